@@ -1,0 +1,35 @@
+/** What every command gets: where things are, how to speak to the daemon, how to print. */
+import type { Environment, Places } from '../../schema/rendezvous.ts'
+import type { connect } from '../index.ts'
+
+export type Context = {
+  env: Environment
+  places: Places
+  connect: typeof connect
+  /** What the user types to run this program, for hints that work when pasted. */
+  self: string
+  print: Print
+}
+
+export type Print = {
+  /** With `--json` the data, otherwise the lines for people. */
+  result(data: unknown, lines: () => string[]): void
+  line(text: string): void
+  colour: 'on' | 'off'
+}
+
+export function createPrint(write: (text: string) => void, form: { json: boolean; colour: 'on' | 'off' }): Print {
+  return {
+    result: (data, lines) => write(form.json ? `${JSON.stringify(data)}\n` : `${lines().join('\n')}\n`),
+    line: (text) => {
+      if (!form.json) write(`${text}\n`)
+    },
+    colour: form.colour,
+  }
+}
+
+/** `label   value` lines with the labels in one column. */
+export function columns(rows: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(...rows.map(([label]) => label.length))
+  return rows.map(([label, value]) => `  ${label.padEnd(width)}  ${value}`)
+}

@@ -1,0 +1,141 @@
+/** Starting and ending the daemon's process from outside. */
+import { spawn } from 'node:child_process'
+import { closeSync, fstatSync, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { MemoryError } from '../../schema/errors.ts'
+import { exitCodes } from '../../schema/exit-codes.ts'
+import { HOLDER_FILE, type Holder, parseHolder } from '../../schema/holder.ts'
+import type { Context } from './context.ts'
+
+export const daemonMain = fileURLToPath(new URL('../../daemon/main.js', import.meta.url))
+
+const LOOK_EVERY_MS = 25
+const START_LIMIT_MS = 30_000
+/** The daemon drains for up to 60 s. */
+const STOP_LIMIT_MS = 70_000
+
+type Health = { pid: number; version: string }
+
+export async function health({ connect, places }: Context): Promise<Health | undefined> {
+  const client = connect({ socket: places.socketPath })
+  try {
+    return await client.health()
+  } finally {
+    client.close()
+  }
+}
+
+/** Starts a detached daemon and waits until it answers; throws what the daemon itself said if it gives up. */
+export async function spawnDaemon(context: Context): Promise<Health> {
+  const words = openUnnamedFile()
+  const child = spawn(process.execPath, [daemonMain], {
+    detached: true,
+    stdio: ['ignore', 'ignore', words],
+    cwd: '/',
+    env: context.env as NodeJS.ProcessEnv,
+  })
+  const exited = new Promise<number>((resolve) => {
+    child.once('exit', (code) => resolve(code ?? exitCodes.failed))
+    child.once('error', () => resolve(exitCodes.failed))
+  })
+  child.unref()
+  try {
+    return await untilItAnswers(context, async () => {
+      const code = await Promise.race([exited, delay(LOOK_EVERY_MS, undefined)])
+      // Another daemon was faster: it is as good as ours, once it answers.
+      if (code === exitCodes.alreadyRunning) await delay(LOOK_EVERY_MS)
+      else if (code !== undefined) throw startFailure(code, readAll(words))
+    })
+  } finally {
+    closeSync(words)
+  }
+}
+
+export async function untilItAnswers(
+  context: Context,
+  between: () => Promise<void> = () => delay(LOOK_EVERY_MS),
+): Promise<Health> {
+  const until = performance.now() + START_LIMIT_MS
+  while (performance.now() < until) {
+    const answer = await health(context)
+    if (answer) return answer
+    await between()
+  }
+  throw new MemoryError('UNREACHABLE', `the daemon does not answer after ${START_LIMIT_MS / 1000} s`, {
+    hint: `run: ${context.self} doctor`,
+  })
+}
+
+/** Ends the daemon and waits until it is gone; tells whether there was one. */
+export async function endDaemon(context: Context): Promise<Holder | Health | undefined> {
+  const running = (await health(context)) ?? livingHolder(context)
+  if (!running) return undefined
+  process.kill(running.pid, 'SIGTERM')
+  const until = performance.now() + STOP_LIMIT_MS
+  while (isRunning(context, running.pid)) {
+    if (performance.now() > until)
+      throw new MemoryError(
+        'INTERNAL',
+        `the daemon (pid ${running.pid}) did not stop within ${STOP_LIMIT_MS / 1000} s`,
+        {
+          hint: `look at ${context.self} logs; kill -9 ${running.pid} is safe, nothing that was acknowledged gets lost`,
+        },
+      )
+    await delay(LOOK_EVERY_MS)
+  }
+  return running
+}
+
+export function readHolder({ places }: Context): Holder | undefined {
+  try {
+    return parseHolder(readFileSync(join(places.stateDir, HOLDER_FILE), 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** A holder that was killed leaves its name behind, and the kernel may have given its pid to somebody else. */
+function livingHolder(context: Context): Holder | undefined {
+  const holder = readHolder(context)
+  return holder && commandOf(holder.pid)?.includes('memoryd') ? holder : undefined
+}
+
+function isRunning(context: Context, pid: number): boolean {
+  return readHolder(context)?.pid === pid && commandOf(pid) !== undefined
+}
+
+/** Nothing for a process that is gone, or dead and not yet collected by its parent. */
+function commandOf(pid: number): string | undefined {
+  try {
+    process.kill(pid, 0)
+  } catch {
+    return undefined
+  }
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8') || undefined
+  } catch {
+    // No /proc, as on macOS: the signal went through, and our own file names this pid.
+    return process.platform === 'linux' ? undefined : 'memoryd'
+  }
+}
+
+function startFailure(code: number, words: string): MemoryError {
+  const said = words.trim().replace(/^memoryd: /, '')
+  return new MemoryError(code === exitCodes.setup ? 'SETUP' : 'INTERNAL', said || `the daemon ended with code ${code}`)
+}
+
+/** A file without a name: nothing is left behind however this ends. */
+function openUnnamedFile(): number {
+  const folder = mkdtempSync(join(tmpdir(), 'memoryd-'))
+  const fd = openSync(join(folder, 'stderr'), 'w+', 0o600)
+  rmSync(folder, { recursive: true })
+  return fd
+}
+
+function readAll(fd: number): string {
+  const bytes = Buffer.alloc(Math.min(fstatSync(fd).size, 64_000))
+  return bytes.toString('utf8', 0, readSync(fd, bytes, 0, bytes.length, 0))
+}

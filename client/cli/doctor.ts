@@ -1,0 +1,63 @@
+/** `memoryd doctor`: what is wrong, and what to do about it. */
+import pc from 'picocolors'
+import type { Finding } from '../../daemon/doctor/finding.ts'
+import { exitCodes } from '../../schema/exit-codes.ts'
+import type { Context } from './context.ts'
+import { findService } from './service/service.ts'
+
+export type DoctorOptions = { restore?: string | true }
+
+const marks = { ok: pc.green('ok  '), warning: pc.yellow('warn'), problem: pc.red('FAIL') }
+
+/** Returns the exit code: 1 when something is wrong. */
+export async function doctor(context: Context, options: DoctorOptions): Promise<number> {
+  if (options.restore !== undefined) return restore(context, options.restore)
+  const { inspect } = await import('../../daemon/doctor/inspect.ts')
+  const { places, env } = context
+  const findings = [...(await inspect({ places, env })), await daemonFinding(context), serviceFinding(context)]
+  const bad = findings.filter((finding) => finding.state === 'problem').length
+  context.print.result({ ok: bad === 0, findings }, () => [
+    ...findings.flatMap(({ check, state, message, remedy }) => [
+      `${marks[state]}  ${check}: ${message}`,
+      ...(remedy ? [`      → ${remedy}`] : []),
+    ]),
+    bad === 0 ? 'nothing is wrong' : `${bad} ${bad === 1 ? 'thing is' : 'things are'} wrong`,
+  ])
+  return bad === 0 ? exitCodes.ok : exitCodes.failed
+}
+
+async function restore({ places, print, self }: Context, chosen: string | true): Promise<number> {
+  const { restoreHistory } = await import('../../daemon/doctor/restore.ts')
+  const { readVersion } = await import('../../daemon/version.ts')
+  const done = restoreHistory(places, chosen === true ? undefined : chosen, readVersion(), Date.now())
+  print.result(done, () => [
+    `history.db is now ${done.backup}`,
+    `the one before it is kept as ${done.setAside}`,
+    `next: ${self} start`,
+  ])
+  return exitCodes.ok
+}
+
+/** An unreachable daemon is no fault by itself: the socket's finding says whether one should be there. */
+async function daemonFinding({ connect, places, self }: Context): Promise<Finding> {
+  const client = connect({ socket: places.socketPath })
+  const status = await client.status().finally(client.close)
+  if (!status) {
+    const { message = 'does not answer', hint = `run: ${self} start` } = client.lastError ?? {}
+    return { check: 'daemon', state: 'warning', message, remedy: hint }
+  }
+  if (status.reasons[0]) {
+    const { message, code } = status.reasons[0]
+    return { check: 'daemon', state: 'problem', message: `runs degraded (${code}): ${message}`, remedy: 'see above' }
+  }
+  return { check: 'daemon', state: 'ok', message: `version ${status.version}, pid ${status.pid}, ${status.mode}` }
+}
+
+function serviceFinding(context: Context): Finding {
+  const service = findService(context)
+  if (!service)
+    return { check: 'service', state: 'ok', message: 'no service manager here; memoryd start works without' }
+  if (service.installed()) return { check: 'service', state: 'ok', message: `installed with ${service.kind}` }
+  const remedy = `optional: ${context.self} service install`
+  return { check: 'service', state: 'ok', message: `not installed with ${service.kind}`, remedy }
+}

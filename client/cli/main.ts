@@ -1,0 +1,134 @@
+#!/usr/bin/env node
+/** The `memoryd` command: parses arguments, runs one command, turns errors into words and an exit code. */
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { exitCodeFor, exitCodes, explainError } from '../../schema/exit-codes.ts'
+import { findPlaces, PROTOCOL } from '../../schema/rendezvous.ts'
+import { connect } from '../index.ts'
+import { type Context, createPrint } from './context.ts'
+import type { DoctorOptions } from './doctor.ts'
+import { type LogsOptions, levelNumbers, logs } from './logs.ts'
+import { type PauseOptions, setPaused } from './pause.ts'
+import { restart, start, stop } from './start.ts'
+import { status } from './status.ts'
+
+const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
+// From a checkout the name is not on the PATH; what we tell people to type must work there too.
+const self = basename(process.argv[1] ?? '').startsWith('memoryd') ? 'memoryd' : 'npx memoryd'
+
+const program = new Command('memoryd')
+  .description('One memory for every coding agent on this machine: a daemon on a Unix socket.')
+  .version(`memoryd ${version} (protocol ${PROTOCOL})`)
+  .option('--json', 'print data instead of text')
+  .configureHelp({ showGlobalOptions: true })
+  .exitOverride()
+  .addHelpText(
+    'after',
+    `
+Examples:
+  memoryd start                 start the daemon and wait until it answers
+  memoryd status --json         how it is doing, for a script
+  memoryd logs -f               follow what it does
+  memoryd pause --project       nothing is captured or recalled in this folder
+  memoryd doctor                what is wrong, and what to do
+
+Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 no daemon answers, 4 a daemon already runs, 5 the set-up is wrong.`,
+  )
+
+function context(): Context {
+  const json = program.opts<{ json?: boolean }>().json ?? false
+  const colour = process.stdout.isTTY && !process.env.NO_COLOR ? 'on' : 'off'
+  const print = createPrint((text) => void process.stdout.write(text), { json, colour })
+  return { env: process.env, places: findPlaces(process.env), connect, self, print }
+}
+
+const examples = (lines: string) => `\nExamples:\n${lines}`
+
+program
+  .command('serve')
+  .description('run the daemon in the foreground')
+  .action(async () => void (await import('../../daemon/main.ts')))
+program
+  .command('start')
+  .description('start the daemon in the background and wait until it answers')
+  .action(() => start(context()))
+program
+  .command('stop')
+  .description('stop the daemon and wait until it is gone')
+  .action(() => stop(context()))
+program
+  .command('restart')
+  .description('stop it if it runs, then start it')
+  .action(() => restart(context()))
+program
+  .command('status')
+  .description('how the daemon is doing')
+  .action(() => status(context()))
+program
+  .command('logs')
+  .description("show the daemon's log")
+  .option('-f, --follow', 'keep showing what is added')
+  .option('-n, --lines <count>', 'how many lines to begin with', wholeNumber, 50)
+  .addOption(new Option('--level <level>', 'leave out what is less important').choices(Object.keys(levelNumbers)))
+  .addHelpText('after', examples('  memoryd logs -n 200 --level warn\n  memoryd logs -f --json'))
+  .action((options: LogsOptions) =>
+    logs(context(), (text) => void process.stdout.write(text), { ...options, ...program.opts<{ json?: boolean }>() }),
+  )
+program
+  .command('doctor')
+  .description('find out what is wrong and what to do about it')
+  .option('--restore [backup]', 'put a backup of history.db in place (the newest sound one); stop the daemon first')
+  .addHelpText('after', examples('  memoryd doctor\n  memoryd stop && memoryd doctor --restore && memoryd start'))
+  .action(async (options: DoctorOptions) => {
+    process.exitCode = await (await import('./doctor.ts')).doctor(context(), options)
+  })
+for (const to of ['pause', 'resume'] as const)
+  program
+    .command(to)
+    .description(to === 'pause' ? 'stop capturing and recalling' : 'capture and recall again')
+    .option('--project [folder]', 'only in this folder and below')
+    .addHelpText('after', examples(`  memoryd ${to}\n  memoryd ${to} --project ~/work/secret`))
+    .action((options: PauseOptions) => setPaused(context(), to, options))
+const service = program.command('service').description('run memoryd as a service of yours (systemd or launchd)')
+service
+  .command('install')
+  .description('write the service files and enable them')
+  .action(async () => (await import('./service/command.ts')).installService(context()))
+service
+  .command('uninstall')
+  .description('disable the service and remove its files')
+  .action(async () => (await import('./service/command.ts')).uninstallService(context()))
+service
+  .command('status')
+  .description('whether it is installed and running')
+  .action(async () => (await import('./service/command.ts')).serviceStatus(context()))
+program
+  .command('uninstall')
+  .description('remove service and, if you agree, state; memories stay')
+  .option('--state', 'delete the state folder without asking')
+  .option('--no-state', 'keep the state folder without asking')
+  .action(async (options: { state?: boolean }) => (await import('./uninstall.ts')).uninstall(context(), options))
+
+function wholeNumber(text: string): number {
+  const value = Number(text)
+  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError('expected a whole number')
+  return value
+}
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (error instanceof CommanderError) {
+    process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
+  } else {
+    const json = program.opts<{ json?: boolean }>().json
+    process.stderr.write(json ? `${JSON.stringify(asJson(error))}\n` : `memoryd: ${explainError(error)}\n`)
+    process.exitCode = exitCodeFor(error)
+  }
+}
+
+function asJson(error: unknown): object {
+  const { code = 'INTERNAL', message, hint } = error as { code?: string; message?: string; hint?: string }
+  return { error: { code, message: message ?? String(error), ...(hint && { hint }) } }
+}

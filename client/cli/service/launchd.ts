@@ -1,0 +1,39 @@
+/** memoryd as a launchd agent. */
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Context } from '../context.ts'
+import { control, readTemplate, type Service, succeeds, unitValues, writeUnit } from './manager.ts'
+import { fillPlist } from './units.ts'
+
+const LABEL = 'dev.memoryd'
+
+export function launchdService(context: Context): Service | undefined {
+  const domain = `gui/${process.getuid?.()}`
+  const target = `${domain}/${LABEL}`
+  const launchctl = (...args: string[]) => control(context, 'launchctl', args)
+  if (!succeeds(context, 'launchctl', ['print', domain])) return undefined
+  const file = join(context.places.home, 'Library', 'LaunchAgents', `${LABEL}.plist`)
+  const running = () => succeeds(context, 'launchctl', ['print', target])
+  const stop = () => {
+    if (running()) launchctl('bootout', target)
+  }
+  return {
+    kind: 'launchd',
+    files: [file],
+    installed: () => existsSync(file),
+    running,
+    install: () => {
+      stop()
+      writeUnit(file, fillPlist(readTemplate(`launchd/${LABEL}.plist`), unitValues(context)))
+      launchctl('bootstrap', domain, file)
+    },
+    uninstall: () => {
+      stop()
+      rmSync(file, { force: true })
+    },
+    start: () => {
+      if (!running()) launchctl('bootstrap', domain, file)
+    },
+    stop,
+  }
+}

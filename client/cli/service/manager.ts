@@ -1,0 +1,60 @@
+/** What both service managers have in common: the interface, the templates, running their tools. */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { MemoryError } from '../../../schema/errors.ts'
+import type { Context } from '../context.ts'
+import { daemonMain } from '../daemon-process.ts'
+import type { UnitValues } from './units.ts'
+
+export type Service = {
+  kind: 'systemd' | 'launchd'
+  /** Where its files go. */
+  files: string[]
+  installed(): boolean
+  running(): boolean
+  install(): void
+  uninstall(): void
+  start(): void
+  stop(): void
+}
+
+export function unitValues({ places }: Context): UnitValues {
+  const { configFile, stateDir, socketPath } = places
+  return { node: process.execPath, main: daemonMain, config: configFile, state: stateDir, socket: socketPath }
+}
+
+/** From dist/client/cli/service/ up to the package. */
+export function readTemplate(name: string): string {
+  return readFileSync(fileURLToPath(new URL(`../../../../${name}`, import.meta.url)), 'utf8')
+}
+
+export function writeUnit(path: string, content: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, content, { mode: 0o644 })
+}
+
+/** Runs the manager's own tool; its words are the best explanation there is. */
+export function control(context: Context, program: string, args: string[]): string {
+  try {
+    return execFileSync(program, args, {
+      encoding: 'utf8',
+      env: context.env as NodeJS.ProcessEnv,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 90_000,
+    })
+  } catch (cause) {
+    const said = String((cause as { stderr?: string }).stderr ?? '').trim() || (cause as Error).message
+    throw new MemoryError('INTERNAL', `${program} ${args.join(' ')} failed: ${said}`, { cause })
+  }
+}
+
+export function succeeds(context: Context, program: string, args: string[]): boolean {
+  try {
+    control(context, program, args)
+    return true
+  } catch {
+    return false
+  }
+}

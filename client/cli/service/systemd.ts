@@ -1,0 +1,38 @@
+/** memoryd as a systemd user service with its socket. */
+import { existsSync, rmSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
+import type { Context } from '../context.ts'
+import { control, readTemplate, type Service, succeeds, unitValues, writeUnit } from './manager.ts'
+import { fillSystemdUnit } from './units.ts'
+
+const UNITS = ['memoryd.socket', 'memoryd.service']
+
+export function systemdService(context: Context): Service | undefined {
+  const { env, places } = context
+  if (!env.XDG_RUNTIME_DIR && !env.DBUS_SESSION_BUS_ADDRESS) return undefined
+  const systemctl = (...args: string[]) => control(context, 'systemctl', ['--user', ...args])
+  if (!succeeds(context, 'systemctl', ['--user', 'show-environment'])) return undefined
+  const base =
+    env.XDG_CONFIG_HOME && isAbsolute(env.XDG_CONFIG_HOME) ? env.XDG_CONFIG_HOME : join(places.home, '.config')
+  const files = UNITS.map((unit) => join(base, 'systemd', 'user', unit))
+  return {
+    kind: 'systemd',
+    files,
+    installed: () => files.every((file) => existsSync(file)),
+    running: () => UNITS.some((unit) => succeeds(context, 'systemctl', ['--user', 'is-active', unit])),
+    install: () => {
+      UNITS.forEach((unit, n) => {
+        writeUnit(files[n] as string, fillSystemdUnit(readTemplate(`systemd/${unit}`), unitValues(context)))
+      })
+      systemctl('daemon-reload')
+      systemctl('enable', '--now', ...UNITS)
+    },
+    uninstall: () => {
+      systemctl('disable', '--now', ...UNITS)
+      for (const file of files) rmSync(file, { force: true })
+      systemctl('daemon-reload')
+    },
+    start: () => void systemctl('start', ...UNITS),
+    stop: () => void systemctl('stop', ...UNITS),
+  }
+}

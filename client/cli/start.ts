@@ -1,0 +1,47 @@
+/** `memoryd start`, `stop` and `restart`. */
+import { type Context, columns } from './context.ts'
+import { endDaemon, health, spawnDaemon, untilItAnswers } from './daemon-process.ts'
+import { findService } from './service/service.ts'
+
+export async function start(context: Context): Promise<void> {
+  const before = await health(context)
+  const running = before ?? (await startOne(context))
+  const client = context.connect({ socket: context.places.socketPath, strict: true })
+  const status = await client.status().finally(client.close)
+  const { self } = context
+  context.print.result({ started: !before, ...status }, () => [
+    `memoryd ${running.version} ${before ? 'already runs' : 'is running'} (pid ${running.pid}): one memory for every coding agent on this machine.`,
+    ...columns([
+      ['socket', status.socket],
+      ['state', status.stateDir],
+      ['mode', modeLine(status.mode)],
+      ['next', `${self} status · ${self} logs -f · ${self} service install · ${self} stop`],
+    ]),
+  ])
+}
+
+async function startOne(context: Context): Promise<{ pid: number; version: string }> {
+  const service = findService(context)
+  if (!service?.installed()) return spawnDaemon(context)
+  service.start()
+  return untilItAnswers(context)
+}
+
+export function modeLine(mode: 'online' | 'offline'): string {
+  return mode === 'online' ? 'online' : 'offline: no model is called, nothing leaves this machine'
+}
+
+export async function stop(context: Context): Promise<void> {
+  const service = findService(context)
+  // A running socket unit would start the daemon again with the next caller.
+  if (service?.running()) service.stop()
+  const ended = await endDaemon(context)
+  context.print.result({ stopped: ended !== undefined, pid: ended?.pid }, () => [
+    ended ? `memoryd stopped (pid ${ended.pid})` : 'memoryd is not running',
+  ])
+}
+
+export async function restart(context: Context): Promise<void> {
+  await stop({ ...context, print: { ...context.print, result: () => {} } })
+  await start(context)
+}

@@ -1,0 +1,43 @@
+/** `memoryd uninstall`: takes away what memoryd put on the machine, except the memories. */
+import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import type { Context } from './context.ts'
+import { endDaemon } from './daemon-process.ts'
+import { findService } from './service/service.ts'
+
+export type UninstallOptions = { state?: boolean }
+
+/** Only what memoryd itself makes: the state folder may have been pointed at one that holds other things. */
+const OURS =
+  /^(index\.db|history\.db|daemon\.lock|daemon\.json|memoryd\.sock)|^(logs|backups|corrupt|sessions|tool-results)$/
+
+export async function uninstall(context: Context, options: UninstallOptions): Promise<void> {
+  const service = findService(context)
+  const hadService = service?.installed() ?? false
+  if (hadService) service?.uninstall()
+  await endDaemon(context)
+  const deleteState = options.state ?? (await ask(context))
+  if (deleteState) removeState(context.places.stateDir)
+  const { stateDir, configFile } = context.places
+  context.print.result({ service: hadService, state: deleteState }, () => [
+    hadService ? 'removed the service' : 'there was no service',
+    deleteState ? `deleted ${stateDir}` : `kept ${stateDir} (journal and backups); delete it with --state`,
+    `left alone: your memories, and ${configFile}`,
+  ])
+}
+
+/** Without a person to ask, nothing is deleted. */
+async function ask({ places }: Context): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stdout.isTTY || !existsSync(places.stateDir)) return false
+  const prompt = createInterface({ input: process.stdin, output: process.stdout })
+  const answer = await prompt.question(`Also delete ${places.stateDir}, with the history that undo needs? [y/N] `)
+  prompt.close()
+  return /^y(es)?$/i.test(answer.trim())
+}
+
+function removeState(folder: string): void {
+  if (!existsSync(folder)) return
+  for (const name of readdirSync(folder)) if (OURS.test(name)) rmSync(join(folder, name), { recursive: true })
+  if (readdirSync(folder).length === 0) rmdirSync(folder)
+}

@@ -1,0 +1,151 @@
+/** One typed method per route. A daemon that is away is not an error unless the caller says so. */
+import type { Contract } from '../schema/contract.ts'
+import { type ErrorBody, isHttpCode, MemoryError } from '../schema/errors.ts'
+import { type RouteName, type RouteShape, routeTable } from '../schema/route-table.ts'
+import type { Starter } from './autostart.ts'
+import { readEvents } from './event-reader.ts'
+import type { Transport } from './transport.ts'
+
+export type CallOptions = { signal?: AbortSignal; deadlineMs?: number }
+
+type StreamName = 'events'
+type Answers<Away> = {
+  [K in Exclude<RouteName, StreamName>]: (
+    input?: Contract[K]['input'],
+    options?: CallOptions,
+  ) => Promise<Contract[K]['answer'] | Away>
+}
+type Common = {
+  /** Whether the last call reached a daemon. */
+  readonly available: boolean
+  /** Why not, when it did not. */
+  readonly lastError: MemoryError | undefined
+  /** Ends when the daemon stops, the signal aborts, or the loop is left. */
+  events(input?: Contract['events']['input'], options?: CallOptions): AsyncIterable<Contract['events']['answer']>
+  close(): void
+}
+
+/** Methods answer `undefined` when the daemon is away, slow or broken. */
+export type Client = Answers<undefined> & Common
+/** Methods throw when the daemon is away, slow or broken. */
+export type StrictClient = Answers<never> & Common
+
+export type ClientDeps = { transport: Transport; deadlineMs: number; strict: boolean; starter?: Starter | undefined }
+
+export function createClient(deps: ClientDeps): Client {
+  const { transport, starter } = deps
+  let lastError: MemoryError | undefined
+  let reached = false
+
+  /** Gives what `act` gives; what is the daemon's fault becomes `undefined`, or is thrown to a strict caller. */
+  async function attempt<T>(act: () => Promise<T>): Promise<T | undefined> {
+    try {
+      const answer = await act()
+      reached = true
+      lastError = undefined
+      return answer
+    } catch (error) {
+      if (!(error instanceof MemoryError)) throw error
+      reached = isHttpCode(error.code) && error.code !== 'PROTOCOL'
+      lastError = error
+      if (deps.strict || !isDaemonsFault(error)) throw error
+      return undefined
+    }
+  }
+
+  /** Starting the daemon counts against the deadline of the call that needed it. */
+  async function startedIfAway<T>(deadlineMs: number, act: (leftMs: number) => Promise<T>): Promise<T> {
+    const begun = performance.now()
+    try {
+      return await act(deadlineMs)
+    } catch (error) {
+      const away = error instanceof MemoryError && error.code === 'UNREACHABLE'
+      if (!away || !starter) throw error
+      const started = await Promise.race([starter.start(), elapsed(begun + deadlineMs - performance.now())])
+      const leftMs = begun + deadlineMs - performance.now()
+      if (!started || leftMs <= 0) throw error
+      return act(leftMs)
+    }
+  }
+
+  const call =
+    (name: RouteName) =>
+    (input: Record<string, unknown> = {}, { signal, deadlineMs = deps.deadlineMs }: CallOptions = {}) =>
+      attempt(() =>
+        startedIfAway(deadlineMs, async (leftMs) =>
+          decode(await transport.send({ ...encode(routeTable[name], input), signal, deadlineMs: leftMs })),
+        ),
+      )
+
+  async function* events(
+    input: Record<string, unknown> = {},
+    { signal, deadlineMs = deps.deadlineMs }: CallOptions = {},
+  ) {
+    const shape = encode(routeTable.events, input)
+    const response = await attempt(() =>
+      startedIfAway(deadlineMs, (leftMs) => transport.open({ ...shape, signal, deadlineMs: leftMs })),
+    )
+    if (!response) return
+    try {
+      for await (const { type, data } of readEvents(response)) yield { type, ...JSON.parse(data) }
+    } catch (error) {
+      // The daemon went away in mid-stream: that is how a stream ends.
+      if (signal?.aborted || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error
+    } finally {
+      response.destroy()
+    }
+  }
+
+  const names = (Object.keys(routeTable) as RouteName[]).filter((name) => name !== 'events')
+  const methods = Object.fromEntries(names.map((name) => [name, call(name)])) as Answers<undefined>
+  return {
+    ...methods,
+    events,
+    close: transport.close,
+    get available() {
+      return reached
+    },
+    get lastError() {
+      return lastError
+    },
+  }
+}
+
+/** Path parameters first; the rest is the query of a GET or DELETE, or the body of a POST or PUT. */
+function encode({ method, url }: RouteShape, input: Record<string, unknown>) {
+  const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
+  const path = url.replace(/:(\w+)/g, (_, key: string) => {
+    const value = String(rest.get(key))
+    rest.delete(key)
+    return encodeURIComponent(value)
+  })
+  if (method === 'POST' || method === 'PUT') return { method, path, body: Object.fromEntries(rest) }
+  const query = new URLSearchParams([...rest].map(([key, value]): [string, string] => [key, String(value)])).toString()
+  return { method, path: query ? `${path}?${query}` : path }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the daemon has validated its answer against the same contract
+function decode({ status, text }: { status: number; text: string }): any {
+  const body = parseJson(text)
+  if (status < 400) return body
+  const { code, message, hint, reason } = (body as Partial<ErrorBody>).error ?? {}
+  if (code && isHttpCode(code)) throw new MemoryError(code, message ?? code, { hint, reason })
+  throw new MemoryError('INTERNAL', `the daemon answered with status ${status}`)
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new MemoryError('INTERNAL', 'the daemon answered something that is not JSON', { cause })
+  }
+}
+
+function elapsed(ms: number): Promise<false> {
+  return new Promise((resolve) => setTimeout(() => resolve(false), ms).unref())
+}
+
+/** As opposed to the caller's own mistake, which it wants to hear about. */
+function isDaemonsFault({ code }: MemoryError): boolean {
+  return ['UNREACHABLE', 'SETUP', 'PROTOCOL', 'INTERNAL', 'DEGRADED'].includes(code)
+}

@@ -1,0 +1,37 @@
+/** What authors of harnesses import: `connect`, its types, the error class. */
+
+import { findPlaces } from '../schema/rendezvous.ts'
+import { type Autostart, createStarter, defaultAutostart } from './autostart.ts'
+import { type Client, createClient, type StrictClient } from './client.ts'
+import { createTransport } from './transport.ts'
+
+export type ConnectOptions = {
+  /** Where the daemon listens; by default where `memoryd` puts it for this environment. */
+  socket?: string
+  /** For every call that names none of its own. */
+  deadlineMs?: number
+  /** Throw when the daemon is away, slow or broken, instead of answering `undefined`. */
+  strict?: boolean
+  /** Start the daemon when it is away: `true` runs `memoryd start`. */
+  autostart?: boolean | Autostart
+}
+
+const DEFAULT_DEADLINE_MS = 2_000
+
+/** Does no I/O: the first call connects. */
+export function connect(options: ConnectOptions & { strict: true }): StrictClient
+export function connect(options?: ConnectOptions): Client
+export function connect(options: ConnectOptions = {}): Client {
+  const { socket, deadlineMs = DEFAULT_DEADLINE_MS, strict = false, autostart = false } = options
+  const start = autostart === true ? defaultAutostart : autostart
+  return createClient({
+    transport: createTransport(() => socket ?? findPlaces(process.env).socketPath),
+    deadlineMs,
+    strict,
+    starter: start ? createStarter(start, () => performance.now()) : undefined,
+  })
+}
+
+export { MemoryError } from '../schema/errors.ts'
+export type { Autostart } from './autostart.ts'
+export type { CallOptions, Client, StrictClient } from './client.ts'

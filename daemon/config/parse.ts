@@ -1,0 +1,80 @@
+/** Text of a configuration file → frozen settings, or every complaint with its place and what was expected. Pure. */
+import { join } from 'node:path'
+import type { z } from 'zod'
+import type { Environment } from '../../schema/rendezvous.ts'
+import { Settings } from './settings.ts'
+
+export type Parsed = { settings: Settings } | { problems: string[] }
+
+export function parseSettings(text: string, { env, home }: { env: Environment; home: string }): Parsed {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    return { problems: [syntaxProblem(text, error as SyntaxError)] }
+  }
+  const result = Settings.safeParse(value)
+  if (!result.success) return { problems: result.error.issues.map((issue) => describeIssue(issue, value)) }
+  return { settings: deepFreeze(applyEnvironment(result.data, value, env, home)) }
+}
+
+/** `CLAUDE_CONFIG_DIR` moves the default root of Claude Code; a root the file names stays. `~/` is the user's home. */
+function applyEnvironment(
+  settings: z.output<typeof Settings>,
+  file: unknown,
+  env: Environment,
+  home: string,
+): z.output<typeof Settings> {
+  const expand = (path: string) => (path.startsWith('~/') ? join(home, path.slice(2)) : path)
+  const named = (file as { roots?: object }).roots ?? {}
+  const claude = env.CLAUDE_CONFIG_DIR
+  const roots = { ...settings.roots }
+  if (claude && !('claude-code' in named)) roots['claude-code'] = [join(claude, 'projects')]
+  for (const harness of Object.keys(roots) as (keyof typeof roots)[]) roots[harness] = roots[harness].map(expand)
+  return { ...settings, roots, private: settings.private.map(expand) }
+}
+
+function describeIssue(issue: z.core.$ZodIssue, root: unknown): string {
+  const place = issue.path.map(String).join('.') || 'the whole file'
+  if (issue.code === 'unrecognized_keys') {
+    const known = knownKeys(issue.path)
+    return issue.keys
+      .map((key) => `${[...issue.path, key].map(String).join('.')}: unknown key; expected one of ${known.join(', ')}`)
+      .join('\n')
+  }
+  const expectation = issue.message.replace(/^Invalid (input|option|string): /, '').replace(/, received .*$/, '')
+  return `${place}: ${expectation}, got ${show(valueAt(root, issue.path))}`
+}
+
+function knownKeys(path: readonly PropertyKey[]): string[] {
+  let shape: unknown = Settings
+  for (const key of path) shape = unwrap(shape).shape[String(key)]
+  return Object.keys(unwrap(shape).shape)
+}
+
+/** Sections sit inside a wrapper that fills in a missing one. */
+function unwrap(schema: unknown): { shape: Record<string, unknown> } {
+  const inner = schema as { shape?: Record<string, unknown>; unwrap?: () => unknown }
+  return inner.shape ? { shape: inner.shape } : unwrap(inner.unwrap?.())
+}
+
+function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], root)
+}
+
+function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing'
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text
+}
+
+function syntaxProblem(text: string, error: SyntaxError): string {
+  const position = Number(/position (\d+)/.exec(error.message)?.[1] ?? text.length)
+  const before = text.slice(0, position).split('\n')
+  const what = error.message.replace(/ in JSON at position.*$/, '').replace(/, ".*" is not valid JSON$/s, '')
+  return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}: not valid JSON (${what})`
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const child of Object.values(value)) if (typeof child === 'object' && child !== null) deepFreeze(child)
+  return Object.freeze(value)
+}

@@ -1,0 +1,106 @@
+/** The shape and defaults of the configuration file. The published JSON schema is made from this. Does no I/O. */
+import { z } from 'zod'
+
+const enabled = (on: boolean) => z.boolean().default(on)
+const count = (fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}) =>
+  z.int().min(min).max(max).default(fallback)
+const paths = (fallback: string[]) =>
+  z.array(z.string().regex(/^(\/|~\/)/, 'expected a path that starts with / or ~/')).default(fallback)
+const cron = (fallback: string) =>
+  z
+    .string()
+    .regex(/^\S+(\s+\S+){4,5}$/, 'expected five or six cron fields')
+    .default(fallback)
+const model = (fallback: string) => z.string().min(1).default(fallback)
+const SMALL = 'claude-haiku-5-5'
+const LARGE = 'claude-sonnet-5-5'
+
+/** A section may be left out, or name only what it changes. */
+const section = <T extends z.ZodRawShape>(shape: T) => z.strictObject(shape).prefault({} as never)
+
+export const Settings = z
+  .strictObject({
+    $schema: z.string().optional(),
+    roots: section({
+      'claude-code': paths(['~/.claude/projects']),
+      codex: paths(['~/.codex/sessions']),
+      gemini: paths(['~/.gemini/tmp']),
+      pi: paths(['~/.pi/agent/sessions']),
+      generic: paths([]),
+    }).describe('Where each harness keeps its transcripts'),
+    sweepSeconds: count(60, { min: 1, max: 86_400 }),
+    private: paths([]).describe('Folders whose sessions are never captured or recalled'),
+    review: z.enum(['auto', 'required']).default('auto'),
+    model: section({
+      baseUrl: z.url().nullable().default(null),
+      apiKeyFile: z.string().nullable().default(null),
+      apiKeyCommand: z.string().nullable().default(null),
+      select: model(SMALL),
+      extract: model(SMALL),
+      notes: model(SMALL),
+      summary: model(SMALL),
+      compact: model(LARGE),
+      dream: model(LARGE),
+    }),
+    budget: section({ usdPerDay: z.number().min(0).default(1), tokensPerDay: count(5_000_000) }).describe(
+      '0 = no model at all',
+    ),
+    extraction: section({
+      enabled: enabled(true),
+      everyTurns: count(1, { min: 1 }),
+      nonInteractive: enabled(false),
+      backlogDays: count(14),
+      prefix: z.enum(['rendered', 'harness']).default('rendered'),
+    }),
+    notes: section({
+      enabled: enabled(true),
+      initTokens: count(10_000),
+      updateTokens: count(5_000),
+      toolCalls: count(3),
+    }),
+    dream: section({
+      enabled: enabled(true),
+      minHours: z.number().min(0).default(24),
+      minSessions: count(5),
+      scanMinutes: z.number().min(0).default(10),
+      cron: cron('*/30 * * * *'),
+      maxDeletions: count(10),
+    }),
+    dailyLog: section({ enabled: enabled(false), cron: cron('0 3 * * *') }),
+    recall: section({
+      enabled: enabled(true),
+      k: count(5, { min: 1, max: 5 }),
+      deadlineMs: count(1_200, { min: 1, max: 60_000 }),
+      hookDeadlineMs: count(250, { min: 1, max: 10_000 }),
+      sessionBytes: count(60_000),
+    }),
+    context: section({
+      enabled: enabled(true),
+      autoCompact: enabled(true),
+      microcompactByTime: enabled(false),
+      toolResultChars: count(50_000),
+      toolResultCharsPerMessage: count(200_000),
+    }),
+    team: section({ enabled: enabled(false) }),
+    agentSummaries: section({ enabled: enabled(false), everySeconds: count(30, { min: 1 }) }),
+    instructions: section({ agentsMd: enabled(false) }),
+    retention: section({
+      days: count(30, { min: 1 }).describe('Age at which what the daemon keeps for itself is deleted'),
+      maxBytes: count(2_000_000_000).describe('The most the daemon keeps of it'),
+      backups: count(7, { min: 1, max: 366 }).describe('How many daily backups are kept'),
+    }),
+    log: section({
+      level: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+      maxBytes: count(20_000_000, { min: 100_000 }).describe('All log files together'),
+    }),
+  })
+  .describe('memoryd configuration')
+
+export type Settings = DeepReadonly<z.output<typeof Settings>>
+
+type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T
+
+/** What editors complete and check against; committed as `schema/config.schema.json`. */
+export function settingsJsonSchema(): object {
+  return z.toJSONSchema(Settings, { io: 'input' })
+}

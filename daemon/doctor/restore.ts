@@ -1,0 +1,39 @@
+/** `memoryd doctor --restore`: puts a backup of history.db in place while no daemon runs; the present file is kept. */
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { MemoryError } from '../../schema/errors.ts'
+import type { Places } from '../../schema/rendezvous.ts'
+import { ensurePrivateFolder } from '../platform/files.ts'
+import { takeProcessLock } from '../platform/process-lock.ts'
+import { isSound, newestSoundBackup } from '../store/backup.ts'
+import { storeLayout } from '../store/layout.ts'
+import { restoreBackup } from '../store/repair.ts'
+
+export type Restored = { backup: string; setAside: string }
+
+/** `chosen` is a backup the user named; without one the newest sound backup is taken. */
+export function restoreHistory(places: Places, chosen: string | undefined, version: string, nowMs: number): Restored {
+  const { stateDir, socketPath } = places
+  process.umask(0o077)
+  ensurePrivateFolder(stateDir, 'state')
+  const startedAt = new Date(nowMs).toISOString()
+  const lock = takeProcessLock(stateDir, { pid: process.pid, version, socket: socketPath, startedAt })
+  if ('heldBy' in lock)
+    throw new MemoryError('LOCK_HELD', `memoryd runs (pid ${lock.heldBy?.pid ?? 'unknown'})`, {
+      hint: 'run: memoryd stop, then this again',
+    })
+  try {
+    const layout = storeLayout(stateDir)
+    const backup = chosen === undefined ? newestSoundBackup(layout.backups) : resolve(chosen)
+    if (!backup)
+      throw new MemoryError('NOT_FOUND', `there is no usable backup in ${layout.backups}`, {
+        hint: 'a damaged history.db is repaired as far as it can be read when the daemon starts: memoryd start',
+      })
+    if (!existsSync(backup)) throw new MemoryError('NOT_FOUND', `there is no file ${backup}`)
+    if (!isSound(backup))
+      throw new MemoryError('REFUSED', `${backup} is not a sound backup`, { hint: 'name another one' })
+    return { backup, setAside: restoreBackup(layout, backup, startedAt.replaceAll(':', '').replace('.', '')) }
+  } finally {
+    lock.release()
+  }
+}

@@ -1,0 +1,56 @@
+/** Whatever went wrong in a request → the one error form. Pure. */
+import {
+  type ErrorBody,
+  type HttpCode,
+  httpStatus,
+  isHttpCode,
+  MemoryError,
+  universalCodes,
+} from '../../schema/errors.ts'
+
+export type Failure = { status: number; body: ErrorBody; unexpected: boolean }
+
+/** `isDiskTrouble` tells a full or failing disk, which callers may wait out, from a bug of ours. */
+export function toFailure(
+  error: unknown,
+  {
+    declared,
+    ref,
+    isDiskTrouble,
+  }: { declared: readonly HttpCode[]; ref: string; isDiskTrouble: (e: unknown) => boolean },
+): Failure {
+  if (error instanceof MemoryError && isHttpCode(error.code)) {
+    const allowed: readonly string[] = [...universalCodes, ...declared]
+    // A code the route never declared would make the published contract a lie: that is our bug, not an answer.
+    if (allowed.includes(error.code)) return failure(error.code, error.message, error)
+  }
+  if (isDiskTrouble(error))
+    return failure('DEGRADED', `cannot write: ${(error as Error).message}`, {
+      hint: 'free some space or make the state folder writable; memoryd recovers by itself',
+    })
+  const refusal = frameworkRefusal(error as { code?: string; message?: string; statusCode?: number })
+  if (refusal) return refusal
+  return { ...failure('INTERNAL', `memoryd failed; its log has the details under ref ${ref}`), unexpected: true }
+}
+
+export function failure(
+  code: HttpCode,
+  message: string,
+  { hint, reason }: { hint?: string | undefined; reason?: string | undefined } = {},
+): Failure {
+  const body = { error: { code, message, ...(hint && { hint }), ...(reason && { reason }) } }
+  return { status: httpStatus[code], body, unexpected: false }
+}
+
+/** What fastify turns away before a handler runs. */
+function frameworkRefusal(error: { code?: string; message?: string; statusCode?: number }): Failure | undefined {
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return failure('TOO_LARGE', 'the body is larger than this route takes')
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return failure('BAD_REQUEST', 'the body is not JSON', { hint: 'send content-type: application/json' })
+  }
+  if (error.statusCode !== undefined && error.statusCode < 500)
+    return failure('BAD_REQUEST', error.message ?? 'the request cannot be read')
+  return undefined
+}

@@ -1,0 +1,146 @@
+/** Serves the routes of `schema/` on a Unix socket. Knows shapes, not features. */
+import { randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { HandlerTypes } from '../../schema/contract.ts'
+import { MemoryError } from '../../schema/errors.ts'
+import type { Event } from '../../schema/event.ts'
+import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
+import type { RouteName } from '../../schema/route-table.ts'
+import { BODY_LIMIT_BYTES, type Route, routes } from '../../schema/routes.ts'
+import type { Log } from '../platform/log.ts'
+import { failure, toFailure } from './errors.ts'
+import type { EventStreams } from './event-stream.ts'
+import { parseInput } from './validate.ts'
+
+type Plain<K extends RouteName> = HandlerTypes[K]
+export type Handlers = {
+  [K in Exclude<RouteName, 'events'>]: (
+    request: Plain<K>['request'],
+  ) => Plain<K>['answer'] | Promise<Plain<K>['answer']>
+} & { events: () => { streams: EventStreams; first: Event } }
+
+export type ServerDeps = {
+  handlers: Handlers
+  log: Log
+  /** Tells a full or failing disk from a bug, and takes note of it. */
+  isDiskTrouble: (error: unknown) => boolean
+}
+
+export type Server = {
+  listen(at: { path: string } | { fd: number }): Promise<void>
+  /** Stops accepting, lets running requests finish until the signal, then cuts them off. */
+  close(signal: AbortSignal): Promise<void>
+}
+
+const protocolHeaders = { [PROTOCOL_HEADER]: String(PROTOCOL) }
+
+export async function createServer({ handlers, log, isDiskTrouble }: ServerDeps): Promise<Server> {
+  const app = fastify({
+    bodyLimit: BODY_LIMIT_BYTES,
+    logger: false,
+    forceCloseConnections: 'idle',
+    clientErrorHandler: (_error, socket) => {
+      if (socket.writable) socket.end(rawBadRequest())
+    },
+  })
+  const running = new AbortController()
+
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers(protocolHeaders)
+    checkProtocol(request)
+  })
+  app.setNotFoundHandler((request, reply) => {
+    const known = failure('NOT_FOUND', `no route ${request.method} ${request.url.split('?')[0]}`, {
+      hint: 'GET /v1/openapi.json lists them',
+    })
+    return reply.code(known.status).send(known.body)
+  })
+  app.setErrorHandler((error, request, reply) => {
+    const declared = (request.routeOptions.config as { declared?: Route['errors'] }).declared ?? []
+    const ref = randomUUID()
+    const failed = toFailure(error, { declared, ref, isDiskTrouble })
+    // The route's pattern, not the URL: a query may hold what a person said.
+    if (failed.unexpected) log.error({ ref, route: request.routeOptions.url, err: error }, 'request failed')
+    return reply.code(failed.status).send(failed.body)
+  })
+
+  for (const [name, route] of Object.entries(routes) as [RouteName, Route][])
+    app.route({
+      method: route.method,
+      url: route.url,
+      bodyLimit: route.bodyLimitBytes ?? BODY_LIMIT_BYTES,
+      config: { declared: route.errors },
+      handler: route.stream
+        ? streamHandler(handlers)
+        : jsonHandler(route, handlers[name] as AnyHandler, running.signal),
+    })
+  await app.ready()
+
+  return {
+    listen: (at) =>
+      new Promise((resolve, reject) => {
+        app.server.once('error', reject)
+        app.server.listen(at, () => {
+          app.server.off('error', reject)
+          resolve()
+        })
+      }),
+    close: async (signal) => {
+      const cutOff = () => {
+        running.abort()
+        app.server.closeAllConnections()
+      }
+      if (signal.aborted) cutOff()
+      signal.addEventListener('abort', cutOff, { once: true })
+      await stopListening(app)
+      await app.close()
+      signal.removeEventListener('abort', cutOff)
+    },
+  }
+}
+
+type AnyHandler = (request: unknown) => unknown
+
+function jsonHandler(route: Route, handle: AnyHandler, signal: AbortSignal) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<string> => {
+    const answer = await handle({
+      params: parseInput(route.params, request.params, 'path'),
+      query: parseInput(route.query, request.query, 'query'),
+      body: parseInput(route.body, request.body, 'body'),
+      signal,
+    })
+    reply.type('application/json; charset=utf-8')
+    return JSON.stringify(route.answer.parse(answer))
+  }
+}
+
+function streamHandler(handlers: Handlers) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    parseInput(undefined, request.query, 'query')
+    const { streams, first } = handlers.events()
+    reply.hijack()
+    streams.open(reply.raw as ServerResponse, protocolHeaders, first)
+  }
+}
+
+function checkProtocol(request: FastifyRequest): void {
+  const theirs = request.headers[PROTOCOL_HEADER]
+  if (theirs === undefined || theirs === String(PROTOCOL)) return
+  throw new MemoryError('PROTOCOL', `the client speaks protocol ${theirs}, this daemon ${PROTOCOL}`, {
+    hint: 'after an upgrade: memoryd restart',
+  })
+}
+
+function rawBadRequest(): string {
+  const { body } = failure('BAD_REQUEST', 'the request is not HTTP that memoryd can read')
+  const text = JSON.stringify(body)
+  return `HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+}
+
+function stopListening(app: FastifyInstance): Promise<void> {
+  return new Promise((resolve) => {
+    app.server.close(() => resolve())
+    app.server.closeIdleConnections()
+  })
+}

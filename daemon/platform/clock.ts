@@ -1,0 +1,89 @@
+/**
+ * Time for the whole daemon: wall time, elapsed time, and timers that survive suspend and clock jumps.
+ * Nobody else reads a clock or sets a timer.
+ */
+
+export type Clock = {
+  /** Wall time in ms; may jump either way. For stamps, never for durations. */
+  now(): number
+  /** Elapsed ms; never jumps, but may stand still while the machine sleeps. For durations. */
+  elapsed(): number
+  /** Runs `task` each time `everyMs` have passed; once, not in a burst, after a sleep. Never overlaps itself. */
+  every(everyMs: number, task: () => void | Promise<void>): Timer
+  /** Runs `task` once after `delayMs`. */
+  after(delayMs: number, task: () => void): Timer
+  /** A short wait that keeps the process alive, unlike the timers. */
+  delay(ms: number): Promise<void>
+}
+
+export type Timer = { stop(): void }
+
+/** What a timer stands on; tests put their own under it. */
+export type TimeSource = {
+  wall(): number
+  monotonic(): number
+  wait(ms: number, wake: () => void): Timer
+}
+
+/** A sleeping machine freezes Node's timers, so no wait is longer than this: the first look after wake-up is at most this late. */
+const LONGEST_WAIT_MS = 30_000
+
+const systemTime: TimeSource = {
+  wall: () => Date.now(),
+  monotonic: () => performance.now(),
+  wait: (ms, wake) => {
+    const handle = setTimeout(wake, ms)
+    // What keeps the daemon alive is its socket, never a timer.
+    handle.unref()
+    return { stop: () => clearTimeout(handle) }
+  },
+}
+
+export function createClock(source: TimeSource = systemTime): Clock {
+  const after = (delayMs: number, task: () => void): Timer => {
+    const start = { wall: source.wall(), monotonic: source.monotonic() }
+    let pending: Timer
+    const look = () => {
+      const left = remainingMs(delayMs, start, { wall: source.wall(), monotonic: source.monotonic() })
+      if (left <= 0) return task()
+      pending = source.wait(Math.min(left, LONGEST_WAIT_MS), look)
+    }
+    pending = source.wait(Math.min(Math.max(delayMs, 0), LONGEST_WAIT_MS), look)
+    return { stop: () => pending.stop() }
+  }
+
+  const every = (everyMs: number, task: () => void | Promise<void>): Timer => {
+    let stopped = false
+    let pending: Timer
+    const again = () => {
+      if (!stopped) pending = after(everyMs, run)
+    }
+    const run = () => {
+      const done = task()
+      // A failing task is its owner's to report; the next round comes all the same.
+      if (done) void done.then(again, again)
+      else again()
+    }
+    again()
+    return {
+      stop: () => {
+        stopped = true
+        pending.stop()
+      },
+    }
+  }
+
+  const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+  return { now: source.wall, elapsed: source.monotonic, every, after, delay }
+}
+
+type Moment = { wall: number; monotonic: number }
+
+/**
+ * The larger of the two elapsed times counts: the monotonic clock misses a suspend, the wall clock may be set back.
+ * A wall clock set forward makes a timer fire early, once: the catch-up run nobody is harmed by.
+ */
+export function remainingMs(delayMs: number, start: Moment, now: Moment): number {
+  return delayMs - Math.max(now.monotonic - start.monotonic, now.wall - start.wall)
+}

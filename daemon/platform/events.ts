@@ -1,0 +1,24 @@
+/** In-memory news for whoever is connected. Nothing durable rides on it: a missed event only means a later look. */
+import type { Event } from '../../schema/event.ts'
+import type { Clock } from './clock.ts'
+
+type Unstamped = Event extends infer E ? Omit<E, 'at'> : never
+
+export type Events = {
+  publish(event: Unstamped): void
+  subscribe(listener: (event: Event) => void): () => void
+}
+
+export function createEvents(clock: Clock): Events {
+  const listeners = new Set<(event: Event) => void>()
+  return {
+    publish: (event) => {
+      const stamped = { ...event, at: new Date(clock.now()).toISOString() }
+      for (const listener of listeners) listener(stamped)
+    },
+    subscribe: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+}

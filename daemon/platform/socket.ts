@@ -1,0 +1,64 @@
+/** The place of the Unix socket: who may reach it, and what may be cleared away to bind it. */
+import { chmodSync, lstatSync, statSync, unlinkSync } from 'node:fs'
+import { connect } from 'node:net'
+import { dirname } from 'node:path'
+import { MemoryError } from '../../schema/errors.ts'
+import type { Environment } from '../../schema/rendezvous.ts'
+import { ensurePrivateFolder } from './files.ts'
+
+/** The first descriptor that systemd passes. */
+const FIRST_PASSED_FD = 3
+
+/** The descriptor systemd listens on for us, if it started this very process with one. */
+export function passedSocket(env: Environment, pid: number): number | undefined {
+  if (env.LISTEN_PID !== String(pid) || !env.LISTEN_FDS) return undefined
+  if (env.LISTEN_FDS === '1') return FIRST_PASSED_FD
+  throw new MemoryError('SETUP', `expected one passed socket, got LISTEN_FDS=${env.LISTEN_FDS}`, {
+    hint: 'the socket unit must have exactly one ListenStream',
+  })
+}
+
+/**
+ * Makes `path` free to bind. Call it only while holding the process lock: between our dial and our unlink nobody else
+ * of ours can bind, and a socket that still answers belongs to a stranger and is left alone.
+ */
+export async function clearSocketPath(path: string): Promise<void> {
+  ensurePrivateFolder(dirname(path), 'socket')
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  if (!stats) return
+  if (!stats.isSocket())
+    throw new MemoryError('SETUP', `${path} exists and is not a socket`, {
+      hint: 'move it away, or set MEMORYD_SOCKET to another path',
+    })
+  if (await someoneAnswers(path))
+    throw new MemoryError('LOCK_HELD', `another program already listens at ${path}`, {
+      hint: 'a daemon with another state folder? Stop it, or set MEMORYD_SOCKET to another path',
+    })
+  unlinkSync(path)
+}
+
+/** Node binds with the umask's mode; the socket must be ours alone whatever the umask was. */
+export function closeToOthers(path: string): void {
+  chmodSync(path, 0o600)
+  const { mode, uid } = statSync(path)
+  if ((mode & 0o777) !== 0o600 || uid !== process.getuid?.())
+    throw new MemoryError('SETUP', `${path} cannot be made private (mode ${(mode & 0o777).toString(8)}, uid ${uid})`, {
+      hint: 'put the socket on a file system that keeps permissions',
+    })
+}
+
+export function someoneAnswers(path: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path)
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(false)
+      // A full backlog means a living, busy listener.
+      else if (error.code === 'EAGAIN') resolve(true)
+      else reject(error)
+    })
+  })
+}

@@ -1,0 +1,30 @@
+/** Notices a broken database file and puts it out of the way, keeping every byte. */
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { syncFolder } from '../platform/files.ts'
+import { type Db, isCorruption } from './database.ts'
+
+/** What SQLite finds wrong; empty when sound. */
+export function quickCheck(db: Db): string[] {
+  try {
+    const rows = db.pragma('quick_check(10)') as { quick_check: string }[]
+    return rows.map((row) => row.quick_check).filter((line) => line !== 'ok')
+  } catch (error) {
+    if (isCorruption(error)) return [(error as Error).message]
+    throw error
+  }
+}
+
+/**
+ * Moves a database into the folder for broken ones and returns its new path. The WAL goes first: a WAL without its
+ * database is harmless, while a WAL beside another database would be replayed into it.
+ */
+export function setAside(file: string, folder: string, stamp: string): string {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const target = join(folder, `${basename(file, '.db')}-${stamp}.db`)
+  rmSync(`${file}-shm`, { force: true })
+  if (existsSync(`${file}-wal`)) renameSync(`${file}-wal`, `${target}-wal`)
+  if (existsSync(file)) renameSync(file, target)
+  syncFolder(folder)
+  return target
+}

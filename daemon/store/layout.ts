@@ -1,0 +1,16 @@
+/** Names of the store's files in the state folder. */
+import { join } from 'node:path'
+
+export type Layout = { history: string; index: string; backups: string; corrupt: string }
+
+export function storeLayout(stateDir: string): Layout {
+  return {
+    history: join(stateDir, 'history.db'),
+    index: join(stateDir, 'index.db'),
+    backups: join(stateDir, 'backups'),
+    corrupt: join(stateDir, 'corrupt'),
+  }
+}
+
+/** SQLite keeps these beside a database; they belong to it and move with it. */
+export const COMPANIONS = ['-wal', '-shm'] as const

@@ -1,0 +1,34 @@
+/** The types of every route, derived from its validators. Types only: nothing of this exists at run time. */
+import type { z } from 'zod'
+import type { RouteName } from './route-table.ts'
+import type { routes } from './routes.ts'
+
+type Routes = typeof routes
+type Part<K extends RouteName, P extends string, Direction extends 'input' | 'output'> = Routes[K] extends {
+  [_ in P]: infer S extends z.ZodType
+}
+  ? Direction extends 'input'
+    ? z.input<S>
+    : z.output<S>
+  : Record<never, never>
+
+/** What a caller may send and what it gets back. The client package ships this type written out without zod. */
+export type Contract = {
+  [K in RouteName]: {
+    input: Part<K, 'params', 'input'> & Part<K, 'query', 'input'> & Part<K, 'body', 'input'>
+    answer: Part<K, 'answer', 'output'>
+  }
+}
+
+/** What a handler receives after validation and what it must return before stripping. */
+export type HandlerTypes = {
+  [K in RouteName]: {
+    request: {
+      params: Part<K, 'params', 'output'>
+      query: Part<K, 'query', 'output'>
+      body: Part<K, 'body', 'output'>
+      signal: AbortSignal
+    }
+    answer: Part<K, 'answer', 'input'>
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * Build step of the client package: writes the type `Contract` out in plain TypeScript, so that a harness gets exact types
+ * without having zod. Run as `node dist/schema/declare.js <folder>`.
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { type Route, routes } from './routes.ts'
+
+type Json = {
+  type?: string
+  const?: unknown
+  enum?: unknown[]
+  anyOf?: Json[]
+  oneOf?: Json[]
+  items?: Json
+  properties?: Record<string, Json>
+  required?: string[]
+  additionalProperties?: boolean | Json
+}
+
+function declareContract(): string {
+  const entries = Object.entries(routes as Record<string, Route>).map(([name, route]) => {
+    const input = [route.params, route.query, route.body].flatMap((part) => (part ? [printed(part, 'input')] : []))
+    return `  ${name}: { input: ${input.join(' & ') || 'Record<never, never>'}; answer: ${printed(route.answer, 'output')} }`
+  })
+  return `/** Made from the validators; do not edit. */\nexport type Contract = {\n${entries.join('\n')}\n}\n`
+}
+
+function printed(schema: z.ZodType, io: 'input' | 'output'): string {
+  return print(z.toJSONSchema(schema, { io }) as Json)
+}
+
+function print(schema: Json): string {
+  if ('const' in schema) return JSON.stringify(schema.const)
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
+  const union = schema.anyOf ?? schema.oneOf
+  if (union) return union.map(print).join(' | ')
+  if (schema.type === 'array') return `Array<${print(schema.items ?? {})}>`
+  if (schema.type === 'object') return printObject(schema)
+  if (schema.type === 'integer' || schema.type === 'number') return 'number'
+  return schema.type === 'string' || schema.type === 'boolean' || schema.type === 'null' ? schema.type : 'unknown'
+}
+
+function printObject({ properties = {}, required = [], additionalProperties }: Json): string {
+  const fields = Object.entries(properties).map(([key, value]) => {
+    const optional = required.includes(key) ? '' : ' | undefined'
+    return `${JSON.stringify(key)}${optional && '?'}: ${print(value)}${optional}`
+  })
+  if (additionalProperties && additionalProperties !== true)
+    fields.push(`[key: string]: ${print(additionalProperties)}`)
+  else if (additionalProperties !== false && Object.keys(properties).length === 0) fields.push('[key: string]: unknown')
+  return `{ ${fields.join('; ')} }`
+}
+
+const folder = process.argv[2]
+if (!folder) throw new Error('usage: node dist/schema/declare.js <folder>')
+writeFileSync(join(folder, 'contract.d.ts'), declareContract())

@@ -1,0 +1,54 @@
+/** The one error class and its closed set of codes: what a caller of either side can be told. */
+
+/** Codes that travel over the socket, with the HTTP status of each. */
+export const httpStatus = {
+  BAD_REQUEST: 400,
+  NOT_FOUND: 404,
+  CONFLICT: 409,
+  LOCK_HELD: 409,
+  MEMORY_OFF: 409,
+  TOO_LARGE: 413,
+  REFUSED: 422,
+  PROTOCOL: 426,
+  BUDGET: 429,
+  INTERNAL: 500,
+  DEGRADED: 503,
+} as const
+
+/** Codes that never travel: the set-up is wrong on this machine, or nobody answers at the socket. */
+export const localCodes = ['SETUP', 'UNREACHABLE'] as const
+
+export type HttpCode = keyof typeof httpStatus
+export type ErrorCode = HttpCode | (typeof localCodes)[number]
+
+/** Any route may answer with these; a route lists only what it adds. */
+export const universalCodes = [
+  'BAD_REQUEST',
+  'NOT_FOUND',
+  'TOO_LARGE',
+  'PROTOCOL',
+  'INTERNAL',
+  'DEGRADED',
+] as const satisfies HttpCode[]
+
+export type ErrorBody = { error: { code: HttpCode; message: string; hint?: string; reason?: string } }
+
+type Details = { hint?: string | undefined; reason?: string | undefined; cause?: unknown }
+
+export class MemoryError extends Error {
+  readonly code: ErrorCode
+  readonly hint: string | undefined
+  readonly reason: string | undefined
+
+  constructor(code: ErrorCode, message: string, { hint, reason, cause }: Details = {}) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.name = 'MemoryError'
+    this.code = code
+    this.hint = hint
+    this.reason = reason
+  }
+}
+
+export function isHttpCode(code: string): code is HttpCode {
+  return Object.hasOwn(httpStatus, code)
+}

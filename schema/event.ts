@@ -1,0 +1,14 @@
+import { z } from 'zod'
+
+const StatusEvent = z.object({
+  type: z.literal('status'),
+  at: z.iso.datetime(),
+  state: z.enum(['ready', 'degraded']),
+  change: z.enum(['connected', 'condition', 'settings', 'paused']).describe('What happened; connected opens a stream'),
+})
+
+/** A closed set of names; each arrives with the feature that publishes it. */
+export const Event = z
+  .discriminatedUnion('type', [StatusEvent])
+  .describe('One server-sent event: `type` is its event name, everything else its data')
+export type Event = z.infer<typeof Event>

@@ -1,0 +1,41 @@
+/** One log record as a line for people. The terminal of `memoryd serve` and `memoryd logs` show the same. Pure. */
+
+const levels: Record<number, string> = { 10: 'trace', 20: 'debug', 30: 'info', 40: 'warn', 50: 'error', 60: 'fatal' }
+const paint: Record<string, (text: string) => string> = {
+  warn: (text) => `\u001b[33m${text}\u001b[39m`,
+  error: (text) => `\u001b[31m${text}\u001b[39m`,
+  fatal: (text) => `\u001b[31m${text}\u001b[39m`,
+}
+
+/** A line that is not one of ours is shown as it is: a log must never hide what it holds. */
+export function formatLogLine(line: string, { colour }: { colour: 'on' | 'off' }): string {
+  const record = parse(line)
+  if (!record) return line
+  const { level, time, msg, pid: _pid, err, ...rest } = record
+  const name = levels[Number(level)] ?? String(level)
+  const when = typeof time === 'number' && Math.abs(time) < 8.64e15 ? new Date(time).toISOString() : String(time)
+  const fields = Object.entries(rest).map(
+    ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
+  const text = [when, name.padEnd(5), String(msg ?? ''), ...fields].join(' ')
+  const shown = colour === 'on' ? (paint[name]?.(text) ?? text) : text
+  const stack = isRecord(err) && (err.stack ?? err.message)
+  return stack ? `${shown}\n    ${String(stack).replaceAll('\n', '\n    ')}` : shown
+}
+
+export function logLevelOf(line: string): number {
+  return Number(parse(line)?.level ?? 30)
+}
+
+function parse(line: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(line)
+    return isRecord(value) && 'level' in value ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

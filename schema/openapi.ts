@@ -1,0 +1,88 @@
+/** The OpenAPI 3.1 document, made from the routes. Loaded only when somebody asks for it. */
+import { z } from 'zod'
+import { type HttpCode, httpStatus, universalCodes } from './errors.ts'
+import { PROTOCOL, PROTOCOL_HEADER } from './rendezvous.ts'
+import { type Route, routes } from './routes.ts'
+
+type Json = Record<string, unknown>
+
+export function openApiDocument(version: string): Json & { openapi: string } {
+  const paths: Record<string, Json> = {}
+  for (const [name, route] of Object.entries(routes) as [string, Route][]) {
+    const path = route.url.replace(/:(\w+)/g, '{$1}').replace('*', '{path}')
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(name, route) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'memoryd', version, description: 'HTTP over a Unix socket; there is no TCP port.' },
+    paths,
+    components: { schemas: { Error: errorSchema() } },
+  }
+}
+
+function operation(name: string, route: Route): Json {
+  return {
+    operationId: name,
+    summary: route.summary,
+    parameters: [
+      { name: PROTOCOL_HEADER, in: 'header', required: false, schema: { type: 'string', const: String(PROTOCOL) } },
+      ...parameters('path', route.params),
+      ...parameters('query', route.query),
+    ],
+    ...(route.body && {
+      requestBody: { content: { 'application/json': { schema: jsonSchema(route.body, 'input') } } },
+    }),
+    responses: {
+      '200': {
+        description: route.answer.description ?? route.summary,
+        content: {
+          [route.stream ? 'text/event-stream' : 'application/json']: { schema: jsonSchema(route.answer, 'output') },
+        },
+      },
+      ...errorResponses([...universalCodes, ...route.errors]),
+    },
+  }
+}
+
+function parameters(place: 'path' | 'query', shape: z.ZodObject | undefined): Json[] {
+  if (!shape) return []
+  const { properties = {}, required = [] } = jsonSchema(shape, 'input') as {
+    properties?: Record<string, Json>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    schema,
+  }))
+}
+
+/** Codes that share a status (CONFLICT, LOCK_HELD, MEMORY_OFF) share an entry that names them all. */
+function errorResponses(codes: readonly HttpCode[]): Json {
+  const responses: Record<string, { description: string; content: Json }> = {}
+  for (const code of new Set(codes)) {
+    const status = String(httpStatus[code])
+    const before = responses[status]?.description
+    responses[status] = {
+      description: before ? `${before}, ${code}` : code,
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+    }
+  }
+  return responses
+}
+
+function errorSchema(): Json {
+  const text = { type: 'string' }
+  const properties = { code: { enum: Object.keys(httpStatus) }, message: text, hint: text, reason: text }
+  return {
+    type: 'object',
+    properties: { error: { type: 'object', properties, required: ['code', 'message'] } },
+    required: ['error'],
+  }
+}
+
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io })
+  return rest
+}

@@ -1,0 +1,46 @@
+/** Where daemon and clients meet: protocol version, headers, and the places derived from the environment. Pure. */
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+import { MemoryError } from './errors.ts'
+
+/** Raised when an old client could misread an answer; added fields do not count. */
+export const PROTOCOL = 1
+export const PROTOCOL_HEADER = 'x-memoryd-protocol'
+
+/** sockaddr_un holds 104 bytes on macOS, one of them the closing NUL; Node cuts longer paths without a word. */
+export const MAX_SOCKET_BYTES = 103
+
+export type Environment = Record<string, string | undefined>
+
+export type Places = { home: string; configFile: string; stateDir: string; socketPath: string; logFile: string }
+
+/** First defined wins, as documented in the README; relative XDG values are ignored, as the XDG rules ask. */
+export function findPlaces(env: Environment): Places {
+  const home = env.HOME || homedir()
+  const xdg = (name: string, fallback: string) => {
+    const value = env[name]
+    return value && isAbsolute(value) ? value : fallback
+  }
+  const own = (name: string) => {
+    const value = env[name]
+    if (!value) return undefined
+    if (isAbsolute(value) && !value.includes('\0')) return value
+    throw new MemoryError('SETUP', `${name} must be an absolute path, got ${JSON.stringify(value)}`, {
+      hint: `unset ${name} or give it a path that starts with /`,
+    })
+  }
+
+  const configFile =
+    own('MEMORYD_CONFIG') ?? join(xdg('XDG_CONFIG_HOME', join(home, '.config')), 'memoryd', 'config.json')
+  const stateDir = own('MEMORYD_STATE_DIR') ?? join(xdg('XDG_STATE_HOME', join(home, '.local', 'state')), 'memoryd')
+  const runtimeDir = xdg('XDG_RUNTIME_DIR', '')
+  const socketPath =
+    own('MEMORYD_SOCKET') ?? (runtimeDir ? join(runtimeDir, 'memoryd', 'memoryd.sock') : join(stateDir, 'memoryd.sock'))
+
+  const bytes = Buffer.byteLength(socketPath)
+  if (bytes > MAX_SOCKET_BYTES)
+    throw new MemoryError('SETUP', `the socket path is ${bytes} bytes long, at most ${MAX_SOCKET_BYTES} work`, {
+      hint: `set MEMORYD_SOCKET to a shorter path than ${socketPath}`,
+    })
+  return { home, configFile, stateDir, socketPath, logFile: join(stateDir, 'logs', 'memoryd.log') }
+}
