@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config'
+
+/** Full counts of the fault tests, and what needs a machine of its own: real service managers, real clients. */
+export default defineConfig({
+  test: {
+    dir: 'test/long',
+    maxWorkers: 1,
+    testTimeout: 1_800_000,
+    hookTimeout: 120_000,
+  },
+})

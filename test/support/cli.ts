@@ -1,0 +1,23 @@
+/** The real `memoryd` command in a temporary HOME. */
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import type { Home } from './home.ts'
+
+const cliMain = fileURLToPath(new URL('../../dist/client/cli/main.js', import.meta.url))
+
+export type CliResult = { code: number; stdout: string; stderr: string }
+
+export function memoryd(home: Home, ...args: string[]): Promise<CliResult> {
+  return new Promise((resolve) => {
+    const options = { env: home.env as NodeJS.ProcessEnv, cwd: home.dir, timeout: 120_000 }
+    execFile(process.execPath, [cliMain, ...args], options, (error, stdout, stderr) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr }),
+    )
+  })
+}
+
+/** For tests that start a detached daemon through the command: it must not outlive the test. */
+export function stopsAfterwards(home: Home): void {
+  onTestFinished(async () => void (await memoryd(home, 'stop')))
+}

@@ -1,0 +1,84 @@
+/** A real daemon process in a temporary HOME. Run `npm run build` first: it is the compiled one. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import { connect, type StrictClient } from '../../client/index.ts'
+import type { Home } from './home.ts'
+
+export const daemonMain = fileURLToPath(new URL('../../dist/daemon/main.js', import.meta.url))
+
+export type Exit = { code: number | null; signal: string | null; stderr: string }
+
+export type RunningDaemon = {
+  pid: number
+  client: StrictClient
+  /** Resolves with the first log line that holds `text`, from the start of the process on. */
+  logged(text: string): Promise<string>
+  exited: Promise<Exit>
+  stop(): Promise<Exit>
+  kill9(): Promise<Exit>
+  signal(name: NodeJS.Signals): void
+}
+
+/** Starts the process without waiting for anything but its end. */
+export function launch(home: Home, wrap: string[] = []): { child: ChildProcess; exited: Promise<Exit> } {
+  const [program = process.execPath, ...args] = [...wrap, process.execPath, daemonMain]
+  const child = spawn(program, args, {
+    // JOURNAL_STREAM makes the daemon show its log on standard output, as under systemd.
+    env: { ...home.env, JOURNAL_STREAM: '1:1' } as NodeJS.ProcessEnv,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stderr = ''
+  child.stderr?.on('data', (chunk) => {
+    stderr += chunk
+  })
+  const exited = new Promise<Exit>((resolve) =>
+    child.once('close', (code, signal) => resolve({ code, signal, stderr })),
+  )
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await exited
+  })
+  return { child, exited }
+}
+
+/** Resolves when the daemon says that it is ready; rejects with its own words when it ends instead. */
+export async function startDaemon(home: Home, wrap: string[] = []): Promise<RunningDaemon> {
+  const { child, exited } = launch(home, wrap)
+  const lines: string[] = []
+  const waiting = new Set<(line: string) => void>()
+  createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
+    lines.push(line)
+    for (const look of waiting) look(line)
+  })
+  const logged = (text: string) =>
+    new Promise<string>((resolve, reject) => {
+      const look = (line: string) => {
+        if (!line.includes(text)) return
+        waiting.delete(look)
+        resolve(line)
+      }
+      waiting.add(look)
+      lines.forEach(look)
+      void exited.then((exit) =>
+        reject(new Error(`the daemon ended (${exit.code}): ${exit.stderr}${lines.join('\n')}`)),
+      )
+    })
+  await logged('memoryd is ready')
+  const client = connect({ socket: home.places.socketPath, strict: true, deadlineMs: 10_000 })
+  onTestFinished(client.close)
+  const end = (signal: NodeJS.Signals) => {
+    child.kill(signal)
+    return exited
+  }
+  return {
+    pid: child.pid as number,
+    client,
+    logged,
+    exited,
+    stop: () => end('SIGTERM'),
+    kill9: () => end('SIGKILL'),
+    signal: (name) => void child.kill(name),
+  }
+}

@@ -1,0 +1,17 @@
+/** A HOME of its own for every test, with a path short enough for a socket. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { type Environment, findPlaces, type Places } from '../../schema/rendezvous.ts'
+
+export type Home = { dir: string; env: Environment; places: Places }
+
+/** Nothing of the developer's own environment reaches what a test starts, except the way to its programs. */
+export function makeHome(extra: Environment = {}): Home {
+  const dir = mkdtempSync(join(tmpdir(), 'md-'))
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  mkdirSync(join(dir, '.config', 'memoryd'), { recursive: true })
+  const env = { HOME: dir, PATH: process.env.PATH, NO_COLOR: '1', ...extra }
+  return { dir, env, places: findPlaces(env) }
+}
