@@ -1,6 +1,7 @@
 /** `memoryd start`, `stop` and `restart`. */
+import type { Holder } from '../../schema/holder.ts'
 import { type Context, columns } from './context.ts'
-import { endDaemon, health, spawnDaemon, untilItAnswers } from './daemon-process.ts'
+import { endDaemon, health, readHolder, spawnDaemon, untilItAnswers } from './daemon-process.ts'
 import { findService } from './service/service.ts'
 
 export async function start(context: Context): Promise<void> {
@@ -32,13 +33,21 @@ export function modeLine(mode: 'online' | 'offline'): string {
 }
 
 export async function stop(context: Context): Promise<void> {
-  const service = findService(context)
-  // A running socket unit would start the daemon again with the next caller.
-  if (service?.running()) service.stop()
-  const ended = await endDaemon(context)
+  const byService = stopService(context)
+  const ended = (await endDaemon(context)) ?? byService
   context.print.result({ stopped: ended !== undefined, pid: ended?.pid }, () => [
     ended ? `memoryd stopped (pid ${ended.pid})` : 'memoryd is not running',
   ])
+}
+
+/** A running socket unit would start the daemon again with the next caller. */
+function stopService(context: Context): Holder | undefined {
+  const service = findService(context)
+  if (!service?.running()) return undefined
+  const holder = readHolder(context)
+  service.stop()
+  // A daemon that stops takes its name away; one that was killed before has left it.
+  return readHolder(context) ? undefined : holder
 }
 
 export async function restart(context: Context): Promise<void> {

@@ -9,7 +9,6 @@ export type LogFile = {
 }
 
 const FILES = 4
-const LONGEST_LINE = 32_000
 
 export function openLogFile(path: string, capBytes: number, onTrouble: (problem: string) => void): LogFile {
   let cap = capBytes
@@ -34,7 +33,7 @@ export function openLogFile(path: string, capBytes: number, onTrouble: (problem:
 
   return {
     write: (line) => {
-      const bytes = Buffer.from(shorten(line))
+      const bytes = Buffer.from(line)
       try {
         if (fd === undefined) open()
         if (size > 0 && size + bytes.length > cap / FILES) {
@@ -61,8 +60,4 @@ function moveIfThere(from: string, to: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
-}
-
-function shorten(line: string): string {
-  return line.length <= LONGEST_LINE ? line : `${line.slice(0, LONGEST_LINE)} …\n`
 }

@@ -5,7 +5,13 @@ import type { Clock } from './clock.ts'
 import { openLogFile } from './log-file.ts'
 import { redactLine } from './redact.ts'
 
-export type Log = Pick<pino.Logger, 'debug' | 'info' | 'warn' | 'error'> & {
+type Say = { (message: string): void; (fields: Record<string, unknown>, message: string): void }
+
+export type Log = {
+  debug: Say
+  info: Say
+  warn: Say
+  error: Say
   configure(options: LogOptions): void
   close(): void
 }
@@ -23,10 +29,13 @@ export type LogTarget = {
 /** Fields that could carry a credential or a person's words, wherever a caller hangs them. */
 const SILENT_KEYS = ['authorization', 'apiKey', 'token', 'password', 'content', 'text', 'prompt', 'body']
 
+/** A dump that somebody logs by mistake must not push everything else out of the file. */
+const LONGEST_LINE = 32_000
+
 export function createLog(options: LogOptions, { file, terminal, clock, onTrouble }: LogTarget): Log {
   const onDisk = openLogFile(file, options.maxBytes, onTrouble)
   const write = (json: string) => {
-    const line = redactLine(json)
+    const line = redactLine(shorten(json))
     onDisk.write(line)
     terminal?.write(`${formatLogLine(line.trimEnd(), { colour: terminal.colour })}\n`)
   }
@@ -39,15 +48,24 @@ export function createLog(options: LogOptions, { file, terminal, clock, onTroubl
     },
     { write },
   )
+  // pino swaps its methods when the level changes, so they are looked up with each call.
+  const say =
+    (level: 'debug' | 'info' | 'warn' | 'error'): Say =>
+    (...given: [string] | [Record<string, unknown>, string]) =>
+      given.length === 1 ? logger[level](given[0]) : logger[level](given[0], given[1])
   return {
-    debug: logger.debug.bind(logger),
-    info: logger.info.bind(logger),
-    warn: logger.warn.bind(logger),
-    error: logger.error.bind(logger),
+    debug: say('debug'),
+    info: say('info'),
+    warn: say('warn'),
+    error: say('error'),
     configure: ({ level, maxBytes }) => {
       logger.level = level
       onDisk.setCap(maxBytes)
     },
     close: onDisk.close,
   }
+}
+
+function shorten(line: string): string {
+  return line.length <= LONGEST_LINE ? line : `${line.slice(0, LONGEST_LINE)} …\n`
 }

@@ -27,10 +27,15 @@ const plainSchema = ['schema/errors.ts', 'schema/rendezvous.ts', 'schema/route-t
 type Import = { target: string; typeOnly: boolean }
 
 function importsOf({ path, text }: Source): Import[] {
-  const found = text.matchAll(/(?:import|export)(\s+type)?[^'"]*?from\s+'([^']+)'|import\(\s*'([^']+)'|^import '([^']+)'/gm)
+  const found = text.matchAll(
+    /(?:import|export)(\s+type)?[^'"]*?from\s+'([^']+)'|import\(\s*'([^']+)'|^import '([^']+)'/gm,
+  )
   return [...found].map(([, type, from, dynamic, bare]) => {
     const target = (from ?? dynamic ?? bare) as string
-    return { typeOnly: type !== undefined, target: target.startsWith('.') ? posix.join(posix.dirname(path), target) : target }
+    return {
+      typeOnly: type !== undefined,
+      target: target.startsWith('.') ? posix.join(posix.dirname(path), target) : target,
+    }
   })
 }
 
@@ -50,7 +55,8 @@ function importViolations(files: Source[]): string[] {
     return importsOf(file).flatMap(({ target, typeOnly }) => {
       const complaint = [`${file.path} imports ${target}`]
       if (from === 'client' && !isOurs(target)) return target.startsWith('node:') ? [] : complaint
-      if (from === 'client' && target.startsWith('schema/') && !typeOnly && !plainSchema.includes(target)) return complaint
+      if (from === 'client' && target.startsWith('schema/') && !typeOnly && !plainSchema.includes(target))
+        return complaint
       if (!isOurs(target)) return []
       if (from === 'client/cli' && doors.some((door) => target.startsWith(door))) return []
       const to = folderOf(target)
@@ -74,7 +80,8 @@ const habits: { rule: string; pattern: RegExp; applies: (path: string) => boolea
   {
     rule: 'SQL is prepared in daemon/store only',
     pattern: /\.prepare\(/,
-    applies: (path) => !path.startsWith('daemon/store/') && path !== 'daemon/platform/process-lock.ts' && !path.startsWith('schema/'),
+    applies: (path) =>
+      !path.startsWith('daemon/store/') && path !== 'daemon/platform/process-lock.ts' && !path.startsWith('schema/'),
   },
   {
     rule: 'only the process entry exits',
@@ -111,8 +118,16 @@ describe('boundaries', () => {
     ['schema that reaches outside', 'schema/x.ts', "import { a } from '../daemon/platform/files.ts'"],
     ['a client that pulls in the validators', 'client/x.ts', "import { routes } from '../schema/routes.ts'"],
     ['a client with a dependency', 'client/x.ts', "import pc from 'picocolors'"],
-    ['a command that reaches into the daemon', 'client/cli/x.ts', "const a = await import('../../daemon/store/store.ts')"],
-    ['a part that imports the configuration', 'daemon/http/x.ts', "import type { Settings } from '../config/settings.ts'"],
+    [
+      'a command that reaches into the daemon',
+      'client/cli/x.ts',
+      "const a = await import('../../daemon/store/store.ts')",
+    ],
+    [
+      'a part that imports the configuration',
+      'daemon/http/x.ts',
+      "import type { Settings } from '../config/settings.ts'",
+    ],
   ])('notices %s', (_what, path, text) => {
     expect(importViolations([{ path, text }])).toHaveLength(1)
   })

@@ -22,7 +22,8 @@ const operations = Object.values(document.paths).flatMap((path) => Object.values
 describe('the contract', () => {
   it('has validators for exactly the routes of the plain table', () => {
     expect(Object.keys(routes).sort()).toEqual(Object.keys(routeTable).sort())
-    for (const [name, shape] of Object.entries(routeTable)) expect(routes).toHaveProperty(name, expect.objectContaining(shape))
+    for (const [name, shape] of Object.entries(routeTable))
+      expect(routes).toHaveProperty(name, expect.objectContaining(shape))
   })
 
   it('has a client method for every route', () => {
@@ -61,7 +62,9 @@ describe('the contract', () => {
     for (const { method, url } of Object.values(routes)) {
       const refused = await rawRequest(home.places.socketPath, { method, path: `${url}?surprise=1` })
       expect({ url, status: refused.status }).toEqual({ url, status: 400 })
-      expect(JSON.parse(refused.body)).toEqual({ error: { code: 'BAD_REQUEST', message: expect.stringContaining('surprise') } })
+      expect(JSON.parse(refused.body)).toEqual({
+        error: { code: 'BAD_REQUEST', message: expect.stringContaining('surprise') },
+      })
     }
   })
 })

@@ -1,5 +1,6 @@
 /** `memoryd service install|uninstall|status`. */
 import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { MemoryError } from '../../../schema/errors.ts'
 import type { Context } from '../context.ts'
 import { endDaemon } from '../daemon-process.ts'
@@ -11,8 +12,8 @@ export async function installService(context: Context): Promise<void> {
   if (service.running()) service.stop()
   // A daemon started by hand would hold the lock against the service's.
   await endDaemon(context)
-  // The unit may write to these folders only, so they must be there before it starts.
-  mkdirSync(context.places.stateDir, { recursive: true, mode: 0o700 })
+  // launchd opens its log there before the daemon could make the folder.
+  mkdirSync(dirname(context.places.logFile), { recursive: true, mode: 0o700 })
   service.install()
   context.print.result({ installed: true, kind: service.kind, files: service.files }, () => [
     `memoryd is now a ${service.kind} service of yours: it starts with your session and after a crash`,

@@ -46,7 +46,10 @@ export function control(context: Context, program: string, args: string[]): stri
     })
   } catch (cause) {
     const said = String((cause as { stderr?: string }).stderr ?? '').trim() || (cause as Error).message
-    throw new MemoryError('INTERNAL', `${program} ${args.join(' ')} failed: ${said}`, { cause })
+    throw new MemoryError('INTERNAL', `${program} ${args.join(' ')} failed: ${said}`, {
+      hint: `run: ${context.self} doctor`,
+      cause,
+    })
   }
 }
 

@@ -15,6 +15,8 @@ export function systemdService(context: Context): Service | undefined {
   const base =
     env.XDG_CONFIG_HOME && isAbsolute(env.XDG_CONFIG_HOME) ? env.XDG_CONFIG_HOME : join(places.home, '.config')
   const files = UNITS.map((unit) => join(base, 'systemd', 'user', unit))
+  // After a few failed starts systemd refuses more for a while, even when what was wrong has been put right.
+  const forgetFailures = () => succeeds(context, 'systemctl', ['--user', 'reset-failed', ...UNITS])
   return {
     kind: 'systemd',
     files,
@@ -25,14 +27,21 @@ export function systemdService(context: Context): Service | undefined {
         writeUnit(files[n] as string, fillSystemdUnit(readTemplate(`systemd/${unit}`), unitValues(context)))
       })
       systemctl('daemon-reload')
-      systemctl('enable', '--now', ...UNITS)
+      forgetFailures()
+      // By path: the manager may have been started with another XDG_CONFIG_HOME than this shell.
+      systemctl('enable', '--now', ...files)
     },
     uninstall: () => {
-      systemctl('disable', '--now', ...UNITS)
+      // Not `disable --now`: that may forget the units' own rules for stopping before it stops them.
+      systemctl('stop', ...UNITS)
+      systemctl('disable', ...UNITS)
       for (const file of files) rmSync(file, { force: true })
       systemctl('daemon-reload')
     },
-    start: () => void systemctl('start', ...UNITS),
+    start: () => {
+      forgetFailures()
+      systemctl('start', ...UNITS)
+    },
     stop: () => void systemctl('stop', ...UNITS),
   }
 }

@@ -6,10 +6,14 @@ export type UnitValues = { node: string; main: string; config: string; state: st
 export function fillSystemdUnit(template: string, values: UnitValues): string {
   refuseUnwritable(values)
   const { node, main, config, state, socket } = values
+  if (/["'\\]/.test(node)) throw unwritable(node, 'systemd starts no program whose path has quotes or backslashes')
+  // It would swallow the next line of the unit, the one that closes the socket to others.
+  if (/[ \\]$/.test(socket)) throw unwritable(socket, 'use a path that ends in neither a space nor a backslash')
   return fill(template, {
     NODE: quoted(node),
-    MAIN: quoted(main).replaceAll('$', '$$$$'),
+    MAIN: argument(main),
     STATE: quoted(state),
+    STATE_ARGUMENT: argument(state),
     // Not a list: the rest of the line is the path as it stands.
     SOCKET: socket.replaceAll('%', '%%'),
     ENV_CONFIG: quoted(`MEMORYD_CONFIG=${config}`),
@@ -39,14 +43,20 @@ function quoted(text: string): string {
   return `"${escaped}"`
 }
 
+/** Of a command: systemd would put variables in. */
+function argument(text: string): string {
+  return quoted(text).replaceAll('$', '$$$$')
+}
+
 function xml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
 function refuseUnwritable(values: UnitValues): void {
   for (const path of Object.values(values))
-    if (/\p{Cc}/u.test(path))
-      throw new MemoryError('SETUP', `a service file cannot name ${JSON.stringify(path)}`, {
-        hint: 'use a path without control characters',
-      })
+    if (/\p{Cc}/u.test(path)) throw unwritable(path, 'use a path without control characters')
+}
+
+function unwritable(path: string, hint: string): MemoryError {
+  return new MemoryError('SETUP', `a service file cannot name ${JSON.stringify(path)}`, { hint })
 }

@@ -1,0 +1,70 @@
+/**
+ * One kept-alive HTTP connection that does as little as possible: a client's own work would be added to both sides of a
+ * ratio and flatter it. One request at a time; only answers with a length.
+ */
+import { connect } from 'node:net'
+import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
+import type { RouteShape } from '../../schema/route-table.ts'
+
+export type Connection = {
+  /** Resolves with the body when the answer is complete; rejects unless it is a 200. */
+  ask(request: Buffer): Promise<string>
+  close(): void
+}
+
+/** The bytes to ask a route with; the same ones go to every contender. */
+export function requestFor({ method, url }: RouteShape): Buffer {
+  return Buffer.from(`${method} ${url} HTTP/1.1\r\nhost: localhost\r\n${PROTOCOL_HEADER}: ${PROTOCOL}\r\n\r\n`)
+}
+
+export function openConnection(socketPath: string): Promise<Connection> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(socketPath)
+    let received = ''
+    let waiting: { resolve(body: string): void; reject(error: Error): void } | undefined
+    const fail = (error: Error) => {
+      reject(error)
+      waiting?.reject(error)
+    }
+    socket.setEncoding('latin1')
+    socket.on('data', (chunk: string) => {
+      received += chunk
+      const answer = completeAnswer(received)
+      if (!answer) return
+      received = ''
+      if (answer.status === 200) waiting?.resolve(answer.body)
+      else fail(new Error(`${socketPath} answered ${answer.status}: ${answer.body}`))
+    })
+    socket.once('error', fail)
+    socket.once('close', () => fail(new Error(`${socketPath} closed the connection`)))
+    socket.once('connect', () =>
+      resolve({
+        ask: (request) =>
+          new Promise((answered, failed) => {
+            waiting = { resolve: answered, reject: failed }
+            socket.write(request)
+          }),
+        close: () => socket.destroy(),
+      }),
+    )
+  })
+}
+
+export async function timeRequests(connection: Connection, request: Buffer, count: number): Promise<number[]> {
+  const taken: number[] = []
+  for (let n = 0; n < count; n++) {
+    const sentMs = performance.now()
+    await connection.ask(request)
+    taken.push(performance.now() - sentMs)
+  }
+  return taken
+}
+
+function completeAnswer(received: string): { status: number; body: string } | undefined {
+  const head = received.indexOf('\r\n\r\n')
+  if (head < 0) return undefined
+  const length = /^content-length: (\d+)/im.exec(received)?.[1]
+  if (length === undefined) throw new Error(`an answer without a length: ${received.slice(0, head)}`)
+  const body = received.slice(head + 4)
+  return body.length < Number(length) ? undefined : { status: Number(received.slice(9, 12)), body }
+}

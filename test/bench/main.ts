@@ -1,0 +1,85 @@
+/** `npm run bench`: runs the rows, one after the other, and prints what they measured. Runs when loaded. */
+import { writeFileSync } from 'node:fs'
+import { loadavg } from 'node:os'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { misses, type Result, table, toJson } from './report.ts'
+import type { Row } from './row.ts'
+import { rows, selectRows } from './rows.ts'
+import { createWorkbench, type Workbench } from './workbench.ts'
+
+const usage = `usage: npm run bench -- [row…] [--quick] [--strict] [--out <file>]
+
+  row            only the rows whose name starts so; all of them without
+  --quick        fewer rounds and shorter waits: a first look, not a result
+  --strict       exit with 1 when a goal is missed
+  --out <file>   also write the figures, and the times behind them, as JSON
+
+rows:
+${rows.map(({ name, what }) => `  ${name.padEnd(14)} ${what}`).join('\n')}
+`
+
+const exitCodes = { ok: 0, missed: 1, usage: 2, interrupted: 130 }
+
+function parse() {
+  return parseArgs({
+    allowPositionals: true,
+    options: {
+      quick: { type: 'boolean', default: false },
+      strict: { type: 'boolean', default: false },
+      out: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  })
+}
+
+async function main(): Promise<number> {
+  let given: ReturnType<typeof parse>
+  try {
+    given = parse()
+  } catch (error) {
+    process.stderr.write(`bench: ${(error as Error).message}\n\n${usage}`)
+    return exitCodes.usage
+  }
+  const { values, positionals } = given
+  if (values.help) {
+    process.stdout.write(usage)
+    return exitCodes.ok
+  }
+  const selection = selectRows(positionals)
+  if ('unknown' in selection) {
+    process.stderr.write(`bench: no row starts with ${selection.unknown.join(', ')}\n\n${usage}`)
+    return exitCodes.usage
+  }
+
+  const pace = values.quick ? 'quick' : 'full'
+  const results: Result[] = []
+  for (const row of selection.rows) {
+    process.stderr.write(`${row.name} … (load ${loadavg()[0]?.toFixed(2)})\n`)
+    results.push({ row, outcome: await measure(row, pace) })
+  }
+  process.stdout.write(`\n${table(results)}\n`)
+  if (values.out) {
+    writeFileSync(values.out, toJson(results, { at: new Date().toISOString(), pace }))
+    process.stdout.write(`\nwritten to ${resolve(values.out)}\n`)
+  }
+  const broken = results.some(({ outcome }) => 'failed' in outcome)
+  return broken || (values.strict && misses(results) > 0) ? exitCodes.missed : exitCodes.ok
+}
+
+/** A row that breaks is part of the result: the others have cost minutes. */
+async function measure(row: Row, pace: Workbench['pace']): Promise<Result['outcome']> {
+  const bench = createWorkbench({ pace })
+  const onSignal = () => void bench.close().finally(() => process.exit(exitCodes.interrupted))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, onSignal)
+  try {
+    return await row.run(bench)
+  } catch (error) {
+    return { failed: error instanceof Error ? error.message : String(error) }
+  } finally {
+    await bench.close()
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, onSignal)
+  }
+}
+
+process.exitCode = await main()

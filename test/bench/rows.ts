@@ -1,0 +1,16 @@
+/** Every row, in the order of the table. A new one is a file and a line here. */
+import { health } from './health.ts'
+import { idle } from './idle.ts'
+import type { Row } from './row.ts'
+import { start } from './start.ts'
+
+export const rows: readonly Row[] = [health, start, idle]
+
+export type Selection = { rows: Row[] } | { unknown: string[] }
+
+/** No name selects all. */
+export function selectRows(names: readonly string[]): Selection {
+  const unknown = names.filter((name) => !rows.some((row) => row.name.startsWith(name)))
+  if (unknown.length > 0) return { unknown }
+  return { rows: rows.filter((row) => names.length === 0 || names.some((name) => row.name.startsWith(name))) }
+}

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest'
+import { createParts } from '../../daemon/platform/parts.ts'
+import { manualTime } from '../support/clock.ts'
+
+it('stops parts in reverse order, and all of them though one fails', async () => {
+  const parts = createParts(manualTime().clock)
+  const stopped: string[] = []
+  for (const name of ['store', 'jobs', 'server']) {
+    parts.add(name, async () => {
+      await Promise.resolve()
+      stopped.push(name)
+      if (name === 'jobs') throw new Error('stuck')
+    })
+  }
+  expect(await parts.stop(1_000)).toEqual([{ part: 'jobs', error: new Error('stuck') }])
+  expect(stopped).toEqual(['server', 'jobs', 'store'])
+})
+
+it('tells the parts when the drain time is over, and stops each only once', async () => {
+  const time = manualTime()
+  const parts = createParts(time.clock)
+  let stops = 0
+  parts.add('store', () => void stops++)
+  parts.add('server', (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())))
+  const stopped = parts.stop(60_000)
+  expect(stops).toBe(0)
+  time.pass(60_000)
+  expect(await stopped).toEqual([])
+  await parts.stop(0)
+  expect(stops).toBe(1)
+})
