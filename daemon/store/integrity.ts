@@ -4,10 +4,10 @@ import { basename, join } from 'node:path'
 import { syncFolder } from '../platform/files.ts'
 import { type Db, isCorruption } from './database.ts'
 
-/** What SQLite finds wrong; empty when sound. */
-export function quickCheck(db: Db): string[] {
+/** What SQLite finds wrong with the whole file, or with one table of it; empty when sound. */
+export function quickCheck(db: Db, table?: string): string[] {
   try {
-    const rows = db.pragma('quick_check(10)') as { quick_check: string }[]
+    const rows = db.pragma(`quick_check(${table ? `"${table}"` : 10})`) as { quick_check: string }[]
     return rows.map((row) => row.quick_check).filter((line) => line !== 'ok')
   } catch (error) {
     if (isCorruption(error)) return [(error as Error).message]

@@ -7,7 +7,7 @@ import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncFolder } from '../platform/files.ts'
 import { type Db, isCorruption, openDatabase, openForReading } from './database.ts'
-import { setAside } from './integrity.ts'
+import { quickCheck, setAside } from './integrity.ts'
 import type { Layout } from './layout.ts'
 import { historyMigrations, migrate } from './migrations.ts'
 
@@ -83,7 +83,7 @@ function salvage(brokenFile: string, target: Db): number {
 }
 
 function salvageTable(broken: Db, target: Db, table: string): number {
-  const sound = (broken.pragma(`quick_check("${table}")`) as { quick_check: string }[])[0]?.quick_check === 'ok'
+  const sound = quickCheck(broken, table).length === 0
   const columns = columnNames(target, table).filter((name) => columnNames(broken, table).includes(name))
   const names = columns.map((name) => `"${name}"`).join(', ')
   const insert = target.prepare(

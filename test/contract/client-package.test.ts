@@ -8,8 +8,11 @@ import { projectRoot } from '../support/sources.ts'
 
 /** The packed client alone in an empty project: no zod, no workspace, no source. */
 function installAlone(folder: string): void {
-  const options = { cwd: join(projectRoot, 'client'), encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] } as const
-  const tarball = execFileSync('npm', ['pack', '--pack-destination', folder, '--silent'], options).trim()
+  const tarball = execFileSync('npm', ['pack', '--pack-destination', folder, '--silent'], {
+    cwd: join(projectRoot, 'client'),
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  }).trim()
   const target = join(folder, 'node_modules', '@memoryd', 'client')
   mkdirSync(target, { recursive: true })
   execFileSync('tar', ['xzf', join(folder, tarball), '--strip-components=1', '-C', target])

@@ -32,7 +32,7 @@ const names = [
   '@STATE@',
 ]
 /** Fine for every path but that of the program itself. */
-const namesWithQuotes = ['"double" \'single\'', 'back\\slash \\n \\x41', '--']
+const namesWithQuotes = ['"double" \'single\'', '5" disk', 'back\\slash \\n \\x41', '--']
 
 function inFolder(folder: string): Omit<UnitValues, 'node'> {
   return {
@@ -79,6 +79,20 @@ describe('the systemd units', () => {
     const node = join(folder, 'node')
     symlinkSync(process.execPath, node)
     expect(verify(fillSystemd({ ...realistic, node }))).toEqual(satisfied)
+  })
+
+  it('keep systemd from reading variables, specifiers and quotes into a path', () => {
+    // What the checker cannot tell: a path that is valid, but another one.
+    const line = 'ExecStart=@NODE@ @MAIN@ ReadWritePaths=@STATE@ Environment=@ENV_STATE@ ListenStream=@SOCKET@'
+    const values = { ...realistic, node: '/$a %b/node', main: '/$a %b/"\\m.js', state: '/$a "%b', socket: '/$a "%b\\s' }
+    expect(fillSystemdUnit(line, values)).toBe(
+      [
+        'ExecStart="/$a %%b/node" "/$$a %%b/\\"\\\\m.js"',
+        'ReadWritePaths="/$a \\"%%b"',
+        'Environment="MEMORYD_STATE_DIR=/$a \\"%%b"',
+        'ListenStream=/$a "%%b\\s',
+      ].join(' '),
+    )
   })
 
   it('would not satisfy systemd unfilled', (context) => {

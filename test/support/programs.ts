@@ -3,11 +3,14 @@ import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import type { TestContext } from 'vitest'
 
+const said = new Set<string>()
+
 export function needPrograms({ skip }: TestContext, ...names: string[]): void {
   const missing = names.filter((name) => !isThere(name))
   if (missing.length === 0) return
   const reason = `not on this machine: ${missing.join(', ')}`
-  console.warn(`skipped, ${reason}`)
+  if (!said.has(reason)) console.warn(`skipped, ${reason}`)
+  said.add(reason)
   skip(reason)
 }
 

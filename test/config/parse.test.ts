@@ -1,0 +1,84 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parseSettings } from '../../daemon/config/parse.ts'
+
+const at = { env: {}, home: '/home/ada' }
+const problemsOf = (value: unknown) => {
+  const parsed = parseSettings(JSON.stringify(value), at)
+  return 'problems' in parsed ? parsed.problems : []
+}
+
+describe('settings', () => {
+  it('are the defaults, with the home filled in, when the file says nothing', () => {
+    const parsed = parseSettings('{}', at)
+    expect(parsed).toMatchObject({
+      settings: {
+        roots: { 'claude-code': ['/home/ada/.claude/projects'], generic: [] },
+        budget: { usdPerDay: 1, tokensPerDay: 5_000_000 },
+        retention: { days: 30, maxBytes: 2_000_000_000, backups: 7 },
+        log: { level: 'info', maxBytes: 20_000_000 },
+      },
+    })
+  })
+
+  it('change only what the file names', () => {
+    const parsed = parseSettings('{"log":{"level":"debug"},"private":["~/secret"]}', at)
+    expect(parsed).toMatchObject({
+      settings: { log: { level: 'debug', maxBytes: 20_000_000 }, private: ['/home/ada/secret'] },
+    })
+  })
+
+  it('cannot be changed by whoever holds them', () => {
+    const parsed = parseSettings('{}', at)
+    expect(() => {
+      // @ts-expect-error the type forbids it as well
+      parsed.settings.log.level = 'debug'
+    }).toThrow(TypeError)
+  })
+
+  it('move the root of Claude Code with CLAUDE_CONFIG_DIR unless the file names one', () => {
+    const env = { CLAUDE_CONFIG_DIR: '/cc' }
+    expect(parseSettings('{}', { ...at, env })).toMatchObject({
+      settings: { roots: { 'claude-code': ['/cc/projects'] } },
+    })
+    const named = '{"roots":{"claude-code":["/mine"]}}'
+    expect(parseSettings(named, { ...at, env })).toMatchObject({ settings: { roots: { 'claude-code': ['/mine'] } } })
+  })
+})
+
+describe('a wrong configuration', () => {
+  it.each([
+    [{ budget: { usdPerDay: 'lots' } }, 'budget.usdPerDay: expected number, got "lots"'],
+    [{ budget: { usdPerDay: -1 } }, 'budget.usdPerDay: Too small: expected number to be >=0, got -1'],
+    [{ recall: { k: 9 } }, 'recall.k: Too big: expected number to be <=5, got 9'],
+    [{ log: { level: 'loud' } }, 'log.level: expected one of "debug"|"info"|"warn"|"error", got "loud"'],
+    [{ log: { levle: 'info' } }, 'log.levle: unknown key; expected one of level, maxBytes'],
+    [{ private: ['here'] }, 'private.0: expected a path that starts with / or ~/, got "here"'],
+    [{ dream: { cron: 'daily' } }, 'dream.cron: expected five or six cron fields, got "daily"'],
+    [[], 'the whole file: expected object, got []'],
+  ])('%j is answered with place and expectation', (value, problem) => {
+    expect(problemsOf(value)).toEqual([problem])
+  })
+
+  it('names all mistakes at once', () => {
+    expect(problemsOf({ sweepSeconds: 0, review: 1, nonsense: true })).toHaveLength(3)
+  })
+
+  it.each([
+    ['{\n  "log": {\n    "level": "info",\n  }\n}', 'line 4, column 3'],
+    ['{ "log": ', 'line 1, column 10'],
+    ['', 'line 1, column 1'],
+  ])('names the line of what is not JSON: %j', (text, place) => {
+    const parsed = parseSettings(text, at)
+    expect('problems' in parsed && parsed.problems[0]).toMatch(new RegExp(`^${place}: not valid JSON`))
+  })
+
+  it('is refused with words, never with an exception, whatever it holds', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.json(), fc.string()), (text) => {
+        const parsed = parseSettings(text, at)
+        if ('problems' in parsed) expect(parsed.problems.length).toBeGreaterThan(0)
+      }),
+    )
+  })
+})

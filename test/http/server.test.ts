@@ -1,0 +1,160 @@
+import { connect as dial } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createServer, type Handlers } from '../../daemon/http/server.ts'
+import type { Log } from '../../daemon/platform/log.ts'
+import { MemoryError } from '../../schema/errors.ts'
+import { makeHome } from '../support/home.ts'
+import { rawRequest } from '../support/raw.ts'
+
+/** A real server on a real socket, with handlers that misbehave as a test asks. */
+async function serve(handlers: Partial<Handlers>) {
+  const path = join(makeHome().dir, 's')
+  const logged: unknown[] = []
+  const log = { error: (...given: unknown[]) => logged.push(given), info() {}, warn() {}, debug() {} } as unknown as Log
+  const server = await createServer({
+    handlers: handlers as Handlers,
+    log,
+    isDiskTrouble: (error) => (error as { code?: string }).code === 'SQLITE_FULL',
+  })
+  await server.listen({ path })
+  onTestFinished(() => server.close(AbortSignal.abort()))
+  const ask = async (request: Parameters<typeof rawRequest>[1]) => {
+    const { status, body, headers } = await rawRequest(path, request)
+    return { status, headers, body: JSON.parse(body) }
+  }
+  return { path, ask, logged, server }
+}
+
+const json = { 'content-type': 'application/json' }
+
+describe('the server', () => {
+  it('strips answers to their schema', async () => {
+    const { ask } = await serve({ health: () => ({ ok: true, version: '1', pid: 2, secret: 'x' }) as never })
+    expect(await ask({ path: '/v1/health' })).toMatchObject({ status: 200, body: { ok: true, version: '1', pid: 2 } })
+    expect((await ask({ path: '/v1/health' })).body).not.toHaveProperty('secret')
+  })
+
+  it('answers a bug with a reference to the log and nothing of its insides', async () => {
+    const { ask, logged } = await serve({
+      health: () => {
+        throw new Error('the insides')
+      },
+    })
+    const { status, body } = await ask({ path: '/v1/health' })
+    expect({ status, code: body.error.code }).toEqual({ status: 500, code: 'INTERNAL' })
+    expect(JSON.stringify(body)).not.toContain('insides')
+    const ref = /ref (\S+)$/.exec(body.error.message)?.[1]
+    expect(logged).toEqual([[{ ref, route: '/v1/health', err: expect.any(Error) }, 'request failed']])
+  })
+
+  it('treats an answer that does not fit its schema as a bug', async () => {
+    const { ask } = await serve({ health: () => ({ ok: true }) as never })
+    expect((await ask({ path: '/v1/health' })).body.error.code).toBe('INTERNAL')
+  })
+
+  it('lets a route answer only with the error codes it declares', async () => {
+    const refuse = () => {
+      throw new MemoryError('CONFLICT', 'no', { hint: 'do' })
+    }
+    const { ask } = await serve({ pause: refuse, resume: refuse })
+    const post = (path: string) => ask({ method: 'POST', path, headers: json, body: '{}' })
+    expect(await post('/v1/resume')).toMatchObject({
+      status: 409,
+      body: { error: { code: 'CONFLICT', message: 'no', hint: 'do' } },
+    })
+    expect(await post('/v1/pause')).toMatchObject({ status: 500, body: { error: { code: 'INTERNAL' } } })
+  })
+
+  it('says that it is degraded when the disk is the problem', async () => {
+    const { ask, logged } = await serve({
+      pause: () => {
+        throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
+      },
+    })
+    const answer = await ask({ method: 'POST', path: '/v1/pause', headers: json, body: '{}' })
+    expect(answer).toMatchObject({ status: 503, body: { error: { code: 'DEGRADED' } } })
+    expect(logged).toEqual([])
+  })
+
+  it.each([
+    ['unknown fields', { body: '{"cwd":"/x","force":true}' }, 400, /body.*force/],
+    ['a field of the wrong type', { body: '{"cwd":1}' }, 400, /body\.cwd/],
+    ['a relative cwd', { body: '{"cwd":"x"}' }, 400, /body\.cwd/],
+    ['a body that is no object', { body: '[]' }, 400, /body/],
+    ['broken JSON', { body: '{"cwd":' }, 400, /JSON/],
+    ['an attempt at the prototype', { body: '{"__proto__":{"x":1}}' }, 400, /./],
+    [
+      'a form instead of JSON',
+      { body: 'cwd=/x', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
+      400,
+      /JSON/,
+    ],
+    ['a body over 1 MB', { body: JSON.stringify({ cwd: `/${'x'.repeat(1_100_000)}` }) }, 413, /larger/],
+    ['another protocol version', { body: '{}', headers: { ...json, 'x-memoryd-protocol': '99' } }, 426, /protocol 99/],
+    ['a query nobody reads', { body: '{}', path: '/v1/pause?cwd=/x' }, 400, /query.*cwd/],
+    ['an unknown route', { body: '{}', path: '/v1/nothing' }, 404, /POST \/v1\/nothing/],
+  ])('refuses %s', async (_what, request, status, message) => {
+    let ran = false
+    const { ask } = await serve({
+      pause: () => {
+        ran = true
+        return { all: true, projects: [] }
+      },
+    })
+    const answer = await ask({ method: 'POST', path: '/v1/pause', headers: json, ...request })
+    expect(answer.status).toBe(status)
+    expect(answer.body.error.message).toMatch(message)
+    expect(answer.headers['x-memoryd-protocol']).toBe('1')
+    expect(ran).toBe(false)
+  })
+
+  it('takes a POST without a body as an empty one', async () => {
+    const { ask } = await serve({ pause: ({ body }) => ({ all: body.cwd === undefined, projects: [] }) })
+    expect(await ask({ method: 'POST', path: '/v1/pause' })).toMatchObject({ status: 200, body: { all: true } })
+  })
+
+  it('answers what is no HTTP in the one error form and closes', async () => {
+    const { path } = await serve({})
+    const said = await new Promise<string>((resolve) => {
+      let text = ''
+      const socket = dial(path, () => socket.write('\u0000\u0001 nonsense\r\n\r\n'))
+      socket.on('data', (chunk) => {
+        text += chunk
+      })
+      socket.on('close', () => resolve(text))
+    })
+    expect(said).toContain('HTTP/1.1 400')
+    expect(said).toContain('"code":"BAD_REQUEST"')
+  })
+
+  it('lets a running request finish when it closes, and cuts it off only when told to', async () => {
+    let finish = () => {}
+    let begun = () => {}
+    const running = new Promise<void>((resolve) => {
+      begun = resolve
+    })
+    const { ask, server } = await serve({
+      health: async () => {
+        begun()
+        await new Promise<void>((resolve) => {
+          finish = resolve
+        })
+        return { ok: true, version: '1', pid: 1 }
+      },
+    })
+    const answer = ask({ path: '/v1/health' })
+    await running
+    const closed = server.close(new AbortController().signal)
+    finish()
+    expect((await answer).status).toBe(200)
+    await closed
+
+    const second = await serve({ health: () => new Promise(() => {}) })
+    const stuck = second.ask({ path: '/v1/health' })
+    const cutOff = expect(stuck).rejects.toThrow('socket hang up')
+    await second.ask({ path: '/v1/nothing' })
+    await second.server.close(AbortSignal.abort())
+    await cutOff
+  })
+})
