@@ -58,7 +58,10 @@ async function main(): Promise<void> {
     })
     reload = daemon.reload
     process.on('uncaughtExceptionMonitor', daemon.logCrash)
-    await notifyReady(env.NOTIFY_SOCKET)
+    await notifyReady(env.NOTIFY_SOCKET).catch(async (error) => {
+      await daemon.stop(0)
+      throw error
+    })
     await stopping
     // A second signal means now: the lock frees itself, and what was acknowledged is on disk.
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(exitCodes.failed))

@@ -71,11 +71,11 @@ export async function untilItAnswers(
 
 /** Ends the daemon and waits until it is gone; tells whether there was one. */
 export async function endDaemon(context: Context): Promise<Holder | Health | undefined> {
-  const running = (await health(context)) ?? livingHolder(context)
+  const running = (await health(context)) ?? (await livingHolder(context))
   if (!running) return undefined
   process.kill(running.pid, 'SIGTERM')
   const until = performance.now() + STOP_LIMIT_MS
-  while (isRunning(context, running.pid)) {
+  while (isThere(running.pid)) {
     if (performance.now() > until)
       throw new MemoryError(
         'INTERNAL',
@@ -89,6 +89,12 @@ export async function endDaemon(context: Context): Promise<Holder | Health | und
   return running
 }
 
+/** A holder that was killed leaves its name behind, and the kernel may have given its pid to somebody else: the lock tells. */
+async function livingHolder(context: Context): Promise<Holder | undefined> {
+  const { isLocked } = await import('../../daemon/platform/process-lock.ts')
+  return isLocked(context.places.stateDir) ? readHolder(context) : undefined
+}
+
 export function readHolder({ places }: Context): Holder | undefined {
   try {
     return parseHolder(readFileSync(join(places.stateDir, HOLDER_FILE), 'utf8'))
@@ -97,28 +103,13 @@ export function readHolder({ places }: Context): Holder | undefined {
   }
 }
 
-/** A holder that was killed leaves its name behind, and the kernel may have given its pid to somebody else. */
-function livingHolder(context: Context): Holder | undefined {
-  const holder = readHolder(context)
-  return holder && commandOf(holder.pid)?.includes('memoryd') ? holder : undefined
-}
-
-function isRunning(context: Context, pid: number): boolean {
-  return readHolder(context)?.pid === pid && commandOf(pid) !== undefined
-}
-
-/** Nothing for a process that is gone, or dead and not yet collected by its parent. */
-function commandOf(pid: number): string | undefined {
+/** Gone, or dead and not yet collected by its parent, which is as good. */
+function isThere(pid: number): boolean {
   try {
     process.kill(pid, 0)
+    return process.platform !== 'linux' || readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== ''
   } catch {
-    return undefined
-  }
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8') || undefined
-  } catch {
-    // No /proc, as on macOS: the signal went through, and our own file names this pid.
-    return process.platform === 'linux' ? undefined : 'memoryd'
+    return false
   }
 }
 

@@ -66,7 +66,7 @@ function folderFinding(check: string, folder: string): Finding {
 async function socket({ socketPath, stateDir }: Places): Promise<Finding> {
   const check = 'socket'
   try {
-    const held = existsSync(stateDir) && isLocked(stateDir)
+    const held = isLocked(stateDir)
     const holder = held ? `pid ${readHolder(stateDir)?.pid ?? 'unknown'}` : undefined
     const stats = lstatSync(socketPath, { throwIfNoEntry: false })
     if (!stats)

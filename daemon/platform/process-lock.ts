@@ -2,14 +2,14 @@
  * One daemon per state folder. The lock is an exclusive SQLite lock, which the kernel frees when the holder dies however
  * it dies; a small file beside it tells others who holds it, and that the last holder did not stop cleanly.
  */
-import { readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { MemoryError } from '../../schema/errors.ts'
 import { HOLDER_FILE, type Holder, parseHolder } from '../../schema/holder.ts'
 import { message, writeAtomic } from './files.ts'
 
-export const LOCK_FILE = 'daemon.lock'
+const LOCK_FILE = 'daemon.lock'
 
 export type ProcessLock = { lastStop: 'clean' | 'unclean'; release(): void }
 
@@ -30,7 +30,9 @@ export function takeProcessLock(stateDir: string, self: Holder): ProcessLock | {
 
 /** For those outside: whether a living process holds the lock. */
 export function isLocked(stateDir: string): boolean {
-  const unlock = lockExclusively(join(stateDir, LOCK_FILE))
+  const file = join(stateDir, LOCK_FILE)
+  if (!existsSync(file)) return false
+  const unlock = lockExclusively(file)
   unlock?.()
   return !unlock
 }

@@ -1,13 +1,22 @@
 /** Tells systemd, where it asked, that the daemon answers now. */
 import { execFile } from 'node:child_process'
+import { MemoryError } from '../../schema/errors.ts'
 
 /** Node cannot send datagrams to a Unix socket, so systemd's own helper does. */
 export function notifyReady(notifySocket: string | undefined): Promise<void> {
   if (!notifySocket) return Promise.resolve()
   return new Promise((resolve, reject) => {
     const child = execFile('systemd-notify', ['--ready', `--pid=${process.pid}`], { timeout: 5_000 }, (error) =>
-      error ? reject(error) : resolve(),
+      error ? reject(unheard(error)) : resolve(),
     )
     child.unref()
+  })
+}
+
+/** systemd would wait for a notice that never comes, and kill a daemon that answers. */
+function unheard(cause: Error): MemoryError {
+  return new MemoryError('SETUP', `systemd waits for a notice that cannot be sent: ${cause.message}`, {
+    hint: 'install systemd-notify (part of systemd), or start without the service: memoryd start',
+    cause,
   })
 }

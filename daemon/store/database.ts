@@ -14,6 +14,8 @@ export function openDatabase(file: string): Db {
     db.pragma('synchronous = FULL')
     db.pragma('foreign_keys = ON')
     db.pragma('journal_size_limit = 16777216')
+    // As a service there is no writable folder for temporary files.
+    db.pragma('temp_store = MEMORY')
   } catch (error) {
     db.close()
     throw error

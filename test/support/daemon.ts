@@ -21,8 +21,15 @@ export type RunningDaemon = {
   signal(name: NodeJS.Signals): void
 }
 
-/** Starts the process without waiting for anything but its end. */
-export function launch(home: Home, wrap: string[] = []): { child: ChildProcess; exited: Promise<Exit> } {
+export type Launched = {
+  child: ChildProcess
+  exited: Promise<Exit>
+  /** Rejects with the daemon's own words when it ends before it logs `text`. */
+  logged(text: string): Promise<string>
+}
+
+/** Starts the process and waits for nothing. */
+export function launch(home: Home, wrap: string[] = []): Launched {
   const [program = process.execPath, ...args] = [...wrap, process.execPath, daemonMain]
   const child = spawn(program, args, {
     // JOURNAL_STREAM makes the daemon show its log on standard output, as under systemd.
@@ -33,24 +40,18 @@ export function launch(home: Home, wrap: string[] = []): { child: ChildProcess; 
   child.stderr?.on('data', (chunk) => {
     stderr += chunk
   })
+  const lines: string[] = []
+  const waiting = new Set<(line: string) => void>()
+  createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
+    lines.push(line)
+    for (const look of waiting) look(line)
+  })
   const exited = new Promise<Exit>((resolve) =>
     child.once('close', (code, signal) => resolve({ code, signal, stderr })),
   )
   onTestFinished(async () => {
     child.kill('SIGKILL')
     await exited
-  })
-  return { child, exited }
-}
-
-/** Resolves when the daemon says that it is ready; rejects with its own words when it ends instead. */
-export async function startDaemon(home: Home, wrap: string[] = []): Promise<RunningDaemon> {
-  const { child, exited } = launch(home, wrap)
-  const lines: string[] = []
-  const waiting = new Set<(line: string) => void>()
-  createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
-    lines.push(line)
-    for (const look of waiting) look(line)
   })
   const logged = (text: string) =>
     new Promise<string>((resolve, reject) => {
@@ -61,10 +62,14 @@ export async function startDaemon(home: Home, wrap: string[] = []): Promise<Runn
       }
       waiting.add(look)
       lines.forEach(look)
-      void exited.then((exit) =>
-        reject(new Error(`the daemon ended (${exit.code}): ${exit.stderr}${lines.join('\n')}`)),
-      )
+      void exited.then(({ code }) => reject(new Error(`the daemon ended (${code}): ${stderr}${lines.join('\n')}`)))
     })
+  return { child, exited, logged }
+}
+
+/** Resolves when the daemon says that it is ready; rejects with its own words when it ends instead. */
+export async function startDaemon(home: Home, wrap: string[] = []): Promise<RunningDaemon> {
+  const { child, exited, logged } = launch(home, wrap)
   await logged('memoryd is ready')
   const client = connect({ socket: home.places.socketPath, strict: true, deadlineMs: 10_000 })
   onTestFinished(client.close)

@@ -1,0 +1,145 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { memoryd } from '../support/cli.ts'
+import { startDaemon } from '../support/daemon.ts'
+import { overwritePage } from '../support/damage.ts'
+import { type Home, makeHome } from '../support/home.ts'
+
+const PROJECTS = 600
+
+/** A home whose daemon has stopped and left a history of several pages, with a backup from before its last rows. */
+async function usedHome(end: 'stop' | 'kill9'): Promise<Home> {
+  const home = makeHome()
+  const first = await startDaemon(home)
+  await Promise.all(Array.from({ length: PROJECTS }, (_, n) => first.client.pause({ cwd: `/p/${n}` })))
+  await first.stop()
+  const second = await startDaemon(home)
+  await second[end]()
+  return home
+}
+
+const file = (home: Home, name: string) => join(home.places.stateDir, name)
+
+describe('a damaged database', () => {
+  it('is explained by doctor, set aside and restored at the next start, and the daemon runs', async () => {
+    const home = await usedHome('stop')
+    overwritePage(file(home, 'history.db'), 4)
+    const sick = await memoryd(home, 'doctor', '--json')
+    expect(sick.code).toBe(1)
+    expect(JSON.parse(sick.stdout).findings).toContainEqual({
+      check: 'history.db',
+      state: 'problem',
+      message: expect.stringContaining('damaged'),
+      remedy: expect.stringContaining('memoryd restart'),
+    })
+    const daemon = await startDaemon(home)
+    const status = await daemon.client.status()
+    expect(status).toMatchObject({
+      state: 'ready',
+      errors: [{ code: 'store', message: expect.stringContaining('history.db') }],
+    })
+    expect(status.paused.projects.length).toBeGreaterThan(PROJECTS / 2)
+    expect(await memoryd(home, 'doctor')).toMatchObject({ code: 0 })
+  })
+
+  it('that is only the index is noticed in the background after an unclean stop and begun anew', async () => {
+    const home = await usedHome('kill9')
+    overwritePage(file(home, 'index.db'), 1)
+    const daemon = await startDaemon(home)
+    await daemon.logged('index.db was damaged')
+    expect(await daemon.client.status()).toMatchObject({ state: 'ready' })
+    expect((await daemon.client.status()).paused.projects).toHaveLength(PROJECTS)
+    expect(await memoryd(home, 'doctor')).toMatchObject({ code: 0 })
+  })
+
+  it('of a newer version is refused and left as it is', async () => {
+    const home = await usedHome('stop')
+    const { openDatabase } = await import('../../daemon/store/database.ts')
+    const db = openDatabase(file(home, 'history.db'))
+    db.pragma('user_version = 77')
+    db.pragma('journal_mode = DELETE')
+    db.close()
+    const before = readFileSync(file(home, 'history.db'))
+    const { code, stderr } = await memoryd(home, 'start')
+    expect({ code, stderr }).toEqual({ code: 5, stderr: expect.stringContaining('schema 77') })
+    expect((await memoryd(home, 'doctor')).stdout).toContain('written by a newer memoryd')
+    // Opening switches the file to WAL, which is noted in two bytes of its header; nothing else may change.
+    const after = readFileSync(file(home, 'history.db'))
+    expect(after.subarray(100).equals(before.subarray(100))).toBe(true)
+  })
+
+  it('can be put back by hand from a backup while no daemon runs, and the file before it is kept', async () => {
+    const home = await usedHome('stop')
+    const daemon = await startDaemon(home)
+    expect(await memoryd(home, 'doctor', '--restore')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining(`memoryd runs (pid ${daemon.pid})`),
+    })
+    await daemon.stop()
+    const done = await memoryd(home, 'doctor', '--restore', '--json')
+    expect(done.code).toBe(0)
+    expect(existsSync(JSON.parse(done.stdout).setAside)).toBe(true)
+    const again = await startDaemon(home)
+    // The backup was made when the first daemon started, before anything was paused.
+    expect((await again.client.status()).paused.projects).toEqual([])
+  })
+})
+
+describe('doctor in a broken set-up', () => {
+  const findings = async (home: Home) => {
+    const { code, stdout } = await memoryd(home, 'doctor', '--json')
+    return {
+      code,
+      problems: JSON.parse(stdout).findings.filter((finding: { state: string }) => finding.state !== 'ok'),
+    }
+  }
+
+  it('explains a stale socket', async () => {
+    const home = makeHome()
+    await (await startDaemon(home)).kill9()
+    const { code, problems } = await findings(home)
+    expect(code).toBe(0)
+    expect(problems[0]).toMatchObject({
+      check: 'socket',
+      message: expect.stringContaining('stale'),
+      remedy: expect.stringContaining('memoryd start'),
+    })
+  })
+
+  it('explains a socket that was deleted under a running daemon', async () => {
+    const home = makeHome()
+    const daemon = await startDaemon(home)
+    const { rmSync } = await import('node:fs')
+    rmSync(home.places.socketPath)
+    const { code, problems } = await findings(home)
+    expect(code).toBe(1)
+    expect(problems[0]).toMatchObject({
+      check: 'socket',
+      message: expect.stringContaining(`pid ${daemon.pid}`),
+      remedy: 'memoryd restart',
+    })
+  })
+
+  it('explains a wrong configuration and an open folder', async () => {
+    const home = makeHome()
+    await (await startDaemon(home)).stop()
+    const { chmodSync } = await import('node:fs')
+    chmodSync(home.places.stateDir, 0o755)
+    writeFileSync(home.places.configFile, '{"recall":{"k":0}}')
+    const { code, problems } = await findings(home)
+    expect(code).toBe(1)
+    expect(problems).toMatchObject([
+      {
+        check: 'configuration',
+        message: expect.stringContaining('recall.k: Too small: expected number to be >=1, got 0'),
+      },
+      { check: 'state folder', remedy: `chmod 700 ${home.places.stateDir}` },
+      { check: 'daemon' },
+    ])
+  })
+
+  it('finds nothing wrong with an empty home', async () => {
+    expect(await findings(makeHome())).toMatchObject({ code: 0, problems: [{ check: 'daemon', state: 'warning' }] })
+  })
+})

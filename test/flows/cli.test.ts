@@ -1,0 +1,134 @@
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { memoryd, stopsAfterwards } from '../support/cli.ts'
+import { startDaemon } from '../support/daemon.ts'
+import { makeHome } from '../support/home.ts'
+import { rawRequest } from '../support/raw.ts'
+
+describe('a newcomer in an empty home', () => {
+  it('starts the daemon, reads where it is and what to do next, and stops it', async () => {
+    const home = makeHome()
+    stopsAfterwards(home)
+    const started = await memoryd(home, 'start')
+    expect(started).toMatchObject({ code: 0, stderr: '' })
+    const lines = started.stdout.trimEnd().split('\n')
+    expect(lines.length).toBeLessThanOrEqual(6)
+    expect(started.stdout).toContain(home.places.socketPath)
+    expect(started.stdout).toContain('offline')
+    expect(started.stdout).toContain('status')
+
+    const health = await rawRequest(home.places.socketPath, { path: '/v1/health' })
+    const { pid } = JSON.parse(health.body)
+    expect(await memoryd(home, 'start')).toMatchObject({ code: 0, stdout: expect.stringContaining('already runs') })
+
+    expect(await memoryd(home, 'stop')).toEqual({ code: 0, stdout: `memoryd stopped (pid ${pid})\n`, stderr: '' })
+    expect(readdirSync(home.places.stateDir)).not.toContain('daemon.json')
+    expect(await memoryd(home, 'stop')).toEqual({ code: 0, stdout: 'memoryd is not running\n', stderr: '' })
+  })
+
+  it('restarts into another process', async () => {
+    const home = makeHome()
+    stopsAfterwards(home)
+    const first = JSON.parse((await memoryd(home, 'start', '--json')).stdout)
+    const second = JSON.parse((await memoryd(home, 'restart', '--json')).stdout)
+    expect(first).toMatchObject({ started: true, mode: 'offline' })
+    expect(second).toMatchObject({ started: true })
+    expect(second.pid).not.toBe(first.pid)
+  })
+
+  it('is told what is wrong when the daemon cannot start', async () => {
+    const home = makeHome()
+    writeFileSync(home.places.configFile, '{"log":{"level":"loud"}}')
+    const { code, stderr } = await memoryd(home, 'start')
+    expect(code).toBe(5)
+    expect(stderr).toContain(home.places.configFile)
+    expect(stderr).toContain('log.level: expected one of "debug"|"info"|"warn"|"error", got "loud"')
+  })
+
+  it('finds and stops a daemon whose socket was deleted', async () => {
+    const home = makeHome()
+    const daemon = await startDaemon(home)
+    rmSync(home.places.socketPath)
+    expect(await memoryd(home, 'stop')).toMatchObject({ code: 0, stdout: `memoryd stopped (pid ${daemon.pid})\n` })
+    expect(await daemon.exited).toMatchObject({ code: 0 })
+  })
+})
+
+describe('the command', () => {
+  it('has exit codes and remedies that scripts and people can use', async () => {
+    const home = makeHome()
+    expect(await memoryd(home, 'status')).toEqual({
+      code: 3,
+      stdout: '',
+      stderr: `memoryd: no daemon at ${home.places.socketPath}\nrun: memoryd start\n`,
+    })
+    const json = await memoryd(home, 'status', '--json')
+    expect(JSON.parse(json.stderr)).toMatchObject({ error: { code: 'UNREACHABLE', hint: 'run: memoryd start' } })
+    expect(await memoryd(home, 'sttus')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Did you mean status'),
+    })
+    expect(await memoryd(home, 'logs', '-n', 'x')).toMatchObject({ code: 2 })
+    expect(await memoryd(home, 'logs')).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no log') })
+    expect((await memoryd(home, '--version')).stdout).toMatch(/^memoryd \d+\.\d+\.\d+ \(protocol 1\)\n$/)
+    expect(
+      await memoryd({ ...home, env: { ...home.env, MEMORYD_SOCKET: `/${'x'.repeat(110)}` } }, 'status'),
+    ).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('at most 103'),
+    })
+  })
+
+  it('shows every command with its purpose', async () => {
+    const { stdout, code } = await memoryd(makeHome(), '--help')
+    expect(code).toBe(0)
+    const named = 'serve start stop restart status logs doctor service pause resume uninstall'.split(' ')
+    for (const name of named) expect(stdout).toMatch(new RegExp(`^ {2}${name}\\b.* {2}\\w`, 'm'))
+    expect(stdout).toContain('Examples:')
+  })
+
+  it('pauses and resumes a folder, everything, and says what stays paused', async () => {
+    const home = makeHome()
+    const daemon = await startDaemon(home)
+    expect((await memoryd(home, 'pause', '--project')).stdout).toBe(`paused in:\n  ${home.dir}\n`)
+    expect((await memoryd(home, 'pause')).stdout).toBe('paused everywhere: nothing is captured or recalled\n')
+    expect(await memoryd(home, 'resume', '--project', home.dir)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('stays paused: so is everything'),
+    })
+    await daemon.kill9()
+    await startDaemon(home)
+    expect((await memoryd(home, 'status')).stdout).toMatch(/paused +everywhere/)
+    expect((await memoryd(home, 'resume')).stdout).toBe('capturing and recalling everywhere\n')
+  })
+
+  it('shows the log of a daemon that no longer runs, for people and as data, by importance', async () => {
+    const home = makeHome()
+    const daemon = await startDaemon(home)
+    await daemon.stop()
+    const shown = await memoryd(home, 'logs', '-n', '1')
+    expect(shown.stdout).toMatch(/^\S+ info {2}memoryd is stopping drainMs=60000\n$/)
+    const data = await memoryd(home, 'logs', '--json')
+    expect(data.stdout).toBe(readFileSync(home.places.logFile, 'utf8'))
+    expect((await memoryd(home, 'logs', '--level', 'error')).stdout).toBe('')
+  })
+
+  it('declines politely where there is no service manager, and changes nothing', async () => {
+    const home = makeHome()
+    expect(await memoryd(home, 'service', 'install')).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('nothing was changed'),
+    })
+    expect((await memoryd(home, 'service', 'status', '--json')).stdout).toBe('{"installed":false,"running":false}\n')
+  })
+
+  it('uninstalls the state only when told to, and only what is its own', async () => {
+    const home = makeHome()
+    await startDaemon(home)
+    expect(await memoryd(home, 'uninstall')).toMatchObject({ code: 0, stdout: expect.stringContaining('kept') })
+    expect(existsSync(`${home.places.stateDir}/history.db`)).toBe(true)
+    writeFileSync(`${home.places.stateDir}/thesis.txt`, 'mine')
+    expect(await memoryd(home, 'uninstall', '--state')).toMatchObject({ code: 0 })
+    expect(readdirSync(home.places.stateDir)).toEqual(['thesis.txt'])
+  })
+})
