@@ -19,7 +19,6 @@ import { createLog, type LogTarget } from './platform/log.ts'
 import { createParts, type PartFailure } from './platform/parts.ts'
 import { clearSocketPath, closeToOthers, passedSocket } from './platform/socket.ts'
 import { dailyBackups } from './store/backup.ts'
-import { isDiskTrouble } from './store/database.ts'
 import { storeLayout } from './store/layout.ts'
 import { createPauses } from './store/pauses.ts'
 import { openStore } from './store/store.ts'
@@ -56,7 +55,8 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
   const conditions = createConditions({ clock, onChange: () => announce('condition') })
   const state = () => (conditions.list().length > 0 ? 'degraded' : 'ready')
   const announce = (change: Event['change']) => events.publish({ type: 'status', state: state(), change })
-  const disk = createDisk({ stateDir, clock, conditions })
+  let onDiskRecovered = () => {}
+  const disk = createDisk({ stateDir, clock, conditions, onRecovered: () => onDiskRecovered() })
   parts.add('disk', disk.stop)
   const log = createLog(settings.current().log, { file: places.logFile, terminal, clock, onTrouble: disk.failed })
   parts.add('log', log.close)
@@ -107,11 +107,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         }),
       },
       log,
-      isDiskTrouble: (error) => {
-        const trouble = isDiskTrouble(error)
-        if (trouble) disk.failed(message(error))
-        return trouble
-      },
+      isDiskTrouble: disk.blames,
     })
     const passed = passedSocket(env, process.pid)
     if (passed === undefined) await clearSocketPath(socketPath)
@@ -134,8 +130,10 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
           settings.current().retention,
           clock.now(),
         ),
+      isDiskTrouble: disk.blames,
     })
     parts.add('housekeeping', housekeeping.stop)
+    onDiskRecovered = () => void housekeeping.run()
     const checking = lastStop === 'unclean' ? store.checkIndex().then(report, report) : Promise.resolve()
     parts.add('index check', () => checking)
     const reloading = startReloading({

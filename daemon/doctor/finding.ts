@@ -6,8 +6,3 @@ export type Finding = {
   message: string
   remedy?: string
 }
-
-/** Worst first within the order of the checks is not wanted: a person reads from the ground up. */
-export function hasProblem(findings: readonly Finding[]): boolean {
-  return findings.some((finding) => finding.state === 'problem')
-}

@@ -11,11 +11,15 @@ type Deps = {
   backUp: () => Promise<unknown>
   /** Returns what was deleted. */
   sweep: () => string[]
+  /** A failure that the disk is to blame for is the disk's condition; the round is run again when it has recovered. */
+  isDiskTrouble: (error: unknown) => boolean
 }
 
 const EVERY_MS = 3_600_000
 
-export function startHousekeeping({ clock, conditions, log, backUp, sweep }: Deps): { stop(): Promise<void> } {
+export type Housekeeping = { run(): Promise<void>; stop(): Promise<void> }
+
+export function startHousekeeping({ clock, conditions, log, backUp, sweep, isDiskTrouble }: Deps): Housekeeping {
   const round = async () => {
     try {
       await backUp()
@@ -23,15 +27,18 @@ export function startHousekeeping({ clock, conditions, log, backUp, sweep }: Dep
       if (deleted.length > 0) log.info({ files: deleted.length }, 'deleted what is past its retention')
       conditions.clear('housekeeping')
     } catch (error) {
-      conditions.raise('housekeeping', `today's backup and clean-up failed, next try in an hour: ${message(error)}`)
+      if (!isDiskTrouble(error))
+        conditions.raise('housekeeping', `today's backup and clean-up failed, next try in an hour: ${message(error)}`)
     }
   }
   let running = round()
-  const rounds = clock.every(EVERY_MS, () => {
-    running = round()
+  const run = () => {
+    running = running.then(round)
     return running
-  })
+  }
+  const rounds = clock.every(EVERY_MS, run)
   return {
+    run,
     stop: async () => {
       rounds.stop()
       await running

@@ -3,9 +3,11 @@ import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock, Timer } from './clock.ts'
 import type { Conditions } from './conditions.ts'
+import { message } from './files.ts'
 
 export type Disk = {
-  /** A write failed for a reason that lies with the disk. */
+  /** A write failed; tells whether the reason lies with the disk, and takes note of it if so. */
+  blames(error: unknown): boolean
   failed(problem: string): void
   stop(): void
 }
@@ -14,22 +16,35 @@ const PROBE_EVERY_MS = 5_000
 /** Large enough to need a block of its own: a file of a few bytes may still fit where nothing else does. */
 const PROBE = Buffer.alloc(64 * 1024)
 
-type Deps = { stateDir: string; clock: Clock; conditions: Conditions }
+/** The disk is the problem: it may pass by itself, and nothing that was acknowledged is in doubt. */
+export function isDiskTrouble(error: unknown): boolean {
+  const code = String((error as { code?: unknown } | undefined)?.code)
+  return /^(SQLITE_(FULL|IOERR|READONLY|CANTOPEN|PERM)|ENOSPC|EDQUOT|EROFS|EIO)/.test(code)
+}
 
-export function createDisk({ stateDir, clock, conditions }: Deps): Disk {
+type Deps = { stateDir: string; clock: Clock; conditions: Conditions; onRecovered: () => void }
+
+export function createDisk({ stateDir, clock, conditions, onRecovered }: Deps): Disk {
   let probing: Timer | undefined
   const stop = () => {
     probing?.stop()
     probing = undefined
   }
+  const failed = (problem: string) => {
+    conditions.raise('disk', `cannot write to ${stateDir} (${problem}); free space or make it writable`)
+    probing ??= clock.every(PROBE_EVERY_MS, () => {
+      if (!canWrite(stateDir)) return
+      conditions.clear('disk')
+      stop()
+      onRecovered()
+    })
+  }
   return {
-    failed: (problem) => {
-      conditions.raise('disk', `cannot write to ${stateDir} (${problem}); free space or make it writable`)
-      probing ??= clock.every(PROBE_EVERY_MS, () => {
-        if (!canWrite(stateDir)) return
-        conditions.clear('disk')
-        stop()
-      })
+    failed,
+    blames: (error) => {
+      const trouble = isDiskTrouble(error)
+      if (trouble) failed(message(error))
+      return trouble
     },
     stop,
   }

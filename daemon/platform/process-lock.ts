@@ -18,7 +18,15 @@ export function takeProcessLock(stateDir: string, self: Holder): ProcessLock | {
   const unlock = lockExclusively(file)
   if (!unlock) return { heldBy: readHolder(stateDir) }
   const lastStop = readHolder(stateDir) ? 'unclean' : 'clean'
-  writeAtomic(join(stateDir, HOLDER_FILE), `${JSON.stringify(self)}\n`)
+  try {
+    writeAtomic(join(stateDir, HOLDER_FILE), `${JSON.stringify(self)}\n`)
+  } catch (cause) {
+    unlock()
+    throw new MemoryError('SETUP', `cannot write to the state folder: ${message(cause)}`, {
+      hint: 'free space on its disk, or make it writable for you',
+      cause,
+    })
+  }
   return {
     lastStop,
     release: () => {

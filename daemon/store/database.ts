@@ -47,8 +47,3 @@ export function isCorruption(error: unknown): boolean {
   const code = sqliteCode(error) ?? ''
   return code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB'
 }
-
-/** The disk is the problem: it may pass by itself, and nothing that was acknowledged is in doubt. */
-export function isDiskTrouble(error: unknown): boolean {
-  return /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|PERM)/.test(sqliteCode(error) ?? '')
-}

@@ -11,6 +11,3 @@ export function storeLayout(stateDir: string): Layout {
     corrupt: join(stateDir, 'corrupt'),
   }
 }
-
-/** SQLite keeps these beside a database; they belong to it and move with it. */
-export const COMPANIONS = ['-wal', '-shm'] as const

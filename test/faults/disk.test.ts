@@ -1,0 +1,76 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished, type TestContext } from 'vitest'
+import { launch, startDaemon } from '../support/daemon.ts'
+import { type Home, makeHome } from '../support/home.ts'
+
+/** A home whose state folder is a small file system of its own. */
+function smallDisk({ skip }: TestContext): Home {
+  const home = makeHome()
+  mkdirSync(home.places.stateDir, { recursive: true, mode: 0o700 })
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m,mode=0700', 'tmpfs', home.places.stateDir])
+  if (mounted.status !== 0) {
+    console.warn('skipped: cannot mount a file system here')
+    skip()
+  }
+  onTestFinished(() => void spawnSync('umount', ['-l', home.places.stateDir]))
+  return home
+}
+
+function fill(home: Home): string {
+  const ballast = join(home.places.stateDir, 'ballast')
+  let size = 2_000_000
+  while (size > 0)
+    try {
+      writeFileSync(ballast, Buffer.alloc(size))
+      return ballast
+    } catch {
+      size -= 4_096
+    }
+  return ballast
+}
+
+/** Pauses folders until one is refused. */
+async function refusal(client: Awaited<ReturnType<typeof startDaemon>>['client']): Promise<unknown> {
+  for (let n = 0; n < 1_000; n++) {
+    const error = await client.pause({ cwd: `/full/${n}/${'x'.repeat(2_000)}` }).catch((error: unknown) => error)
+    if (error instanceof Error) return error
+  }
+  return undefined
+}
+
+describe('a disk that is full', () => {
+  it('refuses writes clearly, goes on answering, and is used again when there is room', async (context) => {
+    const home = smallDisk(context)
+    const daemon = await startDaemon(home)
+    const ballast = fill(home)
+    expect(await refusal(daemon.client)).toMatchObject({
+      code: 'DEGRADED',
+      message: expect.stringContaining('cannot write'),
+    })
+    expect(await daemon.client.health()).toMatchObject({ ok: true })
+    const full = await daemon.client.status()
+    expect(full).toMatchObject({ state: 'degraded', reasons: [{ code: 'disk' }] })
+
+    for await (const event of daemon.client.events()) {
+      if (event.change === 'connected') rmSync(ballast)
+      if (event.state === 'ready') break
+    }
+    expect(await daemon.client.pause({ cwd: '/after' })).toMatchObject({ all: false })
+    await daemon.kill9()
+    const again = await startDaemon(home)
+    const { paused, errors } = await again.client.status()
+    expect(paused.projects).toEqual([...full.paused.projects, '/after'].sort())
+    expect(errors).toEqual([])
+  })
+})
+
+it('a disk that is read-only keeps a daemon from starting, in plain words', async (context) => {
+  const home = smallDisk(context)
+  await (await startDaemon(home)).stop()
+  spawnSync('mount', ['-o', 'remount,ro', home.places.stateDir])
+  const exit = await launch(home).exited
+  expect(exit).toMatchObject({ code: 5, stderr: expect.stringContaining('cannot write to the state folder: EROFS') })
+  expect(exit.stderr).not.toContain('    at ')
+})

@@ -1,0 +1,82 @@
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { expired } from '../../daemon/housekeeping/expire.ts'
+import { startHousekeeping } from '../../daemon/housekeeping/housekeeping.ts'
+import { sweepKept } from '../../daemon/housekeeping/sweep.ts'
+import { createConditions } from '../../daemon/platform/conditions.ts'
+import type { Log } from '../../daemon/platform/log.ts'
+import { dailyBackups } from '../../daemon/store/backup.ts'
+import { manualTime } from '../support/clock.ts'
+import { makeHome } from '../support/home.ts'
+
+const DAY = 86_400_000
+const NOW = Date.UTC(2026, 5, 1)
+const silent = { info() {}, warn() {}, error() {}, debug() {} } as unknown as Log
+
+describe('retention', () => {
+  const file = (path: string, ageDays: number, bytes = 1) => ({ path, bytes, modifiedMs: NOW - ageDays * DAY })
+  const gone = (...files: ReturnType<typeof file>[]) =>
+    expired(files, { days: 30, maxBytes: 100 }, NOW).map(({ path }) => path)
+
+  it('lets a file live exactly its days', () => {
+    expect(gone(file('young', 30), file('old', 30.001))).toEqual(['old'])
+  })
+
+  it('drops the oldest beyond the bytes it may keep', () => {
+    expect(gone(file('a', 3, 60), file('b', 1, 60), file('c', 2, 40))).toEqual(['a'])
+  })
+
+  it('keeps a file whose stamp lies in the future', () => {
+    expect(gone(file('tomorrow', -1))).toEqual([])
+  })
+
+  it('deletes surplus backups, expired files and leftovers of a crash, and nothing else', () => {
+    const { dir } = makeHome()
+    const backups = join(dir, 'backups')
+    const corrupt = join(dir, 'corrupt')
+    for (const folder of [backups, corrupt]) mkdirSync(folder)
+    for (let day = 1; day <= 9; day++) writeFileSync(join(backups, `history-2026-05-0${day}.db`), '')
+    writeFileSync(join(backups, 'mine.txt'), '')
+    writeFileSync(join(corrupt, 'old.db'), '')
+    utimesSync(join(corrupt, 'old.db'), 0, 0)
+    writeFileSync(join(corrupt, 'new.db'), '')
+    writeFileSync(join(dir, 'daemon.json.123.tmp'), '')
+    writeFileSync(join(dir, 'notes.tmp'), '')
+    const deps = { stateDir: dir, folders: [corrupt], dailyBackups: () => dailyBackups(backups) }
+    expect(sweepKept(deps, { days: 30, maxBytes: 1_000, backups: 7 }, Date.now())).toHaveLength(4)
+    expect(readdirSync(backups)).toHaveLength(8)
+    expect(readdirSync(backups)).not.toContain('history-2026-05-02.db')
+    expect(readdirSync(corrupt)).toEqual(['new.db'])
+    expect(readdirSync(dir).sort()).toEqual(['.config', 'backups', 'corrupt', 'notes.tmp'])
+  })
+})
+
+describe('the hourly round', () => {
+  it('raises a condition when it fails and clears it when it succeeds again', async () => {
+    const time = manualTime()
+    const conditions = createConditions({ clock: time.clock, onChange: () => {} })
+    let broken = true
+    let rounds = 0
+    const housekeeping = startHousekeeping({
+      clock: time.clock,
+      conditions,
+      log: silent,
+      backUp: async () => {
+        rounds++
+        if (broken) throw new Error('no space')
+      },
+      sweep: () => [],
+      isDiskTrouble: () => false,
+    })
+    await new Promise(setImmediate)
+    expect(conditions.list()).toMatchObject([{ code: 'housekeeping', message: expect.stringContaining('no space') }])
+    broken = false
+    time.pass(3_600_000)
+    await new Promise(setImmediate)
+    expect(conditions.list()).toEqual([])
+    await housekeeping.stop()
+    time.pass(10 * 3_600_000)
+    expect(rounds).toBe(2)
+  })
+})
