@@ -17,7 +17,7 @@ import { createEvents } from './platform/events.ts'
 import { message } from './platform/files.ts'
 import { createLog, type LogTarget } from './platform/log.ts'
 import { createParts, type PartFailure } from './platform/parts.ts'
-import { clearSocketPath, closeToOthers, passedSocket } from './platform/socket.ts'
+import { clearSocketPath, closeToOthers, keepSocket, passedSocket } from './platform/socket.ts'
 import { dailyBackups } from './store/backup.ts'
 import { storeLayout } from './store/layout.ts'
 import { createPauses } from './store/pauses.ts'
@@ -109,14 +109,25 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       log,
       isDiskTrouble: disk.blames,
     })
-    const passed = passedSocket(env, process.pid)
-    if (passed === undefined) await clearSocketPath(socketPath)
     parts.add('server', (signal) => {
       streams.closeAll()
       return server.close(signal)
     })
-    await server.listen(passed === undefined ? { path: socketPath } : { fd: passed })
-    if (passed === undefined) closeToOthers(socketPath)
+    const passed = passedSocket(env, process.pid)
+    if (passed !== undefined) await server.listen({ fd: passed })
+    else {
+      const bind = async () => {
+        await clearSocketPath(socketPath)
+        await server.listen({ path: socketPath })
+        closeToOthers(socketPath)
+      }
+      await bind()
+      const keeping = keepSocket(socketPath, clock, async () => {
+        await bind()
+        log.warn({ socket: socketPath }, 'the socket had been deleted; it is there again')
+      })
+      parts.add('socket', keeping.stop)
+    }
 
     // What happens while nobody asks.
     const housekeeping = startHousekeeping({

@@ -28,6 +28,7 @@ export type ServerDeps = {
 }
 
 export type Server = {
+  /** May be called again, to listen elsewhere; open connections stay. */
   listen(at: { path: string } | { fd: number }): Promise<void>
   /** Stops accepting, lets running requests finish until the signal, then cuts them off. */
   close(signal: AbortSignal): Promise<void>
@@ -80,6 +81,7 @@ export async function createServer({ handlers, log, isDiskTrouble }: ServerDeps)
   return {
     listen: (at) =>
       new Promise((resolve, reject) => {
+        if (app.server.listening) app.server.close()
         app.server.once('error', reject)
         app.server.listen(at, () => {
           app.server.off('error', reject)

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { dirname } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Environment } from '../../schema/rendezvous.ts'
+import type { Clock, Timer } from './clock.ts'
 import { ensurePrivateFolder } from './files.ts'
 
 /** The first descriptor that systemd passes. */
@@ -45,6 +46,18 @@ export function closeToOthers(path: string): void {
     throw new MemoryError('SETUP', `${path} cannot be made private (mode ${(mode & 0o777).toString(8)}, uid ${uid})`, {
       hint: 'put the socket on a file system that keeps permissions',
     })
+}
+
+const LOOK_EVERY_MS = 10_000
+
+/**
+ * A runtime folder is emptied on log-out and by cleaners, and a daemon without its socket can neither be reached nor
+ * replaced. Only a missing file is made again: one that is there but not ours belongs to somebody.
+ */
+export function keepSocket(path: string, clock: Clock, bindAgain: () => Promise<void>): Timer {
+  return clock.every(LOOK_EVERY_MS, async () => {
+    if (!lstatSync(path, { throwIfNoEntry: false })) await bindAgain()
+  })
 }
 
 export function someoneAnswers(path: string): Promise<boolean> {

@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { connect } from '../../client/index.ts'
+import { findPlaces } from '../../schema/rendezvous.ts'
 import { launch, startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
 
@@ -59,6 +61,23 @@ describe('a running daemon', () => {
     expect(await daemon.stop()).toMatchObject({ code: 0, signal: null, stderr: '' })
     for (const left of ['memoryd.sock', 'daemon.json', 'history.db-wal', 'index.db-wal'])
       expect(existsSync(join(home.places.stateDir, left)), left).toBe(false)
+  })
+
+  it('makes its socket again, folder and all, when it is deleted, and loses no open connection over it', async () => {
+    const home = makeHome()
+    const runtime = join(home.dir, 'run')
+    const env = { ...home.env, MEMORYD_SOCKET: join(runtime, 'memoryd.sock') }
+    const moved = { ...home, env, places: findPlaces(env) }
+    const daemon = await startDaemon(moved)
+    for await (const event of daemon.client.events()) {
+      if (event.change === 'connected') {
+        rmSync(runtime, { recursive: true })
+        await daemon.logged('the socket had been deleted')
+        await connect({ socket: moved.places.socketPath, strict: true }).pause()
+      } else break
+    }
+    expect([mode(runtime), mode(moved.places.socketPath)]).toEqual([0o700, 0o600])
+    expect(await daemon.stop()).toMatchObject({ code: 0 })
   })
 
   it('ends its event streams when it stops', async () => {
