@@ -6,6 +6,7 @@ import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
 import { startHousekeeping } from './housekeeping/housekeeping.ts'
 import { sweepKept } from './housekeeping/sweep.ts'
+import { bindServer } from './http/binding.ts'
 import { createEventStreams } from './http/event-stream.ts'
 import { processRoutes } from './http/routes/process.ts'
 import { switchRoutes } from './http/routes/switches.ts'
@@ -17,7 +18,7 @@ import { createEvents } from './platform/events.ts'
 import { message } from './platform/files.ts'
 import { createLog, type LogTarget } from './platform/log.ts'
 import { createParts, type PartFailure } from './platform/parts.ts'
-import { clearSocketPath, closeToOthers, keepSocket, passedSocket } from './platform/socket.ts'
+import { passedSocket } from './platform/socket.ts'
 import { dailyBackups } from './store/backup.ts'
 import { storeLayout } from './store/layout.ts'
 import { createPauses } from './store/pauses.ts'
@@ -114,20 +115,8 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       return server.close(signal)
     })
     const passed = passedSocket(env, process.pid)
-    if (passed !== undefined) await server.listen({ fd: passed })
-    else {
-      const bind = async () => {
-        await clearSocketPath(socketPath)
-        await server.listen({ path: socketPath })
-        closeToOthers(socketPath)
-      }
-      await bind()
-      const keeping = keepSocket(socketPath, clock, async () => {
-        await bind()
-        log.warn({ socket: socketPath }, 'the socket had been deleted; it is there again')
-      })
-      parts.add('socket', keeping.stop)
-    }
+    const binding = await bindServer({ server, path: socketPath, passed, clock, conditions, log })
+    parts.add('binding', binding.stop)
 
     // What happens while nobody asks.
     const housekeeping = startHousekeeping({

@@ -4,7 +4,6 @@ import { connect } from 'node:net'
 import { dirname } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Environment } from '../../schema/rendezvous.ts'
-import type { Clock, Timer } from './clock.ts'
 import { ensurePrivateFolder } from './files.ts'
 
 /** The first descriptor that systemd passes. */
@@ -48,16 +47,9 @@ export function closeToOthers(path: string): void {
     })
 }
 
-const LOOK_EVERY_MS = 10_000
-
-/**
- * A runtime folder is emptied on log-out and by cleaners, and a daemon without its socket can neither be reached nor
- * replaced. Only a missing file is made again: one that is there but not ours belongs to somebody.
- */
-export function keepSocket(path: string, clock: Clock, bindAgain: () => Promise<void>): Timer {
-  return clock.every(LOOK_EVERY_MS, async () => {
-    if (!lstatSync(path, { throwIfNoEntry: false })) await bindAgain()
-  })
+/** Whatever stands there: a file that is not ours belongs to somebody. */
+export function socketIsThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 export function someoneAnswers(path: string): Promise<boolean> {

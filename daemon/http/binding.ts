@@ -1,0 +1,45 @@
+/** Puts the server on its socket: the one systemd passed, or our own, which is made again when its file is deleted. */
+import type { Clock, Timer } from '../platform/clock.ts'
+import type { Conditions } from '../platform/conditions.ts'
+import { message } from '../platform/files.ts'
+import type { Log } from '../platform/log.ts'
+import { clearSocketPath, closeToOthers, socketIsThere } from '../platform/socket.ts'
+import type { Server } from './server.ts'
+
+type Deps = {
+  server: Server
+  path: string
+  passed: number | undefined
+  clock: Clock
+  conditions: Conditions
+  log: Log
+}
+
+/**
+ * A runtime folder is emptied on log-out and by cleaners, and a daemon without its socket can neither be reached nor
+ * replaced: so we look, and bind again.
+ */
+const LOOK_EVERY_MS = 10_000
+
+export async function bindServer({ server, path, passed, clock, conditions, log }: Deps): Promise<Timer> {
+  if (passed !== undefined) {
+    await server.listen({ fd: passed })
+    return { stop: () => {} }
+  }
+  const bind = async () => {
+    await clearSocketPath(path)
+    await server.listen({ path })
+    closeToOthers(path)
+  }
+  await bind()
+  return clock.every(LOOK_EVERY_MS, async () => {
+    if (socketIsThere(path)) return
+    try {
+      await bind()
+      conditions.clear('socket')
+      log.warn({ socket: path }, 'the socket had been deleted; it is there again')
+    } catch (error) {
+      conditions.raise('socket', `${path} was deleted and cannot be made again: ${message(error)}`)
+    }
+  })
+}
