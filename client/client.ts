@@ -59,8 +59,9 @@ export function createClient(deps: ClientDeps): Client {
     try {
       return await act(deadlineMs)
     } catch (error) {
-      const away = error instanceof MemoryError && error.code === 'UNREACHABLE'
-      if (!away || !starter) throw error
+      // A daemon that is there but slow does not get faster by starting another.
+      const absent = error instanceof MemoryError && error.reason === 'absent'
+      if (!absent || !starter) throw error
       const started = await Promise.race([starter.start(), elapsed(begun + deadlineMs - performance.now())])
       const leftMs = begun + deadlineMs - performance.now()
       if (!started || leftMs <= 0) throw error

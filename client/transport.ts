@@ -7,7 +7,6 @@ export type Exchange = {
   method: string
   path: string
   body?: unknown
-  headers?: Record<string, string>
   signal?: AbortSignal | undefined
   deadlineMs: number
 }
@@ -41,7 +40,7 @@ export function createTransport(locate: () => string): Transport {
   async function begin(exchange: Exchange): Promise<{ response: IncomingMessage; expired: AbortSignal }> {
     const socketPath = locate()
     const expired = AbortSignal.timeout(Math.max(1, Math.ceil(exchange.deadlineMs)))
-    const { method, path, body, headers } = exchange
+    const { method, path, body } = exchange
     const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const cancel = new AbortController()
@@ -55,7 +54,6 @@ export function createTransport(locate: () => string): Transport {
           headers: {
             [PROTOCOL_HEADER]: String(PROTOCOL),
             ...(payload && { 'content-type': 'application/json', 'content-length': payload.length }),
-            ...headers,
           },
           signal: exchange.signal ? AbortSignal.any([cancel.signal, exchange.signal]) : cancel.signal,
         },
@@ -102,11 +100,13 @@ function explain(
   if (expired.aborted)
     return new MemoryError('UNREACHABLE', `memoryd did not answer within ${deadlineMs} ms at ${socketPath}`, {
       hint: 'run: memoryd doctor',
+      reason: 'slow',
       cause: error,
     })
   if (!UNREACHABLE.has(error.code ?? '')) return error
   const closed = error.code === 'EACCES'
   return new MemoryError('UNREACHABLE', `${closed ? 'no access to' : 'no daemon at'} ${socketPath}`, {
+    reason: closed ? 'closed' : 'absent',
     hint: closed ? 'run: memoryd doctor' : 'run: memoryd start',
     cause: error,
   })

@@ -1,11 +1,9 @@
 /** The composition root: every part of the daemon, in the order data flows. Stopping runs it backwards. */
-import type { Event } from '../schema/event.ts'
-import { type Environment, type Places, PROTOCOL } from '../schema/rendezvous.ts'
-import type { Status } from '../schema/status.ts'
+import type { Environment, Places } from '../schema/rendezvous.ts'
 import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
 import { startHousekeeping } from './housekeeping/housekeeping.ts'
-import { sweepKept } from './housekeeping/sweep.ts'
+import { filesIn, removeLeftovers, sweepKept } from './housekeeping/sweep.ts'
 import { bindServer } from './http/binding.ts'
 import { createEventStreams } from './http/event-stream.ts'
 import { processRoutes } from './http/routes/process.ts'
@@ -17,9 +15,10 @@ import { createDisk } from './platform/disk.ts'
 import { createEvents } from './platform/events.ts'
 import { message } from './platform/files.ts'
 import { createLog, type LogTarget } from './platform/log.ts'
-import { createParts, type PartFailure } from './platform/parts.ts'
+import { createParts } from './platform/parts.ts'
 import { passedSocket } from './platform/socket.ts'
-import { dailyBackups } from './store/backup.ts'
+import { createStatusBoard } from './status/board.ts'
+import { dailyBackups, migrationBackups } from './store/backup.ts'
 import { storeLayout } from './store/layout.ts'
 import { createPauses } from './store/pauses.ts'
 import { openStore } from './store/store.ts'
@@ -40,75 +39,62 @@ export type Daemon = {
   /** The last words of a process that is about to die of a bug. */
   logCrash(error: unknown): void
   /** Lets running work finish for up to `drainMs`, then stops every part, last started first. */
-  stop(drainMs: number): Promise<PartFailure[]>
+  stop(drainMs: number): Promise<'clean' | 'unclean'>
 }
 
 export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
   const { places, settings, env, clock, version, lastStop, terminal } = deps
   const { stateDir, configFile, socketPath } = places
   const layout = storeLayout(stateDir)
-  const stamp = () => new Date(clock.now()).toISOString()
-  const startedAt = stamp()
   const parts = createParts(clock)
 
   // What everything else reports to.
   const events = createEvents(clock)
-  const conditions = createConditions({ clock, onChange: () => announce('condition') })
-  const state = () => (conditions.list().length > 0 ? 'degraded' : 'ready')
-  const announce = (change: Event['change']) => events.publish({ type: 'status', state: state(), change })
+  const conditions = createConditions({
+    clock,
+    onChange: (news) => {
+      if ('raised' in news) log.warn({ condition: news.raised.code }, news.raised.message)
+      else log.info({ condition: news.cleared }, 'is over')
+      board.announce('condition')
+    },
+  })
+  const board = createStatusBoard({ clock, conditions, events, places, version })
   let onDiskRecovered = () => {}
   const disk = createDisk({ stateDir, clock, conditions, onRecovered: () => onDiskRecovered() })
   parts.add('disk', disk.stop)
   const log = createLog(settings.current().log, { file: places.logFile, terminal, clock, onTrouble: disk.failed })
   parts.add('log', log.close)
-  const report = (problem: unknown) => {
-    if (problem === undefined) return
-    conditions.failed('store', message(problem))
-    log.warn(message(problem))
+  const stop = (drainMs: number) =>
+    parts.stop(drainMs, ({ part, error }) => log.error({ part, err: error }, 'did not stop in order'))
+  const repaired = (what: unknown) => {
+    conditions.failed('store', message(what))
+    log.warn(message(what))
   }
 
   try {
     // What is kept.
+    removeLeftovers([stateDir, layout.backups])
     const store = openStore(stateDir, clock.now())
     parts.add('store', store.close)
-    for (const repair of store.repairs) report(repair)
-    const switches = createSwitches({ pauses: createPauses(store.history), clock })
+    store.repairs.forEach(repaired)
+    const pauses = createPauses(store.history)
+    const switches = createSwitches({ pauses, clock, onChange: () => board.announce('paused') })
 
     // What is answered.
-    const status = (): Status => ({
-      // No provider is composed yet: nothing here can call a model.
-      mode: 'offline',
-      state: state(),
-      reasons: conditions.list(),
-      version,
-      protocol: PROTOCOL,
-      pid: process.pid,
-      startedAt,
-      socket: socketPath,
-      stateDir,
-      configFile,
-      paused: switches.paused(),
-      errors: conditions.failures(),
-    })
-    const announcing =
-      <A extends unknown[], R>(change: Event['change'], act: (...given: A) => R) =>
-      (...given: A): R => {
-        const answer = act(...given)
-        announce(change)
-        return answer
-      }
     const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
-    const connected = (): Event => ({ type: 'status', at: stamp(), state: state(), change: 'connected' })
     const server = await createServer({
       handlers: {
-        ...processRoutes({ version, status, streams, connected }),
-        ...switchRoutes({
-          pause: announcing('paused', switches.pause),
-          resume: announcing('paused', switches.resume),
+        ...processRoutes({
+          version,
+          // No provider is composed yet: nothing here can call a model.
+          status: () => board.answer({ mode: 'offline', paused: switches.paused() }),
+          streams,
+          connected: board.connected,
         }),
+        ...switchRoutes(switches),
       },
       log,
-      isDiskTrouble: disk.blames,
+      onDiskTrouble: (error) => disk.failed(message(error)),
     })
     parts.add('server', (signal) => {
       streams.closeAll()
@@ -119,6 +105,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     parts.add('binding', binding.stop)
 
     // What happens while nobody asks.
+    const kept = () => [...filesIn(layout.corrupt), ...migrationBackups(layout.backups), `${stateDir}/logs/launchd.log`]
     const housekeeping = startHousekeeping({
       clock,
       conditions,
@@ -126,16 +113,24 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       backUp: () => store.backUpDaily(clock.now()),
       sweep: () =>
         sweepKept(
-          { stateDir, folders: [layout.corrupt], dailyBackups: () => dailyBackups(layout.backups) },
+          { kept, dailyBackups: () => dailyBackups(layout.backups) },
           settings.current().retention,
           clock.now(),
         ),
-      isDiskTrouble: disk.blames,
+      blamesDisk: disk.blames,
     })
     parts.add('housekeeping', housekeeping.stop)
     onDiskRecovered = () => void housekeeping.run()
-    const checking = lastStop === 'unclean' ? store.checkIndex().then(report, report) : Promise.resolve()
-    parts.add('index check', () => checking)
+    if (lastStop === 'unclean') {
+      const giveUp = new AbortController()
+      const checked = store.checkIndex(giveUp.signal).then((what) => {
+        if (what) repaired(what)
+      }, repaired)
+      parts.add('index check', () => {
+        giveUp.abort()
+        return checked
+      })
+    }
     const reloading = startReloading({
       file: configFile,
       settings,
@@ -143,7 +138,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       log,
       onChange: (changed) => {
         log.configure(changed.log)
-        announce('settings')
+        board.announce('settings')
       },
     })
     parts.add('settings', reloading.stop)
@@ -152,14 +147,14 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     return {
       reload: reloading.reload,
       logCrash: (error) => log.error({ err: error }, 'memoryd crashed'),
-      stop: (drainMs) => {
+      stop: async (drainMs) => {
         log.info({ drainMs }, 'memoryd is stopping')
-        return parts.stop(drainMs)
+        return (await stop(drainMs)).outcome
       },
     }
   } catch (error) {
     log.error({ err: error }, 'memoryd could not start')
-    await parts.stop(0)
+    await stop(0)
     throw error
   }
 }

@@ -1,21 +1,16 @@
 /** The process: environment → lock → settings → daemon → signals. The only place that exits. Runs when loaded. */
 import { closeSync, openSync } from 'node:fs'
-import { MemoryError } from '../schema/errors.ts'
 import { exitCodeFor, exitCodes, explainError } from '../schema/exit-codes.ts'
-import type { Holder } from '../schema/holder.ts'
 import { findPlaces } from '../schema/rendezvous.ts'
 import { loadSettings } from './config/live.ts'
 import { startDaemon } from './daemon.ts'
-import { type Clock, createClock } from './platform/clock.ts'
+import { createClock } from './platform/clock.ts'
 import { ensurePrivateFolder } from './platform/files.ts'
-import { type ProcessLock, takeProcessLock } from './platform/process-lock.ts'
+import { waitForLock } from './platform/process-lock.ts'
 import { notifyReady } from './platform/readiness.ts'
 import { readVersion } from './version.ts'
 
 const DRAIN_MS = 60_000
-/** How long a daemon that has just taken the lock may need to write down who it is. */
-const HOLDER_WAIT_MS = 2_000
-const HOLDER_LOOK_MS = 20
 
 async function main(): Promise<void> {
   process.umask(0o077)
@@ -27,7 +22,7 @@ async function main(): Promise<void> {
   const version = readVersion()
   const places = findPlaces(env)
   ensurePrivateFolder(places.stateDir, 'state')
-  const lock = await takeLock(clock, places.stateDir, {
+  const lock = await waitForLock(clock, places.stateDir, {
     pid: process.pid,
     version,
     socket: places.socketPath,
@@ -42,6 +37,8 @@ async function main(): Promise<void> {
   // A terminal that was closed must not take the daemon down before it has stopped in order.
   process.stdout.on('error', () => {})
 
+  // Until this daemon has stopped in order, the next one must look after what the last one left.
+  let ending = lock.lastStop
   try {
     const settings = loadSettings(places.configFile, env, places.home)
     const colour = process.stdout.isTTY && !env.NO_COLOR ? 'on' : 'off'
@@ -63,36 +60,13 @@ async function main(): Promise<void> {
       throw error
     })
     await stopping
+    ending = 'unclean'
     // A second signal means now: the lock frees itself, and what was acknowledged is on disk.
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(exitCodes.failed))
-    const failures = await daemon.stop(DRAIN_MS)
-    if (failures.length > 0) throw failures[0]?.error
+    ending = await daemon.stop(DRAIN_MS)
   } finally {
-    lock.release()
+    lock.release(ending)
   }
-}
-
-async function takeLock(clock: Clock, stateDir: string, self: Holder): Promise<ProcessLock> {
-  const startedMs = clock.elapsed()
-  for (;;) {
-    const lock = takeProcessLock(stateDir, self)
-    if (!('heldBy' in lock)) return lock
-    const { heldBy } = lock
-    const known = heldBy && isAlive(heldBy.pid)
-    if (known || clock.elapsed() - startedMs > HOLDER_WAIT_MS)
-      throw new MemoryError(
-        'LOCK_HELD',
-        `memoryd already runs${known ? `: ${describe(heldBy)}` : ', but did not say as whom'}`,
-        {
-          hint: `state folder ${stateDir}; to replace it: memoryd restart`,
-        },
-      )
-    await clock.delay(HOLDER_LOOK_MS)
-  }
-}
-
-function describe({ pid, version, socket }: Holder): string {
-  return `pid ${pid}, version ${version}, socket ${socket}`
 }
 
 /** Closing a terminal and `kill -HUP` send the same signal; only one of them takes the terminal away. */
@@ -102,15 +76,6 @@ function terminalIsThere(): boolean {
     return true
   } catch {
     return false
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { type Route, routes } from './routes.ts'
 
 type Json = {
-  type?: string
+  type?: string | string[]
   const?: unknown
   enum?: unknown[]
   anyOf?: Json[]
@@ -39,7 +39,11 @@ function print(schema: Json): string {
   if (schema.type === 'array') return `Array<${print(schema.items ?? {})}>`
   if (schema.type === 'object') return printObject(schema)
   if (schema.type === 'integer' || schema.type === 'number') return 'number'
-  return schema.type === 'string' || schema.type === 'boolean' || schema.type === 'null' ? schema.type : 'unknown'
+  if (Array.isArray(schema.type)) return schema.type.map((type) => print({ ...schema, type })).join(' | ')
+  if (schema.type === 'string' || schema.type === 'boolean' || schema.type === 'null') return schema.type
+  if (Object.keys(schema).every((key) => key === 'description')) return 'unknown'
+  // Better no package than one whose types quietly say nothing.
+  throw new Error(`cannot write this schema as a type: ${JSON.stringify(schema)}`)
 }
 
 function printObject({ properties = {}, required = [], additionalProperties }: Json): string {

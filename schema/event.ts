@@ -1,11 +1,13 @@
 import { z } from 'zod'
 
-const StatusEvent = z.object({
+export const StatusEvent = z.object({
   type: z.literal('status'),
   at: z.iso.datetime(),
   state: z.enum(['ready', 'degraded']),
   change: z.enum(['connected', 'condition', 'settings', 'paused']).describe('What happened; connected opens a stream'),
 })
+
+export type StatusEvent = z.infer<typeof StatusEvent>
 
 /** A closed set of names; each arrives with the feature that publishes it. */
 export const Event = z

@@ -1,10 +1,10 @@
 /** One log record as a line for people. The terminal of `memoryd serve` and `memoryd logs` show the same. Pure. */
 
-const levels: Record<number, string> = { 10: 'trace', 20: 'debug', 30: 'info', 40: 'warn', 50: 'error', 60: 'fatal' }
+export const logLevels = { debug: 20, info: 30, warn: 40, error: 50 } as const
+const names = new Map<number, string>(Object.entries(logLevels).map(([name, number]) => [number, name]))
 const paint: Record<string, (text: string) => string> = {
   warn: (text) => `\u001b[33m${text}\u001b[39m`,
   error: (text) => `\u001b[31m${text}\u001b[39m`,
-  fatal: (text) => `\u001b[31m${text}\u001b[39m`,
 }
 
 /** A line that is not one of ours is shown as it is: a log must never hide what it holds. */
@@ -12,7 +12,7 @@ export function formatLogLine(line: string, { colour }: { colour: 'on' | 'off' }
   const record = parse(line)
   if (!record) return line
   const { level, time, msg, pid: _pid, err, ...rest } = record
-  const name = levels[Number(level)] ?? String(level)
+  const name = names.get(Number(level)) ?? String(level)
   const when = typeof time === 'number' && Math.abs(time) < 8.64e15 ? new Date(time).toISOString() : String(time)
   const fields = Object.entries(rest).map(
     ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
@@ -22,6 +22,9 @@ export function formatLogLine(line: string, { colour }: { colour: 'on' | 'off' }
   const stack = isRecord(err) && (err.stack ?? err.message)
   return stack ? `${shown}\n    ${String(stack).replaceAll('\n', '\n    ')}` : shown
 }
+
+/** How many files a full log has: the newest and the rotated ones. */
+export const LOG_FILES = 4
 
 export function logLevelOf(line: string): number {
   return Number(parse(line)?.level ?? 30)

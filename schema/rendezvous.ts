@@ -10,6 +10,9 @@ export const PROTOCOL_HEADER = 'x-memoryd-protocol'
 /** sockaddr_un holds 104 bytes on macOS, one of them the closing NUL; Node cuts longer paths without a word. */
 export const MAX_SOCKET_BYTES = 103
 
+/** Variables besides our own that settings depend on; a service is given them when it is installed. */
+export const settingsVariables = ['CLAUDE_CONFIG_DIR'] as const
+
 export type Environment = Record<string, string | undefined>
 
 export type Places = { home: string; configFile: string; stateDir: string; socketPath: string; logFile: string }

@@ -1,17 +1,22 @@
 import { z } from 'zod'
 import { Paused } from './switches.ts'
 
-const Reason = z.object({
-  code: z.string().describe('Stable name of the condition, e.g. "config" or "backup"'),
+/** The names of what can be wrong; each arrives with the part that may raise it. */
+export const Condition = z.object({
+  code: z.enum(['config', 'disk', 'housekeeping', 'socket']),
   message: z.string().describe('What is wrong, and what to do about it'),
   since: z.iso.datetime(),
 })
+export type Condition = z.infer<typeof Condition>
+
+export const Failure = z.object({ at: z.iso.datetime(), code: z.string(), message: z.string() })
+export type Failure = z.infer<typeof Failure>
 
 export const Status = z
   .object({
     mode: z.enum(['online', 'offline']).describe('Whether a model may be called'),
     state: z.enum(['ready', 'degraded']),
-    reasons: z.array(Reason).describe('Why the state is degraded; empty when ready'),
+    reasons: z.array(Condition).describe('Why the state is degraded; empty when ready'),
     version: z.string(),
     protocol: z.int(),
     pid: z.int(),
@@ -20,9 +25,7 @@ export const Status = z
     stateDir: z.string(),
     configFile: z.string(),
     paused: Paused,
-    errors: z
-      .array(z.object({ at: z.iso.datetime(), code: z.string(), message: z.string() }))
-      .describe('The last failures nobody was waiting for, newest first'),
+    errors: z.array(Failure).describe('The last failures nobody was waiting for, newest first'),
   })
   .describe('How the daemon is doing')
 export type Status = z.infer<typeof Status>

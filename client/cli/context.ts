@@ -14,16 +14,12 @@ export type Context = {
 export type Print = {
   /** With `--json` the data, otherwise the lines for people. */
   result(data: unknown, lines: () => string[]): void
-  line(text: string): void
   colour: 'on' | 'off'
 }
 
 export function createPrint(write: (text: string) => void, form: { json: boolean; colour: 'on' | 'off' }): Print {
   return {
     result: (data, lines) => write(form.json ? `${JSON.stringify(data)}\n` : `${lines().join('\n')}\n`),
-    line: (text) => {
-      if (!form.json) write(`${text}\n`)
-    },
     colour: form.colour,
   }
 }

@@ -45,9 +45,11 @@ export async function spawnDaemon(context: Context): Promise<Health> {
   try {
     return await untilItAnswers(context, async () => {
       const code = await Promise.race([exited, delay(LOOK_EVERY_MS, undefined)])
-      // Another daemon was faster: it is as good as ours, once it answers.
-      if (code === exitCodes.alreadyRunning) await delay(LOOK_EVERY_MS)
-      else if (code !== undefined) throw startFailure(code, readAll(words))
+      if (code === undefined) return
+      // Another daemon was faster: it is as good as ours, once it answers where we ask.
+      const elsewhere = readHolder(context)?.socket !== context.places.socketPath
+      if (code !== exitCodes.alreadyRunning || elsewhere) throw startFailure(code, readAll(words))
+      await delay(LOOK_EVERY_MS)
     })
   } finally {
     closeSync(words)
@@ -115,7 +117,8 @@ function isThere(pid: number): boolean {
 
 function startFailure(code: number, words: string): MemoryError {
   const said = words.trim().replace(/^memoryd: /, '')
-  return new MemoryError(code === exitCodes.setup ? 'SETUP' : 'INTERNAL', said || `the daemon ended with code ${code}`)
+  const kind = code === exitCodes.setup ? 'SETUP' : code === exitCodes.alreadyRunning ? 'LOCK_HELD' : 'INTERNAL'
+  return new MemoryError(kind, said || `the daemon ended with code ${code}`)
 }
 
 /** A file without a name: nothing is left behind however this ends. */

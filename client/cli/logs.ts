@@ -1,27 +1,27 @@
 /** `memoryd logs`: the daemon's own log, whether or not the daemon runs. */
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync, watchFile } from 'node:fs'
 import { MemoryError } from '../../schema/errors.ts'
-import { formatLogLine, logLevelOf } from '../../schema/log-line.ts'
+import { formatLogLine, LOG_FILES, logLevelOf, logLevels } from '../../schema/log-line.ts'
 import type { Context } from './context.ts'
 
-export type LogsOptions = { follow?: boolean; lines: number; level?: string; json?: boolean }
+export type LogsOptions = { follow?: boolean; lines: number; level?: keyof typeof logLevels; json?: boolean }
 
-export const levelNumbers: Record<string, number> = { debug: 20, info: 30, warn: 40, error: 50 }
-const ROTATED = 3
 const LOOK_EVERY_MS = 200
 
 export function logs(context: Context, write: (text: string) => void, options: LogsOptions): void {
   const file = context.places.logFile
   if (!existsSync(file))
     throw new MemoryError('NOT_FOUND', `there is no log at ${file} yet`, { hint: `run: ${context.self} start` })
-  const least = levelNumbers[options.level ?? 'debug'] ?? 0
+  const least = logLevels[options.level ?? 'debug']
   const show = (lines: string[]) => {
     for (const line of lines)
       if (logLevelOf(line) >= least)
         write(`${options.json ? line : formatLogLine(line, { colour: context.print.colour })}\n`)
   }
   let at = statSync(file)
-  const old = Array.from({ length: ROTATED }, (_, n) => `${file}.${ROTATED - n}`).filter((path) => existsSync(path))
+  const old = Array.from({ length: LOG_FILES - 1 }, (_, n) => `${file}.${LOG_FILES - 1 - n}`).filter((path) =>
+    existsSync(path),
+  )
   const text = [...old, file].map((path) => readFileSync(path, 'utf8')).join('')
   const recent = text.split('\n').filter((line) => line && logLevelOf(line) >= least)
   show(recent.slice(-options.lines))

@@ -4,18 +4,22 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { exitCodeFor, exitCodes, explainError } from '../../schema/exit-codes.ts'
+import { logLevels } from '../../schema/log-line.ts'
 import { findPlaces, PROTOCOL } from '../../schema/rendezvous.ts'
 import { connect } from '../index.ts'
 import { type Context, createPrint } from './context.ts'
 import type { DoctorOptions } from './doctor.ts'
-import { type LogsOptions, levelNumbers, logs } from './logs.ts'
+import { type LogsOptions, logs } from './logs.ts'
 import { type PauseOptions, setPaused } from './pause.ts'
 import { restart, start, stop } from './start.ts'
 import { status } from './status.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
 // From a checkout the name is not on the PATH; what we tell people to type must work there too.
-const self = basename(process.argv[1] ?? '').startsWith('memoryd') ? 'memoryd' : 'npx memoryd'
+const viaNpm = process.env.npm_command === 'exec' || basename(process.argv[1] ?? '') === 'main.js'
+const self = viaNpm ? 'npx memoryd' : 'memoryd'
+const spoken = (text: string) =>
+  text.replace(/(?<!npx )\bmemoryd (?=(start|stop|restart|doctor|logs|status)\b)/g, `${self} `)
 
 const program = new Command('memoryd')
   .description('One memory for every coding agent on this machine: a daemon on a Unix socket.')
@@ -39,7 +43,7 @@ Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 no daemon answers, 4 a daemon alr
 function context(): Context {
   const json = program.opts<{ json?: boolean }>().json ?? false
   const colour = process.stdout.isTTY && !process.env.NO_COLOR ? 'on' : 'off'
-  const print = createPrint((text) => void process.stdout.write(text), { json, colour })
+  const print = createPrint((text) => void process.stdout.write(spoken(text)), { json, colour })
   return { env: process.env, places: findPlaces(process.env), connect, self, print }
 }
 
@@ -48,29 +52,34 @@ const examples = (lines: string) => `\nExamples:\n${lines}`
 program
   .command('serve')
   .description('run the daemon in the foreground')
+  .addHelpText('after', examples('  memoryd serve          Ctrl-C stops it in order'))
   .action(async () => void (await import('../../daemon/main.ts')))
 program
   .command('start')
   .description('start the daemon in the background and wait until it answers')
+  .addHelpText('after', examples('  memoryd start\n  memoryd start --json | jq -r .socket'))
   .action(() => start(context()))
 program
   .command('stop')
   .description('stop the daemon and wait until it is gone')
+  .addHelpText('after', examples('  memoryd stop'))
   .action(() => stop(context()))
 program
   .command('restart')
   .description('stop it if it runs, then start it')
+  .addHelpText('after', examples('  memoryd restart        after an upgrade'))
   .action(() => restart(context()))
 program
   .command('status')
   .description('how the daemon is doing')
+  .addHelpText('after', examples('  memoryd status\n  memoryd status --json | jq .reasons'))
   .action(() => status(context()))
 program
   .command('logs')
   .description("show the daemon's log")
   .option('-f, --follow', 'keep showing what is added')
   .option('-n, --lines <count>', 'how many lines to begin with', wholeNumber, 50)
-  .addOption(new Option('--level <level>', 'leave out what is less important').choices(Object.keys(levelNumbers)))
+  .addOption(new Option('--level <level>', 'leave out what is less important').choices(Object.keys(logLevels)))
   .addHelpText('after', examples('  memoryd logs -n 200 --level warn\n  memoryd logs -f --json'))
   .action((options: LogsOptions) =>
     logs(context(), (text) => void process.stdout.write(text), { ...options, ...program.opts<{ json?: boolean }>() }),
@@ -90,7 +99,13 @@ for (const to of ['pause', 'resume'] as const)
     .option('--project [folder]', 'only in this folder and below')
     .addHelpText('after', examples(`  memoryd ${to}\n  memoryd ${to} --project ~/work/secret`))
     .action((options: PauseOptions) => setPaused(context(), to, options))
-const service = program.command('service').description('run memoryd as a service of yours (systemd or launchd)')
+const service = program
+  .command('service')
+  .description('run memoryd as a service of yours (systemd or launchd)')
+  .addHelpText(
+    'after',
+    examples('  memoryd service install\n  memoryd service status --json\n  memoryd service uninstall'),
+  )
 service
   .command('install')
   .description('write the service files and enable them')
@@ -108,6 +123,10 @@ program
   .description('remove service and, if you agree, state; memories stay')
   .option('--state', 'delete the state folder without asking')
   .option('--no-state', 'keep the state folder without asking')
+  .addHelpText(
+    'after',
+    examples('  memoryd uninstall              asks about the state folder\n  memoryd uninstall --no-state'),
+  )
   .action(async (options: { state?: boolean }) => (await import('./uninstall.ts')).uninstall(context(), options))
 
 function wholeNumber(text: string): number {
@@ -123,7 +142,7 @@ try {
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
   } else {
     const json = program.opts<{ json?: boolean }>().json
-    process.stderr.write(json ? `${JSON.stringify(asJson(error))}\n` : `memoryd: ${explainError(error)}\n`)
+    process.stderr.write(json ? `${JSON.stringify(asJson(error))}\n` : `memoryd: ${spoken(explainError(error))}\n`)
     process.exitCode = exitCodeFor(error)
   }
 }

@@ -49,14 +49,22 @@ function readText(file: string): string {
     if (!stats) return '{}'
     if (!stats.isFile()) throw refuse('is not a file', 'move it away')
     if (stats.size > LARGEST_FILE_BYTES) throw refuse(`is ${stats.size} bytes long`, 'it should be a few kilobytes')
-    if (stats.uid !== process.getuid?.() && stats.uid !== 0)
+    if (!trustedOwners().includes(stats.uid))
       throw refuse(`belongs to uid ${stats.uid}`, 'it must belong to you, since it may name commands to run')
-    if (stats.mode & 0o002) throw refuse('can be written by everyone', `chmod 600 ${file}`)
+    // Many systems give every user a group of their own and new files to that group: such a file is still the user's.
+    const othersWrite = stats.mode & 0o002 || (stats.mode & 0o020 && stats.gid !== process.getgid?.())
+    if (othersWrite) throw refuse('can be written by others', `chmod 600 ${file}`)
     return readFileSync(file, 'utf8').replace(/^\uFEFF/, '')
   } catch (cause) {
     if (cause instanceof MemoryError) throw cause
     throw refuse(`cannot be read: ${(cause as Error).message}`, 'make it readable for you', cause)
   }
+}
+
+/** The user, root, and root as it is seen from inside a user service, where its files belong to nobody. */
+function trustedOwners(): number[] {
+  const NOBODY = 65_534
+  return [process.getuid?.() ?? -1, 0, NOBODY]
 }
 
 function indent(lines: string[]): string {

@@ -17,8 +17,7 @@ export function startReloading({ file, settings, conditions, log, onChange }: De
   const reload = () => {
     const result = settings.reload()
     if (result.outcome === 'refused') {
-      conditions.raise('config', `${result.error.message}\nThe settings before it stay in force.`)
-      return log.warn({ file }, 'the changed configuration was refused; the settings before it stay in force')
+      return conditions.raise('config', `${result.error.message}\nThe settings before it stay in force.`)
     }
     conditions.clear('config')
     if (result.outcome === 'unchanged') return

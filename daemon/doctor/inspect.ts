@@ -10,7 +10,8 @@ import { isSound, listBackups } from '../store/backup.ts'
 import { isCorruption, openForReading } from '../store/database.ts'
 import { quickCheck } from '../store/integrity.ts'
 import { storeLayout } from '../store/layout.ts'
-import { historyMigrations, indexMigrations, schemaVersion } from '../store/migrations.ts'
+import { schemaVersion } from '../store/migrations.ts'
+import { historyMigrations, indexMigrations } from '../store/tables.ts'
 import type { Finding } from './finding.ts'
 
 const LOW_SPACE_BYTES = 200_000_000

@@ -34,6 +34,6 @@ export function restoreHistory(places: Places, chosen: string | undefined, versi
       throw new MemoryError('REFUSED', `${backup} is not a sound backup`, { hint: 'name another one' })
     return { backup, setAside: restoreBackup(layout, backup, startedAt.replaceAll(':', '').replace('.', '')) }
   } finally {
-    lock.release()
+    lock.release(lock.lastStop)
   }
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Conditions } from '../platform/conditions.ts'
 import { message } from '../platform/files.ts'
 import type { Log } from '../platform/log.ts'
+import { aborted } from '../platform/signals.ts'
 
 type Deps = {
   clock: Clock
@@ -12,14 +13,14 @@ type Deps = {
   /** Returns what was deleted. */
   sweep: () => string[]
   /** A failure that the disk is to blame for is the disk's condition; the round is run again when it has recovered. */
-  isDiskTrouble: (error: unknown) => boolean
+  blamesDisk: (error: unknown) => boolean
 }
 
 const EVERY_MS = 3_600_000
 
-export type Housekeeping = { run(): Promise<void>; stop(): Promise<void> }
+export type Housekeeping = { run(): Promise<void>; stop(signal: AbortSignal): Promise<void> }
 
-export function startHousekeeping({ clock, conditions, log, backUp, sweep, isDiskTrouble }: Deps): Housekeeping {
+export function startHousekeeping({ clock, conditions, log, backUp, sweep, blamesDisk }: Deps): Housekeeping {
   const round = async () => {
     try {
       await backUp()
@@ -27,7 +28,7 @@ export function startHousekeeping({ clock, conditions, log, backUp, sweep, isDis
       if (deleted.length > 0) log.info({ files: deleted.length }, 'deleted what is past its retention')
       conditions.clear('housekeeping')
     } catch (error) {
-      if (!isDiskTrouble(error))
+      if (!blamesDisk(error))
         conditions.raise('housekeeping', `today's backup and clean-up failed, next try in an hour: ${message(error)}`)
     }
   }
@@ -36,12 +37,13 @@ export function startHousekeeping({ clock, conditions, log, backUp, sweep, isDis
     running = running.then(round)
     return running
   }
-  const rounds = clock.every(EVERY_MS, run)
+  const rounds = clock.every(EVERY_MS, run, (error) => log.error({ err: error }, 'housekeeping failed'))
   return {
     run,
-    stop: async () => {
+    stop: async (signal) => {
       rounds.stop()
-      await running
+      // A backup that is cut off leaves only its temporary file.
+      await Promise.race([running, aborted(signal)])
     },
   }
 }

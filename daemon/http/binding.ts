@@ -32,14 +32,13 @@ export async function bindServer({ server, path, passed, clock, conditions, log 
     closeToOthers(path)
   }
   await bind()
-  return clock.every(LOOK_EVERY_MS, async () => {
+  const look = async () => {
     if (socketIsThere(path)) return
-    try {
-      await bind()
-      conditions.clear('socket')
-      log.warn({ socket: path }, 'the socket had been deleted; it is there again')
-    } catch (error) {
-      conditions.raise('socket', `${path} was deleted and cannot be made again: ${message(error)}`)
-    }
-  })
+    await bind()
+    conditions.clear('socket')
+    log.warn({ socket: path }, 'the socket had been deleted; it is there again')
+  }
+  return clock.every(LOOK_EVERY_MS, look, (error) =>
+    conditions.raise('socket', `${path} was deleted and cannot be made again: ${message(error)}`),
+  )
 }

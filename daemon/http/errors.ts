@@ -7,18 +7,11 @@ import {
   MemoryError,
   universalCodes,
 } from '../../schema/errors.ts'
+import { isDiskTrouble } from '../platform/disk.ts'
 
 export type Failure = { status: number; body: ErrorBody; unexpected: boolean }
 
-/** `isDiskTrouble` tells a full or failing disk, which callers may wait out, from a bug of ours. */
-export function toFailure(
-  error: unknown,
-  {
-    declared,
-    ref,
-    isDiskTrouble,
-  }: { declared: readonly HttpCode[]; ref: string; isDiskTrouble: (e: unknown) => boolean },
-): Failure {
+export function toFailure(error: unknown, { declared, ref }: { declared: readonly HttpCode[]; ref: string }): Failure {
   if (error instanceof MemoryError && isHttpCode(error.code)) {
     const allowed: readonly string[] = [...universalCodes, ...declared]
     // A code the route never declared would make the published contract a lie: that is our bug, not an answer.

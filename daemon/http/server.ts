@@ -8,6 +8,7 @@ import type { Event } from '../../schema/event.ts'
 import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
 import type { RouteName } from '../../schema/route-table.ts'
 import { BODY_LIMIT_BYTES, type Route, routes } from '../../schema/routes.ts'
+import { isDiskTrouble } from '../platform/disk.ts'
 import type { Log } from '../platform/log.ts'
 import { failure, toFailure } from './errors.ts'
 import type { EventStreams } from './event-stream.ts'
@@ -23,8 +24,8 @@ export type Handlers = {
 export type ServerDeps = {
   handlers: Handlers
   log: Log
-  /** Tells a full or failing disk from a bug, and takes note of it. */
-  isDiskTrouble: (error: unknown) => boolean
+  /** Takes note of a write that failed because of the disk. */
+  onDiskTrouble: (error: unknown) => void
 }
 
 export type Server = {
@@ -34,12 +35,17 @@ export type Server = {
   close(signal: AbortSignal): Promise<void>
 }
 
+/** Ids may have 128 characters, names of memories more. */
+const LONGEST_PARAM = 2_048
+
 const protocolHeaders = { [PROTOCOL_HEADER]: String(PROTOCOL) }
 
-export async function createServer({ handlers, log, isDiskTrouble }: ServerDeps): Promise<Server> {
+export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps): Promise<Server> {
   const app = fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     logger: false,
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: LONGEST_PARAM },
     forceCloseConnections: 'idle',
     clientErrorHandler: (_error, socket) => {
       if (socket.writable) socket.end(rawBadRequest())
@@ -60,7 +66,8 @@ export async function createServer({ handlers, log, isDiskTrouble }: ServerDeps)
   app.setErrorHandler((error, request, reply) => {
     const declared = (request.routeOptions.config as { declared?: Route['errors'] }).declared ?? []
     const ref = randomUUID()
-    const failed = toFailure(error, { declared, ref, isDiskTrouble })
+    const failed = toFailure(error, { declared, ref })
+    if (isDiskTrouble(error)) onDiskTrouble(error)
     // The route's pattern, not the URL: a query may hold what a person said.
     if (failed.unexpected) log.error({ ref, route: request.routeOptions.url, err: error }, 'request failed')
     return reply.code(failed.status).send(failed.body)
@@ -104,13 +111,16 @@ export async function createServer({ handlers, log, isDiskTrouble }: ServerDeps)
 
 type AnyHandler = (request: unknown) => unknown
 
-function jsonHandler(route: Route, handle: AnyHandler, signal: AbortSignal) {
+function jsonHandler(route: Route, handle: AnyHandler, drained: AbortSignal) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<string> => {
+    const gone = new AbortController()
+    // A caller that hung up waits for nothing any more.
+    reply.raw.once('close', () => gone.abort())
     const answer = await handle({
       params: parseInput(route.params, request.params, 'path'),
       query: parseInput(route.query, request.query, 'query'),
       body: parseInput(route.body, request.body, 'body'),
-      signal,
+      signal: AbortSignal.any([gone.signal, drained]),
     })
     reply.type('application/json; charset=utf-8')
     return JSON.stringify(route.answer.parse(answer))

@@ -9,7 +9,7 @@ export type Clock = {
   /** Elapsed ms; never jumps, but may stand still while the machine sleeps. For durations. */
   elapsed(): number
   /** Runs `task` each time `everyMs` have passed; once, not in a burst, after a sleep. Never overlaps itself. */
-  every(everyMs: number, task: () => void | Promise<void>): Timer
+  every(everyMs: number, task: () => void | Promise<void>, onError: (error: unknown) => void): Timer
   /** Runs `task` once after `delayMs`. */
   after(delayMs: number, task: () => void): Timer
   /** A short wait that keeps the process alive, unlike the timers. */
@@ -52,17 +52,21 @@ export function createClock(source: TimeSource = systemTime): Clock {
     return { stop: () => pending.stop() }
   }
 
-  const every = (everyMs: number, task: () => void | Promise<void>): Timer => {
+  const every: Clock['every'] = (everyMs, task, onError) => {
     let stopped = false
     let pending: Timer
     const again = () => {
       if (!stopped) pending = after(everyMs, run)
     }
     const run = () => {
-      const done = task()
-      // A failing task is its owner's to report; the next round comes all the same.
-      if (done) void done.then(again, again)
-      else again()
+      try {
+        const done = task()
+        if (done) void done.catch(onError).then(again)
+        else again()
+      } catch (error) {
+        onError(error)
+        again()
+      }
     }
     again()
     return {

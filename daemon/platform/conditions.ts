@@ -1,13 +1,13 @@
 /** What is wrong at the moment and what went wrong lately, for `status`. Parts raise and clear; nobody else decides. */
+import type { Condition, Failure } from '../../schema/status.ts'
 import type { Clock } from './clock.ts'
 
-export type Condition = { code: string; message: string; since: string }
-export type Failure = { at: string; code: string; message: string }
+type Code = Condition['code']
 
 export type Conditions = {
   /** Raising again with another message updates it and keeps `since`. */
-  raise(code: string, message: string): void
-  clear(code: string): void
+  raise(code: Code, message: string): void
+  clear(code: Code): void
   list(): Condition[]
   /** Notes a failure nobody was waiting for. */
   failed(code: string, message: string): void
@@ -16,19 +16,23 @@ export type Conditions = {
 
 const KEPT_FAILURES = 20
 
-export function createConditions({ clock, onChange }: { clock: Clock; onChange: () => void }): Conditions {
-  const raised = new Map<string, Condition>()
+/** `onChange` hears what was raised, or the code of what was cleared. */
+type Deps = { clock: Clock; onChange: (news: { raised: Condition } | { cleared: Code }) => void }
+
+export function createConditions({ clock, onChange }: Deps): Conditions {
+  const raised = new Map<Code, Condition>()
   const failures: Failure[] = []
   const stamp = () => new Date(clock.now()).toISOString()
   return {
     raise: (code, message) => {
       const before = raised.get(code)
       if (before?.message === message) return
-      raised.set(code, { code, message, since: before?.since ?? stamp() })
-      onChange()
+      const condition = { code, message, since: before?.since ?? stamp() }
+      raised.set(code, condition)
+      onChange({ raised: condition })
     },
     clear: (code) => {
-      if (raised.delete(code)) onChange()
+      if (raised.delete(code)) onChange({ cleared: code })
     },
     list: () => [...raised.values()],
     failed: (code, message) => {

@@ -32,12 +32,13 @@ export function createDisk({ stateDir, clock, conditions, onRecovered }: Deps): 
   }
   const failed = (problem: string) => {
     conditions.raise('disk', `cannot write to ${stateDir} (${problem}); free space or make it writable`)
-    probing ??= clock.every(PROBE_EVERY_MS, () => {
+    const probe = () => {
       if (!canWrite(stateDir)) return
       conditions.clear('disk')
       stop()
       onRecovered()
-    })
+    }
+    probing ??= clock.every(PROBE_EVERY_MS, probe, (error) => failed(message(error)))
   }
   return {
     failed,

@@ -1,4 +1,6 @@
 /** Files as this daemon needs them: whole or not at all, private, never through a stranger's folder. */
+
+import { randomBytes } from 'node:crypto'
 import {
   closeSync,
   fsyncSync,
@@ -16,9 +18,9 @@ import { MemoryError } from '../../schema/errors.ts'
 
 /** After this returns, a power cut leaves the new content; before, the old. Never a mixture, never an empty file. */
 export function writeAtomic(path: string, content: string | Uint8Array): void {
-  const temporary = `${path}.${process.pid}.tmp`
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   try {
-    const fd = openSync(temporary, 'w', 0o600)
+    const fd = openSync(temporary, 'wx', 0o600)
     try {
       writeAll(fd, typeof content === 'string' ? Buffer.from(content) : content)
       fsyncSync(fd)
@@ -30,12 +32,12 @@ export function writeAtomic(path: string, content: string | Uint8Array): void {
     rmSync(temporary, { force: true })
     throw error
   }
-  syncFolder(dirname(path))
+  syncPath(dirname(path))
 }
 
-/** A rename is only on disk once its folder is. */
-export function syncFolder(folder: string): void {
-  const fd = openSync(folder, 'r')
+/** Content is only on disk once it was synced, a rename only once its folder was. */
+export function syncPath(path: string): void {
+  const fd = openSync(path, 'r')
   try {
     fsyncSync(fd)
   } finally {

@@ -1,19 +1,20 @@
 /** The log on disk: a few files that together never exceed a cap. Losing a line is better than stopping the daemon. */
 import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { LOG_FILES } from '../../schema/log-line.ts'
 
 export type LogFile = {
+  /** After `close` lines are dropped. */
   write(line: string): void
   setCap(bytes: number): void
   close(): void
 }
 
-const FILES = 4
-
 export function openLogFile(path: string, capBytes: number, onTrouble: (problem: string) => void): LogFile {
   let cap = capBytes
   let fd: number | undefined
   let size = 0
+  let closed = false
 
   const open = () => {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -26,17 +27,18 @@ export function openLogFile(path: string, capBytes: number, onTrouble: (problem:
   }
   const rotate = () => {
     shut()
-    rmSync(`${path}.${FILES - 1}`, { force: true })
-    for (let n = FILES - 2; n >= 1; n--) moveIfThere(`${path}.${n}`, `${path}.${n + 1}`)
+    rmSync(`${path}.${LOG_FILES - 1}`, { force: true })
+    for (let n = LOG_FILES - 2; n >= 1; n--) moveIfThere(`${path}.${n}`, `${path}.${n + 1}`)
     moveIfThere(path, `${path}.1`)
   }
 
   return {
     write: (line) => {
+      if (closed) return
       const bytes = Buffer.from(line)
       try {
         if (fd === undefined) open()
-        if (size > 0 && size + bytes.length > cap / FILES) {
+        if (size > 0 && size + bytes.length > cap / LOG_FILES) {
           rotate()
           open()
         }
@@ -50,7 +52,10 @@ export function openLogFile(path: string, capBytes: number, onTrouble: (problem:
     setCap: (bytes) => {
       cap = bytes
     },
-    close: shut,
+    close: () => {
+      closed = true
+      shut()
+    },
   }
 }
 

@@ -27,7 +27,10 @@ export type LogTarget = {
 }
 
 /** Fields that could carry a credential or a person's words, wherever a caller hangs them. */
-const SILENT_KEYS = ['authorization', 'apiKey', 'token', 'password', 'content', 'text', 'prompt', 'body']
+const SILENT_KEYS = new Set(
+  'authorization apiKey token password secret content text prompt query body messages'.split(' '),
+)
+const DEEPEST = 8
 
 /** A dump that somebody logs by mistake must not push everything else out of the file. */
 const LONGEST_LINE = 32_000
@@ -44,7 +47,7 @@ export function createLog(options: LogOptions, { file, terminal, clock, onTroubl
       level: options.level,
       base: { pid: process.pid },
       timestamp: () => `,"time":${clock.now()}`,
-      redact: { paths: SILENT_KEYS.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: '[redacted]' },
+      formatters: { log: (fields) => silenced(fields, 0) as Record<string, unknown> },
     },
     { write },
   )
@@ -68,4 +71,14 @@ export function createLog(options: LogOptions, { file, terminal, clock, onTroubl
 
 function shorten(line: string): string {
   return line.length <= LONGEST_LINE ? line : `${line.slice(0, LONGEST_LINE)} …\n`
+}
+
+/** At any depth; what lies too deep to look at is left out. Errors keep their own form and go through the patterns. */
+function silenced(value: unknown, depth: number): unknown {
+  if (typeof value !== 'object' || value === null || value instanceof Error) return value
+  if (depth > DEEPEST) return '[deep]'
+  if (Array.isArray(value)) return value.map((item) => silenced(item, depth + 1))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, SILENT_KEYS.has(key) ? '[redacted]' : silenced(item, depth + 1)]),
+  )
 }

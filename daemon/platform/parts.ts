@@ -3,8 +3,11 @@ import type { Clock } from './clock.ts'
 
 export type Parts = {
   add(name: string, stop: (signal: AbortSignal) => void | Promise<void>): void
-  /** Stops everything. The signal given to each part aborts when the drain time is over. Never rejects. */
-  stop(drainMs: number): Promise<PartFailure[]>
+  /**
+   * Stops everything; what a part throws is told at once, while those that stop after it (the log) still work.
+   * The signal given to each part aborts when the drain time is over.
+   */
+  stop(drainMs: number, onFailure: (failure: PartFailure) => void): Promise<{ outcome: 'clean' | 'unclean' }>
 }
 
 export type PartFailure = { part: string; error: unknown }
@@ -13,19 +16,20 @@ export function createParts(clock: Clock): Parts {
   const parts: { name: string; stop: (signal: AbortSignal) => void | Promise<void> }[] = []
   return {
     add: (name, stop) => void parts.push({ name, stop }),
-    stop: async (drainMs) => {
-      const failures: PartFailure[] = []
+    stop: async (drainMs, onFailure) => {
+      let outcome: 'clean' | 'unclean' = 'clean'
       const drain = new AbortController()
       const timer = clock.after(drainMs, () => drain.abort())
       for (const { name, stop } of parts.splice(0).reverse()) {
         try {
           await stop(drain.signal)
         } catch (error) {
-          failures.push({ part: name, error })
+          outcome = 'unclean'
+          onFailure({ part: name, error })
         }
       }
       timer.stop()
-      return failures
+      return { outcome }
     },
   }
 }

@@ -7,11 +7,51 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { MemoryError } from '../../schema/errors.ts'
 import { HOLDER_FILE, type Holder, parseHolder } from '../../schema/holder.ts'
+import type { Clock } from './clock.ts'
 import { message, writeAtomic } from './files.ts'
 
 const LOCK_FILE = 'daemon.lock'
 
-export type ProcessLock = { lastStop: 'clean' | 'unclean'; release(): void }
+export type Ending = 'clean' | 'unclean'
+
+export type ProcessLock = {
+  /** How the last holder ended, as far as anybody has looked after it since. */
+  lastStop: Ending
+  /** An unclean ending leaves the holder's name behind, for the next one to find. */
+  release(ending: Ending): void
+}
+
+/** How long a daemon that has just taken the lock may need to write down who it is. */
+const HOLDER_WAIT_MS = 2_000
+const HOLDER_LOOK_MS = 20
+
+/** Takes the lock or throws who has it. */
+export async function waitForLock(clock: Clock, stateDir: string, self: Holder): Promise<ProcessLock> {
+  const startedMs = clock.elapsed()
+  for (;;) {
+    const lock = takeProcessLock(stateDir, self)
+    if (!('heldBy' in lock)) return lock
+    const holder = lock.heldBy && isAlive(lock.heldBy.pid) ? lock.heldBy : undefined
+    if (holder || clock.elapsed() - startedMs > HOLDER_WAIT_MS)
+      throw new MemoryError('LOCK_HELD', `memoryd already runs${holder ? `: ${describe(holder)}` : ''}`, {
+        hint: `state folder ${stateDir}; to replace it: memoryd restart`,
+      })
+    await clock.delay(HOLDER_LOOK_MS)
+  }
+}
+
+function describe({ pid, version, socket }: Holder): string {
+  return `pid ${pid}, version ${version}, socket ${socket}`
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
 
 export function takeProcessLock(stateDir: string, self: Holder): ProcessLock | { heldBy: Holder | undefined } {
   const file = join(stateDir, LOCK_FILE)
@@ -29,8 +69,8 @@ export function takeProcessLock(stateDir: string, self: Holder): ProcessLock | {
   }
   return {
     lastStop,
-    release: () => {
-      rmSync(join(stateDir, HOLDER_FILE), { force: true })
+    release: (ending) => {
+      if (ending === 'clean') rmSync(join(stateDir, HOLDER_FILE), { force: true })
       unlock()
     },
   }

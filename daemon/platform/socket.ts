@@ -31,7 +31,7 @@ export async function clearSocketPath(path: string): Promise<void> {
       hint: 'move it away, or set MEMORYD_SOCKET to another path',
     })
   if (await someoneAnswers(path))
-    throw new MemoryError('LOCK_HELD', `another program already listens at ${path}`, {
+    throw new MemoryError('SETUP', `another program already listens at ${path}`, {
       hint: 'a daemon with another state folder? Stop it, or set MEMORYD_SOCKET to another path',
     })
   unlinkSync(path)

@@ -1,9 +1,9 @@
 /** Copies of history.db: one a day, one before each schema change, and the newest one that is sound. */
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { syncFolder } from '../platform/files.ts'
-import { type Db, isCorruption, openDatabase, openForReading } from './database.ts'
-import { quickCheck } from './integrity.ts'
+import { syncPath } from '../platform/files.ts'
+import { type Db, openDatabase, openForReading } from './database.ts'
+import { problemsOf } from './integrity.ts'
 
 const DAILY = /^history-\d{4}-\d\d-\d\d\.db$/
 
@@ -28,6 +28,10 @@ export function dailyBackups(folder: string): string[] {
   return listBackups(folder).filter((file) => DAILY.test(basename(file)))
 }
 
+export function migrationBackups(folder: string): string[] {
+  return listBackups(folder).filter((file) => !DAILY.test(basename(file)))
+}
+
 /** Daily ones newest first, then those made before a schema change. */
 export function listBackups(folder: string): string[] {
   if (!existsSync(folder)) return []
@@ -42,16 +46,7 @@ export function newestSoundBackup(folder: string): string | undefined {
 }
 
 export function isSound(file: string): boolean {
-  let db: Db | undefined
-  try {
-    db = openForReading(file)
-    return quickCheck(db).length === 0
-  } catch (error) {
-    if (isCorruption(error)) return false
-    throw error
-  } finally {
-    db?.close()
-  }
+  return problemsOf(file, openForReading).length === 0
 }
 
 async function replaceWhole(folder: string, name: string, fill: (temporary: string) => Promise<void>): Promise<void> {
@@ -84,12 +79,7 @@ function settle(file: string): void {
 }
 
 function publish(temporary: string, folder: string, name: string): void {
-  const fd = openSync(temporary, 'r')
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
+  syncPath(temporary)
   renameSync(temporary, join(folder, name))
-  syncFolder(folder)
+  syncPath(folder)
 }

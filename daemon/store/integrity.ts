@@ -1,7 +1,7 @@
 /** Notices a broken database file and puts it out of the way, keeping every byte. */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { syncFolder } from '../platform/files.ts'
+import { syncPath } from '../platform/files.ts'
 import { type Db, isCorruption } from './database.ts'
 
 /** What SQLite finds wrong with the whole file, or with one table of it; empty when sound. */
@@ -21,10 +21,32 @@ export function quickCheck(db: Db, table?: string): string[] {
  */
 export function setAside(file: string, folder: string, stamp: string): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const target = join(folder, `${basename(file, '.db')}-${stamp}.db`)
+  const target = freeName(join(folder, `${basename(file, '.db')}-${stamp}`))
   rmSync(`${file}-shm`, { force: true })
   if (existsSync(`${file}-wal`)) renameSync(`${file}-wal`, `${target}-wal`)
   if (existsSync(file)) renameSync(file, target)
-  syncFolder(folder)
+  syncPath(folder)
   return target
+}
+
+/** Two files of one name may be set aside within a day, or by a clock that was set back. */
+function freeName(base: string): string {
+  for (let n = 0; ; n++) {
+    const name = n === 0 ? `${base}.db` : `${base}-${n}.db`
+    if (!existsSync(name) && !existsSync(`${name}-wal`)) return name
+  }
+}
+
+/** What is wrong with a database file that nobody has open for us; empty when sound. */
+export function problemsOf(file: string, open: (file: string) => Db): string[] {
+  let db: Db | undefined
+  try {
+    db = open(file)
+    return quickCheck(db)
+  } catch (error) {
+    if (isCorruption(error)) return [(error as Error).message]
+    throw error
+  } finally {
+    db?.close()
+  }
 }

@@ -25,17 +25,3 @@ export function migrate(db: Db, file: string, migrations: readonly Migration[], 
     db.pragma(`user_version = ${migrations.length}`)
   })()
 }
-
-/** What cannot be derived again. */
-export const historyMigrations: readonly Migration[] = [
-  (db) =>
-    db.exec(`
-      CREATE TABLE pauses (
-        project TEXT PRIMARY KEY,
-        at INTEGER NOT NULL
-      ) STRICT;
-    `),
-]
-
-/** What can be derived again; may be deleted at any time. Its tables arrive with the transcripts. */
-export const indexMigrations: readonly Migration[] = []

@@ -5,11 +5,12 @@
  */
 import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { syncFolder } from '../platform/files.ts'
+import { syncPath } from '../platform/files.ts'
 import { type Db, isCorruption, openDatabase, openForReading } from './database.ts'
 import { quickCheck, setAside } from './integrity.ts'
 import type { Layout } from './layout.ts'
-import { historyMigrations, migrate } from './migrations.ts'
+import { migrate } from './migrations.ts'
+import { historyMigrations } from './tables.ts'
 
 export type RepairReport = { setAside: string; backup: string | undefined; rowsRead: number }
 
@@ -27,8 +28,7 @@ export function repairHistory(layout: Layout, backup: string | undefined, stamp:
   target.close()
 
   // 3. From here on the rebuilt file is the truth.
-  renameSync(building, rebuiltFile(layout))
-  syncFolder(dirname(layout.history))
+  commit(building, layout)
   return { setAside: finishRepair(layout, stamp) as string, backup, rowsRead }
 }
 
@@ -38,7 +38,7 @@ export function finishRepair(layout: Layout, stamp: string): string | undefined 
   if (!existsSync(rebuilt)) return undefined
   const aside = setAside(layout.history, layout.corrupt, stamp)
   renameSync(rebuilt, layout.history)
-  syncFolder(dirname(layout.history))
+  syncPath(dirname(layout.history))
   return aside
 }
 
@@ -47,8 +47,14 @@ export function restoreBackup(layout: Layout, backup: string, stamp: string): st
   const building = `${layout.history}.building`
   removeDatabase(building)
   copyFileSync(backup, building)
-  renameSync(building, rebuiltFile(layout))
+  commit(building, layout)
   return finishRepair(layout, stamp) as string
+}
+
+function commit(building: string, layout: Layout): void {
+  syncPath(building)
+  renameSync(building, rebuiltFile(layout))
+  syncPath(dirname(layout.history))
 }
 
 function rebuiltFile(layout: Layout): string {

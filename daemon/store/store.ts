@@ -3,10 +3,11 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { backUp, backUpBeforeMigration, dailyBackupName, dailyBackups, newestSoundBackup } from './backup.ts'
 import { checkInWorker } from './check.ts'
 import { closeDatabase, type Db, isCorruption, openDatabase } from './database.ts'
-import { quickCheck, setAside } from './integrity.ts'
+import { problemsOf, setAside } from './integrity.ts'
 import { type Layout, storeLayout } from './layout.ts'
-import { historyMigrations, indexMigrations, migrate } from './migrations.ts'
+import { migrate } from './migrations.ts'
 import { finishRepair, repairHistory } from './repair.ts'
+import { historyMigrations, indexMigrations } from './tables.ts'
 
 export type Store = {
   history: Db
@@ -15,7 +16,7 @@ export type Store = {
   /** What was found and done at opening, for the log. */
   repairs: string[]
   /** Looks through index.db without keeping anyone waiting; a broken one is set aside and begun anew, and said so. */
-  checkIndex(): Promise<string | undefined>
+  checkIndex(signal: AbortSignal): Promise<string | undefined>
   /** Makes today's backup unless there is one. */
   backUpDaily(nowMs: number): Promise<'made' | 'exists'>
   close(): void
@@ -39,13 +40,13 @@ export function openStore(stateDir: string, nowMs: number): Store {
     history,
     index: () => index,
     repairs,
-    checkIndex: async () => {
-      const problems = await checkInWorker(layout.index)
+    checkIndex: async (signal) => {
+      const problems = await checkInWorker(layout.index, signal)
       if (problems.length === 0) return undefined
       index.close()
       const aside = setAside(layout.index, layout.corrupt, stamp)
       index = openIndex(layout, stamp, repairs)
-      return `index.db was damaged (${problems[0]}); it is kept as ${aside} and is being rebuilt`
+      return `index.db was damaged (${problems[0]}); it is kept as ${aside}, and a new one is begun`
     },
     backUpDaily: async (now) => {
       const name = dailyBackupName(now)
@@ -63,7 +64,7 @@ export function openStore(stateDir: string, nowMs: number): Store {
 function openHistory(layout: Layout, stamp: string, repairs: string[]): Db {
   const finished = finishRepair(layout, stamp)
   if (finished) repairs.push(`finished an interrupted repair of history.db; the damaged file is kept as ${finished}`)
-  const problems = existsSync(layout.history) ? inspect(layout.history) : []
+  const problems = existsSync(layout.history) ? problemsOf(layout.history, openDatabase) : []
   if (problems.length > 0) {
     const report = repairHistory(layout, newestSoundBackup(layout.backups), stamp)
     const source = report.backup ? `restored from ${report.backup}` : 'begun anew (there was no sound backup)'
@@ -84,7 +85,7 @@ function openIndex(layout: Layout, stamp: string, repairs: string[]): Db {
   } catch (error) {
     if (!isCorruption(error)) throw error
     const aside = setAside(layout.index, layout.corrupt, stamp)
-    repairs.push(`index.db was damaged (${(error as Error).message}); it is kept as ${aside} and is being rebuilt`)
+    repairs.push(`index.db was damaged (${(error as Error).message}); it is kept as ${aside}, and a new one is begun`)
     return open()
   }
 }
@@ -97,18 +98,5 @@ function openMigrated(file: string, bring: (db: Db) => void): Db {
   } catch (error) {
     db.close()
     throw error
-  }
-}
-
-function inspect(file: string): string[] {
-  let db: Db | undefined
-  try {
-    db = openDatabase(file)
-    return quickCheck(db)
-  } catch (error) {
-    if (isCorruption(error)) return [(error as Error).message]
-    throw error
-  } finally {
-    db?.close()
   }
 }

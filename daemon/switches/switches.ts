@@ -1,4 +1,4 @@
-/** Pause and resume: decides which folders are off, and says which pause covers a folder. */
+/** Pause and resume: which folders are off. */
 import { realpathSync } from 'node:fs'
 import { normalize, sep } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
@@ -16,7 +16,9 @@ export type Switches = {
 
 const EVERYWHERE = '/'
 
-export function createSwitches({ pauses, clock }: { pauses: Pauses; clock: Clock }): Switches {
+type Deps = { pauses: Pauses; clock: Clock; onChange: () => void }
+
+export function createSwitches({ pauses, clock, onChange }: Deps): Switches {
   const paused = (): Paused => {
     const projects = pauses.list()
     return { all: projects.includes(EVERYWHERE), projects: projects.filter((project) => project !== EVERYWHERE) }
@@ -25,6 +27,7 @@ export function createSwitches({ pauses, clock }: { pauses: Pauses; clock: Clock
     paused,
     pause: (cwd) => {
       pauses.add(cwd === undefined ? EVERYWHERE : canonical(cwd), clock.now())
+      onChange()
       return paused()
     },
     resume: (cwd) => {
@@ -38,12 +41,13 @@ export function createSwitches({ pauses, clock }: { pauses: Pauses; clock: Clock
             hint: cover === EVERYWHERE ? 'resume without a folder' : `resume ${cover} instead`,
           })
       }
+      onChange()
       return paused()
     },
   }
 }
 
-export function covers(project: string, folder: string): boolean {
+function covers(project: string, folder: string): boolean {
   return project === EVERYWHERE || folder === project || folder.startsWith(project + sep)
 }
 

@@ -10,6 +10,7 @@ import { firstAnswer } from './first-answer.ts'
 const daemonMain = fileURLToPath(new URL('../../daemon/main.js', import.meta.url))
 const bareMain = fileURLToPath(new URL('./bare-server.js', import.meta.url))
 
+const START_MS = 30_000
 const STOP_MS = 10_000
 
 export type Home = { dir: string; env: Environment; socketPath: string; remove(): void }
@@ -56,7 +57,15 @@ async function startServer(args: string[], home: Home, socketPath: string): Prom
       resolve()
     }),
   )
-  await answered
+  const late = setTimeout(() => ended.abort(new Error(`${args.join(' ')} does not answer: ${said}`)), START_MS)
+  try {
+    await answered
+  } catch (error) {
+    await stop(child, exited)
+    throw error
+  } finally {
+    clearTimeout(late)
+  }
   return {
     pid: child.pid as number,
     socketPath,

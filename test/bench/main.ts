@@ -56,7 +56,9 @@ async function main(): Promise<number> {
   const results: Result[] = []
   for (const row of selection.rows) {
     process.stderr.write(`${row.name} … (load ${loadavg()[0]?.toFixed(2)})\n`)
-    results.push({ row, outcome: await measure(row, pace) })
+    const outcome = await measure(row, pace)
+    if ('failed' in outcome) process.stderr.write(`${row.name} failed: ${outcome.failed}\n`)
+    results.push({ row, outcome })
   }
   process.stdout.write(`\n${table(results)}\n`)
   if (values.out) {

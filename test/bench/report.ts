@@ -34,7 +34,7 @@ export function table(results: readonly Result[]): string {
 function linesOf({ row, outcome }: Result): Line[] {
   const about = row.yardstick ? `${row.what} / ${row.yardstick}` : row.what
   if ('failed' in outcome)
-    return [{ name: row.name, measured: '', goal: '', verdict: 'FAILED', middle: '', about: outcome.failed }]
+    return [{ name: row.name, measured: '', goal: '', verdict: 'FAILED', middle: '', about: firstLine(outcome.failed) }]
   return Object.entries(row.goals).map(([figureName, goal], n) => {
     const figure = outcome.figures[figureName] ?? { value: Number.NaN }
     const verdict = judge(figure, goal)
@@ -47,6 +47,10 @@ function linesOf({ row, outcome }: Result): Line[] {
       about: n === 0 ? about : '',
     }
   })
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] as string
 }
 
 function bounds(goal: Goal): string {

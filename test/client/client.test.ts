@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createNetServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../client/index.ts'
+import { cliMain, stopsAfterwards } from '../support/cli.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
 
@@ -73,26 +76,55 @@ describe('a client whose daemon is away', () => {
     expect(client.lastError?.code).toBe('UNREACHABLE')
   })
 
-  it('starts one when asked to, once for all calls that wait', async () => {
+  it('starts one when asked to, and answers with it', async () => {
     const home = makeHome()
-    const started = join(home.dir, 'started')
+    stopsAfterwards(home)
+    const command = `HOME='${home.dir}' exec '${process.execPath}' '${cliMain}' start`
+    const client = connect({
+      socket: home.places.socketPath,
+      deadlineMs: 20_000,
+      autostart: { command: ['sh', '-c', command] },
+    })
+    onTestFinished(client.close)
+    const [one, two] = await Promise.all([client.health(), client.health()])
+    expect(one).toMatchObject({ ok: true })
+    expect(two).toEqual(one)
+  })
+
+  it('tries to start one once for all calls that wait, and not again soon after it failed', async () => {
+    const home = makeHome()
+    const tries = join(home.dir, 'tries')
     const client = connect({
       socket: home.places.socketPath,
       deadlineMs: 5_000,
-      autostart: { command: ['sh', '-c', `echo x >> ${started}; exit 1`] },
+      autostart: { command: ['sh', '-c', `echo x >> ${tries}; exit 1`] },
     })
     expect(await Promise.all([client.health(), client.health()])).toEqual([undefined, undefined])
-    const { readFileSync } = await import('node:fs')
-    expect(readFileSync(started, 'utf8')).toBe('x\n')
+    expect(await client.health()).toBeUndefined()
+    expect(readFileSync(tries, 'utf8')).toBe('x\n')
+  })
+
+  it('does not start one beside a daemon that is only slow', async () => {
+    const home = makeHome()
+    const tries = join(home.dir, 'tries')
+    const socket = await impostor(() => {})
+    const client = connect({ socket, deadlineMs: 50, autostart: { command: ['touch', tries] } })
+    expect(await client.health()).toBeUndefined()
+    expect(client.lastError?.reason).toBe('slow')
+    expect(existsSync(tries)).toBe(false)
   })
 
   it('does not wait beyond its deadline for one that starts slowly', async () => {
+    const home = makeHome()
+    const release = join(home.dir, 'release')
     const client = connect({
-      socket: join(makeHome().dir, 'none'),
+      socket: join(home.dir, 'none'),
       deadlineMs: 100,
-      autostart: { command: ['sleep', '5'] },
+      // Ends only when the test lets it, which is after the call has given up.
+      autostart: { command: ['sh', '-c', `mkfifo ${release}; read x < ${release}`] },
     })
     expect(await client.health()).toBeUndefined()
+    await new Promise((resolve) => spawn('sh', ['-c', `echo > ${release}`]).once('exit', resolve))
   })
 })
 

@@ -32,10 +32,10 @@ describe('settings in force', () => {
     expect(() => home('{"budget":{"usdPerDay":null}}').load()).toThrow('budget.usdPerDay')
   })
 
-  it('are not read from a file that everyone can write', () => {
+  it('are not read from a file that others can write', () => {
     const { file, load } = home('{}')
     chmodSync(file, 0o666)
-    expect(load).toThrow('can be written by everyone')
+    expect(load).toThrow('can be written by others')
   })
 
   it('are not read from something that is no file', () => {

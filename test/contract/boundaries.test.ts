@@ -9,6 +9,7 @@ const allowed: Record<string, readonly string[]> = {
   'daemon/store': ['schema', 'daemon/platform'],
   'daemon/config': ['schema', 'daemon/platform'],
   'daemon/http': ['schema', 'daemon/platform'],
+  'daemon/status': ['schema', 'daemon/platform'],
   'daemon/switches': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/housekeeping': ['schema', 'daemon/platform', 'daemon/store'],
   // A process of its own besides the daemon: it looks at everything a daemon stands on.

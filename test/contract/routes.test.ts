@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { connect } from '../../client/index.ts'
 import { httpStatus, localCodes, universalCodes } from '../../schema/errors.ts'
 import { exitCodes } from '../../schema/exit-codes.ts'
@@ -35,6 +36,12 @@ describe('the contract', () => {
     expect(operations.map((operation) => operation.operationId).sort()).toEqual(Object.keys(routes).sort())
     const result = await new Validator().validate(structuredClone(document))
     expect(result).toMatchObject({ valid: true })
+  })
+
+  it('refuses unknown fields in every input, by the form of its validator', () => {
+    for (const [name, route] of Object.entries(routes) as [string, Route][])
+      for (const input of [route.params, route.query, route.body])
+        if (input) expect(z.toJSONSchema(input, { io: 'input' }), name).toMatchObject({ additionalProperties: false })
   })
 
   it('documents every error code a route may answer with', () => {

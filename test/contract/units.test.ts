@@ -17,6 +17,7 @@ const realistic: UnitValues = {
   config: '/home/ann/.config/memoryd/config.json',
   state: '/home/ann/.local/state/memoryd',
   socket: '/run/user/1000/memoryd/memoryd.sock',
+  env: { CLAUDE_CONFIG_DIR: '/home/ann/.claude' },
 }
 
 /** What a folder may be called that means something to systemd, to a shell or to XML. */
@@ -40,6 +41,7 @@ function inFolder(folder: string): Omit<UnitValues, 'node'> {
     config: join(folder, 'config.json'),
     state: join(folder, 'state'),
     socket: join(folder, 'memoryd.sock'),
+    env: { CLAUDE_CONFIG_DIR: join(folder, 'claude') },
   }
 }
 
@@ -133,9 +135,11 @@ describe('the launchd agent', () => {
           MEMORYD_CONFIG: values.config,
           MEMORYD_STATE_DIR: values.state,
           MEMORYD_SOCKET: values.socket,
+          ...values.env,
         },
         RunAtLoad: true,
         KeepAlive: { SuccessfulExit: false },
+        ThrottleInterval: 60,
         ProcessType: 'Background',
         Umask: 0o077,
         ExitTimeOut: 75,

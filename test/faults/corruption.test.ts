@@ -1,7 +1,9 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { memoryd } from '../support/cli.ts'
+import { closeDatabase, openDatabase } from '../../daemon/store/database.ts'
+import { cliMain, memoryd } from '../support/cli.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { overwritePage } from '../support/damage.ts'
 import { type Home, makeHome } from '../support/home.ts'
@@ -45,7 +47,11 @@ describe('a damaged database', () => {
 
   it('that is only the index is noticed in the background after an unclean stop and begun anew', async () => {
     const home = await usedHome('kill9')
-    overwritePage(file(home, 'index.db'), 1)
+    // Behind the first page, which is read when the file is opened: only a look through the whole file finds this.
+    const db = openDatabase(file(home, 'index.db'))
+    db.exec('CREATE TABLE filler (x TEXT); INSERT INTO filler VALUES (hex(randomblob(20000)))')
+    closeDatabase(db)
+    overwritePage(file(home, 'index.db'), 2)
     const daemon = await startDaemon(home)
     await daemon.logged('index.db was damaged')
     expect(await daemon.client.status()).toMatchObject({ state: 'ready' })
@@ -55,7 +61,6 @@ describe('a damaged database', () => {
 
   it('of a newer version is refused and left as it is', async () => {
     const home = await usedHome('stop')
-    const { openDatabase } = await import('../../daemon/store/database.ts')
     const db = openDatabase(file(home, 'history.db'))
     db.pragma('user_version = 77')
     db.pragma('journal_mode = DELETE')
@@ -110,21 +115,19 @@ describe('doctor in a broken set-up', () => {
   it('explains a socket that was deleted under a running daemon', async () => {
     const home = makeHome()
     const daemon = await startDaemon(home)
-    const { rmSync } = await import('node:fs')
     rmSync(home.places.socketPath)
     const { code, problems } = await findings(home)
     expect(code).toBe(1)
     expect(problems[0]).toMatchObject({
       check: 'socket',
       message: expect.stringContaining(`pid ${daemon.pid}`),
-      remedy: 'memoryd restart',
+      remedy: 'npx memoryd restart',
     })
   })
 
   it('explains a wrong configuration and an open folder', async () => {
     const home = makeHome()
     await (await startDaemon(home)).stop()
-    const { chmodSync } = await import('node:fs')
     chmodSync(home.places.stateDir, 0o755)
     writeFileSync(home.places.configFile, '{"recall":{"k":0}}')
     const { code, problems } = await findings(home)
@@ -137,6 +140,36 @@ describe('doctor in a broken set-up', () => {
       { check: 'state folder', remedy: `chmod 700 ${home.places.stateDir}` },
       { check: 'daemon' },
     ])
+  })
+
+  it('explains a home where it may not write', async ({ skip }) => {
+    if (process.getuid?.() !== 0) return skip('only root can become another user')
+    const home = makeHome()
+    mkdirSync(join(home.dir, '.local', 'state'), { recursive: true })
+    for (const folder of ['.', '.local', '.local/state', '.config', '.config/memoryd'])
+      chmodSync(join(home.dir, folder), 0o755)
+    mkdirSync(home.places.stateDir, { mode: 0o700 })
+    const other = ['--reuid=4243', '--regid=4243', '--clear-groups', process.execPath, cliMain, 'doctor']
+    const { status, stdout, stderr } = spawnSync('setpriv', other, {
+      env: home.env as NodeJS.ProcessEnv,
+      encoding: 'utf8',
+    })
+    if (stderr.includes('EACCES') && stdout === '') return skip('the checkout cannot be read by another user')
+    expect({ status, stderr }).toEqual({ status: 1, stderr: '' })
+    expect(stdout).toContain(`state folder: ${home.places.stateDir} belongs to uid 0, not to you`)
+  })
+
+  it('forgets an unclean stop only when somebody has looked after it', async () => {
+    const home = makeHome()
+    await (await startDaemon(home)).kill9()
+    writeFileSync(home.places.configFile, '{"log":1}')
+    expect(await memoryd(home, 'start')).toMatchObject({ code: 5 })
+    rmSync(home.places.configFile)
+    const daemon = await startDaemon(home)
+    expect(await daemon.logged('memoryd is ready')).toContain('lastStop=unclean')
+    await daemon.stop()
+    const again = await startDaemon(home)
+    expect(await again.logged('memoryd is ready')).toContain('lastStop=clean')
   })
 
   it('finds nothing wrong with an empty home', async () => {

@@ -60,7 +60,7 @@ describe('the command', () => {
     expect(await memoryd(home, 'status')).toEqual({
       code: 3,
       stdout: '',
-      stderr: `memoryd: no daemon at ${home.places.socketPath}\nrun: memoryd start\n`,
+      stderr: `memoryd: no daemon at ${home.places.socketPath}\nrun: npx memoryd start\n`,
     })
     const json = await memoryd(home, 'status', '--json')
     expect(JSON.parse(json.stderr)).toMatchObject({ error: { code: 'UNREACHABLE', hint: 'run: memoryd start' } })

@@ -180,7 +180,7 @@ describe('a daemon that cannot start', () => {
     await new Promise<void>((resolve) => stranger.listen(home.places.socketPath, resolve))
     onTestFinished(() => void stranger.close())
     const exit = await launch(home).exited
-    expect(exit).toMatchObject({ code: 4, stderr: expect.stringContaining('another program already listens') })
+    expect(exit).toMatchObject({ code: 5, stderr: expect.stringContaining('another program already listens') })
     expect(existsSync(home.places.socketPath)).toBe(true)
   })
 

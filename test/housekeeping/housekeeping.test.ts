@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { expired } from '../../daemon/housekeeping/expire.ts'
 import { startHousekeeping } from '../../daemon/housekeeping/housekeeping.ts'
-import { sweepKept } from '../../daemon/housekeeping/sweep.ts'
+import { filesIn, removeLeftovers, sweepKept } from '../../daemon/housekeeping/sweep.ts'
 import { createConditions } from '../../daemon/platform/conditions.ts'
 import type { Log } from '../../daemon/platform/log.ts'
 import { dailyBackups } from '../../daemon/store/backup.ts'
@@ -42,13 +42,15 @@ describe('retention', () => {
     utimesSync(join(corrupt, 'old.db'), 0, 0)
     writeFileSync(join(corrupt, 'new.db'), '')
     writeFileSync(join(dir, 'daemon.json.123.tmp'), '')
-    writeFileSync(join(dir, 'notes.tmp'), '')
-    const deps = { stateDir: dir, folders: [corrupt], dailyBackups: () => dailyBackups(backups) }
-    expect(sweepKept(deps, { days: 30, maxBytes: 1_000, backups: 7 }, Date.now())).toHaveLength(4)
+    writeFileSync(join(dir, 'notes.txt'), '')
+    writeFileSync(join(backups, 'history-2026-05-10.db.tmp-journal'), '')
+    const deps = { kept: () => filesIn(corrupt), dailyBackups: () => dailyBackups(backups) }
+    expect(sweepKept(deps, { days: 30, maxBytes: 1_000, backups: 7 }, Date.now())).toHaveLength(3)
+    expect(removeLeftovers([dir, backups])).toHaveLength(2)
     expect(readdirSync(backups)).toHaveLength(8)
     expect(readdirSync(backups)).not.toContain('history-2026-05-02.db')
     expect(readdirSync(corrupt)).toEqual(['new.db'])
-    expect(readdirSync(dir).sort()).toEqual(['.config', 'backups', 'corrupt', 'notes.tmp'])
+    expect(readdirSync(dir).sort()).toEqual(['.config', 'backups', 'corrupt', 'notes.txt'])
   })
 })
 
@@ -67,7 +69,7 @@ describe('the hourly round', () => {
         if (broken) throw new Error('no space')
       },
       sweep: () => [],
-      isDiskTrouble: () => false,
+      blamesDisk: () => false,
     })
     await new Promise(setImmediate)
     expect(conditions.list()).toMatchObject([{ code: 'housekeeping', message: expect.stringContaining('no space') }])
@@ -75,7 +77,7 @@ describe('the hourly round', () => {
     time.pass(3_600_000)
     await new Promise(setImmediate)
     expect(conditions.list()).toEqual([])
-    await housekeeping.stop()
+    await housekeeping.stop(new AbortController().signal)
     time.pass(10 * 3_600_000)
     expect(rounds).toBe(2)
   })

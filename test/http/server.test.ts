@@ -11,11 +11,12 @@ import { rawRequest } from '../support/raw.ts'
 async function serve(handlers: Partial<Handlers>) {
   const path = join(makeHome().dir, 's')
   const logged: unknown[] = []
+  const troubles: string[] = []
   const log = { error: (...given: unknown[]) => logged.push(given), info() {}, warn() {}, debug() {} } as unknown as Log
   const server = await createServer({
     handlers: handlers as Handlers,
     log,
-    isDiskTrouble: (error) => (error as { code?: string }).code === 'SQLITE_FULL',
+    onDiskTrouble: (error) => troubles.push((error as Error).message),
   })
   await server.listen({ path })
   onTestFinished(() => server.close(AbortSignal.abort()))
@@ -23,7 +24,7 @@ async function serve(handlers: Partial<Handlers>) {
     const { status, body, headers } = await rawRequest(path, request)
     return { status, headers, body: JSON.parse(body) }
   }
-  return { path, ask, logged, server }
+  return { path, ask, logged, server, troubles }
 }
 
 const json = { 'content-type': 'application/json' }
@@ -67,14 +68,14 @@ describe('the server', () => {
   })
 
   it('says that it is degraded when the disk is the problem', async () => {
-    const { ask, logged } = await serve({
+    const { ask, logged, troubles } = await serve({
       pause: () => {
         throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
       },
     })
     const answer = await ask({ method: 'POST', path: '/v1/pause', headers: json, body: '{}' })
     expect(answer).toMatchObject({ status: 503, body: { error: { code: 'DEGRADED' } } })
-    expect(logged).toEqual([])
+    expect({ logged, troubles }).toEqual({ logged: [], troubles: ['database or disk is full'] })
   })
 
   it.each([
@@ -107,6 +108,34 @@ describe('the server', () => {
     expect(answer.body.error.message).toMatch(message)
     expect(answer.headers['x-memoryd-protocol']).toBe('1')
     expect(ran).toBe(false)
+  })
+
+  it('has no HEAD routes, which would open streams nobody reads', async () => {
+    const { path } = await serve({ health: () => ({ ok: true, version: '1', pid: 1 }) })
+    expect((await rawRequest(path, { method: 'HEAD', path: '/v1/health' })).status).toBe(404)
+    expect((await rawRequest(path, { method: 'HEAD', path: '/v1/events' })).status).toBe(404)
+  })
+
+  it('tells a handler when its caller has gone', async () => {
+    let tell = () => {}
+    const gone = new Promise<void>((resolve) => {
+      tell = resolve
+    })
+    let begun = () => {}
+    const running = new Promise<void>((resolve) => {
+      begun = resolve
+    })
+    const { path } = await serve({
+      health: ({ signal }) => {
+        signal.addEventListener('abort', tell)
+        begun()
+        return new Promise(() => {})
+      },
+    })
+    const caller = dial(path, () => caller.write('GET /v1/health HTTP/1.1\r\nhost: x\r\n\r\n'))
+    await running
+    caller.destroy()
+    await gone
   })
 
   it('takes a POST without a body as an empty one', async () => {

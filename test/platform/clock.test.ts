@@ -5,12 +5,15 @@ import { manualTime } from '../support/clock.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
+const fail = (error: unknown) => {
+  throw error
+}
 
 describe('timers', () => {
   it('run each time the interval has passed', () => {
     const time = manualTime()
     let runs = 0
-    time.clock.every(HOUR, () => void runs++)
+    time.clock.every(HOUR, () => void runs++, fail)
     time.pass(HOUR - 1)
     expect(runs).toBe(0)
     time.pass(1)
@@ -22,7 +25,7 @@ describe('timers', () => {
   it('run once, not in a burst, after the machine slept through many intervals', () => {
     const time = manualTime()
     let runs = 0
-    time.clock.every(HOUR, () => void runs++)
+    time.clock.every(HOUR, () => void runs++, fail)
     time.sleep(3 * DAY)
     time.pass(30_000)
     expect(runs).toBe(1)
@@ -33,7 +36,7 @@ describe('timers', () => {
   it('go on when the wall clock is set back by a year', () => {
     const time = manualTime()
     let runs = 0
-    time.clock.every(HOUR, () => void runs++)
+    time.clock.every(HOUR, () => void runs++, fail)
     time.jump(-365 * DAY)
     time.pass(HOUR)
     expect(runs).toBe(1)
@@ -42,7 +45,7 @@ describe('timers', () => {
   it('run once when the wall clock is set forward by a year', () => {
     const time = manualTime()
     let runs = 0
-    time.clock.every(HOUR, () => void runs++)
+    time.clock.every(HOUR, () => void runs++, fail)
     time.jump(365 * DAY)
     time.pass(30_000)
     expect(runs).toBe(1)
@@ -53,7 +56,7 @@ describe('timers', () => {
   it('do not run after they were stopped', () => {
     const time = manualTime()
     let runs = 0
-    const timer = time.clock.every(HOUR, () => void runs++)
+    const timer = time.clock.every(HOUR, () => void runs++, fail)
     time.pass(HOUR)
     timer.stop()
     time.pass(5 * HOUR)
@@ -64,18 +67,24 @@ describe('timers', () => {
     const time = manualTime()
     let finish = (_: Promise<void>) => {}
     let runs = 0
-    time.clock.every(HOUR, () => {
-      runs++
-      return new Promise((resolve) => {
-        finish = resolve
-      })
-    })
+    const errors: unknown[] = []
+    time.clock.every(
+      HOUR,
+      () => {
+        runs++
+        return new Promise((resolve) => {
+          finish = resolve
+        })
+      },
+      (error) => errors.push(error),
+    )
     time.pass(5 * HOUR)
     expect(runs).toBe(1)
     finish(Promise.reject(new Error('failed')))
     await new Promise(setImmediate)
     time.pass(HOUR)
     expect(runs).toBe(2)
+    expect(errors).toEqual([new Error('failed')])
   })
 
   it('are due by whichever clock has seen more time pass', () => {

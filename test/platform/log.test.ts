@@ -74,7 +74,10 @@ describe('the log', () => {
       `-----BEGIN RSA PRIVATE KEY-----\n${'d'.repeat(64)}\n-----END RSA PRIVATE KEY-----`,
     ]
     for (const secret of secrets) log.error({ err: new Error(`refused: ${secret}`), deep: { note: secret } }, secret)
-    log.info({ apiKey: 'plain', request: { prompt: 'what I said', headers: { authorization: 'zzz' } } }, 'asked')
+    log.info(
+      { apiKey: 'plain', a: { b: { c: { d: { prompt: 'what I said', list: [{ authorization: 'zzz' }] } } } } },
+      'asked',
+    )
     const all = read() + shown.join('')
     for (const word of ['aaaa', 'bbbb', 'AKIA', 'cccc', 'hunter2', 'dddd', 'plain', 'what I said', 'zzz'])
       expect(all).not.toContain(word)

@@ -12,7 +12,9 @@ it('stops parts in reverse order, and all of them though one fails', async () =>
       if (name === 'jobs') throw new Error('stuck')
     })
   }
-  expect(await parts.stop(1_000)).toEqual([{ part: 'jobs', error: new Error('stuck') }])
+  const failures: unknown[] = []
+  expect(await parts.stop(1_000, (failure) => failures.push(failure))).toEqual({ outcome: 'unclean' })
+  expect(failures).toEqual([{ part: 'jobs', error: new Error('stuck') }])
   expect(stopped).toEqual(['server', 'jobs', 'store'])
 })
 
@@ -22,10 +24,10 @@ it('tells the parts when the drain time is over, and stops each only once', asyn
   let stops = 0
   parts.add('store', () => void stops++)
   parts.add('server', (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())))
-  const stopped = parts.stop(60_000)
+  const stopped = parts.stop(60_000, () => {})
   expect(stops).toBe(0)
   time.pass(60_000)
-  expect(await stopped).toEqual([])
-  await parts.stop(0)
+  expect(await stopped).toEqual({ outcome: 'clean' })
+  await parts.stop(0, () => {})
   expect(stops).toBe(1)
 })

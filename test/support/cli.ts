@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import type { Home } from './home.ts'
 
-const cliMain = fileURLToPath(new URL('../../dist/client/cli/main.js', import.meta.url))
+export const cliMain = fileURLToPath(new URL('../../dist/client/cli/main.js', import.meta.url))
 
 export type CliResult = { code: number; stdout: string; stderr: string }
 

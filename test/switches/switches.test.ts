@@ -10,7 +10,10 @@ import { makeHome } from '../support/home.ts'
 function makeSwitches() {
   const { dir } = makeHome()
   const store = openStore(join(dir, 'state'), 0)
-  return { dir, switches: createSwitches({ pauses: createPauses(store.history), clock: manualTime().clock }) }
+  return {
+    dir,
+    switches: createSwitches({ pauses: createPauses(store.history), clock: manualTime().clock, onChange: () => {} }),
+  }
 }
 
 describe('switches', () => {

@@ -2,8 +2,17 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Context } from '../context.ts'
-import { control, readTemplate, type Service, succeeds, unitValues, writeUnit } from './manager.ts'
-import { fillPlist } from './units.ts'
+import {
+  control,
+  mentions,
+  readTemplate,
+  refuseToReplace,
+  type Service,
+  succeeds,
+  unitValues,
+  writeUnit,
+} from './manager.ts'
+import { fillPlist, xml } from './units.ts'
 
 const LABEL = 'dev.memoryd'
 
@@ -13,16 +22,18 @@ export function launchdService(context: Context): Service | undefined {
   const launchctl = (...args: string[]) => control(context, 'launchctl', args)
   if (!succeeds(context, 'launchctl', ['print', domain])) return undefined
   const file = join(context.places.home, 'Library', 'LaunchAgents', `${LABEL}.plist`)
-  const running = () => succeeds(context, 'launchctl', ['print', target])
+  const serves = () => mentions(file, `<string>${xml(context.places.stateDir)}</string>`)
+  const running = () => serves() && succeeds(context, 'launchctl', ['print', target])
   const stop = () => {
     if (running()) launchctl('bootout', target)
   }
   return {
     kind: 'launchd',
     files: [file],
-    installed: () => existsSync(file),
+    installed: () => existsSync(file) && serves(),
     running,
     install: () => {
+      refuseToReplace(file, serves)
       stop()
       writeUnit(file, fillPlist(readTemplate(`launchd/${LABEL}.plist`), unitValues(context)))
       launchctl('bootstrap', domain, file)

@@ -1,9 +1,10 @@
 /** What both service managers have in common: the interface, the templates, running their tools. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { MemoryError } from '../../../schema/errors.ts'
+import { settingsVariables } from '../../../schema/rendezvous.ts'
 import type { Context } from '../context.ts'
 import { daemonMain } from '../daemon-process.ts'
 import type { UnitValues } from './units.ts'
@@ -20,9 +21,29 @@ export type Service = {
   stop(): void
 }
 
-export function unitValues({ places }: Context): UnitValues {
+export function unitValues({ places, env }: Context): UnitValues {
   const { configFile, stateDir, socketPath } = places
-  return { node: process.execPath, main: daemonMain, config: configFile, state: stateDir, socket: socketPath }
+  const recorded = settingsVariables.flatMap((name) => (env[name] ? [[name, env[name]] as const] : []))
+  return {
+    node: process.execPath,
+    main: daemonMain,
+    config: configFile,
+    state: stateDir,
+    socket: socketPath,
+    env: Object.fromEntries(recorded),
+  }
+}
+
+/** Whether a unit is that of this state folder: a user may run a second daemon beside the service, for a test say. */
+export function mentions(file: string, text: string): boolean {
+  return existsSync(file) && readFileSync(file, 'utf8').includes(text)
+}
+
+export function refuseToReplace(file: string, serves: () => boolean): void {
+  if (existsSync(file) && !serves())
+    throw new MemoryError('CONFLICT', `${file} serves another state folder, so nothing was changed`, {
+      hint: 'uninstall that service with the environment it was installed with, or delete the file',
+    })
 }
 
 /** From dist/client/cli/service/ up to the package. */

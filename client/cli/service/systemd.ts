@@ -2,8 +2,17 @@
 import { existsSync, rmSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import type { Context } from '../context.ts'
-import { control, readTemplate, type Service, succeeds, unitValues, writeUnit } from './manager.ts'
-import { fillSystemdUnit } from './units.ts'
+import {
+  control,
+  mentions,
+  readTemplate,
+  refuseToReplace,
+  type Service,
+  succeeds,
+  unitValues,
+  writeUnit,
+} from './manager.ts'
+import { fillSystemdUnit, quoted } from './units.ts'
 
 const UNITS = ['memoryd.socket', 'memoryd.service']
 
@@ -17,12 +26,15 @@ export function systemdService(context: Context): Service | undefined {
   const files = UNITS.map((unit) => join(base, 'systemd', 'user', unit))
   // After a few failed starts systemd refuses more for a while, even when what was wrong has been put right.
   const forgetFailures = () => succeeds(context, 'systemctl', ['--user', 'reset-failed', ...UNITS])
+  const unit = files[1] as string
+  const serves = () => mentions(unit, quoted(`MEMORYD_STATE_DIR=${places.stateDir}`))
   return {
     kind: 'systemd',
     files,
-    installed: () => files.every((file) => existsSync(file)),
-    running: () => UNITS.some((unit) => succeeds(context, 'systemctl', ['--user', 'is-active', unit])),
+    installed: () => files.every((file) => existsSync(file)) && serves(),
+    running: () => serves() && UNITS.some((unit) => succeeds(context, 'systemctl', ['--user', 'is-active', unit])),
     install: () => {
+      refuseToReplace(unit, serves)
       UNITS.forEach((unit, n) => {
         writeUnit(files[n] as string, fillSystemdUnit(readTemplate(`systemd/${unit}`), unitValues(context)))
       })

@@ -1,7 +1,15 @@
 /** Fills real paths into the unit templates, escaped as each format asks. Pure. */
 import { MemoryError } from '../../../schema/errors.ts'
 
-export type UnitValues = { node: string; main: string; config: string; state: string; socket: string }
+export type UnitValues = {
+  node: string
+  main: string
+  config: string
+  state: string
+  socket: string
+  /** Variables of the user's shell that settings depend on: a service would not have them. */
+  env: Record<string, string>
+}
 
 export function fillSystemdUnit(template: string, values: UnitValues): string {
   refuseUnwritable(values)
@@ -19,6 +27,9 @@ export function fillSystemdUnit(template: string, values: UnitValues): string {
     ENV_CONFIG: quoted(`MEMORYD_CONFIG=${config}`),
     ENV_STATE: quoted(`MEMORYD_STATE_DIR=${state}`),
     ENV_SOCKET: quoted(`MEMORYD_SOCKET=${socket}`),
+    ENV_MORE: Object.entries(values.env)
+      .map(([name, value]) => ` ${quoted(`${name}=${value}`)}`)
+      .join(''),
   })
 }
 
@@ -31,6 +42,9 @@ export function fillPlist(template: string, values: UnitValues): string {
     CONFIG: xml(config),
     STATE: xml(state),
     SOCKET: xml(socket),
+    ENV_MORE: Object.entries(values.env)
+      .map(([name, value]) => `\n    <key>${xml(name)}</key>\n    <string>${xml(value)}</string>`)
+      .join(''),
   })
 }
 
@@ -38,7 +52,7 @@ function fill(template: string, values: Record<string, string>): string {
   return template.replace(/@([A-Z_]+)@/g, (whole, name: string) => values[name] ?? whole)
 }
 
-function quoted(text: string): string {
+export function quoted(text: string): string {
   const escaped = text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%')
   return `"${escaped}"`
 }
@@ -48,12 +62,13 @@ function argument(text: string): string {
   return quoted(text).replaceAll('$', '$$$$')
 }
 
-function xml(text: string): string {
+export function xml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
 function refuseUnwritable(values: UnitValues): void {
-  for (const path of Object.values(values))
+  const { env, ...paths } = values
+  for (const path of [...Object.values(paths), ...Object.values(env)])
     if (/\p{Cc}/u.test(path)) throw unwritable(path, 'use a path without control characters')
 }
 

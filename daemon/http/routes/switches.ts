@@ -2,7 +2,7 @@
 import type { Paused } from '../../../schema/switches.ts'
 import type { Handlers } from '../server.ts'
 
-type Deps = { pause: (cwd: string | undefined) => Paused; resume: (cwd: string | undefined) => Paused }
+type Deps = Record<'pause' | 'resume', (cwd: string | undefined) => Paused>
 
 export function switchRoutes({ pause, resume }: Deps): Pick<Handlers, 'pause' | 'resume'> {
   return {
