@@ -1,7 +1,7 @@
 /** One typed method per route. A daemon that is away is not an error unless the caller says so. */
 import type { Contract } from '../schema/contract.ts'
 import { type ErrorBody, isHttpCode, MemoryError } from '../schema/errors.ts'
-import { type RouteName, type RouteShape, routeTable } from '../schema/route-table.ts'
+import { BODY_LIMIT_BYTES, type RouteName, type RouteShape, routeTable } from '../schema/route-table.ts'
 import type { Starter } from './autostart.ts'
 import { readEvents } from './event-reader.ts'
 import type { Transport } from './transport.ts'
@@ -62,7 +62,7 @@ export function createClient(deps: ClientDeps): Client {
       // A daemon that is there but slow does not get faster by starting another.
       const absent = error instanceof MemoryError && error.reason === 'absent'
       if (!absent || !starter) throw error
-      const started = await Promise.race([starter.start(), elapsed(begun + deadlineMs - performance.now())])
+      const started = await within(begun + deadlineMs - performance.now(), starter.start())
       const leftMs = begun + deadlineMs - performance.now()
       if (!started || leftMs <= 0) throw error
       return act(leftMs)
@@ -74,7 +74,14 @@ export function createClient(deps: ClientDeps): Client {
     (input: Record<string, unknown> = {}, { signal, deadlineMs = deps.deadlineMs }: CallOptions = {}) =>
       attempt(() =>
         startedIfAway(deadlineMs, async (leftMs) =>
-          decode(await transport.send({ ...encode(routeTable[name], input), signal, deadlineMs: leftMs })),
+          decode(
+            await transport.send({
+              ...encode(routeTable[name], input),
+              bodyLimitBytes: BODY_LIMIT_BYTES,
+              signal,
+              deadlineMs: leftMs,
+            }),
+          ),
         ),
       )
 
@@ -84,11 +91,13 @@ export function createClient(deps: ClientDeps): Client {
   ) {
     const shape = encode(routeTable.events, input)
     const response = await attempt(() =>
-      startedIfAway(deadlineMs, (leftMs) => transport.open({ ...shape, signal, deadlineMs: leftMs })),
+      startedIfAway(deadlineMs, (leftMs) =>
+        transport.open({ ...shape, bodyLimitBytes: BODY_LIMIT_BYTES, signal, deadlineMs: leftMs }),
+      ),
     )
     if (!response) return
     try {
-      for await (const { type, data } of readEvents(response)) yield { type, ...JSON.parse(data) }
+      for await (const { type, data } of readEvents(response)) yield { type, ...parseEventData(data) }
     } catch (error) {
       // The daemon went away in mid-stream: that is how a stream ends.
       if (signal?.aborted || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error
@@ -129,9 +138,14 @@ function encode({ method, url }: RouteShape, input: Record<string, unknown>) {
 function decode({ status, text }: { status: number; text: string }): any {
   const body = parseJson(text)
   if (status < 400) return body
-  const { code, message, hint, reason } = (body as Partial<ErrorBody>).error ?? {}
+  const { code, message, hint, reason } = (body as Partial<ErrorBody> | null)?.error ?? {}
   if (code && isHttpCode(code)) throw new MemoryError(code, message ?? code, { hint, reason })
   throw new MemoryError('INTERNAL', `the daemon answered with status ${status}`)
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the daemon has validated its events against the same contract
+function parseEventData(text: string): any {
+  return parseJson(text)
 }
 
 function parseJson(text: string): unknown {
@@ -142,8 +156,12 @@ function parseJson(text: string): unknown {
   }
 }
 
-function elapsed(ms: number): Promise<false> {
-  return new Promise((resolve) => setTimeout(() => resolve(false), ms).unref())
+/** False when it takes longer. Keeps the process alive meanwhile: a script may be waiting for nothing else. */
+function within(ms: number, work: Promise<boolean>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), ms)
+    void work.then(resolve).finally(() => clearTimeout(timer))
+  })
 }
 
 /** As opposed to the caller's own mistake, which it wants to hear about. */

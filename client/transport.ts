@@ -7,6 +7,7 @@ export type Exchange = {
   method: string
   path: string
   body?: unknown
+  bodyLimitBytes: number
   signal?: AbortSignal | undefined
   deadlineMs: number
 }
@@ -19,104 +20,123 @@ export type Transport = {
   close(): void
 }
 
-const UNREACHABLE = new Set([
-  'ENOENT',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'EACCES',
-  'EAGAIN',
-  'ENOTDIR',
-  'ENOTSOCK',
-])
+/** What a timer can wait for. */
+const LONGEST_DEADLINE_MS = 2 ** 31 - 1
 
 /** `locate` may throw: a set-up that names no usable socket is reported by the call that needs it, not by `connect`. */
 export function createTransport(locate: () => string): Transport {
   // An idle connection must not keep a harness alive, nor be one the daemon has closed meanwhile.
   const agent = new Agent({ keepAlive: true, maxSockets: 16, timeout: 30_000 })
 
-  const open = (exchange: Exchange) => begin(exchange).then(({ response }) => response)
-
-  async function begin(exchange: Exchange): Promise<{ response: IncomingMessage; expired: AbortSignal }> {
-    const socketPath = locate()
-    const expired = AbortSignal.timeout(Math.max(1, Math.ceil(exchange.deadlineMs)))
-    const { method, path, body } = exchange
-    const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const cancel = new AbortController()
-      const onExpired = () => cancel.abort(expired.reason)
-      const outgoing = request(
-        {
-          socketPath,
-          agent,
-          method,
-          path,
-          headers: {
-            [PROTOCOL_HEADER]: String(PROTOCOL),
-            ...(payload && { 'content-type': 'application/json', 'content-length': payload.length }),
-          },
-          signal: exchange.signal ? AbortSignal.any([cancel.signal, exchange.signal]) : cancel.signal,
-        },
-        (answer) => {
-          expired.removeEventListener('abort', onExpired)
-          resolve(answer)
-        },
-      )
-      expired.addEventListener('abort', onExpired, { once: true })
-      outgoing.once('error', (error) => reject(explain(error, exchange, expired, socketPath)))
+  const begin = (exchange: Exchange, socketPath: string, ended: AbortSignal) =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      const { method, path, body, bodyLimitBytes } = exchange
+      const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
+      // The daemon would hang up in the middle of it, which looks like a daemon that died.
+      if (payload && payload.length > bodyLimitBytes)
+        throw new MemoryError('TOO_LARGE', `the body has ${payload.length} bytes, this route takes ${bodyLimitBytes}`)
+      const headers = {
+        [PROTOCOL_HEADER]: String(PROTOCOL),
+        ...(payload && { 'content-type': 'application/json', 'content-length': payload.length }),
+      }
+      const outgoing = request({ socketPath, agent, method, path, headers, signal: ended }, resolve)
+      outgoing.once('error', (error) => reject(explain(error, socketPath, outgoing.reusedSocket)))
+      outgoing.once('upgrade', (_response, socket) => {
+        socket.destroy()
+        reject(unreachable('garbled', `something else than memoryd answers at ${socketPath}`))
+      })
       outgoing.end(payload)
+    }).then(ofOurProtocol)
+
+  /** Settles when `act` does, at the deadline, or when the caller gives up: whatever happens on the wire. */
+  async function limited<T>(
+    exchange: Exchange,
+    act: (socketPath: string, ended: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const socketPath = locate()
+    const { signal, deadlineMs } = exchange
+    signal?.throwIfAborted()
+    const ending = new AbortController()
+    return new Promise<T>((resolve, reject) => {
+      const giveUp = (reason: unknown) => {
+        reject(reason)
+        ending.abort()
+      }
+      const late = unreachable('slow', `memoryd did not answer within ${deadlineMs} ms at ${socketPath}`)
+      const timer = setTimeout(() => giveUp(late), Math.min(Math.max(deadlineMs || 0, 1), LONGEST_DEADLINE_MS))
+      const onAbort = () => giveUp(signal?.reason)
+      signal?.addEventListener('abort', onAbort, { once: true })
+      void act(socketPath, ending.signal)
+        .then(resolve, reject)
+        .finally(() => {
+          clearTimeout(timer)
+          signal?.removeEventListener('abort', onAbort)
+        })
     })
-    checkProtocol(response)
-    return { response, expired }
   }
 
-  async function send(exchange: Exchange): Promise<{ status: number; text: string }> {
-    const { response, expired } = await begin(exchange)
-    const cutOff = () => response.destroy(expired.reason as Error)
-    if (expired.aborted) cutOff()
-    expired.addEventListener('abort', cutOff, { once: true })
-    try {
-      const chunks: Buffer[] = []
-      for await (const chunk of response) chunks.push(chunk as Buffer)
-      return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }
-    } catch (error) {
-      throw explain(error as NodeJS.ErrnoException, exchange, expired, locate())
-    } finally {
-      expired.removeEventListener('abort', cutOff)
-    }
+  const send = (exchange: Exchange): Promise<{ status: number; text: string }> =>
+    limited(exchange, async (socketPath, ended) => {
+      const once = async () => readWhole(await begin(exchange, socketPath, ended), socketPath)
+      try {
+        return await once()
+      } catch (error) {
+        // The daemon closed an idle connection at the moment we took it up again: asking twice does no harm.
+        const stale = error instanceof MemoryError && error.reason === 'stale' && exchange.method === 'GET'
+        if (stale && !ended.aborted) return once()
+        throw error
+      }
+    })
+
+  const open = async (exchange: Exchange): Promise<IncomingMessage> => {
+    const { signal } = exchange
+    const response = await limited(exchange, (socketPath, ended) => begin(exchange, socketPath, ended))
+    signal?.addEventListener('abort', () => response.destroy(signal.reason as Error), { once: true })
+    return response
   }
 
   return { send, open, close: () => agent.destroy() }
 }
 
-/** The caller's own abort stays what it is; a daemon that cannot be reached in time gets a name and a remedy. */
-function explain(
-  error: NodeJS.ErrnoException,
-  { signal, deadlineMs }: Exchange,
-  expired: AbortSignal,
-  socketPath: string,
-): Error {
-  if (signal?.aborted) return signal.reason instanceof Error ? signal.reason : error
-  if (expired.aborted)
-    return new MemoryError('UNREACHABLE', `memoryd did not answer within ${deadlineMs} ms at ${socketPath}`, {
-      hint: 'run: memoryd doctor',
-      reason: 'slow',
-      cause: error,
-    })
-  if (!UNREACHABLE.has(error.code ?? '')) return error
-  const closed = error.code === 'EACCES'
-  return new MemoryError('UNREACHABLE', `${closed ? 'no access to' : 'no daemon at'} ${socketPath}`, {
-    reason: closed ? 'closed' : 'absent',
-    hint: closed ? 'run: memoryd doctor' : 'run: memoryd start',
-    cause: error,
-  })
+async function readWhole(response: IncomingMessage, socketPath: string): Promise<{ status: number; text: string }> {
+  const chunks: Buffer[] = []
+  try {
+    for await (const chunk of response) chunks.push(chunk as Buffer)
+  } catch (error) {
+    throw explain(error as NodeJS.ErrnoException, socketPath, false)
+  }
+  return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }
 }
 
-/** A stranger at the socket, or a daemon from before an upgrade. */
-function checkProtocol(response: IncomingMessage): void {
+type Reason = 'absent' | 'closed' | 'stale' | 'cut' | 'garbled' | 'slow'
+
+function explain(error: NodeJS.ErrnoException, socketPath: string, reused: boolean): MemoryError {
+  switch (error.code) {
+    case 'ENOENT':
+    case 'ECONNREFUSED':
+    case 'ENOTDIR':
+    case 'ENOTSOCK':
+      return unreachable('absent', `no daemon at ${socketPath}`, error)
+    case 'EACCES':
+    case 'EPERM':
+      return unreachable('closed', `no access to ${socketPath}`, error)
+    case 'ECONNRESET':
+    case 'EPIPE':
+      return unreachable(reused ? 'stale' : 'cut', `the daemon at ${socketPath} hung up`, error)
+  }
+  return unreachable('garbled', `cannot talk to ${socketPath}: ${error.message}`, error)
+}
+
+function unreachable(reason: Reason, message: string, cause?: unknown): MemoryError {
+  const hint = reason === 'absent' ? 'run: memoryd start' : 'run: memoryd doctor'
+  return new MemoryError('UNREACHABLE', message, { reason, hint, cause })
+}
+
+/** As opposed to a stranger at the socket, or a daemon from before an upgrade. */
+function ofOurProtocol(response: IncomingMessage): IncomingMessage {
   const theirs = response.headers[PROTOCOL_HEADER]
-  if (theirs === String(PROTOCOL)) return
-  response.resume()
+  if (theirs === String(PROTOCOL)) return response
+  response.destroy()
   throw new MemoryError('PROTOCOL', `the daemon speaks protocol ${theirs ?? 'unknown'}, this client ${PROTOCOL}`, {
     hint: 'run: memoryd restart',
   })

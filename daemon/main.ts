@@ -14,10 +14,16 @@ const DRAIN_MS = 60_000
 
 async function main(): Promise<void> {
   process.umask(0o077)
+  // Node would open its debugger on a TCP port for this signal, to anyone on the machine.
+  process.on('SIGUSR1', () => {})
+  // Asked now: once the terminal is gone, it can no longer be told that there was one.
+  const onTerminal = process.stdin.isTTY
   const env = { ...process.env }
   // What systemd passed is for this process, not for those it starts.
   for (const name of ['LISTEN_PID', 'LISTEN_FDS', 'LISTEN_FDNAMES']) delete process.env[name]
 
+  let onHangUp = () => {}
+  process.on('SIGHUP', () => onHangUp())
   const clock = createClock()
   const version = readVersion()
   const places = findPlaces(env)
@@ -32,7 +38,7 @@ async function main(): Promise<void> {
   const stopping = new Promise<void>((resolve) => {
     process.once('SIGTERM', resolve)
     process.once('SIGINT', resolve)
-    process.on('SIGHUP', () => (process.stdin.isTTY && !terminalIsThere() ? resolve() : reload()))
+    onHangUp = () => (onTerminal && !terminalIsThere() ? resolve() : reload())
   })
   // A terminal that was closed must not take the daemon down before it has stopped in order.
   process.stdout.on('error', () => {})

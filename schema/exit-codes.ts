@@ -21,6 +21,9 @@ export function exitCodeFor(error: unknown): number {
 
 /** The thing, then the remedy; a stack only for what nobody foresaw. */
 export function explainError(error: unknown): string {
-  if (!(error instanceof MemoryError)) return error instanceof Error ? (error.stack ?? error.message) : String(error)
-  return error.hint ? `${error.message}\n${error.hint}` : error.message
+  if (error instanceof MemoryError) return error.hint ? `${error.message}\n${error.hint}` : error.message
+  if (!(error instanceof Error)) return String(error)
+  // The disk and the system explain themselves.
+  const fromBelow = /^(E[A-Z]+|SQLITE_\w+)$/.test(String((error as { code?: unknown }).code))
+  return fromBelow ? `${error.message}\nrun: memoryd doctor` : (error.stack ?? error.message)
 }

@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made from the routes. Loaded only when somebody asks for it. */
+/** The OpenAPI 3.1 document, made from the routes when somebody asks for it. */
 import { z } from 'zod'
 import { type HttpCode, httpStatus, universalCodes } from './errors.ts'
 import { PROTOCOL, PROTOCOL_HEADER } from './rendezvous.ts'

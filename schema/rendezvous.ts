@@ -19,7 +19,7 @@ export type Places = { home: string; configFile: string; stateDir: string; socke
 
 /** First defined wins, as documented in the README; relative XDG values are ignored, as the XDG rules ask. */
 export function findPlaces(env: Environment): Places {
-  const home = env.HOME || homedir()
+  const home = findHome(env)
   const xdg = (name: string, fallback: string) => {
     const value = env[name]
     return value && isAbsolute(value) ? value : fallback
@@ -46,4 +46,25 @@ export function findPlaces(env: Environment): Places {
       hint: `set MEMORYD_SOCKET to a shorter path than ${socketPath}`,
     })
   return { home, configFile, stateDir, socketPath, logFile: join(stateDir, 'logs', 'memoryd.log') }
+}
+
+function findHome(env: Environment): string {
+  const home = env.HOME || homeOfUser()
+  if (home && isAbsolute(home)) return home
+  throw new MemoryError(
+    'SETUP',
+    home ? `HOME must be an absolute path, got ${JSON.stringify(home)}` : 'HOME is not set',
+    {
+      hint: 'set HOME to your home folder',
+    },
+  )
+}
+
+/** A uid without an entry in the user database has none. */
+function homeOfUser(): string | undefined {
+  try {
+    return homedir()
+  } catch {
+    return undefined
+  }
 }

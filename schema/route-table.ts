@@ -1,5 +1,8 @@
 /** Every route's method and URL, as plain data: the client needs this and nothing else at run time. */
 
+/** Conversations get a larger limit, route by route. */
+export const BODY_LIMIT_BYTES = 1_000_000
+
 export type RouteShape = {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   url: string

@@ -15,11 +15,7 @@ export type Route = RouteShape & {
   answer: z.ZodType
   /** What this route may answer besides `universalCodes`. */
   errors: readonly HttpCode[]
-  bodyLimitBytes?: number
 }
-
-/** Conversations get a larger limit, route by route. */
-export const BODY_LIMIT_BYTES = 1_000_000
 
 export const routes = {
   health: { ...routeTable.health, summary: 'Whether the daemon answers', answer: Health, errors: [] },

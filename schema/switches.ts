@@ -4,6 +4,7 @@ export const SwitchRequest = z.strictObject({
   cwd: z
     .string()
     .startsWith('/')
+    .regex(/^[^\0\p{Cs}]*$/u, 'expected a path without NUL and broken characters')
     .max(4096)
     .optional()
     .describe('Only this folder and what lies below it; absent: everywhere'),

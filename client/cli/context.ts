@@ -19,7 +19,7 @@ export type Print = {
 
 export function createPrint(write: (text: string) => void, form: { json: boolean; colour: 'on' | 'off' }): Print {
   return {
-    result: (data, lines) => write(form.json ? `${JSON.stringify(data)}\n` : `${lines().join('\n')}\n`),
+    result: (data, lines) => write(form.json ? `${JSON.stringify(data)}\n` : `${lines().map(harmless).join('\n')}\n`),
     colour: form.colour,
   }
 }
@@ -28,4 +28,11 @@ export function createPrint(write: (text: string) => void, form: { json: boolean
 export function columns(rows: readonly (readonly [string, string])[]): string[] {
   const width = Math.max(...rows.map(([label]) => label.length))
   return rows.map(([label, value]) => `  ${label.padEnd(width)}  ${value}`)
+}
+
+/** A folder may be called anything: what would steer the terminal is shown as a replacement character; colours pass. */
+export function harmless(text: string): string {
+  return text.replace(/\p{Cc}(?:\[\d{1,3}m)?|[\u202a-\u202e\u2066-\u2069]/gu, (found) =>
+    found === '\n' || found.startsWith('\u001b[') ? found : '\ufffd',
+  )
 }

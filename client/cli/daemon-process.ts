@@ -1,6 +1,6 @@
 /** Starting and ending the daemon's process from outside. */
 import { spawn } from 'node:child_process'
-import { closeSync, fstatSync, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -29,8 +29,26 @@ export async function health({ connect, places }: Context): Promise<Health | und
   }
 }
 
-/** Starts a detached daemon and waits until it answers; throws what the daemon itself said if it gives up. */
+/**
+ * Starts a detached daemon and waits until it answers; throws what the daemon itself said if it gives up. One that finds
+ * another still stopping is started again when that one is gone.
+ */
 export async function spawnDaemon(context: Context): Promise<Health> {
+  const until = performance.now() + STOP_LIMIT_MS
+  for (;;) {
+    const outcome = await spawnOnce(context)
+    if (outcome !== 'another was there') return outcome
+    const { isLocked } = await import('../../daemon/platform/process-lock.ts')
+    while (isLocked(context.places.stateDir)) {
+      const answer = await health(context)
+      if (answer) return answer
+      if (performance.now() > until) throw silent(context)
+      await delay(LOOK_EVERY_MS)
+    }
+  }
+}
+
+async function spawnOnce(context: Context): Promise<Health | 'another was there'> {
   const words = openUnnamedFile()
   const child = spawn(process.execPath, [daemonMain], {
     detached: true,
@@ -46,30 +64,32 @@ export async function spawnDaemon(context: Context): Promise<Health> {
   try {
     return await untilItAnswers(context, async () => {
       const code = await Promise.race([exited, delay(LOOK_EVERY_MS, undefined)])
-      if (code === undefined) return
-      // Another daemon was faster: it is as good as ours, once it answers where we ask.
+      if (code === undefined) return undefined
+      // As good as ours, if it answers where we ask.
       const elsewhere = readHolder(context)?.socket !== context.places.socketPath
-      if (code !== exitCodes.alreadyRunning || elsewhere) throw startFailure(code, readAll(words))
-      await delay(LOOK_EVERY_MS)
+      if (code === exitCodes.alreadyRunning && !elsewhere) return 'another was there'
+      throw startFailure(code, readAll(words))
     })
   } finally {
     closeSync(words)
   }
 }
 
-export async function untilItAnswers(
+/** `between` may end the wait with an outcome of its own. */
+export async function untilItAnswers<T = never>(
   context: Context,
-  between: () => Promise<void> = () => delay(LOOK_EVERY_MS),
-): Promise<Health> {
+  between: () => Promise<T | undefined> = () => delay(LOOK_EVERY_MS, undefined),
+): Promise<Health | T> {
   const until = performance.now() + START_LIMIT_MS
   while (performance.now() < until) {
-    const answer = await health(context)
+    const answer = (await health(context)) ?? (await between())
     if (answer) return answer
-    await between()
   }
-  throw new MemoryError('UNREACHABLE', `the daemon does not answer after ${START_LIMIT_MS / 1000} s`, {
-    hint: `run: ${context.self} doctor`,
-  })
+  throw silent(context)
+}
+
+function silent({ self }: Context): MemoryError {
+  return new MemoryError('UNREACHABLE', 'the daemon does not answer', { hint: `run: ${self} doctor` })
 }
 
 /** Ends the daemon and waits until it is gone; tells whether there was one. */
@@ -124,7 +144,7 @@ function startFailure(code: number, words: string): MemoryError {
 
 /** A file without a name: nothing is left behind however this ends. */
 function openUnnamedFile(): number {
-  const folder = mkdtempSync(join(tmpdir(), 'memoryd-'))
+  const folder = mkdtempSync(join(existsSync(tmpdir()) ? tmpdir() : '/tmp', 'memoryd-'))
   const fd = openSync(join(folder, 'stderr'), 'w+', 0o600)
   rmSync(folder, { recursive: true })
   return fd

@@ -44,6 +44,14 @@ async function daemonFinding({ connect, places, self }: Context): Promise<Findin
   const status = await client.status().finally(client.close)
   if (!status) {
     const { message = 'does not answer', hint = `run: ${self} start` } = client.lastError ?? {}
+    // Away is how a machine without memoryd looks; there but silent is not.
+    if (client.lastError?.reason === 'slow')
+      return {
+        check: 'daemon',
+        state: 'problem',
+        message,
+        remedy: 'memoryd restart (or kill -9 it: nothing gets lost)',
+      }
     return { check: 'daemon', state: 'warning', message, remedy: hint }
   }
   if (status.reasons[0]) {

@@ -7,7 +7,7 @@ import { exitCodeFor, exitCodes, explainError } from '../../schema/exit-codes.ts
 import { logLevels } from '../../schema/log-line.ts'
 import { findPlaces, PROTOCOL } from '../../schema/rendezvous.ts'
 import { connect } from '../index.ts'
-import { type Context, createPrint } from './context.ts'
+import { type Context, createPrint, harmless } from './context.ts'
 import type { DoctorOptions } from './doctor.ts'
 import { type LogsOptions, logs } from './logs.ts'
 import { type PauseOptions, setPaused } from './pause.ts'
@@ -47,6 +47,11 @@ function context(): Context {
   return { env: process.env, places: findPlaces(process.env), connect, self, print }
 }
 
+// `memoryd logs | head` closes the pipe when it has seen enough.
+process.stdout.on('error', (error: NodeJS.ErrnoException) =>
+  process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.failed),
+)
+
 const examples = (lines: string) => `\nExamples:\n${lines}`
 
 program
@@ -82,7 +87,10 @@ program
   .addOption(new Option('--level <level>', 'leave out what is less important').choices(Object.keys(logLevels)))
   .addHelpText('after', examples('  memoryd logs -n 200 --level warn\n  memoryd logs -f --json'))
   .action((options: LogsOptions) =>
-    logs(context(), (text) => void process.stdout.write(text), { ...options, ...program.opts<{ json?: boolean }>() }),
+    logs(context(), (text) => void process.stdout.write(harmless(text)), {
+      ...options,
+      ...program.opts<{ json?: boolean }>(),
+    }),
   )
 program
   .command('doctor')
@@ -142,7 +150,9 @@ try {
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
   } else {
     const json = program.opts<{ json?: boolean }>().json
-    process.stderr.write(json ? `${JSON.stringify(asJson(error))}\n` : `memoryd: ${spoken(explainError(error))}\n`)
+    process.stderr.write(
+      json ? `${JSON.stringify(asJson(error))}\n` : `memoryd: ${harmless(spoken(explainError(error)))}\n`,
+    )
     process.exitCode = exitCodeFor(error)
   }
 }

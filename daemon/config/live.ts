@@ -25,8 +25,9 @@ export function loadSettings(file: string, env: Environment, home: string): Live
         current = next
         return { outcome: 'changed' }
       } catch (error) {
-        if (error instanceof MemoryError) return { outcome: 'refused', error }
-        throw error
+        // Whatever a file does to us, the settings before it stay in force.
+        const words = error instanceof MemoryError ? error : new MemoryError('SETUP', `${file}: ${String(error)}`)
+        return { outcome: 'refused', error: words }
       }
     },
   }

@@ -14,7 +14,7 @@ export function parseSettings(text: string, { env, home }: { env: Environment; h
     return { problems: [syntaxProblem(text, error as SyntaxError)] }
   }
   const result = Settings.safeParse(value)
-  if (!result.success) return { problems: result.error.issues.map((issue) => describeIssue(issue, value)) }
+  if (!result.success) return { problems: describeIssues(result.error.issues, value) }
   return { settings: deepFreeze(applyEnvironment(result.data, value, env, home)) }
 }
 
@@ -32,6 +32,14 @@ function applyEnvironment(
   if (claude && !('claude-code' in named)) roots['claude-code'] = [join(claude, 'projects')]
   for (const harness of Object.keys(roots) as (keyof typeof roots)[]) roots[harness] = roots[harness].map(expand)
   return { ...settings, roots, private: settings.private.map(expand) }
+}
+
+const MOST_PROBLEMS = 10
+
+function describeIssues(issues: readonly z.core.$ZodIssue[], root: unknown): string[] {
+  const lines = issues.flatMap((issue) => describeIssue(issue, root).split('\n'))
+  const more = lines.length - MOST_PROBLEMS
+  return more > 0 ? [...lines.slice(0, MOST_PROBLEMS), `and ${more} more`] : lines
 }
 
 function describeIssue(issue: z.core.$ZodIssue, root: unknown): string {
@@ -63,15 +71,38 @@ function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
 }
 
 function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing'
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object'
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? 'nothing')
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }
 
 function syntaxProblem(text: string, error: SyntaxError): string {
-  const position = Number(/position (\d+)/.exec(error.message)?.[1] ?? text.length)
-  const before = text.slice(0, position).split('\n')
-  const what = error.message.replace(/ in JSON at position.*$/, '').replace(/, ".*" is not valid JSON$/s, '')
+  const before = text.slice(0, mistakeAt(text)).split('\n')
+  const what = error.message.replace(/ in JSON at position.*$/s, '').replace(/, (\.\.\.)?".*" is not valid JSON$/s, '')
   return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}: not valid JSON (${what})`
+}
+
+/** The parser does not always say where it stumbled, so it is asked how much of the text it takes as a beginning. */
+function mistakeAt(text: string): number {
+  let sound = 0
+  let broken = text.length + 1
+  while (broken - sound > 1) {
+    const middle = (sound + broken) >> 1
+    if (isBeginning(text.slice(0, middle))) sound = middle
+    else broken = middle
+  }
+  return sound
+}
+
+function isBeginning(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch (error) {
+    const { message } = error as SyntaxError
+    const position = /at position (\d+)/.exec(message)?.[1]
+    return /end of JSON|Unterminated/.test(message) || (position !== undefined && Number(position) >= text.length)
+  }
 }
 
 function deepFreeze<T extends object>(value: T): T {

@@ -32,7 +32,10 @@ export const Settings = z
     private: paths([]).describe('Folders whose sessions are never captured or recalled'),
     review: z.enum(['auto', 'required']).default('auto'),
     model: section({
-      baseUrl: z.url().nullable().default(null),
+      baseUrl: z
+        .url({ protocol: /^https?$/ })
+        .nullable()
+        .default(null),
       apiKeyFile: z.string().nullable().default(null),
       apiKeyCommand: z.string().nullable().default(null),
       select: model(SMALL),

@@ -1,12 +1,12 @@
-/** Looks at everything on this machine that memoryd stands on, with or without a running daemon. Changes nothing. */
-import { existsSync, lstatSync, readFileSync, statfsSync, statSync } from 'node:fs'
+/** Looks at everything on this machine that memoryd stands on, with or without a running daemon. Repairs nothing. */
+import { accessSync, constants, existsSync, lstatSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { Environment, Places } from '../../schema/rendezvous.ts'
 import { readSettings } from '../config/live.ts'
 import { message, privateFolderTrouble } from '../platform/files.ts'
 import { isLocked, readHolder } from '../platform/process-lock.ts'
 import { someoneAnswers } from '../platform/socket.ts'
-import { isSound, listBackups } from '../store/backup.ts'
+import { isUsable, listBackups } from '../store/backup.ts'
 import { isCorruption, openForReading } from '../store/database.ts'
 import { quickCheck } from '../store/integrity.ts'
 import { storeLayout } from '../store/layout.ts'
@@ -15,6 +15,8 @@ import { historyMigrations, indexMigrations } from '../store/tables.ts'
 import type { Finding } from './finding.ts'
 
 const LOW_SPACE_BYTES = 200_000_000
+const FULL_BYTES = 1_000_000
+const FEW_FILES = 16
 const FEW_WATCHES = 8_192
 
 export type Ground = { places: Places; env: Environment }
@@ -23,21 +25,33 @@ export async function inspect({ places, env }: Ground): Promise<Finding[]> {
   const { stateDir, socketPath } = places
   const layout = storeLayout(stateDir)
   const folder = folderFinding('state folder', stateDir)
+  const apart = dirname(socketPath) !== stateDir
+  const usable = folder.state === 'ok' && existsSync(stateDir)
   return [
     configuration(places, env),
     folder,
-    ...(dirname(socketPath) === stateDir ? [] : [folderFinding('socket folder', dirname(socketPath))]),
-    ...(folder.state === 'problem' ? [] : [await socket(places)]),
-    ...(folder.state === 'problem' || !existsSync(stateDir)
-      ? []
-      : [
-          database('history.db', layout.history, historyMigrations.length),
-          database('index.db', layout.index, indexMigrations.length),
-          backups(layout.backups),
-          space(stateDir),
-        ]),
+    ...(apart ? [folderFinding('socket folder', dirname(socketPath))] : []),
+    ...(folder.state === 'ok' ? [await explained('socket', () => socket(places))] : []),
+    ...(usable
+      ? await Promise.all([
+          explained('history.db', () => database('history.db', layout.history, historyMigrations.length)),
+          explained('index.db', () => database('index.db', layout.index, indexMigrations.length)),
+          explained('backups', () => backups(layout.backups)),
+          explained('disk', () => space(stateDir)),
+        ])
+      : []),
     ...watches(),
   ]
+}
+
+/** A check that cannot be made is a finding too. */
+async function explained(check: string, look: () => Finding | Promise<Finding>): Promise<Finding> {
+  try {
+    return await look()
+  } catch (error) {
+    const { hint = 'make it accessible to you, or move it away' } = error as { hint?: string }
+    return { check, state: 'problem', message: message(error), remedy: hint }
+  }
 }
 
 function configuration({ configFile, home }: Places, env: Environment): Finding {
@@ -55,7 +69,7 @@ function configuration({ configFile, home }: Places, env: Environment): Finding 
 function folderFinding(check: string, folder: string): Finding {
   try {
     const stats = statSync(folder, { throwIfNoEntry: false })
-    if (!stats) return { check, state: 'ok', message: `${folder} is not there yet; the daemon makes it` }
+    if (!stats) return missingFolder(check, folder)
     const trouble = privateFolderTrouble(folder, stats, process.getuid?.() ?? -1)
     if (trouble) return { check, state: 'problem', message: trouble.problem, remedy: trouble.remedy }
     return { check, state: 'ok', message: `${folder} is yours alone` }
@@ -64,53 +78,67 @@ function folderFinding(check: string, folder: string): Finding {
   }
 }
 
+function missingFolder(check: string, folder: string): Finding {
+  if (lstatSync(folder, { throwIfNoEntry: false }))
+    return { check, state: 'problem', message: `${folder} is a link to nowhere`, remedy: `rm ${folder}` }
+  let above = dirname(folder)
+  while (!existsSync(above)) above = dirname(above)
+  try {
+    accessSync(above, constants.W_OK | constants.X_OK)
+    return { check, state: 'ok', message: `${folder} is not there yet; the daemon makes it` }
+  } catch {
+    const remedy = `make ${above} writable for you, or name another place`
+    return { check, state: 'problem', message: `${folder} cannot be made: ${above} is closed to you`, remedy }
+  }
+}
+
 async function socket({ socketPath, stateDir }: Places): Promise<Finding> {
   const check = 'socket'
-  try {
-    const held = isLocked(stateDir)
-    const holder = held ? `pid ${readHolder(stateDir)?.pid ?? 'unknown'}` : undefined
-    const stats = lstatSync(socketPath, { throwIfNoEntry: false })
-    if (!stats)
-      return holder
-        ? {
-            check,
-            state: 'problem',
-            message: `a daemon runs (${holder}), but its socket ${socketPath} is gone`,
-            remedy: 'memoryd restart',
-          }
-        : { check, state: 'ok', message: `${socketPath} is not there: no daemon runs` }
-    if (!stats.isSocket())
-      return { check, state: 'problem', message: `${socketPath} is not a socket`, remedy: 'move it away' }
-    const mode = (stats.mode & 0o777).toString(8)
-    if (stats.mode & 0o077)
-      return {
-        check,
-        state: 'problem',
-        message: `${socketPath} is open to others (mode ${mode})`,
-        remedy: 'memoryd restart',
-      }
-    if (await someoneAnswers(socketPath))
-      return { check, state: 'ok', message: `${socketPath} accepts connections, mode ${mode}` }
+  const held = isLocked(stateDir)
+  const holder = held ? `pid ${readHolder(stateDir)?.pid ?? 'unknown'}` : undefined
+  const stats = lstatSync(socketPath, { throwIfNoEntry: false })
+  if (!stats)
     return holder
       ? {
           check,
           state: 'problem',
-          message: `a daemon runs (${holder}), but nobody listens at ${socketPath}`,
+          message: `a daemon runs (${holder}), but its socket ${socketPath} is gone`,
           remedy: 'memoryd restart',
         }
-      : {
-          check,
-          state: 'warning',
-          message: `${socketPath} is stale: left behind by a daemon that was killed`,
-          remedy: 'memoryd start (it clears the stale socket away)',
-        }
-  } catch (error) {
-    return { check, state: 'problem', message: message(error), remedy: 'make the folders above accessible to you' }
-  }
+      : { check, state: 'ok', message: `${socketPath} is not there: no daemon runs` }
+  if (!stats.isSocket())
+    return { check, state: 'problem', message: `${socketPath} is not a socket`, remedy: 'move it away' }
+  const mode = (stats.mode & 0o777).toString(8)
+  if (stats.mode & 0o077)
+    return {
+      check,
+      state: 'problem',
+      message: `${socketPath} is open to others (mode ${mode})`,
+      remedy: 'memoryd restart',
+    }
+  if (await someoneAnswers(socketPath))
+    return { check, state: 'ok', message: `${socketPath} accepts connections, mode ${mode}` }
+  return holder
+    ? {
+        check,
+        state: 'problem',
+        message: `a daemon runs (${holder}), but nobody listens at ${socketPath}`,
+        remedy: 'memoryd restart',
+      }
+    : {
+        check,
+        state: 'warning',
+        message: `${socketPath} is stale: left behind by a daemon that was killed`,
+        remedy: 'memoryd start (it clears the stale socket away)',
+      }
 }
 
 function database(check: string, file: string, knownSchema: number): Finding {
-  if (!existsSync(file)) return { check, state: 'ok', message: 'not there yet; the daemon makes it' }
+  const stats = lstatSync(file, { throwIfNoEntry: false })
+  if (!stats) return { check, state: 'ok', message: 'not there yet; the daemon makes it' }
+  if (!stats.isFile()) return { check, state: 'problem', message: `${file} is not a file`, remedy: `move ${file} away` }
+  if (stats.uid !== process.getuid?.())
+    return { check, state: 'problem', message: `${file} belongs to uid ${stats.uid}`, remedy: `chown it to you` }
   const derived = check === 'index.db'
   const repair = derived
     ? 'memoryd restart (it is set aside and rebuilt from the transcripts)'
@@ -126,8 +154,12 @@ function database(check: string, file: string, knownSchema: number): Finding {
           check,
           state: 'problem',
           message: `written by a newer memoryd (schema ${schema}, this one knows ${knownSchema})`,
-          remedy: 'run the newer version, or memoryd doctor --restore with a backup from before the upgrade',
+          remedy: derived
+            ? `run the newer version, or delete ${file}`
+            : 'run the newer version, or memoryd doctor --restore with a backup from before the upgrade',
         }
+      if (!derived && schema < 1)
+        return { check, state: 'problem', message: 'holds no history of memoryd', remedy: `move ${file} away` }
       return { check, state: 'ok', message: `sound, schema ${schema}` }
     } finally {
       db.close()
@@ -142,7 +174,7 @@ function backups(folder: string): Finding {
   const check = 'backups'
   const files = listBackups(folder)
   if (!files[0]) return { check, state: 'ok', message: 'none yet; the daemon makes one a day' }
-  const broken = files.filter((file) => !isSound(file))
+  const broken = files.filter((file) => !isUsable(file))
   if (broken[0])
     return {
       check,
@@ -154,9 +186,13 @@ function backups(folder: string): Finding {
 }
 
 function space(folder: string): Finding {
-  const { bavail, bsize } = statfsSync(folder)
+  const { bavail, bsize, files, ffree } = statfsSync(folder)
   const free = bavail * bsize
   const megabytes = `${Math.round(free / 1e6)} MB free`
+  const remedyFull = `free space on the disk of ${folder}`
+  if (free < FULL_BYTES) return { check: 'disk', state: 'problem', message: 'the disk is full', remedy: remedyFull }
+  if (files > 0 && ffree < FEW_FILES)
+    return { check: 'disk', state: 'problem', message: 'the disk has no room for more files', remedy: remedyFull }
   if (free >= LOW_SPACE_BYTES) return { check: 'disk', state: 'ok', message: megabytes }
   return {
     check: 'disk',

@@ -5,7 +5,7 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Places } from '../../schema/rendezvous.ts'
 import { ensurePrivateFolder } from '../platform/files.ts'
 import { takeProcessLock } from '../platform/process-lock.ts'
-import { isSound, newestSoundBackup } from '../store/backup.ts'
+import { isUsable, newestUsableBackup } from '../store/backup.ts'
 import { storeLayout } from '../store/layout.ts'
 import { restoreBackup } from '../store/repair.ts'
 
@@ -24,15 +24,15 @@ export function restoreHistory(places: Places, chosen: string | undefined, versi
     })
   try {
     const layout = storeLayout(stateDir)
-    const backup = chosen === undefined ? newestSoundBackup(layout.backups) : resolve(chosen)
+    const backup = chosen === undefined ? newestUsableBackup(layout.backups, nowMs) : resolve(chosen)
     if (!backup)
       throw new MemoryError('NOT_FOUND', `there is no usable backup in ${layout.backups}`, {
         hint: 'a damaged history.db is repaired as far as it can be read when the daemon starts: memoryd start',
       })
     if (!existsSync(backup)) throw new MemoryError('NOT_FOUND', `there is no file ${backup}`)
-    if (!isSound(backup))
-      throw new MemoryError('REFUSED', `${backup} is not a sound backup`, { hint: 'name another one' })
-    return { backup, setAside: restoreBackup(layout, backup, startedAt.replaceAll(':', '').replace('.', '')) }
+    if (!isUsable(backup))
+      throw new MemoryError('REFUSED', `${backup} is not a usable backup of history.db`, { hint: 'name another one' })
+    return { backup, setAside: restoreBackup(layout, backup, nowMs) }
   } finally {
     lock.release(lock.lastStop)
   }

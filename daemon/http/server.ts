@@ -1,13 +1,15 @@
 /** Serves the routes of `schema/` on a Unix socket. Knows shapes, not features. */
 import { randomUUID } from 'node:crypto'
-import type { ServerResponse } from 'node:http'
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Server as HttpServer, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import type { HandlerTypes } from '../../schema/contract.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Event } from '../../schema/event.ts'
 import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
-import type { RouteName } from '../../schema/route-table.ts'
-import { BODY_LIMIT_BYTES, type Route, routes } from '../../schema/routes.ts'
+import { BODY_LIMIT_BYTES, type RouteName } from '../../schema/route-table.ts'
+import { type Route, routes } from '../../schema/routes.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
 import type { Log } from '../platform/log.ts'
 import { failure, toFailure } from './errors.ts'
@@ -47,10 +49,16 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: LONGEST_PARAM },
     forceCloseConnections: 'idle',
-    clientErrorHandler: (_error, socket) => {
-      if (socket.writable) socket.end(rawBadRequest())
+    // A caller on a Unix socket has no host to name.
+    http: { requireHostHeader: false },
+    clientErrorHandler: (_error, socket) => endWithBadRequest(socket),
+    frameworkErrors: (error, _request, reply) => {
+      const failed = failure('BAD_REQUEST', error.message)
+      void (reply as FastifyReply).code(failed.status).headers(protocolHeaders).send(failed.body)
     },
   })
+  answerOddities(app.server)
+  const unused = connectionsWithoutRequest(app.server)
   const running = new AbortController()
 
   app.addHook('onRequest', async (request, reply) => {
@@ -77,7 +85,6 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
     app.route({
       method: route.method,
       url: route.url,
-      bodyLimit: route.bodyLimitBytes ?? BODY_LIMIT_BYTES,
       config: { declared: route.errors },
       handler: route.stream
         ? streamHandler(handlers)
@@ -102,7 +109,7 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
       }
       if (signal.aborted) cutOff()
       signal.addEventListener('abort', cutOff, { once: true })
-      await stopListening(app)
+      await stopListening(app.server, unused)
       await app.close()
       signal.removeEventListener('abort', cutOff)
     },
@@ -116,6 +123,8 @@ function jsonHandler(route: Route, handle: AnyHandler, drained: AbortSignal) {
     const gone = new AbortController()
     // A caller that hung up waits for nothing any more.
     reply.raw.once('close', () => gone.abort())
+    if (!route.body && Number(request.headers['content-length'] ?? 0) > 0)
+      throw new MemoryError('BAD_REQUEST', 'body: this route takes none')
     const answer = await handle({
       params: parseInput(route.params, request.params, 'path'),
       query: parseInput(route.query, request.query, 'query'),
@@ -144,15 +153,44 @@ function checkProtocol(request: FastifyRequest): void {
   })
 }
 
-function rawBadRequest(): string {
-  const { body } = failure('BAD_REQUEST', 'the request is not HTTP that memoryd can read')
-  const text = JSON.stringify(body)
-  return `HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+/** What Node would answer without a body, or not at all. */
+function answerOddities(server: HttpServer): void {
+  server.on('checkExpectation', (_request, response) => {
+    const { status, body } = failure('BAD_REQUEST', 'memoryd meets no such expectation')
+    response.writeHead(status, { ...protocolHeaders, 'content-type': 'application/json' }).end(JSON.stringify(body))
+  })
+  server.on('connect', (_request, socket) => endWithBadRequest(socket))
 }
 
-function stopListening(app: FastifyInstance): Promise<void> {
+function endWithBadRequest(socket: Duplex): void {
+  if (!socket.writable) return
+  const { body } = failure('BAD_REQUEST', 'the request is not HTTP that memoryd can read')
+  const text = JSON.stringify(body)
+  const head = [
+    'HTTP/1.1 400 Bad Request',
+    'connection: close',
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(text)}`,
+    `${PROTOCOL_HEADER}: ${PROTOCOL}`,
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`)
+}
+
+/** Node closes idle connections only once they have had a request: those that never sent one would hold up a stop. */
+function connectionsWithoutRequest(server: HttpServer): Set<Socket> {
+  const waiting = new Set<Socket>()
+  server.on('connection', (socket) => {
+    waiting.add(socket)
+    socket.once('close', () => waiting.delete(socket))
+  })
+  server.on('request', ({ socket }) => waiting.delete(socket))
+  return waiting
+}
+
+function stopListening(server: HttpServer, unused: Set<Socket>): Promise<void> {
   return new Promise((resolve) => {
-    app.server.close(() => resolve())
-    app.server.closeIdleConnections()
+    server.close(() => resolve())
+    server.closeIdleConnections()
+    for (const socket of unused) socket.destroy()
   })
 }

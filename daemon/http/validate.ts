@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { MemoryError } from '../../schema/errors.ts'
 
 export function parseInput(schema: z.ZodType | undefined, value: unknown, place: 'path' | 'query' | 'body'): unknown {
-  const given = value ?? {}
+  const given = value === undefined ? {} : value
   if (!schema) return refuseAny(given, place)
   const result = schema.safeParse(given)
   if (result.success) return result.data

@@ -76,6 +76,11 @@ export function privateFolderTrouble(
   if (!stats.isDirectory()) return { problem: `${folder} is not a folder`, remedy: `move ${folder} away` }
   if (stats.uid !== uid)
     return { problem: `${folder} belongs to uid ${stats.uid}, not to you`, remedy: 'name a folder of your own' }
+  if ((stats.mode & 0o1002) !== 0)
+    return {
+      problem: `${folder} is a place for everyone (mode ${(stats.mode & 0o7777).toString(8)})`,
+      remedy: 'name a folder of its own below it',
+    }
   if ((stats.mode & 0o077) !== 0)
     return {
       problem: `${folder} can be entered by others (mode ${(stats.mode & 0o777).toString(8)})`,

@@ -63,7 +63,7 @@ export function takeProcessLock(stateDir: string, self: Holder): ProcessLock | {
   } catch (cause) {
     unlock()
     throw new MemoryError('SETUP', `cannot write to the state folder: ${message(cause)}`, {
-      hint: 'free space on its disk, or make it writable for you',
+      hint: `free space on its disk, make it writable for you, or move ${HOLDER_FILE} away`,
       cause,
     })
   }

@@ -1,9 +1,11 @@
 /** Copies of history.db: one a day, one before each schema change, and the newest one that is sound. */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { syncPath } from '../platform/files.ts'
 import { type Db, openDatabase, openForReading } from './database.ts'
 import { problemsOf } from './integrity.ts'
+import { schemaVersion } from './migrations.ts'
+import { historyMigrations } from './tables.ts'
 
 const DAILY = /^history-\d{4}-\d\d-\d\d\.db$/
 
@@ -41,12 +43,33 @@ export function listBackups(folder: string): string[] {
   return [...daily.sort().reverse(), ...others.sort().reverse()].map((name) => join(folder, name))
 }
 
-export function newestSoundBackup(folder: string): string | undefined {
-  return listBackups(folder).find(isSound)
+/** One dated later than today comes from a clock that was ahead: nobody knows how old it is, so it is the last resort. */
+export function newestUsableBackup(folder: string, nowMs: number): string | undefined {
+  const today = dailyBackupName(nowMs)
+  const files = listBackups(folder)
+  const fromTheFuture = (file: string) => DAILY.test(basename(file)) && basename(file) > today
+  return [...files.filter((file) => !fromTheFuture(file)), ...files.filter(fromTheFuture)].find(isUsable)
 }
 
-export function isSound(file: string): boolean {
-  return problemsOf(file, openForReading).length === 0
+/** Sound, ours, and of a schema we know. Whatever cannot even be opened is no backup. */
+export function isUsable(file: string): boolean {
+  try {
+    if (!statSync(file).isFile()) return false
+    const problems = problemsOf(file, openForReading, (db) =>
+      isKnownSchema(schemaVersion(db)) && hasTable(db, 'pauses') ? [] : ['is not a history of ours'],
+    )
+    return problems.length === 0
+  } catch {
+    return false
+  }
+}
+
+export function isKnownSchema(version: number): boolean {
+  return version >= 1 && version <= historyMigrations.length
+}
+
+function hasTable(db: Db, name: string): boolean {
+  return db.prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`).get(name) !== undefined
 }
 
 async function replaceWhole(folder: string, name: string, fill: (temporary: string) => Promise<void>): Promise<void> {
@@ -54,6 +77,8 @@ async function replaceWhole(folder: string, name: string, fill: (temporary: stri
   try {
     await fill(temporary)
     settle(temporary)
+    // A copy of a damaged file must not push a sound one out.
+    if (!isUsable(temporary)) throw new Error('the copy is damaged; is history.db?')
     publish(temporary, folder, name)
   } catch (error) {
     for (const tail of ['', '-wal', '-shm', '-journal']) rmSync(`${temporary}${tail}`, { force: true })

@@ -14,7 +14,7 @@ export function schemaVersion(db: Db): number {
  */
 export function migrate(db: Db, file: string, migrations: readonly Migration[], backUp: (from: number) => void): void {
   const current = schemaVersion(db)
-  if (current > migrations.length)
+  if (current > migrations.length || current < 0)
     throw new MemoryError('SETUP', `${file} has schema ${current}, this version knows up to ${migrations.length}`, {
       hint: 'a newer memoryd wrote it: run that version, or put back a backup made before the upgrade',
     })

@@ -14,7 +14,7 @@ import { historyMigrations } from './tables.ts'
 
 export type RepairReport = { setAside: string; backup: string | undefined; rowsRead: number }
 
-export function repairHistory(layout: Layout, backup: string | undefined, stamp: string): RepairReport {
+export function repairHistory(layout: Layout, backup: string | undefined, nowMs: number): RepairReport {
   // 1. Start from the backup, or from nothing.
   const building = `${layout.history}.building`
   removeDatabase(building)
@@ -29,26 +29,32 @@ export function repairHistory(layout: Layout, backup: string | undefined, stamp:
 
   // 3. From here on the rebuilt file is the truth.
   commit(building, layout)
-  return { setAside: finishRepair(layout, stamp) as string, backup, rowsRead }
+  return { setAside: finishRepair(layout, nowMs) as string, backup, rowsRead }
 }
 
 /** Completes a swap that was interrupted; returns where the broken file went, or nothing if there was no repair. */
-export function finishRepair(layout: Layout, stamp: string): string | undefined {
+export function finishRepair(layout: Layout, nowMs: number): string | undefined {
   const rebuilt = rebuiltFile(layout)
   if (!existsSync(rebuilt)) return undefined
-  const aside = setAside(layout.history, layout.corrupt, stamp)
+  const aside = setAside(layout.history, layout.corrupt, nowMs)
   renameSync(rebuilt, layout.history)
   syncPath(dirname(layout.history))
   return aside
 }
 
 /** Puts a backup in the place of the present file, which is kept aside. Only while no daemon runs. */
-export function restoreBackup(layout: Layout, backup: string, stamp: string): string {
+export function restoreBackup(layout: Layout, backup: string, nowMs: number): string {
   const building = `${layout.history}.building`
   removeDatabase(building)
-  copyFileSync(backup, building)
+  const source = openForReading(backup)
+  try {
+    // With what its WAL holds: a file that was set aside has one.
+    source.prepare('VACUUM INTO ?').run(building)
+  } finally {
+    source.close()
+  }
   commit(building, layout)
-  return finishRepair(layout, stamp) as string
+  return finishRepair(layout, nowMs) as string
 }
 
 function commit(building: string, layout: Layout): void {
@@ -96,29 +102,31 @@ function salvageTable(broken: Db, target: Db, table: string): number {
     `INSERT OR REPLACE INTO "${table}" (${names}) VALUES (${columns.map(() => '?').join(', ')})`,
   )
   return target.transaction(() => {
+    const before = sound ? 0 : count(target, table)
     if (sound) target.exec(`DELETE FROM "${table}"`)
-    let rows = 0
     // From both ends: a broken page in the middle hides neither what stands before it nor what stands after it.
     for (const direction of sound ? ['ASC'] : ['ASC', 'DESC']) {
       try {
         const read = broken.prepare(`SELECT ${names} FROM "${table}" ORDER BY rowid ${direction}`).raw()
-        for (const row of read.iterate() as Iterable<unknown[]>) rows += insertIfValid(insert, row)
+        for (const row of read.iterate() as Iterable<unknown[]>) insertIfValid(insert, row)
       } catch (error) {
         if (!isCorruption(error)) throw error
       }
     }
-    return rows
+    return count(target, table) - before
   })()
 }
 
+function count(db: Db, table: string): number {
+  return db.prepare(`SELECT count(*) FROM "${table}"`).pluck().get() as number
+}
+
 /** A row that breaks the table's own rules is damage, not data. */
-function insertIfValid(insert: { run(...values: unknown[]): unknown }, row: unknown[]): number {
+function insertIfValid(insert: { run(...values: unknown[]): unknown }, row: unknown[]): void {
   try {
     insert.run(...row)
-    return 1
   } catch (error) {
-    if (String((error as { code?: string }).code).startsWith('SQLITE_CONSTRAINT')) return 0
-    throw error
+    if (!String((error as { code?: string }).code).startsWith('SQLITE_CONSTRAINT')) throw error
   }
 }
 

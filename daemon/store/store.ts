@@ -1,11 +1,13 @@
 /** Both databases, opened, checked and migrated; broken ones set aside. The one place that knows there are two. */
-import { existsSync, mkdirSync } from 'node:fs'
-import { backUp, backUpBeforeMigration, dailyBackupName, dailyBackups, newestSoundBackup } from './backup.ts'
+import { existsSync, lstatSync, mkdirSync } from 'node:fs'
+import { MemoryError } from '../../schema/errors.ts'
+import { isDiskTrouble } from '../platform/disk.ts'
+import { backUp, backUpBeforeMigration, dailyBackupName, dailyBackups, newestUsableBackup } from './backup.ts'
 import { checkInWorker } from './check.ts'
-import { closeDatabase, type Db, isCorruption, openDatabase } from './database.ts'
+import { closeDatabase, type Db, openDatabase } from './database.ts'
 import { problemsOf, setAside } from './integrity.ts'
 import { type Layout, storeLayout } from './layout.ts'
-import { migrate } from './migrations.ts'
+import { migrate, schemaVersion } from './migrations.ts'
 import { finishRepair, repairHistory } from './repair.ts'
 import { historyMigrations, indexMigrations } from './tables.ts'
 
@@ -25,12 +27,11 @@ export type Store = {
 export function openStore(stateDir: string, nowMs: number): Store {
   const layout = storeLayout(stateDir)
   mkdirSync(stateDir, { recursive: true, mode: 0o700 })
-  const stamp = new Date(nowMs).toISOString().replaceAll(':', '').replace('.', '')
   const repairs: string[] = []
-  const history = openHistory(layout, stamp, repairs)
+  const history = openHistory(layout, nowMs, repairs)
   let index: Db
   try {
-    index = openIndex(layout, stamp, repairs)
+    index = openIndex(layout, nowMs, repairs)
   } catch (error) {
     history.close()
     throw error
@@ -44,8 +45,8 @@ export function openStore(stateDir: string, nowMs: number): Store {
       const problems = await checkInWorker(layout.index, signal)
       if (problems.length === 0) return undefined
       index.close()
-      const aside = setAside(layout.index, layout.corrupt, stamp)
-      index = openIndex(layout, stamp, repairs)
+      const aside = setAside(layout.index, layout.corrupt, nowMs)
+      index = openIndex(layout, nowMs, repairs)
       return `index.db was damaged (${problems[0]}); it is kept as ${aside}, and a new one is begun`
     },
     backUpDaily: async (now) => {
@@ -61,30 +62,44 @@ export function openStore(stateDir: string, nowMs: number): Store {
   }
 }
 
-function openHistory(layout: Layout, stamp: string, repairs: string[]): Db {
-  const finished = finishRepair(layout, stamp)
+function openHistory(layout: Layout, nowMs: number, repairs: string[]): Db {
+  const finished = finishRepair(layout, nowMs)
   if (finished) repairs.push(`finished an interrupted repair of history.db; the damaged file is kept as ${finished}`)
-  const problems = existsSync(layout.history) ? problemsOf(layout.history, openDatabase) : []
+  const backup = newestUsableBackup(layout.backups, nowMs)
+  const problems = historyProblems(layout.history, backup)
   if (problems.length > 0) {
-    const report = repairHistory(layout, newestSoundBackup(layout.backups), stamp)
+    const report = repairHistory(layout, backup, nowMs)
     const source = report.backup ? `restored from ${report.backup}` : 'begun anew (there was no sound backup)'
     repairs.push(
       `history.db was damaged (${problems[0]}): ${source} with ${report.rowsRead} rows read from the damaged file, which is kept as ${report.setAside}`,
     )
   }
-  return openMigrated(layout.history, (db) =>
-    migrate(db, layout.history, historyMigrations, (from) => backUpBeforeMigration(db, layout.backups, from)),
-  )
+  try {
+    return openMigrated(layout.history, (db) =>
+      migrate(db, layout.history, historyMigrations, (from) => backUpBeforeMigration(db, layout.backups, from)),
+    )
+  } catch (error) {
+    throw unusable(layout.history, error)
+  }
 }
 
-function openIndex(layout: Layout, stamp: string, repairs: string[]): Db {
+/** With a backup there was a history: one that is gone or holds nothing is as damaged as one with a broken page. */
+function historyProblems(file: string, backup: string | undefined): string[] {
+  if (!existsSync(file)) return backup ? ['it was missing'] : []
+  const empty = (db: Db) => (backup && schemaVersion(db) === 0 ? ['it was empty'] : [])
+  return problemsOf(file, openDatabase, empty)
+}
+
+function openIndex(layout: Layout, nowMs: number, repairs: string[]): Db {
   // Derived data needs no backup before a migration: it can be made again.
   const open = () => openMigrated(layout.index, (db) => migrate(db, layout.index, indexMigrations, () => {}))
+  const isForeign = lstatSync(layout.index, { throwIfNoEntry: false })?.isFile() === false
   try {
     return open()
   } catch (error) {
-    if (!isCorruption(error)) throw error
-    const aside = setAside(layout.index, layout.corrupt, stamp)
+    // It may be deleted at any time, so nothing that stands in its place keeps the daemon from starting.
+    if (error instanceof MemoryError || (isDiskTrouble(error) && !isForeign)) throw error
+    const aside = setAside(layout.index, layout.corrupt, nowMs)
     repairs.push(`index.db was damaged (${(error as Error).message}); it is kept as ${aside}, and a new one is begun`)
     return open()
   }
@@ -99,4 +114,13 @@ function openMigrated(file: string, bring: (db: Db) => void): Db {
     db.close()
     throw error
   }
+}
+
+/** Not damage and not the disk: something that is not ours stands in the place of history.db. */
+function unusable(file: string, cause: unknown): unknown {
+  if (cause instanceof MemoryError || isDiskTrouble(cause)) return cause
+  return new MemoryError('SETUP', `${file} cannot be used: ${(cause as Error).message}`, {
+    hint: 'move it away; the newest backup takes its place at the next start',
+    cause,
+  })
 }

@@ -34,12 +34,12 @@ export function createSwitches({ pauses, clock, onChange }: Deps): Switches {
       if (cwd === undefined) pauses.removeAll()
       else {
         const folder = canonical(cwd)
-        pauses.remove(folder)
-        const cover = pauses.list().find((project) => covers(project, folder))
+        const cover = pauses.list().find((project) => project !== folder && covers(project, folder))
         if (cover)
           throw new MemoryError('CONFLICT', `${folder} stays paused: so is ${cover === '/' ? 'everything' : cover}`, {
             hint: cover === EVERYWHERE ? 'resume without a folder' : `resume ${cover} instead`,
           })
+        pauses.remove(folder)
       }
       onChange()
       return paused()

@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createNetServer } from 'node:net'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../client/index.ts'
 import { cliMain, stopsAfterwards } from '../support/cli.ts'
@@ -168,6 +169,47 @@ describe('a client', () => {
     await expect(connect({ socket: other, strict: true }).health()).rejects.toMatchObject({ code: 'PROTOCOL' })
     const stranger = await impostor((_request, response) => response.end('<html>'))
     expect(await connect({ socket: stranger }).health()).toBeUndefined()
+  })
+
+  it.each([
+    ['noise', 'no HTTP at all'],
+    ['a switch of protocols', 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'],
+    ['a header without end', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`],
+    ['an error that says nothing', 'HTTP/1.1 500 No\r\nx-memoryd-protocol: 1\r\ncontent-length: 4\r\n\r\nnull'],
+  ])('answers nothing, in time, to %s', async (_what, bytes) => {
+    const path = join(makeHome().dir, 's')
+    const server = createNetServer((socket) => {
+      socket.on('error', () => {})
+      socket.once('data', () => socket.write(bytes))
+    })
+    await new Promise<void>((resolve) => server.listen(path, resolve))
+    onTestFinished(() => void server.close())
+    const client = connect({ socket: path, deadlineMs: 500 })
+    onTestFinished(client.close)
+    expect(await client.health()).toBeUndefined()
+    expect(client.lastError).toBeDefined()
+  })
+
+  it('says that a body is too large instead of breaking off', async () => {
+    const home = makeHome()
+    await startDaemon(home)
+    const client = connect({ socket: home.places.socketPath })
+    onTestFinished(client.close)
+    await expect(client.pause({ cwd: `/${'x'.repeat(20_000_000)}` })).rejects.toMatchObject({ code: 'TOO_LARGE' })
+  })
+
+  it('lets a script end that only asks once, and one that only waits for a start', () => {
+    const home = makeHome()
+    const index = fileURLToPath(new URL('../../client/dist/client/index.js', import.meta.url))
+    const autostart = JSON.stringify({ command: ['sh', '-c', 'exit 1'] })
+    const script = `import { connect } from '${index}'
+      console.log(await connect().health())
+      console.log(await connect({ autostart: ${autostart} }).health())`
+    const run = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      env: home.env as NodeJS.ProcessEnv,
+      encoding: 'utf8',
+    })
+    expect(run).toMatchObject({ status: 0, stdout: 'undefined\nundefined\n' })
   })
 
   it('does not choke on an answer that is not JSON, nor on an error without a form', async () => {

@@ -55,7 +55,7 @@ describe('a wrong configuration', () => {
     [{ log: { levle: 'info' } }, 'log.levle: unknown key; expected one of level, maxBytes'],
     [{ private: ['here'] }, 'private.0: expected a path that starts with / or ~/, got "here"'],
     [{ dream: { cron: 'daily' } }, 'dream.cron: expected five or six cron fields, got "daily"'],
-    [[], 'the whole file: expected object, got []'],
+    [[], 'the whole file: expected object, got a list'],
   ])('%j is answered with place and expectation', (value, problem) => {
     expect(problemsOf(value)).toEqual([problem])
   })
@@ -67,10 +67,23 @@ describe('a wrong configuration', () => {
   it.each([
     ['{\n  "log": {\n    "level": "info",\n  }\n}', 'line 4, column 3'],
     ['{ "log": ', 'line 1, column 10'],
+    ['{\n  "log": {\n    "level": info\n  },\n  "review": "auto"\n}\n', 'line 3, column 14'],
+    ['{\n  "sweepSeconds": True\n}', 'line 2, column 19'],
+    ['{\n  "a": 1\n  "b": 2\n}', 'line 3, column 3'],
     ['', 'line 1, column 1'],
   ])('names the line of what is not JSON: %j', (text, place) => {
     const parsed = parseSettings(text, at)
     expect('problems' in parsed && parsed.problems[0]).toMatch(new RegExp(`^${place}: not valid JSON`))
+  })
+
+  it('is refused in a few words however deep or wide it is', () => {
+    const deep = parseSettings(`{"log":${'['.repeat(40_000)}${']'.repeat(40_000)}}`, at)
+    expect(deep).toEqual({ problems: ['log: expected object, got a list'] })
+    const wide = parseSettings(
+      JSON.stringify(Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`k${n}`, n]))),
+      at,
+    )
+    expect('problems' in wide && wide.problems.at(-1)).toBe('and 4990 more')
   })
 
   it('is refused with words, never with an exception, whatever it holds', () => {

@@ -1,6 +1,11 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
-import { memoryd, stopsAfterwards } from '../support/cli.ts'
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { dirname } from 'node:path'
+import { createInterface } from 'node:readline'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openLogFile } from '../../daemon/platform/log-file.ts'
+import { cliMain, memoryd, stopsAfterwards } from '../support/cli.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
 import { rawRequest } from '../support/raw.ts'
@@ -43,6 +48,28 @@ describe('a newcomer in an empty home', () => {
     expect(code).toBe(5)
     expect(stderr).toContain(home.places.configFile)
     expect(stderr).toContain('log.level: expected one of "debug"|"info"|"warn"|"error", got "loud"')
+  })
+
+  it('starts a new one as soon as the old one has drained', async () => {
+    const home = makeHome()
+    stopsAfterwards(home)
+    const old = await startDaemon(home)
+    // An upload that is not finished keeps the old one from stopping.
+    const upload = request({
+      socketPath: home.places.socketPath,
+      method: 'POST',
+      path: '/v1/pause',
+      headers: { 'content-type': 'application/json', 'content-length': 2 },
+    })
+    upload.on('error', () => {})
+    upload.write('{')
+    await old.client.health()
+    const stopped = old.stop()
+    await old.logged('memoryd is stopping')
+    const started = memoryd(home, 'start', '--json')
+    upload.end('}')
+    await stopped
+    expect(JSON.parse((await started).stdout).pid).not.toBe(old.pid)
   })
 
   it('finds and stops a daemon whose socket was deleted', async () => {
@@ -111,6 +138,52 @@ describe('the command', () => {
     const data = await memoryd(home, 'logs', '--json')
     expect(data.stdout).toBe(readFileSync(home.places.logFile, 'utf8'))
     expect((await memoryd(home, 'logs', '--level', 'error')).stdout).toBe('')
+  })
+
+  it('follows the log across rotations without losing a line', async () => {
+    const home = makeHome()
+    mkdirSync(dirname(home.places.logFile), { recursive: true })
+    writeFileSync(home.places.logFile, 'line 0\n')
+    const following = spawn(process.execPath, [cliMain, 'logs', '-f'], { env: home.env as NodeJS.ProcessEnv })
+    onTestFinished(() => void following.kill())
+    const seen: string[] = []
+    let more = () => {}
+    createInterface({ input: following.stdout }).on('line', (line) => {
+      seen.push(line)
+      more()
+    })
+    const until = async (count: number) => {
+      while (seen.length < count)
+        await new Promise<void>((resolve) => {
+          more = resolve
+        })
+    }
+    await until(1)
+    const log = openLogFile(home.places.logFile, 400, () => {})
+    for (let n = 1; n <= 30; n++) {
+      log.write(`line ${n}\n`)
+      // Every so often the reader gets a chance to look, but not at every rotation.
+      if (n % 10 === 0) await until(n + 1)
+    }
+    log.close()
+    expect(seen).toEqual(Array.from({ length: 31 }, (_, n) => `line ${n}`))
+  })
+
+  it('ends quietly when nobody reads on', () => {
+    const home = makeHome()
+    const run = spawnSync('sh', ['-c', `'${process.execPath}' '${cliMain}' --help | head -1`], {
+      env: home.env as NodeJS.ProcessEnv,
+      encoding: 'utf8',
+    })
+    expect(run).toMatchObject({ status: 0, stderr: '' })
+  })
+
+  it('shows no folder name that would steer the terminal', async () => {
+    const home = makeHome()
+    const daemon = await startDaemon(home)
+    await daemon.client.pause({ cwd: '/x\u001b]0;title\u0007\ny' })
+    const { stdout } = await memoryd(home, 'status')
+    for (const steering of ['\u001b', '\u0007']) expect(stdout).not.toContain(steering)
   })
 
   it('declines politely where there is no service manager, and changes nothing', async () => {

@@ -5,8 +5,9 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../client/index.ts'
 import { findPlaces } from '../../schema/rendezvous.ts'
-import { launch, startDaemon } from '../support/daemon.ts'
+import { daemonMain, launch, startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
+import { needPrograms } from '../support/programs.ts'
 
 const mode = (path: string) => statSync(path).mode & 0o777
 
@@ -78,6 +79,41 @@ describe('a running daemon', () => {
     }
     expect([mode(runtime), mode(moved.places.socketPath)]).toEqual([0o700, 0o600])
     expect(await daemon.stop()).toMatchObject({ code: 0 })
+  })
+
+  it('opens no debugger, which would be a TCP port, when it is asked to', async () => {
+    const home = makeHome()
+    const daemon = await startDaemon(home)
+    daemon.signal('SIGUSR1')
+    await daemon.client.health()
+    expect(await daemon.stop()).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  it('stops when its terminal is closed, and reloads when only the signal comes', async (context) => {
+    needPrograms(context, 'python3')
+    const home = makeHome()
+    // A pseudo-terminal whose other side is closed once the daemon is ready.
+    const script = [
+      'import os, pty, sys, time, signal',
+      'pid, fd = pty.fork()',
+      'if pid == 0: os.execv(sys.argv[1], sys.argv[1:])',
+      'text = b""',
+      'while b"is ready" not in text: text += os.read(fd, 4096)',
+      'os.kill(pid, signal.SIGHUP)',
+      'time.sleep(0.3)',
+      'alive = os.waitpid(pid, os.WNOHANG)[0] == 0',
+      'os.close(fd)',
+      'end = time.time() + 20',
+      'gone = False',
+      'while time.time() < end and not gone: gone = os.waitpid(pid, os.WNOHANG)[0] != 0 or time.sleep(0.05)',
+      'print(alive, bool(gone))',
+      'if not gone: os.kill(pid, signal.SIGKILL)',
+    ].join('\n')
+    const run = spawnSync('python3', ['-c', script, process.execPath, daemonMain], {
+      env: home.env as NodeJS.ProcessEnv,
+      encoding: 'utf8',
+    })
+    expect(run.stdout).toBe('True True\n')
   })
 
   it('ends its event streams when it stops', async () => {

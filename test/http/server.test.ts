@@ -27,6 +27,18 @@ async function serve(handlers: Partial<Handlers>) {
   return { path, ask, logged, server, troubles }
 }
 
+/** Everything the server says to raw bytes, until it closes. */
+function converse(path: string, bytes: string): Promise<string> {
+  return new Promise((resolve) => {
+    let text = ''
+    const socket = dial(path, () => socket.write(bytes))
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    socket.on('close', () => resolve(text))
+  })
+}
+
 const json = { 'content-type': 'application/json' }
 
 describe('the server', () => {
@@ -145,16 +157,43 @@ describe('the server', () => {
 
   it('answers what is no HTTP in the one error form and closes', async () => {
     const { path } = await serve({})
-    const said = await new Promise<string>((resolve) => {
-      let text = ''
-      const socket = dial(path, () => socket.write('\u0000\u0001 nonsense\r\n\r\n'))
-      socket.on('data', (chunk) => {
-        text += chunk
-      })
-      socket.on('close', () => resolve(text))
-    })
+    const said = await converse(path, '\u0000\u0001 nonsense\r\n\r\n')
     expect(said).toContain('HTTP/1.1 400')
     expect(said).toContain('"code":"BAD_REQUEST"')
+  })
+
+  it.each([
+    ['a URL that is no text', 'GET /v1/%zz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'],
+    ['an expectation', 'GET /v1/health HTTP/1.1\r\nhost: x\r\nexpect: tea\r\nconnection: close\r\n\r\n'],
+    ['a tunnel', 'CONNECT a:1 HTTP/1.1\r\nhost: a:1\r\n\r\n'],
+    ['a body where none belongs', 'GET /v1/health HTTP/1.1\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}'],
+    [
+      'null as a body',
+      'POST /v1/resume HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: 4\r\nconnection: close\r\n\r\nnull',
+    ],
+  ])('refuses %s in the one error form', async (_what, request) => {
+    const { path } = await serve({ health: () => ({ ok: true, version: '1', pid: 1 }) })
+    const said = await converse(path, request)
+    expect(said).toMatch(/^HTTP\/1\.1 400/)
+    expect(said).toMatch(/x-memoryd-protocol: 1/i)
+    expect(said).toContain('"code":"BAD_REQUEST"')
+  })
+
+  it('asks for no host', async () => {
+    const { path } = await serve({ health: () => ({ ok: true, version: '1', pid: 1 }) })
+    expect(await converse(path, 'GET /v1/health HTTP/1.1\r\nconnection: close\r\n\r\n')).toContain('"ok":true')
+  })
+
+  it('closes at once though connections are open that never asked for anything', async () => {
+    const { path, server } = await serve({})
+    const silent = dial(path)
+    const half = dial(path, () => half.write('GET /v1/hea'))
+    const ended = Promise.all([silent, half].map((socket) => new Promise((resolve) => socket.once('close', resolve))))
+    for (const socket of [silent, half]) socket.on('error', () => {})
+    await Promise.all([silent, half].map((socket) => new Promise((resolve) => socket.once('connect', resolve))))
+    await rawRequest(path, { path: '/v1/nothing' })
+    await server.close(new AbortController().signal)
+    await ended
   })
 
   it('lets a running request finish when it closes, and cuts it off only when told to', async () => {

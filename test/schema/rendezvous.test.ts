@@ -32,6 +32,10 @@ describe('places', () => {
     )
   })
 
+  it('refuse a home that depends on where one stands', () => {
+    expect(() => findPlaces({ HOME: 'home' })).toThrow('HOME must be an absolute path')
+  })
+
   it('take a socket path of 103 bytes and refuse one of 104, counted in bytes', () => {
     const path = (bytes: number) => `/${'é'.repeat((bytes - 2) / 2)}${bytes % 2 ? 'ab' : 'a'}`.slice(0)
     expect(Buffer.byteLength(path(103))).toBe(103)

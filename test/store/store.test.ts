@@ -1,7 +1,18 @@
-import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { backUpBeforeMigration, dailyBackups, isSound, listBackups } from '../../daemon/store/backup.ts'
+import { backUpBeforeMigration, dailyBackups, isUsable, listBackups } from '../../daemon/store/backup.ts'
 import { openDatabase } from '../../daemon/store/database.ts'
 import { storeLayout } from '../../daemon/store/layout.ts'
 import { schemaVersion } from '../../daemon/store/migrations.ts'
@@ -10,6 +21,14 @@ import { repairHistory, restoreBackup } from '../../daemon/store/repair.ts'
 import { openStore } from '../../daemon/store/store.ts'
 import { overwritePage } from '../support/damage.ts'
 import { makeHome } from '../support/home.ts'
+
+/** A database with our table and any schema version. */
+function openStoreAt(file: string, schema: number): void {
+  const db = openDatabase(file)
+  db.exec('CREATE TABLE pauses (project TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT')
+  db.pragma(`user_version = ${schema}`)
+  db.close()
+}
 
 const NOW = Date.UTC(2026, 0, 15, 12)
 const DAY = 86_400_000
@@ -55,7 +74,7 @@ describe('the store', () => {
     expect(await store.backUpDaily(NOW + DAY)).toBe('made')
     store.close()
     expect(readdirSync(layout.backups).sort()).toEqual(['history-2026-01-15.db', 'history-2026-01-16.db'])
-    expect(dailyBackups(layout.backups).every(isSound)).toBe(true)
+    expect(dailyBackups(layout.backups).every(isUsable)).toBe(true)
     open().close()
   })
 
@@ -123,13 +142,76 @@ describe('the store', () => {
     expect(list).toHaveLength(2_000)
   })
 
+  it('keeps what it set aside for as long as retention says, however old the file was', () => {
+    const { fill, layout, open } = stateFolder()
+    fill(0, 10).close()
+    overwritePage(layout.history, 1)
+    utimesSync(layout.history, 0, 0)
+    open().close()
+    const kept = readdirSync(layout.corrupt).map((name) => statSync(join(layout.corrupt, name)).mtimeMs)
+    expect(kept.every((modified) => modified === NOW)).toBe(true)
+  })
+
+  it.each([
+    ['emptied', (file: string) => writeFileSync(file, ''), 'it was empty'],
+    ['gone', (file: string) => rmSync(file), 'it was missing'],
+  ])('restores a history that was %s though there is a backup', async (_what, spoil, words) => {
+    const { fill, layout, projects } = stateFolder()
+    const store = fill(0, 10)
+    await store.backUpDaily(NOW)
+    store.close()
+    spoil(layout.history)
+    const { list, repairs } = projects()
+    expect(list).toHaveLength(10)
+    expect(repairs[0]).toContain(words)
+  })
+
+  it('takes the newest backup it can use: not an empty, foreign, newer, unreadable or future one', async () => {
+    const { fill, layout, projects } = stateFolder()
+    const store = fill(0, 10)
+    await store.backUpDaily(NOW)
+    store.close()
+    const put = (name: string, make: (file: string) => void) => make(join(layout.backups, name))
+    put('history-2026-01-14.db', (file) => writeFileSync(file, ''))
+    put('history-2099-01-01.db', (file) => openStoreAt(file, 1))
+    put('history-2098-01-01.db', (file) => mkdirSync(file))
+    put('history-2097-01-01.db', (file) => symlinkSync('/nowhere', file))
+    put('history-2096-01-01.db', (file) => openStoreAt(file, 99))
+    overwritePage(layout.history, 1)
+    const { list, repairs } = projects()
+    expect(repairs[0]).toContain('history-2026-01-15.db')
+    expect(list).toHaveLength(10)
+  })
+
+  it('makes no backup of a damaged history, which would push out a sound one', async () => {
+    const { fill, layout } = stateFolder()
+    const store = fill(0, 2_000)
+    await store.backUpDaily(NOW)
+    store.history.pragma('wal_checkpoint(TRUNCATE)')
+    store.history.pragma('shrink_memory')
+    overwritePage(layout.history, 5)
+    await expect(store.backUpDaily(NOW + DAY)).rejects.toThrow()
+    expect(readdirSync(layout.backups)).toEqual(['history-2026-01-15.db'])
+    store.close()
+  })
+
+  it('starts with a new index whatever stands in the place of the old one', () => {
+    const { open, layout } = stateFolder()
+    open().close()
+    rmSync(layout.index)
+    mkdirSync(layout.index)
+    const store = open()
+    expect(store.repairs).toEqual([expect.stringContaining('index.db')])
+    store.close()
+  })
+
   it('completes a repair that was interrupted between setting aside and putting in place', async () => {
     const { fill, layout, projects } = stateFolder()
     const store = fill(0, 500)
     await store.backUpDaily(NOW)
     store.close()
     overwritePage(layout.history, 3)
-    repairHistory(layout, listBackups(layout.backups)[0], 'first')
+    repairHistory(layout, listBackups(layout.backups)[0], NOW)
     // As if killed after the damaged file had moved away and before the rebuilt one took its place.
     renameSync(layout.history, `${layout.history}.rebuilt`)
     const { list, repairs } = projects()
@@ -162,7 +244,7 @@ describe('the store', () => {
     await store.backUpDaily(NOW)
     store.close()
     fill(5, 9).close()
-    const aside = restoreBackup(layout, listBackups(layout.backups)[0] as string, 'now')
+    const aside = restoreBackup(layout, listBackups(layout.backups)[0] as string, NOW)
     expect(projects().list).toHaveLength(5)
     const old = openDatabase(aside)
     expect(createPauses(old).list()).toHaveLength(9)

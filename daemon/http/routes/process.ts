@@ -1,5 +1,6 @@
 /** Health, status, events and the OpenAPI document: the daemon about itself. */
 import type { Event } from '../../../schema/event.ts'
+import { openApiDocument } from '../../../schema/openapi.ts'
 import type { Status } from '../../../schema/status.ts'
 import type { EventStreams } from '../event-stream.ts'
 import type { Handlers } from '../server.ts'
@@ -16,7 +17,6 @@ export function processRoutes({
     health: () => ({ ok: true, version, pid: process.pid }),
     status: () => status(),
     events: () => ({ streams, first: connected() }),
-    // Rarely asked for and not small: loaded when it is.
-    openapi: async () => (await import('../../../schema/openapi.ts')).openApiDocument(version),
+    openapi: () => openApiDocument(version),
   }
 }
