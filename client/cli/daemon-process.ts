@@ -10,8 +10,8 @@ import { exitCodes } from '../../schema/exit-codes.ts'
 import { HOLDER_FILE, type Holder, parseHolder } from '../../schema/holder.ts'
 import type { Context } from './context.ts'
 
-/** The daemon in one file: it starts in half the time of some three hundred. */
-export const daemonMain = fileURLToPath(new URL('../../bundle/main.js', import.meta.url))
+/** The daemon in one file, compiled beforehand: it starts in a third of the time. */
+export const daemonMain = fileURLToPath(new URL('../../daemon/launch.js', import.meta.url))
 
 const LOOK_EVERY_MS = 25
 const START_LIMIT_MS = 30_000

@@ -71,7 +71,7 @@ const habits: { rule: string; pattern: RegExp; applies: (path: string) => boolea
   {
     rule: 'process.env is read once, at an entry',
     pattern: /process\.env/,
-    applies: (path) => !['daemon/main.ts', 'client/index.ts', 'client/cli/main.ts'].includes(path),
+    applies: (path) => !['daemon/main.ts', 'daemon/launch.ts', 'client/index.ts', 'client/cli/main.ts'].includes(path),
   },
   {
     rule: 'only daemon/platform reads clocks and sets timers in the daemon',

@@ -1,0 +1,36 @@
+/** What a handler is given of a request. */
+import type { ServerResponse } from 'node:http'
+
+type Input = { params: unknown; query: unknown; body: unknown }
+
+/**
+ * A class for the sake of its getter: most handlers never look at the signal, and making one for each request would
+ * double what a small answer costs.
+ */
+export class Call {
+  readonly params: unknown
+  readonly query: unknown
+  readonly body: unknown
+  readonly #response: ServerResponse
+  readonly #drained: AbortSignal
+  #signal: AbortSignal | undefined
+
+  constructor({ params, query, body }: Input, response: ServerResponse, drained: AbortSignal) {
+    this.params = params
+    this.query = query
+    this.body = body
+    this.#response = response
+    this.#drained = drained
+  }
+
+  /** Aborts when the caller has hung up, who waits for nothing any more, or when the drain time is over. */
+  get signal(): AbortSignal {
+    if (this.#signal) return this.#signal
+    const gone = new AbortController()
+    this.#response.once('close', () => {
+      if (!this.#response.writableFinished) gone.abort()
+    })
+    this.#signal = AbortSignal.any([gone.signal, this.#drained])
+    return this.#signal
+  }
+}
