@@ -1,7 +1,8 @@
 /** Puts the server on its socket: the one systemd passed, or our own, which is made again when its file is deleted. */
+import { dirname } from 'node:path'
 import type { Clock, Timer } from '../platform/clock.ts'
 import type { Conditions } from '../platform/conditions.ts'
-import { message } from '../platform/files.ts'
+import { ensurePrivateFolder, message } from '../platform/files.ts'
 import type { Log } from '../platform/log.ts'
 import { clearSocketPath, closeToOthers, socketIsThere } from '../platform/socket.ts'
 import type { Server } from './server.ts'
@@ -24,6 +25,11 @@ const LOOK_EVERY_MS = 10_000
 export async function bindServer({ server, path, passed, clock, conditions, log }: Deps): Promise<Timer> {
   if (passed !== undefined) {
     await server.listen({ fd: passed })
+    // Whoever made it: where callers look for it, it must be as closed as one of our own.
+    if (socketIsThere(path)) {
+      ensurePrivateFolder(dirname(path), 'socket')
+      closeToOthers(path)
+    }
     return { stop: () => {} }
   }
   const bind = async () => {

@@ -39,7 +39,8 @@ export async function clearSocketPath(path: string): Promise<void> {
 
 /** Node binds with the umask's mode; the socket must be ours alone whatever the umask was. */
 export function closeToOthers(path: string): void {
-  chmodSync(path, 0o600)
+  // As a service the folder may be read-only, and the socket as it should be.
+  if ((statSync(path).mode & 0o777) !== 0o600) chmodSync(path, 0o600)
   const { mode, uid } = statSync(path)
   if ((mode & 0o777) !== 0o600 || uid !== process.getuid?.())
     throw new MemoryError('SETUP', `${path} cannot be made private (mode ${(mode & 0o777).toString(8)}, uid ${uid})`, {
