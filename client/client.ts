@@ -121,15 +121,23 @@ export function createClient(deps: ClientDeps): Client {
   }
 }
 
-/** Path parameters first; the rest is the query of a GET or DELETE, or the body of a POST or PUT. */
-function encode({ method, url }: RouteShape, input: Record<string, unknown>) {
+/** Path parameters first; the rest is the query of a GET or DELETE, or the body of a POST or PUT but for named fields. */
+function encode({ method, url, query: named = [] }: RouteShape, input: Record<string, unknown>) {
   const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
-  const path = url.replace(/:(\w+)/g, (_, key: string) => {
+  const take = (key: string) => {
     const value = String(rest.get(key))
     rest.delete(key)
-    return encodeURIComponent(value)
-  })
-  if (method === 'POST' || method === 'PUT') return { method, path, body: Object.fromEntries(rest) }
+    return value
+  }
+  const filled = url
+    .replace(/:(\w+)/g, (_, key: string) => encodeURIComponent(take(key)))
+    .replace('*', () => take('file').split('/').map(encodeURIComponent).join('/'))
+  if (method === 'POST' || method === 'PUT') {
+    const query =
+      named.length > 0 ? `?${new URLSearchParams(named.map((key): [string, string] => [key, take(key)]))}` : ''
+    return { method, path: filled + query, body: Object.fromEntries(rest) }
+  }
+  const path = filled
   const query = new URLSearchParams([...rest].map(([key, value]): [string, string] => [key, String(value)])).toString()
   return { method, path: query ? `${path}?${query}` : path }
 }
@@ -138,8 +146,8 @@ function encode({ method, url }: RouteShape, input: Record<string, unknown>) {
 function decode({ status, text }: { status: number; text: string }): any {
   const body = parseJson(text)
   if (status < 400) return body
-  const { code, message, hint, reason } = (body as Partial<ErrorBody> | null)?.error ?? {}
-  if (code && isHttpCode(code)) throw new MemoryError(code, message ?? code, { hint, reason })
+  const { code, message, hint, reason, ...details } = (body as Partial<ErrorBody> | null)?.error ?? {}
+  if (code && isHttpCode(code)) throw new MemoryError(code, message ?? code, { hint, reason, details })
   throw new MemoryError('INTERNAL', `the daemon answered with status ${status}`)
 }
 

@@ -1,5 +1,6 @@
 /** What authors of harnesses import: `connect`, its types, the error class. */
 
+import { ACTOR_HEADER, ENV_HEADER, encodeVariables } from '../schema/caller.ts'
 import { findPlaces } from '../schema/rendezvous.ts'
 import { type Autostart, createStarter, defaultAutostart } from './autostart.ts'
 import { type Client, createClient, type StrictClient } from './client.ts'
@@ -12,6 +13,8 @@ export type ConnectOptions = {
   deadlineMs?: number
   /** Throw when the daemon is away, slow or broken, instead of answering `undefined`. */
   strict?: boolean
+  /** Who writes: `agent:<who>`; only the command line writes as `user`. */
+  actor?: string
   /** Start the daemon when it is away: `true` runs `memoryd start`. */
   autostart?: boolean | Autostart
 }
@@ -22,10 +25,13 @@ const DEFAULT_DEADLINE_MS = 2_000
 export function connect(options: ConnectOptions & { strict: true }): StrictClient
 export function connect(options?: ConnectOptions): Client
 export function connect(options: ConnectOptions = {}): Client {
-  const { socket, deadlineMs = DEFAULT_DEADLINE_MS, strict = false, autostart = false } = options
+  const { socket, deadlineMs = DEFAULT_DEADLINE_MS, strict = false, actor, autostart = false } = options
   const start = autostart === true ? defaultAutostart : autostart
   return createClient({
-    transport: createTransport(() => socket ?? findPlaces(process.env).socketPath),
+    transport: createTransport(() => socket ?? findPlaces(process.env).socketPath, {
+      [ENV_HEADER]: encodeVariables(process.env),
+      ...(actor && { [ACTOR_HEADER]: actor }),
+    }),
     deadlineMs,
     strict,
     starter: start ? createStarter(start, () => performance.now()) : undefined,

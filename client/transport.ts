@@ -24,7 +24,7 @@ export type Transport = {
 const LONGEST_DEADLINE_MS = 2 ** 31 - 1
 
 /** `locate` may throw: a set-up that names no usable socket is reported by the call that needs it, not by `connect`. */
-export function createTransport(locate: () => string): Transport {
+export function createTransport(locate: () => string, told: Record<string, string>): Transport {
   // An idle connection must not keep a harness alive, nor be one the daemon has closed meanwhile.
   const agent = new Agent({ keepAlive: true, maxSockets: 16, timeout: 30_000 })
 
@@ -37,6 +37,7 @@ export function createTransport(locate: () => string): Transport {
         throw new MemoryError('TOO_LARGE', `the body has ${payload.length} bytes, this route takes ${bodyLimitBytes}`)
       const headers = {
         [PROTOCOL_HEADER]: String(PROTOCOL),
+        ...told,
         ...(payload && { 'content-type': 'application/json', 'content-length': payload.length }),
       }
       const outgoing = request({ socketPath, agent, method, path, headers, signal: ended }, resolve)

@@ -6,9 +6,18 @@ import { startHousekeeping } from './housekeeping/housekeeping.ts'
 import { filesIn, removeLeftovers, sweepKept } from './housekeeping/sweep.ts'
 import { bindServer } from './http/binding.ts'
 import { createEventStreams } from './http/event-stream.ts'
+import { historyRoutes } from './http/routes/history.ts'
+import { instructionRoutes } from './http/routes/instructions.ts'
+import { memoryRoutes } from './http/routes/memories.ts'
 import { processRoutes } from './http/routes/process.ts'
 import { switchRoutes } from './http/routes/switches.ts'
 import { createServer } from './http/server.ts'
+import { loadInstructions, MANAGED_FILE } from './instructions/instructions.ts'
+import { createLocator } from './locate/locate.ts'
+import { configDirOf } from './locate/memory-dir.ts'
+import { findProjectRoot } from './locate/project-root.ts'
+import { mergeVariables } from './locate/variables.ts'
+import { createMemory } from './memory/memory.ts'
 import type { Clock } from './platform/clock.ts'
 import { createConditions } from './platform/conditions.ts'
 import { createDisk } from './platform/disk.ts'
@@ -16,7 +25,9 @@ import { createEvents } from './platform/events.ts'
 import { message } from './platform/files.ts'
 import { createLog, type LogTarget } from './platform/log.ts'
 import { createParts } from './platform/parts.ts'
+import { aborted } from './platform/signals.ts'
 import { passedSocket } from './platform/socket.ts'
+import { redactSecrets } from './secrets/redact.ts'
 import { createStatusBoard } from './status/board.ts'
 import { dailyBackups, migrationBackups } from './store/backup.ts'
 import { storeLayout } from './store/layout.ts'
@@ -78,7 +89,24 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     parts.add('store', store.close)
     store.repairs.forEach(repaired)
     const pauses = createPauses(store.history)
-    const switches = createSwitches({ pauses, clock, onChange: () => board.announce('paused') })
+    const locator = createLocator({ env, home: places.home, clock })
+    const rootOf = (cwd: string) => findProjectRoot(cwd).root
+    const switches = createSwitches({ pauses, clock, rootOf, onChange: () => board.announce('paused') })
+    const memory = createMemory({
+      db: store.history,
+      clock,
+      redact: redactSecrets,
+      locate: locator.locate,
+      pausedBecause: switches.because,
+      settings: {
+        reviewRequired: () => settings.current().review === 'required',
+        teamEnabled: () => settings.current().team.enabled,
+      },
+      onChange: (dir, files, actor) => events.publish({ type: 'saved', dir, files, actor }),
+      onError: (error) => log.error({ err: error }, 'a memory directory could not be looked through'),
+    })
+    parts.add('memory', memory.settle)
+    for (const file of memory.recovered) repaired(`completed a change of ${file} that a kill had interrupted`)
 
     // What is answered.
     const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
@@ -92,6 +120,19 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
           connected: board.connected,
         }),
         ...switchRoutes(switches),
+        ...memoryRoutes(memory),
+        ...historyRoutes(memory),
+        ...instructionRoutes({
+          load: (cwd, caller) => {
+            const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
+            const { agentsMd } = settings.current().instructions
+            const { root } = memory.find(cwd, caller)
+            const base = { cwd, root, claudeDir, managedFile: MANAGED_FILE, home: places.home, agentsMd }
+            const { path, content } = memory.reading.index(cwd, caller)
+            const { items } = loadInstructions(base)
+            return { items: content === '' ? items : [...items, { kind: 'memory', path, content }] }
+          },
+        }),
       },
       log,
       onDiskTrouble: (error) => disk.failed(message(error)),
@@ -131,6 +172,8 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         return checked
       })
     }
+    const looking = memory.lookEverywhere()
+    parts.add('look for edits', (signal) => Promise.race([looking, aborted(signal)]))
     const reloading = startReloading({
       file: configFile,
       settings,

@@ -24,7 +24,10 @@ function readIfThere(file: string): Buffer | undefined {
 
 const source = `(function (exports, require, module, __filename, __dirname) {${text.toString()}\n})`
 const cachedData = readIfThere(compiled)
-const script = new Script(source, { filename: bundle, ...(cachedData && { cachedData }) })
+const script = new Script(source, {
+  filename: bundle,
+  ...(cachedData && { cachedData }),
+})
 // The build runs the daemon once and keeps what was compiled by then, functions that run late included.
 if (process.env.MEMORYD_KEEP_COMPILED) {
   process.on('exit', () => writeFileSync(compiled, script.createCachedData()))

@@ -1,5 +1,6 @@
 /** The types of every route, derived from its validators. Types only: nothing of this exists at run time. */
 import type { z } from 'zod'
+import type { Caller } from './caller.ts'
 import type { RouteName } from './route-table.ts'
 import type { routes } from './routes.ts'
 
@@ -27,6 +28,7 @@ export type HandlerTypes = {
       params: Part<K, 'params', 'output'>
       query: Part<K, 'query', 'output'>
       body: Part<K, 'body', 'output'>
+      caller: Caller
       signal: AbortSignal
     }
     answer: Part<K, 'answer', 'input'>

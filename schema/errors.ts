@@ -31,21 +31,33 @@ export const universalCodes = [
   'DEGRADED',
 ] as const satisfies HttpCode[]
 
-export type ErrorBody = { error: { code: HttpCode; message: string; hint?: string; reason?: string } }
+export type ErrorBody = {
+  error: { code: HttpCode; message: string; hint?: string; reason?: string } & Record<string, unknown>
+}
 
-type Details = { hint?: string | undefined; reason?: string | undefined; cause?: unknown }
+/** What some refusals add, so that the caller need not ask again. */
+export type ErrorDetails = Record<string, unknown>
+
+type Details = {
+  hint?: string | undefined
+  reason?: string | undefined
+  details?: ErrorDetails | undefined
+  cause?: unknown
+}
 
 export class MemoryError extends Error {
   readonly code: ErrorCode
   readonly hint: string | undefined
   readonly reason: string | undefined
+  readonly details: ErrorDetails | undefined
 
-  constructor(code: ErrorCode, message: string, { hint, reason, cause }: Details = {}) {
+  constructor(code: ErrorCode, message: string, { hint, reason, details, cause }: Details = {}) {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'MemoryError'
     this.code = code
     this.hint = hint
     this.reason = reason
+    this.details = details
   }
 }
 

@@ -9,8 +9,16 @@ export const StatusEvent = z.object({
 
 export type StatusEvent = z.infer<typeof StatusEvent>
 
+const SavedEvent = z.object({
+  type: z.literal('saved'),
+  at: z.iso.datetime(),
+  dir: z.string().describe('The memory directory'),
+  files: z.array(z.string()),
+  actor: z.string().describe('user, external, or agent:<who>'),
+})
+
 /** A closed set of names; each arrives with the feature that publishes it. */
 export const Event = z
-  .discriminatedUnion('type', [StatusEvent])
+  .discriminatedUnion('type', [StatusEvent, SavedEvent])
   .describe('One server-sent event: `type` is its event name, everything else its data')
 export type Event = z.infer<typeof Event>

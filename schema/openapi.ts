@@ -9,7 +9,7 @@ type Json = Record<string, unknown>
 export function openApiDocument(version: string): Json & { openapi: string } {
   const paths: Record<string, Json> = {}
   for (const [name, route] of Object.entries(routes) as [string, Route][]) {
-    const path = route.url.replace(/:(\w+)/g, '{$1}').replace('*', '{path}')
+    const path = route.url.replace(/:(\w+)/g, '{$1}').replace('*', '{file}')
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(name, route) }
   }
   return {

@@ -8,6 +8,8 @@ export type RouteShape = {
   url: string
   /** A stream of server-sent events instead of one JSON answer. */
   stream?: true
+  /** Fields that travel in the query though the route has a body; without one, all but the path's do. */
+  query?: readonly string[]
 }
 
 export const routeTable = {
@@ -15,6 +17,21 @@ export const routeTable = {
   status: { method: 'GET', url: '/v1/status' },
   openapi: { method: 'GET', url: '/v1/openapi.json' },
   events: { method: 'GET', url: '/v1/events', stream: true },
+  memoryIndex: { method: 'GET', url: '/v1/memory/index' },
+  memories: { method: 'GET', url: '/v1/memories' },
+  memory: { method: 'GET', url: '/v1/memories/*' },
+  putMemory: { method: 'PUT', url: '/v1/memories/*', query: ['cwd'] },
+  forget: { method: 'DELETE', url: '/v1/memories/*' },
+  remember: { method: 'POST', url: '/v1/remember' },
+  changes: { method: 'GET', url: '/v1/changes' },
+  change: { method: 'GET', url: '/v1/changes/:id' },
+  undoChange: { method: 'POST', url: '/v1/changes/:id/undo' },
+  undoRun: { method: 'POST', url: '/v1/runs/:id/undo' },
+  tombstones: { method: 'GET', url: '/v1/tombstones' },
+  liftTombstone: { method: 'DELETE', url: '/v1/tombstones/:id' },
+  reviews: { method: 'GET', url: '/v1/review' },
+  decideReview: { method: 'POST', url: '/v1/review/:id' },
+  instructions: { method: 'GET', url: '/v1/instructions' },
   pause: { method: 'POST', url: '/v1/pause' },
   resume: { method: 'POST', url: '/v1/resume' },
 } as const satisfies Record<string, RouteShape>

@@ -1,13 +1,42 @@
 /** Every route with its validators. Validation, types, the client's methods and the OpenAPI document follow from this. */
 import { z } from 'zod'
+import {
+  Change,
+  ChangeList,
+  ChangeParams,
+  ChangesQuery,
+  Decided,
+  Decision,
+  Nothing,
+  ReviewList,
+  RunParams,
+  TombstoneList,
+  Undone,
+} from './change.ts'
 import type { HttpCode } from './errors.ts'
 import { Event } from './event.ts'
 import { Health } from './health.ts'
+import { InstructionList } from './instruction.ts'
+import {
+  CwdQuery,
+  FileParams,
+  ForgetQuery,
+  Forgotten,
+  MemoriesQuery,
+  Memory,
+  MemoryIndex,
+  MemoryList,
+  MemoryQuery,
+  PutMemory,
+  Remembered,
+  RememberRequest,
+  Written,
+} from './memory.ts'
 import { type RouteName, type RouteShape, routeTable } from './route-table.ts'
 import { Status } from './status.ts'
 import { Paused, SwitchRequest } from './switches.ts'
 
-export type Route = RouteShape & {
+export type Route = Omit<RouteShape, 'query'> & {
   summary: string
   params?: z.ZodObject
   query?: z.ZodObject
@@ -27,6 +56,104 @@ export const routes = {
     errors: [],
   },
   events: { ...routeTable.events, summary: 'What happens, as it happens', answer: Event, errors: [] },
+  memoryIndex: {
+    ...routeTable.memoryIndex,
+    summary: 'The index of the memories of the project, ready for a context',
+    query: CwdQuery,
+    answer: MemoryIndex,
+    errors: ['REFUSED'],
+  },
+  memories: {
+    ...routeTable.memories,
+    summary: 'The memories of the project',
+    query: MemoriesQuery,
+    answer: MemoryList,
+    errors: ['REFUSED'],
+  },
+  memory: {
+    ...routeTable.memory,
+    summary: 'One memory, as it is or as it was',
+    params: FileParams,
+    query: MemoryQuery,
+    answer: Memory,
+    errors: ['REFUSED'],
+  },
+  putMemory: {
+    ...routeTable.putMemory,
+    summary: 'Write a memory',
+    params: FileParams,
+    query: CwdQuery,
+    body: PutMemory,
+    answer: Written,
+    errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+  forget: {
+    ...routeTable.forget,
+    summary: 'Delete a memory, and never take it in again if it is rejected',
+    params: FileParams,
+    query: ForgetQuery,
+    answer: Forgotten,
+    errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+  remember: {
+    ...routeTable.remember,
+    summary: 'Keep something as a memory',
+    body: RememberRequest,
+    answer: Remembered,
+    errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+  changes: {
+    ...routeTable.changes,
+    summary: 'What happened to the memories of the project',
+    query: ChangesQuery,
+    answer: ChangeList,
+    errors: ['REFUSED'],
+  },
+  change: {
+    ...routeTable.change,
+    summary: 'One change, with what was before and after it',
+    params: ChangeParams,
+    answer: Change,
+    errors: [],
+  },
+  undoChange: {
+    ...routeTable.undoChange,
+    summary: 'Put back what was before a change',
+    params: ChangeParams,
+    answer: Undone,
+    errors: ['CONFLICT', 'REFUSED'],
+  },
+  undoRun: {
+    ...routeTable.undoRun,
+    summary: 'Put back what was before all changes of a run',
+    params: RunParams,
+    answer: Undone,
+    errors: ['CONFLICT', 'REFUSED'],
+  },
+  tombstones: { ...routeTable.tombstones, summary: 'What was rejected for good', answer: TombstoneList, errors: [] },
+  liftTombstone: {
+    ...routeTable.liftTombstone,
+    summary: 'Let something that was rejected be said again',
+    params: ChangeParams,
+    answer: Nothing,
+    errors: ['REFUSED'],
+  },
+  reviews: { ...routeTable.reviews, summary: 'Changes that wait for a person', answer: ReviewList, errors: [] },
+  decideReview: {
+    ...routeTable.decideReview,
+    summary: 'Approve or reject a change that waits',
+    params: ChangeParams,
+    body: Decision,
+    answer: Decided,
+    errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+  instructions: {
+    ...routeTable.instructions,
+    summary: 'The instruction files that apply in a folder',
+    query: CwdQuery,
+    answer: InstructionList,
+    errors: ['REFUSED'],
+  },
   pause: {
     ...routeTable.pause,
     summary: 'Switch capture and recall off, everywhere or below one folder',

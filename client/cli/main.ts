@@ -10,6 +10,7 @@ import { connect } from '../index.ts'
 import { type Context, createPrint, harmless } from './context.ts'
 import type { DoctorOptions } from './doctor.ts'
 import { type LogsOptions, logs } from './logs.ts'
+import { addMemoryCommands } from './memory-commands.ts'
 import { type PauseOptions, setPaused } from './pause.ts'
 import { restart, start, stop } from './start.ts'
 import { status } from './status.ts'
@@ -35,6 +36,7 @@ Examples:
   memoryd status --json         how it is doing, for a script
   memoryd logs -f               follow what it does
   memoryd pause --project       nothing is captured or recalled in this folder
+  memoryd remember "..."        keep something for every agent in this project
   memoryd doctor                what is wrong, and what to do
 
 Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 no daemon answers, 4 a daemon already runs, 5 the set-up is wrong.`,
@@ -104,9 +106,10 @@ for (const to of ['pause', 'resume'] as const)
   program
     .command(to)
     .description(to === 'pause' ? 'stop capturing and recalling' : 'capture and recall again')
-    .option('--project [folder]', 'only in this folder and below')
+    .option('--project [folder]', 'only in the project of this folder')
     .addHelpText('after', examples(`  memoryd ${to}\n  memoryd ${to} --project ~/work/secret`))
     .action((options: PauseOptions) => setPaused(context(), to, options))
+addMemoryCommands(program, context, wholeNumber)
 const service = program
   .command('service')
   .description('run memoryd as a service of yours (systemd or launchd)')

@@ -1,7 +1,8 @@
 /** What a handler is given of a request. */
 import type { ServerResponse } from 'node:http'
+import type { Caller } from '../../schema/caller.ts'
 
-type Input = { params: unknown; query: unknown; body: unknown }
+type Input = { params: unknown; query: unknown; body: unknown; caller: Caller }
 
 /**
  * A class for the sake of its getter: most handlers never look at the signal, and making one for each request would
@@ -11,14 +12,16 @@ export class Call {
   readonly params: unknown
   readonly query: unknown
   readonly body: unknown
+  readonly caller: Caller
   readonly #response: ServerResponse
   readonly #drained: AbortSignal
   #signal: AbortSignal | undefined
 
-  constructor({ params, query, body }: Input, response: ServerResponse, drained: AbortSignal) {
+  constructor({ params, query, body, caller }: Input, response: ServerResponse, drained: AbortSignal) {
     this.params = params
     this.query = query
     this.body = body
+    this.caller = caller
     this.#response = response
     this.#drained = drained
   }

@@ -29,9 +29,9 @@ export function toFailure(error: unknown, { declared, ref }: { declared: readonl
 export function failure(
   code: HttpCode,
   message: string,
-  { hint, reason }: { hint?: string | undefined; reason?: string | undefined } = {},
+  { hint, reason, details }: Pick<Partial<MemoryError>, 'hint' | 'reason' | 'details'> = {},
 ): Failure {
-  const body = { error: { code, message, ...(hint && { hint }), ...(reason && { reason }) } }
+  const body = { error: { ...details, code, message, ...(hint && { hint }), ...(reason && { reason }) } }
   return { status: httpStatus[code], body, unexpected: false }
 }
 

@@ -13,6 +13,7 @@ import { type Route, routes } from '../../schema/routes.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
 import type { Log } from '../platform/log.ts'
 import { Call } from './call.ts'
+import { callerOf } from './caller.ts'
 import { failure, toFailure } from './errors.ts'
 import type { EventStreams } from './event-stream.ts'
 import { parseInput } from './validate.ts'
@@ -128,17 +129,25 @@ type AnyHandler = (request: unknown) => unknown
 
 function jsonHandler(route: Route, handle: AnyHandler, drained: AbortSignal) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<string> => {
-    if (!route.body && Number(request.headers['content-length'] ?? 0) > 0)
+    // fastify does not even read the body of a GET.
+    if (!route.body && request.body === undefined && Number(request.headers['content-length'] ?? 0) > 0)
       throw new MemoryError('BAD_REQUEST', 'body: this route takes none')
     const input = {
-      params: parseInput(route.params, request.params, 'path'),
+      params: parseInput(route.params, namedParams(request.params), 'path'),
       query: parseInput(route.query, request.query, 'query'),
       body: parseInput(route.body, request.body, 'body'),
+      caller: callerOf(request.headers),
     }
     const answer = await handle(new Call(input, reply.raw, drained))
     reply.type('application/json; charset=utf-8')
     return JSON.stringify(route.answer.parse(answer))
   }
+}
+
+/** The rest of a path is always a file. */
+function namedParams(params: unknown): unknown {
+  const { '*': file, ...named } = params as Record<string, string>
+  return file === undefined ? named : { ...named, file }
 }
 
 function streamHandler(handlers: Handlers) {

@@ -2,7 +2,8 @@
 import type { Event } from '../../schema/event.ts'
 import type { Clock } from './clock.ts'
 
-type Unstamped = Event extends infer E ? Omit<E, 'at'> : never
+type WithoutStamp<E> = E extends unknown ? Omit<E, 'at'> : never
+type Unstamped = WithoutStamp<Event>
 
 export type Events = {
   publish(event: Unstamped): void
@@ -13,7 +14,7 @@ export function createEvents(clock: Clock): Events {
   const listeners = new Set<(event: Event) => void>()
   return {
     publish: (event) => {
-      const stamped = { ...event, at: new Date(clock.now()).toISOString() }
+      const stamped: Event = { ...event, at: new Date(clock.now()).toISOString() }
       for (const listener of listeners) listener(stamped)
     },
     subscribe: (listener) => {

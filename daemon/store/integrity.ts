@@ -8,7 +8,7 @@ import { type Db, isCorruption } from './database.ts'
 export function quickCheck(db: Db, table?: string): string[] {
   try {
     const rows = db.pragma(`quick_check(${table ? `"${table}"` : 10})`) as { quick_check: string }[]
-    return rows.map((row) => row.quick_check).filter((line) => line !== 'ok')
+    return rows.map((row) => row.quick_check.replace(/\s+/g, ' ')).filter((line) => line !== 'ok')
   } catch (error) {
     if (isCorruption(error)) return [(error as Error).message]
     throw error

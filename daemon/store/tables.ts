@@ -10,6 +10,81 @@ export const historyMigrations: readonly Migration[] = [
         at INTEGER NOT NULL
       ) STRICT;
     `),
+  (db) =>
+    db.exec(`
+      -- Every version of every memory, once, with credentials taken out.
+      CREATE TABLE contents (
+        key TEXT PRIMARY KEY,
+        text TEXT NOT NULL
+      ) STRICT;
+
+      -- The journal. Hashes are of the bytes on disk, null where there was no file.
+      CREATE TABLE changes (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        at INTEGER NOT NULL,
+        dir TEXT NOT NULL,
+        file TEXT NOT NULL,
+        op TEXT NOT NULL CHECK (op IN ('create', 'update', 'delete', 'undo', 'refused')),
+        actor TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        run TEXT,
+        part_of INTEGER REFERENCES changes (id),
+        before_hash TEXT,
+        before_key TEXT REFERENCES contents (key),
+        after_hash TEXT,
+        after_key TEXT REFERENCES contents (key),
+        undoable INTEGER NOT NULL,
+        evidence TEXT NOT NULL
+      ) STRICT;
+      CREATE INDEX changes_by_file ON changes (dir, file, id);
+      CREATE INDEX changes_by_run ON changes (run) WHERE run IS NOT NULL;
+      CREATE INDEX changes_by_whole ON changes (part_of) WHERE part_of IS NOT NULL;
+      CREATE INDEX changes_by_before ON changes (before_key);
+      CREATE INDEX changes_by_after ON changes (after_key);
+
+      -- What a person rejected, by the hash of its normalised value.
+      CREATE TABLE tombstones (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        at INTEGER NOT NULL,
+        dir TEXT NOT NULL,
+        file TEXT NOT NULL,
+        excerpt TEXT NOT NULL
+      ) STRICT;
+      CREATE TABLE tombstone_values (
+        dir TEXT NOT NULL,
+        value TEXT NOT NULL,
+        tombstone INTEGER NOT NULL REFERENCES tombstones (id) ON DELETE CASCADE,
+        PRIMARY KEY (dir, value, tombstone)
+      ) STRICT;
+
+      -- Model-made changes that wait for a person.
+      CREATE TABLE reviews (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        at INTEGER NOT NULL,
+        dir TEXT NOT NULL,
+        file TEXT NOT NULL,
+        op TEXT NOT NULL CHECK (op IN ('create', 'update', 'delete')),
+        actor TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        run TEXT,
+        base_hash TEXT,
+        before_text TEXT,
+        after_text TEXT,
+        evidence TEXT NOT NULL
+      ) STRICT;
+
+      -- Memory directories that were seen, so that edits made while the daemon was away are noticed.
+      CREATE TABLE directories (
+        dir TEXT PRIMARY KEY,
+        root TEXT NOT NULL
+      ) STRICT;
+
+      -- Single numbers: 'applied' is the last change known to be on disk.
+      CREATE TABLE marks (
+        name TEXT PRIMARY KEY,
+        value INTEGER NOT NULL
+      ) STRICT;
+    `),
 ]
 
 /** What can be derived again; may be deleted at any time. Its tables arrive with the transcripts. */

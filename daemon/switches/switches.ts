@@ -1,6 +1,5 @@
-/** Pause and resume: which folders are off. */
-import { realpathSync } from 'node:fs'
-import { normalize, sep } from 'node:path'
+/** Pause and resume: which projects are off. */
+import { sep } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Paused } from '../../schema/switches.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -8,6 +7,8 @@ import type { Pauses } from '../store/pauses.ts'
 
 export type Switches = {
   paused(): Paused
+  /** Why a project is off, if a person has switched it off. */
+  because(root: string): string | undefined
   /** Without a folder: everywhere. */
   pause(cwd: string | undefined): Paused
   /** Without a folder: lifts every pause. */
@@ -16,24 +17,34 @@ export type Switches = {
 
 const EVERYWHERE = '/'
 
-type Deps = { pauses: Pauses; clock: Clock; onChange: () => void }
+type Deps = {
+  pauses: Pauses
+  clock: Clock
+  /** A folder is paused as the project it belongs to. */
+  rootOf: (cwd: string) => string
+  onChange: () => void
+}
 
-export function createSwitches({ pauses, clock, onChange }: Deps): Switches {
+export function createSwitches({ pauses, clock, rootOf, onChange }: Deps): Switches {
   const paused = (): Paused => {
     const projects = pauses.list()
     return { all: projects.includes(EVERYWHERE), projects: projects.filter((project) => project !== EVERYWHERE) }
   }
   return {
     paused,
+    because: (root) => {
+      const cover = pauses.list().find((project) => covers(project, root))
+      return cover === undefined ? undefined : `paused ${cover === EVERYWHERE ? 'everywhere' : `in ${cover}`}`
+    },
     pause: (cwd) => {
-      pauses.add(cwd === undefined ? EVERYWHERE : canonical(cwd), clock.now())
+      pauses.add(cwd === undefined ? EVERYWHERE : rootOf(cwd), clock.now())
       onChange()
       return paused()
     },
     resume: (cwd) => {
       if (cwd === undefined) pauses.removeAll()
       else {
-        const folder = canonical(cwd)
+        const folder = rootOf(cwd)
         const cover = pauses.list().find((project) => project !== folder && covers(project, folder))
         if (cover)
           throw new MemoryError('CONFLICT', `${folder} stays paused: so is ${cover === '/' ? 'everything' : cover}`, {
@@ -49,13 +60,4 @@ export function createSwitches({ pauses, clock, onChange }: Deps): Switches {
 
 function covers(project: string, folder: string): boolean {
   return project === EVERYWHERE || folder === project || folder.startsWith(project + sep)
-}
-
-/** One folder, one name: links are followed; a folder that is gone keeps the name it was given. */
-function canonical(cwd: string): string {
-  try {
-    return realpathSync(cwd)
-  } catch {
-    return normalize(cwd).replace(/(.)\/+$/, '$1')
-  }
 }

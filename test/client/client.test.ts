@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../client/index.ts'
 import { cliMain, stopsAfterwards } from '../support/cli.ts'
 import { startDaemon } from '../support/daemon.ts'
+import { statusEvents } from '../support/events.ts'
 import { makeHome } from '../support/home.ts'
 
 /** Something at the socket that is not our daemon. */
@@ -232,7 +233,7 @@ describe('a client', () => {
     const daemon = await startDaemon(home)
     const client = connect({ socket: home.places.socketPath })
     const changes: string[] = []
-    for await (const event of client.events()) {
+    for await (const event of statusEvents(client)) {
       changes.push(`${event.type} ${event.change}`)
       if (event.change === 'connected') await client.pause()
       if (event.change === 'paused') void daemon.stop()

@@ -10,6 +10,10 @@ const allowed: Record<string, readonly string[]> = {
   'daemon/config': ['schema', 'daemon/platform'],
   'daemon/http': ['schema', 'daemon/platform'],
   'daemon/status': ['schema', 'daemon/platform'],
+  'daemon/secrets': ['schema', 'daemon/platform'],
+  'daemon/locate': ['schema', 'daemon/platform'],
+  'daemon/instructions': ['schema', 'daemon/platform'],
+  'daemon/memory': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/switches': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/housekeeping': ['schema', 'daemon/platform', 'daemon/store'],
   // A process of its own besides the daemon: it looks at everything a daemon stands on.
@@ -23,7 +27,7 @@ const roots = ['daemon/main.ts', 'daemon/daemon.ts']
 const doors = ['daemon/main.ts', 'daemon/version.ts', 'daemon/doctor/', 'daemon/platform/process-lock.ts']
 
 /** All that the dependency-free client package may load at run time. */
-const plainSchema = ['schema/errors.ts', 'schema/rendezvous.ts', 'schema/route-table.ts']
+const plainSchema = ['schema/caller.ts', 'schema/errors.ts', 'schema/rendezvous.ts', 'schema/route-table.ts']
 
 type Import = { target: string; typeOnly: boolean }
 

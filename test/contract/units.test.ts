@@ -17,6 +17,7 @@ const realistic: UnitValues = {
   config: '/home/ann/.config/memoryd/config.json',
   state: '/home/ann/.local/state/memoryd',
   socket: '/run/user/1000/memoryd/memoryd.sock',
+  home: '/home/ann',
   env: { CLAUDE_CONFIG_DIR: '/home/ann/.claude' },
 }
 
@@ -41,6 +42,7 @@ function inFolder(folder: string): Omit<UnitValues, 'node'> {
     config: join(folder, 'config.json'),
     state: join(folder, 'state'),
     socket: join(folder, 'memoryd.sock'),
+    home: folder,
     env: { CLAUDE_CONFIG_DIR: join(folder, 'claude') },
   }
 }

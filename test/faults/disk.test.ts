@@ -3,6 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, type TestContext } from 'vitest'
 import { launch, startDaemon } from '../support/daemon.ts'
+import { statusEvents } from '../support/events.ts'
 import { type Home, makeHome } from '../support/home.ts'
 
 /** A home whose state folder is a small file system of its own. */
@@ -53,7 +54,7 @@ describe('a disk that is full', () => {
     const full = await daemon.client.status()
     expect(full).toMatchObject({ state: 'degraded', reasons: [{ code: 'disk' }] })
 
-    for await (const event of daemon.client.events()) {
+    for await (const event of statusEvents(daemon.client)) {
       if (event.change === 'connected') rmSync(ballast)
       if (event.state === 'ready') break
     }

@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../client/index.ts'
 import { findPlaces } from '../../schema/rendezvous.ts'
 import { daemonMain, launch, startDaemon } from '../support/daemon.ts'
+import { statusEvents } from '../support/events.ts'
 import { makeHome } from '../support/home.ts'
 import { needPrograms } from '../support/programs.ts'
 
@@ -70,7 +71,7 @@ describe('a running daemon', () => {
     const env = { ...home.env, MEMORYD_SOCKET: join(runtime, 'memoryd.sock') }
     const moved = { ...home, env, places: findPlaces(env) }
     const daemon = await startDaemon(moved)
-    for await (const event of daemon.client.events()) {
+    for await (const event of statusEvents(daemon.client)) {
       if (event.change === 'connected') {
         rmSync(runtime, { recursive: true })
         await daemon.logged('the socket had been deleted')
@@ -120,7 +121,7 @@ describe('a running daemon', () => {
     const home = makeHome()
     const daemon = await startDaemon(home)
     const seen: string[] = []
-    for await (const event of daemon.client.events()) {
+    for await (const event of statusEvents(daemon.client)) {
       seen.push(event.change)
       void daemon.stop()
     }
@@ -135,7 +136,7 @@ describe('settings of a running daemon', () => {
     const daemon = await startDaemon(home)
     const changes: string[] = []
     const edits = ['{"log":{"level":"warn"}}', '{"log":{"level":"loud"}}', '{"log":{"level":"info"}}']
-    for await (const event of daemon.client.events()) {
+    for await (const event of statusEvents(daemon.client)) {
       changes.push(event.change)
       if (event.change === 'condition' && event.state === 'degraded') {
         const { reasons } = await daemon.client.status()
@@ -161,7 +162,7 @@ describe('settings of a running daemon', () => {
   it('are noticed without a signal', async () => {
     const home = makeHome()
     const daemon = await startDaemon(home)
-    for await (const event of daemon.client.events()) {
+    for await (const event of statusEvents(daemon.client)) {
       if (event.change === 'settings') break
       writeFileSync(home.places.configFile, '{"log":{"level":"debug"}}')
     }

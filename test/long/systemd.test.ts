@@ -79,7 +79,7 @@ describe.skipIf(reason)('memoryd as a service of a real systemd', { timeout: 180
     expect(findings).toContainEqual({ check: 'service', state: 'ok', message: 'installed with systemd' })
   })
 
-  it('may write to its state folder only, and gains no rights', async () => {
+  it('may write below its home only, and gains no rights', async () => {
     const user = await newUserWithService()
     const { MainPID } = await user.show('memoryd.service', 'MainPID')
     const status = await user.read('cat', `/proc/${MainPID}/status`)
@@ -88,7 +88,8 @@ describe.skipIf(reason)('memoryd as a service of a real systemd', { timeout: 180
     expect(status).toMatch(/^Umask:\t0077$/m)
     const mounts = (await user.read('cat', `/proc/${MainPID}/mountinfo`)).split('\n').map((line) => line.split(' '))
     const access = (path: string) => mounts.findLast((fields) => fields[4] === path)?.[5]?.split(',')[0]
-    expect(['/', user.home, '/run', user.state].map(access)).toEqual(['ro', 'ro', 'ro', 'rw'])
+    expect(['/', '/run', user.home].map(access)).toEqual(['ro', 'ro', 'rw'])
+    expect(await user.json('remember', 'The release is on 2026-03-05')).toMatchObject({ action: 'created' })
   })
 
   it('is started by the first request over its socket', async () => {

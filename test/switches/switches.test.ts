@@ -1,6 +1,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { findProjectRoot } from '../../daemon/locate/project-root.ts'
 import { createPauses } from '../../daemon/store/pauses.ts'
 import { openStore } from '../../daemon/store/store.ts'
 import { createSwitches } from '../../daemon/switches/switches.ts'
@@ -12,7 +13,12 @@ function makeSwitches() {
   const store = openStore(join(dir, 'state'), 0)
   return {
     dir,
-    switches: createSwitches({ pauses: createPauses(store.history), clock: manualTime().clock, onChange: () => {} }),
+    switches: createSwitches({
+      pauses: createPauses(store.history),
+      clock: manualTime().clock,
+      rootOf: (cwd) => findProjectRoot(cwd).root,
+      onChange: () => {},
+    }),
   }
 }
 
@@ -33,10 +39,10 @@ describe('switches', () => {
   })
 
   it('refuse to resume below a paused folder, but not beside it', () => {
-    const { switches } = makeSwitches()
-    switches.pause('/a/b')
-    expect(() => switches.resume('/a/b/c')).toThrow('/a/b/c stays paused: so is /a/b')
-    expect(switches.resume('/a/bc')).toEqual({ all: false, projects: ['/a/b'] })
+    const { dir, switches } = makeSwitches()
+    switches.pause(`${dir}/b`)
+    expect(() => switches.resume(`${dir}/b/c`)).toThrow(`${dir}/b/c stays paused: so is ${dir}/b`)
+    expect(switches.resume(`${dir}/bc`)).toEqual({ all: false, projects: [`${dir}/b`] })
   })
 
   it('treat the root as everywhere', () => {

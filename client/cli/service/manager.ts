@@ -30,6 +30,7 @@ export function unitValues({ places, env }: Context): UnitValues {
     config: configFile,
     state: stateDir,
     socket: socketPath,
+    home: places.home,
     env: Object.fromEntries(recorded),
   }
 }

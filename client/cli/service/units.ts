@@ -7,6 +7,7 @@ export type UnitValues = {
   config: string
   state: string
   socket: string
+  home: string
   /** Variables of the user's shell that settings depend on: a service would not have them. */
   env: Record<string, string>
 }
@@ -22,6 +23,7 @@ export function fillSystemdUnit(template: string, values: UnitValues): string {
     MAIN: argument(main),
     STATE: quoted(state),
     STATE_ARGUMENT: argument(state),
+    HOME: quoted(values.home),
     // Not a list: the rest of the line is the path as it stands.
     SOCKET: socket.replaceAll('%', '%%'),
     ENV_CONFIG: quoted(`MEMORYD_CONFIG=${config}`),

@@ -1,0 +1,74 @@
+/** `memoryd remember`, `forget`, `undo` and `review`. */
+import type { Context } from './context.ts'
+import { asPerson } from './person.ts'
+import type { MemoryType, Where } from './read-memories.ts'
+
+export async function remember(
+  context: Context,
+  text: string,
+  { cwd, type }: Where & { type?: MemoryType },
+): Promise<void> {
+  const done = await asPerson(context, (client) => client.remember({ cwd, text, type }))
+  context.print.result(done, () => [
+    done.action === 'created' ? `remembered in ${done.file} (${done.type})` : `known already: ${done.file}`,
+    ...(done.redacted.length > 0 ? [`took out what looked like a credential: ${done.redacted.join(', ')}`] : []),
+    ...(done.changeId ? [`take it back with: memoryd undo ${done.changeId}`] : []),
+  ])
+}
+
+export type ForgetOptions = { reject?: boolean; rejected?: boolean; lift?: string }
+
+export async function forget(
+  context: Context,
+  file: string | undefined,
+  options: ForgetOptions & Where,
+): Promise<void> {
+  if (options.lift !== undefined) {
+    const id = options.lift
+    await asPerson(context, (client) => client.liftTombstone({ id }))
+    return context.print.result({ lifted: id }, () => [`what tombstone ${id} rejected may be said again`])
+  }
+  if (options.rejected || file === undefined) return listRejected(context)
+  const reject = options.reject ? 'true' : 'false'
+  const done = await asPerson(context, (client) => client.forget({ cwd: options.cwd, file, reject }))
+  context.print.result(done, () => [
+    done.tombstoneId ? `forgot ${file}; it will not come back (tombstone ${done.tombstoneId})` : `forgot ${file}`,
+    `take it back with: memoryd undo ${done.changeId}`,
+  ])
+}
+
+async function listRejected(context: Context): Promise<void> {
+  const { items } = await asPerson(context, (client) => client.tombstones())
+  context.print.result({ items }, () =>
+    items.length === 0
+      ? ['nothing is rejected']
+      : items.map(({ id, at, file, excerpt }) => `${id.padStart(4)}  ${at}  ${file}  ${excerpt}`),
+  )
+}
+
+export async function undo(context: Context, change: string | undefined, { run }: { run?: string }): Promise<void> {
+  const done = await asPerson(context, (client) =>
+    run !== undefined ? client.undoRun({ id: run }) : client.undoChange({ id: change ?? '' }),
+  )
+  context.print.result(done, () => [`undone; take that back with: memoryd undo ${done.changeIds[0]}`])
+}
+
+export async function review(
+  context: Context,
+  decision: 'approve' | 'reject' | undefined,
+  id: string | undefined,
+): Promise<void> {
+  if (decision !== undefined && id !== undefined) {
+    const done = await asPerson(context, (client) => client.decideReview({ id, decision }))
+    return context.print.result(done, () => [decision === 'approve' ? 'applied' : 'rejected; it will not come back'])
+  }
+  const { items } = await asPerson(context, (client) => client.reviews())
+  context.print.result({ items }, () =>
+    items.length === 0
+      ? ['nothing waits for you']
+      : items.flatMap(({ id, at, op, file, actor, reason, diff }) => [
+          `${id}  ${at}  ${op} ${file} by ${actor}: ${reason}`,
+          ...diff.split('\n').map((line) => `    ${line}`),
+        ]),
+  )
+}

@@ -1,0 +1,102 @@
+/** The commands about memories, as the command line declares them. */
+import { resolve } from 'node:path'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Context } from './context.ts'
+import type { MemoryType } from './read-memories.ts'
+
+const types = ['user', 'feedback', 'project', 'reference'] as const
+
+type Common = { project?: string }
+
+/** Every one of them is about the project of the current folder unless told otherwise. */
+export function addMemoryCommands(
+  program: Command,
+  context: () => Context,
+  wholeNumber: (text: string) => number,
+): void {
+  const command = (usage: string, description: string, examples: string) =>
+    program
+      .command(usage)
+      .description(description)
+      .option('--project <folder>', 'another project than that of this folder')
+      .addHelpText('after', `\nExamples:\n${examples}`)
+  const where = ({ project }: Common) => ({ cwd: resolve(project ?? '.') })
+  const typeOption = () => new Option('--type <type>', 'the kind of memory').choices(types)
+  const reading = () => import('./read-memories.ts')
+  const changing = () => import('./change-memories.ts')
+
+  command('list', 'the memories of a project', '  memoryd list\n  memoryd list --type feedback --json')
+    .addOption(typeOption())
+    .action(async (options: Common & { type?: MemoryType }) =>
+      (await reading()).list(context(), { ...where(options), ...typed(options) }),
+    )
+  command(
+    'show <file>',
+    'one memory, now or as it was',
+    '  memoryd show user_role.md\n  memoryd show user_role.md --at 2026-03-01',
+  )
+    .addOption(new Option('--at <date>', 'as it was then').argParser(date))
+    .action(async (file: string, options: Common & { at?: string }) =>
+      (await reading()).show(context(), file, { ...where(options), ...(options.at && { at: options.at }) }),
+    )
+  command('why <file>', 'what a memory rests on', '  memoryd why feedback_testing.md').action(
+    async (file: string, options: Common) => (await reading()).why(context(), file, where(options)),
+  )
+  command('history [file]', 'what happened to the memories', '  memoryd history\n  memoryd history user_role.md -n 5')
+    .option('-n, --lines <count>', 'how many changes', wholeNumber, 30)
+    .action(async (file: string | undefined, options: Common & { lines: number }) =>
+      (await reading()).history(context(), file, { ...where(options), lines: options.lines }),
+    )
+  command(
+    'remember <text...>',
+    'keep something as a memory',
+    '  memoryd remember "Always run the tests before a commit"',
+  )
+    .addOption(typeOption())
+    .action(async (text: string[], options: Common & { type?: MemoryType }) =>
+      (await changing()).remember(context(), text.join(' '), { ...where(options), ...typed(options) }),
+    )
+  command(
+    'forget [file]',
+    'delete a memory',
+    '  memoryd forget old.md\n  memoryd forget wrong.md --reject\n  memoryd forget --rejected\n  memoryd forget --lift 3',
+  )
+    .option('--reject', 'and never take in again what it said')
+    .option('--rejected', 'list what was rejected')
+    .option('--lift <tombstone>', 'let something that was rejected be said again')
+    .action(
+      async (file: string | undefined, options: Common & { reject?: boolean; rejected?: boolean; lift?: string }) =>
+        (await changing()).forget(context(), file, { ...options, ...where(options) }),
+    )
+  command(
+    'undo [change]',
+    'put back what was before a change',
+    '  memoryd undo 17\n  memoryd undo --run dream-2026-03-01',
+  )
+    .option('--run <run>', 'all changes of a run')
+    .action(async (change: string | undefined, options: { run?: string }) => {
+      if (change === undefined && options.run === undefined) throw new InvalidArgumentError('name a change or a run')
+      return (await changing()).undo(context(), change, options)
+    })
+  command(
+    'review [decision] [id]',
+    'changes that wait for you: approve or reject them',
+    '  memoryd review\n  memoryd review approve 4',
+  ).action(async (decision: string | undefined, id: string | undefined) => {
+    if (decision !== undefined && (!['approve', 'reject'].includes(decision) || id === undefined))
+      throw new InvalidArgumentError('say approve or reject, and which')
+    return (await changing()).review(context(), decision as 'approve' | 'reject' | undefined, id)
+  })
+  command('edit <file>', 'open a memory in your editor', '  EDITOR=nano memoryd edit user_role.md').action(
+    async (file: string, options: Common) => (await import('./edit.ts')).edit(context(), file, where(options)),
+  )
+}
+
+function typed({ type }: { type?: MemoryType }): { type?: MemoryType } {
+  return type ? { type } : {}
+}
+
+function date(text: string): string {
+  if (Number.isNaN(Date.parse(text))) throw new InvalidArgumentError('expected a date such as 2026-03-01')
+  return text
+}

@@ -1,0 +1,71 @@
+/** Changes, undo, tombstones and review. */
+import type { Caller } from '../../../schema/caller.ts'
+import type { Change, ChangeList } from '../../../schema/change.ts'
+import { MemoryError } from '../../../schema/errors.ts'
+import type { Handlers } from '../server.ts'
+
+type Dated = { id: string; at: string; file: string }
+type Review = Dated & {
+  runId?: string
+  op: 'create' | 'update' | 'delete'
+  actor: string
+  reason: string
+  diff: string
+}
+type Decided = { changeId?: string; tombstoneId?: string }
+type Query = { file: string | undefined; limit: number | undefined; after: string | undefined }
+
+type Deps = {
+  history: {
+    changes(cwd: string, caller: Caller, query: Query): ChangeList
+    change(id: string): Change
+    tombstones(): { items: (Dated & { excerpt: string })[] }
+    liftTombstone(id: string): void
+    reviews(): { items: Review[] }
+  }
+  undo: Record<'change', (id: number, actor: string) => Promise<{ id: number }[]>> &
+    Record<'run', (id: string, actor: string) => Promise<{ id: number }[]>>
+  reviewing: { approve(id: number): Promise<Decided>; reject(id: number): Decided }
+}
+
+type Names =
+  | 'changes'
+  | 'change'
+  | 'undoChange'
+  | 'undoRun'
+  | 'tombstones'
+  | 'liftTombstone'
+  | 'reviews'
+  | 'decideReview'
+
+export function historyRoutes({ history, undo, reviewing }: Deps): Pick<Handlers, Names> {
+  const undone = (done: { id: number }[]) => ({ changeIds: done.map(({ id }) => String(id)) })
+  return {
+    changes: ({ query, caller }) =>
+      history.changes(query.cwd, caller, { file: query.file, limit: query.limit, after: query.after }),
+    change: ({ params }) => history.change(params.id),
+    undoChange: async ({ params, caller }) => undone(await undo.change(Number(params.id), caller.actor)),
+    undoRun: async ({ params, caller }) => undone(await undo.run(params.id, caller.actor)),
+    tombstones: () => history.tombstones(),
+    liftTombstone: ({ params, caller }) => {
+      onlyPeople(caller)
+      history.liftTombstone(params.id)
+      return {}
+    },
+    reviews: () => history.reviews(),
+    decideReview: ({ params, body, caller }) => {
+      onlyPeople(caller)
+      const id = Number(params.id)
+      return body.decision === 'approve' ? reviewing.approve(id) : reviewing.reject(id)
+    },
+  }
+}
+
+/** What a person rejected or wants to see first is a person's to decide. */
+function onlyPeople({ actor }: Caller): void {
+  if (actor !== 'user')
+    throw new MemoryError('REFUSED', 'only a person may decide this', {
+      reason: 'permission',
+      hint: 'use the command line',
+    })
+}

@@ -1,0 +1,56 @@
+/** Memories: index, list, one, put, forget, remember. */
+import type { Caller } from '../../../schema/caller.ts'
+import type {
+  Forgotten,
+  Memory,
+  MemoryIndex,
+  MemoryList,
+  MemoryTypeName,
+  Remembered,
+  Written,
+} from '../../../schema/memory.ts'
+import type { Handlers } from '../server.ts'
+
+type Deps = {
+  reading: {
+    index(cwd: string, caller: Caller): MemoryIndex
+    list(cwd: string, caller: Caller, type: MemoryTypeName | undefined): MemoryList
+    get(cwd: string, caller: Caller, file: string, at: number | undefined): Memory
+  }
+  writing: {
+    put(
+      cwd: string,
+      caller: Caller,
+      write: { file: string; content: string; expect: string | null | undefined },
+      reason: string,
+    ): Promise<Written>
+    forget(
+      cwd: string,
+      caller: Caller,
+      file: string,
+      how: { reject: boolean; ifHash: string | undefined },
+    ): Promise<Forgotten>
+    remember(cwd: string, caller: Caller, text: string, type: MemoryTypeName | undefined): Promise<Remembered>
+  }
+}
+
+type Names = 'memoryIndex' | 'memories' | 'memory' | 'putMemory' | 'forget' | 'remember'
+
+export function memoryRoutes({ reading, writing }: Deps): Pick<Handlers, Names> {
+  return {
+    memoryIndex: ({ query, caller }) => reading.index(query.cwd, caller),
+    memories: ({ query, caller }) => reading.list(query.cwd, caller, query.type),
+    memory: ({ query, params, caller }) =>
+      reading.get(query.cwd, caller, params.file, query.at === undefined ? undefined : Date.parse(query.at)),
+    putMemory: ({ query, params, body, caller }) =>
+      writing.put(
+        query.cwd,
+        caller,
+        { file: params.file, content: body.content, expect: body.ifHash },
+        body.reason ?? 'written',
+      ),
+    forget: ({ query, params, caller }) =>
+      writing.forget(query.cwd, caller, params.file, { reject: query.reject ?? false, ifHash: query.ifHash }),
+    remember: ({ body, caller }) => writing.remember(body.cwd, caller, body.text, body.type),
+  }
+}

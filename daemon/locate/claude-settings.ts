@@ -1,0 +1,83 @@
+/**
+ * The two keys about memory in the settings files of Claude Code that are read here. A file that cannot be understood
+ * counts as one that says nothing.
+ */
+import { isAbsolute, join } from 'node:path'
+import { z } from 'zod'
+import type { GitEntry } from './git-dir.ts'
+import { trackingOf } from './git-index.ts'
+import type { Looks } from './looks.ts'
+import type { Project } from './project-root.ts'
+
+const MemoryKeys = z.object({
+  autoMemoryDirectory: z.string().min(1).optional().catch(undefined),
+  autoMemoryEnabled: z.boolean().optional().catch(undefined),
+})
+export type MemoryKeys = z.infer<typeof MemoryKeys>
+
+export type ClaudeSettings = {
+  policy: MemoryKeys
+  local: MemoryKeys
+  /** Comes with the repository, so it may switch memory off and nothing else: it must not be able to aim our writes. */
+  committed: { autoMemoryEnabled?: false }
+  user: MemoryKeys
+}
+
+export const POLICY_FILE = '/etc/claude-code/managed-settings.json'
+const LOCAL_FILE = '.claude/settings.local.json'
+const COMMITTED_FILE = '.claude/settings.json'
+/** Real ones have a few kilobytes; a hostile one of a megabyte keeps the JSON parser busy for a quarter of a second. */
+const SETTINGS_CAP_BYTES = 262_144
+/** Holds some half a million files. */
+const INDEX_CAP_BYTES = 67_108_864
+
+export type SettingsPlaces = { project: Project; configDir: string; policyFile: string }
+
+export function readClaudeSettings({ project, configDir, policyFile }: SettingsPlaces, looks: Looks): ClaudeSettings {
+  const { keys: found, uid } = readKeys(join(project.root, LOCAL_FILE), looks)
+  const local = saysNothing(found) || isPersonal(project, uid, looks) ? found : {}
+  const committed = readKeys(join(project.root, COMMITTED_FILE), looks).keys
+  // A local file that is not the person's own is one more file of the repository.
+  const off = committed.autoMemoryEnabled === false || (local !== found && found.autoMemoryEnabled === false)
+  return {
+    policy: readKeys(policyFile, looks).keys,
+    local,
+    committed: off ? { autoMemoryEnabled: false } : {},
+    user: readKeys(join(configDir, 'settings.json'), looks).keys,
+  }
+}
+
+function readKeys(file: string, looks: Looks): { keys: MemoryKeys; uid: number | undefined } {
+  const content = isAbsolute(file) ? looks.read(file, SETTINGS_CAP_BYTES) : undefined
+  return { keys: content ? parseKeys(content.bytes.toString()) : {}, uid: content?.uid }
+}
+
+function parseKeys(text: string): MemoryKeys {
+  try {
+    return MemoryKeys.safeParse(JSON.parse(text.replace(/^\uFEFF/, ''))).data ?? {}
+  } catch {
+    return {}
+  }
+}
+
+function saysNothing(keys: MemoryKeys): boolean {
+  return keys.autoMemoryDirectory === undefined && keys.autoMemoryEnabled === undefined
+}
+
+/**
+ * Whether the local settings were surely written by the person and did not come with the repository: theirs, a file and
+ * not a link (its target might be tracked), and not in git's index. The index is read only for a file that says something.
+ */
+function isPersonal({ root, git }: Project, uid: number | undefined, looks: Looks): boolean {
+  const path = join(root, LOCAL_FILE)
+  return uid === process.geteuid?.() && looks.resolve(path) === path && tracking(git, looks) === 'untracked'
+}
+
+function tracking(git: GitEntry, looks: Looks) {
+  if (git === 'none') return 'untracked'
+  if (git === 'broken' || looks.kind(join(git.gitDir, 'HEAD')) !== 'file') return 'unsure'
+  const index = join(git.gitDir, 'index')
+  if (looks.kind(index) === 'absent') return 'untracked'
+  const content = looks.read(index, INDEX_CAP_BYTES)
+  return content ? trackingOf(content.bytes, LOCAL_FILE) : 'unsure'
+}

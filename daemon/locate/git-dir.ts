@@ -1,0 +1,76 @@
+/**
+ * Reads what git writes to tie worktrees, submodules and moved git folders together: `.git` files, `commondir`, `gitdir`,
+ * `core.worktree`. A pointer counts only when its target points back: otherwise an unpacked archive with a made-up `.git`
+ * could claim to be another project, read its memories and write into them.
+ */
+import { basename, dirname, join, resolve } from 'node:path'
+import type { Looks } from './looks.ts'
+
+/** `broken`: there is a `.git`, so this is a root, but what it names is not there. */
+export type GitEntry = 'none' | 'broken' | { gitDir: string }
+
+/** Such a file holds one path. */
+const POINTER_CAP_BYTES = 8_192
+const CONFIG_CAP_BYTES = 262_144
+
+export function gitEntryAt(folder: string, looks: Looks): GitEntry {
+  const path = join(folder, '.git')
+  const kind = looks.kind(path)
+  if (kind !== 'file' && kind !== 'folder') return 'none'
+  const target = kind === 'folder' ? path : pointerIn(path, folder, /^gitdir: (.+)$/s, looks)
+  const gitDir = target === undefined ? undefined : looks.resolve(target)
+  return gitDir !== undefined && looks.kind(gitDir) === 'folder' ? { gitDir } : 'broken'
+}
+
+/** For a linked worktree the main one's root; nothing for any other checkout, submodules included. */
+export function mainRootOf(
+  folder: string,
+  { gitDir }: { gitDir: string },
+  looks: Looks,
+): { root: string; git: { gitDir: string } } | undefined {
+  const common = pointerIn(join(gitDir, 'commondir'), gitDir, /^(.+)$/s, looks)
+  const commonDir = common === undefined ? undefined : looks.resolve(common)
+  if (commonDir === undefined || dirname(gitDir) !== join(commonDir, 'worktrees')) return undefined
+  const back = pointerIn(join(gitDir, 'gitdir'), gitDir, /^(.+)$/s, looks)
+  if (back === undefined || looks.resolve(back) !== looks.resolve(join(folder, '.git'))) return undefined
+  return { root: rootOf(commonDir, looks), git: { gitDir: commonDir } }
+}
+
+/** A bare repository has no main worktree; its own folder is the one thing that all its worktrees share. */
+function rootOf(commonDir: string, looks: Looks): string {
+  if (basename(commonDir) === '.git') return dirname(commonDir)
+  return configuredRootOf(commonDir, looks) ?? commonDir
+}
+
+/** A submodule's git folder lies in that of the repository around it and names its checkout in the configuration. */
+function configuredRootOf(commonDir: string, looks: Looks): string | undefined {
+  for (const name of ['config.worktree', 'config']) {
+    const text = looks.read(join(commonDir, name), CONFIG_CAP_BYTES)?.bytes.toString()
+    const worktree = text === undefined ? undefined : coreWorktreeIn(text)
+    const root = worktree === undefined ? undefined : looks.resolve(resolve(commonDir, worktree))
+    if (root === undefined) continue
+    const git = gitEntryAt(root, looks)
+    if (typeof git === 'object' && git.gitDir === commonDir) return root
+  }
+  return undefined
+}
+
+/** Escapes and includes are not understood: a path misread here does not point back and is dropped. */
+function coreWorktreeIn(config: string): string | undefined {
+  let section = ''
+  let worktree: string | undefined
+  for (const line of config.split('\n')) {
+    section = /^\s*\[\s*([^\]]*?)\s*\]/.exec(line)?.[1]?.toLowerCase() ?? section
+    if (section === 'core') worktree = /^\s*worktree\s*=\s*"?(.*?)"?\s*$/i.exec(line)?.[1] ?? worktree
+  }
+  return worktree || undefined
+}
+
+function pointerIn(file: string, base: string, form: RegExp, looks: Looks): string | undefined {
+  const text = looks
+    .read(file, POINTER_CAP_BYTES)
+    ?.bytes.toString()
+    .replace(/[\r\n]+$/, '')
+  const path = text === undefined ? undefined : form.exec(text)?.[1]
+  return path === undefined || path.includes('\0') ? undefined : resolve(base, path)
+}

@@ -1,0 +1,150 @@
+/**
+ * Looks at files that anybody may have put there: bounded, never blocking, never throwing. It remembers what it saw, so
+ * that an answer made from it can be kept for as long as another look would see the same.
+ */
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs'
+import { basename, dirname, isAbsolute, join } from 'node:path'
+
+/** `unreachable`: it may be there, but a closed folder, a loop of links or a name too long stands before it. */
+export type Kind = 'file' | 'folder' | 'other' | 'absent' | 'unreachable'
+
+export type Looks = {
+  /** What stands at `path`, links followed. */
+  kind(path: string): Kind
+  /** The whole content of a regular file; nothing when it is anything else, longer than `capBytes` or out of reach. */
+  read(path: string, capBytes: number): { bytes: Buffer; uid: number } | undefined
+  /** `path` with every link followed, also where its end does not exist yet; nothing when that cannot be told. */
+  resolve(path: string): string | undefined
+  /** Whether every look would see the same again. */
+  unchanged(): boolean
+  /** Whether a change after `nowMs`, the moment before the first look, is sure to show in a later one. */
+  settledAt(nowMs: number): boolean
+}
+
+type Stamp = { kind: Kind; ino: number; size: number; mtimeMs: number; ctimeMs: number }
+
+/** The coarsest stamp of a file system in use (FAT): a second write within it can leave the stamp as it was. */
+const STAMP_STEP_MS = 2_000
+/** As many as Linux follows. */
+const MOST_LINKS = 40
+export const LONGEST_PATH_BYTES = 4_096
+
+export function createLooks(): Looks {
+  const stamps = new Map<string, Stamp>()
+  const resolved = new Map<string, string | undefined>()
+  let newestReadMs = 0
+
+  // The stamp is taken before the content: a change in between is seen by the next look instead of being missed.
+  const look = (path: string): Stamp => {
+    const known = stamps.get(path)
+    if (known) return known
+    const stamp = stampOf(path)
+    stamps.set(path, stamp)
+    return stamp
+  }
+
+  return {
+    kind: (path) => look(path).kind,
+    read: (path, capBytes) => {
+      const stamp = look(path)
+      if (stamp.kind !== 'file' || stamp.size > capBytes) return undefined
+      newestReadMs = Math.max(newestReadMs, stamp.ctimeMs)
+      return readWhole(path, capBytes)
+    },
+    resolve: (path) => {
+      if (!resolved.has(path)) resolved.set(path, followLinks(path))
+      return resolved.get(path)
+    },
+    unchanged: () => {
+      for (const [path, stamp] of stamps) if (!same(stamp, stampOf(path))) return false
+      for (const [path, target] of resolved) if (target !== followLinks(path)) return false
+      return true
+    },
+    settledAt: (nowMs) => nowMs - newestReadMs >= STAMP_STEP_MS,
+  }
+}
+
+function stampOf(path: string): Stamp {
+  const nothing = { ino: 0, size: 0, mtimeMs: 0, ctimeMs: 0 }
+  let stats: Stats | undefined
+  try {
+    stats = statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return { kind: 'unreachable', ...nothing }
+  }
+  if (!stats) return { kind: 'absent', ...nothing }
+  const { ino, size, mtimeMs, ctimeMs } = stats
+  if (stats.isFile()) return { kind: 'file', ino, size, mtimeMs, ctimeMs }
+  // Every commit touches the times of `.git`; what is looked at inside has stamps of its own.
+  return { ...nothing, kind: stats.isDirectory() ? 'folder' : 'other', ino }
+}
+
+function same(a: Stamp, b: Stamp): boolean {
+  return a.kind === b.kind && a.ino === b.ino && a.size === b.size && a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs
+}
+
+function readWhole(path: string, capBytes: number): { bytes: Buffer; uid: number } | undefined {
+  let fd: number
+  try {
+    // It was a file a moment ago; if it is a pipe by now, this must not wait for its writer.
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
+  } catch {
+    return undefined
+  }
+  try {
+    const stats = fstatSync(fd)
+    if (!stats.isFile() || stats.size > capBytes) return undefined
+    const bytes = Buffer.allocUnsafe(stats.size)
+    let done = 0
+    while (done < bytes.length) {
+      const count = readSync(fd, bytes, done, bytes.length - done, done)
+      if (count === 0) break
+      done += count
+    }
+    return { bytes: bytes.subarray(0, done), uid: stats.uid }
+  } catch {
+    return undefined
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** What exists is the system's to resolve; behind it, step by step, a link to what is not there yet may still stand. */
+function followLinks(path: string): string | undefined {
+  if (path.length > LONGEST_PATH_BYTES) return undefined
+  try {
+    let there = path
+    const steps: string[] = []
+    while (!existsSync(there) && there !== '/') {
+      steps.push(basename(there))
+      there = dirname(there)
+    }
+    let place = realpathSync.native(there)
+    let links = 0
+    for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
+      const next = join(place, step)
+      const link = lstatSync(next, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(next) : undefined
+      if (link === undefined) place = next
+      else if (++links > MOST_LINKS) return undefined
+      else {
+        if (isAbsolute(link)) place = '/'
+        steps.push(...link.split('/').filter(Boolean).reverse())
+      }
+    }
+    return place
+  } catch {
+    return undefined
+  }
+}

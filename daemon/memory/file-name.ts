@@ -1,0 +1,139 @@
+/**
+ * Which names a memory may have: the same file on every system, readable by a person, and inside the folder. A name is
+ * taken as it is or refused; it is never repaired, for a repaired name is another file than the one that was meant.
+ */
+
+export type FileName = { ok: true; file: string; isIndex: boolean } | { ok: false; refused: string }
+
+const CAP_BYTES = 512
+const SEGMENT_CAP_BYTES = 200
+export const CAP_SEGMENTS = 4
+
+const INDEXES = ['MEMORY.md', 'team/MEMORY.md']
+
+/** What the system resolves before a folder is open is refused even for reading. */
+const READ_CAP_UNITS = 4_096
+const READ_CAP_SEGMENTS = 32
+
+/** `folder`: the first of them, if any. */
+type Name = { whole: string; segments: string[]; folder: string; leaf: string }
+type Rule = { words: string; broken: (name: Name) => boolean }
+
+const anySegment =
+  (bad: (segment: string) => boolean) =>
+  ({ segments }: Name) =>
+    segments.some(bad)
+
+const has =
+  (pattern: RegExp) =>
+  ({ whole }: Name) =>
+    pattern.test(whole)
+
+/** The first one broken is the one that is told. */
+const rules: Rule[] = [
+  { words: 'is empty', broken: ({ whole }) => whole === '' },
+  { words: 'has half a character in it', broken: has(/\p{Cs}/u) },
+  { words: `is longer than ${CAP_BYTES} bytes`, broken: ({ whole }) => Buffer.byteLength(whole) > CAP_BYTES },
+  { words: 'has a control character in it', broken: has(/\p{Cc}/u) },
+  {
+    words: 'has a character in it that cannot be seen',
+    broken: has(/[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u),
+  },
+  { words: 'has white space in it other than plain spaces', broken: has(/(?! )\p{Z}/u) },
+  { words: 'has a character in it that means nothing', broken: has(/[\p{Cn}\p{Co}]/u) },
+  { words: 'is not in the Unicode form NFC', broken: ({ whole }) => whole !== whole.normalize('NFC') },
+  { words: 'has a backslash in it; folders are parted by /', broken: has(/\\/) },
+  { words: 'has a percent escape in it', broken: has(/%(?:[0-9a-f]{2}|u[0-9a-f]{4})/i) },
+  {
+    words: 'has a character in it that looks like a dot, a slash or %',
+    broken: ({ whole }) => [...whole].some(imitates),
+  },
+  { words: 'starts at the root; name it from the memory folder on', broken: has(/^\//) },
+  { words: 'has an empty, "." or ".." part', broken: anySegment((part) => ['', '.', '..'].includes(part)) },
+  { words: 'has one of : < > " | ? * in it', broken: has(/[:<>"|?*]/) },
+  { words: 'has a hidden part, one that starts with a dot', broken: anySegment((part) => part.startsWith('.')) },
+  { words: 'has a part that starts with ~', broken: anySegment((part) => part.startsWith('~')) },
+  { words: 'has a part that starts or ends with a space', broken: anySegment((part) => part !== part.trim()) },
+  { words: 'has a part that ends with a dot', broken: anySegment((part) => part.endsWith('.')) },
+  { words: 'has a part that is the name of a device', broken: anySegment(namesDevice) },
+  {
+    words: `has a part longer than ${SEGMENT_CAP_BYTES} bytes`,
+    broken: anySegment((part) => Buffer.byteLength(part) > SEGMENT_CAP_BYTES),
+  },
+  { words: `is more than ${CAP_SEGMENTS} parts deep`, broken: ({ segments }) => segments.length > CAP_SEGMENTS },
+  { words: 'does not end in .md', broken: ({ leaf }) => !leaf.endsWith('.md') },
+  {
+    words: 'has a folder that is named like a memory',
+    broken: ({ segments }) => segments.slice(0, -1).some(endsLikeOne),
+  },
+  {
+    words: `is like the index; that is ${INDEXES.join(' or ')}, to the letter`,
+    broken: ({ whole, leaf }) => twinKey(leaf) === twinKey('MEMORY.md') && !INDEXES.includes(whole),
+  },
+  { words: 'is in logs/, which is not for memories', broken: ({ folder }) => twinKey(folder) === twinKey('logs') },
+  {
+    words: 'is in a folder that is like team/ but not it',
+    broken: ({ folder }) => folder !== 'team' && twinKey(folder) === twinKey('team'),
+  },
+]
+
+export function checkFileName(relative: string): FileName {
+  // Before anything looks at every character of it.
+  if (relative.length > CAP_BYTES)
+    return { ok: false, refused: `the name ${shown(relative)} is longer than ${CAP_BYTES} bytes` }
+  const segments = relative.split('/')
+  const folder = segments.length > 1 ? (segments[0] ?? '') : ''
+  const name = { whole: relative, segments, folder, leaf: segments.at(-1) ?? '' }
+  const rule = rules.find(({ broken }) => broken(name))
+  if (rule) return { ok: false, refused: `the name ${shown(relative)} ${rule.words}` }
+  return { ok: true, file: relative, isIndex: INDEXES.includes(relative) }
+}
+
+/** For reading: others name their files as they like. All that counts is that the name leads to a place inside. */
+export function checkReadName(relative: string): { ok: true; segments: string[] } | { ok: false; refused: string } {
+  const segments = relative.split('/', READ_CAP_SEGMENTS + 1)
+  const astray =
+    relative.length > READ_CAP_UNITS ||
+    segments.length > READ_CAP_SEGMENTS ||
+    /[\0\p{Cs}]/u.test(relative) ||
+    segments.some((part) => ['', '.', '..'].includes(part))
+  if (astray) return { ok: false, refused: `the name ${shown(relative)} leads to no place in the memory folder` }
+  return { ok: true, segments }
+}
+
+/** The entry, if any, that `name` would be mistaken for: the same but for case or Unicode form. */
+export function twinAmong(name: string, entries: readonly string[]): string | undefined {
+  const key = twinKey(name)
+  return entries.find((entry) => entry !== name && twinKey(entry) === key)
+}
+
+/** A name as it can stand in a sentence: nothing invisible, nothing that turns the line around, not too long. */
+export function shown(name: string): string {
+  const cut = name.length > 80 ? `${[...name.slice(0, 160)].slice(0, 80).join('')}…` : name
+  return JSON.stringify(cut).replace(
+    /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  )
+}
+
+/** Some file systems hold names with the same key for one. Up after down: ß, ſ and final ς have no other common form. */
+function twinKey(name: string): string {
+  return name.normalize('NFKC').toLowerCase().toUpperCase().normalize('NFKC')
+}
+
+function endsLikeOne(part: string): boolean {
+  return twinKey(part).endsWith('.MD')
+}
+
+/** Slashes that no normalisation turns into `/`, and all that NFKC turns into what parts a path. */
+function imitates(character: string): boolean {
+  if (character <= '\x7f') return false
+  return (
+    /[\u2044\u2215\u2216\u2571\u2572\u29f5\u29f8\u29f9]/.test(character) || /[./\\%]/.test(character.normalize('NFKC'))
+  )
+}
+
+function namesDevice(part: string): boolean {
+  const stem = twinKey(part.split('.', 1)[0] ?? '').trimEnd()
+  return /^(?:CON|PRN|AUX|NUL|(?:COM|LPT)[0-9]|CLOCK\$|CONIN\$|CONOUT\$)$/.test(stem)
+}

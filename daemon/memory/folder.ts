@@ -1,0 +1,40 @@
+/** A memory directory as the gate sees it: texts and hashes, opened for one piece of work and closed again. */
+import { mkdirSync } from 'node:fs'
+import { type Confined, openFolder } from './confined.ts'
+import { hashOf } from './plain-file.ts'
+
+export const INDEX_FILE = 'MEMORY.md'
+
+/** The bytes of a file as text; `exact` when the text gives the same bytes back. */
+export type Present = { hash: string; text: string; exact: boolean }
+
+export function inFolder<T>(dir: string, act: (folder: Confined) => T): T {
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const folder = openFolder(dir)
+  try {
+    return act(folder)
+  } finally {
+    folder.close()
+  }
+}
+
+export function readPresent(folder: Confined, file: string): Present | undefined {
+  const content = folder.read(file)
+  if (!content) return undefined
+  const text = content.bytes.toString()
+  return { hash: content.hash, text, exact: hashOf(Buffer.from(text)) === content.hash }
+}
+
+/** `team/x.md` is pointed to by the team's own index, everything else by the directory's. */
+export function indexOf(file: string): string {
+  return file.startsWith('team/') ? `team/${INDEX_FILE}` : INDEX_FILE
+}
+
+export function isIndex(file: string): boolean {
+  return file === INDEX_FILE || file === `team/${INDEX_FILE}`
+}
+
+/** A file as its own index names it. */
+export function nameInIndex(file: string): string {
+  return file.startsWith('team/') ? file.slice('team/'.length) : file
+}

@@ -1,0 +1,217 @@
+/**
+ * The one function through which this program changes memories. The journal is the commit point: once a change is in it,
+ * it happens, if need be at the next start (`recover.ts`); before that, nothing was touched.
+ */
+import { MemoryError } from '../../schema/errors.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Evidence, Journal, NewChange, Op, Version } from '../store/journal.ts'
+import type { Confined } from './confined.ts'
+import { inFolder, isIndex, type Present, readPresent } from './folder.ts'
+import type { createJudge, Judged, Redact } from './judge.ts'
+import { hashOf } from './plain-file.ts'
+import { upkeep } from './upkeep.ts'
+
+export type Write = {
+  file: string
+  /** `null` deletes. */
+  content: string | null
+  /** What the writer believes to be there: a hash, nothing (`null`), or whatever is there (`undefined`). */
+  expect?: string | null | undefined
+  form?: 'checked' | 'as-it-was'
+}
+
+/** Who changes, why, and what it rests on. */
+export type By = {
+  actor: string
+  reason: string
+  runId?: string | undefined
+  evidence?: readonly Evidence[]
+  op?: Op
+}
+
+export type Applied = { id: number; file: string; hash: string | undefined; created: boolean } & Omit<Judged, 'content'>
+
+export type Gate = {
+  /** All of it or nothing. */
+  apply(dir: string, writes: readonly Write[], by: By): Promise<Applied[]>
+  /** Waits for whatever else changes this directory, then runs `work` alone. */
+  alone<T>(dir: string, work: () => Promise<T>): Promise<T>
+  /** The last change known to be on disk. */
+  applied(): number
+}
+
+type Deps = {
+  journal: Journal
+  judge: ReturnType<typeof createJudge>
+  redact: Redact
+  clock: Clock
+  onChange: (dir: string, files: string[], by: By) => void
+}
+
+type Prepared = { write: Write; before: Present | undefined; beforeText: string; judged: Judged | undefined }
+
+export function createGate({ journal, judge, redact, clock, onChange }: Deps): Gate {
+  const queues = new Map<string, Promise<unknown>>()
+  let applied = journal.applied()
+
+  const alone = <T>(dir: string, work: () => Promise<T>): Promise<T> => {
+    const turn = (queues.get(dir) ?? Promise.resolve()).then(work, work)
+    const settled = turn.catch(() => {})
+    queues.set(dir, settled)
+    void settled.then(() => {
+      if (queues.get(dir) === settled) queues.delete(dir)
+    })
+    return turn
+  }
+
+  /** Looks, checks and cleans: everything that may wait or refuse. */
+  const prepare = async (dir: string, write: Write, by: By, known: readonly string[]): Promise<Prepared> => {
+    const { file, content } = write
+    judge.checkName(file)
+    const before = inFolder(dir, (folder) => readPresent(folder, file))
+    guard(journal, dir, write, before, by)
+    const latest = journal.latest(dir, file)
+    const beforeText = !before
+      ? ''
+      : latest?.after?.hash === before.hash
+        ? latest.after.text
+        : (await redact(before.text)).text
+    if (content === null) {
+      if (!before) throw new MemoryError('NOT_FOUND', `there is no memory ${file}`)
+      return { write, before, beforeText, judged: undefined }
+    }
+    const wish = { dir, file, content, before: before?.text ?? '', form: write.form ?? 'checked' } as const
+    return { write, before, beforeText, judged: await judge.judge(wish, known) }
+  }
+
+  /** Commits to the journal, then writes: no waiting in between, so nobody sees a half. */
+  const commit = (dir: string, prepared: readonly Prepared[], by: By): Applied[] =>
+    inFolder(dir, (folder) => {
+      for (const { write, before } of prepared)
+        if (readPresent(folder, write.file)?.hash !== before?.hash)
+          throw new MemoryError('CONFLICT', `${write.file} was changed by somebody else just now`, {
+            hint: 'read it again',
+          })
+      const at = clock.now()
+      const changes = prepared.map((each) => changeOf(dir, each, by, at))
+      const indexes = prepared.some(({ write }) => isIndex(write.file)) ? [] : upkeep(folder, prepared.map(pointing))
+      const parts = indexes.map(
+        (index): NewChange => ({
+          ...(changes[0] as NewChange),
+          file: index.file,
+          op: index.before ? 'update' : 'create',
+          before: index.before && { hash: index.before.hash, text: index.before.text },
+          after: { hash: hashOf(Buffer.from(index.text)), text: index.text },
+          undoable: index.before?.exact ?? true,
+          evidence: [],
+        }),
+      )
+      const ids = journal.append(
+        changes.map((change, n) => (n === 0 ? { ...change, parts } : change)),
+        applied,
+      )
+      for (const { write, judged } of prepared) put(folder, write.file, judged?.content)
+      for (const { file, text } of indexes) put(folder, file, text)
+      applied = (ids.at(-1) ?? applied) + parts.length
+      return prepared.map(({ write, before, judged }, n) => ({
+        id: ids[n] as number,
+        file: write.file,
+        hash: changes[n]?.after?.hash,
+        created: !before,
+        redacted: judged?.redacted ?? [],
+        advice: judged?.advice ?? [],
+      }))
+    })
+
+  return {
+    alone,
+    applied: () => applied,
+    apply: (dir, writes, by) =>
+      alone(dir, async () => {
+        const known = [...journal.files(dir), ...writes.map((write) => write.file)]
+        const prepared: Prepared[] = []
+        for (const write of writes) {
+          try {
+            prepared.push(await prepare(dir, write, by, known))
+          } catch (error) {
+            recordRefusal(journal, clock, dir, write, by, error, applied)
+            throw error
+          }
+        }
+        const done = commit(dir, prepared, by)
+        onChange(
+          dir,
+          done.map(({ file }) => file),
+          by,
+        )
+        return done
+      }),
+  }
+}
+
+/** A person's word stands until whoever writes has seen it. */
+function guard(
+  journal: Journal,
+  dir: string,
+  { file, expect, content }: Write,
+  before: Present | undefined,
+  by: By,
+): void {
+  const conflict = (message: string) =>
+    new MemoryError('CONFLICT', message, {
+      hint: 'read the current content, then send its hash as ifHash',
+      details: { current: before ? { hash: before.hash, content: before.text } : null },
+    })
+  if (expect === null && before) throw conflict(`${file} exists already`)
+  if (typeof expect === 'string' && before?.hash !== expect) throw conflict(`${file} is not what it was`)
+  if (expect !== undefined || !before || !by.actor.startsWith('agent:') || content === before.text) return
+  const latest = journal.latest(dir, file)
+  const byPerson = !latest || latest.after?.hash !== before.hash || !latest.actor.startsWith('agent:')
+  if (byPerson) throw conflict(`${file} was last changed by a person, and this write does not say it has seen that`)
+}
+
+function changeOf(dir: string, { write, before, beforeText, judged }: Prepared, by: By, at: number): NewChange {
+  const past: Version | undefined = before && { hash: before.hash, text: beforeText }
+  const after = judged && { hash: hashOf(Buffer.from(judged.content)), text: judged.content }
+  const op = by.op ?? (!after ? 'delete' : before ? 'update' : 'create')
+  // A credential was taken out of what is kept, or bytes were lost in reading it as text: it cannot be put back as it was.
+  const undoable = !past || hashOf(Buffer.from(past.text)) === past.hash
+  const { actor, reason, runId, evidence = [] } = by
+  return { at, dir, file: write.file, op, actor, reason, runId, before: past, after, undoable, evidence }
+}
+
+function pointing({ write, judged }: Prepared): { file: string; content: string | undefined } {
+  return { file: write.file, content: judged?.content }
+}
+
+function put(folder: Confined, file: string, content: string | undefined): void {
+  if (content === undefined) folder.remove(file, { expect: undefined })
+  else folder.write(file, Buffer.from(content), { expect: undefined })
+}
+
+/** That something was refused is worth knowing; what it said is not kept. */
+function recordRefusal(
+  journal: Journal,
+  clock: Clock,
+  dir: string,
+  write: Write,
+  by: By,
+  error: unknown,
+  applied: number,
+): void {
+  if (!(error instanceof MemoryError) || error.code !== 'REFUSED') return
+  const change: NewChange = {
+    at: clock.now(),
+    dir,
+    file: write.file.slice(0, 600),
+    op: 'refused',
+    actor: by.actor,
+    reason: `${error.reason}: ${error.message}`.slice(0, 500),
+    runId: by.runId,
+    before: undefined,
+    after: undefined,
+    undoable: false,
+    evidence: [],
+  }
+  journal.append([change], applied)
+}

@@ -1,0 +1,77 @@
+/** Answers about what happened to memories: changes, tombstones, what waits for review. */
+import type { Caller } from '../../schema/caller.ts'
+import type { Change, ChangeItem, ChangeList } from '../../schema/change.ts'
+import { MemoryError } from '../../schema/errors.ts'
+import type { Journal, Change as Row } from '../store/journal.ts'
+import type { Review, Reviews } from '../store/reviews.ts'
+import type { Tombstones } from '../store/tombstones.ts'
+import { diffLines } from './diff.ts'
+import type { Places } from './place.ts'
+import { isUndoable } from './undo.ts'
+
+type Deps = { journal: Journal; places: Places; tombstones: Tombstones; reviews: Reviews }
+
+export type ChangesQuery = { file: string | undefined; limit: number | undefined; after: string | undefined }
+
+const DEFAULT_LIMIT = 100
+
+export function createHistory({ journal, places, tombstones, reviews }: Deps) {
+  return {
+    changes: (cwd: string, caller: Caller, { file, limit = DEFAULT_LIMIT, after }: ChangesQuery): ChangeList => {
+      const { dir } = places.find(cwd, caller)
+      const rows = journal.list({
+        dir,
+        file,
+        limit: limit + 1,
+        before: after === undefined ? undefined : Number(after),
+      })
+      const items = rows.slice(0, limit).map(toItem)
+      const last = items.at(-1)
+      return { items, ...(rows.length > limit && last && { next: last.id }) }
+    },
+    change: (id: string): Change => {
+      const row = journal.get(Number(id))
+      if (!row) throw new MemoryError('NOT_FOUND', `there is no change ${id}`)
+      return { ...toItem(row), before: row.before?.text ?? null, after: row.after?.text ?? null }
+    },
+    tombstones: () => ({
+      items: tombstones
+        .list()
+        .map(({ id, at, file, excerpt }) => ({ id: String(id), at: new Date(at).toISOString(), file, excerpt })),
+    }),
+    liftTombstone: (id: string): void => {
+      if (!tombstones.lift(Number(id))) throw new MemoryError('NOT_FOUND', `there is no tombstone ${id}`)
+    },
+    reviews: () => ({ items: reviews.list().map(toReview) }),
+  }
+}
+
+function toItem(row: Row): ChangeItem {
+  const { id, at, file, op, actor, reason, runId, before, after, evidence } = row
+  return {
+    id: String(id),
+    at: new Date(at).toISOString(),
+    file,
+    op,
+    actor,
+    reason,
+    ...(runId !== undefined && { runId }),
+    beforeHash: before?.hash ?? null,
+    afterHash: after?.hash ?? null,
+    evidence: [...evidence],
+    undoable: isUndoable(row),
+  }
+}
+
+function toReview({ id, at, runId, file, op, actor, reason, before, after }: Review) {
+  return {
+    id: String(id),
+    at: new Date(at).toISOString(),
+    ...(runId !== undefined && { runId }),
+    file,
+    op,
+    actor,
+    reason,
+    diff: diffLines(before, after),
+  }
+}

@@ -1,0 +1,181 @@
+/** The index, MEMORY.md: what of it is loaded, which pointers it holds, and adding or removing one of them. Pure. */
+import { oneLine } from './one-line.ts'
+import { type Pointer, pointerLine, readPointer, type WrittenPointer, writePointer } from './pointer.ts'
+
+export const INDEX_LINES = 200
+export const INDEX_BYTES = 25_000
+
+export type LoadedIndex = {
+  /** What goes into a context: the part within the limits, and the warning when that is not all. */
+  content: string
+  /** Of the whole file, as text: bytes that are no UTF-8 count as the U+FFFD that replaces them. */
+  lines: number
+  bytes: number
+  truncated: boolean
+  warning?: string
+}
+
+const NEWLINE = 0x0a
+
+/**
+ * Cuts after line 200, then after the last line that ends within 25,000 bytes, line endings included. A first line
+ * that is itself longer is cut between two characters: some of it says more than none.
+ */
+export function loadIndex(file: Buffer | string): LoadedIndex {
+  const text = typeof file === 'string' ? file : file.toString()
+  const whole = Buffer.from(text)
+  const ends = lineEnds(whole)
+  const lines = ends.length
+  const bytes = whole.length
+  const lineCut = ends[Math.min(lines, INDEX_LINES) - 1] ?? 0
+  const cut = lineCut > INDEX_BYTES ? byteCut(whole) : lineCut
+  if (cut === bytes) return { content: whole.toString(), lines, bytes, truncated: false }
+
+  const kept = whole.toString('utf8', 0, cut)
+  const keptLines = ends.filter((end) => end <= cut).length
+  const warning = cutWarning({ lines, bytes, lineCut, keptLines, keptBytes: cut })
+  return {
+    content: `${kept}${kept.endsWith('\n') ? '' : '\n'}\n${warning}\n`,
+    lines,
+    bytes,
+    truncated: true,
+    warning,
+  }
+}
+
+/** Where each line ends, its newline included. A last line needs none. */
+function lineEnds(bytes: Buffer): number[] {
+  const ends: number[] = []
+  for (let at = bytes.indexOf(NEWLINE); at !== -1; at = bytes.indexOf(NEWLINE, at + 1)) ends.push(at + 1)
+  if ((ends.at(-1) ?? 0) < bytes.length) ends.push(bytes.length)
+  return ends
+}
+
+function byteCut(whole: Buffer): number {
+  const newline = whole.lastIndexOf(NEWLINE, INDEX_BYTES - 1)
+  if (newline !== -1) return newline + 1
+  let cut = INDEX_BYTES
+  while (((whole[cut] ?? 0) & 0xc0) === 0x80) cut -= 1
+  return cut
+}
+
+type Cut = { lines: number; bytes: number; lineCut: number; keptLines: number; keptBytes: number }
+
+function cutWarning({ lines, bytes, lineCut, keptLines, keptBytes }: Cut): string {
+  const hits: string[] = []
+  if (lines > INDEX_LINES)
+    hits.push(
+      `it has ${count(lines)} lines, ${count(lines - INDEX_LINES)} more than the ${INDEX_LINES} that are loaded`,
+    )
+  if (lineCut > INDEX_BYTES) {
+    const what = lines > INDEX_LINES ? `the first ${INDEX_LINES} of them take` : 'it takes'
+    hits.push(
+      `${what} ${count(lineCut)} bytes, ${count(lineCut - INDEX_BYTES)} more than the ${count(INDEX_BYTES)} allowed`,
+    )
+  }
+  const shown = keptLines === 0 ? 'the start of line 1' : `lines 1–${keptLines}`
+  return (
+    `> Warning: MEMORY.md is not shown in full: ${hits.join('; ')}. Above: ${shown}, ${count(keptBytes)} of ${count(bytes)} bytes. ` +
+    'To see all of it again, keep every entry to one short line, move detail into topic files, and remove pointers that no longer matter.'
+  )
+}
+
+function count(number: number): string {
+  return number.toLocaleString('en-US')
+}
+
+/** Every pointer in the file's order; lines count from 1. */
+export function parsePointers(content: string): (Pointer & { line: number })[] {
+  return pointersOf(splitLines(content)).map(({ at, pointer: { file, title, hook } }) => ({
+    line: at + 1,
+    title,
+    file,
+    hook,
+  }))
+}
+
+/**
+ * The index with a pointer to this file. A file that has one keeps its place and spelling; title and hook are replaced
+ * only when they say something else. A new one follows the last pointer, in its style, or stands at the end.
+ * Nothing else changes by a byte.
+ */
+export function withPointer(content: string, pointer: Pointer): string {
+  const lines = splitLines(content)
+  const pointers = pointersOf(lines)
+  const own = pointers.find((found) => found.pointer.file === pointer.file)
+  if (own) {
+    const text = writePointer(pointer, own.pointer)
+    return says(own.pointer, pointer, text)
+      ? content
+      : join(lines.with(own.at, { text, end: lines[own.at]?.end ?? '' }))
+  }
+
+  const last = pointers.at(-1)
+  const text = pointerLine(pointer, last?.pointer)
+  const at = last ? afterItem(lines, last) : lines.length
+  const before = lines[at - 1]
+  if (before?.end === '') {
+    // The file ends without a newline: it still does afterwards. A bare CR there must not become half of a CRLF.
+    const end = before.text.endsWith('\r') ? '\r\n' : lineEnding(lines)
+    return `${content}${end}${text}`
+  }
+  return join(lines.toSpliced(at, 0, { text, end: before?.end ?? '\n' }))
+}
+
+/** The index without any pointer to this file: what `withPointer` added is taken back to the byte. */
+export function withoutPointer(content: string, file: string): string {
+  const lines = splitLines(content)
+  const own = new Set(pointersOf(lines).flatMap(({ at, pointer }) => (pointer.file === file ? [at] : [])))
+  if (own.size === 0) return content
+  const kept = lines.filter((_line, at) => !own.has(at))
+  // A last line without a newline takes the one before it along.
+  const last = kept.at(-1)
+  if (last && lines.at(-1)?.end === '' && own.has(lines.length - 1)) kept[kept.length - 1] = { ...last, end: '' }
+  return join(kept)
+}
+
+type Line = { text: string; end: '\r\n' | '\n' | '' }
+
+/** A line ends at LF or CRLF; a CR alone is part of its text. */
+export function splitLines(content: string): Line[] {
+  const parts = content.split('\n')
+  const last = parts.pop() ?? ''
+  const lines = parts.map((part): Line => {
+    return part.endsWith('\r') ? { text: part.slice(0, -1), end: '\r\n' } : { text: part, end: '\n' }
+  })
+  return last === '' ? lines : [...lines, { text: last, end: '' }]
+}
+
+function join(lines: Line[]): string {
+  return lines.map(({ text, end }) => text + end).join('')
+}
+
+function lineEnding(lines: Line[]): Line['end'] {
+  return lines[0]?.end || '\n'
+}
+
+type Found = { at: number; pointer: WrittenPointer }
+
+function pointersOf(lines: Line[]): Found[] {
+  return lines.flatMap(({ text }, at) => {
+    const pointer = readPointer(text)
+    return pointer ? [{ at, pointer }] : []
+  })
+}
+
+/** Whether a line says this already, in full or as short as it would be written. */
+function says(written: WrittenPointer, { title, hook }: Pointer, line: string): boolean {
+  const short = readPointer(line)
+  return (
+    (written.title === oneLine(title) || written.title === short?.title) &&
+    (written.hook === oneLine(hook) || written.hook === short?.hook)
+  )
+}
+
+/** Lines indented below an item belong to it: a new item stands after them. */
+function afterItem(lines: Line[], { at, pointer }: Found): number {
+  const below = new RegExp(`^[ \\t]{${pointer.indent.length + 1},}\\S`)
+  let next = at + 1
+  while (below.test(lines[next]?.text ?? '')) next += 1
+  return next
+}

@@ -1,0 +1,70 @@
+/** Decides whether a text may become a memory: shape, credentials, rejected values. Writes nothing. */
+import { MemoryError } from '../../schema/errors.ts'
+import type { Tombstones } from '../store/tombstones.ts'
+import { checkFileName } from './file-name.ts'
+import { isIndex } from './folder.ts'
+import { parsePointers } from './index-file.ts'
+import { indexProblems } from './index-problems.ts'
+import { parseTopic } from './topic-file.ts'
+import { topicProblems } from './topic-problems.ts'
+import { valuesOf } from './values.ts'
+
+export type Redact = (text: string) => Promise<{ text: string; kinds: string[] }>
+
+type Deps = { tombstones: Tombstones; redact: Redact; teamEnabled: () => boolean }
+
+/** What is to be written: `form` says whether the shape of the text is checked, which old content may not have. */
+export type Wish = { dir: string; file: string; content: string; before: string; form: 'checked' | 'as-it-was' }
+
+export type Judged = { content: string; redacted: string[]; advice: string[] }
+
+export function createJudge({ tombstones, redact, teamEnabled }: Deps) {
+  const refuse = (reason: string, message: string, hint?: string) =>
+    new MemoryError('REFUSED', message, { reason, hint })
+
+  const checkName = (file: string): void => {
+    const name = checkFileName(file)
+    if (!name.ok) throw refuse('path', name.refused)
+    if (file.startsWith('team/') && !teamEnabled())
+      throw refuse('path', `${file} lies in the team's folder, and team memory is off`, 'set team.enabled')
+  }
+
+  const checkShape = ({ file, content, before }: Wish, known: readonly string[]): string[] => {
+    if (isIndex(file)) {
+      const unfit = indexProblems(content, known, { before }).filter((problem) => problem.kind !== 'dangling')
+      if (unfit[0]) throw refuse('shape', `line ${unfit[0].line} of the index: ${unfit[0].text}`)
+      return []
+    }
+    const problems = topicProblems(content)
+    const unfit = problems.find((problem) => problem.weight === 'refuse')
+    if (unfit) throw refuse('shape', `${file}: ${unfit.text}`)
+    if (file.startsWith('team/') && parseTopic(content).type === 'user')
+      throw refuse('shape', `${file}: what is known of a person is never shared with the team`)
+    return problems.map((problem) => problem.text)
+  }
+
+  const judge = async (wish: Wish, known: readonly string[]): Promise<Judged> => {
+    checkName(wish.file)
+    const clean = await redact(wish.content)
+    if (clean.kinds.length > 0 && wish.file.startsWith('team/'))
+      throw refuse('secret', `${wish.file} seems to hold a credential (${clean.kinds.join(', ')})`, 'leave it out')
+    const advice = wish.form === 'checked' ? checkShape({ ...wish, content: clean.text }, known) : []
+    const grave = tombstones.find(wish.dir, spokenValues(wish.file, clean.text))
+    if (grave)
+      throw refuse(
+        'rejected-value',
+        `${wish.file} says again what was rejected on ${new Date(grave.at).toISOString().slice(0, 10)}`,
+        `if it holds after all, lift tombstone ${grave.id} first`,
+      )
+    return { content: clean.text, redacted: clean.kinds, advice }
+  }
+
+  return { judge, checkName }
+}
+
+/** Everything a file says, wherever it says it: body, description, name, or the hooks of an index. */
+export function spokenValues(file: string, text: string): string[] {
+  if (isIndex(file)) return valuesOf(...parsePointers(text).flatMap(({ title, hook }) => [title, hook]))
+  const { body, name = '', description = '' } = parseTopic(text)
+  return valuesOf(body, name, description)
+}

@@ -1,0 +1,73 @@
+/** Everything about memories, put together: one gate, and what stands before and behind it. */
+import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../store/database.ts'
+import { createDirectories } from '../store/directories.ts'
+import { createJournal } from '../store/journal.ts'
+import { createReviews } from '../store/reviews.ts'
+import { createTombstones } from '../store/tombstones.ts'
+import { createExternal } from './external.ts'
+import { createGate } from './gate.ts'
+import { createHistory } from './history.ts'
+import { createJudge, type Redact } from './judge.ts'
+import { createPlaces } from './place.ts'
+import { createReading } from './reading.ts'
+import { recoverChanges } from './recover.ts'
+import { createReviewing } from './reviewing.ts'
+import { createUndo } from './undo.ts'
+import { createWriting } from './writing.ts'
+
+type Deps = {
+  db: Db
+  clock: Clock
+  redact: Redact
+  locate: Parameters<typeof createPlaces>[0]['locate']
+  pausedBecause: (root: string) => string | undefined
+  settings: { reviewRequired: () => boolean; teamEnabled: () => boolean }
+  /** Somebody changed memories of a directory. */
+  onChange: (dir: string, files: string[], actor: string) => void
+  onError: (error: unknown) => void
+}
+
+export function createMemory({ db, clock, redact, locate, pausedBecause, settings, onChange, onError }: Deps) {
+  const journal = createJournal(db)
+  const tombstones = createTombstones(db)
+  const reviews = createReviews(db)
+  const directories = createDirectories(db)
+  const judge = createJudge({ tombstones, redact, teamEnabled: settings.teamEnabled })
+  const recovered = recoverChanges(
+    journal,
+    directories.list().map(({ dir }) => dir),
+  )
+  const gate = createGate({
+    journal,
+    judge,
+    redact,
+    clock,
+    onChange: (dir, files, { actor }) => onChange(dir, files, actor),
+  })
+  const external = createExternal({
+    gate,
+    journal,
+    clock,
+    redact,
+    onChange: (dir, files) => onChange(dir, files, 'external'),
+  })
+  const look = (dir: string) => external.look(dir).catch(onError)
+  const places = createPlaces({ locate, pausedBecause, directories, onNewDirectory: (dir) => void look(dir) })
+  return {
+    /** What a kill had interrupted and was completed now. */
+    recovered,
+    /** Notices what others changed while nobody looked. */
+    lookEverywhere: async () => {
+      for (const { dir } of directories.list()) await look(dir)
+    },
+    find: places.find,
+    reading: createReading({ places, journal }),
+    writing: createWriting({ places, gate, reviews, tombstones, clock, reviewRequired: settings.reviewRequired }),
+    history: createHistory({ journal, places, tombstones, reviews }),
+    undo: createUndo({ gate, journal }),
+    reviewing: createReviewing({ reviews, gate, tombstones, clock }),
+    /** Called at a clean stop: everything in the journal is on disk. */
+    settle: () => journal.setApplied(gate.applied()),
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * Lists the memories of a directory from its names, times and front matter. Follows no link, opens nothing but regular
+ * files, reads no more than their first lines, writes nothing.
+ */
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs'
+import { bestReach, descend, enter, type Folder, openRoot } from './descend.ts'
+import { splitFrontMatter } from './front-matter-edit.ts'
+import { oneLine } from './one-line.ts'
+import { type MemoryType, parseTopic, type Trust } from './topic-file.ts'
+
+export type ScannedMemory = {
+  /** Within the memory directory, with slashes. */
+  file: string
+  name?: string
+  description?: string
+  type?: MemoryType
+  trust?: Trust
+  modifiedAt: string
+  modifiedMs: number
+  bytes: number
+}
+
+export type Scan = {
+  /** Newest first. */
+  items: ScannedMemory[]
+  /** Memories there are besides, older than the listed ones. */
+  older: number
+  /** Markdown files and folders that could not be read, are links or no regular files, or lie too deep. */
+  skipped: number
+}
+
+const LIST_MEMORIES = 200
+const HEAD_LINES = 30
+const HEAD_BYTES = 16 * 1024
+const DEPTH_FOLDERS = 8
+const INDEX = 'MEMORY.md'
+const LOGS = 'logs'
+/** Beyond this a time is no date. */
+const LAST_DATE_MS = 8.64e15
+// A name may have become a link or a FIFO since it was looked at: neither is followed, and opening never waits.
+const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+
+export function scanMemories(dir: string, { limit = LIST_MEMORIES }: { limit?: number } = {}): Scan {
+  const top = attempt(() => openRoot(dir, bestReach(process.platform)))
+  if (!top) return { items: [], older: 0, skipped: attempt(() => lstatSync(dir)) ? 1 : 0 }
+  try {
+    const { files, skipped } = attempt(() => walk(top, [])) ?? { files: [], skipped: 1 }
+    const newest = files.sort((a, b) => b.mtimeMs - a.mtimeMs || (a.file < b.file ? -1 : 1))
+    const items: ScannedMemory[] = []
+    let looked = 0
+    while (items.length < limit && looked < newest.length) {
+      const item = readMemory(top, newest[looked]?.file ?? '')
+      if (item) items.push(item)
+      looked += 1
+    }
+    return { items, older: newest.length - looked, skipped: skipped + looked - items.length }
+  } finally {
+    closeSync(top.fd)
+  }
+}
+
+type Walk = { files: { file: string; mtimeMs: number }[]; skipped: number }
+
+function walk(folder: Folder, path: readonly string[]): Walk {
+  const found: Walk = { files: [], skipped: 0 }
+  for (const entry of readdirSync(folder.at(''), { withFileTypes: true })) {
+    const here = [...path, entry.name]
+    const file = here.join('/')
+    if (entry.name.startsWith('.') || file === LOGS) continue
+    if (entry.isDirectory()) {
+      const below = here.length > DEPTH_FOLDERS ? undefined : attempt(() => walkBelow(folder, here))
+      found.files = found.files.concat(below?.files ?? [])
+      found.skipped += below?.skipped ?? 1
+    } else if (entry.name.endsWith('.md') && entry.name !== INDEX) {
+      const stats = entry.isFile() ? attempt(() => lstatSync(folder.at(entry.name))) : undefined
+      if (stats) found.files.push({ file, mtimeMs: stats.mtimeMs })
+      else found.skipped += 1
+    }
+  }
+  return found
+}
+
+function walkBelow(folder: Folder, path: readonly string[]): Walk {
+  return descend(folder, path.slice(-1), enter, (below, missing) =>
+    missing.length > 0 ? { files: [], skipped: 0 } : walk(below, path),
+  )
+}
+
+function readMemory(top: Folder, file: string): ScannedMemory | undefined {
+  const path = file.split('/')
+  return attempt(() =>
+    descend(top, path.slice(0, -1), enter, (folder, missing) =>
+      missing.length > 0 ? undefined : readPlain(folder, path.at(-1) ?? '', file),
+    ),
+  )
+}
+
+function readPlain(folder: Folder, leaf: string, file: string): ScannedMemory | undefined {
+  const fd = openSync(folder.at(leaf), OPEN_FILE)
+  try {
+    const stats = fstatSync(fd)
+    if (!stats.isFile()) return undefined
+    const modifiedMs = Math.max(-LAST_DATE_MS, Math.min(LAST_DATE_MS, Math.floor(stats.mtimeMs)))
+    const { name, description, type, trust } = parseTopic(readHead(fd))
+    return {
+      file,
+      ...(name !== undefined && { name }),
+      ...(description !== undefined && { description }),
+      ...(type !== undefined && { type }),
+      ...(trust !== undefined && { trust }),
+      modifiedAt: new Date(modifiedMs).toISOString(),
+      modifiedMs,
+      bytes: stats.size,
+    }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** A front matter that goes on after the last line read is closed there: a mark in its first lines still counts. */
+function readHead(fd: number): string {
+  const bytes = Buffer.allocUnsafe(HEAD_BYTES)
+  let length = 0
+  for (let read = -1; read !== 0 && length < HEAD_BYTES; length += read)
+    read = readSync(fd, bytes, length, HEAD_BYTES - length, length)
+  const head = bytes.toString('utf8', 0, length).split('\n').slice(0, HEAD_LINES).join('\n')
+  return splitFrontMatter(head) ? head : `${head}\n---\n`
+}
+
+function attempt<T>(action: () => T): T | undefined {
+  try {
+    return action()
+  } catch {
+    return undefined
+  }
+}
+
+/** One line for each memory, as a model reads them; a memory without a known type has no bracket. */
+export function manifest(items: Pick<ScannedMemory, 'file' | 'type' | 'modifiedAt' | 'description'>[]): string {
+  return items
+    .map(({ file, type, modifiedAt, description }) => {
+      const start = `- ${type === undefined ? '' : `[${type}] `}${oneLine(file)} (${modifiedAt})`
+      return description === undefined ? start : `${start}: ${oneLine(description)}`
+    })
+    .join('\n')
+}

@@ -1,0 +1,92 @@
+/** Puts back what was before a change, or before all changes of a run: everything or nothing, as new journal entries. */
+import { MemoryError } from '../../schema/errors.ts'
+import type { Change, Journal } from '../store/journal.ts'
+import { inFolder, isIndex, readPresent } from './folder.ts'
+import type { Applied, By, Gate, Write } from './gate.ts'
+import { hashOf } from './plain-file.ts'
+
+type Deps = { gate: Gate; journal: Journal }
+
+export type Conflict = { file: string; changeId: string; problem: string }
+
+export type Undo = {
+  change(id: number, actor: string): Promise<Applied[]>
+  run(runId: string, actor: string): Promise<Applied[]>
+}
+
+export function createUndo({ gate, journal }: Deps): Undo {
+  const undo = async (changes: readonly Change[], by: By): Promise<Applied[]> => {
+    const effective = changes.filter(({ op, partOf }) => op !== 'refused' && partOf === undefined)
+    const first = effective[0]
+    if (!first) throw new MemoryError('NOT_FOUND', 'there is nothing to undo')
+    const plans = [...new Set(effective.map(({ file }) => file))].map((file) =>
+      planFile(effective.filter((change) => change.file === file)),
+    )
+    const conflicts = inFolder(first.dir, (folder) =>
+      plans.flatMap((plan) => conflictOf(plan, readPresent(folder, plan.file)?.hash)),
+    )
+    if (conflicts.length > 0)
+      throw new MemoryError('CONFLICT', `${conflicts.map(({ file, problem }) => `${file} ${problem}`).join('; ')}`, {
+        hint: 'nothing was undone; undo the later changes first, or edit by hand',
+        details: { conflicts },
+      })
+    return gate.apply(first.dir, [...plans.map(writeOf), ...indexWrites(effective, first.dir)], { ...by, op: 'undo' })
+  }
+
+  /** The index goes back byte for byte when nothing but these changes has touched it since. */
+  const indexWrites = (changes: readonly Change[], dir: string): Write[] => {
+    const whole = changes.every(({ runId }) => runId !== undefined) || changes.length === 1
+    const runId = changes[0]?.runId
+    if (!whole || (runId !== undefined && journal.ofRun(runId).some((other) => !included(other, changes)))) return []
+    const parts = changes.flatMap(({ id }) => journal.partsOf(id))
+    const last = parts.at(-1)
+    const before = parts[0]?.before
+    if (!last || parts.some(({ undoable, file }) => !undoable || file !== last.file)) return []
+    const now = inFolder(dir, (folder) => readPresent(folder, last.file)?.hash)
+    if (now !== last.after?.hash) return []
+    return [{ file: last.file, content: before?.text ?? null, expect: now, form: 'as-it-was' }]
+  }
+
+  return {
+    change: async (id, actor) => {
+      const change = journal.get(id)
+      if (!change) throw new MemoryError('NOT_FOUND', `there is no change ${id}`)
+      return undo([change], { actor, reason: `undo of change ${id}` })
+    },
+    run: async (runId, actor) => undo(journal.ofRun(runId), { actor, reason: `undo of run ${runId}` }),
+  }
+}
+
+function included(other: Change, changes: readonly Change[]): boolean {
+  return other.op === 'refused' || other.partOf !== undefined || changes.some(({ id }) => id === other.id)
+}
+
+type Plan = { file: string; id: number; before: Change['before']; afterHash: string | undefined; undoable: boolean }
+
+/** Several changes of one file in a run are undone as one, from the state after the last to the one before the first. */
+function planFile(changes: readonly Change[]): Plan {
+  const first = changes[0] as Change
+  const last = changes.at(-1) as Change
+  const exact = !first.before || hashOf(Buffer.from(first.before.text)) === first.before.hash
+  return {
+    file: first.file,
+    id: last.id,
+    before: first.before,
+    afterHash: last.after?.hash,
+    undoable: first.undoable && exact,
+  }
+}
+
+function conflictOf({ file, id, afterHash, undoable }: Plan, now: string | undefined): Conflict[] {
+  const conflict = (problem: string) => [{ file, changeId: String(id), problem }]
+  if (!undoable) return conflict('held a credential or was purged, so what was before is not kept')
+  return now === afterHash ? [] : conflict('was changed since')
+}
+
+function writeOf({ file, before, afterHash }: Plan): Write {
+  return { file, content: before?.text ?? null, expect: afterHash ?? null, form: 'as-it-was' }
+}
+
+export function isUndoable(change: Change): boolean {
+  return change.undoable && change.op !== 'refused' && !isIndex(change.file)
+}

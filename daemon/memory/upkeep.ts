@@ -1,0 +1,29 @@
+/** Keeps an index true to the memories it points to, touching only the lines it has to. */
+import type { Confined } from './confined.ts'
+import { indexOf, nameInIndex, type Present, readPresent } from './folder.ts'
+import { withoutPointer, withPointer } from './index-file.ts'
+import { hookOf, parseTopic } from './topic-file.ts'
+
+/** A memory as it will be; nothing when it goes. */
+export type Pointed = { file: string; content: string | undefined }
+
+export type IndexChange = { file: string; before: Present | undefined; text: string }
+
+/** The indexes that have to change, and to what. An index whose bytes are no text is left alone. */
+export function upkeep(folder: Confined, memories: readonly Pointed[]): IndexChange[] {
+  const files = [...new Set(memories.map(({ file }) => indexOf(file)))]
+  return files.flatMap((file) => {
+    const before = readPresent(folder, file)
+    if (before && !before.exact) return []
+    const own = memories.filter((memory) => indexOf(memory.file) === file)
+    const text = own.reduce(pointTo, before?.text ?? '')
+    return text === (before?.text ?? '') ? [] : [{ file, before, text }]
+  })
+}
+
+function pointTo(index: string, { file, content }: Pointed): string {
+  const name = nameInIndex(file)
+  if (content === undefined) return withoutPointer(index, name)
+  const topic = parseTopic(content)
+  return withPointer(index, { file: name, title: topic.name ?? name.replace(/\.md$/, ''), hook: hookOf(topic) })
+}

@@ -1,0 +1,130 @@
+/** Writes of people and agents: put, forget, remember. With review required, a model's change waits for a person. */
+import type { Caller } from '../../schema/caller.ts'
+import { MemoryError } from '../../schema/errors.ts'
+import type { Forgotten, MemoryTypeName, Remembered, Written } from '../../schema/memory.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Reviews } from '../store/reviews.ts'
+import type { Tombstones } from '../store/tombstones.ts'
+import { classify, nameFor } from './classify.ts'
+import { inFolder, readPresent } from './folder.ts'
+import type { By, Gate, Write } from './gate.ts'
+import { spokenValues } from './judge.ts'
+import { shorten } from './one-line.ts'
+import type { Places } from './place.ts'
+import { scanMemories } from './scan.ts'
+import { parseTopic, printTopic } from './topic-file.ts'
+import { normaliseValue } from './values.ts'
+
+type Deps = {
+  places: Places
+  gate: Gate
+  reviews: Reviews
+  tombstones: Tombstones
+  clock: Clock
+  reviewRequired: () => boolean
+}
+
+export type Writing = {
+  put(cwd: string, caller: Caller, write: Write & { content: string }, reason: string): Promise<Written>
+  forget(
+    cwd: string,
+    caller: Caller,
+    file: string,
+    how: { reject: boolean; ifHash: string | undefined },
+  ): Promise<Forgotten>
+  remember(cwd: string, caller: Caller, text: string, type: MemoryTypeName | undefined): Promise<Remembered>
+}
+
+const EXCERPT_CHARS = 200
+
+export function createWriting({ places, gate, reviews, tombstones, clock, reviewRequired }: Deps): Writing {
+  /** The review that now holds the change, when it is a model's and a person wants to see it first. */
+  const wait = (dir: string, write: Write, by: By): string | undefined => {
+    if (!reviewRequired() || !by.actor.startsWith('agent:')) return undefined
+    const before = inFolder(dir, (folder) => readPresent(folder, write.file))
+    const op = write.content === null ? 'delete' : before ? 'update' : 'create'
+    const id = reviews.add({
+      at: clock.now(),
+      dir,
+      file: write.file,
+      op,
+      actor: by.actor,
+      reason: by.reason,
+      runId: by.runId,
+      baseHash: before?.hash,
+      before: before?.text,
+      after: write.content ?? undefined,
+      evidence: by.evidence ?? [],
+    })
+    return String(id)
+  }
+
+  const write = async (dir: string, wish: Write & { content: string }, by: By): Promise<Written> => {
+    const reviewId = wait(dir, wish, by)
+    if (reviewId) return { file: wish.file, reviewId, created: false, redacted: [], advice: [] }
+    const [done] = await gate.apply(dir, [wish], by)
+    if (!done) throw new Error('the gate applied nothing')
+    const { id, file, hash, created, redacted, advice } = done
+    return { file, changeId: String(id), ...(hash && { hash }), created, redacted, advice }
+  }
+
+  return {
+    put: (cwd, caller, wish, reason) =>
+      write(places.forWriting(cwd, caller).dir, wish, { actor: caller.actor, reason }),
+
+    forget: async (cwd, caller, file, { reject, ifHash }) => {
+      const { dir } = places.forWriting(cwd, caller)
+      const by = { actor: caller.actor, reason: reject ? 'rejected' : 'forgotten' }
+      const reviewId = wait(dir, { file, content: null }, by)
+      if (reviewId) return { reviewId }
+      const present = inFolder(dir, (folder) => readPresent(folder, file))
+      const [done] = await gate.apply(dir, [{ file, content: null, expect: ifHash }], by)
+      const changeId = String(done?.id)
+      if (!reject || !present) return { changeId }
+      const { body, name } = parseTopic(present.text)
+      const excerpt = shorten((body || (name ?? '')).replace(/\s+/g, ' ').trim(), EXCERPT_CHARS)
+      const id = tombstones.add({ at: clock.now(), dir, file, excerpt }, spokenValues(file, present.text))
+      return { changeId, tombstoneId: String(id) }
+    },
+
+    remember: async (cwd, caller, text, given) => {
+      const { dir } = places.forWriting(cwd, caller)
+      const type = given ?? classify(text)
+      const known = sameValue(dir, text)
+      if (known) return { file: known.file, type: known.type ?? type, action: 'updated', redacted: [] }
+      const { name, description, file } = nameFor(text, type)
+      const free = freeFile(dir, file)
+      const content = printTopic({ name, description, type, body: text })
+      const by = { actor: caller.actor, reason: 'asked to remember' }
+      const { changeId, reviewId, redacted } = await write(dir, { file: free, content, expect: null }, by)
+      return {
+        file: free,
+        ...(changeId && { changeId }),
+        ...(reviewId && { reviewId }),
+        type,
+        action: 'created',
+        redacted,
+      }
+    },
+  }
+}
+
+/** A memory that says the same already. */
+function sameValue(dir: string, text: string): { file: string; type?: MemoryTypeName } | undefined {
+  const value = normaliseValue(text)
+  return scanMemories(dir).items.find((item) => {
+    const present = inFolder(dir, (folder) => readPresent(folder, item.file))
+    return present !== undefined && normaliseValue(parseTopic(present.text).body) === value
+  })
+}
+
+function freeFile(dir: string, file: string): string {
+  const taken = (name: string) => inFolder(dir, (folder) => readPresent(folder, name)) !== undefined
+  for (let n = 1; n < 1_000; n++) {
+    const name = n === 1 ? file : file.replace(/\.md$/, `_${n}.md`)
+    if (!taken(name)) return name
+  }
+  throw new MemoryError('CONFLICT', `there are too many memories called like ${file}`, {
+    hint: 'write it under a name',
+  })
+}

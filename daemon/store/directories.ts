@@ -1,0 +1,26 @@
+/** Memory directories that were seen, so that edits made while the daemon was away are noticed. */
+import type { Db } from './database.ts'
+
+export type Directory = { dir: string; root: string }
+
+export type Directories = {
+  remember(directory: Directory): 'new' | 'known'
+  list(): Directory[]
+}
+
+export function createDirectories(db: Db): Directories {
+  const insert = db.prepare(`INSERT INTO directories (dir, root) VALUES (?, ?)
+    ON CONFLICT (dir) DO UPDATE SET root = excluded.root WHERE root <> excluded.root`)
+  const list = db.prepare('SELECT dir, root FROM directories ORDER BY dir')
+  const known = new Set((list.all() as Directory[]).map(({ dir, root }) => `${dir}\n${root}`))
+  return {
+    remember: ({ dir, root }) => {
+      // Asked for with every request; written only when it is news.
+      if (known.has(`${dir}\n${root}`)) return 'known'
+      insert.run(dir, root)
+      known.add(`${dir}\n${root}`)
+      return 'new'
+    },
+    list: () => list.all() as Directory[],
+  }
+}

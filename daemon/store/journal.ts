@@ -1,0 +1,175 @@
+/** The journal of changes to memories: appended to, never rewritten. */
+import { createHash } from 'node:crypto'
+import type { Db } from './database.ts'
+
+export type Op = 'create' | 'update' | 'delete' | 'undo' | 'refused'
+
+export type Evidence = { sessionId: string; messageIds: string[]; excerpt: string; at: string }
+
+/** One state of a file: the hash of its bytes, and its text without credentials. */
+export type Version = { hash: string; text: string }
+
+export type NewChange = {
+  at: number
+  dir: string
+  file: string
+  op: Op
+  actor: string
+  reason: string
+  runId: string | undefined
+  before: Version | undefined
+  after: Version | undefined
+  undoable: boolean
+  evidence: readonly Evidence[]
+  /** What belongs to this change and is undone with it: the line in the index. */
+  parts?: readonly NewChange[]
+}
+
+export type Change = Omit<NewChange, 'parts'> & { id: number; partOf: number | undefined }
+
+export type ChangeFilter = { dir: string; file?: string | undefined; limit: number; before?: number | undefined }
+
+export type Journal = {
+  /** All in one transaction: a run is there as a whole or not at all. Returns the ids of the changes, not of their parts. */
+  append(changes: readonly NewChange[], appliedUpTo: number): number[]
+  get(id: number): Change | undefined
+  partsOf(id: number): Change[]
+  ofRun(runId: string): Change[]
+  /** Newest first, parts left out unless their file is asked for. */
+  list(filter: ChangeFilter): Change[]
+  /** The last change that took effect. */
+  latest(dir: string, file: string): Change | undefined
+  /** Files that exist according to the journal. */
+  files(dir: string): string[]
+  at(dir: string, file: string, at: number): Change | undefined
+  applied(): number
+  setApplied(id: number): void
+  since(id: number): Change[]
+}
+
+type Row = {
+  id: number
+  at: number
+  dir: string
+  file: string
+  op: Op
+  actor: string
+  reason: string
+  run: string | null
+  part_of: number | null
+  before_hash: string | null
+  before_text: string | null
+  after_hash: string | null
+  after_text: string | null
+  undoable: number
+  evidence: string
+}
+
+const SELECT = `
+  SELECT c.id, c.at, c.dir, c.file, c.op, c.actor, c.reason, c.run, c.part_of, c.before_hash, b.text AS before_text,
+         c.after_hash, a.text AS after_text, c.undoable, c.evidence
+  FROM changes c LEFT JOIN contents b ON b.key = c.before_key LEFT JOIN contents a ON a.key = c.after_key`
+
+export function createJournal(db: Db): Journal {
+  const keep = db.prepare('INSERT OR IGNORE INTO contents (key, text) VALUES (?, ?)')
+  const insert = db.prepare(`
+    INSERT INTO changes (at, dir, file, op, actor, reason, run, part_of, before_hash, before_key, after_hash, after_key,
+                         undoable, evidence)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const mark = db.prepare(`INSERT INTO marks (name, value) VALUES ('applied', ?)
+    ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)`)
+  const applied = db.prepare(`SELECT value FROM marks WHERE name = 'applied'`).pluck()
+  const byId = db.prepare(`${SELECT} WHERE c.id = ?`)
+  const byWhole = db.prepare(`${SELECT} WHERE c.part_of = ? ORDER BY c.id`)
+  const byRun = db.prepare(`${SELECT} WHERE c.run = ? ORDER BY c.id`)
+  const newest = db.prepare(`${SELECT} WHERE c.dir = ? AND c.part_of IS NULL AND c.id < ? ORDER BY c.id DESC LIMIT ?`)
+  const newestOfFile = db.prepare(`${SELECT} WHERE c.dir = ? AND c.file = ? AND c.id < ? ORDER BY c.id DESC LIMIT ?`)
+  const latest = db.prepare(`${SELECT} WHERE c.dir = ? AND c.file = ? AND c.op <> 'refused' ORDER BY c.id DESC LIMIT 1`)
+  const files = db
+    .prepare(
+      `SELECT file FROM changes WHERE id IN
+         (SELECT max(id) FROM changes WHERE dir = ? AND op <> 'refused' GROUP BY file) AND after_hash IS NOT NULL`,
+    )
+    .pluck()
+  const atTime = db.prepare(
+    `${SELECT} WHERE c.dir = ? AND c.file = ? AND c.op <> 'refused' AND c.at <= ? ORDER BY c.id DESC LIMIT 1`,
+  )
+  const since = db.prepare(`${SELECT} WHERE c.id > ? AND c.op <> 'refused' ORDER BY c.id`)
+
+  const keyOf = (version: Version | undefined): string | null => {
+    if (!version) return null
+    const key = createHash('sha256').update(version.text).digest('hex')
+    keep.run(key, version.text)
+    return key
+  }
+  const add = (change: NewChange, partOf: number | null): number => {
+    const { at, dir, file, op, actor, reason, runId, before, after, undoable, evidence } = change
+    const { lastInsertRowid } = insert.run(
+      at,
+      dir,
+      file,
+      op,
+      actor,
+      reason,
+      runId ?? null,
+      partOf,
+      before?.hash ?? null,
+      keyOf(before),
+      after?.hash ?? null,
+      keyOf(after),
+      undoable ? 1 : 0,
+      JSON.stringify(evidence),
+    )
+    const id = Number(lastInsertRowid)
+    for (const part of change.parts ?? []) add(part, id)
+    return id
+  }
+  const END = Number.MAX_SAFE_INTEGER
+
+  return {
+    append: db.transaction((changes: readonly NewChange[], appliedUpTo: number) => {
+      mark.run(appliedUpTo)
+      return changes.map((change) => add(change, null))
+    }),
+    get: (id) => one(byId.get(id)),
+    partsOf: (id) => all(byWhole.all(id)),
+    ofRun: (runId) => all(byRun.all(runId)),
+    list: ({ dir, file, limit, before = END }) =>
+      all(file === undefined ? newest.all(dir, before, limit) : newestOfFile.all(dir, file, before, limit)),
+    latest: (dir, file) => one(latest.get(dir, file)),
+    files: (dir) => files.all(dir) as string[],
+    at: (dir, file, at) => one(atTime.get(dir, file, at)),
+    applied: () => (applied.get() as number | undefined) ?? 0,
+    setApplied: (id) => void mark.run(id),
+    since: (id) => all(since.all(id)),
+  }
+}
+
+function all(rows: unknown[]): Change[] {
+  return rows.map((row) => one(row) as Change)
+}
+
+function one(found: unknown): Change | undefined {
+  if (!found) return undefined
+  const row = found as Row
+  const { id, at, dir, file, op, actor, reason } = row
+  return {
+    id,
+    at,
+    dir,
+    file,
+    op,
+    actor,
+    reason,
+    runId: row.run ?? undefined,
+    partOf: row.part_of ?? undefined,
+    before: version(row.before_hash, row.before_text),
+    after: version(row.after_hash, row.after_text),
+    undoable: row.undoable === 1,
+    evidence: JSON.parse(row.evidence),
+  }
+}
+
+function version(hash: string | null, text: string | null): Version | undefined {
+  return hash === null ? undefined : { hash, text: text ?? '' }
+}

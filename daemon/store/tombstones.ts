@@ -1,0 +1,38 @@
+/** What people rejected for good. Values are kept as hashes: recognising one needs no copy of it. */
+import type { Db } from './database.ts'
+
+export type Tombstone = { id: number; at: number; dir: string; file: string; excerpt: string }
+
+export type Tombstones = {
+  add(tombstone: Omit<Tombstone, 'id'>, values: readonly string[]): number
+  /** The tombstone one of these values lies under, if any. */
+  find(dir: string, values: readonly string[]): Tombstone | undefined
+  list(): Tombstone[]
+  /** Tells whether there was one. */
+  lift(id: number): boolean
+}
+
+export function createTombstones(db: Db): Tombstones {
+  const insert = db.prepare('INSERT INTO tombstones (at, dir, file, excerpt) VALUES (?, ?, ?, ?)')
+  const insertValue = db.prepare('INSERT OR IGNORE INTO tombstone_values (dir, value, tombstone) VALUES (?, ?, ?)')
+  const find = db.prepare(`SELECT t.* FROM tombstone_values v JOIN tombstones t ON t.id = v.tombstone
+    WHERE v.dir = ? AND v.value = ? LIMIT 1`)
+  const list = db.prepare('SELECT * FROM tombstones ORDER BY id DESC')
+  const remove = db.prepare('DELETE FROM tombstones WHERE id = ?')
+  return {
+    add: db.transaction(({ at, dir, file, excerpt }: Omit<Tombstone, 'id'>, values: readonly string[]) => {
+      const id = Number(insert.run(at, dir, file, excerpt).lastInsertRowid)
+      for (const value of values) insertValue.run(dir, value, id)
+      return id
+    }),
+    find: (dir, values) => {
+      for (const value of values) {
+        const tombstone = find.get(dir, value)
+        if (tombstone) return tombstone as Tombstone
+      }
+      return undefined
+    },
+    list: () => list.all() as Tombstone[],
+    lift: (id) => remove.run(id).changes > 0,
+  }
+}

@@ -1,0 +1,45 @@
+/** Who calls, told in headers: the variables memory depends on, and the way in. Plain data and pure functions. */
+
+/** JSON of the variables below, escaped to ASCII. */
+export const ENV_HEADER = 'x-memoryd-env'
+/** A label, not a boundary: everyone on the socket is the same user. */
+export const ACTOR_HEADER = 'x-memoryd-actor'
+
+export const callerVariables = [
+  'CLAUDE_COWORK_MEMORY_PATH_OVERRIDE',
+  'CLAUDE_CODE_DISABLE_AUTO_MEMORY',
+  'CLAUDE_CODE_SIMPLE',
+  'CLAUDE_CODE_REMOTE',
+  'CLAUDE_CODE_REMOTE_MEMORY_DIR',
+  'CLAUDE_CONFIG_DIR',
+  'CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES',
+] as const
+
+type Variables = Record<string, string | undefined>
+
+export function encodeVariables(env: Variables): string {
+  const given = callerVariables.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]))
+  return JSON.stringify(Object.fromEntries(given)).replace(
+    /[^ -~]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+/** Nothing for a header that is none of ours; names outside the list are dropped. */
+export function decodeVariables(header: string): Variables | undefined {
+  try {
+    const value: unknown = JSON.parse(header)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+    const entries = Object.entries(value).filter(([name]) => (callerVariables as readonly string[]).includes(name))
+    return entries.every(([, text]) => typeof text === 'string') ? Object.fromEntries(entries) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** `user` is the command line, `agent:<who>` everything else; what calls itself nothing is `agent:api`. */
+export function isActor(text: string): boolean {
+  return text === 'user' || /^agent:[A-Za-z0-9._-]{1,64}$/.test(text)
+}
+
+export type Caller = { actor: string; env: Variables }

@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import { Cwd, MemoryFile } from './memory.ts'
+
+const Evidence = z.object({
+  sessionId: z.string(),
+  messageIds: z.array(z.string()),
+  excerpt: z.string(),
+  at: z.iso.datetime(),
+})
+
+const ChangeItem = z.object({
+  id: z.string(),
+  at: z.iso.datetime(),
+  file: z.string(),
+  op: z.enum(['create', 'update', 'delete', 'undo', 'refused']),
+  actor: z.string().describe('user, external, or agent:<who>'),
+  reason: z.string(),
+  runId: z.string().optional(),
+  beforeHash: z.string().nullable(),
+  afterHash: z.string().nullable(),
+  evidence: z.array(Evidence),
+  undoable: z.boolean(),
+})
+export type ChangeItem = z.infer<typeof ChangeItem>
+
+const id = z.string().regex(/^\d{1,15}$/)
+export const ChangeParams = z.strictObject({ id })
+export const RunParams = z.strictObject({ id: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/) })
+
+export const ChangesQuery = z.strictObject({
+  cwd: Cwd,
+  file: MemoryFile.optional(),
+  limit: z
+    .string()
+    .regex(/^[1-9]\d{0,2}$/)
+    .transform(Number)
+    .optional()
+    .describe('At most 999; 100 by default'),
+  after: id.optional().describe('Go on after this id'),
+})
+export const ChangeList = z
+  .object({ items: z.array(ChangeItem), next: z.string().optional() })
+  .describe('What happened to the memories, newest first')
+export type ChangeList = z.infer<typeof ChangeList>
+
+export const Change = ChangeItem.extend({ before: z.string().nullable(), after: z.string().nullable() }).describe(
+  'One change with both texts; credentials are taken out',
+)
+export type Change = z.infer<typeof Change>
+
+export const Undone = z.object({ changeIds: z.array(z.string()) }).describe('The changes that undid it')
+
+export const TombstoneList = z
+  .object({ items: z.array(z.object({ id: z.string(), at: z.iso.datetime(), file: z.string(), excerpt: z.string() })) })
+  .describe('What was rejected for good, newest first')
+
+export const ReviewList = z
+  .object({
+    items: z.array(
+      z.object({
+        id: z.string(),
+        at: z.iso.datetime(),
+        runId: z.string().optional(),
+        file: z.string(),
+        op: z.enum(['create', 'update', 'delete']),
+        actor: z.string(),
+        reason: z.string(),
+        diff: z.string(),
+      }),
+    ),
+  })
+  .describe('Changes of models that wait for a person')
+export const Decision = z.strictObject({ decision: z.enum(['approve', 'reject']) })
+export const Decided = z
+  .object({ changeId: z.string().optional(), tombstoneId: z.string().optional() })
+  .describe('What became of a reviewed change')
+export const Nothing = z.object({}).describe('Done')

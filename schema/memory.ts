@@ -1,0 +1,115 @@
+import { z } from 'zod'
+
+export const Cwd = z.string().startsWith('/').max(4096).describe('The working directory the caller is in; absolute')
+export const MemoryFile = z.string().min(1).max(2048).describe('Within the memory directory, e.g. feedback_testing.md')
+export const MemoryType = z.enum(['user', 'feedback', 'project', 'reference'])
+const Trust = z.enum(['user', 'assistant', 'tool', 'untrusted'])
+const Hash = z.string().regex(/^[0-9a-f]{64}$/)
+/** With memory switched off, reads answer empty and say so. */
+const Skipped = z.literal('off').optional().describe('Memory is switched off here; everything else is empty')
+
+export const CwdQuery = z.strictObject({ cwd: Cwd })
+export const FileParams = z.strictObject({ file: MemoryFile })
+
+export const MemoryIndex = z
+  .object({
+    path: z.string(),
+    content: z.string().describe('What goes into a context: within 200 lines and 25,000 bytes, with a warning if cut'),
+    lines: z.int(),
+    bytes: z.int(),
+    truncated: z.boolean(),
+    skipped: Skipped,
+  })
+  .describe('The index of the project, MEMORY.md')
+export type MemoryIndex = z.infer<typeof MemoryIndex>
+
+const Evidence = z.object({
+  sessionId: z.string(),
+  messageIds: z.array(z.string()),
+  excerpt: z.string(),
+  at: z.iso.datetime(),
+})
+
+const MemoryItem = z.object({
+  file: z.string(),
+  name: z.string().optional(),
+  description: z.string().optional(),
+  type: MemoryType.optional(),
+  modifiedAt: z.iso.datetime(),
+  scope: z.enum(['private', 'team']),
+  trust: Trust.optional(),
+})
+export type MemoryItem = z.infer<typeof MemoryItem>
+
+export const MemoriesQuery = z.strictObject({ cwd: Cwd, type: MemoryType.optional() })
+export const MemoryList = z
+  .object({
+    dir: z.string(),
+    items: z.array(MemoryItem).describe('Newest first, at most 200'),
+    older: z.int().describe('Memories there are besides'),
+    skipped: Skipped,
+  })
+  .describe('The memories of the project')
+export type MemoryList = z.infer<typeof MemoryList>
+
+export const MemoryQuery = z.strictObject({
+  cwd: Cwd,
+  at: z.iso.datetime({ offset: true }).optional().describe('As it was then'),
+})
+export const Memory = MemoryItem.extend({
+  path: z.string(),
+  hash: Hash,
+  content: z.string(),
+  evidence: z.array(Evidence),
+}).describe('One memory')
+export type Memory = z.infer<typeof Memory>
+
+export const PutMemory = z.strictObject({
+  content: z.string().max(1_000_000),
+  ifHash: Hash.nullable().optional().describe('What must be there now; null: nothing'),
+  reason: z.string().max(1000).optional(),
+})
+export const Written = z
+  .object({
+    file: z.string(),
+    changeId: z.string().optional().describe('Absent when the change waits for review'),
+    reviewId: z.string().optional().describe('The change waits for a person'),
+    hash: Hash.optional(),
+    created: z.boolean(),
+    redacted: z.array(z.string()).describe('Kinds of credentials that were taken out'),
+    advice: z.array(z.string()),
+  })
+  .describe('What became of a write')
+export type Written = z.infer<typeof Written>
+
+const flag = z
+  .enum(['true', 'false'])
+  .transform((text) => text === 'true')
+  .optional()
+export const ForgetQuery = z.strictObject({
+  cwd: Cwd,
+  reject: flag.describe('Never take it in again'),
+  ifHash: Hash.optional(),
+})
+export const Forgotten = z
+  .object({ changeId: z.string().optional(), reviewId: z.string().optional(), tombstoneId: z.string().optional() })
+  .describe('What became of a memory that was forgotten')
+export type Forgotten = z.infer<typeof Forgotten>
+
+export const RememberRequest = z.strictObject({
+  cwd: Cwd,
+  text: z.string().min(1).max(60_000),
+  type: MemoryType.optional().describe('Found by rules when not given'),
+})
+export const Remembered = z
+  .object({
+    file: z.string(),
+    changeId: z.string().optional(),
+    reviewId: z.string().optional(),
+    type: MemoryType,
+    action: z.enum(['created', 'updated']),
+    redacted: z.array(z.string()),
+  })
+  .describe('Where something was remembered')
+export type Remembered = z.infer<typeof Remembered>
+export type MemoryTypeName = z.infer<typeof MemoryType>

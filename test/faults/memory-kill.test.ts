@@ -1,0 +1,5 @@
+import { it } from 'vitest'
+import { killWhileWriting } from '../support/memory-kills.ts'
+
+it('keeps every acknowledged memory through 25 kills, with files, index and journal agreeing', () =>
+  killWhileWriting(25))

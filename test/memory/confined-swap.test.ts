@@ -1,0 +1,158 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Confined, openFolder } from '../../daemon/memory/confined.ts'
+import { bestReach } from '../../daemon/memory/descend.ts'
+import { MemoryError } from '../../schema/errors.ts'
+import { makeHome } from '../support/home.ts'
+import { hostileCases, prepareGround } from './containment-corpus.ts'
+import type { Ground } from './hostile-names.ts'
+import { snapshot } from './snapshot.ts'
+
+const ours = Buffer.from('ours\n')
+const anything = { expect: undefined }
+const OFTEN = 40
+
+/**
+ * Another process that puts a link to a place outside where `path` was, and `path` back, at random moments of whatever goes
+ * on here. Ends by itself should nobody end it.
+ */
+const SWAPPER = `
+const fs = require('fs')
+const [path, target, parked] = process.argv.slice(1)
+const quietly = (act) => { try { act(); return true } catch { return false } }
+const pause = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.random() * ms)
+process.send('swapping')
+for (const end = performance.now() + 50_000; performance.now() < end; ) {
+  if (!quietly(() => fs.renameSync(path, parked))) quietly(() => fs.rmSync(path, { recursive: true }))
+  quietly(() => fs.symlinkSync(target, path))
+  pause(1)
+  quietly(() => fs.unlinkSync(path))
+  quietly(() => fs.renameSync(parked, path))
+  pause(4)
+}`
+
+async function swap(path: string, target: string, parked: string): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ['-e', SWAPPER, path, target, parked], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const exited = once(child, 'exit')
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await exited
+  })
+  await once(child, 'message')
+  return child
+}
+
+/** May be refused or succeed; nothing else may happen. Goes on until both were seen often enough. */
+function insist(act: (round: number) => unknown): { done: number; refused: number } {
+  const seen = { done: 0, refused: 0 }
+  const end = performance.now() + 30_000
+  for (let round = 0; (seen.done < OFTEN || seen.refused < OFTEN) && performance.now() < end; round++)
+    try {
+      if (act(round) !== undefined) seen.done++
+    } catch (error) {
+      if (!(error instanceof MemoryError) || error.code !== 'REFUSED') throw error
+      seen.refused++
+    }
+  return seen
+}
+
+const often = { done: expect.toSatisfy(isOften), refused: expect.toSatisfy(isOften) }
+
+function isOften(count: number): boolean {
+  return count >= OFTEN
+}
+
+describe.skipIf(bestReach(process.platform) === 'path')('while another process swaps', () => {
+  const swaps: { what: string; path: string; target: string; file: string }[] = [
+    { what: 'the folder', path: 'a', target: 'a', file: 'a/x.md' },
+    { what: 'a folder on the way', path: 'a', target: 'a', file: 'a/b/c/x.md' },
+    { what: 'the innermost of three folders', path: 'a/b/c', target: 'a/b/c', file: 'a/b/c/x.md' },
+    { what: 'the file', path: 'user_role.md', target: 'user_role.md', file: 'user_role.md' },
+    { what: 'the memory folder', path: '.', target: '.', file: 'a/x.md' },
+  ]
+
+  async function begin({ path, target }: (typeof swaps)[number]): Promise<{ ground: Ground; folder: Confined }> {
+    const ground = prepareGround(makeHome().dir)
+    const folder = openFolder(ground.memory)
+    onTestFinished(folder.close)
+    mkdirSync(join(ground.home, 'parking'))
+    await swap(join(ground.memory, path), join(ground.outside, target), join(ground.home, 'parking', 'lot'))
+    return { ground, folder }
+  }
+
+  it.each(swaps)('$what, a write never lands outside', async (each) => {
+    const { ground, folder } = await begin(each)
+    const before = snapshot(ground.outside)
+    expect(insist((round) => folder.write(each.file, Buffer.from(`ours ${round}\n`), anything))).toEqual(often)
+    expect(snapshot(ground.outside)).toEqual(before)
+  })
+
+  it.each(swaps)('$what, nothing outside is ever read', async (each) => {
+    const { folder } = await begin(each)
+    const texts = new Set<string>()
+    const seen = insist(() => {
+      const content = folder.read(each.file)
+      return content && texts.add(content.bytes.toString())
+    })
+    expect(seen).toEqual(often)
+    expect([...texts]).toEqual([`inside ${each.file}\n`])
+  })
+
+  it.each(swaps)('$what, nothing outside is ever removed', async (each) => {
+    const { ground, folder } = await begin(each)
+    const before = snapshot(ground.outside)
+    const seen = insist(() => {
+      folder.write(each.file, ours, anything)
+      return folder.remove(each.file, anything)
+    })
+    expect(seen).toEqual(often)
+    expect(snapshot(ground.outside)).toEqual(before)
+  })
+})
+
+describe.runIf(process.platform === 'linux')('open files', () => {
+  const heldIn = (home: string) =>
+    readdirSync('/proc/self/fd').filter((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`).startsWith(home)
+      } catch {
+        return false
+      }
+    })
+
+  it('are all closed again, whatever went wrong', () => {
+    const { dir } = makeHome()
+    const kept: string[] = []
+    const trees = hostileCases.filter((each) => each.setUp || each.afterOpening)
+    const some = trees.filter((each, at) => each.group !== trees[at - 3]?.group)
+    for (const [at, { name, path, setUp, afterOpening }] of some.entries()) {
+      mkdirSync(join(dir, `${at}`))
+      const ground = prepareGround(join(dir, `${at}`))
+      if (setUp?.(ground) === false) continue
+      const folder = openFolder(ground.memory)
+      afterOpening?.(ground)
+      const file = typeof path === 'string' ? path : path(ground)
+      for (const act of [
+        () => folder.read(file),
+        () => folder.write(file, ours, anything),
+        () => folder.remove(file, anything),
+        () => folder.write('new/new/x.md', ours, { expect: null }),
+        () => folder.write('new/new/x.md', ours, { expect: null }),
+        () => folder.sweep(),
+        () => folder.remove('new/new/x.md', anything),
+      ])
+        try {
+          act()
+        } catch {}
+      if (heldIn(dir).length > 1) kept.push(name)
+      folder.close()
+    }
+    expect(kept).toEqual([])
+    expect(heldIn(dir)).toEqual([])
+  })
+})

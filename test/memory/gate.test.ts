@@ -1,0 +1,208 @@
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { agent, memoryRig, person, topic } from '../support/memory.ts'
+
+const put = (
+  rig: ReturnType<typeof memoryRig>,
+  file: string,
+  content: string,
+  caller = person,
+  expect?: string | null,
+) => rig.memory.writing.put(rig.cwd, caller, { file, content, expect }, 'test')
+const read = (rig: ReturnType<typeof memoryRig>, file: string) => readFileSync(join(rig.dir, file), 'utf8')
+const tree = (dir: string) =>
+  Object.fromEntries(
+    readdirSync(dir)
+      .sort()
+      .map((name) => [name, readFileSync(join(dir, name), 'utf8')]),
+  )
+
+describe('a written memory', () => {
+  it('is the file, a line in the index, and an entry in the journal', async () => {
+    const rig = memoryRig()
+    const content = topic('The release is on 2026-03-05.', 'Release')
+    const written = await put(rig, 'project_release.md', content)
+    expect(tree(rig.dir)).toEqual({
+      'MEMORY.md': '- [Release](project_release.md) — What is known of Release\n',
+      'project_release.md': content,
+    })
+    expect(written).toEqual({
+      file: 'project_release.md',
+      changeId: '1',
+      hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      created: true,
+      redacted: [],
+      advice: expect.any(Array),
+    })
+    expect(
+      rig.memory.history.changes(rig.cwd, person, { file: undefined, limit: undefined, after: undefined }),
+    ).toEqual({
+      items: [
+        {
+          id: '1',
+          at: '2026-01-01T00:00:00.000Z',
+          file: 'project_release.md',
+          op: 'create',
+          actor: 'user',
+          reason: 'test',
+          beforeHash: null,
+          afterHash: written.hash,
+          evidence: [],
+          undoable: true,
+        },
+      ],
+    })
+  })
+
+  it("leaves a person's own ordering and words in the index alone", async () => {
+    const rig = memoryRig()
+    await put(rig, 'a.md', topic('Alpha is first.', 'Alpha'))
+    writeFileSync(join(rig.dir, 'MEMORY.md'), '# Mine\n\n- [Alpha](a.md) — my own words\n\nsome prose of mine\n')
+    await put(rig, 'b.md', topic('Beta is second.', 'Beta'))
+    expect(read(rig, 'MEMORY.md')).toBe(
+      '# Mine\n\n- [Alpha](a.md) — my own words\n- [Beta](b.md) — What is known of Beta\n\nsome prose of mine\n',
+    )
+  })
+
+  it('is refused, and the refusal recorded, when it has no shape', async () => {
+    const rig = memoryRig()
+    await expect(put(rig, 'a.md', 'no front matter')).rejects.toMatchObject({ code: 'REFUSED', reason: 'shape' })
+    await expect(put(rig, 'MEMORY.md', 'just prose\n')).rejects.toMatchObject({ code: 'REFUSED', reason: 'shape' })
+    await expect(put(rig, '../a.md', topic('x'))).rejects.toMatchObject({ code: 'REFUSED', reason: 'path' })
+    await expect(put(rig, 'team/a.md', topic('x'))).rejects.toMatchObject({ code: 'REFUSED', reason: 'path' })
+    const { items } = rig.memory.history.changes(rig.cwd, person, {
+      file: undefined,
+      limit: undefined,
+      after: undefined,
+    })
+    expect(items.map(({ op, reason }) => `${op} ${reason.split(':')[0]}`)).toEqual([
+      'refused path',
+      'refused path',
+      'refused shape',
+      'refused shape',
+    ])
+    expect(existsSync(join(rig.home, 'memories', 'a.md'))).toBe(false)
+  })
+
+  it('of one project is never given to another', async () => {
+    const rig = memoryRig()
+    await put(rig, 'a.md', topic('Only here.'))
+    const elsewhere = join(rig.home, 'other')
+    expect(rig.memory.reading.list(elsewhere, person, undefined).items).toEqual([])
+    expect(rig.memory.reading.index(elsewhere, person).content).toBe('')
+    expect(() => rig.memory.reading.get(elsewhere, person, 'a.md', undefined)).toThrow('there is no memory a.md')
+  })
+})
+
+describe('a write that has not seen what it replaces', () => {
+  it('is refused with the present content', async () => {
+    const rig = memoryRig()
+    const first = await put(rig, 'a.md', topic('One.'))
+    await expect(put(rig, 'a.md', topic('Two.'), person, null)).rejects.toMatchObject({
+      code: 'CONFLICT',
+      details: { current: { hash: first.hash, content: topic('One.') } },
+    })
+    await expect(put(rig, 'a.md', topic('Two.'), person, 'f'.repeat(64))).rejects.toMatchObject({ code: 'CONFLICT' })
+    expect(read(rig, 'a.md')).toBe(topic('One.'))
+    await put(rig, 'a.md', topic('Two.'), person, first.hash)
+    expect(read(rig, 'a.md')).toBe(topic('Two.'))
+  })
+
+  it("never lets an agent write over a person's edit, made through us or around us", async () => {
+    const rig = memoryRig()
+    await put(rig, 'a.md', topic('By a person.'))
+    await expect(put(rig, 'a.md', topic('By an agent.'), agent)).rejects.toMatchObject({ code: 'CONFLICT' })
+    await put(rig, 'b.md', topic('By an agent.'), agent)
+    await put(rig, 'b.md', topic('By the same agent.'), agent)
+    writeFileSync(join(rig.dir, 'b.md'), topic('In an editor.'))
+    await expect(put(rig, 'b.md', topic('By an agent again.'), agent)).rejects.toMatchObject({ code: 'CONFLICT' })
+    expect(read(rig, 'b.md')).toBe(topic('In an editor.'))
+  })
+})
+
+describe('undo', () => {
+  it('puts back every byte of a change, of a deletion, and of itself', async () => {
+    const rig = memoryRig()
+    await put(rig, 'a.md', `${topic('One.')}\r\n trailing  \n`)
+    const before = tree(rig.dir)
+    const { changeId = '' } = await put(rig, 'a.md', topic('Two.', 'Renamed'))
+    const after = tree(rig.dir)
+    const [undone] = await rig.memory.undo.change(Number(changeId), 'user')
+    expect(tree(rig.dir)).toEqual(before)
+    await rig.memory.undo.change(undone?.id ?? 0, 'user')
+    expect(tree(rig.dir)).toEqual(after)
+
+    const gone = await rig.memory.writing.forget(rig.cwd, person, 'a.md', { reject: false, ifHash: undefined })
+    expect(tree(rig.dir)['a.md']).toBeUndefined()
+    await rig.memory.undo.change(Number(gone.changeId), 'user')
+    expect(tree(rig.dir)).toEqual(after)
+  })
+
+  it('shows a conflict and changes nothing when the file was changed since', async () => {
+    const rig = memoryRig()
+    const first = await put(rig, 'a.md', topic('One.'))
+    writeFileSync(join(rig.dir, 'a.md'), topic('In an editor.'))
+    const before = tree(rig.dir)
+    await expect(rig.memory.undo.change(Number(first.changeId), 'user')).rejects.toMatchObject({
+      code: 'CONFLICT',
+      details: { conflicts: [{ file: 'a.md', changeId: '1', problem: 'was changed since' }] },
+    })
+    expect(tree(rig.dir)).toEqual(before)
+  })
+
+  it('is not offered for what held a credential', async () => {
+    const rig = memoryRig()
+    const key = `sk-ant-api03-${'a1B2'.repeat(12)}`
+    await put(rig, 'a.md', topic('One.'))
+    writeFileSync(join(rig.dir, 'a.md'), topic(`The key is ${key}.`))
+    const { changeId } = await put(rig, 'a.md', topic('Two.'))
+    await expect(rig.memory.undo.change(Number(changeId), 'user')).rejects.toMatchObject({ code: 'CONFLICT' })
+    for (const file of readdirSync(rig.state, { recursive: true, withFileTypes: true }))
+      if (file.isFile()) expect(readFileSync(join(file.parentPath, file.name)).includes(key)).toBe(false)
+  })
+})
+
+describe('what others do in the directory', () => {
+  it('is journaled as theirs, once, and can be undone', async () => {
+    const rig = memoryRig()
+    await put(rig, 'a.md', topic('One.'))
+    writeFileSync(join(rig.dir, 'a.md'), topic('In an editor.'))
+    writeFileSync(join(rig.dir, 'theirs.md'), topic('By another program.'))
+    await rig.memory.lookEverywhere()
+    await rig.memory.lookEverywhere()
+    const { items } = rig.memory.history.changes(rig.cwd, person, {
+      file: undefined,
+      limit: undefined,
+      after: undefined,
+    })
+    expect(items.map(({ op, file, actor }) => `${op} ${file} ${actor}`).sort()).toEqual([
+      'create a.md user',
+      'create theirs.md external',
+      'update a.md external',
+    ])
+    const edit = items.find(({ op }) => op === 'update')
+    await rig.memory.undo.change(Number(edit?.id), 'user')
+    expect(read(rig, 'a.md')).toBe(topic('One.'))
+    rmSync(join(rig.dir, 'theirs.md'))
+    await rig.memory.lookEverywhere()
+    expect(
+      rig.memory.history.changes(rig.cwd, person, { file: 'theirs.md', limit: 1, after: undefined }).items[0],
+    ).toMatchObject({
+      op: 'delete',
+      actor: 'external',
+    })
+    expect(rig.errors).toEqual([])
+  })
+})
+
+it('shows a memory as it was believed at a time', async () => {
+  const rig = memoryRig()
+  await put(rig, 'a.md', topic('One.'))
+  const between = rig.time.clock.now() + 1_000
+  rig.time.pass(60_000)
+  await put(rig, 'a.md', topic('Two.'))
+  expect(rig.memory.reading.get(rig.cwd, person, 'a.md', between).content).toBe(topic('One.'))
+  expect(rig.memory.reading.get(rig.cwd, person, 'a.md', undefined).content).toBe(topic('Two.'))
+  expect(() => rig.memory.reading.get(rig.cwd, person, 'a.md', 0)).toThrow('at that time')
+})

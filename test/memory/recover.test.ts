@@ -1,0 +1,130 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createGate } from '../../daemon/memory/gate.ts'
+import { createJudge } from '../../daemon/memory/judge.ts'
+import { recoverChanges } from '../../daemon/memory/recover.ts'
+import { createUndo } from '../../daemon/memory/undo.ts'
+import { createJournal, type Journal } from '../../daemon/store/journal.ts'
+import { openStore } from '../../daemon/store/store.ts'
+import { createTombstones } from '../../daemon/store/tombstones.ts'
+import { manualTime } from '../support/clock.ts'
+import { makeHome } from '../support/home.ts'
+import { topic } from '../support/memory.ts'
+
+/** The gate alone, over a journal that a test may tamper with. */
+function makeGate() {
+  const { dir: home } = makeHome()
+  const dir = join(home, 'memory')
+  const store = openStore(join(home, 'state'), 0)
+  const journal = createJournal(store.history)
+  const redact = async (text: string) => ({ text, kinds: [] })
+  const judge = createJudge({ tombstones: createTombstones(store.history), redact, teamEnabled: () => false })
+  const gateOver = (over: Journal) =>
+    createGate({ journal: over, judge, redact, clock: manualTime().clock, onChange: () => {} })
+  const tree = () =>
+    Object.fromEntries(
+      readdirSync(dir)
+        .sort()
+        .map((name) => [name, readFileSync(join(dir, name), 'utf8')]),
+    )
+  return { dir, journal, gateOver, gate: gateOver(journal), tree }
+}
+
+const by = { actor: 'agent:test', reason: 'test' }
+
+describe('after a kill', () => {
+  it('a change that is in the journal happens, and one that is not does not', async () => {
+    const { dir, journal, gateOver, gate, tree } = makeGate()
+    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    const before = tree()
+    // Killed right after the journal was written: nothing on disk has changed yet.
+    const killed = gateOver({
+      ...journal,
+      append: (changes, applied) => {
+        journal.append(changes, applied)
+        throw new Error('killed')
+      },
+    })
+    const writes = [
+      { file: 'a.md', content: topic('Two.', 'Renamed') },
+      { file: 'b.md', content: topic('Three.') },
+    ]
+    await expect(killed.apply(dir, writes, { ...by, runId: 'r1' })).rejects.toThrow('killed')
+    expect(tree()).toEqual(before)
+    expect(recoverChanges(journal, [dir])).toEqual(['a.md', 'b.md'])
+    expect(tree()).toEqual({
+      'MEMORY.md': '- [Renamed](a.md) — What is known of Renamed\n- [A thing](b.md) — What is known of A thing\n',
+      'a.md': topic('Two.', 'Renamed'),
+      'b.md': topic('Three.'),
+    })
+    expect(recoverChanges(journal, [dir])).toEqual([])
+  })
+
+  it("somebody's edit made meanwhile stands", async () => {
+    const { dir, journal, gateOver, gate, tree } = makeGate()
+    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    const killed = gateOver({
+      ...journal,
+      append: (changes, applied) => {
+        journal.append(changes, applied)
+        throw new Error('killed')
+      },
+    })
+    await expect(killed.apply(dir, [{ file: 'a.md', content: topic('Two.') }], by)).rejects.toThrow('killed')
+    writeFileSync(join(dir, 'a.md'), topic('In an editor.'))
+    expect(recoverChanges(journal, [dir])).toEqual([])
+    expect(tree()['a.md']).toBe(topic('In an editor.'))
+  })
+
+  it('half-written files are swept away', async () => {
+    const { dir, journal, gate, tree } = makeGate()
+    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    writeFileSync(join(dir, '.memoryd-123-456.tmp'), 'half')
+    recoverChanges(journal, [dir])
+    expect(Object.keys(tree())).toEqual(['MEMORY.md', 'a.md'])
+  })
+})
+
+describe('a run', () => {
+  it('of fifty files is undone to the byte, though another memory was written since', async () => {
+    const { dir, journal, gate, tree } = makeGate()
+    for (let n = 0; n < 25; n++)
+      await gate.apply(dir, [{ file: `old-${n}.md`, content: topic(`Old ${n}.`, `Old ${n}`) }], by)
+    const before = tree()
+    const writes = Array.from({ length: 50 }, (_, n) =>
+      n < 25
+        ? { file: `old-${n}.md`, content: n % 2 ? null : topic(`Changed ${n}.`, `Changed ${n}`) }
+        : { file: `new-${n}.md`, content: topic(`New ${n}.`) },
+    )
+    await gate.apply(dir, writes, { ...by, runId: 'dream-1' })
+    expect(tree()).not.toEqual(before)
+    const undo = createUndo({ gate, journal })
+    await undo.run('dream-1', 'user')
+    expect(tree()).toEqual(before)
+
+    // The undo was a person's word: only a person may go over it without having seen it.
+    await expect(gate.apply(dir, writes, { ...by, runId: 'dream-2' })).rejects.toMatchObject({ code: 'CONFLICT' })
+    await gate.apply(dir, writes, { actor: 'user', reason: 'test', runId: 'dream-2' })
+    await gate.apply(dir, [{ file: 'later.md', content: topic('Later.', 'Later') }], by)
+    await undo.run('dream-2', 'user')
+    const { 'later.md': later, 'MEMORY.md': index, ...rest } = tree()
+    const { 'MEMORY.md': oldIndex, ...oldRest } = before
+    expect(rest).toEqual(oldRest)
+    expect(later).toBe(topic('Later.', 'Later'))
+    const lines = (text = '') => text.split('\n').filter(Boolean).sort()
+    expect(lines(index)).toEqual(lines(`${oldIndex}- [Later](later.md) — What is known of Later\n`))
+  })
+
+  it('is applied as a whole or not at all', async () => {
+    const { dir, gate, tree } = makeGate()
+    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    const before = tree()
+    const writes = [
+      { file: 'b.md', content: topic('Two.') },
+      { file: '../c.md', content: topic('Three.') },
+    ]
+    await expect(gate.apply(dir, writes, { ...by, runId: 'r' })).rejects.toMatchObject({ code: 'REFUSED' })
+    expect(tree()).toEqual(before)
+  })
+})

@@ -1,0 +1,140 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { normaliseValue, valuesOf } from '../../daemon/memory/values.ts'
+import { agent, memoryRig, person, type Rig, topic } from '../support/memory.ts'
+
+const SAID = 'The staging database may be wiped at any time'
+
+/** Every way by which this program writes memories. A new one belongs here. */
+const entryPoints: [string, (rig: Rig, text: string) => Promise<unknown>][] = [
+  [
+    'put by a person',
+    (rig, text) => rig.memory.writing.put(rig.cwd, person, { file: 'new.md', content: topic(text) }, 'x'),
+  ],
+  [
+    'put by an agent',
+    (rig, text) => rig.memory.writing.put(rig.cwd, agent, { file: 'new.md', content: topic(text) }, 'x'),
+  ],
+  ['remember', (rig, text) => rig.memory.writing.remember(rig.cwd, agent, text, undefined)],
+  [
+    'a description',
+    (rig, text) =>
+      rig.memory.writing.put(
+        rig.cwd,
+        agent,
+        { file: 'new.md', content: `---\nname: x\ndescription: ${JSON.stringify(text)}\ntype: user\n---\n\nbody\n` },
+        'x',
+      ),
+  ],
+  [
+    'the index',
+    (rig, text) =>
+      rig.memory.writing.put(rig.cwd, person, { file: 'MEMORY.md', content: `- [x](x.md) — ${text}\n` }, 'x'),
+  ],
+]
+
+/** The same thing, said otherwise. */
+const disguises: [string, string][] = [
+  ['as it was', SAID],
+  ['in other case', SAID.toUpperCase()],
+  ['with other spaces', SAID.replaceAll(' ', ' \u00a0 ')],
+  ['in compatibility forms', SAID.replaceAll('s', '\uff53').replace('fi', '\ufb01')],
+  ['with invisible characters', SAID.replaceAll('a', 'a\u200b').replace('w', 'w\u2060\ufe0f')],
+  ['with other punctuation', `${SAID.replace('database', 'database,')}!!`],
+]
+
+async function rejecting(): Promise<Rig & { tombstoneId: string }> {
+  const rig = memoryRig()
+  const content = topic(`Something else that is true.\n\n- ${SAID}.\n- And a third thing to know.`)
+  await rig.memory.writing.put(rig.cwd, person, { file: 'wrong.md', content }, 'x')
+  const { tombstoneId = '' } = await rig.memory.writing.forget(rig.cwd, person, 'wrong.md', {
+    reject: true,
+    ifHash: undefined,
+  })
+  return { ...rig, tombstoneId }
+}
+
+describe('a rejected value', () => {
+  it.each(entryPoints)('cannot come back through %s, however it is written', async (_how, write) => {
+    const rig = await rejecting()
+    for (const [, text] of disguises)
+      await expect(write(rig, text)).rejects.toMatchObject({ code: 'REFUSED', reason: 'rejected-value' })
+  })
+
+  it.each(entryPoints)('can be said again through %s once a person has lifted it', async (_how, write) => {
+    const rig = await rejecting()
+    rig.memory.history.liftTombstone(rig.tombstoneId)
+    await write(rig, SAID)
+  })
+
+  it('cannot come back by undoing that it was forgotten', async () => {
+    const rig = await rejecting()
+    const [last] = rig.memory.history.changes(rig.cwd, person, { file: 'wrong.md', limit: 1, after: undefined }).items
+    await expect(rig.memory.undo.change(Number(last?.id), 'user')).rejects.toMatchObject({ reason: 'rejected-value' })
+  })
+
+  it('stays rejected after a restart', async () => {
+    const rig = await rejecting()
+    rig.store.close()
+    const again = { ...rig, ...rig.open() }
+    await expect(again.memory.writing.remember(rig.cwd, agent, SAID, undefined)).rejects.toMatchObject({
+      reason: 'rejected-value',
+    })
+  })
+
+  it('says nothing against other things, nor against another project', async () => {
+    const rig = await rejecting()
+    await rig.memory.writing.remember(rig.cwd, agent, 'The staging database is backed up every night', undefined)
+    await rig.memory.writing.remember(join(rig.home, 'other'), agent, SAID, undefined)
+  })
+
+  it('is not fought over when a person writes it with an editor', async () => {
+    const rig = await rejecting()
+    writeFileSync(join(rig.dir, 'mine.md'), topic(SAID))
+    await rig.memory.lookEverywhere()
+    expect(rig.memory.reading.get(rig.cwd, person, 'mine.md', undefined).content).toBe(topic(SAID))
+  })
+})
+
+describe('review', () => {
+  it("holds an agent's change until a person approves it, and lets a person's through", async () => {
+    const rig = memoryRig({ review: 'required' })
+    await rig.memory.writing.put(rig.cwd, person, { file: 'mine.md', content: topic('By a person.') }, 'x')
+    const { reviewId } = await rig.memory.writing.put(
+      rig.cwd,
+      agent,
+      { file: 'theirs.md', content: topic('By an agent.') },
+      'x',
+    )
+    expect(rig.memory.reading.list(rig.cwd, person, undefined).items.map(({ file }) => file)).toEqual(['mine.md'])
+    expect(rig.memory.history.reviews().items).toMatchObject([{ id: reviewId, file: 'theirs.md', op: 'create' }])
+    await rig.memory.reviewing.approve(Number(reviewId))
+    expect(rig.memory.reading.get(rig.cwd, person, 'theirs.md', undefined).content).toBe(topic('By an agent.'))
+    expect(rig.memory.history.reviews().items).toEqual([])
+  })
+
+  it('keeps out for good what a person rejects', async () => {
+    const rig = memoryRig({ review: 'required' })
+    const wish = { file: 'theirs.md', content: topic(SAID) }
+    const { reviewId } = await rig.memory.writing.put(rig.cwd, agent, wish, 'x')
+    rig.memory.reviewing.reject(Number(reviewId))
+    const again = await rig.memory.writing.put(rig.cwd, agent, wish, 'x')
+    await expect(rig.memory.reviewing.approve(Number(again.reviewId))).rejects.toMatchObject({
+      reason: 'rejected-value',
+    })
+  })
+})
+
+describe('values', () => {
+  it('are what is said, not how', () => {
+    for (const [, text] of disguises) expect(normaliseValue(text)).toBe(normaliseValue(SAID))
+    expect(normaliseValue('Straße')).toBe(normaliseValue('STRASSE'))
+  })
+
+  it('are taken from paragraphs, list items and labelled lines, and not from scraps', () => {
+    const whole = valuesOf(`- ${SAID}\n\n**Why:** ${SAID}\n\nshort one`)
+    expect(whole).toEqual(expect.arrayContaining(valuesOf(SAID)))
+    expect(valuesOf('short one')).toEqual([])
+  })
+})
