@@ -1,5 +1,5 @@
 /** Answers about memories: the index, the list, one of them now or as it was. Changes nothing. */
-import { existsSync } from 'node:fs'
+import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
@@ -62,8 +62,8 @@ function now(dir: string, file: string): Found | undefined {
   if (!existsSync(dir)) return undefined
   const present = inFolder(dir, (folder) => readPresent(folder, file))
   if (!present) return undefined
-  const scanned = scanMemories(dir).items.find((item) => item.file === file)
-  return { hash: present.hash, text: present.text, modifiedMs: scanned?.modifiedMs ?? 0 }
+  const { mtimeMs = 0 } = lstatSync(join(dir, file), { throwIfNoEntry: false }) ?? {}
+  return { hash: present.hash, text: present.text, modifiedMs: mtimeMs }
 }
 
 function then(journal: Journal, dir: string, file: string, at: number): Found | undefined {
