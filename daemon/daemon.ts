@@ -14,7 +14,7 @@ import { switchRoutes } from './http/routes/switches.ts'
 import { createServer } from './http/server.ts'
 import { loadInstructions, MANAGED_FILE } from './instructions/instructions.ts'
 import { createLocator } from './locate/locate.ts'
-import { configDirOf } from './locate/memory-dir.ts'
+import { configDirOf, isMemoryPlace } from './locate/memory-dir.ts'
 import { findProjectRoot } from './locate/project-root.ts'
 import { mergeVariables } from './locate/variables.ts'
 import { createMemory } from './memory/memory.ts'
@@ -98,6 +98,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       redact: redactSecrets,
       locate: locator.locate,
       pausedBecause: switches.because,
+      isPlace: (dir) => isMemoryPlace(dir, places.home),
       settings: {
         reviewRequired: () => settings.current().review === 'required',
         teamEnabled: () => settings.current().team.enabled,
@@ -105,8 +106,8 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       onChange: (dir, files, actor) => events.publish({ type: 'saved', dir, files, actor }),
       onError: (error) => log.error({ err: error }, 'a memory directory could not be looked through'),
     })
-    parts.add('memory', memory.settle)
-    for (const file of memory.recovered) repaired(`completed a change of ${file} that a kill had interrupted`)
+    for (const file of memory.recovery.completed) repaired(`completed a change of ${file} that a kill had interrupted`)
+    for (const problem of memory.recovery.problems) repaired(`could not look after ${problem}`)
 
     // What is answered.
     const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))

@@ -19,7 +19,14 @@ export type Print = {
 
 export function createPrint(write: (text: string) => void, form: { json: boolean; colour: 'on' | 'off' }): Print {
   return {
-    result: (data, lines) => write(form.json ? `${JSON.stringify(data)}\n` : `${lines().map(harmless).join('\n')}\n`),
+    result: (data, lines) =>
+      write(
+        form.json
+          ? `${JSON.stringify(data)}\n`
+          : `${lines()
+              .map((line) => harmless(line, form.colour))
+              .join('\n')}\n`,
+      ),
     colour: form.colour,
   }
 }
@@ -31,8 +38,8 @@ export function columns(rows: readonly (readonly [string, string])[]): string[] 
 }
 
 /** A folder may be called anything: what would steer the terminal is shown as a replacement character; colours pass. */
-export function harmless(text: string): string {
+export function harmless(text: string, colour: 'on' | 'off'): string {
   return text.replace(/\p{Cc}(?:\[\d{1,3}m)?|[\u202a-\u202e\u2066-\u2069]/gu, (found) =>
-    found === '\n' || found.startsWith('\u001b[') ? found : '\ufffd',
+    found === '\n' || (colour === 'on' && found.startsWith('\u001b[')) ? found : '\ufffd',
   )
 }

@@ -89,7 +89,7 @@ program
   .addOption(new Option('--level <level>', 'leave out what is less important').choices(Object.keys(logLevels)))
   .addHelpText('after', examples('  memoryd logs -n 200 --level warn\n  memoryd logs -f --json'))
   .action((options: LogsOptions) =>
-    logs(context(), (text) => void process.stdout.write(harmless(text)), {
+    logs(context(), (text) => void process.stdout.write(harmless(text, context().print.colour)), {
       ...options,
       ...program.opts<{ json?: boolean }>(),
     }),
@@ -154,7 +154,7 @@ try {
   } else {
     const json = program.opts<{ json?: boolean }>().json
     process.stderr.write(
-      json ? `${JSON.stringify(asJson(error))}\n` : `memoryd: ${harmless(spoken(explainError(error)))}\n`,
+      json ? `${JSON.stringify(asJson(error))}\n` : `memoryd: ${harmless(spoken(explainError(error)), 'off')}\n`,
     )
     process.exitCode = exitCodeFor(error)
   }

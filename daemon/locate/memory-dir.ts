@@ -1,4 +1,5 @@
 /** Where a project's memories are: the first source that names a place. Refuses places nobody can mean. Does no I/O. */
+import { realpathSync } from 'node:fs'
 import { isAbsolute, join, normalize } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
 import type { ClaudeSettings } from './claude-settings.ts'
@@ -29,6 +30,16 @@ export function refuseLinked({ dir, source }: MemoryDir, target: string | undefi
   if (target === undefined) throw refusal(dir, source, 'cannot be resolved')
   const problem = target === dir ? undefined : problemOf(target, home)
   if (problem) throw refusal(dir, source, `leads to ${shown(target)}, which ${problem}`)
+}
+
+/** Whether a directory that was chosen once still leads to a place for memories: links change while nobody looks. */
+export function isMemoryPlace(dir: string, home: string): boolean {
+  try {
+    refuseLinked({ dir, source: 'default' }, realpathSync(dir), home)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Where Claude Code keeps what is the user's own. */

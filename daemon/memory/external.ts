@@ -27,15 +27,16 @@ export function createExternal({ gate, journal, clock, redact, onChange }: Deps)
   const look = (dir: string) =>
     gate.alone(dir, async () => {
       if (!existsSync(dir)) return []
-      const found = new Map(inFolder(dir, (folder) => markdownFiles(dir).flatMap((file) => present(folder, file))))
-      const known = new Set([...journal.files(dir), ...found.keys()])
+      const names = new Set([...markdownFiles(dir), ...journal.files(dir)])
+      const seen = inFolder(dir, (folder) => [...names].map((file) => [file, lookAt(folder, file)] as const))
       const changes: NewChange[] = []
-      for (const file of known) {
-        const change = await difference(dir, file, found.get(file))
+      for (const [file, present] of seen) {
+        if (present === 'unreadable') continue
+        const change = await difference(dir, file, present)
         if (change) changes.push(change)
       }
       if (changes.length === 0) return []
-      journal.append(changes, gate.applied())
+      gate.record(changes)
       const files = changes.map(({ file }) => file)
       onChange(dir, files)
       return files
@@ -70,12 +71,11 @@ function markdownFiles(dir: string): string[] {
     .slice(0, MOST_FILES)
 }
 
-/** A file that cannot be read safely is none of ours. */
-function present(folder: Parameters<typeof readPresent>[0], file: string): [string, Present][] {
+/** A file that cannot be read safely is none of ours, and not gone either. */
+function lookAt(folder: Parameters<typeof readPresent>[0], file: string): Present | undefined | 'unreadable' {
   try {
-    const content = readPresent(folder, file)
-    return content ? [[file, content]] : []
+    return readPresent(folder, file)
   } catch {
-    return []
+    return 'unreadable'
   }
 }

@@ -1,5 +1,6 @@
 /** A memory directory as the gate sees it: texts and hashes, opened for one piece of work and closed again. */
 import { mkdirSync } from 'node:fs'
+import { MemoryError } from '../../schema/errors.ts'
 import { type Confined, openFolder } from './confined.ts'
 import { hashOf } from './plain-file.ts'
 
@@ -9,7 +10,12 @@ export const INDEX_FILE = 'MEMORY.md'
 export type Present = { hash: string; text: string; exact: boolean }
 
 export function inFolder<T>(dir: string, act: (folder: Confined) => T): T {
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    if (!['EEXIST', 'ENOTDIR'].includes(String((cause as { code?: string }).code))) throw cause
+    throw new MemoryError('REFUSED', `${dir} is not a folder`, { reason: 'path', hint: 'move it away', cause })
+  }
   const folder = openFolder(dir)
   try {
     return act(folder)

@@ -6,10 +6,10 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Evidence, Journal, NewChange, Op, Version } from '../store/journal.ts'
 import type { Confined } from './confined.ts'
-import { inFolder, isIndex, type Present, readPresent } from './folder.ts'
+import { indexOf, inFolder, isIndex, type Present, readPresent } from './folder.ts'
 import type { createJudge, Judged, Redact } from './judge.ts'
-import { hashOf } from './plain-file.ts'
-import { upkeep } from './upkeep.ts'
+import { CAP_BYTES, hashOf } from './plain-file.ts'
+import { type IndexChange, upkeep } from './upkeep.ts'
 
 export type Write = {
   file: string
@@ -36,8 +36,10 @@ export type Gate = {
   apply(dir: string, writes: readonly Write[], by: By): Promise<Applied[]>
   /** Waits for whatever else changes this directory, then runs `work` alone. */
   alone<T>(dir: string, work: () => Promise<T>): Promise<T>
-  /** The last change known to be on disk. */
-  applied(): number
+  /** Everything that would refuse a write, without writing. */
+  check(dir: string, write: Write, by: By): Promise<void>
+  /** Journals what others have done already: there is nothing left to write. */
+  record(changes: readonly NewChange[]): void
 }
 
 type Deps = {
@@ -84,35 +86,46 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
     return { write, before, beforeText, judged: await judge.judge(wish, known) }
   }
 
+  /** An index may hold a credential that a person put there: then its words are not kept. */
+  const cleanIndexes = async (dir: string, files: readonly string[]): Promise<Set<string>> => {
+    const clean = new Set<string>()
+    for (const file of new Set(files.map(indexOf))) {
+      const present = inFolder(dir, (folder) => readPresent(folder, file))
+      if (!present) clean.add('')
+      else if ((await redact(present.text)).kinds.length === 0) clean.add(present.hash)
+    }
+    return clean
+  }
+
   /** Commits to the journal, then writes: no waiting in between, so nobody sees a half. */
-  const commit = (dir: string, prepared: readonly Prepared[], by: By): Applied[] =>
+  const commit = (dir: string, prepared: readonly Prepared[], by: By, clean: Set<string>): Applied[] =>
     inFolder(dir, (folder) => {
       for (const { write, before } of prepared)
-        if (readPresent(folder, write.file)?.hash !== before?.hash)
-          throw new MemoryError('CONFLICT', `${write.file} was changed by somebody else just now`, {
-            hint: 'read it again',
-          })
+        if (readPresent(folder, write.file)?.hash !== before?.hash) throw overtaken(write.file)
       const at = clock.now()
       const changes = prepared.map((each) => changeOf(dir, each, by, at))
       const indexes = prepared.some(({ write }) => isIndex(write.file)) ? [] : upkeep(folder, prepared.map(pointing))
-      const parts = indexes.map(
-        (index): NewChange => ({
-          ...(changes[0] as NewChange),
-          file: index.file,
-          op: index.before ? 'update' : 'create',
-          before: index.before && { hash: index.before.hash, text: index.before.text },
-          after: { hash: hashOf(Buffer.from(index.text)), text: index.text },
-          undoable: index.before?.exact ?? true,
-          evidence: [],
-        }),
-      )
+      for (const { file, text } of indexes)
+        if (Buffer.byteLength(text) > CAP_BYTES)
+          throw new MemoryError('REFUSED', `${file} would be larger than ${CAP_BYTES} bytes`, { reason: 'shape' })
+      const parts = indexes.map((index) => indexPart(changes[0] as NewChange, index, clean))
       const ids = journal.append(
         changes.map((change, n) => (n === 0 ? { ...change, parts } : change)),
         applied,
       )
-      for (const { write, judged } of prepared) put(folder, write.file, judged?.content)
-      for (const { file, text } of indexes) put(folder, file, text)
-      applied = (ids.at(-1) ?? applied) + parts.length
+      const steps = [
+        ...prepared.map(({ write, before, judged }) => ({ file: write.file, before, content: judged?.content })),
+        ...indexes.map(({ file, before, text }) => ({ file, before, content: text })),
+      ]
+      try {
+        putAll(folder, steps)
+      } catch (error) {
+        journal.withdraw(ids, `could not be written: ${(error as Error).message}`)
+        throw error
+      }
+      applied = Math.max(...ids, (ids[0] ?? 0) + parts.length)
+      // At once: a change that is on disk must not be repeated over what a person does next.
+      journal.setApplied(applied)
       return prepared.map(({ write, before, judged }, n) => ({
         id: ids[n] as number,
         file: write.file,
@@ -123,9 +136,33 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
       }))
     })
 
+  /** That something was refused is worth knowing; what it said is not kept. */
+  const recordRefusal = async (dir: string, { file }: Write, by: By, error: unknown): Promise<void> => {
+    if (!(error instanceof MemoryError) || error.code !== 'REFUSED') return
+    const change: NewChange = {
+      at: clock.now(),
+      dir,
+      file: (await redact(file)).text.slice(0, 600),
+      op: 'refused',
+      actor: by.actor,
+      reason: (await redact(`${error.reason}: ${error.message}`)).text.slice(0, 500),
+      runId: by.runId,
+      before: undefined,
+      after: undefined,
+      undoable: false,
+      evidence: [],
+    }
+    journal.append([change], applied)
+  }
+
   return {
     alone,
-    applied: () => applied,
+    record: (changes) => {
+      const ids = journal.append(changes, applied)
+      applied = Math.max(applied, ...ids)
+      journal.setApplied(applied)
+    },
+    check: async (dir, write, by) => void (await prepare(dir, write, by, [...journal.files(dir), write.file])),
     apply: (dir, writes, by) =>
       alone(dir, async () => {
         const known = [...journal.files(dir), ...writes.map((write) => write.file)]
@@ -134,11 +171,15 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
           try {
             prepared.push(await prepare(dir, write, by, known))
           } catch (error) {
-            recordRefusal(journal, clock, dir, write, by, error, applied)
+            await recordRefusal(dir, write, by, error)
             throw error
           }
         }
-        const done = commit(dir, prepared, by)
+        const clean = await cleanIndexes(
+          dir,
+          writes.map((write) => write.file),
+        )
+        const done = commit(dir, prepared, { ...by, reason: (await redact(by.reason)).text }, clean)
         onChange(
           dir,
           done.map(({ file }) => file),
@@ -184,34 +225,44 @@ function pointing({ write, judged }: Prepared): { file: string; content: string 
   return { file: write.file, content: judged?.content }
 }
 
-function put(folder: Confined, file: string, content: string | undefined): void {
-  if (content === undefined) folder.remove(file, { expect: undefined })
-  else folder.write(file, Buffer.from(content), { expect: undefined })
+type Step = { file: string; before: Present | undefined; content: string | undefined }
+
+/** All of them, each only over what was seen; what was written before one failed is put back. */
+function putAll(folder: Confined, steps: readonly Step[]): void {
+  const done: Step[] = []
+  try {
+    for (const step of steps) {
+      put(folder, step)
+      done.push(step)
+    }
+  } catch (error) {
+    for (const { file, before, content } of done.reverse()) {
+      const written =
+        content === undefined ? undefined : { hash: hashOf(Buffer.from(content)), text: content, exact: true }
+      if (!before || before.exact) put(folder, { file, before: written, content: before?.text })
+    }
+    throw error
+  }
 }
 
-/** That something was refused is worth knowing; what it said is not kept. */
-function recordRefusal(
-  journal: Journal,
-  clock: Clock,
-  dir: string,
-  write: Write,
-  by: By,
-  error: unknown,
-  applied: number,
-): void {
-  if (!(error instanceof MemoryError) || error.code !== 'REFUSED') return
-  const change: NewChange = {
-    at: clock.now(),
-    dir,
-    file: write.file.slice(0, 600),
-    op: 'refused',
-    actor: by.actor,
-    reason: `${error.reason}: ${error.message}`.slice(0, 500),
-    runId: by.runId,
-    before: undefined,
-    after: undefined,
-    undoable: false,
+function put(folder: Confined, { file, before, content }: Step): void {
+  if (content === undefined) folder.remove(file, { expect: before?.hash })
+  else folder.write(file, Buffer.from(content), { expect: before?.hash ?? null })
+}
+
+function indexPart(owner: NewChange, { file, before, text }: IndexChange, clean: Set<string>): NewChange {
+  const keep = clean.has(before?.hash ?? '')
+  return {
+    ...owner,
+    file,
+    op: before ? 'update' : 'create',
+    before: before && { hash: before.hash, text: keep ? before.text : '' },
+    after: { hash: hashOf(Buffer.from(text)), text: keep ? text : '' },
+    undoable: keep && (before?.exact ?? true),
     evidence: [],
   }
-  journal.append([change], applied)
+}
+
+function overtaken(file: string): MemoryError {
+  return new MemoryError('CONFLICT', `${file} was changed by somebody else just now`, { hint: 'read it again' })
 }

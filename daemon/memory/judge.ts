@@ -7,7 +7,7 @@ import { parsePointers } from './index-file.ts'
 import { indexProblems } from './index-problems.ts'
 import { parseTopic } from './topic-file.ts'
 import { topicProblems } from './topic-problems.ts'
-import { valuesOf } from './values.ts'
+import { valuesOf, wholeValue } from './values.ts'
 
 export type Redact = (text: string) => Promise<{ text: string; kinds: string[] }>
 
@@ -45,6 +45,8 @@ export function createJudge({ tombstones, redact, teamEnabled }: Deps) {
 
   const judge = async (wish: Wish, known: readonly string[]): Promise<Judged> => {
     checkName(wish.file)
+    if ((await redact(wish.file)).kinds.length > 0)
+      throw refuse('secret', 'the name of the file seems to hold a credential')
     const clean = await redact(wish.content)
     if (clean.kinds.length > 0 && wish.file.startsWith('team/'))
       throw refuse('secret', `${wish.file} seems to hold a credential (${clean.kinds.join(', ')})`, 'leave it out')
@@ -66,5 +68,12 @@ export function createJudge({ tombstones, redact, teamEnabled }: Deps) {
 export function spokenValues(file: string, text: string): string[] {
   if (isIndex(file)) return valuesOf(...parsePointers(text).flatMap(({ title, hook }) => [title, hook]))
   const { body, name = '', description = '' } = parseTopic(text)
-  return valuesOf(body, name, description)
+  return [...wholeValue(body), ...valuesOf(body, name, description)]
+}
+
+/** What a rejection is about: what a memory says, not what it is called. */
+export function rejectedValues(file: string, text: string): string[] {
+  if (isIndex(file)) return spokenValues(file, text)
+  const { body } = parseTopic(text)
+  return [...wholeValue(body), ...valuesOf(body)]
 }

@@ -22,22 +22,22 @@ type Deps = {
   redact: Redact
   locate: Parameters<typeof createPlaces>[0]['locate']
   pausedBecause: (root: string) => string | undefined
+  /** Whether a directory still is one where memories may be. */
+  isPlace: (dir: string) => boolean
   settings: { reviewRequired: () => boolean; teamEnabled: () => boolean }
   /** Somebody changed memories of a directory. */
   onChange: (dir: string, files: string[], actor: string) => void
   onError: (error: unknown) => void
 }
 
-export function createMemory({ db, clock, redact, locate, pausedBecause, settings, onChange, onError }: Deps) {
+export function createMemory({ db, clock, redact, locate, pausedBecause, isPlace, settings, onChange, onError }: Deps) {
   const journal = createJournal(db)
   const tombstones = createTombstones(db)
   const reviews = createReviews(db)
   const directories = createDirectories(db)
   const judge = createJudge({ tombstones, redact, teamEnabled: settings.teamEnabled })
-  const recovered = recoverChanges(
-    journal,
-    directories.list().map(({ dir }) => dir),
-  )
+  const known = () => directories.list().map(({ dir }) => dir)
+  const recovery = recoverChanges(journal, known(), isPlace)
   const gate = createGate({
     journal,
     judge,
@@ -55,19 +55,24 @@ export function createMemory({ db, clock, redact, locate, pausedBecause, setting
   const look = (dir: string) => external.look(dir).catch(onError)
   const places = createPlaces({ locate, pausedBecause, directories, onNewDirectory: (dir) => void look(dir) })
   return {
-    /** What a kill had interrupted and was completed now. */
-    recovered,
+    recovery,
     /** Notices what others changed while nobody looked. */
     lookEverywhere: async () => {
-      for (const { dir } of directories.list()) await look(dir)
+      for (const dir of known().filter(isPlace)) await look(dir)
     },
     find: places.find,
     reading: createReading({ places, journal }),
-    writing: createWriting({ places, gate, reviews, tombstones, clock, reviewRequired: settings.reviewRequired }),
+    writing: createWriting({
+      places,
+      gate,
+      reviews,
+      tombstones,
+      redact,
+      clock,
+      reviewRequired: settings.reviewRequired,
+    }),
     history: createHistory({ journal, places, tombstones, reviews }),
-    undo: createUndo({ gate, journal }),
+    undo: createUndo({ gate, journal, reviewRequired: settings.reviewRequired }),
     reviewing: createReviewing({ reviews, gate, tombstones, clock }),
-    /** Called at a clean stop: everything in the journal is on disk. */
-    settle: () => journal.setApplied(gate.applied()),
   }
 }

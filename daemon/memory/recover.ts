@@ -6,23 +6,31 @@ import { inFolder, isIndex, readPresent } from './folder.ts'
 import { hashOf } from './plain-file.ts'
 import { upkeep } from './upkeep.ts'
 
-/** Returns the files that had to be completed. */
-export function recoverChanges(journal: Journal, dirs: readonly string[]): string[] {
-  const pending = journal.since(journal.applied())
-  const completed = [...new Set([...dirs, ...pending.map(({ dir }) => dir)])]
-    .filter((dir) => existsSync(dir))
-    .flatMap((dir) =>
-      inFolder(dir, (folder) => {
+/** What had to be completed, and the directories that could not be looked after. */
+export type Recovery = { completed: string[]; problems: string[] }
+
+/** `isPlace` tells whether a directory still is one where memories may be: links change while nobody looks. */
+export function recoverChanges(journal: Journal, dirs: readonly string[], isPlace: (dir: string) => boolean): Recovery {
+  // What others did is done: only our own changes can be unfinished, and none of these was acknowledged.
+  const pending = journal.since(journal.applied()).filter(({ actor }) => actor !== 'external')
+  const recovery: Recovery = { completed: [], problems: [] }
+  for (const dir of new Set([...dirs, ...pending.map((change) => change.dir)])) {
+    if (!existsSync(dir) || !isPlace(dir)) continue
+    try {
+      const own = pending.filter((change) => change.dir === dir)
+      const completed = inFolder(dir, (folder) => {
         folder.sweep()
-        return completeIn(
-          folder,
-          pending.filter((change) => change.dir === dir),
-        )
-      }),
-    )
-  const last = pending.at(-1)
+        return completeIn(folder, own)
+      })
+      recovery.completed.push(...completed)
+    } catch (error) {
+      // One project's trouble is not another's.
+      recovery.problems.push(`${dir}: ${(error as Error).message}`)
+    }
+  }
+  const last = journal.since(journal.applied()).at(-1)
   if (last) journal.setApplied(last.id)
-  return completed
+  return recovery
 }
 
 function completeIn(folder: Confined, pending: readonly Change[]): string[] {
@@ -34,7 +42,7 @@ function completeIn(folder: Confined, pending: readonly Change[]): string[] {
       whole.filter((change) => change.file === file),
     ),
   )
-  if (files.some(isIndex)) return written
+  if (files.length === 0 || files.some(isIndex)) return written
   // Index lines are made anew from the memories rather than repeated: others may have been added meanwhile.
   const memories = files.map((file) => ({ file, content: readPresent(folder, file)?.text }))
   for (const { file, text } of upkeep(folder, memories)) folder.write(file, Buffer.from(text), { expect: undefined })

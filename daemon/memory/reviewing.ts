@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Review, Reviews } from '../store/reviews.ts'
 import type { Tombstones } from '../store/tombstones.ts'
 import type { Gate } from './gate.ts'
-import { spokenValues } from './judge.ts'
+import { rejectedValues } from './judge.ts'
 import { shorten } from './one-line.ts'
 
 type Deps = { reviews: Reviews; gate: Gate; tombstones: Tombstones; clock: Clock }
@@ -37,8 +37,8 @@ export function createReviewing({ reviews, gate, tombstones, clock }: Deps): Rev
       reviews.remove(id)
       if (after === undefined) return {}
       // Only what the change would have brought in: what was there before it was never in question.
-      const old = new Set(spokenValues(file, before))
-      const brought = spokenValues(file, after).filter((value) => !old.has(value))
+      const old = new Set(rejectedValues(file, before))
+      const brought = rejectedValues(file, after).filter((value) => !old.has(value))
       if (brought.length === 0) return {}
       const excerpt = shorten(after.replace(/\s+/g, ' '), 200)
       return { tombstoneId: String(tombstones.add({ at: clock.now(), dir, file, excerpt }, brought)) }

@@ -5,7 +5,7 @@ import { inFolder, isIndex, readPresent } from './folder.ts'
 import type { Applied, By, Gate, Write } from './gate.ts'
 import { hashOf } from './plain-file.ts'
 
-type Deps = { gate: Gate; journal: Journal }
+type Deps = { gate: Gate; journal: Journal; reviewRequired: () => boolean }
 
 export type Conflict = { file: string; changeId: string; problem: string }
 
@@ -14,11 +14,17 @@ export type Undo = {
   run(runId: string, actor: string): Promise<Applied[]>
 }
 
-export function createUndo({ gate, journal }: Deps): Undo {
+export function createUndo({ gate, journal, reviewRequired }: Deps): Undo {
   const undo = async (changes: readonly Change[], by: By): Promise<Applied[]> => {
     const effective = changes.filter(({ op, partOf }) => op !== 'refused' && partOf === undefined)
     const first = effective[0]
     if (!first) throw new MemoryError('NOT_FOUND', 'there is nothing to undo')
+    const isAgents = (actor: string) => actor.startsWith('agent:')
+    if (isAgents(by.actor) && (reviewRequired() || !effective.every(({ actor }) => isAgents(actor))))
+      throw new MemoryError('REFUSED', "an agent may not undo a person's change", {
+        reason: 'permission',
+        hint: 'use the command line',
+      })
     const plans = [...new Set(effective.map(({ file }) => file))].map((file) =>
       planFile(effective.filter((change) => change.file === file)),
     )
@@ -79,7 +85,7 @@ function planFile(changes: readonly Change[]): Plan {
 
 function conflictOf({ file, id, afterHash, undoable }: Plan, now: string | undefined): Conflict[] {
   const conflict = (problem: string) => [{ file, changeId: String(id), problem }]
-  if (!undoable) return conflict('held a credential or was purged, so what was before is not kept')
+  if (!undoable) return conflict('cannot be put back: what was before is not kept as it was')
   return now === afterHash ? [] : conflict('was changed since')
 }
 

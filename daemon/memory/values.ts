@@ -29,9 +29,19 @@ export function valuesOf(...texts: string[]): string[] {
   for (const text of texts)
     for (const part of [text, ...text.split(/\r?\n[^\S\r\n]*\r?\n/), ...text.split(/\r?\n/)]) {
       const value = normaliseValue(withoutMark(part))
-      if (value.length >= SHORTEST_VALUE) values.add(createHash('sha256').update(value).digest('hex'))
+      if (value.length >= SHORTEST_VALUE) values.add(digest(value))
     }
   return [...values]
+}
+
+/** A whole text as one value, however short. */
+export function wholeValue(text: string): string[] {
+  const value = normaliseValue(text)
+  return value === '' ? [] : [digest(value)]
+}
+
+function digest(value: string): string {
+  return createHash('sha256').update(value).digest('hex')
 }
 
 /** `- `, `3. `, `> `, `**Why:** ` and the like: the same thing said as a list item, a quote or under a label. */

@@ -8,7 +8,7 @@ import type { Tombstones } from '../store/tombstones.ts'
 import { classify, nameFor } from './classify.ts'
 import { inFolder, readPresent } from './folder.ts'
 import type { By, Gate, Write } from './gate.ts'
-import { spokenValues } from './judge.ts'
+import { type Redact, rejectedValues } from './judge.ts'
 import { shorten } from './one-line.ts'
 import type { Places } from './place.ts'
 import { scanMemories } from './scan.ts'
@@ -20,6 +20,7 @@ type Deps = {
   gate: Gate
   reviews: Reviews
   tombstones: Tombstones
+  redact: Redact
   clock: Clock
   reviewRequired: () => boolean
 }
@@ -37,11 +38,14 @@ export type Writing = {
 
 const EXCERPT_CHARS = 200
 
-export function createWriting({ places, gate, reviews, tombstones, clock, reviewRequired }: Deps): Writing {
+export function createWriting({ places, gate, reviews, tombstones, redact, clock, reviewRequired }: Deps): Writing {
   /** The review that now holds the change, when it is a model's and a person wants to see it first. */
-  const wait = (dir: string, write: Write, by: By): string | undefined => {
+  const wait = async (dir: string, write: Write, by: By): Promise<string | undefined> => {
     if (!reviewRequired() || !by.actor.startsWith('agent:')) return undefined
+    // What could never be applied is refused now, not when a person has made up their mind.
+    await gate.check(dir, write, by)
     const before = inFolder(dir, (folder) => readPresent(folder, write.file))
+    const clean = async (text: string | undefined) => (text === undefined ? undefined : (await redact(text)).text)
     const op = write.content === null ? 'delete' : before ? 'update' : 'create'
     const id = reviews.add({
       at: clock.now(),
@@ -49,18 +53,18 @@ export function createWriting({ places, gate, reviews, tombstones, clock, review
       file: write.file,
       op,
       actor: by.actor,
-      reason: by.reason,
+      reason: (await redact(by.reason)).text,
       runId: by.runId,
       baseHash: before?.hash,
-      before: before?.text,
-      after: write.content ?? undefined,
+      before: await clean(before?.text),
+      after: await clean(write.content ?? undefined),
       evidence: by.evidence ?? [],
     })
     return String(id)
   }
 
   const write = async (dir: string, wish: Write & { content: string }, by: By): Promise<Written> => {
-    const reviewId = wait(dir, wish, by)
+    const reviewId = await wait(dir, wish, by)
     if (reviewId) return { file: wish.file, reviewId, created: false, redacted: [], advice: [] }
     const [done] = await gate.apply(dir, [wish], by)
     if (!done) throw new Error('the gate applied nothing')
@@ -74,21 +78,28 @@ export function createWriting({ places, gate, reviews, tombstones, clock, review
 
     forget: async (cwd, caller, file, { reject, ifHash }) => {
       const { dir } = places.forWriting(cwd, caller)
+      if (reject && caller.actor.startsWith('agent:'))
+        throw new MemoryError('REFUSED', 'only a person may reject for good', {
+          reason: 'permission',
+          hint: 'use the command line',
+        })
       const by = { actor: caller.actor, reason: reject ? 'rejected' : 'forgotten' }
-      const reviewId = wait(dir, { file, content: null }, by)
+      const reviewId = await wait(dir, { file, content: null, expect: ifHash }, by)
       if (reviewId) return { reviewId }
       const present = inFolder(dir, (folder) => readPresent(folder, file))
       const [done] = await gate.apply(dir, [{ file, content: null, expect: ifHash }], by)
       const changeId = String(done?.id)
       if (!reject || !present) return { changeId }
-      const { body, name } = parseTopic(present.text)
+      const { body, name } = parseTopic((await redact(present.text)).text)
       const excerpt = shorten((body || (name ?? '')).replace(/\s+/g, ' ').trim(), EXCERPT_CHARS)
-      const id = tombstones.add({ at: clock.now(), dir, file, excerpt }, spokenValues(file, present.text))
+      const id = tombstones.add({ at: clock.now(), dir, file, excerpt }, rejectedValues(file, present.text))
       return { changeId, tombstoneId: String(id) }
     },
 
-    remember: async (cwd, caller, text, given) => {
+    remember: async (cwd, caller, said, given) => {
       const { dir } = places.forWriting(cwd, caller)
+      // Before it gets a name: a name is read and listed as much as a text.
+      const { text, kinds } = await redact(said)
       const type = given ?? classify(text)
       const known = sameValue(dir, text)
       if (known) return { file: known.file, type: known.type ?? type, action: 'updated', redacted: [] }
@@ -103,7 +114,7 @@ export function createWriting({ places, gate, reviews, tombstones, clock, review
         ...(reviewId && { reviewId }),
         type,
         action: 'created',
-        redacted,
+        redacted: [...new Set([...kinds, ...redacted])],
       }
     },
   }

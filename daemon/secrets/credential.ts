@@ -15,7 +15,7 @@ const VERSION = /^[~^v=]*\d+\.\d+(?:\.\d+)?(?:[-+.][\w.-]+)?$/i
 const MAIL = /^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/
 const COLOUR = /^#[0-9a-f]{3,8}$/i
 const TERM =
-  /^(?:sha-?\d{1,3}|md[45]|base(?:16|32|58|62|64)(?:url)?|utf-?\d{1,2}|argon2(?:id?|d)?|pbkdf2|oauth-?[12](?:\.\d)?|(?:aes|rsa|ecdsa|des|hs|rs|es|ps|hmac-sha)-?\d{1,4}|x-?509|ed25519|x25519|secp\d{3}[kr]1|p-?(?:256|384|521)|https?\d?|ipv[46]|k8s|i18n|l10n|win(?:32|64)|x(?:64|86)|arm64|amd64|[12]fa|1password|log4j|web3|sec1|pkcs\d{1,2}|fido2|u2f|v\d{1,3}(?:alpha\d?|beta\d?)?|u?int\d{1,2}|float\d\d|[a-z]\d)(?:[-_/][a-z]*\d{0,3})*$/i
+  /^(?:sha-?\d{1,3}|md[45]|base(?:16|32|58|62|64)(?:url)?|utf-?\d{1,2}|argon2(?:id?|d)?|pbkdf2|oauth-?[12](?:\.\d)?|(?:aes|rsa|ecdsa|des|hs|rs|es|ps|hmac-sha)-?\d{1,4}|x-?509|ed25519|x25519|secp\d{3}[kr]1|p-?(?:256|384|521)|https?\d?|ipv[46]|k8s|i18n|l10n|win(?:32|64)|x(?:64|86)|arm64|amd64|[12]fa|1password|log4j|web3|sec1|pkcs\d{1,2}|fido2|u2f|v\d{1,3}(?:alpha\d?|beta\d?)?|u?int\d{1,2}|float\d\d)(?:[-_/][a-z]*\d{0,3})*$/i
 const SHAPES = [CODE, QUANTITY, VERSION, MAIL, COLOUR, TERM]
 const SYMBOL = /[!@#$%^&*+=~?|\\€£§]/
 
@@ -34,7 +34,7 @@ function isFile(value: string): boolean {
 
 /** `req.body.password`, but not two random parts with a dot between them. */
 function isMember(value: string): boolean {
-  return MEMBER.test(value) && !value.split('.').some(isScrambled)
+  return MEMBER.test(value) && (value.match(/\d/g)?.length ?? 0) <= 3 && !value.split('.').some(isScrambled)
 }
 
 /** `getPassword(`, `base64(…)`; a generated password may hold a bracket too, but no word before it. */

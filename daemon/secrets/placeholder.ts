@@ -42,7 +42,7 @@ const REFERENCES = [
   /^(?:var|local|data|module|each|self|this|req|request|res|config|settings|params|props|state|ctx|context|args|opts|options|user|body|input|form|event|payload|session|secrets|steps|inputs|needs|env)\.[A-Za-z_]/,
 ]
 
-const MASKED = /^\*{3}|\*{3}$|\*{6}|•{3}|…|\.{3}|#{4}|x{5}|X{5}|0{12}|_{6}|█|EXAMPLE/
+const MASKED = /^\*{3}|\*{3}$|\*{6}|•{3}|…|^.{0,16}\.{3}.{0,10}$|#{4}|x{5}|X{5}|0{12}|_{6}|█|EXAMPLE/
 
 /** The head of a value tells enough, and keeps a hostile one from costing more than its length. */
 const HEAD = 400

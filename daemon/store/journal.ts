@@ -44,6 +44,8 @@ export type Journal = {
   at(dir: string, file: string, at: number): Change | undefined
   applied(): number
   setApplied(id: number): void
+  /** What could not be written after all did not happen: it stays as a refusal, without its words. */
+  withdraw(ids: readonly number[], why: string): void
   since(id: number): Change[]
 }
 
@@ -94,6 +96,8 @@ export function createJournal(db: Db): Journal {
   const atTime = db.prepare(
     `${SELECT} WHERE c.dir = ? AND c.file = ? AND c.op <> 'refused' AND c.at <= ? ORDER BY c.id DESC LIMIT 1`,
   )
+  const withdraw = db.prepare(`UPDATE changes SET op = 'refused', reason = ?, before_key = NULL, after_key = NULL,
+    before_hash = NULL, after_hash = NULL, undoable = 0 WHERE id = ? OR part_of = ?`)
   const since = db.prepare(`${SELECT} WHERE c.id > ? AND c.op <> 'refused' ORDER BY c.id`)
 
   const keyOf = (version: Version | undefined): string | null => {
@@ -141,6 +145,9 @@ export function createJournal(db: Db): Journal {
     at: (dir, file, at) => one(atTime.get(dir, file, at)),
     applied: () => (applied.get() as number | undefined) ?? 0,
     setApplied: (id) => void mark.run(id),
+    withdraw: db.transaction((ids: readonly number[], why: string) => {
+      for (const id of ids) withdraw.run(why, id, id)
+    }),
     since: (id) => all(since.all(id)),
   }
 }

@@ -71,7 +71,7 @@ function openHistory(layout: Layout, nowMs: number, repairs: string[]): Db {
     const report = repairHistory(layout, backup, nowMs)
     const source = report.backup ? `restored from ${report.backup}` : 'begun anew (there was no sound backup)'
     repairs.push(
-      `history.db was damaged (${problems[0]}): ${source} with ${report.rowsRead} rows read from the damaged file, which is kept as ${report.setAside}`,
+      `history.db was damaged (${problems[0]}): ${source} with ${report.rowsRead} rows read from the damaged file${existsSync(report.setAside) ? `, which is kept as ${report.setAside}` : ''}`,
     )
   }
   try {

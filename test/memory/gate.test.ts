@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { agent, memoryRig, person, topic } from '../support/memory.ts'
@@ -193,6 +193,84 @@ describe('what others do in the directory', () => {
       actor: 'external',
     })
     expect(rig.errors).toEqual([])
+  })
+})
+
+describe('a restart', () => {
+  it("never repeats what others did: a person's later word stands", async () => {
+    const rig = memoryRig()
+    await put(rig, 'a.md', topic('One.'))
+    writeFileSync(join(rig.dir, 'a.md'), topic('Two, in an editor.'))
+    await rig.memory.lookEverywhere()
+    rig.store.close()
+    writeFileSync(join(rig.dir, 'a.md'), topic('One.'))
+    const again = rig.open()
+    expect(again.memory.recovery).toEqual({ completed: [], problems: [] })
+    expect(read(rig, 'a.md')).toBe(topic('One.'))
+  })
+
+  it('does not take a file that cannot be read for one that is gone', async () => {
+    const rig = memoryRig()
+    await put(rig, 'a.md', topic('One.'))
+    linkSync(join(rig.dir, 'a.md'), join(rig.home, 'another-name'))
+    await rig.memory.lookEverywhere()
+    rmSync(join(rig.home, 'another-name'))
+    rig.store.close()
+    rig.open()
+    expect(read(rig, 'a.md')).toBe(topic('One.'))
+  })
+})
+
+describe('credentials', () => {
+  const key = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`
+  const onDisk = (rig: ReturnType<typeof memoryRig>) =>
+    readdirSync(rig.home, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.parentPath !== rig.dir)
+      .filter((entry) => readFileSync(join(entry.parentPath, entry.name)).includes(key.slice(4, 30)))
+      .map((entry) => entry.name)
+
+  it("leave no trace in the journal, whichever way they came: a person's index, a reason, a rejection, a name", async () => {
+    const rig = memoryRig()
+    await put(rig, 'a.md', topic('One.'))
+    writeFileSync(join(rig.dir, 'MEMORY.md'), `- [A](a.md) — use ${key}\n`)
+    await rig.memory.writing.put(rig.cwd, person, { file: 'b.md', content: topic('Two.') }, `because of ${key}`)
+    writeFileSync(join(rig.dir, 'c.md'), topic(`The token is ${key}`))
+    await rig.memory.writing.forget(rig.cwd, person, 'c.md', { reject: true, ifHash: undefined })
+    const { file } = await rig.memory.writing.remember(rig.cwd, person, `the token is ${key} for CI`, undefined)
+    expect(file).not.toContain(key.slice(4, 12).toLowerCase())
+    await expect(put(rig, `k_${key}.md`, topic('Three.'))).rejects.toMatchObject({ reason: 'secret' })
+    expect(onDisk(rig)).toEqual([])
+  })
+
+  it('leave no trace in what waits for review', async () => {
+    const rig = memoryRig({ review: 'required' })
+    const { reviewId } = await put(rig, 'a.md', topic(`The token is ${key}`), agent)
+    rig.memory.reviewing.reject(Number(reviewId))
+    expect(onDisk(rig)).toEqual([])
+  })
+})
+
+describe('an agent', () => {
+  it("may undo its own change, never a person's", async () => {
+    const rig = memoryRig()
+    const own = await put(rig, 'a.md', topic('One.'), agent)
+    await rig.memory.undo.change(Number(own.changeId), 'agent:api')
+    const theirs = await put(rig, 'b.md', topic('Two.'))
+    await expect(rig.memory.undo.change(Number(theirs.changeId), 'agent:api')).rejects.toMatchObject({
+      reason: 'permission',
+    })
+    await expect(
+      rig.memory.writing.forget(rig.cwd, agent, 'b.md', { reject: true, ifHash: undefined }),
+    ).rejects.toMatchObject({ reason: 'permission' })
+  })
+
+  it('whose change waits for review is told at once what could never be applied', async () => {
+    const rig = memoryRig({ review: 'required' })
+    const first = await put(rig, 'a.md', topic('By a person.'))
+    await put(rig, 'a.md', topic('Edited by a person.'))
+    await expect(put(rig, 'a.md', topic('By an agent.'), agent, first.hash)).rejects.toMatchObject({ code: 'CONFLICT' })
+    await expect(put(rig, 'x.txt', topic('x'), agent)).rejects.toMatchObject({ reason: 'path' })
+    expect(rig.memory.history.reviews().items).toEqual([])
   })
 })
 

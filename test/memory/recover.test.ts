@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createGate } from '../../daemon/memory/gate.ts'
@@ -52,13 +52,13 @@ describe('after a kill', () => {
     ]
     await expect(killed.apply(dir, writes, { ...by, runId: 'r1' })).rejects.toThrow('killed')
     expect(tree()).toEqual(before)
-    expect(recoverChanges(journal, [dir])).toEqual(['a.md', 'b.md'])
+    expect(recoverChanges(journal, [dir], () => true)).toEqual({ completed: ['a.md', 'b.md'], problems: [] })
     expect(tree()).toEqual({
       'MEMORY.md': '- [Renamed](a.md) — What is known of Renamed\n- [A thing](b.md) — What is known of A thing\n',
       'a.md': topic('Two.', 'Renamed'),
       'b.md': topic('Three.'),
     })
-    expect(recoverChanges(journal, [dir])).toEqual([])
+    expect(recoverChanges(journal, [dir], () => true)).toEqual({ completed: [], problems: [] })
   })
 
   it("somebody's edit made meanwhile stands", async () => {
@@ -73,16 +73,73 @@ describe('after a kill', () => {
     })
     await expect(killed.apply(dir, [{ file: 'a.md', content: topic('Two.') }], by)).rejects.toThrow('killed')
     writeFileSync(join(dir, 'a.md'), topic('In an editor.'))
-    expect(recoverChanges(journal, [dir])).toEqual([])
+    expect(recoverChanges(journal, [dir], () => true)).toEqual({ completed: [], problems: [] })
     expect(tree()['a.md']).toBe(topic('In an editor.'))
+  })
+
+  it('a change that was on disk is not repeated over what a person did since', async () => {
+    const { dir, journal, gate, tree } = makeGate()
+    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    await gate.apply(dir, [{ file: 'a.md', content: topic('Two.') }], by)
+    writeFileSync(join(dir, 'a.md'), topic('One.'))
+    expect(recoverChanges(journal, [dir], () => true)).toEqual({ completed: [], problems: [] })
+    expect(tree()['a.md']).toBe(topic('One.'))
+  })
+
+  it("one project's trouble does not keep the others from being looked after", async () => {
+    const { dir, journal, gate } = makeGate()
+    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    const file = `${dir}-file`
+    writeFileSync(file, 'in the place of a directory')
+    const { problems } = recoverChanges(journal, [file, dir], () => true)
+    expect(problems).toEqual([expect.stringContaining('is not a folder')])
   })
 
   it('half-written files are swept away', async () => {
     const { dir, journal, gate, tree } = makeGate()
     await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
     writeFileSync(join(dir, '.memoryd-123-456.tmp'), 'half')
-    recoverChanges(journal, [dir])
+    recoverChanges(journal, [dir], () => true)
     expect(Object.keys(tree())).toEqual(['MEMORY.md', 'a.md'])
+  })
+})
+
+describe('a write that fails', () => {
+  it('is withdrawn from the journal, and what was written before it is put back', async () => {
+    const { dir, journal, gate, tree } = makeGate()
+    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    const before = tree()
+    // The folder in the way of the second file makes the run fail after the first was written.
+    mkdirSync(join(dir, 'b.md'))
+    const writes = [
+      { file: 'a.md', content: topic('Two.') },
+      { file: 'c/b.md', content: topic('Three.') },
+    ]
+    writeFileSync(join(dir, 'c'), 'a file in the place of a folder')
+    await expect(gate.apply(dir, writes, { ...by, runId: 'r' })).rejects.toThrow()
+    rmSync(join(dir, 'b.md'), { recursive: true })
+    rmSync(join(dir, 'c'))
+    expect(tree()).toEqual(before)
+    expect(recoverChanges(journal, [dir], () => true)).toEqual({ completed: [], problems: [] })
+    expect(tree()).toEqual(before)
+  })
+
+  it('because somebody saved meanwhile leaves what they saved', async () => {
+    const { dir, journal, gateOver, gate, tree } = makeGate()
+    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    // Between the last look and the write.
+    const overtaken = gateOver({
+      ...journal,
+      append: (changes, applied) => {
+        writeFileSync(join(dir, 'a.md'), topic('Saved meanwhile.'))
+        return journal.append(changes, applied)
+      },
+    })
+    await expect(overtaken.apply(dir, [{ file: 'a.md', content: topic('Two.') }], by)).rejects.toMatchObject({
+      code: 'CONFLICT',
+    })
+    expect(tree()['a.md']).toBe(topic('Saved meanwhile.'))
+    expect(journal.latest(dir, 'a.md')?.after?.text).toBe(topic('One.'))
   })
 })
 
@@ -99,7 +156,7 @@ describe('a run', () => {
     )
     await gate.apply(dir, writes, { ...by, runId: 'dream-1' })
     expect(tree()).not.toEqual(before)
-    const undo = createUndo({ gate, journal })
+    const undo = createUndo({ gate, journal, reviewRequired: () => false })
     await undo.run('dream-1', 'user')
     expect(tree()).toEqual(before)
 

@@ -4,7 +4,7 @@ import { findSecrets } from '../../daemon/secrets/find.ts'
 import { redactSecrets } from '../../daemon/secrets/redact.ts'
 import { harmlessSamples } from '../support/harmless-samples.ts'
 import { remainsOf, type SecretSample, secretSamples } from '../support/secret-samples.ts'
-import { freeStanding } from '../support/secret-values.ts'
+import { freeStanding, password } from '../support/secret-values.ts'
 import { seeded } from '../support/seed.ts'
 
 const COUNT = 1000
@@ -37,11 +37,12 @@ describe('redaction', () => {
   })
 
   it('keeps what surrounds a secret and names what was there', async () => {
-    const token = freeStanding.github?.(seeded('one'))
+    const random = seeded('one')
+    const token = freeStanding.github?.(random)
     expect(
-      await redactSecrets(`CI uses ${token} and postgres://app:hunter22@db.internal:5432/main for tests.`),
+      await redactSecrets(`CI uses ${token} and redis://app:${password(random)}@cache.internal:6379/0 for tests.`),
     ).toEqual({
-      text: 'CI uses [redacted:github-token] and postgres://app:[redacted:url-password]@db.internal:5432/main for tests.',
+      text: 'CI uses [redacted:github-token] and redis://app:[redacted:url-password]@cache.internal:6379/0 for tests.',
       kinds: ['github-token', 'url-password'],
     })
   })

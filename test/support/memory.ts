@@ -35,6 +35,7 @@ export function memoryRig({ review = 'auto', team = false }: { review?: 'auto' |
       redact: redactSecrets,
       locate: (folder) => ({ root: folder, dir: dirOf(folder), memory: { on: true } }),
       pausedBecause: () => undefined,
+      isPlace: () => true,
       settings: { reviewRequired: () => review === 'required', teamEnabled: () => team },
       onChange: () => {},
       onError: (error) => errors.push(error),
