@@ -38,7 +38,11 @@ async function main(): Promise<void> {
   const stopping = new Promise<void>((resolve) => {
     process.once('SIGTERM', resolve)
     process.once('SIGINT', resolve)
-    onHangUp = () => (onTerminal && !terminalIsThere() ? resolve() : reload())
+    onHangUp = () => {
+      if (!onTerminal || terminalIsThere()) return reload()
+      leaveTerminal()
+      resolve()
+    }
   })
   // A terminal that was closed must not take the daemon down before it has stopped in order.
   process.stdout.on('error', () => {})
@@ -72,6 +76,14 @@ async function main(): Promise<void> {
     ending = await daemon.stop(DRAIN_MS)
   } finally {
     lock.release(ending)
+  }
+}
+
+/** Node aborts at its end when it cannot reset a terminal that is gone, unless these lead elsewhere by then. */
+function leaveTerminal(): void {
+  for (const fd of [0, 1, 2]) {
+    closeSync(fd)
+    openSync('/dev/null', 'r+')
   }
 }
 
