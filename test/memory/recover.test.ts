@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createGate } from '../../daemon/memory/gate.ts'
@@ -106,22 +106,27 @@ describe('after a kill', () => {
 
 describe('a write that fails', () => {
   it('is withdrawn from the journal, and what was written before it is put back', async () => {
-    const { dir, journal, gate, tree } = makeGate()
+    const { dir, journal, gateOver, gate, tree } = makeGate()
     await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
     const before = tree()
-    // The folder in the way of the second file makes the run fail after the first was written.
-    mkdirSync(join(dir, 'b.md'))
+    // After the last look and before the writes: the first file is written, the second turns out to be taken.
+    const overtaken = gateOver({
+      ...journal,
+      append: (changes, applied) => {
+        writeFileSync(join(dir, 'b.md'), topic('Saved meanwhile.'))
+        return journal.append(changes, applied)
+      },
+    })
     const writes = [
-      { file: 'a.md', content: topic('Two.') },
-      { file: 'c/b.md', content: topic('Three.') },
+      { file: 'a.md', content: topic('Two.', 'Renamed') },
+      { file: 'b.md', content: topic('Three.') },
     ]
-    writeFileSync(join(dir, 'c'), 'a file in the place of a folder')
-    await expect(gate.apply(dir, writes, { ...by, runId: 'r' })).rejects.toThrow()
-    rmSync(join(dir, 'b.md'), { recursive: true })
-    rmSync(join(dir, 'c'))
-    expect(tree()).toEqual(before)
+    await expect(overtaken.apply(dir, writes, { ...by, runId: 'r' })).rejects.toMatchObject({ code: 'CONFLICT' })
+    expect(tree()).toEqual({ ...before, 'b.md': topic('Saved meanwhile.') })
+    expect(journal.ofRun('r').map(({ op }) => op)).toEqual(expect.arrayContaining(['refused', 'refused']))
+    expect(journal.latest(dir, 'a.md')?.after?.text).toBe(topic('One.'))
     expect(recoverChanges(journal, [dir], () => true)).toEqual({ completed: [], problems: [] })
-    expect(tree()).toEqual(before)
+    expect(tree()).toEqual({ ...before, 'b.md': topic('Saved meanwhile.') })
   })
 
   it('because somebody saved meanwhile leaves what they saved', async () => {
