@@ -85,6 +85,35 @@ export const historyMigrations: readonly Migration[] = [
         value INTEGER NOT NULL
       ) STRICT;
     `),
+  (db) =>
+    db.exec(`
+      -- The memory prompt that a session was given: the same bytes until the session is cleared or compacted.
+      CREATE TABLE prompts (
+        harness TEXT NOT NULL,
+        session TEXT NOT NULL,
+        dir TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        text TEXT NOT NULL,
+        PRIMARY KEY (harness, session, dir)
+      ) STRICT;
+
+      -- Purges that have not reached every copy yet, with the keys of the contents that go.
+      CREATE TABLE purges (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        at INTEGER NOT NULL,
+        dir TEXT NOT NULL,
+        file TEXT NOT NULL,
+        keys TEXT NOT NULL
+      ) STRICT;
+
+      -- Moved repositories whose memories have not all followed yet.
+      CREATE TABLE moves (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        at INTEGER NOT NULL,
+        from_dir TEXT NOT NULL,
+        to_dir TEXT NOT NULL
+      ) STRICT;
+    `),
 ]
 
 /** What can be derived again; may be deleted at any time. Its tables arrive with the transcripts. */
