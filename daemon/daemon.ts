@@ -27,6 +27,7 @@ import { createLog, type LogTarget } from './platform/log.ts'
 import { createParts } from './platform/parts.ts'
 import { aborted } from './platform/signals.ts'
 import { passedSocket } from './platform/socket.ts'
+import { createVigils } from './platform/vigil.ts'
 import { redactSecrets } from './secrets/redact.ts'
 import { createStatusBoard } from './status/board.ts'
 import { dailyBackups, migrationBackups } from './store/backup.ts'
@@ -91,11 +92,22 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     const pauses = createPauses(store.history)
     const locator = createLocator({ env, home: places.home, clock })
     const rootOf = (cwd: string) => findProjectRoot(cwd).root
-    const switches = createSwitches({ pauses, clock, rootOf, onChange: () => board.announce('paused') })
+    const switches = createSwitches({
+      pauses,
+      clock,
+      rootOf,
+      onChange: () => {
+        memory.forgetAnswers()
+        board.announce('paused')
+      },
+    })
+    const vigils = createVigils({ clock })
+    parts.add('vigils', vigils.stop)
     const memory = createMemory({
       db: store.history,
       clock,
       redact: redactSecrets,
+      vigils,
       locate: locator.locate,
       pausedBecause: switches.because,
       isPlace: (dir) => isMemoryPlace(dir, places.home),
@@ -124,14 +136,14 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         ...memoryRoutes(memory),
         ...historyRoutes(memory),
         ...instructionRoutes({
-          load: (cwd, caller) => {
+          load: async (cwd, caller) => {
             const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
             const { agentsMd } = settings.current().instructions
             const { root } = memory.find(cwd, caller)
             const base = { cwd, root, claudeDir, managedFile: MANAGED_FILE, home: places.home, agentsMd }
-            const { path, content } = memory.reading.index(cwd, caller)
+            const { path, content } = await memory.reading.index(cwd, caller)
             const { items } = loadInstructions(base)
-            return { items: content === '' ? items : [...items, { kind: 'memory', path, content }] }
+            return { items: content === '' ? items : [...items, { kind: 'memory' as const, path, content }] }
           },
         }),
       },
@@ -182,6 +194,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       log,
       onChange: (changed) => {
         log.configure(changed.log)
+        memory.forgetAnswers()
         board.announce('settings')
       },
     })

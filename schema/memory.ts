@@ -11,16 +11,17 @@ const Skipped = z.literal('off').optional().describe('Memory is switched off her
 export const CwdQuery = z.strictObject({ cwd: Cwd })
 export const FileParams = z.strictObject({ file: MemoryFile })
 
-export const MemoryIndex = z
-  .object({
-    path: z.string(),
-    content: z.string().describe('What goes into a context: within 200 lines and 25,000 bytes, with a warning if cut'),
-    lines: z.int(),
-    bytes: z.int(),
-    truncated: z.boolean(),
-    skipped: Skipped,
-  })
-  .describe('The index of the project, MEMORY.md')
+const IndexFile = z.object({
+  path: z.string(),
+  content: z.string().describe('What goes into a context: within 200 lines and 25,000 bytes, with a warning if cut'),
+  lines: z.int(),
+  bytes: z.int(),
+  truncated: z.boolean(),
+})
+export const MemoryIndex = IndexFile.extend({
+  team: IndexFile.optional().describe("The team's index, where team memory is on and has one"),
+  skipped: Skipped,
+}).describe('The index of the project, MEMORY.md')
 export type MemoryIndex = z.infer<typeof MemoryIndex>
 
 const Evidence = z.object({
@@ -36,6 +37,7 @@ const MemoryItem = z.object({
   description: z.string().optional(),
   type: MemoryType.optional(),
   modifiedAt: z.iso.datetime(),
+  hash: Hash.optional().describe('Absent for a file that is too large for a memory'),
   scope: z.enum(['private', 'team']),
   trust: Trust.optional(),
 })

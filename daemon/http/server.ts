@@ -70,9 +70,9 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
   const unused = connectionsWithoutRequest(app.server)
   const running = new AbortController()
 
-  app.addHook('onRequest', async (request, reply) => {
-    reply.headers(protocolHeaders)
-    checkProtocol(request)
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header(PROTOCOL_HEADER, String(PROTOCOL))
+    done(protocolProblem(request))
   })
   app.setNotFoundHandler((request, reply) => {
     const known = failure('NOT_FOUND', `no route ${request.method} ${request.url.split('?')[0]}`, {
@@ -97,7 +97,7 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
       config: { declared: route.errors },
       handler: route.stream
         ? streamHandler(handlers)
-        : jsonHandler(route, handlers[name] as AnyHandler, running.signal),
+        : jsonHandler(route, handlers[name] as AnyHandler, { drained: running.signal, asText: createPrinter(route) }),
     })
   await app.ready()
 
@@ -127,8 +127,10 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
 
 type AnyHandler = (request: unknown) => unknown
 
-function jsonHandler(route: Route, handle: AnyHandler, drained: AbortSignal) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<string> => {
+type Surroundings = { drained: AbortSignal; asText: (answer: unknown) => Buffer | string }
+
+function jsonHandler(route: Route, handle: AnyHandler, { drained, asText }: Surroundings) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<Buffer | string> => {
     // fastify does not even read the body of a GET.
     if (!route.body && request.body === undefined && Number(request.headers['content-length'] ?? 0) > 0)
       throw new MemoryError('BAD_REQUEST', 'body: this route takes none')
@@ -140,7 +142,21 @@ function jsonHandler(route: Route, handle: AnyHandler, drained: AbortSignal) {
     }
     const answer = await handle(new Call(input, reply.raw, drained))
     reply.type('application/json; charset=utf-8')
-    return JSON.stringify(route.answer.parse(answer))
+    return asText(answer)
+  }
+}
+
+/** Strips an answer to its schema. A frozen one stays as it is, so its text is made once, however often it is given. */
+function createPrinter(route: Route): Surroundings['asText'] {
+  const printed = new WeakMap<object, Buffer>()
+  return (answer) => {
+    if (typeof answer !== 'object' || answer === null || !Object.isFrozen(answer))
+      return JSON.stringify(route.answer.parse(answer))
+    const known = printed.get(answer)
+    if (known) return known
+    const bytes = Buffer.from(JSON.stringify(route.answer.parse(answer)))
+    printed.set(answer, bytes)
+    return bytes
   }
 }
 
@@ -159,10 +175,10 @@ function streamHandler(handlers: Handlers) {
   }
 }
 
-function checkProtocol(request: FastifyRequest): void {
+function protocolProblem(request: FastifyRequest): MemoryError | undefined {
   const theirs = request.headers[PROTOCOL_HEADER]
-  if (theirs === undefined || theirs === String(PROTOCOL)) return
-  throw new MemoryError('PROTOCOL', `the client speaks protocol ${theirs}, this daemon ${PROTOCOL}`, {
+  if (theirs === undefined || theirs === String(PROTOCOL)) return undefined
+  return new MemoryError('PROTOCOL', `the client speaks protocol ${theirs}, this daemon ${PROTOCOL}`, {
     hint: 'after an upgrade: memoryd restart',
   })
 }

@@ -13,7 +13,9 @@ import { decideSwitch, type MemorySwitch } from './memory-switch.ts'
 import { findProjectRoot } from './project-root.ts'
 import { mergeVariables, type Variables } from './variables.ts'
 
-export type Located = Readonly<MemoryDir & { root: string; memory: Readonly<MemorySwitch> }>
+export type Located = Readonly<
+  MemoryDir & { root: string; memory: Readonly<MemorySwitch>; madeFrom: readonly string[] }
+>
 
 export type Locator = {
   /** Throws a refusal when what is configured is no place for memories; creates nothing. */
@@ -40,7 +42,8 @@ export function createLocator({ env, home, policyFile = POLICY_FILE, clock = cre
     const settings = readClaudeSettings({ project, configDir: configDirOf(variables, home), policyFile }, looks)
     const place = chooseMemoryDir({ root, home, variables, settings })
     refuseLinked(place, looks.resolve(place.dir), home)
-    return Object.freeze({ root, ...place, memory: Object.freeze(decideSwitch(variables, settings)) })
+    const memory = Object.freeze(decideSwitch(variables, settings))
+    return Object.freeze({ root, ...place, memory, madeFrom: looks.places() })
   }
 
   const locate = (cwd: string, callerEnv?: Environment): Located => {

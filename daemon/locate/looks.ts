@@ -27,6 +27,8 @@ export type Looks = {
   read(path: string, capBytes: number): { bytes: Buffer; uid: number } | undefined
   /** `path` with every link followed, also where its end does not exist yet; nothing when that cannot be told. */
   resolve(path: string): string | undefined
+  /** Where it looked, and where that led. */
+  places(): string[]
   /** Whether every look would see the same again. */
   unchanged(): boolean
   /** Whether a change after `nowMs`, the moment before the first look, is sure to show in a later one. */
@@ -66,6 +68,10 @@ export function createLooks(): Looks {
     resolve: (path) => {
       if (!resolved.has(path)) resolved.set(path, followLinks(path))
       return resolved.get(path)
+    },
+    places: () => {
+      const targets = [...resolved.values()].filter((target) => target !== undefined)
+      return [...new Set([...stamps.keys(), ...resolved.keys(), ...targets])]
     },
     unchanged: () => {
       for (const [path, stamp] of stamps) if (!same(stamp, stampOf(path))) return false

@@ -1,10 +1,13 @@
 /** Everything about memories, put together: one gate, and what stands before and behind it. */
 import type { Clock } from '../platform/clock.ts'
+import type { Vigils } from '../platform/vigil.ts'
 import type { Db } from '../store/database.ts'
 import { createDirectories } from '../store/directories.ts'
 import { createJournal } from '../store/journal.ts'
 import { createReviews } from '../store/reviews.ts'
 import { createTombstones } from '../store/tombstones.ts'
+import { createAnswers } from './answers.ts'
+import { createCatalogue } from './catalogue.ts'
 import { createExternal } from './external.ts'
 import { createGate } from './gate.ts'
 import { createHistory } from './history.ts'
@@ -20,6 +23,7 @@ type Deps = {
   db: Db
   clock: Clock
   redact: Redact
+  vigils: Vigils
   locate: Parameters<typeof createPlaces>[0]['locate']
   pausedBecause: (root: string) => string | undefined
   /** Whether a directory still is one where memories may be. */
@@ -30,7 +34,18 @@ type Deps = {
   onError: (error: unknown) => void
 }
 
-export function createMemory({ db, clock, redact, locate, pausedBecause, isPlace, settings, onChange, onError }: Deps) {
+export function createMemory({
+  db,
+  clock,
+  redact,
+  vigils,
+  locate,
+  pausedBecause,
+  isPlace,
+  settings,
+  onChange,
+  onError,
+}: Deps) {
   const journal = createJournal(db)
   const tombstones = createTombstones(db)
   const reviews = createReviews(db)
@@ -52,6 +67,8 @@ export function createMemory({ db, clock, redact, locate, pausedBecause, isPlace
     redact,
     onChange: (dir, files) => onChange(dir, files, 'external'),
   })
+  const catalogue = createCatalogue({ clock })
+  const answers = createAnswers({ vigils, clock })
   const look = (dir: string) => external.look(dir).catch(onError)
   const places = createPlaces({ locate, pausedBecause, directories, onNewDirectory: (dir) => void look(dir) })
   return {
@@ -61,7 +78,9 @@ export function createMemory({ db, clock, redact, locate, pausedBecause, isPlace
       for (const dir of known().filter(isPlace)) await look(dir)
     },
     find: places.find,
-    reading: createReading({ places, journal }),
+    /** Something that no file tells has changed: a switch, a setting. */
+    forgetAnswers: answers.forgetAll,
+    reading: createReading({ places, journal, catalogue, answers, teamEnabled: settings.teamEnabled }),
     writing: createWriting({
       places,
       gate,

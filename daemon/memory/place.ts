@@ -3,9 +3,15 @@ import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Directories } from '../store/directories.ts'
 
-type Located = { root: string; dir: string; memory: { on: true } | { on: false; because: string } }
+type Located = {
+  root: string
+  dir: string
+  memory: { on: true } | { on: false; because: string }
+  /** The files and folders that decided. */
+  madeFrom: readonly string[]
+}
 
-export type Place = { root: string; dir: string; off: string | undefined }
+export type Place = { root: string; dir: string; off: string | undefined; madeFrom: readonly string[] }
 
 type Deps = {
   locate: (cwd: string, env: Caller['env']) => Located
@@ -24,10 +30,10 @@ export type Places = {
 
 export function createPlaces({ locate, pausedBecause, directories, onNewDirectory }: Deps): Places {
   const find = (cwd: string, caller: Caller): Place => {
-    const { root, dir, memory } = locate(cwd, caller.env)
+    const { root, dir, memory, madeFrom } = locate(cwd, caller.env)
     const off = memory.on ? pausedBecause(root) : memory.because
     if (off === undefined && directories.remember({ dir, root }) === 'new') onNewDirectory(dir)
-    return { root, dir, off }
+    return { root, dir, off, madeFrom }
   }
   return {
     find,

@@ -78,8 +78,8 @@ function notPlain(leaf: string): MemoryError {
   return refused(`${shown(leaf)} is not a plain file`)
 }
 
-/** Nothing, when it is too large. A file may grow while it is being read. */
-function readUpTo(fd: number, sizeBytes: number): Buffer | undefined {
+/** From where the file stands; nothing, when it is too large. A file may grow while it is being read. */
+export function readUpTo(fd: number, sizeBytes: number): Buffer | undefined {
   const chunks: Buffer[] = []
   for (let total = 0; Math.max(sizeBytes, total) <= CAP_BYTES; ) {
     const chunk = Buffer.allocUnsafe(total === 0 ? sizeBytes + 1 : 65_536)

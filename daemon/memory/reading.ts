@@ -5,34 +5,46 @@ import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Memory, MemoryIndex, MemoryItem, MemoryList, MemoryTypeName } from '../../schema/memory.ts'
 import type { Journal } from '../store/journal.ts'
+import type { Answers, Made } from './answers.ts'
+import type { Catalogue } from './catalogue.ts'
 import { INDEX_FILE, inFolder, readPresent } from './folder.ts'
-import { loadIndex } from './index-file.ts'
+import { type LoadedIndex, loadIndex } from './index-file.ts'
+import { readIndexes } from './indexes.ts'
 import type { Places } from './place.ts'
-import { type ScannedMemory, scanMemories } from './scan.ts'
+import type { ScannedMemory } from './scan.ts'
 import { parseTopic } from './topic-file.ts'
 
 export type Reading = {
-  index(cwd: string, caller: Caller): MemoryIndex
-  list(cwd: string, caller: Caller, type: MemoryTypeName | undefined): MemoryList
+  index(cwd: string, caller: Caller): Promise<MemoryIndex>
+  list(cwd: string, caller: Caller, type: MemoryTypeName | undefined): Promise<MemoryList>
   get(cwd: string, caller: Caller, file: string, at: number | undefined): Memory
 }
 
-export function createReading({ places, journal }: { places: Places; journal: Journal }): Reading {
+type Deps = { places: Places; journal: Journal; catalogue: Catalogue; answers: Answers; teamEnabled: () => boolean }
+
+export function createReading({ places, journal, catalogue, answers, teamEnabled }: Deps): Reading {
+  const makeIndex = (cwd: string, caller: Caller): Made<MemoryIndex> => {
+    const { dir, off, madeFrom } = places.find(cwd, caller)
+    const from = [...madeFrom.map((path) => ({ path })), { folder: dir }, { folder: join(dir, 'team') }]
+    if (off !== undefined) return { answer: { ...indexAt(dir, undefined), skipped: 'off' }, from }
+    const { own, team } = readIndexes(dir, { team: teamEnabled() })
+    return { answer: { ...indexAt(dir, own), ...(team && { team: indexAt(join(dir, 'team'), team) }) }, from }
+  }
+
+  const makeList = (cwd: string, caller: Caller, type: MemoryTypeName | undefined): Made<MemoryList> => {
+    const { dir, off, madeFrom } = places.find(cwd, caller)
+    const location = madeFrom.map((path) => ({ path }))
+    if (off !== undefined) return { answer: { dir, items: [], older: 0, skipped: 'off' }, from: location }
+    const { items, folders, older } = catalogue.list(dir)
+    return {
+      answer: { dir, items: items.filter((item) => !type || item.type === type).map(toItem), older },
+      from: [...location, ...['', ...folders].map((folder) => ({ folder: join(dir, folder) }))],
+    }
+  }
+
   return {
-    index: (cwd, caller) => {
-      const { dir, off } = places.find(cwd, caller)
-      const path = join(dir, INDEX_FILE)
-      if (off !== undefined) return { path, content: '', lines: 0, bytes: 0, truncated: false, skipped: 'off' }
-      const present = existsSync(dir) ? inFolder(dir, (folder) => folder.read(INDEX_FILE)) : undefined
-      const { content, lines, bytes, truncated } = loadIndex(present?.bytes ?? '')
-      return { path, content, lines, bytes, truncated }
-    },
-    list: (cwd, caller, type) => {
-      const { dir, off } = places.find(cwd, caller)
-      if (off !== undefined) return { dir, items: [], older: 0, skipped: 'off' }
-      const { items, older } = scanMemories(dir)
-      return { dir, items: items.filter((item) => !type || item.type === type).map(toItem), older }
-    },
+    index: (cwd, caller) => answers.answer(keyOf('index', cwd, caller), () => makeIndex(cwd, caller)),
+    list: (cwd, caller, type) => answers.answer(keyOf(`list ${type}`, cwd, caller), () => makeList(cwd, caller, type)),
     get: (cwd, caller, file, at) => {
       const { dir, off } = places.find(cwd, caller)
       const found = off === undefined ? (at === undefined ? now(dir, file) : then(journal, dir, file, at)) : undefined
@@ -54,6 +66,15 @@ export function createReading({ places, journal }: { places: Places; journal: Jo
       }
     },
   }
+}
+
+function keyOf(what: string, cwd: string, { env }: Caller): string {
+  return `${what}\n${cwd}\n${JSON.stringify(env)}`
+}
+
+function indexAt(dir: string, loaded: LoadedIndex = loadIndex('')): Omit<MemoryIndex, 'team' | 'skipped'> {
+  const { content, lines, bytes, truncated } = loaded
+  return { path: join(dir, INDEX_FILE), content, lines, bytes, truncated }
 }
 
 type Found = { hash: string; text: string; modifiedMs: number }

@@ -6,32 +6,34 @@ import { connect } from 'node:net'
 import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
 import type { RouteShape } from '../../schema/route-table.ts'
 
+const NOTHING = Buffer.alloc(0)
+
 export type Connection = {
   /** Resolves with the body when the answer is complete; rejects unless it is a 200. */
-  ask(request: Buffer): Promise<string>
+  ask(request: Buffer): Promise<Buffer>
   close(): void
 }
 
 /** The bytes to ask a route with; the same ones go to every contender. */
-export function requestFor({ method, url }: RouteShape): Buffer {
-  return Buffer.from(`${method} ${url} HTTP/1.1\r\nhost: localhost\r\n${PROTOCOL_HEADER}: ${PROTOCOL}\r\n\r\n`)
+export function requestFor({ method, url }: RouteShape, query: Record<string, string> = {}): Buffer {
+  const tail = Object.keys(query).length > 0 ? `?${new URLSearchParams(query)}` : ''
+  return Buffer.from(`${method} ${url}${tail} HTTP/1.1\r\nhost: localhost\r\n${PROTOCOL_HEADER}: ${PROTOCOL}\r\n\r\n`)
 }
 
 export function openConnection(socketPath: string): Promise<Connection> {
   return new Promise((resolve, reject) => {
     const socket = connect(socketPath)
-    let received = ''
-    let waiting: { resolve(body: string): void; reject(error: Error): void } | undefined
+    let received: Buffer = NOTHING
+    let waiting: { resolve(body: Buffer): void; reject(error: Error): void } | undefined
     const fail = (error: Error) => {
       reject(error)
       waiting?.reject(error)
     }
-    socket.setEncoding('latin1')
-    socket.on('data', (chunk: string) => {
-      received += chunk
+    socket.on('data', (chunk: Buffer) => {
+      received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
       const answer = completeAnswer(received)
       if (!answer) return
-      received = ''
+      received = NOTHING
       if (answer.status === 200) waiting?.resolve(answer.body)
       else fail(new Error(`${socketPath} answered ${answer.status}: ${answer.body}`))
     })
@@ -60,12 +62,13 @@ export async function timeRequests(connection: Connection, request: Buffer, coun
   return taken
 }
 
-function completeAnswer(received: string): { status: number; body: string } | undefined {
-  const head = received.indexOf('\r\n\r\n')
-  if (head < 0) return undefined
-  const length = /^content-length: (\d+)/im.exec(received)?.[1]
+function completeAnswer(received: Buffer): { status: number; body: Buffer } | undefined {
+  const headEnd = received.indexOf('\r\n\r\n')
+  if (headEnd < 0) return undefined
+  const head = received.toString('latin1', 0, headEnd)
+  const length = /^content-length: (\d+)/im.exec(head)?.[1]
   // Chunked, which no row asks for: shown as it is instead of waiting for ever.
   if (length === undefined) return { status: 0, body: received }
-  const body = received.slice(head + 4)
-  return body.length < Number(length) ? undefined : { status: Number(received.slice(9, 12)), body }
+  const body = received.subarray(headEnd + 4)
+  return body.length < Number(length) ? undefined : { status: Number(head.slice(9, 12)), body }
 }

@@ -1,47 +1,13 @@
 /** What the daemon's own layers (validation, protocol check, error form) add to one exchange. */
 import { routeTable } from '../../schema/route-table.ts'
-import { openConnection, requestFor, timeRequests } from './connection.ts'
-import { shareOneCore } from './one-core.ts'
-import { inRounds, quantile, ratio } from './rounds.ts'
+import { againstHello } from './against-hello.ts'
+import { requestFor } from './connection.ts'
 import type { Row } from './row.ts'
-
-/** Many short blocks: a burst of other work on the machine then hits both sides. */
-const ROUNDS = { full: 200, quick: 50 }
-const REQUESTS_PER_BLOCK = 100
-/** Until V8 has compiled the hot paths of both. */
-const WARM_UP_REQUESTS = 5_000
 
 export const health: Row<'p50' | 'p99'> = {
   name: 'health',
   what: 'GET /v1/health over the socket',
   yardstick: 'the same answer from a bare fastify',
   goals: { p50: { unit: '×', atMost: 1.3 }, p99: { unit: '×' } },
-
-  run: async (bench) => {
-    const home = bench.home()
-    const request = requestFor(routeTable.health)
-    const servers = [await bench.daemon(home), await bench.bareServer(home)] as const
-    const [daemon, bare] = await Promise.all([
-      openConnection(servers[0].socketPath),
-      openConnection(servers[1].socketPath),
-    ])
-    for (const connection of [daemon, bare]) await timeRequests(connection, request, WARM_UP_REQUESTS)
-
-    const cores = shareOneCore(servers.map(({ pid }) => pid))
-    const taken = await inRounds(ROUNDS[bench.pace], {
-      daemon: () => timeRequests(daemon, request, REQUESTS_PER_BLOCK),
-      bare: () => timeRequests(bare, request, REQUESTS_PER_BLOCK),
-    }).finally(cores.release)
-    daemon.close()
-    bare.close()
-    return {
-      figures: { p50: ratio(taken.daemon, taken.bare, 0.5), p99: ratio(taken.daemon, taken.bare, 0.99) },
-      details: {
-        daemonP50Us: 1000 * quantile(taken.daemon.flat(), 0.5),
-        daemonP99Us: 1000 * quantile(taken.daemon.flat(), 0.99),
-        bareP50Us: 1000 * quantile(taken.bare.flat(), 0.5),
-        bareP99Us: 1000 * quantile(taken.bare.flat(), 0.99),
-      },
-    }
-  },
+  run: (bench) => againstHello(bench, bench.home(), requestFor(routeTable.health)),
 }

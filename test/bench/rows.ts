@@ -1,10 +1,11 @@
 /** Every row, in the order of the table. A new one is a file and a line here. */
 import { health } from './health.ts'
 import { idle } from './idle.ts'
+import { index, list } from './memories.ts'
 import type { Row } from './row.ts'
 import { start } from './start.ts'
 
-export const rows: readonly Row[] = [health, start, idle]
+export const rows: readonly Row[] = [health, index, list, start, idle]
 
 export type Selection = { rows: Row[] } | { unknown: string[] }
 

@@ -24,6 +24,7 @@ function makeLocator(env: Environment = {}) {
     dir: join(dir, '.claude/projects', slugOf(root), 'memory'),
     source: 'default',
     memory: { on: true },
+    madeFrom: expect.any(Array),
   })
   return { ...workshop, policyFile, locate, defaultOf }
 }
@@ -52,6 +53,7 @@ describe('a location', () => {
       ...own,
       dir: '/caller/m',
       memory: { on: true },
+      madeFrom: expect.any(Array),
     })
     expect(locate('/p/x')).toEqual(own)
   })

@@ -107,7 +107,8 @@ describe('review', () => {
       { file: 'theirs.md', content: topic('By an agent.') },
       'x',
     )
-    expect(rig.memory.reading.list(rig.cwd, person, undefined).items.map(({ file }) => file)).toEqual(['mine.md'])
+    const { items } = await rig.memory.reading.list(rig.cwd, person, undefined)
+    expect(items.map(({ file }) => file)).toEqual(['mine.md'])
     expect(rig.memory.history.reviews().items).toMatchObject([{ id: reviewId, file: 'theirs.md', op: 'create' }])
     await rig.memory.reviewing.approve(Number(reviewId))
     expect(rig.memory.reading.get(rig.cwd, person, 'theirs.md', undefined).content).toBe(topic('By an agent.'))

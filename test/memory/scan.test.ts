@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { hashOf } from '../../daemon/memory/plain-file.ts'
 import { manifest, scanMemories } from '../../daemon/memory/scan.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
 import { makeHome } from '../support/home.ts'
@@ -46,6 +47,7 @@ describe('a scan', () => {
           modifiedAt: '2026-03-31T12:00:00.000Z',
           modifiedMs: Date.UTC(2026, 2, 31, 12),
           bytes: Buffer.byteLength(role),
+          hash: hashOf(Buffer.from(role)),
         },
         {
           file: 'team/api.md',
@@ -56,14 +58,17 @@ describe('a scan', () => {
           modifiedAt: '2026-03-31T11:00:00.000Z',
           modifiedMs: Date.UTC(2026, 2, 31, 11),
           bytes: Buffer.byteLength(web),
+          hash: hashOf(Buffer.from(web)),
         },
         {
           file: 'plain.md',
           modifiedAt: '2026-03-31T10:00:00.000Z',
           modifiedMs: Date.UTC(2026, 2, 31, 10),
           bytes: 16,
+          hash: hashOf(Buffer.from('no front matter\n')),
         },
       ],
+      folders: ['team'],
       older: 0,
       skipped: 0,
     })
@@ -100,8 +105,8 @@ describe('a scan', () => {
 
   it('is empty where there is no directory', () => {
     const dir = makeMemories({ 'a.md': role })
-    expect(scanMemories(join(dir, 'none'))).toEqual({ items: [], older: 0, skipped: 0 })
-    expect(scanMemories(join(dir, 'a.md'))).toEqual({ items: [], older: 0, skipped: 1 })
+    expect(scanMemories(join(dir, 'none'))).toEqual({ items: [], folders: [], older: 0, skipped: 0 })
+    expect(scanMemories(join(dir, 'a.md'))).toEqual({ items: [], folders: [], older: 0, skipped: 1 })
   })
 
   it('follows no link, waits for no FIFO, and counts them', () => {

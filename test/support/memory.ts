@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { createMemory } from '../../daemon/memory/memory.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
+import { createVigils } from '../../daemon/platform/vigil.ts'
 import { redactSecrets } from '../../daemon/secrets/redact.ts'
 import { openStore } from '../../daemon/store/store.ts'
 import { type ManualTime, manualTime } from './clock.ts'
@@ -29,18 +30,23 @@ export function memoryRig({ review = 'auto', team = false }: { review?: 'auto' |
   const errors: unknown[] = []
   const open = () => {
     const store = openStore(state, time.clock.now())
+    const vigils = createVigils({ clock: time.clock })
     const memory = createMemory({
       db: store.history,
       clock: time.clock,
       redact: redactSecrets,
-      locate: (folder) => ({ root: folder, dir: dirOf(folder), memory: { on: true } }),
+      vigils,
+      locate: (folder) => ({ root: folder, dir: dirOf(folder), memory: { on: true }, madeFrom: [folder] }),
       pausedBecause: () => undefined,
       isPlace: () => true,
       settings: { reviewRequired: () => review === 'required', teamEnabled: () => team },
       onChange: () => {},
       onError: (error) => errors.push(error),
     })
-    onTestFinished(() => store.close())
+    onTestFinished(() => {
+      vigils.stop()
+      store.close()
+    })
     return { memory, store }
   }
   const first = open()

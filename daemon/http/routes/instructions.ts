@@ -8,7 +8,7 @@ type Item = {
   content: string
   warning?: string
 }
-type Deps = { load: (cwd: string, caller: Caller) => { items: Item[] } }
+type Deps = { load: (cwd: string, caller: Caller) => Promise<{ items: Item[] }> }
 
 export function instructionRoutes({ load }: Deps): Pick<Handlers, 'instructions'> {
   return { instructions: ({ query, caller }) => load(query.cwd, caller) }

@@ -13,8 +13,8 @@ import type { Handlers } from '../server.ts'
 
 type Deps = {
   reading: {
-    index(cwd: string, caller: Caller): MemoryIndex
-    list(cwd: string, caller: Caller, type: MemoryTypeName | undefined): MemoryList
+    index(cwd: string, caller: Caller): Promise<MemoryIndex>
+    list(cwd: string, caller: Caller, type: MemoryTypeName | undefined): Promise<MemoryList>
     get(cwd: string, caller: Caller, file: string, at: number | undefined): Memory
   }
   writing: {

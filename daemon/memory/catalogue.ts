@@ -1,0 +1,28 @@
+/** The memories of a directory as a list, read again only where a file's stamp has changed. */
+import type { Clock } from '../platform/clock.ts'
+import { type Read, type Scan, scanMemories } from './scan.ts'
+
+export type Catalogue = { list(dir: string): Scan }
+
+const MOST_DIRECTORIES = 32
+/** The coarsest stamp of a file system in use: a second write within it can leave the stamp as it was. */
+const STAMP_STEP_MS = 2_000
+
+export function createCatalogue({ clock }: { clock: Pick<Clock, 'now'> }): Catalogue {
+  const directories = new Map<string, Map<string, Read>>()
+  return {
+    list: (dir) => {
+      const known = directories.get(dir) ?? new Map<string, Read>()
+      const startedMs = clock.now()
+      const scan = scanMemories(dir, { known })
+      const listed = new Set(scan.items.map(({ file }) => file))
+      for (const [file, { changedMs }] of known)
+        if (!listed.has(file) || startedMs - changedMs < STAMP_STEP_MS) known.delete(file)
+      // The map is in order of use.
+      directories.delete(dir)
+      directories.set(dir, known)
+      if (directories.size > MOST_DIRECTORIES) directories.delete(directories.keys().next().value as string)
+      return scan
+    },
+  }
+}
