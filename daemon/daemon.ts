@@ -105,6 +105,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     parts.add('vigils', vigils.stop)
     const memory = createMemory({
       db: store.history,
+      index: store.index,
       clock,
       redact: redactSecrets,
       vigils,
@@ -118,6 +119,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       onChange: (dir, files, actor) => events.publish({ type: 'saved', dir, files, actor }),
       onError: (error) => log.error({ err: error }, 'a memory directory could not be looked through'),
     })
+    parts.add('memory', memory.stop)
     for (const file of memory.recovery.completed) repaired(`completed a change of ${file} that a kill had interrupted`)
     for (const problem of memory.recovery.problems) repaired(`could not look after ${problem}`)
 

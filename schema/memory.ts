@@ -43,11 +43,15 @@ const MemoryItem = z.object({
 })
 export type MemoryItem = z.infer<typeof MemoryItem>
 
-export const MemoriesQuery = z.strictObject({ cwd: Cwd, type: MemoryType.optional() })
+export const MemoriesQuery = z.strictObject({
+  cwd: Cwd,
+  type: MemoryType.optional(),
+  q: z.string().min(1).max(1000).optional().describe('Only those that hold these words, best first, at most 50'),
+})
 export const MemoryList = z
   .object({
     dir: z.string(),
-    items: z.array(MemoryItem).describe('Newest first, at most 200'),
+    items: z.array(MemoryItem).describe('Newest first, at most 200; best first where words are given'),
     older: z.int().describe('Memories there are besides'),
     skipped: Skipped,
   })

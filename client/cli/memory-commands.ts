@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Context } from './context.ts'
-import type { MemoryType } from './read-memories.ts'
+import type { ListOptions, MemoryType } from './read-memories.ts'
 
 const types = ['user', 'feedback', 'project', 'reference'] as const
 
@@ -25,10 +25,19 @@ export function addMemoryCommands(
   const reading = () => import('./read-memories.ts')
   const changing = () => import('./change-memories.ts')
 
-  command('list', 'the memories of a project', '  memoryd list\n  memoryd list --type feedback --json')
+  command(
+    'list',
+    'the memories of a project',
+    '  memoryd list\n  memoryd list --type feedback --json\n  memoryd list --search "token refresh"',
+  )
     .addOption(typeOption())
-    .action(async (options: Common & { type?: MemoryType }) =>
-      (await reading()).list(context(), { ...where(options), ...typed(options) }),
+    .option('--search <words>', 'only those that say something of this, best first')
+    .action(async (options: Common & ListOptions) =>
+      (await reading()).list(context(), {
+        ...where(options),
+        ...typed(options),
+        ...(options.search !== undefined && { search: options.search }),
+      }),
     )
   command(
     'show <file>',

@@ -4,11 +4,14 @@ import { asPerson } from './person.ts'
 
 export type Where = { cwd: string }
 
-export async function list(context: Context, { cwd, type }: Where & { type?: MemoryType }): Promise<void> {
-  const found = await asPerson(context, (client) => client.memories({ cwd, type }))
+export type ListOptions = { type?: MemoryType; search?: string }
+
+export async function list(context: Context, { cwd, type, search }: Where & ListOptions): Promise<void> {
+  const found = await asPerson(context, (client) => client.memories({ cwd, type, q: search }))
   context.print.result(found, () => {
     if (found.skipped) return ['memory is off here']
-    if (found.items.length === 0) return [`no memories yet in ${found.dir}`]
+    if (found.items.length === 0)
+      return [search === undefined ? `no memories yet in ${found.dir}` : `no memory says anything of: ${search}`]
     return [
       ...found.items.map(({ file, type, description }) => `${(type ?? '?').padEnd(9)} ${file}  ${description ?? ''}`),
       ...(found.older > 0 ? [`and ${found.older} older`] : []),

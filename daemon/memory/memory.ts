@@ -4,6 +4,7 @@ import type { Vigils } from '../platform/vigil.ts'
 import type { Db } from '../store/database.ts'
 import { createDirectories } from '../store/directories.ts'
 import { createJournal } from '../store/journal.ts'
+import { createMemoryWords } from '../store/memory-words.ts'
 import { createReviews } from '../store/reviews.ts'
 import { createTombstones } from '../store/tombstones.ts'
 import { createAnswers } from './answers.ts'
@@ -16,11 +17,14 @@ import { createPlaces } from './place.ts'
 import { createReading } from './reading.ts'
 import { recoverChanges } from './recover.ts'
 import { createReviewing } from './reviewing.ts'
+import { createSearching } from './searching.ts'
 import { createUndo } from './undo.ts'
 import { createWriting } from './writing.ts'
 
 type Deps = {
   db: Db
+  /** Ask for it each time: it is replaced when it turns out to be broken. */
+  index: () => Db
   clock: Clock
   redact: Redact
   vigils: Vigils
@@ -36,6 +40,7 @@ type Deps = {
 
 export function createMemory({
   db,
+  index,
   clock,
   redact,
   vigils,
@@ -58,16 +63,21 @@ export function createMemory({
     judge,
     redact,
     clock,
-    onChange: (dir, files, { actor }) => onChange(dir, files, actor),
+    onChange: (dir, files, { actor }) => changed(dir, files, actor),
   })
   const external = createExternal({
     gate,
     journal,
     clock,
     redact,
-    onChange: (dir, files) => onChange(dir, files, 'external'),
+    onChange: (dir, files) => changed(dir, files, 'external'),
   })
   const catalogue = createCatalogue({ clock })
+  const searching = createSearching({ journal, words: createMemoryWords(index), clock, onError })
+  const changed = (dir: string, files: string[], actor: string) => {
+    searching.changed(dir)
+    onChange(dir, files, actor)
+  }
   const answers = createAnswers({ vigils, clock })
   const look = (dir: string) => external.look(dir).catch(onError)
   const places = createPlaces({ locate, pausedBecause, directories, onNewDirectory: (dir) => void look(dir) })
@@ -80,7 +90,9 @@ export function createMemory({
     find: places.find,
     /** Something that no file tells has changed: a switch, a setting. */
     forgetAnswers: answers.forgetAll,
-    reading: createReading({ places, journal, catalogue, answers, teamEnabled: settings.teamEnabled }),
+    searching,
+    stop: searching.stop,
+    reading: createReading({ places, journal, catalogue, searching, answers, teamEnabled: settings.teamEnabled }),
     writing: createWriting({
       places,
       gate,

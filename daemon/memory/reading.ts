@@ -11,18 +11,28 @@ import { INDEX_FILE, inFolder, readPresent } from './folder.ts'
 import { type LoadedIndex, loadIndex } from './index-file.ts'
 import { readIndexes } from './indexes.ts'
 import type { Places } from './place.ts'
-import type { ScannedMemory } from './scan.ts'
+import { readMemories, type ScannedMemory } from './scan.ts'
+import type { Searching } from './searching.ts'
 import { parseTopic } from './topic-file.ts'
+
+export type ListFilter = { type: MemoryTypeName | undefined; q: string | undefined }
 
 export type Reading = {
   index(cwd: string, caller: Caller): Promise<MemoryIndex>
-  list(cwd: string, caller: Caller, type: MemoryTypeName | undefined): Promise<MemoryList>
+  list(cwd: string, caller: Caller, filter: ListFilter): Promise<MemoryList>
   get(cwd: string, caller: Caller, file: string, at: number | undefined): Memory
 }
 
-type Deps = { places: Places; journal: Journal; catalogue: Catalogue; answers: Answers; teamEnabled: () => boolean }
+type Deps = {
+  places: Places
+  journal: Journal
+  catalogue: Catalogue
+  searching: Searching
+  answers: Answers
+  teamEnabled: () => boolean
+}
 
-export function createReading({ places, journal, catalogue, answers, teamEnabled }: Deps): Reading {
+export function createReading({ places, journal, catalogue, searching, answers, teamEnabled }: Deps): Reading {
   const makeIndex = (cwd: string, caller: Caller): Made<MemoryIndex> => {
     const { dir, off, madeFrom } = places.find(cwd, caller)
     const from = [...madeFrom.map((path) => ({ path })), { folder: dir }, { folder: join(dir, 'team') }]
@@ -44,7 +54,13 @@ export function createReading({ places, journal, catalogue, answers, teamEnabled
 
   return {
     index: (cwd, caller) => answers.answer(keyOf('index', cwd, caller), () => makeIndex(cwd, caller)),
-    list: (cwd, caller, type) => answers.answer(keyOf(`list ${type}`, cwd, caller), () => makeList(cwd, caller, type)),
+    list: async (cwd, caller, { type, q }) => {
+      if (q === undefined) return answers.answer(keyOf(`list ${type}`, cwd, caller), () => makeList(cwd, caller, type))
+      const { dir, off } = places.find(cwd, caller)
+      if (off !== undefined) return { dir, items: [], older: 0, skipped: 'off' }
+      const found = readMemories(dir, searching.search(dir, q))
+      return { dir, items: found.filter((item) => !type || item.type === type).map(toItem), older: 0 }
+    },
     get: (cwd, caller, file, at) => {
       const { dir, off } = places.find(cwd, caller)
       const found = off === undefined ? (at === undefined ? now(dir, file) : then(journal, dir, file, at)) : undefined

@@ -73,6 +73,17 @@ export function scanMemories(
   }
 }
 
+/** These memories of a directory, in this order; those that are not there are left out. */
+export function readMemories(dir: string, files: readonly string[]): ScannedMemory[] {
+  const top = attempt(() => openRoot(dir, bestReach(process.platform)))
+  if (!top) return []
+  try {
+    return files.flatMap((file) => readMemory(top, file, new Map()) ?? [])
+  } finally {
+    closeSync(top.fd)
+  }
+}
+
 type Seen = { file: string; stats: Stats }
 type Walk = { files: Seen[]; folders: string[]; skipped: number }
 

@@ -39,7 +39,8 @@ export type Journal = {
   list(filter: ChangeFilter): Change[]
   /** The last change that took effect. */
   latest(dir: string, file: string): Change | undefined
-  /** Files that exist according to the journal. */
+  /** Files that exist according to the journal, with their hashes. */
+  hashes(dir: string): Map<string, string>
   files(dir: string): string[]
   at(dir: string, file: string, at: number): Change | undefined
   applied(): number
@@ -87,12 +88,10 @@ export function createJournal(db: Db): Journal {
   const newest = db.prepare(`${SELECT} WHERE c.dir = ? AND c.part_of IS NULL AND c.id < ? ORDER BY c.id DESC LIMIT ?`)
   const newestOfFile = db.prepare(`${SELECT} WHERE c.dir = ? AND c.file = ? AND c.id < ? ORDER BY c.id DESC LIMIT ?`)
   const latest = db.prepare(`${SELECT} WHERE c.dir = ? AND c.file = ? AND c.op <> 'refused' ORDER BY c.id DESC LIMIT 1`)
-  const files = db
-    .prepare(
-      `SELECT file FROM changes WHERE id IN
-         (SELECT max(id) FROM changes WHERE dir = ? AND op <> 'refused' GROUP BY file) AND after_hash IS NOT NULL`,
-    )
-    .pluck()
+  const hashes = db.prepare(
+    `SELECT file, after_hash AS hash FROM changes WHERE id IN
+       (SELECT max(id) FROM changes WHERE dir = ? AND op <> 'refused' GROUP BY file) AND after_hash IS NOT NULL`,
+  )
   const atTime = db.prepare(
     `${SELECT} WHERE c.dir = ? AND c.file = ? AND c.op <> 'refused' AND c.at <= ? ORDER BY c.id DESC LIMIT 1`,
   )
@@ -128,6 +127,10 @@ export function createJournal(db: Db): Journal {
     for (const part of change.parts ?? []) add(part, id)
     return id
   }
+  const hashesIn = (dir: string): Map<string, string> => {
+    const rows = hashes.all(dir) as { file: string; hash: string }[]
+    return new Map(rows.map(({ file, hash }) => [file, hash]))
+  }
   const END = Number.MAX_SAFE_INTEGER
 
   return {
@@ -141,7 +144,8 @@ export function createJournal(db: Db): Journal {
     list: ({ dir, file, limit, before = END }) =>
       all(file === undefined ? newest.all(dir, before, limit) : newestOfFile.all(dir, file, before, limit)),
     latest: (dir, file) => one(latest.get(dir, file)),
-    files: (dir) => files.all(dir) as string[],
+    hashes: hashesIn,
+    files: (dir) => [...hashesIn(dir).keys()],
     at: (dir, file, at) => one(atTime.get(dir, file, at)),
     applied: () => (applied.get() as number | undefined) ?? 0,
     setApplied: (id) => void mark.run(id),

@@ -116,5 +116,19 @@ export const historyMigrations: readonly Migration[] = [
     `),
 ]
 
-/** What can be derived again; may be deleted at any time. Its tables arrive with the transcripts. */
-export const indexMigrations: readonly Migration[] = []
+/** Apart from the step that made it: a purge throws this part of the index away and begins it anew. */
+export const MEMORY_WORDS = `
+  CREATE TABLE memories (
+    id INTEGER PRIMARY KEY,
+    dir TEXT NOT NULL,
+    file TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    UNIQUE (dir, file)
+  ) STRICT;
+  -- Words only, not the text.
+  CREATE VIRTUAL TABLE memory_words USING fts5 (
+    name, description, body, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
+  );`
+
+/** What can be derived again; may be deleted at any time. */
+export const indexMigrations: readonly Migration[] = [(db) => db.exec(MEMORY_WORDS)]

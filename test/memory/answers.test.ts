@@ -60,7 +60,10 @@ describe('an answer', () => {
     mkdirSync(rig.dir, { recursive: true })
     const index = async () => (await reading.index(rig.cwd, person)).content
     const files = async () =>
-      (await reading.list(rig.cwd, person, undefined)).items.map(({ file, name }) => [file, name])
+      (await reading.list(rig.cwd, person, { type: undefined, q: undefined })).items.map(({ file, name }) => [
+        file,
+        name,
+      ])
     for (let round = 0; round < 20; round++) {
       writeFileSync(join(rig.dir, 'MEMORY.md'), `- [A](a.md) — round ${round}\n`)
       expect([await index(), await index()]).toEqual(Array(2).fill(`- [A](a.md) — round ${round}\n`))

@@ -89,7 +89,9 @@ describe('a written memory', () => {
     const rig = memoryRig()
     await put(rig, 'a.md', topic('Only here.'))
     const elsewhere = join(rig.home, 'other')
-    expect(await rig.memory.reading.list(elsewhere, person, undefined)).toMatchObject({ items: [] })
+    expect(await rig.memory.reading.list(elsewhere, person, { type: undefined, q: undefined })).toMatchObject({
+      items: [],
+    })
     expect(await rig.memory.reading.index(elsewhere, person)).toMatchObject({ content: '' })
     expect(() => rig.memory.reading.get(elsewhere, person, 'a.md', undefined)).toThrow('there is no memory a.md')
   })

@@ -107,7 +107,7 @@ describe('review', () => {
       { file: 'theirs.md', content: topic('By an agent.') },
       'x',
     )
-    const { items } = await rig.memory.reading.list(rig.cwd, person, undefined)
+    const { items } = await rig.memory.reading.list(rig.cwd, person, { type: undefined, q: undefined })
     expect(items.map(({ file }) => file)).toEqual(['mine.md'])
     expect(rig.memory.history.reviews().items).toMatchObject([{ id: reviewId, file: 'theirs.md', op: 'create' }])
     await rig.memory.reviewing.approve(Number(reviewId))

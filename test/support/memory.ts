@@ -33,6 +33,7 @@ export function memoryRig({ review = 'auto', team = false }: { review?: 'auto' |
     const vigils = createVigils({ clock: time.clock })
     const memory = createMemory({
       db: store.history,
+      index: store.index,
       clock: time.clock,
       redact: redactSecrets,
       vigils,

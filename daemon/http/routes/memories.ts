@@ -14,7 +14,11 @@ import type { Handlers } from '../server.ts'
 type Deps = {
   reading: {
     index(cwd: string, caller: Caller): Promise<MemoryIndex>
-    list(cwd: string, caller: Caller, type: MemoryTypeName | undefined): Promise<MemoryList>
+    list(
+      cwd: string,
+      caller: Caller,
+      filter: { type: MemoryTypeName | undefined; q: string | undefined },
+    ): Promise<MemoryList>
     get(cwd: string, caller: Caller, file: string, at: number | undefined): Memory
   }
   writing: {
@@ -39,7 +43,7 @@ type Names = 'memoryIndex' | 'memories' | 'memory' | 'putMemory' | 'forget' | 'r
 export function memoryRoutes({ reading, writing }: Deps): Pick<Handlers, Names> {
   return {
     memoryIndex: ({ query, caller }) => reading.index(query.cwd, caller),
-    memories: ({ query, caller }) => reading.list(query.cwd, caller, query.type),
+    memories: ({ query, caller }) => reading.list(query.cwd, caller, { type: query.type, q: query.q }),
     memory: ({ query, params, caller }) =>
       reading.get(query.cwd, caller, params.file, query.at === undefined ? undefined : Date.parse(query.at)),
     putMemory: ({ query, params, body, caller }) =>
