@@ -10,6 +10,7 @@ import { historyRoutes } from './http/routes/history.ts'
 import { instructionRoutes } from './http/routes/instructions.ts'
 import { memoryRoutes } from './http/routes/memories.ts'
 import { processRoutes } from './http/routes/process.ts'
+import { promptRoutes } from './http/routes/prompt.ts'
 import { switchRoutes } from './http/routes/switches.ts'
 import { createServer } from './http/server.ts'
 import { loadInstructions, MANAGED_FILE } from './instructions/instructions.ts'
@@ -116,8 +117,10 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         reviewRequired: () => settings.current().review === 'required',
         teamEnabled: () => settings.current().team.enabled,
       },
+      guidelines: (caller) => mergeVariables(env, caller.env).CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES,
       onChange: (dir, files, actor) => events.publish({ type: 'saved', dir, files, actor }),
       onError: (error) => log.error({ err: error }, 'a memory directory could not be looked through'),
+      onDiskTrouble: (error) => disk.failed(message(error)),
     })
     parts.add('memory', memory.stop)
     for (const file of memory.recovery.completed) repaired(`completed a change of ${file} that a kill had interrupted`)
@@ -136,6 +139,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         }),
         ...switchRoutes(switches),
         ...memoryRoutes(memory),
+        ...promptRoutes(memory),
         ...historyRoutes(memory),
         ...instructionRoutes({
           load: async (cwd, caller) => {

@@ -15,10 +15,16 @@ export const callerVariables = [
   'CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES',
 ] as const
 
+export const GUIDELINES = 'CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES'
+/** How much of a person's own guidelines goes into a prompt. */
+export const GUIDELINES_CHARS = 8_000
+
 type Variables = Record<string, string | undefined>
 
 export function encodeVariables(env: Variables): string {
-  const given = callerVariables.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]))
+  // A header that is too large loses the whole request. One character more than is used tells that it was cut.
+  const sent: Variables = { ...env, [GUIDELINES]: env[GUIDELINES]?.slice(0, GUIDELINES_CHARS + 1) }
+  const given = callerVariables.flatMap((name) => (sent[name] === undefined ? [] : [[name, sent[name]] as const]))
   return JSON.stringify(Object.fromEntries(given)).replace(
     /[^ -~]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,

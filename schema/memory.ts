@@ -6,7 +6,7 @@ export const MemoryType = z.enum(['user', 'feedback', 'project', 'reference'])
 const Trust = z.enum(['user', 'assistant', 'tool', 'untrusted'])
 const Hash = z.string().regex(/^[0-9a-f]{64}$/)
 /** With memory switched off, reads answer empty and say so. */
-const Skipped = z.literal('off').optional().describe('Memory is switched off here; everything else is empty')
+export const Skipped = z.literal('off').optional().describe('Memory is switched off here; everything else is empty')
 
 export const CwdQuery = z.strictObject({ cwd: Cwd })
 export const FileParams = z.strictObject({ file: MemoryFile })

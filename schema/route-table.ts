@@ -18,6 +18,8 @@ export const routeTable = {
   openapi: { method: 'GET', url: '/v1/openapi.json' },
   events: { method: 'GET', url: '/v1/events', stream: true },
   memoryIndex: { method: 'GET', url: '/v1/memory/index' },
+  memoryPrompt: { method: 'GET', url: '/v1/memory/prompt' },
+  renewPrompt: { method: 'DELETE', url: '/v1/memory/prompt' },
   memories: { method: 'GET', url: '/v1/memories' },
   memory: { method: 'GET', url: '/v1/memories/*' },
   putMemory: { method: 'PUT', url: '/v1/memories/*', query: ['cwd'] },

@@ -32,6 +32,7 @@ import {
   RememberRequest,
   Written,
 } from './memory.ts'
+import { MemoryPrompt, PromptQuery, RenewQuery } from './prompt.ts'
 import { type RouteName, type RouteShape, routeTable } from './route-table.ts'
 import { Status } from './status.ts'
 import { Paused, SwitchRequest } from './switches.ts'
@@ -62,6 +63,20 @@ export const routes = {
     query: CwdQuery,
     answer: MemoryIndex,
     errors: ['REFUSED'],
+  },
+  memoryPrompt: {
+    ...routeTable.memoryPrompt,
+    summary: 'What a harness tells its model about memory; the same bytes for the whole of a session',
+    query: PromptQuery,
+    answer: MemoryPrompt,
+    errors: ['REFUSED'],
+  },
+  renewPrompt: {
+    ...routeTable.renewPrompt,
+    summary: 'The session was cleared or compacted: its next prompt is made anew',
+    query: RenewQuery,
+    answer: Nothing,
+    errors: [],
   },
   memories: {
     ...routeTable.memories,

@@ -41,6 +41,8 @@ export type Server = {
 
 /** Ids may have 128 characters, names of memories more. */
 const LONGEST_PARAM = 2_048
+/** The variables of a caller: a long text and three paths, each character of which may take six bytes there. */
+const HEADER_LIMIT_BYTES = 131_072
 
 const protocolHeaders = { [PROTOCOL_HEADER]: String(PROTOCOL) }
 
@@ -59,7 +61,7 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
       } as never,
     },
     // A caller on a Unix socket has no host to name.
-    http: { requireHostHeader: false },
+    http: { requireHostHeader: false, maxHeaderSize: HEADER_LIMIT_BYTES },
     clientErrorHandler: (_error, socket) => endWithBadRequest(socket),
     frameworkErrors: (error, _request, reply) => {
       const failed = failure('BAD_REQUEST', error.message)

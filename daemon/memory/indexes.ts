@@ -1,17 +1,20 @@
-/** Both indexes of a memory directory, loaded: its own, and the team's where there is one. */
-import { existsSync } from 'node:fs'
+/** The indexes of a memory directory as they stand on disk: its own, and the team's. Makes the directory if need be. */
+import type { Confined } from './confined.ts'
 import { INDEX_FILE, inFolder } from './folder.ts'
-import { type LoadedIndex, loadIndex } from './index-file.ts'
 
-export type Indexes = { own: LoadedIndex; team: LoadedIndex | undefined }
+export type Indexes = {
+  own: string
+  /** Absent when team memory is off, empty when the team has no index yet. */
+  team?: string
+}
 
-export function readIndexes(dir: string, { team }: { team: boolean }): Indexes {
-  if (!existsSync(dir)) return { own: loadIndex(''), team: undefined }
-  return inFolder(dir, (folder) => {
-    const load = (file: string) => {
-      const content = folder.read(file)
-      return content && loadIndex(content.bytes)
-    }
-    return { own: load(INDEX_FILE) ?? loadIndex(''), team: team ? load(`team/${INDEX_FILE}`) : undefined }
-  })
+export function readIndexes(dir: string, { withTeam }: { withTeam: boolean }): Indexes {
+  return inFolder(dir, (folder) => ({
+    own: read(folder, INDEX_FILE),
+    ...(withTeam && { team: read(folder, `team/${INDEX_FILE}`) }),
+  }))
+}
+
+function read(folder: Confined, file: string): string {
+  return folder.read(file)?.bytes.toString() ?? ''
 }

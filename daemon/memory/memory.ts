@@ -1,10 +1,12 @@
 /** Everything about memories, put together: one gate, and what stands before and behind it. */
+import type { Caller } from '../../schema/caller.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Vigils } from '../platform/vigil.ts'
 import type { Db } from '../store/database.ts'
 import { createDirectories } from '../store/directories.ts'
 import { createJournal } from '../store/journal.ts'
 import { createMemoryWords } from '../store/memory-words.ts'
+import { createPrompts } from '../store/prompts.ts'
 import { createReviews } from '../store/reviews.ts'
 import { createTombstones } from '../store/tombstones.ts'
 import { createAnswers } from './answers.ts'
@@ -14,6 +16,7 @@ import { createGate } from './gate.ts'
 import { createHistory } from './history.ts'
 import { createJudge, type Redact } from './judge.ts'
 import { createPlaces } from './place.ts'
+import { createPrompting } from './prompting.ts'
 import { createReading } from './reading.ts'
 import { recoverChanges } from './recover.ts'
 import { createReviewing } from './reviewing.ts'
@@ -33,24 +36,17 @@ type Deps = {
   /** Whether a directory still is one where memories may be. */
   isPlace: (dir: string) => boolean
   settings: { reviewRequired: () => boolean; teamEnabled: () => boolean }
+  /** What a person wants to be added to the prompt about memory. */
+  guidelines: (caller: Caller) => string | undefined
   /** Somebody changed memories of a directory. */
   onChange: (dir: string, files: string[], actor: string) => void
   onError: (error: unknown) => void
+  /** The disk kept us from writing something that can do without. */
+  onDiskTrouble: (error: unknown) => void
 }
 
-export function createMemory({
-  db,
-  index,
-  clock,
-  redact,
-  vigils,
-  locate,
-  pausedBecause,
-  isPlace,
-  settings,
-  onChange,
-  onError,
-}: Deps) {
+export function createMemory(deps: Deps) {
+  const { db, index, clock, redact, vigils, locate, pausedBecause, isPlace, settings, onChange, onError } = deps
   const journal = createJournal(db)
   const tombstones = createTombstones(db)
   const reviews = createReviews(db)
@@ -93,6 +89,15 @@ export function createMemory({
     searching,
     stop: searching.stop,
     reading: createReading({ places, journal, catalogue, searching, answers, teamEnabled: settings.teamEnabled }),
+    prompting: createPrompting({
+      places,
+      prompts: createPrompts(db),
+      redact,
+      clock,
+      teamEnabled: settings.teamEnabled,
+      guidelines: deps.guidelines,
+      onDiskTrouble: deps.onDiskTrouble,
+    }),
     writing: createWriting({
       places,
       gate,

@@ -8,7 +8,7 @@ import type { Journal } from '../store/journal.ts'
 import type { Answers, Made } from './answers.ts'
 import type { Catalogue } from './catalogue.ts'
 import { INDEX_FILE, inFolder, readPresent } from './folder.ts'
-import { type LoadedIndex, loadIndex } from './index-file.ts'
+import { loadIndex } from './index-file.ts'
 import { readIndexes } from './indexes.ts'
 import type { Places } from './place.ts'
 import { readMemories, type ScannedMemory } from './scan.ts'
@@ -36,8 +36,8 @@ export function createReading({ places, journal, catalogue, searching, answers, 
   const makeIndex = (cwd: string, caller: Caller): Made<MemoryIndex> => {
     const { dir, off, madeFrom } = places.find(cwd, caller)
     const from = [...madeFrom.map((path) => ({ path })), { folder: dir }, { folder: join(dir, 'team') }]
-    if (off !== undefined) return { answer: { ...indexAt(dir, undefined), skipped: 'off' }, from }
-    const { own, team } = readIndexes(dir, { team: teamEnabled() })
+    if (off !== undefined) return { answer: { ...indexAt(dir, ''), skipped: 'off' }, from }
+    const { own, team } = existsSync(dir) ? readIndexes(dir, { withTeam: teamEnabled() }) : { own: '' }
     return { answer: { ...indexAt(dir, own), ...(team && { team: indexAt(join(dir, 'team'), team) }) }, from }
   }
 
@@ -88,8 +88,8 @@ function keyOf(what: string, cwd: string, { env }: Caller): string {
   return `${what}\n${cwd}\n${JSON.stringify(env)}`
 }
 
-function indexAt(dir: string, loaded: LoadedIndex = loadIndex('')): Omit<MemoryIndex, 'team' | 'skipped'> {
-  const { content, lines, bytes, truncated } = loaded
+function indexAt(dir: string, text: string): Omit<MemoryIndex, 'team' | 'skipped'> {
+  const { content, lines, bytes, truncated } = loadIndex(text)
   return { path: join(dir, INDEX_FILE), content, lines, bytes, truncated }
 }
 

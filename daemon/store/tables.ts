@@ -88,6 +88,7 @@ export const historyMigrations: readonly Migration[] = [
   (db) =>
     db.exec(`
       -- The memory prompt that a session was given: the same bytes until the session is cleared or compacted.
+      -- 'at' is when it was last asked for, to the day.
       CREATE TABLE prompts (
         harness TEXT NOT NULL,
         session TEXT NOT NULL,
@@ -96,6 +97,7 @@ export const historyMigrations: readonly Migration[] = [
         text TEXT NOT NULL,
         PRIMARY KEY (harness, session, dir)
       ) STRICT;
+      CREATE INDEX prompts_by_time ON prompts (at);
 
       -- Purges that have not reached every copy yet, with the keys of the contents that go.
       CREATE TABLE purges (

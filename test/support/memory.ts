@@ -37,12 +37,19 @@ export function memoryRig({ review = 'auto', team = false }: { review?: 'auto' |
       clock: time.clock,
       redact: redactSecrets,
       vigils,
-      locate: (folder) => ({ root: folder, dir: dirOf(folder), memory: { on: true }, madeFrom: [folder] }),
+      locate: (folder, env) => ({
+        root: folder,
+        dir: dirOf(folder),
+        memory: env.CLAUDE_CODE_DISABLE_AUTO_MEMORY === '1' ? { on: false, because: 'switched off' } : { on: true },
+        madeFrom: [folder],
+      }),
       pausedBecause: () => undefined,
       isPlace: () => true,
       settings: { reviewRequired: () => review === 'required', teamEnabled: () => team },
+      guidelines: (caller) => caller.env.CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES,
       onChange: () => {},
       onError: (error) => errors.push(error),
+      onDiskTrouble: (error) => errors.push(error),
     })
     onTestFinished(() => {
       vigils.stop()

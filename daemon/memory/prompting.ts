@@ -1,0 +1,103 @@
+/** The memory prompt of a caller. What a session was given stays, byte for byte, until the session begins anew. */
+import type { Caller } from '../../schema/caller.ts'
+import type { MemoryPrompt } from '../../schema/prompt.ts'
+import type { Clock } from '../platform/clock.ts'
+import { isDiskTrouble } from '../platform/disk.ts'
+import { safeId } from '../platform/safe-id.ts'
+import type { PromptKey, Prompts } from '../store/prompts.ts'
+import { inFolder } from './folder.ts'
+import { loadIndex } from './index-file.ts'
+import { readIndexes } from './indexes.ts'
+import type { Redact } from './judge.ts'
+import type { Places } from './place.ts'
+import { memoryPrompt } from './prompt-text.ts'
+import { redactOnce } from './redact-once.ts'
+
+type Deps = {
+  places: Places
+  prompts: Prompts
+  redact: Redact
+  clock: Clock
+  teamEnabled: () => boolean
+  /** What a person wants to be added to the prompt. */
+  guidelines: (caller: Caller) => string | undefined
+  onDiskTrouble: (error: unknown) => void
+}
+
+/** A session is a harness and an id. */
+export type SessionName = { sessionId: string; harness: string }
+
+export type Prompting = {
+  prompt(cwd: string, caller: Caller, session: SessionName | undefined): Promise<MemoryPrompt>
+  /** The session was cleared or compacted: its next prompt is made anew, in every directory. */
+  renew(session: SessionName): void
+}
+
+const DAY_MS = 86_400_000
+
+export function createPrompting(deps: Deps): Prompting {
+  const { places, prompts, redact, clock, teamEnabled, guidelines, onDiskTrouble } = deps
+  const clean = redactOnce(redact)
+  let renewals = 0
+
+  /** A prompt is for reading: a disk that takes no writes costs its being kept, not its being answered. */
+  const attempt = <T>(write: () => T, otherwise: T): T => {
+    try {
+      return write()
+    } catch (error) {
+      if (!isDiskTrouble(error)) throw error
+      onDiskTrouble(error)
+      return otherwise
+    }
+  }
+
+  const make = async (dir: string, caller: Caller): Promise<string> => {
+    const { own, team } = readIndexes(dir, { withTeam: teamEnabled() })
+    // Cleaned before it is cut: half of a credential no longer looks like one.
+    const shown = async (index: string) => loadIndex(await clean(index)).content
+    return memoryPrompt({
+      dir,
+      index: await shown(own),
+      team: team === undefined ? undefined : await shown(team),
+      extraGuidelines: await clean(guidelines(caller) ?? ''),
+    })
+  }
+
+  const frozen = async (key: PromptKey, caller: Caller): Promise<string> => {
+    const now = clock.now()
+    const given = prompts.find(key)
+    if (given) {
+      if (now - given.at > DAY_MS) attempt(() => prompts.touch(key, now), undefined)
+      makeAgain(key.dir)
+      return given.text
+    }
+    const before = renewals
+    const text = await make(key.dir, caller)
+    // A session that began anew meanwhile must not be left with what was read before.
+    if (renewals !== before) return frozen(key, caller)
+    return attempt(() => prompts.freeze(key, text, now), text)
+  }
+
+  return {
+    prompt: async (cwd, caller, session) => {
+      const { dir, off } = places.find(cwd, caller)
+      if (off !== undefined) return { text: '', skipped: 'off' }
+      return { text: session ? await frozen({ ...nameOf(session), dir }, caller) : await make(dir, caller) }
+    },
+    renew: (session) => {
+      renewals += 1
+      prompts.forget(nameOf(session))
+    },
+  }
+}
+
+/** The text says that the directory exists. It stays as it is even where that cannot be made true any more. */
+function makeAgain(dir: string): void {
+  try {
+    inFolder(dir, () => {})
+  } catch {}
+}
+
+function nameOf({ sessionId, harness }: SessionName): Omit<PromptKey, 'dir'> {
+  return { harness: safeId(harness), session: safeId(sessionId) }
+}
