@@ -130,8 +130,8 @@ function encode({ method, url, query: named = [] }: RouteShape, input: Record<st
     return value
   }
   const filled = url
-    .replace(/:(\w+)/g, (_, key: string) => encodeURIComponent(take(key)))
-    .replace('*', () => take('file').split('/').map(encodeURIComponent).join('/'))
+    .replace(/:(\w+)/g, (_, key: string) => inPath(take(key)))
+    .replace('*', () => take('file').split('/').map(inPath).join('/'))
   if (method === 'POST' || method === 'PUT') {
     const query =
       named.length > 0 ? `?${new URLSearchParams(named.map((key): [string, string] => [key, take(key)]))}` : ''
@@ -140,6 +140,14 @@ function encode({ method, url, query: named = [] }: RouteShape, input: Record<st
   const path = filled
   const query = new URLSearchParams([...rest].map(([key, value]): [string, string] => [key, String(value)])).toString()
   return { method, path: query ? `${path}?${query}` : path }
+}
+
+function inPath(text: string): string {
+  try {
+    return encodeURIComponent(text)
+  } catch (cause) {
+    throw new MemoryError('BAD_REQUEST', `${JSON.stringify(text)} is not well-formed Unicode`, { cause })
+  }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the daemon has validated its answer against the same contract

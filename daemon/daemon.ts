@@ -6,6 +6,7 @@ import { startHousekeeping } from './housekeeping/housekeeping.ts'
 import { filesIn, removeLeftovers, sweepKept } from './housekeeping/sweep.ts'
 import { bindServer } from './http/binding.ts'
 import { createEventStreams } from './http/event-stream.ts'
+import { agentRoutes } from './http/routes/agents.ts'
 import { historyRoutes } from './http/routes/history.ts'
 import { instructionRoutes } from './http/routes/instructions.ts'
 import { memoryRoutes } from './http/routes/memories.ts'
@@ -14,6 +15,7 @@ import { promptRoutes } from './http/routes/prompt.ts'
 import { switchRoutes } from './http/routes/switches.ts'
 import { createServer } from './http/server.ts'
 import { loadInstructions, MANAGED_FILE } from './instructions/instructions.ts'
+import { agentDirOf, isAgentDir, isAgentPlace } from './locate/agent-dir.ts'
 import { createLocator } from './locate/locate.ts'
 import { configDirOf, isMemoryPlace } from './locate/memory-dir.ts'
 import { findProjectRoot } from './locate/project-root.ts'
@@ -97,6 +99,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       pauses,
       clock,
       rootOf,
+      privatePaths: () => settings.current().private,
       onChange: () => {
         memory.forgetAnswers()
         board.announce('paused')
@@ -111,8 +114,10 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       redact: redactSecrets,
       vigils,
       locate: locator.locate,
-      pausedBecause: switches.because,
-      isPlace: (dir) => isMemoryPlace(dir, places.home),
+      offBecause: switches.because,
+      agentDir: (root, caller, agent) =>
+        agentDirOf({ root, home: places.home, variables: mergeVariables(env, caller.env), ...agent }),
+      isPlace: (dir) => (isAgentDir(dir) ? isAgentPlace(dir) : isMemoryPlace(dir, places.home)),
       settings: {
         reviewRequired: () => settings.current().review === 'required',
         teamEnabled: () => settings.current().team.enabled,
@@ -141,6 +146,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         ...memoryRoutes(memory),
         ...promptRoutes(memory),
         ...historyRoutes(memory),
+        ...agentRoutes(memory.agents),
         ...instructionRoutes({
           load: async (cwd, caller) => {
             const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)

@@ -48,6 +48,21 @@ export const Change = ChangeItem.extend({ before: z.string().nullable(), after: 
 )
 export type Change = z.infer<typeof Change>
 
+export const Run = z
+  .object({
+    id: z.string(),
+    at: z.iso.datetime(),
+    actor: z.string(),
+    created: z.array(z.string()),
+    updated: z.array(z.string()),
+    deleted: z.array(z.string()),
+    refused: z.array(z.string()),
+    changes: z.array(ChangeItem),
+    undone: z.boolean().describe('Everything it did was put back since'),
+  })
+  .describe('The report of a run: which memories it changed, and how')
+export type Run = z.infer<typeof Run>
+
 export const Undone = z.object({ changeIds: z.array(z.string()) }).describe('The changes that undid it')
 
 export const TombstoneList = z

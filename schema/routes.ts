@@ -1,5 +1,6 @@
 /** Every route with its validators. Validation, types, the client's methods and the OpenAPI document follow from this. */
 import { z } from 'zod'
+import { AgentFileParams, AgentForgetQuery, AgentMemory, AgentParams, AgentQuery } from './agent-memory.ts'
 import {
   Change,
   ChangeList,
@@ -9,6 +10,7 @@ import {
   Decision,
   Nothing,
   ReviewList,
+  Run,
   RunParams,
   TombstoneList,
   Undone,
@@ -138,6 +140,13 @@ export const routes = {
     answer: Undone,
     errors: ['CONFLICT', 'REFUSED'],
   },
+  run: {
+    ...routeTable.run,
+    summary: 'What a run did',
+    params: RunParams,
+    answer: Run,
+    errors: [],
+  },
   undoRun: {
     ...routeTable.undoRun,
     summary: 'Put back what was before all changes of a run',
@@ -160,6 +169,39 @@ export const routes = {
     params: ChangeParams,
     body: Decision,
     answer: Decided,
+    errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+  agentMemory: {
+    ...routeTable.agentMemory,
+    summary: 'What a sub-agent is told about its own memory, with its index',
+    params: AgentParams,
+    query: AgentQuery,
+    answer: AgentMemory,
+    errors: ['REFUSED'],
+  },
+  agentMemoryFile: {
+    ...routeTable.agentMemoryFile,
+    summary: "One of a sub-agent's own memories",
+    params: AgentFileParams,
+    query: AgentQuery,
+    answer: Memory,
+    errors: ['REFUSED'],
+  },
+  putAgentMemory: {
+    ...routeTable.putAgentMemory,
+    summary: "Write one of a sub-agent's own memories",
+    params: AgentFileParams,
+    query: AgentQuery,
+    body: PutMemory,
+    answer: Written,
+    errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+  forgetAgentMemory: {
+    ...routeTable.forgetAgentMemory,
+    summary: "Delete one of a sub-agent's own memories",
+    params: AgentFileParams,
+    query: AgentForgetQuery,
+    answer: Forgotten,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
   },
   instructions: {

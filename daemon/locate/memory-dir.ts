@@ -61,7 +61,7 @@ function firstNamed({ root, home, variables, settings }: MemoryDirFacts): {
   return { path: `${base}/projects/${slugOf(root)}/memory`, source: 'default' }
 }
 
-function problemOf(path: string, home: string): string | undefined {
+export function problemOf(path: string, home: string): string | undefined {
   if (path.includes('\0')) return 'holds a NUL byte'
   if (/^[A-Za-z]:[\\/]*$/.test(path)) return 'is a drive root'
   if (/^(\\\\|\/\/)/.test(path)) return 'is a network path'

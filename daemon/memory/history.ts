@@ -1,6 +1,6 @@
 /** Answers about what happened to memories: changes, tombstones, what waits for review. */
 import type { Caller } from '../../schema/caller.ts'
-import type { Change, ChangeItem, ChangeList } from '../../schema/change.ts'
+import type { Change, ChangeItem, ChangeList, Run } from '../../schema/change.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Journal, Change as Row } from '../store/journal.ts'
 import type { Review, Reviews } from '../store/reviews.ts'
@@ -34,6 +34,7 @@ export function createHistory({ journal, places, tombstones, reviews }: Deps) {
       if (!row) throw new MemoryError('NOT_FOUND', `there is no change ${id}`)
       return { ...toItem(row), before: row.before?.text ?? null, after: row.after?.text ?? null }
     },
+    run: (id: string): Run => reportOf(id, journal),
     tombstones: () => ({
       items: tombstones
         .list()
@@ -44,6 +45,32 @@ export function createHistory({ journal, places, tombstones, reviews }: Deps) {
     },
     reviews: () => ({ items: reviews.list().map(toReview) }),
   }
+}
+
+/** A file that a run touched several times counts once, from before the first to after the last. */
+function reportOf(id: string, journal: Journal): Run {
+  const rows = journal.ofRun(id).filter(({ partOf }) => partOf === undefined)
+  const first = rows[0]
+  if (!first) throw new MemoryError('NOT_FOUND', `there is no run ${id}`)
+  const files = new Map<string, Row[]>()
+  for (const row of rows) if (row.op !== 'refused') files.set(row.file, [...(files.get(row.file) ?? []), row])
+  const effect = (from: boolean, to: boolean) =>
+    [...files].filter(([, of]) => !!of[0]?.before === from && !!of.at(-1)?.after === to).map(([file]) => file)
+  return {
+    id,
+    at: new Date(first.at).toISOString(),
+    actor: first.actor,
+    created: effect(false, true),
+    updated: effect(true, true),
+    deleted: effect(true, false),
+    refused: rows.filter(({ op }) => op === 'refused').map(({ file }) => file),
+    changes: rows.map(toItem),
+    undone: files.size > 0 && [...files].every(([file, of]) => isPutBack(journal.latest(first.dir, file), of[0])),
+  }
+}
+
+function isPutBack(latest: Row | undefined, first: Row | undefined): boolean {
+  return latest?.op === 'undo' && latest.after?.hash === first?.before?.hash
 }
 
 function toItem(row: Row): ChangeItem {

@@ -1,4 +1,5 @@
 /** Everything about memories, put together: one gate, and what stands before and behind it. */
+import type { Agent } from '../../schema/agent-memory.ts'
 import type { Caller } from '../../schema/caller.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Vigils } from '../platform/vigil.ts'
@@ -9,13 +10,14 @@ import { createMemoryWords } from '../store/memory-words.ts'
 import { createPrompts } from '../store/prompts.ts'
 import { createReviews } from '../store/reviews.ts'
 import { createTombstones } from '../store/tombstones.ts'
+import { createAgentMemories } from './agent-memory.ts'
 import { createAnswers } from './answers.ts'
 import { createCatalogue } from './catalogue.ts'
 import { createExternal } from './external.ts'
 import { createGate } from './gate.ts'
 import { createHistory } from './history.ts'
 import { createJudge, type Redact } from './judge.ts'
-import { createPlaces } from './place.ts'
+import { createPlaces, type Places } from './place.ts'
 import { createPrompting } from './prompting.ts'
 import { createReading } from './reading.ts'
 import { recoverChanges } from './recover.ts'
@@ -32,7 +34,8 @@ type Deps = {
   redact: Redact
   vigils: Vigils
   locate: Parameters<typeof createPlaces>[0]['locate']
-  pausedBecause: (root: string) => string | undefined
+  offBecause: Parameters<typeof createPlaces>[0]['offBecause']
+  agentDir: (root: string, caller: Caller, agent: Agent) => string
   /** Whether a directory still is one where memories may be. */
   isPlace: (dir: string) => boolean
   settings: { reviewRequired: () => boolean; teamEnabled: () => boolean }
@@ -46,7 +49,7 @@ type Deps = {
 }
 
 export function createMemory(deps: Deps) {
-  const { db, index, clock, redact, vigils, locate, pausedBecause, isPlace, settings, onChange, onError } = deps
+  const { db, index, clock, redact, vigils, locate, offBecause, isPlace, settings, onChange, onError } = deps
   const journal = createJournal(db)
   const tombstones = createTombstones(db)
   const reviews = createReviews(db)
@@ -76,7 +79,11 @@ export function createMemory(deps: Deps) {
   }
   const answers = createAnswers({ vigils, clock })
   const look = (dir: string) => external.look(dir).catch(onError)
-  const places = createPlaces({ locate, pausedBecause, directories, onNewDirectory: (dir) => void look(dir) })
+  const places = createPlaces({ locate, offBecause, directories, onNewDirectory: (dir) => void look(dir) })
+  const readingIn = (where: Places) =>
+    createReading({ places: where, journal, catalogue, searching, answers, teamEnabled: settings.teamEnabled })
+  const writingIn = (where: Places) =>
+    createWriting({ places: where, gate, reviews, tombstones, redact, clock, reviewRequired: settings.reviewRequired })
   return {
     recovery,
     /** Notices what others changed while nobody looked. */
@@ -88,7 +95,7 @@ export function createMemory(deps: Deps) {
     forgetAnswers: answers.forgetAll,
     searching,
     stop: searching.stop,
-    reading: createReading({ places, journal, catalogue, searching, answers, teamEnabled: settings.teamEnabled }),
+    reading: readingIn(places),
     prompting: createPrompting({
       places,
       prompts: createPrompts(db),
@@ -98,14 +105,15 @@ export function createMemory(deps: Deps) {
       guidelines: deps.guidelines,
       onDiskTrouble: deps.onDiskTrouble,
     }),
-    writing: createWriting({
+    writing: writingIn(places),
+    agents: createAgentMemories({
       places,
-      gate,
-      reviews,
-      tombstones,
+      directories,
       redact,
-      clock,
-      reviewRequired: settings.reviewRequired,
+      agentDir: deps.agentDir,
+      onNewDirectory: (dir) => void look(dir),
+      readingIn,
+      writingIn,
     }),
     history: createHistory({ journal, places, tombstones, reviews }),
     undo: createUndo({ gate, journal, reviewRequired: settings.reviewRequired }),

@@ -15,8 +15,8 @@ export type Place = { root: string; dir: string; off: string | undefined; madeFr
 
 type Deps = {
   locate: (cwd: string, env: Caller['env']) => Located
-  /** Why a person has switched memory off in this project, if so. */
-  pausedBecause: (root: string) => string | undefined
+  /** Why a person has switched memory off in this folder or its project, if so. */
+  offBecause: (cwd: string, root: string) => string | undefined
   directories: Directories
   /** A directory that was never seen before is looked through once. */
   onNewDirectory: (dir: string) => void
@@ -28,10 +28,10 @@ export type Places = {
   forWriting(cwd: string, caller: Caller): Place
 }
 
-export function createPlaces({ locate, pausedBecause, directories, onNewDirectory }: Deps): Places {
+export function createPlaces({ locate, offBecause, directories, onNewDirectory }: Deps): Places {
   const find = (cwd: string, caller: Caller): Place => {
     const { root, dir, memory, madeFrom } = locate(cwd, caller.env)
-    const off = memory.on ? pausedBecause(root) : memory.because
+    const off = memory.on ? offBecause(cwd, root) : memory.because
     if (off === undefined && directories.remember({ dir, root }) === 'new') onNewDirectory(dir)
     return { root, dir, off, madeFrom }
   }

@@ -1,4 +1,5 @@
 /** The texts that tell a model about its memory, complete and ready for a system prompt. Pure: no date, nothing that varies. */
+import type { AgentScope } from '../../schema/agent-memory.ts'
 import { GUIDELINES_CHARS } from '../../schema/caller.ts'
 import { INDEX_BYTES, INDEX_LINES } from './index-file.ts'
 import { oneLine } from './one-line.ts'
@@ -30,8 +31,6 @@ export function memoryPrompt({ dir, index, team, extraGuidelines = '' }: MemoryP
     team?.trim() ? section('## team/MEMORY.md', `${teamIndexIntro}\n\n${trimmed(team)}`) : '',
   ])
 }
-
-export type AgentScope = 'user' | 'project' | 'local'
 
 const scopeHints: Record<AgentScope, string> = {
   user: 'It is used in all projects of this user: keep what you save general, so that it helps in any of them.',

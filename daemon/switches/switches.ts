@@ -1,14 +1,14 @@
-/** Pause and resume: which projects are off. */
-import { sep } from 'node:path'
+/** Which projects are off: paused, or private by the settings. */
 import { MemoryError } from '../../schema/errors.ts'
 import type { Paused } from '../../schema/switches.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Pauses } from '../store/pauses.ts'
+import { covers, privateFolder } from './private.ts'
 
 export type Switches = {
   paused(): Paused
-  /** Why a project is off, if a person has switched it off. */
-  because(root: string): string | undefined
+  /** Why a folder is off, if a person has switched it or its project off, or named it private. */
+  because(cwd: string, root: string): string | undefined
   /** Without a folder: everywhere. */
   pause(cwd: string | undefined): Paused
   /** Without a folder: lifts every pause. */
@@ -22,17 +22,21 @@ type Deps = {
   clock: Clock
   /** A folder is paused as the project it belongs to. */
   rootOf: (cwd: string) => string
+  /** Folders that the settings name private. */
+  privatePaths: () => readonly string[]
   onChange: () => void
 }
 
-export function createSwitches({ pauses, clock, rootOf, onChange }: Deps): Switches {
+export function createSwitches({ pauses, clock, rootOf, privatePaths, onChange }: Deps): Switches {
   const paused = (): Paused => {
     const projects = pauses.list()
     return { all: projects.includes(EVERYWHERE), projects: projects.filter((project) => project !== EVERYWHERE) }
   }
   return {
     paused,
-    because: (root) => {
+    because: (cwd, root) => {
+      const secret = privateFolder(privatePaths(), [cwd, root])
+      if (secret !== undefined) return `${secret} is private`
       const cover = pauses.list().find((project) => covers(project, root))
       return cover === undefined ? undefined : `paused ${cover === EVERYWHERE ? 'everywhere' : `in ${cover}`}`
     },
@@ -56,8 +60,4 @@ export function createSwitches({ pauses, clock, rootOf, onChange }: Deps): Switc
       return paused()
     },
   }
-}
-
-function covers(project: string, folder: string): boolean {
-  return project === EVERYWHERE || folder === project || folder.startsWith(project + sep)
 }

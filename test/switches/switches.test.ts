@@ -8,7 +8,7 @@ import { createSwitches } from '../../daemon/switches/switches.ts'
 import { manualTime } from '../support/clock.ts'
 import { makeHome } from '../support/home.ts'
 
-function makeSwitches() {
+function makeSwitches(privatePaths: string[] = []) {
   const { dir } = makeHome()
   const store = openStore(join(dir, 'state'), 0)
   return {
@@ -17,6 +17,7 @@ function makeSwitches() {
       pauses: createPauses(store.history),
       clock: manualTime().clock,
       rootOf: (cwd) => findProjectRoot(cwd).root,
+      privatePaths: () => privatePaths,
       onChange: () => {},
     }),
   }
@@ -31,6 +32,18 @@ describe('switches', () => {
     switches.pause(`${join(dir, 'real')}/../real/`)
     expect(switches.paused()).toEqual({ all: false, projects: [join(dir, 'real')] })
     expect(switches.resume(join(dir, 'link'))).toEqual({ all: false, projects: [] })
+  })
+
+  it('name a folder private by whatever way it is reached, and its neighbours not', () => {
+    const { dir } = makeHome()
+    mkdirSync(join(dir, 'real/secret/deep'), { recursive: true })
+    symlinkSync(join(dir, 'real'), join(dir, 'link'))
+    const { switches } = makeSwitches([`${join(dir, 'link/secret')}/`])
+    const because = (cwd: string) => switches.because(join(dir, cwd), findProjectRoot(join(dir, cwd)).root)
+    const words = `${join(dir, 'link/secret')}/ is private`
+    for (const cwd of ['real/secret', 'link/secret', 'real/secret/deep', 'link/secret/gone'])
+      expect([cwd, because(cwd)]).toEqual([cwd, words])
+    for (const cwd of ['real', 'real/secrets', 'other']) expect([cwd, because(cwd)]).toEqual([cwd, undefined])
   })
 
   it('take a folder that is not there by the name it was given', () => {

@@ -1,6 +1,6 @@
 /** Changes, undo, tombstones and review. */
 import type { Caller } from '../../../schema/caller.ts'
-import type { Change, ChangeList } from '../../../schema/change.ts'
+import type { Change, ChangeList, Run } from '../../../schema/change.ts'
 import { MemoryError } from '../../../schema/errors.ts'
 import type { Handlers } from '../server.ts'
 
@@ -19,6 +19,7 @@ type Deps = {
   history: {
     changes(cwd: string, caller: Caller, query: Query): ChangeList
     change(id: string): Change
+    run(id: string): Run
     tombstones(): { items: (Dated & { excerpt: string })[] }
     liftTombstone(id: string): void
     reviews(): { items: Review[] }
@@ -32,6 +33,7 @@ type Names =
   | 'changes'
   | 'change'
   | 'undoChange'
+  | 'run'
   | 'undoRun'
   | 'tombstones'
   | 'liftTombstone'
@@ -46,6 +48,7 @@ export function historyRoutes({ history, undo, reviewing }: Deps): Pick<Handlers
     change: ({ params }) => history.change(params.id),
     undoChange: async ({ params, caller }) => undone(await undo.change(Number(params.id), caller.actor)),
     undoRun: async ({ params, caller }) => undone(await undo.run(params.id, caller.actor)),
+    run: ({ params }) => history.run(params.id),
     tombstones: () => history.tombstones(),
     liftTombstone: ({ params, caller }) => {
       onlyPeople(caller)
