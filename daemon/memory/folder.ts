@@ -9,14 +9,19 @@ export const INDEX_FILE = 'MEMORY.md'
 /** The bytes of a file as text; `exact` when the text gives the same bytes back. */
 export type Present = { hash: string; text: string; exact: boolean }
 
-export function inFolder<T>(dir: string, act: (folder: Confined) => T): T {
+/** Makes the directory if need be. Whoever opens it has to close it. */
+export function openIn(dir: string): Confined {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 })
   } catch (cause) {
     if (!['EEXIST', 'ENOTDIR'].includes(String((cause as { code?: string }).code))) throw cause
     throw new MemoryError('REFUSED', `${dir} is not a folder`, { reason: 'path', hint: 'move it away', cause })
   }
-  const folder = openFolder(dir)
+  return openFolder(dir)
+}
+
+export function inFolder<T>(dir: string, act: (folder: Confined) => T): T {
+  const folder = openIn(dir)
   try {
     return act(folder)
   } finally {

@@ -6,7 +6,7 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Evidence, Journal, NewChange, Op, Version } from '../store/journal.ts'
 import type { Confined } from './confined.ts'
-import { indexOf, inFolder, isIndex, type Present, readPresent } from './folder.ts'
+import { indexOf, isIndex, openIn, type Present, readPresent } from './folder.ts'
 import type { createJudge, Judged, Redact } from './judge.ts'
 import { CAP_BYTES, hashOf } from './plain-file.ts'
 import { type IndexChange, upkeep } from './upkeep.ts'
@@ -50,6 +50,9 @@ type Deps = {
   onChange: (dir: string, files: string[], by: By) => void
 }
 
+/** A directory that is held open for as long as a change takes. */
+type Open = { dir: string; folder: Confined }
+
 type Prepared = { write: Write; before: Present | undefined; beforeText: string; judged: Judged | undefined }
 
 export function createGate({ journal, judge, redact, clock, onChange }: Deps): Gate {
@@ -67,10 +70,11 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
   }
 
   /** Looks, checks and cleans: everything that may wait or refuse. */
-  const prepare = async (dir: string, write: Write, by: By, known: readonly string[]): Promise<Prepared> => {
+  const prepare = async (at: Open, write: Write, by: By, known: readonly string[]): Promise<Prepared> => {
+    const { dir, folder } = at
     const { file, content } = write
     judge.checkName(file)
-    const before = inFolder(dir, (folder) => readPresent(folder, file))
+    const before = readPresent(folder, file)
     guard(journal, dir, write, before, by)
     const latest = journal.latest(dir, file)
     const beforeText = !before
@@ -87,54 +91,56 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
   }
 
   /** An index may hold a credential that a person put there: then its words are not kept. */
-  const cleanIndexes = async (dir: string, files: readonly string[]): Promise<Set<string>> => {
+  const cleanIndexes = async ({ dir, folder }: Open, files: readonly string[]): Promise<Set<string>> => {
     const clean = new Set<string>()
     for (const file of new Set(files.map(indexOf))) {
-      const present = inFolder(dir, (folder) => readPresent(folder, file))
+      const present = readPresent(folder, file)
+      const kept = journal.latest(dir, file)?.after
       if (!present) clean.add('')
+      // What the journal keeps byte for byte had nothing to be taken out.
+      else if (kept?.hash === present.hash && kept.text === present.text) clean.add(present.hash)
       else if ((await redact(present.text)).kinds.length === 0) clean.add(present.hash)
     }
     return clean
   }
 
   /** Commits to the journal, then writes: no waiting in between, so nobody sees a half. */
-  const commit = (dir: string, prepared: readonly Prepared[], by: By, clean: Set<string>): Applied[] =>
-    inFolder(dir, (folder) => {
-      for (const { write, before } of prepared)
-        if (readPresent(folder, write.file)?.hash !== before?.hash) throw overtaken(write.file)
-      const at = clock.now()
-      const changes = prepared.map((each) => changeOf(dir, each, by, at))
-      const indexes = prepared.some(({ write }) => isIndex(write.file)) ? [] : upkeep(folder, prepared.map(pointing))
-      for (const { file, text } of indexes)
-        if (Buffer.byteLength(text) > CAP_BYTES)
-          throw new MemoryError('REFUSED', `${file} would be larger than ${CAP_BYTES} bytes`, { reason: 'shape' })
-      const parts = indexes.map((index) => indexPart(changes[0] as NewChange, index, clean))
-      const ids = journal.append(
-        changes.map((change, n) => (n === 0 ? { ...change, parts } : change)),
-        applied,
-      )
-      const steps = [
-        ...prepared.map(({ write, before, judged }) => ({ file: write.file, before, content: judged?.content })),
-        ...indexes.map(({ file, before, text }) => ({ file, before, content: text })),
-      ]
-      try {
-        putAll(folder, steps)
-      } catch (error) {
-        journal.withdraw(ids, `could not be written: ${(error as Error).message}`)
-        throw error
-      }
-      applied = Math.max(...ids, (ids[0] ?? 0) + parts.length)
-      // At once: a change that is on disk must not be repeated over what a person does next.
-      journal.setApplied(applied)
-      return prepared.map(({ write, before, judged }, n) => ({
-        id: ids[n] as number,
-        file: write.file,
-        hash: changes[n]?.after?.hash,
-        created: !before,
-        redacted: judged?.redacted ?? [],
-        advice: judged?.advice ?? [],
-      }))
-    })
+  const commit = ({ dir, folder }: Open, prepared: readonly Prepared[], by: By, clean: Set<string>): Applied[] => {
+    for (const { write, before } of prepared)
+      if (readPresent(folder, write.file)?.hash !== before?.hash) throw overtaken(write.file)
+    const at = clock.now()
+    const changes = prepared.map((each) => changeOf(dir, each, by, at))
+    const indexes = prepared.some(({ write }) => isIndex(write.file)) ? [] : upkeep(folder, prepared.map(pointing))
+    for (const { file, text } of indexes)
+      if (Buffer.byteLength(text) > CAP_BYTES)
+        throw new MemoryError('REFUSED', `${file} would be larger than ${CAP_BYTES} bytes`, { reason: 'shape' })
+    const parts = indexes.map((index) => indexPart(changes[0] as NewChange, index, clean))
+    const ids = journal.append(
+      changes.map((change, n) => (n === 0 ? { ...change, parts } : change)),
+      applied,
+    )
+    const steps = [
+      ...prepared.map(({ write, before, judged }) => ({ file: write.file, before, content: judged?.content })),
+      ...indexes.map(({ file, before, text }) => ({ file, before, content: text })),
+    ]
+    try {
+      putAll(folder, steps)
+    } catch (error) {
+      journal.withdraw(ids, `could not be written: ${(error as Error).message}`)
+      throw error
+    }
+    applied = Math.max(...ids, (ids[0] ?? 0) + parts.length)
+    // At once: a change that is on disk must not be repeated over what a person does next.
+    journal.setApplied(applied)
+    return prepared.map(({ write, before, judged }, n) => ({
+      id: ids[n] as number,
+      file: write.file,
+      hash: changes[n]?.after?.hash,
+      created: !before,
+      redacted: judged?.redacted ?? [],
+      advice: judged?.advice ?? [],
+    }))
+  }
 
   /** That something was refused is worth knowing; what it said is not kept. */
   const recordRefusal = async (dir: string, { file }: Write, by: By, error: unknown): Promise<void> => {
@@ -162,31 +168,43 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
       applied = Math.max(applied, ...ids)
       journal.setApplied(applied)
     },
-    check: async (dir, write, by) => void (await prepare(dir, write, by, [...journal.files(dir), write.file])),
+    check: (dir, write, by) =>
+      opened(dir, async (at) => void (await prepare(at, write, by, [...journal.files(dir), write.file]))),
     apply: (dir, writes, by) =>
-      alone(dir, async () => {
-        const known = [...journal.files(dir), ...writes.map((write) => write.file)]
-        const prepared: Prepared[] = []
-        for (const write of writes) {
-          try {
-            prepared.push(await prepare(dir, write, by, known))
-          } catch (error) {
-            await recordRefusal(dir, write, by, error)
-            throw error
+      alone(dir, () =>
+        opened(dir, async (at) => {
+          const known = [...journal.files(dir), ...writes.map((write) => write.file)]
+          const prepared: Prepared[] = []
+          for (const write of writes) {
+            try {
+              prepared.push(await prepare(at, write, by, known))
+            } catch (error) {
+              await recordRefusal(dir, write, by, error)
+              throw error
+            }
           }
-        }
-        const clean = await cleanIndexes(
-          dir,
-          writes.map((write) => write.file),
-        )
-        const done = commit(dir, prepared, { ...by, reason: (await redact(by.reason)).text }, clean)
-        onChange(
-          dir,
-          done.map(({ file }) => file),
-          by,
-        )
-        return done
-      }),
+          const clean = await cleanIndexes(
+            at,
+            writes.map((write) => write.file),
+          )
+          const done = commit(at, prepared, { ...by, reason: (await redact(by.reason)).text }, clean)
+          onChange(
+            dir,
+            done.map(({ file }) => file),
+            by,
+          )
+          return done
+        }),
+      ),
+  }
+}
+
+async function opened<T>(dir: string, act: (at: Open) => Promise<T>): Promise<T> {
+  const folder = openIn(dir)
+  try {
+    return await act({ dir, folder })
+  } finally {
+    folder.close()
   }
 }
 

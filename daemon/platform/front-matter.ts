@@ -4,6 +4,7 @@
  */
 import type { CST } from 'yaml'
 import { message } from './files.ts'
+import { readPlainYaml } from './plain-yaml.ts'
 import { grayMatter, yaml as library } from './yaml.ts'
 
 export type FrontMatter = {
@@ -62,6 +63,11 @@ function findBlock(text: string): Block | { problem: string } | undefined {
 const NOT_CLOSED = 'the front matter is not closed by a line of three dashes'
 
 function read(yaml: string): Record<string, unknown> {
+  return readPlainYaml(yaml) ?? readYaml(yaml)
+}
+
+/** Exported for the test that holds the short way against it. */
+export function readYaml(yaml: string): Record<string, unknown> {
   try {
     return grayMatter()(`---\n${yaml}\n---\n`, OPTIONS).data
   } catch (error) {

@@ -28,6 +28,16 @@ export function openForReading(file: string): Db {
   return new Database(file, { readonly: true, fileMustExist: true, timeout: 5_000 })
 }
 
+/** For what may be lost in a power cut but not with the process: the write is not waited for. */
+export function withoutWaiting(db: Db, write: () => void): void {
+  db.pragma('synchronous = NORMAL')
+  try {
+    write()
+  } finally {
+    db.pragma('synchronous = FULL')
+  }
+}
+
 /** Folds the WAL into the file, so that the file alone is complete after a clean stop. */
 export function closeDatabase(db: Db): void {
   if (!db.open) return

@@ -1,6 +1,6 @@
 /** The journal of changes to memories: appended to, never rewritten. */
 import { createHash } from 'node:crypto'
-import type { Db } from './database.ts'
+import { type Db, withoutWaiting } from './database.ts'
 
 export type Op = 'create' | 'update' | 'delete' | 'undo' | 'refused'
 
@@ -148,7 +148,8 @@ export function createJournal(db: Db): Journal {
     files: (dir) => [...hashesIn(dir).keys()],
     at: (dir, file, at) => one(atTime.get(dir, file, at)),
     applied: () => (applied.get() as number | undefined) ?? 0,
-    setApplied: (id) => void mark.run(id),
+    // If a power cut takes it back, recovery looks at files that are as they should be.
+    setApplied: (id) => withoutWaiting(db, () => mark.run(id)),
     withdraw: db.transaction((ids: readonly number[], why: string) => {
       for (const id of ids) withdraw.run(why, id, id)
     }),

@@ -4,8 +4,9 @@ import { idle } from './idle.ts'
 import { index, list } from './memories.ts'
 import type { Row } from './row.ts'
 import { start } from './start.ts'
+import { write } from './write.ts'
 
-export const rows: readonly Row[] = [health, index, list, start, idle]
+export const rows: readonly Row[] = [health, index, list, write, start, idle]
 
 export type Selection = { rows: Row[] } | { unknown: string[] }
 
