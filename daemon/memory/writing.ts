@@ -104,7 +104,9 @@ export function createWriting({ places, gate, reviews, tombstones, redact, clock
       const known = sameValue(dir, text)
       if (known) return { file: known.file, type: known.type ?? type, action: 'updated', redacted: [] }
       const { name, description, file } = nameFor(text, type)
-      const free = freeFile(dir, file)
+      // Two that wait under one name could never both be approved.
+      const waiting = new Set(reviews.list().flatMap((review) => (review.dir === dir ? [review.file] : [])))
+      const free = freeFile(dir, file, waiting)
       const content = printTopic({ name, description, type, body: text })
       const by = { actor: caller.actor, reason: 'asked to remember' }
       const { changeId, reviewId, redacted } = await write(dir, { file: free, content, expect: null }, by)
@@ -129,8 +131,9 @@ function sameValue(dir: string, text: string): { file: string; type?: MemoryType
   })
 }
 
-function freeFile(dir: string, file: string): string {
-  const taken = (name: string) => inFolder(dir, (folder) => readPresent(folder, name)) !== undefined
+function freeFile(dir: string, file: string, waiting: ReadonlySet<string>): string {
+  const taken = (name: string) =>
+    waiting.has(name) || inFolder(dir, (folder) => readPresent(folder, name)) !== undefined
   for (let n = 1; n < 1_000; n++) {
     const name = n === 1 ? file : file.replace(/\.md$/, `_${n}.md`)
     if (!taken(name)) return name
