@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Evidence, Journal, NewChange, Op, Version } from '../store/journal.ts'
 import type { Confined } from './confined.ts'
 import { indexOf, inFolder, isIndex, type Present, readPresent } from './folder.ts'
-import type { createJudge, Judged, Redact } from './judge.ts'
+import { type createJudge, type Judged, type Redact, withoutCredentials } from './judge.ts'
 import { CAP_BYTES, hashOf } from './plain-file.ts'
 import { type IndexChange, upkeep } from './upkeep.ts'
 
@@ -165,13 +165,14 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
     check: async (dir, write, by) => void (await prepare(dir, write, by, [...journal.files(dir), write.file])),
     apply: (dir, writes, by) =>
       alone(dir, async () => {
+        const told = await withoutCredentials(by, redact)
         const known = [...journal.files(dir), ...writes.map((write) => write.file)]
         const prepared: Prepared[] = []
         for (const write of writes) {
           try {
-            prepared.push(await prepare(dir, write, by, known))
+            prepared.push(await prepare(dir, write, told, known))
           } catch (error) {
-            await recordRefusal(dir, write, by, error)
+            await recordRefusal(dir, write, told, error)
             throw error
           }
         }
@@ -179,11 +180,11 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
           dir,
           writes.map((write) => write.file),
         )
-        const done = commit(dir, prepared, { ...by, reason: (await redact(by.reason)).text }, clean)
+        const done = commit(dir, prepared, told, clean)
         onChange(
           dir,
           done.map(({ file }) => file),
-          by,
+          told,
         )
         return done
       }),

@@ -1,5 +1,6 @@
 /** Decides whether a text may become a memory: shape, credentials, rejected values. Writes nothing. */
 import { MemoryError } from '../../schema/errors.ts'
+import type { Evidence } from '../store/journal.ts'
 import type { Tombstones } from '../store/tombstones.ts'
 import { checkFileName } from './file-name.ts'
 import { isIndex } from './folder.ts'
@@ -10,6 +11,18 @@ import { topicProblems } from './topic-problems.ts'
 import { valuesOf, wholeValue } from './values.ts'
 
 export type Redact = (text: string) => Promise<{ text: string; kinds: string[] }>
+
+/** Who changed and what it rests on, as it may be kept: a label and an excerpt are words like any others. */
+export async function withoutCredentials<T extends { actor: string; reason: string; evidence?: readonly Evidence[] }>(
+  by: T,
+  redact: Redact,
+): Promise<T> {
+  const clean = async (text: string) => (await redact(text)).text
+  const evidence = await Promise.all(
+    (by.evidence ?? []).map(async (each) => ({ ...each, excerpt: await clean(each.excerpt) })),
+  )
+  return { ...by, actor: await clean(by.actor), reason: await clean(by.reason), evidence }
+}
 
 type Deps = { tombstones: Tombstones; redact: Redact; teamEnabled: () => boolean }
 

@@ -8,7 +8,7 @@ import type { Tombstones } from '../store/tombstones.ts'
 import { classify, nameFor } from './classify.ts'
 import { inFolder, readPresent } from './folder.ts'
 import type { By, Gate, Write } from './gate.ts'
-import { type Redact, rejectedValues } from './judge.ts'
+import { type Redact, rejectedValues, withoutCredentials } from './judge.ts'
 import { shorten } from './one-line.ts'
 import type { Places } from './place.ts'
 import { scanMemories } from './scan.ts'
@@ -47,18 +47,19 @@ export function createWriting({ places, gate, reviews, tombstones, redact, clock
     const before = inFolder(dir, (folder) => readPresent(folder, write.file))
     const clean = async (text: string | undefined) => (text === undefined ? undefined : (await redact(text)).text)
     const op = write.content === null ? 'delete' : before ? 'update' : 'create'
+    const { actor, reason, runId, evidence = [] } = await withoutCredentials(by, redact)
     const id = reviews.add({
       at: clock.now(),
       dir,
       file: write.file,
       op,
-      actor: by.actor,
-      reason: (await redact(by.reason)).text,
-      runId: by.runId,
+      actor,
+      reason,
+      runId,
       baseHash: before?.hash,
       before: await clean(before?.text),
       after: await clean(write.content ?? undefined),
-      evidence: by.evidence ?? [],
+      evidence,
     })
     return String(id)
   }
