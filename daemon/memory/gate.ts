@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Evidence, Journal, NewChange, Op, Version } from '../store/journal.ts'
 import type { Confined } from './confined.ts'
 import { indexOf, inFolder, isIndex, type Present, readPresent } from './folder.ts'
-import { type createJudge, type Judged, type Redact, withoutCredentials } from './judge.ts'
+import { type createJudge, type Judged, type Redact, spokenName, withoutCredentials } from './judge.ts'
 import { CAP_BYTES, hashOf } from './plain-file.ts'
 import { type IndexChange, upkeep } from './upkeep.ts'
 
@@ -139,13 +139,16 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
   /** That something was refused is worth knowing; what it said is not kept. */
   const recordRefusal = async (dir: string, { file }: Write, by: By, error: unknown): Promise<void> => {
     if (!(error instanceof MemoryError) || error.code !== 'REFUSED') return
+    const name = await redact(spokenName(file))
+    // The message shows a long name cut short, and half a credential is not recognised.
+    const why = name.kinds.length > 0 ? 'the name of the file seems to hold a credential' : error.message
     const change: NewChange = {
       at: clock.now(),
       dir,
-      file: (await redact(file)).text.slice(0, 600),
+      file: (name.kinds.length > 0 ? name.text : file).slice(0, 600),
       op: 'refused',
       actor: by.actor,
-      reason: (await redact(`${error.reason}: ${error.message}`)).text.slice(0, 500),
+      reason: (await redact(`${error.reason}: ${why}`)).text.slice(0, 500),
       runId: by.runId,
       before: undefined,
       after: undefined,

@@ -58,7 +58,7 @@ export function createJudge({ tombstones, redact, teamEnabled }: Deps) {
 
   const judge = async (wish: Wish, known: readonly string[]): Promise<Judged> => {
     checkName(wish.file)
-    if ((await redact(wish.file)).kinds.length > 0)
+    if ((await redact(spokenName(wish.file))).kinds.length > 0)
       throw refuse('secret', 'the name of the file seems to hold a credential')
     const clean = await redact(wish.content)
     if (clean.kinds.length > 0 && wish.file.startsWith('team/'))
@@ -75,6 +75,11 @@ export function createJudge({ tombstones, redact, teamEnabled }: Deps) {
   }
 
   return { judge, checkName }
+}
+
+/** A name as it is searched for credentials: glued to an ending, a value looks like a file. */
+export function spokenName(file: string): string {
+  return file.replace(/\.md$/, '')
 }
 
 /** Everything a file says, wherever it says it: body, description, name, or the hooks of an index. */

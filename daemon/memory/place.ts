@@ -1,4 +1,5 @@
 /** Where a caller's memories are, and whether memory is on there. */
+import { existsSync } from 'node:fs'
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Directories } from '../store/directories.ts'
@@ -23,17 +24,27 @@ export type Places = {
 }
 
 export function createPlaces({ locate, pausedBecause, directories, onNewDirectory }: Deps): Places {
-  const find = (cwd: string, caller: Caller): Place => {
+  const look = (cwd: string, caller: Caller): Place => {
     const { root, dir, memory } = locate(cwd, caller.env)
-    const off = memory.on ? pausedBecause(root) : memory.because
-    if (off === undefined && directories.remember({ dir, root }) === 'new') onNewDirectory(dir)
-    return { root, dir, off }
+    return { root, dir, off: memory.on ? pausedBecause(root) : memory.because }
+  }
+  const remember = ({ dir, root }: Place): void => {
+    if (directories.remember({ dir, root }) === 'new') onNewDirectory(dir)
+  }
+  const find = (cwd: string, caller: Caller): Place => {
+    const place = look(cwd, caller)
+    // A reader may name any folder: one without memories leaves no trace.
+    if (place.off === undefined && existsSync(place.dir)) remember(place)
+    return place
   }
   return {
     find,
     forWriting: (cwd, caller) => {
-      const place = find(cwd, caller)
-      if (place.off === undefined) return place
+      const place = look(cwd, caller)
+      if (place.off === undefined) {
+        remember(place)
+        return place
+      }
       throw new MemoryError('MEMORY_OFF', `memory is off for ${place.root}: ${place.off}`, {
         hint: 'switch it on again, or resume',
       })
