@@ -70,6 +70,7 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
   const prepare = async (dir: string, write: Write, by: By, known: readonly string[]): Promise<Prepared> => {
     const { file, content } = write
     judge.checkName(file)
+    await judge.refuseTelling(file)
     const before = inFolder(dir, (folder) => readPresent(folder, file))
     guard(journal, dir, write, before, by)
     const latest = journal.latest(dir, file)

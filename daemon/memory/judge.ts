@@ -42,6 +42,12 @@ export function createJudge({ tombstones, redact, teamEnabled }: Deps) {
       throw refuse('path', `${file} lies in the team's folder, and team memory is off`, 'set team.enabled')
   }
 
+  /** A name stands in the journal for good, also that of a file which goes. */
+  const refuseTelling = async (file: string): Promise<void> => {
+    if ((await redact(spokenName(file))).kinds.length > 0)
+      throw refuse('secret', 'the name of the file seems to hold a credential', 'rename or delete it by hand')
+  }
+
   const checkShape = ({ file, content, before }: Wish, known: readonly string[]): string[] => {
     if (isIndex(file)) {
       const unfit = indexProblems(content, known, { before }).filter((problem) => problem.kind !== 'dangling')
@@ -58,8 +64,6 @@ export function createJudge({ tombstones, redact, teamEnabled }: Deps) {
 
   const judge = async (wish: Wish, known: readonly string[]): Promise<Judged> => {
     checkName(wish.file)
-    if ((await redact(spokenName(wish.file))).kinds.length > 0)
-      throw refuse('secret', 'the name of the file seems to hold a credential')
     const clean = await redact(wish.content)
     if (clean.kinds.length > 0 && wish.file.startsWith('team/'))
       throw refuse('secret', `${wish.file} seems to hold a credential (${clean.kinds.join(', ')})`, 'leave it out')
@@ -74,7 +78,7 @@ export function createJudge({ tombstones, redact, teamEnabled }: Deps) {
     return { content: clean.text, redacted: clean.kinds, advice }
   }
 
-  return { judge, checkName }
+  return { judge, checkName, refuseTelling }
 }
 
 /** A name as it is searched for credentials: glued to an ending, a value looks like a file. */
