@@ -36,7 +36,7 @@ export type Gate = {
   apply(dir: string, writes: readonly Write[], by: By): Promise<Applied[]>
   /** Waits for whatever else changes this directory, then runs `work` alone. */
   alone<T>(dir: string, work: () => Promise<T>): Promise<T>
-  /** Everything that would refuse a write, without writing. */
+  /** Everything that would refuse a write, without writing; a refusal is recorded. */
   check(dir: string, write: Write, by: By): Promise<void>
   /** Journals what others have done already: there is nothing left to write. */
   record(changes: readonly NewChange[]): void
@@ -159,6 +159,20 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
     journal.append([change], applied)
   }
 
+  const prepareAll = async (dir: string, writes: readonly Write[], by: By): Promise<Prepared[]> => {
+    const known = [...journal.files(dir), ...writes.map((write) => write.file)]
+    const prepared: Prepared[] = []
+    for (const write of writes) {
+      try {
+        prepared.push(await prepare(dir, write, by, known))
+      } catch (error) {
+        await recordRefusal(dir, write, by, error)
+        throw error
+      }
+    }
+    return prepared
+  }
+
   return {
     alone,
     record: (changes) => {
@@ -166,20 +180,12 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
       applied = Math.max(applied, ...ids)
       journal.setApplied(applied)
     },
-    check: async (dir, write, by) => void (await prepare(dir, write, by, [...journal.files(dir), write.file])),
+    check: (dir, write, by) =>
+      alone(dir, async () => void (await prepareAll(dir, [write], await withoutCredentials(by, redact)))),
     apply: (dir, writes, by) =>
       alone(dir, async () => {
         const told = await withoutCredentials(by, redact)
-        const known = [...journal.files(dir), ...writes.map((write) => write.file)]
-        const prepared: Prepared[] = []
-        for (const write of writes) {
-          try {
-            prepared.push(await prepare(dir, write, told, known))
-          } catch (error) {
-            await recordRefusal(dir, write, told, error)
-            throw error
-          }
-        }
+        const prepared = await prepareAll(dir, writes, told)
         const clean = await cleanIndexes(
           dir,
           writes.map((write) => write.file),
