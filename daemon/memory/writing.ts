@@ -91,9 +91,11 @@ export function createWriting({ places, gate, reviews, tombstones, redact, clock
       const [done] = await gate.apply(dir, [{ file, content: null, expect: ifHash }], by)
       const changeId = String(done?.id)
       if (!reject || !present) return { changeId }
-      const { body, name } = parseTopic((await redact(present.text)).text)
+      // As it would be said again: what is written is compared without its credentials.
+      const { text } = await redact(present.text)
+      const { body, name } = parseTopic(text)
       const excerpt = shorten((body || (name ?? '')).replace(/\s+/g, ' ').trim(), EXCERPT_CHARS)
-      const id = tombstones.add({ at: clock.now(), dir, file, excerpt }, rejectedValues(file, present.text))
+      const id = tombstones.add({ at: clock.now(), dir, file, excerpt }, rejectedValues(file, text))
       return { changeId, tombstoneId: String(id) }
     },
 
