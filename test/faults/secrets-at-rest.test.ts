@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
-import { connect, type StrictClient } from '../../client/index.ts'
+import { expect, it } from 'vitest'
 import { createTrace, filesAtRest } from '../support/at-rest.ts'
+import { connectAs } from '../support/connect-as.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { harmlessSamples } from '../support/harmless-samples.ts'
 import { type Home, makeHome } from '../support/home.ts'
@@ -18,12 +18,6 @@ function homeWith(config: object): Home {
   const home = makeHome()
   writeFileSync(home.places.configFile, JSON.stringify({ ...config, log: { level: 'debug' } }))
   return home
-}
-
-function connectAs(home: Home, actor: string): StrictClient {
-  const client = connect({ socket: home.places.socketPath, strict: true, actor, deadlineMs: 20_000 })
-  onTestFinished(client.close)
-  return client
 }
 
 /** Every kind comes by every way: one of a kind after the other takes the next. */

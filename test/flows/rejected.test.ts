@@ -1,8 +1,8 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { connect } from '../../client/index.ts'
+import { describe, expect, it } from 'vitest'
 import { type RouteName, routeTable } from '../../schema/route-table.ts'
+import { connectAs } from '../support/connect-as.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
 import { topic } from '../support/memory.ts'
@@ -20,6 +20,9 @@ const forms: [string, string][] = [
   ['with invisible characters', SAID.replaceAll('a', 'a\u200b').replace('w', 'w\u2060\ufe0f')],
   ['with other punctuation', `${SAID.replace('database', 'database,')}!!`],
 ]
+const together: [string, string][] = [
+  ['in all of them', SAID.toUpperCase().replaceAll('S', '\uff33').replaceAll(' ', ' \u200b\u00a0').replace(' ', ', ')],
+]
 
 type Case = { entry: EntryPoint; form: string; text: string; ground: Ground; attempt: () => Promise<unknown> }
 
@@ -27,15 +30,17 @@ type Case = { entry: EntryPoint; form: string; text: string; ground: Ground; att
 async function openAll(review: 'auto' | 'required') {
   const home = makeHome()
   writeFileSync(home.places.configFile, JSON.stringify({ review, team: { enabled: true } }))
-  const as = (actor: string) => {
-    const client = connect({ socket: home.places.socketPath, strict: true, actor, deadlineMs: 20_000 })
-    onTestFinished(client.close)
-    return client
-  }
-  const clients = { person: as('user'), agent: as('agent:test') }
+  const clients = { person: connectAs(home, 'user'), agent: connectAs(home, 'agent:test') }
   const listed = entryPoints
     .filter((entry) => (entry.review ?? 'auto') === review)
-    .flatMap((entry, at) => forms.map(([form, text], n) => ({ entry, form, text, run: `run-${at}-${n}` })))
+    .flatMap((entry, at) =>
+      (entry.cost === 'high' ? together : forms).map(([form, text], n) => ({
+        entry,
+        form,
+        text,
+        run: `run-${at}-${n}`,
+      })),
+    )
   const cases = listed.map(({ run, ...each }) => {
     const cwd = join(home.dir, run)
     mkdirSync(cwd)

@@ -16,6 +16,8 @@ export type EntryPoint = {
   route: RouteName
   /** Only where a model's change waits for a person. */
   review?: 'required'
+  /** A process each time: once, in all disguises together, is enough. */
+  cost?: 'high'
   /** What only a model does, done before the daemon starts. */
   beforeStart?(gate: Gate, ground: Pick<Ground, 'dir' | 'run'>, text: string): Promise<unknown>
   /** Gets everything ready, and gives the attempt to say it: more than once, if need be. */
@@ -122,6 +124,7 @@ export const entryPoints: readonly EntryPoint[] = [
   {
     name: 'memoryd remember',
     route: 'remember',
+    cost: 'high',
     open:
       async ({ home, cwd }, text) =>
       () =>
@@ -130,6 +133,7 @@ export const entryPoints: readonly EntryPoint[] = [
   {
     name: 'memoryd edit',
     route: 'putMemory',
+    cost: 'high',
     open: async ({ home, person, cwd }, text) => {
       await person.putMemory({ cwd, file: 'mine.md', content: topic('Mine.') })
       const env = { ...home.env, TMPDIR: home.dir, SAID: text, EDITOR: `printf '%s\\n' "$SAID" >>` }
