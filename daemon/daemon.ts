@@ -115,8 +115,8 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       vigils,
       locate: locator.locate,
       offBecause: switches.because,
-      agentDir: (root, caller, agent) =>
-        agentDirOf({ root, home: places.home, variables: mergeVariables(env, caller.env), ...agent }),
+      agentDir: (root, callerEnv, agent) =>
+        agentDirOf({ root, home: places.home, variables: mergeVariables(env, callerEnv), ...agent }),
       isPlace: (dir) => (isAgentDir(dir) ? isAgentPlace(dir) : isMemoryPlace(dir, places.home)),
       settings: {
         reviewRequired: () => settings.current().review === 'required',

@@ -5,7 +5,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Journal, NewChange } from '../store/journal.ts'
 import { inFolder, type Present, readPresent } from './folder.ts'
 import type { Gate } from './gate.ts'
-import type { Redact } from './judge.ts'
+import { type Redact, spokenName } from './judge.ts'
 import { hashOf } from './plain-file.ts'
 
 type Deps = {
@@ -45,6 +45,8 @@ export function createExternal({ gate, journal, clock, redact, onChange }: Deps)
   const difference = async (dir: string, file: string, now: Present | undefined): Promise<NewChange | undefined> => {
     const before = journal.latest(dir, file)?.after
     if (before?.hash === now?.hash) return undefined
+    // A name cannot be kept without what it gives away.
+    if ((await redact(spokenName(file))).kinds.length > 0) return undefined
     const after = now && { hash: now.hash, text: (await redact(now.text)).text }
     return {
       at: clock.now(),

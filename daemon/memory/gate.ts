@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Evidence, Journal, NewChange, Op, Version } from '../store/journal.ts'
 import type { Confined } from './confined.ts'
 import { indexOf, isIndex, openIn, type Present, readPresent } from './folder.ts'
-import type { createJudge, Judged, Redact } from './judge.ts'
+import { type createJudge, type Judged, type Redact, spokenName, withoutCredentials } from './judge.ts'
 import { CAP_BYTES, hashOf } from './plain-file.ts'
 import { type IndexChange, upkeep } from './upkeep.ts'
 
@@ -36,7 +36,7 @@ export type Gate = {
   apply(dir: string, writes: readonly Write[], by: By): Promise<Applied[]>
   /** Waits for whatever else changes this directory, then runs `work` alone. */
   alone<T>(dir: string, work: () => Promise<T>): Promise<T>
-  /** Everything that would refuse a write, without writing. */
+  /** Everything that would refuse a write, without writing; a refusal is recorded. */
   check(dir: string, write: Write, by: By): Promise<void>
   /** Journals what others have done already: there is nothing left to write. */
   record(changes: readonly NewChange[]): void
@@ -73,7 +73,6 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
   const prepare = async (at: Open, write: Write, by: By, known: readonly string[]): Promise<Prepared> => {
     const { dir, folder } = at
     const { file, content } = write
-    judge.checkName(file)
     const before = readPresent(folder, file)
     guard(journal, dir, write, before, by)
     const latest = journal.latest(dir, file)
@@ -145,13 +144,16 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
   /** That something was refused is worth knowing; what it said is not kept. */
   const recordRefusal = async (dir: string, { file }: Write, by: By, error: unknown): Promise<void> => {
     if (!(error instanceof MemoryError) || error.code !== 'REFUSED') return
+    const name = await redact(spokenName(file))
+    // The message shows a long name cut short, and half a credential is not recognised.
+    const why = name.kinds.length > 0 ? 'the name of the file seems to hold a credential' : error.message
     const change: NewChange = {
       at: clock.now(),
       dir,
-      file: (await redact(file)).text.slice(0, 600),
+      file: (name.kinds.length > 0 ? name.text : file).slice(0, 600),
       op: 'refused',
       actor: by.actor,
-      reason: (await redact(`${error.reason}: ${error.message}`)).text.slice(0, 500),
+      reason: (await redact(`${error.reason}: ${why}`)).text.slice(0, 500),
       runId: by.runId,
       before: undefined,
       after: undefined,
@@ -159,6 +161,31 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
       evidence: [],
     }
     journal.append([change], applied)
+  }
+
+  /** What is refused here leaves no directory behind. */
+  const checkNames = async (dir: string, writes: readonly Write[], by: By): Promise<void> => {
+    for (const write of writes)
+      await recorded(dir, write, by, async () => {
+        judge.checkName(write.file)
+        await judge.refuseTelling(write.file)
+      })
+  }
+
+  const prepareAll = async (at: Open, writes: readonly Write[], by: By): Promise<Prepared[]> => {
+    const known = [...journal.files(at.dir), ...writes.map((write) => write.file)]
+    const prepared: Prepared[] = []
+    for (const write of writes) prepared.push(await recorded(at.dir, write, by, () => prepare(at, write, by, known)))
+    return prepared
+  }
+
+  const recorded = async <T>(dir: string, write: Write, by: By, act: () => Promise<T>): Promise<T> => {
+    try {
+      return await act()
+    } catch (error) {
+      await recordRefusal(dir, write, by, error)
+      throw error
+    }
   }
 
   return {
@@ -169,33 +196,23 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
       journal.setApplied(applied)
     },
     check: (dir, write, by) =>
-      opened(dir, async (at) => void (await prepare(at, write, by, [...journal.files(dir), write.file]))),
+      alone(dir, async () => {
+        const told = await withoutCredentials(by, redact)
+        await checkNames(dir, [write], told)
+        await opened(dir, (at) => prepareAll(at, [write], told))
+      }),
     apply: (dir, writes, by) =>
-      alone(dir, () =>
-        opened(dir, async (at) => {
-          const known = [...journal.files(dir), ...writes.map((write) => write.file)]
-          const prepared: Prepared[] = []
-          for (const write of writes) {
-            try {
-              prepared.push(await prepare(at, write, by, known))
-            } catch (error) {
-              await recordRefusal(dir, write, by, error)
-              throw error
-            }
-          }
-          const clean = await cleanIndexes(
-            at,
-            writes.map((write) => write.file),
-          )
-          const done = commit(at, prepared, { ...by, reason: (await redact(by.reason)).text }, clean)
-          onChange(
-            dir,
-            done.map(({ file }) => file),
-            by,
-          )
-          return done
-        }),
-      ),
+      alone(dir, async () => {
+        const told = await withoutCredentials(by, redact)
+        const files = writes.map(({ file }) => file)
+        await checkNames(dir, writes, told)
+        const done = await opened(dir, async (at) => {
+          const prepared = await prepareAll(at, writes, told)
+          return commit(at, prepared, told, await cleanIndexes(at, files))
+        })
+        onChange(dir, files, told)
+        return done
+      }),
   }
 }
 
@@ -225,7 +242,9 @@ function guard(
   if (typeof expect === 'string' && before?.hash !== expect) throw conflict(`${file} is not what it was`)
   if (expect !== undefined || !before || !by.actor.startsWith('agent:') || content === before.text) return
   const latest = journal.latest(dir, file)
-  const byPerson = !latest || latest.after?.hash !== before.hash || !latest.actor.startsWith('agent:')
+  const isOwn = latest?.after?.hash === before.hash && latest.actor.startsWith('agent:')
+  // Who added a line to an index has not seen the rest of it.
+  const byPerson = !isOwn || latest.partOf !== undefined
   if (byPerson) throw conflict(`${file} was last changed by a person, and this write does not say it has seen that`)
 }
 

@@ -1,5 +1,6 @@
 /** Decides whether a text may become a memory: shape, credentials, rejected values. Writes nothing. */
 import { MemoryError } from '../../schema/errors.ts'
+import type { Evidence } from '../store/journal.ts'
 import type { Tombstones } from '../store/tombstones.ts'
 import { checkFileName } from './file-name.ts'
 import { isIndex } from './folder.ts'
@@ -10,6 +11,18 @@ import { topicProblems } from './topic-problems.ts'
 import { valuesOf, wholeValue } from './values.ts'
 
 export type Redact = (text: string) => Promise<{ text: string; kinds: string[] }>
+
+/** Who changed and what it rests on, as it may be kept: a label and an excerpt are words like any others. */
+export async function withoutCredentials<T extends { actor: string; reason: string; evidence?: readonly Evidence[] }>(
+  by: T,
+  redact: Redact,
+): Promise<T> {
+  const clean = async (text: string) => (await redact(text)).text
+  const evidence = await Promise.all(
+    (by.evidence ?? []).map(async (each) => ({ ...each, excerpt: await clean(each.excerpt) })),
+  )
+  return { ...by, actor: await clean(by.actor), reason: await clean(by.reason), evidence }
+}
 
 type Deps = { tombstones: Tombstones; redact: Redact; teamEnabled: () => boolean }
 
@@ -29,6 +42,12 @@ export function createJudge({ tombstones, redact, teamEnabled }: Deps) {
       throw refuse('path', `${file} lies in the team's folder, and team memory is off`, 'set team.enabled')
   }
 
+  /** A name stands in the journal for good, also that of a file which goes. */
+  const refuseTelling = async (file: string): Promise<void> => {
+    if ((await redact(spokenName(file))).kinds.length > 0)
+      throw refuse('secret', 'the name of the file seems to hold a credential', 'rename or delete it by hand')
+  }
+
   const checkShape = ({ file, content, before }: Wish, known: readonly string[]): string[] => {
     if (isIndex(file)) {
       const unfit = indexProblems(content, known, { before }).filter((problem) => problem.kind !== 'dangling')
@@ -45,8 +64,6 @@ export function createJudge({ tombstones, redact, teamEnabled }: Deps) {
 
   const judge = async (wish: Wish, known: readonly string[]): Promise<Judged> => {
     checkName(wish.file)
-    if ((await redact(wish.file)).kinds.length > 0)
-      throw refuse('secret', 'the name of the file seems to hold a credential')
     const clean = await redact(wish.content)
     if (clean.kinds.length > 0 && wish.file.startsWith('team/'))
       throw refuse('secret', `${wish.file} seems to hold a credential (${clean.kinds.join(', ')})`, 'leave it out')
@@ -61,7 +78,12 @@ export function createJudge({ tombstones, redact, teamEnabled }: Deps) {
     return { content: clean.text, redacted: clean.kinds, advice }
   }
 
-  return { judge, checkName }
+  return { judge, checkName, refuseTelling }
+}
+
+/** A name as it is searched for credentials: glued to an ending, a value looks like a file. */
+export function spokenName(file: string): string {
+  return file.replace(/\.md$/, '')
 }
 
 /** Everything a file says, wherever it says it: body, description, name, or the hooks of an index. */

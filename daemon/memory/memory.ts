@@ -35,7 +35,7 @@ type Deps = {
   vigils: Vigils
   locate: Parameters<typeof createPlaces>[0]['locate']
   offBecause: Parameters<typeof createPlaces>[0]['offBecause']
-  agentDir: (root: string, caller: Caller, agent: Agent) => string
+  agentDir: (root: string, env: Caller['env'], agent: Agent) => string
   /** Whether a directory still is one where memories may be. */
   isPlace: (dir: string) => boolean
   settings: { reviewRequired: () => boolean; teamEnabled: () => boolean }
@@ -79,7 +79,15 @@ export function createMemory(deps: Deps) {
   }
   const answers = createAnswers({ vigils, clock })
   const look = (dir: string) => external.look(dir).catch(onError)
-  const places = createPlaces({ locate, offBecause, directories, onNewDirectory: (dir) => void look(dir) })
+  const placesWith = (where: typeof locate) =>
+    createPlaces({ locate: where, offBecause, directories, onNewDirectory: (dir) => void look(dir) })
+  const places = placesWith(locate)
+  const placesOf = (agent: Agent) =>
+    placesWith((cwd, env) => {
+      const project = locate(cwd, env)
+      const dir = deps.agentDir(project.root, env, agent)
+      return { ...project, dir, owner: agent.scope === 'user' ? dir : project.root }
+    })
   const readingIn = (where: Places) =>
     createReading({ places: where, journal, catalogue, searching, answers, teamEnabled: settings.teamEnabled })
   const writingIn = (where: Places) =>
@@ -106,15 +114,7 @@ export function createMemory(deps: Deps) {
       onDiskTrouble: deps.onDiskTrouble,
     }),
     writing: writingIn(places),
-    agents: createAgentMemories({
-      places,
-      directories,
-      redact,
-      agentDir: deps.agentDir,
-      onNewDirectory: (dir) => void look(dir),
-      readingIn,
-      writingIn,
-    }),
+    agents: createAgentMemories({ placesOf, readingIn, writingIn, redact }),
     history: createHistory({ journal, places, tombstones, reviews }),
     undo: createUndo({ gate, journal, reviewRequired: settings.reviewRequired }),
     reviewing: createReviewing({ reviews, gate, tombstones, clock }),

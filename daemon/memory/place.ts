@@ -1,4 +1,5 @@
 /** Where a caller's memories are, and whether memory is on there. */
+import { existsSync } from 'node:fs'
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Directories } from '../store/directories.ts'
@@ -9,9 +10,11 @@ type Located = {
   memory: { on: true } | { on: false; because: string }
   /** The files and folders that decided. */
   madeFrom: readonly string[]
+  /** What the directory belongs to, where that is not the project. */
+  owner?: string
 }
 
-export type Place = { root: string; dir: string; off: string | undefined; madeFrom: readonly string[] }
+export type Place = Omit<Located, 'memory'> & { off: string | undefined }
 
 type Deps = {
   locate: (cwd: string, env: Caller['env']) => Located
@@ -29,17 +32,27 @@ export type Places = {
 }
 
 export function createPlaces({ locate, offBecause, directories, onNewDirectory }: Deps): Places {
+  const look = (cwd: string, caller: Caller): Place => {
+    const { memory, ...place } = locate(cwd, caller.env)
+    return { ...place, off: memory.on ? offBecause(cwd, place.root) : memory.because }
+  }
+  const remember = ({ dir, root, owner = root }: Place): void => {
+    if (directories.remember({ dir, root: owner }) === 'new') onNewDirectory(dir)
+  }
   const find = (cwd: string, caller: Caller): Place => {
-    const { root, dir, memory, madeFrom } = locate(cwd, caller.env)
-    const off = memory.on ? offBecause(cwd, root) : memory.because
-    if (off === undefined && directories.remember({ dir, root }) === 'new') onNewDirectory(dir)
-    return { root, dir, off, madeFrom }
+    const place = look(cwd, caller)
+    // A reader may name any folder: one without memories leaves no trace.
+    if (place.off === undefined && existsSync(place.dir)) remember(place)
+    return place
   }
   return {
     find,
     forWriting: (cwd, caller) => {
-      const place = find(cwd, caller)
-      if (place.off === undefined) return place
+      const place = look(cwd, caller)
+      if (place.off === undefined) {
+        remember(place)
+        return place
+      }
       throw new MemoryError('MEMORY_OFF', `memory is off for ${place.root}: ${place.off}`, {
         hint: 'switch it on again, or resume',
       })

@@ -8,7 +8,7 @@ import type { Tombstones } from '../store/tombstones.ts'
 import { classify, nameFor } from './classify.ts'
 import { inFolder, readPresent } from './folder.ts'
 import type { By, Gate, Write } from './gate.ts'
-import { type Redact, rejectedValues } from './judge.ts'
+import { type Redact, rejectedValues, withoutCredentials } from './judge.ts'
 import { shorten } from './one-line.ts'
 import type { Places } from './place.ts'
 import { scanMemories } from './scan.ts'
@@ -47,18 +47,19 @@ export function createWriting({ places, gate, reviews, tombstones, redact, clock
     const before = inFolder(dir, (folder) => readPresent(folder, write.file))
     const clean = async (text: string | undefined) => (text === undefined ? undefined : (await redact(text)).text)
     const op = write.content === null ? 'delete' : before ? 'update' : 'create'
+    const { actor, reason, runId, evidence = [] } = await withoutCredentials(by, redact)
     const id = reviews.add({
       at: clock.now(),
       dir,
       file: write.file,
       op,
-      actor: by.actor,
-      reason: (await redact(by.reason)).text,
-      runId: by.runId,
+      actor,
+      reason,
+      runId,
       baseHash: before?.hash,
       before: await clean(before?.text),
       after: await clean(write.content ?? undefined),
-      evidence: by.evidence ?? [],
+      evidence,
     })
     return String(id)
   }
@@ -90,9 +91,11 @@ export function createWriting({ places, gate, reviews, tombstones, redact, clock
       const [done] = await gate.apply(dir, [{ file, content: null, expect: ifHash }], by)
       const changeId = String(done?.id)
       if (!reject || !present) return { changeId }
-      const { body, name } = parseTopic((await redact(present.text)).text)
+      // As it would be said again: what is written is compared without its credentials.
+      const { text } = await redact(present.text)
+      const { body, name } = parseTopic(text)
       const excerpt = shorten((body || (name ?? '')).replace(/\s+/g, ' ').trim(), EXCERPT_CHARS)
-      const id = tombstones.add({ at: clock.now(), dir, file, excerpt }, rejectedValues(file, present.text))
+      const id = tombstones.add({ at: clock.now(), dir, file, excerpt }, rejectedValues(file, text))
       return { changeId, tombstoneId: String(id) }
     },
 
@@ -104,7 +107,9 @@ export function createWriting({ places, gate, reviews, tombstones, redact, clock
       const known = sameValue(dir, text)
       if (known) return { file: known.file, type: known.type ?? type, action: 'updated', redacted: [] }
       const { name, description, file } = nameFor(text, type)
-      const free = freeFile(dir, file)
+      // Two that wait under one name could never both be approved.
+      const waiting = new Set(reviews.list().flatMap((review) => (review.dir === dir ? [review.file] : [])))
+      const free = freeFile(dir, file, waiting)
       const content = printTopic({ name, description, type, body: text })
       const by = { actor: caller.actor, reason: 'asked to remember' }
       const { changeId, reviewId, redacted } = await write(dir, { file: free, content, expect: null }, by)
@@ -129,8 +134,9 @@ function sameValue(dir: string, text: string): { file: string; type?: MemoryType
   })
 }
 
-function freeFile(dir: string, file: string): string {
-  const taken = (name: string) => inFolder(dir, (folder) => readPresent(folder, name)) !== undefined
+function freeFile(dir: string, file: string, waiting: ReadonlySet<string>): string {
+  const taken = (name: string) =>
+    waiting.has(name) || inFolder(dir, (folder) => readPresent(folder, name)) !== undefined
   for (let n = 1; n < 1_000; n++) {
     const name = n === 1 ? file : file.replace(/\.md$/, `_${n}.md`)
     if (!taken(name)) return name

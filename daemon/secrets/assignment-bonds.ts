@@ -71,7 +71,7 @@ function isFirstArgument(text: string, name: Name): boolean {
   return /\(\s{0,4}["'`]$/.test(before(text, name, 6))
 }
 
-/** A row of a table begins with its bar; a union type or a pattern does not. */
+/** A row of a table begins with its bar, on a line, in quotes or as the hook of an index; a union type does not. */
 function isInRow(text: string, name: Name): boolean {
-  return /\n[ \t>]{0,8}\|[^\n]*$/.test(before(text, name, 300))
+  return /(?:\n[ \t>]{0,8}|["']|— )\|[^\n]*$/.test(before(text, name, 300))
 }

@@ -8,7 +8,7 @@ export function isWordy(value: string): boolean {
   const words = value.match(WORD) ?? []
   const letters = words.reduce((sum, word) => sum + word.length, 0)
   const digits = value.match(/\d/g)?.length ?? 0
-  if (letters === 0 || digits * 3 > letters) return false
+  if (letters === 0 || digits * 4 > letters) return false
   // A name changes between letters and digits once or twice: `oauth2Token`, `v1beta2`.
   if ((value.match(/[A-Za-z](?=\d)|\d(?=[A-Za-z])/g)?.length ?? 0) > 3) return false
   const vowels = value.match(VOWELS)?.length ?? 0
