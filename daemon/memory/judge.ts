@@ -24,14 +24,20 @@ export async function withoutCredentials<T extends { actor: string; reason: stri
   return { ...by, actor: await clean(by.actor), reason: await clean(by.reason), evidence }
 }
 
-type Deps = { tombstones: Tombstones; redact: Redact; teamEnabled: () => boolean }
+type Deps = {
+  tombstones: Tombstones
+  redact: Redact
+  teamEnabled: () => boolean
+  /** The directories of one project: what is rejected in one is rejected in all. */
+  ofSameProject: (dir: string) => string[]
+}
 
 /** What is to be written: `form` says whether the shape of the text is checked, which old content may not have. */
 export type Wish = { dir: string; file: string; content: string; before: string; form: 'checked' | 'as-it-was' }
 
 export type Judged = { content: string; redacted: string[]; advice: string[] }
 
-export function createJudge({ tombstones, redact, teamEnabled }: Deps) {
+export function createJudge({ tombstones, redact, teamEnabled, ofSameProject }: Deps) {
   const refuse = (reason: string, message: string, hint?: string) =>
     new MemoryError('REFUSED', message, { reason, hint })
 
@@ -68,7 +74,7 @@ export function createJudge({ tombstones, redact, teamEnabled }: Deps) {
     if (clean.kinds.length > 0 && wish.file.startsWith('team/'))
       throw refuse('secret', `${wish.file} seems to hold a credential (${clean.kinds.join(', ')})`, 'leave it out')
     const advice = wish.form === 'checked' ? checkShape({ ...wish, content: clean.text }, known) : []
-    const grave = tombstones.find(wish.dir, spokenValues(wish.file, clean.text))
+    const grave = tombstones.find(ofSameProject(wish.dir), spokenValues(wish.file, clean.text))
     if (grave)
       throw refuse(
         'rejected-value',

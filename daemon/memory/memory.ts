@@ -54,7 +54,12 @@ export function createMemory(deps: Deps) {
   const tombstones = createTombstones(db)
   const reviews = createReviews(db)
   const directories = createDirectories(db)
-  const judge = createJudge({ tombstones, redact, teamEnabled: settings.teamEnabled })
+  const judge = createJudge({
+    tombstones,
+    redact,
+    teamEnabled: settings.teamEnabled,
+    ofSameProject: directories.ofSameProject,
+  })
   const known = () => directories.list().map(({ dir }) => dir)
   const recovery = recoverChanges(journal, known(), isPlace)
   const gate = createGate({

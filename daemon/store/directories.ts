@@ -6,12 +6,17 @@ export type Directory = { dir: string; root: string }
 export type Directories = {
   remember(directory: Directory): 'new' | 'known'
   list(): Directory[]
+  /** All directories of the project that this one belongs to, this one included. */
+  ofSameProject(dir: string): string[]
 }
 
 export function createDirectories(db: Db): Directories {
   const insert = db.prepare(`INSERT INTO directories (dir, root) VALUES (?, ?)
     ON CONFLICT (dir) DO UPDATE SET root = excluded.root WHERE root <> excluded.root`)
   const list = db.prepare('SELECT dir, root FROM directories ORDER BY dir')
+  const siblings = db
+    .prepare('SELECT other.dir FROM directories own JOIN directories other USING (root) WHERE own.dir = ?')
+    .pluck()
   const known = new Set((list.all() as Directory[]).map(({ dir, root }) => `${dir}\n${root}`))
   return {
     remember: ({ dir, root }) => {
@@ -21,6 +26,7 @@ export function createDirectories(db: Db): Directories {
       known.add(`${dir}\n${root}`)
       return 'new'
     },
+    ofSameProject: (dir) => [...new Set([dir, ...(siblings.all(dir) as string[])])],
     list: () => list.all() as Directory[],
   }
 }

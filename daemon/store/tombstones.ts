@@ -5,8 +5,8 @@ export type Tombstone = { id: number; at: number; dir: string; file: string; exc
 
 export type Tombstones = {
   add(tombstone: Omit<Tombstone, 'id'>, values: readonly string[]): number
-  /** The tombstone one of these values lies under, if any. */
-  find(dir: string, values: readonly string[]): Tombstone | undefined
+  /** The tombstone one of these values lies under in one of these directories, if any. */
+  find(dirs: readonly string[], values: readonly string[]): Tombstone | undefined
   list(): Tombstone[]
   /** Tells whether there was one. */
   lift(id: number): boolean
@@ -25,11 +25,12 @@ export function createTombstones(db: Db): Tombstones {
       for (const value of values) insertValue.run(dir, value, id)
       return id
     }),
-    find: (dir, values) => {
-      for (const value of values) {
-        const tombstone = find.get(dir, value)
-        if (tombstone) return tombstone as Tombstone
-      }
+    find: (dirs, values) => {
+      for (const dir of dirs)
+        for (const value of values) {
+          const tombstone = find.get(dir, value)
+          if (tombstone) return tombstone as Tombstone
+        }
       return undefined
     },
     list: () => list.all() as Tombstone[],

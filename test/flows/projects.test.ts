@@ -31,8 +31,9 @@ async function answersFor(home: Home, cwd: string): Promise<Record<string, strin
     return route.method === 'GET' && 'query' in route && 'cwd' in route.query.shape
   })
   const queries = asking.flatMap((name) => {
-    const path = routeTable[name].url.replace('*', 'sea.md')
-    const now = `${path}?cwd=${encodeURIComponent(cwd)}`
+    const path = routeTable[name].url.replace(':type', 'keeper').replace('*', 'sea.md')
+    const scope = 'scope' in (routes[name] as { query: { shape: object } }).query.shape ? '&scope=project' : ''
+    const now = `${path}?cwd=${encodeURIComponent(cwd)}${scope}`
     return name === 'memory' ? [now, `${now}&at=${encodeURIComponent('2999-01-01T00:00:00Z')}`] : [now]
   })
   const answers = await Promise.all(queries.map((path) => rawRequest(home.places.socketPath, { path })))
@@ -50,6 +51,14 @@ describe('a memory of one project', () => {
     const cwd = repository(home, 'work', 'app')
     for (const body of [`${WORDS}, I think`, WORDS])
       await person.putMemory({ cwd, file: 'sea.md', content: topic(body, 'The lighthouse'), reason: 'the lighthouse' })
+
+    await person.putAgentMemory({
+      type: 'keeper',
+      scope: 'project',
+      cwd,
+      file: 'sea.md',
+      content: topic(WORDS, 'The lighthouse'),
+    })
 
     const own = await Promise.all([cwd, folder(home, 'work', 'app', 'src', 'deep')].map((at) => answersFor(home, at)))
     for (const answers of own) expect(telling(answers).sort()).toEqual(Object.keys(answers).sort())

@@ -19,7 +19,12 @@ function makeGate() {
   const store = openStore(join(home, 'state'), 0)
   const journal = createJournal(store.history)
   const redact = async (text: string) => ({ text, kinds: [] })
-  const judge = createJudge({ tombstones: createTombstones(store.history), redact, teamEnabled: () => false })
+  const judge = createJudge({
+    tombstones: createTombstones(store.history),
+    redact,
+    teamEnabled: () => false,
+    ofSameProject: (dir) => [dir],
+  })
   const gateOver = (over: Journal) =>
     createGate({ journal: over, judge, redact, clock: manualTime().clock, onChange: () => {} })
   const tree = () =>

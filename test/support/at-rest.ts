@@ -18,16 +18,18 @@ export function filesAtRest(folder: string): FileAtRest[] {
     })
 }
 
-const WIDTH = 8
+/** Eight hexadecimal characters of a key are to be found in a thousand hashes by chance; twelve are not. */
+const WIDTH = 12
 
 export type Trace = { name: string; piece: string }
 
 /**
  * Finds what is left of texts, by name. A database breaks long ones over its pages, and half a secret is one too: any
- * eight characters in a row give it away.
+ * few characters in a row give it away. A text that is shorter is looked for as a whole.
  */
 export function createTrace(texts: readonly { name: string; text: string }[]): (file: FileAtRest) => Trace[] {
   const owners = new Map<string, string>()
+  const short = texts.filter(({ text }) => Buffer.byteLength(text) < WIDTH)
   for (const { name, text } of texts) {
     const bytes = Buffer.from(text).toString('latin1')
     for (let at = 0; at + WIDTH <= bytes.length; at++) owners.set(bytes.slice(at, at + WIDTH), name)
@@ -41,6 +43,7 @@ export function createTrace(texts: readonly { name: string; text: string }[]): (
         const name = owners.get(piece)
         if (name !== undefined && !found.has(name)) found.set(name, { name, piece })
       }
+    for (const { name, text } of short) if (bytes.includes(text)) found.set(name, { name, piece: text })
     return [...found.values()]
   }
 }

@@ -15,7 +15,12 @@ export async function writeAsModel(home: Home, work: (gate: Gate) => Promise<unk
   const store = openStore(home.places.stateDir, clock.now())
   try {
     const tombstones = createTombstones(store.history)
-    const judge = createJudge({ tombstones, redact: redactSecrets, teamEnabled: () => false })
+    const judge = createJudge({
+      tombstones,
+      redact: redactSecrets,
+      teamEnabled: () => false,
+      ofSameProject: (dir) => [dir],
+    })
     const journal = createJournal(store.history)
     await work(createGate({ journal, judge, redact: redactSecrets, clock, onChange: () => {} }))
   } finally {

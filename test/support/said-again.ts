@@ -25,7 +25,14 @@ export type EntryPoint = {
 }
 
 /** Routes that change something and take no words in. */
-export const wordless: readonly RouteName[] = ['forget', 'liftTombstone', 'pause', 'resume']
+export const wordless: readonly RouteName[] = [
+  'forget',
+  'forgetAgentMemory',
+  'liftTombstone',
+  'pause',
+  'renewPrompt',
+  'resume',
+]
 
 const put = (
   name: string,
@@ -55,6 +62,14 @@ export const entryPoints: readonly EntryPoint[] = [
   put('the hook of an index', 'person', (text) => ({ file: 'MEMORY.md', content: `- [x](x.md) — ${text}\n` })),
   put('the title of an index', 'person', (text) => ({ file: 'MEMORY.md', content: `- [${text}](x.md) — x\n` })),
   put('a memory of the team', 'person', (text) => ({ file: 'team/new.md', content: topic(text) })),
+  {
+    name: "a sub-agent's own memory of the project",
+    route: 'putAgentMemory',
+    open:
+      async ({ agent, cwd }, text) =>
+      () =>
+        agent.putAgentMemory({ type: 'tester', scope: 'local', cwd, file: 'new.md', content: topic(text) }),
+  },
   {
     name: 'what a person asks to remember',
     route: 'remember',
