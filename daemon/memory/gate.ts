@@ -6,7 +6,7 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Evidence, Journal, NewChange, Op, Version } from '../store/journal.ts'
 import type { Confined } from './confined.ts'
-import { indexOf, inFolder, isIndex, type Present, readPresent } from './folder.ts'
+import { indexOf, inFolder, isIndex, type Present, placeTrouble, readPresent } from './folder.ts'
 import type { createJudge, Judged, Redact } from './judge.ts'
 import { CAP_BYTES, hashOf } from './plain-file.ts'
 import { type IndexChange, upkeep } from './upkeep.ts'
@@ -119,7 +119,8 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
       ]
       try {
         putAll(folder, steps)
-      } catch (error) {
+      } catch (cause) {
+        const error = placeTrouble(dir, cause)
         journal.withdraw(ids, `could not be written: ${(error as Error).message}`)
         throw error
       }
