@@ -25,7 +25,6 @@ import { createEvents } from './platform/events.ts'
 import { message } from './platform/files.ts'
 import { createLog, type LogTarget } from './platform/log.ts'
 import { createParts } from './platform/parts.ts'
-import { aborted } from './platform/signals.ts'
 import { passedSocket } from './platform/socket.ts'
 import { redactSecrets } from './secrets/redact.ts'
 import { createStatusBoard } from './status/board.ts'
@@ -103,8 +102,11 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         reviewRequired: () => settings.current().review === 'required',
         teamEnabled: () => settings.current().team.enabled,
       },
+      conditions,
       onChange: (dir, files, actor) => events.publish({ type: 'saved', dir, files, actor }),
-      onError: (error) => log.error({ err: error }, 'a memory directory could not be looked through'),
+      onError: (error) => {
+        if (!disk.blames(error)) log.error({ err: error }, 'a memory directory could not be looked through')
+      },
     })
     for (const file of memory.recovery.completed) repaired(`completed a change of ${file} that a kill had interrupted`)
     for (const problem of memory.recovery.problems) repaired(`could not look after ${problem}`)
@@ -173,8 +175,8 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         return checked
       })
     }
-    const looking = memory.lookEverywhere()
-    parts.add('look for edits', (signal) => Promise.race([looking, aborted(signal)]))
+    memory.watching.start()
+    parts.add('watching memories', memory.watching.stop)
     const reloading = startReloading({
       file: configFile,
       settings,

@@ -1,5 +1,7 @@
 /** Everything about memories, put together: one gate, and what stands before and behind it. */
 import type { Clock } from '../platform/clock.ts'
+import type { Conditions } from '../platform/conditions.ts'
+import type { Watch } from '../platform/path-wait.ts'
 import type { Db } from '../store/database.ts'
 import { createDirectories } from '../store/directories.ts'
 import { createJournal } from '../store/journal.ts'
@@ -14,6 +16,7 @@ import { createReading } from './reading.ts'
 import { recoverChanges } from './recover.ts'
 import { createReviewing } from './reviewing.ts'
 import { createUndo } from './undo.ts'
+import { createWatching } from './watching.ts'
 import { createWriting } from './writing.ts'
 
 type Deps = {
@@ -25,12 +28,16 @@ type Deps = {
   /** Whether a directory still is one where memories may be. */
   isPlace: (dir: string) => boolean
   settings: { reviewRequired: () => boolean; teamEnabled: () => boolean }
+  conditions: Pick<Conditions, 'raise' | 'clear'>
+  /** How folders are watched, if not by the system's own means. */
+  watch?: Watch
   /** Somebody changed memories of a directory. */
   onChange: (dir: string, files: string[], actor: string) => void
   onError: (error: unknown) => void
 }
 
-export function createMemory({ db, clock, redact, locate, pausedBecause, isPlace, settings, onChange, onError }: Deps) {
+export function createMemory(deps: Deps) {
+  const { db, clock, redact, locate, pausedBecause, isPlace, settings, conditions, watch, onChange, onError } = deps
   const journal = createJournal(db)
   const tombstones = createTombstones(db)
   const reviews = createReviews(db)
@@ -50,16 +57,15 @@ export function createMemory({ db, clock, redact, locate, pausedBecause, isPlace
     journal,
     clock,
     redact,
+    isPlace,
     onChange: (dir, files) => onChange(dir, files, 'external'),
   })
-  const look = (dir: string) => external.look(dir).catch(onError)
-  const places = createPlaces({ locate, pausedBecause, directories, onNewDirectory: (dir) => void look(dir) })
+  const watching = createWatching({ known, look: external.look, isPlace, clock, conditions, onError, watch })
+  const places = createPlaces({ locate, pausedBecause, directories, onUse: watching.used })
   return {
     recovery,
-    /** Notices what others changed while nobody looked. */
-    lookEverywhere: async () => {
-      for (const dir of known().filter(isPlace)) await look(dir)
-    },
+    watching,
+    lookEverywhere: watching.lookEverywhere,
     find: places.find,
     reading: createReading({ places, journal }),
     writing: createWriting({

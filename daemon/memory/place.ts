@@ -12,8 +12,8 @@ type Deps = {
   /** Why a person has switched memory off in this project, if so. */
   pausedBecause: (root: string) => string | undefined
   directories: Directories
-  /** A directory that was never seen before is looked through once. */
-  onNewDirectory: (dir: string) => void
+  /** Memory is on there, and somebody asks. */
+  onUse: (dir: string, seen: 'new' | 'known') => void
 }
 
 export type Places = {
@@ -22,11 +22,11 @@ export type Places = {
   forWriting(cwd: string, caller: Caller): Place
 }
 
-export function createPlaces({ locate, pausedBecause, directories, onNewDirectory }: Deps): Places {
+export function createPlaces({ locate, pausedBecause, directories, onUse }: Deps): Places {
   const find = (cwd: string, caller: Caller): Place => {
     const { root, dir, memory } = locate(cwd, caller.env)
     const off = memory.on ? pausedBecause(root) : memory.because
-    if (off === undefined && directories.remember({ dir, root }) === 'new') onNewDirectory(dir)
+    if (off === undefined) onUse(dir, directories.remember({ dir, root }))
     return { root, dir, off }
   }
   return {

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { createMemory } from '../../daemon/memory/memory.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
+import { createConditions } from '../../daemon/platform/conditions.ts'
+import type { Watch } from '../../daemon/platform/path-wait.ts'
 import { redactSecrets } from '../../daemon/secrets/redact.ts'
 import { openStore } from '../../daemon/store/store.ts'
 import { type ManualTime, manualTime } from './clock.ts'
@@ -18,8 +20,17 @@ export function topic(body: string, name = 'A thing'): string {
   return printTopic({ name, description: `What is known of ${name}`, type: 'project', body })
 }
 
+type Saved = { dir: string; files: string[]; actor: string }
+
+type RigOptions = {
+  review?: 'auto' | 'required'
+  team?: boolean
+  watch?: Watch
+  isPlace?: (dir: string) => boolean
+}
+
 /** `open` gives a fresh one over the same files, as a restart would. */
-export function memoryRig({ review = 'auto', team = false }: { review?: 'auto' | 'required'; team?: boolean } = {}) {
+export function memoryRig({ review = 'auto', team = false, watch, isPlace = () => true }: RigOptions = {}) {
   const { dir: home } = makeHome()
   const time: ManualTime = manualTime()
   const cwd = join(home, 'project')
@@ -27,6 +38,8 @@ export function memoryRig({ review = 'auto', team = false }: { review?: 'auto' |
   const state = join(home, 'state')
   const dirOf = (folder: string) => join(home, 'memories', folder.replaceAll('/', '-'))
   const errors: unknown[] = []
+  const saved: Saved[] = []
+  const conditions = createConditions({ clock: time.clock, onChange: () => {} })
   const open = () => {
     const store = openStore(state, time.clock.now())
     const memory = createMemory({
@@ -35,14 +48,16 @@ export function memoryRig({ review = 'auto', team = false }: { review?: 'auto' |
       redact: redactSecrets,
       locate: (folder) => ({ root: folder, dir: dirOf(folder), memory: { on: true } }),
       pausedBecause: () => undefined,
-      isPlace: () => true,
+      isPlace,
       settings: { reviewRequired: () => review === 'required', teamEnabled: () => team },
-      onChange: () => {},
+      conditions,
+      ...(watch && { watch }),
+      onChange: (dir, files, actor) => saved.push({ dir, files, actor }),
       onError: (error) => errors.push(error),
     })
     onTestFinished(() => store.close())
     return { memory, store }
   }
   const first = open()
-  return { ...first, open, home, state, cwd, dir: dirOf(cwd), time, errors }
+  return { ...first, open, home, state, cwd, dir: dirOf(cwd), time, errors, saved, conditions }
 }
