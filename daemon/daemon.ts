@@ -28,7 +28,6 @@ import { createEvents } from './platform/events.ts'
 import { message } from './platform/files.ts'
 import { createLog, type LogTarget } from './platform/log.ts'
 import { createParts } from './platform/parts.ts'
-import { aborted } from './platform/signals.ts'
 import { passedSocket } from './platform/socket.ts'
 import { createVigils } from './platform/vigil.ts'
 import { redactSecrets } from './secrets/redact.ts'
@@ -123,8 +122,11 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         teamEnabled: () => settings.current().team.enabled,
       },
       guidelines: (caller) => mergeVariables(env, caller.env).CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES,
+      conditions,
       onChange: (dir, files, actor) => events.publish({ type: 'saved', dir, files, actor }),
-      onError: (error) => log.error({ err: error }, 'a memory directory could not be looked through'),
+      onError: (error) => {
+        if (!disk.blames(error)) log.error({ err: error }, 'a memory directory could not be looked through')
+      },
       onDiskTrouble: (error) => disk.failed(message(error)),
     })
     parts.add('memory', memory.stop)
@@ -197,8 +199,8 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         return checked
       })
     }
-    const looking = memory.lookEverywhere()
-    parts.add('look for edits', (signal) => Promise.race([looking, aborted(signal)]))
+    memory.watching.start()
+    parts.add('watching memories', memory.watching.stop)
     const reloading = startReloading({
       file: configFile,
       settings,

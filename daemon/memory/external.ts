@@ -1,11 +1,12 @@
 /** Notices what others changed in a memory directory (an editor, a harness) and journals it. Never fights it. */
-import { existsSync, readdirSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { setImmediate as othersTurn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
-import type { Journal, NewChange } from '../store/journal.ts'
-import { inFolder, type Present, readPresent } from './folder.ts'
+import type { Journal, NewChange, Version } from '../store/journal.ts'
+import { type Confined, openFolder } from './confined.ts'
+import { placeTrouble, readPresent } from './folder.ts'
 import type { Gate } from './gate.ts'
 import { type Redact, spokenName } from './judge.ts'
+import { isMemoryName, markdownFiles, type Stamp, whereabouts } from './markdown-files.ts'
 import { hashOf } from './plain-file.ts'
 
 type Deps = {
@@ -13,36 +14,54 @@ type Deps = {
   journal: Journal
   clock: Clock
   redact: Redact
+  /** Whether a directory still is one where memories may be. */
+  isPlace: (dir: string) => boolean
   onChange: (dir: string, files: string[]) => void
 }
 
-const MOST_FILES = 5_000
+/** Files that are read, and changes that are held in memory and journaled, before others get a turn. */
+const AT_ONCE = 20
 
 export type External = {
-  /** Compares a directory with the journal; returns the files that somebody else changed. */
-  look(dir: string): Promise<string[]>
+  /** Compares a directory with the journal, all of it or only these names; returns the files that somebody else changed. */
+  look(dir: string, names?: readonly string[]): Promise<string[]>
 }
 
-export function createExternal({ gate, journal, clock, redact, onChange }: Deps): External {
-  const look = (dir: string) =>
-    gate.alone(dir, async () => {
-      if (!existsSync(dir)) return []
-      const names = new Set([...markdownFiles(dir), ...journal.files(dir)])
-      const seen = inFolder(dir, (folder) => [...names].map((file) => [file, lookAt(folder, file)] as const))
-      const changes: NewChange[] = []
-      for (const [file, present] of seen) {
-        if (present === 'unreadable') continue
-        const change = await difference(dir, file, present)
-        if (change) changes.push(change)
-      }
-      if (changes.length === 0) return []
-      gate.record(changes)
-      const files = changes.map(({ file }) => file)
-      onChange(dir, files)
-      return files
-    })
+export function createExternal({ gate, journal, clock, redact, isPlace, onChange }: Deps): External {
+  /** Stamps of files whose content the journal has: as long as they stay, the files need not be read again. */
+  const known = new Map<string, Map<string, string>>()
 
-  const difference = async (dir: string, file: string, now: Present | undefined): Promise<NewChange | undefined> => {
+  /** What may be different, with the stamps that were taken before any of it was read. */
+  const suspects = (dir: string): Map<string, Stamp | undefined> => {
+    const stamps = markdownFiles(dir, clock.now())
+    const before = known.get(dir) ?? new Map<string, string>()
+    const same = [...before].filter(([file, value]) => stamps.get(file)?.value === value)
+    known.set(dir, new Map(same))
+    const files = new Map<string, Stamp | undefined>(stamps)
+    // Also what is not listed: it may be gone, or one too many for the list.
+    for (const file of journal.files(dir)) if (!files.has(file)) files.set(file, undefined)
+    for (const [file] of same) files.delete(file)
+    return files
+  }
+
+  const compare = async (dir: string, folder: Confined | undefined, files: readonly [string, Stamp | undefined][]) => {
+    const changes: NewChange[] = []
+    const readable: [string, Stamp | undefined][] = []
+    for (const [file, stamp] of files) {
+      // Whatever is found now: a file that went may come back with the stamp it had.
+      known.get(dir)?.delete(file)
+      const present = folder && lookAt(folder, file)
+      if (present === 'unreadable') continue
+      readable.push([file, stamp])
+      const change = await difference(dir, file, present)
+      if (change) changes.push(change)
+    }
+    if (changes.length > 0) gate.record(changes)
+    for (const [file, stamp] of readable) if (stamp?.settled) known.get(dir)?.set(file, stamp.value)
+    return changes.map(({ file }) => file)
+  }
+
+  const difference = async (dir: string, file: string, now: Version | undefined): Promise<NewChange | undefined> => {
     const before = journal.latest(dir, file)?.after
     if (before?.hash === now?.hash) return undefined
     // A name cannot be kept without what it gives away.
@@ -62,19 +81,50 @@ export function createExternal({ gate, journal, clock, redact, onChange }: Deps)
       evidence: [],
     }
   }
+
+  const compareAll = async (dir: string, folder: Confined | undefined, files: Map<string, Stamp | undefined>) => {
+    const rest = [...files]
+    const changed: string[] = []
+    try {
+      while (rest.length > 0) {
+        changed.push(...(await compare(dir, folder, rest.splice(0, AT_ONCE))))
+        await othersTurn()
+      }
+    } finally {
+      if (changed.length > 0) onChange(dir, changed)
+    }
+    return changed
+  }
+
+  const look: External['look'] = (dir, names) =>
+    gate.alone(dir, async () => {
+      const where = whereabouts(dir)
+      if (where === 'gone') return compareAll(dir, undefined, withoutStamps(journal.files(dir)))
+      if (where === 'unknown' || !isPlace(dir)) return []
+      const folder = open(dir)
+      try {
+        return await compareAll(dir, folder, names ? withoutStamps(names.filter(isMemoryName)) : suspects(dir))
+      } finally {
+        folder.close()
+      }
+    })
   return { look }
 }
 
-function markdownFiles(dir: string): string[] {
-  return readdirSync(dir, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.md') && !entry.name.startsWith('.'))
-    .map((entry) => relative(dir, join(entry.parentPath, entry.name)))
-    .filter((file) => !file.startsWith('logs/'))
-    .slice(0, MOST_FILES)
+function withoutStamps(files: readonly string[]): Map<string, undefined> {
+  return new Map(files.map((file) => [file, undefined]))
+}
+
+function open(dir: string): Confined {
+  try {
+    return openFolder(dir)
+  } catch (error) {
+    throw placeTrouble(dir, error)
+  }
 }
 
 /** A file that cannot be read safely is none of ours, and not gone either. */
-function lookAt(folder: Parameters<typeof readPresent>[0], file: string): Present | undefined | 'unreadable' {
+function lookAt(folder: Confined, file: string): Version | undefined | 'unreadable' {
   try {
     return readPresent(folder, file)
   } catch {

@@ -12,21 +12,50 @@ export type Present = { hash: string; text: string; exact: boolean }
 /** Makes the directory if need be. Whoever opens it has to close it. */
 export function openIn(dir: string): Confined {
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 })
-  } catch (cause) {
-    if (!['EEXIST', 'ENOTDIR'].includes(String((cause as { code?: string }).code))) throw cause
-    throw new MemoryError('REFUSED', `${dir} is not a folder`, { reason: 'path', hint: 'move it away', cause })
+    makeFolder(dir)
+    return openFolder(dir)
+  } catch (error) {
+    throw placeTrouble(dir, error)
   }
-  return openFolder(dir)
 }
 
 export function inFolder<T>(dir: string, act: (folder: Confined) => T): T {
   const folder = openIn(dir)
   try {
     return act(folder)
+  } catch (error) {
+    throw placeTrouble(dir, error)
   } finally {
     folder.close()
   }
+}
+
+function makeFolder(dir: string): void {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    if (!['EEXIST', 'ENOTDIR'].includes(String((cause as { code?: string }).code))) throw cause
+    throw new MemoryError('REFUSED', `${dir} is not a folder`, { reason: 'path', hint: 'move it away', cause })
+  }
+}
+
+const troubles: Record<string, string> = {
+  ENOSPC: 'there is no space left',
+  EDQUOT: 'the quota is used up',
+  EROFS: 'it is read-only',
+  EIO: 'its disk fails',
+  EACCES: 'permission is denied',
+  EPERM: 'permission is denied',
+}
+
+/** Memories may be on another disk than the daemon's own state: whoever writes is told which of them it is. */
+export function placeTrouble(dir: string, cause: unknown): unknown {
+  const code = String((cause as { code?: unknown } | undefined)?.code)
+  if (!Object.hasOwn(troubles, code)) return cause
+  return new MemoryError('DEGRADED', `the memory directory ${dir} cannot be used: ${troubles[code]} (${code})`, {
+    hint: 'make room there, or make it writable for you',
+    cause,
+  })
 }
 
 export function readPresent(folder: Confined, file: string): Present | undefined {

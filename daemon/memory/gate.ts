@@ -6,7 +6,7 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Evidence, Journal, NewChange, Op, Version } from '../store/journal.ts'
 import type { Confined } from './confined.ts'
-import { indexOf, isIndex, openIn, type Present, readPresent } from './folder.ts'
+import { indexOf, isIndex, openIn, type Present, placeTrouble, readPresent } from './folder.ts'
 import { type createJudge, type Judged, type Redact, spokenName, withoutCredentials } from './judge.ts'
 import { CAP_BYTES, hashOf } from './plain-file.ts'
 import { type IndexChange, upkeep } from './upkeep.ts'
@@ -124,7 +124,8 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
     ]
     try {
       putAll(folder, steps)
-    } catch (error) {
+    } catch (cause) {
+      const error = placeTrouble(dir, cause)
       journal.withdraw(ids, `could not be written: ${(error as Error).message}`)
       throw error
     }
@@ -220,6 +221,8 @@ async function opened<T>(dir: string, act: (at: Open) => Promise<T>): Promise<T>
   const folder = openIn(dir)
   try {
     return await act({ dir, folder })
+  } catch (error) {
+    throw placeTrouble(dir, error)
   } finally {
     folder.close()
   }

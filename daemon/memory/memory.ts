@@ -2,6 +2,8 @@
 import type { Agent } from '../../schema/agent-memory.ts'
 import type { Caller } from '../../schema/caller.ts'
 import type { Clock } from '../platform/clock.ts'
+import type { Conditions } from '../platform/conditions.ts'
+import type { Watch } from '../platform/path-wait.ts'
 import type { Vigils } from '../platform/vigil.ts'
 import type { Db } from '../store/database.ts'
 import { createDirectories } from '../store/directories.ts'
@@ -24,6 +26,7 @@ import { recoverChanges } from './recover.ts'
 import { createReviewing } from './reviewing.ts'
 import { createSearching } from './searching.ts'
 import { createUndo } from './undo.ts'
+import { createWatching } from './watching.ts'
 import { createWriting } from './writing.ts'
 
 type Deps = {
@@ -41,6 +44,9 @@ type Deps = {
   settings: { reviewRequired: () => boolean; teamEnabled: () => boolean }
   /** What a person wants to be added to the prompt about memory. */
   guidelines: (caller: Caller) => string | undefined
+  conditions: Pick<Conditions, 'raise' | 'clear'>
+  /** How folders are watched, if not by the system's own means. */
+  watch?: Watch
   /** Somebody changed memories of a directory. */
   onChange: (dir: string, files: string[], actor: string) => void
   onError: (error: unknown) => void
@@ -49,7 +55,8 @@ type Deps = {
 }
 
 export function createMemory(deps: Deps) {
-  const { db, index, clock, redact, vigils, locate, offBecause, isPlace, settings, onChange, onError } = deps
+  const { db, index, clock, redact, vigils, locate, offBecause, isPlace, settings } = deps
+  const { conditions, watch, onChange, onError } = deps
   const journal = createJournal(db)
   const tombstones = createTombstones(db)
   const reviews = createReviews(db)
@@ -74,6 +81,7 @@ export function createMemory(deps: Deps) {
     journal,
     clock,
     redact,
+    isPlace,
     onChange: (dir, files) => changed(dir, files, 'external'),
   })
   const catalogue = createCatalogue({ clock })
@@ -83,9 +91,9 @@ export function createMemory(deps: Deps) {
     onChange(dir, files, actor)
   }
   const answers = createAnswers({ vigils, clock })
-  const look = (dir: string) => external.look(dir).catch(onError)
+  const watching = createWatching({ known, look: external.look, isPlace, clock, conditions, onError, watch })
   const placesWith = (where: typeof locate) =>
-    createPlaces({ locate: where, offBecause, directories, onNewDirectory: (dir) => void look(dir) })
+    createPlaces({ locate: where, offBecause, directories, onUse: watching.used })
   const places = placesWith(locate)
   const placesOf = (agent: Agent) =>
     placesWith((cwd, env) => {
@@ -99,10 +107,8 @@ export function createMemory(deps: Deps) {
     createWriting({ places: where, gate, reviews, tombstones, redact, clock, reviewRequired: settings.reviewRequired })
   return {
     recovery,
-    /** Notices what others changed while nobody looked. */
-    lookEverywhere: async () => {
-      for (const dir of known().filter(isPlace)) await look(dir)
-    },
+    watching,
+    lookEverywhere: watching.lookEverywhere,
     find: places.find,
     /** Something that no file tells has changed: a switch, a setting. */
     forgetAnswers: answers.forgetAll,

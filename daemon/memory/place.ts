@@ -21,8 +21,8 @@ type Deps = {
   /** Why a person has switched memory off in this folder or its project, if so. */
   offBecause: (cwd: string, root: string) => string | undefined
   directories: Directories
-  /** A directory that was never seen before is looked through once. */
-  onNewDirectory: (dir: string) => void
+  /** Memory is on there, and somebody asks. */
+  onUse: (dir: string, seen: 'new' | 'known') => void
 }
 
 export type Places = {
@@ -31,13 +31,13 @@ export type Places = {
   forWriting(cwd: string, caller: Caller): Place
 }
 
-export function createPlaces({ locate, offBecause, directories, onNewDirectory }: Deps): Places {
+export function createPlaces({ locate, offBecause, directories, onUse }: Deps): Places {
   const look = (cwd: string, caller: Caller): Place => {
     const { memory, ...place } = locate(cwd, caller.env)
     return { ...place, off: memory.on ? offBecause(cwd, place.root) : memory.because }
   }
   const remember = ({ dir, root, owner = root }: Place): void => {
-    if (directories.remember({ dir, root: owner }) === 'new') onNewDirectory(dir)
+    onUse(dir, directories.remember({ dir, root: owner }))
   }
   const find = (cwd: string, caller: Caller): Place => {
     const place = look(cwd, caller)

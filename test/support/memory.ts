@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { createMemory } from '../../daemon/memory/memory.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
+import { createConditions } from '../../daemon/platform/conditions.ts'
+import type { Watch } from '../../daemon/platform/path-wait.ts'
 import { createVigils } from '../../daemon/platform/vigil.ts'
 import { redactSecrets } from '../../daemon/secrets/redact.ts'
 import { openStore } from '../../daemon/store/store.ts'
@@ -19,8 +21,17 @@ export function topic(body: string, name = 'A thing'): string {
   return printTopic({ name, description: `What is known of ${name}`, type: 'project', body })
 }
 
+type Saved = { dir: string; files: string[]; actor: string }
+
+type RigOptions = {
+  review?: 'auto' | 'required'
+  team?: boolean
+  watch?: Watch
+  isPlace?: (dir: string) => boolean
+}
+
 /** `open` gives a fresh one over the same files, as a restart would. */
-export function memoryRig({ review = 'auto', team = false }: { review?: 'auto' | 'required'; team?: boolean } = {}) {
+export function memoryRig({ review = 'auto', team = false, watch, isPlace = () => true }: RigOptions = {}) {
   const { dir: home } = makeHome()
   const time: ManualTime = manualTime()
   const cwd = join(home, 'project')
@@ -28,6 +39,8 @@ export function memoryRig({ review = 'auto', team = false }: { review?: 'auto' |
   const state = join(home, 'state')
   const dirOf = (folder: string) => join(home, 'memories', folder.replaceAll('/', '-'))
   const errors: unknown[] = []
+  const saved: Saved[] = []
+  const conditions = createConditions({ clock: time.clock, onChange: () => {} })
   const open = () => {
     const store = openStore(state, time.clock.now())
     const vigils = createVigils({ clock: time.clock })
@@ -45,10 +58,12 @@ export function memoryRig({ review = 'auto', team = false }: { review?: 'auto' |
       }),
       offBecause: () => undefined,
       agentDir: (root, _caller, { type, scope }) => join(root, scope, type),
-      isPlace: () => true,
+      isPlace,
       settings: { reviewRequired: () => review === 'required', teamEnabled: () => team },
       guidelines: (caller) => caller.env.CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES,
-      onChange: () => {},
+      conditions,
+      ...(watch && { watch }),
+      onChange: (dir, files, actor) => saved.push({ dir, files, actor }),
       onError: (error) => errors.push(error),
       onDiskTrouble: (error) => errors.push(error),
     })
@@ -59,5 +74,5 @@ export function memoryRig({ review = 'auto', team = false }: { review?: 'auto' |
     return { memory, store }
   }
   const first = open()
-  return { ...first, open, home, state, cwd, dir: dirOf(cwd), time, errors }
+  return { ...first, open, home, state, cwd, dir: dirOf(cwd), time, errors, saved, conditions }
 }

@@ -1,0 +1,251 @@
+import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createExternal } from '../../daemon/memory/external.ts'
+import { createGate } from '../../daemon/memory/gate.ts'
+import { createJudge } from '../../daemon/memory/judge.ts'
+import { MOST_FILES } from '../../daemon/memory/markdown-files.ts'
+import { createJournal } from '../../daemon/store/journal.ts'
+import { openStore } from '../../daemon/store/store.ts'
+import { createTombstones } from '../../daemon/store/tombstones.ts'
+import { manualTime } from '../support/clock.ts'
+import { makeHome } from '../support/home.ts'
+import { topic } from '../support/memory.ts'
+
+const HOUR_MS = 3_600_000
+const by = { actor: 'agent:test', reason: 'test' }
+
+/** Looks at a directory of its own; `compared` are the files of the last look that were read. */
+function looking({ isPlace = () => true, aheadMs = HOUR_MS }: { isPlace?: () => boolean; aheadMs?: number } = {}) {
+  const { dir: home } = makeHome()
+  const dir = join(home, 'above', 'memory')
+  mkdirSync(dir, { recursive: true })
+  const store = openStore(join(home, 'state'), 0)
+  const journal = createJournal(store.history)
+  const { clock, pass } = manualTime(Date.now() + aheadMs)
+  const redact = async (text: string) => ({ text, kinds: [] })
+  const judge = createJudge({
+    tombstones: createTombstones(store.history),
+    redact,
+    teamEnabled: () => false,
+    ofSameProject: (dir) => [dir],
+  })
+  const gate = createGate({ journal, judge, redact, clock, onChange: () => {} })
+  let compared: string[] = []
+  const latest: typeof journal.latest = (...of) => {
+    compared.push(of[1])
+    return journal.latest(...of)
+  }
+  const told: string[][] = []
+  const external = createExternal({
+    gate,
+    journal: { ...journal, latest },
+    clock,
+    redact,
+    isPlace,
+    onChange: (_dir, files) => told.push(files),
+  })
+  return {
+    home,
+    dir,
+    gate,
+    journal,
+    pass,
+    told,
+    write: (file: string, content = topic(file)) => writeFileSync(join(dir, file), content),
+    look: async (names?: string[]) => {
+      compared = []
+      return (await external.look(dir, names)).sort()
+    },
+    compared: () => compared.sort(),
+    /** What was journaled, oldest first. */
+    entries: () =>
+      journal
+        .list({ dir, limit: 10_000 })
+        .reverse()
+        .map(({ op, file, actor }) => `${op} ${file} ${actor}`),
+  }
+}
+
+describe('a look', () => {
+  it('reads a file again only when its stamp has changed', async () => {
+    const { write, look, compared, dir } = looking()
+    // As large and, to the eye, as old as before: only the time of change cannot be set.
+    const writeOld = (content: string) => {
+      write('b.md', content)
+      utimesSync(join(dir, 'b.md'), new Date(0), new Date(0))
+    }
+    write('a.md')
+    writeOld('one')
+    expect(await look()).toEqual(['a.md', 'b.md'])
+    expect(await look()).toEqual([])
+    expect(compared()).toEqual([])
+    writeOld('two')
+    expect(await look()).toEqual(['b.md'])
+    expect(compared()).toEqual(['b.md'])
+  })
+
+  it('does not trust the stamp of a file that was changed just now', async () => {
+    const { write, look, compared, pass } = looking({ aheadMs: 0 })
+    write('a.md')
+    expect(await look()).toEqual(['a.md'])
+    await look()
+    expect(compared()).toEqual(['a.md'])
+    pass(10_000)
+    await look()
+    await look()
+    expect(compared()).toEqual([])
+  })
+
+  it('at names compares those of memories only', async () => {
+    const { write, look, compared, dir } = looking()
+    mkdirSync(join(dir, 'logs'))
+    for (const file of ['a.md', 'b.md', '.hidden.md', 'x.txt', 'logs/c.md']) write(file)
+    expect(await look(['a.md', '.hidden.md', 'x.txt', 'logs/c.md', '../above/memory/b.md'])).toEqual(['a.md'])
+    expect(compared()).toEqual(['a.md'])
+    expect(await look()).toEqual(['b.md'])
+  })
+
+  it('finds again what went and came back with the stamp it had', async () => {
+    const { write, look, dir, home } = looking()
+    write('a.md')
+    await look()
+    renameSync(join(dir, 'a.md'), join(home, 'a.md'))
+    expect(await look(['a.md'])).toEqual(['a.md'])
+    renameSync(join(home, 'a.md'), join(dir, 'a.md'))
+    expect(await look()).toEqual(['a.md'])
+  })
+
+  it('at two hundred files lets others have their turn', async () => {
+    const { write, look } = looking()
+    for (let n = 0; n < 200; n++) write(`${n}.md`)
+    let turns = 0
+    const counting = setInterval(() => turns++, 0)
+    expect(await look()).toHaveLength(200)
+    clearInterval(counting)
+    expect(turns).toBeGreaterThanOrEqual(4)
+  })
+
+  it('journals what was read before it fails, and the rest the next time', async () => {
+    const { write, dir, gate, journal } = looking()
+    for (let n = 0; n < 120; n++) write(`${n}.md`)
+    const redact = async (text: string) => ({ text, kinds: [] })
+    let left = 1
+    const told: number[] = []
+    const external = createExternal({
+      gate: {
+        ...gate,
+        record: (changes) => {
+          if (left-- === 0) throw new Error('disk full')
+          gate.record(changes)
+        },
+      },
+      journal,
+      clock: manualTime().clock,
+      redact,
+      isPlace: () => true,
+      onChange: (_dir, files) => told.push(files.length),
+    })
+    await expect(external.look(dir)).rejects.toThrow('disk full')
+    left = 10
+    await external.look(dir)
+    expect(told).toEqual([20, 100])
+    expect(journal.files(dir)).toHaveLength(120)
+  })
+})
+
+describe('a directory', () => {
+  it('that is removed has lost its files, and has them again when it is back as it was', async () => {
+    const { write, look, entries, dir, home, told } = looking()
+    write('a.md')
+    mkdirSync(join(dir, 'team'))
+    write('team/b.md')
+    await look()
+    renameSync(join(home, 'above'), join(home, 'away'))
+    expect(await look(['a.md'])).toEqual(['a.md', 'team/b.md'])
+    expect(await look()).toEqual([])
+    renameSync(join(home, 'away'), join(home, 'above'))
+    expect(await look()).toEqual(['a.md', 'team/b.md'])
+    expect(entries().slice(2).sort()).toEqual([
+      'create a.md external',
+      'create team/b.md external',
+      'delete a.md external',
+      'delete team/b.md external',
+    ])
+    expect(told).toHaveLength(3)
+  })
+
+  it('is not made by a look', async () => {
+    const { look, dir, home } = looking()
+    rmSync(join(home, 'above'), { recursive: true })
+    expect(await look()).toEqual([])
+    expect(() => renameSync(dir, `${dir}.x`)).toThrow('ENOENT')
+  })
+
+  it.each([
+    ['itself', (home: string) => join(home, 'above', 'memory')],
+    ['the folder above it', (home: string) => join(home, 'above')],
+  ])('behind a link that leads nowhere (%s) is not taken for removed', async (_what, placeOf) => {
+    const { write, look, entries, home } = looking()
+    write('a.md')
+    await look()
+    const place = placeOf(home)
+    renameSync(place, join(home, 'disk'))
+    symlinkSync(join(home, 'not-mounted'), place)
+    expect(await look()).toEqual([])
+    rmSync(place)
+    symlinkSync(join(home, 'disk'), place)
+    expect(await look()).toEqual([])
+    expect(entries()).toEqual(['create a.md external'])
+  })
+
+  it('that has become a plain file has lost its files', async () => {
+    const { write, look, dir } = looking()
+    write('a.md')
+    await look()
+    rmSync(dir, { recursive: true })
+    writeFileSync(dir, 'in the place of a directory')
+    expect(await look()).toEqual(['a.md'])
+  })
+
+  it('that leads to a forbidden place is not read, and nothing in it is taken for removed', async () => {
+    let allowed = true
+    const { write, look, compared, dir, home } = looking({ isPlace: () => allowed })
+    write('a.md')
+    await look()
+    renameSync(dir, join(home, 'away'))
+    writeFileSync(join(home, 'private.md'), 'private')
+    symlinkSync(home, dir)
+    allowed = false
+    expect([...(await look()), ...(await look(['private.md', 'a.md']))]).toEqual([])
+    expect(compared()).toEqual([])
+  })
+
+  it('with more files than are listed loses none of them, and those that are named are noticed', async () => {
+    const { write, look, entries, gate, dir } = looking()
+    const count = MOST_FILES + 200
+    for (let n = 0; n < count; n++) write(`${n}.md`, `${n}`)
+    expect(await look()).toHaveLength(MOST_FILES)
+    const all = Array.from({ length: count }, (_, n) => `${n}.md`)
+    expect(await look(all)).toHaveLength(200)
+    await gate.apply(dir, [{ file: 'ours.md', content: topic('Ours.') }], by)
+    expect(await look()).toEqual([])
+    expect(entries().filter((entry) => entry.startsWith('delete'))).toEqual([])
+    rmSync(join(dir, '17.md'))
+    rmSync(join(dir, `${count - 1}.md`))
+    expect(await look()).toEqual(['17.md', `${count - 1}.md`].sort())
+  })
+
+  it('may hold files that cannot be read: they are neither ours nor gone', async () => {
+    const { write, look, entries, dir, home } = looking()
+    write('a.md')
+    await look()
+    linkSync(join(dir, 'a.md'), join(home, 'another-name'))
+    symlinkSync(join(home, 'another-name'), join(dir, 'link.md'))
+    write('huge.md', 'x'.repeat(2_000_000))
+    write('new.md')
+    expect(await look()).toEqual(['new.md'])
+    expect(await look(['a.md', 'link.md', 'huge.md', 'new.md'])).toEqual([])
+    expect(entries()).toEqual(['create a.md external', 'create new.md external'])
+  })
+})
