@@ -84,7 +84,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
 
   try {
     // What is kept.
-    removeLeftovers([stateDir, layout.backups])
+    removeLeftovers([stateDir, layout.backups, layout.corrupt])
     const store = openStore(stateDir, clock.now())
     parts.add('store', store.close)
     store.repairs.forEach(repaired)
@@ -93,7 +93,8 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     const rootOf = (cwd: string) => findProjectRoot(cwd).root
     const switches = createSwitches({ pauses, clock, rootOf, onChange: () => board.announce('paused') })
     const memory = createMemory({
-      db: store.history,
+      store,
+      keepers: [],
       clock,
       redact: redactSecrets,
       locate: locator.locate,
@@ -106,8 +107,10 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       onChange: (dir, files, actor) => events.publish({ type: 'saved', dir, files, actor }),
       onError: (error) => log.error({ err: error }, 'a memory directory could not be looked through'),
     })
-    for (const file of memory.recovery.completed) repaired(`completed a change of ${file} that a kill had interrupted`)
-    for (const problem of memory.recovery.problems) repaired(`could not look after ${problem}`)
+    // Not by their names, which may be made of a person's words: those would stay in the log when a memory is purged.
+    const { completed, problems } = memory.recovery
+    if (completed.length > 0) repaired(`completed changes that a kill had interrupted: ${completed.length}`)
+    for (const problem of problems) repaired(`could not look after ${problem}`)
 
     // What is answered.
     const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
@@ -152,12 +155,17 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       clock,
       conditions,
       log,
-      backUp: () => store.backUpDaily(clock.now()),
+      backUp: async () => {
+        await store.backUpDaily(clock.now())
+        for (const { change } of await memory.finishPurges()) log.info({ change }, 'finished a purge')
+      },
       sweep: () =>
-        sweepKept(
-          { kept, dailyBackups: () => dailyBackups(layout.backups) },
-          settings.current().retention,
-          clock.now(),
+        store.alone(async () =>
+          sweepKept(
+            { kept, dailyBackups: () => dailyBackups(layout.backups) },
+            settings.current().retention,
+            clock.now(),
+          ),
         ),
       blamesDisk: disk.blames,
     })

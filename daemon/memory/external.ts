@@ -6,7 +6,7 @@ import type { Journal, NewChange } from '../store/journal.ts'
 import { inFolder, type Present, readPresent } from './folder.ts'
 import type { Gate } from './gate.ts'
 import type { Redact } from './judge.ts'
-import { hashOf } from './plain-file.ts'
+import { isExact } from './plain-file.ts'
 
 type Deps = {
   gate: Gate
@@ -56,7 +56,7 @@ export function createExternal({ gate, journal, clock, redact, onChange }: Deps)
       runId: undefined,
       before,
       after,
-      undoable: before !== undefined && hashOf(Buffer.from(before.text)) === before.hash,
+      undoable: before !== undefined && isExact(before),
       evidence: [],
     }
   }

@@ -1,15 +1,18 @@
 /** Everything about memories, put together: one gate, and what stands before and behind it. */
 import type { Clock } from '../platform/clock.ts'
-import type { Db } from '../store/database.ts'
 import { createDirectories } from '../store/directories.ts'
 import { createJournal } from '../store/journal.ts'
+import type { Keeper } from '../store/purge.ts'
+import { createPurges } from '../store/purges.ts'
 import { createReviews } from '../store/reviews.ts'
+import type { Store } from '../store/store.ts'
 import { createTombstones } from '../store/tombstones.ts'
 import { createExternal } from './external.ts'
 import { createGate } from './gate.ts'
 import { createHistory } from './history.ts'
 import { createJudge, type Redact } from './judge.ts'
 import { createPlaces } from './place.ts'
+import { createPurging } from './purging.ts'
 import { createReading } from './reading.ts'
 import { recoverChanges } from './recover.ts'
 import { createReviewing } from './reviewing.ts'
@@ -17,7 +20,9 @@ import { createUndo } from './undo.ts'
 import { createWriting } from './writing.ts'
 
 type Deps = {
-  db: Db
+  store: Store
+  /** Whoever else keeps memories: each takes out what it has of one that is purged. */
+  keepers: readonly Keeper[]
   clock: Clock
   redact: Redact
   locate: Parameters<typeof createPlaces>[0]['locate']
@@ -30,7 +35,9 @@ type Deps = {
   onError: (error: unknown) => void
 }
 
-export function createMemory({ db, clock, redact, locate, pausedBecause, isPlace, settings, onChange, onError }: Deps) {
+export function createMemory(deps: Deps) {
+  const { store, keepers, clock, redact, locate, pausedBecause, isPlace, settings, onChange, onError } = deps
+  const db = store.history
   const journal = createJournal(db)
   const tombstones = createTombstones(db)
   const reviews = createReviews(db)
@@ -54,8 +61,10 @@ export function createMemory({ db, clock, redact, locate, pausedBecause, isPlace
   })
   const look = (dir: string) => external.look(dir).catch(onError)
   const places = createPlaces({ locate, pausedBecause, directories, onNewDirectory: (dir) => void look(dir) })
+  const purging = createPurging({ store, keepers, purges: createPurges(db), gate, journal, tombstones, clock })
   return {
     recovery,
+    finishPurges: purging.finish,
     /** Notices what others changed while nobody looked. */
     lookEverywhere: async () => {
       for (const dir of known().filter(isPlace)) await look(dir)
@@ -67,6 +76,7 @@ export function createMemory({ db, clock, redact, locate, pausedBecause, isPlace
       gate,
       reviews,
       tombstones,
+      purging,
       redact,
       clock,
       reviewRequired: settings.reviewRequired,

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import { createMemory } from '../../daemon/memory/memory.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
 import { redactSecrets } from '../../daemon/secrets/redact.ts'
-import { openStore } from '../../daemon/store/store.ts'
+import { openStore, type Store } from '../../daemon/store/store.ts'
 import { type ManualTime, manualTime } from './clock.ts'
 import { makeHome } from './home.ts'
 
@@ -18,8 +18,10 @@ export function topic(body: string, name = 'A thing'): string {
   return printTopic({ name, description: `What is known of ${name}`, type: 'project', body })
 }
 
-/** `open` gives a fresh one over the same files, as a restart would. */
-export function memoryRig({ review = 'auto', team = false }: { review?: 'auto' | 'required'; team?: boolean } = {}) {
+type Rigging = { review?: 'auto' | 'required'; team?: boolean; keepers?: Parameters<typeof createMemory>[0]['keepers'] }
+
+/** `open` gives a fresh one over the same files, as a restart would; `openOver` one over a store with a fault. */
+export function memoryRig({ review = 'auto', team = false, keepers = [] }: Rigging = {}) {
   const { dir: home } = makeHome()
   const time: ManualTime = manualTime()
   const cwd = join(home, 'project')
@@ -27,10 +29,10 @@ export function memoryRig({ review = 'auto', team = false }: { review?: 'auto' |
   const state = join(home, 'state')
   const dirOf = (folder: string) => join(home, 'memories', folder.replaceAll('/', '-'))
   const errors: unknown[] = []
-  const open = () => {
-    const store = openStore(state, time.clock.now())
+  const openOver = (store: Store) => {
     const memory = createMemory({
-      db: store.history,
+      store,
+      keepers,
       clock: time.clock,
       redact: redactSecrets,
       locate: (folder) => ({ root: folder, dir: dirOf(folder), memory: { on: true } }),
@@ -40,9 +42,13 @@ export function memoryRig({ review = 'auto', team = false }: { review?: 'auto' |
       onChange: () => {},
       onError: (error) => errors.push(error),
     })
-    onTestFinished(() => store.close())
     return { memory, store }
   }
+  const open = () => {
+    const store = openStore(state, time.clock.now())
+    onTestFinished(() => store.close())
+    return openOver(store)
+  }
   const first = open()
-  return { ...first, open, home, state, cwd, dir: dirOf(cwd), time, errors }
+  return { ...first, open, openOver, home, state, cwd, dir: dirOf(cwd), time, errors }
 }
