@@ -24,7 +24,6 @@ const WORD = 'purged'
 const EMPTY = contentKey('')
 
 const OWN = 'dir = @dir AND file = @file AND (id <= @change OR at <= @at)'
-const LISTED = (name: string) => `(SELECT value FROM json_each(@${name}))`
 
 /** All of it in one transaction. Returns the keys of the contents that went, and how many of them were here. */
 export function scrub(db: Db, purge: Purge, indexes: Indexes): { keys: string[]; versions: number } {
@@ -54,8 +53,8 @@ function find(db: Db, { dir, file, change, at, keys }: Purge): Found {
   const lists = { own: JSON.stringify(own) }
   const held = db
     .prepare(
-      `SELECT before_key FROM changes WHERE id IN ${LISTED('own')} AND before_key IS NOT NULL
-       UNION SELECT after_key FROM changes WHERE id IN ${LISTED('own')} AND after_key IS NOT NULL`,
+      `SELECT before_key FROM changes WHERE id IN ${listed('own')} AND before_key IS NOT NULL
+       UNION SELECT after_key FROM changes WHERE id IN ${listed('own')} AND after_key IS NOT NULL`,
     )
     .pluck()
     .all(lists) as string[]
@@ -63,8 +62,8 @@ function find(db: Db, { dir, file, change, at, keys }: Purge): Found {
   // With their parts, which have the same reason.
   const touched = db
     .prepare(
-      `WITH whole AS (SELECT id FROM changes WHERE id IN ${LISTED('own')} OR before_key IN ${LISTED('keys')}
-         OR after_key IN ${LISTED('keys')})
+      `WITH whole AS (SELECT id FROM changes WHERE id IN ${listed('own')} OR before_key IN ${listed('keys')}
+         OR after_key IN ${listed('keys')})
        SELECT id FROM whole UNION SELECT id FROM changes WHERE part_of IN (SELECT id FROM whole)`,
     )
     .pluck()
@@ -75,23 +74,31 @@ function find(db: Db, { dir, file, change, at, keys }: Purge): Found {
 function phrasesIn(db: Db, { touched, keys }: Found): string[] {
   const lists = { keys: JSON.stringify(keys), touched: JSON.stringify(touched) }
   const texts = (sql: string) => db.prepare(sql).pluck()
-  const contents = texts(`SELECT text FROM contents WHERE key IN ${LISTED('keys')}`).all(lists) as string[]
-  const evidence = texts(`SELECT evidence FROM changes WHERE id IN ${LISTED('touched')}`).all(lists) as string[]
+  const contents = texts(`SELECT text FROM contents WHERE key IN ${listed('keys')}`).all(lists) as string[]
+  const evidence = texts(`SELECT evidence FROM changes WHERE id IN ${listed('touched')}`).all(lists) as string[]
   const excerpts = evidence.flatMap((json) => evidenceIn(json).map(({ excerpt }) => excerpt))
-  const staying = texts(`SELECT text FROM contents WHERE key NOT IN ${LISTED('keys')}`)
+  const staying = texts(`SELECT text FROM contents WHERE key NOT IN ${listed('keys')}`)
   return distinctPhrases([...contents, ...excerpts], staying.iterate(lists) as Iterable<string>)
 }
 
 type Quotes = (text: string | null) => boolean
 
+type ReviewRow = {
+  id: number
+  dir: string
+  file: string
+  reason: string
+  evidence: string
+  before_text: string | null
+  after_text: string | null
+}
+type TombstoneRow = { id: number; dir: string; file: string; excerpt: string }
+type ChangeRow = { id: number; dir: string; reason: string; evidence: string }
+
 /** A change that would bring it back, or an index that would point to it. */
 function forgetReviews(db: Db, { dir, file }: Purge, { files, without }: Indexes, quotes: Quotes): void {
-  type Row = Record<'dir' | 'file' | 'reason' | 'evidence', string> & { id: number } & Record<
-      'before_text' | 'after_text',
-      string | null
-    >
   const remove = db.prepare('DELETE FROM reviews WHERE id = ?')
-  for (const row of db.prepare('SELECT * FROM reviews').all() as Row[]) {
+  for (const row of db.prepare('SELECT * FROM reviews').all() as ReviewRow[]) {
     const texts = [row.before_text, row.after_text]
     const points = (text: string | null) => text !== null && without(row.file, text, file) !== text
     const isAbout = row.dir === dir && (row.file === file || (files.includes(row.file) && texts.some(points)))
@@ -101,12 +108,7 @@ function forgetReviews(db: Db, { dir, file }: Purge, { files, without }: Indexes
 
 /** What was rejected stays rejected: values are recognised by their hashes. */
 function hideExcerpts(db: Db, purge: Purge, quotes: Quotes): void {
-  const rows = db.prepare('SELECT id, dir, file, excerpt FROM tombstones').all() as {
-    id: number
-    dir: string
-    file: string
-    excerpt: string
-  }[]
+  const rows = db.prepare('SELECT id, dir, file, excerpt FROM tombstones').all() as TombstoneRow[]
   const update = db.prepare('UPDATE tombstones SET file = ?, excerpt = ? WHERE id = ?')
   for (const { id, dir, file, excerpt } of rows) {
     const isOwn = dir === purge.dir && file === purge.file
@@ -117,15 +119,14 @@ function hideExcerpts(db: Db, purge: Purge, quotes: Quotes): void {
 /** Other memories may rest on the same words of a person, or name this one in their reasons. */
 function hideQuotes(db: Db, purge: Purge, { touched }: Found, quotes: Quotes): void {
   const rows = db
-    .prepare(`SELECT id, dir, reason, evidence FROM changes WHERE id NOT IN ${LISTED('touched')}`)
-    .all({ touched: JSON.stringify(touched) }) as { id: number; dir: string; reason: string; evidence: string }[]
+    .prepare(`SELECT id, dir, reason, evidence FROM changes WHERE id NOT IN ${listed('touched')}`)
+    .all({ touched: JSON.stringify(touched) }) as ChangeRow[]
   const update = db.prepare('UPDATE changes SET reason = ?, evidence = ? WHERE id = ?')
   for (const { id, dir, reason, evidence } of rows) {
     const hidden = quotes(reason) || (dir === purge.dir && names(reason, purge.file)) ? WORD : reason
-    const entries = evidenceIn(evidence)
-    const quoted = entries.some(({ excerpt }) => quotes(excerpt))
-    const rest = entries.map((entry) => (quotes(entry.excerpt) ? { ...entry, excerpt: '' } : entry))
-    if (quoted || hidden !== reason) update.run(hidden, quoted ? JSON.stringify(rest) : evidence, id)
+    const silent = evidenceIn(evidence).map((entry) => (quotes(entry.excerpt) ? { ...entry, excerpt: '' } : entry))
+    const rest = JSON.stringify(silent)
+    if (rest !== evidence || hidden !== reason) update.run(hidden, rest, id)
   }
 }
 
@@ -133,12 +134,12 @@ function hideQuotes(db: Db, purge: Purge, { touched }: Found, quotes: Quotes): v
 function forgetContents(db: Db, purge: Purge, { own, touched, keys }: Found): number {
   const lists = { own: JSON.stringify(own), touched: JSON.stringify(touched), keys: JSON.stringify(keys) }
   const run = (sql: string) => db.prepare(sql).run({ ...lists, name: nameFor(purge) }).changes
-  run(`UPDATE changes SET reason = '${WORD}', evidence = '[]' WHERE id IN ${LISTED('touched')}`)
-  run(`UPDATE changes SET undoable = 0 WHERE id IN ${LISTED('own')} OR before_key IN ${LISTED('keys')}`)
-  run(`UPDATE changes SET before_key = NULL WHERE before_key IN ${LISTED('keys')}`)
-  run(`UPDATE changes SET after_key = NULL WHERE after_key IN ${LISTED('keys')}`)
-  run(`UPDATE changes SET file = @name WHERE id IN ${LISTED('own')}`)
-  return run(`DELETE FROM contents WHERE key IN ${LISTED('keys')}`)
+  run(`UPDATE changes SET reason = '${WORD}', evidence = '[]' WHERE id IN ${listed('touched')}`)
+  run(`UPDATE changes SET undoable = 0 WHERE id IN ${listed('own')} OR before_key IN ${listed('keys')}`)
+  run(`UPDATE changes SET before_key = NULL WHERE before_key IN ${listed('keys')}`)
+  run(`UPDATE changes SET after_key = NULL WHERE after_key IN ${listed('keys')}`)
+  run(`UPDATE changes SET file = @name WHERE id IN ${listed('own')}`)
+  return run(`DELETE FROM contents WHERE key IN ${listed('keys')}`)
 }
 
 /** Title and hook say what the memory says. The cleaned text takes the place of every version that had them. */
@@ -165,6 +166,11 @@ function cleanIndex(db: Db, { dir, change, at }: Purge, file: string, without: (
 function dropOrphans(db: Db): void {
   db.exec(`DELETE FROM contents WHERE NOT EXISTS (SELECT 1 FROM changes WHERE before_key = key)
     AND NOT EXISTS (SELECT 1 FROM changes WHERE after_key = key)`)
+}
+
+/** A list of ids or keys that is given as JSON under this name. */
+function listed(name: string): string {
+  return `(SELECT value FROM json_each(@${name}))`
 }
 
 /** No memory can have this name. */

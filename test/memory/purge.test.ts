@@ -37,6 +37,14 @@ async function makeRig(options: Parameters<typeof memoryRig>[0] = {}): Promise<R
   return { ...rig, at }
 }
 
+function failsOnce(words: string): () => void {
+  const faults = [new Error(words)]
+  return () => {
+    const fault = faults.pop()
+    if (fault) throw fault
+  }
+}
+
 describe('a purged memory', () => {
   it('is gone from the directory, the index and every byte of the state folder', async () => {
     const rig = await makeRig()
@@ -258,12 +266,7 @@ describe('a memory with the same text as a purged one', () => {
 
 describe('a purge that was interrupted', () => {
   it('is finished at the next start, from wherever it was', async () => {
-    const faults = [new Error('killed')]
-    const stopped = () => {
-      const fault = faults.pop()
-      if (fault) throw fault
-    }
-    const rig = await makeRig({ keepers: [stopped] })
+    const rig = await makeRig({ keepers: [failsOnce('killed')] })
     await rig.store.backUpDaily(rig.time.clock.now())
     await expect(purge(rig)).rejects.toThrow('killed')
     expect(traces(rig.dir, words)).toEqual([])
@@ -273,6 +276,14 @@ describe('a purge that was interrupted', () => {
     expect(traces(rig.home, words)).toEqual([])
     expect(listBackups(storeLayout(rig.state).backups).map(isUsable)).toEqual([true])
     expect(await again.memory.finishPurges()).toEqual([])
+  })
+
+  it('can be asked for again', async () => {
+    const rig = await makeRig({ keepers: [failsOnce('disk full')] })
+    await expect(purge(rig)).rejects.toThrow('disk full')
+    expect(await purge(rig)).toMatchObject({ purged: { deleted: [] } })
+    expect(traces(rig.home, words)).toEqual([])
+    await expect(purge(rig)).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
   it('before the file was removed is finished with it', async () => {
