@@ -87,7 +87,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
 
   try {
     // What is kept.
-    removeLeftovers([stateDir, layout.backups])
+    removeLeftovers([stateDir, layout.backups, layout.corrupt])
     const store = openStore(stateDir, clock.now())
     parts.add('store', store.close)
     store.repairs.forEach(repaired)
@@ -107,8 +107,8 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     const vigils = createVigils({ clock })
     parts.add('vigils', vigils.stop)
     const memory = createMemory({
-      db: store.history,
-      index: store.index,
+      store,
+      keepers: [],
       clock,
       redact: redactSecrets,
       vigils,
@@ -130,8 +130,10 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       onDiskTrouble: (error) => disk.failed(message(error)),
     })
     parts.add('memory', memory.stop)
-    for (const file of memory.recovery.completed) repaired(`completed a change of ${file} that a kill had interrupted`)
-    for (const problem of memory.recovery.problems) repaired(`could not look after ${problem}`)
+    // Not by their names, which may be made of a person's words: those would stay in the log when a memory is purged.
+    const { completed, problems } = memory.recovery
+    if (completed.length > 0) repaired(`completed changes that a kill had interrupted: ${completed.length}`)
+    for (const problem of problems) repaired(`could not look after ${problem}`)
 
     // What is answered.
     const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
@@ -178,12 +180,17 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       clock,
       conditions,
       log,
-      backUp: () => store.backUpDaily(clock.now()),
+      backUp: async () => {
+        await store.backUpDaily(clock.now())
+        for (const { change } of await memory.finishPurges()) log.info({ change }, 'finished a purge')
+      },
       sweep: () =>
-        sweepKept(
-          { kept, dailyBackups: () => dailyBackups(layout.backups) },
-          settings.current().retention,
-          clock.now(),
+        store.alone(async () =>
+          sweepKept(
+            { kept, dailyBackups: () => dailyBackups(layout.backups) },
+            settings.current().retention,
+            clock.now(),
+          ),
         ),
       blamesDisk: disk.blames,
     })

@@ -20,6 +20,10 @@ const ChangeItem = z.object({
   afterHash: z.string().nullable(),
   evidence: z.array(Evidence),
   undoable: z.boolean(),
+  purged: z
+    .literal(true)
+    .optional()
+    .describe('A person had its texts purged: what it was about is known, not what it said'),
 })
 export type ChangeItem = z.infer<typeof ChangeItem>
 

@@ -95,10 +95,21 @@ const flag = z
 export const ForgetQuery = z.strictObject({
   cwd: Cwd,
   reject: flag.describe('Never take it in again'),
+  purge: flag.describe('Keep nothing of it: not in the journal, not in a backup; only for people, and for good'),
   ifHash: Hash.optional(),
 })
+const Purged = z.object({
+  versions: z.int().describe('Texts that were taken out of the journal'),
+  backups: z.int().describe('Copies of the journal that were rewritten without it'),
+  deleted: z.array(z.string()).describe('Damaged copies that held it and could not be rewritten'),
+})
 export const Forgotten = z
-  .object({ changeId: z.string().optional(), reviewId: z.string().optional(), tombstoneId: z.string().optional() })
+  .object({
+    changeId: z.string().optional(),
+    reviewId: z.string().optional(),
+    tombstoneId: z.string().optional(),
+    purged: Purged.optional(),
+  })
   .describe('What became of a memory that was forgotten')
 export type Forgotten = z.infer<typeof Forgotten>
 

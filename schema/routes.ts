@@ -106,7 +106,7 @@ export const routes = {
   },
   forget: {
     ...routeTable.forget,
-    summary: 'Delete a memory, and never take it in again if it is rejected',
+    summary: 'Delete a memory: for now, for good (reject), or without a trace (purge)',
     params: FileParams,
     query: ForgetQuery,
     answer: Forgotten,

@@ -1,5 +1,7 @@
 /** `memoryd remember`, `forget`, `undo` and `review`. */
-import type { Context } from './context.ts'
+import { MemoryError } from '../../schema/errors.ts'
+import { confirm } from './confirm.ts'
+import { type Context, harmless } from './context.ts'
 import { asPerson } from './person.ts'
 import type { MemoryType, Where } from './read-memories.ts'
 
@@ -16,7 +18,10 @@ export async function remember(
   ])
 }
 
-export type ForgetOptions = { reject?: boolean; rejected?: boolean; lift?: string }
+export type ForgetOptions = { reject?: boolean; purge?: boolean; yes?: boolean; rejected?: boolean; lift?: string }
+
+/** Every backup is rewritten, however large it has become. */
+const PURGE_DEADLINE_MS = 600_000
 
 export async function forget(
   context: Context,
@@ -28,12 +33,35 @@ export async function forget(
     await asPerson(context, (client) => client.liftTombstone({ id }))
     return context.print.result({ lifted: id }, () => [`what tombstone ${id} rejected may be said again`])
   }
+  if (options.purge) return purge(context, file, options)
   if (options.rejected || file === undefined) return listRejected(context)
   const reject = options.reject ? 'true' : 'false'
   const done = await asPerson(context, (client) => client.forget({ cwd: options.cwd, file, reject }))
   context.print.result(done, () => [
     done.tombstoneId ? `forgot ${file}; it will not come back (tombstone ${done.tombstoneId})` : `forgot ${file}`,
     `take it back with: memoryd undo ${done.changeId}`,
+  ])
+}
+
+async function purge(
+  context: Context,
+  file: string | undefined,
+  { cwd, reject, yes }: ForgetOptions & Where,
+): Promise<void> {
+  if (file === undefined) throw new MemoryError('BAD_REQUEST', 'name the memory that is to be purged')
+  const question = `Purge ${file}, with its history, out of every backup? It cannot be undone.`
+  const agreed = yes ? 'yes' : await confirm(harmless(question, 'off'))
+  if (agreed === 'nobody')
+    throw new MemoryError('BAD_REQUEST', 'a purge cannot be undone, and there is nobody to ask', { hint: 'add --yes' })
+  if (agreed === 'no') return context.print.result({ purged: null }, () => ['nothing was purged'])
+  const wish = { cwd, file, reject: reject ? 'true' : 'false', purge: 'true' } as const
+  const done = await asPerson(context, (client) => client.forget(wish, { deadlineMs: PURGE_DEADLINE_MS }))
+  const { versions = 0, backups = 0, deleted = [] } = done.purged ?? {}
+  context.print.result(done, () => [
+    `purged ${file}: ${versions} kept versions are gone, ${backups} backups were rewritten; it cannot be undone`,
+    ...deleted.map((copy) => `deleted ${copy}: it was damaged and held some of it`),
+    ...(done.tombstoneId ? [`what it said will not come back (tombstone ${done.tombstoneId})`] : []),
+    'sessions in which it was spoken of are kept by their own programs: delete those there',
   ])
 }
 

@@ -1,6 +1,7 @@
 /** The commands about memories, as the command line declares them. */
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { ForgetOptions } from './change-memories.ts'
 import type { Context } from './context.ts'
 import type { ListOptions, MemoryType } from './read-memories.ts'
 
@@ -68,14 +69,15 @@ export function addMemoryCommands(
   command(
     'forget [file]',
     'delete a memory',
-    '  memoryd forget old.md\n  memoryd forget wrong.md --reject\n  memoryd forget --rejected\n  memoryd forget --lift 3',
+    '  memoryd forget old.md\n  memoryd forget wrong.md --reject\n  memoryd forget secret.md --purge\n  memoryd forget --rejected\n  memoryd forget --lift 3',
   )
     .option('--reject', 'and never take in again what it said')
+    .option('--purge', 'and keep nothing of it, in no backup either; cannot be undone')
+    .option('--yes', 'purge without asking')
     .option('--rejected', 'list what was rejected')
     .option('--lift <tombstone>', 'let something that was rejected be said again')
-    .action(
-      async (file: string | undefined, options: Common & { reject?: boolean; rejected?: boolean; lift?: string }) =>
-        (await changing()).forget(context(), file, { ...options, ...where(options) }),
+    .action(async (file: string | undefined, options: Common & ForgetOptions) =>
+      (await changing()).forget(context(), file, { ...options, ...where(options) }),
     )
   command(
     'undo [change]',

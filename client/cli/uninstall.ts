@@ -1,7 +1,7 @@
 /** `memoryd uninstall`: takes away what memoryd put on the machine, except the memories. */
 import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline/promises'
+import { confirm } from './confirm.ts'
 import type { Context } from './context.ts'
 import { endDaemon } from './daemon-process.ts'
 import { findService } from './service/service.ts'
@@ -29,11 +29,8 @@ export async function uninstall(context: Context, options: UninstallOptions): Pr
 
 /** Without a person to ask, nothing is deleted. */
 async function ask({ places }: Context): Promise<boolean> {
-  if (!process.stdin.isTTY || !process.stdout.isTTY || !existsSync(places.stateDir)) return false
-  const prompt = createInterface({ input: process.stdin, output: process.stdout })
-  const answer = await prompt.question(`Also delete ${places.stateDir}, with the history that undo needs? [y/N] `)
-  prompt.close()
-  return /^y(es)?$/i.test(answer.trim())
+  if (!existsSync(places.stateDir)) return false
+  return (await confirm(`Also delete ${places.stateDir}, with the history that undo needs?`)) === 'yes'
 }
 
 function removeState(folder: string): void {

@@ -7,6 +7,7 @@ import { ensurePrivateFolder } from '../platform/files.ts'
 import { takeProcessLock } from '../platform/process-lock.ts'
 import { isUsable, newestUsableBackup } from '../store/backup.ts'
 import { storeLayout } from '../store/layout.ts'
+import { waitsForPurge } from '../store/purges.ts'
 import { restoreBackup } from '../store/repair.ts'
 
 export type Restored = { backup: string; setAside: string }
@@ -32,6 +33,10 @@ export function restoreHistory(places: Places, chosen: string | undefined, versi
     if (!existsSync(backup)) throw new MemoryError('NOT_FOUND', `there is no file ${backup}`)
     if (!isUsable(backup))
       throw new MemoryError('REFUSED', `${backup} is not a usable backup of history.db`, { hint: 'name another one' })
+    if (waitsForPurge(layout.history))
+      throw new MemoryError('CONFLICT', 'a memory is being purged, and the backups may still hold it', {
+        hint: 'run: memoryd start, then memoryd stop, then this again',
+      })
     return { backup, setAside: restoreBackup(layout, backup, nowMs) }
   } finally {
     lock.release(lock.lastStop)

@@ -11,7 +11,7 @@ type Deps = {
   log: Log
   backUp: () => Promise<unknown>
   /** Returns what was deleted. */
-  sweep: () => string[]
+  sweep: () => Promise<string[]>
   /** A failure that the disk is to blame for is the disk's condition; the round is run again when it has recovered. */
   blamesDisk: (error: unknown) => boolean
 }
@@ -24,7 +24,7 @@ export function startHousekeeping({ clock, conditions, log, backUp, sweep, blame
   const round = async () => {
     try {
       await backUp()
-      const deleted = sweep()
+      const deleted = await sweep()
       if (deleted.length > 0) log.info({ files: deleted.length }, 'deleted what is past its retention')
       conditions.clear('housekeeping')
     } catch (error) {

@@ -1,13 +1,13 @@
 /** Notices what others changed in a memory directory (an editor, a harness) and journals it. Never fights it. */
 import { setImmediate as othersTurn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
-import type { Journal, NewChange, Version } from '../store/journal.ts'
+import type { Journal, NewChange } from '../store/journal.ts'
 import { type Confined, openFolder } from './confined.ts'
-import { placeTrouble, readPresent } from './folder.ts'
+import { type Present, placeTrouble, readPresent } from './folder.ts'
 import type { Gate } from './gate.ts'
 import { type Redact, spokenName } from './judge.ts'
 import { isMemoryName, markdownFiles, type Stamp, whereabouts } from './markdown-files.ts'
-import { hashOf } from './plain-file.ts'
+import { isExact } from './plain-file.ts'
 
 type Deps = {
   gate: Gate
@@ -61,7 +61,7 @@ export function createExternal({ gate, journal, clock, redact, isPlace, onChange
     return changes.map(({ file }) => file)
   }
 
-  const difference = async (dir: string, file: string, now: Version | undefined): Promise<NewChange | undefined> => {
+  const difference = async (dir: string, file: string, now: Present | undefined): Promise<NewChange | undefined> => {
     const before = journal.latest(dir, file)?.after
     if (before?.hash === now?.hash) return undefined
     // A name cannot be kept without what it gives away.
@@ -77,7 +77,7 @@ export function createExternal({ gate, journal, clock, redact, isPlace, onChange
       runId: undefined,
       before,
       after,
-      undoable: before !== undefined && hashOf(Buffer.from(before.text)) === before.hash,
+      undoable: before !== undefined && isExact(before),
       evidence: [],
     }
   }
@@ -124,7 +124,7 @@ function open(dir: string): Confined {
 }
 
 /** A file that cannot be read safely is none of ours, and not gone either. */
-function lookAt(folder: Confined, file: string): Version | undefined | 'unreadable' {
+function lookAt(folder: Confined, file: string): Present | undefined | 'unreadable' {
   try {
     return readPresent(folder, file)
   } catch {

@@ -4,11 +4,11 @@
  */
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Evidence, Journal, NewChange, Op, Version } from '../store/journal.ts'
+import type { Evidence, Journal, NewChange, Op } from '../store/journal.ts'
 import type { Confined } from './confined.ts'
 import { indexOf, isIndex, openIn, type Present, placeTrouble, readPresent } from './folder.ts'
 import { type createJudge, type Judged, type Redact, spokenName, withoutCredentials } from './judge.ts'
-import { CAP_BYTES, hashOf } from './plain-file.ts'
+import { CAP_BYTES, hashOf, isExact } from './plain-file.ts'
 import { type IndexChange, upkeep } from './upkeep.ts'
 
 export type Write = {
@@ -18,6 +18,8 @@ export type Write = {
   /** What the writer believes to be there: a hash, nothing (`null`), or whatever is there (`undefined`). */
   expect?: string | null | undefined
   form?: 'checked' | 'as-it-was'
+  /** What a deletion leaves in the journal. With `nothing` there need not even be a file. */
+  leaves?: 'history' | 'nothing'
 }
 
 /** Who changes, why, and what it rests on. */
@@ -75,14 +77,11 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
     const { file, content } = write
     const before = readPresent(folder, file)
     guard(journal, dir, write, before, by)
-    const latest = journal.latest(dir, file)
-    const beforeText = !before
-      ? ''
-      : latest?.after?.hash === before.hash
-        ? latest.after.text
-        : (await redact(before.text)).text
+    const latest = journal.latest(dir, file)?.after
+    const kept = latest && latest.hash === before?.hash ? latest.text : undefined
+    const beforeText = before ? (kept ?? (await redact(before.text)).text) : ''
     if (content === null) {
-      if (!before) throw new MemoryError('NOT_FOUND', `there is no memory ${file}`)
+      if (!before && write.leaves !== 'nothing') throw new MemoryError('NOT_FOUND', `there is no memory ${file}`)
       return { write, before, beforeText, judged: undefined }
     }
     const wish = { dir, file, content, before: before?.text ?? '', form: write.form ?? 'checked' } as const
@@ -252,13 +251,14 @@ function guard(
 }
 
 function changeOf(dir: string, { write, before, beforeText, judged }: Prepared, by: By, at: number): NewChange {
-  const past: Version | undefined = before && { hash: before.hash, text: beforeText }
+  const { leaves = 'history' } = write
+  const past = before && { hash: before.hash, text: leaves === 'nothing' ? undefined : beforeText }
   const after = judged && { hash: hashOf(Buffer.from(judged.content)), text: judged.content }
   const op = by.op ?? (!after ? 'delete' : before ? 'update' : 'create')
   // A credential was taken out of what is kept, or bytes were lost in reading it as text: it cannot be put back as it was.
-  const undoable = !past || hashOf(Buffer.from(past.text)) === past.hash
+  const undoable = leaves !== 'nothing' && isExact(past)
   const { actor, reason, runId, evidence = [] } = by
-  return { at, dir, file: write.file, op, actor, reason, runId, before: past, after, undoable, evidence }
+  return { at, dir, file: write.file, op, actor, reason, runId, before: past, after, undoable, evidence, leaves }
 }
 
 function pointing({ write, judged }: Prepared): { file: string; content: string | undefined } {
@@ -286,14 +286,15 @@ function putAll(folder: Confined, steps: readonly Step[]): void {
 }
 
 function put(folder: Confined, { file, before, content }: Step): void {
-  if (content === undefined) folder.remove(file, { expect: before?.hash })
-  else folder.write(file, Buffer.from(content), { expect: before?.hash ?? null })
+  if (content !== undefined) folder.write(file, Buffer.from(content), { expect: before?.hash ?? null })
+  else if (before) folder.remove(file, { expect: before.hash })
 }
 
 function indexPart(owner: NewChange, { file, before, text }: IndexChange, clean: Set<string>): NewChange {
   const keep = clean.has(before?.hash ?? '')
   return {
     ...owner,
+    leaves: 'history',
     file,
     op: before ? 'update' : 'create',
     before: before && { hash: before.hash, text: keep ? before.text : '' },

@@ -7,7 +7,7 @@ import type { Review, Reviews } from '../store/reviews.ts'
 import type { Tombstones } from '../store/tombstones.ts'
 import { diffLines } from './diff.ts'
 import type { Places } from './place.ts'
-import { isUndoable } from './undo.ts'
+import { isPurged, isUndoable } from './undo.ts'
 
 type Deps = { journal: Journal; places: Places; tombstones: Tombstones; reviews: Reviews }
 
@@ -87,6 +87,7 @@ function toItem(row: Row): ChangeItem {
     afterHash: after?.hash ?? null,
     evidence: [...evidence],
     undoable: isUndoable(row),
+    ...(isPurged(row) && { purged: true as const }),
   }
 }
 

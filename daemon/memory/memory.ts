@@ -5,12 +5,14 @@ import type { Clock } from '../platform/clock.ts'
 import type { Conditions } from '../platform/conditions.ts'
 import type { Watch } from '../platform/path-wait.ts'
 import type { Vigils } from '../platform/vigil.ts'
-import type { Db } from '../store/database.ts'
 import { createDirectories } from '../store/directories.ts'
 import { createJournal } from '../store/journal.ts'
 import { createMemoryWords } from '../store/memory-words.ts'
 import { createPrompts } from '../store/prompts.ts'
+import type { Keeper } from '../store/purge.ts'
+import { createPurges } from '../store/purges.ts'
 import { createReviews } from '../store/reviews.ts'
+import type { Store } from '../store/store.ts'
 import { createTombstones } from '../store/tombstones.ts'
 import { createAgentMemories } from './agent-memory.ts'
 import { createAnswers } from './answers.ts'
@@ -21,6 +23,7 @@ import { createHistory } from './history.ts'
 import { createJudge, type Redact } from './judge.ts'
 import { createPlaces, type Places } from './place.ts'
 import { createPrompting } from './prompting.ts'
+import { createPurging } from './purging.ts'
 import { createReading } from './reading.ts'
 import { recoverChanges } from './recover.ts'
 import { createReviewing } from './reviewing.ts'
@@ -30,9 +33,9 @@ import { createWatching } from './watching.ts'
 import { createWriting } from './writing.ts'
 
 type Deps = {
-  db: Db
-  /** Ask for it each time: it is replaced when it turns out to be broken. */
-  index: () => Db
+  store: Store
+  /** Whoever else keeps memories: each takes out what it has of one that is purged. */
+  keepers: readonly Keeper[]
   clock: Clock
   redact: Redact
   vigils: Vigils
@@ -55,8 +58,9 @@ type Deps = {
 }
 
 export function createMemory(deps: Deps) {
-  const { db, index, clock, redact, vigils, locate, offBecause, isPlace, settings } = deps
+  const { store, clock, redact, vigils, locate, offBecause, isPlace, settings } = deps
   const { conditions, watch, onChange, onError } = deps
+  const db = store.history
   const journal = createJournal(db)
   const tombstones = createTombstones(db)
   const reviews = createReviews(db)
@@ -85,7 +89,7 @@ export function createMemory(deps: Deps) {
     onChange: (dir, files) => changed(dir, files, 'external'),
   })
   const catalogue = createCatalogue({ clock })
-  const searching = createSearching({ journal, words: createMemoryWords(index), clock, onError })
+  const searching = createSearching({ journal, words: createMemoryWords(store.index), clock, onError })
   const changed = (dir: string, files: string[], actor: string) => {
     searching.changed(dir)
     onChange(dir, files, actor)
@@ -101,12 +105,24 @@ export function createMemory(deps: Deps) {
       const dir = deps.agentDir(project.root, env, agent)
       return { ...project, dir, owner: agent.scope === 'user' ? dir : project.root }
     })
+  const keepers = [searching.wipe, ...deps.keepers]
+  const purging = createPurging({ store, keepers, purges: createPurges(db), gate, journal, tombstones, clock })
   const readingIn = (where: Places) =>
     createReading({ places: where, journal, catalogue, searching, answers, teamEnabled: settings.teamEnabled })
   const writingIn = (where: Places) =>
-    createWriting({ places: where, gate, reviews, tombstones, redact, clock, reviewRequired: settings.reviewRequired })
+    createWriting({
+      places: where,
+      gate,
+      reviews,
+      tombstones,
+      purging,
+      redact,
+      clock,
+      reviewRequired: settings.reviewRequired,
+    })
   return {
     recovery,
+    finishPurges: purging.finish,
     watching,
     lookEverywhere: watching.lookEverywhere,
     find: places.find,

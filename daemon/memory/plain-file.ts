@@ -28,6 +28,11 @@ export function hashOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
+/** Whether a kept version gives its bytes back: nothing was taken out of it, and it was not purged. */
+export function isExact(version: { hash: string; text: string | undefined } | undefined): boolean {
+  return !version || (version.text !== undefined && hashOf(Buffer.from(version.text)) === version.hash)
+}
+
 /** Opens first and looks at what was opened: a name can change what it stands for in between. */
 export function readPlain(folder: Folder, leaf: string): Content | undefined {
   const fd = open(folder, leaf)

@@ -105,7 +105,10 @@ function now(dir: string, file: string): Found | undefined {
 
 function then(journal: Journal, dir: string, file: string, at: number): Found | undefined {
   const change = journal.at(dir, file, at)
-  return change?.after && { ...change.after, modifiedMs: change.at }
+  if (!change?.after) return undefined
+  const { hash, text } = change.after
+  if (text === undefined) throw new MemoryError('NOT_FOUND', `what ${file} said at that time was purged`)
+  return { hash, text, modifiedMs: change.at }
 }
 
 function toItem({ modifiedMs: _ms, bytes: _bytes, ...item }: ScannedMemory): MemoryItem {

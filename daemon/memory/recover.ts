@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import type { Change, Journal } from '../store/journal.ts'
 import type { Confined } from './confined.ts'
 import { inFolder, isIndex, readPresent } from './folder.ts'
-import { hashOf } from './plain-file.ts'
+import { isExact } from './plain-file.ts'
 import { upkeep } from './upkeep.ts'
 
 /** What had to be completed, and the directories that could not be looked after. */
@@ -56,7 +56,7 @@ function complete(folder: Confined, changes: readonly Change[]): boolean {
   const present = readPresent(folder, last.file)?.hash
   if (present === last.after?.hash || !changes.some(({ before }) => before?.hash === present)) return false
   if (!last.after) folder.remove(last.file, { expect: present })
-  else if (hashOf(Buffer.from(last.after.text)) !== last.after.hash) return false
+  else if (last.after.text === undefined || !isExact(last.after)) return false
   else folder.write(last.file, Buffer.from(last.after.text), { expect: present ?? null })
   return true
 }

@@ -3,7 +3,7 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Change, Journal } from '../store/journal.ts'
 import { inFolder, isIndex, readPresent } from './folder.ts'
 import type { Applied, By, Gate, Write } from './gate.ts'
-import { hashOf } from './plain-file.ts'
+import { isExact } from './plain-file.ts'
 
 type Deps = { gate: Gate; journal: Journal; reviewRequired: () => boolean }
 
@@ -67,30 +67,34 @@ function included(other: Change, changes: readonly Change[]): boolean {
   return other.op === 'refused' || other.partOf !== undefined || changes.some(({ id }) => id === other.id)
 }
 
-type Plan = { file: string; id: number; before: Change['before']; afterHash: string | undefined; undoable: boolean }
+type Plan = { file: string; id: number; before: Change['before']; after: Change['after']; undoable: boolean }
 
 /** Several changes of one file in a run are undone as one, from the state after the last to the one before the first. */
 function planFile(changes: readonly Change[]): Plan {
   const first = changes[0] as Change
   const last = changes.at(-1) as Change
-  const exact = !first.before || hashOf(Buffer.from(first.before.text)) === first.before.hash
   return {
     file: first.file,
     id: last.id,
     before: first.before,
-    afterHash: last.after?.hash,
-    undoable: first.undoable && exact,
+    after: last.after,
+    undoable: first.undoable && isExact(first.before),
   }
 }
 
-function conflictOf({ file, id, afterHash, undoable }: Plan, now: string | undefined): Conflict[] {
+function conflictOf({ file, id, before, after, undoable }: Plan, now: string | undefined): Conflict[] {
   const conflict = (problem: string) => [{ file, changeId: String(id), problem }]
+  if (!undoable && isPurged({ before, after })) return conflict('cannot be put back: it was purged')
   if (!undoable) return conflict('cannot be put back: what was before is not kept as it was')
-  return now === afterHash ? [] : conflict('was changed since')
+  return now === after?.hash ? [] : conflict('was changed since')
 }
 
-function writeOf({ file, before, afterHash }: Plan): Write {
-  return { file, content: before?.text ?? null, expect: afterHash ?? null, form: 'as-it-was' }
+function writeOf({ file, before, after }: Plan): Write {
+  return { file, content: before?.text ?? null, expect: after?.hash ?? null, form: 'as-it-was' }
+}
+
+export function isPurged({ before, after }: Pick<Change, 'before' | 'after'>): boolean {
+  return [before, after].some((version) => version !== undefined && version.text === undefined)
 }
 
 export function isUndoable(change: Change): boolean {

@@ -11,6 +11,7 @@ import type { By, Gate, Write } from './gate.ts'
 import { type Redact, rejectedValues, withoutCredentials } from './judge.ts'
 import { shorten } from './one-line.ts'
 import type { Places } from './place.ts'
+import type { Purging } from './purging.ts'
 import { scanMemories } from './scan.ts'
 import { parseTopic, printTopic } from './topic-file.ts'
 import { normaliseValue } from './values.ts'
@@ -20,6 +21,7 @@ type Deps = {
   gate: Gate
   reviews: Reviews
   tombstones: Tombstones
+  purging: Purging
   redact: Redact
   clock: Clock
   reviewRequired: () => boolean
@@ -31,14 +33,15 @@ export type Writing = {
     cwd: string,
     caller: Caller,
     file: string,
-    how: { reject: boolean; ifHash: string | undefined },
+    how: { reject: boolean; purge?: boolean; ifHash: string | undefined },
   ): Promise<Forgotten>
   remember(cwd: string, caller: Caller, text: string, type: MemoryTypeName | undefined): Promise<Remembered>
 }
 
 const EXCERPT_CHARS = 200
 
-export function createWriting({ places, gate, reviews, tombstones, redact, clock, reviewRequired }: Deps): Writing {
+export function createWriting(deps: Deps): Writing {
+  const { places, gate, reviews, tombstones, purging, redact, clock, reviewRequired } = deps
   /** The review that now holds the change, when it is a model's and a person wants to see it first. */
   const wait = async (dir: string, write: Write, by: By): Promise<string | undefined> => {
     if (!reviewRequired() || !by.actor.startsWith('agent:')) return undefined
@@ -77,8 +80,9 @@ export function createWriting({ places, gate, reviews, tombstones, redact, clock
     put: (cwd, caller, wish, reason) =>
       write(places.forWriting(cwd, caller).dir, wish, { actor: caller.actor, reason }),
 
-    forget: async (cwd, caller, file, { reject, ifHash }) => {
+    forget: async (cwd, caller, file, { reject, purge, ifHash }) => {
       const { dir } = places.forWriting(cwd, caller)
+      if (purge) return purging.purge(dir, caller, file, { reject, ifHash })
       if (reject && caller.actor.startsWith('agent:'))
         throw new MemoryError('REFUSED', 'only a person may reject for good', {
           reason: 'permission',

@@ -1,8 +1,9 @@
 /** Copies of history.db: one a day, one before each schema change, and the newest one that is sound. */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { copyFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { syncPath } from '../platform/files.ts'
-import { type Db, openDatabase, openForReading } from './database.ts'
+import { type Db, hasTable, openDatabase, openForReading, sweepFreePages } from './database.ts'
 import { problemsOf } from './integrity.ts'
 import { schemaVersion } from './migrations.ts'
 import { historyMigrations } from './tables.ts'
@@ -24,6 +25,25 @@ export function backUpBeforeMigration(db: Db, folder: string, fromSchema: number
   const temporary = prepare(folder, name)
   db.prepare('VACUUM INTO ?').run(temporary)
   publish(temporary, folder, name)
+}
+
+/** Replaces a copy by one that `edit` has been over, with nothing left of what it took out. A kill leaves the old one. */
+export async function rewriteCopy(file: string, edit: (db: Db) => void): Promise<void> {
+  const { atime, mtime } = statSync(file)
+  // A file that was set aside may have a WAL, which would be replayed into whatever takes its place.
+  if (existsSync(`${file}-wal`)) settle(file)
+  await replaceWhole(dirname(file), basename(file), async (temporary) => {
+    await copyFile(file, temporary)
+    const db = openDatabase(temporary)
+    try {
+      edit(db)
+      sweepFreePages(db)
+    } finally {
+      db.close()
+    }
+  })
+  // Retention counts from the day it was made.
+  utimesSync(file, atime, mtime)
 }
 
 export function dailyBackups(folder: string): string[] {
@@ -66,10 +86,6 @@ export function isUsable(file: string): boolean {
 
 export function isKnownSchema(version: number): boolean {
   return version >= 1 && version <= historyMigrations.length
-}
-
-function hasTable(db: Db, name: string): boolean {
-  return db.prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`).get(name) !== undefined
 }
 
 async function replaceWhole(folder: string, name: string, fill: (temporary: string) => Promise<void>): Promise<void> {

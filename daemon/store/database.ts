@@ -38,6 +38,17 @@ export function withoutWaiting(db: Db, write: () => void): void {
   }
 }
 
+export function hasTable(db: Db, name: string): boolean {
+  return db.prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`).get(name) !== undefined
+}
+
+/** What was deleted stands in free pages and in the WAL until both are written anew. Tells whether they could be. */
+export function sweepFreePages(db: Db): 'swept' | 'busy' {
+  db.exec('VACUUM')
+  const [result] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[]
+  return result?.busy === 0 ? 'swept' : 'busy'
+}
+
 /** Folds the WAL into the file, so that the file alone is complete after a clean stop. */
 export function closeDatabase(db: Db): void {
   if (!db.open) return

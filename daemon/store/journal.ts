@@ -6,8 +6,8 @@ export type Op = 'create' | 'update' | 'delete' | 'undo' | 'refused'
 
 export type Evidence = { sessionId: string; messageIds: string[]; excerpt: string; at: string }
 
-/** One state of a file: the hash of its bytes, and its text without credentials. */
-export type Version = { hash: string; text: string }
+/** One state of a file: the hash of its bytes, and its text without credentials, or nothing once it was purged. */
+export type Version = { hash: string; text: string | undefined }
 
 export type NewChange = {
   at: number
@@ -21,11 +21,13 @@ export type NewChange = {
   after: Version | undefined
   undoable: boolean
   evidence: readonly Evidence[]
+  /** `nothing`: everything that is kept of the file goes as well, this change included, if need be at the next start. */
+  leaves?: 'history' | 'nothing'
   /** What belongs to this change and is undone with it: the line in the index. */
   parts?: readonly NewChange[]
 }
 
-export type Change = Omit<NewChange, 'parts'> & { id: number; partOf: number | undefined }
+export type Change = Omit<NewChange, 'parts' | 'leaves'> & { id: number; partOf: number | undefined }
 
 export type ChangeFilter = { dir: string; file?: string | undefined; limit: number; before?: number | undefined }
 
@@ -98,10 +100,12 @@ export function createJournal(db: Db): Journal {
   const withdraw = db.prepare(`UPDATE changes SET op = 'refused', reason = ?, before_key = NULL, after_key = NULL,
     before_hash = NULL, after_hash = NULL, undoable = 0 WHERE id = ? OR part_of = ?`)
   const since = db.prepare(`${SELECT} WHERE c.id > ? AND c.op <> 'refused' ORDER BY c.id`)
+  const purge = db.prepare(`INSERT INTO purges (at, dir, file, change, keys) VALUES (?, ?, ?, ?, '[]')`)
+  const spare = db.prepare('DELETE FROM purges WHERE change = ?')
 
   const keyOf = (version: Version | undefined): string | null => {
-    if (!version) return null
-    const key = createHash('sha256').update(version.text).digest('hex')
+    if (version?.text === undefined) return null
+    const key = contentKey(version.text)
     keep.run(key, version.text)
     return key
   }
@@ -124,6 +128,7 @@ export function createJournal(db: Db): Journal {
       JSON.stringify(evidence),
     )
     const id = Number(lastInsertRowid)
+    if (change.leaves === 'nothing') purge.run(at, dir, file, id)
     for (const part of change.parts ?? []) add(part, id)
     return id
   }
@@ -151,10 +156,17 @@ export function createJournal(db: Db): Journal {
     // If a power cut takes it back, recovery looks at files that are as they should be.
     setApplied: (id) => withoutWaiting(db, () => mark.run(id)),
     withdraw: db.transaction((ids: readonly number[], why: string) => {
-      for (const id of ids) withdraw.run(why, id, id)
+      for (const id of ids) {
+        withdraw.run(why, id, id)
+        spare.run(id)
+      }
     }),
     since: (id) => all(since.all(id)),
   }
+}
+
+export function contentKey(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
 }
 
 function all(rows: unknown[]): Change[] {
@@ -183,5 +195,5 @@ function one(found: unknown): Change | undefined {
 }
 
 function version(hash: string | null, text: string | null): Version | undefined {
-  return hash === null ? undefined : { hash, text: text ?? '' }
+  return hash === null ? undefined : { hash, text: text ?? undefined }
 }

@@ -8,7 +8,9 @@ import { closeDatabase, type Db, openDatabase } from './database.ts'
 import { problemsOf, setAside } from './integrity.ts'
 import { type Layout, storeLayout } from './layout.ts'
 import { migrate, schemaVersion } from './migrations.ts'
+import { finishPurges, type Keeper, type Purged } from './purge.ts'
 import { finishRepair, repairHistory } from './repair.ts'
+import type { Indexes } from './scrub.ts'
 import { historyMigrations, indexMigrations } from './tables.ts'
 
 export type Store = {
@@ -21,6 +23,10 @@ export type Store = {
   checkIndex(signal: AbortSignal): Promise<string | undefined>
   /** Makes today's backup unless there is one. */
   backUpDaily(nowMs: number): Promise<'made' | 'exists'>
+  /** Waits for whatever else copies history.db as a whole, then runs `work` alone: no copy is made of a half. */
+  alone<T>(work: () => Promise<T>): Promise<T>
+  /** Takes every purge that is on record to its end. Only while `alone`. */
+  finishPurges(indexes: Indexes, keepers: readonly Keeper[]): Promise<Purged[]>
   close(): void
 }
 
@@ -36,6 +42,12 @@ export function openStore(stateDir: string, nowMs: number): Store {
     history.close()
     throw error
   }
+  let last: Promise<unknown> = Promise.resolve()
+  const alone = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = last.then(work)
+    last = turn.catch(() => {})
+    return turn
+  }
 
   return {
     history,
@@ -49,12 +61,15 @@ export function openStore(stateDir: string, nowMs: number): Store {
       index = openIndex(layout, nowMs, repairs)
       return `index.db was damaged (${problems[0]}); it is kept as ${aside}, and a new one is begun`
     },
-    backUpDaily: async (now) => {
-      const name = dailyBackupName(now)
-      if (dailyBackups(layout.backups).some((file) => file.endsWith(name))) return 'exists'
-      await backUp(history, layout.backups, name)
-      return 'made'
-    },
+    backUpDaily: (now) =>
+      alone(async () => {
+        const name = dailyBackupName(now)
+        if (dailyBackups(layout.backups).some((file) => file.endsWith(name))) return 'exists'
+        await backUp(history, layout.backups, name)
+        return 'made'
+      }),
+    alone,
+    finishPurges: (indexes, keepers) => finishPurges({ db: history, layout, indexes, keepers }),
     close: () => {
       closeDatabase(index)
       closeDatabase(history)

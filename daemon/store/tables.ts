@@ -99,12 +99,14 @@ export const historyMigrations: readonly Migration[] = [
       ) STRICT;
       CREATE INDEX prompts_by_time ON prompts (at);
 
-      -- Purges that have not reached every copy yet, with the keys of the contents that go.
+      -- Purges that have not reached every copy yet: the memory, the change that deleted it, the keys of its contents.
+      -- Once every copy is clean, file and keys are empty: all that is left to do is to sweep the free pages.
       CREATE TABLE purges (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         at INTEGER NOT NULL,
         dir TEXT NOT NULL,
         file TEXT NOT NULL,
+        change INTEGER NOT NULL REFERENCES changes (id),
         keys TEXT NOT NULL
       ) STRICT;
 

@@ -68,7 +68,7 @@ describe('the hourly round', () => {
         rounds++
         if (broken) throw new Error('no space')
       },
-      sweep: () => [],
+      sweep: async () => [],
       blamesDisk: () => false,
     })
     await new Promise(setImmediate)

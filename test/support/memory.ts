@@ -8,7 +8,7 @@ import { createConditions } from '../../daemon/platform/conditions.ts'
 import type { Watch } from '../../daemon/platform/path-wait.ts'
 import { createVigils } from '../../daemon/platform/vigil.ts'
 import { redactSecrets } from '../../daemon/secrets/redact.ts'
-import { openStore } from '../../daemon/store/store.ts'
+import { openStore, type Store } from '../../daemon/store/store.ts'
 import { type ManualTime, manualTime } from './clock.ts'
 import { makeHome } from './home.ts'
 
@@ -28,10 +28,17 @@ type RigOptions = {
   team?: boolean
   watch?: Watch
   isPlace?: (dir: string) => boolean
+  keepers?: Parameters<typeof createMemory>[0]['keepers']
 }
 
-/** `open` gives a fresh one over the same files, as a restart would. */
-export function memoryRig({ review = 'auto', team = false, watch, isPlace = () => true }: RigOptions = {}) {
+/** `open` gives a fresh one over the same files, as a restart would; `openOver` one over a store with a fault. */
+export function memoryRig({
+  review = 'auto',
+  team = false,
+  watch,
+  isPlace = () => true,
+  keepers = [],
+}: RigOptions = {}) {
   const { dir: home } = makeHome()
   const time: ManualTime = manualTime()
   const cwd = join(home, 'project')
@@ -41,12 +48,12 @@ export function memoryRig({ review = 'auto', team = false, watch, isPlace = () =
   const errors: unknown[] = []
   const saved: Saved[] = []
   const conditions = createConditions({ clock: time.clock, onChange: () => {} })
-  const open = () => {
-    const store = openStore(state, time.clock.now())
+  const openOver = (store: Store) => {
     const vigils = createVigils({ clock: time.clock })
+    onTestFinished(() => vigils.stop())
     const memory = createMemory({
-      db: store.history,
-      index: store.index,
+      store,
+      keepers,
       clock: time.clock,
       redact: redactSecrets,
       vigils,
@@ -67,12 +74,13 @@ export function memoryRig({ review = 'auto', team = false, watch, isPlace = () =
       onError: (error) => errors.push(error),
       onDiskTrouble: (error) => errors.push(error),
     })
-    onTestFinished(() => {
-      vigils.stop()
-      store.close()
-    })
     return { memory, store }
   }
+  const open = () => {
+    const store = openStore(state, time.clock.now())
+    onTestFinished(() => store.close())
+    return openOver(store)
+  }
   const first = open()
-  return { ...first, open, home, state, cwd, dir: dirOf(cwd), time, errors, saved, conditions }
+  return { ...first, open, openOver, home, state, cwd, dir: dirOf(cwd), time, errors, saved, conditions }
 }

@@ -18,7 +18,7 @@ type Deps = {
       cwd: string,
       caller: Caller,
       file: string,
-      how: { reject: boolean; ifHash: string | undefined },
+      how: { reject: boolean; purge: boolean; ifHash: string | undefined },
     ): Promise<Forgotten>
   }
 }
@@ -37,7 +37,10 @@ export function agentRoutes({ prompt, reading, writing }: Deps): Pick<Handlers, 
         { file, content: body.content, expect: body.ifHash },
         body.reason ?? 'written',
       ),
-    forgetAgentMemory: ({ params: { type, file }, query: { cwd, scope, reject, ifHash }, caller }) =>
-      writing({ type, scope }).forget(cwd, caller, file, { reject: reject ?? false, ifHash }),
+    forgetAgentMemory: ({
+      params: { type, file },
+      query: { cwd, scope, reject = false, purge = false, ifHash },
+      caller,
+    }) => writing({ type, scope }).forget(cwd, caller, file, { reject, purge, ifHash }),
   }
 }

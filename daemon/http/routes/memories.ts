@@ -32,7 +32,7 @@ type Deps = {
       cwd: string,
       caller: Caller,
       file: string,
-      how: { reject: boolean; ifHash: string | undefined },
+      how: { reject: boolean; purge: boolean; ifHash: string | undefined },
     ): Promise<Forgotten>
     remember(cwd: string, caller: Caller, text: string, type: MemoryTypeName | undefined): Promise<Remembered>
   }
@@ -54,7 +54,11 @@ export function memoryRoutes({ reading, writing }: Deps): Pick<Handlers, Names> 
         body.reason ?? 'written',
       ),
     forget: ({ query, params, caller }) =>
-      writing.forget(query.cwd, caller, params.file, { reject: query.reject ?? false, ifHash: query.ifHash }),
+      writing.forget(query.cwd, caller, params.file, {
+        reject: query.reject ?? false,
+        purge: query.purge ?? false,
+        ifHash: query.ifHash,
+      }),
     remember: ({ body, caller }) => writing.remember(body.cwd, caller, body.text, body.type),
   }
 }

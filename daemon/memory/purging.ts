@@ -1,0 +1,84 @@
+/** Forgets a memory without a trace: file, index line, journal, backups. Only a person may, and nobody can undo it. */
+import type { Caller } from '../../schema/caller.ts'
+import { MemoryError } from '../../schema/errors.ts'
+import type { Forgotten } from '../../schema/memory.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Journal } from '../store/journal.ts'
+import type { Keeper, Purged } from '../store/purge.ts'
+import type { Purges } from '../store/purges.ts'
+import type { Indexes } from '../store/scrub.ts'
+import type { Store } from '../store/store.ts'
+import type { Tombstones } from '../store/tombstones.ts'
+import { INDEX_FILE, indexOf, inFolder, nameInIndex, readPresent } from './folder.ts'
+import type { Gate } from './gate.ts'
+import { withoutPointer } from './index-file.ts'
+import { rejectedValues } from './judge.ts'
+
+type Deps = {
+  store: Pick<Store, 'alone' | 'finishPurges'>
+  keepers: readonly Keeper[]
+  purges: Purges
+  gate: Gate
+  journal: Journal
+  tombstones: Tombstones
+  clock: Clock
+}
+
+export type Purging = {
+  purge(
+    dir: string,
+    caller: Caller,
+    file: string,
+    how: { reject: boolean; ifHash: string | undefined },
+  ): Promise<Forgotten>
+  /** Takes up what a kill or a full disk interrupted. */
+  finish(): Promise<Purged[]>
+}
+
+const indexes: Indexes = {
+  files: [INDEX_FILE, `team/${INDEX_FILE}`],
+  // A person may point to the team's memories from their own index, too.
+  without: (index, text, file) => withoutPointer(text, index === indexOf(file) ? nameInIndex(file) : file),
+}
+
+export function createPurging({ store, keepers, purges, gate, journal, tombstones, clock }: Deps): Purging {
+  const finish = () => store.finishPurges(indexes, keepers)
+
+  /** Before anything is gone: afterwards nobody would know what to reject. */
+  const reject = (dir: string, file: string, present: string | undefined): number | undefined => {
+    const latest = journal.latest(dir, file)
+    const values = rejectedValues(file, present ?? latest?.after?.text ?? latest?.before?.text ?? '')
+    return values.length === 0 ? undefined : tombstones.add({ at: clock.now(), dir, file, excerpt: 'purged' }, values)
+  }
+
+  return {
+    purge: async (dir, { actor }, file, how) => {
+      if (actor !== 'user')
+        throw new MemoryError('REFUSED', 'only a person may purge', {
+          reason: 'permission',
+          hint: 'use the command line',
+        })
+      return store.alone(async () => {
+        const present = inFolder(dir, (folder) => readPresent(folder, file))
+        if (!present && !purges.knows(dir, file)) throw new MemoryError('NOT_FOUND', `there is no memory ${file}`)
+        const tombstone = how.reject ? reject(dir, file, present?.text) : undefined
+        const write = { file, content: null, expect: how.ifHash, leaves: 'nothing' } as const
+        const [done] = await gate.apply(dir, [write], { actor, reason: 'purged' }).catch((error: unknown) => {
+          if (tombstone !== undefined) tombstones.lift(tombstone)
+          throw error
+        })
+        const {
+          versions = 0,
+          backups = 0,
+          deleted = [],
+        } = (await finish()).find(({ change }) => change === done?.id) ?? {}
+        return {
+          changeId: String(done?.id),
+          ...(tombstone !== undefined && { tombstoneId: String(tombstone) }),
+          purged: { versions, backups, deleted },
+        }
+      })
+    },
+    finish: () => store.alone(finish),
+  }
+}

@@ -1,0 +1,190 @@
+/** Takes everything that is said of one memory out of one database: history.db, or a copy of it of any schema we know. */
+import { type Db, hasTable } from './database.ts'
+import { contentKey, type Evidence } from './journal.ts'
+import { distinctPhrases } from './phrases.ts'
+
+export type Purge = {
+  id: number
+  at: number
+  dir: string
+  file: string
+  /** The change that deleted the memory: what came later under its name is another one. */
+  change: number
+  /** Contents that go, also where other changes refer to them. */
+  keys: readonly string[]
+}
+
+/** The files that point to memories, and what one of them says without pointing to this one. */
+export type Indexes = { files: readonly string[]; without(index: string, text: string, file: string): string }
+
+type Found = { own: number[]; touched: number[]; keys: string[] }
+
+const WORD = 'purged'
+/** Stands wherever a text could not be kept; it says nothing, and others refer to it. */
+const EMPTY = contentKey('')
+
+const OWN = 'dir = @dir AND file = @file AND (id <= @change OR at <= @at)'
+
+/** All of it in one transaction. Returns the keys of the contents that went, and how many of them were here. */
+export function scrub(db: Db, purge: Purge, indexes: Indexes): { keys: string[]; versions: number } {
+  if (!hasTable(db, 'changes')) return { keys: [...purge.keys], versions: 0 }
+  return db.transaction(() => {
+    const found = find(db, purge)
+    const phrases = phrasesIn(db, found)
+    const quotes = (text: string | null) => text !== null && phrases.some((phrase) => text.includes(phrase))
+    forgetReviews(db, purge, indexes, quotes)
+    hideExcerpts(db, purge, quotes)
+    hideQuotes(db, purge, found, quotes)
+    if (hasTable(db, 'prompts')) db.prepare('DELETE FROM prompts WHERE dir = ?').run(purge.dir)
+    const versions = forgetContents(db, purge, found)
+    for (const index of indexes.files) cleanIndex(db, purge, index, (text) => indexes.without(index, text, purge.file))
+    dropOrphans(db)
+    return { keys: found.keys, versions }
+  })()
+}
+
+/** What a database that cannot be opened is searched for. Nothing once the database itself was scrubbed. */
+export function phrasesToFind(db: Db, purge: Purge): string[] {
+  return phrasesIn(db, find(db, purge))
+}
+
+function find(db: Db, { dir, file, change, at, keys }: Purge): Found {
+  const own = db.prepare(`SELECT id FROM changes WHERE ${OWN}`).pluck().all({ dir, file, change, at }) as number[]
+  const lists = { own: JSON.stringify(own) }
+  const held = db
+    .prepare(
+      `SELECT before_key FROM changes WHERE id IN ${listed('own')} AND before_key IS NOT NULL
+       UNION SELECT after_key FROM changes WHERE id IN ${listed('own')} AND after_key IS NOT NULL`,
+    )
+    .pluck()
+    .all(lists) as string[]
+  const all = [...new Set([...keys, ...held])].filter((key) => key !== EMPTY)
+  // With their parts, which have the same reason.
+  const touched = db
+    .prepare(
+      `WITH whole AS (SELECT id FROM changes WHERE id IN ${listed('own')} OR before_key IN ${listed('keys')}
+         OR after_key IN ${listed('keys')})
+       SELECT id FROM whole UNION SELECT id FROM changes WHERE part_of IN (SELECT id FROM whole)`,
+    )
+    .pluck()
+    .all({ ...lists, keys: JSON.stringify(all) }) as number[]
+  return { own, touched, keys: all }
+}
+
+function phrasesIn(db: Db, { touched, keys }: Found): string[] {
+  const lists = { keys: JSON.stringify(keys), touched: JSON.stringify(touched) }
+  const texts = (sql: string) => db.prepare(sql).pluck()
+  const contents = texts(`SELECT text FROM contents WHERE key IN ${listed('keys')}`).all(lists) as string[]
+  const evidence = texts(`SELECT evidence FROM changes WHERE id IN ${listed('touched')}`).all(lists) as string[]
+  const excerpts = evidence.flatMap((json) => evidenceIn(json).map(({ excerpt }) => excerpt))
+  const staying = texts(`SELECT text FROM contents WHERE key NOT IN ${listed('keys')}`)
+  return distinctPhrases([...contents, ...excerpts], staying.iterate(lists) as Iterable<string>)
+}
+
+type Quotes = (text: string | null) => boolean
+
+type ReviewRow = {
+  id: number
+  dir: string
+  file: string
+  reason: string
+  evidence: string
+  before_text: string | null
+  after_text: string | null
+}
+type TombstoneRow = { id: number; dir: string; file: string; excerpt: string }
+type ChangeRow = { id: number; dir: string; reason: string; evidence: string }
+
+/** A change that would bring it back, or an index that would point to it. */
+function forgetReviews(db: Db, { dir, file }: Purge, { files, without }: Indexes, quotes: Quotes): void {
+  const remove = db.prepare('DELETE FROM reviews WHERE id = ?')
+  for (const row of db.prepare('SELECT * FROM reviews').all() as ReviewRow[]) {
+    const texts = [row.before_text, row.after_text]
+    const points = (text: string | null) => text !== null && without(row.file, text, file) !== text
+    const isAbout = row.dir === dir && (row.file === file || (files.includes(row.file) && texts.some(points)))
+    if (isAbout || [...texts, row.reason, row.evidence].some(quotes)) remove.run(row.id)
+  }
+}
+
+/** What was rejected stays rejected: values are recognised by their hashes. */
+function hideExcerpts(db: Db, purge: Purge, quotes: Quotes): void {
+  const rows = db.prepare('SELECT id, dir, file, excerpt FROM tombstones').all() as TombstoneRow[]
+  const update = db.prepare('UPDATE tombstones SET file = ?, excerpt = ? WHERE id = ?')
+  for (const { id, dir, file, excerpt } of rows) {
+    const isOwn = dir === purge.dir && file === purge.file
+    if (isOwn || quotes(excerpt)) update.run(isOwn ? nameFor(purge) : file, WORD, id)
+  }
+}
+
+/** Other memories may rest on the same words of a person, or name this one in their reasons. */
+function hideQuotes(db: Db, purge: Purge, { touched }: Found, quotes: Quotes): void {
+  const rows = db
+    .prepare(`SELECT id, dir, reason, evidence FROM changes WHERE id NOT IN ${listed('touched')}`)
+    .all({ touched: JSON.stringify(touched) }) as ChangeRow[]
+  const update = db.prepare('UPDATE changes SET reason = ?, evidence = ? WHERE id = ?')
+  for (const { id, dir, reason, evidence } of rows) {
+    const hidden = quotes(reason) || (dir === purge.dir && names(reason, purge.file)) ? WORD : reason
+    const silent = evidenceIn(evidence).map((entry) => (quotes(entry.excerpt) ? { ...entry, excerpt: '' } : entry))
+    const rest = JSON.stringify(silent)
+    if (rest !== evidence || hidden !== reason) update.run(hidden, rest, id)
+  }
+}
+
+/** That something happened stays, and when, and whose it was; a name that is made of what was said goes too. */
+function forgetContents(db: Db, purge: Purge, { own, touched, keys }: Found): number {
+  const lists = { own: JSON.stringify(own), touched: JSON.stringify(touched), keys: JSON.stringify(keys) }
+  const run = (sql: string) => db.prepare(sql).run({ ...lists, name: nameFor(purge) }).changes
+  run(`UPDATE changes SET reason = '${WORD}', evidence = '[]' WHERE id IN ${listed('touched')}`)
+  run(`UPDATE changes SET undoable = 0 WHERE id IN ${listed('own')} OR before_key IN ${listed('keys')}`)
+  run(`UPDATE changes SET before_key = NULL WHERE before_key IN ${listed('keys')}`)
+  run(`UPDATE changes SET after_key = NULL WHERE after_key IN ${listed('keys')}`)
+  run(`UPDATE changes SET file = @name WHERE id IN ${listed('own')}`)
+  return run(`DELETE FROM contents WHERE key IN ${listed('keys')}`)
+}
+
+/** Title and hook say what the memory says. The cleaned text takes the place of every version that had them. */
+function cleanIndex(db: Db, { dir, change, at }: Purge, file: string, without: (text: string) => string): void {
+  const versions = db
+    .prepare(
+      `SELECT key, text FROM contents WHERE key IN (SELECT before_key FROM changes WHERE ${OWN}
+         UNION SELECT after_key FROM changes WHERE ${OWN})`,
+    )
+    .all({ dir, file, change, at }) as { key: string; text: string }[]
+  const insert = db.prepare('INSERT OR IGNORE INTO contents (key, text) VALUES (?, ?)')
+  const before = db.prepare('UPDATE changes SET before_key = ?, undoable = 0 WHERE before_key = ?')
+  const after = db.prepare('UPDATE changes SET after_key = ? WHERE after_key = ?')
+  for (const { key, text } of versions) {
+    const rest = without(text)
+    if (rest === text) continue
+    insert.run(contentKey(rest), rest)
+    before.run(contentKey(rest), key)
+    after.run(contentKey(rest), key)
+  }
+}
+
+/** Of index versions that were replaced just now, and of writes that were withdrawn. */
+function dropOrphans(db: Db): void {
+  db.exec(`DELETE FROM contents WHERE NOT EXISTS (SELECT 1 FROM changes WHERE before_key = key)
+    AND NOT EXISTS (SELECT 1 FROM changes WHERE after_key = key)`)
+}
+
+/** A list of ids or keys that is given as JSON under this name. */
+function listed(name: string): string {
+  return `(SELECT value FROM json_each(@${name}))`
+}
+
+/** No memory can have this name. */
+function nameFor({ change }: Purge): string {
+  return `purged-${change}`
+}
+
+function evidenceIn(json: string): Evidence[] {
+  return JSON.parse(json) as Evidence[]
+}
+
+/** `a.md` is not named by `data.md`. */
+function names(text: string, file: string): boolean {
+  for (let at = text.indexOf(file); at !== -1; at = text.indexOf(file, at + 1))
+    if (!/[\w./-]/.test(text[at - 1] ?? ' ')) return true
+  return false
+}

@@ -1,0 +1,177 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { connect } from '../../client/index.ts'
+import { isUsable, listBackups } from '../../daemon/store/backup.ts'
+import { openForReading } from '../../daemon/store/database.ts'
+import { createJournal } from '../../daemon/store/journal.ts'
+import { openStore } from '../../daemon/store/store.ts'
+import { cliMain, memoryd } from '../support/cli.ts'
+import { type RunningDaemon, startDaemon } from '../support/daemon.ts'
+import { needPrograms } from '../support/programs.ts'
+import { FILE, type Ground, makeGround, words } from '../support/purge-ground.ts'
+import { missing, traces } from '../support/traces.ts'
+
+const allWords = [...words, 'reviewword', 'saidword']
+
+const topic = (body: string) => `---\nname: Other\ndescription: What is known\ntype: project\n---\n\n${body}\n`
+
+/** A daemon that has the memory, and a client for a person. */
+async function grounded() {
+  const ground = makeGround()
+  writeFileSync(ground.home.places.configFile, '{"review":"required"}')
+  ground.seed()
+  // The first thing a daemon does is today's backup, and it does not stop before that is whole.
+  await (await startDaemon(ground.home)).stop()
+  const { damaged } = ground.copies()
+  const daemon = await startDaemon(ground.home)
+  const person = connect({ socket: ground.home.places.socketPath, strict: true, actor: 'user', deadlineMs: 30_000 })
+  onTestFinished(person.close)
+  const { cwd } = ground
+  const { hash } = await person.memory({ cwd, file: FILE })
+  await daemon.client.putMemory({ cwd, file: FILE, content: topic('It opens with reviewword.'), ifHash: hash })
+  await expect(person.putMemory({ cwd, file: FILE, content: 'no shape' })).rejects.toMatchObject({ reason: 'shape' })
+  await person.putMemory({ cwd, file: FILE, content: topic('It opens with saidword.'), reason: 'reasonword again' })
+  await person.putMemory({ cwd, file: 'other_0.md', content: topic('Changed.'), reason: 'kept' })
+  return { ...ground, daemon, damaged, person }
+}
+
+const inProject = ({ home, cwd }: Ground, ...args: string[]) => memoryd({ ...home, dir: cwd }, ...args)
+
+describe('forget --purge', () => {
+  it('leaves no byte of a memory in any file, says what it did, and leaves everything else', async () => {
+    const ground = await grounded()
+    const { home, cwd, dir, layout, person, damaged, daemon } = ground
+    expect(missing(home.places.stateDir, allWords)).toEqual([])
+    const before = (await person.changes({ cwd, limit: '999' })).items.filter(({ file }) => file !== FILE)
+
+    const done = await inProject(ground, 'forget', FILE, '--purge', '--yes', '--reject')
+    expect(done).toMatchObject({ code: 0, stderr: '' })
+    expect(done.stdout.split('\n')).toEqual([
+      expect.stringMatching(
+        `^purged ${FILE}: 3 kept versions are gone, 4 backups were rewritten; it cannot be undone$`,
+      ),
+      `deleted ${damaged}: it was damaged and held some of it`,
+      expect.stringMatching(/^what it said will not come back \(tombstone \d+\)$/),
+      'sessions in which it was spoken of are kept by their own programs: delete those there',
+      '',
+    ])
+    expect(traces(home.dir, allWords)).toEqual([])
+    expect(listBackups(layout.backups).map(isUsable)).toEqual([true, true, true])
+
+    const after = (await person.changes({ cwd, limit: '999' })).items.filter(({ file }) => !file.startsWith('purged-'))
+    expect(after.map(({ evidence: _, ...change }) => change)).toEqual(
+      before.map(({ evidence: _, ...change }) => change),
+    )
+    const edit = after.find(({ reason }) => reason === 'kept')
+    await person.undoChange({ id: edit?.id ?? '' })
+    expect(readFileSync(join(dir, 'other_0.md'), 'utf8')).toContain('other_0.md says 0.')
+    await expect(
+      person.putMemory({ cwd, file: 'again.md', content: topic('it opens with SAIDWORD!') }),
+    ).rejects.toMatchObject({ reason: 'rejected-value' })
+    expect((await inProject(ground, 'history')).stdout).toMatch(/delete {2}purged-\d+ {2}user: purged/)
+    expect(await inProject(ground, 'forget', FILE, '--purge', '--yes')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`there is no memory ${FILE}`),
+    })
+
+    await daemon.stop()
+    expect(traces(home.dir, allWords)).toEqual([])
+    for (const file of [layout.history, ...listBackups(layout.backups)]) {
+      const db = openForReading(file)
+      expect(db.pragma('integrity_check', { simple: true })).toBe('ok')
+      db.close()
+    }
+  })
+
+  it('is needed for that: what is only forgotten is found in journal, WAL, backups and what was set aside', async () => {
+    const ground = await grounded()
+    const { home, layout } = ground
+    expect(await inProject(ground, 'forget', FILE)).toMatchObject({ code: 0 })
+    expect(missing(home.places.stateDir, allWords)).toEqual([])
+    for (const folder of [layout.backups, layout.corrupt]) expect(missing(folder, words)).toEqual([])
+  })
+
+  it('that is not at its end keeps a backup from being put in place', async () => {
+    const ground = makeGround()
+    ground.seed()
+    await (await startDaemon(ground.home)).stop()
+    const { home, dir, layout } = ground
+    const store = openStore(home.places.stateDir, Date.now())
+    const purged = { at: 1, dir, file: FILE, op: 'delete', actor: 'user', reason: 'purged' } as const
+    createJournal(store.history).append(
+      [
+        {
+          ...purged,
+          runId: undefined,
+          before: undefined,
+          after: undefined,
+          undoable: false,
+          evidence: [],
+          leaves: 'nothing',
+        },
+      ],
+      0,
+    )
+    store.close()
+    expect(await memoryd(home, 'doctor', '--restore')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('a memory is being purged'),
+    })
+    await (await startDaemon(home)).stop()
+    expect(traces(home.places.stateDir, words)).toEqual([])
+    expect(await memoryd(home, 'doctor', '--restore')).toMatchObject({ code: 0 })
+    expect(isUsable(layout.history)).toBe(true)
+  })
+
+  it('is not for agents, and not without being asked twice', async (context) => {
+    needPrograms(context, 'python3')
+    const ground = await grounded()
+    const { home, cwd, dir, daemon } = ground
+    await expect(daemon.client.forget({ cwd, file: FILE, purge: 'true' })).rejects.toMatchObject({
+      code: 'REFUSED',
+      reason: 'permission',
+    })
+    expect(await inProject(ground, 'forget', FILE, '--purge')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'memoryd: a purge cannot be undone, and there is nobody to ask\nadd --yes\n',
+    })
+    expect(await inProject(ground, 'forget', '--purge')).toMatchObject({ code: 2 })
+    expect(missing(home.places.stateDir, allWords)).toEqual([])
+    expect(onTerminal(ground, 'n')).toContain('nothing was purged')
+    expect(existsSync(join(dir, FILE))).toBe(true)
+    expect(onTerminal(ground, 'y')).toContain(`purged ${FILE}`)
+    expect(traces(home.dir, allWords)).toEqual([])
+    await stillAnswers(daemon)
+  })
+})
+
+async function stillAnswers({ client }: RunningDaemon): Promise<void> {
+  expect(await client.status()).toMatchObject({ state: 'ready', reasons: [], errors: [] })
+}
+
+/** What the command says at a pseudo-terminal where somebody types one answer. */
+function onTerminal({ home, cwd }: Ground, answer: string): string {
+  const script = [
+    'import os, pty, signal, sys',
+    'signal.alarm(30)',
+    'pid, fd = pty.fork()',
+    'if pid == 0: os.execv(sys.argv[2], sys.argv[2:])',
+    'text = b""',
+    'while b"cannot be undone. [y/N]" not in text: text += os.read(fd, 4096)',
+    'os.write(fd, sys.argv[1].encode() + b"\\n")',
+    'try:',
+    '  while True: text += os.read(fd, 4096)',
+    'except OSError: pass',
+    'print(text.decode())',
+  ].join('\n')
+  const command = [process.execPath, cliMain, 'forget', FILE, '--purge']
+  const { stdout } = spawnSync('python3', ['-c', script, answer, ...command], {
+    env: home.env as NodeJS.ProcessEnv,
+    cwd,
+    encoding: 'utf8',
+  })
+  return stdout
+}
