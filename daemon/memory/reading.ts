@@ -39,7 +39,6 @@ export function createReading({ places, journal }: { places: Places; journal: Jo
       if (!found)
         throw new MemoryError('NOT_FOUND', `there is no memory ${file}${at === undefined ? '' : ' at that time'}`)
       const { name, description, type, trust } = parseTopic(found.text)
-      const evidence = journal.list({ dir, file, limit: 50 }).flatMap((change) => change.evidence)
       const modifiedAt = new Date(found.modifiedMs).toISOString()
       return {
         ...toItem({ file, modifiedAt, modifiedMs: found.modifiedMs, bytes: 0 }),
@@ -50,7 +49,7 @@ export function createReading({ places, journal }: { places: Places; journal: Jo
         path: join(dir, file),
         hash: found.hash,
         content: found.text,
-        evidence: [...evidence],
+        evidence: journal.evidence(dir, file),
       }
     },
   }

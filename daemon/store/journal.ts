@@ -39,6 +39,8 @@ export type Journal = {
   list(filter: ChangeFilter): Change[]
   /** The last change that took effect. */
   latest(dir: string, file: string): Change | undefined
+  /** What a file rests on, newest first, however often it was edited since. */
+  evidence(dir: string, file: string): Evidence[]
   /** Files that exist according to the journal. */
   files(dir: string): string[]
   at(dir: string, file: string, at: number): Change | undefined
@@ -87,6 +89,9 @@ export function createJournal(db: Db): Journal {
   const newest = db.prepare(`${SELECT} WHERE c.dir = ? AND c.part_of IS NULL AND c.id < ? ORDER BY c.id DESC LIMIT ?`)
   const newestOfFile = db.prepare(`${SELECT} WHERE c.dir = ? AND c.file = ? AND c.id < ? ORDER BY c.id DESC LIMIT ?`)
   const latest = db.prepare(`${SELECT} WHERE c.dir = ? AND c.file = ? AND c.op <> 'refused' ORDER BY c.id DESC LIMIT 1`)
+  const resting = db
+    .prepare(`SELECT evidence FROM changes WHERE dir = ? AND file = ? AND evidence <> '[]' ORDER BY id DESC LIMIT 50`)
+    .pluck()
   const files = db
     .prepare(
       `SELECT file FROM changes WHERE id IN
@@ -141,6 +146,7 @@ export function createJournal(db: Db): Journal {
     list: ({ dir, file, limit, before = END }) =>
       all(file === undefined ? newest.all(dir, before, limit) : newestOfFile.all(dir, file, before, limit)),
     latest: (dir, file) => one(latest.get(dir, file)),
+    evidence: (dir, file) => (resting.all(dir, file) as string[]).flatMap((text) => JSON.parse(text) as Evidence[]),
     files: (dir) => files.all(dir) as string[],
     at: (dir, file, at) => one(atTime.get(dir, file, at)),
     applied: () => (applied.get() as number | undefined) ?? 0,
