@@ -67,7 +67,6 @@ export function createReading({ places, journal, catalogue, searching, answers, 
       if (!found)
         throw new MemoryError('NOT_FOUND', `there is no memory ${file}${at === undefined ? '' : ' at that time'}`)
       const { name, description, type, trust } = parseTopic(found.text)
-      const evidence = journal.list({ dir, file, limit: 50 }).flatMap((change) => change.evidence)
       const modifiedAt = new Date(found.modifiedMs).toISOString()
       return {
         ...toItem({ file, modifiedAt, modifiedMs: found.modifiedMs, bytes: 0 }),
@@ -78,7 +77,7 @@ export function createReading({ places, journal, catalogue, searching, answers, 
         path: join(dir, file),
         hash: found.hash,
         content: found.text,
-        evidence: [...evidence],
+        evidence: journal.evidence(dir, file),
       }
     },
   }

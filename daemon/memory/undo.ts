@@ -47,7 +47,7 @@ export function createUndo({ gate, journal, reviewRequired }: Deps): Undo {
     const parts = changes.flatMap(({ id }) => journal.partsOf(id))
     const last = parts.at(-1)
     const before = parts[0]?.before
-    if (!last || parts.some(({ undoable, file }) => !undoable || file !== last.file)) return []
+    if (!last || !isUnbroken(parts) || parts.some(({ undoable, file }) => !undoable || file !== last.file)) return []
     const now = inFolder(dir, (folder) => readPresent(folder, last.file)?.hash)
     if (now !== last.after?.hash) return []
     return [{ file: last.file, content: before?.text ?? null, expect: now, form: 'as-it-was' }]
@@ -67,7 +67,19 @@ function included(other: Change, changes: readonly Change[]): boolean {
   return other.op === 'refused' || other.partOf !== undefined || changes.some(({ id }) => id === other.id)
 }
 
-type Plan = { file: string; id: number; before: Change['before']; after: Change['after']; undoable: boolean }
+/** Whether each begins where the one before ended: otherwise somebody else's edit lies between them. */
+function isUnbroken(changes: readonly Change[]): boolean {
+  return changes.every(({ before }, at) => at === 0 || before?.hash === changes[at - 1]?.after?.hash)
+}
+
+type Plan = {
+  file: string
+  id: number
+  before: Change['before']
+  after: Change['after']
+  undoable: boolean
+  unbroken: boolean
+}
 
 /** Several changes of one file in a run are undone as one, from the state after the last to the one before the first. */
 function planFile(changes: readonly Change[]): Plan {
@@ -79,13 +91,15 @@ function planFile(changes: readonly Change[]): Plan {
     before: first.before,
     after: last.after,
     undoable: first.undoable && isExact(first.before),
+    unbroken: isUnbroken(changes),
   }
 }
 
-function conflictOf({ file, id, before, after, undoable }: Plan, now: string | undefined): Conflict[] {
+function conflictOf({ file, id, before, after, undoable, unbroken }: Plan, now: string | undefined): Conflict[] {
   const conflict = (problem: string) => [{ file, changeId: String(id), problem }]
   if (!undoable && isPurged({ before, after })) return conflict('cannot be put back: it was purged')
   if (!undoable) return conflict('cannot be put back: what was before is not kept as it was')
+  if (!unbroken) return conflict('was changed by somebody in between')
   return now === after?.hash ? [] : conflict('was changed since')
 }
 

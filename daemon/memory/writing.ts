@@ -132,10 +132,13 @@ export function createWriting(deps: Deps): Writing {
 /** A memory that says the same already. */
 function sameValue(dir: string, text: string): { file: string; type?: MemoryTypeName } | undefined {
   const value = normaliseValue(text)
-  return scanMemories(dir).items.find((item) => {
-    const present = inFolder(dir, (folder) => readPresent(folder, item.file))
-    return present !== undefined && normaliseValue(parseTopic(present.text).body) === value
-  })
+  const { items } = scanMemories(dir)
+  return inFolder(dir, (folder) =>
+    items.find(({ file }) => {
+      const present = readPresent(folder, file)
+      return present !== undefined && normaliseValue(parseTopic(present.text).body) === value
+    }),
+  )
 }
 
 function freeFile(dir: string, file: string, waiting: ReadonlySet<string>): string {

@@ -41,6 +41,8 @@ export type Journal = {
   list(filter: ChangeFilter): Change[]
   /** The last change that took effect. */
   latest(dir: string, file: string): Change | undefined
+  /** What a file rests on, newest first, however often it was edited since. */
+  evidence(dir: string, file: string): Evidence[]
   /** Files that exist according to the journal, with their hashes. */
   hashes(dir: string): Map<string, string>
   files(dir: string): string[]
@@ -94,6 +96,9 @@ export function createJournal(db: Db): Journal {
     `SELECT file, after_hash AS hash FROM changes WHERE id IN
        (SELECT max(id) FROM changes WHERE dir = ? AND op <> 'refused' GROUP BY file) AND after_hash IS NOT NULL`,
   )
+  const resting = db
+    .prepare(`SELECT evidence FROM changes WHERE dir = ? AND file = ? AND evidence <> '[]' ORDER BY id DESC LIMIT 50`)
+    .pluck()
   const atTime = db.prepare(
     `${SELECT} WHERE c.dir = ? AND c.file = ? AND c.op <> 'refused' AND c.at <= ? ORDER BY c.id DESC LIMIT 1`,
   )
@@ -149,6 +154,7 @@ export function createJournal(db: Db): Journal {
     list: ({ dir, file, limit, before = END }) =>
       all(file === undefined ? newest.all(dir, before, limit) : newestOfFile.all(dir, file, before, limit)),
     latest: (dir, file) => one(latest.get(dir, file)),
+    evidence: (dir, file) => (resting.all(dir, file) as string[]).flatMap((text) => JSON.parse(text) as Evidence[]),
     hashes: hashesIn,
     files: (dir) => [...hashesIn(dir).keys()],
     at: (dir, file, at) => one(atTime.get(dir, file, at)),

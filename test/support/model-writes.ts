@@ -5,26 +5,35 @@ import { createGate, type Gate } from '../../daemon/memory/gate.ts'
 import { createJudge } from '../../daemon/memory/judge.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { redactSecrets } from '../../daemon/secrets/redact.ts'
-import { createJournal } from '../../daemon/store/journal.ts'
+import { createJournal, type Journal } from '../../daemon/store/journal.ts'
 import { openStore } from '../../daemon/store/store.ts'
 import { createTombstones } from '../../daemon/store/tombstones.ts'
 import type { Home } from './home.ts'
 
-export async function writeAsModel(home: Home, work: (gate: Gate) => Promise<unknown>): Promise<void> {
+export type OpenGate = { gate: Gate; journal: Journal; close(): void }
+
+/** The gate over the databases of a state folder, as a daemon would have it. */
+export function openGate(stateDir: string): OpenGate {
   const clock = createClock()
-  const store = openStore(home.places.stateDir, clock.now())
+  const store = openStore(stateDir, clock.now())
+  const tombstones = createTombstones(store.history)
+  const judge = createJudge({
+    tombstones,
+    redact: redactSecrets,
+    teamEnabled: () => false,
+    ofSameProject: (dir) => [dir],
+  })
+  const journal = createJournal(store.history)
+  const gate = createGate({ journal, judge, redact: redactSecrets, clock, onChange: () => {} })
+  return { gate, journal, close: store.close }
+}
+
+export async function writeAsModel(home: Home, work: (gate: Gate) => Promise<unknown>): Promise<void> {
+  const { gate, close } = openGate(home.places.stateDir)
   try {
-    const tombstones = createTombstones(store.history)
-    const judge = createJudge({
-      tombstones,
-      redact: redactSecrets,
-      teamEnabled: () => false,
-      ofSameProject: (dir) => [dir],
-    })
-    const journal = createJournal(store.history)
-    await work(createGate({ journal, judge, redact: redactSecrets, clock, onChange: () => {} }))
+    await work(gate)
   } finally {
-    store.close()
+    close()
   }
 }
 

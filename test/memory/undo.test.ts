@@ -1,0 +1,150 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { hashOf } from '../../daemon/memory/plain-file.ts'
+import { createUndo } from '../../daemon/memory/undo.ts'
+import { makeHome } from '../support/home.ts'
+import { topic } from '../support/memory.ts'
+import { openGate } from '../support/model-writes.ts'
+
+const model = { actor: 'agent:dream', reason: 'tidied' }
+const person = { actor: 'user', reason: 'edited' }
+
+function open() {
+  const home = makeHome()
+  const dir = join(home.dir, 'memory')
+  mkdirSync(dir)
+  const { gate, journal, close } = openGate(home.places.stateDir)
+  onTestFinished(close)
+  const undo = createUndo({ gate, journal, reviewRequired: () => false })
+  const path = (file: string) => join(dir, file)
+  const tree = () =>
+    Object.fromEntries(
+      readdirSync(dir)
+        .sort()
+        .map((file) => [file, readFileSync(path(file), 'utf8')]),
+    )
+  const save = (file: string, content: string | Buffer) => writeFileSync(path(file), content)
+  return { dir, gate, journal, undo, path, tree, save }
+}
+
+describe('the undo of a run', () => {
+  it('of fifty files names each that was touched since, overwrites nothing, and works once they are put back', async () => {
+    const { dir, gate, undo, path, tree, save } = open()
+    for (let n = 0; n < 25; n++)
+      await gate.apply(dir, [{ file: `f${n}.md`, content: topic(`Old ${n}.`, `Old ${n}`) }], model)
+    const before = tree()
+    const writes = Array.from({ length: 50 }, (_, n) => ({
+      file: `f${n}.md`,
+      content: n >= 20 && n < 25 ? null : topic(`New ${n}.`, `New ${n}`),
+    }))
+    const done = await gate.apply(dir, writes, { ...model, runId: 'run' })
+    const after = tree()
+
+    save('f3.md', topic('In an editor.'))
+    rmSync(path('f7.md'))
+    await gate.apply(dir, [{ file: 'f30.md', content: topic('By a person.') }], person)
+    await gate.apply(dir, [{ file: 'f22.md', content: topic('Back again.') }], person)
+    const touched = tree()
+    const conflict = (n: number) => ({ file: `f${n}.md`, changeId: String(done[n]?.id), problem: 'was changed since' })
+    await expect(undo.run('run', 'user')).rejects.toMatchObject({
+      code: 'CONFLICT',
+      details: { conflicts: [3, 7, 22, 30].map(conflict) },
+    })
+    expect(tree()).toEqual(touched)
+
+    for (const [file, content] of Object.entries(after)) save(file, content)
+    rmSync(path('f22.md'))
+    await undo.run('run', 'user')
+    expect(tree()).toEqual(before)
+  })
+
+  it("shows a person's edit that fell between two of its changes of one file, and leaves everything as it is", async () => {
+    const { dir, gate, undo, tree, save } = open()
+    const run = { ...model, runId: 'run' }
+    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], run)
+    save('a.md', topic('In an editor.'))
+    const seen = hashOf(Buffer.from(topic('In an editor.')))
+    const [last] = await gate.apply(dir, [{ file: 'a.md', content: topic('Two.'), expect: seen }], run)
+    const before = tree()
+    await expect(undo.run('run', 'user')).rejects.toMatchObject({
+      code: 'CONFLICT',
+      details: {
+        conflicts: [{ file: 'a.md', changeId: String(last?.id), problem: 'was changed by somebody in between' }],
+      },
+    })
+    expect(tree()).toEqual(before)
+  })
+
+  it('takes its lines out of an index that somebody edited meanwhile, and no other word', async () => {
+    const { dir, gate, undo, tree, save } = open()
+    await gate.apply(dir, [{ file: 'mine.md', content: topic('Mine.', 'Mine') }], person)
+    const run = { ...model, runId: 'run' }
+    await gate.apply(dir, [{ file: 'a.md', content: topic('A.', 'A') }], run)
+    save('MEMORY.md', `# My order\n\n${tree()['MEMORY.md']}`)
+    await gate.apply(dir, [{ file: 'b.md', content: topic('B.', 'B') }], run)
+    await undo.run('run', 'user')
+    expect(tree()).toEqual({
+      'MEMORY.md': '# My order\n\n- [Mine](mine.md) — What is known of Mine\n',
+      'mine.md': topic('Mine.', 'Mine'),
+    })
+  })
+})
+
+describe('the bytes that undo puts back', () => {
+  const oddities: [string, string][] = [
+    ['CRLF', topic('One.\nTwo.').replaceAll('\n', '\r\n')],
+    ['no final newline', topic('One.').trimEnd()],
+    ['a byte order mark', `\uFEFF${topic('One.')}`],
+    ['emoji and combining characters', topic('👩‍💻 🏳️‍🌈 e\u0301 \u{10FFFF} 日本')],
+    ['bare CR, tabs and spaces at ends', `${topic('One.\rTwo.\t \n\n\n')}   `],
+    ['separators that are no newline', topic('One.\u2028Two.\u2029Three.\u0085Four.\f')],
+    ['no front matter', 'just words'],
+    ['nothing at all', ''],
+  ]
+
+  /** Through an overwrite, a deletion, and their undo's undo. */
+  async function thereAndBack({ dir, gate, undo, path }: ReturnType<typeof open>, file: string): Promise<Buffer[]> {
+    const found: Buffer[] = []
+    for (const content of [topic('Another.', 'Another'), null]) {
+      const [done] = await gate.apply(dir, [{ file, content }], person)
+      const [back] = await undo.change(done?.id ?? 0, 'user')
+      found.push(readFileSync(path(file)))
+      const [again] = await undo.change(back?.id ?? 0, 'user')
+      await undo.change(again?.id ?? 0, 'user')
+      found.push(readFileSync(path(file)))
+    }
+    return found
+  }
+
+  it.each(oddities)('are the same with %s', async (_what, content) => {
+    const ground = open()
+    ground.save('odd.md', content)
+    const index = '\uFEFF# Mine\r\n\r\n* [Odd](odd.md) - 🙂'
+    ground.save('MEMORY.md', index)
+    for (const bytes of await thereAndBack(ground, 'odd.md')) expect(bytes).toEqual(Buffer.from(content))
+    expect(ground.tree()['MEMORY.md']).toBe(index)
+  })
+
+  it('are the same for any text', async () => {
+    const ground = open()
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 60 }), async (content) => {
+        ground.save('any.md', content)
+        for (const bytes of await thereAndBack(ground, 'any.md')) expect(bytes).toEqual(Buffer.from(content))
+      }),
+      { numRuns: 10 },
+    )
+  })
+
+  it('are not promised for what is no text', async () => {
+    const { dir, gate, journal, undo, tree, save } = open()
+    save('bytes.md', Buffer.from([0x2d, 0xff, 0xfe, 0x0a]))
+    const [done] = await gate.apply(dir, [{ file: 'bytes.md', content: topic('Text.') }], person)
+    const after = tree()
+    expect(journal.get(done?.id ?? 0)?.undoable).toBe(false)
+    await expect(undo.change(done?.id ?? 0, 'user')).rejects.toMatchObject({ code: 'CONFLICT' })
+    expect(tree()).toEqual(after)
+  })
+})
