@@ -6,7 +6,8 @@ import type { Clock } from '../platform/clock.ts'
 import type { Reviews } from '../store/reviews.ts'
 import type { Tombstones } from '../store/tombstones.ts'
 import { classify, nameFor } from './classify.ts'
-import { inFolder, readPresent } from './folder.ts'
+import type { Confined } from './confined.ts'
+import { inFolder, type Present, readPresent } from './folder.ts'
 import type { By, Gate, Write } from './gate.ts'
 import { type Redact, rejectedValues, withoutCredentials } from './judge.ts'
 import { shorten } from './one-line.ts'
@@ -134,11 +135,21 @@ function sameValue(dir: string, text: string): { file: string; type?: MemoryType
   const value = normaliseValue(text)
   const { items } = scanMemories(dir)
   return inFolder(dir, (folder) =>
-    items.find(({ file }) => {
-      const present = readPresent(folder, file)
+    items.find(({ file, hash }) => {
+      // Without a hash it is too large to be read.
+      const present = hash === undefined ? undefined : readIfPlain(folder, file)
       return present !== undefined && normaliseValue(parseTopic(present.text).body) === value
     }),
   )
+}
+
+/** One memory that is a link or not readable keeps nobody from remembering another. */
+function readIfPlain(folder: Confined, file: string): Present | undefined {
+  try {
+    return readPresent(folder, file)
+  } catch {
+    return undefined
+  }
 }
 
 function freeFile(dir: string, file: string, waiting: ReadonlySet<string>): string {
