@@ -101,11 +101,14 @@ export function createExternal({ gate, journal, clock, redact, isPlace, onChange
       const where = whereabouts(dir)
       if (where === 'gone') return compareAll(dir, undefined, withoutStamps(journal.files(dir)))
       if (where === 'unknown' || !isPlace(dir)) return []
-      const folder = open(dir)
+      let folder: Confined | undefined
       try {
+        folder = openFolder(dir)
         return await compareAll(dir, folder, names ? withoutStamps(names.filter(isMemoryName)) : suspects(dir))
+      } catch (error) {
+        throw placeTrouble(dir, error)
       } finally {
-        folder.close()
+        folder?.close()
       }
     })
   return { look }
@@ -113,14 +116,6 @@ export function createExternal({ gate, journal, clock, redact, isPlace, onChange
 
 function withoutStamps(files: readonly string[]): Map<string, undefined> {
   return new Map(files.map((file) => [file, undefined]))
-}
-
-function open(dir: string): Confined {
-  try {
-    return openFolder(dir)
-  } catch (error) {
-    throw placeTrouble(dir, error)
-  }
 }
 
 /** A file that cannot be read safely is none of ours, and not gone either. */

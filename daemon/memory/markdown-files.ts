@@ -23,8 +23,9 @@ export function markdownFiles(dir: string, nowMs: number): Map<string, Stamp> {
   try {
     walk(top, [], {
       mayEnter: (path) => isMemoryFolder(path.join('/')) && path.length <= DEPTH_FOLDERS && folders++ < MOST_FOLDERS,
-      found: (file, stats) => {
-        if (stats && found.size < MOST_FILES) found.set(file, stampOf(stats, nowMs))
+      found: (file, stat) => {
+        const stats = found.size < MOST_FILES ? stat() : undefined
+        if (stats) found.set(file, stampOf(stats, nowMs))
       },
     })
   } finally {
@@ -66,7 +67,7 @@ function isLink(path: string): boolean {
 
 type Visitor = {
   mayEnter: (path: readonly string[]) => boolean
-  found: (file: string, stats: Stats | undefined) => void
+  found: (file: string, stat: () => Stats | undefined) => void
 }
 
 function walk(folder: Folder, path: readonly string[], visitor: Visitor): void {
@@ -75,7 +76,7 @@ function walk(folder: Folder, path: readonly string[], visitor: Visitor): void {
     const file = here.join('/')
     if (entry.isDirectory() && visitor.mayEnter(here)) walkBelow(folder, here, visitor)
     else if (entry.isFile() && isMemoryName(file))
-      visitor.found(file, lstatSync(folder.at(entry.name), { throwIfNoEntry: false }))
+      visitor.found(file, () => lstatSync(folder.at(entry.name), { throwIfNoEntry: false }))
   }
 }
 
