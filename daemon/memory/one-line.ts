@@ -1,8 +1,8 @@
 /** Text that has to stand on one line of an index, a manifest or a front matter. Pure. */
 
-/** Every run of white space and control characters becomes one space: nothing can start a line of its own. */
+/** Every run of white space, control characters and what is no character becomes one space: nothing can start a line of its own. */
 export function oneLine(text: string): string {
-  return text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
+  return text.replace(/[\s\p{Cc}\uFFFE\uFFFF]+/gu, ' ').trim()
 }
 
 /** At most `maxChars` code points, cut at a word where there is one in the second half, with … for what is gone. */
