@@ -6,6 +6,7 @@ import { startHousekeeping } from './housekeeping/housekeeping.ts'
 import { filesIn, removeLeftovers, sweepKept } from './housekeeping/sweep.ts'
 import { bindServer } from './http/binding.ts'
 import { createEventStreams } from './http/event-stream.ts'
+import { carryingRoutes } from './http/routes/carrying.ts'
 import { historyRoutes } from './http/routes/history.ts'
 import { instructionRoutes } from './http/routes/instructions.ts'
 import { memoryRoutes } from './http/routes/memories.ts'
@@ -94,9 +95,11 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     const switches = createSwitches({ pauses, clock, rootOf, onChange: () => board.announce('paused') })
     const memory = createMemory({
       db: store.history,
+      stateDir,
       clock,
       redact: redactSecrets,
       locate: locator.locate,
+      placeOf: locator.placeOf,
       pausedBecause: switches.because,
       isPlace: (dir) => isMemoryPlace(dir, places.home),
       settings: {
@@ -108,6 +111,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     })
     for (const file of memory.recovery.completed) repaired(`completed a change of ${file} that a kill had interrupted`)
     for (const problem of memory.recovery.problems) repaired(`could not look after ${problem}`)
+    for (const move of await memory.finishMoves()) repaired(move)
 
     // What is answered.
     const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
@@ -123,6 +127,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         ...switchRoutes(switches),
         ...memoryRoutes(memory),
         ...historyRoutes(memory),
+        ...carryingRoutes(memory),
         ...instructionRoutes({
           load: (cwd, caller) => {
             const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)

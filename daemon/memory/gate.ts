@@ -9,7 +9,7 @@ import type { Confined } from './confined.ts'
 import { indexOf, inFolder, isIndex, type Present, readPresent } from './folder.ts'
 import type { createJudge, Judged, Redact } from './judge.ts'
 import { CAP_BYTES, hashOf } from './plain-file.ts'
-import { type IndexChange, upkeep } from './upkeep.ts'
+import { type IndexChange, type Pointed, upkeep } from './upkeep.ts'
 
 export type Write = {
   file: string
@@ -31,11 +31,17 @@ export type By = {
 
 export type Applied = { id: number; file: string; hash: string | undefined; created: boolean } & Omit<Judged, 'content'>
 
+/** What is in the store with a run and never without it: done in the same transaction, and undone if no file could be written. */
+export type Along = { before(): void; takeBack(): void }
+
+/** All of it or nothing. */
+export type Apply = (writes: readonly Write[], by: By, along?: Along) => Promise<Applied[]>
+
 export type Gate = {
   /** All of it or nothing. */
   apply(dir: string, writes: readonly Write[], by: By): Promise<Applied[]>
-  /** Waits for whatever else changes this directory, then runs `work` alone. */
-  alone<T>(dir: string, work: () => Promise<T>): Promise<T>
+  /** Waits for whatever else changes this directory, then runs `work` alone; it may look first, and then apply. */
+  alone<T>(dir: string, work: (apply: Apply) => Promise<T>): Promise<T>
   /** Everything that would refuse a write, without writing. */
   check(dir: string, write: Write, by: By): Promise<void>
   /** Journals what others have done already: there is nothing left to write. */
@@ -56,8 +62,9 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
   const queues = new Map<string, Promise<unknown>>()
   let applied = journal.applied()
 
-  const alone = <T>(dir: string, work: () => Promise<T>): Promise<T> => {
-    const turn = (queues.get(dir) ?? Promise.resolve()).then(work, work)
+  const alone = <T>(dir: string, work: (apply: Apply) => Promise<T>): Promise<T> => {
+    const run = () => work((writes, by, along) => apply(dir, writes, by, along))
+    const turn = (queues.get(dir) ?? Promise.resolve()).then(run, run)
     const settled = turn.catch(() => {})
     queues.set(dir, settled)
     void settled.then(() => {
@@ -98,13 +105,19 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
   }
 
   /** Commits to the journal, then writes: no waiting in between, so nobody sees a half. */
-  const commit = (dir: string, prepared: readonly Prepared[], by: By, clean: Set<string>): Applied[] =>
+  const commit = (
+    dir: string,
+    prepared: readonly Prepared[],
+    by: By,
+    clean: Set<string>,
+    along: Along | undefined,
+  ): Applied[] =>
     inFolder(dir, (folder) => {
       for (const { write, before } of prepared)
         if (readPresent(folder, write.file)?.hash !== before?.hash) throw overtaken(write.file)
       const at = clock.now()
       const changes = prepared.map((each) => changeOf(dir, each, by, at))
-      const indexes = prepared.some(({ write }) => isIndex(write.file)) ? [] : upkeep(folder, prepared.map(pointing))
+      const indexes = upkeep(folder, withoutOwnIndex(prepared.map(pointing)))
       for (const { file, text } of indexes)
         if (Buffer.byteLength(text) > CAP_BYTES)
           throw new MemoryError('REFUSED', `${file} would be larger than ${CAP_BYTES} bytes`, { reason: 'shape' })
@@ -112,6 +125,7 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
       const ids = journal.append(
         changes.map((change, n) => (n === 0 ? { ...change, parts } : change)),
         applied,
+        along?.before,
       )
       const steps = [
         ...prepared.map(({ write, before, judged }) => ({ file: write.file, before, content: judged?.content })),
@@ -120,10 +134,10 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
       try {
         putAll(folder, steps)
       } catch (error) {
-        journal.withdraw(ids, `could not be written: ${(error as Error).message}`)
+        journal.withdraw(ids, `could not be written: ${(error as Error).message}`, along?.takeBack)
         throw error
       }
-      applied = Math.max(...ids, (ids[0] ?? 0) + parts.length)
+      applied = Math.max(applied, ...ids, (ids[0] ?? 0) + parts.length)
       // At once: a change that is on disk must not be repeated over what a person does next.
       journal.setApplied(applied)
       return prepared.map(({ write, before, judged }, n) => ({
@@ -155,6 +169,28 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
     journal.append([change], applied)
   }
 
+  /** For whoever is alone with the directory. */
+  const apply = async (dir: string, writes: readonly Write[], by: By, along?: Along): Promise<Applied[]> => {
+    const known = [...journal.files(dir), ...writes.map((write) => write.file)]
+    const prepared: Prepared[] = []
+    for (const write of writes) {
+      try {
+        prepared.push(await prepare(dir, write, by, known))
+      } catch (error) {
+        await recordRefusal(dir, write, by, error)
+        throw error
+      }
+    }
+    const clean = await cleanIndexes(
+      dir,
+      writes.map((write) => write.file),
+    )
+    const done = commit(dir, prepared, { ...by, reason: (await redact(by.reason)).text }, clean, along)
+    const files = done.map(({ file }) => file)
+    if (files.length > 0) onChange(dir, files, by)
+    return done
+  }
+
   return {
     alone,
     record: (changes) => {
@@ -163,30 +199,7 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
       journal.setApplied(applied)
     },
     check: async (dir, write, by) => void (await prepare(dir, write, by, [...journal.files(dir), write.file])),
-    apply: (dir, writes, by) =>
-      alone(dir, async () => {
-        const known = [...journal.files(dir), ...writes.map((write) => write.file)]
-        const prepared: Prepared[] = []
-        for (const write of writes) {
-          try {
-            prepared.push(await prepare(dir, write, by, known))
-          } catch (error) {
-            await recordRefusal(dir, write, by, error)
-            throw error
-          }
-        }
-        const clean = await cleanIndexes(
-          dir,
-          writes.map((write) => write.file),
-        )
-        const done = commit(dir, prepared, { ...by, reason: (await redact(by.reason)).text }, clean)
-        onChange(
-          dir,
-          done.map(({ file }) => file),
-          by,
-        )
-        return done
-      }),
+    apply: (dir, writes, by) => alone(dir, (now) => now(writes, by)),
   }
 }
 
@@ -221,7 +234,13 @@ function changeOf(dir: string, { write, before, beforeText, judged }: Prepared, 
   return { at, dir, file: write.file, op, actor, reason, runId, before: past, after, undoable, evidence }
 }
 
-function pointing({ write, judged }: Prepared): { file: string; content: string | undefined } {
+/** An index that is written itself says what whoever wrote it wants it to say. */
+function withoutOwnIndex(memories: readonly Pointed[]): Pointed[] {
+  const written = new Set(memories.map(({ file }) => file))
+  return memories.filter(({ file }) => !isIndex(file) && !written.has(indexOf(file)))
+}
+
+function pointing({ write, judged }: Prepared): Pointed {
   return { file: write.file, content: judged?.content }
 }
 

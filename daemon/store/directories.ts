@@ -6,12 +6,14 @@ export type Directory = { dir: string; root: string }
 export type Directories = {
   remember(directory: Directory): 'new' | 'known'
   list(): Directory[]
+  /** Whoever comes this way again is news. */
+  forget(directory: Directory): void
 }
 
 export function createDirectories(db: Db): Directories {
-  const insert = db.prepare(`INSERT INTO directories (dir, root) VALUES (?, ?)
-    ON CONFLICT (dir) DO UPDATE SET root = excluded.root WHERE root <> excluded.root`)
-  const list = db.prepare('SELECT dir, root FROM directories ORDER BY dir')
+  const insert = db.prepare('INSERT OR IGNORE INTO directories (dir, root) VALUES (?, ?)')
+  const remove = db.prepare('DELETE FROM directories WHERE dir = ? AND root = ?')
+  const list = db.prepare('SELECT dir, root FROM directories ORDER BY dir, root')
   const known = new Set((list.all() as Directory[]).map(({ dir, root }) => `${dir}\n${root}`))
   return {
     remember: ({ dir, root }) => {
@@ -22,5 +24,9 @@ export function createDirectories(db: Db): Directories {
       return 'new'
     },
     list: () => list.all() as Directory[],
+    forget: ({ dir, root }) => {
+      known.delete(`${dir}\n${root}`)
+      remove.run(dir, root)
+    },
   }
 }

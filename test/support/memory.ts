@@ -31,9 +31,11 @@ export function memoryRig({ review = 'auto', team = false }: { review?: 'auto' |
     const store = openStore(state, time.clock.now())
     const memory = createMemory({
       db: store.history,
+      stateDir: state,
       clock: time.clock,
       redact: redactSecrets,
       locate: (folder) => ({ root: folder, dir: dirOf(folder), memory: { on: true } }),
+      placeOf: (root) => ({ dir: dirOf(root) }),
       pausedBecause: () => undefined,
       isPlace: () => true,
       settings: { reviewRequired: () => review === 'required', teamEnabled: () => team },
