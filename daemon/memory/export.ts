@@ -4,7 +4,7 @@ import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
-import type { ExportSource, Moment } from '../store/export-source.ts'
+import type { ExportSource, KeptTombstone, Moment } from '../store/export-source.ts'
 import { changeLine, createLineWriter, fileLine, headerLine, tombstoneLine } from './export-format.ts'
 import { inFolder } from './folder.ts'
 import { listMemories } from './listing.ts'
@@ -25,7 +25,14 @@ export type Exporting = {
 }
 
 type Left = { file: string; reason: string }
-type Snapshot = Moment & { root: string; at: number; files: { file: string; hash: string }[]; left: Left[] }
+type Snapshot = Moment & {
+  root: string
+  at: number
+  files: { file: string; hash: string }[]
+  left: Left[]
+  /** A person makes them one at a time: there are never many. */
+  tombstones: KeptTombstone[]
+}
 
 /** Lines are short and pieces cost the same whatever their size. */
 const PIECE_CHARS = 65_536
@@ -39,6 +46,7 @@ export function createExport({ places, source, clock, look }: Deps): Exporting {
       ...source.moment(dir),
       root,
       at: clock.now(),
+      tombstones: [...source.tombstones(dir)],
       files: seen.flatMap(({ file, content }) => (typeof content === 'string' ? [] : [{ file, hash: content.hash }])),
       left: [
         ...seen.flatMap(({ file, content }) => (typeof content === 'string' ? [{ file, reason: content }] : [])),
@@ -56,7 +64,7 @@ export function createExport({ places, source, clock, look }: Deps): Exporting {
     throw new MemoryError('CONFLICT', `${file} was changed while it was being exported`, { hint: 'export again' })
   }
 
-  async function* lines({ root, dir, at, files, left, ...moment }: Snapshot): AsyncGenerator<string> {
+  async function* lines({ root, dir, at, files, left, tombstones, ...moment }: Snapshot): AsyncGenerator<string> {
     const write = createLineWriter()
     yield write.line(headerLine(at, root))
     for (const { file, hash } of files) yield write.line(fileLine(file, bytesOf(dir, file, hash)))
@@ -68,7 +76,7 @@ export function createExport({ places, source, clock, look }: Deps): Exporting {
     }
     // Moved to another directory meanwhile: what is left of it must not look like all of it.
     if (changes !== moment.changes) throw new MemoryError('CONFLICT', 'the journal was moved while it was exported')
-    for (const tombstone of source.tombstones(dir)) yield write.line(tombstoneLine(tombstone))
+    for (const tombstone of tombstones) yield write.line(tombstoneLine(tombstone))
     yield write.end(left)
   }
 

@@ -10,17 +10,19 @@ import type { Counts } from './export-format.ts'
 import { shown } from './file-name.ts'
 import { hashOf } from './plain-file.ts'
 
-/** A file of a megabyte, every character of it escaped, and some more. */
-const LINE_BYTES = 8_000_000
-const MOST_LINES = 500_000
-const MOST_FILES = 5_000
-/** All memories are looked at together, so together they have to fit. */
-const MOST_FILE_BYTES = 64_000_000
+const caps = {
+  /** A file of a megabyte, every character of it escaped, and some more. */
+  lineBytes: 8_000_000,
+  lines: 500_000,
+  files: 5_000,
+  /** All memories are looked at together, so together they have to fit. */
+  fileBytes: 64_000_000,
+}
 const MOST_DEPTH = 8
 const MOST_VALUES = 20_000
 
 /** Returns when everything has come and nothing is missing; throws otherwise. */
-export async function readExport(chunks: AsyncIterable<Uint8Array>, spool: Spool): Promise<void> {
+export async function readExport(chunks: AsyncIterable<Uint8Array>, spool: Spool, most = caps): Promise<void> {
   const sum = createHash('sha256')
   const counts: Counts = { files: 0, texts: 0, changes: 0, tombstones: 0 }
   let fileBytes = 0
@@ -35,8 +37,8 @@ export async function readExport(chunks: AsyncIterable<Uint8Array>, spool: Spool
         const bytes = contentOf(value, number)
         fileBytes += bytes.length
         counts.files += 1
-        if (counts.files > MOST_FILES) throw wrong(number, `is one file more than the ${MOST_FILES} an import takes`)
-        if (fileBytes > MOST_FILE_BYTES) throw wrong(number, `takes the files beyond ${MOST_FILE_BYTES} bytes in all`)
+        if (counts.files > most.files) throw wrong(number, `is one file more than the ${most.files} an import takes`)
+        if (fileBytes > most.fileBytes) throw wrong(number, `takes the files beyond ${most.fileBytes} bytes in all`)
         if (spool.addFile(value.file, bytes) === 'again') throw wrong(number, `brings ${shown(value.file)} again`)
         return
       }
@@ -63,9 +65,12 @@ export async function readExport(chunks: AsyncIterable<Uint8Array>, spool: Spool
     }
   }
 
-  for await (const line of readLines(chunks, LINE_BYTES, tooLong)) {
+  const tooLong = (number: number): never => {
+    throw wrong(number, `is longer than ${most.lineBytes} bytes`)
+  }
+  for await (const line of readLines(chunks, most.lineBytes, tooLong)) {
     if (ended) throw wrong(line.number, 'comes after the end')
-    if (line.number > MOST_LINES) throw wrong(line.number, `is one more than the ${MOST_LINES} an import takes`)
+    if (line.number > most.lines) throw wrong(line.number, `is one more than the ${most.lines} an import takes`)
     const value = parse(line)
     if (value.kind !== 'end') sum.update(line.bytes).update('\n')
     take(value, line)
@@ -115,10 +120,6 @@ function contentOf({ content, encoding }: ExportLine & { kind: 'file' }, number:
   const bytes = Buffer.from(content, 'base64')
   if (bytes.toString('base64') !== content) throw wrong(number, 'has a content that is not base64')
   return bytes
-}
-
-function tooLong(number: number): never {
-  throw wrong(number, `is longer than ${LINE_BYTES} bytes`)
 }
 
 function wrong(number: number, what: string): MemoryError {

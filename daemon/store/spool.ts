@@ -7,7 +7,6 @@ import { closeSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { ChangeLine, TombstoneLine } from '../../schema/export.ts'
-import { sqliteCode } from './database.ts'
 
 export type Spool = {
   addFile(file: string, bytes: Buffer): 'first' | 'again'
@@ -65,15 +64,15 @@ export function openSpool(stateDir: string): Spool {
     rmSync(path, { force: true })
   }
   try {
-    // Nobody looks at it after a crash, so nothing is done to survive one.
+    // Nobody looks at it after a crash, so nothing is done to survive one: nothing is ever committed.
     for (const pragma of ['journal_mode = OFF', 'synchronous = OFF', 'locking_mode = EXCLUSIVE']) db.pragma(pragma)
-    db.exec(TABLES)
+    db.exec(`BEGIN; ${TABLES}`)
   } catch (error) {
     close()
     throw error
   }
-  const addFile = db.prepare('INSERT INTO files (file, bytes) VALUES (?, ?)')
-  const addText = db.prepare('INSERT INTO texts (key, text) VALUES (?, ?)')
+  const addFile = db.prepare('INSERT OR IGNORE INTO files (file, bytes) VALUES (?, ?)')
+  const addText = db.prepare('INSERT OR IGNORE INTO texts (key, text) VALUES (?, ?)')
   const addChange = db.prepare('INSERT INTO changes (line, file, gone, json) VALUES (?, ?, ?, ?)')
   const addNeed = db.prepare('INSERT OR IGNORE INTO needs (line, file, key) VALUES (?, ?, ?)')
   const addTombstone = db.prepare('INSERT INTO tombstones (json) VALUES (?)')
@@ -106,8 +105,8 @@ export function openSpool(stateDir: string): Spool {
   const tombstones = db.prepare('SELECT json FROM tombstones ORDER BY id').pluck()
 
   return {
-    addFile: (file, content) => first(() => addFile.run(file, content)),
-    addText: (key, content) => first(() => addText.run(key, content)),
+    addFile: (file, content) => (addFile.run(file, content).changes === 1 ? 'first' : 'again'),
+    addText: (key, content) => (addText.run(key, content).changes === 1 ? 'first' : 'again'),
     addChange: (change, line) => {
       const isGone = change.op === 'refused' ? null : change.after === null ? 1 : 0
       addChange.run(line, change.file, isGone, JSON.stringify(change))
@@ -155,15 +154,5 @@ export function openSpool(stateDir: string): Spool {
       for (const json of tombstones.iterate() as Iterable<string>) yield JSON.parse(json)
     },
     close,
-  }
-}
-
-function first(insert: () => unknown): 'first' | 'again' {
-  try {
-    insert()
-    return 'first'
-  } catch (error) {
-    if (sqliteCode(error)?.startsWith('SQLITE_CONSTRAINT')) return 'again'
-    throw error
   }
 }

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { normaliseValue, valuesOf } from '../../daemon/memory/values.ts'
+import { header, importInto, sealed } from '../support/carry.ts'
 import { agent, memoryRig, person, type Rig, topic } from '../support/memory.ts'
 
 const SAID = 'The staging database may be wiped at any time'
@@ -31,6 +32,15 @@ const entryPoints: [string, (rig: Rig, text: string) => Promise<unknown>][] = [
     'the index',
     (rig, text) =>
       rig.memory.writing.put(rig.cwd, person, { file: 'MEMORY.md', content: `- [x](x.md) — ${text}\n` }, 'x'),
+  ],
+  [
+    'an import',
+    async (rig, text) => {
+      const file = sealed([header, { kind: 'file', file: 'new.md', content: topic(text) }])
+      const { refused } = await importInto(rig, rig.cwd, file)
+      const [reason = ''] = refused[0]?.reason.split(':') ?? []
+      if (refused.length > 0) throw Object.assign(new Error('refused'), { code: 'REFUSED', reason })
+    },
   ],
 ]
 
