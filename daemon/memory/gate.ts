@@ -198,7 +198,11 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
       applied = Math.max(applied, ...ids)
       journal.setApplied(applied)
     },
-    check: async (dir, write, by) => void (await prepare(dir, write, by, [...journal.files(dir), write.file])),
+    check: async (dir, write, by) => {
+      // Only an index is held against what there is: a directory of thousands need not be listed for every file of it.
+      const known = isIndex(write.file) ? [...journal.files(dir), write.file] : []
+      await prepare(dir, write, by, known)
+    },
     apply: (dir, writes, by) => alone(dir, (now) => now(writes, by)),
   }
 }

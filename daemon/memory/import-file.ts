@@ -11,6 +11,7 @@ import { shown } from './file-name.ts'
 import { hashOf } from './plain-file.ts'
 
 const caps = {
+  bytes: 2_000_000_000,
   /** A file of a megabyte, every character of it escaped, and some more. */
   lineBytes: 8_000_000,
   lines: 500_000,
@@ -25,6 +26,7 @@ const MOST_VALUES = 20_000
 export async function readExport(chunks: AsyncIterable<Uint8Array>, spool: Spool, most = caps): Promise<void> {
   const sum = createHash('sha256')
   const counts: Counts = { files: 0, texts: 0, changes: 0, tombstones: 0 }
+  let bytes = 0
   let fileBytes = 0
   let ended = false
 
@@ -34,12 +36,12 @@ export async function readExport(chunks: AsyncIterable<Uint8Array>, spool: Spool
         if (number > 1) throw wrong(number, 'is a second header')
         return
       case 'file': {
-        const bytes = contentOf(value, number)
-        fileBytes += bytes.length
+        const content = contentOf(value, number)
+        fileBytes += content.length
         counts.files += 1
         if (counts.files > most.files) throw wrong(number, `is one file more than the ${most.files} an import takes`)
         if (fileBytes > most.fileBytes) throw wrong(number, `takes the files beyond ${most.fileBytes} bytes in all`)
-        if (spool.addFile(value.file, bytes) === 'again') throw wrong(number, `brings ${shown(value.file)} again`)
+        if (spool.addFile(value.file, content) === 'again') throw wrong(number, `brings ${shown(value.file)} again`)
         return
       }
       case 'text':
@@ -71,6 +73,8 @@ export async function readExport(chunks: AsyncIterable<Uint8Array>, spool: Spool
   for await (const line of readLines(chunks, most.lineBytes, tooLong)) {
     if (ended) throw wrong(line.number, 'comes after the end')
     if (line.number > most.lines) throw wrong(line.number, `is one more than the ${most.lines} an import takes`)
+    bytes += line.bytes.length
+    if (bytes > most.bytes) throw wrong(line.number, `goes beyond the ${most.bytes} bytes an import takes`)
     const value = parse(line)
     if (value.kind !== 'end') sum.update(line.bytes).update('\n')
     take(value, line)

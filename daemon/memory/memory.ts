@@ -2,22 +2,19 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../store/database.ts'
 import { createDirectories } from '../store/directories.ts'
-import { createExportSource } from '../store/export-source.ts'
 import { createFollowing } from '../store/following.ts'
 import { createJournal } from '../store/journal.ts'
 import { createMoves } from '../store/moves.ts'
 import { createPast } from '../store/past.ts'
 import { createReviews } from '../store/reviews.ts'
 import { createTombstones } from '../store/tombstones.ts'
-import { createExport } from './export.ts'
+import { type Carrying, createCarrying } from './carrying.ts'
 import { createExternal } from './external.ts'
 import { createGate } from './gate.ts'
 import { createHistory } from './history.ts'
-import { createImport } from './import.ts'
 import { createJudge, type Redact } from './judge.ts'
-import { createMerging } from './merging.ts'
-import { createFindEnds } from './move-ends.ts'
-import { createMoving, settleRenames } from './moving.ts'
+import type { PlaceOf } from './move-ends.ts'
+import { settleRenames } from './moving.ts'
 import { createPlaces } from './place.ts'
 import { createReading } from './reading.ts'
 import { recoverChanges } from './recover.ts'
@@ -31,7 +28,7 @@ type Deps = {
   clock: Clock
   redact: Redact
   locate: Parameters<typeof createPlaces>[0]['locate']
-  placeOf: Parameters<typeof createFindEnds>[0]['placeOf']
+  placeOf: PlaceOf
   pausedBecause: (root: string) => string | undefined
   /** Whether a directory still is one where memories may be. */
   isPlace: (dir: string) => boolean
@@ -42,17 +39,16 @@ type Deps = {
 }
 
 export function createMemory(deps: Deps) {
-  const { db, stateDir, clock, redact, locate, placeOf, pausedBecause, isPlace, settings, onChange, onError } = deps
+  const { db, clock, redact, locate, pausedBecause, isPlace, settings, onChange, onError } = deps
   const journal = createJournal(db)
   const tombstones = createTombstones(db)
   const reviews = createReviews(db)
   const directories = createDirectories(db)
   const judge = createJudge({ tombstones, redact, teamEnabled: settings.teamEnabled })
-  const past = createPast(db, journal)
   const known = () => [...new Set(directories.list().map(({ dir }) => dir))]
   const moves = createMoves(db)
-  const following = createFollowing(db, { journal, past, directories, moves })
-  const renames = settleRenames(moves, following, clock.now())
+  const follow = () => createFollowing(db, { journal, past: createPast(db, journal), directories, moves })
+  const renames = settleRenames(moves, follow, clock.now())
   const recovery = recoverChanges(journal, known(), isPlace)
   const gate = createGate({
     journal,
@@ -70,14 +66,17 @@ export function createMemory(deps: Deps) {
   })
   const look = (dir: string) => external.look(dir).catch(onError)
   const places = createPlaces({ locate, pausedBecause, directories, onNewDirectory: (dir) => void look(dir) })
-  const merging = createMerging({ gate, past, redact })
-  const findEnds = createFindEnds({ places, placeOf, directories, journal, isPlace })
-  const moving = createMoving({ findEnds, merging, gate, moves, following, clock, look, onChange })
+  let made: Carrying | undefined
+  const carrying = (): Carrying => {
+    made ??= createCarrying({ ...deps, journal, tombstones, directories, moves, places, gate, judge, look })
+    return made
+  }
   return {
     recovery,
     /** Brings moves to an end that a kill interrupted, and tells of them. */
-    finishMoves: async () => [...renames, ...(await moving.finish())],
-    moving,
+    finishMoves: async () => [...renames, ...(moves.list().length > 0 ? await carrying().moving.finish() : [])],
+    /** Made when somebody asks for it first. */
+    carrying,
     /** Notices what others changed while nobody looked. */
     lookEverywhere: async () => {
       for (const dir of known().filter(isPlace)) await look(dir)
@@ -95,8 +94,6 @@ export function createMemory(deps: Deps) {
     }),
     history: createHistory({ journal, places, tombstones, reviews }),
     undo: createUndo({ gate, journal, reviewRequired: settings.reviewRequired }),
-    exporting: createExport({ places, source: createExportSource(db), clock, look }),
-    importing: createImport({ places, gate, judge, journal, past, tombstones, redact, clock, stateDir }),
     reviewing: createReviewing({ reviews, gate, tombstones, clock }),
   }
 }

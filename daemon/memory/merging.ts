@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Moved } from '../../schema/move.ts'
 import type { Ends, Move, MovedFile } from '../store/moves.ts'
-import type { Past } from '../store/past.ts'
+import { type Past, TAKEN_AWAY } from '../store/past.ts'
 import { fatesOf } from './bringing.ts'
 import { indexOf, inFolder, isIndex, type Present, readPresent } from './folder.ts'
 import type { Apply, By, Gate, Write } from './gate.ts'
@@ -88,7 +88,8 @@ export function createMerging({ gate, past, redact }: Deps) {
       if (typeof found === 'string' || needed || (await redact(found.text)).kinds.length > 0 || !found.exact) continue
       writes.push({ file: index, content: null, expect: found.hash })
     }
-    if (writes.length > 0) await apply(writes, { actor: 'user', reason: `moved to ${toRoot}`, runId: `moved-${id}` })
+    if (writes.length > 0)
+      await apply(writes, { actor: 'user', reason: `moved to ${toRoot}`, runId: `${TAKEN_AWAY}${id}` })
     if (holdsNothing(fromDir)) removeFolders(fromDir)
   }
 

@@ -8,10 +8,12 @@ import type { Journal } from '../store/journal.ts'
 import type { Ends } from '../store/moves.ts'
 import type { Places } from './place.ts'
 
+/** Where the memories of a project are that had its root here. */
+export type PlaceOf = (root: string, env: Caller['env']) => { dir: string }
+
 type Deps = {
   places: Places
-  /** Where the memories of a project are that had its root here. */
-  placeOf: (root: string, env: Caller['env']) => { dir: string }
+  placeOf: PlaceOf
   directories: Directories
   journal: Journal
   isPlace: (dir: string) => boolean

@@ -48,17 +48,17 @@ export function createMoving({ findEnds, merging, gate, moves, following, clock,
 
   const asWhole = (ends: Ends, actor: string): Moved | 'other-disk' => {
     const at = clock.now()
-    const id = moves.begin({ ...ends, at, inode: inodeOf(ends.fromDir), files: [] })
-    let renamed: ReturnType<typeof renameFolder>
+    const inode = inodeOf(ends.fromDir)
+    const id = moves.begin({ ...ends, at, inode, files: [] })
     try {
-      renamed = renameFolder(ends.fromDir, ends.toDir)
+      if (renameFolder(ends.fromDir, ends.toDir) === 'other-disk') {
+        moves.end(id)
+        return 'other-disk'
+      }
     } catch (error) {
-      moves.end(id)
+      // Once it has its new name, only following can end the move: at the latest at the next start.
+      if (inodeOf(ends.toDir) !== inode) moves.end(id)
       throw error
-    }
-    if (renamed === 'other-disk') {
-      moves.end(id)
-      return renamed
     }
     following.whole({ ...ends, id }, at)
     const { files } = listMemories(ends.toDir)
@@ -89,8 +89,34 @@ export function createMoving({ findEnds, merging, gate, moves, following, clock,
     return answer(ends, 'merged', { ...arrived, ...(done.length > 0 && { runId }) })
   }
 
+  /** What is told of each move that could be brought to an end, or not. */
+  const finish = async (): Promise<string[]> => {
+    const told: string[] = []
+    for (const { id, fromDir, fromRoot, toRoot } of moves.list()) {
+      try {
+        await gate.alone(fromDir, async (apply) => {
+          // One that was on its way when we looked may be over by now.
+          const move = moves.list().find((each) => each.id === id)
+          if (!move) return
+          if (!move.followed) following.files(move)
+          await merging.clear(move, apply)
+          moves.end(id)
+          told.push(`finished the move of the memories of ${fromRoot} to ${toRoot}`)
+        })
+      } catch (error) {
+        // Nothing is lost, and the next start tries again.
+        told.push(`could not finish the move of the memories of ${fromRoot}: ${message(error)}`)
+      }
+    }
+    return told
+  }
+
   return {
+    finish,
     move: async (request, caller) => {
+      // What a full disk left half done comes first: it may be this very move.
+      settleRenames(moves, () => following, clock.now())
+      await finish()
       const ends = findEnds(request, caller)
       if (ends.fromDir === ends.toDir) {
         following.project(ends)
@@ -110,30 +136,15 @@ export function createMoving({ findEnds, merging, gate, moves, following, clock,
         return oneByOne(ends, caller.actor, apply)
       })
     },
-    finish: async () => {
-      const told: string[] = []
-      for (const move of moves.list()) {
-        try {
-          if (!move.followed) following.files(move)
-          await gate.alone(move.fromDir, (apply) => merging.clear(move, apply))
-          moves.end(move.id)
-          told.push(`finished the move of the memories of ${move.fromRoot} to ${move.toRoot}`)
-        } catch (error) {
-          // Nothing is lost, and the next start tries again.
-          told.push(`could not finish the move of the memories of ${move.fromRoot}: ${message(error)}`)
-        }
-      }
-      return told
-    },
   }
 }
 
 /** For before anything else looks at directories: whether a rename happened is told by where the directory is now. */
-export function settleRenames(moves: Moves, following: Following, at: number): string[] {
+export function settleRenames(moves: Moves, following: () => Following, at: number): string[] {
   return moves.list().flatMap((move) => {
     if (move.inode === undefined) return []
     if (inodeOf(move.toDir) === move.inode) {
-      following.whole(move, at)
+      following().whole(move, at)
       return [`finished the move of ${move.fromDir} to ${move.toDir}`]
     }
     moves.end(move.id)

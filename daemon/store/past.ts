@@ -2,6 +2,9 @@
 import type { Db } from './database.ts'
 import type { Journal, NewChange } from './journal.ts'
 
+/** Runs that only took away what had been brought elsewhere: they are no history of a file. */
+export const TAKEN_AWAY = 'moved-'
+
 /** What came in at one time stands together. */
 export type Span = { first: number; last: number }
 
@@ -30,7 +33,12 @@ export function createPast(db: Db, journal: Journal): Past {
   const same = db.prepare(`SELECT 1 FROM changes WHERE dir = ? AND file = ? AND at = ? AND op = ? AND actor = ?
     AND before_hash IS ? AND after_hash IS ? AND part_of IS NULL LIMIT 1`)
   const known = db.prepare(`SELECT 1 FROM changes WHERE dir = ? AND file = ? AND op <> 'refused' LIMIT 1`)
-  const ever = db.prepare('SELECT DISTINCT file FROM changes WHERE dir = ? AND part_of IS NULL ORDER BY file').pluck()
+  const ever = db
+    .prepare(
+      `SELECT DISTINCT file FROM changes WHERE dir = ? AND part_of IS NULL
+       AND coalesce(run, '') NOT LIKE '${TAKEN_AWAY}%' ORDER BY file`,
+    )
+    .pluck()
   const ran = db.prepare('SELECT 1 FROM changes WHERE run = ? AND id <= ? LIMIT 1')
   const end = () => lastId.get() as number
 

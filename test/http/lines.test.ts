@@ -138,6 +138,24 @@ describe('a file that is uploaded', () => {
     expect((await client.health()).ok).toBe(true)
   })
 
+  it('is read to its end though nobody wants it: some callers listen only when they have said everything', async () => {
+    const { path } = await serve({
+      importMemories: async ({ lines }) => {
+        for await (const _piece of lines) throw new MemoryError('REFUSED', 'enough', { reason: 'shape' })
+        return imported
+      },
+    })
+    const bytes = 50_000_000
+    const caller = dial(path)
+    caller.write(
+      `POST /v1/memories/import?cwd=/x HTTP/1.1\r\ncontent-type: application/x-ndjson\r\ncontent-length: ${bytes}\r\n\r\n`,
+    )
+    await new Promise((resolve) => caller.write(Buffer.alloc(bytes), resolve))
+    const answer = await new Promise((resolve) => caller.once('data', (chunk) => resolve(String(chunk))))
+    expect(answer).toContain('HTTP/1.1 422')
+    caller.destroy()
+  })
+
   it('gets its answer though the handler never looked at it', async () => {
     const { client } = await serve({
       importMemories: () => {

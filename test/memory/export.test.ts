@@ -126,7 +126,7 @@ describe('an export', () => {
     const rig = memoryRig()
     for (let n = 10; n < 25; n++) await put(rig, `a${n}.md`, topic(`${n} ${'words '.repeat(1_500)}`, `Number ${n}`))
     const before = await exportOf(rig, rig.cwd)
-    const pieces = (await rig.memory.exporting.start(rig.cwd, person))[Symbol.asyncIterator]()
+    const pieces = (await rig.memory.carrying().exporting.start(rig.cwd, person))[Symbol.asyncIterator]()
     let text = (await pieces.next()).value as string
     expect(text.includes('"file":"a24.md"')).toBe(false)
     await put(rig, 'a24.md', topic('Changed meanwhile.'))
@@ -139,7 +139,7 @@ describe('an export', () => {
   it('breaks off rather than hand out less than there was', async () => {
     const rig = memoryRig()
     for (let n = 0; n < 9; n++) await put(rig, `a${n}.md`, topic(`${n} ${'words '.repeat(1_500)}`))
-    const pieces = (await rig.memory.exporting.start(rig.cwd, person))[Symbol.asyncIterator]()
+    const pieces = (await rig.memory.carrying().exporting.start(rig.cwd, person))[Symbol.asyncIterator]()
     await pieces.next()
     rig.store.history.prepare(`UPDATE changes SET dir = '/elsewhere'`).run()
     const rest = async () => {

@@ -13,7 +13,7 @@ function reading(file: string, most: Parameters<typeof readExport>[2], pieceByte
 }
 
 const file = (name: string, content = 'x') => ({ kind: 'file', file: name, content })
-const most = { lineBytes: 1_000, lines: 5, files: 3, fileBytes: 2_000 }
+const most = { bytes: 10_000, lineBytes: 1_000, lines: 5, files: 3, fileBytes: 2_000 }
 
 it.each([
   [
@@ -37,6 +37,11 @@ it.each([
   ['bytes in a line', sealed([header, file('a', 'y'.repeat(1_000))]), /^line 2 of the file is longer than 1000 bytes/],
 ])('takes no more %s than it has room for', async (_what, text, words) => {
   await expect(reading(text, most).read()).rejects.toMatchObject({ code: 'BAD_REQUEST', message: words })
+})
+
+it('takes no more bytes than it has room for', async () => {
+  const { read } = reading(sealed([header, file('a', 'y'.repeat(200))]), { ...most, bytes: 300 })
+  await expect(read()).rejects.toMatchObject({ message: /^line 2 .* 300 bytes an import takes/ })
 })
 
 it.each([1, 2, 7, 1_000_000])('reads a file the same in pieces of %i bytes', async (pieceBytes) => {

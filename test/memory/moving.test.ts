@@ -31,7 +31,7 @@ async function moved(options: Parameters<typeof memoryRig>[0] = { review: 'requi
   return { ...rig, rig, to, toDir }
 }
 const move = (rig: Pick<Rig, 'memory' | 'cwd'>, to: string, from = rig.cwd) =>
-  rig.memory.moving.move({ from, to }, person)
+  rig.memory.carrying().moving.move({ from, to }, person)
 const dirsOf = ({ store }: Pick<Rig, 'store'>) => store.history.prepare('SELECT dir, root FROM directories').all()
 
 describe('a project that was moved', () => {
@@ -255,7 +255,32 @@ describe('a move that a kill interrupts', () => {
     rig.store.close()
     writeFileSync(join(dir, 'a.md'), topic('Saved meanwhile.'))
     const again = rig.open()
-    await again.memory.finishMoves()
+    expect(await again.memory.finishMoves()).toEqual([expect.stringContaining('finished the move')])
+    expect(Object.keys(tree(dir))).toEqual(['.consolidate-lock', 'MEMORY.md', 'a.md', 'logs/day.md'])
     expect(tree(dir)['a.md']).toBe(topic('Saved meanwhile.'))
+  })
+})
+
+describe('a move that the disk interrupts', () => {
+  it.each([
+    ['as a whole', undefined, ['MEMORY.md', 'a.md', 'sub/b.md']],
+    ['to join others', 'mine.md', ['MEMORY.md', 'a.md', 'mine.md', 'sub/b.md']],
+  ])('is finished before the next one begins, %s', async (_how, own, files) => {
+    const { rig, to, toDir } = await moved()
+    if (own) await put(rig, own, topic('Mine.', 'Mine'), to)
+    rig.store.history.exec(
+      `CREATE TEMP TRIGGER full BEFORE UPDATE OF dir ON main.changes BEGIN SELECT raise(FAIL, 'full'); END`,
+    )
+    await expect(move(rig, to)).rejects.toThrow('full')
+    rig.store.history.exec('DROP TRIGGER full')
+    // The second time it is all there: nothing is known of the old place, or nothing is left to bring.
+    const again = await move(rig, to).catch(({ code }: { code: string }) => code)
+    if (own) expect(again).toMatchObject({ how: 'merged', files: [], skipped: [] })
+    else expect(again).toBe('NOT_FOUND')
+    expect(Object.keys(tree(toDir)).filter((file) => /^(?!logs).*\.md$/.test(file))).toEqual(files)
+    expect(changesOf(rig, to, 'a.md').map(({ op }) => op)).toEqual(
+      own ? ['create', 'update', 'create'] : ['update', 'create'],
+    )
+    expect(changesOf(rig, to, 'a_2.md')).toEqual([])
   })
 })

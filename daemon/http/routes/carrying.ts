@@ -6,24 +6,26 @@ import { onlyPeople } from '../caller.ts'
 import type { Handlers } from '../server.ts'
 
 type Deps = {
-  exporting: { start(cwd: string, caller: Caller): Promise<AsyncIterable<string>> }
-  importing: { run(cwd: string, caller: Caller, chunks: AsyncIterable<Uint8Array>): Promise<Imported> }
-  moving: { move(ends: { from: string; to: string }, caller: Caller): Promise<Moved> }
+  carrying: () => {
+    exporting: { start(cwd: string, caller: Caller): Promise<AsyncIterable<string>> }
+    importing: { run(cwd: string, caller: Caller, chunks: AsyncIterable<Uint8Array>): Promise<Imported> }
+    moving: { move(ends: { from: string; to: string }, caller: Caller): Promise<Moved> }
+  }
 }
 
 type Names = 'exportMemories' | 'importMemories' | 'moveProject'
 
-export function carryingRoutes({ exporting, importing, moving }: Deps): Pick<Handlers, Names> {
+export function carryingRoutes({ carrying }: Deps): Pick<Handlers, Names> {
   return {
-    exportMemories: ({ query, caller }) => exporting.start(query.cwd, caller),
+    exportMemories: ({ query, caller }) => carrying().exporting.start(query.cwd, caller),
     importMemories: ({ query, lines, caller }) => {
       // The file says of its changes who made them: a person vouches for that.
       onlyPeople(caller)
-      return importing.run(query.cwd, caller, lines)
+      return carrying().importing.run(query.cwd, caller, lines)
     },
     moveProject: ({ body, caller }) => {
       onlyPeople(caller)
-      return moving.move(body, caller)
+      return carrying().moving.move(body, caller)
     },
   }
 }
