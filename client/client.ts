@@ -4,16 +4,22 @@ import { type ErrorBody, isHttpCode, MemoryError } from '../schema/errors.ts'
 import { BODY_LIMIT_BYTES, type RouteName, type RouteShape, routeTable } from '../schema/route-table.ts'
 import type { Starter } from './autostart.ts'
 import { readEvents } from './event-reader.ts'
-import type { Transport } from './transport.ts'
+import { readWhole, type Transport } from './transport.ts'
 
 export type CallOptions = { signal?: AbortSignal; deadlineMs?: number }
 
-type StreamName = 'events'
+type Streaming<Form> = {
+  [K in RouteName]: (typeof routeTable)[K] extends { stream: Form } ? K : never
+}[RouteName]
 type Answers<Away> = {
-  [K in Exclude<RouteName, StreamName>]: (
+  [K in Exclude<RouteName, Streaming<string>>]: (
     input?: Contract[K]['input'],
     options?: CallOptions,
   ) => Promise<Contract[K]['answer'] | Away>
+}
+/** The bytes as they arrive: nothing when the daemon is away, and an error, strict or not, when it goes half way. */
+type Files = {
+  [K in Streaming<'lines'>]: (input?: Contract[K]['input'], options?: CallOptions) => AsyncIterable<Uint8Array>
 }
 type Common = {
   /** Whether the last call reached a daemon. */
@@ -26,9 +32,9 @@ type Common = {
 }
 
 /** Methods answer `undefined` when the daemon is away, slow or broken. */
-export type Client = Answers<undefined> & Common
+export type Client = Answers<undefined> & Files & Common
 /** Methods throw when the daemon is away, slow or broken. */
-export type StrictClient = Answers<never> & Common
+export type StrictClient = Answers<never> & Files & Common
 
 export type ClientDeps = { transport: Transport; deadlineMs: number; strict: boolean; starter?: Starter | undefined }
 
@@ -85,31 +91,55 @@ export function createClient(deps: ClientDeps): Client {
         ),
       )
 
-  async function* events(
-    input: Record<string, unknown> = {},
-    { signal, deadlineMs = deps.deadlineMs }: CallOptions = {},
-  ) {
-    const shape = encode(routeTable.events, input)
-    const response = await attempt(() =>
-      startedIfAway(deadlineMs, (leftMs) =>
-        transport.open({ ...shape, bodyLimitBytes: BODY_LIMIT_BYTES, signal, deadlineMs: leftMs }),
-      ),
+  /** A stream from its beginning on; whoever opens it closes it. */
+  const open = (
+    name: RouteName,
+    input: Record<string, unknown>,
+    { signal, deadlineMs = deps.deadlineMs }: CallOptions,
+  ) =>
+    attempt(() =>
+      startedIfAway(deadlineMs, async (leftMs) => {
+        const exchange = { ...encode(routeTable[name], input), bodyLimitBytes: BODY_LIMIT_BYTES, signal }
+        const response = await transport.open({ ...exchange, deadlineMs: leftMs })
+        if ((response.statusCode ?? 0) >= 400) decode(await readWhole(response, 'its socket'))
+        return response
+      }),
     )
+
+  async function* events(input: Record<string, unknown> = {}, options: CallOptions = {}) {
+    const response = await open('events', input, options)
     if (!response) return
     try {
       for await (const { type, data } of readEvents(response)) yield { type, ...parseEventData(data) }
     } catch (error) {
       // The daemon went away in mid-stream: that is how a stream ends.
-      if (signal?.aborted || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error
+      if (options.signal?.aborted || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error
     } finally {
       response.destroy()
     }
   }
 
-  const names = (Object.keys(routeTable) as RouteName[]).filter((name) => name !== 'events')
-  const methods = Object.fromEntries(names.map((name) => [name, call(name)])) as Answers<undefined>
+  const file = (name: RouteName) =>
+    async function* (input: Record<string, unknown> = {}, options: CallOptions = {}): AsyncGenerator<Uint8Array> {
+      const response = await open(name, input, options)
+      if (!response) return
+      try {
+        yield* response
+      } catch (error) {
+        if (options.signal?.aborted || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error
+        throw new MemoryError('UNREACHABLE', 'the daemon broke off half way', { reason: 'cut', cause: error })
+      } finally {
+        response.destroy()
+      }
+    }
+
+  const shapes = Object.entries(routeTable) as [RouteName, RouteShape][]
+  const ofForm = (form: RouteShape['stream']) => shapes.flatMap(([name, { stream }]) => (stream === form ? [name] : []))
+  const methods = Object.fromEntries(ofForm(undefined).map((name) => [name, call(name)])) as Answers<undefined>
+  const files = Object.fromEntries<unknown>(ofForm('lines').map((name) => [name, file(name)])) as Files
   return {
     ...methods,
+    ...files,
     events,
     close: transport.close,
     get available() {
@@ -122,7 +152,7 @@ export function createClient(deps: ClientDeps): Client {
 }
 
 /** Path parameters first; the rest is the query of a GET or DELETE, or the body of a POST or PUT but for named fields. */
-function encode({ method, url, query: named = [] }: RouteShape, input: Record<string, unknown>) {
+function encode({ method, url, query: named = [], upload }: RouteShape, input: Record<string, unknown>) {
   const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
   const take = (key: string) => {
     const value = String(rest.get(key))
@@ -135,6 +165,7 @@ function encode({ method, url, query: named = [] }: RouteShape, input: Record<st
   if (method === 'POST' || method === 'PUT') {
     const query =
       named.length > 0 ? `?${new URLSearchParams(named.map((key): [string, string] => [key, take(key)]))}` : ''
+    if (upload) return { method, path: filled + query, lines: rest.get('lines') as AsyncIterable<Uint8Array> }
     return { method, path: filled + query, body: Object.fromEntries(rest) }
   }
   const path = filled

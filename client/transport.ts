@@ -1,12 +1,17 @@
 /** One HTTP exchange over the Unix socket, with a deadline. Knows bytes and headers, not routes. */
-import { Agent, type IncomingMessage, request } from 'node:http'
+import { once } from 'node:events'
+import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { pipeline } from 'node:stream/promises'
 import { MemoryError } from '../schema/errors.ts'
 import { PROTOCOL, PROTOCOL_HEADER } from '../schema/rendezvous.ts'
+import { JSON_LINES } from '../schema/route-table.ts'
 
 export type Exchange = {
   method: string
   path: string
   body?: unknown
+  /** Instead of a body: sent as it comes, however much that is. */
+  lines?: AsyncIterable<Uint8Array>
   bodyLimitBytes: number
   signal?: AbortSignal | undefined
   deadlineMs: number
@@ -30,7 +35,7 @@ export function createTransport(locate: () => string, told: Record<string, strin
 
   const begin = (exchange: Exchange, socketPath: string, ended: AbortSignal) =>
     new Promise<IncomingMessage>((resolve, reject) => {
-      const { method, path, body, bodyLimitBytes } = exchange
+      const { method, path, body, lines, bodyLimitBytes } = exchange
       const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
       // The daemon would hang up in the middle of it, which looks like a daemon that died.
       if (payload && payload.length > bodyLimitBytes)
@@ -39,14 +44,24 @@ export function createTransport(locate: () => string, told: Record<string, strin
         [PROTOCOL_HEADER]: String(PROTOCOL),
         ...told,
         ...(payload && { 'content-type': 'application/json', 'content-length': payload.length }),
+        ...(lines && { 'content-type': JSON_LINES }),
       }
-      const outgoing = request({ socketPath, agent, method, path, headers, signal: ended }, resolve)
-      outgoing.once('error', (error) => reject(explain(error, socketPath, outgoing.reusedSocket)))
+      // An upload cannot be sent again, so it gets no connection that the daemon may have closed meanwhile.
+      const outgoing = request(
+        { socketPath, agent: lines ? false : agent, method, path, headers, signal: ended },
+        resolve,
+      )
+      let ownFault: unknown
+      outgoing.once('error', (error) => reject(ownFault ?? explain(error, socketPath, outgoing.reusedSocket)))
       outgoing.once('upgrade', (_response, socket) => {
         socket.destroy()
         reject(unreachable('garbled', `something else than memoryd answers at ${socketPath}`))
       })
-      outgoing.end(payload)
+      if (!lines) return void outgoing.end(payload)
+      const source = noting(lines, (error) => {
+        ownFault = error
+      })
+      upload(source, outgoing).catch(reject)
     }).then(ofOurProtocol)
 
   /** Settles when `act` does, at the deadline, or when the caller gives up: whatever happens on the wire. */
@@ -99,7 +114,30 @@ export function createTransport(locate: () => string, told: Record<string, strin
   return { send, open, close: () => agent.destroy() }
 }
 
-async function readWhole(response: IncomingMessage, socketPath: string): Promise<{ status: number; text: string }> {
+/** Not a byte is taken from `lines` before somebody is there for it: an upload may wait for a daemon to be started. */
+async function upload(lines: AsyncIterable<Uint8Array>, outgoing: ClientRequest): Promise<void> {
+  const [socket] = await once(outgoing, 'socket')
+  if (socket.connecting) await once(socket, 'connect')
+  const enough = new AbortController()
+  // An answer before the end of the upload means that the daemon wants no more of it.
+  outgoing.once('response', (response) => response.once('end', () => enough.abort()))
+  await pipeline(lines, outgoing, { signal: enough.signal })
+}
+
+/** A file that cannot be read is no fault of the connection. */
+async function* noting<T>(source: AsyncIterable<T>, onError: (error: unknown) => void): AsyncGenerator<T> {
+  try {
+    yield* source
+  } catch (error) {
+    onError(error)
+    throw error
+  }
+}
+
+export async function readWhole(
+  response: IncomingMessage,
+  socketPath: string,
+): Promise<{ status: number; text: string }> {
   const chunks: Buffer[] = []
   try {
     for await (const chunk of response) chunks.push(chunk as Buffer)

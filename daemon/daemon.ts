@@ -7,6 +7,7 @@ import { filesIn, removeLeftovers, sweepKept } from './housekeeping/sweep.ts'
 import { bindServer } from './http/binding.ts'
 import { createEventStreams } from './http/event-stream.ts'
 import { agentRoutes } from './http/routes/agents.ts'
+import { carryingRoutes } from './http/routes/carrying.ts'
 import { historyRoutes } from './http/routes/history.ts'
 import { instructionRoutes } from './http/routes/instructions.ts'
 import { memoryRoutes } from './http/routes/memories.ts'
@@ -109,10 +110,12 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     const memory = createMemory({
       store,
       keepers: [],
+      stateDir,
       clock,
       redact: redactSecrets,
       vigils,
       locate: locator.locate,
+      placeOf: locator.placeOf,
       offBecause: switches.because,
       agentDir: (root, callerEnv, agent) =>
         agentDirOf({ root, home: places.home, variables: mergeVariables(env, callerEnv), ...agent }),
@@ -134,6 +137,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     const { completed, problems } = memory.recovery
     if (completed.length > 0) repaired(`completed changes that a kill had interrupted: ${completed.length}`)
     for (const problem of problems) repaired(`could not look after ${problem}`)
+    for (const move of await memory.finishMoves()) repaired(move)
 
     // What is answered.
     const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
@@ -151,6 +155,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         ...promptRoutes(memory),
         ...historyRoutes(memory),
         ...agentRoutes(memory.agents),
+        ...carryingRoutes(memory),
         ...instructionRoutes({
           load: async (cwd, caller) => {
             const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)

@@ -13,10 +13,14 @@ type Part<K extends RouteName, P extends string, Direction extends 'input' | 'ou
     : z.output<S>
   : Record<never, never>
 
+type Upload<K extends RouteName> = Routes[K] extends { upload: 'lines' }
+  ? { lines: AsyncIterable<Uint8Array> }
+  : Record<never, never>
+
 /** What a caller may send and what it gets back. The client package ships this type written out without zod. */
 export type Contract = {
   [K in RouteName]: {
-    input: Part<K, 'params', 'input'> & Part<K, 'query', 'input'> & Part<K, 'body', 'input'>
+    input: Part<K, 'params', 'input'> & Part<K, 'query', 'input'> & Part<K, 'body', 'input'> & Upload<K>
     answer: Part<K, 'answer', 'output'>
   }
 }
@@ -30,7 +34,7 @@ export type HandlerTypes = {
       body: Part<K, 'body', 'output'>
       caller: Caller
       signal: AbortSignal
-    }
-    answer: Part<K, 'answer', 'input'>
+    } & Upload<K>
+    answer: Routes[K] extends { stream: 'lines' } ? AsyncIterable<string> : Part<K, 'answer', 'input'>
   }
 }

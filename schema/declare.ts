@@ -22,6 +22,7 @@ type Json = {
 function declareContract(): string {
   const entries = Object.entries(routes as Record<string, Route>).map(([name, route]) => {
     const input = [route.params, route.query, route.body].flatMap((part) => (part ? [printed(part, 'input')] : []))
+    if (route.upload) input.push('{ lines: AsyncIterable<Uint8Array> }')
     return `  ${name}: { input: ${input.join(' & ') || 'Record<never, never>'}; answer: ${printed(route.answer, 'output')} }`
   })
   return `/** Made from the validators; do not edit. */\nexport type Contract = {\n${entries.join('\n')}\n}\n`

@@ -2,9 +2,13 @@
 import { z } from 'zod'
 import { type HttpCode, httpStatus, universalCodes } from './errors.ts'
 import { PROTOCOL, PROTOCOL_HEADER } from './rendezvous.ts'
+import { JSON_LINES } from './route-table.ts'
 import { type Route, routes } from './routes.ts'
 
 type Json = Record<string, unknown>
+
+/** Of a stream or a file of lines, the schema describes one event or line. */
+const mediaTypes = { json: 'application/json', events: 'text/event-stream', lines: JSON_LINES }
 
 export function openApiDocument(version: string): Json & { openapi: string } {
   const paths: Record<string, Json> = {}
@@ -29,18 +33,24 @@ function operation(name: string, route: Route): Json {
       ...parameters('path', route.params),
       ...parameters('query', route.query),
     ],
-    ...(route.body && {
-      requestBody: { content: { 'application/json': { schema: jsonSchema(route.body, 'input') } } },
-    }),
+    ...requestBody(route),
     responses: {
       '200': {
         description: route.answer.description ?? route.summary,
         content: {
-          [route.stream ? 'text/event-stream' : 'application/json']: { schema: jsonSchema(route.answer, 'output') },
+          [mediaTypes[route.stream ?? 'json']]: { schema: jsonSchema(route.answer, 'output') },
         },
       },
       ...errorResponses([...universalCodes, ...route.errors]),
     },
+  }
+}
+
+function requestBody({ body, line }: Route): Json {
+  const schema = body ?? line
+  if (!schema) return {}
+  return {
+    requestBody: { content: { [mediaTypes[line ? 'lines' : 'json']]: { schema: jsonSchema(schema, 'input') } } },
   }
 }
 

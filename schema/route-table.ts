@@ -3,11 +3,16 @@
 /** Conversations get a larger limit, route by route. */
 export const BODY_LIMIT_BYTES = 1_000_000
 
+/** The media type of a file of JSON lines. */
+export const JSON_LINES = 'application/x-ndjson'
+
 export type RouteShape = {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   url: string
-  /** A stream of server-sent events instead of one JSON answer. */
-  stream?: true
+  /** A stream instead of one JSON answer: server-sent events without end, or a file of JSON lines. */
+  stream?: 'events' | 'lines'
+  /** The body is a file of JSON lines, of any size, instead of one JSON value. */
+  upload?: 'lines'
   /** Fields that travel in the query though the route has a body; without one, all but the path's do. */
   query?: readonly string[]
 }
@@ -16,7 +21,7 @@ export const routeTable = {
   health: { method: 'GET', url: '/v1/health' },
   status: { method: 'GET', url: '/v1/status' },
   openapi: { method: 'GET', url: '/v1/openapi.json' },
-  events: { method: 'GET', url: '/v1/events', stream: true },
+  events: { method: 'GET', url: '/v1/events', stream: 'events' },
   memoryIndex: { method: 'GET', url: '/v1/memory/index' },
   memoryPrompt: { method: 'GET', url: '/v1/memory/prompt' },
   renewPrompt: { method: 'DELETE', url: '/v1/memory/prompt' },
@@ -38,6 +43,9 @@ export const routeTable = {
   agentMemoryFile: { method: 'GET', url: '/v1/agents/:type/memory/*' },
   putAgentMemory: { method: 'PUT', url: '/v1/agents/:type/memory/*', query: ['cwd', 'scope'] },
   forgetAgentMemory: { method: 'DELETE', url: '/v1/agents/:type/memory/*' },
+  exportMemories: { method: 'GET', url: '/v1/export', stream: 'lines' },
+  importMemories: { method: 'POST', url: '/v1/memories/import', upload: 'lines', query: ['cwd'] },
+  moveProject: { method: 'POST', url: '/v1/projects/move' },
   instructions: { method: 'GET', url: '/v1/instructions' },
   pause: { method: 'POST', url: '/v1/pause' },
   resume: { method: 'POST', url: '/v1/resume' },

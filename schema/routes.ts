@@ -17,6 +17,7 @@ import {
 } from './change.ts'
 import type { HttpCode } from './errors.ts'
 import { Event } from './event.ts'
+import { ExportLine, Imported } from './export.ts'
 import { Health } from './health.ts'
 import { InstructionList } from './instruction.ts'
 import {
@@ -34,6 +35,7 @@ import {
   RememberRequest,
   Written,
 } from './memory.ts'
+import { Moved, MoveRequest } from './move.ts'
 import { MemoryPrompt, PromptQuery, RenewQuery } from './prompt.ts'
 import { type RouteName, type RouteShape, routeTable } from './route-table.ts'
 import { Status } from './status.ts'
@@ -44,6 +46,8 @@ export type Route = Omit<RouteShape, 'query'> & {
   params?: z.ZodObject
   query?: z.ZodObject
   body?: z.ZodType
+  /** One line of an upload. */
+  line?: z.ZodType
   answer: z.ZodType
   /** What this route may answer besides `universalCodes`. */
   errors: readonly HttpCode[]
@@ -202,6 +206,28 @@ export const routes = {
     params: AgentFileParams,
     query: AgentForgetQuery,
     answer: Forgotten,
+    errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+  exportMemories: {
+    ...routeTable.exportMemories,
+    summary: 'The memories of the project with their journal, as one file',
+    query: CwdQuery,
+    answer: ExportLine,
+    errors: ['CONFLICT', 'REFUSED'],
+  },
+  importMemories: {
+    ...routeTable.importMemories,
+    summary: 'Take in a file that was exported; all of it fits or nothing happens',
+    query: CwdQuery,
+    line: ExportLine,
+    answer: Imported,
+    errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+  moveProject: {
+    ...routeTable.moveProject,
+    summary: 'Let memories follow a project that was moved',
+    body: MoveRequest,
+    answer: Moved,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
   },
   instructions: {

@@ -25,6 +25,7 @@ export function addMemoryCommands(
   const typeOption = () => new Option('--type <type>', 'the kind of memory').choices(types)
   const reading = () => import('./read-memories.ts')
   const changing = () => import('./change-memories.ts')
+  const carrying = () => import('./carry-memories.ts')
 
   command(
     'list',
@@ -98,6 +99,29 @@ export function addMemoryCommands(
       throw new InvalidArgumentError('say approve or reject, and which')
     return (await changing()).review(context(), decision as 'approve' | 'reject' | undefined, id)
   })
+  command(
+    'export',
+    'write all memories with their journal as one file',
+    '  memoryd export --out memories.jsonl\n  memoryd export | ssh elsewhere memoryd import --memories -',
+  )
+    .option('--out <file>', 'where to; standard output when not given')
+    .action(async (options: Common & { out?: string }) =>
+      (await carrying()).exportMemories(context(), { ...where(options), ...(options.out && { out: options.out }) }),
+    )
+  command(
+    'import',
+    'take in memories that were exported, with their journal; nothing is written over',
+    '  memoryd import --memories memories.jsonl\n  memoryd import --memories memories.jsonl --project ~/work/app',
+  )
+    .requiredOption('--memories <file>', 'a file that memoryd export wrote; - is standard input')
+    .action(async (options: Common & { memories: string }) =>
+      (await carrying()).importMemories(context(), { ...where(options), memories: options.memories }),
+    )
+  program
+    .command('move <old-root> <new-root>')
+    .description('let memories follow a project that was moved')
+    .addHelpText('after', '\nExamples:\n  mv ~/app ~/work/app && memoryd move ~/app ~/work/app')
+    .action(async (from: string, to: string) => (await carrying()).move(context(), from, to))
   command('edit <file>', 'open a memory in your editor', '  EDITOR=nano memoryd edit user_role.md').action(
     async (file: string, options: Common) => (await import('./edit.ts')).edit(context(), file, where(options)),
   )

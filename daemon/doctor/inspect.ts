@@ -13,6 +13,7 @@ import { storeLayout } from '../store/layout.ts'
 import { schemaVersion } from '../store/migrations.ts'
 import { historyMigrations, indexMigrations } from '../store/tables.ts'
 import type { Finding } from './finding.ts'
+import { memoryFindings } from './memories.ts'
 
 const LOW_SPACE_BYTES = 200_000_000
 const FULL_BYTES = 1_000_000
@@ -40,6 +41,7 @@ export async function inspect({ places, env }: Ground): Promise<Finding[]> {
           explained('disk', () => space(stateDir)),
         ])
       : []),
+    ...(usable ? memoryFindings(layout.history) : []),
     ...watches(),
   ]
 }

@@ -2,7 +2,14 @@
 import type { ServerResponse } from 'node:http'
 import type { Caller } from '../../schema/caller.ts'
 
-type Input = { params: unknown; query: unknown; body: unknown; caller: Caller }
+type Input = {
+  params: unknown
+  query: unknown
+  body: unknown
+  /** What is uploaded, where the route takes that. */
+  lines: AsyncIterable<Uint8Array> | undefined
+  caller: Caller
+}
 
 /**
  * A class for the sake of its getter: most handlers never look at the signal, and making one for each request would
@@ -12,15 +19,17 @@ export class Call {
   readonly params: unknown
   readonly query: unknown
   readonly body: unknown
+  readonly lines: AsyncIterable<Uint8Array> | undefined
   readonly caller: Caller
   readonly #response: ServerResponse
   readonly #drained: AbortSignal
   #signal: AbortSignal | undefined
 
-  constructor({ params, query, body, caller }: Input, response: ServerResponse, drained: AbortSignal) {
+  constructor({ params, query, body, lines, caller }: Input, response: ServerResponse, drained: AbortSignal) {
     this.params = params
     this.query = query
     this.body = body
+    this.lines = lines
     this.caller = caller
     this.#response = response
     this.#drained = drained

@@ -15,3 +15,12 @@ export function callerOf(headers: IncomingHttpHeaders): Caller {
   if (!env) throw new MemoryError('BAD_REQUEST', `${ENV_HEADER} is a JSON object of strings`)
   return { actor: actor ?? NOBODY.actor, env }
 }
+
+/** What a person rejected, wants to see first, or answers for with their name is a person's to decide. */
+export function onlyPeople({ actor }: Caller): void {
+  if (actor !== 'user')
+    throw new MemoryError('REFUSED', 'only a person may decide this', {
+      reason: 'permission',
+      hint: 'use the command line',
+    })
+}

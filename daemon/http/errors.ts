@@ -7,11 +7,15 @@ import {
   MemoryError,
   universalCodes,
 } from '../../schema/errors.ts'
+import { JSON_LINES } from '../../schema/route-table.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
 
 export type Failure = { status: number; body: ErrorBody; unexpected: boolean }
 
-export function toFailure(error: unknown, { declared, ref }: { declared: readonly HttpCode[]; ref: string }): Failure {
+/** What is known of a request besides what went wrong: what its route declares and takes, and where the log has it. */
+export type Circumstances = { declared: readonly HttpCode[]; takes: 'JSON' | 'JSON lines'; ref: string }
+
+export function toFailure(error: unknown, { declared, takes, ref }: Circumstances): Failure {
   if (error instanceof MemoryError && isHttpCode(error.code)) {
     const allowed: readonly string[] = [...universalCodes, ...declared]
     // A code the route never declared would make the published contract a lie: that is our bug, not an answer.
@@ -21,7 +25,7 @@ export function toFailure(error: unknown, { declared, ref }: { declared: readonl
     return failure('DEGRADED', `cannot write: ${(error as Error).message}`, {
       hint: 'free some space or make the state folder writable; memoryd recovers by itself',
     })
-  const refusal = frameworkRefusal(error as { code?: string; message?: string; statusCode?: number })
+  const refusal = frameworkRefusal(error as FrameworkError, takes)
   if (refusal) return refusal
   return { ...failure('INTERNAL', `memoryd failed; its log has the details under ref ${ref}`), unexpected: true }
 }
@@ -35,13 +39,17 @@ export function failure(
   return { status: httpStatus[code], body, unexpected: false }
 }
 
+type FrameworkError = { code?: string; message?: string; statusCode?: number }
+
 /** What fastify turns away before a handler runs. */
-function frameworkRefusal(error: { code?: string; message?: string; statusCode?: number }): Failure | undefined {
+function frameworkRefusal(error: FrameworkError, takes: Circumstances['takes']): Failure | undefined {
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return failure('TOO_LARGE', 'the body is larger than this route takes')
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return failure('BAD_REQUEST', 'the body is not JSON', { hint: 'send content-type: application/json' })
+      return failure('BAD_REQUEST', `the body is not ${takes}`, {
+        hint: `send content-type: ${takes === 'JSON' ? 'application/json' : JSON_LINES}`,
+      })
   }
   if (error.statusCode !== undefined && error.statusCode < 500)
     return failure('BAD_REQUEST', error.message ?? 'the request cannot be read')

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Server as HttpServer, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
+import fastify, { type FastifyReply, type FastifyRequest, type RouteOptions } from 'fastify'
 import type { HandlerTypes } from '../../schema/contract.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Event } from '../../schema/event.ts'
@@ -16,6 +16,7 @@ import { Call } from './call.ts'
 import { callerOf } from './caller.ts'
 import { failure, toFailure } from './errors.ts'
 import type { EventStreams } from './event-stream.ts'
+import { acceptLines, sendLines, uploadedLines } from './lines.ts'
 import { parseInput } from './validate.ts'
 
 type Plain<K extends RouteName> = HandlerTypes[K]
@@ -83,24 +84,31 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
     return reply.code(known.status).send(known.body)
   })
   app.setErrorHandler((error, request, reply) => {
-    const declared = (request.routeOptions.config as { declared?: Route['errors'] }).declared ?? []
+    const { errors: declared = [], upload } = request.routeOptions.config as Partial<Route>
     const ref = randomUUID()
-    const failed = toFailure(error, { declared, ref })
+    const failed = toFailure(error, { declared, takes: upload ? 'JSON lines' : 'JSON', ref })
     if (isDiskTrouble(error)) onDiskTrouble(error)
     // The route's pattern, not the URL: a query may hold what a person said.
     if (failed.unexpected) log.error({ ref, route: request.routeOptions.url, err: error }, 'request failed')
     return reply.code(failed.status).send(failed.body)
   })
 
-  for (const [name, route] of Object.entries(routes) as [RouteName, Route][])
-    app.route({
+  for (const [name, route] of Object.entries(routes) as [RouteName, Route][]) {
+    const handle = handlers[name] as AnyHandler
+    const options: RouteOptions = {
       method: route.method,
       url: route.url,
-      config: { declared: route.errors },
-      handler: route.stream
-        ? streamHandler(handlers)
-        : jsonHandler(route, handlers[name] as AnyHandler, { drained: running.signal, asText: createPrinter(route) }),
-    })
+      config: route,
+      handler:
+        route.stream === 'events'
+          ? streamHandler(handlers)
+          : route.stream === 'lines'
+            ? linesHandler(route, handle, running.signal, log)
+            : jsonHandler(route, handle, { drained: running.signal, asText: createPrinter(route) }),
+    }
+    if (route.upload) void app.register(async (scope) => acceptLines(scope).route(options))
+    else app.route(options)
+  }
   await app.ready()
 
   return {
@@ -133,16 +141,7 @@ type Surroundings = { drained: AbortSignal; asText: (answer: unknown) => Buffer 
 
 function jsonHandler(route: Route, handle: AnyHandler, { drained, asText }: Surroundings) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<Buffer | string> => {
-    // fastify does not even read the body of a GET.
-    if (!route.body && request.body === undefined && Number(request.headers['content-length'] ?? 0) > 0)
-      throw new MemoryError('BAD_REQUEST', 'body: this route takes none')
-    const input = {
-      params: parseInput(route.params, namedParams(request.params), 'path'),
-      query: parseInput(route.query, request.query, 'query'),
-      body: parseInput(route.body, request.body, 'body'),
-      caller: callerOf(request.headers),
-    }
-    const answer = await handle(new Call(input, reply.raw, drained))
+    const answer = await handle(callOf(route, request, reply, drained))
     reply.type('application/json; charset=utf-8')
     return asText(answer)
   }
@@ -160,6 +159,29 @@ function createPrinter(route: Route): Surroundings['asText'] {
     printed.set(answer, bytes)
     return bytes
   }
+}
+
+function linesHandler(route: Route, handle: AnyHandler, drained: AbortSignal, log: Log) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const lines = (await handle(callOf(route, request, reply, drained))) as AsyncIterable<string>
+    return sendLines(reply, lines, (error) =>
+      log.error({ route: route.url, err: error }, 'an answer broke off half way'),
+    )
+  }
+}
+
+function callOf(route: Route, request: FastifyRequest, reply: FastifyReply, drained: AbortSignal): Call {
+  // fastify does not even read the body of a GET.
+  if (!route.body && request.body === undefined && Number(request.headers['content-length'] ?? 0) > 0)
+    throw new MemoryError('BAD_REQUEST', 'body: this route takes none')
+  const input = {
+    params: parseInput(route.params, namedParams(request.params), 'path'),
+    query: parseInput(route.query, request.query, 'query'),
+    body: route.upload ? undefined : parseInput(route.body, request.body, 'body'),
+    lines: route.upload ? uploadedLines(request.body) : undefined,
+    caller: callerOf(request.headers),
+  }
+  return new Call(input, reply.raw, drained)
 }
 
 /** The rest of a path is always a file. */

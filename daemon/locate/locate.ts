@@ -10,7 +10,7 @@ import { POLICY_FILE, readClaudeSettings } from './claude-settings.ts'
 import { createLooks, LONGEST_PATH_BYTES, type Looks } from './looks.ts'
 import { chooseMemoryDir, configDirOf, type MemoryDir, refuseLinked } from './memory-dir.ts'
 import { decideSwitch, type MemorySwitch } from './memory-switch.ts'
-import { findProjectRoot } from './project-root.ts'
+import { findProjectRoot, type Project } from './project-root.ts'
 import { mergeVariables, type Variables } from './variables.ts'
 
 export type Located = Readonly<
@@ -20,6 +20,8 @@ export type Located = Readonly<
 export type Locator = {
   /** Throws a refusal when what is configured is no place for memories; creates nothing. */
   locate(cwd: string, callerEnv?: Environment): Located
+  /** Where the memories of a project would be that had its root here, whatever stands here now. */
+  placeOf(root: string, callerEnv?: Environment): MemoryDir
 }
 
 export type LocatorDeps = {
@@ -36,14 +38,19 @@ const LONGEST_KEY = 32_768
 export function createLocator({ env, home, policyFile = POLICY_FILE, clock = createClock() }: LocatorDeps): Locator {
   const kept = new Map<string, { answer: Located; looks: Looks }>()
 
-  const work = (cwd: string, variables: Variables, looks: Looks): Located => {
-    const project = findProjectRoot(cwd, looks)
+  const place = (project: Project, variables: Variables, looks: Looks) => {
     const { root } = project
     const settings = readClaudeSettings({ project, configDir: configDirOf(variables, home), policyFile }, looks)
-    const place = chooseMemoryDir({ root, home, variables, settings })
-    refuseLinked(place, looks.resolve(place.dir), home)
+    const chosen = chooseMemoryDir({ root, home, variables, settings })
+    refuseLinked(chosen, looks.resolve(chosen.dir), home)
+    return { ...chosen, settings }
+  }
+
+  const work = (cwd: string, variables: Variables, looks: Looks): Located => {
+    const project = findProjectRoot(cwd, looks)
+    const { settings, ...chosen } = place(project, variables, looks)
     const memory = Object.freeze(decideSwitch(variables, settings))
-    return Object.freeze({ root, ...place, memory, madeFrom: looks.places() })
+    return Object.freeze({ root: project.root, ...chosen, memory, madeFrom: looks.places() })
   }
 
   const locate = (cwd: string, callerEnv?: Environment): Located => {
@@ -65,7 +72,13 @@ export function createLocator({ env, home, policyFile = POLICY_FILE, clock = cre
     return answer
   }
 
-  return { locate }
+  const placeOf = (root: string, callerEnv?: Environment): MemoryDir => {
+    refuseCwd(root)
+    const { dir, source } = place({ root, git: 'none' }, mergeVariables(env, callerEnv), createLooks())
+    return { dir, source }
+  }
+
+  return { locate, placeOf }
 }
 
 function keyOf(cwd: string, { CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES: _, ...deciding }: Variables): string {

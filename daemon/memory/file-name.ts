@@ -117,7 +117,7 @@ export function shown(name: string): string {
 }
 
 /** Some file systems hold names with the same key for one. Up after down: ß, ſ and final ς have no other common form. */
-function twinKey(name: string): string {
+export function twinKey(name: string): string {
   return name.normalize('NFKC').toLowerCase().toUpperCase().normalize('NFKC')
 }
 

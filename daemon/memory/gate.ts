@@ -9,7 +9,7 @@ import type { Confined } from './confined.ts'
 import { indexOf, isIndex, openIn, type Present, placeTrouble, readPresent } from './folder.ts'
 import { type createJudge, type Judged, type Redact, spokenName, withoutCredentials } from './judge.ts'
 import { CAP_BYTES, hashOf, isExact } from './plain-file.ts'
-import { type IndexChange, upkeep } from './upkeep.ts'
+import { type IndexChange, type Pointed, upkeep } from './upkeep.ts'
 
 export type Write = {
   file: string
@@ -33,11 +33,17 @@ export type By = {
 
 export type Applied = { id: number; file: string; hash: string | undefined; created: boolean } & Omit<Judged, 'content'>
 
+/** What is in the store with a run and never without it: done in the same transaction, and undone if no file could be written. */
+export type Along = { before(): void; takeBack(): void }
+
+/** All of it or nothing. */
+export type Apply = (writes: readonly Write[], by: By, along?: Along) => Promise<Applied[]>
+
 export type Gate = {
   /** All of it or nothing. */
   apply(dir: string, writes: readonly Write[], by: By): Promise<Applied[]>
-  /** Waits for whatever else changes this directory, then runs `work` alone. */
-  alone<T>(dir: string, work: () => Promise<T>): Promise<T>
+  /** Waits for whatever else changes this directory, then runs `work` alone; it may look first, and then apply. */
+  alone<T>(dir: string, work: (apply: Apply) => Promise<T>): Promise<T>
   /** Everything that would refuse a write, without writing; a refusal is recorded. */
   check(dir: string, write: Write, by: By): Promise<void>
   /** Journals what others have done already: there is nothing left to write. */
@@ -61,8 +67,9 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
   const queues = new Map<string, Promise<unknown>>()
   let applied = journal.applied()
 
-  const alone = <T>(dir: string, work: () => Promise<T>): Promise<T> => {
-    const turn = (queues.get(dir) ?? Promise.resolve()).then(work, work)
+  const alone = <T>(dir: string, work: (apply: Apply) => Promise<T>): Promise<T> => {
+    const run = () => work((writes, by, along) => apply(dir, writes, by, along))
+    const turn = (queues.get(dir) ?? Promise.resolve()).then(run, run)
     const settled = turn.catch(() => {})
     queues.set(dir, settled)
     void settled.then(() => {
@@ -103,12 +110,18 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
   }
 
   /** Commits to the journal, then writes: no waiting in between, so nobody sees a half. */
-  const commit = ({ dir, folder }: Open, prepared: readonly Prepared[], by: By, clean: Set<string>): Applied[] => {
+  const commit = (
+    { dir, folder }: Open,
+    prepared: readonly Prepared[],
+    by: By,
+    clean: Set<string>,
+    along: Along | undefined,
+  ): Applied[] => {
     for (const { write, before } of prepared)
       if (readPresent(folder, write.file)?.hash !== before?.hash) throw overtaken(write.file)
     const at = clock.now()
     const changes = prepared.map((each) => changeOf(dir, each, by, at))
-    const indexes = prepared.some(({ write }) => isIndex(write.file)) ? [] : upkeep(folder, prepared.map(pointing))
+    const indexes = upkeep(folder, withoutOwnIndex(prepared.map(pointing)))
     for (const { file, text } of indexes)
       if (Buffer.byteLength(text) > CAP_BYTES)
         throw new MemoryError('REFUSED', `${file} would be larger than ${CAP_BYTES} bytes`, { reason: 'shape' })
@@ -116,6 +129,7 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
     const ids = journal.append(
       changes.map((change, n) => (n === 0 ? { ...change, parts } : change)),
       applied,
+      along?.before,
     )
     const steps = [
       ...prepared.map(({ write, before, judged }) => ({ file: write.file, before, content: judged?.content })),
@@ -125,10 +139,10 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
       putAll(folder, steps)
     } catch (cause) {
       const error = placeTrouble(dir, cause)
-      journal.withdraw(ids, `could not be written: ${(error as Error).message}`)
+      journal.withdraw(ids, `could not be written: ${(error as Error).message}`, along?.takeBack)
       throw error
     }
-    applied = Math.max(...ids, (ids[0] ?? 0) + parts.length)
+    applied = Math.max(applied, ...ids, (ids[0] ?? 0) + parts.length)
     // At once: a change that is on disk must not be repeated over what a person does next.
     journal.setApplied(applied)
     return prepared.map(({ write, before, judged }, n) => ({
@@ -173,7 +187,10 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
   }
 
   const prepareAll = async (at: Open, writes: readonly Write[], by: By): Promise<Prepared[]> => {
-    const known = [...journal.files(at.dir), ...writes.map((write) => write.file)]
+    // Only an index is held against what there is: a directory of thousands need not be listed for every file of it.
+    const known = writes.some(({ file }) => isIndex(file))
+      ? [...journal.files(at.dir), ...writes.map((write) => write.file)]
+      : []
     const prepared: Prepared[] = []
     for (const write of writes) prepared.push(await recorded(at.dir, write, by, () => prepare(at, write, by, known)))
     return prepared
@@ -186,6 +203,19 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
       await recordRefusal(dir, write, by, error)
       throw error
     }
+  }
+
+  /** For whoever is alone with the directory. */
+  const apply = async (dir: string, writes: readonly Write[], by: By, along?: Along): Promise<Applied[]> => {
+    const told = await withoutCredentials(by, redact)
+    const files = writes.map(({ file }) => file)
+    await checkNames(dir, writes, told)
+    const done = await opened(dir, async (at) => {
+      const prepared = await prepareAll(at, writes, told)
+      return commit(at, prepared, told, await cleanIndexes(at, files), along)
+    })
+    if (files.length > 0) onChange(dir, files, told)
+    return done
   }
 
   return {
@@ -201,18 +231,7 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
         await checkNames(dir, [write], told)
         await opened(dir, (at) => prepareAll(at, [write], told))
       }),
-    apply: (dir, writes, by) =>
-      alone(dir, async () => {
-        const told = await withoutCredentials(by, redact)
-        const files = writes.map(({ file }) => file)
-        await checkNames(dir, writes, told)
-        const done = await opened(dir, async (at) => {
-          const prepared = await prepareAll(at, writes, told)
-          return commit(at, prepared, told, await cleanIndexes(at, files))
-        })
-        onChange(dir, files, told)
-        return done
-      }),
+    apply: (dir, writes, by) => alone(dir, (now) => now(writes, by)),
   }
 }
 
@@ -261,7 +280,13 @@ function changeOf(dir: string, { write, before, beforeText, judged }: Prepared, 
   return { at, dir, file: write.file, op, actor, reason, runId, before: past, after, undoable, evidence, leaves }
 }
 
-function pointing({ write, judged }: Prepared): { file: string; content: string | undefined } {
+/** An index that is written itself says what whoever wrote it wants it to say. */
+function withoutOwnIndex(memories: readonly Pointed[]): Pointed[] {
+  const written = new Set(memories.map(({ file }) => file))
+  return memories.filter(({ file }) => !isIndex(file) && !written.has(indexOf(file)))
+}
+
+function pointing({ write, judged }: Prepared): Pointed {
   return { file: write.file, content: judged?.content }
 }
 

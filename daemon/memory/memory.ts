@@ -6,8 +6,11 @@ import type { Conditions } from '../platform/conditions.ts'
 import type { Watch } from '../platform/path-wait.ts'
 import type { Vigils } from '../platform/vigil.ts'
 import { createDirectories } from '../store/directories.ts'
+import { createFollowing } from '../store/following.ts'
 import { createJournal } from '../store/journal.ts'
 import { createMemoryWords } from '../store/memory-words.ts'
+import { createMoves } from '../store/moves.ts'
+import { createPast } from '../store/past.ts'
 import { createPrompts } from '../store/prompts.ts'
 import type { Keeper } from '../store/purge.ts'
 import { createPurges } from '../store/purges.ts'
@@ -16,11 +19,14 @@ import type { Store } from '../store/store.ts'
 import { createTombstones } from '../store/tombstones.ts'
 import { createAgentMemories } from './agent-memory.ts'
 import { createAnswers } from './answers.ts'
+import { type Carrying, createCarrying } from './carrying.ts'
 import { createCatalogue } from './catalogue.ts'
 import { createExternal } from './external.ts'
 import { createGate } from './gate.ts'
 import { createHistory } from './history.ts'
 import { createJudge, type Redact } from './judge.ts'
+import type { PlaceOf } from './move-ends.ts'
+import { settleRenames } from './moving.ts'
 import { createPlaces, type Places } from './place.ts'
 import { createPrompting } from './prompting.ts'
 import { createPurging } from './purging.ts'
@@ -36,10 +42,12 @@ type Deps = {
   store: Store
   /** Whoever else keeps memories: each takes out what it has of one that is purged. */
   keepers: readonly Keeper[]
+  stateDir: string
   clock: Clock
   redact: Redact
   vigils: Vigils
   locate: Parameters<typeof createPlaces>[0]['locate']
+  placeOf: PlaceOf
   offBecause: Parameters<typeof createPlaces>[0]['offBecause']
   agentDir: (root: string, env: Caller['env'], agent: Agent) => string
   /** Whether a directory still is one where memories may be. */
@@ -71,7 +79,10 @@ export function createMemory(deps: Deps) {
     teamEnabled: settings.teamEnabled,
     ofSameProject: directories.ofSameProject,
   })
-  const known = () => directories.list().map(({ dir }) => dir)
+  const known = () => [...new Set(directories.list().map(({ dir }) => dir))]
+  const moves = createMoves(db)
+  const follow = () => createFollowing(db, { journal, past: createPast(db, journal), directories, moves })
+  const renames = settleRenames(moves, follow, clock.now())
   const recovery = recoverChanges(journal, known(), isPlace)
   const gate = createGate({
     journal,
@@ -105,6 +116,12 @@ export function createMemory(deps: Deps) {
       const dir = deps.agentDir(project.root, env, agent)
       return { ...project, dir, owner: agent.scope === 'user' ? dir : project.root }
     })
+  const look = (dir: string) => external.look(dir).catch(onError)
+  let made: Carrying | undefined
+  const carrying = (): Carrying => {
+    made ??= createCarrying({ ...deps, db, journal, tombstones, directories, moves, places, gate, judge, look })
+    return made
+  }
   const keepers = [searching.wipe, ...deps.keepers]
   const purging = createPurging({ store, keepers, purges: createPurges(db), gate, journal, tombstones, clock })
   const readingIn = (where: Places) =>
@@ -123,6 +140,10 @@ export function createMemory(deps: Deps) {
   return {
     recovery,
     finishPurges: purging.finish,
+    /** Brings moves to an end that a kill interrupted, and tells of them. */
+    finishMoves: async () => [...renames, ...(moves.list().length > 0 ? await carrying().moving.finish() : [])],
+    /** Made when somebody asks for it first. */
+    carrying,
     watching,
     lookEverywhere: watching.lookEverywhere,
     find: places.find,

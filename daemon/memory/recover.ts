@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import type { Change, Journal } from '../store/journal.ts'
 import type { Confined } from './confined.ts'
-import { inFolder, isIndex, readPresent } from './folder.ts'
+import { indexOf, inFolder, isIndex, readPresent } from './folder.ts'
 import { isExact } from './plain-file.ts'
 import { upkeep } from './upkeep.ts'
 
@@ -42,9 +42,10 @@ function completeIn(folder: Confined, pending: readonly Change[]): string[] {
       whole.filter((change) => change.file === file),
     ),
   )
-  if (files.length === 0 || files.some(isIndex)) return written
   // Index lines are made anew from the memories rather than repeated: others may have been added meanwhile.
-  const memories = files.map((file) => ({ file, content: readPresent(folder, file)?.text }))
+  const memories = files
+    .filter((file) => !isIndex(file) && !files.includes(indexOf(file)))
+    .map((file) => ({ file, content: readPresent(folder, file)?.text }))
   for (const { file, text } of upkeep(folder, memories)) folder.write(file, Buffer.from(text), { expect: undefined })
   return written
 }

@@ -8,12 +8,14 @@ export type Directories = {
   list(): Directory[]
   /** All directories of the project that this one belongs to, this one included. */
   ofSameProject(dir: string): string[]
+  /** Whoever comes this way again is news. */
+  forget(directory: Directory): void
 }
 
 export function createDirectories(db: Db): Directories {
-  const insert = db.prepare(`INSERT INTO directories (dir, root) VALUES (?, ?)
-    ON CONFLICT (dir) DO UPDATE SET root = excluded.root WHERE root <> excluded.root`)
-  const list = db.prepare('SELECT dir, root FROM directories ORDER BY dir')
+  const insert = db.prepare('INSERT OR IGNORE INTO directories (dir, root) VALUES (?, ?)')
+  const remove = db.prepare('DELETE FROM directories WHERE dir = ? AND root = ?')
+  const list = db.prepare('SELECT dir, root FROM directories ORDER BY dir, root')
   const siblings = db
     .prepare('SELECT other.dir FROM directories own JOIN directories other USING (root) WHERE own.dir = ?')
     .pluck()
@@ -28,5 +30,9 @@ export function createDirectories(db: Db): Directories {
     },
     ofSameProject: (dir) => [...new Set([dir, ...(siblings.all(dir) as string[])])],
     list: () => list.all() as Directory[],
+    forget: ({ dir, root }) => {
+      known.delete(`${dir}\n${root}`)
+      remove.run(dir, root)
+    },
   }
 }

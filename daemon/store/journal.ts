@@ -32,8 +32,11 @@ export type Change = Omit<NewChange, 'parts' | 'leaves'> & { id: number; partOf:
 export type ChangeFilter = { dir: string; file?: string | undefined; limit: number; before?: number | undefined }
 
 export type Journal = {
-  /** All in one transaction: a run is there as a whole or not at all. Returns the ids of the changes, not of their parts. */
-  append(changes: readonly NewChange[], appliedUpTo: number): number[]
+  /**
+   * All in one transaction: a run is there as a whole or not at all, and `before`, which runs first, with it.
+   * Returns the ids of the changes, not of their parts.
+   */
+  append(changes: readonly NewChange[], appliedUpTo: number, before?: () => void): number[]
   get(id: number): Change | undefined
   partsOf(id: number): Change[]
   ofRun(runId: string): Change[]
@@ -50,7 +53,7 @@ export type Journal = {
   applied(): number
   setApplied(id: number): void
   /** What could not be written after all did not happen: it stays as a refusal, without its words. */
-  withdraw(ids: readonly number[], why: string): void
+  withdraw(ids: readonly number[], why: string, also?: () => void): void
   since(id: number): Change[]
 }
 
@@ -99,8 +102,9 @@ export function createJournal(db: Db): Journal {
   const resting = db
     .prepare(`SELECT evidence FROM changes WHERE dir = ? AND file = ? AND evidence <> '[]' ORDER BY id DESC LIMIT 50`)
     .pluck()
+  // By time and not by number: what an import brought along is older than what was here before it.
   const atTime = db.prepare(
-    `${SELECT} WHERE c.dir = ? AND c.file = ? AND c.op <> 'refused' AND c.at <= ? ORDER BY c.id DESC LIMIT 1`,
+    `${SELECT} WHERE c.dir = ? AND c.file = ? AND c.op <> 'refused' AND c.at <= ? ORDER BY c.at DESC, c.id DESC LIMIT 1`,
   )
   const withdraw = db.prepare(`UPDATE changes SET op = 'refused', reason = ?, before_key = NULL, after_key = NULL,
     before_hash = NULL, after_hash = NULL, undoable = 0 WHERE id = ? OR part_of = ?`)
@@ -144,8 +148,9 @@ export function createJournal(db: Db): Journal {
   const END = Number.MAX_SAFE_INTEGER
 
   return {
-    append: db.transaction((changes: readonly NewChange[], appliedUpTo: number) => {
+    append: db.transaction((changes: readonly NewChange[], appliedUpTo: number, before?: () => void) => {
       mark.run(appliedUpTo)
+      before?.()
       return changes.map((change) => add(change, null))
     }),
     get: (id) => one(byId.get(id)),
@@ -161,11 +166,12 @@ export function createJournal(db: Db): Journal {
     applied: () => (applied.get() as number | undefined) ?? 0,
     // If a power cut takes it back, recovery looks at files that are as they should be.
     setApplied: (id) => withoutWaiting(db, () => mark.run(id)),
-    withdraw: db.transaction((ids: readonly number[], why: string) => {
+    withdraw: db.transaction((ids: readonly number[], why: string, also?: () => void) => {
       for (const id of ids) {
         withdraw.run(why, id, id)
         spare.run(id)
       }
+      also?.()
     }),
     since: (id) => all(since.all(id)),
   }

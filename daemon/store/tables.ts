@@ -110,13 +110,29 @@ export const historyMigrations: readonly Migration[] = [
         keys TEXT NOT NULL
       ) STRICT;
 
-      -- Moved repositories whose memories have not all followed yet.
+      -- Moved projects whose memories have not all followed yet: a directory that is renamed as a whole is told by its
+      -- inode, one whose memories join others by the files that are brought.
       CREATE TABLE moves (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         at INTEGER NOT NULL,
         from_dir TEXT NOT NULL,
-        to_dir TEXT NOT NULL
+        from_root TEXT NOT NULL,
+        to_dir TEXT NOT NULL,
+        to_root TEXT NOT NULL,
+        inode TEXT,
+        files TEXT NOT NULL,
+        followed INTEGER NOT NULL
       ) STRICT;
+
+      -- Several projects may share one directory: all of them are known.
+      ALTER TABLE directories RENAME TO old_directories;
+      CREATE TABLE directories (
+        dir TEXT NOT NULL,
+        root TEXT NOT NULL,
+        PRIMARY KEY (dir, root)
+      ) STRICT;
+      INSERT INTO directories SELECT dir, root FROM old_directories;
+      DROP TABLE old_directories;
     `),
 ]
 

@@ -17,7 +17,7 @@ const allowed: Record<string, readonly string[]> = {
   'daemon/switches': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/housekeeping': ['schema', 'daemon/platform', 'daemon/store'],
   // A process of its own besides the daemon: it looks at everything a daemon stands on.
-  'daemon/doctor': ['schema', 'daemon/platform', 'daemon/store', 'daemon/config'],
+  'daemon/doctor': ['schema', 'daemon/platform', 'daemon/store', 'daemon/config', 'daemon/memory'],
   client: ['schema'],
   'client/cli': ['schema', 'client'],
 }

@@ -53,6 +53,10 @@ describe('the client package by itself', () => {
        export const mode: 'online' | 'offline' | undefined = lenient?.mode
        const strict = await connect({ strict: true }).pause({ cwd: '/x' })
        export const all: boolean = strict.all
+       export const pieces: AsyncIterable<Uint8Array> = connect().exportMemories({ cwd: '/x' })
+       export const imported = await connect().importMemories({ cwd: '/x', lines: pieces })
+       // @ts-expect-error an import needs its lines
+       await connect().importMemories({ cwd: '/x' })
        // @ts-expect-error the daemon may be away
        lenient.mode
        // @ts-expect-error there is no such field

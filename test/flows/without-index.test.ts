@@ -35,7 +35,15 @@ const questions: Partial<Record<RouteName, (client: StrictClient, cwd: string) =
   agentMemoryFile: (client, cwd) => [client.agentMemoryFile({ type: 'tester', scope: 'local', cwd, file: 'own.md' })],
   tombstones: (client) => [client.tombstones()],
   reviews: (client) => [client.reviews()],
+  exportMemories: (client, cwd) => [exported(client, cwd)],
   instructions: (client, cwd) => [client.instructions({ cwd })],
+}
+
+/** But for the time of the export, and the checksum over it. */
+async function exported(client: StrictClient, cwd: string): Promise<string[]> {
+  let text = ''
+  for await (const piece of client.exportMemories({ cwd })) text += Buffer.from(piece).toString()
+  return text.split('\n').slice(1, -2)
 }
 
 it('gives the same answers after index.db was deleted', async () => {

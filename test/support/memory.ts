@@ -54,6 +54,7 @@ export function memoryRig({
     const memory = createMemory({
       store,
       keepers,
+      stateDir: state,
       clock: time.clock,
       redact: redactSecrets,
       vigils,
@@ -63,6 +64,7 @@ export function memoryRig({
         memory: env.CLAUDE_CODE_DISABLE_AUTO_MEMORY === '1' ? { on: false, because: 'switched off' } : { on: true },
         madeFrom: [folder],
       }),
+      placeOf: (root) => ({ dir: dirOf(root) }),
       offBecause: () => undefined,
       agentDir: (root, _caller, { type, scope }) => join(root, scope, type),
       isPlace,

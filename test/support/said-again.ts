@@ -5,6 +5,7 @@
 import type { StrictClient } from '../../client/index.ts'
 import type { Gate } from '../../daemon/memory/gate.ts'
 import type { RouteName } from '../../schema/route-table.ts'
+import { header, inPieces, sealed } from './carry.ts'
 import { memoryd } from './cli.ts'
 import type { Home } from './home.ts'
 import { topic } from './memory.ts'
@@ -29,6 +30,7 @@ export const wordless: readonly RouteName[] = [
   'forget',
   'forgetAgentMemory',
   'liftTombstone',
+  'moveProject',
   'pause',
   'renewPrompt',
   'resume',
@@ -69,6 +71,18 @@ export const entryPoints: readonly EntryPoint[] = [
       async ({ agent, cwd }, text) =>
       () =>
         agent.putAgentMemory({ type: 'tester', scope: 'local', cwd, file: 'new.md', content: topic(text) }),
+  },
+  {
+    name: 'a memory set that is imported',
+    route: 'importMemories',
+    open:
+      async ({ person, cwd }, text) =>
+      async () => {
+        const file = sealed([header, { kind: 'file', file: 'new.md', content: topic(text) }])
+        const { refused } = await person.importMemories({ cwd, lines: inPieces(Buffer.from(file)) })
+        const [reason = ''] = refused[0]?.reason.split(':') ?? []
+        if (refused.length > 0) throw Object.assign(new Error('refused'), { code: 'REFUSED', reason })
+      },
   },
   {
     name: 'what a person asks to remember',

@@ -1,7 +1,7 @@
 /** Changes, undo, tombstones and review. */
 import type { Caller } from '../../../schema/caller.ts'
 import type { Change, ChangeList, Run } from '../../../schema/change.ts'
-import { MemoryError } from '../../../schema/errors.ts'
+import { onlyPeople } from '../caller.ts'
 import type { Handlers } from '../server.ts'
 
 type Dated = { id: string; at: string; file: string }
@@ -62,13 +62,4 @@ export function historyRoutes({ history, undo, reviewing }: Deps): Pick<Handlers
       return body.decision === 'approve' ? reviewing.approve(id) : reviewing.reject(id)
     },
   }
-}
-
-/** What a person rejected or wants to see first is a person's to decide. */
-function onlyPeople({ actor }: Caller): void {
-  if (actor !== 'user')
-    throw new MemoryError('REFUSED', 'only a person may decide this', {
-      reason: 'permission',
-      hint: 'use the command line',
-    })
 }

@@ -1,0 +1,58 @@
+/** Whole memory sets on their way, put together: export, import, move. Nothing of it is needed for a start. */
+import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../store/database.ts'
+import type { Directories } from '../store/directories.ts'
+import { createExportSource } from '../store/export-source.ts'
+import { createFollowing } from '../store/following.ts'
+import type { Journal } from '../store/journal.ts'
+import type { Moves } from '../store/moves.ts'
+import { createPast } from '../store/past.ts'
+import type { Tombstones } from '../store/tombstones.ts'
+import { createExport, type Exporting } from './export.ts'
+import type { Gate } from './gate.ts'
+import { createImport, type Importing } from './import.ts'
+import type { createJudge, Redact } from './judge.ts'
+import { createMerging } from './merging.ts'
+import { createFindEnds, endsWithin, type PlaceOf } from './move-ends.ts'
+import { createMoving, type Moving } from './moving.ts'
+import type { Places } from './place.ts'
+
+type Deps = {
+  db: Db
+  journal: Journal
+  tombstones: Tombstones
+  directories: Directories
+  moves: Moves
+  places: Places
+  placeOf: PlaceOf
+  isPlace: (dir: string) => boolean
+  gate: Gate
+  judge: ReturnType<typeof createJudge>
+  redact: Redact
+  clock: Clock
+  stateDir: string
+  look: (dir: string) => Promise<unknown>
+  onChange: (dir: string, files: string[], actor: string) => void
+}
+
+export type Carrying = { exporting: Exporting; importing: Importing; moving: Moving }
+
+export function createCarrying(deps: Deps): Carrying {
+  const { db, journal, directories, moves, places, gate, redact, clock, look } = deps
+  const past = createPast(db, journal)
+  return {
+    exporting: createExport({ places, source: createExportSource(db), clock, look }),
+    importing: createImport({ ...deps, past }),
+    moving: createMoving({
+      findEnds: createFindEnds(deps),
+      endsWithin: (ends) => endsWithin(directories, ends),
+      merging: createMerging({ gate, past, redact }),
+      gate,
+      moves,
+      following: createFollowing(db, { journal, past, directories, moves }),
+      clock,
+      look,
+      onChange: deps.onChange,
+    }),
+  }
+}

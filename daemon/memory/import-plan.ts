@@ -1,0 +1,94 @@
+/** Decides what an import will write, and what becomes of each file of it. Asks the gate, writes nothing. */
+import { MemoryError } from '../../schema/errors.ts'
+import type { Imported } from '../../schema/export.ts'
+import type { Spool } from '../store/spool.ts'
+import { type Fate, fatesOf } from './bringing.ts'
+import { twinKey } from './file-name.ts'
+import { INDEX_FILE, indexOf, isIndex } from './folder.ts'
+import type { By, Gate, Write } from './gate.ts'
+import type { Redact } from './judge.ts'
+import { groundOf } from './listing.ts'
+import { CAP_BYTES, hashOf } from './plain-file.ts'
+
+type Deps = { gate: Pick<Gate, 'check'>; redact: Redact }
+
+export type Plan = Pick<Imported, 'created' | 'skipped' | 'renamed' | 'refused'> & {
+  writes: Write[]
+  /** Indexes that come as they are. */
+  indexes: string[]
+}
+
+const INDEXES = [INDEX_FILE, `team/${INDEX_FILE}`]
+
+/** Under which names the memories would come in now; the indexes are another matter. */
+export async function importFates({ redact }: Pick<Deps, 'redact'>, dir: string, spool: Spool): Promise<Fate[]> {
+  const ground = groundOf(dir)
+  const taken = new Set(ground.names.map(twinKey))
+  const incoming = []
+  for (const file of spool.files().filter((name) => !isIndex(name))) {
+    const bytes = spool.bytesOf(file)
+    const hashes = [hashOf(bytes)]
+    // What came in without its credential is still the same memory.
+    if (taken.has(twinKey(file))) hashes.push(hashOf(Buffer.from((await redact(bytes.toString())).text)))
+    incoming.push({ file, hashes })
+  }
+  return fatesOf(incoming, ground)
+}
+
+export async function planImport(deps: Deps, dir: string, spool: Spool, by: By): Promise<Plan> {
+  const plan: Plan = { created: [], skipped: [], renamed: [], refused: [], writes: [], indexes: [] }
+  const fates = await importFates(deps, dir, spool)
+  for (const fate of fates) {
+    if (fate.is === 'refused') plan.refused.push({ file: fate.file, reason: fate.reason })
+    else if (fate.is === 'skipped') plan.skipped.push(fate.file)
+    else {
+      const { file, as } = fate
+      const write = await fitting(deps, dir, spool, { file, as }, by)
+      if ('reason' in write) plan.refused.push({ file, reason: write.reason })
+      else {
+        plan.writes.push(write)
+        if (as === file) plan.created.push(file)
+        else plan.renamed.push({ file, as })
+      }
+    }
+  }
+  await planIndexes(deps, dir, spool, by, plan)
+  return plan
+}
+
+/**
+ * An index comes to the byte where there is none and all it was made for has come; else the lines it needs are added to
+ * what is there, as with any other write.
+ */
+async function planIndexes(deps: Deps, dir: string, spool: Spool, by: By, plan: Plan): Promise<void> {
+  const ground = groundOf(dir)
+  const astray = [...plan.renamed, ...plan.refused].map(({ file }) => indexOf(file))
+  for (const index of spool.files().filter((file) => INDEXES.includes(file))) {
+    if (ground.hashAt(index) === hashOf(spool.bytesOf(index))) plan.skipped.push(index)
+    if (ground.names.includes(index) || astray.includes(index)) continue
+    const write = await fitting(deps, dir, spool, { file: index, as: index }, by)
+    if ('reason' in write) plan.refused.push({ file: index, reason: write.reason })
+    else {
+      plan.writes.push(write)
+      plan.indexes.push(index)
+      plan.created.push(index)
+    }
+  }
+}
+
+type Named = { file: string; as: string }
+
+async function fitting({ gate }: Deps, dir: string, spool: Spool, { file, as }: Named, by: By) {
+  const bytes = spool.bytesOf(file)
+  const content = bytes.toString()
+  if (bytes.length > CAP_BYTES) return { reason: `shape: it is larger than ${CAP_BYTES} bytes` }
+  if (!Buffer.from(content).equals(bytes)) return { reason: 'shape: its bytes are no text' }
+  const write: Write = { file: as, content, expect: null }
+  try {
+    await gate.check(dir, write, by)
+    return write
+  } catch (error) {
+    if (!(error instanceof MemoryError) || error.code !== 'REFUSED') throw error
+    return { reason: `${error.reason}: ${error.message}` }
+  }
+}

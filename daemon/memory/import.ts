@@ -1,0 +1,110 @@
+/** Takes an exported memory set into a project, with its history: as one run through the gate, so all of it or nothing. */
+import { randomBytes } from 'node:crypto'
+import type { Caller } from '../../schema/caller.ts'
+import type { Imported } from '../../schema/export.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Journal, NewChange } from '../store/journal.ts'
+import type { Past } from '../store/past.ts'
+import { openSpool, type Spool } from '../store/spool.ts'
+import type { Tombstones } from '../store/tombstones.ts'
+import { isIndex } from './folder.ts'
+import type { Apply, By, Gate } from './gate.ts'
+import { readExport } from './import-file.ts'
+import { importedHistory } from './import-history.ts'
+import { importFates, planImport } from './import-plan.ts'
+import type { createJudge, Redact } from './judge.ts'
+import { groundOf } from './listing.ts'
+import type { Places } from './place.ts'
+import { cleanSpool } from './spool-cleaning.ts'
+
+type Deps = {
+  places: Places
+  gate: Gate
+  judge: Pick<ReturnType<typeof createJudge>, 'checkName'>
+  journal: Journal
+  past: Past
+  tombstones: Tombstones
+  redact: Redact
+  clock: Clock
+  /** Where what has come waits until all of it is there. */
+  stateDir: string
+}
+
+export type Importing = {
+  run(cwd: string, caller: Caller, chunks: AsyncIterable<Uint8Array>): Promise<Imported>
+}
+
+type Named = { file: string; as: string }
+
+export function createImport(deps: Deps): Importing {
+  const { places, gate, judge, journal, past, tombstones, redact, clock, stateDir } = deps
+
+  /** The history of what comes in, and of what there is nothing left of but its history. */
+  function* wishes(dir: string, spool: Spool, coming: readonly Named[]): Generator<Named> {
+    yield* coming
+    const taken = new Set(groundOf(dir).names)
+    for (const file of spool.gone())
+      if (!isIndex(file) && !taken.has(file) && !past.knows(dir, file) && isName(file)) yield { file, as: file }
+  }
+  const isName = (file: string): boolean => {
+    try {
+      judge.checkName(file)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /** That something was refused is recorded, once. */
+  const refusalsOf = async (dir: string, refused: Imported['refused'], by: By): Promise<NewChange[]> => {
+    const rows: NewChange[] = []
+    for (const each of refused) {
+      const file = (await redact(each.file)).text.slice(0, 600)
+      const reason = (await redact(each.reason)).text.slice(0, 500)
+      const [last] = journal.list({ dir, file, limit: 1 })
+      if (last?.op === 'refused' && last.reason === reason) continue
+      const nothing = { before: undefined, after: undefined, undoable: false, evidence: [] }
+      rows.push({ at: clock.now(), dir, file, op: 'refused', actor: by.actor, reason, runId: by.runId, ...nothing })
+    }
+    return rows
+  }
+
+  const bring = async (dir: string, spool: Spool, by: By & { runId: string }, apply: Apply): Promise<Imported> => {
+    const { writes, indexes, ...outcome } = await planImport({ gate, redact }, dir, spool, by)
+    const created = outcome.created.map((file) => ({ file, as: file }))
+    spool.want(wishes(dir, spool, [...created, ...outcome.renamed]))
+    await cleanSpool(spool, redact, clock)
+    const refusals = await refusalsOf(dir, outcome.refused, by)
+    const history = importedHistory({ spool, past, tombstones }, { dir, indexes, refusals })
+    if (writes.length > 0) await apply(writes, by, history)
+    else journal.append([], 0, history.before)
+    return { ...(writes.length > 0 && { runId: by.runId }), ...outcome, ...history.counts() }
+  }
+
+  return {
+    run: async (cwd, caller, chunks) => {
+      const { dir } = places.forWriting(cwd, caller)
+      const spool = openSpool(stateDir)
+      try {
+        await readExport(chunks, spool)
+        // What takes long is done while others may still write.
+        const fates = await importFates({ redact }, dir, spool)
+        spool.want(
+          wishes(
+            dir,
+            spool,
+            fates.flatMap((fate) => (fate.is === 'created' ? [fate] : [])),
+          ),
+        )
+        await cleanSpool(spool, redact, clock)
+        const stamp = new Date(clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')
+        // Nobody can have named a run of the file like this one.
+        const runId = `import-${stamp}-${randomBytes(4).toString('hex')}`
+        const by = { actor: caller.actor, reason: 'imported', runId }
+        return await gate.alone(dir, (apply) => bring(dir, spool, by, apply))
+      } finally {
+        spool.close()
+      }
+    },
+  }
+}

@@ -1,0 +1,121 @@
+/** Memories of a moved project join those that are in its new place already: brought first, then taken from the old one. */
+import { existsSync } from 'node:fs'
+import { MemoryError } from '../../schema/errors.ts'
+import type { Moved } from '../../schema/move.ts'
+import type { Ends, Move, MovedFile } from '../store/moves.ts'
+import { type Past, TAKEN_AWAY } from '../store/past.ts'
+import { fatesOf } from './bringing.ts'
+import { indexOf, inFolder, isIndex, type Present, readPresent } from './folder.ts'
+import type { Apply, By, Gate, Write } from './gate.ts'
+import type { Redact } from './judge.ts'
+import { groundOf, listMemories } from './listing.ts'
+import { everythingIn, holdsNothing, removeFolders } from './whole-folder.ts'
+
+type Deps = { gate: Pick<Gate, 'check'>; past: Past; redact: Redact }
+
+export type Merge = Pick<Moved, 'skipped' | 'renamed' | 'stayed'> & { writes: Write[]; files: MovedFile[] }
+
+const MOST_TOLD = 200
+
+export function createMerging({ gate, past, redact }: Deps) {
+  /** What is brought as it is, or why it stays: nothing of it may be lost on the way. */
+  const fitting = async (toDir: string, as: string, present: Present, by: By): Promise<Write | string> => {
+    const write: Write = { file: as, content: present.text, expect: null, form: 'as-it-was' }
+    if (!present.exact) return 'its bytes are no text'
+    if ((await redact(present.text)).kinds.length > 0) return 'it seems to hold a credential'
+    try {
+      await gate.check(toDir, write, by)
+      return write
+    } catch (error) {
+      if (!(error instanceof MemoryError) || error.code !== 'REFUSED') throw error
+      return error.message
+    }
+  }
+
+  /** Files that are gone and have a history; it needs a name of its own where another file has one. */
+  const goneFiles = ({ fromDir, toDir }: Ends, there: readonly string[]): MovedFile[] => {
+    const taken = new Set(groundOf(toDir).names)
+    const isFree = (file: string) => !taken.has(file) && !past.knows(toDir, file)
+    return past
+      .filesEver(fromDir)
+      .filter((file) => !isIndex(file) && !there.includes(file))
+      .map((file) => ({ file, as: past.knows(fromDir, file) ? freeName(file, isFree) : file }))
+  }
+
+  const plan = async (ends: Ends, by: By): Promise<Merge> => {
+    const merge: Merge = { writes: [], files: [], skipped: [], renamed: [], stayed: [] }
+    const { files, closed } = listMemories(ends.fromDir)
+    const present = new Map<string, Present>()
+    for (const file of files.filter((name) => !isIndex(name))) {
+      const found = readIn(ends.fromDir, file)
+      if (typeof found === 'string') merge.stayed.push({ file, reason: found })
+      else present.set(file, found)
+    }
+    const incoming = [...present].map(([file, { hash }]) => ({ file, hashes: [hash] }))
+    for (const fate of fatesOf(incoming, groundOf(ends.toDir))) {
+      const { file } = fate
+      const { hash } = present.get(file) as Present
+      if (fate.is === 'refused') merge.stayed.push({ file, reason: fate.reason })
+      else if (fate.is === 'skipped') {
+        merge.skipped.push(file)
+        merge.files.push({ file, as: fate.as, hash })
+      } else {
+        const write = await fitting(ends.toDir, fate.as, present.get(file) as Present, by)
+        if (typeof write === 'string') merge.stayed.push({ file, reason: write })
+        else {
+          merge.writes.push(write)
+          merge.files.push({ file, as: fate.as, hash })
+          if (fate.as !== file) merge.renamed.push({ file, as: fate.as })
+        }
+      }
+    }
+    merge.files.push(...goneFiles(ends, [...files, ...closed]))
+    return merge
+  }
+
+  /** Takes from the old place what is in the new one for certain. */
+  const clear = async ({ id, fromDir, toDir, toRoot, files }: Move, apply: Apply): Promise<void> => {
+    if (!existsSync(fromDir)) return
+    const arrived = files.filter(({ file, as, hash }) => {
+      const old = readIn(fromDir, file)
+      return hash !== undefined && typeof old !== 'string' && old.hash === hash && typeof readIn(toDir, as) !== 'string'
+    })
+    const writes: Write[] = arrived.map(({ file, hash }) => ({ file, content: null, expect: hash }))
+    const left = listMemories(fromDir).files.filter((file) => !arrived.some((each) => each.file === file))
+    for (const index of left.filter(isIndex)) {
+      const found = readIn(fromDir, index)
+      const needed = left.some((file) => !isIndex(file) && indexOf(file) === index)
+      if (typeof found === 'string' || needed || (await redact(found.text)).kinds.length > 0 || !found.exact) continue
+      writes.push({ file: index, content: null, expect: found.hash })
+    }
+    if (writes.length > 0)
+      await apply(writes, { actor: 'user', reason: `moved to ${toRoot}`, runId: `${TAKEN_AWAY}${id}` })
+    if (holdsNothing(fromDir)) removeFolders(fromDir)
+  }
+
+  /** Everything that is still in the old place, with why. */
+  const leftBehind = (fromDir: string, known: Moved['stayed']): Moved['stayed'] =>
+    everythingIn(fromDir, MOST_TOLD).map((file) => {
+      const told = known.find((each) => each.file === file)
+      const reason = isIndex(file) ? 'it is the index of what stayed' : 'it is no memory'
+      return told ?? { file, reason }
+    })
+
+  return { plan, clear, leftBehind }
+}
+
+function readIn(dir: string, file: string): Present | string {
+  try {
+    return inFolder(dir, (folder) => readPresent(folder, file)) ?? 'it is not there'
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+function freeName(file: string, isFree: (name: string) => boolean): string {
+  if (isFree(file)) return file
+  for (let n = 2; ; n++) {
+    const name = file.replace(/(\.md)?$/, `_${n}$1`)
+    if (isFree(name)) return name
+  }
+}

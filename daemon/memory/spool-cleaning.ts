@@ -1,0 +1,41 @@
+/** Takes credentials out of everything that came with an import and is wanted of it, without keeping others waiting long. */
+import type { ChangeLine } from '../../schema/export.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Spool } from '../store/spool.ts'
+import type { Redact } from './judge.ts'
+
+/** Each takes a millisecond or two. */
+const AT_A_TIME = 20
+const MOST_REMEMBERED = 1_000
+
+export async function cleanSpool(spool: Spool, redact: Redact, clock: Clock): Promise<void> {
+  const clean = remembering(async (text) => (await redact(text)).text)
+  const cleanChange = async ({ reason, evidence, ...same }: ChangeLine): Promise<ChangeLine> => ({
+    ...same,
+    reason: await clean(reason),
+    evidence: await Promise.all(evidence.map(async (each) => ({ ...each, excerpt: await clean(each.excerpt) }))),
+  })
+  /** Tells whether there was one. */
+  const cleanOne = async (): Promise<boolean> => {
+    const text = spool.uncleanText()
+    if (text) spool.cleanText(text.key, (await redact(text.text)).text)
+    const change = spool.uncleanChange()
+    if (change) spool.cleanChange(change.line, await cleanChange(change.change))
+    const grave = spool.uncleanTombstone()
+    if (grave) spool.cleanTombstone(grave.id, { ...grave.tombstone, excerpt: await clean(grave.tombstone.excerpt) })
+    return text !== undefined || change !== undefined || grave !== undefined
+  }
+  for (let done = 0; await cleanOne(); done++) if (done % AT_A_TIME === 0) await clock.delay(0)
+}
+
+/** The reasons of a journal are a handful of sentences, said over and over. */
+function remembering(clean: (text: string) => Promise<string>): (text: string) => Promise<string> {
+  const known = new Map<string, string>()
+  return async (text) => {
+    const before = known.get(text)
+    if (before !== undefined) return before
+    const after = await clean(text)
+    if (known.size < MOST_REMEMBERED && text.length < 200) known.set(text, after)
+    return after
+  }
+}

@@ -1,0 +1,91 @@
+import { z } from 'zod'
+
+/** A newer form of the file gets a higher number, and is refused with words by who does not know it. */
+export const EXPORT_VERSION = 1
+
+const Hash = z.string().regex(/^[0-9a-f]{64}$/, 'expected a SHA-256 in hex')
+const At = z.iso.datetime()
+const File = z.string().min(1).max(2048)
+const Op = z.enum(['create', 'update', 'delete', 'undo', 'refused'])
+
+const Version = z
+  .strictObject({
+    hash: Hash.describe('Of the bytes on disk'),
+    text: Hash.nullable().describe('The key of its text line; null: the text is not kept'),
+  })
+  .nullable()
+
+const Part = z.strictObject({ file: File, op: Op, before: Version, after: Version, undoable: z.boolean() })
+
+const Evidence = z.strictObject({
+  sessionId: z.string().max(1_000),
+  messageIds: z.array(z.string().max(1_000)),
+  excerpt: z.string(),
+  at: At,
+})
+
+const HeaderLine = z.strictObject({
+  kind: z.literal('header'),
+  format: z.literal('memoryd-export'),
+  version: z.literal(EXPORT_VERSION),
+  at: At,
+  root: z.string().describe('The project it was made of'),
+})
+const FileLine = z.strictObject({
+  kind: z.literal('file'),
+  file: File,
+  content: z.string(),
+  encoding: z.literal('base64').optional().describe('Given where the bytes are no text'),
+})
+const TextLine = z.strictObject({ kind: z.literal('text'), key: Hash.describe('Of the text itself'), text: z.string() })
+const ChangeLine = z.strictObject({
+  kind: z.literal('change'),
+  at: At,
+  ...Part.shape,
+  actor: z.string().regex(/^(?:user|external|agent:[A-Za-z0-9._-]{1,128})$/, 'expected user, external or agent:<who>'),
+  reason: z.string().max(10_000),
+  run: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,128}$/)
+    .optional(),
+  evidence: z.array(Evidence),
+  parts: z.array(Part).max(16).describe('What was changed along with it: the index'),
+})
+const TombstoneLine = z.strictObject({
+  kind: z.literal('tombstone'),
+  at: At,
+  file: File,
+  excerpt: z.string().max(10_000),
+  values: z.array(Hash),
+})
+const EndLine = z.strictObject({
+  kind: z.literal('end'),
+  files: z.int(),
+  texts: z.int(),
+  changes: z.int(),
+  tombstones: z.int(),
+  left: z.array(z.strictObject({ file: z.string(), reason: z.string() })).describe('Files that could not be read'),
+  sha256: Hash.describe('Of all the bytes before this line'),
+})
+
+export const ExportLine = z
+  .discriminatedUnion('kind', [HeaderLine, FileLine, TextLine, ChangeLine, TombstoneLine, EndLine])
+  .describe('One line of an export; the header comes first, the end last')
+export type ExportLine = z.infer<typeof ExportLine>
+export type ChangeLine = z.infer<typeof ChangeLine>
+export type TombstoneLine = z.infer<typeof TombstoneLine>
+
+export const Imported = z
+  .object({
+    runId: z.string().optional().describe('Undoing this run takes everything back; absent when nothing was written'),
+    created: z.array(z.string()),
+    skipped: z.array(z.string()).describe('There already, to the byte'),
+    renamed: z
+      .array(z.object({ file: z.string(), as: z.string() }))
+      .describe('Created under another name: what has the name says something else'),
+    refused: z.array(z.object({ file: z.string(), reason: z.string() })),
+    changes: z.int().describe('Entries of the journal that came along'),
+    tombstones: z.int(),
+  })
+  .describe('What became of an import')
+export type Imported = z.infer<typeof Imported>
