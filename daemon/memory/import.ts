@@ -1,5 +1,4 @@
 /** Takes an exported memory set into a project, with its history: as one run through the gate, so all of it or nothing. */
-import { randomBytes } from 'node:crypto'
 import type { Caller } from '../../schema/caller.ts'
 import type { Imported } from '../../schema/export.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -15,6 +14,7 @@ import { importFates, planImport } from './import-plan.ts'
 import type { createJudge, Redact } from './judge.ts'
 import { groundOf } from './listing.ts'
 import type { Places } from './place.ts'
+import { newRunId } from './run-id.ts'
 import { cleanSpool } from './spool-cleaning.ts'
 
 type Deps = {
@@ -42,7 +42,7 @@ export function createImport(deps: Deps): Importing {
   /** The history of what comes in, and of what there is nothing left of but its history. */
   function* wishes(dir: string, spool: Spool, coming: readonly Named[]): Generator<Named> {
     yield* coming
-    const taken = new Set(groundOf(dir).names)
+    const taken = new Set([...groundOf(dir).names, ...coming.map(({ as }) => as)])
     for (const file of spool.gone())
       if (!isIndex(file) && !taken.has(file) && !past.knows(dir, file) && isName(file)) yield { file, as: file }
   }
@@ -89,18 +89,10 @@ export function createImport(deps: Deps): Importing {
         await readExport(chunks, spool)
         // What takes long is done while others may still write.
         const fates = await importFates({ redact }, dir, spool)
-        spool.want(
-          wishes(
-            dir,
-            spool,
-            fates.flatMap((fate) => (fate.is === 'created' ? [fate] : [])),
-          ),
-        )
+        const coming = fates.filter((fate) => fate.is === 'created')
+        spool.want(wishes(dir, spool, coming))
         await cleanSpool(spool, redact, clock)
-        const stamp = new Date(clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')
-        // Nobody can have named a run of the file like this one.
-        const runId = `import-${stamp}-${randomBytes(4).toString('hex')}`
-        const by = { actor: caller.actor, reason: 'imported', runId }
+        const by = { actor: caller.actor, reason: 'imported', runId: newRunId('import', clock.now()) }
         return await gate.alone(dir, (apply) => bring(dir, spool, by, apply))
       } finally {
         spool.close()

@@ -33,13 +33,15 @@ export function createMerging({ gate, past, redact }: Deps) {
   }
 
   /** Files that are gone and have a history; it needs a name of its own where another file has one. */
-  const goneFiles = ({ fromDir, toDir }: Ends, there: readonly string[]): MovedFile[] => {
-    const taken = new Set(groundOf(toDir).names)
+  const goneFiles = ({ fromDir, toDir }: Ends, there: readonly string[], coming: readonly MovedFile[]): MovedFile[] => {
+    const taken = new Set([...groundOf(toDir).names, ...coming.map(({ as }) => as)])
     const isFree = (file: string) => !taken.has(file) && !past.knows(toDir, file)
-    return past
-      .filesEver(fromDir)
-      .filter((file) => !isIndex(file) && !there.includes(file))
-      .map((file) => ({ file, as: past.knows(fromDir, file) ? freeName(file, isFree) : file }))
+    const gone = past.filesEver(fromDir).filter((file) => !isIndex(file) && !there.includes(file))
+    return gone.map((file) => {
+      const as = past.knows(fromDir, file) ? freeName(file, isFree) : file
+      taken.add(as)
+      return { file, as }
+    })
   }
 
   const plan = async (ends: Ends, by: By): Promise<Merge> => {
@@ -69,7 +71,7 @@ export function createMerging({ gate, past, redact }: Deps) {
         }
       }
     }
-    merge.files.push(...goneFiles(ends, [...files, ...closed]))
+    merge.files.push(...goneFiles(ends, [...files, ...closed], merge.files))
     return merge
   }
 

@@ -3,7 +3,6 @@
  * join the others through the gate. At every moment each of them is in one of the places, and what a kill interrupts is
  * finished or undone at the next start.
  */
-import { randomBytes } from 'node:crypto'
 import type { Caller } from '../../schema/caller.ts'
 import type { Moved } from '../../schema/move.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -14,6 +13,7 @@ import type { Apply, Gate } from './gate.ts'
 import { listMemories } from './listing.ts'
 import type { createMerging } from './merging.ts'
 import { type FindEnds, leadToOne } from './move-ends.ts'
+import { newRunId } from './run-id.ts'
 import { holdsNothing, inodeOf, renameFolder } from './whole-folder.ts'
 
 type Deps = {
@@ -70,7 +70,7 @@ export function createMoving(deps: Deps): Moving {
 
   const oneByOne = async (ends: Ends, actor: string, apply: { old: Apply; now: Apply }): Promise<Moved> => {
     const at = clock.now()
-    const runId = `move-${new Date(at).toISOString().replace(/[-:]|\.\d+/g, '')}-${randomBytes(4).toString('hex')}`
+    const runId = newRunId('move', at)
     const by = { actor, reason: `moved from ${ends.fromRoot}`, runId }
     const { writes, files, ...told } = await merging.plan(ends, by)
     let id = 0

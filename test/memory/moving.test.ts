@@ -151,6 +151,18 @@ describe('a project that was moved', () => {
     expect(changesOf(rig, to, 'wrong_2.md').map(({ op }) => op)).toEqual(['delete', 'create'])
   })
 
+  it('never mixes the history of what is gone with that of what takes its name', async () => {
+    const rig = memoryRig()
+    for (const file of ['a.md', 'a_2.md']) await put(rig, file, topic(`${file}.`, file))
+    await rig.memory.writing.forget(rig.cwd, person, 'a_2.md', { reject: false, ifHash: undefined })
+    const to = join(rig.home, 'elsewhere')
+    renameSync(rig.cwd, to)
+    await put(rig, 'a.md', topic('Mine.', 'Mine'), to)
+    expect(await move(rig, to)).toMatchObject({ renamed: [{ file: 'a.md', as: 'a_2.md' }] })
+    expect(changesOf(rig, to, 'a_2.md').map(({ op }) => op)).toEqual(['create', 'create'])
+    expect(changesOf(rig, to, 'a_2_2.md').map(({ op }) => op)).toEqual(['delete', 'create'])
+  })
+
   it('has only its name changed where both have one directory', async () => {
     const { rig, to, toDir, dir } = await moved()
     mkdirSync(dirname(toDir), { recursive: true })

@@ -1,0 +1,7 @@
+/** Names for runs of our own. */
+import { randomBytes } from 'node:crypto'
+
+/** Tells what and when to a person, and is like no other, whatever names a file brings along. */
+export function newRunId(kind: 'import' | 'move', at: number): string {
+  return `${kind}-${new Date(at).toISOString().replace(/[-:]|\.\d+/g, '')}-${randomBytes(4).toString('hex')}`
+}
