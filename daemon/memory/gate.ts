@@ -4,32 +4,16 @@
  */
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Evidence, Journal, NewChange, Op } from '../store/journal.ts'
+import type { Journal, NewChange } from '../store/journal.ts'
 import type { Confined } from './confined.ts'
-import { indexOf, isIndex, openIn, type Present, placeTrouble, readPresent } from './folder.ts'
+import { indexOf, isIndex, openIn, placeTrouble, readPresent } from './folder.ts'
+import { guard } from './guard.ts'
+import { changeOf, indexPart } from './journal-entry.ts'
 import { type createJudge, type Judged, type Redact, spokenName, withoutCredentials } from './judge.ts'
-import { CAP_BYTES, hashOf, isExact } from './plain-file.ts'
-import { type IndexChange, type Pointed, upkeep } from './upkeep.ts'
-
-export type Write = {
-  file: string
-  /** `null` deletes. */
-  content: string | null
-  /** What the writer believes to be there: a hash, nothing (`null`), or whatever is there (`undefined`). */
-  expect?: string | null | undefined
-  form?: 'checked' | 'as-it-was'
-  /** What a deletion leaves in the journal. With `nothing` there need not even be a file. */
-  leaves?: 'history' | 'nothing'
-}
-
-/** Who changes, why, and what it rests on. */
-export type By = {
-  actor: string
-  reason: string
-  runId?: string | undefined
-  evidence?: readonly Evidence[]
-  op?: Op
-}
+import { CAP_BYTES } from './plain-file.ts'
+import { putAll } from './putting.ts'
+import { type Pointed, upkeep } from './upkeep.ts'
+import type { By, Prepared, Write } from './write.ts'
 
 export type Applied = { id: number; file: string; hash: string | undefined; created: boolean } & Omit<Judged, 'content'>
 
@@ -44,8 +28,10 @@ export type Gate = {
   apply(dir: string, writes: readonly Write[], by: By): Promise<Applied[]>
   /** Waits for whatever else changes this directory, then runs `work` alone; it may look first, and then apply. */
   alone<T>(dir: string, work: (apply: Apply) => Promise<T>): Promise<T>
-  /** Everything that would refuse a write, without writing; a refusal is recorded. */
+  /** Everything that would refuse a write, without writing. */
   check(dir: string, write: Write, by: By): Promise<void>
+  /** The same for a write that is to wait: a refusal is recorded. */
+  admit(dir: string, write: Write, by: By): Promise<void>
   /** Journals what others have done already: there is nothing left to write. */
   record(changes: readonly NewChange[]): void
 }
@@ -60,8 +46,6 @@ type Deps = {
 
 /** A directory that is held open for as long as a change takes. */
 type Open = { dir: string; folder: Confined }
-
-type Prepared = { write: Write; before: Present | undefined; beforeText: string; judged: Judged | undefined }
 
 export function createGate({ journal, judge, redact, clock, onChange }: Deps): Gate {
   const queues = new Map<string, Promise<unknown>>()
@@ -178,19 +162,17 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
   }
 
   /** What is refused here leaves no directory behind. */
-  const checkNames = async (dir: string, writes: readonly Write[], by: By): Promise<void> => {
-    for (const write of writes)
-      await recorded(dir, write, by, async () => {
-        judge.checkName(write.file)
-        await judge.refuseTelling(write.file)
-      })
+  const checkName = async ({ file }: Write): Promise<void> => {
+    judge.checkName(file)
+    await judge.refuseTelling(file)
   }
 
+  /** Only an index is held against what there is: a directory of thousands need not be listed for every file of it. */
+  const knownTo = (dir: string, writes: readonly Write[]): string[] =>
+    writes.some(({ file }) => isIndex(file)) ? [...journal.files(dir), ...writes.map(({ file }) => file)] : []
+
   const prepareAll = async (at: Open, writes: readonly Write[], by: By): Promise<Prepared[]> => {
-    // Only an index is held against what there is: a directory of thousands need not be listed for every file of it.
-    const known = writes.some(({ file }) => isIndex(file))
-      ? [...journal.files(at.dir), ...writes.map((write) => write.file)]
-      : []
+    const known = knownTo(at.dir, writes)
     const prepared: Prepared[] = []
     for (const write of writes) prepared.push(await recorded(at.dir, write, by, () => prepare(at, write, by, known)))
     return prepared
@@ -205,11 +187,16 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
     }
   }
 
+  const check = async (dir: string, write: Write, by: By): Promise<void> => {
+    await checkName(write)
+    await opened(dir, (at) => prepare(at, write, by, knownTo(at.dir, [write])))
+  }
+
   /** For whoever is alone with the directory. */
   const apply = async (dir: string, writes: readonly Write[], by: By, along?: Along): Promise<Applied[]> => {
     const told = await withoutCredentials(by, redact)
     const files = writes.map(({ file }) => file)
-    await checkNames(dir, writes, told)
+    for (const write of writes) await recorded(dir, write, told, () => checkName(write))
     const done = await opened(dir, async (at) => {
       const prepared = await prepareAll(at, writes, told)
       return commit(at, prepared, told, await cleanIndexes(at, files), along)
@@ -225,12 +212,9 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
       applied = Math.max(applied, ...ids)
       journal.setApplied(applied)
     },
-    check: (dir, write, by) =>
-      alone(dir, async () => {
-        const told = await withoutCredentials(by, redact)
-        await checkNames(dir, [write], told)
-        await opened(dir, (at) => prepareAll(at, [write], told))
-      }),
+    check,
+    admit: async (dir, write, by) =>
+      recorded(dir, write, await withoutCredentials(by, redact), () => check(dir, write, by)),
     apply: (dir, writes, by) => alone(dir, (now) => now(writes, by)),
   }
 }
@@ -246,40 +230,6 @@ async function opened<T>(dir: string, act: (at: Open) => Promise<T>): Promise<T>
   }
 }
 
-/** A person's word stands until whoever writes has seen it. */
-function guard(
-  journal: Journal,
-  dir: string,
-  { file, expect, content }: Write,
-  before: Present | undefined,
-  by: By,
-): void {
-  const conflict = (message: string) =>
-    new MemoryError('CONFLICT', message, {
-      hint: 'read the current content, then send its hash as ifHash',
-      details: { current: before ? { hash: before.hash, content: before.text } : null },
-    })
-  if (expect === null && before) throw conflict(`${file} exists already`)
-  if (typeof expect === 'string' && before?.hash !== expect) throw conflict(`${file} is not what it was`)
-  if (expect !== undefined || !before || !by.actor.startsWith('agent:') || content === before.text) return
-  const latest = journal.latest(dir, file)
-  const isOwn = latest?.after?.hash === before.hash && latest.actor.startsWith('agent:')
-  // Who added a line to an index has not seen the rest of it.
-  const byPerson = !isOwn || latest.partOf !== undefined
-  if (byPerson) throw conflict(`${file} was last changed by a person, and this write does not say it has seen that`)
-}
-
-function changeOf(dir: string, { write, before, beforeText, judged }: Prepared, by: By, at: number): NewChange {
-  const { leaves = 'history' } = write
-  const past = before && { hash: before.hash, text: leaves === 'nothing' ? undefined : beforeText }
-  const after = judged && { hash: hashOf(Buffer.from(judged.content)), text: judged.content }
-  const op = by.op ?? (!after ? 'delete' : before ? 'update' : 'create')
-  // A credential was taken out of what is kept, or bytes were lost in reading it as text: it cannot be put back as it was.
-  const undoable = leaves !== 'nothing' && isExact(past)
-  const { actor, reason, runId, evidence = [] } = by
-  return { at, dir, file: write.file, op, actor, reason, runId, before: past, after, undoable, evidence, leaves }
-}
-
 /** An index that is written itself says what whoever wrote it wants it to say. */
 function withoutOwnIndex(memories: readonly Pointed[]): Pointed[] {
   const written = new Set(memories.map(({ file }) => file))
@@ -288,45 +238,6 @@ function withoutOwnIndex(memories: readonly Pointed[]): Pointed[] {
 
 function pointing({ write, judged }: Prepared): Pointed {
   return { file: write.file, content: judged?.content }
-}
-
-type Step = { file: string; before: Present | undefined; content: string | undefined }
-
-/** All of them, each only over what was seen; what was written before one failed is put back. */
-function putAll(folder: Confined, steps: readonly Step[]): void {
-  const done: Step[] = []
-  try {
-    for (const step of steps) {
-      put(folder, step)
-      done.push(step)
-    }
-  } catch (error) {
-    for (const { file, before, content } of done.reverse()) {
-      const written =
-        content === undefined ? undefined : { hash: hashOf(Buffer.from(content)), text: content, exact: true }
-      if (!before || before.exact) put(folder, { file, before: written, content: before?.text })
-    }
-    throw error
-  }
-}
-
-function put(folder: Confined, { file, before, content }: Step): void {
-  if (content !== undefined) folder.write(file, Buffer.from(content), { expect: before?.hash ?? null })
-  else if (before) folder.remove(file, { expect: before.hash })
-}
-
-function indexPart(owner: NewChange, { file, before, text }: IndexChange, clean: Set<string>): NewChange {
-  const keep = clean.has(before?.hash ?? '')
-  return {
-    ...owner,
-    leaves: 'history',
-    file,
-    op: before ? 'update' : 'create',
-    before: before && { hash: before.hash, text: keep ? before.text : '' },
-    after: { hash: hashOf(Buffer.from(text)), text: keep ? text : '' },
-    undoable: keep && (before?.exact ?? true),
-    evidence: [],
-  }
 }
 
 function overtaken(file: string): MemoryError {

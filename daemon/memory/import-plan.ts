@@ -5,10 +5,11 @@ import type { Spool } from '../store/spool.ts'
 import { type Fate, fatesOf } from './bringing.ts'
 import { twinKey } from './file-name.ts'
 import { INDEX_FILE, indexOf, isIndex } from './folder.ts'
-import type { By, Gate, Write } from './gate.ts'
+import type { Gate } from './gate.ts'
 import type { Redact } from './judge.ts'
 import { groundOf } from './listing.ts'
 import { CAP_BYTES, hashOf } from './plain-file.ts'
+import type { By, Write } from './write.ts'
 
 type Deps = { gate: Pick<Gate, 'check'>; redact: Redact }
 

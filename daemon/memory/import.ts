@@ -7,7 +7,7 @@ import type { Past } from '../store/past.ts'
 import { openSpool, type Spool } from '../store/spool.ts'
 import type { Tombstones } from '../store/tombstones.ts'
 import { isIndex } from './folder.ts'
-import type { Apply, By, Gate } from './gate.ts'
+import type { Apply, Gate } from './gate.ts'
 import { readExport } from './import-file.ts'
 import { importedHistory } from './import-history.ts'
 import { importFates, planImport } from './import-plan.ts'
@@ -16,6 +16,7 @@ import { groundOf } from './listing.ts'
 import type { Places } from './place.ts'
 import { newRunId } from './run-id.ts'
 import { cleanSpool } from './spool-cleaning.ts'
+import type { By } from './write.ts'
 
 type Deps = {
   places: Places

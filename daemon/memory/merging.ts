@@ -6,10 +6,11 @@ import type { Ends, Move, MovedFile } from '../store/moves.ts'
 import { type Past, TAKEN_AWAY } from '../store/past.ts'
 import { fatesOf } from './bringing.ts'
 import { indexOf, inFolder, isIndex, type Present, readPresent } from './folder.ts'
-import type { Apply, By, Gate, Write } from './gate.ts'
+import type { Apply, Gate } from './gate.ts'
 import type { Redact } from './judge.ts'
 import { groundOf, listMemories } from './listing.ts'
 import { everythingIn, holdsNothing, removeFolders } from './whole-folder.ts'
+import type { By, Write } from './write.ts'
 
 type Deps = { gate: Pick<Gate, 'check'>; past: Past; redact: Redact }
 

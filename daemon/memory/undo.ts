@@ -2,8 +2,9 @@
 import { MemoryError } from '../../schema/errors.ts'
 import type { Change, Journal } from '../store/journal.ts'
 import { inFolder, isIndex, readPresent } from './folder.ts'
-import type { Applied, By, Gate, Write } from './gate.ts'
+import type { Applied, Gate } from './gate.ts'
 import { isExact } from './plain-file.ts'
+import type { By, Write } from './write.ts'
 
 type Deps = { gate: Gate; journal: Journal; reviewRequired: () => boolean }
 

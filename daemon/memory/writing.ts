@@ -8,7 +8,7 @@ import type { Tombstones } from '../store/tombstones.ts'
 import { classify, nameFor } from './classify.ts'
 import type { Confined } from './confined.ts'
 import { inFolder, type Present, readPresent } from './folder.ts'
-import type { By, Gate, Write } from './gate.ts'
+import type { Gate } from './gate.ts'
 import { type Redact, rejectedValues, withoutCredentials } from './judge.ts'
 import { shorten } from './one-line.ts'
 import type { Places } from './place.ts'
@@ -16,6 +16,7 @@ import type { Purging } from './purging.ts'
 import { scanMemories } from './scan.ts'
 import { parseTopic, printTopic } from './topic-file.ts'
 import { normaliseValue } from './values.ts'
+import type { By, Write } from './write.ts'
 
 type Deps = {
   places: Places
@@ -47,7 +48,7 @@ export function createWriting(deps: Deps): Writing {
   const wait = async (dir: string, write: Write, by: By): Promise<string | undefined> => {
     if (!reviewRequired() || !by.actor.startsWith('agent:')) return undefined
     // What could never be applied is refused now, not when a person has made up their mind.
-    await gate.check(dir, write, by)
+    await gate.admit(dir, write, by)
     const before = inFolder(dir, (folder) => readPresent(folder, write.file))
     const clean = async (text: string | undefined) => (text === undefined ? undefined : (await redact(text)).text)
     const op = write.content === null ? 'delete' : before ? 'update' : 'create'

@@ -30,6 +30,8 @@ export function openForReading(file: string): Db {
 
 /** For what may be lost in a power cut but not with the process: the write is not waited for. */
 export function withoutWaiting(db: Db, write: () => void): void {
+  // Within a transaction it is waited for with everything else.
+  if (db.inTransaction) return write()
   db.pragma('synchronous = NORMAL')
   try {
     write()

@@ -45,7 +45,7 @@ describe('a location', () => {
       CLAUDE_CONFIG_DIR: '/own/config',
     })
     const off = { on: false, because: 'CLAUDE_CODE_SIMPLE is set' }
-    const own = { root: '/p/x', dir: '/own/m', source: 'override', memory: off }
+    const own = { root: '/p/x', dir: '/own/m', source: 'override', memory: off, madeFrom: expect.any(Array) }
     expect(locate('/p/x')).toEqual(own)
     expect(locate('/p/x', {})).toEqual(own)
     expect(locate('/p/x', { CLAUDE_COWORK_MEMORY_PATH_OVERRIDE: '' })).toEqual(own)

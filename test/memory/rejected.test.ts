@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { normaliseValue, valuesOf } from '../../daemon/memory/values.ts'
-import { header, importInto, sealed } from '../support/carry.ts'
 import { agent, memoryRig, person, type Rig, topic } from '../support/memory.ts'
 
 const SAID = 'The staging database may be wiped at any time'

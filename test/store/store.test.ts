@@ -20,7 +20,7 @@ import { createPauses } from '../../daemon/store/pauses.ts'
 import { repairHistory, restoreBackup } from '../../daemon/store/repair.ts'
 import { openStore } from '../../daemon/store/store.ts'
 import { historyMigrations } from '../../daemon/store/tables.ts'
-import { overwritePage } from '../support/damage.ts'
+import { overwritePage, pageWith } from '../support/damage.ts'
 import { makeHome } from '../support/home.ts'
 
 /** A database with our table and any schema version. */
@@ -91,10 +91,7 @@ describe('the store', () => {
     await store.backUpDaily(NOW)
     store.close()
     fill(300, 2_000).close()
-    const before = readFileSync(layout.history)
-    const pages = before.length / 4096
-    expect(pages).toBeGreaterThan(10)
-    overwritePage(layout.history, Math.floor(pages / 2))
+    overwritePage(layout.history, pageWith(layout.history, '/project/001000'))
 
     const { list, repairs } = projects()
     expect(repairs).toEqual([

@@ -1,0 +1,28 @@
+/** Keeps writes from going over what whoever writes has not seen. Writes nothing. */
+import { MemoryError } from '../../schema/errors.ts'
+import type { Journal } from '../store/journal.ts'
+import type { Present } from './folder.ts'
+import type { By, Write } from './write.ts'
+
+/** A person's word stands until whoever writes has seen it. */
+export function guard(
+  journal: Journal,
+  dir: string,
+  { file, expect, content }: Write,
+  before: Present | undefined,
+  by: By,
+): void {
+  const conflict = (message: string) =>
+    new MemoryError('CONFLICT', message, {
+      hint: 'read the current content, then send its hash as ifHash',
+      details: { current: before ? { hash: before.hash, content: before.text } : null },
+    })
+  if (expect === null && before) throw conflict(`${file} exists already`)
+  if (typeof expect === 'string' && before?.hash !== expect) throw conflict(`${file} is not what it was`)
+  if (expect !== undefined || !before || !by.actor.startsWith('agent:') || content === before.text) return
+  const latest = journal.latest(dir, file)
+  const isOwn = latest?.after?.hash === before.hash && latest.actor.startsWith('agent:')
+  // Who added a line to an index has not seen the rest of it.
+  const byPerson = !isOwn || latest.partOf !== undefined
+  if (byPerson) throw conflict(`${file} was last changed by a person, and this write does not say it has seen that`)
+}
