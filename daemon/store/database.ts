@@ -31,12 +31,12 @@ export function openForReading(file: string): Db {
 /** For what may be lost in a power cut but not with the process: the write is not waited for. */
 export function withoutWaiting(db: Db, write: () => void): void {
   // Within a transaction it is waited for with everything else.
-  if (db.inTransaction) return write()
-  db.pragma('synchronous = NORMAL')
+  const mode = db.inTransaction ? undefined : 'NORMAL'
+  if (mode) db.pragma(`synchronous = ${mode}`)
   try {
     write()
   } finally {
-    db.pragma('synchronous = FULL')
+    if (mode) db.pragma('synchronous = FULL')
   }
 }
 
