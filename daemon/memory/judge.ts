@@ -18,10 +18,12 @@ export async function withoutCredentials<T extends { actor: string; reason: stri
   redact: Redact,
 ): Promise<T> {
   const clean = async (text: string) => (await redact(text)).text
-  const evidence = await Promise.all(
-    (by.evidence ?? []).map(async (each) => ({ ...each, excerpt: await clean(each.excerpt) })),
-  )
-  return { ...by, actor: await clean(by.actor), reason: await clean(by.reason), evidence }
+  const [actor, reason, evidence] = await Promise.all([
+    by.actor === 'user' ? by.actor : clean(by.actor),
+    clean(by.reason),
+    Promise.all((by.evidence ?? []).map(async (each) => ({ ...each, excerpt: await clean(each.excerpt) }))),
+  ])
+  return { ...by, actor, reason, evidence }
 }
 
 type Deps = {
