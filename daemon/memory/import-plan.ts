@@ -1,5 +1,4 @@
 /** Decides what an import will write, and what becomes of each file of it. Asks the gate, writes nothing. */
-import { MemoryError } from '../../schema/errors.ts'
 import type { Imported } from '../../schema/export.ts'
 import type { Spool } from '../store/spool.ts'
 import { type Fate, fatesOf } from './bringing.ts'
@@ -9,6 +8,7 @@ import type { Gate } from './gate.ts'
 import type { Redact } from './judge.ts'
 import { groundOf } from './listing.ts'
 import { CAP_BYTES, hashOf } from './plain-file.ts'
+import { isRefusal, whyRefused } from './refusal.ts'
 import type { By, Write } from './write.ts'
 
 type Deps = { gate: Pick<Gate, 'check'>; redact: Redact }
@@ -89,7 +89,7 @@ async function fitting({ gate }: Deps, dir: string, spool: Spool, { file, as }: 
     await gate.check(dir, write, by)
     return write
   } catch (error) {
-    if (!(error instanceof MemoryError) || error.code !== 'REFUSED') throw error
-    return { reason: `${error.reason}: ${error.message}` }
+    if (!isRefusal(error)) throw error
+    return { reason: whyRefused(error) }
   }
 }

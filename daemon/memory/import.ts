@@ -11,9 +11,10 @@ import type { Apply, Gate } from './gate.ts'
 import { readExport } from './import-file.ts'
 import { importedHistory } from './import-history.ts'
 import { importFates, planImport } from './import-plan.ts'
-import type { createJudge, Redact } from './judge.ts'
+import type { Judge, Redact } from './judge.ts'
 import { groundOf } from './listing.ts'
 import type { Places } from './place.ts'
+import { refusalOf } from './refusal.ts'
 import { newRunId } from './run-id.ts'
 import { cleanSpool } from './spool-cleaning.ts'
 import type { By } from './write.ts'
@@ -21,7 +22,7 @@ import type { By } from './write.ts'
 type Deps = {
   places: Places
   gate: Gate
-  judge: Pick<ReturnType<typeof createJudge>, 'checkName'>
+  judge: Pick<Judge, 'checkName'>
   journal: Journal
   past: Past
   tombstones: Tombstones
@@ -59,13 +60,10 @@ export function createImport(deps: Deps): Importing {
   /** That something was refused is recorded, once. */
   const refusalsOf = async (dir: string, refused: Imported['refused'], by: By): Promise<NewChange[]> => {
     const rows: NewChange[] = []
-    for (const each of refused) {
-      const file = (await redact(each.file)).text.slice(0, 600)
-      const reason = (await redact(each.reason)).text.slice(0, 500)
-      const [last] = journal.list({ dir, file, limit: 1 })
-      if (last?.op === 'refused' && last.reason === reason) continue
-      const nothing = { before: undefined, after: undefined, undoable: false, evidence: [] }
-      rows.push({ at: clock.now(), dir, file, op: 'refused', actor: by.actor, reason, runId: by.runId, ...nothing })
+    for (const { file, reason } of refused) {
+      const row = await refusalOf({ at: clock.now(), dir, file, why: reason, by }, redact)
+      const [last] = journal.list({ dir, file: row.file, limit: 1 })
+      if (last?.op !== 'refused' || last.reason !== row.reason) rows.push(row)
     }
     return rows
   }

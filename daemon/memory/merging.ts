@@ -1,6 +1,5 @@
 /** Memories of a moved project join those that are in its new place already: brought first, then taken from the old one. */
 import { existsSync } from 'node:fs'
-import { MemoryError } from '../../schema/errors.ts'
 import type { Moved } from '../../schema/move.ts'
 import type { Ends, Move, MovedFile } from '../store/moves.ts'
 import { type Past, TAKEN_AWAY } from '../store/past.ts'
@@ -9,6 +8,7 @@ import { indexOf, inFolder, isIndex, type Present, readPresent } from './folder.
 import type { Apply, Gate } from './gate.ts'
 import type { Redact } from './judge.ts'
 import { groundOf, listMemories } from './listing.ts'
+import { isRefusal } from './refusal.ts'
 import { everythingIn, holdsNothing, removeFolders } from './whole-folder.ts'
 import type { By, Write } from './write.ts'
 
@@ -28,7 +28,7 @@ export function createMerging({ gate, past, redact }: Deps) {
       await gate.check(toDir, write, by)
       return write
     } catch (error) {
-      if (!(error instanceof MemoryError) || error.code !== 'REFUSED') throw error
+      if (!isRefusal(error)) throw error
       return error.message
     }
   }
