@@ -6,7 +6,8 @@ import { type Confined, openFolder } from './confined.ts'
 import { type Present, placeTrouble, readPresent } from './folder.ts'
 import type { Gate } from './gate.ts'
 import { nameWithoutCredential, type Redact } from './judge.ts'
-import { isMemoryName, markdownFiles, type Stamp, whereabouts } from './markdown-files.ts'
+import { markdownFiles, type Stamp, whereabouts } from './markdown-files.ts'
+import { isMemoryName } from './memory-tree.ts'
 import { isExact } from './plain-file.ts'
 
 type Deps = {

@@ -3,7 +3,7 @@ import type { Imported } from '../../schema/export.ts'
 import type { Spool } from '../store/spool.ts'
 import { type Fate, fatesOf } from './bringing.ts'
 import { twinKey } from './file-name.ts'
-import { INDEX_FILE, indexOf, isIndex } from './folder.ts'
+import { indexOf, isIndex } from './folder.ts'
 import type { Gate } from './gate.ts'
 import type { Redact } from './judge.ts'
 import { groundOf } from './listing.ts'
@@ -18,8 +18,6 @@ export type Plan = Pick<Imported, 'created' | 'skipped' | 'renamed' | 'refused'>
   /** Indexes that come as they are. */
   indexes: string[]
 }
-
-const INDEXES = [INDEX_FILE, `team/${INDEX_FILE}`]
 
 /** Under which names the memories would come in now; the indexes are another matter. */
 export async function importFates({ redact }: Pick<Deps, 'redact'>, dir: string, spool: Spool): Promise<Fate[]> {
@@ -64,7 +62,7 @@ export async function planImport(deps: Deps, dir: string, spool: Spool, by: By):
 async function planIndexes(deps: Deps, dir: string, spool: Spool, by: By, plan: Plan): Promise<void> {
   const ground = groundOf(dir)
   const astray = [...plan.renamed, ...plan.refused].map(({ file }) => indexOf(file))
-  for (const index of spool.files().filter((file) => INDEXES.includes(file))) {
+  for (const index of spool.files().filter(isIndex)) {
     if (ground.hashAt(index) === hashOf(spool.bytesOf(index))) plan.skipped.push(index)
     if (ground.names.includes(index) || astray.includes(index)) continue
     const write = await fitting(deps, dir, spool, { file: index, as: index }, by)

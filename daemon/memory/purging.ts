@@ -9,7 +9,8 @@ import type { Purges } from '../store/purges.ts'
 import type { Indexes } from '../store/scrub.ts'
 import type { Store } from '../store/store.ts'
 import type { Tombstones } from '../store/tombstones.ts'
-import { INDEX_FILE, indexOf, inFolder, nameInIndex, readPresent } from './folder.ts'
+import { INDEXES } from './file-name.ts'
+import { indexOf, inFolder, nameInIndex, readPresent } from './folder.ts'
 import type { Gate } from './gate.ts'
 import { withoutPointer } from './index-file.ts'
 import { rejectedValues } from './judge.ts'
@@ -36,7 +37,7 @@ export type Purging = {
 }
 
 const indexes: Indexes = {
-  files: [INDEX_FILE, `team/${INDEX_FILE}`],
+  files: INDEXES,
   // A person may point to the team's memories from their own index, too.
   without: (index, text, file) => withoutPointer(text, index === indexOf(file) ? nameInIndex(file) : file),
 }
