@@ -84,7 +84,7 @@ function cutOff(known: readonly Known[]): Finding[] {
   return known.flatMap(({ dir }) => {
     const { lines, bytes, truncated } = loadIndex(indexIn(dir))
     if (!truncated) return []
-    const remedy = 'keep its lines short, move detail into topic files, remove what no longer matters'
+    const remedy = 'keep each memory to one short line, move detail into topic files, remove what no longer matters'
     const what = `${join(dir, INDEX_FILE)} has ${lines} lines and ${bytes} bytes; no agent sees all of it`
     return [{ check: 'index', state: 'warning', message: what, remedy }]
   })

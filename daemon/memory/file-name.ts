@@ -108,6 +108,11 @@ export function twinAmong(name: string, entries: readonly string[]): string | un
   return entries.find((entry) => entry !== name && twinKey(entry) === key)
 }
 
+/** The n-th name to try where others may have the ones before it; the first is the name itself. */
+export function numbered(file: string, n: number): string {
+  return n === 1 ? file : file.replace(/(\.md)?$/, `_${n}$1`)
+}
+
 /** A name as it can stand in a sentence: nothing invisible, nothing that turns the line around, not too long. */
 export function shown(name: string): string {
   const cut = name.length > 80 ? `${[...name.slice(0, 160)].slice(0, 80).join('')}…` : name

@@ -1,7 +1,7 @@
 /** Decides what an import will write, and what becomes of each file of it. Asks the gate, writes nothing. */
 import type { Imported } from '../../schema/export.ts'
 import type { Spool } from '../store/spool.ts'
-import { type Fate, fatesOf } from './bringing.ts'
+import { type Fate, fatesOf, type Named } from './bringing.ts'
 import { twinKey } from './file-name.ts'
 import { indexOf, isIndex } from './folder.ts'
 import type { Gate } from './gate.ts'
@@ -74,8 +74,6 @@ async function planIndexes(deps: Deps, dir: string, spool: Spool, by: By, plan: 
     }
   }
 }
-
-type Named = { file: string; as: string }
 
 async function fitting({ gate }: Deps, dir: string, spool: Spool, { file, as }: Named, by: By) {
   const bytes = spool.bytesOf(file)

@@ -6,6 +6,7 @@ import type { Journal, NewChange } from '../store/journal.ts'
 import type { Past } from '../store/past.ts'
 import { openSpool, type Spool } from '../store/spool.ts'
 import type { Tombstones } from '../store/tombstones.ts'
+import type { Named } from './bringing.ts'
 import { isIndex } from './folder.ts'
 import type { Apply, Gate } from './gate.ts'
 import { readExport } from './import-file.ts'
@@ -35,8 +36,6 @@ type Deps = {
 export type Importing = {
   run(cwd: string, caller: Caller, chunks: AsyncIterable<Uint8Array>): Promise<Imported>
 }
-
-type Named = { file: string; as: string }
 
 export function createImport(deps: Deps): Importing {
   const { places, gate, judge, journal, past, tombstones, redact, clock, stateDir } = deps

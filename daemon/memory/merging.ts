@@ -1,9 +1,11 @@
 /** Memories of a moved project join those that are in its new place already: brought first, then taken from the old one. */
 import { existsSync } from 'node:fs'
 import type { Moved } from '../../schema/move.ts'
+import { message } from '../platform/files.ts'
 import type { Ends, Move, MovedFile } from '../store/moves.ts'
 import { type Past, TAKEN_AWAY } from '../store/past.ts'
 import { fatesOf } from './bringing.ts'
+import { numbered } from './file-name.ts'
 import { indexOf, inFolder, isIndex, type Present, readPresent } from './folder.ts'
 import type { Apply, Gate } from './gate.ts'
 import type { Redact } from './judge.ts'
@@ -111,14 +113,13 @@ function readIn(dir: string, file: string): Present | string {
   try {
     return inFolder(dir, (folder) => readPresent(folder, file)) ?? 'it is not there'
   } catch (error) {
-    return (error as Error).message
+    return message(error)
   }
 }
 
 function freeName(file: string, isFree: (name: string) => boolean): string {
-  if (isFree(file)) return file
-  for (let n = 2; ; n++) {
-    const name = file.replace(/(\.md)?$/, `_${n}$1`)
+  for (let n = 1; ; n++) {
+    const name = numbered(file, n)
     if (isFree(name)) return name
   }
 }

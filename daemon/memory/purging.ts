@@ -14,6 +14,7 @@ import { indexOf, inFolder, nameInIndex, readPresent } from './folder.ts'
 import type { Gate } from './gate.ts'
 import { withoutPointer } from './index-file.ts'
 import { rejectedValues } from './judge.ts'
+import { forPeople } from './people.ts'
 
 type Deps = {
   store: Pick<Store, 'alone' | 'finishPurges'>
@@ -54,11 +55,7 @@ export function createPurging({ store, keepers, purges, gate, journal, tombstone
 
   return {
     purge: async (dir, { actor }, file, how) => {
-      if (actor !== 'user')
-        throw new MemoryError('REFUSED', 'only a person may purge', {
-          reason: 'permission',
-          hint: 'use the command line',
-        })
+      if (actor !== 'user') throw forPeople('only a person may purge')
       return store.alone(async () => {
         const present = inFolder(dir, (folder) => readPresent(folder, file))
         if (!present && !purges.knows(dir, file)) throw new MemoryError('NOT_FOUND', `there is no memory ${file}`)

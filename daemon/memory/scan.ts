@@ -11,15 +11,11 @@ import { DEPTH_FOLDERS, visitMemories } from './memory-tree.ts'
 import { oneLine } from './one-line.ts'
 import { hashOf, readUpTo } from './plain-file.ts'
 import { stampOf } from './stamp.ts'
-import { type MemoryType, parseTopic, type Trust } from './topic-file.ts'
+import { type TopicFields, topicFields } from './topic-file.ts'
 
-export type ScannedMemory = {
+export type ScannedMemory = Partial<TopicFields> & {
   /** Within the memory directory, with slashes. */
   file: string
-  name?: string
-  description?: string
-  type?: MemoryType
-  trust?: Trust
   modifiedAt: string
   modifiedMs: number
   bytes: number
@@ -122,13 +118,10 @@ function readHeadOf(folder: Folder, leaf: string, file: string): Read | undefine
     if (!stats.isFile()) return undefined
     const modifiedMs = Math.max(-LAST_DATE_MS, Math.min(LAST_DATE_MS, Math.floor(stats.mtimeMs)))
     const content = readUpTo(fd, stats.size)
-    const { name, description, type, trust } = parseTopic(headOf(content?.subarray(0, HEAD_BYTES) ?? startOf(fd)))
+    const head = headOf(content?.subarray(0, HEAD_BYTES) ?? startOf(fd))
     const item = {
       file,
-      ...(name !== undefined && { name }),
-      ...(description !== undefined && { description }),
-      ...(type !== undefined && { type }),
-      ...(trust !== undefined && { trust }),
+      ...topicFields(head),
       modifiedAt: new Date(modifiedMs).toISOString(),
       modifiedMs,
       bytes: stats.size,
