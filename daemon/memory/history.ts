@@ -54,19 +54,26 @@ function reportOf(id: string, journal: Journal): Run {
   if (!first) throw new MemoryError('NOT_FOUND', `there is no run ${id}`)
   const files = new Map<string, Row[]>()
   for (const row of rows) if (row.op !== 'refused') files.set(row.file, [...(files.get(row.file) ?? []), row])
-  const effect = (from: boolean, to: boolean) =>
-    [...files].filter(([, of]) => !!of[0]?.before === from && !!of.at(-1)?.after === to).map(([file]) => file)
+  const had = (effect: Effect) => [...files].filter(([, of]) => effectOf(of) === effect).map(([file]) => file)
   return {
     id,
     at: new Date(first.at).toISOString(),
     actor: first.actor,
-    created: effect(false, true),
-    updated: effect(true, true),
-    deleted: effect(true, false),
+    created: had('created'),
+    updated: had('updated'),
+    deleted: had('deleted'),
     refused: rows.filter(({ op }) => op === 'refused').map(({ file }) => file),
     changes: rows.map(toItem),
     undone: files.size > 0 && [...files].every(([file, of]) => isPutBack(journal.latest(first.dir, file), of[0])),
   }
+}
+
+type Effect = 'created' | 'updated' | 'deleted' | 'nothing'
+
+function effectOf(rows: readonly Row[]): Effect {
+  const after = rows.at(-1)?.after
+  if (rows[0]?.before) return after ? 'updated' : 'deleted'
+  return after ? 'created' : 'nothing'
 }
 
 function isPutBack(latest: Row | undefined, first: Row | undefined): boolean {

@@ -9,10 +9,12 @@ import type { Purges } from '../store/purges.ts'
 import type { Indexes } from '../store/scrub.ts'
 import type { Store } from '../store/store.ts'
 import type { Tombstones } from '../store/tombstones.ts'
-import { INDEX_FILE, indexOf, inFolder, nameInIndex, readPresent } from './folder.ts'
+import { INDEXES } from './file-name.ts'
+import { indexOf, inFolder, nameInIndex, readPresent } from './folder.ts'
 import type { Gate } from './gate.ts'
 import { withoutPointer } from './index-file.ts'
 import { rejectedValues } from './judge.ts'
+import { forPeople } from './people.ts'
 
 type Deps = {
   store: Pick<Store, 'alone' | 'finishPurges'>
@@ -36,7 +38,7 @@ export type Purging = {
 }
 
 const indexes: Indexes = {
-  files: [INDEX_FILE, `team/${INDEX_FILE}`],
+  files: INDEXES,
   // A person may point to the team's memories from their own index, too.
   without: (index, text, file) => withoutPointer(text, index === indexOf(file) ? nameInIndex(file) : file),
 }
@@ -53,11 +55,7 @@ export function createPurging({ store, keepers, purges, gate, journal, tombstone
 
   return {
     purge: async (dir, { actor }, file, how) => {
-      if (actor !== 'user')
-        throw new MemoryError('REFUSED', 'only a person may purge', {
-          reason: 'permission',
-          hint: 'use the command line',
-        })
+      if (actor !== 'user') throw forPeople('only a person may purge')
       return store.alone(async () => {
         const present = inFolder(dir, (folder) => readPresent(folder, file))
         if (!present && !purges.knows(dir, file)) throw new MemoryError('NOT_FOUND', `there is no memory ${file}`)

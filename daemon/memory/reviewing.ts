@@ -12,7 +12,6 @@ type Deps = { reviews: Reviews; gate: Gate; tombstones: Tombstones; clock: Clock
 export type Decided = { changeId?: string; tombstoneId?: string }
 
 export type Reviewing = {
-  list(): Review[]
   approve(id: number): Promise<Decided>
   reject(id: number): Decided
 }
@@ -24,7 +23,6 @@ export function createReviewing({ reviews, gate, tombstones, clock }: Deps): Rev
     return review
   }
   return {
-    list: reviews.list,
     approve: async (id) => {
       const { dir, file, after, baseHash, actor, reason, runId, evidence } = need(id)
       const by = { actor, reason: `${reason} (approved)`, runId, evidence }

@@ -36,6 +36,12 @@ export function parseTopic(text: string): Topic {
   return { ...fieldsOf(data), body, raw: text.slice(0, text.length - body.length), ...problemOf(read) }
 }
 
+/** The fields alone, those that are there. */
+export function topicFields(text: string): Partial<TopicFields> {
+  const { body: _body, raw: _raw, problem: _problem, ...fields } = parseTopic(text)
+  return fields
+}
+
 function problemOf({ problem }: { problem?: string }): { problem?: string } {
   return problem === undefined ? {} : { problem }
 }

@@ -3,6 +3,7 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Change, Journal } from '../store/journal.ts'
 import { inFolder, isIndex, readPresent } from './folder.ts'
 import type { Applied, Gate } from './gate.ts'
+import { forPeople, isAgent } from './people.ts'
 import { isExact } from './plain-file.ts'
 import type { By, Write } from './write.ts'
 
@@ -20,12 +21,8 @@ export function createUndo({ gate, journal, reviewRequired }: Deps): Undo {
     const effective = changes.filter(({ op, partOf }) => op !== 'refused' && partOf === undefined)
     const first = effective[0]
     if (!first) throw new MemoryError('NOT_FOUND', 'there is nothing to undo')
-    const isAgents = (actor: string) => actor.startsWith('agent:')
-    if (isAgents(by.actor) && (reviewRequired() || !effective.every(({ actor }) => isAgents(actor))))
-      throw new MemoryError('REFUSED', "an agent may not undo a person's change", {
-        reason: 'permission',
-        hint: 'use the command line',
-      })
+    if (isAgent(by.actor) && (reviewRequired() || !effective.every(({ actor }) => isAgent(actor))))
+      throw forPeople("an agent may not undo a person's change")
     const plans = [...new Set(effective.map(({ file }) => file))].map((file) =>
       planFile(effective.filter((change) => change.file === file)),
     )

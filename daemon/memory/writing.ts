@@ -7,10 +7,12 @@ import type { Reviews } from '../store/reviews.ts'
 import type { Tombstones } from '../store/tombstones.ts'
 import { classify, nameFor } from './classify.ts'
 import type { Confined } from './confined.ts'
+import { numbered } from './file-name.ts'
 import { inFolder, type Present, readPresent } from './folder.ts'
 import type { Gate } from './gate.ts'
 import { type Redact, rejectedValues, withoutCredentials } from './judge.ts'
 import { shorten } from './one-line.ts'
+import { forPeople, isAgent } from './people.ts'
 import type { Places } from './place.ts'
 import type { Purging } from './purging.ts'
 import { scanMemories } from './scan.ts'
@@ -46,7 +48,7 @@ export function createWriting(deps: Deps): Writing {
   const { places, gate, reviews, tombstones, purging, redact, clock, reviewRequired } = deps
   /** The review that now holds the change, when it is a model's and a person wants to see it first. */
   const wait = async (dir: string, write: Write, by: By): Promise<string | undefined> => {
-    if (!reviewRequired() || !by.actor.startsWith('agent:')) return undefined
+    if (!reviewRequired() || !isAgent(by.actor)) return undefined
     // What could never be applied is refused now, not when a person has made up their mind.
     await gate.admit(dir, write, by)
     const before = inFolder(dir, (folder) => readPresent(folder, write.file))
@@ -85,11 +87,7 @@ export function createWriting(deps: Deps): Writing {
     forget: async (cwd, caller, file, { reject, purge, ifHash }) => {
       const { dir } = places.forWriting(cwd, caller)
       if (purge) return purging.purge(dir, caller, file, { reject, ifHash })
-      if (reject && caller.actor.startsWith('agent:'))
-        throw new MemoryError('REFUSED', 'only a person may reject for good', {
-          reason: 'permission',
-          hint: 'use the command line',
-        })
+      if (reject && isAgent(caller.actor)) throw forPeople('only a person may reject for good')
       const by = { actor: caller.actor, reason: reject ? 'rejected' : 'forgotten' }
       const reviewId = await wait(dir, { file, content: null, expect: ifHash }, by)
       if (reviewId) return { reviewId }
@@ -157,7 +155,7 @@ function freeFile(dir: string, file: string, waiting: ReadonlySet<string>): stri
   const taken = (name: string) =>
     waiting.has(name) || inFolder(dir, (folder) => readPresent(folder, name)) !== undefined
   for (let n = 1; n < 1_000; n++) {
-    const name = n === 1 ? file : file.replace(/\.md$/, `_${n}.md`)
+    const name = numbered(file, n)
     if (!taken(name)) return name
   }
   throw new MemoryError('CONFLICT', `there are too many memories called like ${file}`, {
