@@ -123,7 +123,7 @@ export function createMemory(deps: Deps) {
     return made
   }
   const keepers = [searching.wipe, ...deps.keepers]
-  const purging = createPurging({ store, keepers, purges: createPurges(db), gate, journal, tombstones, clock })
+  const purging = createPurging({ store, keepers, purges: createPurges(db), gate, journal, tombstones, clock, look })
   const readingIn = (where: Places) =>
     createReading({ places: where, journal, catalogue, searching, answers, teamEnabled: settings.teamEnabled })
   const writingIn = (where: Places) =>
