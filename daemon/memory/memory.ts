@@ -164,7 +164,7 @@ export function createMemory(deps: Deps) {
     writing: writingIn(places),
     agents: createAgentMemories({ placesOf, readingIn, writingIn, redact }),
     history: createHistory({ journal, places, tombstones, reviews }),
-    undo: createUndo({ gate, journal, reviewRequired: settings.reviewRequired }),
+    undo: createUndo({ gate, journal, clock, reviewRequired: settings.reviewRequired }),
     reviewing: createReviewing({ reviews, gate, tombstones, clock }),
   }
 }
