@@ -67,7 +67,12 @@ export const Run = z
   .describe('The report of a run: which memories it changed, and how')
 export type Run = z.infer<typeof Run>
 
-export const Undone = z.object({ changeIds: z.array(z.string()) }).describe('The changes that undid it')
+export const Undone = z
+  .object({
+    changeIds: z.array(z.string()),
+    runId: z.string().optional().describe('Of what undid a run: it can be undone as one'),
+  })
+  .describe('The changes that undid it')
 
 export const TombstoneList = z
   .object({ items: z.array(z.object({ id: z.string(), at: z.iso.datetime(), file: z.string(), excerpt: z.string() })) })

@@ -78,7 +78,8 @@ export async function undo(context: Context, change: string | undefined, { run }
   const done = await asPerson(context, (client) =>
     run !== undefined ? client.undoRun({ id: run }) : client.undoChange({ id: change ?? '' }),
   )
-  context.print.result(done, () => [`undone; take that back with: memoryd undo ${done.changeIds[0]}`])
+  const back = done.runId === undefined ? done.changeIds[0] : `--run ${done.runId}`
+  context.print.result(done, () => [`undone; take that back with: memoryd undo ${back}`])
 }
 
 export async function review(

@@ -6,6 +6,7 @@ import type { Journal, Change as Row } from '../store/journal.ts'
 import type { Review, Reviews } from '../store/reviews.ts'
 import type { Tombstones } from '../store/tombstones.ts'
 import { diffLines } from './diff.ts'
+import { isIndex } from './folder.ts'
 import type { Places } from './place.ts'
 import { isPurged, isUndoable } from './undo.ts'
 
@@ -55,6 +56,8 @@ function reportOf(id: string, journal: Journal): Run {
   const files = new Map<string, Row[]>()
   for (const row of rows) if (row.op !== 'refused') files.set(row.file, [...(files.get(row.file) ?? []), row])
   const had = (effect: Effect) => [...files].filter(([, of]) => effectOf(of) === effect).map(([file]) => file)
+  // An index that others have written to since stays as they left it.
+  const told = [...files].filter(([file]) => !isIndex(file))
   return {
     id,
     at: new Date(first.at).toISOString(),
@@ -64,7 +67,7 @@ function reportOf(id: string, journal: Journal): Run {
     deleted: had('deleted'),
     refused: rows.filter(({ op }) => op === 'refused').map(({ file }) => file),
     changes: rows.map(toItem),
-    undone: files.size > 0 && [...files].every(([file, of]) => isPutBack(journal.latest(first.dir, file), of[0])),
+    undone: told.length > 0 && told.every(([file, of]) => isPutBack(journal.latest(first.dir, file), of[0])),
   }
 }
 

@@ -125,7 +125,7 @@ export function createMemory(deps: Deps) {
     return made
   }
   const keepers = [searching.wipe, ...deps.keepers]
-  const purging = createPurging({ store, keepers, purges: createPurges(db), gate, journal, tombstones, clock })
+  const purging = createPurging({ store, keepers, purges: createPurges(db), gate, journal, tombstones, clock, look })
   const readingIn = (where: Places) =>
     createReading({ places: where, journal, catalogue, searching, answers, teamEnabled: settings.teamEnabled })
   const writingIn = (where: Places) =>
@@ -167,7 +167,7 @@ export function createMemory(deps: Deps) {
     writing: writingIn(places),
     agents: createAgentMemories({ placesOf, readingIn, writingIn, redact }),
     history: createHistory({ journal, places, tombstones, reviews }),
-    undo: createUndo({ gate, journal, reviewRequired: settings.reviewRequired }),
+    undo: createUndo({ gate, journal, clock, reviewRequired: settings.reviewRequired }),
     reviewing: createReviewing({ reviews, gate, tombstones, clock }),
   }
 }

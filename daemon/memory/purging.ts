@@ -1,4 +1,6 @@
 /** Forgets a memory without a trace: file, index line, journal, backups. Only a person may, and nobody can undo it. */
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Forgotten } from '../../schema/memory.ts'
@@ -24,6 +26,8 @@ type Deps = {
   journal: Journal
   tombstones: Tombstones
   clock: Clock
+  /** Brings the journal up to what others did in a directory. */
+  look: (dir: string) => Promise<unknown>
 }
 
 export type Purging = {
@@ -41,9 +45,19 @@ const indexes: Indexes = {
   files: INDEXES,
   // A person may point to the team's memories from their own index, too.
   without: (index, text, file) => withoutPointer(text, index === indexOf(file) ? nameInIndex(file) : file),
+  isThere: ({ dir, file }) => isThere(join(dir, file)),
 }
 
-export function createPurging({ store, keepers, purges, gate, journal, tombstones, clock }: Deps): Purging {
+/** What cannot be looked at may well be there. */
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return true
+  }
+}
+
+export function createPurging({ store, keepers, purges, gate, journal, tombstones, clock, look }: Deps): Purging {
   const finish = () => store.finishPurges(indexes, keepers)
 
   /** Before anything is gone: afterwards nobody would know what to reject. */
@@ -59,6 +73,8 @@ export function createPurging({ store, keepers, purges, gate, journal, tombstone
       return store.alone(async () => {
         const present = inFolder(dir, (folder) => readPresent(folder, file))
         if (!present && !purges.knows(dir, file)) throw new MemoryError('NOT_FOUND', `there is no memory ${file}`)
+        // A file that was renamed just now is known by its old name, and what goes is found by what it says.
+        if (present) await look(dir)
         const tombstone = how.reject ? reject(dir, file, present?.text) : undefined
         const write = { file, content: null, expect: how.ifHash, leaves: 'nothing' } as const
         const [done] = await gate.apply(dir, [write], { actor, reason: 'purged' }).catch((error: unknown) => {

@@ -104,6 +104,8 @@ export function createWriting(deps: Deps): Writing {
     },
 
     remember: async (cwd, caller, said, given) => {
+      if (said.trim() === '')
+        throw new MemoryError('BAD_REQUEST', 'there is nothing to remember', { hint: 'say it in a sentence' })
       const { dir } = places.forWriting(cwd, caller)
       // Before it gets a name: a name is read and listed as much as a text.
       const { text, kinds } = await redact(said)

@@ -133,6 +133,24 @@ describe('an import', () => {
     })
   })
 
+  it('can be undone after others wrote or were purged, as one, and that too', async () => {
+    const { rig, other, otherDir, file } = await twoProjects()
+    const { runId = '' } = await importInto(rig, other, file)
+    await put(rig, 'mine.md', topic('Mine.', 'Mine'), other)
+    const before = tree(otherDir)
+    const undone = await rig.memory.undo.run(runId, 'user')
+    const mine = '# Mine\n\n- [Mine](mine.md) — What is known of Mine\n'
+    expect(tree(otherDir)).toEqual({ 'MEMORY.md': mine, 'mine.md': topic('Mine.', 'Mine') })
+    expect(rig.memory.history.run(runId).undone).toBe(true)
+
+    await rig.memory.undo.run(undone.runId, 'user')
+    expect(tree(otherDir)).toEqual(before)
+
+    await rig.memory.writing.forget(other, person, 'a.md', { reject: false, purge: true, ifHash: undefined })
+    await rig.memory.undo.run(runId, 'user')
+    expect(tree(otherDir)).toEqual({ 'MEMORY.md': mine, 'mine.md': topic('Mine.', 'Mine') })
+  })
+
   it('brings changes that can be undone where they are now', async () => {
     const { rig, other, otherDir, file } = await twoProjects()
     await importInto(rig, other, file)

@@ -24,8 +24,10 @@ type Deps = {
     liftTombstone(id: string): void
     reviews(): { items: Review[] }
   }
-  undo: Record<'change', (id: number, actor: string) => Promise<{ id: number }[]>> &
-    Record<'run', (id: string, actor: string) => Promise<{ id: number }[]>>
+  undo: {
+    change(id: number, actor: string): Promise<{ id: number }[]>
+    run(id: string, actor: string): Promise<{ runId: string; applied: { id: number }[] }>
+  }
   reviewing: { approve(id: number): Promise<Decided>; reject(id: number): Decided }
 }
 
@@ -47,7 +49,10 @@ export function historyRoutes({ history, undo, reviewing }: Deps): Pick<Handlers
       history.changes(query.cwd, caller, { file: query.file, limit: query.limit, after: query.after }),
     change: ({ params }) => history.change(params.id),
     undoChange: async ({ params, caller }) => undone(await undo.change(Number(params.id), caller.actor)),
-    undoRun: async ({ params, caller }) => undone(await undo.run(params.id, caller.actor)),
+    undoRun: async ({ params, caller }) => {
+      const { runId, applied } = await undo.run(params.id, caller.actor)
+      return { ...undone(applied), runId }
+    },
     run: ({ params }) => history.run(params.id),
     tombstones: () => history.tombstones(),
     liftTombstone: ({ params, caller }) => {
