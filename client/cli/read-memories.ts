@@ -13,10 +13,17 @@ export async function list(context: Context, { cwd, type, search }: Where & List
     if (found.items.length === 0)
       return [search === undefined ? `no memories yet in ${found.dir}` : `no memory says anything of: ${search}`]
     return [
-      ...found.items.map(({ file, type, description }) => `${(type ?? '?').padEnd(9)} ${file}  ${description ?? ''}`),
+      ...found.items.map(
+        ({ file, type, description }) => `${(type ?? '?').padEnd(9)} ${inOneLine(file)}  ${description ?? ''}`,
+      ),
       ...(found.older > 0 ? [`and ${found.older} older`] : []),
     ]
   })
+}
+
+/** A file may have a line break in its name; a list must not be made to say more than there is. */
+function inOneLine(file: string): string {
+  return file.replace(/[\r\n]/g, '\ufffd')
 }
 
 export type MemoryType = 'user' | 'feedback' | 'project' | 'reference'
@@ -52,7 +59,7 @@ export async function history(
       ? ['nothing has happened here yet']
       : items.map(
           ({ id, at, op, file, actor, reason }) =>
-            `${id.padStart(5)}  ${at}  ${op.padEnd(7)} ${file}  ${actor}: ${reason}`,
+            `${id.padStart(5)}  ${at}  ${op.padEnd(7)} ${inOneLine(file)}  ${actor}: ${reason}`,
         ),
   )
 }

@@ -6,7 +6,7 @@ import { inFolder, isIndex, readPresent } from './folder.ts'
 import type { Applied, Gate } from './gate.ts'
 import { forPeople, isAgent } from './people.ts'
 import { isExact } from './plain-file.ts'
-import { newRunId } from './run-id.ts'
+import { isMove, newRunId } from './run-id.ts'
 import type { By, Write } from './write.ts'
 
 type Deps = { gate: Gate; journal: Journal; clock: Pick<Clock, 'now'>; reviewRequired: () => boolean }
@@ -63,6 +63,11 @@ export function createUndo({ gate, journal, clock, reviewRequired }: Deps): Undo
       return undo([change], { actor, reason: `undo of change ${id}` })
     },
     run: async (runId, actor) => {
+      // Undone like any other it would take the memories from the new place, and the old one has none to go back to.
+      if (isMove(runId))
+        throw new MemoryError('CONFLICT', `${runId} moved the memories of a project`, {
+          hint: 'to go back: memoryd move <new root> <old root>',
+        })
       const by = { actor, reason: `undo of run ${runId}`, runId: newRunId('undo', clock.now()) }
       return { runId: by.runId, applied: await undo(journal.ofRun(runId), by) }
     },
