@@ -1,9 +1,10 @@
 /** `memoryd remember`, `forget`, `undo` and `review`. */
 import { MemoryError } from '../../schema/errors.ts'
+import type { MemoryType } from '../../schema/memory.ts'
 import { confirm } from './confirm.ts'
 import { type Context, harmless } from './context.ts'
 import { asPerson } from './person.ts'
-import type { MemoryType, Where } from './read-memories.ts'
+import type { Where } from './read-memories.ts'
 
 export async function remember(
   context: Context,

@@ -2,11 +2,12 @@
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { MemoryError } from '../../schema/errors.ts'
+import type { MemoryType } from '../../schema/memory.ts'
 import type { ForgetOptions } from './change-memories.ts'
 import type { Context } from './context.ts'
-import type { ListOptions, MemoryType } from './read-memories.ts'
+import type { ListOptions } from './read-memories.ts'
 
-const types = ['user', 'feedback', 'project', 'reference'] as const
+const types: readonly MemoryType[] = ['user', 'feedback', 'project', 'reference']
 
 type Common = { project?: string }
 

@@ -1,4 +1,5 @@
 /** `memoryd list`, `show`, `why` and `history`. */
+import type { MemoryType } from '../../schema/memory.ts'
 import type { Context } from './context.ts'
 import { asPerson } from './person.ts'
 
@@ -25,8 +26,6 @@ export async function list(context: Context, { cwd, type, search }: Where & List
 function inOneLine(file: string): string {
   return file.replace(/[\r\n]/g, '\ufffd')
 }
-
-export type MemoryType = 'user' | 'feedback' | 'project' | 'reference'
 
 export async function show(context: Context, file: string, { cwd, at }: Where & { at?: string }): Promise<void> {
   const then = at === undefined ? undefined : new Date(at).toISOString()

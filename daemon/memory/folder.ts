@@ -62,7 +62,7 @@ export function readPresent(folder: Confined, file: string): Present | undefined
   const content = folder.read(file)
   if (!content) return undefined
   const text = content.bytes.toString()
-  return { hash: content.hash, text, exact: hashOf(Buffer.from(text)) === content.hash }
+  return { hash: content.hash, text, exact: hashOf(text) === content.hash }
 }
 
 /** `team/x.md` is pointed to by the team's own index, everything else by the directory's. */

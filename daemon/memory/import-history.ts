@@ -1,4 +1,4 @@
-/** The history that comes with an import: entries of the journal and rejections, for the transaction of its run. */
+/** The history that comes with an import: changes and rejections, for the transaction of its run. */
 import type { ChangeLine } from '../../schema/export.ts'
 import type { Evidence, NewChange, Version } from '../store/journal.ts'
 import type { Past, Span } from '../store/past.ts'

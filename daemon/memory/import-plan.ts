@@ -28,7 +28,7 @@ export async function importFates({ redact }: Pick<Deps, 'redact'>, dir: string,
     const bytes = spool.bytesOf(file)
     const hashes = [hashOf(bytes)]
     // What came in without its credential is still the same memory.
-    if (taken.has(twinKey(file))) hashes.push(hashOf(Buffer.from((await redact(bytes.toString())).text)))
+    if (taken.has(twinKey(file))) hashes.push(hashOf((await redact(bytes.toString())).text))
     incoming.push({ file, hashes })
   }
   return fatesOf(incoming, ground)

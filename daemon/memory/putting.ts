@@ -16,8 +16,7 @@ export function putAll(folder: Confined, steps: readonly Step[]): void {
     folder.settle()
   } catch (error) {
     for (const { file, before, content } of done.reverse()) {
-      const written =
-        content === undefined ? undefined : { hash: hashOf(Buffer.from(content)), text: content, exact: true }
+      const written = content === undefined ? undefined : { hash: hashOf(content), text: content, exact: true }
       if (!before || before.exact) put(folder, { file, before: written, content: before?.text })
     }
     folder.settle()

@@ -3,7 +3,7 @@ import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import type { Memory, MemoryIndex, MemoryItem, MemoryList, MemoryTypeName } from '../../schema/memory.ts'
+import type { Memory, MemoryIndex, MemoryItem, MemoryList, MemoryType } from '../../schema/memory.ts'
 import type { Journal } from '../store/journal.ts'
 import type { Answers, Made } from './answers.ts'
 import type { Catalogue } from './catalogue.ts'
@@ -16,7 +16,7 @@ import { readMemories, type ScannedMemory } from './scan.ts'
 import type { Searching } from './searching.ts'
 import { topicFields } from './topic-file.ts'
 
-export type ListFilter = { type: MemoryTypeName | undefined; q: string | undefined }
+export type ListFilter = { type: MemoryType | undefined; q: string | undefined }
 
 export type Reading = {
   index(cwd: string, caller: Caller): Promise<MemoryIndex>
@@ -42,7 +42,7 @@ export function createReading({ places, journal, catalogue, searching, answers, 
     return { answer: { ...indexAt(dir, own), ...(team && { team: indexAt(join(dir, 'team'), team) }) }, from }
   }
 
-  const makeList = (cwd: string, caller: Caller, type: MemoryTypeName | undefined): Made<MemoryList> => {
+  const makeList = (cwd: string, caller: Caller, type: MemoryType | undefined): Made<MemoryList> => {
     const { dir, off, madeFrom } = places.find(cwd, caller)
     const location = madeFrom.map((path) => ({ path }))
     if (off !== undefined) return { answer: { dir, items: [], older: 0, skipped: 'off' }, from: location }

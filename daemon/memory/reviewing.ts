@@ -1,4 +1,5 @@
 /** A person decides about a change that waits: approved it goes through the gate, rejected it does not come back. */
+import type { Decided } from '../../schema/change.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Review, Reviews } from '../store/reviews.ts'
@@ -8,8 +9,6 @@ import { rejectedValues } from './judge.ts'
 import { shorten } from './one-line.ts'
 
 type Deps = { reviews: Reviews; gate: Gate; tombstones: Tombstones; clock: Clock }
-
-export type Decided = { changeId?: string; tombstoneId?: string }
 
 export type Reviewing = {
   approve(id: number): Promise<Decided>

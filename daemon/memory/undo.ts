@@ -1,4 +1,4 @@
-/** Puts back what was before a change, or before all changes of a run: everything or nothing, as new journal entries. */
+/** Puts back what was before a change, or before all changes of a run: everything or nothing, as new changes. */
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Change, Journal } from '../store/journal.ts'

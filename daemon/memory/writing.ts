@@ -1,7 +1,7 @@
 /** Writes of people and agents: put, forget, remember. With review required, a model's change waits for a person. */
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import type { Forgotten, MemoryTypeName, Remembered, Written } from '../../schema/memory.ts'
+import type { Forgotten, MemoryType, Remembered, Written } from '../../schema/memory.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Reviews } from '../store/reviews.ts'
 import type { Tombstones } from '../store/tombstones.ts'
@@ -39,7 +39,7 @@ export type Writing = {
     file: string,
     how: { reject: boolean; purge?: boolean; ifHash: string | undefined },
   ): Promise<Forgotten>
-  remember(cwd: string, caller: Caller, text: string, type: MemoryTypeName | undefined): Promise<Remembered>
+  remember(cwd: string, caller: Caller, text: string, type: MemoryType | undefined): Promise<Remembered>
 }
 
 const EXCERPT_CHARS = 200
@@ -132,7 +132,7 @@ export function createWriting(deps: Deps): Writing {
 }
 
 /** A memory that says the same already. */
-function sameValue(dir: string, text: string): { file: string; type?: MemoryTypeName } | undefined {
+function sameValue(dir: string, text: string): { file: string; type?: MemoryType } | undefined {
   const value = normaliseValue(text)
   const { items } = scanMemories(dir)
   return inFolder(dir, (folder) =>

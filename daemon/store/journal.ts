@@ -1,4 +1,7 @@
-/** The journal of changes to memories: appended to, never rewritten. */
+/**
+ * The journal of changes to memories, which is appended to. Only what did not happen after all is rewritten here; what is
+ * purged is by `scrub.ts`, what moves with its project by `following.ts`.
+ */
 import { createHash } from 'node:crypto'
 import { type Db, withoutWaiting } from './database.ts'
 
@@ -189,6 +192,12 @@ export function createJournal(db: Db): Journal {
 
 export function contentKey(text: string): string {
   return createHash('sha256').update(text).digest('hex')
+}
+
+/** Texts that no change refers to any more. */
+export function dropOrphans(db: Db): void {
+  db.exec(`DELETE FROM contents WHERE NOT EXISTS (SELECT 1 FROM changes WHERE before_key = key)
+    AND NOT EXISTS (SELECT 1 FROM changes WHERE after_key = key)`)
 }
 
 function all(rows: unknown[]): Change[] {

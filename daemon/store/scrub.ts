@@ -1,6 +1,6 @@
 /** Takes everything that is said of one memory out of one database: history.db, or a copy of it of any schema we know. */
 import { type Db, hasTable } from './database.ts'
-import { contentKey, type Evidence } from './journal.ts'
+import { contentKey, dropOrphans, type Evidence } from './journal.ts'
 import { type Name, otherNames } from './other-names.ts'
 import { distinctPhrases } from './phrases.ts'
 
@@ -54,6 +54,7 @@ export function scrub(db: Db, purge: Purge, indexes: Indexes): { keys: string[];
     for (const { dir, file } of found.names)
       for (const index of indexes.files)
         cleanIndex(db, { ...purge, dir }, index, (text) => indexes.without(index, text, file))
+    // Of index versions that were replaced just now, and of writes that were withdrawn.
     dropOrphans(db)
     return { keys: found.keys, versions }
   })()
@@ -194,12 +195,6 @@ function cleanIndex(db: Db, { dir, change, at }: Purge, file: string, without: (
     before.run(contentKey(rest), key)
     after.run(contentKey(rest), key)
   }
-}
-
-/** Of index versions that were replaced just now, and of writes that were withdrawn. */
-function dropOrphans(db: Db): void {
-  db.exec(`DELETE FROM contents WHERE NOT EXISTS (SELECT 1 FROM changes WHERE before_key = key)
-    AND NOT EXISTS (SELECT 1 FROM changes WHERE after_key = key)`)
 }
 
 /** A list of ids or keys that is given as JSON under this name. */

@@ -1,18 +1,9 @@
 /** Changes, undo, tombstones and review. */
 import type { Caller } from '../../../schema/caller.ts'
-import type { Change, ChangeList, Run } from '../../../schema/change.ts'
+import type { Change, ChangeList, Decided, ReviewList, Run, TombstoneList } from '../../../schema/change.ts'
 import { onlyPeople } from '../caller.ts'
 import type { Handlers } from '../server.ts'
 
-type Dated = { id: string; at: string; file: string }
-type Review = Dated & {
-  runId?: string
-  op: 'create' | 'update' | 'delete'
-  actor: string
-  reason: string
-  diff: string
-}
-type Decided = { changeId?: string; tombstoneId?: string }
 type Query = { file: string | undefined; limit: number | undefined; after: string | undefined }
 
 type Deps = {
@@ -20,9 +11,9 @@ type Deps = {
     changes(cwd: string, caller: Caller, query: Query): ChangeList
     change(id: string): Change
     run(id: string): Run
-    tombstones(): { items: (Dated & { excerpt: string })[] }
+    tombstones(): TombstoneList
     liftTombstone(id: string): void
-    reviews(): { items: Review[] }
+    reviews(): ReviewList
   }
   undo: {
     change(id: number, actor: string): Promise<{ id: number }[]>
