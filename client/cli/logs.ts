@@ -50,21 +50,43 @@ function follow({ file, fd, from, rotated, show }: Following): void {
     open.offset = Math.max(size, open.offset)
     show(lines)
   }
-  const move = (path: string) => {
-    closeSync(open.fd)
-    open = { fd: openSync(path, 'r'), offset: 0 }
+  const names = Array.from({ length: LOG_FILES - 1 }, (_, n) => rotated(n + 1))
+  /** One file further, if the one that is open has been rotated away; they may have been rotated more than once. */
+  const step = (): 'stayed' | 'moved' => {
+    const own = fstatSync(open.fd).ino
+    if (inodeOf(file) === own) return 'stayed'
+    // What was written to it after the last look, before it was rotated away.
     drain()
+    const place = names.findIndex((path) => inodeOf(path) === own)
+    const next = place > 0 ? names[place - 1] : place === 0 ? file : (names.findLast(existsSync) ?? file)
+    const fd = openIfThere(next ?? file)
+    if (fd === undefined) return 'stayed'
+    // Rotated once more while we looked: the names stand for other files by now, and the next look finds out.
+    if (place >= 0 && inodeOf(names[place] ?? '') !== own) {
+      closeSync(fd)
+      return 'stayed'
+    }
+    closeSync(open.fd)
+    open = { fd, offset: 0 }
+    drain()
+    return 'moved'
   }
   setInterval(() => {
     drain()
-    const { ino } = fstatSync(open.fd)
-    if (statSync(file, { throwIfNoEntry: false })?.ino === ino) return
-    // It may have been rotated more than once since we looked: those in between are older than the newest.
-    const names = Array.from({ length: LOG_FILES - 1 }, (_, n) => rotated(n + 1))
-    const place = names.findIndex((path) => statSync(path, { throwIfNoEntry: false })?.ino === ino)
-    for (const path of names.slice(0, Math.max(place, 0)).reverse()) move(path)
-    if (existsSync(file)) move(file)
+    while (step() === 'moved');
   }, LOOK_EVERY_MS)
+}
+
+function inodeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.ino
+}
+
+function openIfThere(path: string): number | undefined {
+  try {
+    return openSync(path, 'r')
+  } catch {
+    return undefined
+  }
 }
 
 function readRange(fd: number, from: number, to: number): string {

@@ -1,10 +1,10 @@
 /** A memory directory as the gate sees it: texts and hashes, opened for one piece of work and closed again. */
+import { isUtf8 } from 'node:buffer'
 import { mkdirSync } from 'node:fs'
 import { MemoryError } from '../../schema/errors.ts'
 import { type Confined, openFolder } from './confined.ts'
 import { isCode } from './descend.ts'
 import { INDEX_FILE, INDEXES } from './file-name.ts'
-import { hashOf } from './plain-file.ts'
 
 /** The bytes of a file as text; `exact` when the text gives the same bytes back. */
 export type Present = { hash: string; text: string; exact: boolean }
@@ -62,7 +62,7 @@ export function readPresent(folder: Confined, file: string): Present | undefined
   const content = folder.read(file)
   if (!content) return undefined
   const text = content.bytes.toString()
-  return { hash: content.hash, text, exact: hashOf(text) === content.hash }
+  return { hash: content.hash, text, exact: isUtf8(content.bytes) }
 }
 
 /** `team/x.md` is pointed to by the team's own index, everything else by the directory's. */

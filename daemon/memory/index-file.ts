@@ -127,6 +127,7 @@ export function withPointer(content: string, pointer: Pointer): string {
  * memories, parsing the index for each of them would keep everybody waiting.
  */
 export function withPointers(content: string, pointers: readonly Pointer[]): string {
+  if (pointers.length < 2) return pointers.reduce(withPointer, content)
   const known = new Set(parsePointers(content).map(({ file }) => file))
   const fresh = pointers.filter(({ file }) => !known.has(file))
   const kept = pointers.filter(({ file }) => known.has(file)).reduce(withPointer, content)
