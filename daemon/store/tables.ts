@@ -151,4 +151,70 @@ export const MEMORY_WORDS = `
   );`
 
 /** What can be derived again; may be deleted at any time. */
-export const indexMigrations: readonly Migration[] = [(db) => db.exec(MEMORY_WORDS)]
+export const indexMigrations: readonly Migration[] = [
+  (db) => db.exec(MEMORY_WORDS),
+  (db) =>
+    db.exec(`
+      -- Every transcript that was seen, and how far it was read. The cursor is the tailer's, as JSON.
+      CREATE TABLE files (
+        id INTEGER PRIMARY KEY,
+        harness TEXT NOT NULL,
+        path TEXT NOT NULL UNIQUE,
+        cursor TEXT,
+        gone INTEGER NOT NULL DEFAULT 0
+      ) STRICT;
+
+      -- Lines that could not be used, counted by why.
+      CREATE TABLE skipped_lines (
+        file INTEGER NOT NULL REFERENCES files (id) ON DELETE CASCADE,
+        reason TEXT NOT NULL,
+        count INTEGER NOT NULL,
+        PRIMARY KEY (file, reason)
+      ) STRICT;
+
+      -- A conversation, by the harness's own name of it. Times in ms.
+      CREATE TABLE sessions (
+        id INTEGER PRIMARY KEY,
+        harness TEXT NOT NULL,
+        session TEXT NOT NULL,
+        fork_of TEXT,
+        cwd TEXT,
+        project TEXT,
+        branch TEXT,
+        started_at INTEGER,
+        last_at INTEGER,
+        interactive INTEGER,
+        UNIQUE (harness, session)
+      ) STRICT;
+      CREATE INDEX sessions_by_project ON sessions (project, last_at);
+
+      -- Where each message stands. Its text is read back from there.
+      CREATE TABLE messages (
+        id INTEGER PRIMARY KEY,
+        session INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+        file INTEGER NOT NULL REFERENCES files (id) ON DELETE CASCADE,
+        offset INTEGER NOT NULL,
+        length INTEGER NOT NULL,
+        uid TEXT NOT NULL,
+        parent TEXT,
+        sub_agent TEXT NOT NULL DEFAULT '',
+        at INTEGER,
+        said_by TEXT NOT NULL,
+        answer TEXT,
+        model TEXT,
+        starts_turn INTEGER NOT NULL DEFAULT 0,
+        ends TEXT,
+        tool_calls INTEGER NOT NULL DEFAULT 0,
+        input_tokens INTEGER,
+        output_tokens INTEGER,
+        cache_read_tokens INTEGER,
+        cache_write_tokens INTEGER,
+        -- The same message stands in another session, from which this one was forked.
+        copied INTEGER NOT NULL DEFAULT 0,
+        rewound INTEGER NOT NULL DEFAULT 0,
+        UNIQUE (session, sub_agent, uid)
+      ) STRICT;
+      CREATE INDEX messages_by_uid ON messages (uid);
+      CREATE INDEX messages_by_file ON messages (file, offset);
+    `),
+]

@@ -13,7 +13,6 @@ const allowed: Record<string, readonly string[]> = {
   'daemon/secrets': ['schema', 'daemon/platform'],
   'daemon/locate': ['schema', 'daemon/platform'],
   'daemon/instructions': ['schema', 'daemon/platform'],
-  'daemon/transcripts': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/memory': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/transcripts': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/switches': ['schema', 'daemon/platform', 'daemon/store'],
