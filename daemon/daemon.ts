@@ -146,7 +146,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         ...processRoutes({
           version,
           // No provider is composed yet: nothing here can call a model.
-          status: () => board.answer({ mode: 'offline', paused: switches.paused() }),
+          status: () => board.answer({ mode: 'offline', paused: switches.paused(), projects: memory.projects() }),
           streams,
           connected: board.connected,
         }),

@@ -1,18 +1,13 @@
 import { z } from 'zod'
-import { Cwd, MemoryFile } from './memory.ts'
+import { Cwd, Evidence, MemoryFile } from './memory.ts'
 
-const Evidence = z.object({
-  sessionId: z.string(),
-  messageIds: z.array(z.string()),
-  excerpt: z.string(),
-  at: z.iso.datetime(),
-})
+export const Op = z.enum(['create', 'update', 'delete', 'undo', 'refused'])
 
 const ChangeItem = z.object({
   id: z.string(),
   at: z.iso.datetime(),
   file: z.string(),
-  op: z.enum(['create', 'update', 'delete', 'undo', 'refused']),
+  op: Op,
   actor: z.string().describe('user, external, or agent:<who>'),
   reason: z.string(),
   runId: z.string().optional(),
@@ -67,11 +62,17 @@ export const Run = z
   .describe('The report of a run: which memories it changed, and how')
 export type Run = z.infer<typeof Run>
 
-export const Undone = z.object({ changeIds: z.array(z.string()) }).describe('The changes that undid it')
+export const Undone = z
+  .object({
+    changeIds: z.array(z.string()),
+    runId: z.string().optional().describe('Of what undid a run: it can be undone as one'),
+  })
+  .describe('The changes that undid it')
 
 export const TombstoneList = z
   .object({ items: z.array(z.object({ id: z.string(), at: z.iso.datetime(), file: z.string(), excerpt: z.string() })) })
   .describe('What was rejected for good, newest first')
+export type TombstoneList = z.infer<typeof TombstoneList>
 
 export const ReviewList = z
   .object({
@@ -89,8 +90,12 @@ export const ReviewList = z
     ),
   })
   .describe('Changes of models that wait for a person')
+export type ReviewList = z.infer<typeof ReviewList>
+
 export const Decision = z.strictObject({ decision: z.enum(['approve', 'reject']) })
 export const Decided = z
   .object({ changeId: z.string().optional(), tombstoneId: z.string().optional() })
   .describe('What became of a reviewed change')
+export type Decided = z.infer<typeof Decided>
+
 export const Nothing = z.object({}).describe('Done')

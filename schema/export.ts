@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Op } from './change.ts'
 
 /** A newer form of the file gets a higher number, and is refused with words by who does not know it. */
 export const EXPORT_VERSION = 1
@@ -6,7 +7,6 @@ export const EXPORT_VERSION = 1
 const Hash = z.string().regex(/^[0-9a-f]{64}$/, 'expected a SHA-256 in hex')
 const At = z.iso.datetime()
 const File = z.string().min(1).max(2048)
-const Op = z.enum(['create', 'update', 'delete', 'undo', 'refused'])
 
 const Version = z
   .strictObject({
@@ -84,7 +84,7 @@ export const Imported = z
       .array(z.object({ file: z.string(), as: z.string() }))
       .describe('Created under another name: what has the name says something else'),
     refused: z.array(z.object({ file: z.string(), reason: z.string() })),
-    changes: z.int().describe('Entries of the journal that came along'),
+    changes: z.int().describe('Changes of the journal that came along'),
     tombstones: z.int(),
   })
   .describe('What became of an import')

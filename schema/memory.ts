@@ -3,7 +3,9 @@ import { z } from 'zod'
 export const Cwd = z.string().startsWith('/').max(4096).describe('The working directory the caller is in; absolute')
 export const MemoryFile = z.string().min(1).max(2048).describe('Within the memory directory, e.g. feedback_testing.md')
 export const MemoryType = z.enum(['user', 'feedback', 'project', 'reference'])
-const Trust = z.enum(['user', 'assistant', 'tool', 'untrusted'])
+export type MemoryType = z.infer<typeof MemoryType>
+export const Trust = z.enum(['user', 'assistant', 'tool', 'untrusted'])
+export type Trust = z.infer<typeof Trust>
 const Hash = z.string().regex(/^[0-9a-f]{64}$/)
 /** With memory switched off, reads answer empty and say so. */
 export const Skipped = z.literal('off').optional().describe('Memory is switched off here; everything else is empty')
@@ -24,7 +26,7 @@ export const MemoryIndex = IndexFile.extend({
 }).describe('The index of the project, MEMORY.md')
 export type MemoryIndex = z.infer<typeof MemoryIndex>
 
-const Evidence = z.object({
+export const Evidence = z.object({
   sessionId: z.string(),
   messageIds: z.array(z.string()),
   excerpt: z.string(),
@@ -129,4 +131,3 @@ export const Remembered = z
   })
   .describe('Where something was remembered')
 export type Remembered = z.infer<typeof Remembered>
-export type MemoryTypeName = z.infer<typeof MemoryType>

@@ -217,7 +217,7 @@ export const routes = {
   },
   importMemories: {
     ...routeTable.importMemories,
-    summary: 'Take in a file that was exported; all of it fits or nothing happens',
+    summary: 'Take in a file that was exported, as one run; what is there is never written over',
     query: CwdQuery,
     line: ExportLine,
     answer: Imported,

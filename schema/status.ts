@@ -25,6 +25,18 @@ export const Status = z
     stateDir: z.string(),
     configFile: z.string(),
     paused: Paused,
+    projects: z
+      .array(
+        z.object({
+          root: z.string(),
+          memoryDir: z.string(),
+          sharedWith: z
+            .array(z.string())
+            .optional()
+            .describe('Other projects whose memories are in the same directory'),
+        }),
+      )
+      .describe('Projects with memories'),
     errors: z.array(Failure).describe('The last failures nobody was waiting for, newest first'),
   })
   .describe('How the daemon is doing')

@@ -1,9 +1,10 @@
 /** `memoryd remember`, `forget`, `undo` and `review`. */
 import { MemoryError } from '../../schema/errors.ts'
+import type { MemoryType } from '../../schema/memory.ts'
 import { confirm } from './confirm.ts'
 import { type Context, harmless } from './context.ts'
 import { asPerson } from './person.ts'
-import type { MemoryType, Where } from './read-memories.ts'
+import type { Where } from './read-memories.ts'
 
 export async function remember(
   context: Context,
@@ -78,7 +79,8 @@ export async function undo(context: Context, change: string | undefined, { run }
   const done = await asPerson(context, (client) =>
     run !== undefined ? client.undoRun({ id: run }) : client.undoChange({ id: change ?? '' }),
   )
-  context.print.result(done, () => [`undone; take that back with: memoryd undo ${done.changeIds[0]}`])
+  const back = done.runId === undefined ? done.changeIds[0] : `--run ${done.runId}`
+  context.print.result(done, () => [`undone; take that back with: memoryd undo ${back}`])
 }
 
 export async function review(

@@ -1,11 +1,13 @@
 /** The commands about memories, as the command line declares them. */
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { MemoryError } from '../../schema/errors.ts'
+import type { MemoryType } from '../../schema/memory.ts'
 import type { ForgetOptions } from './change-memories.ts'
 import type { Context } from './context.ts'
-import type { ListOptions, MemoryType } from './read-memories.ts'
+import type { ListOptions } from './read-memories.ts'
 
-const types = ['user', 'feedback', 'project', 'reference'] as const
+const types: readonly MemoryType[] = ['user', 'feedback', 'project', 'reference']
 
 type Common = { project?: string }
 
@@ -87,7 +89,12 @@ export function addMemoryCommands(
   )
     .option('--run <run>', 'all changes of a run')
     .action(async (change: string | undefined, options: { run?: string }) => {
-      if (change === undefined && options.run === undefined) throw new InvalidArgumentError('name a change or a run')
+      if (change === undefined && options.run === undefined)
+        throw wrongUsage('name a change or a run', 'memoryd history lists them')
+      if (change !== undefined && options.run !== undefined)
+        throw wrongUsage('name a change or a run, not both', `to undo the run: memoryd undo --run ${options.run}`)
+      if (change !== undefined && !isNumber(change))
+        throw wrongUsage(`${change} is not the number of a change`, 'memoryd history lists them')
       return (await changing()).undo(context(), change, options)
     })
   command(
@@ -96,7 +103,9 @@ export function addMemoryCommands(
     '  memoryd review\n  memoryd review approve 4',
   ).action(async (decision: string | undefined, id: string | undefined) => {
     if (decision !== undefined && (!['approve', 'reject'].includes(decision) || id === undefined))
-      throw new InvalidArgumentError('say approve or reject, and which')
+      throw wrongUsage('say approve or reject, and which', 'memoryd review lists what waits')
+    if (id !== undefined && !isNumber(id))
+      throw wrongUsage(`${id} is not the number of a change that waits`, 'memoryd review lists them')
     return (await changing()).review(context(), decision as 'approve' | 'reject' | undefined, id)
   })
   command(
@@ -129,6 +138,15 @@ export function addMemoryCommands(
 
 function typed({ type }: { type?: MemoryType }): { type?: MemoryType } {
   return type ? { type } : {}
+}
+
+/** Thrown where arguments are read, commander tells it; here nobody else would. */
+function wrongUsage(message: string, hint: string): MemoryError {
+  return new MemoryError('BAD_REQUEST', message, { hint })
+}
+
+function isNumber(text: string): boolean {
+  return /^\d{1,15}$/.test(text)
 }
 
 function date(text: string): string {

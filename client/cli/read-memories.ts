@@ -1,4 +1,5 @@
 /** `memoryd list`, `show`, `why` and `history`. */
+import type { MemoryType } from '../../schema/memory.ts'
 import type { Context } from './context.ts'
 import { asPerson } from './person.ts'
 
@@ -13,13 +14,18 @@ export async function list(context: Context, { cwd, type, search }: Where & List
     if (found.items.length === 0)
       return [search === undefined ? `no memories yet in ${found.dir}` : `no memory says anything of: ${search}`]
     return [
-      ...found.items.map(({ file, type, description }) => `${(type ?? '?').padEnd(9)} ${file}  ${description ?? ''}`),
+      ...found.items.map(
+        ({ file, type, description }) => `${(type ?? '?').padEnd(9)} ${inOneLine(file)}  ${description ?? ''}`,
+      ),
       ...(found.older > 0 ? [`and ${found.older} older`] : []),
     ]
   })
 }
 
-export type MemoryType = 'user' | 'feedback' | 'project' | 'reference'
+/** A file may have a line break in its name; a list must not be made to say more than there is. */
+function inOneLine(file: string): string {
+  return file.replace(/[\r\n]/g, '\ufffd')
+}
 
 export async function show(context: Context, file: string, { cwd, at }: Where & { at?: string }): Promise<void> {
   const then = at === undefined ? undefined : new Date(at).toISOString()
@@ -52,7 +58,7 @@ export async function history(
       ? ['nothing has happened here yet']
       : items.map(
           ({ id, at, op, file, actor, reason }) =>
-            `${id.padStart(5)}  ${at}  ${op.padEnd(7)} ${file}  ${actor}: ${reason}`,
+            `${id.padStart(5)}  ${at}  ${op.padEnd(7)} ${inOneLine(file)}  ${actor}: ${reason}`,
         ),
   )
 }

@@ -1,6 +1,15 @@
 /** `memoryd status`. */
+import type { StrictClient } from '../client.ts'
 import { type Context, columns } from './context.ts'
 import { modeLine } from './start.ts'
+
+type Projects = Awaited<ReturnType<StrictClient['status']>>['projects']
+
+function projectsLine(projects: Projects): string {
+  const sharing = projects.filter(({ sharedWith }) => sharedWith).map(({ root }) => root)
+  const count = `${projects.length} with memories`
+  return sharing.length === 0 ? count : `${count}; these share a directory: ${sharing.join(', ')}`
+}
 
 export async function status({ connect, places, print }: Context): Promise<void> {
   const client = connect({ socket: places.socketPath, strict: true })
@@ -12,6 +21,7 @@ export async function status({ connect, places, print }: Context): Promise<void>
       ['socket', now.socket],
       ['state', now.stateDir],
       ['config', now.configFile],
+      ['projects', projectsLine(now.projects)],
       ['paused', now.paused.all ? 'everywhere' : now.paused.projects.join(', ') || 'nowhere'],
     ]),
     ...now.reasons.map(({ code, message, since }) => `degraded since ${since}: ${code}: ${message}`),

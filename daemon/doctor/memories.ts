@@ -2,6 +2,7 @@
 import { existsSync, lstatSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { openFolder } from '../memory/confined.ts'
+import { INDEX_FILE } from '../memory/file-name.ts'
 import { loadIndex } from '../memory/index-file.ts'
 import { type Scan, scanMemories } from '../memory/scan.ts'
 import { message } from '../platform/files.ts'
@@ -16,7 +17,6 @@ type Known = { dir: string; roots: string[]; scan: Scan }
 /** Directories are known from the second schema on. */
 const FIRST_SCHEMA = 2
 const NAMED = 3
-const INDEX = 'MEMORY.md'
 
 export function memoryFindings(historyFile: string): Finding[] {
   try {
@@ -84,8 +84,8 @@ function cutOff(known: readonly Known[]): Finding[] {
   return known.flatMap(({ dir }) => {
     const { lines, bytes, truncated } = loadIndex(indexIn(dir))
     if (!truncated) return []
-    const remedy = 'keep entries to one short line, move detail into topic files, remove what no longer matters'
-    const what = `${join(dir, INDEX)} has ${lines} lines and ${bytes} bytes; no agent sees all of it`
+    const remedy = 'keep each memory to one short line, move detail into topic files, remove what no longer matters'
+    const what = `${join(dir, INDEX_FILE)} has ${lines} lines and ${bytes} bytes; no agent sees all of it`
     return [{ check: 'index', state: 'warning', message: what, remedy }]
   })
 }
@@ -111,7 +111,7 @@ function indexIn(dir: string): Buffer {
   try {
     const folder = openFolder(dir)
     try {
-      return folder.read(INDEX)?.bytes ?? Buffer.alloc(0)
+      return folder.read(INDEX_FILE)?.bytes ?? Buffer.alloc(0)
     } finally {
       folder.close()
     }

@@ -2,14 +2,17 @@
  * Decides under which names memories come into a directory from elsewhere: their own, or a free one where another memory
  * has it. Nothing is ever written over. Does no I/O.
  */
-import { twinKey } from './file-name.ts'
+import { numbered, twinKey } from './file-name.ts'
+
+/** A file, and the name it has in the directory it comes into. */
+export type Named = { file: string; as: string }
 
 /** `hashes`: the bytes as they come, and as they would be written. */
 export type Incoming = { file: string; hashes: readonly string[] }
 
 export type Fate =
-  | { file: string; is: 'created'; as: string }
-  | { file: string; is: 'skipped'; as: string }
+  | (Named & { is: 'created' })
+  | (Named & { is: 'skipped' })
   | { file: string; is: 'refused'; reason: string }
 
 /** What the directory has: every name in it, and the hash of what is under one, if that can be read. */
@@ -36,7 +39,7 @@ export function fatesOf(incoming: readonly Incoming[], { names, hashAt }: Ground
         reason: `path: the folder ${folder} would stand beside one of nearly the same name`,
       }
     for (let n = 1; n < MOST_TRIES; n++) {
-      const as = n === 1 ? file : file.replace(/\.md$/, `_${n}.md`)
+      const as = numbered(file, n)
       const there = spelled.get(twinKey(as))
       if (there === undefined) {
         settle(as)

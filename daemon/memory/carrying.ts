@@ -11,7 +11,7 @@ import type { Tombstones } from '../store/tombstones.ts'
 import { createExport, type Exporting } from './export.ts'
 import type { Gate } from './gate.ts'
 import { createImport, type Importing } from './import.ts'
-import type { createJudge, Redact } from './judge.ts'
+import type { Judge, Redact } from './judge.ts'
 import { createMerging } from './merging.ts'
 import { createFindEnds, endsWithin, type PlaceOf } from './move-ends.ts'
 import { createMoving, type Moving } from './moving.ts'
@@ -27,7 +27,7 @@ type Deps = {
   placeOf: PlaceOf
   isPlace: (dir: string) => boolean
   gate: Gate
-  judge: ReturnType<typeof createJudge>
+  judge: Judge
   redact: Redact
   clock: Clock
   stateDir: string

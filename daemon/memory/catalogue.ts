@@ -1,12 +1,11 @@
 /** The memories of a directory as a list, read again only where a file's stamp has changed. */
 import type { Clock } from '../platform/clock.ts'
 import { type Read, type Scan, scanMemories } from './scan.ts'
+import { isSettled } from './stamp.ts'
 
 export type Catalogue = { list(dir: string): Scan }
 
 const MOST_DIRECTORIES = 32
-/** The coarsest stamp of a file system in use: a second write within it can leave the stamp as it was. */
-const STAMP_STEP_MS = 2_000
 
 export function createCatalogue({ clock }: { clock: Pick<Clock, 'now'> }): Catalogue {
   const directories = new Map<string, Map<string, Read>>()
@@ -16,8 +15,7 @@ export function createCatalogue({ clock }: { clock: Pick<Clock, 'now'> }): Catal
       const startedMs = clock.now()
       const scan = scanMemories(dir, { known })
       const listed = new Set(scan.items.map(({ file }) => file))
-      for (const [file, { changedMs }] of known)
-        if (!listed.has(file) || startedMs - changedMs < STAMP_STEP_MS) known.delete(file)
+      for (const [file, read] of known) if (!listed.has(file) || !isSettled(read, startedMs)) known.delete(file)
       // The map is in order of use.
       directories.delete(dir)
       directories.set(dir, known)

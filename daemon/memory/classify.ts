@@ -1,7 +1,7 @@
 /** Which type a remembered sentence has, and how to call it, by rules and without a model. Pure. */
 import { createHash } from 'node:crypto'
+import type { MemoryType } from '../../schema/memory.ts'
 import { oneLine, shorten } from './one-line.ts'
-import type { MemoryType } from './topic-file.ts'
 
 /** First match decides. Words of places come first: "always post in #deploys" is about where, yet said as a rule. */
 const rules: readonly (readonly [MemoryType, RegExp])[] = [

@@ -27,8 +27,10 @@ export type Expected = string | null | undefined
 export type Confined = {
   /** Any name that leads to a place inside, also one that we would not give. */
   read(file: string): Content | undefined
-  /** When it returns, the content survives a power cut. */
-  write(file: string, bytes: Uint8Array, options: { expect: Expected }): { hash: string }
+  /** When it returns, the content survives a power cut; with `settle: 'later'`, once `settle()` has returned. */
+  write(file: string, bytes: Uint8Array, options: { expect: Expected; settle?: 'later' }): { hash: string }
+  /** One wait for the names of several files instead of one for each. */
+  settle(): void
   /** Folders that are empty then go as well. */
   remove(file: string, options: { expect: string | undefined }): 'removed' | 'absent'
   /** Half-written files of a process that was killed. */
@@ -55,13 +57,21 @@ export function openFolder(root: string, { reach = bestReach(process.platform) }
     })
   }
 
-  const write: Confined['write'] = (file, bytes, { expect }) => {
+  let unsettled = false
+  const write: Confined['write'] = (file, bytes, { expect, settle }) => {
     if (bytes.length > CAP_BYTES) throw refused(`${shown(file)} would be larger than ${CAP_BYTES} bytes`)
     return reaching(top, changeable(file), enterNoTwin, (folder, leaf, missing) => {
       // Before any folder is made: a refused write leaves nothing behind.
       if (missing.length === 0) refuseTwin(folder, leaf)
       else compare(undefined, { file, expect })
-      return withNewFolders(folder, missing, (target) => replace(target, leaf, bytes, { file, expect }))
+      return withNewFolders(folder, missing, (target) => {
+        const hash = replace(target, leaf, bytes, { file, expect })
+        // Only the root stays open until then.
+        if (settle === 'later' && target === top) unsettled = true
+        else fsyncSync(target.fd)
+        refuseMoved(target)
+        return { hash }
+      })
     })
   }
 
@@ -82,6 +92,10 @@ export function openFolder(root: string, { reach = bestReach(process.platform) }
     read,
     write,
     remove,
+    settle: () => {
+      if (unsettled) fsyncSync(top.fd)
+      unsettled = false
+    },
     leftovers: () => temporaries(top, [], () => {}),
     sweep: () => temporaries(top, [], (folder, name) => rmSync(folder.at(name), { force: true })),
     close: () => closeSync(top.fd),
@@ -107,7 +121,7 @@ function reaching<T>(
 
 type Change = { file: string; expect: Expected }
 
-function replace(folder: Folder, leaf: string, bytes: Uint8Array, change: Change): { hash: string } {
+function replace(folder: Folder, leaf: string, bytes: Uint8Array, change: Change): string {
   const present = readPlain(folder, leaf)
   compare(present, change)
   const temporary = `.memoryd-${process.pid}-${randomInt(2 ** 48 - 1)}.tmp`
@@ -121,9 +135,7 @@ function replace(folder: Folder, leaf: string, bytes: Uint8Array, change: Change
     discard(folder, temporary)
     throw error
   }
-  fsyncSync(folder.fd)
-  refuseMoved(folder)
-  return { hash: hashOf(bytes) }
+  return hashOf(bytes)
 }
 
 /** What went wrong before is what the caller must hear of; the next sweep takes what stays. */

@@ -56,6 +56,16 @@ export function openRoot(root: string, reach: Reach): Folder {
   }
 }
 
+/** Opens the root for as long as `act` takes. */
+export function inRoot<T>(root: string, act: (top: Folder) => T): T {
+  const top = openRoot(root, bestReach(process.platform))
+  try {
+    return act(top)
+  } finally {
+    closeSync(top.fd)
+  }
+}
+
 /** Nothing, when there is no such folder. */
 export function enter(parent: Folder, name: string): Folder | undefined {
   const where = parent.at(name)

@@ -5,8 +5,9 @@ import type { Journal, NewChange } from '../store/journal.ts'
 import { type Confined, openFolder } from './confined.ts'
 import { type Present, placeTrouble, readPresent } from './folder.ts'
 import type { Gate } from './gate.ts'
-import { type Redact, spokenName } from './judge.ts'
-import { isMemoryName, markdownFiles, type Stamp, whereabouts } from './markdown-files.ts'
+import { nameWithoutCredential, type Redact } from './judge.ts'
+import { markdownFiles, type Stamp, whereabouts } from './markdown-files.ts'
+import { isMemoryName } from './memory-tree.ts'
 import { isExact } from './plain-file.ts'
 
 type Deps = {
@@ -65,7 +66,7 @@ export function createExternal({ gate, journal, clock, redact, isPlace, onChange
     const before = journal.latest(dir, file)?.after
     if (before?.hash === now?.hash) return undefined
     // A name cannot be kept without what it gives away.
-    if ((await redact(spokenName(file))).kinds.length > 0) return undefined
+    if ((await nameWithoutCredential(file, redact)) !== file) return undefined
     const after = now && { hash: now.hash, text: (await redact(now.text)).text }
     return {
       at: clock.now(),

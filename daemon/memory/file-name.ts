@@ -3,17 +3,18 @@
  * taken as it is or refused; it is never repaired, for a repaired name is another file than the one that was meant.
  */
 
-export type FileName = { ok: true; file: string; isIndex: boolean } | { ok: false; refused: string }
+export type FileName = { ok: true; file: string } | { ok: false; refused: string }
 
 const CAP_BYTES = 512
 const SEGMENT_CAP_BYTES = 200
 export const CAP_SEGMENTS = 4
 
-const INDEXES = ['MEMORY.md', 'team/MEMORY.md']
+export const INDEX_FILE = 'MEMORY.md'
+export const INDEXES: readonly string[] = [INDEX_FILE, `team/${INDEX_FILE}`]
 
 /** What the system resolves before a folder is open is refused even for reading. */
 const READ_CAP_UNITS = 4_096
-const READ_CAP_SEGMENTS = 32
+export const READ_CAP_SEGMENTS = 32
 
 /** `folder`: the first of them, if any. */
 type Name = { whole: string; segments: string[]; folder: string; leaf: string }
@@ -48,7 +49,7 @@ const rules: Rule[] = [
     words: 'has a character in it that looks like a dot, a slash or %',
     broken: ({ whole }) => [...whole].some(imitates),
   },
-  { words: 'starts at the root; name it from the memory folder on', broken: has(/^\//) },
+  { words: 'starts at the root; name it from the memory directory on', broken: has(/^\//) },
   { words: 'has an empty, "." or ".." part', broken: anySegment((part) => ['', '.', '..'].includes(part)) },
   { words: 'has one of : < > " | ? * in it', broken: has(/[:<>"|?*]/) },
   { words: 'has a hidden part, one that starts with a dot', broken: anySegment((part) => part.startsWith('.')) },
@@ -68,7 +69,7 @@ const rules: Rule[] = [
   },
   {
     words: `is like the index; that is ${INDEXES.join(' or ')}, to the letter`,
-    broken: ({ whole, leaf }) => twinKey(leaf) === twinKey('MEMORY.md') && !INDEXES.includes(whole),
+    broken: ({ whole, leaf }) => twinKey(leaf) === twinKey(INDEX_FILE) && !INDEXES.includes(whole),
   },
   { words: 'is in logs/, which is not for memories', broken: ({ folder }) => twinKey(folder) === twinKey('logs') },
   {
@@ -86,7 +87,7 @@ export function checkFileName(relative: string): FileName {
   const name = { whole: relative, segments, folder, leaf: segments.at(-1) ?? '' }
   const rule = rules.find(({ broken }) => broken(name))
   if (rule) return { ok: false, refused: `the name ${shown(relative)} ${rule.words}` }
-  return { ok: true, file: relative, isIndex: INDEXES.includes(relative) }
+  return { ok: true, file: relative }
 }
 
 /** For reading: others name their files as they like. All that counts is that the name leads to a place inside. */
@@ -97,7 +98,7 @@ export function checkReadName(relative: string): { ok: true; segments: string[] 
     segments.length > READ_CAP_SEGMENTS ||
     /[\0\p{Cs}]/u.test(relative) ||
     segments.some((part) => ['', '.', '..'].includes(part))
-  if (astray) return { ok: false, refused: `the name ${shown(relative)} leads to no place in the memory folder` }
+  if (astray) return { ok: false, refused: `the name ${shown(relative)} leads to no place in the memory directory` }
   return { ok: true, segments }
 }
 
@@ -105,6 +106,11 @@ export function checkReadName(relative: string): { ok: true; segments: string[] 
 export function twinAmong(name: string, entries: readonly string[]): string | undefined {
   const key = twinKey(name)
   return entries.find((entry) => entry !== name && twinKey(entry) === key)
+}
+
+/** The n-th name to try where others may have the ones before it; the first is the name itself. */
+export function numbered(file: string, n: number): string {
+  return n === 1 ? file : file.replace(/(\.md)?$/, `_${n}$1`)
 }
 
 /** A name as it can stand in a sentence: nothing invisible, nothing that turns the line around, not too long. */

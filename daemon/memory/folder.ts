@@ -2,9 +2,9 @@
 import { mkdirSync } from 'node:fs'
 import { MemoryError } from '../../schema/errors.ts'
 import { type Confined, openFolder } from './confined.ts'
+import { isCode } from './descend.ts'
+import { INDEX_FILE, INDEXES } from './file-name.ts'
 import { hashOf } from './plain-file.ts'
-
-export const INDEX_FILE = 'MEMORY.md'
 
 /** The bytes of a file as text; `exact` when the text gives the same bytes back. */
 export type Present = { hash: string; text: string; exact: boolean }
@@ -34,7 +34,7 @@ function makeFolder(dir: string): void {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 })
   } catch (cause) {
-    if (!['EEXIST', 'ENOTDIR'].includes(String((cause as { code?: string }).code))) throw cause
+    if (!isCode(cause, 'EEXIST', 'ENOTDIR')) throw cause
     throw new MemoryError('REFUSED', `${dir} is not a folder`, { reason: 'path', hint: 'move it away', cause })
   }
 }
@@ -62,7 +62,7 @@ export function readPresent(folder: Confined, file: string): Present | undefined
   const content = folder.read(file)
   if (!content) return undefined
   const text = content.bytes.toString()
-  return { hash: content.hash, text, exact: hashOf(Buffer.from(text)) === content.hash }
+  return { hash: content.hash, text, exact: hashOf(text) === content.hash }
 }
 
 /** `team/x.md` is pointed to by the team's own index, everything else by the directory's. */
@@ -71,7 +71,7 @@ export function indexOf(file: string): string {
 }
 
 export function isIndex(file: string): boolean {
-  return file === INDEX_FILE || file === `team/${INDEX_FILE}`
+  return INDEXES.includes(file)
 }
 
 /** A file as its own index names it. */

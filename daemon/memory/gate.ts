@@ -1,17 +1,19 @@
 /**
- * The one function through which this program changes memories. The journal is the commit point: once a change is in it,
+ * The one way by which this program changes memories. The journal is the commit point: once a change is in it,
  * it happens, if need be at the next start (`recover.ts`); before that, nothing was touched.
  */
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
+import { message } from '../platform/files.ts'
 import type { Journal, NewChange } from '../store/journal.ts'
 import type { Confined } from './confined.ts'
 import { indexOf, isIndex, openIn, placeTrouble, readPresent } from './folder.ts'
 import { guard } from './guard.ts'
-import { changeOf, indexPart } from './journal-entry.ts'
-import { type createJudge, type Judged, type Redact, spokenName, withoutCredentials } from './judge.ts'
+import { type Judge, type Judged, type Redact, withoutCredentials } from './judge.ts'
+import { changeOf, indexPart } from './new-change.ts'
 import { CAP_BYTES } from './plain-file.ts'
 import { putAll } from './putting.ts'
+import { isRefusal, refusalOf, whyRefused } from './refusal.ts'
 import { type Pointed, upkeep } from './upkeep.ts'
 import type { By, Prepared, Write } from './write.ts'
 
@@ -38,7 +40,7 @@ export type Gate = {
 
 type Deps = {
   journal: Journal
-  judge: ReturnType<typeof createJudge>
+  judge: Judge
   redact: Redact
   clock: Clock
   onChange: (dir: string, files: string[], by: By) => void
@@ -67,9 +69,9 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
     const { dir, folder } = at
     const { file, content } = write
     const before = readPresent(folder, file)
-    guard(journal, dir, write, before, by)
-    const latest = journal.latest(dir, file)?.after
-    const kept = latest && latest.hash === before?.hash ? latest.text : undefined
+    const latest = journal.latest(dir, file)
+    guard({ write, by, before, latest })
+    const kept = latest?.after && latest.after.hash === before?.hash ? latest.after.text : undefined
     const beforeText = before ? (kept ?? (await redact(before.text)).text) : ''
     if (content === null) {
       if (!before && write.leaves !== 'nothing') throw new MemoryError('NOT_FOUND', `there is no memory ${file}`)
@@ -84,10 +86,8 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
     const clean = new Set<string>()
     for (const file of new Set(files.map(indexOf))) {
       const present = readPresent(folder, file)
-      const kept = journal.latest(dir, file)?.after
       if (!present) clean.add('')
-      // What the journal keeps byte for byte had nothing to be taken out.
-      else if (kept?.hash === present.hash && kept.text === present.text) clean.add(present.hash)
+      else if (journal.exactHash(dir, file) === present.hash) clean.add(present.hash)
       else if ((await redact(present.text)).kinds.length === 0) clean.add(present.hash)
     }
     return clean
@@ -123,7 +123,7 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
       putAll(folder, steps)
     } catch (cause) {
       const error = placeTrouble(dir, cause)
-      journal.withdraw(ids, `could not be written: ${(error as Error).message}`, along?.takeBack)
+      journal.withdraw(ids, `could not be written: ${message(error)}`, along?.takeBack)
       throw error
     }
     applied = Math.max(applied, ...ids, (ids[0] ?? 0) + parts.length)
@@ -137,28 +137,6 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
       redacted: judged?.redacted ?? [],
       advice: judged?.advice ?? [],
     }))
-  }
-
-  /** That something was refused is worth knowing; what it said is not kept. */
-  const recordRefusal = async (dir: string, { file }: Write, by: By, error: unknown): Promise<void> => {
-    if (!(error instanceof MemoryError) || error.code !== 'REFUSED') return
-    const name = await redact(spokenName(file))
-    // The message shows a long name cut short, and half a credential is not recognised.
-    const why = name.kinds.length > 0 ? 'the name of the file seems to hold a credential' : error.message
-    const change: NewChange = {
-      at: clock.now(),
-      dir,
-      file: (name.kinds.length > 0 ? name.text : file).slice(0, 600),
-      op: 'refused',
-      actor: by.actor,
-      reason: (await redact(`${error.reason}: ${why}`)).text.slice(0, 500),
-      runId: by.runId,
-      before: undefined,
-      after: undefined,
-      undoable: false,
-      evidence: [],
-    }
-    journal.append([change], applied)
   }
 
   /** What is refused here leaves no directory behind. */
@@ -178,11 +156,15 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
     return prepared
   }
 
-  const recorded = async <T>(dir: string, write: Write, by: By, act: () => Promise<T>): Promise<T> => {
+  /** That something was refused is worth knowing. */
+  const recorded = async <T>(dir: string, { file }: Write, by: By, act: () => Promise<T>): Promise<T> => {
     try {
       return await act()
     } catch (error) {
-      await recordRefusal(dir, write, by, error)
+      if (isRefusal(error)) {
+        const refusal = { at: clock.now(), dir, file, why: whyRefused(error), by }
+        journal.append([await refusalOf(refusal, redact)], applied)
+      }
       throw error
     }
   }

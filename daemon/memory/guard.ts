@@ -1,17 +1,15 @@
-/** Keeps writes from going over what whoever writes has not seen. Writes nothing. */
+/** Keeps writes from going over what whoever writes has not seen. Pure. */
 import { MemoryError } from '../../schema/errors.ts'
-import type { Journal } from '../store/journal.ts'
+import type { Change } from '../store/journal.ts'
 import type { Present } from './folder.ts'
+import { isAgent } from './people.ts'
 import type { By, Write } from './write.ts'
 
+/** What is there, and the last change of it that the journal knows. */
+type Facts = { write: Write; by: By; before: Present | undefined; latest: Change | undefined }
+
 /** A person's word stands until whoever writes has seen it. */
-export function guard(
-  journal: Journal,
-  dir: string,
-  { file, expect, content }: Write,
-  before: Present | undefined,
-  by: By,
-): void {
+export function guard({ write: { file, expect, content }, by, before, latest }: Facts): void {
   const conflict = (message: string) =>
     new MemoryError('CONFLICT', message, {
       hint: 'read the current content, then send its hash as ifHash',
@@ -19,9 +17,8 @@ export function guard(
     })
   if (expect === null && before) throw conflict(`${file} exists already`)
   if (typeof expect === 'string' && before?.hash !== expect) throw conflict(`${file} is not what it was`)
-  if (expect !== undefined || !before || !by.actor.startsWith('agent:') || content === before.text) return
-  const latest = journal.latest(dir, file)
-  const isOwn = latest?.after?.hash === before.hash && latest.actor.startsWith('agent:')
+  if (expect !== undefined || !before || !isAgent(by.actor) || content === before.text) return
+  const isOwn = latest?.after?.hash === before.hash && isAgent(latest.actor)
   // Who added a line to an index has not seen the rest of it.
   const byPerson = !isOwn || latest.partOf !== undefined
   if (byPerson) throw conflict(`${file} was last changed by a person, and this write does not say it has seen that`)

@@ -6,6 +6,7 @@ import type { Journal, Change as Row } from '../store/journal.ts'
 import type { Review, Reviews } from '../store/reviews.ts'
 import type { Tombstones } from '../store/tombstones.ts'
 import { diffLines } from './diff.ts'
+import { isIndex } from './folder.ts'
 import type { Places } from './place.ts'
 import { isPurged, isUndoable } from './undo.ts'
 
@@ -54,19 +55,28 @@ function reportOf(id: string, journal: Journal): Run {
   if (!first) throw new MemoryError('NOT_FOUND', `there is no run ${id}`)
   const files = new Map<string, Row[]>()
   for (const row of rows) if (row.op !== 'refused') files.set(row.file, [...(files.get(row.file) ?? []), row])
-  const effect = (from: boolean, to: boolean) =>
-    [...files].filter(([, of]) => !!of[0]?.before === from && !!of.at(-1)?.after === to).map(([file]) => file)
+  const had = (effect: Effect) => [...files].filter(([, of]) => effectOf(of) === effect).map(([file]) => file)
+  // An index that others have written to since stays as they left it.
+  const told = [...files].filter(([file]) => !isIndex(file))
   return {
     id,
     at: new Date(first.at).toISOString(),
     actor: first.actor,
-    created: effect(false, true),
-    updated: effect(true, true),
-    deleted: effect(true, false),
+    created: had('created'),
+    updated: had('updated'),
+    deleted: had('deleted'),
     refused: rows.filter(({ op }) => op === 'refused').map(({ file }) => file),
     changes: rows.map(toItem),
-    undone: files.size > 0 && [...files].every(([file, of]) => isPutBack(journal.latest(first.dir, file), of[0])),
+    undone: told.length > 0 && told.every(([file, of]) => isPutBack(journal.latest(first.dir, file), of[0])),
   }
+}
+
+type Effect = 'created' | 'updated' | 'deleted' | 'nothing'
+
+function effectOf(rows: readonly Row[]): Effect {
+  const after = rows.at(-1)?.after
+  if (rows[0]?.before) return after ? 'updated' : 'deleted'
+  return after ? 'created' : 'nothing'
 }
 
 function isPutBack(latest: Row | undefined, first: Row | undefined): boolean {

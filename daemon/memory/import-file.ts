@@ -46,7 +46,7 @@ export async function readExport(chunks: AsyncIterable<Uint8Array>, spool: Spool
       }
       case 'text':
         counts.texts += 1
-        if (hashOf(Buffer.from(value.text)) !== value.key) throw wrong(number, 'has a text that does not fit its key')
+        if (hashOf(value.text) !== value.key) throw wrong(number, 'has a text that does not fit its key')
         if (spool.addText(value.key, value.text) === 'again') throw wrong(number, 'brings a text again')
         return
       case 'change':

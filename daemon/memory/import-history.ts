@@ -1,4 +1,4 @@
-/** The history that comes with an import: entries of the journal and rejections, for the transaction of its run. */
+/** The history that comes with an import: changes and rejections, for the transaction of its run. */
 import type { ChangeLine } from '../../schema/export.ts'
 import type { Evidence, NewChange, Version } from '../store/journal.ts'
 import type { Past, Span } from '../store/past.ts'
@@ -28,7 +28,9 @@ export function importedHistory(
 
   function* history(): Generator<NewChange> {
     const upTo = past.lastId()
-    for (const { as, change } of spool.wanted()) {
+    for (const { file, as, change } of spool.wanted()) {
+      // A name that gave a credential away was cleaned, and is no name of a memory any more.
+      if (change.file !== file) continue
       const runId = change.run === undefined ? undefined : past.freeRun(change.run, upTo)
       const whole = changeOf({ dir, as, change, runId, indexes, textOf: spool.textOf })
       if (past.holds(whole)) continue

@@ -1,14 +1,14 @@
 /** Decides what an import will write, and what becomes of each file of it. Asks the gate, writes nothing. */
-import { MemoryError } from '../../schema/errors.ts'
 import type { Imported } from '../../schema/export.ts'
 import type { Spool } from '../store/spool.ts'
-import { type Fate, fatesOf } from './bringing.ts'
+import { type Fate, fatesOf, type Named } from './bringing.ts'
 import { twinKey } from './file-name.ts'
-import { INDEX_FILE, indexOf, isIndex } from './folder.ts'
+import { indexOf, isIndex } from './folder.ts'
 import type { Gate } from './gate.ts'
 import type { Redact } from './judge.ts'
 import { groundOf } from './listing.ts'
 import { CAP_BYTES, hashOf } from './plain-file.ts'
+import { isRefusal, whyRefused } from './refusal.ts'
 import type { By, Write } from './write.ts'
 
 type Deps = { gate: Pick<Gate, 'check'>; redact: Redact }
@@ -19,8 +19,6 @@ export type Plan = Pick<Imported, 'created' | 'skipped' | 'renamed' | 'refused'>
   indexes: string[]
 }
 
-const INDEXES = [INDEX_FILE, `team/${INDEX_FILE}`]
-
 /** Under which names the memories would come in now; the indexes are another matter. */
 export async function importFates({ redact }: Pick<Deps, 'redact'>, dir: string, spool: Spool): Promise<Fate[]> {
   const ground = groundOf(dir)
@@ -30,7 +28,7 @@ export async function importFates({ redact }: Pick<Deps, 'redact'>, dir: string,
     const bytes = spool.bytesOf(file)
     const hashes = [hashOf(bytes)]
     // What came in without its credential is still the same memory.
-    if (taken.has(twinKey(file))) hashes.push(hashOf(Buffer.from((await redact(bytes.toString())).text)))
+    if (taken.has(twinKey(file))) hashes.push(hashOf((await redact(bytes.toString())).text))
     incoming.push({ file, hashes })
   }
   return fatesOf(incoming, ground)
@@ -64,7 +62,7 @@ export async function planImport(deps: Deps, dir: string, spool: Spool, by: By):
 async function planIndexes(deps: Deps, dir: string, spool: Spool, by: By, plan: Plan): Promise<void> {
   const ground = groundOf(dir)
   const astray = [...plan.renamed, ...plan.refused].map(({ file }) => indexOf(file))
-  for (const index of spool.files().filter((file) => INDEXES.includes(file))) {
+  for (const index of spool.files().filter(isIndex)) {
     if (ground.hashAt(index) === hashOf(spool.bytesOf(index))) plan.skipped.push(index)
     if (ground.names.includes(index) || astray.includes(index)) continue
     const write = await fitting(deps, dir, spool, { file: index, as: index }, by)
@@ -77,8 +75,6 @@ async function planIndexes(deps: Deps, dir: string, spool: Spool, by: By, plan: 
   }
 }
 
-type Named = { file: string; as: string }
-
 async function fitting({ gate }: Deps, dir: string, spool: Spool, { file, as }: Named, by: By) {
   const bytes = spool.bytesOf(file)
   const content = bytes.toString()
@@ -89,7 +85,7 @@ async function fitting({ gate }: Deps, dir: string, spool: Spool, { file, as }: 
     await gate.check(dir, write, by)
     return write
   } catch (error) {
-    if (!(error instanceof MemoryError) || error.code !== 'REFUSED') throw error
-    return { reason: `${error.reason}: ${error.message}` }
+    if (!isRefusal(error)) throw error
+    return { reason: whyRefused(error) }
   }
 }

@@ -6,14 +6,16 @@ import type { Journal, NewChange } from '../store/journal.ts'
 import type { Past } from '../store/past.ts'
 import { openSpool, type Spool } from '../store/spool.ts'
 import type { Tombstones } from '../store/tombstones.ts'
+import type { Named } from './bringing.ts'
 import { isIndex } from './folder.ts'
 import type { Apply, Gate } from './gate.ts'
 import { readExport } from './import-file.ts'
 import { importedHistory } from './import-history.ts'
 import { importFates, planImport } from './import-plan.ts'
-import type { createJudge, Redact } from './judge.ts'
+import type { Judge, Redact } from './judge.ts'
 import { groundOf } from './listing.ts'
 import type { Places } from './place.ts'
+import { refusalOf } from './refusal.ts'
 import { newRunId } from './run-id.ts'
 import { cleanSpool } from './spool-cleaning.ts'
 import type { By } from './write.ts'
@@ -21,7 +23,7 @@ import type { By } from './write.ts'
 type Deps = {
   places: Places
   gate: Gate
-  judge: Pick<ReturnType<typeof createJudge>, 'checkName'>
+  judge: Pick<Judge, 'checkName'>
   journal: Journal
   past: Past
   tombstones: Tombstones
@@ -34,8 +36,6 @@ type Deps = {
 export type Importing = {
   run(cwd: string, caller: Caller, chunks: AsyncIterable<Uint8Array>): Promise<Imported>
 }
-
-type Named = { file: string; as: string }
 
 export function createImport(deps: Deps): Importing {
   const { places, gate, judge, journal, past, tombstones, redact, clock, stateDir } = deps
@@ -59,13 +59,10 @@ export function createImport(deps: Deps): Importing {
   /** That something was refused is recorded, once. */
   const refusalsOf = async (dir: string, refused: Imported['refused'], by: By): Promise<NewChange[]> => {
     const rows: NewChange[] = []
-    for (const each of refused) {
-      const file = (await redact(each.file)).text.slice(0, 600)
-      const reason = (await redact(each.reason)).text.slice(0, 500)
-      const [last] = journal.list({ dir, file, limit: 1 })
-      if (last?.op === 'refused' && last.reason === reason) continue
-      const nothing = { before: undefined, after: undefined, undoable: false, evidence: [] }
-      rows.push({ at: clock.now(), dir, file, op: 'refused', actor: by.actor, reason, runId: by.runId, ...nothing })
+    for (const { file, reason } of refused) {
+      const row = await refusalOf({ at: clock.now(), dir, file, why: reason, by }, redact)
+      const [last] = journal.list({ dir, file: row.file, limit: 1 })
+      if (last?.op !== 'refused' || last.reason !== row.reason) rows.push(row)
     }
     return rows
   }

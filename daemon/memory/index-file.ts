@@ -122,6 +122,29 @@ export function withPointer(content: string, pointer: Pointer): string {
   return join(lines.toSpliced(at, 0, { text, end: before?.end ?? '\n' }))
 }
 
+/**
+ * The same for many at once, in one pass: what `withPointer` would make of them one after the other. With thousands of new
+ * memories, parsing the index for each of them would keep everybody waiting.
+ */
+export function withPointers(content: string, pointers: readonly Pointer[]): string {
+  const known = new Set(parsePointers(content).map(({ file }) => file))
+  const fresh = pointers.filter(({ file }) => !known.has(file))
+  const kept = pointers.filter(({ file }) => known.has(file)).reduce(withPointer, content)
+  const [first, ...rest] = fresh
+  if (!first) return kept
+  const begun = withPointer(kept, first)
+  const distinct = new Set(fresh.map(({ file }) => file)).size === fresh.length
+  // A last line without a newline, or the same file twice: rare enough for the long way.
+  if (!distinct || rest.length === 0 || !begun.endsWith('\n')) return rest.reduce(withPointer, begun)
+  const lines = splitLines(begun)
+  const last = pointersOf(lines).at(-1)
+  if (last === undefined || last.pointer.file !== first.file) return rest.reduce(withPointer, begun)
+  const at = afterItem(lines, last)
+  const end = lines[at - 1]?.end ?? '\n'
+  const added = rest.map((pointer): Line => ({ text: pointerLine(pointer, last.pointer), end }))
+  return join(lines.toSpliced(at, 0, ...added))
+}
+
 /** The index without any pointer to this file: what `withPointer` added is taken back to the byte. */
 export function withoutPointer(content: string, file: string): string {
   const lines = splitLines(content)

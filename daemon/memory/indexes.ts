@@ -1,6 +1,7 @@
 /** The indexes of a memory directory as they stand on disk: its own, and the team's. Makes the directory if need be. */
 import type { Confined } from './confined.ts'
-import { INDEX_FILE, inFolder } from './folder.ts'
+import { INDEX_FILE } from './file-name.ts'
+import { inFolder } from './folder.ts'
 
 export type Indexes = {
   own: string

@@ -18,10 +18,12 @@ export async function withoutCredentials<T extends { actor: string; reason: stri
   redact: Redact,
 ): Promise<T> {
   const clean = async (text: string) => (await redact(text)).text
-  const evidence = await Promise.all(
-    (by.evidence ?? []).map(async (each) => ({ ...each, excerpt: await clean(each.excerpt) })),
-  )
-  return { ...by, actor: await clean(by.actor), reason: await clean(by.reason), evidence }
+  const [actor, reason, evidence] = await Promise.all([
+    by.actor === 'user' ? by.actor : clean(by.actor),
+    clean(by.reason),
+    Promise.all((by.evidence ?? []).map(async (each) => ({ ...each, excerpt: await clean(each.excerpt) }))),
+  ])
+  return { ...by, actor, reason, evidence }
 }
 
 type Deps = {
@@ -34,6 +36,8 @@ type Deps = {
 
 /** What is to be written: `form` says whether the shape of the text is checked, which old content may not have. */
 export type Wish = { dir: string; file: string; content: string; before: string; form: 'checked' | 'as-it-was' }
+
+export type Judge = ReturnType<typeof createJudge>
 
 export type Judged = { content: string; redacted: string[]; advice: string[] }
 
@@ -50,7 +54,7 @@ export function createJudge({ tombstones, redact, teamEnabled, ofSameProject }: 
 
   /** A name stands in the journal for good, also that of a file which goes. */
   const refuseTelling = async (file: string): Promise<void> => {
-    if ((await redact(spokenName(file))).kinds.length > 0)
+    if ((await nameWithoutCredential(file, redact)) !== file)
       throw refuse('secret', 'the name of the file seems to hold a credential', 'rename or delete it by hand')
   }
 
@@ -87,9 +91,10 @@ export function createJudge({ tombstones, redact, teamEnabled, ofSameProject }: 
   return { judge, checkName, refuseTelling }
 }
 
-/** A name as it is searched for credentials: glued to an ending, a value looks like a file. */
-export function spokenName(file: string): string {
-  return file.replace(/\.md$/, '')
+/** A name as it may be kept. Looked through without its ending: glued to that, a value looks like a file. */
+export async function nameWithoutCredential(file: string, redact: Redact): Promise<string> {
+  const { text, kinds } = await redact(file.replace(/\.md$/, ''))
+  return kinds.length > 0 ? text : file
 }
 
 /** Everything a file says, wherever it says it: body, description, name, or the hooks of an index. */

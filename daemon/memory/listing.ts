@@ -1,21 +1,36 @@
-/** Which memories and indexes a directory holds, as they are now. Follows no link; hidden files and logs are none. */
-import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+/** Which memories and indexes a directory holds, as they are now, however many. */
+import { existsSync } from 'node:fs'
 import type { Ground } from './bringing.ts'
+import { inRoot } from './descend.ts'
+import { READ_CAP_SEGMENTS } from './file-name.ts'
 import { inFolder, readPresent } from './folder.ts'
+import { type Visitor, visitMemories } from './memory-tree.ts'
 
 export type Listing = {
   /** With slashes, sorted. */
   files: string[]
   folders: string[]
-  /** Folders that cannot be looked into, and what is called like a memory and is no plain file. */
+  /** Folders that cannot be looked into or lie too deep, and what is called like a memory and is no plain file. */
   closed: string[]
 }
 
 export function listMemories(dir: string): Listing {
-  const found: Listing = { files: [], folders: [], closed: [] }
-  if (existsSync(dir)) walk(dir, '', found)
-  return { files: found.files.sort(), folders: found.folders.sort(), closed: found.closed.sort() }
+  const files: string[] = []
+  const folders: string[] = []
+  const closed: string[] = []
+  const visitor: Visitor = {
+    enters: (folder, depth) => {
+      folders.push(folder)
+      if (depth < READ_CAP_SEGMENTS) return true
+      closed.push(folder)
+      return false
+    },
+    file: (file) => void files.push(file),
+    otherThing: (file) => void closed.push(file),
+    closedFolder: (folder) => void closed.push(folder),
+  }
+  if (existsSync(dir)) inRoot(dir, (top) => visitMemories(top, visitor))
+  return { files: files.sort(), folders: folders.sort(), closed: closed.sort() }
 }
 
 /** The directory as it is for what comes from elsewhere. */
@@ -34,20 +49,5 @@ function hashIn(dir: string, file: string): string | undefined {
     return inFolder(dir, (folder) => readPresent(folder, file))?.hash
   } catch {
     return undefined
-  }
-}
-
-function walk(dir: string, under: string, found: Listing): void {
-  for (const entry of readdirSync(join(dir, under), { withFileTypes: true })) {
-    const file = `${under}${entry.name}`
-    if (entry.name.startsWith('.') || file === 'logs') continue
-    if (entry.isDirectory()) {
-      found.folders.push(file)
-      try {
-        walk(dir, `${file}/`, found)
-      } catch {
-        found.closed.push(file)
-      }
-    } else if (entry.name.endsWith('.md')) (entry.isFile() ? found.files : found.closed).push(file)
   }
 }

@@ -1,4 +1,5 @@
 /** Everything about memories, put together: one gate, and what stands before and behind it. */
+import { existsSync } from 'node:fs'
 import type { Agent } from '../../schema/agent-memory.ts'
 import type { Caller } from '../../schema/caller.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -28,6 +29,7 @@ import { createJudge, type Redact } from './judge.ts'
 import type { PlaceOf } from './move-ends.ts'
 import { settleRenames } from './moving.ts'
 import { createPlaces, type Places } from './place.ts'
+import { projectsOf } from './projects.ts'
 import { createPrompting } from './prompting.ts'
 import { createPurging } from './purging.ts'
 import { createReading } from './reading.ts'
@@ -123,7 +125,7 @@ export function createMemory(deps: Deps) {
     return made
   }
   const keepers = [searching.wipe, ...deps.keepers]
-  const purging = createPurging({ store, keepers, purges: createPurges(db), gate, journal, tombstones, clock })
+  const purging = createPurging({ store, keepers, purges: createPurges(db), gate, journal, tombstones, clock, look })
   const readingIn = (where: Places) =>
     createReading({ places: where, journal, catalogue, searching, answers, teamEnabled: settings.teamEnabled })
   const writingIn = (where: Places) =>
@@ -147,6 +149,7 @@ export function createMemory(deps: Deps) {
     watching,
     lookEverywhere: watching.lookEverywhere,
     find: places.find,
+    projects: () => projectsOf(directories.list(), existsSync),
     /** Something that no file tells has changed: a switch, a setting. */
     forgetAnswers: answers.forgetAll,
     searching,
@@ -164,7 +167,7 @@ export function createMemory(deps: Deps) {
     writing: writingIn(places),
     agents: createAgentMemories({ placesOf, readingIn, writingIn, redact }),
     history: createHistory({ journal, places, tombstones, reviews }),
-    undo: createUndo({ gate, journal, reviewRequired: settings.reviewRequired }),
+    undo: createUndo({ gate, journal, clock, reviewRequired: settings.reviewRequired }),
     reviewing: createReviewing({ reviews, gate, tombstones, clock }),
   }
 }

@@ -1,14 +1,16 @@
 /** Memories of a moved project join those that are in its new place already: brought first, then taken from the old one. */
 import { existsSync } from 'node:fs'
-import { MemoryError } from '../../schema/errors.ts'
 import type { Moved } from '../../schema/move.ts'
+import { message } from '../platform/files.ts'
 import type { Ends, Move, MovedFile } from '../store/moves.ts'
 import { type Past, TAKEN_AWAY } from '../store/past.ts'
 import { fatesOf } from './bringing.ts'
+import { numbered } from './file-name.ts'
 import { indexOf, inFolder, isIndex, type Present, readPresent } from './folder.ts'
 import type { Apply, Gate } from './gate.ts'
 import type { Redact } from './judge.ts'
 import { groundOf, listMemories } from './listing.ts'
+import { isRefusal } from './refusal.ts'
 import { everythingIn, holdsNothing, removeFolders } from './whole-folder.ts'
 import type { By, Write } from './write.ts'
 
@@ -28,7 +30,7 @@ export function createMerging({ gate, past, redact }: Deps) {
       await gate.check(toDir, write, by)
       return write
     } catch (error) {
-      if (!(error instanceof MemoryError) || error.code !== 'REFUSED') throw error
+      if (!isRefusal(error)) throw error
       return error.message
     }
   }
@@ -111,14 +113,13 @@ function readIn(dir: string, file: string): Present | string {
   try {
     return inFolder(dir, (folder) => readPresent(folder, file)) ?? 'it is not there'
   } catch (error) {
-    return (error as Error).message
+    return message(error)
   }
 }
 
 function freeName(file: string, isFree: (name: string) => boolean): string {
-  if (isFree(file)) return file
-  for (let n = 2; ; n++) {
-    const name = file.replace(/(\.md)?$/, `_${n}$1`)
+  for (let n = 1; ; n++) {
+    const name = numbered(file, n)
     if (isFree(name)) return name
   }
 }

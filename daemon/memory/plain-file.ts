@@ -24,13 +24,13 @@ export const CAP_BYTES = 1_048_576
 const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
 const OPEN_NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 
-export function hashOf(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex')
+export function hashOf(content: Uint8Array | string): string {
+  return createHash('sha256').update(content).digest('hex')
 }
 
 /** Whether a kept version gives its bytes back: nothing was taken out of it, and it was not purged. */
 export function isExact(version: { hash: string; text: string | undefined } | undefined): boolean {
-  return !version || (version.text !== undefined && hashOf(Buffer.from(version.text)) === version.hash)
+  return !version || (version.text !== undefined && hashOf(version.text) === version.hash)
 }
 
 /** Opens first and looks at what was opened: a name can change what it stands for in between. */

@@ -1,5 +1,5 @@
 /** What models are told about memories, as data: the types, what is never saved, the form, how to use them. Pure. */
-import type { MemoryType } from './topic-file.ts'
+import type { MemoryType } from '../../schema/memory.ts'
 
 type Guide = {
   holds: string

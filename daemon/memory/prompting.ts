@@ -41,7 +41,7 @@ export function createPrompting(deps: Deps): Prompting {
   let renewals = 0
 
   /** A prompt is for reading: a disk that takes no writes costs its being kept, not its being answered. */
-  const attempt = <T>(write: () => T, otherwise: T): T => {
+  const unlessDiskFails = <T>(write: () => T, otherwise: T): T => {
     try {
       return write()
     } catch (error) {
@@ -67,7 +67,7 @@ export function createPrompting(deps: Deps): Prompting {
     const now = clock.now()
     const given = prompts.find(key)
     if (given) {
-      if (now - given.at > DAY_MS) attempt(() => prompts.touch(key, now), undefined)
+      if (now - given.at > DAY_MS) unlessDiskFails(() => prompts.touch(key, now), undefined)
       makeAgain(key.dir)
       return given.text
     }
@@ -75,7 +75,7 @@ export function createPrompting(deps: Deps): Prompting {
     const text = await make(key.dir, caller)
     // A session that began anew meanwhile must not be left with what was read before.
     if (renewals !== before) return frozen(key, caller)
-    return attempt(() => prompts.freeze(key, text, now), text)
+    return unlessDiskFails(() => prompts.freeze(key, text, now), text)
   }
 
   return {

@@ -1,4 +1,6 @@
 /** Forgets a memory without a trace: file, index line, journal, backups. Only a person may, and nobody can undo it. */
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Forgotten } from '../../schema/memory.ts'
@@ -9,10 +11,12 @@ import type { Purges } from '../store/purges.ts'
 import type { Indexes } from '../store/scrub.ts'
 import type { Store } from '../store/store.ts'
 import type { Tombstones } from '../store/tombstones.ts'
-import { INDEX_FILE, indexOf, inFolder, nameInIndex, readPresent } from './folder.ts'
+import { INDEXES } from './file-name.ts'
+import { indexOf, inFolder, nameInIndex, readPresent } from './folder.ts'
 import type { Gate } from './gate.ts'
 import { withoutPointer } from './index-file.ts'
 import { rejectedValues } from './judge.ts'
+import { forPeople } from './people.ts'
 
 type Deps = {
   store: Pick<Store, 'alone' | 'finishPurges'>
@@ -22,6 +26,8 @@ type Deps = {
   journal: Journal
   tombstones: Tombstones
   clock: Clock
+  /** Brings the journal up to what others did in a directory. */
+  look: (dir: string) => Promise<unknown>
 }
 
 export type Purging = {
@@ -36,12 +42,22 @@ export type Purging = {
 }
 
 const indexes: Indexes = {
-  files: [INDEX_FILE, `team/${INDEX_FILE}`],
+  files: INDEXES,
   // A person may point to the team's memories from their own index, too.
   without: (index, text, file) => withoutPointer(text, index === indexOf(file) ? nameInIndex(file) : file),
+  isThere: ({ dir, file }) => isThere(join(dir, file)),
 }
 
-export function createPurging({ store, keepers, purges, gate, journal, tombstones, clock }: Deps): Purging {
+/** What cannot be looked at may well be there. */
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return true
+  }
+}
+
+export function createPurging({ store, keepers, purges, gate, journal, tombstones, clock, look }: Deps): Purging {
   const finish = () => store.finishPurges(indexes, keepers)
 
   /** Before anything is gone: afterwards nobody would know what to reject. */
@@ -53,14 +69,12 @@ export function createPurging({ store, keepers, purges, gate, journal, tombstone
 
   return {
     purge: async (dir, { actor }, file, how) => {
-      if (actor !== 'user')
-        throw new MemoryError('REFUSED', 'only a person may purge', {
-          reason: 'permission',
-          hint: 'use the command line',
-        })
+      if (actor !== 'user') throw forPeople('only a person may purge')
       return store.alone(async () => {
         const present = inFolder(dir, (folder) => readPresent(folder, file))
         if (!present && !purges.knows(dir, file)) throw new MemoryError('NOT_FOUND', `there is no memory ${file}`)
+        // A file that was renamed just now is known by its old name, and what goes is found by what it says.
+        if (present) await look(dir)
         const tombstone = how.reject ? reject(dir, file, present?.text) : undefined
         const write = { file, content: null, expect: how.ifHash, leaves: 'nothing' } as const
         const [done] = await gate.apply(dir, [write], { actor, reason: 'purged' }).catch((error: unknown) => {

@@ -13,17 +13,18 @@ export function putAll(folder: Confined, steps: readonly Step[]): void {
       put(folder, step)
       done.push(step)
     }
+    folder.settle()
   } catch (error) {
     for (const { file, before, content } of done.reverse()) {
-      const written =
-        content === undefined ? undefined : { hash: hashOf(Buffer.from(content)), text: content, exact: true }
+      const written = content === undefined ? undefined : { hash: hashOf(content), text: content, exact: true }
       if (!before || before.exact) put(folder, { file, before: written, content: before?.text })
     }
+    folder.settle()
     throw error
   }
 }
 
 function put(folder: Confined, { file, before, content }: Step): void {
-  if (content !== undefined) folder.write(file, Buffer.from(content), { expect: before?.hash ?? null })
+  if (content !== undefined) folder.write(file, Buffer.from(content), { expect: before?.hash ?? null, settle: 'later' })
   else if (before) folder.remove(file, { expect: before.hash })
 }

@@ -3,19 +3,20 @@ import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import type { Memory, MemoryIndex, MemoryItem, MemoryList, MemoryTypeName } from '../../schema/memory.ts'
+import type { Memory, MemoryIndex, MemoryItem, MemoryList, MemoryType } from '../../schema/memory.ts'
 import type { Journal } from '../store/journal.ts'
 import type { Answers, Made } from './answers.ts'
 import type { Catalogue } from './catalogue.ts'
-import { INDEX_FILE, inFolder, readPresent } from './folder.ts'
+import { INDEX_FILE } from './file-name.ts'
+import { inFolder, readPresent } from './folder.ts'
 import { loadIndex } from './index-file.ts'
 import { readIndexes } from './indexes.ts'
 import type { Places } from './place.ts'
 import { readMemories, type ScannedMemory } from './scan.ts'
 import type { Searching } from './searching.ts'
-import { parseTopic } from './topic-file.ts'
+import { topicFields } from './topic-file.ts'
 
-export type ListFilter = { type: MemoryTypeName | undefined; q: string | undefined }
+export type ListFilter = { type: MemoryType | undefined; q: string | undefined }
 
 export type Reading = {
   index(cwd: string, caller: Caller): Promise<MemoryIndex>
@@ -41,7 +42,7 @@ export function createReading({ places, journal, catalogue, searching, answers, 
     return { answer: { ...indexAt(dir, own), ...(team && { team: indexAt(join(dir, 'team'), team) }) }, from }
   }
 
-  const makeList = (cwd: string, caller: Caller, type: MemoryTypeName | undefined): Made<MemoryList> => {
+  const makeList = (cwd: string, caller: Caller, type: MemoryType | undefined): Made<MemoryList> => {
     const { dir, off, madeFrom } = places.find(cwd, caller)
     const location = madeFrom.map((path) => ({ path }))
     if (off !== undefined) return { answer: { dir, items: [], older: 0, skipped: 'off' }, from: location }
@@ -66,14 +67,10 @@ export function createReading({ places, journal, catalogue, searching, answers, 
       const found = off === undefined ? (at === undefined ? now(dir, file) : then(journal, dir, file, at)) : undefined
       if (!found)
         throw new MemoryError('NOT_FOUND', `there is no memory ${file}${at === undefined ? '' : ' at that time'}`)
-      const { name, description, type, trust } = parseTopic(found.text)
       const modifiedAt = new Date(found.modifiedMs).toISOString()
       return {
         ...toItem({ file, modifiedAt, modifiedMs: found.modifiedMs, bytes: 0 }),
-        ...(name !== undefined && { name }),
-        ...(description !== undefined && { description }),
-        ...(type !== undefined && { type }),
-        ...(trust !== undefined && { trust }),
+        ...topicFields(found.text),
         path: join(dir, file),
         hash: found.hash,
         content: found.text,

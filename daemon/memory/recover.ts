@@ -1,5 +1,6 @@
 /** Completes at start what a kill interrupted: a change that is in the journal happens. Runs before anyone is served. */
 import { existsSync } from 'node:fs'
+import { message } from '../platform/files.ts'
 import type { Change, Journal } from '../store/journal.ts'
 import type { Confined } from './confined.ts'
 import { indexOf, inFolder, isIndex, readPresent } from './folder.ts'
@@ -25,7 +26,7 @@ export function recoverChanges(journal: Journal, dirs: readonly string[], isPlac
       recovery.completed.push(...completed)
     } catch (error) {
       // One project's trouble is not another's.
-      recovery.problems.push(`${dir}: ${(error as Error).message}`)
+      recovery.problems.push(`${dir}: ${message(error)}`)
     }
   }
   const last = journal.since(journal.applied()).at(-1)

@@ -9,7 +9,7 @@ export function redactOnce(redact: Redact): (text: string) => Promise<string> {
   const kept = new Map<string, string>()
   return async (text) => {
     if (text === '') return ''
-    const key = hashOf(Buffer.from(text))
+    const key = hashOf(text)
     const clean = kept.get(key) ?? (await redact(text)).text
     // The map is in order of use.
     kept.delete(key)

@@ -1,4 +1,5 @@
 /** A person decides about a change that waits: approved it goes through the gate, rejected it does not come back. */
+import type { Decided } from '../../schema/change.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Review, Reviews } from '../store/reviews.ts'
@@ -9,10 +10,7 @@ import { shorten } from './one-line.ts'
 
 type Deps = { reviews: Reviews; gate: Gate; tombstones: Tombstones; clock: Clock }
 
-export type Decided = { changeId?: string; tombstoneId?: string }
-
 export type Reviewing = {
-  list(): Review[]
   approve(id: number): Promise<Decided>
   reject(id: number): Decided
 }
@@ -24,7 +22,6 @@ export function createReviewing({ reviews, gate, tombstones, clock }: Deps): Rev
     return review
   }
   return {
-    list: reviews.list,
     approve: async (id) => {
       const { dir, file, after, baseHash, actor, reason, runId, evidence } = need(id)
       const by = { actor, reason: `${reason} (approved)`, runId, evidence }

@@ -1,8 +1,8 @@
 /** Takes credentials out of everything that came with an import and is wanted of it, without keeping others waiting long. */
-import type { ChangeLine } from '../../schema/export.ts'
+import type { ChangeLine, TombstoneLine } from '../../schema/export.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Spool } from '../store/spool.ts'
-import type { Redact } from './judge.ts'
+import { nameWithoutCredential, type Redact } from './judge.ts'
 
 /** Each takes a millisecond or two. */
 const AT_A_TIME = 20
@@ -10,10 +10,17 @@ const MOST_REMEMBERED = 1_000
 
 export async function cleanSpool(spool: Spool, redact: Redact, clock: Clock): Promise<void> {
   const clean = remembering(async (text) => (await redact(text)).text)
-  const cleanChange = async ({ reason, evidence, ...same }: ChangeLine): Promise<ChangeLine> => ({
+  const cleanName = remembering((file) => nameWithoutCredential(file, redact))
+  const cleanChange = async ({ file, reason, evidence, ...same }: ChangeLine): Promise<ChangeLine> => ({
     ...same,
+    file: await cleanName(file),
     reason: await clean(reason),
     evidence: await Promise.all(evidence.map(async (each) => ({ ...each, excerpt: await clean(each.excerpt) }))),
+  })
+  const cleanTombstone = async ({ file, excerpt, ...same }: TombstoneLine): Promise<TombstoneLine> => ({
+    ...same,
+    file: await cleanName(file),
+    excerpt: await clean(excerpt),
   })
   /** Tells whether there was one. */
   const cleanOne = async (): Promise<boolean> => {
@@ -22,7 +29,7 @@ export async function cleanSpool(spool: Spool, redact: Redact, clock: Clock): Pr
     const change = spool.uncleanChange()
     if (change) spool.cleanChange(change.line, await cleanChange(change.change))
     const grave = spool.uncleanTombstone()
-    if (grave) spool.cleanTombstone(grave.id, { ...grave.tombstone, excerpt: await clean(grave.tombstone.excerpt) })
+    if (grave) spool.cleanTombstone(grave.id, await cleanTombstone(grave.tombstone))
     return text !== undefined || change !== undefined || grave !== undefined
   }
   for (let done = 0; await cleanOne(); done++) if (done % AT_A_TIME === 0) await clock.delay(0)

@@ -1,13 +1,8 @@
 /** A topic file: one memory, typed front matter and a body. Reads leniently, prints strictly, changes only what is named. Pure. */
+import { MemoryType, Trust } from '../../schema/memory.ts'
 import { parseFrontMatter } from '../platform/front-matter.ts'
 import { LINE_START, setField, splitFrontMatter, yamlScalar } from './front-matter-edit.ts'
 import { oneLine, shorten } from './one-line.ts'
-
-export const memoryTypes = ['user', 'feedback', 'project', 'reference'] as const
-export type MemoryType = (typeof memoryTypes)[number]
-
-export const trusts = ['user', 'assistant', 'tool', 'untrusted'] as const
-export type Trust = (typeof trusts)[number]
 
 export type TopicFields = { name: string; description: string; type: MemoryType; trust?: Trust }
 
@@ -36,6 +31,12 @@ export function parseTopic(text: string): Topic {
   return { ...fieldsOf(data), body, raw: text.slice(0, text.length - body.length), ...problemOf(read) }
 }
 
+/** The fields alone, those that are there. */
+export function topicFields(text: string): Partial<TopicFields> {
+  const { body: _body, raw: _raw, problem: _problem, ...fields } = parseTopic(text)
+  return fields
+}
+
 function problemOf({ problem }: { problem?: string }): { problem?: string } {
   return problem === undefined ? {} : { problem }
 }
@@ -44,10 +45,12 @@ function fieldsOf(data: Record<string, unknown>): Partial<TopicFields> {
   const nested = data[TYPE_BLOCK] as Record<string, unknown> | null | undefined
   const name = asLine(data.name)
   const description = asLine(data.description)
-  const type = memoryTypes.find((known) => known === data.type) ?? memoryTypes.find((known) => known === nested?.type)
+  const type =
+    MemoryType.options.find((known) => known === data.type) ??
+    MemoryType.options.find((known) => known === nested?.type)
   const mark = data.trust ?? undefined
   // A mark that cannot be read must not make a memory more trusted than it was meant to be.
-  const trust = mark === undefined ? undefined : (trusts.find((known) => known === mark) ?? 'untrusted')
+  const trust = mark === undefined ? undefined : (Trust.options.find((known) => known === mark) ?? 'untrusted')
   return {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),

@@ -1,5 +1,6 @@
 /** Checks the text of a topic file that somebody wants to write. Pure. */
-import { memoryTypes, parseTopic, TOPIC_BYTES } from './topic-file.ts'
+import { MemoryType } from '../../schema/memory.ts'
+import { parseTopic, TOPIC_BYTES } from './topic-file.ts'
 
 export type TopicProblem = {
   /** `refuse`: not fit to be written. `advice`: written all the same, and said to whoever wrote it. */
@@ -30,7 +31,7 @@ export function topicProblems(text: string): TopicProblem[] {
   if (description === undefined)
     problems.push(refuse('description', 'the front matter has no description; say in one line what the memory holds'))
   if (type === undefined)
-    problems.push(refuse('type', `the front matter has no type; use one of ${memoryTypes.join(', ')}`))
+    problems.push(refuse('type', `the front matter has no type; use one of ${MemoryType.options.join(', ')}`))
   if (type === 'feedback' || type === 'project') {
     if (!/\*\*Why\b/i.test(body)) problems.push(advise('why', type))
     if (!/\*\*How to apply\b/i.test(body)) problems.push(advise('how-to-apply', type))

@@ -1,37 +1,39 @@
-/** Puts back what was before a change, or before all changes of a run: everything or nothing, as new journal entries. */
+/** Puts back what was before a change, or before all changes of a run: everything or nothing, as new changes. */
 import { MemoryError } from '../../schema/errors.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Change, Journal } from '../store/journal.ts'
 import { inFolder, isIndex, readPresent } from './folder.ts'
 import type { Applied, Gate } from './gate.ts'
+import { forPeople, isAgent } from './people.ts'
 import { isExact } from './plain-file.ts'
+import { isMove, newRunId } from './run-id.ts'
 import type { By, Write } from './write.ts'
 
-type Deps = { gate: Gate; journal: Journal; reviewRequired: () => boolean }
+type Deps = { gate: Gate; journal: Journal; clock: Pick<Clock, 'now'>; reviewRequired: () => boolean }
 
 export type Conflict = { file: string; changeId: string; problem: string }
 
 export type Undo = {
   change(id: number, actor: string): Promise<Applied[]>
-  run(runId: string, actor: string): Promise<Applied[]>
+  /** A run itself, which can be undone as one. */
+  run(runId: string, actor: string): Promise<{ runId: string; applied: Applied[] }>
 }
 
-export function createUndo({ gate, journal, reviewRequired }: Deps): Undo {
+export function createUndo({ gate, journal, clock, reviewRequired }: Deps): Undo {
   const undo = async (changes: readonly Change[], by: By): Promise<Applied[]> => {
     const effective = changes.filter(({ op, partOf }) => op !== 'refused' && partOf === undefined)
     const first = effective[0]
     if (!first) throw new MemoryError('NOT_FOUND', 'there is nothing to undo')
-    const isAgents = (actor: string) => actor.startsWith('agent:')
-    if (isAgents(by.actor) && (reviewRequired() || !effective.every(({ actor }) => isAgents(actor))))
-      throw new MemoryError('REFUSED', "an agent may not undo a person's change", {
-        reason: 'permission',
-        hint: 'use the command line',
-      })
-    const plans = [...new Set(effective.map(({ file }) => file))].map((file) =>
+    if (isAgent(by.actor) && (reviewRequired() || !effective.every(({ actor }) => isAgent(actor))))
+      throw forPeople("an agent may not undo a person's change")
+    const all = [...new Set(effective.map(({ file }) => file))].map((file) =>
       planFile(effective.filter((change) => change.file === file)),
     )
-    const conflicts = inFolder(first.dir, (folder) =>
-      plans.flatMap((plan) => conflictOf(plan, readPresent(folder, plan.file)?.hash)),
-    )
+    const { plans, conflicts } = inFolder(first.dir, (folder) => {
+      const now = new Map(all.map(({ file }) => [file, readPresent(folder, file)?.hash]))
+      const plans = withoutSettled(all, now)
+      return { plans, conflicts: plans.flatMap((plan) => conflictOf(plan, now.get(plan.file))) }
+    })
     if (conflicts.length > 0)
       throw new MemoryError('CONFLICT', `${conflicts.map(({ file, problem }) => `${file} ${problem}`).join('; ')}`, {
         hint: 'nothing was undone; undo the later changes first, or edit by hand',
@@ -60,7 +62,15 @@ export function createUndo({ gate, journal, reviewRequired }: Deps): Undo {
       if (!change) throw new MemoryError('NOT_FOUND', `there is no change ${id}`)
       return undo([change], { actor, reason: `undo of change ${id}` })
     },
-    run: async (runId, actor) => undo(journal.ofRun(runId), { actor, reason: `undo of run ${runId}` }),
+    run: async (runId, actor) => {
+      // Undone like any other it would take the memories from the new place, and the old one has none to go back to.
+      if (isMove(runId))
+        throw new MemoryError('CONFLICT', `${runId} moved the memories of a project`, {
+          hint: 'to go back: memoryd move <new root> <old root>',
+        })
+      const by = { actor, reason: `undo of run ${runId}`, runId: newRunId('undo', clock.now()) }
+      return { runId: by.runId, applied: await undo(journal.ofRun(runId), by) }
+    },
   }
 }
 
@@ -94,6 +104,19 @@ function planFile(changes: readonly Change[]): Plan {
     undoable: first.undoable && isExact(first.before),
     unbroken: isUnbroken(changes),
   }
+}
+
+/**
+ * Of several, those that something is left to do for. A memory that came with the run and was purged is gone already. An
+ * index that came with it and says more by now is somebody's: it only loses the lines of what goes.
+ */
+function withoutSettled(plans: readonly Plan[], now: ReadonlyMap<string, string | undefined>): readonly Plan[] {
+  const left = plans.filter(({ file, before, after, undoable }) => {
+    if (before !== undefined) return true
+    if (isIndex(file)) return now.get(file) === after?.hash
+    return undoable || !isPurged({ before, after }) || now.get(file) !== undefined
+  })
+  return left.some(({ file }) => !isIndex(file)) ? left : plans
 }
 
 function conflictOf({ file, id, before, after, undoable, unbroken }: Plan, now: string | undefined): Conflict[] {

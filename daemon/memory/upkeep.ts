@@ -1,7 +1,8 @@
 /** Keeps an index true to the memories it points to, touching only the lines it has to. */
 import type { Confined } from './confined.ts'
 import { indexOf, nameInIndex, type Present, readPresent } from './folder.ts'
-import { withoutPointer, withPointer } from './index-file.ts'
+import { withoutPointer, withPointers } from './index-file.ts'
+import type { Pointer } from './pointer.ts'
 import { hookOf, parseTopic } from './topic-file.ts'
 
 /** A memory as it will be; nothing when it goes. */
@@ -16,14 +17,19 @@ export function upkeep(folder: Confined, memories: readonly Pointed[]): IndexCha
     const before = readPresent(folder, file)
     if (before && !before.exact) return []
     const own = memories.filter((memory) => indexOf(memory.file) === file)
-    const text = own.reduce(pointTo, before?.text ?? '')
+    const rest = own.filter(({ content }) => content === undefined).reduce(withoutGone, before?.text ?? '')
+    const text = withPointers(rest, own.flatMap(pointerTo))
     return text === (before?.text ?? '') ? [] : [{ file, before, text }]
   })
 }
 
-function pointTo(index: string, { file, content }: Pointed): string {
+function withoutGone(index: string, { file }: Pointed): string {
+  return withoutPointer(index, nameInIndex(file))
+}
+
+function pointerTo({ file, content }: Pointed): Pointer[] {
+  if (content === undefined) return []
   const name = nameInIndex(file)
-  if (content === undefined) return withoutPointer(index, name)
   const topic = parseTopic(content)
-  return withPointer(index, { file: name, title: topic.name ?? name.replace(/\.md$/, ''), hook: hookOf(topic) })
+  return [{ file: name, title: topic.name ?? name.replace(/\.md$/, ''), hook: hookOf(topic) }]
 }

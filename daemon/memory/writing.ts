@@ -1,16 +1,18 @@
 /** Writes of people and agents: put, forget, remember. With review required, a model's change waits for a person. */
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import type { Forgotten, MemoryTypeName, Remembered, Written } from '../../schema/memory.ts'
+import type { Forgotten, MemoryType, Remembered, Written } from '../../schema/memory.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Reviews } from '../store/reviews.ts'
 import type { Tombstones } from '../store/tombstones.ts'
 import { classify, nameFor } from './classify.ts'
 import type { Confined } from './confined.ts'
+import { numbered } from './file-name.ts'
 import { inFolder, type Present, readPresent } from './folder.ts'
 import type { Gate } from './gate.ts'
 import { type Redact, rejectedValues, withoutCredentials } from './judge.ts'
 import { shorten } from './one-line.ts'
+import { forPeople, isAgent } from './people.ts'
 import type { Places } from './place.ts'
 import type { Purging } from './purging.ts'
 import { scanMemories } from './scan.ts'
@@ -37,7 +39,7 @@ export type Writing = {
     file: string,
     how: { reject: boolean; purge?: boolean; ifHash: string | undefined },
   ): Promise<Forgotten>
-  remember(cwd: string, caller: Caller, text: string, type: MemoryTypeName | undefined): Promise<Remembered>
+  remember(cwd: string, caller: Caller, text: string, type: MemoryType | undefined): Promise<Remembered>
 }
 
 const EXCERPT_CHARS = 200
@@ -46,7 +48,7 @@ export function createWriting(deps: Deps): Writing {
   const { places, gate, reviews, tombstones, purging, redact, clock, reviewRequired } = deps
   /** The review that now holds the change, when it is a model's and a person wants to see it first. */
   const wait = async (dir: string, write: Write, by: By): Promise<string | undefined> => {
-    if (!reviewRequired() || !by.actor.startsWith('agent:')) return undefined
+    if (!reviewRequired() || !isAgent(by.actor)) return undefined
     // What could never be applied is refused now, not when a person has made up their mind.
     await gate.admit(dir, write, by)
     const before = inFolder(dir, (folder) => readPresent(folder, write.file))
@@ -85,11 +87,7 @@ export function createWriting(deps: Deps): Writing {
     forget: async (cwd, caller, file, { reject, purge, ifHash }) => {
       const { dir } = places.forWriting(cwd, caller)
       if (purge) return purging.purge(dir, caller, file, { reject, ifHash })
-      if (reject && caller.actor.startsWith('agent:'))
-        throw new MemoryError('REFUSED', 'only a person may reject for good', {
-          reason: 'permission',
-          hint: 'use the command line',
-        })
+      if (reject && isAgent(caller.actor)) throw forPeople('only a person may reject for good')
       const by = { actor: caller.actor, reason: reject ? 'rejected' : 'forgotten' }
       const reviewId = await wait(dir, { file, content: null, expect: ifHash }, by)
       if (reviewId) return { reviewId }
@@ -106,6 +104,8 @@ export function createWriting(deps: Deps): Writing {
     },
 
     remember: async (cwd, caller, said, given) => {
+      if (said.trim() === '')
+        throw new MemoryError('BAD_REQUEST', 'there is nothing to remember', { hint: 'say it in a sentence' })
       const { dir } = places.forWriting(cwd, caller)
       // Before it gets a name: a name is read and listed as much as a text.
       const { text, kinds } = await redact(said)
@@ -132,7 +132,7 @@ export function createWriting(deps: Deps): Writing {
 }
 
 /** A memory that says the same already. */
-function sameValue(dir: string, text: string): { file: string; type?: MemoryTypeName } | undefined {
+function sameValue(dir: string, text: string): { file: string; type?: MemoryType } | undefined {
   const value = normaliseValue(text)
   const { items } = scanMemories(dir)
   return inFolder(dir, (folder) =>
@@ -157,7 +157,7 @@ function freeFile(dir: string, file: string, waiting: ReadonlySet<string>): stri
   const taken = (name: string) =>
     waiting.has(name) || inFolder(dir, (folder) => readPresent(folder, name)) !== undefined
   for (let n = 1; n < 1_000; n++) {
-    const name = n === 1 ? file : file.replace(/\.md$/, `_${n}.md`)
+    const name = numbered(file, n)
     if (!taken(name)) return name
   }
   throw new MemoryError('CONFLICT', `there are too many memories called like ${file}`, {

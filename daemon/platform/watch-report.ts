@@ -35,7 +35,7 @@ export function createWatchReport(root: string, { onChange, onState = () => {} }
   }
 
   /** A listener that fails must not end the process: what it has missed, it has to look for. */
-  const attempt = (tell: () => void) => {
+  const safely = (tell: () => void) => {
     try {
       tell()
     } catch (error) {
@@ -57,13 +57,13 @@ export function createWatchReport(root: string, { onChange, onState = () => {} }
     tellChanges: () => {
       const some = names
       names = new Set()
-      if (some.size > 0) attempt(() => onChange(some))
+      if (some.size > 0) safely(() => onChange(some))
     },
     tellState: () => {
       const now = state()
       if (JSON.stringify(now) === JSON.stringify(told)) return
       told = now
-      attempt(() => onState(now))
+      safely(() => onState(now))
     },
   }
 }

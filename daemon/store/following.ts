@@ -1,4 +1,4 @@
-/** Lets what is kept about one memory directory be about another: journal, rejections, reviews, prompts, pauses. */
+/** Lets what is kept about one memory directory be about another: journal, rejections, reviews, pauses. */
 import type { Db } from './database.ts'
 import type { Directories } from './directories.ts'
 import type { Journal, Version } from './journal.ts'
@@ -26,8 +26,7 @@ export function createFollowing(db: Db, { journal, past, directories, moves }: D
     ...['tombstones', 'tombstone_values', 'purges'].map(
       (table) => `UPDATE ${table} SET dir = @toDir WHERE dir = @fromDir`,
     ),
-    // A session that was given both prompts keeps the one of the place it is in now.
-    'UPDATE OR IGNORE prompts SET dir = @toDir WHERE dir = @fromDir',
+    // Their words name a directory that is no more: who goes on there would write where nobody reads.
     'DELETE FROM prompts WHERE dir = @fromDir',
   ].map((sql) => db.prepare(sql))
   // With everything below it: a project within the project has moved along.

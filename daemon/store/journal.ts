@@ -1,4 +1,7 @@
-/** The journal of changes to memories: appended to, never rewritten. */
+/**
+ * The journal of changes to memories, which is appended to. Only what did not happen after all is rewritten here; what is
+ * purged is by `scrub.ts`, what moves with its project by `following.ts`.
+ */
 import { createHash } from 'node:crypto'
 import { type Db, withoutWaiting } from './database.ts'
 
@@ -44,6 +47,8 @@ export type Journal = {
   list(filter: ChangeFilter): Change[]
   /** The last change that took effect. */
   latest(dir: string, file: string): Change | undefined
+  /** The hash of a file, if the journal has its text byte for byte: there was nothing to be taken out of it. */
+  exactHash(dir: string, file: string): string | undefined
   /** What a file rests on, newest first, however often it was edited since. */
   evidence(dir: string, file: string): Evidence[]
   /** Files that exist according to the journal, with their hashes. */
@@ -99,6 +104,13 @@ export function createJournal(db: Db): Journal {
     `SELECT file, after_hash AS hash FROM changes WHERE id IN
        (SELECT max(id) FROM changes WHERE dir = ? AND op <> 'refused' GROUP BY file) AND after_hash IS NOT NULL`,
   )
+  // A content's key is the hash of its text.
+  const exact = db
+    .prepare(
+      `SELECT iif(after_hash = after_key, after_hash, NULL) FROM changes
+       WHERE dir = ? AND file = ? AND op <> 'refused' ORDER BY id DESC LIMIT 1`,
+    )
+    .pluck()
   const resting = db
     .prepare(`SELECT evidence FROM changes WHERE dir = ? AND file = ? AND evidence <> '[]' ORDER BY id DESC LIMIT 50`)
     .pluck()
@@ -159,6 +171,7 @@ export function createJournal(db: Db): Journal {
     list: ({ dir, file, limit, before = END }) =>
       all(file === undefined ? newest.all(dir, before, limit) : newestOfFile.all(dir, file, before, limit)),
     latest: (dir, file) => one(latest.get(dir, file)),
+    exactHash: (dir, file) => (exact.get(dir, file) as string | null | undefined) ?? undefined,
     evidence: (dir, file) => (resting.all(dir, file) as string[]).flatMap((text) => JSON.parse(text) as Evidence[]),
     hashes: hashesIn,
     files: (dir) => [...hashesIn(dir).keys()],
@@ -179,6 +192,12 @@ export function createJournal(db: Db): Journal {
 
 export function contentKey(text: string): string {
   return createHash('sha256').update(text).digest('hex')
+}
+
+/** Texts that no change refers to any more. */
+export function dropOrphans(db: Db): void {
+  db.exec(`DELETE FROM contents WHERE NOT EXISTS (SELECT 1 FROM changes WHERE before_key = key)
+    AND NOT EXISTS (SELECT 1 FROM changes WHERE after_key = key)`)
 }
 
 function all(rows: unknown[]): Change[] {

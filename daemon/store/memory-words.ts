@@ -1,5 +1,5 @@
 /** The words of memories in `index.db`: a full-text index that can be thrown away and made again from the journal. */
-import type { Db } from './database.ts'
+import { type Db, withoutWaiting } from './database.ts'
 import { MEMORY_WORDS } from './tables.ts'
 import { indexable, wordsQuery } from './words.ts'
 
@@ -40,7 +40,8 @@ export function createMemoryWords(current: () => Db): MemoryWords {
       const rows = statements().indexed.all(dir) as { file: string; hash: string }[]
       return new Map(rows.map(({ file, hash }) => [file, hash]))
     },
-    update: (dir, changes) => statements().update(dir, changes),
+    // Made from the journal, and made again from it should a power cut take it.
+    update: (dir, changes) => withoutWaiting(current(), () => statements().update(dir, changes)),
     search: (dir, question, limit) => {
       const { search } = statements()
       const find = (match: 'all' | 'any') => {

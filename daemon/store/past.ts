@@ -1,6 +1,6 @@
 /** Changes that were made elsewhere and come into the journal with the memories they are about. */
 import type { Db } from './database.ts'
-import type { Journal, NewChange } from './journal.ts'
+import { dropOrphans, type Journal, type NewChange } from './journal.ts'
 
 /** Runs that only took away what had been brought elsewhere: they are no history of a file. */
 export const TAKEN_AWAY = 'moved-'
@@ -27,9 +27,6 @@ export type Past = {
 export function createPast(db: Db, journal: Journal): Past {
   const lastId = db.prepare('SELECT coalesce(max(id), 0) FROM changes').pluck()
   const remove = db.prepare('DELETE FROM changes WHERE id BETWEEN ? AND ?')
-  const tidy = db.prepare(`DELETE FROM contents WHERE
-    NOT EXISTS (SELECT 1 FROM changes WHERE before_key = key) AND
-    NOT EXISTS (SELECT 1 FROM changes WHERE after_key = key)`)
   const same = db.prepare(`SELECT 1 FROM changes WHERE dir = ? AND file = ? AND at = ? AND op = ? AND actor = ?
     AND before_hash IS ? AND after_hash IS ? AND part_of IS NULL LIMIT 1`)
   const known = db.prepare(`SELECT 1 FROM changes WHERE dir = ? AND file = ? AND op <> 'refused' LIMIT 1`)
@@ -53,7 +50,7 @@ export function createPast(db: Db, journal: Journal): Past {
     },
     takeBack: ({ first, last }) => {
       remove.run(first, last)
-      tidy.run()
+      dropOrphans(db)
     },
     holds: ({ dir, file, at, op, actor, before, after }) =>
       same.get(dir, file, at, op, actor, before?.hash ?? null, after?.hash ?? null) !== undefined,

@@ -41,7 +41,7 @@ export async function finishPurges(deps: Deps): Promise<Purged[]> {
 async function clean(purge: Purge, purges: Purges, { db, layout, indexes, keepers }: Deps): Promise<Purged> {
   const { id, dir, file, change } = purge
   // 1. While it is still known what to look for: copies in which nothing but bytes can be read.
-  const deleted = deleteDamagedWith(layout, phrasesToFind(db, purge))
+  const deleted = deleteDamagedWith(layout, phrasesToFind(db, purge, indexes))
 
   // 2. Out of the journal, so that nothing can bring it back. Copies may know other files by the same contents.
   const { keys, versions } = db.transaction(() => {

@@ -1,6 +1,7 @@
 /** Takes everything that is said of one memory out of one database: history.db, or a copy of it of any schema we know. */
 import { type Db, hasTable } from './database.ts'
-import { contentKey, type Evidence } from './journal.ts'
+import { contentKey, dropOrphans, type Evidence } from './journal.ts'
+import { type Name, otherNames } from './other-names.ts'
 import { distinctPhrases } from './phrases.ts'
 
 export type Purge = {
@@ -15,9 +16,22 @@ export type Purge = {
 }
 
 /** The files that point to memories, and what one of them says without pointing to this one. */
-export type Indexes = { files: readonly string[]; without(index: string, text: string, file: string): string }
+export type Indexes = {
+  files: readonly string[]
+  without(index: string, text: string, file: string): string
+  /** Whether a memory has this name now: then the name is another one's. */
+  isThere(name: Name): boolean
+}
 
-type Found = { own: number[]; touched: number[]; keys: string[] }
+type Found = {
+  own: number[]
+  touched: number[]
+  keys: string[]
+  /** Under which it stood somewhere, its own first. */
+  names: Name[]
+  /** Those of them that say nothing but what goes. */
+  goingNames: Name[]
+}
 
 const WORD = 'purged'
 /** Stands wherever a text could not be kept; it says nothing, and others refer to it. */
@@ -29,26 +43,29 @@ const OWN = 'dir = @dir AND file = @file AND (id <= @change OR at <= @at)'
 export function scrub(db: Db, purge: Purge, indexes: Indexes): { keys: string[]; versions: number } {
   if (!hasTable(db, 'changes')) return { keys: [...purge.keys], versions: 0 }
   return db.transaction(() => {
-    const found = find(db, purge)
+    const found = find(db, purge, indexes)
     const phrases = phrasesIn(db, found)
     const quotes = (text: string | null) => text !== null && phrases.some((phrase) => text.includes(phrase))
     forgetReviews(db, purge, indexes, quotes)
-    hideExcerpts(db, purge, quotes)
-    hideQuotes(db, purge, found, quotes)
-    if (hasTable(db, 'prompts')) db.prepare('DELETE FROM prompts WHERE dir = ?').run(purge.dir)
+    hideExcerpts(db, purge, found, quotes)
+    hideQuotes(db, found, quotes)
+    forgetPrompts(db, found)
     const versions = forgetContents(db, purge, found)
-    for (const index of indexes.files) cleanIndex(db, purge, index, (text) => indexes.without(index, text, purge.file))
+    for (const { dir, file } of found.names)
+      for (const index of indexes.files)
+        cleanIndex(db, { ...purge, dir }, index, (text) => indexes.without(index, text, file))
+    // Of index versions that were replaced just now, and of writes that were withdrawn.
     dropOrphans(db)
     return { keys: found.keys, versions }
   })()
 }
 
 /** What a database that cannot be opened is searched for. Nothing once the database itself was scrubbed. */
-export function phrasesToFind(db: Db, purge: Purge): string[] {
-  return phrasesIn(db, find(db, purge))
+export function phrasesToFind(db: Db, purge: Purge, indexes: Indexes): string[] {
+  return phrasesIn(db, find(db, purge, indexes))
 }
 
-function find(db: Db, { dir, file, change, at, keys }: Purge): Found {
+function find(db: Db, { dir, file, change, at, keys }: Purge, { files, isThere }: Indexes): Found {
   const own = db.prepare(`SELECT id FROM changes WHERE ${OWN}`).pluck().all({ dir, file, change, at }) as number[]
   const lists = { own: JSON.stringify(own) }
   const held = db
@@ -68,7 +85,9 @@ function find(db: Db, { dir, file, change, at, keys }: Purge): Found {
     )
     .pluck()
     .all({ ...lists, keys: JSON.stringify(all) }) as number[]
-  return { own, touched, keys: all }
+  const others = otherNames(db, { dir, file }, { touched, silent: [...all, EMPTY], indexes: files })
+  const going = others.filter((name) => name.spent && !isThere(name))
+  return { own, touched, keys: all, names: [{ dir, file }, ...others], goingNames: [{ dir, file }, ...going] }
 }
 
 function phrasesIn(db: Db, { touched, keys }: Found): string[] {
@@ -107,31 +126,39 @@ function forgetReviews(db: Db, { dir, file }: Purge, { files, without }: Indexes
 }
 
 /** What was rejected stays rejected: values are recognised by their hashes. */
-function hideExcerpts(db: Db, purge: Purge, quotes: Quotes): void {
+function hideExcerpts(db: Db, purge: Purge, { goingNames }: Found, quotes: Quotes): void {
   const rows = db.prepare('SELECT id, dir, file, excerpt FROM tombstones').all() as TombstoneRow[]
   const update = db.prepare('UPDATE tombstones SET file = ?, excerpt = ? WHERE id = ?')
   for (const { id, dir, file, excerpt } of rows) {
-    const isOwn = dir === purge.dir && file === purge.file
+    const isOwn = goingNames.some((name) => name.dir === dir && name.file === file)
     if (isOwn || quotes(excerpt)) update.run(isOwn ? nameFor(purge) : file, WORD, id)
   }
 }
 
 /** Other memories may rest on the same words of a person, or name this one in their reasons. */
-function hideQuotes(db: Db, purge: Purge, { touched }: Found, quotes: Quotes): void {
+function hideQuotes(db: Db, { touched, goingNames }: Found, quotes: Quotes): void {
   const rows = db
     .prepare(`SELECT id, dir, reason, evidence FROM changes WHERE id NOT IN ${listed('touched')}`)
     .all({ touched: JSON.stringify(touched) }) as ChangeRow[]
   const update = db.prepare('UPDATE changes SET reason = ?, evidence = ? WHERE id = ?')
   for (const { id, dir, reason, evidence } of rows) {
-    const hidden = quotes(reason) || (dir === purge.dir && names(reason, purge.file)) ? WORD : reason
+    const isNamed = goingNames.some((name) => name.dir === dir && names(reason, name.file))
+    const hidden = quotes(reason) || isNamed ? WORD : reason
     const silent = evidenceIn(evidence).map((entry) => (quotes(entry.excerpt) ? { ...entry, excerpt: '' } : entry))
     const rest = JSON.stringify(silent)
     if (rest !== evidence || hidden !== reason) update.run(hidden, rest, id)
   }
 }
 
+/** They show indexes, and so what those said of it. */
+function forgetPrompts(db: Db, { names }: Found): void {
+  if (!hasTable(db, 'prompts')) return
+  const remove = db.prepare('DELETE FROM prompts WHERE dir = ?')
+  for (const { dir } of names) remove.run(dir)
+}
+
 /** That something happened stays, and when, and whose it was; a name that is made of what was said goes too. */
-function forgetContents(db: Db, purge: Purge, { own, touched, keys }: Found): number {
+function forgetContents(db: Db, purge: Purge, { own, touched, keys, goingNames }: Found): number {
   const lists = { own: JSON.stringify(own), touched: JSON.stringify(touched), keys: JSON.stringify(keys) }
   const run = (sql: string) => db.prepare(sql).run({ ...lists, name: nameFor(purge) }).changes
   run(`UPDATE changes SET reason = '${WORD}', evidence = '[]' WHERE id IN ${listed('touched')}`)
@@ -139,7 +166,15 @@ function forgetContents(db: Db, purge: Purge, { own, touched, keys }: Found): nu
   run(`UPDATE changes SET before_key = NULL WHERE before_key IN ${listed('keys')}`)
   run(`UPDATE changes SET after_key = NULL WHERE after_key IN ${listed('keys')}`)
   run(`UPDATE changes SET file = @name WHERE id IN ${listed('own')}`)
+  for (const name of goingNames.slice(1)) giveUpName(db, name, nameFor(purge))
   return run(`DELETE FROM contents WHERE key IN ${listed('keys')}`)
+}
+
+/** Nobody would notice under the new name that the file is gone: it is on record as gone. */
+function giveUpName(db: Db, { dir, file }: Name, name: string): void {
+  db.prepare(`UPDATE changes SET after_hash = NULL WHERE id = (SELECT max(id) FROM changes
+    WHERE dir = @dir AND file = @file AND op <> 'refused')`).run({ dir, file })
+  db.prepare('UPDATE changes SET file = @name WHERE dir = @dir AND file = @file').run({ dir, file, name })
 }
 
 /** Title and hook say what the memory says. The cleaned text takes the place of every version that had them. */
@@ -160,12 +195,6 @@ function cleanIndex(db: Db, { dir, change, at }: Purge, file: string, without: (
     before.run(contentKey(rest), key)
     after.run(contentKey(rest), key)
   }
-}
-
-/** Of index versions that were replaced just now, and of writes that were withdrawn. */
-function dropOrphans(db: Db): void {
-  db.exec(`DELETE FROM contents WHERE NOT EXISTS (SELECT 1 FROM changes WHERE before_key = key)
-    AND NOT EXISTS (SELECT 1 FROM changes WHERE after_key = key)`)
 }
 
 /** A list of ids or keys that is given as JSON under this name. */

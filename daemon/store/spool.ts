@@ -29,7 +29,7 @@ export type Spool = {
   cleanChange(line: number, change: ChangeLine): void
   cleanTombstone(id: number, tombstone: TombstoneLine): void
   /** In the order they came. */
-  wanted(): Iterable<{ as: string; change: ChangeLine }>
+  wanted(): Iterable<{ file: string; as: string; change: ChangeLine }>
   textOf(key: string): string | undefined
   tombstones(): Iterable<TombstoneLine>
   close(): void
@@ -99,7 +99,7 @@ export function openSpool(stateDir: string): Spool {
   const uncleanTombstone = db.prepare('SELECT id, json FROM tombstones WHERE state = 1 LIMIT 1')
   const cleanTombstone = db.prepare('UPDATE tombstones SET json = ?, state = 2 WHERE id = ?')
   const wanted = db.prepare(
-    'SELECT w.name, c.json FROM changes c JOIN wants w ON w.file = c.file WHERE c.state = 2 ORDER BY c.line',
+    'SELECT w.file, w.name, c.json FROM changes c JOIN wants w ON w.file = c.file WHERE c.state = 2 ORDER BY c.line',
   )
   const text = db.prepare('SELECT text FROM texts WHERE key = ? AND state = 2').pluck()
   const tombstones = db.prepare('SELECT json FROM tombstones ORDER BY id').pluck()
@@ -146,8 +146,8 @@ export function openSpool(stateDir: string): Spool {
     cleanChange: (line, change) => void cleanChange.run(JSON.stringify(change), line),
     cleanTombstone: (id, tombstone) => void cleanTombstone.run(JSON.stringify(tombstone), id),
     wanted: function* () {
-      for (const row of wanted.iterate() as Iterable<{ name: string; json: string }>)
-        yield { as: row.name, change: JSON.parse(row.json) }
+      for (const { file, name, json } of wanted.iterate() as Iterable<{ file: string; name: string; json: string }>)
+        yield { file, as: name, change: JSON.parse(json) }
     },
     textOf: (key) => text.get(key) as string | undefined,
     tombstones: function* () {

@@ -82,6 +82,20 @@ describe('a newcomer in an empty home', () => {
 })
 
 describe('the command', () => {
+  it('says what was wrong with each thing it was asked, also without a daemon', async () => {
+    const home = makeHome()
+    const wrong: [string[], string][] = [
+      [['undo'], 'name a change or a run\nmemoryd history lists them'],
+      [['undo', 'abc'], 'abc is not the number of a change\nmemoryd history lists them'],
+      [['undo', '3', '--run', 'r'], 'name a change or a run, not both\nto undo the run: memoryd undo --run r'],
+      [['review', 'approve'], 'say approve or reject, and which\nmemoryd review lists what waits'],
+      [['review', 'maybe', '1'], 'say approve or reject, and which\nmemoryd review lists what waits'],
+      [['review', 'reject', 'x'], 'x is not the number of a change that waits\nmemoryd review lists them'],
+    ]
+    for (const [args, told] of wrong)
+      expect(await memoryd(home, ...args)).toEqual({ code: 2, stdout: '', stderr: `memoryd: ${told}\n` })
+  })
+
   it('has exit codes and remedies that scripts and people can use', async () => {
     const home = makeHome()
     expect(await memoryd(home, 'status')).toEqual({

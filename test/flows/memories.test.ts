@@ -56,6 +56,15 @@ describe('memories from the command line', () => {
     expect(readdirSync(dir).sort()).toEqual(['MEMORY.md', file])
   })
 
+  it('are not made of nothing', async () => {
+    const home = makeHome()
+    await startDaemon(home)
+    const run = inRepository(home, repository(home))
+    const nothing = { code: 2, stdout: '', stderr: 'memoryd: there is nothing to remember\nsay it in a sentence\n' }
+    expect(await run('remember', ' \n ')).toEqual(nothing)
+    expect(JSON.parse((await run('history', '--json')).stdout).items).toEqual([])
+  })
+
   it('can be edited in the editor of the person, and are theirs then', async () => {
     const home = makeHome()
     await startDaemon(home)

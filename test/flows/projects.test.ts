@@ -103,5 +103,15 @@ describe('a memory of one project', () => {
     await person.putMemory({ cwd: one, file: 'a.md', content: topic('Of both.') })
     expect((await person.memories({ cwd: other })).dir).toBe((await person.memories({ cwd: one })).dir)
     expect((await person.memory({ cwd: other, file: 'a.md' })).content).toBe(topic('Of both.'))
+    const memoryDir = (await person.memories({ cwd: one })).dir
+    expect((await person.status()).projects).toEqual([
+      { root: one, memoryDir, sharedWith: [other] },
+      { root: other, memoryDir, sharedWith: [one] },
+    ])
+    await person.putMemory({ cwd: folder(home, 'alone'), file: 'a.md', content: topic('Its own.') })
+    expect((await person.status()).projects.find(({ root }) => root.endsWith('alone'))).not.toHaveProperty('sharedWith')
+    const agent = { type: 'tester', scope: 'local' as const, cwd: one, file: 'a.md', content: topic('An agent.') }
+    await person.putAgentMemory(agent)
+    expect((await person.status()).projects).toHaveLength(3)
   })
 })

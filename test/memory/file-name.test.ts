@@ -38,11 +38,11 @@ describe('the name of a memory', () => {
     `${'x'.repeat(197)}.md`,
     `${'é'.repeat(98)}.md`,
   ])('may be %s', (file) => {
-    expect(checkFileName(file)).toEqual({ ok: true, file, isIndex: false })
+    expect(checkFileName(file)).toEqual({ ok: true, file })
   })
 
   it.each(['MEMORY.md', 'team/MEMORY.md'])('may be %s, which is an index', (file) => {
-    expect(checkFileName(file)).toEqual({ ok: true, file, isIndex: true })
+    expect(checkFileName(file)).toEqual({ ok: true, file })
   })
 
   it.each(hostileNames)('may not be $name ($group)', ({ path, says }) => {

@@ -56,6 +56,37 @@ describe('an import', () => {
     expect(changesOf(rig, other)).toEqual(known)
   })
 
+  it('keeps no name that gives a credential away: not of a file, a gone one or a rejection', async () => {
+    const rig = memoryRig()
+    const name = (n: number) => `password=hunter${n}secret.md`
+    const text = topic('Was here.', 'Gone')
+    const version = { hash: sha256(text), text: sha256(text) }
+    const change = {
+      kind: 'change',
+      at: header.at,
+      file: name(2),
+      undoable: true,
+      actor: 'user',
+      reason: 'x',
+      evidence: [],
+    }
+    const done = await importInto(
+      rig,
+      rig.cwd,
+      sealed([
+        header,
+        { kind: 'file', file: name(1), content: topic('Here.', 'Here') },
+        { kind: 'text', key: sha256(text), text },
+        { ...change, op: 'create', before: null, after: version, parts: [] },
+        { ...change, op: 'delete', before: version, after: null, parts: [] },
+        { kind: 'tombstone', at: header.at, file: name(3), excerpt: 'x', values: [sha256('x')] },
+      ]),
+    )
+    expect(done).toMatchObject({ refused: [{ file: name(1) }], changes: 0, tombstones: 1 })
+    const kept = JSON.stringify([changesOf(rig, rig.cwd), rig.memory.history.tombstones()])
+    expect(kept.match(/hunter\d|redacted:\w+/g)).toEqual(['redacted:password', 'redacted:password'])
+  })
+
   it('of the same file changes nothing the second time, though some of it was renamed, cleaned or refused', async () => {
     const { rig, other, otherDir, file } = await twoProjects()
     const key = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`
@@ -100,6 +131,24 @@ describe('an import', () => {
       changes: 0,
       tombstones: 0,
     })
+  })
+
+  it('can be undone after others wrote or were purged, as one, and that too', async () => {
+    const { rig, other, otherDir, file } = await twoProjects()
+    const { runId = '' } = await importInto(rig, other, file)
+    await put(rig, 'mine.md', topic('Mine.', 'Mine'), other)
+    const before = tree(otherDir)
+    const undone = await rig.memory.undo.run(runId, 'user')
+    const mine = '# Mine\n\n- [Mine](mine.md) — What is known of Mine\n'
+    expect(tree(otherDir)).toEqual({ 'MEMORY.md': mine, 'mine.md': topic('Mine.', 'Mine') })
+    expect(rig.memory.history.run(runId).undone).toBe(true)
+
+    await rig.memory.undo.run(undone.runId, 'user')
+    expect(tree(otherDir)).toEqual(before)
+
+    await rig.memory.writing.forget(other, person, 'a.md', { reject: false, purge: true, ifHash: undefined })
+    await rig.memory.undo.run(runId, 'user')
+    expect(tree(otherDir)).toEqual({ 'MEMORY.md': mine, 'mine.md': topic('Mine.', 'Mine') })
   })
 
   it('brings changes that can be undone where they are now', async () => {

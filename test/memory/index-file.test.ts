@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parsePointers, withoutPointer, withPointer } from '../../daemon/memory/index-file.ts'
+import { parsePointers, withoutPointer, withPointer, withPointers } from '../../daemon/memory/index-file.ts'
 
 const ending = fc.constantFrom('\n', '\n', '\r\n')
 
@@ -146,6 +146,36 @@ describe('removing a pointer', () => {
         expect(lineOf(updated)).toBe(lineOf(added))
       }),
       { numRuns: 500 },
+    )
+  })
+})
+
+describe('many pointers at once', () => {
+  it('are what they would be one after the other, whatever stands in the index', () => {
+    const file = fc.constantFrom('a.md', 'b.md', 'c.md', 'd.md', 'e.md')
+    const line = fc.oneof(
+      file.map((name) => `- [Old](${name}) — hook`),
+      fc.constantFrom(
+        '# Heading',
+        '',
+        'prose',
+        '  - [Sub](s.md) — x',
+        '* [Star](a.md): y',
+        '- [Two](b.md) — one\n  goes on',
+      ),
+    )
+    const index = fc
+      .tuple(fc.array(line, { maxLength: 6 }), fc.constantFrom('\n', '\r\n'), fc.constantFrom('', '\n', '\r\n', '\n\n'))
+      .map(([lines, end, last]) => lines.join(end) + last)
+    const pointers = fc.array(
+      fc.record({ file, title: fc.constantFrom('T', 'Other'), hook: fc.constantFrom('h', 'more words') }),
+      { maxLength: 5 },
+    )
+    fc.assert(
+      fc.property(index, pointers, (content, list) => {
+        expect(withPointers(content, list)).toBe(list.reduce(withPointer, content))
+      }),
+      { numRuns: 3_000 },
     )
   })
 })

@@ -5,6 +5,7 @@ import { createGate } from '../../daemon/memory/gate.ts'
 import { createJudge } from '../../daemon/memory/judge.ts'
 import { recoverChanges } from '../../daemon/memory/recover.ts'
 import { createUndo } from '../../daemon/memory/undo.ts'
+import { createClock } from '../../daemon/platform/clock.ts'
 import { createJournal, type Journal } from '../../daemon/store/journal.ts'
 import { openStore } from '../../daemon/store/store.ts'
 import { createTombstones } from '../../daemon/store/tombstones.ts'
@@ -166,7 +167,7 @@ describe('a run', () => {
     )
     await gate.apply(dir, writes, { ...by, runId: 'dream-1' })
     expect(tree()).not.toEqual(before)
-    const undo = createUndo({ gate, journal, reviewRequired: () => false })
+    const undo = createUndo({ gate, journal, clock: createClock(), reviewRequired: () => false })
     await undo.run('dream-1', 'user')
     expect(tree()).toEqual(before)
 

@@ -4,16 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { yamlScalar } from '../../daemon/memory/front-matter-edit.ts'
 import { oneLine } from '../../daemon/memory/one-line.ts'
-import {
-  hookOf,
-  memoryTypes,
-  parseTopic,
-  printTopic,
-  type TopicFields,
-  trusts,
-  updateTopic,
-} from '../../daemon/memory/topic-file.ts'
+import { hookOf, parseTopic, printTopic, type TopicFields, updateTopic } from '../../daemon/memory/topic-file.ts'
 import { parseFrontMatter } from '../../daemon/platform/front-matter.ts'
+import { MemoryType, Trust } from '../../schema/memory.ts'
 
 const plain = '---\nname: Testing\ndescription: no mocks\ntype: feedback\n---\n\nUse a real database.\n'
 const newer =
@@ -49,7 +42,12 @@ const words = fc
   )
   .filter((text) => oneLine(text) !== '')
 const fields = fc.record(
-  { name: words, description: words, type: fc.constantFrom(...memoryTypes), trust: fc.constantFrom(...trusts) },
+  {
+    name: words,
+    description: words,
+    type: fc.constantFrom(...MemoryType.options),
+    trust: fc.constantFrom(...Trust.options),
+  },
   { requiredKeys: ['name', 'description', 'type'] },
 )
 const asRead = (values: Partial<TopicFields>) =>
@@ -112,7 +110,7 @@ describe('reading a topic file', () => {
   it('never trusts a mark that it does not know', () => {
     for (const mark of ['no', 'UNTRUSTED', '[]', '0', '""'])
       expect(parseTopic(`---\ntrust: ${mark}\n---\n`).trust).toBe('untrusted')
-    for (const mark of trusts) expect(parseTopic(`---\ntrust: ${mark}\n---\n`).trust).toBe(mark)
+    for (const mark of Trust.options) expect(parseTopic(`---\ntrust: ${mark}\n---\n`).trust).toBe(mark)
     expect(parseTopic('---\ntrust:\n---\n')).not.toHaveProperty('trust')
   })
 
@@ -294,7 +292,12 @@ describe('updating a topic file', () => {
       return fc.shuffledSubarray(all, { minLength: all.length })
     })
   const patches = fc.record(
-    { name: words, description: words, type: fc.constantFrom(...memoryTypes), trust: fc.constantFrom('user', 'tool') },
+    {
+      name: words,
+      description: words,
+      type: fc.constantFrom(...MemoryType.options),
+      trust: fc.constantFrom('user', 'tool'),
+    },
     { requiredKeys: [] },
   )
 

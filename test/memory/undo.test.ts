@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { hashOf } from '../../daemon/memory/plain-file.ts'
 import { createUndo } from '../../daemon/memory/undo.ts'
+import { createClock } from '../../daemon/platform/clock.ts'
 import { makeHome } from '../support/home.ts'
 import { topic } from '../support/memory.ts'
 import { openGate } from '../support/model-writes.ts'
@@ -17,7 +18,7 @@ function open() {
   mkdirSync(dir)
   const { gate, journal, close } = openGate(home.places.stateDir)
   onTestFinished(close)
-  const undo = createUndo({ gate, journal, reviewRequired: () => false })
+  const undo = createUndo({ gate, journal, clock: createClock(), reviewRequired: () => false })
   const path = (file: string) => join(dir, file)
   const tree = () =>
     Object.fromEntries(

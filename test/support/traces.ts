@@ -1,14 +1,11 @@
 /** Looks for words in every byte of every file of a folder. */
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { filesAtRest } from './at-rest.ts'
 
 /** `folder/file: word` for every word that stands somewhere, whatever its case. */
 export function traces(folder: string, words: readonly string[]): string[] {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-  return files.flatMap(({ parentPath, name }) => {
-    const path = join(parentPath, name)
-    const bytes = lowerCase(readFileSync(path))
-    return words.filter((word) => bytes.includes(lowerCase(Buffer.from(word)))).map((word) => `${path}: ${word}`)
+  return filesAtRest(folder).flatMap(({ path, bytes }) => {
+    const text = lowerCase(bytes)
+    return words.filter((word) => text.includes(lowerCase(Buffer.from(word)))).map((word) => `${path}: ${word}`)
   })
 }
 

@@ -1,26 +1,13 @@
 /** Sub-agents: their own memories. */
 import type { Agent, AgentMemory } from '../../../schema/agent-memory.ts'
 import type { Caller } from '../../../schema/caller.ts'
-import type { Forgotten, Memory, Written } from '../../../schema/memory.ts'
 import type { Handlers } from '../server.ts'
+import type { Reading, Writing } from './memories.ts'
 
 type Deps = {
   prompt(cwd: string, caller: Caller, agent: Agent): Promise<AgentMemory>
-  reading(agent: Agent): { get(cwd: string, caller: Caller, file: string, at: number | undefined): Memory }
-  writing(agent: Agent): {
-    put(
-      cwd: string,
-      caller: Caller,
-      write: { file: string; content: string; expect: string | null | undefined },
-      reason: string,
-    ): Promise<Written>
-    forget(
-      cwd: string,
-      caller: Caller,
-      file: string,
-      how: { reject: boolean; purge: boolean; ifHash: string | undefined },
-    ): Promise<Forgotten>
-  }
+  reading(agent: Agent): Reading
+  writing(agent: Agent): Writing
 }
 
 type Names = 'agentMemory' | 'agentMemoryFile' | 'putAgentMemory' | 'forgetAgentMemory'

@@ -1,18 +1,9 @@
 /** Changes, undo, tombstones and review. */
 import type { Caller } from '../../../schema/caller.ts'
-import type { Change, ChangeList, Run } from '../../../schema/change.ts'
+import type { Change, ChangeList, Decided, ReviewList, Run, TombstoneList } from '../../../schema/change.ts'
 import { onlyPeople } from '../caller.ts'
 import type { Handlers } from '../server.ts'
 
-type Dated = { id: string; at: string; file: string }
-type Review = Dated & {
-  runId?: string
-  op: 'create' | 'update' | 'delete'
-  actor: string
-  reason: string
-  diff: string
-}
-type Decided = { changeId?: string; tombstoneId?: string }
 type Query = { file: string | undefined; limit: number | undefined; after: string | undefined }
 
 type Deps = {
@@ -20,12 +11,14 @@ type Deps = {
     changes(cwd: string, caller: Caller, query: Query): ChangeList
     change(id: string): Change
     run(id: string): Run
-    tombstones(): { items: (Dated & { excerpt: string })[] }
+    tombstones(): TombstoneList
     liftTombstone(id: string): void
-    reviews(): { items: Review[] }
+    reviews(): ReviewList
   }
-  undo: Record<'change', (id: number, actor: string) => Promise<{ id: number }[]>> &
-    Record<'run', (id: string, actor: string) => Promise<{ id: number }[]>>
+  undo: {
+    change(id: number, actor: string): Promise<{ id: number }[]>
+    run(id: string, actor: string): Promise<{ runId: string; applied: { id: number }[] }>
+  }
   reviewing: { approve(id: number): Promise<Decided>; reject(id: number): Decided }
 }
 
@@ -47,7 +40,10 @@ export function historyRoutes({ history, undo, reviewing }: Deps): Pick<Handlers
       history.changes(query.cwd, caller, { file: query.file, limit: query.limit, after: query.after }),
     change: ({ params }) => history.change(params.id),
     undoChange: async ({ params, caller }) => undone(await undo.change(Number(params.id), caller.actor)),
-    undoRun: async ({ params, caller }) => undone(await undo.run(params.id, caller.actor)),
+    undoRun: async ({ params, caller }) => {
+      const { runId, applied } = await undo.run(params.id, caller.actor)
+      return { ...undone(applied), runId }
+    },
     run: ({ params }) => history.run(params.id),
     tombstones: () => history.tombstones(),
     liftTombstone: ({ params, caller }) => {

@@ -5,36 +5,39 @@ import type {
   Memory,
   MemoryIndex,
   MemoryList,
-  MemoryTypeName,
+  MemoryType,
   Remembered,
   Written,
 } from '../../../schema/memory.ts'
 import type { Handlers } from '../server.ts'
 
+export type Reading = { get(cwd: string, caller: Caller, file: string, at: number | undefined): Memory }
+export type Writing = {
+  put(
+    cwd: string,
+    caller: Caller,
+    write: { file: string; content: string; expect: string | null | undefined },
+    reason: string,
+  ): Promise<Written>
+  forget(
+    cwd: string,
+    caller: Caller,
+    file: string,
+    how: { reject: boolean; purge: boolean; ifHash: string | undefined },
+  ): Promise<Forgotten>
+}
+
 type Deps = {
-  reading: {
+  reading: Reading & {
     index(cwd: string, caller: Caller): Promise<MemoryIndex>
     list(
       cwd: string,
       caller: Caller,
-      filter: { type: MemoryTypeName | undefined; q: string | undefined },
+      filter: { type: MemoryType | undefined; q: string | undefined },
     ): Promise<MemoryList>
-    get(cwd: string, caller: Caller, file: string, at: number | undefined): Memory
   }
-  writing: {
-    put(
-      cwd: string,
-      caller: Caller,
-      write: { file: string; content: string; expect: string | null | undefined },
-      reason: string,
-    ): Promise<Written>
-    forget(
-      cwd: string,
-      caller: Caller,
-      file: string,
-      how: { reject: boolean; purge: boolean; ifHash: string | undefined },
-    ): Promise<Forgotten>
-    remember(cwd: string, caller: Caller, text: string, type: MemoryTypeName | undefined): Promise<Remembered>
+  writing: Writing & {
+    remember(cwd: string, caller: Caller, text: string, type: MemoryType | undefined): Promise<Remembered>
   }
 }
 

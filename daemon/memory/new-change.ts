@@ -7,7 +7,7 @@ import type { By, Prepared } from './write.ts'
 export function changeOf(dir: string, { write, before, beforeText, judged }: Prepared, by: By, at: number): NewChange {
   const { leaves = 'history' } = write
   const past = before && { hash: before.hash, text: leaves === 'nothing' ? undefined : beforeText }
-  const after = judged && { hash: hashOf(Buffer.from(judged.content)), text: judged.content }
+  const after = judged && { hash: hashOf(judged.content), text: judged.content }
   const op = by.op ?? (!after ? 'delete' : before ? 'update' : 'create')
   // A credential was taken out of what is kept, or bytes were lost in reading it as text: it cannot be put back as it was.
   const undoable = leaves !== 'nothing' && isExact(past)
@@ -24,7 +24,7 @@ export function indexPart(owner: NewChange, { file, before, text }: IndexChange,
     file,
     op: before ? 'update' : 'create',
     before: before && { hash: before.hash, text: keep ? before.text : '' },
-    after: { hash: hashOf(Buffer.from(text)), text: keep ? text : '' },
+    after: { hash: hashOf(text), text: keep ? text : '' },
     undoable: keep && (before?.exact ?? true),
     evidence: [],
   }
