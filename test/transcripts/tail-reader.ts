@@ -59,6 +59,7 @@ function readOnce(name: string, order: Order): 'busy' | 'quiet' {
 
 process.on('message', (order: Order) => {
   let state: 'busy' | 'quiet'
+  transactions = 0
   do {
     const names = readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
     state = names.map((name) => readOnce(name, order)).includes('busy') ? 'busy' : 'quiet'
