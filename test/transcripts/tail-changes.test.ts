@@ -114,6 +114,14 @@ describe('a file that is not the one that was read', () => {
     expect(read()).toMatchObject({ changed: 'appended', lines: [{ text: 'one more' }], cursor: { generation: 1 } })
   })
 
+  it('is read anew when its second line was changed, though only the first was there at the first look', () => {
+    const { path, read, texts } = fixtureWith(`${first}\n`)
+    writeFileSync(path, old)
+    expect(texts()).toEqual(textsOf(old).slice(1))
+    writeInPlace(path, old.replace(lineOf('old101', 1_000), lineOf('new101', 1_000)))
+    expect(read()).toMatchObject({ changed: 'rewritten', cursor: { generation: 1 } })
+  })
+
   it('is read anew when a torn line was taken back and another took its place', () => {
     const { path, read } = fixtureWith('one\n{"torn')
     truncateSync(path, 4)

@@ -27,6 +27,14 @@ describe.runIf(process.platform === 'linux')('a look at a file', () => {
     expect(readsOf(read)).toEqual({ calls: 0, bytes: 0 })
   })
 
+  it('reads two fingerprints when the file has come to another device', () => {
+    const { path, read, readAll, setCursor } = openFixture({ now: muchLater })
+    writeFileSync(path, `${lineOf('old', 10_000)}\n`)
+    readAll()
+    setCursor({ device: '1' })
+    expect(readsOf(read)).toEqual({ calls: 2, bytes: FINGERPRINTS_BYTES })
+  })
+
   it('reads what was appended and two fingerprints, in two calls', () => {
     const { path, read, readAll } = openFixture({ now: muchLater })
     writeFileSync(path, `${lineOf('old', 3_000_000)}\n`)

@@ -20,7 +20,7 @@ export type Files = {
 }
 
 const NAMES = ['a.jsonl', 'b.jsonl', 'c.jsonl']
-const SIZES = [10, 10, 300, 300, 3_000, 9_000, 80_000]
+const SIZES = [10, 10, 300, 300, 3_000, 9_000, 30_000]
 
 export function createFiles({ folder, random }: { folder: string; random: () => number }): Files {
   const contents = new Map<string, Buffer>()

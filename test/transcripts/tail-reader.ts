@@ -36,7 +36,7 @@ function readOnce(name: string, order: Order): 'busy' | 'quiet' {
   const row = cursorOf.get(name)
   const cursor = row && (JSON.parse(row.cursor) as Cursor)
   const slice = tail.readSlice(join(folder, name), cursor, { capBytes: Number(capBytes) })
-  if (!('cursor' in slice)) return 'quiet'
+  if (!('cursor' in slice) || slice.changed === 'none') return 'quiet'
   transactions++
   const dieIf = (moment: string) => {
     if (order.die?.transaction === transactions && order.die.moment === moment) process.kill(process.pid, 'SIGKILL')
@@ -52,13 +52,13 @@ function readOnce(name: string, order: Order): 'busy' | 'quiet' {
     saveCursor.run(name, JSON.stringify(slice.cursor))
   })()
   dieIf('after')
-  if (slice.changed === 'none' && !slice.more) return 'quiet'
   process.send?.({ committed: transactions } satisfies Report)
   return 'busy'
 }
 
 process.on('message', (order: Order) => {
   let state: 'busy' | 'quiet'
+  transactions = 0
   do {
     const names = readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
     state = names.map((name) => readOnce(name, order)).includes('busy') ? 'busy' : 'quiet'

@@ -14,7 +14,7 @@ import { createFiles, type Files } from './tail-files.ts'
 import { idOf, linesOf } from './tail-lines.ts'
 import type { Order, Report } from './tail-reader.ts'
 
-const STEPS = 50
+const STEPS = 40
 const readerMain = fileURLToPath(new URL('../../dist/test/transcripts/tail-reader.js', import.meta.url))
 
 export async function runSequences(count: number): Promise<void> {
@@ -36,7 +36,7 @@ async function runSequence(random: () => number, done: string[]): Promise<void> 
   const folder = join(dir, 'sessions')
   mkdirSync(folder)
   const database = join(dir, 'rows.db')
-  const capBytes = pick(random, [1, 500, 5_000, 50_000, 1_000_000])
+  const capBytes = pick(random, [2_000, 20_000, 1_000_000])
   const files = createFiles({ folder, random })
   const everSaid = new Set<string>()
   let reader = startReader([folder, database, String(capBytes)])
