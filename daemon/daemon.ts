@@ -37,7 +37,11 @@ import { dailyBackups, migrationBackups } from './store/backup.ts'
 import { storeLayout } from './store/layout.ts'
 import { createPauses } from './store/pauses.ts'
 import { openStore } from './store/store.ts'
+import { createTranscriptFiles } from './store/transcript-files.ts'
 import { createSwitches } from './switches/switches.ts'
+import { createReading } from './transcripts/reading.ts'
+import { createThread } from './transcripts/thread.ts'
+import { createWatchedRoots } from './transcripts/watched-roots.ts'
 
 export type DaemonDeps = {
   places: Places
@@ -139,6 +143,34 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     for (const problem of problems) repaired(`could not look after ${problem}`)
     for (const move of await memory.finishMoves()) repaired(move)
 
+    // What is read.
+    const transcriptFiles = createTranscriptFiles(store.index)
+    const reading = createReading({
+      roots: () =>
+        Object.entries(settings.current().roots).flatMap(([harness, paths]) =>
+          paths.map((path) => ({ harness, path })),
+        ),
+      sweepMs: () => settings.current().sweepSeconds * 1_000,
+      files: transcriptFiles,
+      clock,
+      thread: (hear) =>
+        createThread({
+          program: new URL('./reading-thread.js', import.meta.url),
+          data: { indexFile: layout.index },
+          clock,
+          privatePaths: () => settings.current().private,
+          ...hear,
+        }),
+      watched: (onHint) => createWatchedRoots({ clock, conditions, onHint }),
+      onTurn: (turn) => events.publish({ type: 'turn', ...turn }),
+      onError: (error) => {
+        if (disk.blames(error)) return
+        conditions.failed('transcripts', message(error))
+        log.error({ err: error }, 'a transcript could not be read')
+      },
+    })
+    parts.add('reading transcripts', reading.stop)
+
     // What is answered.
     const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
     const server = await createServer({
@@ -146,7 +178,13 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         ...processRoutes({
           version,
           // No provider is composed yet: nothing here can call a model.
-          status: () => board.answer({ mode: 'offline', paused: switches.paused() }),
+          status: () =>
+            board.answer({
+              mode: 'offline',
+              paused: switches.paused(),
+              roots: reading.roots(),
+              ingest: { lagBytes: reading.lagBytes(), skipped: transcriptFiles.skipped() },
+            }),
           streams,
           connected: board.connected,
         }),
@@ -213,6 +251,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     }
     memory.watching.start()
     parts.add('watching memories', memory.watching.stop)
+    reading.start()
     const reloading = startReloading({
       file: configFile,
       settings,
@@ -221,6 +260,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       onChange: (changed) => {
         log.configure(changed.log)
         memory.forgetAnswers()
+        reading.settingsChanged()
         board.announce('settings')
       },
     })

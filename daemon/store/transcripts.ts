@@ -46,17 +46,17 @@ export type Slice = {
 /** The full-text index beside the rows. Called within the transaction that writes them. */
 export type MessageWords = { put(messageId: number, text: string): void; remove(messageId: number): void }
 
+export type FileRow = { cursor: string; known: string; gone: 0 | 1 }
+
 export type Transcripts = {
-  file(path: string): { cursor: string; known: string } | undefined
+  file(path: string): FileRow | undefined
   save(slice: Slice): void
-  /** The harness deleted the file: what is known of it stays. */
-  setGone(path: string): void
-  /** Files that are not known to be gone, a page at a time. */
-  present(page: { after: number; limit: number }): { id: number; path: string }[]
+  /** 1: the harness deleted the file; what is known of it stays. */
+  setGone(path: string, gone: 0 | 1): void
 }
 
 export function createTranscripts(db: Db, words: MessageWords): Transcripts {
-  const fileRow = db.prepare('SELECT cursor, known FROM files WHERE path = ?')
+  const fileRow = db.prepare('SELECT cursor, known, gone FROM files WHERE path = ?')
   const putFile = db
     .prepare(
       `INSERT INTO files (harness, root, path, cursor, known) VALUES (@harness, @root, @path, @cursor, @known)
@@ -64,8 +64,7 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
        RETURNING id`,
     )
     .pluck()
-  const fileGone = db.prepare('UPDATE files SET gone = 1 WHERE path = ?')
-  const present = db.prepare('SELECT id, path FROM files WHERE id > @after AND gone = 0 ORDER BY id LIMIT @limit')
+  const fileGone = db.prepare('UPDATE files SET gone = ? WHERE path = ?')
   const forgetPlaces = db.prepare('UPDATE messages SET gone = 1 WHERE file = ?')
   const forgetSkipped = db.prepare('DELETE FROM skipped_lines WHERE file = ?')
   const addSkipped = db.prepare(
@@ -103,11 +102,10 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
   })
 
   return {
-    file: (path) => fileRow.get(path) as { cursor: string; known: string } | undefined,
+    file: (path) => fileRow.get(path) as FileRow | undefined,
     // At once the one that writes: turned into it half-way, it would be refused when somebody else has written.
     save: save.immediate,
-    setGone: (path) => void fileGone.run(path),
-    present: (page) => present.all(page) as { id: number; path: string }[],
+    setGone: (path, gone) => void fileGone.run(gone, path),
   }
 }
 

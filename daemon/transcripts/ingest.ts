@@ -8,16 +8,16 @@ import type { Cursor } from './cursor.ts'
 import { digest, type Ended, type Known } from './digest.ts'
 import { present } from './fields.ts'
 import { readSmall } from './small-file.ts'
+import { nameOf, type Source } from './source.ts'
 import type { Slice, Tail } from './tail.ts'
-
-/** A transcript, and the root of its harness that it was found under. */
-export type Source = { harness: string; root: string; path: string }
 
 export type Progress =
   /** `ended`: all is read, and the turn that was read last is over. */
-  | { state: 'more' | 'read'; unreadBytes: number; ended?: Ended & { harness: string; project?: string } }
+  | { state: 'more' | 'read'; lines: number; unreadBytes: number; ended?: TurnEnd }
   | { state: 'gone' }
   | { state: 'unreadable' | 'unsupported'; reason: string }
+
+export type TurnEnd = Ended & { harness: string; project?: string }
 
 type Deps = {
   tail: Tail
@@ -36,9 +36,9 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }
   const cleaned = async (text: string) => (text === '' ? '' : (await redact(text)).text)
 
   const take = async (source: Source, slice: Extract<Slice, { cursor: Cursor }>, before: Known): Promise<Progress> => {
-    const { harness, root, path } = source
+    const { harness } = source
     const adapter = adapterFor(harness)
-    const name = path.slice(root.length + 1)
+    const name = nameOf(source)
     const described = adapter.describe(name)
     const told = digest(slice.lines, before, {
       adapter,
@@ -65,6 +65,7 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }
     })
     return {
       state: slice.more ? 'more' : 'read',
+      lines: slice.lines.length,
       unreadBytes: slice.cursor.sizeBytes - slice.cursor.scanned,
       ...(ended && !slice.more && { ended: endedIn(ended, described.harness ?? harness, projectOf) }),
     }
@@ -76,11 +77,14 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }
       const cursor = row && (JSON.parse(row.cursor) as Cursor)
       const slice = tail.readSlice(source.path, cursor, { capBytes: SLICE_BYTES })
       if (slice.changed === 'gone') {
-        transcripts.setGone(source.path)
+        if (row?.gone === 0) transcripts.setGone(source.path, 1)
         return { state: 'gone' }
       }
       if (!('cursor' in slice)) return { state: slice.changed, reason: slice.reason }
-      if (slice.cursor === cursor) return { state: 'read', unreadBytes: 0 }
+      if (slice.cursor === cursor) {
+        if (row?.gone === 1) transcripts.setGone(source.path, 0)
+        return { state: 'read', lines: 0, unreadBytes: 0 }
+      }
       const before = row && slice.changed !== 'rewritten' ? (JSON.parse(row.known) as Known) : begin(source)
       return take(source, slice, placed(before, source, isPrivate))
     },
@@ -88,23 +92,23 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }
 }
 
 /** What is known before the first line. */
-function begin({ harness, root, path }: Source): Known {
-  const { sessionId, subAgent } = adapterFor(harness).describe(path.slice(root.length + 1))
+function begin(source: Source): Known {
+  const { sessionId, subAgent } = adapterFor(source.harness).describe(nameOf(source))
   return { session: present({ sessionId, subAgent }) }
 }
 
 /** Where lines do not say where the session runs, a file beside them may. */
-function placed(known: Known, { harness, root, path }: Source, isPrivate: (cwd: string) => boolean): Known {
-  const { folder } = adapterFor(harness)
+function placed(known: Known, source: Source, isPrivate: (cwd: string) => boolean): Known {
+  const { folder } = adapterFor(source.harness)
   if (!folder || known.session.cwd !== undefined) return known
-  const name = path.slice(root.length + 1)
-  const texts = new Map(folder.files(name).map((file) => [file, readSmall(`${root}/${file}`)]))
+  const name = nameOf(source)
+  const texts = new Map(folder.files(name).map((file) => [file, readSmall(`${source.root}/${file}`)]))
   const cwd = folder.cwd(name, texts)
   if (cwd === undefined) return known
   return isPrivate(cwd) ? { ...known, hidden: true } : { ...known, session: { ...known.session, cwd } }
 }
 
-function endedIn(ended: Ended, harness: string, projectOf: (cwd: string) => string) {
+function endedIn(ended: Ended, harness: string, projectOf: (cwd: string) => string): TurnEnd {
   return { ...ended, harness, ...(ended.cwd !== undefined && { project: projectOf(ended.cwd) }) }
 }
 

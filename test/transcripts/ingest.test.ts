@@ -157,7 +157,7 @@ describe('ingestion', () => {
     await rig.read('generic', 's.jsonl')
     rig.restart()
     rig.append('s.jsonl', [json({ type: 'assistant', text: 'still inside', end: 'final' })])
-    expect(await rig.read('generic', 's.jsonl')).toEqual({ state: 'read', unreadBytes: 0 })
+    expect(await rig.read('generic', 's.jsonl')).toEqual({ state: 'read', lines: 1, unreadBytes: 0 })
     expect([rig.messages(), rig.sessions(), rig.words.size]).toEqual([[], [], 0])
     expect(rig.column('SELECT known FROM files')).toEqual([json({ session: { sessionId: 's' }, hidden: true })])
     rig.append('s.jsonl', [json({ type: 'session', cwd: '/open' }), json({ type: 'user', id: 'q', text: 'outside' })])
@@ -198,11 +198,12 @@ describe('ingestion', () => {
     const at = Date.parse('2026-11-16T10:00:00Z')
     expect(await rig.read('generic', 's.jsonl')).toEqual({
       state: 'read',
+      lines: 3,
       unreadBytes: 0,
       ended: { end: 'final', sessionId: 's', at, cwd: '/work', harness: 'generic', project: 'project of /work' },
     })
     appendFileSync(join(rig.root, 's.jsonl'), `${json({ type: 'user', text: 'more' })}\n`)
-    expect(await rig.read('generic', 's.jsonl')).toEqual({ state: 'read', unreadBytes: 0 })
+    expect(await rig.read('generic', 's.jsonl')).toEqual({ state: 'read', lines: 1, unreadBytes: 0 })
   })
 
   it('reads a long file in slices, each of them stored', async () => {
