@@ -13,6 +13,7 @@ import { instructionRoutes } from './http/routes/instructions.ts'
 import { memoryRoutes } from './http/routes/memories.ts'
 import { processRoutes } from './http/routes/process.ts'
 import { promptRoutes } from './http/routes/prompt.ts'
+import { sessionRoutes } from './http/routes/sessions.ts'
 import { switchRoutes } from './http/routes/switches.ts'
 import { createServer } from './http/server.ts'
 import { loadInstructions, MANAGED_FILE } from './instructions/instructions.ts'
@@ -36,10 +37,13 @@ import { createStatusBoard } from './status/board.ts'
 import { dailyBackups, migrationBackups } from './store/backup.ts'
 import { storeLayout } from './store/layout.ts'
 import { createPauses } from './store/pauses.ts'
+import { createSessions } from './store/sessions.ts'
 import { openStore } from './store/store.ts'
 import { createTranscriptFiles } from './store/transcript-files.ts'
+import { privateFolder } from './switches/private.ts'
 import { createSwitches } from './switches/switches.ts'
 import { createReading } from './transcripts/reading.ts'
+import { createSessionAnswers } from './transcripts/session-answers.ts'
 import { createThread } from './transcripts/thread.ts'
 import { createWatchedRoots } from './transcripts/watched-roots.ts'
 
@@ -170,6 +174,12 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       },
     })
     parts.add('reading transcripts', reading.stop)
+    const sessions = createSessionAnswers({
+      sessions: createSessions(store.index),
+      turnsOf: reading.thread.turns,
+      projectOf: rootOf,
+      isPrivate: (cwd) => privateFolder(settings.current().private, [cwd, rootOf(cwd)]) !== undefined,
+    })
 
     // What is answered.
     const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
@@ -194,6 +204,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         ...historyRoutes(memory),
         ...agentRoutes(memory.agents),
         ...carryingRoutes(memory),
+        ...sessionRoutes(sessions),
         ...instructionRoutes({
           load: async (cwd, caller) => {
             const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
@@ -242,7 +253,9 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     if (lastStop === 'unclean') {
       const giveUp = new AbortController()
       const checked = store.checkIndex(giveUp.signal).then((what) => {
-        if (what) repaired(what)
+        if (!what) return
+        repaired(what)
+        reading.indexReplaced()
       }, repaired)
       parts.add('index check', () => {
         giveUp.abort()

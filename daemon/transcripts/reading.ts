@@ -35,6 +35,8 @@ export type Reading = {
   lagBytes(): number
   /** Other roots, or another time between sweeps. */
   settingsChanged(): void
+  /** The rows are gone, and so is all that they told. */
+  indexReplaced(): void
   thread: ReadingThread
   stop(signal: AbortSignal): Promise<void>
 }
@@ -144,6 +146,12 @@ export function createReading(deps: Deps): Reading {
     settingsChanged: () => {
       sweeping?.stop()
       begin()
+    },
+    indexReplaced: () => {
+      thread.end()
+      for (const path of [...due.keys()]) settle(path)
+      looks.clear()
+      void track().catch(onError)
     },
     stop: async (signal) => {
       stopping.abort()

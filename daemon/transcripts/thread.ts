@@ -23,6 +23,8 @@ type Deps = {
 export type ReadingThread = {
   read(due: Due[]): void
   turns(sources: Source[]): Promise<Turn[]>
+  /** Ends; whatever is asked of it next begins another. */
+  end(): void
   stop(signal: AbortSignal): Promise<void>
 }
 
@@ -107,6 +109,11 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
         asked.set(ask, { resolve, reject })
         say((turn) => ({ kind: 'turns', turn, ask, sources }))
       }),
+    end: () => {
+      const gone: Failed = { message: 'the thread that reads transcripts was ended' }
+      for (const ask of [...asked.keys()]) settle(ask, gone)
+      end()
+    },
     stop: async (signal) => {
       state = 'stopped'
       const ending = end()

@@ -85,8 +85,9 @@ export function createWatchedRoots({ clock, conditions, onHint, watch }: Deps): 
       report()
     },
     refresh: () => {
-      for (const { tree } of all.values()) tree.refresh()
+      // Before, not after: while it is tried again nothing is in trouble. A root may have come since the last time.
       report()
+      for (const { tree } of all.values()) tree.refresh()
     },
     states: () =>
       [...all.values()].map(({ root, tree }) => ({

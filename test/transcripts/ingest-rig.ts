@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { createSessions } from '../../daemon/store/sessions.ts'
 import { openStore } from '../../daemon/store/store.ts'
 import { createTranscripts } from '../../daemon/store/transcripts.ts'
 import { createIngest, type Progress } from '../../daemon/transcripts/ingest.ts'
@@ -58,6 +59,7 @@ export function ingestRig({ isPrivate = () => false, redact = async (text) => ({
       }
     },
     slice: (harness: string, name: string) => ingest.next({ harness, root, path: join(root, name) }),
+    stored: createSessions(store.index),
     sessions: () => db.prepare('SELECT harness, session, fork_of, cwd, project FROM sessions ORDER BY id').all(),
     messages: () =>
       db
