@@ -39,6 +39,8 @@ export const routeTable = {
   liftTombstone: { method: 'DELETE', url: '/v1/tombstones/:id' },
   reviews: { method: 'GET', url: '/v1/review' },
   decideReview: { method: 'POST', url: '/v1/review/:id' },
+  sessions: { method: 'GET', url: '/v1/sessions' },
+  session: { method: 'GET', url: '/v1/sessions/:id' },
   agentMemory: { method: 'GET', url: '/v1/agents/:type/memory' },
   agentMemoryFile: { method: 'GET', url: '/v1/agents/:type/memory/*' },
   putAgentMemory: { method: 'PUT', url: '/v1/agents/:type/memory/*', query: ['cwd', 'scope'] },

@@ -38,6 +38,7 @@ import {
 import { Moved, MoveRequest } from './move.ts'
 import { MemoryPrompt, PromptQuery, RenewQuery } from './prompt.ts'
 import { type RouteName, type RouteShape, routeTable } from './route-table.ts'
+import { OneSession, SessionList, SessionParams, SessionQuery, SessionsQuery } from './session.ts'
 import { Status } from './status.ts'
 import { Paused, SwitchRequest } from './switches.ts'
 
@@ -174,6 +175,21 @@ export const routes = {
     body: Decision,
     answer: Decided,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+  sessions: {
+    ...routeTable.sessions,
+    summary: 'The sessions of the project',
+    query: SessionsQuery,
+    answer: SessionList,
+    errors: [],
+  },
+  session: {
+    ...routeTable.session,
+    summary: 'One session with its turns, read back from its transcript',
+    params: SessionParams,
+    query: SessionQuery,
+    answer: OneSession,
+    errors: ['CONFLICT'],
   },
   agentMemory: {
     ...routeTable.agentMemory,

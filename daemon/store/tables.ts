@@ -155,12 +155,15 @@ export const indexMigrations: readonly Migration[] = [
   (db) => db.exec(MEMORY_WORDS),
   (db) =>
     db.exec(`
-      -- Every transcript that was seen, and how far it was read. The cursor is the tailer's, as JSON.
+      -- Every transcript that was seen, and how far it was read. The cursor is the tailer's, 'known' what its lines have
+      -- told of its session so far; both as JSON.
       CREATE TABLE files (
         id INTEGER PRIMARY KEY,
         harness TEXT NOT NULL,
+        root TEXT NOT NULL,
         path TEXT NOT NULL UNIQUE,
-        cursor TEXT,
+        cursor TEXT NOT NULL,
+        known TEXT NOT NULL,
         gone INTEGER NOT NULL DEFAULT 0
       ) STRICT;
 
@@ -172,7 +175,7 @@ export const indexMigrations: readonly Migration[] = [
         PRIMARY KEY (file, reason)
       ) STRICT;
 
-      -- A conversation, by the harness's own name of it. Times in ms.
+      -- A conversation, by the harness's own name of it. Where it began is where it belongs. Times in ms.
       CREATE TABLE sessions (
         id INTEGER PRIMARY KEY,
         harness TEXT NOT NULL,
@@ -184,11 +187,11 @@ export const indexMigrations: readonly Migration[] = [
         started_at INTEGER,
         last_at INTEGER,
         interactive INTEGER,
-        UNIQUE (harness, session)
+        UNIQUE (session, harness)
       ) STRICT;
       CREATE INDEX sessions_by_project ON sessions (project, last_at);
 
-      -- Where each message stands. Its text is read back from there.
+      -- Where each message stands, in the order of their first arrival. Its text is read back from there.
       CREATE TABLE messages (
         id INTEGER PRIMARY KEY,
         session INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
@@ -196,15 +199,13 @@ export const indexMigrations: readonly Migration[] = [
         offset INTEGER NOT NULL,
         length INTEGER NOT NULL,
         uid TEXT NOT NULL,
-        parent TEXT,
-        sub_agent TEXT NOT NULL DEFAULT '',
+        sub_agent TEXT NOT NULL,
         at INTEGER,
         said_by TEXT NOT NULL,
         answer TEXT,
-        model TEXT,
-        starts_turn INTEGER NOT NULL DEFAULT 0,
+        starts_turn INTEGER NOT NULL,
         ends TEXT,
-        tool_calls INTEGER NOT NULL DEFAULT 0,
+        tool_calls INTEGER NOT NULL,
         input_tokens INTEGER,
         output_tokens INTEGER,
         cache_read_tokens INTEGER,
@@ -212,9 +213,11 @@ export const indexMigrations: readonly Migration[] = [
         -- The same message stands in another session, from which this one was forked.
         copied INTEGER NOT NULL DEFAULT 0,
         rewound INTEGER NOT NULL DEFAULT 0,
-        UNIQUE (session, sub_agent, uid)
+        -- The file was rewritten and does not hold it any more.
+        gone INTEGER NOT NULL DEFAULT 0,
+        UNIQUE (uid, session, sub_agent)
       ) STRICT;
-      CREATE INDEX messages_by_uid ON messages (uid);
-      CREATE INDEX messages_by_file ON messages (file, offset);
+      CREATE INDEX messages_by_session ON messages (session);
+      CREATE INDEX messages_by_file ON messages (file);
     `),
 ]

@@ -11,7 +11,7 @@ export function indexedText({ text, toolCalls, toolResults }: Message): string {
 }
 
 /** Never half of a character. */
-function head(text: string): string {
+export function head(text: string): string {
   const cut = text.slice(0, HEAD_CHARS)
   return /[\uD800-\uDBFF]$/.test(cut) && text.length > HEAD_CHARS ? cut.slice(0, -1) : cut
 }
