@@ -13,6 +13,7 @@ import { instructionRoutes } from './http/routes/instructions.ts'
 import { memoryRoutes } from './http/routes/memories.ts'
 import { processRoutes } from './http/routes/process.ts'
 import { promptRoutes } from './http/routes/prompt.ts'
+import { searchRoutes } from './http/routes/search.ts'
 import { switchRoutes } from './http/routes/switches.ts'
 import { createServer } from './http/server.ts'
 import { loadInstructions, MANAGED_FILE } from './instructions/instructions.ts'
@@ -31,13 +32,17 @@ import { createLog, type LogTarget } from './platform/log.ts'
 import { createParts } from './platform/parts.ts'
 import { passedSocket } from './platform/socket.ts'
 import { createVigils } from './platform/vigil.ts'
+import { createSearch } from './search/search.ts'
+import { mayTouchMark } from './secrets/kinds.ts'
 import { redactSecrets } from './secrets/redact.ts'
 import { createStatusBoard } from './status/board.ts'
 import { dailyBackups, migrationBackups } from './store/backup.ts'
 import { storeLayout } from './store/layout.ts'
+import { createMessageWords } from './store/message-words.ts'
 import { createPauses } from './store/pauses.ts'
 import { openStore } from './store/store.ts'
 import { createSwitches } from './switches/switches.ts'
+import { textAt } from './transcripts/text-at.ts'
 
 export type DaemonDeps = {
   places: Places
@@ -139,6 +144,15 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     for (const problem of problems) repaired(`could not look after ${problem}`)
     for (const move of await memory.finishMoves()) repaired(move)
 
+    const search = createSearch({
+      words: createMessageWords(store.index),
+      textAt,
+      redact: redactSecrets,
+      mayTouchMark,
+      projectOf: memory.find,
+      clock,
+    })
+
     // What is answered.
     const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
     const server = await createServer({
@@ -156,6 +170,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         ...historyRoutes(memory),
         ...agentRoutes(memory.agents),
         ...carryingRoutes(memory),
+        ...searchRoutes(search),
         ...instructionRoutes({
           load: async (cwd, caller) => {
             const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
