@@ -8,35 +8,56 @@ export type Place = { harness: string; path: string; offset: number; length: num
 export type TextAt = (harness: string, line: string) => string
 
 export type ReadBack = {
-  /** Nothing when the transcript is gone or was written anew and no longer has a message there. */
-  read(place: Place): Promise<string | undefined>
+  /** All at once. Nothing where the transcript is gone or was written anew and no longer has a message there. */
+  read(places: readonly Place[]): Promise<(string | undefined)[]>
   close(): Promise<void>
 }
 
 /** No longer line is ever taken in. */
 const LONGEST_LINE_BYTES = 64 * 1024 * 1024
 const MOST_OPEN = 32
+const HANDFUL = 16
+const HANDFUL_BYTES = 1024 * 1024
 
 /** For the length of one search: transcripts stay open from one message to the next. */
 export function openReadBack(textAt: TextAt): ReadBack {
-  const open = new Map<string, FileHandle | undefined>()
+  const opened = new Map<string, Promise<FileHandle | undefined>>()
   const close = async () => {
-    const handles = [...open.values()]
-    open.clear()
-    for (const handle of handles) await handle?.close()
+    const handles = [...opened.values()]
+    opened.clear()
+    for (const handle of handles) await (await handle)?.close()
+  }
+  const readOne = async ({ harness, path, offset, length }: Place) => {
+    if (length > LONGEST_LINE_BYTES) return undefined
+    const handle = opened.get(path) ?? openTranscript(path)
+    opened.set(path, handle)
+    const line = await readExactly(await handle, offset, length)
+    return line === undefined ? undefined : textAt(harness, line) || undefined
   }
   return {
-    read: async ({ harness, path, offset, length }) => {
-      if (length > LONGEST_LINE_BYTES) return undefined
-      if (!open.has(path)) {
-        if (open.size >= MOST_OPEN) await close()
-        open.set(path, await openTranscript(path))
-      }
-      const line = await readExactly(open.get(path), offset, length)
-      return line === undefined ? undefined : textAt(harness, line) || undefined
+    read: async (places) => {
+      // Only between reads: one that is under way needs its file.
+      if (opened.size >= MOST_OPEN) await close()
+      return Promise.all(places.map(readOne))
     },
     close,
   }
+}
+
+/** In their order, a few at a time: many where lines are short, one where it is as long as a book. */
+export function* handfuls<P extends Place>(places: readonly P[]): Generator<P[]> {
+  let handful: P[] = []
+  let bytes = 0
+  for (const place of places) {
+    if (handful.length > 0 && (handful.length >= HANDFUL || bytes + place.length > HANDFUL_BYTES)) {
+      yield handful
+      handful = []
+      bytes = 0
+    }
+    handful.push(place)
+    bytes += place.length
+  }
+  if (handful.length > 0) yield handful
 }
 
 /** Whatever stands there now must be a file: opening a pipe would wait for ever. */

@@ -7,7 +7,7 @@ import { type Demand, demandOfLiteral, demandOfWord, tokensOf } from '../store/m
 import type { Asked, Candidate, MessageWords } from '../store/message-words.ts'
 import { parseQuery, type Query, type SearchRole } from './query.ts'
 import { ranked } from './ranking.ts'
-import { openReadBack, type ReadBack, type TextAt } from './read-back.ts'
+import { handfuls, openReadBack, type TextAt } from './read-back.ts'
 import { snippetOf } from './snippet.ts'
 
 export type Search = {
@@ -29,8 +29,7 @@ const PAGE = 2_000
 
 export function createSearch({ words, textAt, redact, mayTouchMark, projectOf, clock }: Deps): Search {
   /** The text without credentials, if it is still there and has what was asked for. */
-  const textOf = async (candidate: Candidate, query: Query, wanted: Asked, readBack: ReadBack) => {
-    const raw = await readBack.read(candidate)
+  const textOf = async (raw: string | undefined, query: Query, wanted: Asked) => {
     // To take credentials out is slow, and most of what is not it can be told without.
     if (raw === undefined || !query.literals.every((one) => raw.includes(one) || mayTouchMark(one))) return undefined
     const { text } = await redact(raw)
@@ -43,11 +42,13 @@ export function createSearch({ words, textAt, redact, mayTouchMark, projectOf, c
     try {
       for (let before = Number.MAX_SAFE_INTEGER; ; ) {
         const page = words.candidates(wanted, { before, most: PAGE })
-        for (const candidate of ranked(page, clock.now())) {
+        for (const handful of handfuls(ranked(page, clock.now()))) {
           signal.throwIfAborted()
-          const text = await textOf(candidate, query, wanted, readBack)
-          if (text !== undefined) found.push(toFound(candidate, text, query))
-          if (found.length >= limit) return found
+          for (const [n, raw] of (await readBack.read(handful)).entries()) {
+            const text = await textOf(raw, query, wanted)
+            if (text !== undefined) found.push(toFound(handful[n] as Candidate, text, query))
+            if (found.length >= limit) return found
+          }
         }
         const oldest = page.at(-1)
         if (!oldest || page.length < PAGE) return found

@@ -100,8 +100,9 @@ function prepare(db: Db) {
     put: (messageId: number, tokens: string[]) => {
       insert.run(messageId, tokens.join(' '))
       // The caller's last transaction may have been rolled back, and the terms with it.
-      if (newestTerm.get() !== newest) known.clear()
-      newest = newestTerm.get()
+      const last = newestTerm.get()
+      if (last !== newest) known.clear()
+      newest = last
       for (const token of tokens) if (!known.has(token)) learn(token)
     },
     remove: db.prepare('DELETE FROM message_words WHERE rowid = ?'),

@@ -89,8 +89,9 @@ export function spokenRig({ redact = redactSecrets }: { redact?: (text: string) 
     clock,
   })
   const caller = { actor: 'user', env: {} }
-  const find = (q: string, { cwd = project, limit = 999 }: { cwd?: string; limit?: number } = {}) =>
-    search.search(q, { cwd, caller, limit, signal: new AbortController().signal })
+  const patient = new AbortController().signal
+  const find = (q: string, at: { cwd?: string; limit?: number; signal?: AbortSignal } = {}) =>
+    search.search(q, { cwd: project, caller, limit: 999, signal: patient, ...at })
   const ids = async (q: string) => (await find(q)).items.map(({ messageId }) => messageId)
   return { home, project, clock, store, words, told, take, say, find, ids }
 }
