@@ -107,6 +107,15 @@ describe('search', () => {
     expect(await rig.ids('"apple"')).toEqual(['there'])
   })
 
+  it('finds a literal that stands there only since credentials were taken out, and none that was one', async () => {
+    const rig = spokenRig()
+    const secret = ['ghp', 'R4nd0mR4nd0mR4nd0mR4nd0mR4nd0mR4nd0m'].join('_')
+    await rig.say([user('a', `use ${secret} for now`)])
+    for (const literal of ['use [redacted:git', 'token] for', 'acted:github', 'use ', ' for now'])
+      expect(await rig.ids(`"${literal}"`), literal).toEqual(['a'])
+    for (const literal of [secret, 'R4nd0m', 'use ghp']) expect(await rig.ids(`"${literal}"`), literal).toEqual([])
+  })
+
   it('forgets the words of a message that is removed, and replaces those of one that is put again', async () => {
     const rig = spokenRig()
     await rig.say([user('a', 'apple'), user('b', 'apple')])
