@@ -41,9 +41,10 @@ export type Candidate = {
 /** Most of what is said is said in words that were said before. */
 const MOST_KNOWN = 100_000
 /** More tokens than these have the part in common: it says too little to be worth a list. */
-const MOST_TERMS_BESIDES = 200
 const MOST_TERMS = 2_000
 const SHORTEST_PART = 3
+/** So few that to read them costs less than to collect every token that begins with one or two letters. */
+const FEW = 200
 
 const COLUMNS = `m.id, s.harness, s.session, m.uid, m.said_by AS saidBy, m.at, f.path, m.offset, m.length`
 // A copy in a forked session is the same message: it counts only where that very session is asked for.
@@ -69,10 +70,16 @@ export function createMessageWords(current: () => Db): MessageWords {
       const { termsWith, matching, all } = statements()
       const { project, session = null, saidBy = null, sinceMs = null } = filter
       const bound = { before, most, project, session, saidBy, sinceMs }
-      const question = expression(words, match, literals, termsWith)
-      if (question === 'nothing') return []
-      const rows = question === 'anything' ? all.all(bound) : matching.all({ ...bound, ...question })
-      return rows as Candidate[]
+      const asWords = wordsExpression(words, match)
+      const rough = expression(asWords, literals.map(withoutShortEnd), termsWith)
+      if (rough === 'nothing') return []
+      if (rough !== 'anything') {
+        const few = matching.all({ ...bound, ...rough, most: Math.min(most, FEW) })
+        if (few.length < FEW) return few as Candidate[]
+      }
+      const exact = expression(asWords, literals, termsWith)
+      if (exact === 'nothing') return []
+      return (exact === 'anything' ? all.all(bound) : matching.all({ ...bound, ...exact })) as Candidate[]
     },
   }
 }
@@ -123,31 +130,29 @@ function prepare(db: Db) {
 type TermsWith = (part: string, most: number) => string[]
 type Question = { match: string } | 'anything' | 'nothing'
 
-function expression(
-  words: readonly Demand[],
-  match: Asked['match'],
-  literals: readonly Demand[],
-  termsWith: TermsWith,
-): Question {
+function wordsExpression(words: readonly Demand[], match: Asked['match']): string[] {
   const asked = words.filter(({ phrase }) => phrase.length > 0).map(phraseOf)
-  const conditions = asked.length === 0 ? [] : [asked.join(match === 'all' ? ' AND ' : ' OR ')]
+  return asked.length === 0 ? [] : [asked.join(match === 'all' ? ' AND ' : ' OR ')]
+}
+
+function expression(asWords: readonly string[], literals: readonly Demand[], termsWith: TermsWith): Question {
+  const conditions = [...asWords]
   for (const literal of literals) {
     if (literal.phrase.length > 0) conditions.push(phraseOf(literal))
     if (literal.within === undefined) continue
-    const terms = termsOf(literal.within, conditions.length > 0 ? 'besides' : 'alone', termsWith)
-    if (terms?.length === 0) return 'nothing'
-    if (terms) conditions.push(terms.map(quoted).join(' OR '))
+    // A part of one or two characters takes a look at every term: only when there is nothing else to go by.
+    if (conditions.length > 0 && [...literal.within].length < SHORTEST_PART) continue
+    const terms = termsWith(literal.within, MOST_TERMS + 1)
+    if (terms.length === 0) return 'nothing'
+    if (terms.length <= MOST_TERMS) conditions.push(terms.map(quoted).join(' OR '))
   }
   if (conditions.length === 0) return 'anything'
   return { match: conditions.map((condition) => `(${condition})`).join(' AND ') }
 }
 
-/** Nothing when too many tokens have the part. A part of one or two characters takes a look at every term. */
-function termsOf(part: string, worth: 'besides' | 'alone', termsWith: TermsWith): string[] | undefined {
-  if (worth === 'besides' && [...part].length < SHORTEST_PART) return undefined
-  const most = worth === 'besides' ? MOST_TERMS_BESIDES : MOST_TERMS
-  const terms = termsWith(part, most + 1)
-  return terms.length > most ? undefined : terms
+function withoutShortEnd({ phrase, lastIs, ...rest }: Demand): Demand {
+  const isShort = lastIs === 'beginning' && [...(phrase.at(-1) ?? '')].length < SHORTEST_PART
+  return isShort ? { ...rest, phrase: phrase.slice(0, -1), lastIs: 'whole' } : { ...rest, phrase, lastIs }
 }
 
 function phraseOf({ phrase, lastIs }: Demand): string {
