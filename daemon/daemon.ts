@@ -13,6 +13,7 @@ import { instructionRoutes } from './http/routes/instructions.ts'
 import { memoryRoutes } from './http/routes/memories.ts'
 import { processRoutes } from './http/routes/process.ts'
 import { promptRoutes } from './http/routes/prompt.ts'
+import { searchRoutes } from './http/routes/search.ts'
 import { sessionRoutes } from './http/routes/sessions.ts'
 import { switchRoutes } from './http/routes/switches.ts'
 import { createServer } from './http/server.ts'
@@ -32,10 +33,13 @@ import { createLog, type LogTarget } from './platform/log.ts'
 import { createParts } from './platform/parts.ts'
 import { passedSocket } from './platform/socket.ts'
 import { createVigils } from './platform/vigil.ts'
+import { createSearch } from './search/search.ts'
+import { mayTouchMark } from './secrets/kinds.ts'
 import { redactSecrets } from './secrets/redact.ts'
 import { createStatusBoard } from './status/board.ts'
 import { dailyBackups, migrationBackups } from './store/backup.ts'
 import { storeLayout } from './store/layout.ts'
+import { createMessageWords } from './store/message-words.ts'
 import { createPauses } from './store/pauses.ts'
 import { createSessions } from './store/sessions.ts'
 import { openStore } from './store/store.ts'
@@ -44,6 +48,7 @@ import { privateFolder } from './switches/private.ts'
 import { createSwitches } from './switches/switches.ts'
 import { createReading } from './transcripts/reading.ts'
 import { createSessionAnswers } from './transcripts/session-answers.ts'
+import { textAt } from './transcripts/text-at.ts'
 import { createThread } from './transcripts/thread.ts'
 import { createWatchedRoots } from './transcripts/watched-roots.ts'
 
@@ -180,6 +185,14 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       projectOf: rootOf,
       isPrivate: (cwd) => privateFolder(settings.current().private, [cwd, rootOf(cwd)]) !== undefined,
     })
+    const search = createSearch({
+      words: createMessageWords(store.index),
+      textAt,
+      redact: redactSecrets,
+      mayTouchMark,
+      projectOf: memory.find,
+      clock,
+    })
 
     // What is answered.
     const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
@@ -206,6 +219,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         ...agentRoutes(memory.agents),
         ...carryingRoutes(memory),
         ...sessionRoutes(sessions),
+        ...searchRoutes(search),
         ...instructionRoutes({
           load: async (cwd, caller) => {
             const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)

@@ -4,7 +4,8 @@ import { findProjectRoot } from './locate/project-root.ts'
 import { createClock } from './platform/clock.ts'
 import { redactSecrets } from './secrets/redact.ts'
 import { openDatabase } from './store/database.ts'
-import { createTranscripts, type MessageWords } from './store/transcripts.ts'
+import { createMessageWords } from './store/message-words.ts'
+import { createTranscripts } from './store/transcripts.ts'
 import { privateFolder } from './switches/private.ts'
 import { createIngest } from './transcripts/ingest.ts'
 import { createReadBack } from './transcripts/read-back.ts'
@@ -16,9 +17,6 @@ const { indexFile } = workerData as ThreadData
 const port = parentPort
 if (!port) throw new Error('reading-thread.js is not a program: the daemon starts it as a thread')
 
-// No full-text index is composed yet: messages are stored with their places only.
-const words: MessageWords = { put: () => {}, remove: () => {} }
-
 const db = openDatabase(indexFile)
 const tail = createTail({ clock: createClock() })
 const projectOf = (cwd: string) => findProjectRoot(cwd).root
@@ -27,7 +25,10 @@ let privatePaths: readonly string[] = []
 const rounds = createRounds({
   ingest: createIngest({
     tail,
-    transcripts: createTranscripts(db, words),
+    transcripts: createTranscripts(
+      db,
+      createMessageWords(() => db),
+    ),
     redact: redactSecrets,
     projectOf,
     isPrivate: (cwd) => privateFolder(privatePaths, [cwd, projectOf(cwd)]) !== undefined,

@@ -48,6 +48,7 @@ export const routeTable = {
   exportMemories: { method: 'GET', url: '/v1/export', stream: 'lines' },
   importMemories: { method: 'POST', url: '/v1/memories/import', upload: 'lines', query: ['cwd'] },
   moveProject: { method: 'POST', url: '/v1/projects/move' },
+  search: { method: 'GET', url: '/v1/search' },
   instructions: { method: 'GET', url: '/v1/instructions' },
   pause: { method: 'POST', url: '/v1/pause' },
   resume: { method: 'POST', url: '/v1/resume' },

@@ -38,6 +38,7 @@ import {
 import { Moved, MoveRequest } from './move.ts'
 import { MemoryPrompt, PromptQuery, RenewQuery } from './prompt.ts'
 import { type RouteName, type RouteShape, routeTable } from './route-table.ts'
+import { FoundList, SearchQuery } from './search.ts'
 import { OneSession, SessionList, SessionParams, SessionQuery, SessionsQuery } from './session.ts'
 import { Status } from './status.ts'
 import { Paused, SwitchRequest } from './switches.ts'
@@ -245,6 +246,13 @@ export const routes = {
     body: MoveRequest,
     answer: Moved,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+  search: {
+    ...routeTable.search,
+    summary: 'What was said about something in the sessions of the project',
+    query: SearchQuery,
+    answer: FoundList,
+    errors: ['REFUSED'],
   },
   instructions: {
     ...routeTable.instructions,

@@ -219,5 +219,18 @@ export const indexMigrations: readonly Migration[] = [
       ) STRICT;
       CREATE INDEX messages_by_session ON messages (session);
       CREATE INDEX messages_by_file ON messages (file);
+
+      -- The tokens of messages, not their text. Made outside, so that the tokenizer has only to part them.
+      CREATE VIRTUAL TABLE message_words USING fts5 (
+        tokens, content = '', contentless_delete = 1, tokenize = 'ascii'
+      );
+      -- Every token there ever was, once, and the threes of characters in it: finds tokens by a part of them.
+      CREATE TABLE terms (
+        id INTEGER PRIMARY KEY,
+        term TEXT NOT NULL UNIQUE
+      ) STRICT;
+      CREATE VIRTUAL TABLE term_parts USING fts5 (
+        term, content = '', columnsize = 0, detail = none, tokenize = 'trigram case_sensitive 1'
+      );
     `),
 ]
