@@ -17,7 +17,7 @@ export type SessionRows = {
   /** `at`: of the message that goes with it. */
   put(session: SessionRow, at: number | undefined): number
   /** Messages of another session stand in it. */
-  setFork(session: number, origin: string): void
+  setFork(fork: readonly [session: number, origin: string]): void
 }
 
 export function createSessionRows(db: Db): SessionRows {
@@ -46,6 +46,6 @@ export function createSessionRows(db: Db): SessionRows {
         at: at ?? null,
         interactive: session.interactive === undefined ? null : Number(session.interactive),
       }) as number,
-    setFork: (session, origin) => void fork.run(origin, session),
+    setFork: ([session, origin]) => void fork.run(origin, session),
   }
 }

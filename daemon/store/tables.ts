@@ -162,6 +162,8 @@ export const indexMigrations: readonly Migration[] = [
         harness TEXT NOT NULL,
         root TEXT NOT NULL,
         path TEXT NOT NULL UNIQUE,
+        -- When the file came to be, in ms: of two with the same messages the later one is the fork.
+        born INTEGER NOT NULL,
         cursor TEXT NOT NULL,
         known TEXT NOT NULL,
         gone INTEGER NOT NULL DEFAULT 0

@@ -35,6 +35,8 @@ export type Slice = {
   harness: string
   root: string
   path: string
+  /** When the file came to be, as it was first seen. */
+  bornAt: number
   /** `anew`: the file was rewritten; what does not come again is gone. */
   begun: 'on' | 'anew'
   cursor: string
@@ -59,7 +61,7 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
   const fileRow = db.prepare('SELECT cursor, known, gone FROM files WHERE path = ?')
   const putFile = db
     .prepare(
-      `INSERT INTO files (harness, root, path, cursor, known) VALUES (@harness, @root, @path, @cursor, @known)
+      `INSERT INTO files (harness, root, path, born, cursor, known) VALUES (@harness, @root, @path, @bornAt, @cursor, @known)
        ON CONFLICT (path) DO UPDATE SET harness = @harness, root = @root, cursor = @cursor, known = @known, gone = 0
        RETURNING id`,
     )
@@ -81,9 +83,11 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
     const known = message.find(uid, session, step.subAgent)
     // Another file of the same session holds it as well: it stands where it was read first, as long as it is there.
     if (known && known.file !== file && known.there === 1) return
-    const origin = known ? undefined : message.originOf(uid, session, step)
-    if (origin !== undefined) sessions.setFork(session, origin)
-    const id = message.put({ ...step, file, session, uid, copied: origin === undefined ? 0 : 1 })
+    const twin = known ? undefined : message.twinOf(uid, { session, file, at: step.at })
+    // Files are read in any order: the fork may have been the first.
+    if (twin?.copied === 'there') message.setCopied(twin.id)
+    if (twin) sessions.setFork(twin.copied === 'here' ? [session, twin.name] : [twin.session, step.session.id])
+    const id = message.put({ ...step, file, session, uid, copied: twin?.copied === 'here' ? 1 : 0 })
     if (known) words.remove(id)
     if (step.text !== '') words.put(id, step.text)
   }
@@ -109,6 +113,9 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
   }
 }
 
+/** The same message in another session, and which of the two is the copy. */
+type Twin = { id: number; session: number; name: string; copied: 'here' | 'there' }
+
 type Put = Omit<MessageStep, 'session'> & { file: number; session: number; uid: string; copied: 0 | 1 }
 
 function prepareMessages(db: Db) {
@@ -121,13 +128,16 @@ function prepareMessages(db: Db) {
      WHERE m.uid = ? AND m.session = ? AND m.sub_agent = ?`,
   )
   // Short ids come again in sessions that have nothing to do with each other: the time must be the same too, or the origin named.
-  const origin = db
-    .prepare(
-      `SELECT other.session FROM messages m JOIN sessions other ON other.id = m.session JOIN sessions own ON own.id = @session
-       WHERE m.uid = @uid AND m.session <> @session AND m.copied = 0 AND other.harness = own.harness
-         AND (m.at = @at OR own.fork_of = other.session) LIMIT 1`,
-    )
-    .pluck()
+  const twin = db.prepare(
+    `SELECT m.id, m.session, other.session AS name,
+       CASE WHEN own.fork_of = other.session THEN 'here' WHEN other.fork_of = own.session THEN 'there'
+         WHEN theirs.born > ours.born THEN 'there' ELSE 'here' END AS copied
+     FROM messages m JOIN sessions other ON other.id = m.session JOIN files theirs ON theirs.id = m.file
+       JOIN sessions own ON own.id = @session JOIN files ours ON ours.id = @file
+     WHERE m.uid = @uid AND m.session <> @session AND m.copied = 0 AND other.harness = own.harness
+       AND (m.at = @at OR own.fork_of = other.session OR other.fork_of = own.session) LIMIT 1`,
+  )
+  const copied = db.prepare('UPDATE messages SET copied = 1 WHERE id = ?')
   const put = db
     .prepare(
       `INSERT INTO messages (session, file, offset, length, uid, sub_agent, at, said_by, answer, starts_turn, ends, tool_calls,
@@ -145,8 +155,9 @@ function prepareMessages(db: Db) {
   return {
     find: (uid: string, session: number, subAgent: string) =>
       find.get(uid, session, subAgent) as { file: number; there: 0 | 1 } | undefined,
-    originOf: (uid: string, session: number, { at }: MessageStep) =>
-      origin.get({ uid, session, at: at ?? null }) as string | undefined,
+    twinOf: (uid: string, { session, file, at }: { session: number; file: number; at: number | undefined }) =>
+      twin.get({ uid, session, file, at: at ?? null }) as Twin | undefined,
+    setCopied: (id: number) => void copied.run(id),
     /** The same line may stand in a file several times; the n-th is the n-th again when the file is read anew. */
     uidOf: (file: number, hash: string): string => {
       const before = occurrences.get({ file, first: `#${hash}.`, beyond: `#${hash}/` }) as number

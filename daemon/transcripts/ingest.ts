@@ -2,6 +2,7 @@
  * One slice of one transcript, from its bytes to its rows. What takes time or waits happens before the transaction, which is
  * all or nothing: a kill leaves the place from which the same slice is read again.
  */
+import { lstatSync } from 'node:fs'
 import type { Transcripts } from '../store/transcripts.ts'
 import { adapterFor } from './adapters.ts'
 import type { Cursor } from './cursor.ts'
@@ -57,6 +58,7 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }
     const begun = slice.changed === 'rewritten' ? 'anew' : 'on'
     transcripts.save({
       ...source,
+      bornAt: bornAt(source.path),
       begun,
       cursor: JSON.stringify(slice.cursor),
       known: JSON.stringify(known),
@@ -110,6 +112,15 @@ function placed(known: Known, source: Source, isPrivate: (cwd: string) => boolea
 
 function endedIn(ended: Ended, harness: string, projectOf: (cwd: string) => string): TurnEnd {
   return { ...ended, harness, ...(ended.cwd !== undefined && { project: projectOf(ended.cwd) }) }
+}
+
+/** Some file systems do not know: then it is as old as all others. */
+function bornAt(path: string): number {
+  try {
+    return Math.trunc(lstatSync(path).birthtimeMs)
+  } catch {
+    return 0
+  }
 }
 
 /** Within one slice the same few folders are asked for with every line. */

@@ -35,6 +35,9 @@ const questions: Partial<Record<RouteName, (client: StrictClient, cwd: string) =
   agentMemoryFile: (client, cwd) => [client.agentMemoryFile({ type: 'tester', scope: 'local', cwd, file: 'own.md' })],
   tombstones: (client) => [client.tombstones()],
   reviews: (client) => [client.reviews()],
+  sessions: (client, cwd) => [client.sessions({ cwd })],
+  session: (client) => [client.session({ id: 'none' }).catch(({ code }) => code)],
+  search: (client, cwd) => [client.search({ cwd, q: 'linter' })],
   exportMemories: (client, cwd) => [exported(client, cwd)],
   instructions: (client, cwd) => [client.instructions({ cwd })],
 }

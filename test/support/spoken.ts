@@ -49,7 +49,7 @@ export function spokenRig({ redact = redactSecrets }: { redact?: (text: string) 
   const take = async (path: string, { harness = 'generic', session = path, project: of = project }: Telling = {}) => {
     // One transaction, as in ingestion: by itself every row would wait for the disk.
     store.index().exec('BEGIN')
-    const file = idOf('files', { harness, path })
+    const file = idOf('files', { harness, path, root: dirname(path), cursor: '{}', known: '{}' })
     const sessionId = idOf('sessions', { harness, session, project: of })
     let offset = 0
     for (const line of readFileSync(path, 'utf8').split('\n')) {
@@ -58,10 +58,11 @@ export function spokenRig({ redact = redactSecrets }: { redact?: (text: string) 
         if (fact.kind !== 'message') continue
         const uid = fact.id ?? `${path}:${offset}`
         const place = { session: sessionId, file, offset, length, uid, at: fact.at ?? null, said_by: fact.by }
+        const rest = { sub_agent: fact.subAgent ?? '', starts_turn: 0, tool_calls: fact.toolCalls.length }
         const { text } = await redact(indexedText(fact))
         const known = store.index().prepare('SELECT 1 FROM messages WHERE session = ? AND uid = ?').get(sessionId, uid)
         if (known || text === '') continue
-        const id = row('messages', place)
+        const id = row('messages', { ...place, ...rest })
         words.put(id, text)
         told.push({ id, uid, text })
       }

@@ -73,7 +73,10 @@ describe('ingestion', () => {
     ])
   })
 
-  it('marks what a fork repeats, and names its origin', async () => {
+  it.each([
+    ['after its origin', ['one', 'two']],
+    ['before its origin', ['two', 'one']],
+  ])('marks what a fork repeats, and names its origin: read %s', async (_when, order) => {
     const rig = ingestRig()
     const line = (session: string, id: string, text: string) =>
       json({
@@ -86,18 +89,24 @@ describe('ingestion', () => {
         message: { content: text },
       })
     rig.write('-work/one.jsonl', [line('one', 'u1', 'first')])
+    // Times of birth are of the kernel's clock, which has ticks.
+    const born = Date.now()
+    while (Date.now() < born + 20);
     rig.write('-work/two.jsonl', [line('two', 'u1', 'first'), line('two', 'u2', 'second')])
-    await rig.read('claude-code', '-work/one.jsonl')
-    await rig.read('claude-code', '-work/two.jsonl')
-    expect(rig.messages().map(({ session, uid, copied }) => [session, uid, copied])).toEqual([
+    for (const name of order) await rig.read('claude-code', `-work/${name}.jsonl`)
+    const rows = rig.messages().map(({ session, uid, copied }) => [session, uid, copied])
+    expect(rows.sort()).toEqual([
       ['one', 'u1', 0],
       ['two', 'u1', 1],
       ['two', 'u2', 0],
     ])
-    expect(rig.sessions()).toEqual([
-      { harness: 'claude-code', session: 'one', fork_of: null, cwd: '/work', project: 'project of /work' },
-      { harness: 'claude-code', session: 'two', fork_of: 'one', cwd: '/work', project: 'project of /work' },
-    ])
+    expect(rig.sessions()).toHaveLength(2)
+    expect(rig.sessions()).toEqual(
+      expect.arrayContaining([
+        { harness: 'claude-code', session: 'one', fork_of: null, cwd: '/work', project: 'project of /work' },
+        { harness: 'claude-code', session: 'two', fork_of: 'one', cwd: '/work', project: 'project of /work' },
+      ]),
+    )
   })
 
   it('does not take sessions that number their messages for copies of each other', async () => {
