@@ -49,7 +49,7 @@ export function spokenRig({ redact = redactSecrets }: { redact?: (text: string) 
   const take = async (path: string, { harness = 'generic', session = path, project: of = project }: Telling = {}) => {
     // One transaction, as in ingestion: by itself every row would wait for the disk.
     store.index().exec('BEGIN')
-    const file = idOf('files', { harness, path, root: dirname(path), cursor: '{}', known: '{}' })
+    const file = idOf('files', { harness, path, root: dirname(path), cursor: '{}', known: '{}', born: 0 })
     const sessionId = idOf('sessions', { harness, session, project: of })
     let offset = 0
     for (const line of readFileSync(path, 'utf8').split('\n')) {
