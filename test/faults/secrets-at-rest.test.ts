@@ -27,7 +27,7 @@ function wayOf(samples: readonly SecretSample[], n: number): number {
   return (n + before) % waysIn.length
 }
 
-it('keeps no byte of a thousand credentials, whichever way they come in', { timeout: 120_000 }, async () => {
+it('keeps no byte of a thousand credentials, whichever way they come in', { timeout: 300_000 }, async () => {
   const home = homeWith({ review: 'required', team: { enabled: true } })
   const samples = secretSamples(seeded('secrets at rest'), COUNT)
   expect(new Set(samples.map(({ kind }) => kind)).size).toBeGreaterThanOrEqual(20)
