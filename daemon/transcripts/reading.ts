@@ -141,7 +141,7 @@ export function createReading(deps: Deps): Reading {
     start: () => {
       sweeping = clock.after(START_MS, begin)
     },
-    roots: watched.states,
+    roots: () => watched.states(roots()),
     lagBytes: () => [...due.values()].reduce((sum, { unreadBytes }) => sum + unreadBytes, 0),
     settingsChanged: () => {
       sweeping?.stop()

@@ -23,7 +23,7 @@ export type WatchedRoots = {
   set(roots: readonly Root[]): void
   /** Tries again what could not be watched. */
   refresh(): void
-  states(): RootState[]
+  states(roots: readonly Root[]): RootState[]
   stop(): void
 }
 
@@ -89,11 +89,12 @@ export function createWatchedRoots({ clock, conditions, onHint, watch }: Deps): 
       report()
       for (const { tree } of all.values()) tree.refresh()
     },
-    states: () =>
-      [...all.values()].map(({ root, tree }) => ({
-        ...root,
-        state: isFolder(root.path) ? tree.state().how : 'missing',
-      })),
+    states: (roots) =>
+      roots.map((root) => {
+        // One whose watch has yet to begin is found by the first sweep.
+        const how = all.get(keyOf(root))?.tree.state().how ?? 'polling'
+        return { ...root, state: isFolder(root.path) ? how : 'missing' }
+      }),
     stop: () => {
       for (const { stop } of all.values()) stop()
     },

@@ -16,10 +16,11 @@ function heard(home: Home, said: string, indexed: string): string {
   mkdirSync(home.places.stateDir, { recursive: true, mode: 0o700 })
   const store = openStore(home.places.stateDir, Date.UTC(2026, 0, 1))
   store.index().exec(`
-    INSERT INTO files (id, harness, path) VALUES (1, 'generic', '${path}');
+    INSERT INTO files (id, harness, path, root, cursor, known, born)
+      VALUES (1, 'generic', '${path}', '${home.dir}', '{}', '{}', 0);
     INSERT INTO sessions (id, harness, session, project) VALUES (1, 'generic', 'one', '${home.dir}');
-    INSERT INTO messages (id, session, file, offset, length, uid, at, said_by)
-      VALUES (1, 1, 1, 0, ${Buffer.byteLength(readFileSync(path)) - 1}, 'm1', ${Date.UTC(2026, 0, 1)}, 'person');`)
+    INSERT INTO messages (id, session, file, offset, length, uid, at, said_by, sub_agent, starts_turn, tool_calls)
+      VALUES (1, 1, 1, 0, ${Buffer.byteLength(readFileSync(path)) - 1}, 'm1', ${Date.UTC(2026, 0, 1)}, 'person', '', 1, 0);`)
   createMessageWords(store.index).put(1, indexed)
   store.close()
   return path
