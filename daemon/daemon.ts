@@ -13,6 +13,8 @@ import { instructionRoutes } from './http/routes/instructions.ts'
 import { memoryRoutes } from './http/routes/memories.ts'
 import { processRoutes } from './http/routes/process.ts'
 import { promptRoutes } from './http/routes/prompt.ts'
+import { searchRoutes } from './http/routes/search.ts'
+import { sessionRoutes } from './http/routes/sessions.ts'
 import { switchRoutes } from './http/routes/switches.ts'
 import { createServer } from './http/server.ts'
 import { loadInstructions, MANAGED_FILE } from './instructions/instructions.ts'
@@ -31,13 +33,24 @@ import { createLog, type LogTarget } from './platform/log.ts'
 import { createParts } from './platform/parts.ts'
 import { passedSocket } from './platform/socket.ts'
 import { createVigils } from './platform/vigil.ts'
+import { createSearch } from './search/search.ts'
+import { mayTouchMark } from './secrets/kinds.ts'
 import { redactSecrets } from './secrets/redact.ts'
 import { createStatusBoard } from './status/board.ts'
 import { dailyBackups, migrationBackups } from './store/backup.ts'
 import { storeLayout } from './store/layout.ts'
+import { createMessageWords } from './store/message-words.ts'
 import { createPauses } from './store/pauses.ts'
+import { createSessions } from './store/sessions.ts'
 import { openStore } from './store/store.ts'
+import { createTranscriptFiles } from './store/transcript-files.ts'
+import { privateFolder } from './switches/private.ts'
 import { createSwitches } from './switches/switches.ts'
+import { createReading } from './transcripts/reading.ts'
+import { createSessionAnswers } from './transcripts/session-answers.ts'
+import { textAt } from './transcripts/text-at.ts'
+import { createThread } from './transcripts/thread.ts'
+import { createWatchedRoots } from './transcripts/watched-roots.ts'
 
 export type DaemonDeps = {
   places: Places
@@ -139,6 +152,48 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     for (const problem of problems) repaired(`could not look after ${problem}`)
     for (const move of await memory.finishMoves()) repaired(move)
 
+    // What is read.
+    const transcriptFiles = createTranscriptFiles(store.index)
+    const reading = createReading({
+      roots: () =>
+        Object.entries(settings.current().roots).flatMap(([harness, paths]) =>
+          paths.map((path) => ({ harness, path })),
+        ),
+      sweepMs: () => settings.current().sweepSeconds * 1_000,
+      files: transcriptFiles,
+      clock,
+      thread: (hear) =>
+        createThread({
+          program: new URL('./reading-thread.js', import.meta.url),
+          data: { indexFile: layout.index },
+          clock,
+          privatePaths: () => settings.current().private,
+          ...hear,
+        }),
+      watched: (onHint) => createWatchedRoots({ clock, conditions, onHint }),
+      onTurn: (turn) => events.publish({ type: 'turn', ...turn }),
+      onError: (error) => {
+        if (disk.blames(error)) return
+        conditions.failed('transcripts', message(error))
+        log.error({ err: error }, 'a transcript could not be read')
+      },
+    })
+    parts.add('reading transcripts', reading.stop)
+    const sessions = createSessionAnswers({
+      sessions: createSessions(store.index),
+      turnsOf: reading.thread.turns,
+      projectOf: rootOf,
+      isPrivate: (cwd) => privateFolder(settings.current().private, [cwd, rootOf(cwd)]) !== undefined,
+    })
+    const search = createSearch({
+      words: createMessageWords(store.index),
+      textAt,
+      redact: redactSecrets,
+      mayTouchMark,
+      projectOf: memory.find,
+      clock,
+    })
+
     // What is answered.
     const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
     const server = await createServer({
@@ -146,7 +201,14 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         ...processRoutes({
           version,
           // No provider is composed yet: nothing here can call a model.
-          status: () => board.answer({ mode: 'offline', paused: switches.paused(), projects: memory.projects() }),
+          status: () =>
+            board.answer({
+              mode: 'offline',
+              paused: switches.paused(),
+              projects: memory.projects(),
+              roots: reading.roots(),
+              ingest: { lagBytes: reading.lagBytes(), skipped: transcriptFiles.skipped() },
+            }),
           streams,
           connected: board.connected,
         }),
@@ -156,6 +218,8 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         ...historyRoutes(memory),
         ...agentRoutes(memory.agents),
         ...carryingRoutes(memory),
+        ...sessionRoutes(sessions),
+        ...searchRoutes(search),
         ...instructionRoutes({
           load: async (cwd, caller) => {
             const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
@@ -204,7 +268,9 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     if (lastStop === 'unclean') {
       const giveUp = new AbortController()
       const checked = store.checkIndex(giveUp.signal).then((what) => {
-        if (what) repaired(what)
+        if (!what) return
+        repaired(what)
+        reading.indexReplaced()
       }, repaired)
       parts.add('index check', () => {
         giveUp.abort()
@@ -213,6 +279,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     }
     memory.watching.start()
     parts.add('watching memories', memory.watching.stop)
+    reading.start()
     const reloading = startReloading({
       file: configFile,
       settings,
@@ -221,6 +288,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       onChange: (changed) => {
         log.configure(changed.log)
         memory.forgetAnswers()
+        reading.settingsChanged()
         board.announce('settings')
       },
     })

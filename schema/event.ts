@@ -17,8 +17,18 @@ const SavedEvent = z.object({
   actor: z.string().describe('user, external, or agent:<who>'),
 })
 
+const TurnEvent = z.object({
+  type: z.literal('turn'),
+  at: z.iso.datetime(),
+  harness: z.string(),
+  sessionId: z.string(),
+  end: z.enum(['final', 'aborted']),
+  cwd: z.string().optional(),
+  project: z.string().optional(),
+})
+
 /** A closed set of names; each arrives with the feature that publishes it. */
 export const Event = z
-  .discriminatedUnion('type', [StatusEvent, SavedEvent])
+  .discriminatedUnion('type', [StatusEvent, SavedEvent, TurnEvent])
   .describe('One server-sent event: `type` is its event name, everything else its data')
 export type Event = z.infer<typeof Event>

@@ -38,6 +38,8 @@ import {
 import { Moved, MoveRequest } from './move.ts'
 import { MemoryPrompt, PromptQuery, RenewQuery } from './prompt.ts'
 import { type RouteName, type RouteShape, routeTable } from './route-table.ts'
+import { FoundList, SearchQuery } from './search.ts'
+import { OneSession, SessionList, SessionParams, SessionQuery, SessionsQuery } from './session.ts'
 import { Status } from './status.ts'
 import { Paused, SwitchRequest } from './switches.ts'
 
@@ -175,6 +177,21 @@ export const routes = {
     answer: Decided,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
   },
+  sessions: {
+    ...routeTable.sessions,
+    summary: 'The sessions of the project',
+    query: SessionsQuery,
+    answer: SessionList,
+    errors: [],
+  },
+  session: {
+    ...routeTable.session,
+    summary: 'One session with its turns, read back from its transcript',
+    params: SessionParams,
+    query: SessionQuery,
+    answer: OneSession,
+    errors: ['CONFLICT'],
+  },
   agentMemory: {
     ...routeTable.agentMemory,
     summary: 'What a sub-agent is told about its own memory, with its index',
@@ -229,6 +246,13 @@ export const routes = {
     body: MoveRequest,
     answer: Moved,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+  search: {
+    ...routeTable.search,
+    summary: 'What was said about something in the sessions of the project',
+    query: SearchQuery,
+    answer: FoundList,
+    errors: ['REFUSED'],
   },
   instructions: {
     ...routeTable.instructions,

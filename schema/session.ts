@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Cwd } from './memory.ts'
 
 /** A session is a harness and an id. */
 export const SessionId = z.string().min(1).max(4096).describe('As the harness names the session')
@@ -7,3 +8,53 @@ export const Harness = z
   .regex(/^[A-Za-z0-9._-]{1,64}$/)
   .default('generic')
   .describe('The program that runs the session')
+
+export const Session = z.object({
+  id: z.string(),
+  harness: z.string(),
+  cwd: z.string().optional().describe('Where it began; absent when its transcript does not say'),
+  project: z.string().optional().describe('The root of the project it began in'),
+  startedAt: z.iso.datetime().optional(),
+  lastAt: z.iso.datetime().optional(),
+  turns: z.int(),
+  tokens: z.int().describe('Of all answers, what came from a cache included'),
+  parentId: z.string().optional().describe('The session it was forked from'),
+  gone: z.boolean().describe('The harness deleted its transcript'),
+})
+export type Session = z.infer<typeof Session>
+
+export const SessionList = z
+  .object({ items: z.array(Session), next: z.string().optional() })
+  .describe('Last used first')
+export type SessionList = z.infer<typeof SessionList>
+
+const SessionTurn = z.object({
+  startedAt: z.iso.datetime().optional(),
+  endedAt: z.iso.datetime().optional(),
+  end: z.enum(['final', 'aborted', 'open']),
+  startedBy: z.enum(['person', 'other']).describe('other: nobody asked, as when a task was done'),
+  prompt: z.string().describe('Its beginning, without credentials'),
+  toolCalls: z.int(),
+})
+
+export const OneSession = Session.extend({ turnList: z.array(SessionTurn) }).describe('A session with its turns')
+export type OneSession = z.infer<typeof OneSession>
+
+export const SessionsQuery = z.strictObject({
+  cwd: Cwd,
+  limit: z
+    .string()
+    .regex(/^[1-9]\d{0,2}$/)
+    .transform(Number)
+    .optional()
+    .describe('At most 999; 50 by default'),
+  after: z
+    .string()
+    .regex(/^\d{1,15}\.\d{1,15}$/)
+    .optional()
+    .describe('Go on after a page: its `next`'),
+})
+export const SessionParams = z.strictObject({ id: SessionId })
+export const SessionQuery = z.strictObject({
+  harness: Harness.unwrap().optional().describe('Where several harnesses have a session of that id'),
+})

@@ -3,7 +3,7 @@ import { Paused } from './switches.ts'
 
 /** The names of what can be wrong; each arrives with the part that may raise it. */
 export const Condition = z.object({
-  code: z.enum(['config', 'disk', 'housekeeping', 'socket', 'watch']),
+  code: z.enum(['config', 'disk', 'housekeeping', 'socket', 'transcripts', 'watch']),
   message: z.string().describe('What is wrong, and what to do about it'),
   since: z.iso.datetime(),
 })
@@ -11,6 +11,19 @@ export type Condition = z.infer<typeof Condition>
 
 export const Failure = z.object({ at: z.iso.datetime(), code: z.string(), message: z.string() })
 export type Failure = z.infer<typeof Failure>
+
+const TranscriptRoot = z.object({
+  path: z.string(),
+  harness: z.string(),
+  state: z
+    .enum(['watching', 'polling', 'missing'])
+    .describe('polling: cannot be watched as a whole, so that only sweeps find what is new'),
+})
+
+const IngestState = z.object({
+  lagBytes: z.int().describe('Of transcripts, still to be read'),
+  skipped: z.record(z.string(), z.int()).describe('Lines that could not be used, by the reason'),
+})
 
 export const Status = z
   .object({
@@ -37,6 +50,8 @@ export const Status = z
         }),
       )
       .describe('Projects with memories'),
+    roots: z.array(TranscriptRoot).describe('Where transcripts are looked for'),
+    ingest: IngestState,
     errors: z.array(Failure).describe('The last failures nobody was waiting for, newest first'),
   })
   .describe('How the daemon is doing')

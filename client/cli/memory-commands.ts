@@ -61,6 +61,22 @@ export function addMemoryCommands(
       (await reading()).history(context(), file, { ...where(options), lines: options.lines }),
     )
   command(
+    'search <question...>',
+    'what was said in the sessions of a project',
+    [
+      '  memoryd search token refresh since:7d',
+      `  memoryd search '"TypeError: Cannot read properties"' role:tool`,
+      '  memoryd search 部署脚本 session:0c8f1d2e --json',
+      '',
+      'Words must all be there; what stands in "quotes" must be there letter by letter (a quote in it is doubled).',
+      'Narrow it with session:<id>, role:person|agent|tool, since:<date, or 7d, 12h, 2w>.',
+    ].join('\n'),
+  )
+    .option('-n, --lines <count>', 'how many messages', wholeNumber, 20)
+    .action(async (question: string[], options: Common & { lines: number }) =>
+      (await import('./search.ts')).search(context(), question.join(' '), { ...where(options), lines: options.lines }),
+    )
+  command(
     'remember <text...>',
     'keep something as a memory',
     '  memoryd remember "Always run the tests before a commit"',

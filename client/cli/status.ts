@@ -22,9 +22,19 @@ export async function status({ connect, places, print }: Context): Promise<void>
       ['state', now.stateDir],
       ['config', now.configFile],
       ['projects', projectsLine(now.projects)],
+      ...now.roots
+        .filter(({ state }) => state !== 'missing')
+        .map(({ path, harness, state }): [string, string] => ['transcripts', `${path} (${harness}, ${state})`]),
+      ['to read', `${now.ingest.lagBytes} bytes of transcripts`],
+      ['skipped', skippedLine(now.ingest.skipped)],
       ['paused', now.paused.all ? 'everywhere' : now.paused.projects.join(', ') || 'nowhere'],
     ]),
     ...now.reasons.map(({ code, message, since }) => `degraded since ${since}: ${code}: ${message}`),
     ...now.errors.slice(0, 5).map(({ at, message }) => `${at} ${message}`),
   ])
+}
+
+function skippedLine(skipped: Record<string, number>): string {
+  const reasons = Object.entries(skipped).map(([reason, count]) => `${count} ${reason}`)
+  return reasons.length > 0 ? `lines of transcripts: ${reasons.join(', ')}` : 'no line of a transcript'
 }

@@ -34,6 +34,7 @@ import { createPrompting } from './prompting.ts'
 import { createPurging } from './purging.ts'
 import { createReading } from './reading.ts'
 import { recoverChanges } from './recover.ts'
+import { redactShortOnce } from './redact-once.ts'
 import { createReviewing } from './reviewing.ts'
 import { createSearching } from './searching.ts'
 import { createUndo } from './undo.ts'
@@ -68,9 +69,10 @@ type Deps = {
 }
 
 export function createMemory(deps: Deps) {
-  const { store, clock, redact, vigils, locate, offBecause, isPlace, settings } = deps
+  const { store, clock, vigils, locate, offBecause, isPlace, settings } = deps
   const { conditions, watch, onChange, onError } = deps
   const db = store.history
+  const redact = redactShortOnce(deps.redact)
   const journal = createJournal(db)
   const tombstones = createTombstones(db)
   const reviews = createReviews(db)

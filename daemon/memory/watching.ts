@@ -7,7 +7,7 @@ import type { Clock, Timer } from '../platform/clock.ts'
 import type { Conditions } from '../platform/conditions.ts'
 import type { Watch } from '../platform/path-wait.ts'
 import { aborted } from '../platform/signals.ts'
-import type { WatchState } from '../platform/watch-report.ts'
+import { type WatchState, watchRemedy } from '../platform/watch-report.ts'
 import { type WatchedDirectory, watchDirectory } from './watched-directory.ts'
 
 type Deps = {
@@ -206,12 +206,6 @@ function lastChangeMs(dir: string): number {
   }
 }
 
-function words({ code, path }: WatchState & { how: 'polling' }): string {
-  const remedies: Record<string, string> = {
-    ENOSPC: 'the limit of inotify watches is reached: raise fs.inotify.max_user_watches with sysctl',
-    EMFILE:
-      'too many files or inotify instances are open: raise the limit of open files or fs.inotify.max_user_instances',
-  }
-  const why = remedies[code] ?? `${path} cannot be watched (${code}): make it readable for you`
-  return `polling: edits of memories by others are noticed within a minute, not at once; ${why}`
+function words(state: WatchState & { how: 'polling' }): string {
+  return `polling: edits of memories by others are noticed within a minute, not at once; ${watchRemedy(state)}`
 }

@@ -67,3 +67,13 @@ export function createWatchReport(root: string, { onChange, onState = () => {} }
     },
   }
 }
+
+/** Why it cannot be watched, and what a person can do. */
+export function watchRemedy({ code, path }: WatchState & { how: 'polling' }): string {
+  const remedies: Record<string, string> = {
+    ENOSPC: 'the limit of inotify watches is reached: raise fs.inotify.max_user_watches with sysctl',
+    EMFILE:
+      'too many files or inotify instances are open: raise the limit of open files or fs.inotify.max_user_instances',
+  }
+  return remedies[code] ?? `${path} cannot be watched (${code}): make it readable for you`
+}

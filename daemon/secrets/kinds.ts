@@ -54,3 +54,8 @@ export function markOf(kind: Kind): string {
 
 /** Every mark that `markOf` can make, and nothing else. */
 export const MARK = new RegExp(`\\[redacted:(?:${kinds.join('|')})\\]`, 'g')
+
+/** Whether it may stand in a redacted text for the sake of a mark: where it does not, the text itself must have it. */
+export function mayTouchMark(part: string): boolean {
+  return /[[\]]/.test(part) || kinds.some((kind) => markOf(kind).includes(part))
+}

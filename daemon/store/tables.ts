@@ -151,4 +151,88 @@ export const MEMORY_WORDS = `
   );`
 
 /** What can be derived again; may be deleted at any time. */
-export const indexMigrations: readonly Migration[] = [(db) => db.exec(MEMORY_WORDS)]
+export const indexMigrations: readonly Migration[] = [
+  (db) => db.exec(MEMORY_WORDS),
+  (db) =>
+    db.exec(`
+      -- Every transcript that was seen, and how far it was read. The cursor is the tailer's, 'known' what its lines have
+      -- told of its session so far; both as JSON.
+      CREATE TABLE files (
+        id INTEGER PRIMARY KEY,
+        harness TEXT NOT NULL,
+        root TEXT NOT NULL,
+        path TEXT NOT NULL UNIQUE,
+        -- When the file came to be, in ms: of two with the same messages the later one is the fork.
+        born INTEGER NOT NULL,
+        cursor TEXT NOT NULL,
+        known TEXT NOT NULL,
+        gone INTEGER NOT NULL DEFAULT 0
+      ) STRICT;
+
+      -- Lines that could not be used, counted by why.
+      CREATE TABLE skipped_lines (
+        file INTEGER NOT NULL REFERENCES files (id) ON DELETE CASCADE,
+        reason TEXT NOT NULL,
+        count INTEGER NOT NULL,
+        PRIMARY KEY (file, reason)
+      ) STRICT;
+
+      -- A conversation, by the harness's own name of it. Where it began is where it belongs. Times in ms.
+      CREATE TABLE sessions (
+        id INTEGER PRIMARY KEY,
+        harness TEXT NOT NULL,
+        session TEXT NOT NULL,
+        fork_of TEXT,
+        cwd TEXT,
+        project TEXT,
+        branch TEXT,
+        started_at INTEGER,
+        last_at INTEGER,
+        interactive INTEGER,
+        UNIQUE (session, harness)
+      ) STRICT;
+      CREATE INDEX sessions_by_project ON sessions (project, last_at);
+
+      -- Where each message stands, in the order of their first arrival. Its text is read back from there.
+      CREATE TABLE messages (
+        id INTEGER PRIMARY KEY,
+        session INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+        file INTEGER NOT NULL REFERENCES files (id) ON DELETE CASCADE,
+        offset INTEGER NOT NULL,
+        length INTEGER NOT NULL,
+        uid TEXT NOT NULL,
+        sub_agent TEXT NOT NULL,
+        at INTEGER,
+        said_by TEXT NOT NULL,
+        answer TEXT,
+        starts_turn INTEGER NOT NULL,
+        ends TEXT,
+        tool_calls INTEGER NOT NULL,
+        input_tokens INTEGER,
+        output_tokens INTEGER,
+        cache_read_tokens INTEGER,
+        cache_write_tokens INTEGER,
+        -- The same message stands in another session, from which this one was forked.
+        copied INTEGER NOT NULL DEFAULT 0,
+        rewound INTEGER NOT NULL DEFAULT 0,
+        -- The file was rewritten and does not hold it any more.
+        gone INTEGER NOT NULL DEFAULT 0,
+        UNIQUE (uid, session, sub_agent)
+      ) STRICT;
+      CREATE INDEX messages_by_session ON messages (session);
+      CREATE INDEX messages_by_file ON messages (file);
+
+      -- The tokens of messages, not their text. Made outside, so that the tokenizer has only to part them.
+      CREATE VIRTUAL TABLE message_words USING fts5 (
+        tokens, content = '', contentless_delete = 1, tokenize = 'ascii'
+      );
+      -- Every token there ever was, once, and the threes of characters in it: finds tokens by a part of them.
+      CREATE TABLE terms (
+        id INTEGER PRIMARY KEY,
+        term TEXT NOT NULL UNIQUE
+      ) STRICT;
+      CREATE VIRTUAL TABLE term_parts USING fts5 (
+        term, content = '', columnsize = 0, detail = none, tokenize = 'trigram case_sensitive 1'
+      );
+    `),
+]

@@ -14,6 +14,8 @@ const allowed: Record<string, readonly string[]> = {
   'daemon/locate': ['schema', 'daemon/platform'],
   'daemon/instructions': ['schema', 'daemon/platform'],
   'daemon/memory': ['schema', 'daemon/platform', 'daemon/store'],
+  'daemon/transcripts': ['schema', 'daemon/platform', 'daemon/store'],
+  'daemon/search': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/switches': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/housekeeping': ['schema', 'daemon/platform', 'daemon/store'],
   // A process of its own besides the daemon: it looks at everything a daemon stands on.
@@ -23,7 +25,7 @@ const allowed: Record<string, readonly string[]> = {
 }
 
 /** Composition roots, and the doors through which the command line enters the daemon's half. */
-const roots = ['daemon/main.ts', 'daemon/daemon.ts']
+const roots = ['daemon/main.ts', 'daemon/daemon.ts', 'daemon/reading-thread.ts']
 const doors = ['daemon/main.ts', 'daemon/version.ts', 'daemon/doctor/', 'daemon/platform/process-lock.ts']
 
 /** All that the dependency-free client package may load at run time. */

@@ -24,11 +24,15 @@ function repository(home: Home, ...path: string[]): string {
   return cwd
 }
 
-/** Every answer that depends on a folder, as it comes over the socket. */
+/** These tell of transcripts, not of memories, and have tests of their own. */
+const ofTranscripts: readonly RouteName[] = ['sessions', 'search']
+
+/** Every answer about memories that depends on a folder, as it comes over the socket. */
 async function answersFor(home: Home, cwd: string): Promise<Record<string, string>> {
   const asking = (Object.keys(routeTable) as RouteName[]).filter((name) => {
     const route: (typeof routes)[RouteName] = routes[name]
-    return route.method === 'GET' && 'query' in route && 'cwd' in route.query.shape
+    const asks = route.method === 'GET' && 'query' in route && 'cwd' in route.query.shape
+    return asks && !ofTranscripts.includes(name)
   })
   const queries = asking.flatMap((name) => {
     const path = routeTable[name].url.replace(':type', 'keeper').replace('*', 'sea.md')

@@ -13,7 +13,7 @@ import { memoryDirOf, writeAsModel } from '../support/model-writes.ts'
 /** What is asked of each route that reads. A new one belongs here. */
 const questions: Partial<Record<RouteName, (client: StrictClient, cwd: string) => Promise<unknown>[]>> = {
   health: (client) => [client.health().then(({ pid: _pid, ...rest }) => rest)],
-  status: (client) => [client.status().then(({ pid: _pid, startedAt: _startedAt, ...rest }) => rest)],
+  status: (client) => [client.status().then(({ pid: _pid, startedAt: _startedAt, roots: _roots, ...rest }) => rest)],
   openapi: (client) => [client.openapi()],
   memoryIndex: (client, cwd) => [client.memoryIndex({ cwd })],
   memoryPrompt: (client, cwd) => [client.memoryPrompt({ cwd }), client.memoryPrompt({ cwd, sessionId: 's' })],
@@ -35,6 +35,9 @@ const questions: Partial<Record<RouteName, (client: StrictClient, cwd: string) =
   agentMemoryFile: (client, cwd) => [client.agentMemoryFile({ type: 'tester', scope: 'local', cwd, file: 'own.md' })],
   tombstones: (client) => [client.tombstones()],
   reviews: (client) => [client.reviews()],
+  sessions: (client, cwd) => [client.sessions({ cwd })],
+  session: (client) => [client.session({ id: 'none' }).catch(({ code }) => code)],
+  search: (client, cwd) => [client.search({ cwd, q: 'linter' })],
   exportMemories: (client, cwd) => [exported(client, cwd)],
   instructions: (client, cwd) => [client.instructions({ cwd })],
 }

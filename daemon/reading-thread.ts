@@ -1,0 +1,49 @@
+/** The composition root of the thread that reads transcripts: its own connection, so that nobody waits for it. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { findProjectRoot } from './locate/project-root.ts'
+import { createClock } from './platform/clock.ts'
+import { redactSecrets } from './secrets/redact.ts'
+import { openDatabase } from './store/database.ts'
+import { createMessageWords } from './store/message-words.ts'
+import { createTranscripts } from './store/transcripts.ts'
+import { privateFolder } from './switches/private.ts'
+import { createIngest } from './transcripts/ingest.ts'
+import { createReadBack } from './transcripts/read-back.ts'
+import { createRounds } from './transcripts/rounds.ts'
+import { createTail } from './transcripts/tail.ts'
+import type { ThreadData, ToThread } from './transcripts/thread-messages.ts'
+
+const { indexFile } = workerData as ThreadData
+const port = parentPort
+if (!port) throw new Error('reading-thread.js is not a program: the daemon starts it as a thread')
+
+const db = openDatabase(indexFile)
+const tail = createTail({ clock: createClock() })
+const projectOf = (cwd: string) => findProjectRoot(cwd).root
+let privatePaths: readonly string[] = []
+
+const rounds = createRounds({
+  ingest: createIngest({
+    tail,
+    transcripts: createTranscripts(
+      db,
+      createMessageWords(() => db),
+    ),
+    redact: redactSecrets,
+    projectOf,
+    isPrivate: (cwd) => privateFolder(privatePaths, [cwd, projectOf(cwd)]) !== undefined,
+  }),
+  turnsOf: createReadBack({ tail, redact: redactSecrets }),
+  setPrivate: (paths) => {
+    privatePaths = paths
+  },
+  tell: (message) => port.postMessage(message),
+})
+
+port.on('message', (message: ToThread) => {
+  if (message.kind !== 'end') return rounds.hear(message)
+  rounds.stop()
+  // A slice under way fails on the closed database and is read again by the next thread: whole or not at all.
+  db.close()
+  port.close()
+})

@@ -1,0 +1,117 @@
+/** Search over what was said: candidates from the index, their texts from the transcripts. Keeps nothing of what was asked. */
+import type { Caller } from '../../schema/caller.ts'
+import { MemoryError } from '../../schema/errors.ts'
+import type { Found, FoundList } from '../../schema/search.ts'
+import type { Clock } from '../platform/clock.ts'
+import { type Demand, demandOfLiteral, demandOfWord, tokensOf } from '../store/message-tokens.ts'
+import type { Asked, Candidate, MessageWords } from '../store/message-words.ts'
+import { parseQuery, type Query, type SearchRole } from './query.ts'
+import { ranked } from './ranking.ts'
+import { handfuls, openReadBack, type TextAt } from './read-back.ts'
+import { snippetOf } from './snippet.ts'
+
+export type Search = {
+  search(q: string, at: { cwd: string; caller: Caller; limit: number; signal: AbortSignal }): Promise<FoundList>
+}
+
+type Deps = {
+  words: Pick<MessageWords, 'candidates'>
+  textAt: TextAt
+  redact: (text: string) => Promise<{ text: string }>
+  /** Whether a literal may be there only since credentials were taken out. */
+  mayTouchMark: (literal: string) => boolean
+  projectOf: (cwd: string, caller: Caller) => { root: string; off: string | undefined }
+  clock: Pick<Clock, 'now'>
+}
+
+/** Candidates are ranked page by page, the newest page first: a word that stands everywhere costs no more than this. */
+const PAGE = 2_000
+
+export function createSearch({ words, textAt, redact, mayTouchMark, projectOf, clock }: Deps): Search {
+  /** The text without credentials, if it is still there and has what was asked for. */
+  const textOf = async (raw: string | undefined, query: Query, wanted: Asked) => {
+    // To take credentials out is slow, and most of what is not it can be told without.
+    if (raw === undefined || !query.literals.every((one) => raw.includes(one) || mayTouchMark(one))) return undefined
+    const { text } = await redact(raw)
+    return query.literals.every((one) => text.includes(one)) && hasWords(text, wanted) ? text : undefined
+  }
+
+  const find = async (query: Query, wanted: Asked, limit: number, signal: AbortSignal): Promise<Found[]> => {
+    const readBack = openReadBack(textAt)
+    const found: Found[] = []
+    try {
+      for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+        const page = words.candidates(wanted, { before, most: PAGE })
+        for (const handful of handfuls(ranked(page, clock.now()))) {
+          signal.throwIfAborted()
+          for (const [n, raw] of (await readBack.read(handful)).entries()) {
+            const text = await textOf(raw, query, wanted)
+            if (text !== undefined) found.push(toFound(handful[n] as Candidate, text, query))
+            if (found.length >= limit) return found
+          }
+        }
+        const oldest = page.at(-1)
+        if (!oldest || page.length < PAGE) return found
+        before = oldest.id
+      }
+    } finally {
+      await readBack.close()
+    }
+  }
+
+  return {
+    search: async (q, { cwd, caller, limit, signal }) => {
+      const { root, off } = projectOf(cwd, caller)
+      const query = parseQuery(q, clock.now())
+      if ('refused' in query) throw new MemoryError('BAD_REQUEST', query.refused, { hint: query.hint })
+      if (off !== undefined) return { items: [], skipped: 'off' }
+      const wanted = askedOf(query, root)
+      const items = await find(query, wanted, limit, signal)
+      if (items.length > 0 || wanted.words.length < 2) return { items }
+      // Nobody said all of it: whoever said some of it may be meant.
+      return { items: await find(query, { ...wanted, match: 'any' }, limit, signal) }
+    },
+  }
+}
+
+function askedOf({ words, literals, session, role, sinceMs }: Query, project: string): Asked {
+  const demands = words.map(demandOfWord).filter(({ phrase }) => phrase.length > 0)
+  return {
+    words: demands,
+    match: 'all',
+    literals: literals.map(demandOfLiteral),
+    project,
+    session,
+    saidBy: role,
+    sinceMs,
+  }
+}
+
+/** A transcript that was written anew may have something else where the message stood. */
+function hasWords(text: string, { words, match }: Asked): boolean {
+  if (words.length === 0) return true
+  const tokens = tokensOf(text)
+  const there = new Set(tokens)
+  const has = ({ phrase, lastIs }: Demand) =>
+    phrase.every((token, at) =>
+      lastIs === 'beginning' && at === phrase.length - 1
+        ? tokens.some((other) => other.startsWith(token))
+        : there.has(token),
+    )
+  return match === 'all' ? words.every(has) : words.some(has)
+}
+
+function toFound(candidate: Candidate, text: string, query: Query): Found {
+  const { session, harness, uid, saidBy, at, path, offset, length } = candidate
+  return {
+    sessionId: session,
+    harness,
+    messageId: uid,
+    role: saidBy as SearchRole,
+    at: at === null ? null : new Date(at).toISOString(),
+    ...snippetOf(text, query),
+    path,
+    offset,
+    length,
+  }
+}

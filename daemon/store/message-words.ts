@@ -1,0 +1,172 @@
+/** The words of messages in `index.db`, and which messages may answer a question. Knows no text: that stands in the transcripts. */
+import type { Db } from './database.ts'
+import { type Demand, tokensOf } from './message-tokens.ts'
+
+export type MessageWords = {
+  /** The text has no credentials any more. Part of the caller's transaction; what was put before under this id is replaced. */
+  put(messageId: number, text: string): void
+  remove(messageId: number): void
+  /**
+   * The newest messages below `before` that may have what is asked for, newest first: none that has it is missing, whether
+   * one really has it only its text tells. A page with fewer than `most` is the last.
+   */
+  candidates(asked: Asked, page: { before: number; most: number }): Candidate[]
+}
+
+/** A message must have every word and everything that is demanded; with `any`, one of the words is enough. */
+export type Asked = {
+  words: readonly Demand[]
+  match: 'all' | 'any'
+  literals: readonly Demand[]
+  project: string
+  session: string | undefined
+  saidBy: string | undefined
+  sinceMs: number | undefined
+}
+
+export type Candidate = {
+  id: number
+  harness: string
+  session: string
+  uid: string
+  saidBy: string
+  at: number | null
+  path: string
+  offset: number
+  length: number
+  /** Of BM25: the more negative, the better. Zero where no word was asked for. */
+  score: number
+}
+
+/** Most of what is said is said in words that were said before. */
+const MOST_KNOWN = 100_000
+/** More tokens than these have the part in common: it says too little to be worth a list. */
+const MOST_TERMS = 2_000
+const SHORTEST_PART = 3
+/** So few that to read them costs less than to collect every token that begins with one or two letters. */
+const FEW = 200
+
+const COLUMNS = `m.id, s.harness, s.session, m.uid, m.said_by AS saidBy, m.at, f.path, m.offset, m.length`
+// A copy in a forked session is the same message: it counts only where that very session is asked for.
+const FILTER = `
+  JOIN sessions s ON s.id = m.session JOIN files f ON f.id = m.file
+  WHERE s.project = @project AND m.id < @before AND f.gone = 0
+    AND (@session IS NULL AND m.copied = 0 OR s.session = @session)
+    AND (@saidBy IS NULL OR m.said_by = @saidBy) AND (@sinceMs IS NULL OR m.at >= @sinceMs)`
+
+/** `current` is asked each time: a damaged index is replaced while the daemon runs. */
+export function createMessageWords(current: () => Db): MessageWords {
+  const prepared = new WeakMap<Db, ReturnType<typeof prepare>>()
+  const statements = () => {
+    const db = current()
+    const known = prepared.get(db) ?? prepare(db)
+    prepared.set(db, known)
+    return known
+  }
+  return {
+    put: (messageId, text) => statements().put(messageId, tokensOf(text)),
+    remove: (messageId) => void statements().remove.run(messageId),
+    candidates: ({ words, match, literals, ...filter }, { before, most }) => {
+      const { termsWith, matching, all } = statements()
+      const { project, session = null, saidBy = null, sinceMs = null } = filter
+      const bound = { before, most, project, session, saidBy, sinceMs }
+      const asWords = wordsExpression(words, match)
+      const rough = expression(asWords, literals.map(withoutShortEnd), termsWith)
+      if (rough === 'nothing') return []
+      if (rough !== 'anything') {
+        const few = matching.all({ ...bound, ...rough, most: Math.min(most, FEW) })
+        if (few.length < FEW) return few as Candidate[]
+      }
+      const exact = expression(asWords, literals, termsWith)
+      if (exact === 'nothing') return []
+      return (exact === 'anything' ? all.all(bound) : matching.all({ ...bound, ...exact })) as Candidate[]
+    },
+  }
+}
+
+function prepare(db: Db) {
+  const insert = db.prepare('REPLACE INTO message_words (rowid, tokens) VALUES (?, ?)')
+  const insertTerm = db.prepare('INSERT OR IGNORE INTO terms (term) VALUES (?)')
+  const insertParts = db.prepare('INSERT INTO term_parts (rowid, term) VALUES (?, ?)')
+  const newestTerm = db.prepare('SELECT term FROM terms ORDER BY id DESC LIMIT 1').pluck()
+  const termsByParts = db
+    .prepare('SELECT term FROM terms WHERE id IN (SELECT rowid FROM term_parts(?)) AND instr(term, ?) > 0 LIMIT ?')
+    .pluck()
+  const termsByScan = db.prepare('SELECT term FROM terms WHERE instr(term, ?) > 0 LIMIT ?').pluck()
+  const known = new Set<string>()
+  let newest: unknown
+  const learn = (term: string) => {
+    if (known.size >= MOST_KNOWN) known.clear()
+    known.add(term)
+    const { changes, lastInsertRowid } = insertTerm.run(term)
+    if (changes === 0) return
+    insertParts.run(lastInsertRowid, term)
+    newest = term
+  }
+  return {
+    put: (messageId: number, tokens: string[]) => {
+      insert.run(messageId, tokens.join(' '))
+      // The caller's last transaction may have been rolled back, and the terms with it.
+      const last = newestTerm.get()
+      if (last !== newest) known.clear()
+      newest = last
+      for (const token of tokens) if (!known.has(token)) learn(token)
+    },
+    remove: db.prepare('DELETE FROM message_words WHERE rowid = ?'),
+    termsWith: (part: string, most: number) => {
+      const threes = threesOf(part)
+      const found = threes === undefined ? termsByScan.all(part, most) : termsByParts.all(threes, part, most)
+      return found as string[]
+    },
+    matching: db.prepare(`
+      SELECT ${COLUMNS}, bm25(message_words) AS score
+      FROM message_words CROSS JOIN messages m ON m.id = message_words.rowid ${FILTER}
+        AND message_words MATCH @match AND message_words.rowid < @before
+      ORDER BY message_words.rowid DESC LIMIT @most`),
+    all: db.prepare(`SELECT ${COLUMNS}, 0 AS score FROM messages m ${FILTER} ORDER BY m.id DESC LIMIT @most`),
+  }
+}
+
+type TermsWith = (part: string, most: number) => string[]
+type Question = { match: string } | 'anything' | 'nothing'
+
+function wordsExpression(words: readonly Demand[], match: Asked['match']): string[] {
+  const asked = words.filter(({ phrase }) => phrase.length > 0).map(phraseOf)
+  return asked.length === 0 ? [] : [asked.join(match === 'all' ? ' AND ' : ' OR ')]
+}
+
+function expression(asWords: readonly string[], literals: readonly Demand[], termsWith: TermsWith): Question {
+  const conditions = [...asWords]
+  for (const literal of literals) {
+    if (literal.phrase.length > 0) conditions.push(phraseOf(literal))
+    if (literal.within === undefined) continue
+    // A part of one or two characters takes a look at every term: only when there is nothing else to go by.
+    if (conditions.length > 0 && [...literal.within].length < SHORTEST_PART) continue
+    const terms = termsWith(literal.within, MOST_TERMS + 1)
+    if (terms.length === 0) return 'nothing'
+    if (terms.length <= MOST_TERMS) conditions.push(terms.map(quoted).join(' OR '))
+  }
+  if (conditions.length === 0) return 'anything'
+  return { match: conditions.map((condition) => `(${condition})`).join(' AND ') }
+}
+
+function withoutShortEnd({ phrase, lastIs, ...rest }: Demand): Demand {
+  const isShort = lastIs === 'beginning' && [...(phrase.at(-1) ?? '')].length < SHORTEST_PART
+  return isShort ? { ...rest, phrase: phrase.slice(0, -1), lastIs: 'whole' } : { ...rest, phrase, lastIs }
+}
+
+function phraseOf({ phrase, lastIs }: Demand): string {
+  return `${quoted(phrase.join(' '))}${lastIs === 'beginning' ? ' *' : ''}`
+}
+
+/** Tokens are letters and digits: nothing in them could end the quotes. */
+function quoted(tokens: string): string {
+  return `"${tokens}"`
+}
+
+function threesOf(part: string): string | undefined {
+  const characters = [...part]
+  if (characters.length < SHORTEST_PART) return undefined
+  const threes = characters.slice(2).map((_, at) => quoted(characters.slice(at, at + 3).join('')))
+  return [...new Set(threes)].join(' AND ')
+}

@@ -1,0 +1,51 @@
+/** The rows of sessions, as their messages come in: what an earlier line told stays, and the times span all of them. */
+import type { Db } from './database.ts'
+
+export type SessionRow = {
+  harness: string
+  id: string
+  forkOf: string | undefined
+  /** None for what a sub-agent says: it may work elsewhere than its session. */
+  cwd: string | undefined
+  project: string | undefined
+  branch: string | undefined
+  startedAt: number | undefined
+  interactive: boolean | undefined
+}
+
+export type SessionRows = {
+  /** `at`: of the message that goes with it. */
+  put(session: SessionRow, at: number | undefined): number
+  /** Messages of another session stand in it. */
+  setFork(fork: readonly [session: number, origin: string]): void
+}
+
+export function createSessionRows(db: Db): SessionRows {
+  const put = db
+    .prepare(
+      `INSERT INTO sessions (harness, session, fork_of, cwd, project, branch, started_at, last_at, interactive)
+       VALUES (@harness, @id, @forkOf, @cwd, @project, @branch, coalesce(@startedAt, @at), @at, @interactive)
+       ON CONFLICT (session, harness) DO UPDATE SET fork_of = coalesce(fork_of, @forkOf), cwd = coalesce(cwd, @cwd),
+         project = coalesce(project, @project), branch = coalesce(@branch, branch),
+         started_at = min(coalesce(started_at, @startedAt, @at), coalesce(@startedAt, @at, started_at)),
+         last_at = max(coalesce(last_at, @at), coalesce(@at, last_at)), interactive = coalesce(@interactive, interactive)
+       RETURNING id`,
+    )
+    .pluck()
+  const fork = db.prepare('UPDATE sessions SET fork_of = coalesce(fork_of, ?) WHERE id = ?')
+  return {
+    put: (session, at) =>
+      put.get({
+        harness: session.harness,
+        id: session.id,
+        forkOf: session.forkOf ?? null,
+        cwd: session.cwd ?? null,
+        project: session.project ?? null,
+        branch: session.branch ?? null,
+        startedAt: session.startedAt ?? null,
+        at: at ?? null,
+        interactive: session.interactive === undefined ? null : Number(session.interactive),
+      }) as number,
+    setFork: ([session, origin]) => void fork.run(origin, session),
+  }
+}

@@ -1,0 +1,192 @@
+/** What was read of transcripts, in `index.db`: one transaction for each slice, with the place where reading goes on. */
+import type { Db } from './database.ts'
+import { createSessionRows, type SessionRow } from './session-rows.ts'
+
+/** A harness's own id, or the hash of a line that has none. */
+export type Name = { id: string } | { hash: string }
+
+export type Tokens = { input: number; output: number; cacheRead: number; cacheWrite: number }
+
+export type MessageStep = {
+  kind: 'message'
+  session: SessionRow
+  name: Name
+  /** Empty for the conversation of the session itself. */
+  subAgent: string
+  offset: number
+  length: number
+  at: number | undefined
+  by: string
+  answerId: string | undefined
+  startsTurn: 0 | 1
+  ends: string | undefined
+  toolCalls: number
+  tokens: Tokens | undefined
+  /** What can be searched for, free of credentials; empty when there is nothing to find. Is not stored. */
+  text: string
+}
+
+/** Within the file: a message and all after it, or the last turns. */
+export type RewoundStep = { kind: 'rewound'; from: string } | { kind: 'rewound'; turns: number }
+
+export type Step = MessageStep | RewoundStep
+
+export type Slice = {
+  harness: string
+  root: string
+  path: string
+  /** When the file came to be, as it was first seen. */
+  bornAt: number
+  /** `anew`: the file was rewritten; what does not come again is gone. */
+  begun: 'on' | 'anew'
+  cursor: string
+  known: string
+  steps: readonly Step[]
+  skipped: ReadonlyMap<string, number>
+}
+
+/** The full-text index beside the rows. Called within the transaction that writes them. */
+export type MessageWords = { put(messageId: number, text: string): void; remove(messageId: number): void }
+
+export type FileRow = { cursor: string; known: string; gone: 0 | 1 }
+
+export type Transcripts = {
+  file(path: string): FileRow | undefined
+  save(slice: Slice): void
+  /** 1: the harness deleted the file; what is known of it stays. */
+  setGone(path: string, gone: 0 | 1): void
+}
+
+export function createTranscripts(db: Db, words: MessageWords): Transcripts {
+  const fileRow = db.prepare('SELECT cursor, known, gone FROM files WHERE path = ?')
+  const putFile = db
+    .prepare(
+      `INSERT INTO files (harness, root, path, born, cursor, known) VALUES (@harness, @root, @path, @bornAt, @cursor, @known)
+       ON CONFLICT (path) DO UPDATE SET harness = @harness, root = @root, cursor = @cursor, known = @known, gone = 0
+       RETURNING id`,
+    )
+    .pluck()
+  const fileGone = db.prepare('UPDATE files SET gone = ? WHERE path = ?')
+  const forgetPlaces = db.prepare('UPDATE messages SET gone = 1 WHERE file = ?')
+  const forgetSkipped = db.prepare('DELETE FROM skipped_lines WHERE file = ?')
+  const addSkipped = db.prepare(
+    `INSERT INTO skipped_lines (file, reason, count) VALUES (?, ?, ?)
+     ON CONFLICT (file, reason) DO UPDATE SET count = count + excluded.count`,
+  )
+  const sessions = createSessionRows(db)
+  const message = prepareMessages(db)
+  const rewind = prepareRewinds(db)
+
+  const putMessage = (file: number, step: MessageStep) => {
+    const session = sessions.put(step.session, step.at)
+    const uid = 'id' in step.name ? step.name.id : message.uidOf(file, step.name.hash)
+    const known = message.find(uid, session, step.subAgent)
+    // Another file of the same session holds it as well: it stands where it was read first, as long as it is there.
+    if (known && known.file !== file && known.there === 1) return
+    const twin = known ? undefined : message.twinOf(uid, { session, file, at: step.at })
+    // Files are read in any order: the fork may have been the first.
+    if (twin?.copied === 'there') message.setCopied(twin.id)
+    if (twin) sessions.setFork(twin.copied === 'here' ? [session, twin.name] : [twin.session, step.session.id])
+    const id = message.put({ ...step, file, session, uid, copied: twin?.copied === 'here' ? 1 : 0 })
+    if (known) words.remove(id)
+    if (step.text !== '') words.put(id, step.text)
+  }
+
+  const save = db.transaction(({ begun, steps, skipped, ...row }: Slice) => {
+    const file = putFile.get(row) as number
+    if (begun === 'anew') {
+      forgetPlaces.run(file)
+      forgetSkipped.run(file)
+    }
+    for (const [reason, count] of skipped) addSkipped.run(file, reason, count)
+    for (const step of steps) {
+      if (step.kind === 'message') putMessage(file, step)
+      else rewind(file, step)
+    }
+  })
+
+  return {
+    file: (path) => fileRow.get(path) as FileRow | undefined,
+    // At once the one that writes: turned into it half-way, it would be refused when somebody else has written.
+    save: save.immediate,
+    setGone: (path, gone) => void fileGone.run(gone, path),
+  }
+}
+
+/** The same message in another session, and which of the two is the copy. */
+type Twin = { id: number; session: number; name: string; copied: 'here' | 'there' }
+
+type Put = Omit<MessageStep, 'session'> & { file: number; session: number; uid: string; copied: 0 | 1 }
+
+function prepareMessages(db: Db) {
+  const occurrences = db
+    // By the name, not by the file, which may hold a hundred thousand.
+    .prepare(`SELECT count(*) FROM messages WHERE +file = @file AND gone = 0 AND uid >= @first AND uid < @beyond`)
+    .pluck()
+  const find = db.prepare(
+    `SELECT m.file, NOT (m.gone OR f.gone) AS there FROM messages m JOIN files f ON f.id = m.file
+     WHERE m.uid = ? AND m.session = ? AND m.sub_agent = ?`,
+  )
+  // Short ids come again in sessions that have nothing to do with each other: the time must be the same too, or the origin named.
+  const twin = db.prepare(
+    `SELECT m.id, m.session, other.session AS name,
+       CASE WHEN own.fork_of = other.session THEN 'here' WHEN other.fork_of = own.session THEN 'there'
+         WHEN theirs.born > ours.born THEN 'there' ELSE 'here' END AS copied
+     FROM messages m JOIN sessions other ON other.id = m.session JOIN files theirs ON theirs.id = m.file
+       JOIN sessions own ON own.id = @session JOIN files ours ON ours.id = @file
+     WHERE m.uid = @uid AND m.session <> @session AND m.copied = 0 AND other.harness = own.harness
+       AND (m.at = @at OR own.fork_of = other.session OR other.fork_of = own.session) LIMIT 1`,
+  )
+  const copied = db.prepare('UPDATE messages SET copied = 1 WHERE id = ?')
+  const put = db
+    .prepare(
+      `INSERT INTO messages (session, file, offset, length, uid, sub_agent, at, said_by, answer, starts_turn, ends, tool_calls,
+         input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, copied)
+       VALUES (@session, @file, @offset, @length, @uid, @subAgent, @at, @by, @answer, @startsTurn, @ends, @toolCalls,
+         @input, @output, @cacheRead, @cacheWrite, @copied)
+       ON CONFLICT (uid, session, sub_agent) DO UPDATE SET file = @file, offset = @offset, length = @length, at = @at,
+         said_by = @by, answer = @answer, starts_turn = @startsTurn, ends = @ends, tool_calls = @toolCalls,
+         input_tokens = @input, output_tokens = @output, cache_read_tokens = @cacheRead, cache_write_tokens = @cacheWrite,
+         rewound = 0, gone = 0
+       RETURNING id`,
+    )
+    .pluck()
+  const none = { input: null, output: null, cacheRead: null, cacheWrite: null }
+  return {
+    find: (uid: string, session: number, subAgent: string) =>
+      find.get(uid, session, subAgent) as { file: number; there: 0 | 1 } | undefined,
+    twinOf: (uid: string, { session, file, at }: { session: number; file: number; at: number | undefined }) =>
+      twin.get({ uid, session, file, at: at ?? null }) as Twin | undefined,
+    setCopied: (id: number) => void copied.run(id),
+    /** The same line may stand in a file several times; the n-th is the n-th again when the file is read anew. */
+    uidOf: (file: number, hash: string): string => {
+      const before = occurrences.get({ file, first: `#${hash}.`, beyond: `#${hash}/` }) as number
+      return `#${hash}.${before + 1}`
+    },
+    put: ({ answerId, at, ends, tokens, text: _text, name: _name, kind: _kind, ...row }: Put) =>
+      put.get({
+        ...row,
+        at: at ?? null,
+        answer: answerId ?? null,
+        ends: ends ?? null,
+        ...(tokens ?? none),
+      }) as number,
+  }
+}
+
+function prepareRewinds(db: Db): (file: number, step: RewoundStep) => void {
+  const byId = db.prepare('SELECT min(id) FROM messages WHERE uid = ? AND +file = ?').pluck()
+  const byTurn = db
+    .prepare(
+      `SELECT id FROM messages WHERE file = @file AND starts_turn = 1 AND said_by <> 'injected' AND rewound = 0 AND gone = 0
+       ORDER BY id DESC LIMIT 1 OFFSET @before`,
+    )
+    .pluck()
+  const drop = db.prepare('UPDATE messages SET rewound = 1 WHERE file = ? AND id >= ?')
+  return (file, step) => {
+    if ('turns' in step && step.turns === 0) return
+    // More turns than there are: all of it. A message that was never seen takes nothing with it.
+    const from = 'from' in step ? byId.get(step.from, file) : (byTurn.get({ file, before: step.turns - 1 }) ?? 0)
+    if (typeof from === 'number') drop.run(file, from)
+  }
+}

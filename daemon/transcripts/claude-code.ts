@@ -1,0 +1,122 @@
+/** Transcripts of Claude Code, 1.0 to 2.1: lines to facts. Does no I/O; nothing in a line makes it throw. */
+import { type Adapter, type Described, reader } from './adapter.ts'
+import { assistantSaid, queuedSaid, userSaid } from './claude-code-said.ts'
+import { compose, type Draft } from './compose.ts'
+import { readContent } from './content.ts'
+import { type Fields, fields, folder, id, parent, present, text, time, typeName, usage } from './fields.ts'
+import type { Compacted, Fact, Message, SessionFact } from './message.ts'
+
+const SESSION = /^[^/]+\/([\w-]+)\.jsonl$/
+const SUB_AGENT = /^[^/]+\/([\w-]+)\/subagents\/(?:[^/]+\/)*agent-([\w-]+)\.jsonl$/
+/** Up to 2.0 they stood beside the sessions, which only their lines name. */
+const LOOSE_SUB_AGENT = /^[^/]+\/agent-([\w-]+)\.jsonl$/
+
+/** All sub-agents of a session up to 1.0, which did not tell them apart. */
+const SIDECHAIN = 'sidechain'
+
+const BOOKKEEPING = new Set([
+  'agent-color',
+  'agent-name',
+  'ai-title',
+  'api-request',
+  'api-request-blob',
+  'api-request-shape',
+  'atis-latch',
+  'cost-state',
+  'custom-title',
+  'last-prompt',
+  'mode',
+  'permission-mode',
+  'pr-link',
+  'queue-operation',
+  'summary',
+  'tag',
+  'tools-used',
+  'worktree-state',
+])
+
+export const claudeCode: Adapter = {
+  harness: 'claude-code',
+  isTranscript: (path) => SESSION.test(path) || SUB_AGENT.test(path),
+  describe,
+  read: reader((record) => {
+    const type = text(record.type)
+    if (type === 'user') return [sessionOf(record), userMessage(record)]
+    if (type === 'assistant') return [sessionOf(record), assistantMessage(record)]
+    if (type === 'attachment') return [sessionOf(record), node(record, queuedSaid(record) ?? { by: 'injected' })]
+    if (type === 'system') return [sessionOf(record), ...systemFacts(record)]
+    if (BOOKKEEPING.has(type) || type.startsWith('file-history-')) return [{ kind: 'bookkeeping' }]
+    const unknown: Fact = { kind: 'unknown', type: typeName(record.type) }
+    // Whatever it is, messages may hang on it.
+    return id(record.uuid) === undefined ? [unknown] : [unknown, node(record, { by: 'system' })]
+  }),
+}
+
+function describe(path: string): Described {
+  const loose = LOOSE_SUB_AGENT.exec(path)
+  if (loose?.[1]) return { subAgent: loose[1] }
+  const subAgent = SUB_AGENT.exec(path)
+  if (subAgent?.[1] && subAgent[2]) return { sessionId: subAgent[1], subAgent: subAgent[2] }
+  const session = SESSION.exec(path)
+  return session?.[1] ? { sessionId: session[1] } : {}
+}
+
+function sessionOf(record: Fields): SessionFact {
+  return present<SessionFact>({
+    kind: 'session',
+    sessionId: id(record.sessionId),
+    cwd: folder(record.cwd),
+    branch: id(record.gitBranch),
+    interactive: interactive(record),
+  })
+}
+
+function interactive(record: Fields): boolean | undefined {
+  if (record.promptSource === 'sdk' || text(record.entrypoint).startsWith('sdk')) return false
+  return record.promptSource === 'typed' || record.entrypoint === 'cli' ? true : undefined
+}
+
+/** A line as a place in the chain, with what was said there, if anything was. */
+function node(record: Fields, said: Draft): Message {
+  const above = parent(record.parentUuid)
+  return compose({
+    id: id(record.uuid),
+    // A boundary of compaction begins a chain for the model, not for the conversation.
+    parentId: above ?? id(record.logicalParentUuid) ?? above,
+    at: time(record.timestamp),
+    subAgent: record.isSidechain === true ? (id(record.agentId) ?? SIDECHAIN) : undefined,
+    ...said,
+  })
+}
+
+function userMessage(record: Fields): Message {
+  const content = readContent(fields(record.message).content)
+  return node(record, { ...userSaid(record, content), text: content.text, toolResults: content.toolResults })
+}
+
+function assistantMessage(record: Fields): Message {
+  const message = fields(record.message)
+  const content = readContent(message.content)
+  const said = assistantSaid(record, content)
+  const used = fields(message.usage)
+  return node(record, {
+    ...said,
+    text: content.text,
+    toolCalls: content.toolCalls,
+    answerId: id(message.id),
+    model: said.by === 'agent' ? id(message.model) : undefined,
+    usage: usage(used.input_tokens, used.output_tokens, used.cache_read_input_tokens, used.cache_creation_input_tokens),
+  })
+}
+
+function systemFacts(record: Fields): Fact[] {
+  if (record.subtype === 'turn_duration') return [node(record, { by: 'system', ends: 'final' })]
+  if (record.subtype !== 'compact_boundary') return [node(record, { by: 'system' })]
+  const trigger = fields(record.compactMetadata).trigger
+  const compacted = present<Compacted>({
+    kind: 'compacted',
+    trigger: trigger === 'manual' || trigger === 'auto' ? trigger : undefined,
+    at: time(record.timestamp),
+  })
+  return [compacted, node(record, { by: 'system' })]
+}

@@ -1,0 +1,100 @@
+/** Transcripts of Codex: lines to facts. Does no I/O; nothing in a line makes it throw. */
+import { type Adapter, reader } from './adapter.ts'
+import { itemFacts } from './codex-items.ts'
+import { compose } from './compose.ts'
+import { count, type Fields, fields, folder, id, present, text, time, typeName } from './fields.ts'
+import type { Compacted, Fact, SessionFact, Usage } from './message.ts'
+
+const ROLLOUT = /^(?:[^/]+\/)*rollout-[^/]*?([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.jsonl$/
+
+const BOOKKEEPING = new Set(['token_usage_record', 'world_state'])
+
+/** They repeat what items say, or are of the moment. */
+const SILENT_EVENTS = new Set([
+  'agent_message',
+  'agent_reasoning',
+  'agent_reasoning_raw_content',
+  'context_compacted',
+  'entered_review_mode',
+  'error',
+  'exec_command_end',
+  'exited_review_mode',
+  'item_completed',
+  'mcp_tool_call_end',
+  'patch_apply_end',
+  'sub_agent_activity',
+  'task_started',
+  'thread_name_updated',
+  'thread_settings_applied',
+  'undo_completed',
+  'user_message',
+  'view_image_tool_call',
+  'web_search_end',
+])
+
+export const codex: Adapter = {
+  harness: 'codex',
+  isTranscript: (path) => ROLLOUT.test(path),
+  describe: (path) => present({ sessionId: ROLLOUT.exec(path)?.[1] }),
+  read: reader((record) => {
+    const type = text(record.type)
+    const payload = fields(record.payload)
+    const at = time(record.timestamp)
+    if (type === 'session_meta') return [sessionOf(payload)]
+    if (type === 'turn_context')
+      return [present<SessionFact>({ kind: 'session', cwd: folder(payload.cwd), model: id(payload.model) })]
+    if (type === 'response_item') return itemFacts(payload, at)
+    if (type === 'event_msg') return eventFacts(payload, at)
+    // Its replacement history repeats what was said before.
+    if (type === 'compacted') return [present<Compacted>({ kind: 'compacted', at })]
+    return [BOOKKEEPING.has(type) ? { kind: 'bookkeeping' } : { kind: 'unknown', type: typeName(record.type) }]
+  }),
+}
+
+/** A sub-agent has a thread of its own within the session of the thread that called it. */
+function sessionOf(meta: Fields): SessionFact {
+  const source = meta.source
+  const isSubAgent = meta.thread_source === 'subagent' || fields(source).subagent !== undefined
+  return present<SessionFact>({
+    kind: 'session',
+    sessionId: isSubAgent ? (id(meta.session_id) ?? id(meta.parent_thread_id)) : id(meta.id),
+    subAgent: isSubAgent ? id(meta.id) : undefined,
+    forkOf: id(meta.forked_from_id) ?? id(fields(meta.history_base).thread_id),
+    cwd: folder(meta.cwd),
+    branch: id(fields(meta.git).branch),
+    startedAt: time(meta.timestamp),
+    interactive: source === 'exec' ? false : source === 'cli' || source === 'vscode' ? true : undefined,
+  })
+}
+
+function eventFacts(event: Fields, at: number | undefined): Fact[] {
+  const turnId = id(event.turn_id)
+  switch (event.type) {
+    case 'task_complete':
+    case 'turn_complete':
+      return [compose({ by: 'system', at, turnId, ends: 'final' })]
+    case 'turn_aborted':
+      return [compose({ by: 'system', at, turnId, ends: 'aborted' })]
+    case 'token_count':
+      return totalFacts(fields(event.info), at)
+    case 'thread_rolled_back':
+      return [{ kind: 'rewound', turns: count(event.num_turns) }]
+  }
+  if (SILENT_EVENTS.has(text(event.type))) return [{ kind: 'bookkeeping' }]
+  return [{ kind: 'unknown', type: `event_msg/${typeName(event.type)}` }]
+}
+
+/** Counts may come before there is anything to count. */
+function totalFacts(info: Fields, at: number | undefined): Fact[] {
+  if (info.total_token_usage === undefined) return [{ kind: 'bookkeeping' }]
+  const total = { usage: usageOf(fields(info.total_token_usage)), last: usageOf(fields(info.last_token_usage)) }
+  return [compose({ by: 'system', at, total })]
+}
+
+/** Its input contains what came from the cache. */
+function usageOf(tokens: Fields): Usage {
+  const cacheRead = count(tokens.cached_input_tokens)
+  const cacheWrite = count(tokens.cache_write_input_tokens)
+  const input = Math.max(0, count(tokens.input_tokens) - cacheRead - cacheWrite)
+  return { input, output: count(tokens.output_tokens), cacheRead, cacheWrite }
+}

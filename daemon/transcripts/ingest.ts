@@ -1,0 +1,134 @@
+/**
+ * One slice of one transcript, from its bytes to its rows. What takes time or waits happens before the transaction, which is
+ * all or nothing: a kill leaves the place from which the same slice is read again.
+ */
+import { lstatSync } from 'node:fs'
+import type { Transcripts } from '../store/transcripts.ts'
+import { adapterFor } from './adapters.ts'
+import type { Cursor } from './cursor.ts'
+import { digest, type Ended, type Known } from './digest.ts'
+import { present } from './fields.ts'
+import { readSmall } from './small-file.ts'
+import { nameOf, type Source } from './source.ts'
+import type { Slice, Tail } from './tail.ts'
+
+export type Progress =
+  /** `ended`: all is read, and the turn that was read last is over. */
+  | { state: 'more' | 'read'; lines: number; unreadBytes: number; ended?: TurnEnd }
+  | { state: 'gone' }
+  | { state: 'unreadable' | 'unsupported'; reason: string }
+
+export type TurnEnd = Ended & { harness: string; project?: string }
+
+type Deps = {
+  tail: Tail
+  transcripts: Transcripts
+  redact: (text: string) => Promise<{ text: string }>
+  projectOf: (cwd: string) => string
+  isPrivate: (cwd: string) => boolean
+}
+
+export type Ingest = { next(source: Source): Promise<Progress> }
+
+/** So much is indexed in well under 20 ms, which is how long somebody else who writes may have to wait. */
+const SLICE_BYTES = 128_000
+
+export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }: Deps): Ingest {
+  const cleaned = async (text: string) => (text === '' ? '' : (await redact(text)).text)
+
+  const take = async (source: Source, slice: Extract<Slice, { cursor: Cursor }>, before: Known): Promise<Progress> => {
+    const { harness } = source
+    const adapter = adapterFor(harness)
+    const name = nameOf(source)
+    const described = adapter.describe(name)
+    const told = digest(slice.lines, before, {
+      adapter,
+      harness: described.harness ?? harness,
+      unnamed: name,
+      projectOf: once(projectOf),
+      isPrivate: once(isPrivate),
+    })
+    const steps = []
+    for (const step of told.steps)
+      steps.push(step.kind === 'message' ? { ...step, text: await cleaned(step.text) } : step)
+    const skipped = new Map(told.broken)
+    for (const { reason } of slice.skipped) skipped.set(reason, (skipped.get(reason) ?? 0) + 1)
+    const { ended, ...quiet } = told.known
+    const known = slice.more ? told.known : quiet
+    const begun = slice.changed === 'rewritten' ? 'anew' : 'on'
+    transcripts.save({
+      ...source,
+      bornAt: bornAt(source.path),
+      begun,
+      cursor: JSON.stringify(slice.cursor),
+      known: JSON.stringify(known),
+      steps,
+      skipped,
+    })
+    return {
+      state: slice.more ? 'more' : 'read',
+      lines: slice.lines.length,
+      unreadBytes: slice.cursor.sizeBytes - slice.cursor.scanned,
+      ...(ended && !slice.more && { ended: endedIn(ended, described.harness ?? harness, projectOf) }),
+    }
+  }
+
+  return {
+    next: async (source) => {
+      const row = transcripts.file(source.path)
+      const cursor = row && (JSON.parse(row.cursor) as Cursor)
+      const slice = tail.readSlice(source.path, cursor, { capBytes: SLICE_BYTES })
+      if (slice.changed === 'gone') {
+        if (row?.gone === 0) transcripts.setGone(source.path, 1)
+        return { state: 'gone' }
+      }
+      if (!('cursor' in slice)) return { state: slice.changed, reason: slice.reason }
+      if (slice.cursor === cursor) {
+        if (row?.gone === 1) transcripts.setGone(source.path, 0)
+        return { state: 'read', lines: 0, unreadBytes: 0 }
+      }
+      const before = row && slice.changed !== 'rewritten' ? (JSON.parse(row.known) as Known) : begin(source)
+      return take(source, slice, placed(before, source, isPrivate))
+    },
+  }
+}
+
+/** What is known before the first line. */
+function begin(source: Source): Known {
+  const { sessionId, subAgent } = adapterFor(source.harness).describe(nameOf(source))
+  return { session: present({ sessionId, subAgent }) }
+}
+
+/** Where lines do not say where the session runs, a file beside them may. */
+function placed(known: Known, source: Source, isPrivate: (cwd: string) => boolean): Known {
+  const { folder } = adapterFor(source.harness)
+  if (!folder || known.session.cwd !== undefined) return known
+  const name = nameOf(source)
+  const texts = new Map(folder.files(name).map((file) => [file, readSmall(`${source.root}/${file}`)]))
+  const cwd = folder.cwd(name, texts)
+  if (cwd === undefined) return known
+  return isPrivate(cwd) ? { ...known, hidden: true } : { ...known, session: { ...known.session, cwd } }
+}
+
+function endedIn(ended: Ended, harness: string, projectOf: (cwd: string) => string): TurnEnd {
+  return { ...ended, harness, ...(ended.cwd !== undefined && { project: projectOf(ended.cwd) }) }
+}
+
+/** Some file systems do not know: then it is as old as all others. */
+function bornAt(path: string): number {
+  try {
+    return Math.trunc(lstatSync(path).birthtimeMs)
+  } catch {
+    return 0
+  }
+}
+
+/** Within one slice the same few folders are asked for with every line. */
+function once<T>(ask: (cwd: string) => T): (cwd: string) => T {
+  const known = new Map<string, T>()
+  return (cwd) => {
+    const answer = known.has(cwd) ? (known.get(cwd) as T) : ask(cwd)
+    known.set(cwd, answer)
+    return answer
+  }
+}

@@ -1,0 +1,12 @@
+/** What people marked as private never leaves an adapter: everything that stores or sends text goes through here. Pure. */
+import { markedSpans, without } from './spans.ts'
+
+/** An opening mark needs no end: all that follows it is private anyway, its own attributes included. */
+const PRIVATE = /<\s{0,8}(\/?)\s{0,8}(private)(?:\s{0,8}>|(?=[\s/])|$)/gi
+
+/** Without `<private>…</private>`; one that nobody closed reaches to the end. */
+export function withoutPrivate(text: string): string {
+  if (!text.includes('<')) return text
+  const { closed, unclosed } = markedSpans(text, PRIVATE)
+  return without(text, [...closed, ...unclosed.map(({ start }) => ({ start, end: text.length }))])
+}

@@ -1,0 +1,96 @@
+/** What is told of sessions: a project's, page by page, and one with its turns. */
+import { MemoryError } from '../../schema/errors.ts'
+import type { OneSession, Session, SessionList } from '../../schema/session.ts'
+import type { Sessions, StoredSession } from '../store/sessions.ts'
+import { present } from './fields.ts'
+import type { Source } from './source.ts'
+import type { Turn } from './turns.ts'
+
+type Deps = {
+  sessions: Sessions
+  turnsOf: (sources: Source[]) => Promise<Turn[]>
+  projectOf: (cwd: string) => string
+  /** A folder may have become private after its sessions were read. */
+  isPrivate: (cwd: string) => boolean
+}
+
+export type SessionAnswers = {
+  list(query: { cwd: string; limit?: number | undefined; after?: string | undefined }): SessionList
+  one(id: string, harness: string | undefined): Promise<OneSession>
+}
+
+const PAGE = 50
+
+export function createSessionAnswers({ sessions, turnsOf, projectOf, isPrivate }: Deps): SessionAnswers {
+  const shown = ({ cwd }: StoredSession) => cwd === null || !isPrivate(cwd)
+  return {
+    list: ({ cwd, limit = PAGE, after }) => {
+      const rows = sessions.list({ project: projectOf(cwd), limit: limit + 1, after: placeOf(after) })
+      const page = rows.slice(0, limit)
+      const last = page.at(-1)
+      const items = page.filter(shown).map(answerOf)
+      return last && rows.length > limit ? { items, next: `${last.lastAt ?? 0}.${last.row}` } : { items }
+    },
+    one: async (id, harness) => {
+      const named = sessions.named(id).filter((row) => shown(row) && (harness === undefined || row.harness === harness))
+      const [row, ...others] = named
+      if (!row) throw new MemoryError('NOT_FOUND', `no session ${id} is known`, { hint: 'GET /v1/sessions lists them' })
+      if (others.length > 0)
+        throw new MemoryError('CONFLICT', `several harnesses have a session ${id}`, {
+          hint: `add ?harness= with one of: ${named.map((other) => other.harness).join(', ')}`,
+        })
+      const turns = await turnsOf(sessions.files(row.row).map(({ harness, root, path }) => ({ harness, root, path })))
+      // Of deleted files nothing can be read back; what was counted stays.
+      const count = row.gone === 1 ? row.turns : turns.length
+      return { ...answerOf(row), turns: count, turnList: turns.map(turnAnswer) }
+    },
+  }
+}
+
+function placeOf(after: string | undefined) {
+  if (after === undefined) return undefined
+  const [lastAt, row] = after.split('.')
+  return { lastAt: Number(lastAt), row: Number(row) }
+}
+
+function answerOf({
+  id,
+  harness,
+  forkOf,
+  cwd,
+  project,
+  startedAt,
+  lastAt,
+  turns,
+  tokens,
+  gone,
+}: StoredSession): Session {
+  return present<Session>({
+    id,
+    harness,
+    cwd: cwd ?? undefined,
+    project: project ?? undefined,
+    startedAt: timeOf(startedAt),
+    lastAt: timeOf(lastAt),
+    turns,
+    tokens,
+    parentId: forkOf ?? undefined,
+    gone: gone === 1,
+  })
+}
+
+function turnAnswer({ startedAt, endedAt, end, prompt, startedBy, toolCalls }: Turn): OneSession['turnList'][number] {
+  return present<OneSession['turnList'][number]>({
+    startedAt: timeOf(startedAt),
+    endedAt: timeOf(endedAt),
+    // Nobody waits for what comes later here: it has ended as far as one can tell.
+    end: end === 'settling' ? 'final' : end,
+    prompt,
+    startedBy: startedBy === 'person' ? 'person' : 'other',
+    toolCalls: toolCalls.length,
+  })
+}
+
+function timeOf(at: number | null | undefined): string | undefined {
+  return at === null || at === undefined ? undefined : new Date(at).toISOString()
+}

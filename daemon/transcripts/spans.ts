@@ -1,0 +1,43 @@
+/** Finds what stands between marks in a text and takes it out. Linear in the text, whatever it holds. */
+
+export type Span = { start: number; end: number }
+export type Marked = {
+  closed: Span[]
+  /** Marks that nothing closes. */
+  unclosed: { name: string; start: number }[]
+}
+
+/**
+ * The token has two groups: the slash of a closing mark, and the name. Each closing mark belongs to the nearest open one of
+ * its name, so that marks may stand within marks.
+ */
+export function markedSpans(text: string, token: RegExp): Marked {
+  const open = new Map<string, number[]>()
+  const closed: Span[] = []
+  for (const match of text.matchAll(token)) {
+    const name = (match[2] ?? '').toLowerCase()
+    const starts = open.get(name) ?? []
+    open.set(name, starts)
+    if (match[1] === '') {
+      starts.push(match.index)
+      continue
+    }
+    const start = starts.pop()
+    if (start !== undefined) closed.push({ start, end: match.index + match[0].length })
+  }
+  const unclosed = [...open].flatMap(([name, starts]) => starts.map((start) => ({ name, start })))
+  return { closed, unclosed }
+}
+
+/** The text without the spans, which may overlap; untouched when there are none. */
+export function without(text: string, spans: readonly Span[]): string {
+  if (spans.length === 0) return text
+  const parts: string[] = []
+  let from = 0
+  for (const { start, end } of [...spans].sort((a, b) => a.start - b.start)) {
+    if (start > from) parts.push(text.slice(from, start))
+    from = Math.max(from, end)
+  }
+  parts.push(text.slice(from))
+  return parts.join('').trim()
+}

@@ -1,0 +1,21 @@
+/** What the main thread and the one that reads say to each other. Types only. */
+import type { Progress } from './ingest.ts'
+import type { Due } from './lanes.ts'
+import type { Source } from './source.ts'
+import type { Turn } from './turns.ts'
+
+export type ThreadData = { indexFile: string }
+
+/** `turn` grows with everything that is asked: the answer `idle` names the last one that is done. */
+export type ToThread =
+  | { kind: 'read'; turn: number; due: Due[]; privatePaths: readonly string[] }
+  | { kind: 'turns'; turn: number; ask: number; sources: Source[] }
+  | { kind: 'end' }
+
+export type Failed = { message: string; code?: string }
+
+export type FromThread =
+  | { kind: 'progress'; source: Source; progress: Progress }
+  | { kind: 'failed'; source: Source; error: Failed }
+  | { kind: 'turns'; ask: number; answer: Turn[] | Failed }
+  | { kind: 'idle'; turn: number }

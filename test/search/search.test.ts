@@ -1,0 +1,152 @@
+import { execFileSync } from 'node:child_process'
+import { rmSync, statSync, writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { spokenRig } from '../support/spoken.ts'
+
+const at = (day: number) => new Date(Date.UTC(2025, 11, day)).toISOString()
+const user = (id: string, text: string, more: object = {}) => ({ type: 'user', id, text, at: at(1), ...more })
+
+describe('search', () => {
+  it('tells session, time, role, a snippet with its hits, and the place in the file', async () => {
+    const rig = spokenRig()
+    const path = await rig.say([user('a', 'first'), user('b', `${'so '.repeat(40)}the Token\nrefresh fails`)])
+    const [line = 0, next = 0] = [JSON.stringify(user('a', 'first')).length, statSync(path).size]
+    const { items } = await rig.find('token refresh')
+    const snippet = `…${'so '.repeat(40).slice(-56)}the Token refresh fails`
+    const from = snippet.indexOf('Token')
+    expect(items).toEqual([
+      {
+        sessionId: 'one',
+        harness: 'generic',
+        messageId: 'b',
+        role: 'person',
+        at: at(1),
+        snippet,
+        hits: [
+          { from, to: from + 5 },
+          { from: from + 6, to: from + 13 },
+        ],
+        path,
+        offset: line + 1,
+        length: next - line - 2,
+      },
+    ])
+  })
+
+  it('finds Chinese from two characters on, in words and in literals', async () => {
+    const rig = spokenRig()
+    await rig.say([user('a', '请先运行部署脚本，再提交。'), user('b', '部门的署名'), user('c', 'deploy部署')])
+    expect((await rig.ids('部署')).sort()).toEqual(['a', 'c'])
+    expect(await rig.ids('部署脚本')).toEqual(['a'])
+    expect(await rig.ids('"署脚"')).toEqual(['a'])
+    expect((await rig.ids('"署"')).sort()).toEqual(['a', 'b', 'c'])
+  })
+
+  it('narrows by session, role and time', async () => {
+    const rig = spokenRig()
+    await rig.say([user('a', 'apple', { at: at(1) }), { type: 'assistant', id: 'b', text: 'apple', at: at(30) }])
+    await rig.say([user('c', 'apple', { at: at(30) }), { type: 'tool', id: 'd', text: 'apple' }], { session: 'two' })
+    expect((await rig.ids('apple')).length).toBe(4)
+    expect((await rig.ids('apple session:two')).sort()).toEqual(['c', 'd'])
+    expect(await rig.ids('apple role:agent')).toEqual(['b'])
+    expect(await rig.ids('apple role:tool')).toEqual(['d'])
+    expect((await rig.ids('apple since:7d')).sort()).toEqual(['b', 'c'])
+    expect((await rig.ids('"pp" since:2025-12-20')).sort()).toEqual(['b', 'c'])
+  })
+
+  it('puts the better match first, and of equal ones the newer', async () => {
+    const rig = spokenRig()
+    const far = `apple ${'and a lot of other things '.repeat(20)}`
+    await rig.say([
+      user('new', 'apple pie', { at: at(30) }),
+      user('old', 'apple pie', { at: at(1) }),
+      user('far', far, { at: at(30) }),
+      ...Array.from({ length: 20 }, (_, n) => user(`x${n}`, 'something else')),
+    ])
+    expect(await rig.ids('apple')).toEqual(['new', 'old', 'far'])
+    expect((await rig.find('apple', { limit: 1 })).items.map(({ messageId }) => messageId)).toEqual(['new'])
+  })
+
+  it('falls back to some of the words when nobody said all of them', async () => {
+    const rig = spokenRig()
+    await rig.say([user('a', 'apple pie'), user('b', 'cherry pie')])
+    expect(await rig.ids('apple pie')).toEqual(['a'])
+    expect((await rig.ids('apple cherry')).sort()).toEqual(['a', 'b'])
+  })
+
+  it('sees the sessions of the own project only, and none where memory is off', async () => {
+    const rig = spokenRig()
+    await rig.say([user('a', 'apple')])
+    await rig.say([user('b', 'apple')], { session: 'two', project: '/elsewhere' })
+    expect(await rig.ids('apple')).toEqual(['a'])
+    expect(await rig.ids('"pple"')).toEqual(['a'])
+    expect(await rig.ids('apple session:two')).toEqual([])
+    expect(await rig.find('apple', { cwd: '/some/off' })).toEqual({ items: [], skipped: 'off' })
+  })
+
+  it('tells a message that a fork copied once, unless that session is asked for', async () => {
+    const rig = spokenRig()
+    await rig.say([user('a', 'apple')])
+    await rig.say([user('a', 'apple')], { session: 'fork' })
+    rig.store.index().exec(`UPDATE messages SET copied = 1 WHERE id = 2`)
+    expect((await rig.find('apple')).items.map(({ sessionId }) => sessionId)).toEqual(['one'])
+    expect((await rig.find('apple session:fork')).items.map(({ sessionId }) => sessionId)).toEqual(['fork'])
+  })
+
+  it('leaves out what can no longer be read, and waits for nothing that stands in its place', async () => {
+    const rig = spokenRig()
+    const gone = await rig.say([user('gone', 'apple pie')], { session: 'gone' })
+    const anew = await rig.say([user('anew', 'apple pie')], { session: 'anew' })
+    const pipe = await rig.say([user('pipe', 'apple pie')], { session: 'pipe' })
+    await rig.say([user('there', 'apple pie')])
+    rmSync(gone)
+    writeFileSync(anew, `${JSON.stringify(user('anew', 'lemon pie'))}\n`)
+    rmSync(pipe)
+    execFileSync('mkfifo', [pipe])
+    expect(await rig.ids('apple')).toEqual(['there'])
+    expect(await rig.ids('"apple"')).toEqual(['there'])
+  })
+
+  it('finds a literal that stands there only since credentials were taken out, and none that was one', async () => {
+    const rig = spokenRig()
+    const secret = ['ghp', 'R4nd0mR4nd0mR4nd0mR4nd0mR4nd0mR4nd0m'].join('_')
+    await rig.say([user('a', `use ${secret} for now`)])
+    for (const literal of ['use [redacted:git', 'token] for', 'acted:github', 'use ', ' for now'])
+      expect(await rig.ids(`"${literal}"`), literal).toEqual(['a'])
+    for (const literal of [secret, 'R4nd0m', 'use ghp']) expect(await rig.ids(`"${literal}"`), literal).toEqual([])
+  })
+
+  it('forgets the words of a message that is removed, and replaces those of one that is put again', async () => {
+    const rig = spokenRig()
+    await rig.say([user('a', 'apple'), user('b', 'apple')])
+    rig.words.remove(1)
+    expect(await rig.ids('apple')).toEqual(['b'])
+    rig.words.put(2, 'cherry')
+    expect(await rig.ids('apple')).toEqual([])
+  })
+
+  it('knows the terms of what is put again after a transaction that was rolled back', async () => {
+    const rig = spokenRig()
+    await rig.say([user('a', 'strawberry')])
+    rig.words.put(1, 'plum')
+    const putTwice = rig.store.index().transaction(() => {
+      rig.words.put(1, 'strawberry xylophone')
+      throw new Error('no')
+    })
+    expect(putTwice).toThrow('no')
+    rig.words.put(1, 'strawberry xylophone')
+    const terms = rig.store.index().prepare(`SELECT term FROM terms WHERE term LIKE 'xylo%'`).pluck().all()
+    expect(terms).toEqual(['xylophone'])
+  })
+
+  it('refuses a question that asks for nothing', async () => {
+    const rig = spokenRig()
+    await expect(rig.find('role:tool')).rejects.toMatchObject({ code: 'BAD_REQUEST' })
+  })
+
+  it('stops when nobody waits any more', async () => {
+    const rig = spokenRig()
+    await rig.say([user('a', 'apple')])
+    await expect(rig.find('apple', { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' })
+  })
+})

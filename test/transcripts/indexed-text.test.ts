@@ -1,0 +1,82 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { compose } from '../../daemon/transcripts/compose.ts'
+import { HEAD_CHARS, indexedText } from '../../daemon/transcripts/indexed-text.ts'
+import { withoutPrivate } from '../../daemon/transcripts/private-spans.ts'
+
+describe('what can be searched for', () => {
+  it('is what was said, the commands, and the heads of results', () => {
+    const long = 'x'.repeat(HEAD_CHARS + 1)
+    expect(
+      indexedText(
+        compose({
+          by: 'agent',
+          text: 'look',
+          toolCalls: [
+            { id: '1', name: 'Bash', input: 'ls' },
+            { id: '2', name: 'Write', input: long },
+          ],
+          toolResults: [{ callId: '1', text: long }],
+        }),
+      ),
+    ).toBe(`look\nls\n${long.slice(1)}\n${long.slice(1)}`)
+  })
+
+  it.each(['injected', 'system'] as const)('is nothing that is %s', (by) => {
+    expect(indexedText(compose({ by, text: 'PROBE' }))).toBe('')
+  })
+
+  it('never ends in half a character', () => {
+    const message = compose({ by: 'tool', toolResults: [{ callId: '1', text: `${'x'.repeat(HEAD_CHARS - 1)}👩` }] })
+    expect(indexedText(message)).toBe('x'.repeat(HEAD_CHARS - 1))
+  })
+
+  it('holds nothing private, wherever it stood', () => {
+    const secret = '<private>SECRET</private>'
+    const message = compose({
+      by: 'agent',
+      text: `a ${secret}`,
+      toolCalls: [{ id: '1', name: 'Bash', input: `b ${secret}` }],
+      toolResults: [{ callId: '1', text: `c ${secret}` }],
+    })
+    expect(indexedText(message)).toBe('a\nb\nc')
+  })
+})
+
+describe('a private span', () => {
+  it.each([
+    ['a <private>SECRET</private> b', 'a  b'],
+    ['a <PRIVATE why="x > y">SECRET</Private > b', 'a  b'],
+    ['a <private note="<b>">SECRET</private> b', 'a  b'],
+    ['a <private\nSECRET', 'a'],
+    ['a <private>SECRET', 'a'],
+    ['a <private', 'a'],
+    ['a <private/>SECRET', 'a'],
+    ['a < private >SECRET< / private > b', 'a  b'],
+    ['a <private>S<private>E</private>CRET</private> b', 'a  b'],
+    ['a <private>SECRET</private> b <private>SECRET', 'a  b'],
+    ['{"a":"<private why=\\"x\\">SECRET</private>"}', '{"a":""}'],
+    ['<privateKey>kept</privateKey> </private>', '<privateKey>kept</privateKey> </private>'],
+    ['no span', 'no span'],
+  ])('is taken out of %j', (text, left) => {
+    expect(withoutPrivate(text)).toBe(left)
+  })
+
+  it('is gone for good, whatever stands around it', () => {
+    const around = fc.string({ unit: fc.constantFrom('<', '>', '/', 'private', 'a', ' ', '"', '\n'), maxLength: 30 })
+    fc.assert(
+      fc.property(around, around, (before, after) => {
+        const left = withoutPrivate(`${before}<private>SECRET</private>${after}`)
+        expect(left).not.toContain('SECRET')
+        expect(withoutPrivate(left)).not.toContain('SECRET')
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('takes time in step with its length', () => {
+    for (const part of ['<private>', '<private ', '</private>', '< ', '<']) {
+      expect(withoutPrivate(part.repeat(50_000)).length).toBeLessThanOrEqual(part.length * 50_000)
+    }
+  })
+})

@@ -1,0 +1,86 @@
+/** Ingestion of real files into a real index.db, without a thread or a process around it. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { createSessions } from '../../daemon/store/sessions.ts'
+import { openStore } from '../../daemon/store/store.ts'
+import { createTranscripts } from '../../daemon/store/transcripts.ts'
+import { createIngest, type Progress } from '../../daemon/transcripts/ingest.ts'
+import { createTail } from '../../daemon/transcripts/tail.ts'
+import { makeHome } from '../support/home.ts'
+
+type Options = { isPrivate?: (cwd: string) => boolean; redact?: (text: string) => Promise<{ text: string }> }
+
+export function ingestRig({ isPrivate = () => false, redact = async (text) => ({ text }) }: Options = {}) {
+  const { dir } = makeHome()
+  const root = join(dir, 'root')
+  mkdirSync(root)
+  const store = openStore(join(dir, 'state'), 0)
+  onTestFinished(() => store.close())
+  const db = store.index()
+  const words = new Map<number, string>()
+  const open = () =>
+    createIngest({
+      tail: createTail({ clock: { now: Date.now } }),
+      transcripts: createTranscripts(db, {
+        put: (id, text) => {
+          if (words.has(id)) throw new Error(`message ${id} has words already`)
+          words.set(id, text)
+        },
+        remove: (id) => void words.delete(id),
+      }),
+      redact,
+      projectOf: (cwd) => `project of ${cwd}`,
+      isPrivate,
+    })
+  let ingest = open()
+  const write = (name: string, lines: readonly string[]) => {
+    mkdirSync(dirname(join(root, name)), { recursive: true })
+    writeFileSync(join(root, name), lines.map((line) => `${line}\n`).join(''))
+  }
+  return {
+    root,
+    exec: (sql: string) => void db.exec(sql),
+    /** Values of the first column. */
+    column: (sql: string) => db.prepare(sql).pluck().all(),
+    words,
+    write,
+    append: (name: string, lines: readonly string[]) =>
+      writeFileSync(join(root, name), readFileSync(join(root, name)) + lines.map((line) => `${line}\n`).join('')),
+    /** As another process would go on. */
+    restart: () => {
+      ingest = open()
+    },
+    /** Slices until all is read; the last answer. */
+    read: async (harness: string, name: string): Promise<Progress> => {
+      for (;;) {
+        const progress = await ingest.next({ harness, root, path: join(root, name) })
+        if (progress.state !== 'more') return progress
+      }
+    },
+    slice: (harness: string, name: string) => ingest.next({ harness, root, path: join(root, name) }),
+    stored: createSessions(store.index),
+    sessions: () => db.prepare('SELECT harness, session, fork_of, cwd, project FROM sessions ORDER BY id').all(),
+    messages: () =>
+      db
+        .prepare(
+          `SELECT s.session, m.uid, m.said_by AS by, m.copied, m.rewound, m.gone FROM messages m JOIN sessions s ON s.id = m.session ORDER BY m.id`,
+        )
+        .all() as { session: string; uid: string; by: string; copied: 0 | 1; rewound: 0 | 1; gone: 0 | 1 }[],
+    /** What the file holds where each message is said to stand. */
+    places: () =>
+      (
+        db
+          .prepare('SELECT f.path, m.offset, m.length FROM messages m JOIN files f ON f.id = m.file ORDER BY m.id')
+          .all() as {
+          path: string
+          offset: number
+          length: number
+        }[]
+      ).map(({ path, offset, length }) =>
+        readFileSync(path)
+          .subarray(offset, offset + length)
+          .toString(),
+      ),
+  }
+}

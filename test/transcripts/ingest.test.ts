@@ -1,0 +1,228 @@
+import { appendFileSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { ingestRig } from './ingest-rig.ts'
+import { samples } from './samples.ts'
+
+const json = (value: unknown) => JSON.stringify(value)
+const NAMES: Record<string, string> = {
+  'claude-code': '-work/s.jsonl',
+  codex: '2026/rollout-0a1e1a9d-b9ce-7163-a781-d563a8047d00.jsonl',
+  gemini: 'slug/chats/session-s.jsonl',
+  pi: '--work--/t_s.jsonl',
+  generic: 's.jsonl',
+}
+
+describe.each(samples)('ingestion of $harness', ({ harness, begin, asks, answers }) => {
+  const name = NAMES[harness] as string
+  const first = [
+    ...begin,
+    asks({ id: 'q1', after: null, text: 'one?' }),
+    ...answers({ id: 'a1', after: 'q1', text: 'one' }),
+  ]
+  const second = [asks({ id: 'q2', after: 'a1', text: 'two?' }), ...answers({ id: 'a2', after: 'q2', text: 'two' })]
+
+  it('has one row for each message, whose place gives back its line, and the words of each', async () => {
+    const rig = ingestRig()
+    rig.write(name, first)
+    expect(await rig.read(harness, name)).toMatchObject({ state: 'read', unreadBytes: 0, ended: { sessionId: 's' } })
+    rig.append(name, second)
+    rig.restart()
+    await rig.read(harness, name)
+    const lines = [...first, ...second]
+    for (const place of rig.places()) expect(lines).toContain(place)
+    expect([...rig.words.values()]).toEqual(['one?', 'one', 'two?', 'two'])
+    expect(rig.messages().filter(({ by }) => by === 'person' || by === 'agent')).toEqual([
+      { session: 's', uid: 'q1', by: 'person', copied: 0, rewound: 0, gone: 0 },
+      { session: 's', uid: 'a1', by: 'agent', copied: 0, rewound: 0, gone: 0 },
+      { session: 's', uid: 'q2', by: 'person', copied: 0, rewound: 0, gone: 0 },
+      { session: 's', uid: 'a2', by: 'agent', copied: 0, rewound: 0, gone: 0 },
+    ])
+  })
+
+  it('has the same rows after the file was rewritten', async () => {
+    const rig = ingestRig()
+    rig.write(name, [...first, ...second])
+    await rig.read(harness, name)
+    const before = rig.messages()
+    rig.write(`${name}.new`, [...begin, ...begin, ...first, ...second])
+    renameSync(join(rig.root, `${name}.new`), join(rig.root, name))
+    await rig.read(harness, name)
+    expect(rig.messages()).toEqual(before)
+    expect([...rig.words.values()].sort()).toEqual(['one', 'one?', 'two', 'two?'])
+    for (const place of rig.places()) expect([...first, ...second]).toContain(place)
+  })
+})
+
+describe('ingestion', () => {
+  it('tells lines without an id apart by what they say and how often they said it', async () => {
+    const rig = ingestRig()
+    const yes = json({ type: 'user', text: 'yes' })
+    rig.write('s.jsonl', [yes, yes])
+    await rig.read('generic', 's.jsonl')
+    rig.append('s.jsonl', [yes])
+    await rig.read('generic', 's.jsonl')
+    const before = rig.messages().map(({ uid }) => uid)
+    expect(before.map((uid) => uid.slice(-2))).toEqual(['.1', '.2', '.3'])
+    rig.write('s.jsonl', [yes, yes])
+    await rig.read('generic', 's.jsonl')
+    expect(rig.messages().map(({ uid, gone }) => [uid, gone])).toEqual([
+      [before[0], 0],
+      [before[1], 0],
+      [before[2], 1],
+    ])
+  })
+
+  it.each([
+    ['after its origin', ['one', 'two']],
+    ['before its origin', ['two', 'one']],
+  ])('marks what a fork repeats, and names its origin: read %s', async (_when, order) => {
+    const rig = ingestRig()
+    const line = (session: string, id: string, text: string) =>
+      json({
+        type: 'user',
+        uuid: id,
+        parentUuid: null,
+        sessionId: session,
+        cwd: '/work',
+        timestamp: '2026-11-16T10:00:00Z',
+        message: { content: text },
+      })
+    rig.write('-work/one.jsonl', [line('one', 'u1', 'first')])
+    // Times of birth are of the kernel's clock, which has ticks.
+    const born = Date.now()
+    while (Date.now() < born + 20);
+    rig.write('-work/two.jsonl', [line('two', 'u1', 'first'), line('two', 'u2', 'second')])
+    for (const name of order) await rig.read('claude-code', `-work/${name}.jsonl`)
+    const rows = rig.messages().map(({ session, uid, copied }) => [session, uid, copied])
+    expect(rows.sort()).toEqual([
+      ['one', 'u1', 0],
+      ['two', 'u1', 1],
+      ['two', 'u2', 0],
+    ])
+    expect(rig.sessions()).toHaveLength(2)
+    expect(rig.sessions()).toEqual(
+      expect.arrayContaining([
+        { harness: 'claude-code', session: 'one', fork_of: null, cwd: '/work', project: 'project of /work' },
+        { harness: 'claude-code', session: 'two', fork_of: 'one', cwd: '/work', project: 'project of /work' },
+      ]),
+    )
+  })
+
+  it('does not take sessions that number their messages for copies of each other', async () => {
+    const rig = ingestRig()
+    rig.write('a.jsonl', [json({ type: 'user', id: '1', text: 'apples' })])
+    rig.write('b.jsonl', [json({ type: 'user', id: '1', text: 'pears' })])
+    for (const name of ['a.jsonl', 'b.jsonl']) await rig.read('generic', name)
+    expect(rig.messages().map(({ copied }) => copied)).toEqual([0, 0])
+  })
+
+  it.each([
+    ['from a message on', { type: 'rewind', from: 'q2' }],
+    ['the last turn', { type: 'rewind', turns: 1 }],
+  ])('marks what was rewound: %s', async (_what, rewind) => {
+    const rig = ingestRig()
+    const said = (id: string) => json({ type: id.startsWith('q') ? 'user' : 'assistant', id, text: id })
+    rig.write('s.jsonl', [said('q1'), said('a1'), said('q2'), said('a2'), json(rewind), said('q3')])
+    await rig.read('generic', 's.jsonl')
+    const rewound = () => rig.messages().flatMap((row) => (row.rewound ? [row.uid] : []))
+    expect(rewound()).toEqual(['q2', 'a2'])
+    rig.write('s.jsonl', [said('q1'), said('a1'), said('q2'), said('a2'), said('q3')])
+    await rig.read('generic', 's.jsonl')
+    expect(rewound()).toEqual([])
+  })
+
+  it('keeps the rows of a deleted file, and knows them again when it comes back', async () => {
+    const rig = ingestRig()
+    rig.write('s.jsonl', [json({ type: 'user', id: 'q', text: 'hello' })])
+    await rig.read('generic', 's.jsonl')
+    rmSync(join(rig.root, 's.jsonl'))
+    expect(await rig.read('generic', 's.jsonl')).toEqual({ state: 'gone' })
+    const gone = () => rig.column('SELECT gone FROM files')
+    expect([gone(), rig.messages().length]).toEqual([[1], 1])
+    rig.write('s.jsonl', [json({ type: 'user', id: 'q', text: 'hello' })])
+    await rig.read('generic', 's.jsonl')
+    expect([gone(), rig.messages().length]).toEqual([[0], 1])
+  })
+
+  it('counts what it cannot use, and anew when the file is rewritten', async () => {
+    const rig = ingestRig()
+    rig.write('s.jsonl', ['{broken', json({ type: 'never-seen' }), 'nul \0'])
+    await rig.read('generic', 's.jsonl')
+    const skipped = () => rig.column(`SELECT reason || ' ' || count FROM skipped_lines ORDER BY reason`)
+    expect(skipped()).toEqual(['broken 1', 'nul 1', 'unknown 1'])
+    rig.write('s.jsonl', ['{broken'])
+    await rig.read('generic', 's.jsonl')
+    expect(skipped()).toEqual(['broken 1'])
+  })
+
+  it('stores nothing of a private session but its cursor, from its first line on and after a restart', async () => {
+    const rig = ingestRig({ isPrivate: (cwd) => cwd.startsWith('/secret') })
+    rig.write('s.jsonl', [
+      json({ type: 'user', text: 'before it says where' }),
+      json({ type: 'session', id: 's', cwd: '/secret/plan', branch: 'hush' }),
+      json({ type: 'user', text: 'inside' }),
+    ])
+    await rig.read('generic', 's.jsonl')
+    rig.restart()
+    rig.append('s.jsonl', [json({ type: 'assistant', text: 'still inside', end: 'final' })])
+    expect(await rig.read('generic', 's.jsonl')).toEqual({ state: 'read', lines: 1, unreadBytes: 0 })
+    expect([rig.messages(), rig.sessions(), rig.words.size]).toEqual([[], [], 0])
+    expect(rig.column('SELECT known FROM files')).toEqual([json({ session: { sessionId: 's' }, hidden: true })])
+    rig.append('s.jsonl', [json({ type: 'session', cwd: '/open' }), json({ type: 'user', id: 'q', text: 'outside' })])
+    await rig.read('generic', 's.jsonl')
+    expect([...rig.words.values()]).toEqual(['outside'])
+  })
+
+  it('indexes what redaction leaves, and only that', async () => {
+    const rig = ingestRig({ redact: async (text) => ({ text: text.replace('hunter2', '[password]') }) })
+    rig.write('s.jsonl', [json({ type: 'user', id: 'q', text: 'it is hunter2' })])
+    await rig.read('generic', 's.jsonl')
+    expect([...rig.words.values()]).toEqual(['it is [password]'])
+  })
+
+  it('leaves nothing of a slice that could not be stored as a whole, and reads it again', async () => {
+    const rig = ingestRig()
+    rig.write('s.jsonl', [
+      json({ type: 'user', id: 'q', text: 'hello' }),
+      json({ type: 'user', id: 'r', text: 'again' }),
+    ])
+    rig.exec(`CREATE TRIGGER full BEFORE INSERT ON messages WHEN new.uid = 'r' BEGIN SELECT raise(ABORT, 'full'); END`)
+    await expect(rig.read('generic', 's.jsonl')).rejects.toThrow('full')
+    const rows = () => rig.column('SELECT count(*) FROM files UNION ALL SELECT count(*) FROM messages')
+    expect(rows()).toEqual([0, 0])
+    rig.exec('DROP TRIGGER full')
+    rig.words.clear()
+    await rig.read('generic', 's.jsonl')
+    expect(rows()).toEqual([1, 2])
+  })
+
+  it('tells of the end of a turn once, when all is read', async () => {
+    const rig = ingestRig()
+    rig.write('s.jsonl', [
+      json({ type: 'session', id: 's', cwd: '/work' }),
+      json({ type: 'user', text: 'q' }),
+      json({ type: 'assistant', text: 'a', end: 'final', at: '2026-11-16T10:00:00Z' }),
+    ])
+    const at = Date.parse('2026-11-16T10:00:00Z')
+    expect(await rig.read('generic', 's.jsonl')).toEqual({
+      state: 'read',
+      lines: 3,
+      unreadBytes: 0,
+      ended: { end: 'final', sessionId: 's', at, cwd: '/work', harness: 'generic', project: 'project of /work' },
+    })
+    appendFileSync(join(rig.root, 's.jsonl'), `${json({ type: 'user', text: 'more' })}\n`)
+    expect(await rig.read('generic', 's.jsonl')).toEqual({ state: 'read', lines: 1, unreadBytes: 0 })
+  })
+
+  it('reads a long file in slices, each of them stored', async () => {
+    const rig = ingestRig()
+    const lines = Array.from({ length: 400 }, (_, at) => json({ type: 'user', id: `q${at}`, text: 'x'.repeat(1_000) }))
+    rig.write('s.jsonl', lines)
+    expect(await rig.slice('generic', 's.jsonl')).toMatchObject({ state: 'more', unreadBytes: expect.any(Number) })
+    expect(rig.messages().length).toBeGreaterThan(100)
+    rig.restart()
+    await rig.read('generic', 's.jsonl')
+    expect(rig.messages().map(({ uid }) => uid)).toEqual(lines.map((_, at) => `q${at}`))
+  })
+})

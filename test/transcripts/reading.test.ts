@@ -1,0 +1,157 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import type { Progress } from '../../daemon/transcripts/ingest.ts'
+import type { Due } from '../../daemon/transcripts/lanes.ts'
+import { createReading } from '../../daemon/transcripts/reading.ts'
+import type { Root } from '../../daemon/transcripts/source.ts'
+import type { FromThread } from '../../daemon/transcripts/thread-messages.ts'
+import { manualTime } from '../support/clock.ts'
+import { makeHome } from '../support/home.ts'
+import { append } from '../support/transcripts.ts'
+
+const READ: Progress = { state: 'read', lines: 1, unreadBytes: 0 }
+
+/** Everything but the thread and the watches, which a test plays itself. Time begins long after the files were written. */
+function rig() {
+  const path = join(makeHome().dir, 'root')
+  const root: Root = { harness: 'generic', path }
+  const time = manualTime(Date.now() + 60_000)
+  const asked: Due[] = []
+  const errors: unknown[] = []
+  let onNews: (news: Extract<FromThread, { kind: 'progress' | 'failed' }>) => void = () => {}
+  let onLost: (error: { message: string }) => void = () => {}
+  let onHint: (root: Root, names: ReadonlySet<string>) => void = () => {}
+  let known: { id: number; harness: string; root: string; path: string }[] = []
+  const reading = createReading({
+    roots: () => [root],
+    sweepMs: () => 60_000,
+    files: { cursor: () => undefined, present: ({ after }) => known.filter(({ id }) => id > after) },
+    clock: time.clock,
+    thread: (hear) => {
+      onNews = hear.onNews
+      onLost = hear.onLost
+      return { read: (due) => void asked.push(...due), turns: async () => [], end: () => {}, stop: async () => {} }
+    },
+    watched: (hint) => {
+      onHint = hint
+      return { set: () => {}, refresh: () => {}, states: () => [], stop: () => {} }
+    },
+    onTurn: () => {},
+    onError: (error) => errors.push(error),
+  })
+  return {
+    reading,
+    root,
+    time,
+    errors,
+    write: (name: string) => append(join(path, name), { type: 'user', text: name }),
+    remove: (name: string) => rmSync(join(path, name)),
+    hint: (...names: string[]) => onHint(root, new Set(names)),
+    lose: () => onLost({ message: 'lost' }),
+    knows: (...names: string[]) => {
+      known = names.map((name, at) => ({ id: at + 1, harness: 'generic', root: path, path: join(path, name) }))
+    },
+    /** What was asked for since the last time, answered like this. */
+    answer: async (progress?: Progress) => {
+      for (let n = 0; n < 50; n++) await turn()
+      const names = asked.splice(0).map(({ lane, ...source }) => {
+        if (progress) onNews({ kind: 'progress', source, progress })
+        return `${lane} ${source.path.slice(path.length + 1)}`
+      })
+      return names.sort()
+    },
+  }
+}
+
+describe('reading', () => {
+  it('begins with a sweep over everything, and sweeps again for what has changed', async () => {
+    const { reading, time, write, answer } = rig()
+    write('a.jsonl')
+    write('deep/b.jsonl')
+    write('notes.txt')
+    reading.start()
+    expect(await answer()).toEqual([])
+    time.pass(300)
+    expect(await answer(READ)).toEqual(['backlog a.jsonl', 'backlog deep/b.jsonl'])
+    write('a.jsonl')
+    time.pass(60_000)
+    expect(await answer(READ)).toEqual(['backlog a.jsonl'])
+    time.pass(60_000)
+    expect(await answer(READ)).toEqual([])
+  })
+
+  it('follows hints at once, of files and of folders', async () => {
+    const { reading, time, write, hint, answer } = rig()
+    reading.start()
+    time.pass(300)
+    write('a.jsonl')
+    write('deep/b.jsonl')
+    hint('a.jsonl', 'a.txt', 'deep/')
+    expect(await answer(READ)).toEqual(['live a.jsonl', 'live deep/b.jsonl'])
+  })
+
+  it('knows how much is left to read', async () => {
+    const { reading, time, write, hint, answer } = rig()
+    reading.start()
+    time.pass(300)
+    write('a.jsonl')
+    hint('a.jsonl')
+    const size = reading.lagBytes()
+    expect(size).toBeGreaterThan(20)
+    await answer({ state: 'more', lines: 1, unreadBytes: 7 })
+    expect(reading.lagBytes()).toBe(7)
+    hint('a.jsonl')
+    await answer(READ)
+    expect(reading.lagBytes()).toBe(0)
+  })
+
+  it('asks again for what was lost with the thread', async () => {
+    const { reading, time, write, lose, errors, answer } = rig()
+    write('a.jsonl')
+    reading.start()
+    time.pass(300)
+    expect(await answer()).toEqual(['backlog a.jsonl'])
+    lose()
+    expect([errors.length, reading.lagBytes()]).toEqual([1, 0])
+    time.pass(60_000)
+    expect(await answer(READ)).toEqual(['backlog a.jsonl'])
+  })
+
+  it('does not try again what cannot be read, before it changes', async () => {
+    const { reading, time, write, answer } = rig()
+    write('a.jsonl')
+    reading.start()
+    time.pass(300)
+    expect(await answer({ state: 'unreadable', reason: 'it is a link' })).toEqual(['backlog a.jsonl'])
+    time.pass(60_000)
+    expect(await answer()).toEqual([])
+  })
+
+  it('finds in its first sweep what was deleted while nobody looked', async () => {
+    const { reading, time, write, remove, knows, answer } = rig()
+    write('a.jsonl')
+    write('b.jsonl')
+    remove('b.jsonl')
+    knows('a.jsonl', 'b.jsonl')
+    reading.start()
+    time.pass(300)
+    expect(await answer({ state: 'gone' })).toEqual(['backlog a.jsonl', 'backlog b.jsonl'])
+  })
+
+  it('holds a sweep back while much is due, and goes on when there is room', async () => {
+    const { reading, time, write, answer } = rig()
+    for (let n = 0; n < 1_200; n++) write(`${n}.jsonl`)
+    reading.start()
+    time.pass(300)
+    const first = await answer(READ)
+    expect(first.length).toBeGreaterThanOrEqual(500)
+    expect(first.length).toBeLessThanOrEqual(700)
+    const all = new Set(first)
+    for (let more = await answer(READ); more.length > 0; more = await answer(READ))
+      for (const name of more) all.add(name)
+    expect(all.size).toBe(1_200)
+    expect(reading.lagBytes()).toBe(0)
+  })
+})
