@@ -40,6 +40,17 @@ export function withoutWaiting(db: Db, write: () => void): void {
   }
 }
 
+/** `current` is asked each time: a damaged index is replaced while the daemon runs. */
+export function preparedIn<T>(current: () => Db, prepare: (db: Db) => T): () => T {
+  const prepared = new WeakMap<Db, T>()
+  return () => {
+    const db = current()
+    const known = prepared.get(db) ?? prepare(db)
+    prepared.set(db, known)
+    return known
+  }
+}
+
 export function hasTable(db: Db, name: string): boolean {
   return db.prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`).get(name) !== undefined
 }

@@ -1,5 +1,6 @@
 /** The words of memories in `index.db`: a full-text index that can be thrown away and made again from the journal. */
-import { type Db, withoutWaiting } from './database.ts'
+import { MemoryError } from '../../schema/errors.ts'
+import { type Db, preparedIn, withoutWaiting } from './database.ts'
 import { MEMORY_WORDS } from './tables.ts'
 import { indexable, wordsQuery } from './words.ts'
 
@@ -26,15 +27,8 @@ const SEARCH = `
   SELECT m.file FROM memory_words JOIN memories m ON m.id = memory_words.rowid
   WHERE memory_words MATCH ? AND m.dir = ? ORDER BY bm25(memory_words, 4.0, 3.0, 1.0), m.file LIMIT ?`
 
-/** `current` is asked each time: a damaged index is replaced while the daemon runs. */
 export function createMemoryWords(current: () => Db): MemoryWords {
-  const prepared = new WeakMap<Db, ReturnType<typeof prepare>>()
-  const statements = () => {
-    const db = current()
-    const known = prepared.get(db) ?? prepare(db)
-    prepared.set(db, known)
-    return known
-  }
+  const statements = preparedIn(current, prepare)
   return {
     indexed: (dir) => {
       const rows = statements().indexed.all(dir) as { file: string; hash: string }[]
@@ -53,7 +47,6 @@ export function createMemoryWords(current: () => Db): MemoryWords {
     },
     wipe: () => {
       const db = current()
-      prepared.delete(db)
       // Without it a page that is used again keeps what stood in the part that is free.
       db.pragma('secure_delete = ON')
       try {
@@ -62,7 +55,11 @@ export function createMemoryWords(current: () => Db): MemoryWords {
       } finally {
         db.pragma('secure_delete = OFF')
       }
-      db.pragma('wal_checkpoint(TRUNCATE)')
+      const [result] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[]
+      if (result?.busy !== 0)
+        throw new MemoryError('CONFLICT', 'another program is reading index.db: words may be left in its log', {
+          hint: 'end that program, then try again',
+        })
     },
   }
 }

@@ -1,5 +1,5 @@
 /** The words of messages in `index.db`, and which messages may answer a question. Knows no text: that stands in the transcripts. */
-import type { Db } from './database.ts'
+import { type Db, preparedIn } from './database.ts'
 import { type Demand, tokensOf } from './message-tokens.ts'
 
 export type MessageWords = {
@@ -54,15 +54,8 @@ const FILTER = `
     AND (@session IS NULL AND m.copied = 0 OR s.session = @session)
     AND (@saidBy IS NULL OR m.said_by = @saidBy) AND (@sinceMs IS NULL OR m.at >= @sinceMs)`
 
-/** `current` is asked each time: a damaged index is replaced while the daemon runs. */
 export function createMessageWords(current: () => Db): MessageWords {
-  const prepared = new WeakMap<Db, ReturnType<typeof prepare>>()
-  const statements = () => {
-    const db = current()
-    const known = prepared.get(db) ?? prepare(db)
-    prepared.set(db, known)
-    return known
-  }
+  const statements = preparedIn(current, prepare)
   return {
     put: (messageId, text) => statements().put(messageId, tokensOf(text)),
     remove: (messageId) => void statements().remove.run(messageId),

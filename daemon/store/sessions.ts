@@ -1,5 +1,5 @@
 /** Sessions as they are asked for: which there are, how far they go, and the files they stand in. Only reads. */
-import type { Db } from './database.ts'
+import { type Db, preparedIn } from './database.ts'
 
 export type StoredSession = {
   row: number
@@ -39,15 +39,8 @@ const COLUMNS = `
      GROUP BY m.sub_agent, coalesce(m.answer, m.id))) AS tokens,
   NOT EXISTS (SELECT 1 FROM messages m JOIN files f ON f.id = m.file WHERE m.session = s.id AND f.gone = 0) AS gone`
 
-/** `current` is asked each time: a damaged index is replaced while the daemon runs. */
 export function createSessions(current: () => Db): Sessions {
-  const prepared = new WeakMap<Db, ReturnType<typeof prepare>>()
-  const statements = () => {
-    const db = current()
-    const known = prepared.get(db) ?? prepare(db)
-    prepared.set(db, known)
-    return known
-  }
+  const statements = preparedIn(current, prepare)
   return {
     list: ({ project, limit, after }) =>
       statements().list.all({

@@ -1,5 +1,5 @@
 /** What the main thread asks about files that the other thread reads. Only reads. */
-import type { Db } from './database.ts'
+import { type Db, preparedIn } from './database.ts'
 
 export type TranscriptFiles = {
   /** How far a file was read, if it was and is not known to be gone. */
@@ -10,15 +10,8 @@ export type TranscriptFiles = {
   skipped(): Record<string, number>
 }
 
-/** `current` is asked each time: a damaged index is replaced while the daemon runs. */
 export function createTranscriptFiles(current: () => Db): TranscriptFiles {
-  const prepared = new WeakMap<Db, ReturnType<typeof prepare>>()
-  const statements = () => {
-    const db = current()
-    const known = prepared.get(db) ?? prepare(db)
-    prepared.set(db, known)
-    return known
-  }
+  const statements = preparedIn(current, prepare)
   return {
     cursor: (path) => statements().cursor.get(path) as string | undefined,
     present: (page) => statements().present.all(page) as ReturnType<TranscriptFiles['present']>,
