@@ -23,8 +23,12 @@ import { shown } from './file-name.ts'
 
 export type Reach = 'descriptor' | 'path'
 
+type Identity = { dev: bigint; ino: bigint }
+
 export type Folder = {
   fd: number
+  /** What is held open, whatever its name leads to by now. */
+  held: Identity
   reach: Reach
   name: string
   /** Where the folder itself is found. */
@@ -145,9 +149,8 @@ export function removeIfEmpty(folder: Folder): 'removed' | 'kept' {
 /** Refuses when any folder on the way is no longer the one that its name leads to. */
 export function refuseMoved(folder: Folder): void {
   for (let each: Folder | undefined = folder; each; each = each.parent) {
-    const held = fstatSync(each.fd, { bigint: true })
     const found = lstatSync(each.where, { bigint: true, throwIfNoEntry: false })
-    if (found?.ino !== held.ino || found.dev !== held.dev) throw moved(each)
+    if (found?.ino !== each.held.ino || found.dev !== each.held.dev) throw moved(each)
   }
 }
 
@@ -163,7 +166,8 @@ function moved(folder: Folder): MemoryError {
   return refused(`the folder ${shown(folder.name)} was replaced while it was in use`)
 }
 
-function asFolder(folder: Omit<Folder, 'at'>): Folder {
+function asFolder(folder: Omit<Folder, 'at' | 'held'>): Folder {
+  const { dev, ino } = fstatSync(folder.fd, { bigint: true })
   const base = folder.reach === 'descriptor' ? `/proc/self/fd/${folder.fd}` : folder.where
-  return { ...folder, at: (entry) => `${base}/${entry}` }
+  return { ...folder, held: { dev, ino }, at: (entry) => `${base}/${entry}` }
 }

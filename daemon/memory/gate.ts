@@ -14,7 +14,7 @@ import { changeOf, indexPart } from './new-change.ts'
 import { CAP_BYTES } from './plain-file.ts'
 import { putAll } from './putting.ts'
 import { isRefusal, refusalOf, whyRefused } from './refusal.ts'
-import { type Pointed, upkeep } from './upkeep.ts'
+import { type IndexChange, type Pointed, upkeep } from './upkeep.ts'
 import type { By, Prepared, Write } from './write.ts'
 
 export type Applied = { id: number; file: string; hash: string | undefined; created: boolean } & Omit<Judged, 'content'>
@@ -82,13 +82,12 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
   }
 
   /** An index may hold a credential that a person put there: then its words are not kept. */
-  const cleanIndexes = async ({ dir, folder }: Open, files: readonly string[]): Promise<Set<string>> => {
+  const cleanIndexes = async ({ dir, folder }: Open, prepared: readonly Prepared[]): Promise<Set<string>> => {
     const clean = new Set<string>()
-    for (const file of new Set(files.map(indexOf))) {
-      const present = readPresent(folder, file)
-      if (!present) clean.add('')
-      else if (journal.exactHash(dir, file) === present.hash) clean.add(present.hash)
-      else if ((await redact(present.text)).kinds.length === 0) clean.add(present.hash)
+    for (const { file, before } of indexChanges(folder, prepared)) {
+      if (!before) clean.add('')
+      else if (journal.exactHash(dir, file) === before.hash) clean.add(before.hash)
+      else if ((await redact(before.text)).kinds.length === 0) clean.add(before.hash)
     }
     return clean
   }
@@ -105,7 +104,7 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
       if (readPresent(folder, write.file)?.hash !== before?.hash) throw overtaken(write.file)
     const at = clock.now()
     const changes = prepared.map((each) => changeOf(dir, each, by, at))
-    const indexes = upkeep(folder, withoutOwnIndex(prepared.map(pointing)))
+    const indexes = indexChanges(folder, prepared)
     for (const { file, text } of indexes)
       if (Buffer.byteLength(text) > CAP_BYTES)
         throw new MemoryError('REFUSED', `${file} would be larger than ${CAP_BYTES} bytes`, { reason: 'shape' })
@@ -181,7 +180,7 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
     for (const write of writes) await recorded(dir, write, told, () => checkName(write))
     const done = await opened(dir, async (at) => {
       const prepared = await prepareAll(at, writes, told)
-      return commit(at, prepared, told, await cleanIndexes(at, files), along)
+      return commit(at, prepared, told, await cleanIndexes(at, prepared), along)
     })
     if (files.length > 0) onChange(dir, files, told)
     return done
@@ -213,9 +212,13 @@ async function opened<T>(dir: string, act: (at: Open) => Promise<T>): Promise<T>
 }
 
 /** An index that is written itself says what whoever wrote it wants it to say. */
-function withoutOwnIndex(memories: readonly Pointed[]): Pointed[] {
+function indexChanges(folder: Confined, prepared: readonly Prepared[]): IndexChange[] {
+  const memories = prepared.map(pointing)
   const written = new Set(memories.map(({ file }) => file))
-  return memories.filter(({ file }) => !isIndex(file) && !written.has(indexOf(file)))
+  return upkeep(
+    folder,
+    memories.filter(({ file }) => !isIndex(file) && !written.has(indexOf(file))),
+  )
 }
 
 function pointing({ write, judged }: Prepared): Pointed {

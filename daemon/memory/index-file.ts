@@ -1,4 +1,5 @@
 /** The index, MEMORY.md: what of it is loaded, which pointers it holds, and adding or removing one of them. Pure. */
+import { posix } from 'node:path'
 import { oneLine } from './one-line.ts'
 import { type Pointer, pointerLine, readPointer, type WrittenPointer, writePointer } from './pointer.ts'
 
@@ -101,8 +102,7 @@ export function parsePointers(content: string): (Pointer & { line: number })[] {
  */
 export function withPointer(content: string, pointer: Pointer): string {
   const lines = splitLines(content)
-  const pointers = pointersOf(lines)
-  const own = pointers.find((found) => found.pointer.file === pointer.file)
+  const [own] = pointersTo(pointer.file, lines)
   if (own) {
     const text = writePointer(pointer, own.pointer)
     return says(own.pointer, pointer, text)
@@ -110,7 +110,7 @@ export function withPointer(content: string, pointer: Pointer): string {
       : join(lines.with(own.at, { text, end: lines[own.at]?.end ?? '' }))
   }
 
-  const last = pointers.at(-1)
+  const last = lastPointer(lines)
   const text = pointerLine(pointer, last?.pointer)
   const at = last ? afterItem(lines, last) : lines.length
   const before = lines[at - 1]
@@ -138,7 +138,7 @@ export function withPointers(content: string, pointers: readonly Pointer[]): str
   // A last line without a newline, or the same file twice: rare enough for the long way.
   if (!distinct || rest.length === 0 || !begun.endsWith('\n')) return rest.reduce(withPointer, begun)
   const lines = splitLines(begun)
-  const last = pointersOf(lines).at(-1)
+  const last = lastPointer(lines)
   if (last === undefined || last.pointer.file !== first.file) return rest.reduce(withPointer, begun)
   const at = afterItem(lines, last)
   const end = lines[at - 1]?.end ?? '\n'
@@ -149,7 +149,7 @@ export function withPointers(content: string, pointers: readonly Pointer[]): str
 /** The index without any pointer to this file: what `withPointer` added is taken back to the byte. */
 export function withoutPointer(content: string, file: string): string {
   const lines = splitLines(content)
-  const own = new Set(pointersOf(lines).flatMap(({ at, pointer }) => (pointer.file === file ? [at] : [])))
+  const own = new Set(pointersTo(file, lines).map(({ at }) => at))
   if (own.size === 0) return content
   const kept = lines.filter((_line, at) => !own.has(at))
   // A last line without a newline takes the one before it along.
@@ -180,11 +180,31 @@ function lineEnding(lines: Line[]): Line['end'] {
 
 type Found = { at: number; pointer: WrittenPointer }
 
+/** A name may be escaped or encoded. */
+const SPELLED_OTHERWISE = /[\\%]/
+
 function pointersOf(lines: Line[]): Found[] {
   return lines.flatMap(({ text }, at) => {
     const pointer = readPointer(text)
     return pointer ? [{ at, pointer }] : []
   })
+}
+
+/** With every new memory the whole index is looked through: only lines that may name the file are taken apart. */
+function pointersTo(file: string, lines: Line[]): Found[] {
+  const name = posix.basename(file)
+  return lines.flatMap(({ text }, at) => {
+    const pointer = text.includes(name) || SPELLED_OTHERWISE.test(text) ? readPointer(text) : undefined
+    return pointer?.file === file ? [{ at, pointer }] : []
+  })
+}
+
+function lastPointer(lines: Line[]): Found | undefined {
+  for (let at = lines.length - 1; at >= 0; at--) {
+    const pointer = readPointer(lines[at]?.text ?? '')
+    if (pointer) return { at, pointer }
+  }
+  return undefined
 }
 
 /** Whether a line says this already, in full or as short as it would be written. */

@@ -106,7 +106,7 @@ export function createMemory(deps: Deps) {
   const catalogue = createCatalogue({ clock })
   const searching = createSearching({ journal, words: createMemoryWords(store.index), clock, onError })
   const changed = (dir: string, files: string[], actor: string) => {
-    searching.changed(dir)
+    searching.changed(dir, files)
     onChange(dir, files, actor)
   }
   const answers = createAnswers({ vigils, clock })

@@ -1,5 +1,5 @@
 /** One plain file in an open folder: what is in it, and a new one with content that is on the disk. Follows no link. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import {
   closeSync,
   constants,
@@ -25,7 +25,7 @@ const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLO
 const OPEN_NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 
 export function hashOf(content: Uint8Array | string): string {
-  return createHash('sha256').update(content).digest('hex')
+  return hash('sha256', content)
 }
 
 /** Whether a kept version gives its bytes back: nothing was taken out of it, and it was not purged. */
@@ -89,9 +89,10 @@ export function readUpTo(fd: number, sizeBytes: number): Buffer | undefined {
   for (let total = 0; Math.max(sizeBytes, total) <= CAP_BYTES; ) {
     const chunk = Buffer.allocUnsafe(total === 0 ? sizeBytes + 1 : 65_536)
     const got = readSync(fd, chunk)
-    if (got === 0) return Buffer.concat(chunks)
     chunks.push(chunk.subarray(0, got))
     total += got
+    // A plain file gives less than it was asked for only at its end.
+    if (got < chunk.length && total <= CAP_BYTES) return chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)
   }
   return undefined
 }

@@ -6,8 +6,8 @@ import { isIndex } from './folder.ts'
 import { parseTopic } from './topic-file.ts'
 
 export type Searching = {
-  /** Something happened to a directory: its words follow in a moment, so that no write waits for them. */
-  changed(dir: string): void
+  /** Something happened to these files: their words follow in a moment, so that no write waits for them. */
+  changed(dir: string, files: readonly string[]): void
   /** Files, best first. */
   search(dir: string, question: string): string[]
   /** After a purge: nothing of what is gone stays in the index's file. */
@@ -26,34 +26,41 @@ type Deps = {
 }
 
 export function createSearching({ journal, words, clock, onError }: Deps): Searching {
-  const refresh = (dir: string): void => {
-    const indexed = words.indexed(dir)
-    const present = journal.hashes(dir)
+  const follow = (dir: string, files: Iterable<string>): void => {
     const changes: WordChange[] = []
-    for (const file of indexed.keys()) if (!present.has(file)) changes.push({ file, now: undefined })
-    for (const [file, hash] of present) {
-      if (isIndex(file) || indexed.get(file) === hash) continue
-      const { name = '', description = '', body } = parseTopic(journal.latest(dir, file)?.after?.text ?? '')
-      changes.push({ file, now: { hash, name, description, body } })
+    for (const file of files) {
+      if (isIndex(file)) continue
+      const { after } = journal.latest(dir, file) ?? {}
+      const { name = '', description = '', body } = parseTopic(after?.text ?? '')
+      changes.push({ file, now: after && { hash: after.hash, name, description, body } })
     }
     if (changes.length > 0) words.update(dir, changes)
   }
-  let dirty = new Set<string>()
+  const refresh = (dir: string): void => {
+    const indexed = words.indexed(dir)
+    const present = journal.hashes(dir)
+    const gone = [...indexed.keys()].filter((file) => !present.has(file))
+    const other = [...present].flatMap(([file, hash]) => (indexed.get(file) === hash ? [] : [file]))
+    follow(dir, [...gone, ...other])
+  }
+  let dirty = new Map<string, Set<string>>()
   let pending: Timer | undefined
-  const refreshDirty = (): void => {
-    const dirs = dirty
-    dirty = new Set()
+  const followDirty = (): void => {
+    const due = dirty
+    dirty = new Map()
     try {
-      for (const dir of dirs) refresh(dir)
+      for (const [dir, files] of due) follow(dir, files)
     } catch (error) {
       // Whatever is missing now is found out about when somebody searches.
       onError(error)
     }
   }
   return {
-    changed: (dir) => {
-      if (dirty.size === 0) pending = clock.after(FOLLOW_MS, refreshDirty)
-      dirty.add(dir)
+    changed: (dir, files) => {
+      if (dirty.size === 0) pending = clock.after(FOLLOW_MS, followDirty)
+      const waiting = dirty.get(dir) ?? new Set()
+      for (const file of files) waiting.add(file)
+      dirty.set(dir, waiting)
     },
     search: (dir, question) => {
       // The index may have been deleted or replaced since; comparing hashes is cheap, and then nothing is missed.

@@ -1,5 +1,5 @@
 /** What a rejected memory is recognised by, however it is written: its normalised value. Pure. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** Shorter paragraphs say too little: rejecting one would reject half of everything. */
 const SHORTEST_VALUE = 12
@@ -41,7 +41,7 @@ export function wholeValue(text: string): string[] {
 }
 
 function digest(value: string): string {
-  return createHash('sha256').update(value).digest('hex')
+  return hash('sha256', value)
 }
 
 /** `- `, `3. `, `> `, `**Why:** ` and the like: the same thing said as a list item, a quote or under a label. */

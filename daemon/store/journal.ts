@@ -2,7 +2,7 @@
  * The journal of changes to memories, which is appended to. Only what did not happen after all is rewritten here; what is
  * purged is by `scrub.ts`, what moves with its project by `following.ts`.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { type Db, withoutWaiting } from './database.ts'
 
 export type Op = 'create' | 'update' | 'delete' | 'undo' | 'refused'
@@ -86,7 +86,8 @@ const SELECT = `
   FROM changes c LEFT JOIN contents b ON b.key = c.before_key LEFT JOIN contents a ON a.key = c.after_key`
 
 export function createJournal(db: Db): Journal {
-  const keep = db.prepare('INSERT OR IGNORE INTO contents (key, text) VALUES (?, ?)')
+  const isKept = db.prepare('SELECT 1 FROM contents WHERE key = ?').pluck()
+  const keep = db.prepare('INSERT INTO contents (key, text) VALUES (?, ?)')
   const insert = db.prepare(`
     INSERT INTO changes (at, dir, file, op, actor, reason, run, part_of, before_hash, before_key, after_hash, after_key,
                          undoable, evidence)
@@ -127,7 +128,8 @@ export function createJournal(db: Db): Journal {
   const keyOf = (version: Version | undefined): string | null => {
     if (version?.text === undefined) return null
     const key = contentKey(version.text)
-    keep.run(key, version.text)
+    // What a file held before is there already, nearly always.
+    if (!isKept.get(key)) keep.run(key, version.text)
     return key
   }
   const add = (change: NewChange, partOf: number | null): number => {
@@ -191,7 +193,7 @@ export function createJournal(db: Db): Journal {
 }
 
 export function contentKey(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return hash('sha256', text)
 }
 
 /** Texts that no change refers to any more. */

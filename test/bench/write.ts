@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
 import { routeTable } from '../../schema/route-table.ts'
 import { openConnection } from './connection.ts'
+import { shareOneCore } from './one-core.ts'
 import { inRounds, quantile, ratio } from './rounds.ts'
 import type { Row } from './row.ts'
 
@@ -25,7 +26,7 @@ export const write: Row<'update' | 'create'> = {
     const cwd = join(home.dir, 'project')
     const bareDir = join(home.dir, 'bare')
     for (const dir of [cwd, bareDir]) mkdirSync(dir)
-    const { socketPath } = await bench.daemon(home)
+    const { socketPath, pid } = await bench.daemon(home)
     const connection = await openConnection(socketPath)
     let count = 0
     const put = (file: string) => connection.ask(requestFor(cwd, file, topic(++count)))
@@ -34,11 +35,12 @@ export const write: Row<'update' | 'create'> = {
     const bare = async () => writeBare(bareDir, topic(++count))
 
     for (let n = 0; n < WARM_UP_WRITES; n++) for (const act of [update, bare]) await act()
+    const cores = shareOneCore([pid])
     const taken = await inRounds(ROUNDS[bench.pace], {
       update: () => timed(update),
       create: () => timed(create),
       bare: () => timed(bare),
-    })
+    }).finally(cores.release)
     connection.close()
     return {
       figures: { update: ratio(taken.update, taken.bare, 0.5), create: ratio(taken.create, taken.bare, 0.5) },
