@@ -35,7 +35,6 @@ import { passedSocket } from './platform/socket.ts'
 import { createVigils } from './platform/vigil.ts'
 import { createSearch } from './search/search.ts'
 import { mayTouchMark } from './secrets/kinds.ts'
-import { redactSecrets } from './secrets/redact.ts'
 import { createStatusBoard } from './status/board.ts'
 import { dailyBackups, migrationBackups } from './store/backup.ts'
 import { storeLayout } from './store/layout.ts'
@@ -69,6 +68,9 @@ export type Daemon = {
   /** Lets running work finish for up to `drainMs`, then stops every part, last started first. */
   stop(drainMs: number): Promise<'clean' | 'unclean'>
 }
+
+/** Loaded with the first text that is looked through: its patterns would cost every start. */
+const redact = async (text: string) => (await import('./secrets/redact.ts')).redactSecrets(text)
 
 export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
   const { places, settings, env, clock, version, lastStop, terminal } = deps
@@ -125,7 +127,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       keepers: [],
       stateDir,
       clock,
-      redact: redactSecrets,
+      redact,
       vigils,
       locate: locator.locate,
       placeOf: locator.placeOf,
@@ -188,7 +190,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     const search = createSearch({
       words: createMessageWords(store.index),
       textAt,
-      redact: redactSecrets,
+      redact,
       mayTouchMark,
       projectOf: memory.find,
       clock,

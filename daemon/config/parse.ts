@@ -13,7 +13,8 @@ export function parseSettings(text: string, { env, home }: { env: Environment; h
   } catch (error) {
     return { problems: [syntaxProblem(text, error as SyntaxError)] }
   }
-  const result = Settings.safeParse(value)
+  // Read once per change: compiling a validator first takes longer than doing without.
+  const result = Settings.safeParse(value, { jitless: true })
   if (!result.success) return { problems: describeIssues(result.error.issues, value) }
   return { settings: deepFreeze(applyEnvironment(result.data, value, env, home)) }
 }
