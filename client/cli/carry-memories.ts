@@ -58,7 +58,12 @@ const toStandardOutput: Write = (bytes) =>
 /** Whole or not at all, and for nobody else to read. */
 async function writeWhole<T>(path: string, fill: (write: Write) => Promise<T>): Promise<T> {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
-  const file = await open(temporary, 'wx', 0o600)
+  const file = await open(temporary, 'wx', 0o600).catch((cause) => {
+    throw new MemoryError('BAD_REQUEST', `cannot write to ${dirname(path)}: ${cause.code ?? cause}`, {
+      hint: 'name a file in a folder that is there and yours',
+      cause,
+    })
+  })
   try {
     const done = await fill(async (bytes) => void (await file.writeFile(bytes)))
     await file.sync()

@@ -15,15 +15,24 @@ export async function doctor(context: Context, options: DoctorOptions): Promise<
   const { inspect } = await import('../../daemon/doctor/inspect.ts')
   const { places, env } = context
   const findings = [...(await inspect({ places, env })), await daemonFinding(context), serviceFinding(context)]
-  const bad = findings.filter((finding) => finding.state === 'problem').length
+  const [bad, odd] = (['problem', 'warning'] as const).map(
+    (state) => findings.filter((each) => each.state === state).length,
+  ) as [number, number]
   context.print.result({ ok: bad === 0, findings }, () => [
     ...findings.flatMap(({ check, state, message, remedy }) => [
       `${marks[state]}  ${check}: ${message}`,
       ...(remedy ? [`      → ${remedy}`] : []),
     ]),
-    bad === 0 ? 'nothing is wrong' : `${bad} ${bad === 1 ? 'thing is' : 'things are'} wrong`,
+    verdict(bad, odd),
   ])
   return bad === 0 ? exitCodes.ok : exitCodes.failed
+}
+
+function verdict(bad: number, odd: number): string {
+  if (bad > 0) return `${bad} ${bad === 1 ? 'thing is' : 'things are'} wrong`
+  return odd === 0
+    ? 'nothing is wrong'
+    : `nothing is broken; ${odd} ${odd === 1 ? 'thing deserves' : 'things deserve'} a look`
 }
 
 async function restore({ places, print, self }: Context, chosen: string | true): Promise<number> {

@@ -101,7 +101,7 @@ function unfindable(known: readonly Known[]): Finding[] {
         check: 'descriptions',
         state: 'warning',
         message: `nobody will find ${named}${rest} in ${dir}: the description says too little or is missing`,
-        remedy: 'memoryd edit <file>: say in the description what the memory holds',
+        remedy: 'say in the description what the memory holds: memoryd edit <file>, or any editor',
       },
     ]
   })

@@ -108,6 +108,10 @@ describe('a memory set', () => {
     const daemon = await startDaemon(home)
     const { run } = project(home, 'one')
     await run('remember', 'The office is in Lisbon')
+    expect(await run('export', '--out', join(home.dir, 'nowhere/out'))).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`cannot write to ${join(home.dir, 'nowhere')}: ENOENT`),
+    })
     writeFileSync(join(home.dir, 'out'), 'before')
     await daemon.stop()
     expect((await run('export', '--out', join(home.dir, 'out'))).code).toBe(3)
