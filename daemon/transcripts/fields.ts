@@ -1,4 +1,5 @@
 /** Looks into JSON that others wrote: each look gives a value of the kind asked for, or nothing. Throws nothing. */
+import { shapeOf } from '../platform/json-shape.ts'
 import type { Usage } from './message.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -9,13 +10,26 @@ const MAX_PATH_CHARS = 4096
 const MAX_NAME_CHARS = 64
 const LATEST_MS = Date.UTC(9999, 11, 31)
 
+/** A line shorter than this cannot hold more than a few megabytes once it is parsed. */
+const SHORT_CHARS = 100_000
+/** More than any harness writes into one line: a list of a million empty objects already is half a hundred megabytes. */
+const MOST_VALUES = 1_000_000
+const MOST_DEPTH = 1_000
+
+/** Nothing for what is no JSON object, and for one made to take up more memory than it is worth. */
 export function parseLine(line: string): Fields | undefined {
+  if (line.length > SHORT_CHARS && isBomb(line)) return undefined
   try {
     const value: unknown = JSON.parse(line)
     return isFields(value) ? value : undefined
   } catch {
     return undefined
   }
+}
+
+function isBomb(line: string): boolean {
+  const { values, depth } = shapeOf(line)
+  return values > MOST_VALUES || depth > MOST_DEPTH
 }
 
 function isFields(value: unknown): value is Fields {

@@ -44,7 +44,10 @@ export type Reading = {
 const START_MS = 300
 /** A sweep goes on when there is room again: its findings are no longer than this. */
 const MOST_DUE = 500
-/** What was deleted while nobody watched is looked for in the first sweep, and then in one of so many. */
+/**
+ * Every file that was read is looked for in the first sweep, and then in one of so many where watches tell of what is
+ * deleted: at ten thousand files a look costs as much as all else does in a minute.
+ */
 const SWEEPS_PER_MISSING = 60
 
 type Pending = { unreadBytes: number; look: Look | undefined }
@@ -59,6 +62,8 @@ export function createReading(deps: Deps): Reading {
   let sweeping: Timer | undefined
   let running: Promise<void> | undefined
   let sweeps = 0
+  /** A folder that goes as a whole takes its files along, and nobody tells of them. */
+  let folderChanged = false
 
   const settle = (path: string) => {
     due.delete(path)
@@ -107,9 +112,11 @@ export function createReading(deps: Deps): Reading {
 
   const hint = (root: Root, names: ReadonlySet<string>) => {
     for (const name of names) {
-      if (name.endsWith('/')) void live.folder(root, name.slice(0, -1)).catch(onError)
       const source = name.endsWith('/') ? undefined : sourceOf(root, name)
       if (source) live.file(source)
+      if (!name.endsWith('/')) continue
+      folderChanged = true
+      void live.folder(root, name.slice(0, -1)).catch(onError)
     }
   }
   const watched = deps.watched(hint)
@@ -117,7 +124,11 @@ export function createReading(deps: Deps): Reading {
   const sweep = async () => {
     if (sweeps > 0) watched.refresh()
     for (const root of roots()) await backlog.folder(root, '')
-    if (sweeps++ % SWEEPS_PER_MISSING === 0) await backlog.missing()
+    const isBlind = watched.states(roots()).some(({ state }) => state === 'polling')
+    const lookAll = isBlind || folderChanged || sweeps % SWEEPS_PER_MISSING === 0
+    sweeps++
+    folderChanged = false
+    if (lookAll) await backlog.missing()
   }
   const track = (): Promise<void> => {
     running ??= sweep().finally(() => {

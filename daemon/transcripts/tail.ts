@@ -147,10 +147,15 @@ function readAt(fd: number, buffer: Buffer, position: number): Buffer {
   return buffer.subarray(0, done)
 }
 
+/** Too much is open, or the disk or the network hesitates. */
+const PASSING = ['EMFILE', 'ENFILE', 'ENOMEM', 'EIO', 'EAGAIN', 'ESTALE', 'ETIMEDOUT']
+
 function refusalOf(error: unknown): Refused {
   const { code, errno } = error as NodeJS.ErrnoException
   if (code === 'ENOENT' || code === 'ENOTDIR') return { changed: 'gone' }
   if (code === 'ELOOP') return { changed: 'unreadable', reason: 'it is a link; links are not followed' }
+  // Not the file's fault: told as such, it would not be tried again before it changes.
+  if (PASSING.includes(`${code}`)) throw error
   // A path with a NUL in it is refused before the system is asked.
   if (errno === undefined && code !== 'ERR_INVALID_ARG_VALUE') throw error
   return { changed: 'unreadable', reason: `it cannot be read (${code})` }

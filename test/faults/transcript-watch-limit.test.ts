@@ -1,27 +1,67 @@
+import { renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { makeHome } from '../support/home.ts'
 import { append, genericRoot, turn, turnEvents } from '../support/transcripts.ts'
-import { startWithoutWatches } from '../support/watch-limit.ts'
+import { type Limit, startWithLimit } from '../support/watch-limit.ts'
 
-it('where no folder can be watched the next sweep finds what is new, and status says so', async (context) => {
-  const home = makeHome()
-  const root = genericRoot(home, { sweepSeconds: 1 })
-  const daemon = await startWithoutWatches(home, context)
-  const turns = await turnEvents(daemon.client)
-  append(join(root, 'a', 's.jsonl'), { type: 'session', id: 's', cwd: home.dir }, ...turn('one'))
-  expect(await turns.take(1)).toMatchObject([{ sessionId: 's' }])
-  append(join(root, 'a', 's.jsonl'), ...turn('two'))
-  expect(await turns.take(1)).toMatchObject([{ sessionId: 's' }])
-  expect(await daemon.client.status()).toMatchObject({
-    state: 'degraded',
-    reasons: [
-      {
-        code: 'transcripts',
-        message: expect.stringMatching(/^polling: .*raise fs\.inotify\.max_user_watches with sysctl$/),
+const SWEEP_MS = 2_000
+/** The next sweep, and what it takes to read and tell on a busy machine. */
+const MOST_MS = SWEEP_MS + 3_000
+
+const limits: [string, Limit, RegExp][] = [
+  ['no folder can be watched', { watches: 0 }, /^polling: .*raise fs\.inotify\.max_user_watches with sysctl$/],
+  ['only some folders can be watched', { watches: 3 }, /^polling: .*raise fs\.inotify\.max_user_watches with sysctl$/],
+  ['nothing can watch', { instances: 0 }, /^polling: .*fs\.inotify\.max_user_instances$/],
+]
+
+describe('where', () => {
+  it.for(limits)('%s the next sweep finds every change, and status says so', async ([, limit, message], context) => {
+    const home = makeHome()
+    const root = genericRoot(home, { sweepSeconds: SWEEP_MS / 1_000 })
+    const [old, folder] = [join(root, 'a', 'old.jsonl'), join(root, 'b', 'c')]
+    append(old, { type: 'session', id: 'old', cwd: home.dir }, ...turn('early'))
+    append(join(folder, 'moved.jsonl'), { type: 'session', id: 'moved', cwd: home.dir }, ...turn('early'))
+    const daemon = await startWithLimit(home, context, limit)
+    const turns = await turnEvents(daemon.client)
+    const gone = async () => {
+      const { items } = await daemon.client.sessions({ cwd: home.dir })
+      return items.filter((session) => session.gone).map(({ id }) => id)
+    }
+    const within = async (make: () => void, noticed: () => Promise<unknown>) => {
+      const startedMs = performance.now()
+      make()
+      await noticed()
+      expect(performance.now() - startedMs).toBeLessThan(MOST_MS)
+    }
+    await turns.take(2)
+    await within(
+      () => {
+        append(old, ...turn('late'))
+        append(join(root, 'a', 'new.jsonl'), { type: 'session', id: 'new', cwd: home.dir }, ...turn('one'))
+        append(join(root, 'd', 'e', 'deep.jsonl'), { type: 'session', id: 'deep', cwd: home.dir }, ...turn('one'))
       },
-    ],
-    roots: [{ path: root, harness: 'generic', state: 'polling' }],
+      async () => {
+        const told = await turns.take(3)
+        expect(told.map(({ sessionId }) => sessionId).sort()).toEqual(['deep', 'new', 'old'])
+      },
+    )
+    await within(
+      () => {
+        rmSync(old)
+        renameSync(folder, join(home.dir, 'away'))
+      },
+      async () => {
+        for (let so = await gone(); so.length < 2; so = await gone());
+      },
+    )
+    expect((await gone()).sort()).toEqual(['moved', 'old'])
+    expect(await daemon.client.status()).toMatchObject({
+      state: 'degraded',
+      reasons: [{ code: 'transcripts', message: expect.stringMatching(message) }],
+      roots: [{ path: root, harness: 'generic', state: 'polling' }],
+      errors: [],
+    })
+    expect(await daemon.stop()).toMatchObject({ code: 0 })
   })
-  expect(await daemon.stop()).toMatchObject({ code: 0 })
 })

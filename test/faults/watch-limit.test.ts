@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { makeHome } from '../support/home.ts'
 import { topic } from '../support/memory.ts'
-import { startWithoutWatches } from '../support/watch-limit.ts'
+import { startWithLimit } from '../support/watch-limit.ts'
 
 it('where no folder can be watched the daemon serves, and status says that it polls and what to do', async (context) => {
   const home = makeHome()
   const cwd = join(home.dir, 'project')
   mkdirSync(cwd)
-  const daemon = await startWithoutWatches(home, context)
+  const daemon = await startWithLimit(home, context, { watches: 0 })
   expect((await daemon.client.status()).state).toBe('ready')
   await daemon.client.putMemory({ cwd, file: 'a.md', content: topic('One.') })
   expect(await daemon.client.status()).toMatchObject({

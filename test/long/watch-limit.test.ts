@@ -4,13 +4,13 @@ import { expect, it } from 'vitest'
 import { savedEvents } from '../support/events.ts'
 import { makeHome } from '../support/home.ts'
 import { topic } from '../support/memory.ts'
-import { startWithoutWatches } from '../support/watch-limit.ts'
+import { startWithLimit } from '../support/watch-limit.ts'
 
 it('where no folder can be watched every edit is noticed within a minute', async (context) => {
   const home = makeHome()
   const cwd = join(home.dir, 'project')
   mkdirSync(cwd)
-  const daemon = await startWithoutWatches(home, context)
+  const daemon = await startWithLimit(home, context, { watches: 0 })
   await daemon.client.putMemory({ cwd, file: 'a.md', content: topic('One.') })
   const { dir } = await daemon.client.memories({ cwd })
   const { until } = await savedEvents(daemon.client)

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest'
@@ -9,7 +8,9 @@ import { startDaemon } from '../support/daemon.ts'
 import { type Home, makeHome } from '../support/home.ts'
 import { topic } from '../support/memory.ts'
 import { rawRequest } from '../support/raw.ts'
-import { type Installed, installClaude, memoryDirIn, runClaude, systemOf, wordsOf } from './claude-client.ts'
+import { installClaude, memoryDirIn, runClaude, systemOf, wordsOf } from './claude-client.ts'
+import type { Installed } from './install.ts'
+import { git, repository } from './repository.ts'
 import { startModel } from './scripted-model.ts'
 
 let installed: Installed
@@ -30,19 +31,6 @@ async function open({ skip }: TestContext) {
   const claude = (cwd: string, prompt: string, env: Record<string, string> = {}) =>
     runClaude(program, { home, model }, { cwd, prompt, env })
   return { home, model, daemon, claude, person: connectAs(home, 'user') }
-}
-
-function git(home: Home, ...args: string[]): void {
-  const who = ['-c', 'user.name=x', '-c', 'user.email=x@internal.test']
-  execFileSync('git', [...who, ...args], { env: home.env as NodeJS.ProcessEnv, stdio: 'ignore' })
-}
-
-function repository(home: Home, ...path: string[]): string {
-  const root = join(home.dir, ...path)
-  mkdirSync(root, { recursive: true })
-  git(home, 'init', '-q', root)
-  git(home, '-C', root, 'commit', '--allow-empty', '-m', 'first')
-  return root
 }
 
 function folder(home: Home, ...path: string[]): string {

@@ -1,7 +1,5 @@
 /** A model that says what a test tells it to, behind the Messages API on loopback, and keeps what it was asked. */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { onTestFinished } from 'vitest'
+import { type Send, startServer } from './loopback-server.ts'
 
 type Text = { type: 'text'; text: string }
 type ToolUse = { type: 'tool_use'; id: string; name: string; input: object }
@@ -22,52 +20,27 @@ export type ScriptedModel = {
   say(...answers: Answer[]): void
 }
 
-const MOST_BYTES = 32_000_000
 const DONE: Answer = [{ type: 'text', text: 'Done.' }]
 
 export async function startModel(): Promise<ScriptedModel> {
   const requests: ModelRequest[] = []
   const next: Answer[] = []
-  const server = createServer((request, response) => {
-    void answer(request, response).catch(() => response.destroy())
-  })
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const text = await readBody(request)
-    if (request.method !== 'POST' || new URL(request.url ?? '/', 'http://model').pathname !== '/v1/messages')
-      return void response.writeHead(404).end('{"type":"error","error":{"type":"not_found_error","message":"no"}}')
-    const asked = JSON.parse(text) as ModelRequest
-    if (!asked.tools?.length) return stream(response, asked.model, DONE)
+  let answers = 0
+  const url = await startServer('/v1/messages', (body, send) => {
+    const asked = body as ModelRequest
+    const message = { id: `msg_scripted_${++answers}`, model: asked.model }
+    if (!asked.tools?.length) return stream(send, message, DONE)
     requests.push(asked)
-    stream(response, asked.model, next.shift() ?? DONE)
-  }
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
+    stream(send, message, next.shift() ?? DONE)
   })
-  const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, requests, say: (...answers) => void next.push(...answers) }
-}
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of request) {
-    bytes += (chunk as Buffer).length
-    if (bytes > MOST_BYTES) throw new Error('the request is too large')
-    chunks.push(chunk as Buffer)
-  }
-  return Buffer.concat(chunks).toString()
+  return { url, requests, say: (...answers) => void next.push(...answers) }
 }
 
 /** One block after the other, each opened, filled and closed. */
-function stream(response: ServerResponse, model: string, answer: Answer): void {
-  const send = (type: string, data: object = {}) =>
-    response.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`)
-  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
+function stream(send: Send, said: { id: string; model: string }, answer: Answer): void {
+  const message = { ...said, type: 'message', role: 'assistant', content: [], stop_reason: null, stop_sequence: null }
   const usage = { input_tokens: 1, output_tokens: 1 }
-  const message = { id: 'msg_scripted', type: 'message', role: 'assistant', model, content: [], stop_reason: null }
-  send('message_start', { message: { ...message, stop_sequence: null, usage } })
+  send('message_start', { message: { ...message, usage } })
   for (const [index, block] of answer.entries()) {
     const [content_block, delta] =
       block.type === 'text'
@@ -86,5 +59,4 @@ function stream(response: ServerResponse, model: string, answer: Answer): void {
   const stop_reason = answer.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn'
   send('message_delta', { delta: { stop_reason, stop_sequence: null }, usage })
   send('message_stop')
-  response.end()
 }

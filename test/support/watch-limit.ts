@@ -1,16 +1,21 @@
-/** A daemon in a world where nobody may watch a folder: the system's limit on inotify watches is zero. */
+/** A daemon in a world where few folders may be watched, or none: a limit of the system itself. */
 import { spawnSync } from 'node:child_process'
 import type { TestContext } from 'vitest'
 import { type RunningDaemon, startDaemon } from './daemon.ts'
 import type { Home } from './home.ts'
 
-const LIMITED = ['unshare', '-Ur', 'sh', '-c', 'echo 0 > /proc/sys/user/max_inotify_watches && exec "$@"', 'sh']
+/** `watches` are ENOSPC when they are used up, `instances` EMFILE. */
+export type Limit = { watches: number } | { instances: number }
 
-export async function startWithoutWatches(home: Home, { skip }: TestContext): Promise<RunningDaemon> {
-  const [program = '', ...args] = [...LIMITED, 'true']
+export async function startWithLimit(home: Home, { skip }: TestContext, limit: Limit): Promise<RunningDaemon> {
+  const [[what, most] = []] = Object.entries(limit)
+  const set = `echo ${most} > /proc/sys/user/max_inotify_${what} && exec "$@"`
+  const limited = ['unshare', '-Ur', 'sh', '-c', set, 'sh']
+  const [program = '', ...args] = [...limited, 'true']
   if (spawnSync(program, args).status !== 0) {
-    console.warn('skipped: cannot limit inotify watches here')
-    skip()
+    const reason = 'the limits of inotify cannot be set here: user namespaces are not permitted'
+    console.warn(`skipped, ${reason}`)
+    skip(reason)
   }
-  return startDaemon(home, LIMITED)
+  return startDaemon(home, limited)
 }

@@ -82,26 +82,6 @@ const expected: [string, string, Telling][] = [
   ],
   [
     '2.0.77',
-    '-home-dev-proj-demo/1ce332cd-1e41-471f-b787-4f2ebb32aea9.jsonl',
-    { session: { sessionId: '1ce332cd-1e41-471f-b787-4f2ebb32aea9' }, turns: [], usage: '0 in 0 out' },
-  ],
-  [
-    '2.0.77',
-    '-home-dev-proj-demo/agent-a2e27e3.jsonl',
-    {
-      session: { sessionId: '1ce332cd-1e41-471f-b787-4f2ebb32aea9', subAgent: 'a2e27e3', cwd: DEMO, branch: 'main' },
-      turns: [
-        [
-          'final 00:04:32.402 00:04:32.598, 10207 in 10 out, /home/dev/proj/demo',
-          'agent: Warmup',
-          'agent: ECHO: Warmup',
-        ],
-      ],
-      usage: '10207 in 10 out',
-    },
-  ],
-  [
-    '2.0.77',
     '-home-dev-proj-demo/agent-a3f8cb9.jsonl',
     {
       session: { sessionId: '0000000a-0000-4000-8000-000000000001', subAgent: 'a3f8cb9', cwd: DEMO, branch: 'main' },
@@ -117,6 +97,50 @@ const expected: [string, string, Telling][] = [
   ],
 ]
 
+/** Sessions whose prompt went into another one: nothing but their sub-agents was written. */
+const EMPTY = [
+  '1ce332cd-1e41-471f-b787-4f2ebb32aea9',
+  'b1076679-0350-4706-9798-f5d43527b59f',
+  'd9730112-5951-4c71-b795-5969ee7130b9',
+  'fd508c0d-378e-4d62-bd71-42b91818101c',
+]
+
+/** Version 2.0.77 warms three sub-agents up whenever it starts: who, of which session, when, and tokens in. */
+const WARMED: [string, string, string, number][] = [
+  ['a09762b', 'b1076679-0350-4706-9798-f5d43527b59f', '00:04:47.173 00:04:47.480', 3409],
+  ['a0a7852', 'fd508c0d-378e-4d62-bd71-42b91818101c', '00:04:42.441 00:04:42.915', 3409],
+  ['a2760ad', '1ce332cd-1e41-471f-b787-4f2ebb32aea9', '00:04:32.405 00:04:32.615', 10302],
+  ['a2e27e3', '1ce332cd-1e41-471f-b787-4f2ebb32aea9', '00:04:32.402 00:04:32.598', 10207],
+  ['a5a8701', 'b1076679-0350-4706-9798-f5d43527b59f', '00:04:47.156 00:04:47.514', 10207],
+  ['a5d14f8', 'd9730112-5951-4c71-b795-5969ee7130b9', '00:04:36.412 00:04:36.715', 10207],
+  ['a674677', 'fd508c0d-378e-4d62-bd71-42b91818101c', '00:04:42.440 00:04:43.049', 10302],
+  ['a69724c', '0000000a-0000-4000-8000-000000000001', '00:04:25.796 00:04:26.462', 3409],
+  ['a790248', 'fd508c0d-378e-4d62-bd71-42b91818101c', '00:04:42.436 00:04:43.015', 10207],
+  ['abd18d7', 'b1076679-0350-4706-9798-f5d43527b59f', '00:04:47.172 00:04:47.624', 10302],
+  ['ac26929', '0000000a-0000-4000-8000-000000000001', '00:04:25.755 00:04:26.667', 10207],
+  ['ad65422', '1ce332cd-1e41-471f-b787-4f2ebb32aea9', '00:04:32.407 00:04:32.583', 3409],
+  ['ad9fa91', 'd9730112-5951-4c71-b795-5969ee7130b9', '00:04:36.424 00:04:36.758', 10302],
+  ['addc754', '0000000a-0000-4000-8000-000000000001', '00:04:25.795 00:04:26.704', 10302],
+  ['ae4b150', 'd9730112-5951-4c71-b795-5969ee7130b9', '00:04:36.425 00:04:36.680', 3409],
+]
+
+for (const sessionId of EMPTY)
+  expected.push([
+    '2.0.77',
+    `-home-dev-proj-demo/${sessionId}.jsonl`,
+    { session: { sessionId }, turns: [], usage: '0 in 0 out' },
+  ])
+for (const [subAgent, sessionId, times, input] of WARMED)
+  expected.push([
+    '2.0.77',
+    `-home-dev-proj-demo/agent-${subAgent}.jsonl`,
+    {
+      session: { sessionId, subAgent, cwd: DEMO, branch: 'main' },
+      turns: [[`final ${times}, ${input} in 10 out, ${DEMO}`, 'agent: Warmup', 'agent: ECHO: Warmup']],
+      usage: `${input} in 10 out`,
+    },
+  ])
+
 describe('transcripts of older versions of Claude Code', () => {
   it.each(expected)('%s, %s is told whole', (scenario, path, telling) => {
     expect(tell('claude-code', recorded(CLIENT, scenario, path), { path })).toEqual(telling)
@@ -124,8 +148,8 @@ describe('transcripts of older versions of Claude Code', () => {
 
   it('leaves no recording out', () => {
     const paths = recordings().filter(({ client }) => client === CLIENT)
-    expect(paths.map(({ scenario, path }) => [scenario, path])).toEqual(
-      expected.map(([scenario, path]) => [scenario, path]),
+    expect(paths.map(({ scenario, path }) => `${scenario} ${path}`).sort()).toEqual(
+      expected.map(([scenario, path]) => `${scenario} ${path}`).sort(),
     )
   })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { compose } from '../../daemon/transcripts/compose.ts'
-import { HEAD_CHARS, indexedText } from '../../daemon/transcripts/indexed-text.ts'
+import { HEAD_CHARS, INDEXED_CHARS, indexedText } from '../../daemon/transcripts/indexed-text.ts'
 import { withoutPrivate } from '../../daemon/transcripts/private-spans.ts'
 
 describe('what can be searched for', () => {
@@ -24,6 +24,15 @@ describe('what can be searched for', () => {
 
   it.each(['injected', 'system'] as const)('is nothing that is %s', (by) => {
     expect(indexedText(compose({ by, text: 'PROBE' }))).toBe('')
+  })
+
+  it('is no more of a message than a bounded part', () => {
+    const call = { id: '1', name: 'Bash', input: 'x'.repeat(HEAD_CHARS) }
+    const toolCalls = Array.from({ length: INDEXED_CHARS / HEAD_CHARS }, () => call)
+    expect(indexedText(compose({ by: 'agent', text: 'said', toolCalls })).length).toBe(INDEXED_CHARS)
+    expect(indexedText(compose({ by: 'person', text: `${'x'.repeat(INDEXED_CHARS)}y` }))).toBe(
+      'x'.repeat(INDEXED_CHARS),
+    )
   })
 
   it('never ends in half a character', () => {

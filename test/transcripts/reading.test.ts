@@ -14,7 +14,7 @@ import { append } from '../support/transcripts.ts'
 const READ: Progress = { state: 'read', lines: 1, unreadBytes: 0 }
 
 /** Everything but the thread and the watches, which a test plays itself. Time begins long after the files were written. */
-function rig() {
+function rig({ state = 'watching' }: { state?: 'watching' | 'polling' } = {}) {
   const path = join(makeHome().dir, 'root')
   const root: Root = { harness: 'generic', path }
   const time = manualTime(Date.now() + 60_000)
@@ -36,7 +36,7 @@ function rig() {
     },
     watched: (hint) => {
       onHint = hint
-      return { set: () => {}, refresh: () => {}, states: () => [], stop: () => {} }
+      return { set: () => {}, refresh: () => {}, states: () => [{ ...root, state }], stop: () => {} }
     },
     onTurn: () => {},
     onError: (error) => errors.push(error),
@@ -49,6 +49,8 @@ function rig() {
     write: (name: string) => append(join(path, name), { type: 'user', text: name }),
     remove: (name: string) => rmSync(join(path, name)),
     hint: (...names: string[]) => onHint(root, new Set(names)),
+    fail: (name: string, error: { message: string; code: string }) =>
+      onNews({ kind: 'failed', source: { harness: 'generic', root: path, path: join(path, name) }, error }),
     lose: () => onLost({ message: 'lost' }),
     knows: (...names: string[]) => {
       known = names.map((name, at) => ({ id: at + 1, harness: 'generic', root: path, path: join(path, name) }))
@@ -129,6 +131,21 @@ describe('reading', () => {
     expect(await answer()).toEqual([])
   })
 
+  it('tries again in the next sweep what failed, and says so', async () => {
+    const { reading, time, write, fail, errors, answer } = rig()
+    write('a.jsonl')
+    reading.start()
+    time.pass(300)
+    fail('a.jsonl', { message: 'too many open files', code: 'EMFILE' })
+    expect(await answer()).toEqual(['backlog a.jsonl'])
+    fail('a.jsonl', { message: 'too many open files', code: 'EMFILE' })
+    time.pass(60_000)
+    expect(await answer(READ)).toEqual(['backlog a.jsonl'])
+    expect(errors).toMatchObject([{ code: 'EMFILE' }, { code: 'EMFILE' }])
+    time.pass(60_000)
+    expect(await answer()).toEqual([])
+  })
+
   it('finds in its first sweep what was deleted while nobody looked', async () => {
     const { reading, time, write, remove, knows, answer } = rig()
     write('a.jsonl')
@@ -138,6 +155,35 @@ describe('reading', () => {
     reading.start()
     time.pass(300)
     expect(await answer({ state: 'gone' })).toEqual(['backlog a.jsonl', 'backlog b.jsonl'])
+  })
+
+  it('looks in every sweep for what was deleted, where it cannot be watched', async () => {
+    const { reading, time, write, remove, knows, answer } = rig({ state: 'polling' })
+    write('a.jsonl')
+    knows('a.jsonl')
+    reading.start()
+    time.pass(300)
+    expect(await answer(READ)).toEqual(['backlog a.jsonl'])
+    remove('a.jsonl')
+    time.pass(60_000)
+    expect(await answer({ state: 'gone' })).toEqual(['backlog a.jsonl'])
+  })
+
+  it('looks in the next sweep, and in no other, for what may have been deleted with a folder', async () => {
+    const { reading, time, write, remove, hint, knows, answer } = rig()
+    write('deep/b.jsonl')
+    knows('deep/b.jsonl')
+    reading.start()
+    time.pass(300)
+    expect(await answer(READ)).toEqual(['backlog deep/b.jsonl'])
+    remove('deep/b.jsonl')
+    time.pass(60_000)
+    expect(await answer()).toEqual([])
+    hint('deep/')
+    time.pass(60_000)
+    expect(await answer({ state: 'gone' })).toEqual(['backlog deep/b.jsonl'])
+    time.pass(60_000)
+    expect(await answer()).toEqual([])
   })
 
   it('holds a sweep back while much is due, and goes on when there is room', async () => {

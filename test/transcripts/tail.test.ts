@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import {
   appendFileSync,
   chmodSync,
@@ -12,11 +13,15 @@ import {
 } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createTail, type Slice } from '../../daemon/transcripts/tail.ts'
+import type { Outcome } from './tail-exhausted.ts'
 import { AMPLE, openFixture } from './tail-fixture.ts'
 import { lineOf, linesOf } from './tail-lines.ts'
+
+const exhaustedMain = fileURLToPath(new URL('../../dist/test/transcripts/tail-exhausted.js', import.meta.url))
 
 describe('reading a transcript', () => {
   it('gives whole lines with their place, and leaves the torn one for later', () => {
@@ -213,6 +218,16 @@ describe('a path that gives nothing', () => {
     expect(asOrdinaryUser(read)).toEqual(unreadable('it cannot be read (EACCES)'))
     chmodSync(path, 0o600)
     expect(texts()).toEqual(['one'])
+  })
+
+  it('one that cannot be opened because too much is open is no fault of the file', async () => {
+    const { path } = openFixture()
+    writeFileSync(path, 'one\n')
+    const child = spawn('sh', ['-c', 'ulimit -n 64 && exec "$@"', 'sh', process.execPath, exhaustedMain, path], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    })
+    const [outcomes] = (await once(child, 'message')) as [Outcome[]]
+    expect(outcomes).toEqual([{ threw: 'EMFILE' }, { lines: ['one'] }])
   })
 
   it.runIf(process.platform === 'linux')('leaves no file open', () => {
