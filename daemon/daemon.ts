@@ -16,6 +16,7 @@ import { promptRoutes } from './http/routes/prompt.ts'
 import { searchRoutes } from './http/routes/search.ts'
 import { sessionRoutes } from './http/routes/sessions.ts'
 import { switchRoutes } from './http/routes/switches.ts'
+import { transcriptRoutes } from './http/routes/transcripts.ts'
 import { createServer } from './http/server.ts'
 import { loadInstructions, MANAGED_FILE } from './instructions/instructions.ts'
 import { agentDirOf, isAgentDir, isAgentPlace } from './locate/agent-dir.ts'
@@ -38,6 +39,7 @@ import { mayTouchMark } from './secrets/kinds.ts'
 import { redactSecrets } from './secrets/redact.ts'
 import { createStatusBoard } from './status/board.ts'
 import { dailyBackups, migrationBackups } from './store/backup.ts'
+import { createImports } from './store/imports.ts'
 import { storeLayout } from './store/layout.ts'
 import { createMessageWords } from './store/message-words.ts'
 import { createPauses } from './store/pauses.ts'
@@ -46,6 +48,9 @@ import { openStore } from './store/store.ts'
 import { createTranscriptFiles } from './store/transcript-files.ts'
 import { privateFolder } from './switches/private.ts'
 import { createSwitches } from './switches/switches.ts'
+import { createAnywhere } from './transcripts/anywhere.ts'
+import { importFolder } from './transcripts/import-folder.ts'
+import { createImporting } from './transcripts/importing.ts'
 import { createReading } from './transcripts/reading.ts'
 import { createSessionAnswers } from './transcripts/session-answers.ts'
 import { textAt } from './transcripts/text-at.ts'
@@ -154,11 +159,15 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
 
     // What is read.
     const transcriptFiles = createTranscriptFiles(store.index)
+    const roots = () =>
+      Object.entries(settings.current().roots).flatMap(([harness, paths]) => paths.map((path) => ({ harness, path })))
+    const privatePlace = (folder: string) => privateFolder(settings.current().private, [folder])
+    const anywhere = createAnywhere({ roots, stateDir, isPrivate: (folder) => privatePlace(folder) !== undefined })
+    const imports = createImports(store.history)
     const reading = createReading({
-      roots: () =>
-        Object.entries(settings.current().roots).flatMap(([harness, paths]) =>
-          paths.map((path) => ({ harness, path })),
-        ),
+      roots,
+      imported: imports.list,
+      anywhere,
       sweepMs: () => settings.current().sweepSeconds * 1_000,
       files: transcriptFiles,
       clock,
@@ -179,6 +188,26 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       },
     })
     parts.add('reading transcripts', reading.stop)
+    const importing = createImporting({
+      anywhere,
+      reading,
+      imports,
+      folderOf: (dir) =>
+        importFolder(dir, {
+          stateDir,
+          privateBecause: (folder) => {
+            const secret = privatePlace(folder)
+            return secret === undefined ? undefined : `${secret} is private`
+          },
+        }),
+      clock,
+      onNews: (news) => {
+        events.publish({ type: 'job', ...news })
+        const { dir: _, ...counts } = news.progress
+        if (news.state !== 'running') log.info({ jobId: news.jobId, state: news.state, ...counts }, 'import ended')
+      },
+    })
+    parts.add('imports', importing.stop)
     const sessions = createSessionAnswers({
       sessions: createSessions(store.index),
       turnsOf: reading.thread.turns,
@@ -220,6 +249,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         ...carryingRoutes(memory),
         ...sessionRoutes(sessions),
         ...searchRoutes(search),
+        ...transcriptRoutes(importing),
         ...instructionRoutes({
           load: async (cwd, caller) => {
             const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)

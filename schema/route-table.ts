@@ -47,6 +47,7 @@ export const routeTable = {
   forgetAgentMemory: { method: 'DELETE', url: '/v1/agents/:type/memory/*' },
   exportMemories: { method: 'GET', url: '/v1/export', stream: 'lines' },
   importMemories: { method: 'POST', url: '/v1/memories/import', upload: 'lines', query: ['cwd'] },
+  importTranscripts: { method: 'POST', url: '/v1/import' },
   moveProject: { method: 'POST', url: '/v1/projects/move' },
   search: { method: 'GET', url: '/v1/search' },
   instructions: { method: 'GET', url: '/v1/instructions' },

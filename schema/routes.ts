@@ -19,6 +19,7 @@ import type { HttpCode } from './errors.ts'
 import { Event } from './event.ts'
 import { ExportLine, Imported } from './export.ts'
 import { Health } from './health.ts'
+import { ImportBegun, ImportRequest } from './import.ts'
 import { InstructionList } from './instruction.ts'
 import {
   CwdQuery,
@@ -239,6 +240,13 @@ export const routes = {
     line: ExportLine,
     answer: Imported,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+  importTranscripts: {
+    ...routeTable.importTranscripts,
+    summary: 'Read all transcripts in a folder; events of the type `job` tell how far it is',
+    body: ImportRequest,
+    answer: ImportBegun,
+    errors: ['REFUSED'],
   },
   moveProject: {
     ...routeTable.moveProject,

@@ -3,7 +3,7 @@
  * all or nothing: a kill leaves the place from which the same slice is read again.
  */
 import { lstatSync } from 'node:fs'
-import type { Transcripts } from '../store/transcripts.ts'
+import type { Step, Transcripts } from '../store/transcripts.ts'
 import { adapterFor } from './adapters.ts'
 import type { Cursor } from './cursor.ts'
 import { digest, type Ended, type Known } from './digest.ts'
@@ -14,9 +14,12 @@ import type { Slice, Tail } from './tail.ts'
 
 export type Progress =
   /** `ended`: all is read, and the turn that was read last is over. */
-  | { state: 'more' | 'read'; lines: number; unreadBytes: number; ended?: TurnEnd }
+  | { state: 'more' | 'read'; lines: number; unreadBytes: number; ended?: TurnEnd; told?: Told }
   | { state: 'gone' }
   | { state: 'unreadable' | 'unsupported'; reason: string }
+
+/** What a slice held: sessions by harness and id, turns that began in it, and the lines that could not be used, by why. */
+export type Told = { sessions: string[]; turns: number; skipped: Record<string, number> }
 
 export type TurnEnd = Ended & { harness: string; project?: string }
 
@@ -48,7 +51,7 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }
       projectOf: once(projectOf),
       isPrivate: once(isPrivate),
     })
-    const steps = []
+    const steps: Step[] = []
     for (const step of told.steps)
       steps.push(step.kind === 'message' ? { ...step, text: await cleaned(step.text) } : step)
     const skipped = new Map(told.broken)
@@ -69,6 +72,7 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }
       state: slice.more ? 'more' : 'read',
       lines: slice.lines.length,
       unreadBytes: slice.cursor.sizeBytes - slice.cursor.scanned,
+      ...((steps.length > 0 || skipped.size > 0) && { told: toldIn(steps, skipped) }),
       ...(ended && !slice.more && { ended: endedIn(ended, described.harness ?? harness, projectOf) }),
     }
   }
@@ -108,6 +112,15 @@ function placed(known: Known, source: Source, isPrivate: (cwd: string) => boolea
   const cwd = folder.cwd(name, texts)
   if (cwd === undefined) return known
   return isPrivate(cwd) ? { ...known, hidden: true } : { ...known, session: { ...known.session, cwd } }
+}
+
+function toldIn(steps: readonly Step[], skipped: ReadonlyMap<string, number>): Told {
+  const messages = steps.filter((step) => step.kind === 'message')
+  return {
+    sessions: [...new Set(messages.map(({ session }) => `${session.harness} ${session.id}`))],
+    turns: messages.filter(({ startsTurn, subAgent, by }) => startsTurn && subAgent === '' && by !== 'injected').length,
+    skipped: Object.fromEntries(skipped),
+  }
 }
 
 function endedIn(ended: Ended, harness: string, projectOf: (cwd: string) => string): TurnEnd {

@@ -70,7 +70,10 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
       post: (message) => worker.postMessage(message),
     }
     let trouble: Failed = { message: 'the thread that reads transcripts ended by itself' }
-    worker.on('message', hear)
+    // What was ended is of no concern any more: its news would be taken for those of the next.
+    worker.on('message', (message: FromThread) => {
+      if (running === mine) hear(message)
+    })
     worker.once('error', (error: Error) => {
       trouble = { message: error.message }
     })

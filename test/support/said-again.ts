@@ -29,6 +29,7 @@ export type EntryPoint = {
 export const wordless: readonly RouteName[] = [
   'forget',
   'forgetAgentMemory',
+  'importTranscripts',
   'liftTombstone',
   'moveProject',
   'pause',
