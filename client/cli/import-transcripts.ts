@@ -6,22 +6,27 @@ import type { StrictClient } from '../client.ts'
 import { type Context, harmless } from './context.ts'
 import { asPerson } from './person.ts'
 
+/** As a shell has it for what Ctrl-C ended. */
+const INTERRUPTED = 130
+
 type Wanted = Contract['importTranscripts']['input']
 type Progress = JobEvent['progress']
 
 export async function importTranscripts(context: Context, wanted: Wanted): Promise<void> {
   const line = lineOn(process.stdout, context)
-  // The daemon reads on: nothing here would be gained by stopping it, and its place is kept anyway.
-  const leave = () => {
-    line.end()
-    process.stderr.write('memoryd: it is read on without you; import it again to see how far it is\n')
-    process.exit(130)
-  }
+  const leaving = new AbortController()
+  const leave = () => leaving.abort()
   process.once('SIGINT', leave)
   try {
-    const progress = await asPerson(context, (client) => followed(client, wanted, line.show))
+    const progress = await asPerson(context, (client) => followed(client, wanted, line.show, leaving.signal))
     line.end()
     context.print.result(progress, () => summary(progress))
+  } catch (error) {
+    if (!leaving.signal.aborted) throw error
+    // The daemon reads on: nothing would be gained by stopping it, and its place is kept anyway.
+    line.end()
+    process.stderr.write('memoryd: it is read on without you; import it again to see how far it is\n')
+    process.exitCode = INTERRUPTED
   } finally {
     line.end()
     process.off('SIGINT', leave)
@@ -29,8 +34,13 @@ export async function importTranscripts(context: Context, wanted: Wanted): Promi
 }
 
 /** Listens before it asks, so that not even the end of a short one is missed. */
-async function followed(client: StrictClient, wanted: Wanted, show: (progress: Progress) => void): Promise<Progress> {
-  const events = client.events()[Symbol.asyncIterator]()
+async function followed(
+  client: StrictClient,
+  wanted: Wanted,
+  show: (progress: Progress) => void,
+  signal: AbortSignal,
+): Promise<Progress> {
+  const events = client.events({}, { signal })[Symbol.asyncIterator]()
   try {
     await events.next()
     const { jobId } = await client.importTranscripts(wanted)
@@ -59,7 +69,7 @@ function lineOn(terminal: Terminal, { print }: Context): { show(progress: Progre
     show: (progress) => {
       if (!terminal.isTTY || print.form === 'json') return
       shown = true
-      write(harmless(bar(progress, terminal.columns ?? 80), 'off'))
+      write(harmless(bar(progress, terminal.columns || 80), 'off'))
     },
     end: () => {
       if (shown) write('')

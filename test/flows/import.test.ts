@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import {
   chmodSync,
   cpSync,
@@ -15,7 +16,7 @@ import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import type { StrictClient } from '../../client/index.ts'
 import type { Event } from '../../schema/event.ts'
-import { memoryd } from '../support/cli.ts'
+import { cliMain, memoryd } from '../support/cli.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { type Home, makeHome } from '../support/home.ts'
 import { append, genericRoot, turn, turnEvents } from '../support/transcripts.ts'
@@ -161,6 +162,36 @@ describe('memoryd import', () => {
     })
     expect(answered).toBeGreaterThan(0)
     expect([...jobs]).toEqual([jobId])
+    await daemon.stop()
+  })
+
+  it('is read on when nobody looks any more', async () => {
+    const home = makeHome()
+    genericRoot(home)
+    const dir = folderIn(home, 'old')
+    const text = 'x'.repeat(3_000)
+    for (let file = 0; file < 20; file++)
+      append(
+        join(dir, `${file}.jsonl`),
+        ...Array.from({ length: 200 }, (_, n) => ({ type: 'user', text: `${n} ${text}` })),
+      )
+    const daemon = await startDaemon(home)
+    const events = daemon.client.events()[Symbol.asyncIterator]()
+    await events.next()
+    const env = home.env as NodeJS.ProcessEnv
+    const child = spawn(process.execPath, [cliMain, 'import', dir], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+    let said = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk))
+    const exited = new Promise((resolve) => child.once('close', resolve))
+    let last: Job | undefined
+    for (let next = await events.next(); !next.done && last?.state !== 'done'; next = await events.next()) {
+      if (next.value.type !== 'job') continue
+      if (!last) child.kill('SIGINT')
+      last = next.value
+      if (last.state !== 'running') break
+    }
+    expect([await exited, said]).toEqual([130, expect.stringContaining('read on without you')])
+    expect(last).toMatchObject({ state: 'done', progress: { read: 20, turns: 4_000 } })
     await daemon.stop()
   })
 
