@@ -3,7 +3,7 @@ import type { Environment, Places } from '../schema/rendezvous.ts'
 import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
 import { startHousekeeping } from './housekeeping/housekeeping.ts'
-import { filesIn, removeLeftovers, sweepKept } from './housekeeping/sweep.ts'
+import { filesBelow, filesIn, removeLeftovers, sweepKept } from './housekeeping/sweep.ts'
 import { bindServer } from './http/binding.ts'
 import { createEventStreams } from './http/event-stream.ts'
 import { agentRoutes } from './http/routes/agents.ts'
@@ -51,8 +51,10 @@ import { createSwitches } from './switches/switches.ts'
 import { createAnywhere } from './transcripts/anywhere.ts'
 import { importFolder } from './transcripts/import-folder.ts'
 import { createImporting } from './transcripts/importing.ts'
+import { createPushing } from './transcripts/pushing.ts'
 import { createReading } from './transcripts/reading.ts'
 import { createSessionAnswers } from './transcripts/session-answers.ts'
+import { createTail } from './transcripts/tail.ts'
 import { textAt } from './transcripts/text-at.ts'
 import { createThread } from './transcripts/thread.ts'
 import { createWatchedRoots } from './transcripts/watched-roots.ts'
@@ -164,8 +166,10 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     const privatePlace = (folder: string) => privateFolder(settings.current().private, [folder])
     const anywhere = createAnywhere({ roots, stateDir, isPrivate: (folder) => privatePlace(folder) !== undefined })
     const imports = createImports(store.history)
+    const own = { harness: 'generic', path: `${stateDir}/sessions` }
     const reading = createReading({
       roots,
+      own,
       imported: imports.list,
       anywhere,
       sweepMs: () => settings.current().sweepSeconds * 1_000,
@@ -208,6 +212,16 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       },
     })
     parts.add('imports', importing.stop)
+    const pushing = createPushing({
+      root: own,
+      tail: createTail({ clock }),
+      anywhere,
+      redact: redactSecrets,
+      linesOf: reading.thread.lines,
+      onNews: reading.changed,
+      projectOf: memory.find,
+      clock,
+    })
     const sessions = createSessionAnswers({
       sessions: createSessions(store.index),
       turnsOf: reading.thread.turns,
@@ -249,7 +263,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         ...carryingRoutes(memory),
         ...sessionRoutes(sessions),
         ...searchRoutes(search),
-        ...transcriptRoutes(importing),
+        ...transcriptRoutes({ importing, pushing }),
         ...instructionRoutes({
           load: async (cwd, caller) => {
             const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
@@ -274,7 +288,12 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     parts.add('binding', binding.stop)
 
     // What happens while nobody asks.
-    const kept = () => [...filesIn(layout.corrupt), ...migrationBackups(layout.backups), `${stateDir}/logs/launchd.log`]
+    const kept = () => [
+      ...filesIn(layout.corrupt),
+      ...migrationBackups(layout.backups),
+      `${stateDir}/logs/launchd.log`,
+      ...filesBelow(own.path),
+    ]
     const housekeeping = startHousekeeping({
       clock,
       conditions,

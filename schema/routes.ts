@@ -43,6 +43,7 @@ import { FoundList, SearchQuery } from './search.ts'
 import { OneSession, SessionList, SessionParams, SessionQuery, SessionsQuery } from './session.ts'
 import { Status } from './status.ts'
 import { Paused, SwitchRequest } from './switches.ts'
+import { TurnPushed, TurnRequest } from './turn.ts'
 
 export type Route = Omit<RouteShape, 'query'> & {
   summary: string
@@ -240,6 +241,13 @@ export const routes = {
     line: ExportLine,
     answer: Imported,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+  pushTurn: {
+    ...routeTable.pushTurn,
+    summary: 'A turn that has ended, from a harness that writes no transcripts, or the transcript it stands in',
+    body: TurnRequest,
+    answer: TurnPushed,
+    errors: ['MEMORY_OFF', 'REFUSED'],
   },
   importTranscripts: {
     ...routeTable.importTranscripts,

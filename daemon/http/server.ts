@@ -99,6 +99,7 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
       method: route.method,
       url: route.url,
       config: route,
+      ...(route.bodyLimitBytes && { bodyLimit: route.bodyLimitBytes }),
       handler:
         route.stream === 'events'
           ? streamHandler(handlers)
@@ -142,6 +143,7 @@ type Surroundings = { drained: AbortSignal; asText: (answer: unknown) => Buffer 
 function jsonHandler(route: Route, handle: AnyHandler, { drained, asText }: Surroundings) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<Buffer | string> => {
     const answer = await handle(callOf(route, request, reply, drained))
+    if (route.status) reply.code(route.status)
     reply.type('application/json; charset=utf-8')
     return asText(answer)
   }

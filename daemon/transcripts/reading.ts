@@ -21,6 +21,8 @@ type News = Extract<FromThread, { kind: 'progress' | 'failed' }>
 type Deps = {
   roots: () => readonly Root[]
   sweepMs: () => number
+  /** Where turns are kept that were pushed to us: nobody else writes there, so it is not watched. */
+  own: Root
   /** Folders that were imported: looked through at a start and now and then, not watched. */
   imported: () => readonly Folder[]
   anywhere: Anywhere
@@ -46,6 +48,8 @@ export type Reading = {
   /** The rows are gone, and so is all that they told. */
   indexReplaced(): void
   thread: ReadingThread
+  /** Somebody says that there is something new in a file. */
+  changed(source: Source): void
   /** Whether all of a file was read, as far as can be told without reading it. */
   isRead(path: string): boolean
   /** Reads a file when it is its turn; resolves when it is known what became of it. Waits while much else is due. */
@@ -67,7 +71,7 @@ type Waiting = { progress(progress: Progress): void; over(outcome: Outcome): voi
 type Pending = { unreadBytes: number; look: Look | undefined; waiting: Waiting[] }
 
 export function createReading(deps: Deps): Reading {
-  const { roots, imported, sweepMs, files, anywhere, clock, onTurn, onError } = deps
+  const { roots, own, imported, sweepMs, files, anywhere, clock, onTurn, onError } = deps
   const stopping = new AbortController()
   const looks = createLooks()
   const due = new Map<string, Pending>()
@@ -139,7 +143,7 @@ export function createReading(deps: Deps): Reading {
     if (sweeps > 0) watched.refresh()
     const isFirst = fresh
     fresh = false
-    for (const root of roots()) await backlog.folder(root, '')
+    for (const root of [...roots(), own]) await backlog.folder(root, '')
     if (isFirst || sweeps % SWEEPS_PER_IMPORTED === 0) for (const folder of imported()) await backlog.anywhere(folder)
     sweeps++
     await backlog.missing(isFirst ? Number.POSITIVE_INFINITY : MISSING_PER_SWEEP)
@@ -182,6 +186,7 @@ export function createReading(deps: Deps): Reading {
       void before.then(track).catch(onError)
     },
     isRead: backlog.isRead,
+    changed: live.file,
     read: async (source, sizeBytes, progress) => {
       await room()
       const pending = due.get(source.path) ?? { unreadBytes: sizeBytes, look: undefined, waiting: [] }

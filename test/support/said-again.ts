@@ -25,7 +25,7 @@ export type EntryPoint = {
   open(ground: Ground, text: string): Promise<() => Promise<unknown>>
 }
 
-/** Routes that change something and take no words in. */
+/** Routes that change something and take no words in, or none that become a memory. */
 export const wordless: readonly RouteName[] = [
   'forget',
   'forgetAgentMemory',
@@ -33,6 +33,7 @@ export const wordless: readonly RouteName[] = [
   'liftTombstone',
   'moveProject',
   'pause',
+  'pushTurn',
   'renewPrompt',
   'resume',
 ]

@@ -29,6 +29,7 @@ function rig() {
   const reading = createReading({
     roots: () => [root],
     sweepMs: () => 60_000,
+    own: { harness: 'generic', path: `${path}-own` },
     imported: () => imported,
     anywhere: createAnywhere({ roots: () => [root], stateDir: join(path, 'state'), isPrivate: () => false }),
     files: {
@@ -39,7 +40,13 @@ function rig() {
     thread: (hear) => {
       onNews = hear.onNews
       onLost = hear.onLost
-      return { read: (due) => void asked.push(...due), turns: async () => [], end: () => {}, stop: async () => {} }
+      return {
+        read: (due) => void asked.push(...due),
+        turns: async () => [],
+        lines: async () => [],
+        end: () => {},
+        stop: async () => {},
+      }
     },
     watched: (hint) => {
       onHint = hint
