@@ -199,6 +199,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       folderOf: (dir) =>
         importFolder(dir, {
           stateDir,
+          redact: redactSecrets,
           privateBecause: (folder) => {
             const secret = privatePlace(folder)
             return secret === undefined ? undefined : `${secret} is private`

@@ -8,7 +8,14 @@ export async function clean(text: string, redact: Redact): Promise<string> {
 }
 
 /** Names that cannot hold one are the rule, and to look at each would cost more than all the rest. */
-const HARMLESS = /^(?:[a-z]{1,12}_)?(?:[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}|[\w.-]{1,11})$/
+const HARMLESS = new RegExp(
+  `^(?:${[
+    '(?:[a-z]{1,12}[_-])?[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}',
+    '[\\w.-]{1,11}',
+    '[\\da-f]{12,64}',
+    '(?:msg|req|resp|call|toolu|item|fc|rs)_[A-Za-z0-9]{8,48}',
+  ].join('|')})$`,
+)
 
 export async function cleanName(name: string, redact: Redact): Promise<string> {
   if (name === '' || HARMLESS.test(name)) return name

@@ -1,11 +1,12 @@
 /** Whether a folder may be imported, and by which path it is known. Touches nothing. */
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { MemoryError } from '../../schema/errors.ts'
+import { pathHasSecret, type Redact } from './clean.ts'
 
-type Deps = { stateDir: string; privateBecause: (dir: string) => string | undefined }
+type Deps = { stateDir: string; privateBecause: (dir: string) => string | undefined; redact: Redact }
 
 /** With its links followed: the same folder by two names would be read twice. */
-export function importFolder(named: string, { stateDir, privateBecause }: Deps): string {
+export async function importFolder(named: string, { stateDir, privateBecause, redact }: Deps): Promise<string> {
   const dir = followed(named)
   const isWithin = (folder: string) => dir === folder || dir.startsWith(`${folder}/`)
   if (dir === '/') throw refused('path', '/ is everything there is', 'name the folder that has the transcripts')
@@ -13,6 +14,8 @@ export function importFolder(named: string, { stateDir, privateBecause }: Deps):
     throw refused('path', `${named} is memoryd's own folder`, 'what is pushed is read from there by itself')
   const secret = privateBecause(dir)
   if (secret !== undefined) throw refused('path', secret, 'take it out of `private` in the configuration first')
+  if (await pathHasSecret(dir, redact))
+    throw refused('secret', 'the path holds what looks like a credential', 'give the folder another name')
   try {
     accessSync(dir, constants.R_OK | constants.X_OK)
   } catch (cause) {
@@ -45,6 +48,11 @@ function followed(named: string): string {
   throw new MemoryError('BAD_REQUEST', `${named} is not a folder`, { hint: 'name the folder it is in' })
 }
 
-function refused(reason: 'path' | 'permission', message: string, hint: string, cause?: unknown): MemoryError {
+function refused(
+  reason: 'path' | 'permission' | 'secret',
+  message: string,
+  hint: string,
+  cause?: unknown,
+): MemoryError {
   return new MemoryError('REFUSED', message, { reason, hint, cause })
 }

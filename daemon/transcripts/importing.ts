@@ -26,14 +26,14 @@ type Deps = {
   reading: Pick<Reading, 'isRead' | 'read'>
   imports: Pick<Imports, 'add'>
   /** The folder as it is known, or a refusal. */
-  folderOf: (dir: string) => string
+  folderOf: (dir: string) => Promise<string>
   clock: Clock
   onNews: (news: ImportNews) => void
 }
 
 export type Importing = {
   /** Goes on by itself; asked for a folder that is being read, it gives the one that is at it. */
-  begin(dir: string, harness: string | undefined): { jobId: string }
+  begin(dir: string, harness: string | undefined): Promise<{ jobId: string }>
   /** Waits for nothing: whatever is under way stops at its next step. */
   stop(): void
 }
@@ -122,8 +122,8 @@ export function createImporting({ anywhere, reading, imports, folderOf, clock, o
   }
 
   return {
-    begin: (named, harness) => {
-      const dir = folderOf(named)
+    begin: async (named, harness) => {
+      const dir = await folderOf(named)
       const known = running.get(dir)
       if (known) return { jobId: known.jobId }
       const jobId = `import-${randomUUID()}`

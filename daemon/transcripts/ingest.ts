@@ -5,6 +5,7 @@
 import { lstatSync } from 'node:fs'
 import type { Step, Transcripts } from '../store/transcripts.ts'
 import { adapterFor } from './adapters.ts'
+import { createCleaner } from './clean-steps.ts'
 import type { Cursor } from './cursor.ts'
 import { digest, type Ended, type Known } from './digest.ts'
 import { present } from './fields.ts'
@@ -37,7 +38,7 @@ export type Ingest = { next(source: Source): Promise<Progress> }
 const SLICE_BYTES = 128_000
 
 export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }: Deps): Ingest {
-  const cleaned = async (text: string) => (text === '' ? '' : (await redact(text)).text)
+  const cleaner = createCleaner(redact)
 
   const take = async (source: Source, slice: Extract<Slice, { cursor: Cursor }>, before: Known): Promise<Progress> => {
     const { harness } = source
@@ -52,12 +53,11 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }
       isPrivate: once(isPrivate),
     })
     const steps: Step[] = []
-    for (const step of told.steps)
-      steps.push(step.kind === 'message' ? { ...step, text: await cleaned(step.text) } : step)
+    for (const step of told.steps) steps.push(await cleaner.step(step))
     const skipped = new Map(told.broken)
     for (const { reason } of slice.skipped) skipped.set(reason, (skipped.get(reason) ?? 0) + 1)
-    const { ended, ...quiet } = told.known
-    const known = slice.more ? told.known : quiet
+    const { ended, ...quiet } = await cleaner.known(told.known)
+    const known = slice.more ? { ...quiet, ...(ended && { ended }) } : quiet
     const begun = slice.changed === 'rewritten' ? 'anew' : 'on'
     transcripts.save({
       ...source,
@@ -80,6 +80,9 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }
   return {
     next: async (source) => {
       const row = transcripts.file(source.path)
+      // Its rows could not say where they stand.
+      if (!row && (await cleaner.hasSecret(source.path)))
+        return { state: 'unsupported', reason: 'its path holds what looks like a credential' }
       const cursor = row && (JSON.parse(row.cursor) as Cursor)
       const slice = tail.readSlice(source.path, cursor, { capBytes: SLICE_BYTES })
       if (slice.changed === 'gone') {

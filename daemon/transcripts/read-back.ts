@@ -48,6 +48,6 @@ export function createReadBack({ tail, redact }: Deps): (sources: readonly Sourc
 /** Gigabytes of answers and results are read by, and only what a list of turns shows is kept. */
 function light(message: Fact & { kind: 'message' }): Fact {
   // Cut only after redaction to what is shown: half of a credential is not recognised.
-  const text = message.startsTurn ? message.text.slice(0, 2 * HEAD_CHARS) : ''
+  const text = message.startsTurn ? head(message.text, 2 * HEAD_CHARS) : ''
   return { ...message, text, toolCalls: message.toolCalls.map((call) => ({ ...call, input: '' })), toolResults: [] }
 }

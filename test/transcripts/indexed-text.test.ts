@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { compose } from '../../daemon/transcripts/compose.ts'
-import { HEAD_CHARS, indexedText } from '../../daemon/transcripts/indexed-text.ts'
+import { HEAD_CHARS, head, indexedText } from '../../daemon/transcripts/indexed-text.ts'
 import { withoutPrivate } from '../../daemon/transcripts/private-spans.ts'
 
 describe('what can be searched for', () => {
   it('is what was said, the commands, and the heads of results', () => {
-    const long = 'x'.repeat(HEAD_CHARS + 1)
+    const long = `${'x'.repeat(HEAD_CHARS)} y`
     expect(
       indexedText(
         compose({
@@ -19,7 +19,7 @@ describe('what can be searched for', () => {
           toolResults: [{ callId: '1', text: long }],
         }),
       ),
-    ).toBe(`look\nls\n${long.slice(1)}\n${long.slice(1)}`)
+    ).toBe(`look\nls\n${long.slice(0, -2)}\n${long.slice(0, -2)}`)
   })
 
   it.each(['injected', 'system'] as const)('is nothing that is %s', (by) => {
@@ -29,6 +29,15 @@ describe('what can be searched for', () => {
   it('never ends in half a character', () => {
     const message = compose({ by: 'tool', toolResults: [{ callId: '1', text: `${'x'.repeat(HEAD_CHARS - 1)}👩` }] })
     expect(indexedText(message)).toBe('x'.repeat(HEAD_CHARS - 1))
+  })
+
+  it.each([
+    ['a key', `${'word '.repeat(399)}sk-live-0123456789`, 'word '.repeat(399)],
+    ['a field of JSON', `{"a":"${'x'.repeat(1_980)}","b":"0123456789-0123456789"}`, `{"a":"${'x'.repeat(1_980)}","b":`],
+    ['what has no blank', 'x'.repeat(3_000), ''],
+    ['Chinese', '部'.repeat(3_000), '部'.repeat(HEAD_CHARS)],
+  ])('is cut where %s is whole', (_what, text, left) => {
+    expect(head(text)).toBe(left)
   })
 
   it('holds nothing private, wherever it stood', () => {

@@ -5,7 +5,7 @@ import type { TurnPushed, TurnRequest } from '../../../schema/turn.ts'
 import type { Handlers } from '../server.ts'
 
 type Deps = {
-  importing: { begin(dir: string, harness: string | undefined): ImportBegun }
+  importing: { begin(dir: string, harness: string | undefined): Promise<ImportBegun> }
   pushing: { push(turn: TurnRequest, caller: Caller): Promise<TurnPushed> }
 }
 
