@@ -46,7 +46,7 @@ export function createCleaner(redact: Redact): Cleaner {
         text: await clean(step.text, redact),
       }
     },
-    known: async ({ session, ended, ...rest }) => ({
+    known: async ({ session, ended, last, ...rest }) => ({
       session: present<Session>({
         ...session,
         sessionId: await named(session.sessionId),
@@ -57,6 +57,7 @@ export function createCleaner(redact: Redact): Cleaner {
         cwd: await folder(session.cwd),
       }),
       ...rest,
+      ...(last !== undefined && { last: await name(last) }),
       ...(ended && {
         ended: present<Ended>({ ...ended, sessionId: await name(ended.sessionId), cwd: await folder(ended.cwd) }),
       }),

@@ -234,7 +234,7 @@ const forms: Record<string, Form> = {
         branch: p.branch,
         model: p.model,
         title: p.title,
-        forkOf: p.title.slice(0, 500),
+        forkOf: p.branch,
       },
       { type: 'user', id: p['message id'], text: p.question, subAgent: p['sub-agent'] || undefined },
       {
