@@ -83,7 +83,7 @@ export function createClient(deps: ClientDeps): Client {
           decode(
             await transport.send({
               ...encode(routeTable[name], input),
-              bodyLimitBytes: BODY_LIMIT_BYTES,
+              bodyLimitBytes: limitOf(name),
               signal,
               deadlineMs: leftMs,
             }),
@@ -99,7 +99,7 @@ export function createClient(deps: ClientDeps): Client {
   ) =>
     attempt(() =>
       startedIfAway(deadlineMs, async (leftMs) => {
-        const exchange = { ...encode(routeTable[name], input), bodyLimitBytes: BODY_LIMIT_BYTES, signal }
+        const exchange = { ...encode(routeTable[name], input), bodyLimitBytes: limitOf(name), signal }
         const response = await transport.open({ ...exchange, deadlineMs: leftMs })
         if ((response.statusCode ?? 0) >= 400) decode(await readWhole(response, 'its socket'))
         return response
@@ -149,6 +149,11 @@ export function createClient(deps: ClientDeps): Client {
       return lastError
     },
   }
+}
+
+function limitOf(name: RouteName): number {
+  const { bodyLimitBytes = BODY_LIMIT_BYTES }: RouteShape = routeTable[name]
+  return bodyLimitBytes
 }
 
 /** Path parameters first; the rest is the query of a GET or DELETE, or the body of a POST or PUT but for named fields. */

@@ -3,7 +3,7 @@ import type { Environment, Places } from '../schema/rendezvous.ts'
 import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
 import { startHousekeeping } from './housekeeping/housekeeping.ts'
-import { filesIn, removeLeftovers, sweepKept } from './housekeeping/sweep.ts'
+import { filesBelow, filesIn, removeLeftovers, sweepKept } from './housekeeping/sweep.ts'
 import { bindServer } from './http/binding.ts'
 import { createEventStreams } from './http/event-stream.ts'
 import { agentRoutes } from './http/routes/agents.ts'
@@ -16,6 +16,7 @@ import { promptRoutes } from './http/routes/prompt.ts'
 import { searchRoutes } from './http/routes/search.ts'
 import { sessionRoutes } from './http/routes/sessions.ts'
 import { switchRoutes } from './http/routes/switches.ts'
+import { transcriptRoutes } from './http/routes/transcripts.ts'
 import { createServer } from './http/server.ts'
 import { loadInstructions, MANAGED_FILE } from './instructions/instructions.ts'
 import { agentDirOf, isAgentDir, isAgentPlace } from './locate/agent-dir.ts'
@@ -37,6 +38,7 @@ import { createSearch } from './search/search.ts'
 import { mayTouchMark } from './secrets/kinds.ts'
 import { createStatusBoard } from './status/board.ts'
 import { dailyBackups, migrationBackups } from './store/backup.ts'
+import { createImports } from './store/imports.ts'
 import { storeLayout } from './store/layout.ts'
 import { createMessageWords } from './store/message-words.ts'
 import { createPauses } from './store/pauses.ts'
@@ -45,8 +47,13 @@ import { openStore } from './store/store.ts'
 import { createTranscriptFiles } from './store/transcript-files.ts'
 import { privateFolder } from './switches/private.ts'
 import { createSwitches } from './switches/switches.ts'
+import { createAnywhere } from './transcripts/anywhere.ts'
+import { importFolder } from './transcripts/import-folder.ts'
+import { createImporting } from './transcripts/importing.ts'
+import { createPushing } from './transcripts/pushing.ts'
 import { createReading } from './transcripts/reading.ts'
 import { createSessionAnswers } from './transcripts/session-answers.ts'
+import { createTail } from './transcripts/tail.ts'
 import { textAt } from './transcripts/text-at.ts'
 import { createThread } from './transcripts/thread.ts'
 import { createWatchedRoots } from './transcripts/watched-roots.ts'
@@ -156,11 +163,17 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
 
     // What is read.
     const transcriptFiles = createTranscriptFiles(store.index)
+    const roots = () =>
+      Object.entries(settings.current().roots).flatMap(([harness, paths]) => paths.map((path) => ({ harness, path })))
+    const privatePlace = (folder: string) => privateFolder(settings.current().private, [folder])
+    const anywhere = createAnywhere({ roots, stateDir, isPrivate: (folder) => privatePlace(folder) !== undefined })
+    const imports = createImports(store.history)
+    const own = { harness: 'generic', path: `${stateDir}/sessions` }
     const reading = createReading({
-      roots: () =>
-        Object.entries(settings.current().roots).flatMap(([harness, paths]) =>
-          paths.map((path) => ({ harness, path })),
-        ),
+      roots,
+      own,
+      imported: imports.list,
+      anywhere,
       sweepMs: () => settings.current().sweepSeconds * 1_000,
       files: transcriptFiles,
       clock,
@@ -181,6 +194,37 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       },
     })
     parts.add('reading transcripts', reading.stop)
+    const importing = createImporting({
+      anywhere,
+      reading,
+      imports,
+      folderOf: (dir) =>
+        importFolder(dir, {
+          stateDir,
+          redact,
+          privateBecause: (folder) => {
+            const secret = privatePlace(folder)
+            return secret === undefined ? undefined : `${secret} is private`
+          },
+        }),
+      clock,
+      onNews: (news) => {
+        events.publish({ type: 'job', ...news })
+        const { dir: _, ...counts } = news.progress
+        if (news.state !== 'running') log.info({ jobId: news.jobId, state: news.state, ...counts }, 'import ended')
+      },
+    })
+    parts.add('imports', importing.stop)
+    const pushing = createPushing({
+      root: own,
+      tail: createTail({ clock }),
+      anywhere,
+      redact,
+      linesOf: reading.thread.lines,
+      onNews: reading.changed,
+      projectOf: memory.find,
+      clock,
+    })
     const sessions = createSessionAnswers({
       sessions: createSessions(store.index),
       turnsOf: reading.thread.turns,
@@ -222,6 +266,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         ...carryingRoutes(memory),
         ...sessionRoutes(sessions),
         ...searchRoutes(search),
+        ...transcriptRoutes({ importing, pushing }),
         ...instructionRoutes({
           load: async (cwd, caller) => {
             const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
@@ -246,7 +291,12 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     parts.add('binding', binding.stop)
 
     // What happens while nobody asks.
-    const kept = () => [...filesIn(layout.corrupt), ...migrationBackups(layout.backups), `${stateDir}/logs/launchd.log`]
+    const kept = () => [
+      ...filesIn(layout.corrupt),
+      ...migrationBackups(layout.backups),
+      `${stateDir}/logs/launchd.log`,
+      ...filesBelow(own.path),
+    ]
     const housekeeping = startHousekeeping({
       clock,
       conditions,

@@ -8,6 +8,7 @@ import { createMessageWords } from './store/message-words.ts'
 import { createTranscripts } from './store/transcripts.ts'
 import { privateFolder } from './switches/private.ts'
 import { createIngest } from './transcripts/ingest.ts'
+import { pushedLines } from './transcripts/pushed-lines.ts'
 import { createReadBack } from './transcripts/read-back.ts'
 import { createRounds } from './transcripts/rounds.ts'
 import { createTail } from './transcripts/tail.ts'
@@ -34,6 +35,7 @@ const rounds = createRounds({
     isPrivate: (cwd) => privateFolder(privatePaths, [cwd, projectOf(cwd)]) !== undefined,
   }),
   turnsOf: createReadBack({ tail, redact: redactSecrets }),
+  linesOf: (pushed) => pushedLines(pushed, redactSecrets),
   setPrivate: (paths) => {
     privatePaths = paths
   },

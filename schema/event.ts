@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ImportProgress } from './import.ts'
 
 export const StatusEvent = z.object({
   type: z.literal('status'),
@@ -27,8 +28,19 @@ const TurnEvent = z.object({
   project: z.string().optional(),
 })
 
+const JobEvent = z.object({
+  type: z.literal('job'),
+  at: z.iso.datetime(),
+  jobId: z.string(),
+  kind: z.literal('import'),
+  state: z.enum(['running', 'done', 'failed']),
+  progress: ImportProgress,
+  error: z.string().optional().describe('Why it failed, and what to do'),
+})
+export type JobEvent = z.infer<typeof JobEvent>
+
 /** A closed set of names; each arrives with the feature that publishes it. */
 export const Event = z
-  .discriminatedUnion('type', [StatusEvent, SavedEvent, TurnEvent])
+  .discriminatedUnion('type', [StatusEvent, SavedEvent, TurnEvent, JobEvent])
   .describe('One server-sent event: `type` is its event name, everything else its data')
 export type Event = z.infer<typeof Event>

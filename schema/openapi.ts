@@ -35,7 +35,7 @@ function operation(name: string, route: Route): Json {
     ],
     ...requestBody(route),
     responses: {
-      '200': {
+      [String(route.status ?? 200)]: {
         description: route.answer.description ?? route.summary,
         content: {
           [mediaTypes[route.stream ?? 'json']]: { schema: jsonSchema(route.answer, 'output') },

@@ -2,6 +2,7 @@
 
 /** Conversations get a larger limit, route by route. */
 export const BODY_LIMIT_BYTES = 1_000_000
+const CONVERSATION_LIMIT_BYTES = 32_000_000
 
 /** The media type of a file of JSON lines. */
 export const JSON_LINES = 'application/x-ndjson'
@@ -13,6 +14,9 @@ export type RouteShape = {
   stream?: 'events' | 'lines'
   /** The body is a file of JSON lines, of any size, instead of one JSON value. */
   upload?: 'lines'
+  /** Of an answer that is no refusal; 200 where nothing else is said. */
+  status?: 202
+  bodyLimitBytes?: number
   /** Fields that travel in the query though the route has a body; without one, all but the path's do. */
   query?: readonly string[]
 }
@@ -47,6 +51,8 @@ export const routeTable = {
   forgetAgentMemory: { method: 'DELETE', url: '/v1/agents/:type/memory/*' },
   exportMemories: { method: 'GET', url: '/v1/export', stream: 'lines' },
   importMemories: { method: 'POST', url: '/v1/memories/import', upload: 'lines', query: ['cwd'] },
+  pushTurn: { method: 'POST', url: '/v1/turns', status: 202, bodyLimitBytes: CONVERSATION_LIMIT_BYTES },
+  importTranscripts: { method: 'POST', url: '/v1/import' },
   moveProject: { method: 'POST', url: '/v1/projects/move' },
   search: { method: 'GET', url: '/v1/search' },
   instructions: { method: 'GET', url: '/v1/instructions' },

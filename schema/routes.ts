@@ -19,6 +19,7 @@ import type { HttpCode } from './errors.ts'
 import { Event } from './event.ts'
 import { ExportLine, Imported } from './export.ts'
 import { Health } from './health.ts'
+import { ImportBegun, ImportRequest } from './import.ts'
 import { InstructionList } from './instruction.ts'
 import {
   CwdQuery,
@@ -42,6 +43,7 @@ import { FoundList, SearchQuery } from './search.ts'
 import { OneSession, SessionList, SessionParams, SessionQuery, SessionsQuery } from './session.ts'
 import { Status } from './status.ts'
 import { Paused, SwitchRequest } from './switches.ts'
+import { TurnPushed, TurnRequest } from './turn.ts'
 
 export type Route = Omit<RouteShape, 'query'> & {
   summary: string
@@ -239,6 +241,20 @@ export const routes = {
     line: ExportLine,
     answer: Imported,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+  pushTurn: {
+    ...routeTable.pushTurn,
+    summary: 'A turn that has ended, from a harness that writes no transcripts, or the transcript it stands in',
+    body: TurnRequest,
+    answer: TurnPushed,
+    errors: ['MEMORY_OFF', 'REFUSED'],
+  },
+  importTranscripts: {
+    ...routeTable.importTranscripts,
+    summary: 'Read all transcripts in a folder; events of the type `job` tell how far it is',
+    body: ImportRequest,
+    answer: ImportBegun,
+    errors: ['REFUSED'],
   },
   moveProject: {
     ...routeTable.moveProject,

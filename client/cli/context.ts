@@ -15,6 +15,7 @@ export type Print = {
   /** With `--json` the data, otherwise the lines for people. */
   result(data: unknown, lines: () => string[]): void
   colour: 'on' | 'off'
+  form: 'text' | 'json'
 }
 
 export function createPrint(write: (text: string) => void, form: { json: boolean; colour: 'on' | 'off' }): Print {
@@ -28,6 +29,7 @@ export function createPrint(write: (text: string) => void, form: { json: boolean
               .join('\n')}\n`,
       ),
     colour: form.colour,
+    form: form.json ? 'json' : 'text',
   }
 }
 

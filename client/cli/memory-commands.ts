@@ -7,9 +7,12 @@ import type { ForgetOptions } from './change-memories.ts'
 import type { Context } from './context.ts'
 import type { ListOptions } from './read-memories.ts'
 
+const harnesses = ['claude-code', 'codex', 'gemini', 'pi', 'generic'] as const
+
 const types: readonly MemoryType[] = ['user', 'feedback', 'project', 'reference']
 
 type Common = { project?: string }
+type ImportOptions = { memories?: string; harness?: (typeof harnesses)[number] }
 
 /** Every one of them is about the project of the current folder unless told otherwise. */
 export function addMemoryCommands(
@@ -134,14 +137,34 @@ export function addMemoryCommands(
       (await carrying()).exportMemories(context(), { ...where(options), ...(options.out && { out: options.out }) }),
     )
   command(
-    'import',
-    'take in memories that were exported, with their journal; nothing is written over',
-    '  memoryd import --memories memories.jsonl\n  memoryd import --memories memories.jsonl --project ~/work/app',
+    'import [folder]',
+    'read all transcripts in a folder, or take in memories that were exported',
+    [
+      '  memoryd import ~/backup/.claude/projects',
+      '  memoryd import ~/old-laptop --json',
+      '  memoryd import --memories memories.jsonl --project ~/work/app',
+      '',
+      'Transcripts of all harnesses are recognised. What was read before is not read again, so an import that broke off is',
+      'gone on with by doing it again. Memories come with their journal, and nothing is written over.',
+    ].join('\n'),
   )
-    .requiredOption('--memories <file>', 'a file that memoryd export wrote; - is standard input')
-    .action(async (options: Common & { memories: string }) =>
-      (await carrying()).importMemories(context(), { ...where(options), memories: options.memories }),
-    )
+    .addOption(new Option('--harness <name>', 'whose form all transcripts in the folder have').choices(harnesses))
+    .option('--memories <file>', 'a file that memoryd export wrote; - is standard input')
+    .action(async (folder: string | undefined, options: Common & ImportOptions) => {
+      const { memories, harness, project } = options
+      if ((folder === undefined) === (memories === undefined))
+        throw wrongUsage(
+          'name a folder with transcripts, or a file after --memories',
+          'memoryd import --help has examples',
+        )
+      if (memories !== undefined) {
+        if (harness !== undefined) throw wrongUsage('--harness is about transcripts', 'leave it out')
+        return (await carrying()).importMemories(context(), { ...where(options), memories })
+      }
+      if (project !== undefined) throw wrongUsage('transcripts say themselves where they belong', 'leave --project out')
+      const { importTranscripts } = await import('./import-transcripts.ts')
+      return importTranscripts(context(), { dir: resolve(folder ?? '.'), ...(harness && { harness }) })
+    })
   program
     .command('move <old-root> <new-root>')
     .description('let memories follow a project that was moved')

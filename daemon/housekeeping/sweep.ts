@@ -1,6 +1,6 @@
 /** Deletes what the daemon no longer has to keep: old backups, damaged databases set aside, leftovers of a crash. */
-import { existsSync, lstatSync, readdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expired, type Kept, type Rule } from './expire.ts'
 
 export type Keeping = Rule & { backups: number }
@@ -17,7 +17,10 @@ export function sweepKept({ kept, dailyBackups }: SweepDeps, keep: Keeping, nowM
   const surplus = dailyBackups().slice(keep.backups)
   const old = expired(kept().flatMap(measured), keep, nowMs).map((file) => file.path)
   const doomed = [...surplus, ...old]
-  for (const path of doomed) rmSync(path, { force: true })
+  for (const path of doomed) {
+    rmSync(path, { force: true })
+    if (isEmpty(dirname(path))) rmdirSync(dirname(path))
+  }
   return doomed
 }
 
@@ -32,6 +35,18 @@ export function removeLeftovers(folders: readonly string[]): string[] {
 
 export function filesIn(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
+}
+
+function isEmpty(folder: string): boolean {
+  return existsSync(folder) && readdirSync(folder).length === 0
+}
+
+/** At any depth; none where there is no such folder. */
+export function filesBelow(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
 }
 
 function measured(path: string): Kept[] {

@@ -101,6 +101,7 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
       method: route.method,
       url: route.url,
       config: route,
+      ...(route.bodyLimitBytes && { bodyLimit: route.bodyLimitBytes }),
       handler:
         route.stream === 'events'
           ? streamHandler(handlers)
@@ -145,6 +146,7 @@ function jsonHandler(route: Route, handle: AnyHandler, { drained, asText }: Surr
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const answer = asText(await handle(callOf(route, request, reply, drained)))
     if (typeof answer !== 'string') return sendReady(reply, answer)
+    if (route.status) reply.code(route.status)
     reply.type(JSON_TYPE)
     return answer
   }

@@ -12,6 +12,10 @@ export type StoredSession = {
   lastAt: number | null
   /** Prompts that were not taken back. */
   turns: number
+  /** Whether they are not all: what was said elsewhere in the tree, and turns that nobody began, only the files can tell. */
+  unsure: 0 | 1
+  /** How much was read of the files it stands in. */
+  readBytes: number
   /** Of all answers, each counted once; without what was copied from another session. */
   tokens: number
   /** The harness deleted every file of it. */
@@ -37,6 +41,10 @@ const COLUMNS = `
      SELECT max(input_tokens + output_tokens + cache_read_tokens + cache_write_tokens) AS answer FROM messages m
      WHERE m.session = s.id AND m.input_tokens IS NOT NULL AND m.copied = 0
      GROUP BY m.sub_agent, coalesce(m.answer, m.id))) AS tokens,
+  EXISTS (SELECT 1 FROM files f WHERE f.id IN (SELECT m.file FROM messages m WHERE m.session = s.id AND m.sub_agent = '')
+     AND f.known ->> '$.unsure' = 1) AS unsure,
+  (SELECT coalesce(sum(f.cursor ->> '$.scanned'), 0) FROM files f
+     WHERE f.id IN (SELECT m.file FROM messages m WHERE m.session = s.id AND m.sub_agent = '')) AS readBytes,
   NOT EXISTS (SELECT 1 FROM messages m JOIN files f ON f.id = m.file WHERE m.session = s.id AND f.gone = 0) AS gone`
 
 export function createSessions(current: () => Db): Sessions {

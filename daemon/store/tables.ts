@@ -134,6 +134,15 @@ export const historyMigrations: readonly Migration[] = [
       INSERT INTO directories SELECT dir, root FROM old_directories;
       DROP TABLE old_directories;
     `),
+  (db) =>
+    db.exec(`
+      -- Folders whose transcripts somebody had read: when index.db is made anew, nothing else would lead there.
+      CREATE TABLE imports (
+        dir TEXT PRIMARY KEY,
+        harness TEXT,
+        at INTEGER NOT NULL
+      ) STRICT;
+    `),
 ]
 
 /** Apart from the step that made it: a purge throws this part of the index away and begins it anew. */

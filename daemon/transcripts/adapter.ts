@@ -11,6 +11,8 @@ export type Described = { harness?: string; sessionId?: string; subAgent?: strin
 export type Adapter = {
   harness: HarnessName
   isTranscript(path: string): boolean
+  /** A line as no other harness writes it. The generic form knows only that it could be one of its own. */
+  recognises(record: Fields): boolean
   describe(path: string): Described
   read(line: string): Fact[]
   /** For harnesses whose lines do not say where a session runs: files beside the transcripts that do. */

@@ -39,17 +39,26 @@ export const claudeCode: Adapter = {
   harness: 'claude-code',
   isTranscript: (path) => SESSION.test(path) || SUB_AGENT.test(path),
   describe,
+  recognises: ({ type, uuid, sessionId, leafUuid, messageId }) =>
+    typeof type === 'string' &&
+    ((id(sessionId) !== undefined && (id(uuid) !== undefined || isBookkeeping(type))) ||
+      (type === 'summary' && id(leafUuid) !== undefined) ||
+      (type === 'file-history-snapshot' && id(messageId) !== undefined)),
   read: reader((record) => {
     const type = text(record.type)
     if (type === 'user') return [sessionOf(record), userMessage(record)]
     if (type === 'assistant') return [sessionOf(record), assistantMessage(record)]
     if (type === 'attachment') return [sessionOf(record), node(record, queuedSaid(record) ?? { by: 'injected' })]
     if (type === 'system') return [sessionOf(record), ...systemFacts(record)]
-    if (BOOKKEEPING.has(type) || type.startsWith('file-history-')) return [{ kind: 'bookkeeping' }]
+    if (isBookkeeping(type)) return [{ kind: 'bookkeeping' }]
     const unknown: Fact = { kind: 'unknown', type: typeName(record.type) }
     // Whatever it is, messages may hang on it.
     return id(record.uuid) === undefined ? [unknown] : [unknown, node(record, { by: 'system' })]
   }),
+}
+
+function isBookkeeping(type: string): boolean {
+  return BOOKKEEPING.has(type) || type.startsWith('file-history-')
 }
 
 function describe(path: string): Described {

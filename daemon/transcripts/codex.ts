@@ -8,6 +8,7 @@ import type { Compacted, Fact, SessionFact, Usage } from './message.ts'
 const ROLLOUT = /^(?:[^/]+\/)*rollout-[^/]*?([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.jsonl$/
 
 const BOOKKEEPING = new Set(['token_usage_record', 'world_state'])
+const ITEMS = new Set(['session_meta', 'turn_context', 'response_item', 'event_msg', 'compacted'])
 
 /** They repeat what items say, or are of the moment. */
 const SILENT_EVENTS = new Set([
@@ -36,6 +37,7 @@ export const codex: Adapter = {
   harness: 'codex',
   isTranscript: (path) => ROLLOUT.test(path),
   describe: (path) => present({ sessionId: ROLLOUT.exec(path)?.[1] }),
+  recognises: ({ type, payload }) => ITEMS.has(text(type)) && Object.keys(fields(payload)).length > 0,
   read: reader((record) => {
     const type = text(record.type)
     const payload = fields(record.payload)

@@ -16,6 +16,10 @@ export type Known = {
   hidden?: true
   /** Where the harness counts over the session: its last count. */
   counted?: Usage
+  /** The conversation has gone back somewhere, or something nobody said may have begun a turn: rows alone cannot count turns. */
+  unsure?: true
+  /** The message that came last, where messages name their parents. */
+  last?: string
   /** The turn that was read last has ended, and nobody was told. */
   ended?: Ended
 }
@@ -94,6 +98,7 @@ function nameOf({ sessionId, subAgent }: Session): Session {
 function take(fact: Message, line: Line, place: number, state: Known, deps: Deps): MessageStep | undefined {
   const message = inSession(state.session, fact)
   if (message.cwd === undefined ? state.hidden : deps.isPrivate(message.cwd)) return undefined
+  noteCourse(message, state)
   const sessionId = state.session.sessionId ?? deps.unnamed
   const tokens = message.total ? usageOf([message], state.counted) : message.usage
   const counted = lastTotal([message])
@@ -142,6 +147,15 @@ function sessionOf(
     startedAt: session.startedAt,
     interactive: session.interactive,
   }
+}
+
+/** Results and the parts of an answer stand beside each other; whatever else does not follow the last one leaves it aside. */
+function noteCourse({ by, id, parentId, subAgent, startsTurn }: Message, state: Known): void {
+  if (subAgent !== undefined) return
+  if (by === 'injected' && startsTurn) state.unsure = true
+  const follows = by === 'agent' || by === 'tool' || state.last === undefined || parentId === state.last
+  if (typeof parentId === 'string' && !follows) state.unsure = true
+  if (id !== undefined && parentId !== undefined) state.last = id
 }
 
 /** As in a list of turns: an end is taken back when the agent goes on. */

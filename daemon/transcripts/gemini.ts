@@ -14,6 +14,11 @@ export const gemini: Adapter = {
   isTranscript: (path) => SESSION.test(path) || SUB_AGENT.test(path),
   describe,
   folder: { files: folderFiles, cwd: folderOf },
+  recognises: ({ $set, $rewindTo, type, sessionId, startTime }) =>
+    $set !== undefined ||
+    $rewindTo !== undefined ||
+    type === 'gemini' ||
+    (id(sessionId) !== undefined && time(startTime) !== undefined),
   read: reader((record) => {
     if (record.$set !== undefined) return setFacts(fields(record.$set))
     const target = id(record.$rewindTo)

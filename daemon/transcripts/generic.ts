@@ -11,10 +11,24 @@ import type { Compacted, End, Fact, Message, SessionFact } from './message.ts'
 const PUSHED = /^(?:.*\/)?([^/]+)\/([^/]+)\/pushed\.jsonl$/
 const NAMED = /^(?:.*\/)?([^/]+)\.jsonl$/
 
+const TYPES = new Set([
+  'session',
+  'user',
+  'assistant',
+  'tool',
+  'context',
+  'system',
+  'developer',
+  'end',
+  'compaction',
+  'rewind',
+])
+
 export const generic: Adapter = {
   harness: 'generic',
   isTranscript: (path) => NAMED.test(path),
   describe,
+  recognises: ({ type, role }) => TYPES.has(text(type ?? role)),
   read: reader((record) => {
     const type = text(record.type ?? record.role)
     switch (type) {

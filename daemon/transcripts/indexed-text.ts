@@ -13,8 +13,24 @@ export function indexedText({ text, toolCalls, toolResults }: Message): string {
   return head(all, INDEXED_CHARS)
 }
 
-/** Never half of a character. */
-export function head(text: string, mostChars = HEAD_CHARS): string {
-  const cut = text.slice(0, mostChars)
-  return /[\uD800-\uDBFF]$/.test(cut) && text.length > mostChars ? cut.slice(0, -1) : cut
+/**
+ * Never half of a character, and of what may be a credential all or nothing: half of one is not recognised. That ends where
+ * there is a blank, a sign that no credential has, or the end of a field in JSON.
+ */
+export function head(text: string, chars: number = HEAD_CHARS): string {
+  if (text.length <= chars) return text
+  let end = chars
+  while (end > 0 && !isApart(text, end)) end--
+  return text.slice(0, end)
+}
+
+function isApart(text: string, at: number): boolean {
+  const before = text.charCodeAt(at - 1)
+  if (before >= 0xd800 && before <= 0xdbff) return false
+  return isOther(before) || isOther(text.charCodeAt(at)) || /(?<!\\)"[,:}\]]$/.test(text.slice(Math.max(0, at - 3), at))
+}
+
+/** Neither a letter nor a sign of ASCII. */
+function isOther(code: number): boolean {
+  return code <= 0x20 || code >= 0x7f
 }

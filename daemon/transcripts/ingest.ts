@@ -3,8 +3,9 @@
  * all or nothing: a kill leaves the place from which the same slice is read again.
  */
 import { lstatSync } from 'node:fs'
-import type { Transcripts } from '../store/transcripts.ts'
+import type { Step, Transcripts } from '../store/transcripts.ts'
 import { adapterFor } from './adapters.ts'
+import { createCleaner } from './clean-steps.ts'
 import type { Cursor } from './cursor.ts'
 import { digest, type Ended, type Known } from './digest.ts'
 import { present } from './fields.ts'
@@ -14,9 +15,12 @@ import type { Slice, Tail } from './tail.ts'
 
 export type Progress =
   /** `ended`: all is read, and the turn that was read last is over. */
-  | { state: 'more' | 'read'; lines: number; unreadBytes: number; ended?: TurnEnd }
+  | { state: 'more' | 'read'; lines: number; unreadBytes: number; ended?: TurnEnd; told?: Told }
   | { state: 'gone' }
   | { state: 'unreadable' | 'unsupported'; reason: string }
+
+/** What a slice held: sessions by harness and id, turns that began in it, and the lines that could not be used, by why. */
+export type Told = { sessions: string[]; turns: number; skipped: Record<string, number> }
 
 export type TurnEnd = Ended & { harness: string; project?: string }
 
@@ -34,7 +38,7 @@ export type Ingest = { next(source: Source): Promise<Progress> }
 const SLICE_BYTES = 128_000
 
 export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }: Deps): Ingest {
-  const cleaned = async (text: string) => (text === '' ? '' : (await redact(text)).text)
+  const cleaner = createCleaner(redact)
 
   const take = async (source: Source, slice: Extract<Slice, { cursor: Cursor }>, before: Known): Promise<Progress> => {
     const { harness } = source
@@ -48,13 +52,12 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }
       projectOf: once(projectOf),
       isPrivate: once(isPrivate),
     })
-    const steps = []
-    for (const step of told.steps)
-      steps.push(step.kind === 'message' ? { ...step, text: await cleaned(step.text) } : step)
+    const steps: Step[] = []
+    for (const step of told.steps) steps.push(await cleaner.step(step))
     const skipped = new Map(told.broken)
     for (const { reason } of slice.skipped) skipped.set(reason, (skipped.get(reason) ?? 0) + 1)
-    const { ended, ...quiet } = told.known
-    const known = slice.more ? told.known : quiet
+    const { ended, ...quiet } = await cleaner.known(told.known)
+    const known = slice.more ? { ...quiet, ...(ended && { ended }) } : quiet
     const begun = slice.changed === 'rewritten' ? 'anew' : 'on'
     transcripts.save({
       ...source,
@@ -69,6 +72,7 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }
       state: slice.more ? 'more' : 'read',
       lines: slice.lines.length,
       unreadBytes: slice.cursor.sizeBytes - slice.cursor.scanned,
+      ...((steps.length > 0 || skipped.size > 0) && { told: toldIn(steps, skipped) }),
       ...(ended && !slice.more && { ended: endedIn(ended, described.harness ?? harness, projectOf) }),
     }
   }
@@ -76,6 +80,9 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }
   return {
     next: async (source) => {
       const row = transcripts.file(source.path)
+      // Its rows could not say where they stand.
+      if (!row && (await cleaner.hasSecret(source.path)))
+        return { state: 'unsupported', reason: 'its path holds what looks like a credential' }
       const cursor = row && (JSON.parse(row.cursor) as Cursor)
       const slice = tail.readSlice(source.path, cursor, { capBytes: SLICE_BYTES })
       if (slice.changed === 'gone') {
@@ -108,6 +115,15 @@ function placed(known: Known, source: Source, isPrivate: (cwd: string) => boolea
   const cwd = folder.cwd(name, texts)
   if (cwd === undefined) return known
   return isPrivate(cwd) ? { ...known, hidden: true } : { ...known, session: { ...known.session, cwd } }
+}
+
+function toldIn(steps: readonly Step[], skipped: ReadonlyMap<string, number>): Told {
+  const messages = steps.filter((step) => step.kind === 'message')
+  return {
+    sessions: [...new Set(messages.map(({ session }) => `${session.harness} ${session.id}`))],
+    turns: messages.filter(({ startsTurn, subAgent, by }) => startsTurn && subAgent === '' && by !== 'injected').length,
+    skipped: Object.fromEntries(skipped),
+  }
 }
 
 function endedIn(ended: Ended, harness: string, projectOf: (cwd: string) => string): TurnEnd {

@@ -18,6 +18,10 @@ export const pi: Adapter = {
   harness: 'pi',
   isTranscript: (path) => SESSION.test(path),
   describe: (path) => present({ sessionId: SESSION.exec(path)?.[1] }),
+  recognises: ({ type, timestamp, version, parentSession, message }) =>
+    (type === 'session' &&
+      (parentSession !== undefined || (time(timestamp) !== undefined && typeof version === 'number'))) ||
+    (type === 'message' && text(fields(message).role) !== ''),
   read: reader((record) => {
     const type = text(record.type)
     if (type === 'session') return [sessionOf(record)]

@@ -48,12 +48,11 @@ export function createReadBack({ tail, redact }: Deps): (sources: readonly Sourc
 /** Gigabytes of answers and results are read by, and only what a list of turns shows is kept. */
 function light(message: Fact & { kind: 'message' }): Fact {
   // Cut only after redaction to what is shown: half of a credential is not recognised.
-  const text = message.startsTurn ? cut(message.text) : ''
+  const text = message.startsTurn ? copied(head(message.text, 2 * HEAD_CHARS)) : ''
   return { ...message, text, toolCalls: message.toolCalls.map((call) => ({ ...call, input: '' })), toolResults: [] }
 }
 
 /** A part of a text keeps the whole of it in memory: a copy does not. */
-function cut(text: string): string {
-  if (text.length <= 2 * HEAD_CHARS) return text
-  return Buffer.from(text.slice(0, 2 * HEAD_CHARS), 'utf16le').toString('utf16le')
+function copied(text: string): string {
+  return Buffer.from(text, 'utf16le').toString('utf16le')
 }

@@ -4,9 +4,11 @@
  */
 import type { Clock, Timer } from '../platform/clock.ts'
 import type { TranscriptFiles } from '../store/transcript-files.ts'
+import type { Anywhere, Folder } from './anywhere.ts'
+import type { Progress } from './ingest.ts'
 import type { Lane } from './lanes.ts'
 import { createLooks, type Look } from './looks.ts'
-import { type Root, sourceOf } from './source.ts'
+import { type Root, type Source, sourceOf } from './source.ts'
 import { createSweep, type Found } from './sweep.ts'
 import type { ReadingThread } from './thread.ts'
 import type { Failed, FromThread } from './thread-messages.ts'
@@ -19,6 +21,11 @@ type News = Extract<FromThread, { kind: 'progress' | 'failed' }>
 type Deps = {
   roots: () => readonly Root[]
   sweepMs: () => number
+  /** Where turns are kept that were pushed to us: nobody else writes there, so it is not watched. */
+  own: Root
+  /** Folders that were imported: looked through at a start and now and then, not watched. */
+  imported: () => readonly Folder[]
+  anywhere: Anywhere
   files: Pick<TranscriptFiles, 'cursor' | 'present'>
   clock: Clock
   thread: (hear: { onNews: (news: News) => void; onLost: (error: Failed) => void }) => ReadingThread
@@ -26,6 +33,9 @@ type Deps = {
   onTurn: (turn: EndedTurn) => void
   onError: (error: unknown) => void
 }
+
+/** `lost`: with the thread or with its index; it is found again by a sweep. */
+export type Outcome = Exclude<Progress['state'], 'more'> | 'failed' | 'lost'
 
 export type Reading = {
   /** Soon, not at once: whoever starts the daemon waits for its first answer. */
@@ -38,6 +48,12 @@ export type Reading = {
   /** The rows are gone, and so is all that they told. */
   indexReplaced(): void
   thread: ReadingThread
+  /** Somebody says that there is something new in a file. */
+  changed(source: Source): void
+  /** Whether all of a file was read, as far as can be told without reading it. */
+  isRead(path: string): boolean
+  /** Reads a file when it is its turn; resolves when it is known what became of it. Waits while much else is due. */
+  read(source: Source, sizeBytes: number, onProgress: (progress: Progress) => void): Promise<{ over: Promise<Outcome> }>
   stop(signal: AbortSignal): Promise<void>
 }
 
@@ -45,15 +61,17 @@ const START_MS = 300
 /** A sweep goes on when there is room again: its findings are no longer than this. */
 const MOST_DUE = 500
 /**
- * Every file that was read is looked for in the first sweep, and then in one of so many where watches tell of what is
- * deleted: at ten thousand files a look costs as much as all else does in a minute.
+ * What was deleted while nobody watched: the first sweep looks for all of it, as does one of a root that cannot be watched,
+ * each other one for so many files in turn, which is never more than a moment of work.
  */
-const SWEEPS_PER_MISSING = 60
+const MISSING_PER_SWEEP = 1_000
+const SWEEPS_PER_IMPORTED = 60
 
-type Pending = { unreadBytes: number; look: Look | undefined }
+type Waiting = { progress(progress: Progress): void; over(outcome: Outcome): void }
+type Pending = { unreadBytes: number; look: Look | undefined; waiting: Waiting[] }
 
 export function createReading(deps: Deps): Reading {
-  const { roots, sweepMs, files, clock, onTurn, onError } = deps
+  const { roots, own, imported, sweepMs, files, anywhere, clock, onTurn, onError } = deps
   const stopping = new AbortController()
   const looks = createLooks()
   const due = new Map<string, Pending>()
@@ -64,9 +82,12 @@ export function createReading(deps: Deps): Reading {
   let sweeps = 0
   /** A folder that goes as a whole takes its files along, and nobody tells of them. */
   let folderChanged = false
+  let fresh = true
 
-  const settle = (path: string) => {
+  const settle = (path: string, outcome: Outcome) => {
+    const waiting = due.get(path)?.waiting ?? []
     due.delete(path)
+    for (const { over } of waiting) over(outcome)
     if (due.size >= MOST_DUE / 2) return
     for (const go of onRoom.splice(0)) go()
   }
@@ -75,22 +96,23 @@ export function createReading(deps: Deps): Reading {
     const { path } = news.source
     const pending = due.get(path)
     if (news.kind === 'failed') {
-      settle(path)
+      settle(path, 'failed')
       return onError(Object.assign(new Error(news.error.message), news.error))
     }
     const { progress } = news
     if ('lines' in progress && progress.lines > 0) ends.read(path, progress.ended)
+    for (const waiting of pending?.waiting ?? []) waiting.progress(progress)
     if (progress.state === 'more') {
       if (pending) pending.unreadBytes = progress.unreadBytes
       return
     }
     // What cannot be read is not tried again before it changes.
     if (pending?.look && progress.state !== 'gone') looks.remember(pending.look)
-    settle(path)
+    settle(path, progress.state)
   }
 
   const lost = (error: Failed) => {
-    for (const path of [...due.keys()]) settle(path)
+    for (const path of [...due.keys()]) settle(path, 'lost')
     onError(Object.assign(new Error(error.message), error))
   }
 
@@ -98,7 +120,7 @@ export function createReading(deps: Deps): Reading {
   const found =
     (lane: Lane) =>
     ({ source, sizeBytes, look }: Found) => {
-      due.set(source.path, { unreadBytes: sizeBytes, look })
+      due.set(source.path, { unreadBytes: sizeBytes, look, waiting: due.get(source.path)?.waiting ?? [] })
       thread.read([{ ...source, lane }])
     }
   const room = () =>
@@ -106,7 +128,7 @@ export function createReading(deps: Deps): Reading {
       ? Promise.resolve()
       : new Promise<void>((resolve) => onRoom.push(resolve))
   const sweepOf = (lane: Lane) =>
-    createSweep({ files, looks, clock, onFound: found(lane), room, signal: stopping.signal })
+    createSweep({ files, looks, clock, anywhere, onFound: found(lane), room, signal: stopping.signal })
   const live = sweepOf('live')
   const backlog = sweepOf('backlog')
 
@@ -123,12 +145,15 @@ export function createReading(deps: Deps): Reading {
 
   const sweep = async () => {
     if (sweeps > 0) watched.refresh()
-    for (const root of roots()) await backlog.folder(root, '')
+    const isFirst = fresh
+    fresh = false
+    for (const root of [...roots(), own]) await backlog.folder(root, '')
+    if (isFirst || sweeps % SWEEPS_PER_IMPORTED === 0) for (const folder of imported()) await backlog.anywhere(folder)
     const isBlind = watched.states(roots()).some(({ state }) => state === 'polling')
-    const lookAll = isBlind || folderChanged || sweeps % SWEEPS_PER_MISSING === 0
+    const lookAll = isFirst || isBlind || folderChanged
     sweeps++
     folderChanged = false
-    if (lookAll) await backlog.missing()
+    await backlog.missing(lookAll ? Number.POSITIVE_INFINITY : MISSING_PER_SWEEP)
   }
   const track = (): Promise<void> => {
     running ??= sweep().finally(() => {
@@ -160,9 +185,22 @@ export function createReading(deps: Deps): Reading {
     },
     indexReplaced: () => {
       thread.end()
-      for (const path of [...due.keys()]) settle(path)
+      for (const path of [...due.keys()]) settle(path, 'lost')
       looks.clear()
-      void track().catch(onError)
+      fresh = true
+      // A sweep that is under way has passed by files that were known when it saw them.
+      const before = running?.catch(() => {}) ?? Promise.resolve()
+      void before.then(track).catch(onError)
+    },
+    isRead: backlog.isRead,
+    changed: live.file,
+    read: async (source, sizeBytes, progress) => {
+      await room()
+      const pending = due.get(source.path) ?? { unreadBytes: sizeBytes, look: undefined, waiting: [] }
+      due.set(source.path, pending)
+      thread.read([{ ...source, lane: 'backlog' }])
+      // Wrapped: whoever waits for room must not wait for the end of it as well.
+      return { over: new Promise((over) => pending.waiting.push({ progress, over })) }
     },
     stop: async (signal) => {
       stopping.abort()

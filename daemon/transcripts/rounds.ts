@@ -2,6 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Ingest } from './ingest.ts'
 import { createLanes } from './lanes.ts'
+import type { PushedTurn } from './pushed-lines.ts'
 import type { Source } from './source.ts'
 import type { Failed, FromThread, ToThread } from './thread-messages.ts'
 import type { Turn } from './turns.ts'
@@ -9,13 +10,14 @@ import type { Turn } from './turns.ts'
 type Deps = {
   ingest: Ingest
   turnsOf: (sources: readonly Source[]) => Promise<Turn[]>
+  linesOf: (turn: PushedTurn) => Promise<string[]>
   setPrivate: (paths: readonly string[]) => void
   tell: (message: FromThread) => void
 }
 
 export type Rounds = { hear(message: Exclude<ToThread, { kind: 'end' }>): void; stop(): void }
 
-export function createRounds({ ingest, turnsOf, setPrivate, tell }: Deps): Rounds {
+export function createRounds({ ingest, turnsOf, linesOf, setPrivate, tell }: Deps): Rounds {
   const lanes = createLanes()
   let state: 'resting' | 'working' | 'stopped' = 'resting'
   let asked = 0
@@ -45,18 +47,33 @@ export function createRounds({ ingest, turnsOf, setPrivate, tell }: Deps): Round
     if (state === 'resting' && asked === 0) tell({ kind: 'idle', turn: heard })
   }
 
-  const answer = async (ask: number, sources: readonly Source[]) => {
+  const answer = async (asking: Promise<FromThread>) => {
     asked++
-    const told = await turnsOf(sources).catch(failed)
+    const told = await asking
     asked--
-    tell({ kind: 'turns', ask, answer: told })
+    tell(told)
     rest()
   }
 
   return {
     hear: (message) => {
       heard = message.turn
-      if (message.kind === 'turns') return void answer(message.ask, message.sources)
+      if (message.kind === 'turns') {
+        const { kind, ask, sources } = message
+        return void answer(
+          turnsOf(sources)
+            .catch(failed)
+            .then((told) => ({ kind, ask, answer: told })),
+        )
+      }
+      if (message.kind === 'lines') {
+        const { kind, ask, pushed } = message
+        return void answer(
+          linesOf(pushed)
+            .catch(failed)
+            .then((told) => ({ kind, ask, answer: told })),
+        )
+      }
       setPrivate(message.privatePaths)
       for (const due of message.due) lanes.add(due)
       void work()

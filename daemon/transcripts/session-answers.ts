@@ -15,20 +15,40 @@ type Deps = {
 }
 
 export type SessionAnswers = {
-  list(query: { cwd: string; limit?: number | undefined; after?: string | undefined }): SessionList
+  list(query: { cwd: string; limit?: number | undefined; after?: string | undefined }): Promise<SessionList>
   one(id: string, harness: string | undefined): Promise<OneSession>
 }
 
 const PAGE = 50
+/** Longer ones are counted by their rows, which may be one or two off. */
+const COUNTED_BYTES = 32_000_000
+const MOST_COUNTED = 1_000
 
 export function createSessionAnswers({ sessions, turnsOf, projectOf, isPrivate }: Deps): SessionAnswers {
+  const counted = new Map<number, { readBytes: number; turns: number }>()
+  const read = (row: StoredSession) =>
+    turnsOf(sessions.files(row.row).map(({ harness, root, path }) => ({ harness, root, path })))
+
+  /** Where rows cannot tell, the files are read once for as long as they are as they were. */
+  const countOf = async (row: StoredSession): Promise<number> => {
+    const { readBytes } = row
+    if (row.unsure === 0 || row.gone === 1 || readBytes > COUNTED_BYTES) return row.turns
+    const before = counted.get(row.row)
+    if (before?.readBytes === readBytes) return before.turns
+    const turns = (await read(row)).length
+    if (counted.size >= MOST_COUNTED) counted.clear()
+    counted.set(row.row, { readBytes, turns })
+    return turns
+  }
+
   const shown = ({ cwd }: StoredSession) => cwd === null || !isPrivate(cwd)
   return {
-    list: ({ cwd, limit = PAGE, after }) => {
+    list: async ({ cwd, limit = PAGE, after }) => {
       const rows = sessions.list({ project: projectOf(cwd), limit: limit + 1, after: placeOf(after) })
       const page = rows.slice(0, limit)
       const last = page.at(-1)
-      const items = page.filter(shown).map(answerOf)
+      const items = []
+      for (const row of page.filter(shown)) items.push({ ...answerOf(row), turns: await countOf(row) })
       return last && rows.length > limit ? { items, next: `${last.lastAt ?? 0}.${last.row}` } : { items }
     },
     one: async (id, harness) => {
@@ -39,7 +59,7 @@ export function createSessionAnswers({ sessions, turnsOf, projectOf, isPrivate }
         throw new MemoryError('CONFLICT', `several harnesses have a session ${id}`, {
           hint: `add ?harness= with one of: ${named.map((other) => other.harness).join(', ')}`,
         })
-      const turns = await turnsOf(sessions.files(row.row).map(({ harness, root, path }) => ({ harness, root, path })))
+      const turns = await read(row)
       // Of deleted files nothing can be read back; what was counted stays.
       const count = row.gone === 1 ? row.turns : turns.length
       return { ...answerOf(row), turns: count, turnList: turns.map(turnAnswer) }

@@ -3,6 +3,7 @@ import { lstatSync, type Stats } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
 import type { TranscriptFiles } from '../store/transcript-files.ts'
+import type { Anywhere, Folder } from './anywhere.ts'
 import { type Cursor, compare, lookOf } from './cursor.ts'
 import type { Look, Looks } from './looks.ts'
 import type { Root, Source } from './source.ts'
@@ -15,6 +16,7 @@ type Deps = {
   files: Pick<TranscriptFiles, 'cursor' | 'present'>
   looks: Looks
   clock: Clock
+  anywhere: Anywhere
   onFound: (found: Found) => void
   /** Waits until there is room for more. */
   room: () => Promise<void>
@@ -25,23 +27,26 @@ export type Sweep = {
   /** All below a folder of a root, named from the root on. */
   folder(root: Root, folder: string): Promise<void>
   file(source: Source): void
-  /** Files that were read and may have been deleted since. */
-  missing(): Promise<void>
+  /** All below a folder that somebody once named. */
+  anywhere(folder: Folder): Promise<void>
+  /** Whether all of a file was read, as far as can be told without reading it. */
+  isRead(path: string): boolean
+  /** Files that were read and may have been deleted since: so many of them, and the next ones the next time. */
+  missing(most: number): Promise<void>
 }
 
 const PAGE = 200
 
-export function createSweep({ files, looks, clock, onFound, room, signal }: Deps): Sweep {
-  const look = (source: Source) => {
-    const stats = lstat(source.path)
+export function createSweep({ files, looks, clock, anywhere, onFound, room, signal }: Deps): Sweep {
+  let after = 0
+  const look = (path: string, sourceAt: () => Source | undefined) => {
+    const stats = lstat(path)
     if (!stats) return
-    const seen = looks.of(source.path, stats, clock.now())
+    const seen = looks.of(path, stats, clock.now())
     if (seen && looks.isKnown(seen)) return
-    if (isRead(source.path)) {
-      if (seen) looks.remember(seen)
-      return
-    }
-    onFound({ source, sizeBytes: stats.size, look: seen })
+    const source = isRead(path) ? undefined : sourceAt()
+    if (source) onFound({ source, sizeBytes: stats.size, look: seen })
+    else if (seen) looks.remember(seen)
   }
 
   /** Asked once for each file after a start; from then on what is in memory is enough. */
@@ -61,19 +66,38 @@ export function createSweep({ files, looks, clock, onFound, room, signal }: Deps
     folder: async (root, folder) => {
       for await (const sources of walk(root, folder)) {
         if (signal.aborted) return
-        for (const source of sources) look(source)
+        for (const source of sources) look(source.path, () => source)
         await room()
       }
     },
     file: (source) => {
-      if (lstat(source.path)) look(source)
+      if (lstat(source.path)) look(source.path, () => source)
       else onFound({ source, sizeBytes: 0, look: undefined })
     },
-    missing: async () => {
-      for (let after = 0; !signal.aborted; ) {
+    anywhere: async (folder) => {
+      for await (const candidates of anywhere.files(folder.dir))
+        for (const candidate of candidates) {
+          if (signal.aborted) return
+          if (!('path' in candidate)) continue
+          let opened = false
+          look(candidate.path, () => {
+            opened = true
+            const source = anywhere.sourceAt(candidate.path, folder)
+            return 'left' in source ? undefined : source
+          })
+          if (opened) await turn()
+          await room()
+        }
+    },
+    isRead,
+    missing: async (most) => {
+      for (let looked = 0; looked < most && !signal.aborted; looked += PAGE) {
         const page = files.present({ after, limit: PAGE })
         const last = page.at(-1)
-        if (!last) return
+        if (!last) {
+          after = 0
+          return
+        }
         for (const { id: _, ...source } of page)
           if (!lstat(source.path)) onFound({ source, sizeBytes: 0, look: undefined })
         after = last.id

@@ -1,6 +1,7 @@
 /** What the main thread and the one that reads say to each other. Types only. */
 import type { Progress } from './ingest.ts'
 import type { Due } from './lanes.ts'
+import type { PushedTurn } from './pushed-lines.ts'
 import type { Source } from './source.ts'
 import type { Turn } from './turns.ts'
 
@@ -10,6 +11,7 @@ export type ThreadData = { indexFile: string }
 export type ToThread =
   | { kind: 'read'; turn: number; due: Due[]; privatePaths: readonly string[] }
   | { kind: 'turns'; turn: number; ask: number; sources: Source[] }
+  | { kind: 'lines'; turn: number; ask: number; pushed: PushedTurn }
   | { kind: 'end' }
 
 export type Failed = { message: string; code?: string }
@@ -18,4 +20,5 @@ export type FromThread =
   | { kind: 'progress'; source: Source; progress: Progress }
   | { kind: 'failed'; source: Source; error: Failed }
   | { kind: 'turns'; ask: number; answer: Turn[] | Failed }
+  | { kind: 'lines'; ask: number; answer: string[] | Failed }
   | { kind: 'idle'; turn: number }

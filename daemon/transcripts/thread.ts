@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from '../platform/clock.ts'
 import { aborted } from '../platform/signals.ts'
 import type { Due } from './lanes.ts'
+import type { PushedTurn } from './pushed-lines.ts'
 import type { Source } from './source.ts'
 import type { Failed, FromThread, ThreadData, ToThread } from './thread-messages.ts'
 import type { Turn } from './turns.ts'
@@ -23,6 +24,7 @@ type Deps = {
 export type ReadingThread = {
   read(due: Due[]): void
   turns(sources: Source[]): Promise<Turn[]>
+  lines(pushed: PushedTurn): Promise<string[]>
   /** Ends; whatever is asked of it next begins another. */
   end(): void
   stop(signal: AbortSignal): Promise<void>
@@ -31,7 +33,7 @@ export type ReadingThread = {
 const IDLE_MS = 5_000
 
 type Running = { worker: Worker; exited: Promise<void>; post(message: ToThread): void }
-type Asked = { resolve: (turns: Turn[]) => void; reject: (error: Error) => void }
+type Asked = { resolve: (answer: never) => void; reject: (error: Error) => void }
 
 export function createThread({ program, data, clock, privatePaths, onNews, onLost }: Deps): ReadingThread {
   const asked = new Map<number, Asked>()
@@ -43,15 +45,15 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
 
   const hear = (message: FromThread) => {
     if (message.kind === 'progress' || message.kind === 'failed') return onNews(message)
-    if (message.kind === 'turns') return settle(message.ask, message.answer)
+    if (message.kind === 'turns' || message.kind === 'lines') return settle(message.ask, message.answer)
     // Something was said to it since: it will be idle again.
     if (message.turn === said) idle ??= clock.after(IDLE_MS, end)
   }
 
-  const settle = (ask: number, answer: Turn[] | Failed) => {
+  const settle = (ask: number, answer: Turn[] | string[] | Failed) => {
     const { resolve, reject } = asked.get(ask) ?? {}
     asked.delete(ask)
-    if (Array.isArray(answer)) resolve?.(answer)
+    if (Array.isArray(answer)) resolve?.(answer as never)
     else reject?.(Object.assign(new Error(answer.message), answer.code !== undefined && { code: answer.code }))
   }
 
@@ -70,7 +72,10 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
       post: (message) => worker.postMessage(message),
     }
     let trouble: Failed = { message: 'the thread that reads transcripts ended by itself' }
-    worker.on('message', hear)
+    // What was ended is of no concern any more: its news would be taken for those of the next.
+    worker.on('message', (message: FromThread) => {
+      if (running === mine) hear(message)
+    })
     worker.once('error', (error: Error) => {
       trouble = { message: error.message }
     })
@@ -98,17 +103,20 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
     running.post(message(++said))
   }
 
+  const put = <T>(question: (turn: number, ask: number) => ToThread) =>
+    new Promise<T>((resolve, reject) => {
+      if (state === 'stopped') return reject(new Error('the daemon is stopping'))
+      const ask = ++asks
+      asked.set(ask, { resolve: resolve as Asked['resolve'], reject })
+      say((turn) => question(turn, ask))
+    })
+
   return {
     read: (due) => {
       if (state === 'open' && due.length > 0) say((turn) => ({ kind: 'read', turn, due, privatePaths: privatePaths() }))
     },
-    turns: (sources) =>
-      new Promise((resolve, reject) => {
-        if (state === 'stopped') return reject(new Error('the daemon is stopping'))
-        const ask = ++asks
-        asked.set(ask, { resolve, reject })
-        say((turn) => ({ kind: 'turns', turn, ask, sources }))
-      }),
+    turns: (sources) => put((turn, ask) => ({ kind: 'turns', turn, ask, sources })),
+    lines: (pushed) => put((turn, ask) => ({ kind: 'lines', turn, ask, pushed })),
     end: () => {
       const gone: Failed = { message: 'the thread that reads transcripts was ended' }
       for (const ask of [...asked.keys()]) settle(ask, gone)

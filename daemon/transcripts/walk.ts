@@ -1,4 +1,4 @@
-/** Lists the transcripts below a folder, a few at a time so that others get their turn. Follows no link, keeps no list. */
+/** Lists what is below a folder, a few names at a time so that others get their turn. Follows no link, keeps no list. */
 import { type Dir, opendirSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import { depthOf, type Root, type Source, sourceOf } from './source.ts'
@@ -6,24 +6,34 @@ import { depthOf, type Root, type Source, sourceOf } from './source.ts'
 /** Names between two turns. */
 const AT_ONCE = 200
 
-/** `folder`: named from the root on, empty for the root itself. Of what cannot be listed nothing is told. */
-export async function* walk(root: Root, folder: string): AsyncGenerator<Source[]> {
-  const depth = depthOf(root.harness)
+export type Entry = { name: string; kind: 'file' | 'link' }
+
+type Walk = {
+  /** Levels of folders below the base that are entered. */
+  depth: number
+  isWanted: (name: string) => boolean
+  /** Whether to look into a folder at all. */
+  enters?: (name: string) => boolean
+}
+
+/** `folder`: named from the base on, as all that is told; empty for the base itself. Of what cannot be listed nothing is told. */
+export async function* walkNames(
+  base: string,
+  folder: string,
+  { depth, isWanted, enters = () => true }: Walk,
+): AsyncGenerator<Entry[]> {
   const folders = [folder]
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
-    const dir = open(next === '' ? root.path : `${root.path}/${next}`)
+    const dir = open(next === '' ? base : `${base}/${next}`)
     if (!dir) continue
     try {
       for (let more = true; more; ) {
-        const found: Source[] = []
+        const found: Entry[] = []
         more = take(dir, (name, kind) => {
           const below = next === '' ? name : `${next}/${name}`
-          if (kind === 'folder') {
-            if (below.split('/').length <= depth) folders.push(below)
-            return
-          }
-          const source = sourceOf(root, below)
-          if (source) found.push(source)
+          if (kind !== 'folder') {
+            if (isWanted(below)) found.push({ name: below, kind })
+          } else if (below.split('/').length <= depth && enters(below)) folders.push(below)
         })
         if (found.length > 0) yield found
         await turn()
@@ -31,6 +41,15 @@ export async function* walk(root: Root, folder: string): AsyncGenerator<Source[]
     } finally {
       dir.closeSync()
     }
+  }
+}
+
+/** The transcripts below a folder of a root. */
+export async function* walk(root: Root, folder: string): AsyncGenerator<Source[]> {
+  const isWanted = (name: string) => sourceOf(root, name) !== undefined
+  for await (const entries of walkNames(root.path, folder, { depth: depthOf(root.harness), isWanted })) {
+    const files = entries.filter(({ kind }) => kind === 'file')
+    yield files.map(({ name }) => ({ harness: root.harness, root: root.path, path: `${root.path}/${name}` }))
   }
 }
 
@@ -43,12 +62,13 @@ function open(path: string): Dir | undefined {
 }
 
 /** Whether there may be more. */
-function take(dir: Dir, each: (name: string, kind: 'folder' | 'file') => void): boolean {
+function take(dir: Dir, each: (name: string, kind: Entry['kind'] | 'folder') => void): boolean {
   for (let count = 0; count < AT_ONCE; count++) {
     const entry = read(dir)
     if (!entry) return false
     if (entry.isDirectory()) each(entry.name, 'folder')
     else if (entry.isFile()) each(entry.name, 'file')
+    else if (entry.isSymbolicLink()) each(entry.name, 'link')
   }
   return true
 }

@@ -25,13 +25,15 @@ export type EntryPoint = {
   open(ground: Ground, text: string): Promise<() => Promise<unknown>>
 }
 
-/** Routes that change something and take no words in. */
+/** Routes that change something and take no words in, or none that become a memory. */
 export const wordless: readonly RouteName[] = [
   'forget',
   'forgetAgentMemory',
+  'importTranscripts',
   'liftTombstone',
   'moveProject',
   'pause',
+  'pushTurn',
   'renewPrompt',
   'resume',
 ]

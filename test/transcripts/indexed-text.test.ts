@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { compose } from '../../daemon/transcripts/compose.ts'
-import { HEAD_CHARS, INDEXED_CHARS, indexedText } from '../../daemon/transcripts/indexed-text.ts'
+import { HEAD_CHARS, head, INDEXED_CHARS, indexedText } from '../../daemon/transcripts/indexed-text.ts'
 import { withoutPrivate } from '../../daemon/transcripts/private-spans.ts'
 
 describe('what can be searched for', () => {
   it('is what was said, the commands, and the heads of results', () => {
-    const long = 'x'.repeat(HEAD_CHARS + 1)
+    const long = `${'x'.repeat(HEAD_CHARS)} y`
     expect(
       indexedText(
         compose({
@@ -19,7 +19,7 @@ describe('what can be searched for', () => {
           toolResults: [{ callId: '1', text: long }],
         }),
       ),
-    ).toBe(`look\nls\n${long.slice(1)}\n${long.slice(1)}`)
+    ).toBe(`look\nls\n${long.slice(0, -2)}\n${long.slice(0, -2)}`)
   })
 
   it.each(['injected', 'system'] as const)('is nothing that is %s', (by) => {
@@ -29,15 +29,24 @@ describe('what can be searched for', () => {
   it('is no more of a message than a bounded part', () => {
     const call = { id: '1', name: 'Bash', input: 'x'.repeat(HEAD_CHARS) }
     const toolCalls = Array.from({ length: INDEXED_CHARS / HEAD_CHARS }, () => call)
-    expect(indexedText(compose({ by: 'agent', text: 'said', toolCalls })).length).toBe(INDEXED_CHARS)
-    expect(indexedText(compose({ by: 'person', text: `${'x'.repeat(INDEXED_CHARS)}y` }))).toBe(
-      'x'.repeat(INDEXED_CHARS),
-    )
+    const many = indexedText(compose({ by: 'agent', text: 'said', toolCalls }))
+    expect([many.length <= INDEXED_CHARS, many.length > INDEXED_CHARS - HEAD_CHARS - 1]).toEqual([true, true])
+    const words = 'word '.repeat(INDEXED_CHARS / 5)
+    expect(indexedText(compose({ by: 'person', text: `${words}more` }))).toBe(words)
   })
 
   it('never ends in half a character', () => {
     const message = compose({ by: 'tool', toolResults: [{ callId: '1', text: `${'x'.repeat(HEAD_CHARS - 1)}👩` }] })
     expect(indexedText(message)).toBe('x'.repeat(HEAD_CHARS - 1))
+  })
+
+  it.each([
+    ['a key', `${'word '.repeat(399)}sk-live-0123456789`, 'word '.repeat(399)],
+    ['a field of JSON', `{"a":"${'x'.repeat(1_980)}","b":"0123456789-0123456789"}`, `{"a":"${'x'.repeat(1_980)}","b":`],
+    ['what has no blank', 'x'.repeat(3_000), ''],
+    ['Chinese', '部'.repeat(3_000), '部'.repeat(HEAD_CHARS)],
+  ])('is cut where %s is whole', (_what, text, left) => {
+    expect(head(text)).toBe(left)
   })
 
   it('holds nothing private, wherever it stood', () => {

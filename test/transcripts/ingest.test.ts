@@ -209,10 +209,12 @@ describe('ingestion', () => {
       state: 'read',
       lines: 3,
       unreadBytes: 0,
+      told: { sessions: ['generic s'], turns: 1, skipped: {} },
       ended: { end: 'final', sessionId: 's', at, cwd: '/work', harness: 'generic', project: 'project of /work' },
     })
     appendFileSync(join(rig.root, 's.jsonl'), `${json({ type: 'user', text: 'more' })}\n`)
-    expect(await rig.read('generic', 's.jsonl')).toEqual({ state: 'read', lines: 1, unreadBytes: 0 })
+    const told = { sessions: ['generic s'], turns: 1, skipped: {} }
+    expect(await rig.read('generic', 's.jsonl')).toEqual({ state: 'read', lines: 1, unreadBytes: 0, told })
   })
 
   it('reads a long file in slices, each of them stored', async () => {

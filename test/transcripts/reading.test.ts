@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { createAnywhere } from '../../daemon/transcripts/anywhere.ts'
 import type { Progress } from '../../daemon/transcripts/ingest.ts'
 import type { Due } from '../../daemon/transcripts/lanes.ts'
 import { createReading } from '../../daemon/transcripts/reading.ts'
@@ -23,16 +24,29 @@ function rig({ state = 'watching' }: { state?: 'watching' | 'polling' } = {}) {
   let onNews: (news: Extract<FromThread, { kind: 'progress' | 'failed' }>) => void = () => {}
   let onLost: (error: { message: string }) => void = () => {}
   let onHint: (root: Root, names: ReadonlySet<string>) => void = () => {}
+  const imported: { dir: string; harness: string | undefined }[] = []
   let known: { id: number; harness: string; root: string; path: string }[] = []
   const reading = createReading({
     roots: () => [root],
     sweepMs: () => 60_000,
-    files: { cursor: () => undefined, present: ({ after }) => known.filter(({ id }) => id > after) },
+    own: { harness: 'generic', path: `${path}-own` },
+    imported: () => imported,
+    anywhere: createAnywhere({ roots: () => [root], stateDir: join(path, 'state'), isPrivate: () => false }),
+    files: {
+      cursor: () => undefined,
+      present: ({ after, limit }) => known.filter(({ id }) => id > after).slice(0, limit),
+    },
     clock: time.clock,
     thread: (hear) => {
       onNews = hear.onNews
       onLost = hear.onLost
-      return { read: (due) => void asked.push(...due), turns: async () => [], end: () => {}, stop: async () => {} }
+      return {
+        read: (due) => void asked.push(...due),
+        turns: async () => [],
+        lines: async () => [],
+        end: () => {},
+        stop: async () => {},
+      }
     },
     watched: (hint) => {
       onHint = hint
@@ -43,6 +57,7 @@ function rig({ state = 'watching' }: { state?: 'watching' | 'polling' } = {}) {
   })
   return {
     reading,
+    imported,
     root,
     time,
     errors,
@@ -169,21 +184,77 @@ describe('reading', () => {
     expect(await answer({ state: 'gone' })).toEqual(['backlog a.jsonl'])
   })
 
-  it('looks in the next sweep, and in no other, for what may have been deleted with a folder', async () => {
-    const { reading, time, write, remove, hint, knows, answer } = rig()
-    write('deep/b.jsonl')
-    knows('deep/b.jsonl')
+  it('finds by its next sweep what was deleted, where nobody watches', async () => {
+    const { reading, time, write, remove, knows, answer } = rig()
+    write('a.jsonl')
+    write('b.jsonl')
+    knows('a.jsonl', 'b.jsonl')
     reading.start()
     time.pass(300)
-    expect(await answer(READ)).toEqual(['backlog deep/b.jsonl'])
-    remove('deep/b.jsonl')
+    expect(await answer(READ)).toEqual(['backlog a.jsonl', 'backlog b.jsonl'])
+    remove('b.jsonl')
     time.pass(60_000)
-    expect(await answer()).toEqual([])
+    expect(await answer({ state: 'gone' })).toEqual(['backlog b.jsonl'])
+  })
+
+  it('looks in turn for deleted ones where there are more files than a sweep looks at', async () => {
+    const { reading, time, knows, answer } = rig()
+    reading.start()
+    time.pass(300)
+    await answer()
+    knows(...Array.from({ length: 2_500 }, (_, n) => `${n}.jsonl`))
+    const missing = []
+    for (let sweep = 0; sweep < 3; sweep++) {
+      time.pass(60_000)
+      let found = 0
+      for (let more = await answer({ state: 'gone' }); more.length > 0; more = await answer({ state: 'gone' }))
+        found += more.length
+      missing.push(found)
+    }
+    expect(missing).toEqual([1_000, 1_000, 500])
+  })
+
+  it('looks for all of them in the next sweep when a folder may have gone as a whole', async () => {
+    const { reading, time, knows, hint, answer } = rig()
+    reading.start()
+    time.pass(300)
+    await answer()
+    knows(...Array.from({ length: 2_500 }, (_, n) => `deep/${n}.jsonl`))
     hint('deep/')
     time.pass(60_000)
-    expect(await answer({ state: 'gone' })).toEqual(['backlog deep/b.jsonl'])
+    let found = 0
+    for (let more = await answer({ state: 'gone' }); more.length > 0; more = await answer({ state: 'gone' }))
+      found += more.length
+    expect(found).toBe(2_500)
+  })
+
+  it('looks through imported folders at first and once an hour', async () => {
+    const { reading, root, time, imported, answer } = rig()
+    const dir = `${root.path}-imported`
+    imported.push({ dir, harness: undefined })
+    append(join(dir, 'a.jsonl'), { type: 'user', text: 'a' })
+    reading.start()
+    time.pass(300)
+    expect(await answer(READ)).toEqual(['backlog imported/a.jsonl'])
+    append(join(dir, 'a.jsonl'), { type: 'user', text: 'b' })
+    for (let minute = 1; minute < 60; minute++) {
+      time.pass(60_000)
+      expect(await answer()).toEqual([])
+    }
     time.pass(60_000)
-    expect(await answer()).toEqual([])
+    expect(await answer(READ)).toEqual(['backlog imported/a.jsonl'])
+  })
+
+  it('reads everything again when the index was replaced, and what a sweep under way has passed by', async () => {
+    const { reading, time, write, answer } = rig()
+    write('a.jsonl')
+    reading.start()
+    time.pass(300)
+    expect(await answer(READ)).toEqual(['backlog a.jsonl'])
+    write('b.jsonl')
+    time.pass(60_000)
+    reading.indexReplaced()
+    expect(new Set(await answer(READ))).toEqual(new Set(['backlog a.jsonl', 'backlog b.jsonl']))
   })
 
   it('holds a sweep back while much is due, and goes on when there is room', async () => {

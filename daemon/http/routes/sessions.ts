@@ -3,7 +3,7 @@ import type { OneSession, SessionList } from '../../../schema/session.ts'
 import type { Handlers } from '../server.ts'
 
 type Deps = {
-  list(query: { cwd: string; limit?: number | undefined; after?: string | undefined }): SessionList
+  list(query: { cwd: string; limit?: number | undefined; after?: string | undefined }): Promise<SessionList>
   one(id: string, harness: string | undefined): Promise<OneSession>
 }
 

@@ -1,0 +1,30 @@
+/** Credentials out of what is kept. A name with one in it is kept as a hash: two of them must not become the same. */
+import { hash } from 'node:crypto'
+
+export type Redact = (text: string) => Promise<{ text: string }>
+
+export async function clean(text: string, redact: Redact): Promise<string> {
+  return text === '' ? '' : (await redact(text)).text
+}
+
+/** Names that cannot hold one are the rule, and to look at each would cost more than all the rest. */
+const HARMLESS = new RegExp(
+  `^(?:${[
+    '(?:[a-z]{1,12}[_-])?[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}',
+    '[\\w.-]{1,11}',
+    '[\\da-f]{12,64}',
+    '(?:msg|req|resp|call|toolu|item|fc|rs)_[A-Za-z0-9]{8,48}',
+  ].join('|')})$`,
+)
+
+export async function cleanName(name: string, redact: Redact): Promise<string> {
+  if (name === '' || HARMLESS.test(name)) return name
+  return (await redact(name)).text === name ? name : hash('sha256', name, 'hex')
+}
+
+/** Each name in it by itself as well: beside a slash not every credential is recognised. */
+export async function pathHasSecret(path: string, redact: Redact): Promise<boolean> {
+  const views = [path, path.split('/').join('\n')]
+  for (const view of views) if ((await redact(view)).text !== view) return true
+  return false
+}

@@ -1,0 +1,110 @@
+/**
+ * Messages as a harness pushes them → lines of the generic form, as they are kept: nothing private, nothing injected and no
+ * credential is left in them. Opens no file.
+ */
+import { clean, cleanName, type Redact } from './clean.ts'
+import { present } from './fields.ts'
+import { generic } from './generic.ts'
+import type { Fact, Message, SessionFact } from './message.ts'
+
+export type PushedTurn = { turnId: string; messages: readonly object[]; atMs: number }
+
+/** The line that says that all of a turn is there. */
+export function endIdOf(turnId: string): string {
+  return `${turnId}.end`
+}
+
+export async function pushedLines({ turnId, messages, atMs }: PushedTurn, redact: Redact): Promise<string[]> {
+  const records: object[] = []
+  let aborted = false
+  for (const [n, message] of messages.entries())
+    for (const fact of generic.read(JSON.stringify(message))) {
+      if (fact.kind === 'message' && fact.ends) aborted = fact.ends === 'aborted'
+      records.push(...(await recordsOf(fact, { id: `${turnId}.${n + 1}`, atMs }, redact)))
+    }
+  const id = endIdOf(turnId)
+  records.push({ type: 'end', id, at: atMs, ...(aborted && { end: 'aborted' }) })
+  return records.map((record) => JSON.stringify(record))
+}
+
+type Defaults = { id: string; atMs: number }
+
+async function recordsOf(fact: Fact, defaults: Defaults, redact: Redact): Promise<object[]> {
+  switch (fact.kind) {
+    case 'message':
+      return messageRecords(fact, defaults, redact)
+    case 'session':
+      return [await sessionRecord(fact, redact)]
+    case 'compacted':
+      return [present({ type: 'compaction', trigger: fact.trigger, at: fact.at ?? defaults.atMs })]
+    case 'rewound':
+      return [
+        { type: 'rewind', ...('from' in fact ? { from: await cleanName(fact.from, redact) } : { turns: fact.turns }) },
+      ]
+  }
+  return []
+}
+
+/** Which session it is, and where, whoever pushes has said elsewhere. */
+async function sessionRecord({ branch, model, interactive, forkOf }: SessionFact, redact: Redact): Promise<object> {
+  const named = async (name: string | undefined) => (name === undefined ? undefined : cleanName(name, redact))
+  return present({
+    type: 'session',
+    branch: await named(branch),
+    model: await named(model),
+    forkOf: await named(forkOf),
+    interactive,
+  })
+}
+
+async function messageRecords(message: Message, defaults: Defaults, redact: Redact): Promise<object[]> {
+  const type = typeOf(message)
+  if (!type) return []
+  const named = async (name: string | undefined) => (name === undefined ? undefined : cleanName(name, redact))
+  const id = (await named(message.id)) ?? defaults.id
+  const parentId = message.parentId === null ? null : await named(message.parentId)
+  const common = present({
+    type,
+    id,
+    parentId,
+    at: message.at ?? defaults.atMs,
+    subAgent: await named(message.subAgent),
+  })
+  if (type === 'tool') {
+    const records: { id: string; callId: string; text: string }[] = []
+    for (const [n, { callId, text }] of message.toolResults.entries())
+      records.push({
+        ...common,
+        id: n > 0 ? `${id}.${n + 1}` : id,
+        ...(n > 0 && parentId !== undefined && { parentId: records.at(-1)?.id }),
+        callId: await cleanName(callId, redact),
+        text: await clean(text, redact),
+      })
+    return records
+  }
+  const toolCalls = []
+  for (const { id: callId, name, input } of message.toolCalls)
+    toolCalls.push({
+      id: await cleanName(callId, redact),
+      name: await cleanName(name, redact),
+      input: await clean(input, redact),
+    })
+  const { ends } = message
+  return [
+    present({
+      ...common,
+      text: message.text === '' ? undefined : await clean(message.text, redact),
+      toolCalls: toolCalls.length > 0 ? toolCalls : undefined,
+      answerId: type === 'assistant' ? await named(message.answerId) : undefined,
+      model: await named(message.model),
+      usage: message.usage,
+      end: ends === 'final' || ends === 'aborted' ? ends : undefined,
+    }),
+  ]
+}
+
+/** What a harness notes for itself, and ends, are told otherwise. */
+function typeOf({ by, startsTurn }: Message): string | undefined {
+  if (startsTurn) return 'user'
+  return { person: 'user', agent: 'assistant', tool: 'tool', injected: 'context', system: undefined }[by]
+}
