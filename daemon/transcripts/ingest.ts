@@ -1,9 +1,9 @@
 /**
- * One slice of one transcript, from its bytes to its rows. What takes time or waits happens before the transaction, which is
- * all or nothing: a kill leaves the place from which the same slice is read again.
+ * Slices of transcripts, from their bytes to their rows. What takes time or waits happens before the transaction, which is
+ * all or nothing: a kill leaves the places from which the same slices are read again.
  */
 import { lstatSync } from 'node:fs'
-import type { Transcripts } from '../store/transcripts.ts'
+import type { Slice as Rows, Step, Transcripts } from '../store/transcripts.ts'
 import { adapterFor } from './adapters.ts'
 import type { Cursor } from './cursor.ts'
 import { digest, type Ended, type Known } from './digest.ts'
@@ -28,15 +28,23 @@ type Deps = {
   isPrivate: (cwd: string) => boolean
 }
 
-export type Ingest = { next(source: Source): Promise<Progress> }
+/** `rows` wait to be saved; `bytes` is how much of the file they are made of. */
+export type Prepared = { progress: Progress; rows?: Rows; bytes: number }
 
-/** So much is indexed in well under 20 ms, which is how long somebody else who writes may have to wait. */
-const SLICE_BYTES = 128_000
+export type Ingest = {
+  /** The next slice of one transcript. Again of the same one only when it is saved. */
+  prepare(source: Source, options: { capBytes: number }): Promise<Prepared>
+  save(prepared: readonly Prepared[]): void
+}
 
 export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }: Deps): Ingest {
-  const cleaned = async (text: string) => (text === '' ? '' : (await redact(text)).text)
+  const cleaned = async (step: Step): Promise<Step> => {
+    if (step.kind !== 'message' || step.text === '') return step
+    step.text = (await redact(step.text)).text
+    return step
+  }
 
-  const take = async (source: Source, slice: Extract<Slice, { cursor: Cursor }>, before: Known): Promise<Progress> => {
+  const take = async (source: Source, slice: Extract<Slice, { cursor: Cursor }>, before: Known): Promise<Prepared> => {
     const { harness } = source
     const adapter = adapterFor(harness)
     const name = nameOf(source)
@@ -48,15 +56,14 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }
       projectOf: once(projectOf),
       isPrivate: once(isPrivate),
     })
-    const steps = []
-    for (const step of told.steps)
-      steps.push(step.kind === 'message' ? { ...step, text: await cleaned(step.text) } : step)
+    const steps: Step[] = []
+    for (const step of told.steps) steps.push(await cleaned(step))
     const skipped = new Map(told.broken)
     for (const { reason } of slice.skipped) skipped.set(reason, (skipped.get(reason) ?? 0) + 1)
     const { ended, ...quiet } = told.known
     const known = slice.more ? told.known : quiet
     const begun = slice.changed === 'rewritten' ? 'anew' : 'on'
-    transcripts.save({
+    const rows: Rows = {
       ...source,
       bornAt: bornAt(source.path),
       begun,
@@ -64,31 +71,36 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }
       known: JSON.stringify(known),
       steps,
       skipped,
-    })
-    return {
+    }
+    const progress: Progress = {
       state: slice.more ? 'more' : 'read',
       lines: slice.lines.length,
       unreadBytes: slice.cursor.sizeBytes - slice.cursor.scanned,
       ...(ended && !slice.more && { ended: endedIn(ended, described.harness ?? harness, projectOf) }),
     }
+    return { progress, rows, bytes: slice.lines.reduce((sum, { length }) => sum + length, 0) }
   }
 
   return {
-    next: async (source) => {
+    prepare: async (source, { capBytes }) => {
       const row = transcripts.file(source.path)
       const cursor = row && (JSON.parse(row.cursor) as Cursor)
-      const slice = tail.readSlice(source.path, cursor, { capBytes: SLICE_BYTES })
+      const slice = tail.readSlice(source.path, cursor, { capBytes })
       if (slice.changed === 'gone') {
         if (row?.gone === 0) transcripts.setGone(source.path, 1)
-        return { state: 'gone' }
+        return { progress: { state: 'gone' }, bytes: 0 }
       }
-      if (!('cursor' in slice)) return { state: slice.changed, reason: slice.reason }
+      if (!('cursor' in slice)) return { progress: { state: slice.changed, reason: slice.reason }, bytes: 0 }
       if (slice.cursor === cursor) {
         if (row?.gone === 1) transcripts.setGone(source.path, 0)
-        return { state: 'read', lines: 0, unreadBytes: 0 }
+        return { progress: { state: 'read', lines: 0, unreadBytes: 0 }, bytes: 0 }
       }
       const before = row && slice.changed !== 'rewritten' ? (JSON.parse(row.known) as Known) : begin(source)
       return take(source, slice, placed(before, source, isPrivate))
+    },
+    save: (prepared) => {
+      const rows = prepared.flatMap(({ rows }) => rows ?? [])
+      if (rows.length > 0) transcripts.save(rows)
     },
   }
 }
