@@ -7,7 +7,7 @@ import type { TranscriptFiles } from '../store/transcript-files.ts'
 import type { Lane } from './lanes.ts'
 import { createLooks, type Look } from './looks.ts'
 import { type Root, sourceOf } from './source.ts'
-import { createSweep, type Found } from './sweep.ts'
+import { createSweep, type Found, type KnownRoots } from './sweep.ts'
 import type { ReadingThread } from './thread.ts'
 import type { Failed, FromThread } from './thread-messages.ts'
 import type { EndedTurn } from './turn-ends.ts'
@@ -44,6 +44,8 @@ export type Reading = {
 const START_MS = 300
 /** A sweep goes on when there is room again: its findings are no longer than this. */
 const MOST_DUE = 500
+/** Where everything is watched, old files are looked at in one of so many: events may get lost, but not often. */
+const SWEEPS_PER_WHOLE = 10
 /** What was deleted while nobody watched is looked for in the first sweep, and then in one of so many. */
 const SWEEPS_PER_MISSING = 60
 
@@ -53,12 +55,14 @@ export function createReading(deps: Deps): Reading {
   const { roots, sweepMs, files, clock, onTurn, onError } = deps
   const stopping = new AbortController()
   const looks = createLooks()
+  const known: KnownRoots = new Map()
   const due = new Map<string, Pending>()
   const ends = createTurnEnds({ clock, onTurn })
   let onRoom: (() => void)[] = []
   let sweeping: Timer | undefined
   let running: Promise<void> | undefined
   let sweeps = 0
+  let sweptAt = 0
 
   const settle = (path: string) => {
     due.delete(path)
@@ -101,7 +105,7 @@ export function createReading(deps: Deps): Reading {
       ? Promise.resolve()
       : new Promise<void>((resolve) => onRoom.push(resolve))
   const sweepOf = (lane: Lane) =>
-    createSweep({ files, looks, clock, onFound: found(lane), room, signal: stopping.signal })
+    createSweep({ files, looks, known, clock, onFound: found(lane), room, signal: stopping.signal })
   const live = sweepOf('live')
   const backlog = sweepOf('backlog')
 
@@ -116,7 +120,14 @@ export function createReading(deps: Deps): Reading {
 
   const sweep = async () => {
     if (sweeps > 0) watched.refresh()
-    for (const root of roots()) await backlog.folder(root, '')
+    // After a sleep nobody knows what happened.
+    const isWhole = sweeps % SWEEPS_PER_WHOLE === 0 || clock.now() - sweptAt > 2 * sweepMs()
+    sweptAt = clock.now()
+    for (const root of roots()) {
+      const [now] = watched.states([root])
+      if (now?.state === 'watching' && !isWhole) await backlog.lively(root)
+      else await backlog.folder(root, '')
+    }
     if (sweeps++ % SWEEPS_PER_MISSING === 0) await backlog.missing()
   }
   const track = (): Promise<void> => {
@@ -145,12 +156,14 @@ export function createReading(deps: Deps): Reading {
     lagBytes: () => [...due.values()].reduce((sum, { unreadBytes }) => sum + unreadBytes, 0),
     settingsChanged: () => {
       sweeping?.stop()
+      sweptAt = 0
       begin()
     },
     indexReplaced: () => {
       thread.end()
       for (const path of [...due.keys()]) settle(path)
       looks.clear()
+      sweptAt = 0
       void track().catch(onError)
     },
     stop: async (signal) => {

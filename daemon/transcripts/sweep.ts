@@ -11,9 +11,14 @@ import { walk } from './walk.ts'
 /** `look`: what to remember once it is read. */
 export type Found = { source: Source; sizeBytes: number; look: Look | undefined }
 
+/** Per root: its folders as they were when they were listed last, and its files that were written lately. */
+export type KnownRoots = Map<string, { folders: Map<string, number>; files: Map<string, Source> }>
+
 type Deps = {
   files: Pick<TranscriptFiles, 'cursor' | 'present'>
   looks: Looks
+  /** Shared by all who look. */
+  known: KnownRoots
   clock: Clock
   onFound: (found: Found) => void
   /** Waits until there is room for more. */
@@ -24,16 +29,35 @@ type Deps = {
 export type Sweep = {
   /** All below a folder of a root, named from the root on. */
   folder(root: Root, folder: string): Promise<void>
+  /**
+   * The files of a root that were written lately, and those of folders in which something came or went since they were
+   * listed. Enough where watches tell of the others: ten thousand files that nobody writes cost nothing.
+   */
+  lively(root: Root): Promise<void>
   file(source: Source): void
   /** Files that were read and may have been deleted since. */
   missing(): Promise<void>
 }
 
 const PAGE = 200
+/** Written within the last hour: the next line may come any moment. */
+const LIVELY_MS = 3_600_000
+/** As for files: a folder that changed this short ago may change once more within the same tick. */
+const SETTLED_MS = 2_000
 
-export function createSweep({ files, looks, clock, onFound, room, signal }: Deps): Sweep {
+export function createSweep({ files, looks, known, clock, onFound, room, signal }: Deps): Sweep {
+  const knownOf = ({ harness, path }: Root) => {
+    const key = `${harness} ${path}`
+    const of = known.get(key) ?? { folders: new Map<string, number>(), files: new Map<string, Source>() }
+    known.set(key, of)
+    return of
+  }
+
   const look = (source: Source) => {
     const stats = lstat(source.path)
+    const { files: lively } = knownOf({ harness: source.harness, path: source.root })
+    if (stats && stats.mtimeMs > clock.now() - LIVELY_MS) lively.set(source.path, source)
+    else lively.delete(source.path)
     if (!stats) return
     const seen = looks.of(source.path, stats, clock.now())
     if (seen && looks.isKnown(seen)) return
@@ -57,12 +81,37 @@ export function createSweep({ files, looks, clock, onFound, room, signal }: Deps
     }
   }
 
+  const stampOf = (root: Root, folder: string): number => {
+    const mtimeMs = lstat(`${root.path}/${folder}`)?.mtimeMs
+    return mtimeMs !== undefined && mtimeMs + SETTLED_MS < clock.now() ? mtimeMs : Number.NaN
+  }
+
+  const folder = async (root: Root, folder: string, enter?: (folder: string) => boolean) => {
+    const { folders } = knownOf(root)
+    const note = (name: string) => {
+      if (enter?.(name) === false) return false
+      folders.set(name, stampOf(root, name))
+      return true
+    }
+    for await (const sources of walk(root, folder, note)) {
+      if (signal.aborted) return
+      for (const source of sources) look(source)
+      await room()
+    }
+  }
+
   return {
-    folder: async (root, folder) => {
-      for await (const sources of walk(root, folder)) {
+    folder: (root, name) => folder(root, name),
+    lively: async (root) => {
+      const { folders, files } = knownOf(root)
+      for (const source of [...files.values()]) look(source)
+      for (const [name, stamp] of [...folders]) {
         if (signal.aborted) return
-        for (const source of sources) look(source)
-        await room()
+        // Not a number is never the same: what was not settled is listed again. Below it only what is new.
+        if (stampOf(root, name) === stamp) continue
+        folders.delete(name)
+        await folder(root, name, (below) => below === name || !folders.has(below))
+        await turn()
       }
     },
     file: (source) => {

@@ -6,11 +6,19 @@ import { depthOf, type Root, type Source, sourceOf } from './source.ts'
 /** Names between two turns. */
 const AT_ONCE = 200
 
-/** `folder`: named from the root on, empty for the root itself. Of what cannot be listed nothing is told. */
-export async function* walk(root: Root, folder: string): AsyncGenerator<Source[]> {
+/**
+ * `folder`: named from the root on, empty for the root itself. Of what cannot be listed nothing is told. `enter` hears of every
+ * folder before it is listed, and whether to is its answer.
+ */
+export async function* walk(
+  root: Root,
+  folder: string,
+  enter: (folder: string) => boolean = () => true,
+): AsyncGenerator<Source[]> {
   const depth = depthOf(root.harness)
   const folders = [folder]
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
+    if (!enter(next)) continue
     const dir = open(next === '' ? root.path : `${root.path}/${next}`)
     if (!dir) continue
     try {
