@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { findProjectRoot } from './locate/project-root.ts'
 import { createClock } from './platform/clock.ts'
 import { redactSecrets } from './secrets/redact.ts'
-import { openDatabase } from './store/database.ts'
+import { openDatabase, prepareForBulk } from './store/database.ts'
 import { createMessageWords } from './store/message-words.ts'
 import { createTranscripts } from './store/transcripts.ts'
 import { privateFolder } from './switches/private.ts'
@@ -19,21 +19,23 @@ const port = parentPort
 if (!port) throw new Error('reading-thread.js is not a program: the daemon starts it as a thread')
 
 const db = openDatabase(indexFile)
-const tail = createTail({ clock: createClock() })
+prepareForBulk(db)
+const clock = createClock()
+const tail = createTail({ clock })
+const words = createMessageWords(() => db)
 const projectOf = (cwd: string) => findProjectRoot(cwd).root
 let privatePaths: readonly string[] = []
 
 const rounds = createRounds({
   ingest: createIngest({
     tail,
-    transcripts: createTranscripts(
-      db,
-      createMessageWords(() => db),
-    ),
+    transcripts: createTranscripts(db, words),
     redact: redactSecrets,
     projectOf,
     isPrivate: (cwd) => privateFolder(privatePaths, [cwd, projectOf(cwd)]) !== undefined,
   }),
+  clock,
+  words,
   turnsOf: createReadBack({ tail, redact: redactSecrets }),
   linesOf: (pushed) => pushedLines(pushed, redactSecrets),
   setPrivate: (paths) => {

@@ -31,7 +31,8 @@ export type TreeOptions = WatchListener & {
   watch?: Watch
 }
 
-type Held = { identity: string; folders: Set<string>; close: () => void }
+/** `stamp`: of the folder when it was listed. */
+type Held = { identity: string; stamp: string; folders: Set<string>; close: () => void }
 
 /** More than these and others get a turn in between. */
 const AT_ONCE = 50
@@ -120,9 +121,19 @@ export function watchTree(options: TreeOptions): WatchedTree {
     if (!before && held.size >= mostFolders) return report.exhausted(pathOf(folder), 'CAP')
     const stats = find(folder)
     if (!stats) return folder === '' ? awaitRoot() : forget(folder)
+    // Nothing came and nothing went since it was listed: its watch stands, and the same folders are in it.
+    if (before && folder !== '' && before.identity === identityOf(stats) && before.stamp === stampOf(stats)) {
+      for (const name of before.folders) queue.add(within(folder, name))
+      return
+    }
     try {
       const watcher = watch(pathOf(folder), { persistent: false }, (event, name) => hear(folder, event, name))
-      const mine: Held = { identity: identityOf(stats), folders: new Set(), close: () => watcher.close() }
+      const mine: Held = {
+        identity: identityOf(stats),
+        stamp: stampOf(stats),
+        folders: new Set(),
+        close: () => watcher.close(),
+      }
       watcher.on('error', (error) => {
         if (held.get(folder) === mine) refuse(folder, codeOf(error))
         soon()
@@ -210,6 +221,10 @@ export function watchTree(options: TreeOptions): WatchedTree {
       onReady()
     },
   }
+}
+
+function stampOf({ mtimeMs, ctimeMs }: Stats): string {
+  return `${mtimeMs} ${ctimeMs}`
 }
 
 function within(folder: string, name: string): string {

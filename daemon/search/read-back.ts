@@ -1,6 +1,6 @@
 /** Texts of messages, read from the transcripts in which they stand. Nothing that stands elsewhere, and never more than a line. */
-import { constants } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { closeSync, constants, openSync, readSync } from 'node:fs'
+import { setImmediate as turn } from 'node:timers/promises'
 
 export type Place = { harness: string; path: string; offset: number; length: number }
 
@@ -10,35 +10,43 @@ export type TextAt = (harness: string, line: string) => string
 export type ReadBack = {
   /** All at once. Nothing where the transcript is gone or was written anew and no longer has a message there. */
   read(places: readonly Place[]): Promise<(string | undefined)[]>
-  close(): Promise<void>
+  close(): void
 }
 
 /** No longer line is ever taken in. */
 const LONGEST_LINE_BYTES = 64 * 1024 * 1024
 const MOST_OPEN = 32
+const SCRATCH_BYTES = 65_536
 const HANDFUL = 16
 const HANDFUL_BYTES = 1024 * 1024
 
-/** For the length of one search: transcripts stay open from one message to the next. */
+/**
+ * For the length of one search: transcripts stay open from one message to the next. Read without a thread, which would take
+ * ten times as long as the reading of a line; between handfuls others get their turn.
+ */
 export function openReadBack(textAt: TextAt): ReadBack {
-  const opened = new Map<string, Promise<FileHandle | undefined>>()
-  const close = async () => {
-    const handles = [...opened.values()]
+  const opened = new Map<string, number | undefined>()
+  let scratch = Buffer.allocUnsafe(SCRATCH_BYTES)
+  const close = () => {
+    for (const fd of opened.values()) if (fd !== undefined) closeSync(fd)
     opened.clear()
-    for (const handle of handles) await (await handle)?.close()
   }
-  const readOne = async ({ harness, path, offset, length }: Place) => {
+  const readOne = ({ harness, path, offset, length }: Place): string | undefined => {
     if (length > LONGEST_LINE_BYTES) return undefined
-    const handle = opened.get(path) ?? openTranscript(path)
-    opened.set(path, handle)
-    const line = await readExactly(await handle, offset, length)
+    if (!opened.has(path)) {
+      if (opened.size >= MOST_OPEN) close()
+      opened.set(path, openTranscript(path))
+    }
+    const fd = opened.get(path)
+    if (fd === undefined) return undefined
+    if (length > scratch.length) scratch = Buffer.allocUnsafe(length)
+    const line = readExactly(fd, scratch, offset, length)
     return line === undefined ? undefined : textAt(harness, line) || undefined
   }
   return {
     read: async (places) => {
-      // Only between reads: one that is under way needs its file.
-      if (opened.size >= MOST_OPEN) await close()
-      return Promise.all(places.map(readOne))
+      await turn()
+      return places.map(readOne)
     },
     close,
   }
@@ -60,24 +68,19 @@ export function* handfuls<P extends Place>(places: readonly P[]): Generator<P[]>
   if (handful.length > 0) yield handful
 }
 
-/** Whatever stands there now must be a file: opening a pipe would wait for ever. */
-async function openTranscript(path: string): Promise<FileHandle | undefined> {
+/** Harnesses delete old transcripts whenever they like. Opening a pipe that stands there now does not wait. */
+function openTranscript(path: string): number | undefined {
   try {
-    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
-    if ((await handle.stat()).isFile()) return handle
-    await handle.close()
+    return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch {
-    // Harnesses delete old transcripts whenever they like.
+    return undefined
   }
-  return undefined
 }
 
-async function readExactly(handle: FileHandle | undefined, offset: number, length: number) {
-  if (!handle) return undefined
+/** Of what is no file nothing can be read at a place. */
+function readExactly(fd: number, into: Buffer, offset: number, length: number): string | undefined {
   try {
-    const bytes = Buffer.alloc(length)
-    const { bytesRead } = await handle.read(bytes, 0, length, offset)
-    return bytesRead === length ? bytes.toString('utf8') : undefined
+    return readSync(fd, into, 0, length, offset) === length ? into.toString('utf8', 0, length) : undefined
   } catch {
     return undefined
   }

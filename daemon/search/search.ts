@@ -55,7 +55,7 @@ export function createSearch({ words, textAt, redact, mayTouchMark, projectOf, c
         before = oldest.id
       }
     } finally {
-      await readBack.close()
+      readBack.close()
     }
   }
 

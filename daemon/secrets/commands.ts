@@ -89,15 +89,25 @@ const forms: Form[] = [
     `\\bmachine${GAP}(?:localhost|[\\w-]{1,60}[.:]\\S{1,200})${GAP}(?:login${GAP}${FIELD}${GAP})?(?:account${GAP}${FIELD}${GAP})?password${GAP}${VALUE}`,
   ),
   form('login', `\\blogin${GAP}${FIELD}${GAP}password${GAP}${VALUE}`, isChosen),
-  form(':', `^[\\w.*-]{1,100}:(?:\\d{2,5}|\\*):[\\w.*-]{1,64}:[\\w.*@-]{1,64}:${VALUE}$`),
 ]
+
+/** `.pgpass`: nothing in it tells what it is but its four colons. */
+const passwordFile = form(':', `^[\\w.*-]{1,100}:(?:\\d{2,5}|\\*):[\\w.*-]{1,64}:[\\w.*@-]{1,64}:${VALUE}$`)
 
 /** Options read as prose too: `--token is required`. */
 const PROSE =
   /^(?:is|are|was|and|or|to|for|flags?|options?|arguments?|parameters?|must|may|can|the|an?|if|when|in|on|with|from|as|not|value|instead|which|that|will|has|should|-.*)$/i
 
 export function findInCommands(text: string): Secret[] {
-  return forms
+  return findForms(text, forms)
+}
+
+export function findInPasswordFiles(text: string): Secret[] {
+  return findForms(text, [passwordFile])
+}
+
+function findForms(text: string, wanted: readonly Form[]): Secret[] {
+  return wanted
     .filter(({ needs }) => text.includes(needs))
     .flatMap(({ pattern, isReal }) =>
       [...text.matchAll(pattern)].flatMap((match): Secret[] => {

@@ -41,14 +41,22 @@ const KINDS: Record<string, Kind> = {
   'hashicorp-vault': 'vault-token',
 }
 
-export type PresetRule = (text: string) => Promise<Secret[]>
+export type PresetRule = { name: string; find(text: string): Promise<Secret[]> }
+
+let loading: Promise<PresetRule[]> | undefined
 
 /** Loaded on first use: most runs of the command line never look at a secret. */
-export async function loadPreset(): Promise<PresetRule[]> {
+export function loadPreset(): Promise<PresetRule[]> {
+  loading ??= load()
+  return loading
+}
+
+async function load(): Promise<PresetRule[]> {
   const { rules } = await import('@secretlint/secretlint-rule-preset-recommend')
   return (rules as readonly Rule[]).flatMap((rule) => {
     const name = rule.meta.id.replace('@secretlint/secretlint-rule-', '')
-    return LEFT_OUT.includes(name) ? [] : [(text: string) => run(rule, KINDS[name] ?? 'secret', text)]
+    const find = (text: string) => run(rule, KINDS[name] ?? 'secret', text)
+    return LEFT_OUT.includes(name) ? [] : [{ name, find }]
   })
 }
 

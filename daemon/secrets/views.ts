@@ -12,9 +12,13 @@ const MAX_LAYERS = 3
 const ESCAPE =
   /%[0-9A-Fa-f]{2}|\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[nrtbf"'\\/])|&(?:quot|amp|apos|lt|gt|#\d{2,5}|#x[0-9A-Fa-f]{2,4});/g
 
+export function asItIs(text: string): View {
+  return { text, originAt: (index) => index }
+}
+
 /** The text itself first, then one view per layer of escapes that it holds. */
 export function viewsOf(text: string): View[] {
-  const views: View[] = [{ text, originAt: (index) => index }]
+  const views: View[] = [asItIs(text)]
   while (views.length <= MAX_LAYERS) {
     const last = views.at(-1)
     const next = last && unescaped(last)

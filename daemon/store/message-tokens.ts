@@ -11,7 +11,7 @@ const RUNS = new RegExp(`(${UNSPACED}+)|[[a-z0-9\\u{80}-\\u{10ffff}]--${UNSPACED
 /** All but ASCII and the plain characters of Chinese and Japanese, which are what they are. */
 const FOLDABLE = /[\u{80}-\u{3040}\u{3095}-\u{30a0}\u{30fb}-\u{4dff}\u{a000}-\u{10ffff}]/gu
 /** Longer runs (keys, encoded pictures) become pieces that overlap: any part of up to half a piece stands in one of them. */
-const PIECE_CHARS = 64
+export const PIECE_CHARS = 64
 const PART_CHARS = PIECE_CHARS / 2
 
 /** `pairs` is of an unspaced script. */

@@ -1,17 +1,30 @@
 /** The words of messages in `index.db`, and which messages may answer a question. Knows no text: that stands in the transcripts. */
 import { type Db, preparedIn } from './database.ts'
-import { type Demand, tokensOf } from './message-tokens.ts'
+import { type Demand, PIECE_CHARS, tokensOf } from './message-tokens.ts'
+import { createSeenTerms } from './seen-terms.ts'
+import { prepareTerms, SHORTEST_PART, type TermsWith } from './terms.ts'
 
 export type MessageWords = {
-  /** The text has no credentials any more. Part of the caller's transaction; what was put before under this id is replaced. */
-  put(messageId: number, text: string): void
-  remove(messageId: number): void
+  /**
+   * The texts have no credentials any more; what was put before under an id is replaced, and by an empty text removed. Part
+   * of the caller's transaction, and best its end: whatever else is written after it makes SQLite put down the words of each
+   * message by themselves, which takes five times as long.
+   */
+  put(texts: readonly MessageText[]): void
+  /** The caller's transaction was rolled back, and the words with it. */
+  forget(): void
+  /** Takes a few of the terms that came in lately to where they are found quickly; tells how many wait after that. */
+  settle(): number
+  /** How many wait. */
+  unsettled(): number
   /**
    * The newest messages below `before` that may have what is asked for, newest first: none that has it is missing, whether
    * one really has it only its text tells. A page with fewer than `most` is the last.
    */
   candidates(asked: Asked, page: { before: number; most: number }): Candidate[]
 }
+
+export type MessageText = { id: number; text: string }
 
 /** A message must have every word and everything that is demanded; with `any`, one of the words is enough. */
 export type Asked = {
@@ -38,11 +51,8 @@ export type Candidate = {
   score: number
 }
 
-/** Most of what is said is said in words that were said before. */
-const MOST_KNOWN = 100_000
 /** More tokens than these have the part in common: it says too little to be worth a list. */
 const MOST_TERMS = 2_000
-const SHORTEST_PART = 3
 /** So few that to read them costs less than to collect every token that begins with one or two letters. */
 const FEW = 200
 
@@ -57,10 +67,16 @@ const FILTER = `
 export function createMessageWords(current: () => Db): MessageWords {
   const statements = preparedIn(current, prepare)
   return {
-    put: (messageId, text) => statements().put(messageId, tokensOf(text)),
-    remove: (messageId) => void statements().remove.run(messageId),
+    put: (texts) => statements().put(texts),
+    forget: () => statements().forget(),
+    settle: () => statements().terms.settle(),
+    unsettled: () => statements().terms.unsettled(),
     candidates: ({ words, match, literals, ...filter }, { before, most }) => {
-      const { termsWith, matching, all } = statements()
+      const {
+        terms: { termsWith },
+        matching,
+        all,
+      } = statements()
       const { project, session = null, saidBy = null, sinceMs = null } = filter
       const bound = { before, most, project, session, saidBy, sinceMs }
       const asWords = wordsExpression(words, match)
@@ -79,37 +95,25 @@ export function createMessageWords(current: () => Db): MessageWords {
 
 function prepare(db: Db) {
   const insert = db.prepare('REPLACE INTO message_words (rowid, tokens) VALUES (?, ?)')
-  const insertTerm = db.prepare('INSERT OR IGNORE INTO terms (term) VALUES (?)')
-  const insertParts = db.prepare('INSERT INTO term_parts (rowid, term) VALUES (?, ?)')
-  const newestTerm = db.prepare('SELECT term FROM terms ORDER BY id DESC LIMIT 1').pluck()
-  const termsByParts = db
-    .prepare('SELECT term FROM terms WHERE id IN (SELECT rowid FROM term_parts(?)) AND instr(term, ?) > 0 LIMIT ?')
-    .pluck()
-  const termsByScan = db.prepare('SELECT term FROM terms WHERE instr(term, ?) > 0 LIMIT ?').pluck()
-  const known = new Set<string>()
-  let newest: unknown
-  const learn = (term: string) => {
-    if (known.size >= MOST_KNOWN) known.clear()
-    known.add(term)
-    const { changes, lastInsertRowid } = insertTerm.run(term)
-    if (changes === 0) return
-    insertParts.run(lastInsertRowid, term)
-    newest = term
-  }
+  const remove = db.prepare('DELETE FROM message_words WHERE rowid = ?')
+  const terms = prepareTerms(db)
+  const seen = createSeenTerms({ longest: PIECE_CHARS })
   return {
-    put: (messageId: number, tokens: string[]) => {
-      insert.run(messageId, tokens.join(' '))
-      // The caller's last transaction may have been rolled back, and the terms with it.
-      const last = newestTerm.get()
-      if (last !== newest) known.clear()
-      newest = last
-      for (const token of tokens) if (!known.has(token)) learn(token)
-    },
-    remove: db.prepare('DELETE FROM message_words WHERE rowid = ?'),
-    termsWith: (part: string, most: number) => {
-      const threes = threesOf(part)
-      const found = threes === undefined ? termsByScan.all(part, most) : termsByParts.all(threes, part, most)
-      return found as string[]
+    terms,
+    forget: seen.forget,
+    put: (texts: readonly MessageText[]) => {
+      const fresh: string[] = []
+      for (const { id, text } of texts) {
+        if (text === '') remove.run(id)
+        // The tokenizer of the table makes the very tokens of it that we would.
+        else if (seen.ofPlain(text, fresh) === 'plain') insert.run(id, text)
+        else {
+          const tokens = tokensOf(text)
+          for (const token of tokens) seen.add(token, fresh)
+          insert.run(id, tokens.join(' '))
+        }
+      }
+      terms.add(fresh)
     },
     matching: db.prepare(`
       SELECT ${COLUMNS}, bm25(message_words) AS score
@@ -120,7 +124,6 @@ function prepare(db: Db) {
   }
 }
 
-type TermsWith = (part: string, most: number) => string[]
 type Question = { match: string } | 'anything' | 'nothing'
 
 function wordsExpression(words: readonly Demand[], match: Asked['match']): string[] {
@@ -155,11 +158,4 @@ function phraseOf({ phrase, lastIs }: Demand): string {
 /** Tokens are letters and digits: nothing in them could end the quotes. */
 function quoted(tokens: string): string {
   return `"${tokens}"`
-}
-
-function threesOf(part: string): string | undefined {
-  const characters = [...part]
-  if (characters.length < SHORTEST_PART) return undefined
-  const threes = characters.slice(2).map((_, at) => quoted(characters.slice(at, at + 3).join('')))
-  return [...new Set(threes)].join(' AND ')
 }

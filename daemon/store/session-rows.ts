@@ -14,8 +14,12 @@ export type SessionRow = {
 }
 
 export type SessionRows = {
-  /** `at`: of the message that goes with it. */
+  /** `at`: of the message that goes with it. Its row is there, its times only after `flush`. */
   put(session: SessionRow, at: number | undefined): number
+  /** Before the transaction ends. */
+  flush(): void
+  /** The transaction was rolled back. */
+  forget(): void
   /** Messages of another session stand in it. */
   setFork(fork: readonly [session: number, origin: string]): void
 }
@@ -33,19 +37,59 @@ export function createSessionRows(db: Db): SessionRows {
     )
     .pluck()
   const fork = db.prepare('UPDATE sessions SET fork_of = coalesce(fork_of, ?) WHERE id = ?')
+  const write = (session: SessionRow, at: number | undefined): number =>
+    put.get({
+      harness: session.harness,
+      id: session.id,
+      forkOf: session.forkOf ?? null,
+      cwd: session.cwd ?? null,
+      project: session.project ?? null,
+      branch: session.branch ?? null,
+      startedAt: session.startedAt ?? null,
+      at: at ?? null,
+      interactive: session.interactive === undefined ? null : Number(session.interactive),
+    }) as number
+
+  let last: Last | undefined
+  const flush = () => {
+    if (last?.from !== undefined) write(last.session, last.from)
+    if (last?.to !== undefined && last.to !== last.from) write(last.session, last.to)
+    last = undefined
+  }
+
   return {
-    put: (session, at) =>
-      put.get({
-        harness: session.harness,
-        id: session.id,
-        forkOf: session.forkOf ?? null,
-        cwd: session.cwd ?? null,
-        project: session.project ?? null,
-        branch: session.branch ?? null,
-        startedAt: session.startedAt ?? null,
-        at: at ?? null,
-        interactive: session.interactive === undefined ? null : Number(session.interactive),
-      }) as number,
+    put: (session, at) => {
+      // Message after message tells the same of its session: only how far they reach is new.
+      if (last && isSame(last.session, session)) {
+        if (at !== undefined) {
+          last.from = Math.min(last.from ?? at, at)
+          last.to = Math.max(last.to ?? at, at)
+        }
+        return last.row
+      }
+      flush()
+      last = { session, row: write(session, at), from: undefined, to: undefined }
+      return last.row
+    },
+    flush,
+    forget: () => {
+      last = undefined
+    },
     setFork: ([session, origin]) => void fork.run(origin, session),
   }
+}
+
+type Last = { session: SessionRow; row: number; from: number | undefined; to: number | undefined }
+
+function isSame(one: SessionRow, other: SessionRow): boolean {
+  return (
+    one.id === other.id &&
+    one.harness === other.harness &&
+    one.forkOf === other.forkOf &&
+    one.cwd === other.cwd &&
+    one.project === other.project &&
+    one.branch === other.branch &&
+    one.startedAt === other.startedAt &&
+    one.interactive === other.interactive
+  )
 }

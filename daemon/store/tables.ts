@@ -244,4 +244,16 @@ export const indexMigrations: readonly Migration[] = [
         term, content = '', columnsize = 0, detail = none, tokenize = 'trigram case_sensitive 1'
       );
     `),
+  (db) =>
+    db.exec(`
+      -- Terms in the order in which they came, many of them not for the first time: to find the place of each among all
+      -- terms costs a page of the disk, so that is done for thousands at once.
+      CREATE TABLE new_terms (
+        id INTEGER PRIMARY KEY,
+        term TEXT NOT NULL
+      ) STRICT;
+      -- Small parts of the index are merged later, and so less often.
+      INSERT INTO message_words (message_words, rank) VALUES ('automerge', 8);
+      INSERT INTO term_parts (term_parts, rank) VALUES ('automerge', 8);
+    `),
 ]

@@ -45,14 +45,22 @@ export type Slice = {
   skipped: ReadonlyMap<string, number>
 }
 
-/** The full-text index beside the rows. Called within the transaction that writes them. */
-export type MessageWords = { put(messageId: number, text: string): void; remove(messageId: number): void }
+/** The full-text index beside the rows. Called at the end of the transaction that writes them. */
+export type MessageWords = {
+  /** In this order; an empty text takes away what was put before. */
+  put(texts: readonly { id: number; text: string }[]): void
+  /** The transaction was rolled back. */
+  forget(): void
+}
+
+type Texts = { id: number; text: string }[]
 
 export type FileRow = { cursor: string; known: string; gone: 0 | 1 }
 
 export type Transcripts = {
   file(path: string): FileRow | undefined
-  save(slice: Slice): void
+  /** All of them or none; of each file one at most. */
+  save(slices: readonly Slice[]): void
   /** 1: the harness deleted the file; what is known of it stays. */
   setGone(path: string, gone: 0 | 1): void
 }
@@ -77,22 +85,22 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
   const message = prepareMessages(db)
   const rewind = prepareRewinds(db)
 
-  const putMessage = (file: number, step: MessageStep) => {
+  const putMessage = (file: number, step: MessageStep, texts: Texts) => {
     const session = sessions.put(step.session, step.at)
     const uid = 'id' in step.name ? step.name.id : message.uidOf(file, step.name.hash)
-    const known = message.find(uid, session, step.subAgent)
+    const isNew = !message.isKnown(uid)
+    const known = isNew ? undefined : message.find(uid, session, step.subAgent)
     // Another file of the same session holds it as well: it stands where it was read first, as long as it is there.
     if (known && known.file !== file && known.there === 1) return
-    const twin = known ? undefined : message.twinOf(uid, { session, file, at: step.at })
+    const twin = isNew || known ? undefined : message.twinOf(uid, { session, file, at: step.at })
     // Files are read in any order: the fork may have been the first.
     if (twin?.copied === 'there') message.setCopied(twin.id)
     if (twin) sessions.setFork(twin.copied === 'here' ? [session, twin.name] : [twin.session, step.session.id])
-    const id = message.put({ ...step, file, session, uid, copied: twin?.copied === 'here' ? 1 : 0 })
-    if (known) words.remove(id)
-    if (step.text !== '') words.put(id, step.text)
+    const id = message.put(step, { file, session, uid, copied: twin?.copied === 'here' ? 1 : 0 })
+    if (known || step.text !== '') texts.push({ id, text: step.text })
   }
 
-  const save = db.transaction(({ begun, steps, skipped, ...row }: Slice) => {
+  const saveOne = ({ begun, steps, skipped, ...row }: Slice, texts: Texts) => {
     const file = putFile.get(row) as number
     if (begun === 'anew') {
       forgetPlaces.run(file)
@@ -100,15 +108,29 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
     }
     for (const [reason, count] of skipped) addSkipped.run(file, reason, count)
     for (const step of steps) {
-      if (step.kind === 'message') putMessage(file, step)
+      if (step.kind === 'message') putMessage(file, step, texts)
       else rewind(file, step)
     }
+  }
+  const saveAll = db.transaction((slices: readonly Slice[]) => {
+    const texts: Texts = []
+    for (const slice of slices) saveOne(slice, texts)
+    sessions.flush()
+    words.put(texts)
   })
 
   return {
     file: (path) => fileRow.get(path) as FileRow | undefined,
-    // At once the one that writes: turned into it half-way, it would be refused when somebody else has written.
-    save: save.immediate,
+    save: (slices) => {
+      try {
+        // At once the one that writes: turned into it half-way, it would be refused when somebody else has written.
+        saveAll.immediate(slices)
+      } catch (error) {
+        words.forget()
+        sessions.forget()
+        throw error
+      }
+    },
     setGone: (path, gone) => void fileGone.run(gone, path),
   }
 }
@@ -116,13 +138,14 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
 /** The same message in another session, and which of the two is the copy. */
 type Twin = { id: number; session: number; name: string; copied: 'here' | 'there' }
 
-type Put = Omit<MessageStep, 'session'> & { file: number; session: number; uid: string; copied: 0 | 1 }
+type Belongs = { file: number; session: number; uid: string; copied: 0 | 1 }
 
 function prepareMessages(db: Db) {
   const occurrences = db
     // By the name, not by the file, which may hold a hundred thousand.
     .prepare(`SELECT count(*) FROM messages WHERE +file = @file AND gone = 0 AND uid >= @first AND uid < @beyond`)
     .pluck()
+  const isKnown = db.prepare('SELECT 1 FROM messages WHERE uid = ? LIMIT 1').pluck()
   const find = db.prepare(
     `SELECT m.file, NOT (m.gone OR f.gone) AS there FROM messages m JOIN files f ON f.id = m.file
      WHERE m.uid = ? AND m.session = ? AND m.sub_agent = ?`,
@@ -138,21 +161,24 @@ function prepareMessages(db: Db) {
        AND (m.at = @at OR own.fork_of = other.session OR other.fork_of = own.session) LIMIT 1`,
   )
   const copied = db.prepare('UPDATE messages SET copied = 1 WHERE id = ?')
+  // By position and without names: this is done for every message there is.
   const put = db
     .prepare(
       `INSERT INTO messages (session, file, offset, length, uid, sub_agent, at, said_by, answer, starts_turn, ends, tool_calls,
          input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, copied)
-       VALUES (@session, @file, @offset, @length, @uid, @subAgent, @at, @by, @answer, @startsTurn, @ends, @toolCalls,
-         @input, @output, @cacheRead, @cacheWrite, @copied)
-       ON CONFLICT (uid, session, sub_agent) DO UPDATE SET file = @file, offset = @offset, length = @length, at = @at,
-         said_by = @by, answer = @answer, starts_turn = @startsTurn, ends = @ends, tool_calls = @toolCalls,
-         input_tokens = @input, output_tokens = @output, cache_read_tokens = @cacheRead, cache_write_tokens = @cacheWrite,
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (uid, session, sub_agent) DO UPDATE SET file = excluded.file, offset = excluded.offset,
+         length = excluded.length, at = excluded.at, said_by = excluded.said_by, answer = excluded.answer,
+         starts_turn = excluded.starts_turn, ends = excluded.ends, tool_calls = excluded.tool_calls,
+         input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
+         cache_read_tokens = excluded.cache_read_tokens, cache_write_tokens = excluded.cache_write_tokens,
          rewound = 0, gone = 0
        RETURNING id`,
     )
     .pluck()
-  const none = { input: null, output: null, cacheRead: null, cacheWrite: null }
   return {
+    /** Under whatever session: most come once. */
+    isKnown: (uid: string) => isKnown.get(uid) !== undefined,
     find: (uid: string, session: number, subAgent: string) =>
       find.get(uid, session, subAgent) as { file: number; there: 0 | 1 } | undefined,
     twinOf: (uid: string, { session, file, at }: { session: number; file: number; at: number | undefined }) =>
@@ -163,14 +189,12 @@ function prepareMessages(db: Db) {
       const before = occurrences.get({ file, first: `#${hash}.`, beyond: `#${hash}/` }) as number
       return `#${hash}.${before + 1}`
     },
-    put: ({ answerId, at, ends, tokens, text: _text, name: _name, kind: _kind, ...row }: Put) =>
-      put.get({
-        ...row,
-        at: at ?? null,
-        answer: answerId ?? null,
-        ends: ends ?? null,
-        ...(tokens ?? none),
-      }) as number,
+    put: (step: MessageStep, { session, file, uid, copied }: Belongs): number => {
+      const { offset, length, subAgent, at = null, by, answerId = null, startsTurn, ends = null, toolCalls } = step
+      const { input = null, output = null, cacheRead = null, cacheWrite = null } = step.tokens ?? {}
+      const row = [session, file, offset, length, uid, subAgent, at, by, answerId, startsTurn, ends, toolCalls]
+      return put.get(...row, input, output, cacheRead, cacheWrite, copied) as number
+    },
   }
 }
 

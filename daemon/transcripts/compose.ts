@@ -1,23 +1,33 @@
 /** Makes the message out of what an adapter found: nothing injected and nothing private is left in it. Pure. */
-import { present } from './fields.ts'
 import { stripInjected, stripOwn } from './injected.ts'
 import type { By, Message } from './message.ts'
 import { withoutPrivate } from './private-spans.ts'
 
 export type Draft = { [K in keyof Message]?: Message[K] | undefined } & { by: By }
 
+/** Field by field and in one order: every line of every transcript comes through here, and copies in a loop are slow. */
 export function compose(draft: Draft): Message {
   const { toolCalls = [], toolResults = [] } = draft
   const { by, text, startsTurn } = heard(draft)
-  return present<Message>({
-    ...draft,
-    kind: 'message',
-    by,
-    text,
-    startsTurn,
-    toolCalls: toolCalls.map((call) => ({ ...call, input: withoutPrivate(call.input) })),
-    toolResults: toolResults.map((result) => ({ ...result, text: withoutPrivate(stripInjected(result.text)) })),
-  })
+  const message: Message = { kind: 'message', by, text, toolCalls, toolResults }
+  if (toolCalls.length > 0)
+    message.toolCalls = toolCalls.map(({ id, name, input }) => ({ id, name, input: withoutPrivate(input) }))
+  if (toolResults.length > 0)
+    message.toolResults = toolResults.map(({ callId, text }) => ({ callId, text: withoutPrivate(stripInjected(text)) }))
+  if (draft.id !== undefined) message.id = draft.id
+  if (draft.parentId !== undefined) message.parentId = draft.parentId
+  if (draft.at !== undefined) message.at = draft.at
+  if (draft.answerId !== undefined) message.answerId = draft.answerId
+  if (draft.usage !== undefined) message.usage = draft.usage
+  if (draft.total !== undefined) message.total = draft.total
+  if (draft.model !== undefined) message.model = draft.model
+  if (draft.cwd !== undefined) message.cwd = draft.cwd
+  if (draft.branch !== undefined) message.branch = draft.branch
+  if (draft.subAgent !== undefined) message.subAgent = draft.subAgent
+  if (startsTurn !== undefined) message.startsTurn = startsTurn
+  if (draft.turnId !== undefined) message.turnId = draft.turnId
+  if (draft.ends !== undefined) message.ends = draft.ends
+  return message
 }
 
 /** Whoever speaks to a sub-agent is the agent that called it. */

@@ -6,7 +6,7 @@ import { present } from './fields.ts'
 import { indexedText } from './indexed-text.ts'
 import type { Line } from './lines.ts'
 import type { End, Fact, Message, Usage } from './message.ts'
-import { inSession, learn, type Session } from './session.ts'
+import { learn, placeIn, type Session } from './session.ts'
 import { lastTotal, usageOf } from './usage.ts'
 
 /** What has to be known to go on within a file; is stored with its cursor. */
@@ -96,7 +96,7 @@ function nameOf({ sessionId, subAgent }: Session): Session {
 }
 
 function take(fact: Message, line: Line, place: number, state: Known, deps: Deps): MessageStep | undefined {
-  const message = inSession(state.session, fact)
+  const message = placeIn(state.session, fact)
   if (message.cwd === undefined ? state.hidden : deps.isPrivate(message.cwd)) return undefined
   noteCourse(message, state)
   const sessionId = state.session.sessionId ?? deps.unnamed

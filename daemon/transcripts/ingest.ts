@@ -1,9 +1,9 @@
 /**
- * One slice of one transcript, from its bytes to its rows. What takes time or waits happens before the transaction, which is
- * all or nothing: a kill leaves the place from which the same slice is read again.
+ * Slices of transcripts, from their bytes to their rows. What takes time or waits happens before the transaction, which is
+ * all or nothing: a kill leaves the places from which the same slices are read again.
  */
 import { lstatSync } from 'node:fs'
-import type { Step, Transcripts } from '../store/transcripts.ts'
+import type { Slice as Rows, Step, Transcripts } from '../store/transcripts.ts'
 import { adapterFor } from './adapters.ts'
 import { createCleaner } from './clean-steps.ts'
 import type { Cursor } from './cursor.ts'
@@ -32,15 +32,19 @@ type Deps = {
   isPrivate: (cwd: string) => boolean
 }
 
-export type Ingest = { next(source: Source): Promise<Progress> }
+/** `rows` wait to be saved; `bytes` is how much of the file they are made of. */
+export type Prepared = { progress: Progress; rows?: Rows; bytes: number }
 
-/** So much is indexed in well under 20 ms, which is how long somebody else who writes may have to wait. */
-const SLICE_BYTES = 128_000
+export type Ingest = {
+  /** The next slice of one transcript. Again of the same one only when it is saved. */
+  prepare(source: Source, options: { capBytes: number }): Promise<Prepared>
+  save(prepared: readonly Prepared[]): void
+}
 
 export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }: Deps): Ingest {
   const cleaner = createCleaner(redact)
 
-  const take = async (source: Source, slice: Extract<Slice, { cursor: Cursor }>, before: Known): Promise<Progress> => {
+  const take = async (source: Source, slice: Extract<Slice, { cursor: Cursor }>, before: Known): Promise<Prepared> => {
     const { harness } = source
     const adapter = adapterFor(harness)
     const name = nameOf(source)
@@ -59,7 +63,7 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }
     const { ended, ...quiet } = await cleaner.known(told.known)
     const known = slice.more ? { ...quiet, ...(ended && { ended }) } : quiet
     const begun = slice.changed === 'rewritten' ? 'anew' : 'on'
-    transcripts.save({
+    const rows: Rows = {
       ...source,
       bornAt: bornAt(source.path),
       begun,
@@ -67,35 +71,40 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }
       known: JSON.stringify(known),
       steps,
       skipped,
-    })
-    return {
+    }
+    const progress: Progress = {
       state: slice.more ? 'more' : 'read',
       lines: slice.lines.length,
       unreadBytes: slice.cursor.sizeBytes - slice.cursor.scanned,
       ...((steps.length > 0 || skipped.size > 0) && { told: toldIn(steps, skipped) }),
       ...(ended && !slice.more && { ended: endedIn(ended, described.harness ?? harness, projectOf) }),
     }
+    return { progress, rows, bytes: slice.lines.reduce((sum, { length }) => sum + length, 0) }
   }
 
   return {
-    next: async (source) => {
+    prepare: async (source, { capBytes }) => {
       const row = transcripts.file(source.path)
       // Its rows could not say where they stand.
       if (!row && (await cleaner.hasSecret(source.path)))
-        return { state: 'unsupported', reason: 'its path holds what looks like a credential' }
+        return { progress: { state: 'unsupported', reason: 'its path holds what looks like a credential' }, bytes: 0 }
       const cursor = row && (JSON.parse(row.cursor) as Cursor)
-      const slice = tail.readSlice(source.path, cursor, { capBytes: SLICE_BYTES })
+      const slice = tail.readSlice(source.path, cursor, { capBytes })
       if (slice.changed === 'gone') {
         if (row?.gone === 0) transcripts.setGone(source.path, 1)
-        return { state: 'gone' }
+        return { progress: { state: 'gone' }, bytes: 0 }
       }
-      if (!('cursor' in slice)) return { state: slice.changed, reason: slice.reason }
+      if (!('cursor' in slice)) return { progress: { state: slice.changed, reason: slice.reason }, bytes: 0 }
       if (slice.cursor === cursor) {
         if (row?.gone === 1) transcripts.setGone(source.path, 0)
-        return { state: 'read', lines: 0, unreadBytes: 0 }
+        return { progress: { state: 'read', lines: 0, unreadBytes: 0 }, bytes: 0 }
       }
       const before = row && slice.changed !== 'rewritten' ? (JSON.parse(row.known) as Known) : begin(source)
       return take(source, slice, placed(before, source, isPrivate))
+    },
+    save: (prepared) => {
+      const rows = prepared.flatMap(({ rows }) => rows ?? [])
+      if (rows.length > 0) transcripts.save(rows)
     },
   }
 }

@@ -9,7 +9,7 @@ import type { Progress } from './ingest.ts'
 import type { Lane } from './lanes.ts'
 import { createLooks, type Look } from './looks.ts'
 import { type Root, type Source, sourceOf } from './source.ts'
-import { createSweep, type Found } from './sweep.ts'
+import { createSweep, type Found, type KnownRoots } from './sweep.ts'
 import type { ReadingThread } from './thread.ts'
 import type { Failed, FromThread } from './thread-messages.ts'
 import type { EndedTurn } from './turn-ends.ts'
@@ -60,6 +60,8 @@ export type Reading = {
 const START_MS = 300
 /** A sweep goes on when there is room again: its findings are no longer than this. */
 const MOST_DUE = 500
+/** Where everything is watched, old files are looked at in one of so many: events may get lost, but not often. */
+const SWEEPS_PER_WHOLE = 10
 /**
  * What was deleted while nobody watched: the first sweep looks for all of it, as does one of a root that cannot be watched,
  * each other one for so many files in turn, which is never more than a moment of work.
@@ -74,6 +76,7 @@ export function createReading(deps: Deps): Reading {
   const { roots, own, imported, sweepMs, files, anywhere, clock, onTurn, onError } = deps
   const stopping = new AbortController()
   const looks = createLooks()
+  const known: KnownRoots = new Map()
   const due = new Map<string, Pending>()
   const ends = createTurnEnds({ clock, onTurn })
   let onRoom: (() => void)[] = []
@@ -83,6 +86,7 @@ export function createReading(deps: Deps): Reading {
   /** A folder that goes as a whole takes its files along, and nobody tells of them. */
   let folderChanged = false
   let fresh = true
+  let sweptAt = 0
 
   const settle = (path: string, outcome: Outcome) => {
     const waiting = due.get(path)?.waiting ?? []
@@ -128,7 +132,7 @@ export function createReading(deps: Deps): Reading {
       ? Promise.resolve()
       : new Promise<void>((resolve) => onRoom.push(resolve))
   const sweepOf = (lane: Lane) =>
-    createSweep({ files, looks, clock, anywhere, onFound: found(lane), room, signal: stopping.signal })
+    createSweep({ files, looks, known, clock, anywhere, onFound: found(lane), room, signal: stopping.signal })
   const live = sweepOf('live')
   const backlog = sweepOf('backlog')
 
@@ -147,10 +151,17 @@ export function createReading(deps: Deps): Reading {
     if (sweeps > 0) watched.refresh()
     const isFirst = fresh
     fresh = false
-    for (const root of [...roots(), own]) await backlog.folder(root, '')
+    // After a sleep nobody knows what happened.
+    const isWhole = isFirst || sweeps % SWEEPS_PER_WHOLE === 0 || clock.now() - sweptAt > 2 * sweepMs()
+    sweptAt = clock.now()
+    const states = watched.states(roots())
+    const unwatched = new Set(states.flatMap(({ path, state }) => (state === 'watching' ? [] : [path])))
+    for (const root of [...roots(), own]) {
+      if (isWhole || unwatched.has(root.path)) await backlog.folder(root, '')
+      else await backlog.lively(root)
+    }
     if (isFirst || sweeps % SWEEPS_PER_IMPORTED === 0) for (const folder of imported()) await backlog.anywhere(folder)
-    const isBlind = watched.states(roots()).some(({ state }) => state === 'polling')
-    const lookAll = isFirst || isBlind || folderChanged
+    const lookAll = isFirst || folderChanged || states.some(({ state }) => state === 'polling')
     sweeps++
     folderChanged = false
     await backlog.missing(lookAll ? Number.POSITIVE_INFINITY : MISSING_PER_SWEEP)
@@ -181,6 +192,7 @@ export function createReading(deps: Deps): Reading {
     lagBytes: () => [...due.values()].reduce((sum, { unreadBytes }) => sum + unreadBytes, 0),
     settingsChanged: () => {
       sweeping?.stop()
+      sweptAt = 0
       begin()
     },
     indexReplaced: () => {

@@ -1,7 +1,9 @@
-/** What the reading thread does: slice by slice whatever is due, fairly, and what is asked in between. Knows no thread. */
+/** What the reading thread does: round by round whatever is due, fairly, and what is asked in between. Knows no thread. */
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Ingest } from './ingest.ts'
-import { createLanes } from './lanes.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Ingest, Prepared } from './ingest.ts'
+import { createLanes, type Due } from './lanes.ts'
+import { createPace } from './pace.ts'
 import type { PushedTurn } from './pushed-lines.ts'
 import type { Source } from './source.ts'
 import type { Failed, FromThread, ToThread } from './thread-messages.ts'
@@ -9,6 +11,9 @@ import type { Turn } from './turns.ts'
 
 type Deps = {
   ingest: Ingest
+  clock: Pick<Clock, 'elapsed'>
+  /** Takes a few of the new terms to their place; how many are left. */
+  words: { settle(): number; unsettled(): number }
   turnsOf: (sources: readonly Source[]) => Promise<Turn[]>
   linesOf: (turn: PushedTurn) => Promise<string[]>
   setPrivate: (paths: readonly string[]) => void
@@ -17,26 +22,74 @@ type Deps = {
 
 export type Rounds = { hear(message: Exclude<ToThread, { kind: 'end' }>): void; stop(): void }
 
-export function createRounds({ ingest, turnsOf, linesOf, setPrivate, tell }: Deps): Rounds {
+/** What a transcript costs that has nothing new. */
+const LEAST_BYTES = 2_000
+/** So many new terms may wait while there is something to read: whoever searches looks through all of them. */
+const MOST_UNSETTLED = 50_000
+
+type Taken = Prepared & { due: Due; source: Source }
+
+export function createRounds({ ingest, clock, words, turnsOf, linesOf, setPrivate, tell }: Deps): Rounds {
   const lanes = createLanes()
+  const pace = createPace()
   let state: 'resting' | 'working' | 'stopped' = 'resting'
   let asked = 0
   let heard = 0
 
+  /** Slices of as many transcripts as make one good transaction. */
+  const gather = async (): Promise<Taken[]> => {
+    const taken = new Map<string, Taken>()
+    let again: Due | undefined
+    for (let bytes = 0; bytes < pace.batchBytes() && !again && !isStopped(); ) {
+      const due = lanes.next()
+      if (!due) break
+      const { lane: _, ...source } = due
+      // News of one whose slice is not saved yet.
+      if (taken.has(source.path)) again = due
+      else
+        try {
+          const prepared = await ingest.prepare(source, { capBytes: pace.batchBytes() - bytes })
+          taken.set(source.path, { ...prepared, due, source })
+          bytes += prepared.bytes + LEAST_BYTES
+        } catch (error) {
+          tell({ kind: 'failed', source, error: failed(error) })
+        }
+    }
+    if (again) lanes.add(again)
+    return [...taken.values()]
+  }
+
+  const keep = (taken: readonly Taken[]) => {
+    const begunMs = clock.elapsed()
+    try {
+      ingest.save(taken)
+    } catch (error) {
+      for (const { source } of taken) tell({ kind: 'failed', source, error: failed(error) })
+      return
+    }
+    pace.took(
+      clock.elapsed() - begunMs,
+      taken.reduce((sum, { bytes }) => sum + bytes, 0),
+    )
+    for (const { due, source, progress } of taken) {
+      if (progress.state === 'more') lanes.add(due)
+      tell({ kind: 'progress', source, progress })
+    }
+  }
+
+  const settle = async (most: number) => {
+    if (words.unsettled() <= most) return
+    for (let left = 1; left > 0 && !isStopped() && (most > 0 || lanes.size() === 0); left = words.settle()) await turn()
+  }
+
   const work = async () => {
     if (state !== 'resting') return
     state = 'working'
-    for (let due = lanes.next(); due; due = lanes.next()) {
-      const { lane: _, ...source } = due
-      try {
-        const progress = await ingest.next(source)
-        if (progress.state === 'more') lanes.add(due)
-        tell({ kind: 'progress', source, progress })
-      } catch (error) {
-        tell({ kind: 'failed', source, error: failed(error) })
-      }
-      // News of others is heard between two slices.
+    while (lanes.size() > 0) {
+      keep(await gather())
+      // News of others is heard between two rounds.
       await turn()
+      await settle(lanes.size() > 0 ? MOST_UNSETTLED : 0)
       if (isStopped()) return
     }
     state = 'resting'

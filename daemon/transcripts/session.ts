@@ -11,12 +11,16 @@ export function learn(session: Session, { kind: _, ...told }: SessionFact): Sess
 }
 
 /** Lines that do not say where they belong belong where the session is. */
-export function inSession({ subAgent, cwd, branch, model }: Session, message: Message): Message {
-  const placed = { ...message }
-  if (subAgent !== undefined) placed.subAgent ??= subAgent
-  if (cwd !== undefined) placed.cwd ??= cwd
-  if (branch !== undefined) placed.branch ??= branch
-  if (model !== undefined && message.by === 'agent') placed.model ??= model
-  placed.by = speaker(message.by, placed.subAgent)
-  return placed
+export function inSession(session: Session, message: Message): Message {
+  return placeIn(session, { ...message })
+}
+
+/** The same without a copy, for whoever made the message. */
+export function placeIn({ subAgent, cwd, branch, model }: Session, message: Message): Message {
+  if (subAgent !== undefined) message.subAgent ??= subAgent
+  if (cwd !== undefined) message.cwd ??= cwd
+  if (branch !== undefined) message.branch ??= branch
+  if (model !== undefined && message.by === 'agent') message.model ??= model
+  message.by = speaker(message.by, message.subAgent)
+  return message
 }

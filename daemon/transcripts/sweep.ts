@@ -12,9 +12,14 @@ import { walk } from './walk.ts'
 /** `look`: what to remember once it is read. */
 export type Found = { source: Source; sizeBytes: number; look: Look | undefined }
 
+/** Per root: its folders as they were when they were listed last, and its files that were written lately. */
+export type KnownRoots = Map<string, { folders: Map<string, number>; files: Map<string, Source> }>
+
 type Deps = {
   files: Pick<TranscriptFiles, 'cursor' | 'present'>
   looks: Looks
+  /** Shared by all who look. */
+  known: KnownRoots
   clock: Clock
   anywhere: Anywhere
   onFound: (found: Found) => void
@@ -26,6 +31,11 @@ type Deps = {
 export type Sweep = {
   /** All below a folder of a root, named from the root on. */
   folder(root: Root, folder: string): Promise<void>
+  /**
+   * The files of a root that were written lately, and those of folders in which something came or went since they were
+   * listed. Enough where watches tell of the others: ten thousand files that nobody writes cost nothing.
+   */
+  lively(root: Root): Promise<void>
   file(source: Source): void
   /** All below a folder that somebody once named. */
   anywhere(folder: Folder): Promise<void>
@@ -36,17 +46,34 @@ export type Sweep = {
 }
 
 const PAGE = 200
+/** Written within the last hour: the next line may come any moment. */
+const LIVELY_MS = 3_600_000
+/** As for files: a folder that changed this short ago may change once more within the same tick. */
+const SETTLED_MS = 2_000
 
-export function createSweep({ files, looks, clock, anywhere, onFound, room, signal }: Deps): Sweep {
+export function createSweep({ files, looks, known, clock, anywhere, onFound, room, signal }: Deps): Sweep {
+  const knownOf = ({ harness, path }: Root) => {
+    const key = `${harness} ${path}`
+    const of = known.get(key) ?? { folders: new Map<string, number>(), files: new Map<string, Source>() }
+    known.set(key, of)
+    return of
+  }
+
   let after = 0
-  const look = (path: string, sourceAt: () => Source | undefined) => {
-    const stats = lstat(path)
-    if (!stats) return
+  const look = (path: string, stats: Stats, sourceAt: () => Source | undefined) => {
     const seen = looks.of(path, stats, clock.now())
     if (seen && looks.isKnown(seen)) return
     const source = isRead(path) ? undefined : sourceAt()
     if (source) onFound({ source, sizeBytes: stats.size, look: seen })
     else if (seen) looks.remember(seen)
+  }
+
+  const lookIn = (root: Root, source: Source) => {
+    const { files: lively } = knownOf(root)
+    const stats = lstat(source.path)
+    if (stats && stats.mtimeMs > clock.now() - LIVELY_MS) lively.set(source.path, source)
+    else lively.delete(source.path)
+    if (stats) look(source.path, stats, () => source)
   }
 
   /** Asked once for each file after a start; from then on what is in memory is enough. */
@@ -62,16 +89,41 @@ export function createSweep({ files, looks, clock, anywhere, onFound, room, sign
     }
   }
 
+  const stampOf = (root: Root, folder: string): number => {
+    const mtimeMs = lstat(`${root.path}/${folder}`)?.mtimeMs
+    return mtimeMs !== undefined && mtimeMs + SETTLED_MS < clock.now() ? mtimeMs : Number.NaN
+  }
+
+  const folder = async (root: Root, folder: string, enter?: (folder: string) => boolean) => {
+    const { folders } = knownOf(root)
+    const note = (name: string) => {
+      if (enter?.(name) === false) return false
+      folders.set(name, stampOf(root, name))
+      return true
+    }
+    for await (const sources of walk(root, folder, note)) {
+      if (signal.aborted) return
+      for (const source of sources) lookIn(root, source)
+      await room()
+    }
+  }
+
   return {
-    folder: async (root, folder) => {
-      for await (const sources of walk(root, folder)) {
+    folder: (root, name) => folder(root, name),
+    lively: async (root) => {
+      const { folders, files } = knownOf(root)
+      for (const source of [...files.values()]) lookIn(root, source)
+      for (const [name, stamp] of [...folders]) {
         if (signal.aborted) return
-        for (const source of sources) look(source.path, () => source)
-        await room()
+        // Not a number is never the same: what was not settled is listed again. Below it only what is new.
+        if (stampOf(root, name) === stamp) continue
+        folders.delete(name)
+        await folder(root, name, (below) => below === name || !folders.has(below))
+        await turn()
       }
     },
     file: (source) => {
-      if (lstat(source.path)) look(source.path, () => source)
+      if (lstat(source.path)) lookIn({ harness: source.harness, path: source.root }, source)
       else onFound({ source, sizeBytes: 0, look: undefined })
     },
     anywhere: async (folder) => {
@@ -79,8 +131,10 @@ export function createSweep({ files, looks, clock, anywhere, onFound, room, sign
         for (const candidate of candidates) {
           if (signal.aborted) return
           if (!('path' in candidate)) continue
+          const stats = lstat(candidate.path)
+          if (!stats) continue
           let opened = false
-          look(candidate.path, () => {
+          look(candidate.path, stats, () => {
             opened = true
             const source = anywhere.sourceAt(candidate.path, folder)
             return 'left' in source ? undefined : source

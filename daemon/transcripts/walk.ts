@@ -12,8 +12,8 @@ type Walk = {
   /** Levels of folders below the base that are entered. */
   depth: number
   isWanted: (name: string) => boolean
-  /** Whether to look into a folder at all. */
-  enters?: (name: string) => boolean
+  /** Hears of every folder before it is listed; whether to is its answer. */
+  enters?: ((name: string) => boolean) | undefined
 }
 
 /** `folder`: named from the base on, as all that is told; empty for the base itself. Of what cannot be listed nothing is told. */
@@ -24,6 +24,7 @@ export async function* walkNames(
 ): AsyncGenerator<Entry[]> {
   const folders = [folder]
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
+    if (!enters(next)) continue
     const dir = open(next === '' ? base : `${base}/${next}`)
     if (!dir) continue
     try {
@@ -33,7 +34,7 @@ export async function* walkNames(
           const below = next === '' ? name : `${next}/${name}`
           if (kind !== 'folder') {
             if (isWanted(below)) found.push({ name: below, kind })
-          } else if (below.split('/').length <= depth && enters(below)) folders.push(below)
+          } else if (below.split('/').length <= depth) folders.push(below)
         })
         if (found.length > 0) yield found
         await turn()
@@ -45,9 +46,13 @@ export async function* walkNames(
 }
 
 /** The transcripts below a folder of a root. */
-export async function* walk(root: Root, folder: string): AsyncGenerator<Source[]> {
+export async function* walk(
+  root: Root,
+  folder: string,
+  enters?: (folder: string) => boolean,
+): AsyncGenerator<Source[]> {
   const isWanted = (name: string) => sourceOf(root, name) !== undefined
-  for await (const entries of walkNames(root.path, folder, { depth: depthOf(root.harness), isWanted })) {
+  for await (const entries of walkNames(root.path, folder, { depth: depthOf(root.harness), isWanted, enters })) {
     const files = entries.filter(({ kind }) => kind === 'file')
     yield files.map(({ name }) => ({ harness: root.harness, root: root.path, path: `${root.path}/${name}` }))
   }

@@ -1,12 +1,17 @@
 /** Every row, in the order of the table. A new one is a file and a line here. */
+import { growth } from './growth.ts'
 import { health } from './health.ts'
 import { idle } from './idle.ts'
+import { many } from './many.ts'
 import { index, list } from './memories.ts'
+import { reading } from './reading.ts'
 import type { Row } from './row.ts'
+import { search } from './search.ts'
 import { start } from './start.ts'
+import { underLoad } from './under-load.ts'
 import { write } from './write.ts'
 
-export const rows: readonly Row[] = [health, index, list, write, start, idle]
+export const rows: readonly Row[] = [health, index, list, write, underLoad, reading, search, start, idle, many, growth]
 
 export type Selection = { rows: Row[] } | { unknown: string[] }
 

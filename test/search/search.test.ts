@@ -119,23 +119,24 @@ describe('search', () => {
   it('forgets the words of a message that is removed, and replaces those of one that is put again', async () => {
     const rig = spokenRig()
     await rig.say([user('a', 'apple'), user('b', 'apple')])
-    rig.words.remove(1)
+    rig.words.put([{ id: 1, text: '' }])
     expect(await rig.ids('apple')).toEqual(['b'])
-    rig.words.put(2, 'cherry')
+    rig.words.put([{ id: 2, text: 'cherry' }])
     expect(await rig.ids('apple')).toEqual([])
   })
 
   it('knows the terms of what is put again after a transaction that was rolled back', async () => {
     const rig = spokenRig()
     await rig.say([user('a', 'strawberry')])
-    rig.words.put(1, 'plum')
+    rig.words.put([{ id: 1, text: 'plum' }])
     const putTwice = rig.store.index().transaction(() => {
-      rig.words.put(1, 'strawberry xylophone')
+      rig.words.put([{ id: 1, text: 'strawberry xylophone' }])
       throw new Error('no')
     })
     expect(putTwice).toThrow('no')
-    rig.words.put(1, 'strawberry xylophone')
-    const terms = rig.store.index().prepare(`SELECT term FROM terms WHERE term LIKE 'xylo%'`).pluck().all()
+    rig.words.forget()
+    rig.words.put([{ id: 1, text: 'strawberry xylophone' }])
+    const terms = rig.store.index().prepare(`SELECT term FROM new_terms WHERE term LIKE 'xylo%'`).pluck().all()
     expect(terms).toEqual(['xylophone'])
   })
 

@@ -36,7 +36,7 @@ const formats: Record<string, (r: Random) => string> = {
 }
 
 async function presetFinds(text: string) {
-  return merge((await Promise.all((await loadPreset()).map((rule) => rule(text)))).flat())
+  return merge((await Promise.all((await loadPreset()).map((rule) => rule.find(text)))).flat())
 }
 
 describe('secretlint', () => {

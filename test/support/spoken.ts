@@ -63,7 +63,7 @@ export function spokenRig({ redact = redactSecrets }: { redact?: (text: string) 
         const known = store.index().prepare('SELECT 1 FROM messages WHERE session = ? AND uid = ?').get(sessionId, uid)
         if (known || text === '') continue
         const id = row('messages', { ...place, ...rest })
-        words.put(id, text)
+        words.put([{ id, text }])
         told.push({ id, uid, text })
       }
       offset += length + 1

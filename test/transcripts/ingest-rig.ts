@@ -9,6 +9,8 @@ import { createIngest, type Progress } from '../../daemon/transcripts/ingest.ts'
 import { createTail } from '../../daemon/transcripts/tail.ts'
 import { makeHome } from '../support/home.ts'
 
+const SLICE_BYTES = 128_000
+
 type Options = { isPrivate?: (cwd: string) => boolean; redact?: (text: string) => Promise<{ text: string }> }
 
 export function ingestRig({ isPrivate = () => false, redact = async (text) => ({ text }) }: Options = {}) {
@@ -23,17 +25,24 @@ export function ingestRig({ isPrivate = () => false, redact = async (text) => ({
     createIngest({
       tail: createTail({ clock: { now: Date.now } }),
       transcripts: createTranscripts(db, {
-        put: (id, text) => {
-          if (words.has(id)) throw new Error(`message ${id} has words already`)
-          words.set(id, text)
+        put: (texts) => {
+          for (const { id, text } of texts) {
+            words.delete(id)
+            if (text !== '') words.set(id, text)
+          }
         },
-        remove: (id) => void words.delete(id),
+        forget: () => {},
       }),
       redact,
       projectOf: (cwd) => `project of ${cwd}`,
       isPrivate,
     })
   let ingest = open()
+  const next = async (harness: string, name: string): Promise<Progress> => {
+    const prepared = await ingest.prepare({ harness, root, path: join(root, name) }, { capBytes: SLICE_BYTES })
+    ingest.save([prepared])
+    return prepared.progress
+  }
   const write = (name: string, lines: readonly string[]) => {
     mkdirSync(dirname(join(root, name)), { recursive: true })
     writeFileSync(join(root, name), lines.map((line) => `${line}\n`).join(''))
@@ -54,11 +63,11 @@ export function ingestRig({ isPrivate = () => false, redact = async (text) => ({
     /** Slices until all is read; the last answer. */
     read: async (harness: string, name: string): Promise<Progress> => {
       for (;;) {
-        const progress = await ingest.next({ harness, root, path: join(root, name) })
+        const progress = await next(harness, name)
         if (progress.state !== 'more') return progress
       }
     },
-    slice: (harness: string, name: string) => ingest.next({ harness, root, path: join(root, name) }),
+    slice: next,
     stored: createSessions(store.index),
     sessions: () => db.prepare('SELECT harness, session, fork_of, cwd, project FROM sessions ORDER BY id').all(),
     messages: () =>

@@ -1,0 +1,127 @@
+/**
+ * What has to stand in a text before a rule can find anything in it: of every rule, pieces of which each of its matches holds
+ * one. A rule of which nothing is said here runs on every text. `test/secrets/needs.test.ts` holds that nothing is missed.
+ */
+import { beginningsOf } from './beginnings.ts'
+import { type Bit, createHints, LONG_RUN } from './hints.ts'
+import { shapes } from './token-shapes.ts'
+
+type Detector =
+  | 'private-keys'
+  | 'tokens'
+  | 'nearby'
+  | 'urls'
+  | 'headers'
+  | 'commands'
+  | 'password-files'
+  | 'assignments'
+  | 'escapes'
+
+const words = (list: string) => list.split(' ')
+const each = (list: string, ends: readonly string[]) => words(list).flatMap((word) => ends.map((end) => word + end))
+
+/** A prefix of two letters says nothing, but what follows it is a long run. */
+const prefixes = shapes.flatMap(([, prefix]) => beginningsOf(prefix)).filter((piece) => piece.length > 2)
+
+const KEYS =
+  'api access auth account encryption signing private master shared service session subscription license licence app application client admin deploy storage webhook consumer integration secret hmac ssh root aes enc hash cookie jwt rsa crypto cipher fernet vapid captcha pusher algolia firebase datadog sentry map maps openai stripe'
+
+const pieces: Record<Detector, readonly string[]> = {
+  'private-keys': [
+    ...['private key', 'private-lines', 'ibaakc', 'ibadanbgkqhkig9w0b', 'mhccaqeei', 'gbyqgsm49', 'mc4caqawbqydk2vw'],
+    ...['b3blbnnzac1rzxktdje', 'ls0tls1crudjti', 'kty"', "kty'"],
+  ],
+  tokens: [
+    ...prefixes.map((piece) => `^${piece}`),
+    ...[':aa', 'q~', '-us', '.atlasv1.', 'eyj', '$2', '$apr1$', '$1$', '$5$', '$6$', '$7$', '$y$', '$gy$', '$sha1$'],
+    ...['$md5$', '$argon2', '$scrypt$', '$pbkdf2', '{ssha', '{sha', '{smd5', '{crypt', 'pbkdf2_sha'],
+  ],
+  nearby: words(
+    'aws amazon s3 akia asia secret access bedrock twilio heroku vault private wallet secp256k1 mnemonic seed recovery',
+  ),
+  urls: [
+    '@',
+    ...each('signature security-token credential sig access_token refresh_token id_token auth_token apikey api_key', [
+      '=',
+    ]),
+    ...each('key token auth password passwd pwd secret code sid sessionid session_id jwt hmac st', ['=']).flatMap(
+      (name) => ['?', '&', ';', '#', '_'].map((before) => before + name),
+    ),
+  ],
+  headers: [
+    ...each(
+      'bearer basic token apikey api-key digest negotiate hawk aws4-hmac-sha256 sso-key splunk geniekey genie-key',
+      [' ', '*'],
+    ),
+    ...['authorization', 'cookie'],
+    ...each('auth', [':', '=', '"', "'", ' ']),
+  ],
+  commands: [
+    ...[' -p', ' -u', ' --user', ' --proxy-user', ' -a', ' --auth', ' --pass', ' -w', ' -k', 'htpasswd', 'rabbitmqctl'],
+    ...['freerdp', 'sqlplus', 'sudo', 'docker login', 'passwd', 'base64', '/user:', 'secret', 'variable', 'oracle:'],
+    ...['credential', 'creds', 'login', 'log-in', 'user/pass', 'username/pass', 'net ', 'securestring'],
+    ...each('auth', ['(', ' ', '=', ':']),
+    ...['passw', 'passphrase', 'pwd', '-secret', '-token', '-key', '-credential', 'identified'],
+  ],
+  'password-files': ['*:', ...words('0 1 2 3 4 5 6 7 8 9').map((digit) => `${digit}:`)],
+  assignments: [
+    ...['pass', 'kennwort', 'contrase', 'senha', 'wachtwoord', 'parola', 'masterauth', 'bindpw', 'psk', 'pwd', 'pw'],
+    ...['пароль', '密码', '密碼', 'パスワード', '비밀번호', '-key', 'secret', 'credential', 'creds', '-salt', '_salt'],
+    ...['token', 'jwt', 'bearer', 'sessionid', 'session_id', 'session-id'],
+    ...each('github gh gitlab azure ado ci', ['_pat', '-pat']),
+    ...each(KEYS, ['key', ' key', '_key', '.key', '-key']),
+  ],
+  escapes: ['%', '\\', '&'],
+}
+
+const presetPieces: Record<string, readonly string[]> = {
+  aws: words('a3t akia agpa aida aroa aipa anpa anva asia secretaccess secret_access'),
+  privatekey: ['private key'],
+  slack: ['xox', 'xapp-', 'hooks.slack.com'],
+  shopify: ['shp'],
+  github: ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_', 'github_pat_'],
+  gitlab: ['glpat-'],
+  grafana: ['glc_', 'glsa_'],
+  openai: ['sk-'],
+  anthropic: ['sk-ant-'],
+  groq: ['gsk_'],
+  huggingface: ['hf_'],
+  linear: ['lin_api_'],
+  notion: ['ntn_'],
+  '1password': ['ops_'],
+  'hashicorp-vault': ['hvs.', 'hvb.', 'hvr.'],
+  vercel: ['vcp_', 'vci_', 'vca_', 'vcr_', 'vck_'],
+  databricks: ['dapi'],
+  docker: ['dckr_pat_'],
+  figma: ['figd_'],
+}
+
+/** Discord's have no piece of their own but a dot behind a long run of letters. */
+const DOTTED = /[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\./
+const COLONS = /:(?:\d{2,5}|\*):[\w.*-]{1,64}:[\w.*@-]{1,64}:/
+
+const named = Object.entries(pieces) as [Detector, readonly string[]][]
+const bits = new Map<string, Bit>(named.map(([name], n) => [name, 1 << n]))
+/** All of them share one bit: hardly any text has a piece of theirs. */
+const PRESET: Bit = 1 << named.length
+
+const hintsIn = createHints([
+  ...named.map(([name, list]) => [bits.get(name) as Bit, list] as const),
+  [PRESET, Object.values(presetPieces).flat()],
+])
+
+export type Needs = { detector(name: Detector): boolean; preset(rule: string): boolean }
+
+export function needsOf(text: string): Needs {
+  const found = hintsIn(text)
+  const has = (name: Detector) => (found & (bits.get(name) as Bit)) !== 0
+  return {
+    detector: (name) => {
+      if (name === 'tokens') return has(name) || (found & LONG_RUN) !== 0 || DOTTED.test(text)
+      if (name === 'nearby') return has(name) || (found & LONG_RUN) !== 0
+      if (name === 'password-files') return has(name) && COLONS.test(text)
+      return has(name)
+    },
+    preset: (rule) => (found & PRESET) !== 0 || presetPieces[rule] === undefined,
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Which terms were met lately, by two hashes of 32 bits each and without their letters: to make a string of every word of
+ * every message costs more than all the rest that is done with it. Pure but for what it remembers.
+ */
+
+export type SeenTerms = {
+  /**
+   * Adds the terms of a text to `fresh` that were not seen before. Only of a plain one: ASCII, and no term too long to be
+   * kept whole; of any other it says so, and has added what it met until then.
+   */
+  ofPlain(text: string, fresh: string[]): 'plain' | 'other'
+  /** The same for a term that is made already. */
+  add(term: string, fresh: string[]): void
+  forget(): void
+}
+
+/** Two megabytes; emptied when it is half full, after which the frequent ones are fresh once more. */
+const SLOTS = 1 << 18
+const MOST = SLOTS / 2
+/** Those that were met last, where the processor finds them quicker than among all. */
+const LATEST = 1 << 12
+const LONGEST_TEXT_BYTES = 65_536
+
+/** The code of a letter or digit without case, and nothing for what parts terms. */
+const LETTERS = Uint8Array.from({ length: 256 }, (_, code) =>
+  /[A-Za-z0-9]/.test(String.fromCharCode(code)) ? String.fromCharCode(code).toLowerCase().charCodeAt(0) : 0,
+)
+
+export function createSeenTerms({ longest }: { longest: number }): SeenTerms {
+  const hashes = new Uint32Array(2 * SLOTS)
+  const latest = new Uint32Array(2 * LATEST)
+  const scratch = Buffer.alloc(LONGEST_TEXT_BYTES)
+  let count = 0
+
+  const forget = () => {
+    hashes.fill(0)
+    latest.fill(0)
+    count = 0
+  }
+
+  const isFresh = (one: number, two: number): boolean => {
+    const high = one >>> 0
+    // Both zero stands for an empty slot.
+    const low = (two | 1) >>> 0
+    const near = 2 * ((high ^ (high >>> 12)) & (LATEST - 1))
+    if (latest[near] === high && latest[near + 1] === low) return false
+    if (count >= MOST) forget()
+    latest[near] = high
+    latest[near + 1] = low
+    for (let slot = (high ^ (high >>> 15)) & (SLOTS - 1); ; slot = (slot + 1) & (SLOTS - 1)) {
+      const known = hashes[2 * slot + 1]
+      if (known === low && hashes[2 * slot] === high) return false
+      if (known !== 0) continue
+      hashes[2 * slot] = high
+      hashes[2 * slot + 1] = low
+      count++
+      return true
+    }
+  }
+
+  const ofBytes = (text: string, bytes: Uint8Array, length: number, fresh: string[]): 'plain' | 'other' => {
+    let high = 0
+    let low = 0
+    let from = 0
+    for (let at = 0; at < length; at++) {
+      const code = bytes[at] as number
+      const letter = LETTERS[code] as number
+      if (letter !== 0) {
+        high = Math.imul(high ^ letter, 0x9e3779b1)
+        low = ((low << 5) - low + letter) | 0
+        continue
+      }
+      // SQLite takes a NUL for the end of a text.
+      if (code === 0) return 'other'
+      if (at > from) {
+        if (at - from > longest) return 'other'
+        if (isFresh(high, low)) fresh.push(text.slice(from, at).toLowerCase())
+        high = 0
+        low = 0
+      }
+      from = at + 1
+    }
+    return 'plain'
+  }
+
+  return {
+    forget,
+    ofPlain: (text, fresh) => {
+      if (text.length >= LONGEST_TEXT_BYTES) return 'other'
+      // As bytes, which are looked through several times quicker than the characters of a string.
+      const length = scratch.write(text, 'utf8')
+      if (length !== text.length) return 'other'
+      scratch[length] = 32
+      return ofBytes(text, scratch, length + 1, fresh)
+    },
+    add: (term, fresh) => {
+      let high = 0
+      let low = 0
+      for (let at = 0; at < term.length; at++) {
+        const code = term.charCodeAt(at)
+        high = Math.imul(high ^ code, 0x9e3779b1)
+        low = ((low << 5) - low + code) | 0
+      }
+      if (isFresh(high, low)) fresh.push(term)
+    },
+  }
+}

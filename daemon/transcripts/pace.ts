@@ -1,0 +1,30 @@
+/** How much is read before it is written: as much as is written in the time that others may have to wait. Pure. */
+
+export type Pace = {
+  batchBytes(): number
+  /** How long the last transaction took, and of how much. */
+  took(ms: number, bytes: number): void
+}
+
+const LEAST_BYTES = 64_000
+const MOST_BYTES = 512_000
+const START_BYTES = 256_000
+/** Nobody else may have to wait longer than 20 ms for the lock; the fewer transactions, the less each message costs. */
+const AIM_MS = 15
+/** The quickest of the last few counts: what a busy disk adds to the others would be there for less as well. */
+const LAST = 8
+
+export function createPace(): Pace {
+  const rates: number[] = []
+  let bytes = START_BYTES
+  return {
+    batchBytes: () => bytes,
+    took: (ms, written) => {
+      if (written < LEAST_BYTES / 2) return
+      rates.push(ms / written)
+      if (rates.length > LAST) rates.shift()
+      const aim = AIM_MS / Math.min(...rates)
+      bytes = Math.round(Math.min(MOST_BYTES, Math.max(LEAST_BYTES, aim), bytes * 1.5))
+    },
+  }
+}

@@ -1,0 +1,70 @@
+/** Whether what is new costs more the more is known: one turn, and many messages, in a project of growing size. */
+import { appendFileSync, mkdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { createClock } from '../../daemon/platform/clock.ts'
+import { redactSecrets } from '../../daemon/secrets/redact.ts'
+import { openDatabase, prepareForBulk } from '../../daemon/store/database.ts'
+import { createMessageWords } from '../../daemon/store/message-words.ts'
+import { createTranscripts } from '../../daemon/store/transcripts.ts'
+import { createIngest } from '../../daemon/transcripts/ingest.ts'
+import { createTail } from '../../daemon/transcripts/tail.ts'
+import { indexApart, makeGround, prepareIndex } from './indexing.ts'
+import { quantile } from './rounds.ts'
+import type { Row } from './row.ts'
+
+/** Of messages in one project; quickly without the last. */
+const SIZES = { full: [1_000, 10_000, 100_000], quick: [1_000, 10_000] }
+const MESSAGES_PER_FILE = 500
+const TURNS = 40
+const LINES_PER_TURN = 8
+
+export const growth: Row<'turn' | 'indexing'> = {
+  name: 'growth',
+  what: 'from 1,000 to 100,000 messages (quickly 10,000): a turn of 8 lines that comes in; indexing, per message',
+  yardstick: 'the same with 1,000 messages',
+  goals: { turn: { unit: '×', atMost: 1.3 }, indexing: { unit: '×', atMost: 1.3 } },
+
+  run: async (bench) => {
+    const turnMs: number[] = []
+    const perMessageMs: number[] = []
+    const details: Record<string, number> = {}
+    for (const size of SIZES[bench.pace]) {
+      const home = bench.home()
+      const ground = makeGround(home, { files: size / MESSAGES_PER_FILE, messagesPerFile: MESSAGES_PER_FILE })
+      const indexFile = prepareIndex(join(home.dir, 'state'))
+      perMessageMs.push((await indexApart(indexFile, ground)) / size)
+      turnMs.push(await oneTurn(indexFile, ground))
+      details[`turnMs${size}`] = turnMs.at(-1) as number
+      details[`indexingUsPerMessage${size}`] = 1_000 * (perMessageMs.at(-1) as number)
+    }
+    const grown = (values: number[]) => Math.max(...values.slice(1)) / (values[0] as number)
+    return { figures: { turn: { value: grown(turnMs) }, indexing: { value: grown(perMessageMs) } }, details }
+  },
+}
+
+/** From the bytes of a new transcript of the project to its rows, turn after turn; the middle of them. */
+async function oneTurn(indexFile: string, { root, paths }: { root: string; paths: string[] }): Promise<number> {
+  const db = openDatabase(indexFile)
+  prepareForBulk(db)
+  const words = createMessageWords(() => db)
+  const ingest = createIngest({
+    tail: createTail({ clock: createClock() }),
+    transcripts: createTranscripts(db, words),
+    redact: redactSecrets,
+    projectOf: (cwd) => cwd,
+    isPrivate: () => false,
+  })
+  const lines = readFileSync(paths[0] as string, 'utf8').split('\n')
+  const path = join(root, 'project-live', 'live.jsonl')
+  mkdirSync(dirname(path))
+  const taken: number[] = []
+  for (let turn = 0; turn < TURNS; turn++) {
+    const said = lines.slice(turn * LINES_PER_TURN, (turn + 1) * LINES_PER_TURN)
+    appendFileSync(path, said.map((line) => `${line.replaceAll('-m"', `-live"`)}\n`).join(''))
+    const begunMs = performance.now()
+    ingest.save([await ingest.prepare({ harness: 'claude-code', root, path }, { capBytes: 128_000 })])
+    taken.push(performance.now() - begunMs)
+  }
+  db.close()
+  return quantile(taken.slice(TURNS / 4), 0.5)
+}
