@@ -1,5 +1,6 @@
 /** The composition root: every part of the daemon, in the order data flows. Stopping runs it backwards. */
 import type { Environment, Places } from '../schema/rendezvous.ts'
+import { createCapture } from './capture.ts'
 import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
 import { startHousekeeping } from './housekeeping/housekeeping.ts'
@@ -34,29 +35,12 @@ import { createLog, type LogTarget } from './platform/log.ts'
 import { createParts } from './platform/parts.ts'
 import { passedSocket } from './platform/socket.ts'
 import { createVigils } from './platform/vigil.ts'
-import { createSearch } from './search/search.ts'
-import { mayTouchMark } from './secrets/kinds.ts'
 import { createStatusBoard } from './status/board.ts'
 import { dailyBackups, migrationBackups } from './store/backup.ts'
-import { createImports } from './store/imports.ts'
 import { storeLayout } from './store/layout.ts'
-import { createMessageWords } from './store/message-words.ts'
 import { createPauses } from './store/pauses.ts'
-import { createSessions } from './store/sessions.ts'
 import { openStore } from './store/store.ts'
-import { createTranscriptFiles } from './store/transcript-files.ts'
-import { privateFolder } from './switches/private.ts'
 import { createSwitches } from './switches/switches.ts'
-import { createAnywhere } from './transcripts/anywhere.ts'
-import { importFolder } from './transcripts/import-folder.ts'
-import { createImporting } from './transcripts/importing.ts'
-import { createPushing } from './transcripts/pushing.ts'
-import { createReading } from './transcripts/reading.ts'
-import { createSessionAnswers } from './transcripts/session-answers.ts'
-import { createTail } from './transcripts/tail.ts'
-import { textAt } from './transcripts/text-at.ts'
-import { createThread } from './transcripts/thread.ts'
-import { createWatchedRoots } from './transcripts/watched-roots.ts'
 
 export type DaemonDeps = {
   places: Places
@@ -162,83 +146,23 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     for (const move of await memory.finishMoves()) repaired(move)
 
     // What is read.
-    const transcriptFiles = createTranscriptFiles(store.index)
-    const roots = () =>
-      Object.entries(settings.current().roots).flatMap(([harness, paths]) => paths.map((path) => ({ harness, path })))
-    const privatePlace = (folder: string) => privateFolder(settings.current().private, [folder])
-    const anywhere = createAnywhere({ roots, stateDir, isPrivate: (folder) => privatePlace(folder) !== undefined })
-    const imports = createImports(store.history)
-    const own = { harness: 'generic', path: `${stateDir}/sessions` }
-    const reading = createReading({
-      roots,
-      own,
-      imported: imports.list,
-      anywhere,
-      sweepMs: () => settings.current().sweepSeconds * 1_000,
-      files: transcriptFiles,
+    const capture = createCapture({
+      store,
+      layout,
+      stateDir,
+      settings,
       clock,
-      thread: (hear) =>
-        createThread({
-          program: new URL('./reading-thread.js', import.meta.url),
-          data: { indexFile: layout.index },
-          clock,
-          privatePaths: () => settings.current().private,
-          ...hear,
-        }),
-      watched: (onHint) => createWatchedRoots({ clock, conditions, onHint }),
-      onTurn: (turn) => events.publish({ type: 'turn', ...turn }),
-      onError: (error) => {
-        if (disk.blames(error)) return
-        conditions.failed('transcripts', message(error))
-        log.error({ err: error }, 'a transcript could not be read')
-      },
+      conditions,
+      events,
+      log,
+      redact,
+      rootOf,
+      projectOf: memory.find,
+      blamesDisk: disk.blames,
     })
+    const { reading } = capture
     parts.add('reading transcripts', reading.stop)
-    const importing = createImporting({
-      anywhere,
-      reading,
-      imports,
-      folderOf: (dir) =>
-        importFolder(dir, {
-          stateDir,
-          redact,
-          privateBecause: (folder) => {
-            const secret = privatePlace(folder)
-            return secret === undefined ? undefined : `${secret} is private`
-          },
-        }),
-      clock,
-      onNews: (news) => {
-        events.publish({ type: 'job', ...news })
-        const { dir: _, ...counts } = news.progress
-        if (news.state !== 'running') log.info({ jobId: news.jobId, state: news.state, ...counts }, 'import ended')
-      },
-    })
-    parts.add('imports', importing.stop)
-    const pushing = createPushing({
-      root: own,
-      tail: createTail({ clock }),
-      anywhere,
-      redact,
-      linesOf: reading.thread.lines,
-      onNews: reading.changed,
-      projectOf: memory.find,
-      clock,
-    })
-    const sessions = createSessionAnswers({
-      sessions: createSessions(store.index),
-      turnsOf: reading.thread.turns,
-      projectOf: rootOf,
-      isPrivate: (cwd) => privateFolder(settings.current().private, [cwd, rootOf(cwd)]) !== undefined,
-    })
-    const search = createSearch({
-      words: createMessageWords(store.index),
-      textAt,
-      redact,
-      mayTouchMark,
-      projectOf: memory.find,
-      clock,
-    })
+    parts.add('imports', capture.importing.stop)
 
     // What is answered.
     const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
@@ -253,7 +177,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
               paused: switches.paused(),
               projects: memory.projects(),
               roots: reading.roots(),
-              ingest: { lagBytes: reading.lagBytes(), skipped: transcriptFiles.skipped() },
+              ingest: capture.ingest(),
             }),
           streams,
           connected: board.connected,
@@ -264,9 +188,9 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         ...historyRoutes(memory),
         ...agentRoutes(memory.agents),
         ...carryingRoutes(memory),
-        ...sessionRoutes(sessions),
-        ...searchRoutes(search),
-        ...transcriptRoutes({ importing, pushing }),
+        ...sessionRoutes(capture.sessions),
+        ...searchRoutes(capture.search),
+        ...transcriptRoutes(capture),
         ...instructionRoutes({
           load: async (cwd, caller) => {
             const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
@@ -295,7 +219,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       ...filesIn(layout.corrupt),
       ...migrationBackups(layout.backups),
       `${stateDir}/logs/launchd.log`,
-      ...filesBelow(own.path),
+      ...filesBelow(capture.pushedDir),
     ]
     const housekeeping = startHousekeeping({
       clock,

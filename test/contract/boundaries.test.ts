@@ -25,7 +25,7 @@ const allowed: Record<string, readonly string[]> = {
 }
 
 /** Composition roots, and the doors through which the command line enters the daemon's half. */
-const roots = ['daemon/main.ts', 'daemon/daemon.ts', 'daemon/reading-thread.ts']
+const roots = ['daemon/main.ts', 'daemon/daemon.ts', 'daemon/capture.ts', 'daemon/reading-thread.ts']
 const doors = ['daemon/main.ts', 'daemon/version.ts', 'daemon/doctor/', 'daemon/platform/process-lock.ts']
 
 /** All that the dependency-free client package may load at run time. */

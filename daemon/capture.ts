@@ -1,0 +1,124 @@
+/** Everything about transcripts, put together: they are watched, read, imported and pushed, listed and searched. */
+import { join } from 'node:path'
+import type { Caller } from '../schema/caller.ts'
+import type { LiveSettings } from './config/live.ts'
+import type { Clock } from './platform/clock.ts'
+import type { Conditions } from './platform/conditions.ts'
+import type { Events } from './platform/events.ts'
+import { message } from './platform/files.ts'
+import type { Log } from './platform/log.ts'
+import { createSearch } from './search/search.ts'
+import { mayTouchMark } from './secrets/kinds.ts'
+import { createImports } from './store/imports.ts'
+import type { Layout } from './store/layout.ts'
+import { createMessageWords } from './store/message-words.ts'
+import { createSessions } from './store/sessions.ts'
+import type { Store } from './store/store.ts'
+import { createTranscriptFiles } from './store/transcript-files.ts'
+import { privateFolder } from './switches/private.ts'
+import { createAnywhere } from './transcripts/anywhere.ts'
+import { importFolder } from './transcripts/import-folder.ts'
+import { createImporting } from './transcripts/importing.ts'
+import { createPushing } from './transcripts/pushing.ts'
+import { createReading } from './transcripts/reading.ts'
+import { createSessionAnswers } from './transcripts/session-answers.ts'
+import { createTail } from './transcripts/tail.ts'
+import { textAt } from './transcripts/text-at.ts'
+import { createThread } from './transcripts/thread.ts'
+import { createWatchedRoots } from './transcripts/watched-roots.ts'
+
+type Deps = {
+  store: Store
+  layout: Layout
+  stateDir: string
+  settings: LiveSettings
+  clock: Clock
+  conditions: Conditions
+  events: Events
+  log: Log
+  redact: (text: string) => Promise<{ text: string; kinds: string[] }>
+  /** The root of the project that a folder belongs to. */
+  rootOf: (cwd: string) => string
+  /** The same for a caller, with whether memory is on there. */
+  projectOf: (cwd: string, caller: Caller) => { root: string; off: string | undefined }
+  blamesDisk: (error: unknown) => boolean
+}
+
+export function createCapture(deps: Deps) {
+  const { store, layout, stateDir, settings, clock, conditions, events, log, redact, rootOf, projectOf } = deps
+  const roots = () =>
+    Object.entries(settings.current().roots).flatMap(([harness, paths]) => paths.map((path) => ({ harness, path })))
+  const privateAmong = (folders: string[]) => privateFolder(settings.current().private, folders)
+  const anywhere = createAnywhere({ roots, stateDir, isPrivate: (folder) => privateAmong([folder]) !== undefined })
+  const imports = createImports(store.history)
+  const files = createTranscriptFiles(store.index)
+  const own = { harness: 'generic', path: join(stateDir, 'sessions') }
+  const reading = createReading({
+    roots,
+    own,
+    imported: imports.list,
+    anywhere,
+    sweepMs: () => settings.current().sweepSeconds * 1_000,
+    files,
+    clock,
+    thread: (hear) =>
+      createThread({
+        program: new URL('./reading-thread.js', import.meta.url),
+        data: { indexFile: layout.index },
+        clock,
+        privatePaths: () => settings.current().private,
+        ...hear,
+      }),
+    watched: (onHint) => createWatchedRoots({ clock, conditions, onHint }),
+    onTurn: (turn) => events.publish({ type: 'turn', ...turn }),
+    onError: (error) => {
+      if (deps.blamesDisk(error)) return
+      conditions.failed('transcripts', message(error))
+      log.error({ err: error }, 'a transcript could not be read')
+    },
+  })
+  const importing = createImporting({
+    anywhere,
+    reading,
+    imports,
+    folderOf: (dir) =>
+      importFolder(dir, {
+        stateDir,
+        redact,
+        privateBecause: (folder) => {
+          const secret = privateAmong([folder])
+          return secret === undefined ? undefined : `${secret} is private`
+        },
+      }),
+    clock,
+    onNews: (news) => {
+      events.publish({ type: 'job', ...news })
+      const { dir: _, ...counts } = news.progress
+      if (news.state !== 'running') log.info({ jobId: news.jobId, state: news.state, ...counts }, 'import ended')
+    },
+  })
+  return {
+    reading,
+    importing,
+    pushing: createPushing({
+      root: own,
+      tail: createTail({ clock }),
+      anywhere,
+      redact,
+      linesOf: reading.thread.lines,
+      onNews: reading.changed,
+      projectOf,
+      clock,
+    }),
+    /** Where what is pushed is kept. */
+    pushedDir: own.path,
+    sessions: createSessionAnswers({
+      sessions: createSessions(store.index),
+      turnsOf: reading.thread.turns,
+      projectOf: rootOf,
+      isPrivate: (cwd) => privateAmong([cwd, rootOf(cwd)]) !== undefined,
+    }),
+    search: createSearch({ words: createMessageWords(store.index), textAt, redact, mayTouchMark, projectOf, clock }),
+    ingest: () => ({ lagBytes: reading.lagBytes(), skipped: files.skipped() }),
+  }
+}
