@@ -33,7 +33,7 @@ export type Prepared = { progress: Progress; rows?: Rows; bytes: number }
 
 export type Ingest = {
   /** The next slice of one transcript. Again of the same one only when it is saved. */
-  prepare(source: Source, options: { capBytes: number }): Promise<Prepared>
+  read(source: Source, options: { capBytes: number }): Promise<Prepared>
   save(prepared: readonly Prepared[]): void
 }
 
@@ -82,7 +82,7 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }
   }
 
   return {
-    prepare: async (source, { capBytes }) => {
+    read: async (source, { capBytes }) => {
       const row = transcripts.file(source.path)
       const cursor = row && (JSON.parse(row.cursor) as Cursor)
       const slice = tail.readSlice(source.path, cursor, { capBytes })

@@ -13,7 +13,7 @@ function rig(slices: Record<string, number>) {
   let unsettled = 0
   const rounds = createRounds({
     ingest: {
-      prepare: async ({ path }) => {
+      read: async ({ path }) => {
         slices[path] = (slices[path] ?? 1) - 1
         const state = (slices[path] ?? 0) > 0 ? 'more' : 'read'
         return {
