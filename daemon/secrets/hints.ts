@@ -14,7 +14,12 @@ const RUN_CHARS = 32
 export const LONG_RUN: Bit = 1 << 30
 
 const LONGEST_BYTES = 65_536
-const ALPHANUMERIC = /[a-z0-9]/
+const ALPHANUMERIC = /[A-Za-z0-9]/
+/** All that `\s` matches. */
+const WHITE_SPACE = [
+  ...[0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x20, 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff],
+  ...Array.from({ length: 11 }, (_, n) => 0x2000 + n),
+]
 /** The class of all characters that stand in no piece. */
 const NOTHING = 0
 
@@ -80,11 +85,8 @@ function classify(
         if (upper.length === 1) classes[upper.charCodeAt(0)] = count
         count++
       }
-  for (let code = 0; code < classes.length; code++) {
-    const character = String.fromCharCode(code)
-    if (/\s/.test(character)) classes[code] = classes[0x20] as number
-    if (code < 128 && ALPHANUMERIC.test(character.toLowerCase())) runs[code] = 1
-  }
+  for (const code of WHITE_SPACE) classes[code] = classes[0x20] as number
+  for (let code = 0; code < 128; code++) if (ALPHANUMERIC.test(String.fromCharCode(code))) runs[code] = 1
   return count
 }
 

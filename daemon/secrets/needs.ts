@@ -3,7 +3,7 @@
  * one. A rule of which nothing is said here runs on every text. `test/secrets/needs.test.ts` holds that nothing is missed.
  */
 import { beginningsOf } from './beginnings.ts'
-import { type Bit, createHints, LONG_RUN } from './hints.ts'
+import { type Bit, createHints, type Hints, LONG_RUN } from './hints.ts'
 import { shapes } from './token-shapes.ts'
 
 type Detector =
@@ -21,7 +21,7 @@ const words = (list: string) => list.split(' ')
 const each = (list: string, ends: readonly string[]) => words(list).flatMap((word) => ends.map((end) => word + end))
 
 /** A prefix of two letters says nothing, but what follows it is a long run. */
-const prefixes = shapes.flatMap(([, prefix]) => beginningsOf(prefix)).filter((piece) => piece.length > 2)
+const prefixes = () => shapes.flatMap(([, prefix]) => beginningsOf(prefix)).filter((piece) => piece.length > 2)
 
 const KEYS =
   'api access auth account encryption signing private master shared service session subscription license licence app application client admin deploy storage webhook consumer integration secret hmac ssh root aes enc hash cookie jwt rsa crypto cipher fernet vapid captcha pusher algolia firebase datadog sentry map maps openai stripe'
@@ -32,7 +32,6 @@ const pieces: Record<Detector, readonly string[]> = {
     ...['b3blbnnzac1rzxktdje', 'ls0tls1crudjti', 'kty"', "kty'"],
   ],
   tokens: [
-    ...prefixes.map((piece) => `^${piece}`),
     ...[':aa', 'q~', '-us', '.atlasv1.', 'eyj', '$2', '$apr1$', '$1$', '$5$', '$6$', '$7$', '$y$', '$gy$', '$sha1$'],
     ...['$md5$', '$argon2', '$scrypt$', '$pbkdf2', '{ssha', '{sha', '{smd5', '{crypt', 'pbkdf2_sha'],
   ],
@@ -105,10 +104,22 @@ const bits = new Map<string, Bit>(named.map(([name], n) => [name, 1 << n]))
 /** All of them share one bit: hardly any text has a piece of theirs. */
 const PRESET: Bit = 1 << named.length
 
-const hintsIn = createHints([
-  ...named.map(([name, list]) => [bits.get(name) as Bit, list] as const),
-  [PRESET, Object.values(presetPieces).flat()],
-])
+/** Made on first use: whoever starts the daemon does not wait for it. */
+const hintsIn = onFirstUse(() =>
+  createHints([
+    ...named.map(([name, list]) => [bits.get(name) as Bit, list] as const),
+    [bits.get('tokens') as Bit, prefixes().map((piece) => `^${piece}`)],
+    [PRESET, Object.values(presetPieces).flat()],
+  ]),
+)
+
+function onFirstUse(make: () => Hints): Hints {
+  let made: Hints | undefined
+  return (text) => {
+    made ??= make()
+    return made(text)
+  }
+}
 
 export type Needs = { detector(name: Detector): boolean; preset(rule: string): boolean }
 

@@ -80,7 +80,9 @@ export function prepareTerms(db: Db): Terms {
 function threesOf(part: string): string | undefined {
   const characters = [...part]
   if (characters.length < SHORTEST_PART) return undefined
-  // Terms are letters and digits: nothing in them could end the quotes.
-  const threes = characters.slice(2).map((_, at) => `"${characters.slice(at, at + 3).join('')}"`)
+  // Side by side: those in between would only be more to look up. Terms are letters and digits, which end no quotes.
+  const last = characters.length - SHORTEST_PART
+  const starts = characters.map((_, at) => Math.min(at * SHORTEST_PART, last))
+  const threes = starts.map((at) => `"${characters.slice(at, at + SHORTEST_PART).join('')}"`)
   return [...new Set(threes)].join(' AND ')
 }

@@ -37,7 +37,7 @@ export type Prepared = { progress: Progress; rows?: Rows; bytes: number }
 
 export type Ingest = {
   /** The next slice of one transcript. Again of the same one only when it is saved. */
-  prepare(source: Source, options: { capBytes: number }): Promise<Prepared>
+  read(source: Source, options: { capBytes: number }): Promise<Prepared>
   save(prepared: readonly Prepared[]): void
 }
 
@@ -83,7 +83,7 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }
   }
 
   return {
-    prepare: async (source, { capBytes }) => {
+    read: async (source, { capBytes }) => {
       const row = transcripts.file(source.path)
       // Its rows could not say where they stand.
       if (!row && (await cleaner.hasSecret(source.path)))

@@ -48,7 +48,7 @@ export function createRounds({ ingest, clock, words, turnsOf, linesOf, setPrivat
       if (taken.has(source.path)) again = due
       else
         try {
-          const prepared = await ingest.prepare(source, { capBytes: pace.batchBytes() - bytes })
+          const prepared = await ingest.read(source, { capBytes: pace.batchBytes() - bytes })
           taken.set(source.path, { ...prepared, due, source })
           bytes += prepared.bytes + LEAST_BYTES
         } catch (error) {

@@ -64,6 +64,13 @@ describe('what a rule needs', () => {
     }
   })
 
+  it('may have any white space where it has a space', () => {
+    for (let code = 0; code < 65_536; code++) {
+      const one = String.fromCharCode(code)
+      if (/\s/.test(one)) expect([code, needsOf(`mysql${one}-p`).detector('commands')]).toEqual([code, true])
+    }
+  })
+
   it('is nothing for a rule that is not known, which runs on every text', async () => {
     expect(needsOf('The deploy runs at noon.').preset('a rule of tomorrow')).toBe(true)
     const known = (await loadPreset()).map(({ name }) => name)

@@ -39,7 +39,7 @@ export function ingestRig({ isPrivate = () => false, redact = async (text) => ({
     })
   let ingest = open()
   const next = async (harness: string, name: string): Promise<Progress> => {
-    const prepared = await ingest.prepare({ harness, root, path: join(root, name) }, { capBytes: SLICE_BYTES })
+    const prepared = await ingest.read({ harness, root, path: join(root, name) }, { capBytes: SLICE_BYTES })
     ingest.save([prepared])
     return prepared.progress
   }

@@ -1,0 +1,93 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import type { Prepared } from '../../daemon/transcripts/ingest.ts'
+import { createPace } from '../../daemon/transcripts/pace.ts'
+import { createRounds } from '../../daemon/transcripts/rounds.ts'
+import type { FromThread } from '../../daemon/transcripts/thread-messages.ts'
+
+/** Every transcript has so many slices of 100,000 bytes. */
+function rig(slices: Record<string, number>) {
+  const saved: string[][] = []
+  const told: FromThread[] = []
+  let failing = false
+  let unsettled = 0
+  const rounds = createRounds({
+    ingest: {
+      read: async ({ path }) => {
+        slices[path] = (slices[path] ?? 1) - 1
+        const state = (slices[path] ?? 0) > 0 ? 'more' : 'read'
+        return {
+          progress: { state, lines: 1, unreadBytes: 0 },
+          rows: { path } as Prepared['rows'] & object,
+          bytes: 100_000,
+        }
+      },
+      save: (prepared) => {
+        if (failing) throw new Error('full')
+        saved.push(prepared.map(({ rows }) => rows?.path ?? ''))
+        unsettled += 3
+      },
+    },
+    clock: { elapsed: () => 0 },
+    words: { unsettled: () => unsettled, settle: () => --unsettled },
+    turnsOf: async () => [],
+    setPrivate: () => {},
+    tell: (message) => told.push(message),
+  })
+  return {
+    saved,
+    told,
+    fail: () => {
+      failing = true
+    },
+    read: async (...paths: string[]) => {
+      const due = paths.map((path) => ({ harness: 'generic', root: '/', path, lane: 'backlog' as const }))
+      rounds.hear({ kind: 'read', turn: 1, due, privatePaths: [] })
+      while (!told.some(({ kind }) => kind === 'idle')) await turn()
+      return unsettled
+    },
+  }
+}
+
+it('saves slices of several transcripts together, of each one at a time, and settles all terms before it rests', async () => {
+  const { saved, told, read } = rig({ a: 2 })
+  expect(await read('a', 'b', 'c', 'd')).toBe(0)
+  expect(saved).toEqual([
+    ['a', 'b', 'c'],
+    ['d', 'a'],
+  ])
+  expect(told.map((message) => ('source' in message ? message.source.path : message.kind))).toEqual([
+    ...['a', 'b', 'c', 'd', 'a'],
+    'idle',
+  ])
+})
+
+it('tells of every transcript of a round that could not be saved', async () => {
+  const { told, fail, read } = rig({})
+  fail()
+  await read('a', 'b')
+  expect(told).toEqual([
+    ...['a', 'b'].map((path) => ({
+      kind: 'failed',
+      source: { harness: 'generic', root: '/', path },
+      error: { message: 'full' },
+    })),
+    { kind: 'idle', turn: 1 },
+  ])
+})
+
+it('a round is as large as is written in 15 ms at the speed of the quickest of the last, within bounds', () => {
+  const pace = createPace()
+  const after = (...taken: [ms: number, bytes: number][]) => {
+    for (const one of taken) pace.took(...one)
+    return pace.batchBytes()
+  }
+  expect(pace.batchBytes()).toBe(256_000)
+  expect(after([20, 200_000])).toBe(150_000)
+  // One that the disk kept waiting changes nothing.
+  expect(after([900, 150_000])).toBe(150_000)
+  expect(after([10, 150_000])).toBe(225_000)
+  expect(after([1, 1_000])).toBe(225_000)
+  expect(after(...Array.from({ length: 9 }, (): [number, number] => [1, 200_000]))).toBe(512_000)
+  expect(after(...Array.from({ length: 9 }, (): [number, number] => [500, 200_000]))).toBe(64_000)
+})
