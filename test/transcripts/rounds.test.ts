@@ -30,6 +30,7 @@ function rig(slices: Record<string, number>) {
     },
     clock: { elapsed: () => 0 },
     words: { unsettled: () => unsettled, settle: () => --unsettled },
+    linesOf: async () => [],
     turnsOf: async () => [],
     setPrivate: () => {},
     tell: (message) => told.push(message),
