@@ -6,6 +6,7 @@ import { loadPreset } from '../../daemon/secrets/preset.ts'
 import { shapes } from '../../daemon/secrets/token-shapes.ts'
 import { harmlessSamples } from '../support/harmless-samples.ts'
 import { secretSamples } from '../support/secret-samples.ts'
+import { ALNUM, chars, HEX } from '../support/secret-values.ts'
 import { seeded } from '../support/seed.ts'
 import { sources } from '../support/sources.ts'
 
@@ -28,7 +29,103 @@ const nearRules = fc
   )
   .map((parts) => parts.join(''))
 
+const random = seeded('needs')
+const V = chars(random, ALNUM, 24)
+const hex = (count: number) => chars(random, HEX, count)
+const glue = (...parts: string[]) => parts.join('')
+
+/** The least that each form of a rule is made of, with nothing beside it that another piece would tell. */
+const least: string[] = [
+  ...['', 'DSA ', 'OPENSSH '].map((kind) =>
+    glue('-----BEGIN ', kind, 'PRIV', 'ATE KEY-----\n', chars(random, ALNUM, 64)),
+  ),
+  glue('Private-', 'Lines: 2\n', chars(random, ALNUM, 60), '\n', chars(random, ALNUM, 60), '\n'),
+  ...['MIIEpAIBAAKC', 'MIIEvAIBADANBgkqhkiG9w0B', 'MHcCAQEEI', 'MIGHAgEAMBMGByqGSM49', 'MC4CAQAwBQYDK2Vw'].map(
+    (head) => head + chars(random, ALNUM, 40),
+  ),
+  ...['b3BlbnNzaC1rZXktdjE', 'LS0tLS1CRUdJTiBSU0EgUFJJVkFURS'].map((head) => head + chars(random, ALNUM, 40)),
+  `{"kty": "RSA", "d": "${chars(random, ALNUM, 43)}"}`,
+  `${chars(random, '123456789', 9)}:AA${chars(random, ALNUM, 33)}`,
+  `M${chars(random, ALNUM, 23)}.${chars(random, ALNUM, 6)}.${chars(random, ALNUM, 27)}`,
+  `a1B8Q~${chars(random, ALNUM, 34)}`,
+  `${hex(32)}-us12`,
+  `${chars(random, ALNUM, 14)}.atlasv1.${chars(random, ALNUM, 60)}`,
+  `${glue('ey', 'J')}${chars(random, ALNUM, 20)}.${chars(random, ALNUM, 20)}.${chars(random, ALNUM, 20)}`,
+  ...[
+    '$2y$10$',
+    '$apr1$',
+    '$6$',
+    '$y$',
+    '$argon2id$',
+    '$scrypt$',
+    '$pbkdf2-x$',
+    '{SSHA}',
+    '{CRYPT}',
+    'pbkdf2_sha256$600000$',
+  ].map((head) => head + chars(random, ALNUM, 54)),
+  ...['aws', 'amazon', 's3', 'bedrock'].map((near) => `${near} aB3${chars(random, ALNUM, 37)}`),
+  `heroku api ${hex(8)}-${hex(4)}-${hex(4)}-${hex(4)}-${hex(12)}`,
+  `twilio ${hex(32)}`,
+  `SK${hex(32)}`,
+  `vault s.aB3${chars(random, ALNUM, 21)}`,
+  `wallet key ${hex(64)}`,
+  ...['mnemonic', 'seed phrase', 'recovery phrase'].map((name) => `${name}: ${'alpha bravo '.repeat(6)}`),
+  `ftp://dana:${V}@host.org/x`,
+  `dana:${V}@host.org:8080`,
+  ...'signature sig hmac access_token id_token key token auth pwd client_secret code sid session_id jwt private_token st'
+    .split(' ')
+    .map((name) => `?${name}=${V}`),
+  ...'bearer token apikey api-key digest negotiate hawk sso-key splunk geniekey'
+    .split(' ')
+    .map((name) => `${name} ${V}`),
+  `basic ${Buffer.from('dana:hunter22x').toString('base64')}`,
+  `Authorization: ${V}`,
+  `Cookie: sid=${V}`,
+  ...[':', '=', '": "', ' : '].map((sign) => `auth${sign}${Buffer.from('dana:hunter22x').toString('base64')}`),
+  ...['mysql -p', 'sshpass -p ', 'sqlcmd -P ', 'docker login -p ', 'curl -u a:', 'wget --user=a:', 'redis-cli -a '].map(
+    (command) => `${command}hunter22x`,
+  ),
+  ...[
+    'ldapadd -w ',
+    'smbclient -U a%',
+    'htpasswd -b f a ',
+    'rabbitmqctl add_user a ',
+    'openssl x -k ',
+    'xfreerdp /p:',
+  ].map((command) => `${command}hunter22x`),
+  ...['sqlplus a/', 'lftp -u a,', 'useradd -p ', 'net use x /user:a ', 'gh secret set X -b ', 'net user a '].map(
+    (command) => `${command}hunter22x`,
+  ),
+  ...['echo hunter22x | sudo -S', 'echo a:hunter22x | base64', 'oracle:thin:a/hunter22x@h'],
+  ...[
+    'creds: dana / hunter22x',
+    'log-in: dana / hunter22x',
+    'echo a:hunter22x | chpasswd',
+    'ConvertTo-SecureString hunter22x',
+  ],
+  ...['auth = ("a", "hunter22x")', 'auth("a", "hunter22x")', '--passphrase hunter22x', `--key ${V}`],
+  ...["identified by 'hunter22x'", 'machine h.org login a password hunter22x'],
+  ...['h:5432:db:a:hunter22x', '*:*:*:*:hunter22x'],
+  ...'kennwort contraseña senha wachtwoord parola пароль 密码 密碼 パスワード 비밀번호 masterauth bindpw psk pwd pass pw'
+    .split(' ')
+    .map((name) => `${name}=${V}!1`),
+  ...'secret creds hash_salt token jwt session-id ado_pat apikey auth.key licence_key maps-key x-my-key'
+    .split(' ')
+    .map((name) => `${name}="${V}"`),
+]
+
 describe('what a rule needs', () => {
+  it('is in the least of each of its forms', async () => {
+    const nothing: string[] = []
+    const missed: string[] = []
+    for (const text of least) {
+      const found = await everything(text)
+      if (found.length === 0) nothing.push(text)
+      if (JSON.stringify(await findSecrets(text)) !== JSON.stringify(found)) missed.push(text)
+    }
+    expect({ nothing, missed }).toEqual({ nothing: [], missed: [] })
+  })
+
   it('is in every text in which it finds anything: a thousand secrets', async () => {
     for (const { text } of secretSamples(seeded('needs'), 1_000))
       expect(await findSecrets(text)).toEqual(await everything(text))
