@@ -1,8 +1,9 @@
 /** The composition root: every part of the daemon, in the order data flows. Stopping runs it backwards. */
 import type { Environment, Places } from '../schema/rendezvous.ts'
+import { createBackground } from './background.ts'
 import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
-import { startHousekeeping } from './housekeeping/housekeeping.ts'
+import { createHousekeeping } from './housekeeping/housekeeping.ts'
 import { filesIn, removeLeftovers, sweepKept } from './housekeeping/sweep.ts'
 import { bindServer } from './http/binding.ts'
 import { createEventStreams } from './http/event-stream.ts'
@@ -10,6 +11,7 @@ import { agentRoutes } from './http/routes/agents.ts'
 import { carryingRoutes } from './http/routes/carrying.ts'
 import { historyRoutes } from './http/routes/history.ts'
 import { instructionRoutes } from './http/routes/instructions.ts'
+import { jobRoutes } from './http/routes/jobs.ts'
 import { memoryRoutes } from './http/routes/memories.ts'
 import { processRoutes } from './http/routes/process.ts'
 import { promptRoutes } from './http/routes/prompt.ts'
@@ -194,13 +196,50 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       clock,
     })
 
+    // What happens while nobody asks.
+    const kept = () => [...filesIn(layout.corrupt), ...migrationBackups(layout.backups), `${stateDir}/logs/launchd.log`]
+    const keepHouse = createHousekeeping({
+      conditions,
+      log,
+      backUp: async () => {
+        await store.backUpDaily(clock.now())
+        for (const { change } of await memory.finishPurges()) log.info({ change }, 'finished a purge')
+      },
+      sweep: () =>
+        store.alone(async () => {
+          const { retention } = settings.current()
+          const files = { kept, dailyBackups: () => dailyBackups(layout.backups) }
+          return sweepKept(files, retention, clock.now()).length + background.expire(retention.days)
+        }),
+      blamesDisk: disk.blames,
+    })
+    const background = createBackground({
+      store,
+      clock,
+      events,
+      conditions,
+      log,
+      blamesDisk: disk.blames,
+      kinds: [{ name: 'housekeeping', model: false, run: keepHouse }],
+      schedules: () => [
+        {
+          name: 'housekeeping',
+          expression: '0 * * * *',
+          atStart: true,
+          due: (watermark) => ({ kind: 'housekeeping', key: 'state', watermark, input: null }),
+        },
+      ],
+      // No provider is composed yet: nothing here can call a model.
+      modelWaits: () => ({ wait: 'offline' }),
+    })
+    onDiskRecovered = background.resume
+
     // What is answered.
     const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
     const server = await createServer({
       handlers: {
         ...processRoutes({
           version,
-          // No provider is composed yet: nothing here can call a model.
           status: () =>
             board.answer({
               mode: 'offline',
@@ -208,6 +247,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
               projects: memory.projects(),
               roots: reading.roots(),
               ingest: { lagBytes: reading.lagBytes(), skipped: transcriptFiles.skipped() },
+              jobs: background.counts(),
             }),
           streams,
           connected: board.connected,
@@ -218,6 +258,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         ...historyRoutes(memory),
         ...agentRoutes(memory.agents),
         ...carryingRoutes(memory),
+        ...jobRoutes(background.answers),
         ...sessionRoutes(sessions),
         ...searchRoutes(search),
         ...instructionRoutes({
@@ -243,28 +284,8 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     const binding = await bindServer({ server, path: socketPath, passed, clock, conditions, log })
     parts.add('binding', binding.stop)
 
-    // What happens while nobody asks.
-    const kept = () => [...filesIn(layout.corrupt), ...migrationBackups(layout.backups), `${stateDir}/logs/launchd.log`]
-    const housekeeping = startHousekeeping({
-      clock,
-      conditions,
-      log,
-      backUp: async () => {
-        await store.backUpDaily(clock.now())
-        for (const { change } of await memory.finishPurges()) log.info({ change }, 'finished a purge')
-      },
-      sweep: () =>
-        store.alone(async () =>
-          sweepKept(
-            { kept, dailyBackups: () => dailyBackups(layout.backups) },
-            settings.current().retention,
-            clock.now(),
-          ),
-        ),
-      blamesDisk: disk.blames,
-    })
-    parts.add('housekeeping', housekeeping.stop)
-    onDiskRecovered = () => void housekeeping.run()
+    background.start()
+    parts.add('jobs', background.stop)
     if (lastStop === 'unclean') {
       const giveUp = new AbortController()
       const checked = store.checkIndex(giveUp.signal).then((what) => {
@@ -289,6 +310,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         log.configure(changed.log)
         memory.forgetAnswers()
         reading.settingsChanged()
+        background.settingsChanged()
         board.announce('settings')
       },
     })

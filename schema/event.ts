@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { JobEvent } from './job.ts'
 
 export const StatusEvent = z.object({
   type: z.literal('status'),
@@ -29,6 +30,6 @@ const TurnEvent = z.object({
 
 /** A closed set of names; each arrives with the feature that publishes it. */
 export const Event = z
-  .discriminatedUnion('type', [StatusEvent, SavedEvent, TurnEvent])
+  .discriminatedUnion('type', [StatusEvent, SavedEvent, TurnEvent, JobEvent])
   .describe('One server-sent event: `type` is its event name, everything else its data')
 export type Event = z.infer<typeof Event>

@@ -20,6 +20,7 @@ import { Event } from './event.ts'
 import { ExportLine, Imported } from './export.ts'
 import { Health } from './health.ts'
 import { InstructionList } from './instruction.ts'
+import { JobList, JobParams, JobsQuery, OneJob } from './job.ts'
 import {
   CwdQuery,
   FileParams,
@@ -191,6 +192,28 @@ export const routes = {
     query: SessionQuery,
     answer: OneSession,
     errors: ['CONFLICT'],
+  },
+  jobs: {
+    ...routeTable.jobs,
+    summary: 'What is due, what runs, and what became of it',
+    query: JobsQuery,
+    answer: JobList,
+    errors: [],
+  },
+  job: { ...routeTable.job, summary: 'One job with what came of it', params: JobParams, answer: OneJob, errors: [] },
+  killJob: {
+    ...routeTable.killJob,
+    summary: 'Stop a job, or keep it from starting',
+    params: JobParams,
+    answer: OneJob,
+    errors: ['CONFLICT'],
+  },
+  retryJob: {
+    ...routeTable.retryJob,
+    summary: 'Try a job again now that was given up, killed, or waits',
+    params: JobParams,
+    answer: OneJob,
+    errors: ['CONFLICT', 'REFUSED'],
   },
   agentMemory: {
     ...routeTable.agentMemory,
