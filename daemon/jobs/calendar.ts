@@ -9,13 +9,14 @@ export type NextAfter = (expression: string, afterMs: number) => Promise<number>
 export const nextAfter: NextAfter = async (expression, afterMs) => {
   const { createTask, parse } = await import('node-cron')
   const { hour, minute, second } = parse(expression)
-  // Whether a day is meant is asked at noon, which no change of the clocks leaves out.
-  const days = createTask(`0 0 12 ${expression.trim().split(/\s+/).slice(-3).join(' ')}`, () => {})
+  // Whether a day is meant is asked in a zone without changes of the clocks.
+  const fields = expression.trim().split(/\s+/).slice(-3).join(' ')
+  const days = createTask(`0 0 12 ${fields}`, () => {}, { timezone: 'UTC' })
   try {
     const from = new Date(afterMs)
     for (let day = 0; day <= LONGEST_SEARCH_DAYS; day++) {
       const date = [from.getFullYear(), from.getMonth(), from.getDate() + day] as const
-      if (!days.match(new Date(...date, 12))) continue
+      if (!days.match(new Date(Date.UTC(...date, 12)))) continue
       for (const h of hour) {
         if (day === 0 && h < from.getHours()) continue
         for (const m of minute)

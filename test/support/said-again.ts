@@ -29,11 +29,13 @@ export type EntryPoint = {
 export const wordless: readonly RouteName[] = [
   'forget',
   'forgetAgentMemory',
+  'killJob',
   'liftTombstone',
   'moveProject',
   'pause',
   'renewPrompt',
   'resume',
+  'retryJob',
 ]
 
 const put = (
