@@ -12,7 +12,7 @@ import type { Enqueued, JobTable } from '../store/jobs.ts'
 import { endingOf } from './ending.ts'
 import type { JobKind, Outcome } from './job.ts'
 
-export const MODEL_RUNS_AT_ONCE = 2
+const MODEL_RUNS_AT_ONCE = 2
 const OTHER_RUNS_AT_ONCE = 4
 /** The longest time in which something that another connection enqueued is not seen, if nobody calls `wake`. */
 const LOOK_EVERY_MS = 30_000

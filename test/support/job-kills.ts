@@ -84,8 +84,9 @@ export async function killWhileJobsRun(kills: number): Promise<void> {
   expect(within((store) => effects(store, dues, memories))).toEqual(before)
 }
 
-function begin(state: string) {
-  const child = spawn(process.execPath, [program, state], { stdio: ['pipe', 'pipe', 'pipe'] })
+/** The program on these databases; `working` when it is at a job. */
+export function begin(state: string, drainMs = 60_000) {
+  const child = spawn(process.execPath, [program, state, String(drainMs)], { stdio: ['pipe', 'pipe', 'pipe'] })
   let stderr = ''
   child.stderr.on('data', (chunk) => {
     stderr += chunk

@@ -1,6 +1,6 @@
 /**
  * A process that does what is queued and ends when nothing is left: store, gate and runner as a daemon has them, with kinds
- * that leave one entry per run in the journal. Started by `job-kills.ts`, which kills it: `<state folder>`.
+ * that leave one entry per run in the journal. `<state folder> <drain ms>`; SIGTERM stops it as it stops a daemon.
  */
 
 import type { Claimed, JobKind, RunContext } from '../../daemon/jobs/job.ts'
@@ -10,13 +10,15 @@ import { createJudge } from '../../daemon/memory/judge.ts'
 import { recoverChanges } from '../../daemon/memory/recover.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
+import { createParts } from '../../daemon/platform/parts.ts'
+import { aborted } from '../../daemon/platform/signals.ts'
 import { createJobClaims } from '../../daemon/store/job-claims.ts'
 import { createJobTable } from '../../daemon/store/jobs.ts'
 import { createJournal } from '../../daemon/store/journal.ts'
 import { openStore } from '../../daemon/store/store.ts'
 import { createTombstones } from '../../daemon/store/tombstones.ts'
 
-const [stateDir = ''] = process.argv.slice(2)
+const [stateDir = '', drainMs = '0'] = process.argv.slice(2)
 const clock = createClock()
 const store = openStore(stateDir, clock.now())
 const journal = createJournal(store.history)
@@ -99,10 +101,22 @@ const kinds: JobKind[] = [
   },
 ]
 
+/** Ends when it is told to, or after so many ms. */
+const slow: JobKind = {
+  name: 'slow',
+  model: true,
+  run: async (job, { signal }) => {
+    process.stdout.write(`at ${job.id}\n`)
+    const { ms } = job.input as { ms: number }
+    await Promise.race([clock.delay(ms), aborted(signal)])
+    return signal.aborted ? { retry: 'aborted' } : { done: null }
+  },
+}
+
 const runner = createRunner({
   jobs,
   claims: createJobClaims(store.index),
-  kinds,
+  kinds: [...kinds, slow],
   clock,
   random: Math.random,
   modelWaits: () => undefined,
@@ -116,11 +130,17 @@ const runner = createRunner({
   },
 })
 
+const parts = createParts(clock)
+parts.add('store', store.close)
+parts.add('jobs', runner.stop)
+
 async function end(): Promise<void> {
-  await runner.stop(new AbortController().signal)
-  store.close()
+  await parts.stop(Number(drainMs), ({ error }) => {
+    throw error
+  })
   process.stdin.destroy()
 }
+process.once('SIGTERM', end)
 
 runner.start()
 // Keeps the process alive: no timer of ours does.
