@@ -108,7 +108,7 @@ const slow: JobKind = {
   run: async (job, { signal }) => {
     process.stdout.write(`at ${job.id}\n`)
     const { ms } = job.input as { ms: number }
-    await Promise.race([clock.delay(ms), aborted(signal)])
+    await Promise.race([new Promise<void>((resolve) => clock.after(ms, resolve)), aborted(signal)])
     return signal.aborted ? { retry: 'aborted' } : { done: null }
   },
 }
