@@ -195,13 +195,9 @@ function prepare(db: Db) {
     if (old.state === 'running' || old.state === 'done') return { refused: old.state }
     const by = others.pluck().get(old.kind, old.key, id) as string | undefined
     if (by !== undefined) return { refused: 'replaced', by }
-    // The run of a killed one may still be at its end: its owner stays, and keeps the next from beginning beside it.
-    const { owner } = old
     reopen({ ...old, not_before: 0 }, { state: 'queued', failures: 0, retry_at: 0, error: old.error }, nowMs)
-    if (owner !== null) keep.run({ id, owner, until: nowMs + LEASE_MS })
     return { retried: job(id) }
   }
-  const keep = db.prepare('UPDATE jobs SET owner = @owner, lease_until = @until WHERE id = @id')
 
   return {
     held,

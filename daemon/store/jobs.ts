@@ -33,9 +33,11 @@ export function createJobTable(current: () => Db): JobTable {
       return row && jobOf(row)
     },
     list: ({ state, limit, after }) => {
-      const rows = statements().list.all({ state: state ?? null, limit: limit + 1, after: after ?? null }) as JobRow[]
-      const page = rows.slice(0, limit)
-      return { jobs: page.map(jobOf), next: rows.length > limit ? page.at(-1)?.seq : undefined }
+      const { list, listState } = statements()
+      const page = { limit: limit + 1, after: after ?? Number.MAX_SAFE_INTEGER }
+      const rows = (state === undefined ? list.all(page) : listState.all({ ...page, state })) as JobRow[]
+      const shown = rows.slice(0, limit)
+      return { jobs: shown.map(jobOf), next: rows.length > limit ? shown.at(-1)?.seq : undefined }
     },
     counts: () => statements().counts.get() as JobCounts,
     expire: (endedBeforeMs) => statements().expire.run(endedBeforeMs).changes,
@@ -93,9 +95,8 @@ function prepare(db: Db) {
     enqueue: (due: Due, nowMs: number) =>
       db.inTransaction ? enqueue(due, nowMs) : db.transaction(enqueue).immediate(due, nowMs),
     get: db.prepare('SELECT * FROM jobs WHERE id = ?'),
-    list: db.prepare(`
-      SELECT * FROM jobs WHERE (@state IS NULL OR state = @state) AND (@after IS NULL OR seq < @after)
-      ORDER BY seq DESC LIMIT @limit`),
+    list: db.prepare('SELECT * FROM jobs WHERE seq < @after ORDER BY seq DESC LIMIT @limit'),
+    listState: db.prepare('SELECT * FROM jobs WHERE state = @state AND seq < @after ORDER BY seq DESC LIMIT @limit'),
     counts: db.prepare(`
       SELECT count(*) FILTER (WHERE state = 'queued') AS queued, count(*) FILTER (WHERE state = 'waiting') AS waiting,
              count(*) FILTER (WHERE state = 'running') AS running,

@@ -281,6 +281,7 @@ export const indexMigrations: readonly Migration[] = [
       ) STRICT;
       CREATE UNIQUE INDEX jobs_active ON jobs (kind, key) WHERE state IN ('queued', 'waiting', 'running');
       CREATE INDEX jobs_by_key ON jobs (kind, key, seq);
+      CREATE INDEX jobs_by_state ON jobs (state, seq);
       CREATE INDEX jobs_owned ON jobs (owner) WHERE owner IS NOT NULL;
       CREATE INDEX jobs_ended ON jobs (ended_at) WHERE ended_at IS NOT NULL;
     `),
