@@ -59,6 +59,9 @@ export function createRunner({ jobs, claims, kinds, clock, random, modelWaits, o
   const running = new Map<string, Run>()
   const ended = new Set<() => void>()
   let state: 'new' | 'running' | 'stopping' = 'new'
+  // Done by the next look that can write: neither a start nor a change of the settings fails of a full disk.
+  let deadHold = true
+  let mayGoOn = true
   let next: Timer | undefined
   let beats: Timer | undefined
 
@@ -67,6 +70,10 @@ export function createRunner({ jobs, claims, kinds, clock, random, modelWaits, o
     next?.stop()
     let delayMs = LOOK_EVERY_MS
     try {
+      if (deadHold) claims.freeOthers(owner, clock.now())
+      deadHold = false
+      if (mayGoOn) claims.resume(clock.now())
+      mayGoOn = false
       for (const run of running.values()) if (run.ending) settle(run, run.ending)
       for (let job = claimOne(); job; job = claimOne()) begin(job)
       const nowMs = clock.now()
@@ -156,8 +163,6 @@ export function createRunner({ jobs, claims, kinds, clock, random, modelWaits, o
   return {
     start: () => {
       state = 'running'
-      claims.freeOthers(owner, clock.now())
-      claims.resume(clock.now())
       look()
     },
     enqueue: (due) => {
@@ -169,7 +174,7 @@ export function createRunner({ jobs, claims, kinds, clock, random, modelWaits, o
     },
     wake: look,
     resume: () => {
-      claims.resume(clock.now())
+      mayGoOn = true
       look()
     },
     kill: (id) => {

@@ -417,6 +417,22 @@ describe('a stop', () => {
   })
 })
 
+it('starts where nothing can be written, and begins when it can be', async () => {
+  const { kind, runs } = heldKind('plain')
+  const rig = jobRig([kind])
+  rig.runner.enqueue(due('s1', 'm1'))
+  rig.claims.claim({ owner: 'dead', nowMs: START_MS, sorts: [{ kinds: ['plain'], atOnce: 1 }], busy: [] })
+  rig.store.index().pragma('query_only = 1')
+  rig.runner.start()
+  rig.runner.resume()
+  await settled()
+  expect([rig.errors.length, runs.length]).toEqual([2, 0])
+  rig.store.index().pragma('query_only = 0')
+  rig.time.pass(30 * SECOND)
+  await settled()
+  expect(runs.map(({ job }) => job.key)).toEqual(['s1'])
+})
+
 it('writes the end of a run when it can, if it cannot at once', async () => {
   const { kind, runs } = heldKind('plain')
   const rig = jobRig([kind])
