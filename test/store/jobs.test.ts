@@ -182,6 +182,19 @@ describe('what is due', () => {
     ])
   })
 
+  it('is not taken by one who is still at the same key or directory, though the index was begun anew', () => {
+    const { jobs, claims } = open()
+    jobs.enqueue(due('s1', 'm1'), T)
+    jobs.enqueue(due('s2', 'm1', { dir: '/a' }), T)
+    jobs.enqueue(due('s3', 'm1', { dir: '/b' }), T)
+    const busy = [
+      { kind: 'plain', key: 's1', dir: undefined },
+      { kind: 'other', key: 's9', dir: '/a' },
+    ]
+    const claim = () => claims.claim({ owner: 'me', nowMs: T, sorts: [{ kinds: ['plain'], atOnce: 9 }], busy })
+    expect([claim()?.key, claim()]).toEqual(['s3', undefined])
+  })
+
   it('is not put off by a clock that is set back: it is looked at once more, and once only', () => {
     const { jobs, claims, claim } = open()
     const { id } = jobs.enqueue(due('s1', 'm1'), T)
