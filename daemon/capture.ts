@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import type { Caller } from '../schema/caller.ts'
 import type { LiveSettings } from './config/live.ts'
+import type { JobKind } from './jobs/job.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Conditions } from './platform/conditions.ts'
 import type { Events } from './platform/events.ts'
@@ -16,7 +17,7 @@ import { createSessions } from './store/sessions.ts'
 import type { Store } from './store/store.ts'
 import { createTranscriptFiles } from './store/transcript-files.ts'
 import { privateFolder } from './switches/private.ts'
-import { createAnywhere } from './transcripts/anywhere.ts'
+import { createAnywhere, type Folder } from './transcripts/anywhere.ts'
 import { importFolder } from './transcripts/import-folder.ts'
 import { createImporting } from './transcripts/importing.ts'
 import { createPushing } from './transcripts/pushing.ts'
@@ -91,15 +92,17 @@ export function createCapture(deps: Deps) {
         },
       }),
     clock,
-    onNews: (news) => {
-      events.publish({ type: 'job', ...news })
-      const { dir: _, ...counts } = news.progress
-      if (news.state !== 'running') log.info({ jobId: news.jobId, state: news.state, ...counts }, 'import ended')
-    },
   })
+  const importKind: JobKind = {
+    name: 'import',
+    model: false,
+    resumes: true,
+    run: ({ input }, at) => importing.run(input as Folder, at),
+  }
   return {
     reading,
     importing,
+    importKind,
     pushing: createPushing({
       root: own,
       tail: createTail({ clock }),

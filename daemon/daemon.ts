@@ -1,9 +1,10 @@
 /** The composition root: every part of the daemon, in the order data flows. Stopping runs it backwards. */
 import type { Environment, Places } from '../schema/rendezvous.ts'
+import { createBackground } from './background.ts'
 import { createCapture } from './capture.ts'
 import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
-import { startHousekeeping } from './housekeeping/housekeeping.ts'
+import { createHousekeeping } from './housekeeping/housekeeping.ts'
 import { filesBelow, filesIn, removeLeftovers, sweepKept } from './housekeeping/sweep.ts'
 import { bindServer } from './http/binding.ts'
 import { createEventStreams } from './http/event-stream.ts'
@@ -11,6 +12,7 @@ import { agentRoutes } from './http/routes/agents.ts'
 import { carryingRoutes } from './http/routes/carrying.ts'
 import { historyRoutes } from './http/routes/history.ts'
 import { instructionRoutes } from './http/routes/instructions.ts'
+import { jobRoutes } from './http/routes/jobs.ts'
 import { memoryRoutes } from './http/routes/memories.ts'
 import { processRoutes } from './http/routes/process.ts'
 import { promptRoutes } from './http/routes/prompt.ts'
@@ -162,7 +164,49 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     })
     const { reading } = capture
     parts.add('reading transcripts', reading.stop)
-    parts.add('imports', capture.importing.stop)
+
+    // What happens while nobody asks.
+    const kept = () => [
+      ...filesIn(layout.corrupt),
+      ...migrationBackups(layout.backups),
+      `${stateDir}/logs/launchd.log`,
+      ...filesBelow(capture.pushedDir),
+    ]
+    const keepHouse = createHousekeeping({
+      conditions,
+      log,
+      backUp: async () => {
+        await store.backUpDaily(clock.now())
+        for (const { change } of await memory.finishPurges()) log.info({ change }, 'finished a purge')
+      },
+      sweep: () =>
+        store.alone(async () => {
+          const { retention } = settings.current()
+          const files = { kept, dailyBackups: () => dailyBackups(layout.backups) }
+          return sweepKept(files, retention, clock.now()).length + background.expire(retention.days)
+        }),
+      blamesDisk: disk.blames,
+    })
+    const background = createBackground({
+      store,
+      clock,
+      events,
+      conditions,
+      log,
+      blamesDisk: disk.blames,
+      kinds: [{ name: 'housekeeping', model: false, run: keepHouse }, capture.importKind],
+      schedules: () => [
+        {
+          name: 'housekeeping',
+          expression: '0 * * * *',
+          atStart: true,
+          due: (watermark) => ({ kind: 'housekeeping', key: 'state', watermark, input: null }),
+        },
+      ],
+      // No provider is composed yet: nothing here can call a model.
+      modelWaits: () => ({ wait: 'offline' }),
+    })
+    onDiskRecovered = background.resume
 
     // What is answered.
     const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
@@ -170,7 +214,6 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       handlers: {
         ...processRoutes({
           version,
-          // No provider is composed yet: nothing here can call a model.
           status: () =>
             board.answer({
               mode: 'offline',
@@ -178,6 +221,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
               projects: memory.projects(),
               roots: reading.roots(),
               ingest: capture.ingest(),
+              jobs: background.counts(),
             }),
           streams,
           connected: board.connected,
@@ -188,9 +232,15 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         ...historyRoutes(memory),
         ...agentRoutes(memory.agents),
         ...carryingRoutes(memory),
+        ...jobRoutes(background.answers),
         ...sessionRoutes(capture.sessions),
         ...searchRoutes(capture.search),
-        ...transcriptRoutes(capture),
+        ...transcriptRoutes({
+          pushing: capture.pushing,
+          importFrom: async (dir, harness) => ({
+            jobId: background.enqueue(await capture.importing.due(dir, harness)).id,
+          }),
+        }),
         ...instructionRoutes({
           load: async (cwd, caller) => {
             const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
@@ -214,33 +264,8 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     const binding = await bindServer({ server, path: socketPath, passed, clock, conditions, log })
     parts.add('binding', binding.stop)
 
-    // What happens while nobody asks.
-    const kept = () => [
-      ...filesIn(layout.corrupt),
-      ...migrationBackups(layout.backups),
-      `${stateDir}/logs/launchd.log`,
-      ...filesBelow(capture.pushedDir),
-    ]
-    const housekeeping = startHousekeeping({
-      clock,
-      conditions,
-      log,
-      backUp: async () => {
-        await store.backUpDaily(clock.now())
-        for (const { change } of await memory.finishPurges()) log.info({ change }, 'finished a purge')
-      },
-      sweep: () =>
-        store.alone(async () =>
-          sweepKept(
-            { kept, dailyBackups: () => dailyBackups(layout.backups) },
-            settings.current().retention,
-            clock.now(),
-          ),
-        ),
-      blamesDisk: disk.blames,
-    })
-    parts.add('housekeeping', housekeeping.stop)
-    onDiskRecovered = () => void housekeeping.run()
+    background.start()
+    parts.add('jobs', background.stop)
     if (lastStop === 'unclean') {
       const giveUp = new AbortController()
       const checked = store.checkIndex(giveUp.signal).then((what) => {
@@ -265,6 +290,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         log.configure(changed.log)
         memory.forgetAnswers()
         reading.settingsChanged()
+        background.settingsChanged()
         board.announce('settings')
       },
     })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ImportProgress } from './import.ts'
+import { JobEvent } from './job.ts'
 
 export const StatusEvent = z.object({
   type: z.literal('status'),
@@ -27,17 +27,6 @@ const TurnEvent = z.object({
   cwd: z.string().optional(),
   project: z.string().optional(),
 })
-
-const JobEvent = z.object({
-  type: z.literal('job'),
-  at: z.iso.datetime(),
-  jobId: z.string(),
-  kind: z.literal('import'),
-  state: z.enum(['running', 'done', 'failed']),
-  progress: ImportProgress,
-  error: z.string().optional().describe('Why it failed, and what to do'),
-})
-export type JobEvent = z.infer<typeof JobEvent>
 
 /** A closed set of names; each arrives with the feature that publishes it. */
 export const Event = z

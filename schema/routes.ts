@@ -21,6 +21,7 @@ import { ExportLine, Imported } from './export.ts'
 import { Health } from './health.ts'
 import { ImportBegun, ImportRequest } from './import.ts'
 import { InstructionList } from './instruction.ts'
+import { JobList, JobParams, JobsQuery, OneJob } from './job.ts'
 import {
   CwdQuery,
   FileParams,
@@ -193,6 +194,28 @@ export const routes = {
     query: SessionQuery,
     answer: OneSession,
     errors: ['CONFLICT'],
+  },
+  jobs: {
+    ...routeTable.jobs,
+    summary: 'What is due, what runs, and what became of it',
+    query: JobsQuery,
+    answer: JobList,
+    errors: [],
+  },
+  job: { ...routeTable.job, summary: 'One job with what came of it', params: JobParams, answer: OneJob, errors: [] },
+  killJob: {
+    ...routeTable.killJob,
+    summary: 'Stop a job, or keep it from starting',
+    params: JobParams,
+    answer: OneJob,
+    errors: ['CONFLICT'],
+  },
+  retryJob: {
+    ...routeTable.retryJob,
+    summary: 'Try a job again now that was given up, killed, or waits',
+    params: JobParams,
+    answer: OneJob,
+    errors: ['CONFLICT', 'REFUSED'],
   },
   agentMemory: {
     ...routeTable.agentMemory,

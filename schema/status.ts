@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { JobCounts } from './job.ts'
 import { Paused } from './switches.ts'
 
 /** The names of what can be wrong; each arrives with the part that may raise it. */
@@ -52,6 +53,7 @@ export const Status = z
       .describe('Projects with memories'),
     roots: z.array(TranscriptRoot).describe('Where transcripts are looked for'),
     ingest: IngestState,
+    jobs: JobCounts,
     errors: z.array(Failure).describe('The last failures nobody was waiting for, newest first'),
   })
   .describe('How the daemon is doing')

@@ -1,7 +1,7 @@
 /** `memoryd import <folder>`: has a folder of transcripts read, and shows how far it is on a terminal. */
 import type { Contract } from '../../schema/contract.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import type { JobEvent } from '../../schema/event.ts'
+import type { ImportProgress as Progress } from '../../schema/import.ts'
 import type { StrictClient } from '../client.ts'
 import { type Context, harmless } from './context.ts'
 import { asPerson } from './person.ts'
@@ -10,7 +10,6 @@ import { asPerson } from './person.ts'
 const INTERRUPTED = 130
 
 type Wanted = Contract['importTranscripts']['input']
-type Progress = JobEvent['progress']
 
 export async function importTranscripts(context: Context, wanted: Wanted): Promise<void> {
   const line = lineOn(process.stdout, context)
@@ -46,10 +45,13 @@ async function followed(
     const { jobId } = await client.importTranscripts(wanted)
     for (let next = await events.next(); !next.done; next = await events.next()) {
       const event = next.value
-      if (event.type !== 'job' || event.jobId !== jobId) continue
-      if (event.state === 'done') return event.progress
-      if (event.state === 'failed') throw new MemoryError('INTERNAL', `the import broke off: ${event.error}`)
-      show(event.progress)
+      if (event.type !== 'job' || event.id !== jobId) continue
+      if (event.state === 'done') return (await client.job({ id: jobId })).result as Progress
+      if (event.error !== undefined || event.state === 'killed')
+        throw new MemoryError('INTERNAL', `the import broke off: ${event.error ?? 'it was killed'}`, {
+          hint: `see: memoryd jobs show ${jobId}`,
+        })
+      if (event.import) show(event.import)
     }
   } finally {
     await events.return?.()

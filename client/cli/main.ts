@@ -9,6 +9,7 @@ import { findPlaces, PROTOCOL } from '../../schema/rendezvous.ts'
 import { connect } from '../index.ts'
 import { type Context, createPrint, harmless } from './context.ts'
 import type { DoctorOptions } from './doctor.ts'
+import { addJobCommands } from './job-commands.ts'
 import { type LogsOptions, logs } from './logs.ts'
 import { addMemoryCommands } from './memory-commands.ts'
 import { type PauseOptions, setPaused } from './pause.ts'
@@ -20,7 +21,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../../package.json', imp
 const viaNpm = process.env.npm_command === 'exec' || basename(process.argv[1] ?? '') === 'main.js'
 const self = viaNpm ? 'npx memoryd' : 'memoryd'
 const spoken = (text: string) =>
-  text.replace(/(?<!npx )\bmemoryd (?=(start|stop|restart|doctor|logs|status)\b)/g, `${self} `)
+  text.replace(/(?<!npx )\bmemoryd (?=(start|stop|restart|doctor|jobs|logs|status)\b)/g, `${self} `)
 
 const program = new Command('memoryd')
   .description('One memory for every coding agent on this machine: a daemon on a Unix socket.')
@@ -110,6 +111,7 @@ for (const to of ['pause', 'resume'] as const)
     .addHelpText('after', examples(`  memoryd ${to}\n  memoryd ${to} --project ~/work/secret`))
     .action((options: PauseOptions) => setPaused(context(), to, options))
 addMemoryCommands(program, context, wholeNumber)
+addJobCommands(program, context, wholeNumber)
 const service = program
   .command('service')
   .description('run memoryd as a service of yours (systemd or launchd)')

@@ -3,7 +3,9 @@ import type { StrictClient } from '../client.ts'
 import { type Context, columns } from './context.ts'
 import { modeLine } from './start.ts'
 
-type Projects = Awaited<ReturnType<StrictClient['status']>>['projects']
+type Status = Awaited<ReturnType<StrictClient['status']>>
+type Projects = Status['projects']
+type Jobs = Status['jobs']
 
 function projectsLine(projects: Projects): string {
   const sharing = projects.filter(({ sharedWith }) => sharedWith).map(({ root }) => root)
@@ -27,11 +29,17 @@ export async function status({ connect, places, print }: Context): Promise<void>
         .map(({ path, harness, state }): [string, string] => ['transcripts', `${path} (${harness}, ${state})`]),
       ['to read', `${now.ingest.lagBytes} bytes of transcripts`],
       ['skipped', skippedLine(now.ingest.skipped)],
+      ['jobs', jobsLine(now.jobs)],
       ['paused', now.paused.all ? 'everywhere' : now.paused.projects.join(', ') || 'nowhere'],
     ]),
     ...now.reasons.map(({ code, message, since }) => `degraded since ${since}: ${code}: ${message}`),
     ...now.errors.slice(0, 5).map(({ at, message }) => `${at} ${message}`),
   ])
+}
+
+function jobsLine({ queued, waiting, running, failed }: Jobs): string {
+  const given = failed > 0 ? `, ${failed} given up` : ''
+  return `${running} running, ${queued} queued, ${waiting} waiting${given}`
 }
 
 function skippedLine(skipped: Record<string, number>): string {

@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, lstatSync, readFileSync, statfsSync,
 import { basename, dirname } from 'node:path'
 import type { Environment, Places } from '../../schema/rendezvous.ts'
 import { readSettings } from '../config/live.ts'
+import { createClock } from '../platform/clock.ts'
 import { message, privateFolderTrouble } from '../platform/files.ts'
 import { isLocked, readHolder } from '../platform/process-lock.ts'
 import { someoneAnswers } from '../platform/socket.ts'
@@ -13,6 +14,7 @@ import { storeLayout } from '../store/layout.ts'
 import { schemaVersion } from '../store/migrations.ts'
 import { historyMigrations, indexMigrations } from '../store/tables.ts'
 import type { Finding } from './finding.ts'
+import { jobFinding } from './jobs.ts'
 import { memoryFindings } from './memories.ts'
 
 const LOW_SPACE_BYTES = 200_000_000
@@ -37,6 +39,7 @@ export async function inspect({ places, env }: Ground): Promise<Finding[]> {
       ? await Promise.all([
           explained('history.db', () => database('history.db', layout.history, historyMigrations.length)),
           explained('index.db', () => database('index.db', layout.index, indexMigrations.length)),
+          explained('jobs', () => jobFinding(layout.index, { nowMs: createClock().now(), awake: isLocked(stateDir) })),
           explained('backups', () => backups(layout.backups)),
           explained('disk', () => space(stateDir)),
         ])

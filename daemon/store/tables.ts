@@ -143,6 +143,16 @@ export const historyMigrations: readonly Migration[] = [
         at INTEGER NOT NULL
       ) STRICT;
     `),
+  (db) =>
+    db.exec(`
+      -- When each calendar schedule is next due, as it was worked out at 'planned_at' from 'expression'. Times in ms.
+      CREATE TABLE schedules (
+        name TEXT PRIMARY KEY,
+        expression TEXT NOT NULL,
+        next_due INTEGER NOT NULL,
+        planned_at INTEGER NOT NULL
+      ) STRICT;
+    `),
 ]
 
 /** Apart from the step that made it: a purge throws this part of the index away and begins it anew. */
@@ -255,5 +265,45 @@ export const indexMigrations: readonly Migration[] = [
       -- Small parts of the index are merged later, and so less often.
       INSERT INTO message_words (message_words, rank) VALUES ('automerge', 8);
       INSERT INTO term_parts (term_parts, rank) VALUES ('automerge', 8);
+    `),
+  (db) =>
+    db.exec(`
+      -- Work that became due, and what became of it. Ids are not numbers: a new index would give them out again. Times in ms.
+      CREATE TABLE jobs (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        kind TEXT NOT NULL,
+        key TEXT NOT NULL,
+        dir TEXT,
+        state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'waiting', 'done', 'failed', 'killed')),
+        watermark TEXT NOT NULL,
+        input TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        started_at INTEGER,
+        ended_at INTEGER,
+        -- It may run when both have passed; 'since' is when the later of them was set.
+        not_before INTEGER NOT NULL,
+        retry_at INTEGER NOT NULL DEFAULT 0,
+        since INTEGER NOT NULL,
+        attempts INTEGER NOT NULL DEFAULT 0,
+        -- In a row: runs that failed, and runs whose process died.
+        failures INTEGER NOT NULL DEFAULT 0,
+        losses INTEGER NOT NULL DEFAULT 0,
+        -- Whoever is at it. A killed job keeps its owner until its run has really ended.
+        owner TEXT,
+        lease_until INTEGER,
+        error TEXT,
+        result TEXT,
+        run TEXT,
+        truncated INTEGER NOT NULL DEFAULT 0,
+        -- What became due while it ran, newest only, as JSON; then the job that was made of it.
+        trailing TEXT,
+        followed_by TEXT
+      ) STRICT;
+      CREATE UNIQUE INDEX jobs_active ON jobs (kind, key) WHERE state IN ('queued', 'waiting', 'running');
+      CREATE INDEX jobs_by_key ON jobs (kind, key, seq);
+      CREATE INDEX jobs_by_state ON jobs (state, seq);
+      CREATE INDEX jobs_owned ON jobs (owner) WHERE owner IS NOT NULL;
+      CREATE INDEX jobs_ended ON jobs (ended_at) WHERE ended_at IS NOT NULL;
     `),
 ]

@@ -2,24 +2,16 @@
  * Reads all transcripts in a folder because somebody asked for it, and tells how far it is. Keeps no place of its own: what
  * is read is known by the cursors of the files, so that whatever breaks it off, doing it again reads the rest.
  */
-import { randomUUID } from 'node:crypto'
 import { lstatSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { ImportProgress } from '../../schema/import.ts'
 import type { Clock } from '../platform/clock.ts'
 import { aborted } from '../platform/signals.ts'
 import type { Imports } from '../store/imports.ts'
+import type { Due } from '../store/job-rows.ts'
 import type { Anywhere, Folder } from './anywhere.ts'
 import type { Progress } from './ingest.ts'
 import type { Outcome, Reading } from './reading.ts'
-
-export type ImportNews = {
-  jobId: string
-  kind: 'import'
-  state: 'running' | 'done' | 'failed'
-  progress: ImportProgress
-  error?: string
-}
 
 type Deps = {
   anywhere: Anywhere
@@ -28,27 +20,26 @@ type Deps = {
   /** The folder as it is known, or a refusal. */
   folderOf: (dir: string) => Promise<string>
   clock: Clock
-  onNews: (news: ImportNews) => void
 }
 
+/** How a run ended, and what it is told. */
+type Ended = { done: ImportProgress } | { retry: string }
+type Running = { signal: AbortSignal; progress(text: string, more: { import: ImportProgress }): void }
+
 export type Importing = {
-  /** Goes on by itself; asked for a folder that is being read, it gives the one that is at it. */
-  begin(dir: string, harness: string | undefined): Promise<{ jobId: string }>
-  /** Waits for nothing: whatever is under way stops at its next step. */
-  stop(): void
+  /** What is due when somebody wants a folder to be read; it is one of those that are looked through from then on. */
+  due(dir: string, harness: string | undefined): Promise<Due>
+  run(input: Folder, at: Running): Promise<Ended>
 }
 
 const TELL_MS = 250
 
-type Import = { jobId: string; folder: Folder; progress: ImportProgress; sessions: Set<string> }
+type Import = { folder: Folder; progress: ImportProgress; sessions: Set<string>; signal: AbortSignal }
 
-export function createImporting({ anywhere, reading, imports, folderOf, clock, onNews }: Deps): Importing {
-  const stopping = new AbortController()
-  const running = new Map<string, { jobId: string; over: Promise<void> }>()
-
-  const run = async ({ folder, progress, sessions }: Import) => {
+export function createImporting({ anywhere, reading, imports, folderOf, clock }: Deps): Importing {
+  const readAll = async ({ folder, progress, sessions, signal }: Import) => {
     for await (const candidates of anywhere.files(folder.dir)) {
-      stopping.signal.throwIfAborted()
+      signal.throwIfAborted()
       for (const candidate of candidates) {
         progress.files++
         if ('path' in candidate) progress.bytes += sizeOf(candidate.path)
@@ -58,7 +49,7 @@ export function createImporting({ anywhere, reading, imports, folderOf, clock, o
     const lost: Outcome[] = []
     for await (const candidates of anywhere.files(folder.dir))
       for (const candidate of candidates) {
-        stopping.signal.throwIfAborted()
+        signal.throwIfAborted()
         if ('left' in candidate) {
           leave(progress, candidate.left, 0)
           continue
@@ -79,7 +70,7 @@ export function createImporting({ anywhere, reading, imports, folderOf, clock, o
         }
         const account = accountOf(progress, sessions, sizeBytes)
         const { over } = await reading.read(source, sizeBytes, account.add)
-        stopping.signal.throwIfAborted()
+        signal.throwIfAborted()
         ends.push(
           over.then((outcome) => {
             if (outcome === 'lost' || outcome === 'failed') lost.push(outcome)
@@ -88,55 +79,35 @@ export function createImporting({ anywhere, reading, imports, folderOf, clock, o
         )
       }
     // What is still due is found again after the next start.
-    await Promise.race([Promise.all(ends), aborted(stopping.signal)])
-    stopping.signal.throwIfAborted()
-    if (lost.length > 0) throw new Error(`${lost.length} files could not be read to their end; import it again`)
-  }
-
-  const tell = ({ jobId, progress }: Import, state: ImportNews['state'], error?: unknown) =>
-    onNews({
-      jobId,
-      kind: 'import',
-      state,
-      progress: { ...progress, left: { ...progress.left }, skipped: { ...progress.skipped } },
-      ...(error !== undefined && { error: (error as Error).message }),
-    })
-
-  const start = async (job: Import) => {
-    const telling = clock.every(
-      TELL_MS,
-      () => tell(job, 'running'),
-      () => {},
-    )
-    // Whoever began it has its name before the first news.
-    await turn()
-    try {
-      await run(job)
-      tell(job, 'done')
-    } catch (error) {
-      if (stopping.signal.aborted) return
-      tell(job, 'failed', error)
-    } finally {
-      telling.stop()
-    }
+    await Promise.race([Promise.all(ends), aborted(signal)])
+    signal.throwIfAborted()
+    return lost.length
   }
 
   return {
-    begin: async (named, harness) => {
-      const dir = await folderOf(named)
-      const known = running.get(dir)
-      if (known) return { jobId: known.jobId }
-      const jobId = `import-${randomUUID()}`
-      const folder = { dir, harness }
-      imports.add(folder, clock.now())
-      const over = start({ jobId, folder, progress: nothingYet(dir), sessions: new Set() }).finally(() =>
-        running.delete(dir),
-      )
-      running.set(dir, { jobId, over })
-      return { jobId }
+    due: async (named, harness) => {
+      const folder: Folder = { dir: await folderOf(named), harness }
+      const atMs = clock.now()
+      imports.add(folder, atMs)
+      return { kind: 'import', key: folder.dir, watermark: new Date(atMs).toISOString(), input: folder }
     },
-    stop: () => stopping.abort(),
+    run: async (folder, { signal, progress: say }) => {
+      const progress = nothingYet(folder.dir)
+      const tell = () => say(`${progress.doneFiles} of ${progress.files} files`, { import: copyOf(progress) })
+      const telling = clock.every(TELL_MS, tell, () => {})
+      try {
+        const lost = await readAll({ folder, progress, sessions: new Set(), signal })
+        if (lost > 0) return { retry: `${lost} files could not be read to their end` }
+        return { done: progress }
+      } finally {
+        telling.stop()
+      }
+    },
   }
+}
+
+function copyOf(progress: ImportProgress): ImportProgress {
+  return { ...progress, left: { ...progress.left }, skipped: { ...progress.skipped } }
 }
 
 function nothingYet(dir: string): ImportProgress {

@@ -17,6 +17,7 @@ const allowed: Record<string, readonly string[]> = {
   'daemon/transcripts': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/search': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/switches': ['schema', 'daemon/platform', 'daemon/store'],
+  'daemon/jobs': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/housekeeping': ['schema', 'daemon/platform', 'daemon/store'],
   // A process of its own besides the daemon: it looks at everything a daemon stands on.
   'daemon/doctor': ['schema', 'daemon/platform', 'daemon/store', 'daemon/config', 'daemon/memory'],
@@ -25,7 +26,13 @@ const allowed: Record<string, readonly string[]> = {
 }
 
 /** Composition roots, and the doors through which the command line enters the daemon's half. */
-const roots = ['daemon/main.ts', 'daemon/daemon.ts', 'daemon/capture.ts', 'daemon/reading-thread.ts']
+const roots = [
+  'daemon/main.ts',
+  'daemon/daemon.ts',
+  'daemon/capture.ts',
+  'daemon/background.ts',
+  'daemon/reading-thread.ts',
+]
 const doors = ['daemon/main.ts', 'daemon/version.ts', 'daemon/doctor/', 'daemon/platform/process-lock.ts']
 
 /** All that the dependency-free client package may load at run time. */

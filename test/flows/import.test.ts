@@ -16,6 +16,7 @@ import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import type { StrictClient } from '../../client/index.ts'
 import type { Event } from '../../schema/event.ts'
+import type { OneJob } from '../../schema/job.ts'
 import { cliMain, memoryd } from '../support/cli.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { type Home, makeHome } from '../support/home.ts'
@@ -43,14 +44,14 @@ function recorded(): Record<string, number> {
 }
 
 /** Begins an import, and gives its news until it is over. */
-async function imported(client: StrictClient, dir: string, onNews: (job: Job) => unknown = () => {}): Promise<Job> {
+async function imported(client: StrictClient, dir: string, onNews: (job: Job) => unknown = () => {}): Promise<OneJob> {
   const events = client.events()[Symbol.asyncIterator]()
   await events.next()
   const { jobId } = await client.importTranscripts({ dir })
   for (let next = await events.next(); !next.done; next = await events.next()) {
-    if (next.value.type !== 'job' || next.value.jobId !== jobId) continue
+    if (next.value.type !== 'job' || next.value.id !== jobId) continue
     await onNews(next.value)
-    if (next.value.state !== 'running') return next.value
+    if (next.value.state === 'done') return client.job({ id: jobId })
   }
   throw new Error('the daemon stopped')
 }
@@ -109,7 +110,7 @@ describe('memoryd import', () => {
     const link = join(home.dir, 'link')
     symlinkSync(root, link)
     for (const dir of [join(root, 'sub'), root, link, join(link, 'sub')])
-      expect(await imported(daemon.client, dir)).toMatchObject({ state: 'done', progress: { read: 0, known: 1 } })
+      expect(await imported(daemon.client, dir)).toMatchObject({ state: 'done', result: { read: 0, known: 1 } })
     expect(rows(home, 'SELECT path, root FROM files')).toEqual([[join(root, 'sub', 's.jsonl'), root]])
     append(join(root, 'sub', 's.jsonl'), ...turn('two'))
     await turns.take(1)
@@ -130,14 +131,13 @@ describe('memoryd import', () => {
       )
     for (let round = 0; round < 2; round++) {
       const daemon = await startDaemon(home)
-      const killed = imported(daemon.client, dir, async ({ progress }) => {
-        if (progress.doneBytes > 0) await daemon.kill9()
+      const killed = imported(daemon.client, dir, async (job) => {
+        if ((job.import?.doneBytes ?? 0) > 0) await daemon.kill9()
       })
       await expect(killed).rejects.toThrow()
     }
     const daemon = await startDaemon(home)
-    const { state, progress } = await imported(daemon.client, dir)
-    expect({ state, files: progress.files, done: progress.doneFiles }).toEqual({ state: 'done', files: 40, done: 40 })
+    expect(await imported(daemon.client, dir)).toMatchObject({ state: 'done', result: { files: 40, doneFiles: 40 } })
     expect(rows(home, 'SELECT count(*), count(DISTINCT session || uid) FROM messages')).toEqual([[4_000, 4_000]])
     await daemon.stop()
   })
@@ -155,13 +155,13 @@ describe('memoryd import', () => {
     const daemon = await startDaemon(home)
     const jobs = new Set<string>()
     let answered = 0
-    const { jobId } = await imported(daemon.client, dir, async ({ state }) => {
-      if (state !== 'running') return
+    const { id } = await imported(daemon.client, dir, async ({ state }) => {
+      if (state !== 'running' || jobs.size > 0) return
       jobs.add((await daemon.client.importTranscripts({ dir: `${dir}/` })).jobId)
       if ((await daemon.client.health()).ok) answered++
     })
     expect(answered).toBeGreaterThan(0)
-    expect([...jobs]).toEqual([jobId])
+    expect([...jobs]).toEqual([id])
     await daemon.stop()
   })
 
@@ -185,13 +185,16 @@ describe('memoryd import', () => {
     const exited = new Promise((resolve) => child.once('close', resolve))
     let last: Job | undefined
     for (let next = await events.next(); !next.done && last?.state !== 'done'; next = await events.next()) {
-      if (next.value.type !== 'job') continue
+      if (next.value.type !== 'job' || next.value.kind !== 'import') continue
       if (!last) child.kill('SIGINT')
       last = next.value
-      if (last.state !== 'running') break
+      if (last.state === 'done') break
     }
     expect([await exited, said]).toEqual([130, expect.stringContaining('read on without you')])
-    expect(last).toMatchObject({ state: 'done', progress: { read: 20, turns: 4_000 } })
+    expect(await daemon.client.job({ id: last?.id ?? '' })).toMatchObject({
+      state: 'done',
+      result: { read: 20, turns: 4_000 },
+    })
     await daemon.stop()
   })
 
@@ -268,8 +271,8 @@ describe('memoryd import', () => {
     append(join(home.places.stateDir, 'd.jsonl'), { type: 'session', id: 'd', cwd }, ...turn('own'))
     chmodSync(home.places.stateDir, 0o700)
     const daemon = await startDaemon(home)
-    const { progress } = await imported(daemon.client, home.dir)
-    expect(progress).toMatchObject({ files: 2, read: 2, sessions: 1, turns: 1, left: {} })
+    const { result } = await imported(daemon.client, home.dir)
+    expect(result).toMatchObject({ files: 2, read: 2, sessions: 1, turns: 1, left: {} })
     expect(rows(home, 'SELECT session FROM sessions')).toEqual([['c']])
     await daemon.stop()
   })

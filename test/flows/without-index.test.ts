@@ -36,6 +36,9 @@ const questions: Partial<Record<RouteName, (client: StrictClient, cwd: string) =
   tombstones: (client) => [client.tombstones()],
   reviews: (client) => [client.reviews()],
   sessions: (client, cwd) => [client.sessions({ cwd })],
+  // What has ended is forgotten with the index; what was due becomes due again.
+  jobs: (client) => [client.jobs({ state: 'failed' }), client.jobs({ state: 'waiting' })],
+  job: (client) => [client.job({ id: 'none' }).catch(({ code }) => code)],
   session: (client) => [client.session({ id: 'none' }).catch(({ code }) => code)],
   search: (client, cwd) => [client.search({ cwd, q: 'linter' })],
   exportMemories: (client, cwd) => [exported(client, cwd)],

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { expired } from '../../daemon/housekeeping/expire.ts'
-import { startHousekeeping } from '../../daemon/housekeeping/housekeeping.ts'
+import { createHousekeeping } from '../../daemon/housekeeping/housekeeping.ts'
 import { filesIn, removeLeftovers, sweepKept } from '../../daemon/housekeeping/sweep.ts'
 import { createConditions } from '../../daemon/platform/conditions.ts'
 import type { Log } from '../../daemon/platform/log.ts'
@@ -56,29 +56,23 @@ describe('retention', () => {
 
 describe('the hourly round', () => {
   it('raises a condition when it fails and clears it when it succeeds again', async () => {
-    const time = manualTime()
-    const conditions = createConditions({ clock: time.clock, onChange: () => {} })
-    let broken = true
-    let rounds = 0
-    const housekeeping = startHousekeeping({
-      clock: time.clock,
+    const conditions = createConditions({ clock: manualTime().clock, onChange: () => {} })
+    let trouble: Error | undefined = new Error('no space')
+    const round = createHousekeeping({
       conditions,
       log: silent,
       backUp: async () => {
-        rounds++
-        if (broken) throw new Error('no space')
+        if (trouble) throw trouble
       },
-      sweep: async () => [],
-      blamesDisk: () => false,
+      sweep: async () => 3,
+      blamesDisk: (error) => (error as Error).message === 'disk',
     })
-    await new Promise(setImmediate)
+    expect(await round()).toEqual({ retry: 'no space' })
     expect(conditions.list()).toMatchObject([{ code: 'housekeeping', message: expect.stringContaining('no space') }])
-    broken = false
-    time.pass(3_600_000)
-    await new Promise(setImmediate)
+    trouble = new Error('disk')
+    expect(await round()).toEqual({ wait: 'the disk cannot be written' })
+    trouble = undefined
+    expect(await round()).toEqual({ done: { deleted: 3 } })
     expect(conditions.list()).toEqual([])
-    await housekeeping.stop(new AbortController().signal)
-    time.pass(10 * 3_600_000)
-    expect(rounds).toBe(2)
   })
 })

@@ -30,12 +30,14 @@ export const wordless: readonly RouteName[] = [
   'forget',
   'forgetAgentMemory',
   'importTranscripts',
+  'killJob',
   'liftTombstone',
   'moveProject',
   'pause',
   'pushTurn',
   'renewPrompt',
   'resume',
+  'retryJob',
 ]
 
 const put = (

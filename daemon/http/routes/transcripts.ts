@@ -5,13 +5,13 @@ import type { TurnPushed, TurnRequest } from '../../../schema/turn.ts'
 import type { Handlers } from '../server.ts'
 
 type Deps = {
-  importing: { begin(dir: string, harness: string | undefined): Promise<ImportBegun> }
+  importFrom: (dir: string, harness: string | undefined) => Promise<ImportBegun>
   pushing: { push(turn: TurnRequest, caller: Caller): Promise<TurnPushed> }
 }
 
-export function transcriptRoutes({ importing, pushing }: Deps): Pick<Handlers, 'importTranscripts' | 'pushTurn'> {
+export function transcriptRoutes({ importFrom, pushing }: Deps): Pick<Handlers, 'importTranscripts' | 'pushTurn'> {
   return {
-    importTranscripts: ({ body }) => importing.begin(body.dir, body.harness),
+    importTranscripts: ({ body }) => importFrom(body.dir, body.harness),
     pushTurn: ({ body, caller }) => pushing.push(body, caller),
   }
 }

@@ -1,0 +1,113 @@
+/** Composes what happens while nobody asks: the queue, its runner, the calendar, and how all of it is told. */
+import { createJobAnswers, type JobAnswers } from './jobs/answers.ts'
+import { nextAfter } from './jobs/calendar.ts'
+import type { JobKind } from './jobs/job.ts'
+import { createRunner, type Runner } from './jobs/runner.ts'
+import { createScheduler, type Schedule } from './jobs/scheduler.ts'
+import type { Clock } from './platform/clock.ts'
+import type { Conditions } from './platform/conditions.ts'
+import type { Events } from './platform/events.ts'
+import { message } from './platform/files.ts'
+import type { Log } from './platform/log.ts'
+import { createJobClaims } from './store/job-claims.ts'
+import type { Job } from './store/job-rows.ts'
+import { createJobTable, type JobTable } from './store/jobs.ts'
+import { createSchedules } from './store/schedules.ts'
+import type { Store } from './store/store.ts'
+
+const DAY_MS = 86_400_000
+
+type Deps = {
+  store: Store
+  clock: Clock
+  events: Events
+  conditions: Conditions
+  log: Log
+  blamesDisk: (error: unknown) => boolean
+  /** Every kind of job there is. */
+  kinds: readonly JobKind[]
+  /** What is due by the calendar, by the settings as they are now. */
+  schedules: () => readonly Schedule[]
+  modelWaits: () => { wait: string; untilMs?: number | undefined } | undefined
+}
+
+export type Background = {
+  answers: JobAnswers
+  enqueue: Runner['enqueue']
+  counts: JobTable['counts']
+  /** What waited for something may have got it. */
+  resume(): void
+  settingsChanged(): void
+  /** Forgets jobs that ended so many days ago. */
+  expire(days: number): number
+  start(): void
+  stop(signal: AbortSignal): Promise<void>
+}
+
+export function createBackground(deps: Deps): Background {
+  const { store, clock, events, conditions, log, blamesDisk, kinds, schedules, modelWaits } = deps
+  const jobs = createJobTable(store.index)
+  const onError = (error: unknown, job?: Job) => {
+    if (!blamesDisk(error)) log.error({ err: error, ...(job && { job: job.id }) }, 'a job could not be looked after')
+  }
+  const runner = createRunner({
+    jobs,
+    claims: createJobClaims(store.index),
+    kinds,
+    clock,
+    random: Math.random,
+    modelWaits,
+    onNews: (job, progress, more) => {
+      const { id, kind, key, state, error, runId } = job
+      const details = { ...(error !== undefined && { error }), ...(runId !== undefined && { runId }) }
+      events.publish({
+        type: 'job',
+        id,
+        kind,
+        key,
+        state,
+        ...details,
+        ...(progress !== undefined && { progress }),
+        ...more,
+      })
+      if (progress !== undefined) return
+      log.debug({ job: id, state }, 'job')
+      // Its words may be made of a person's: the log gets what it is, `status` and `memoryd jobs` why.
+      if (state !== 'failed') return
+      conditions.failed('job', `${id} was given up: ${error ?? 'no reason was given'}`)
+      log.warn({ job: id, attempts: job.attempts }, 'a job was given up')
+    },
+    onError,
+  })
+  const scheduler = createScheduler({
+    schedules,
+    planned: createSchedules(store.history),
+    nextAfter,
+    enqueue: runner.enqueue,
+    clock,
+    onError: (error) => {
+      if (blamesDisk(error)) return
+      conditions.failed('schedule', message(error))
+      log.error({ err: error }, 'the calendar could not be kept')
+    },
+  })
+  return {
+    answers: createJobAnswers({ jobs, runner }),
+    enqueue: runner.enqueue,
+    counts: jobs.counts,
+    resume: runner.resume,
+    settingsChanged: () => {
+      void scheduler.plan()
+      runner.resume()
+    },
+    expire: (days) => jobs.expire(clock.now() - days * DAY_MS),
+    start: () => {
+      runner.start()
+      void scheduler.plan()
+    },
+    stop: (signal) => {
+      scheduler.stop()
+      return runner.stop(signal)
+    },
+  }
+}

@@ -1,0 +1,39 @@
+/** What a kind of job is, for whoever writes one. Kinds are registered in `daemon/background.ts`. */
+import type { JobEvent } from '../../schema/job.ts'
+import type { Job } from '../store/job-rows.ts'
+
+/** How one run of a job ended. */
+export type Outcome =
+  | { done: unknown; runId?: string | undefined; truncated?: true | undefined }
+  /** `afterMs`: whoever refused said when to come again. */
+  | { retry: string; afterMs?: number | undefined }
+  /** Nothing failed, but it cannot be done now: offline, over the budget, no room on the disk. */
+  | { wait: string; untilMs?: number | undefined }
+  /** Never tried again by itself. */
+  | { refuse: string }
+
+/** What a run is told of its job. */
+export type Claimed = Pick<Job, 'id' | 'kind' | 'key' | 'dir' | 'watermark' | 'input' | 'attempts'>
+
+/** What an event says of a run besides words. */
+export type Telling = Pick<JobEvent, 'import'>
+
+export type RunContext = {
+  /** Aborts when the job is killed, when its lease is lost, and when the daemon stops and has waited long enough. */
+  signal: AbortSignal
+  /** `more`: what besides the words is told with the event. */
+  progress(text: string, more?: Telling): void
+  /** To be asked right before anything is changed: a run that lost its lease must leave no trace. */
+  stillOurs(): boolean
+}
+
+export type JobKind = {
+  name: string
+  /** Counted against the limit of model runs; waits when offline or over budget. */
+  model: boolean
+  /** What it does is kept step by step, and taken up by the next daemon: a stop does not wait for it. */
+  resumes?: true
+  /** history.db already covers this watermark: settled without running. */
+  covered?(job: Claimed): boolean
+  run(job: Claimed, context: RunContext): Promise<Outcome>
+}

@@ -1,0 +1,209 @@
+/**
+ * Runs what is due: claims, watches over leases, and lets the end of each run count if the job is still ours. All that can
+ * fail in a run ends here as an outcome. Decides neither what is due nor what a job does.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Clock, Timer } from '../platform/clock.ts'
+import { message } from '../platform/files.ts'
+import { aborted } from '../platform/signals.ts'
+import { type Ending, type JobClaims, LEASE_MS, type Retried } from '../store/job-claims.ts'
+import type { Due, Job } from '../store/job-rows.ts'
+import type { Enqueued, JobTable } from '../store/jobs.ts'
+import { endingOf } from './ending.ts'
+import type { JobKind, Outcome, Telling } from './job.ts'
+
+const MODEL_RUNS_AT_ONCE = 2
+const OTHER_RUNS_AT_ONCE = 4
+/** The longest time in which something that another connection enqueued is not seen, if nobody calls `wake`. */
+const LOOK_EVERY_MS = 30_000
+/** What is aborted is given this long to end before it is left to its fate. */
+const ABORTED_MS = 1_000
+
+type Deps = {
+  jobs: JobTable
+  claims: JobClaims
+  kinds: readonly JobKind[]
+  clock: Clock
+  random: () => number
+  /** Why no model may be called just now. */
+  modelWaits: () => { wait: string; untilMs?: number | undefined } | undefined
+  onNews: (job: Job, progress: string | undefined, more?: Telling) => void
+  onError: (error: unknown, job?: Job) => void
+}
+
+type Run = { job: Job; abort: AbortController; progress: string | undefined; ending: Ending | undefined }
+
+export type Runner = {
+  /** Only for the one process that may be at the jobs: takes back whatever dead ones held. */
+  start(): void
+  enqueue(due: Due): Enqueued
+  /** Something may have become due. */
+  wake(): void
+  /** What waited for may have come. */
+  resume(): void
+  kill(id: string): Job | undefined
+  retry(id: string): Retried | undefined
+  progressOf(id: string): string | undefined
+  /** Lets what runs come to its end until the signal, then aborts it and gives it back. */
+  stop(signal: AbortSignal): Promise<void>
+}
+
+export function createRunner({ jobs, claims, kinds, clock, random, modelWaits, onNews, onError }: Deps): Runner {
+  const owner = randomBytes(8).toString('hex')
+  const byName = new Map(kinds.map((kind) => [kind.name, kind]))
+  const named = (model: boolean) => kinds.filter((kind) => kind.model === model).map(({ name }) => name)
+  const sorts = [
+    { kinds: named(true), atOnce: MODEL_RUNS_AT_ONCE },
+    { kinds: named(false), atOnce: OTHER_RUNS_AT_ONCE },
+  ]
+  const running = new Map<string, Run>()
+  const ended = new Set<() => void>()
+  let state: 'new' | 'running' | 'stopping' = 'new'
+  // Done by the next look that can write: neither a start nor a change of the settings fails of a full disk.
+  let deadHold = true
+  let mayGoOn = true
+  let next: Timer | undefined
+  let beats: Timer | undefined
+
+  const look = () => {
+    if (state !== 'running') return
+    next?.stop()
+    let delayMs = LOOK_EVERY_MS
+    try {
+      if (deadHold) claims.freeOthers(owner, clock.now())
+      deadHold = false
+      if (mayGoOn) claims.resume(clock.now())
+      mayGoOn = false
+      for (const run of running.values()) if (run.ending) settle(run, run.ending)
+      for (let job = claimOne(); job; job = claimOne()) begin(job)
+      const nowMs = clock.now()
+      delayMs = Math.min(LOOK_EVERY_MS, (claims.nextReady(nowMs) ?? Number.POSITIVE_INFINITY) - nowMs)
+    } catch (error) {
+      onError(error)
+    }
+    next = clock.after(delayMs, look)
+  }
+
+  const claimOne = () =>
+    claims.claim({ owner, nowMs: clock.now(), sorts, busy: [...running.values()].map(({ job }) => job) })
+
+  const begin = (job: Job) => {
+    const run: Run = { job, abort: new AbortController(), progress: undefined, ending: undefined }
+    running.set(job.id, run)
+    beats ??= clock.every(LEASE_MS / 3, beat, onError)
+    onNews(job, undefined)
+    // Not within the look that claimed it: a run may wake us.
+    void Promise.resolve()
+      .then(() => perform(run))
+      .then((outcome) => end(run, outcome))
+      .catch(onError)
+  }
+
+  const perform = async (run: Run): Promise<Outcome> => {
+    const { job, abort } = run
+    const kind = byName.get(job.kind) as JobKind
+    try {
+      if (kind.covered?.(job)) return { done: null }
+      const waits = kind.model ? modelWaits() : undefined
+      if (waits) return waits
+      return await kind.run(job, {
+        signal: abort.signal,
+        progress: (text, more) => {
+          run.progress = text
+          if (running.get(job.id) === run) onNews(job, text, more)
+        },
+        stillOurs: () => claims.holds(owner, job.id),
+      })
+    } catch (error) {
+      if (!abort.signal.aborted) onError(error, job)
+      return { retry: message(error) }
+    }
+  }
+
+  const end = (run: Run, outcome: Outcome) => {
+    const { job, abort } = run
+    // Given back already, by a stop that could not wait for it.
+    if (running.get(job.id) !== run) return
+    const after = { failures: job.failures, nowMs: clock.now(), random }
+    const cutOff = abort.signal.aborted && !('done' in outcome)
+    settle(run, cutOff ? { to: 'released' } : endingOf(outcome, after))
+    look()
+  }
+
+  /** An end that cannot be written, on a full disk, is written when it can be: until then the job is held. */
+  const settle = (run: Run, ending: Ending) => {
+    const { id } = run.job
+    run.ending = ending
+    const job = claims.settle(id, owner, ending, clock.now())
+    running.delete(id)
+    if (running.size === 0) {
+      beats?.stop()
+      beats = undefined
+    }
+    if (job) onNews(job, undefined)
+    for (const tell of ended) tell()
+  }
+
+  const beat = () => {
+    const ours = new Set(claims.renew(owner, clock.now()))
+    for (const [id, { abort }] of running) if (!ours.has(id)) abort.abort(new Error('the job is no longer ours'))
+  }
+
+  const allEnded = () =>
+    new Promise<void>((resolve) => {
+      const tell = () => {
+        if (running.size > 0) return
+        ended.delete(tell)
+        resolve()
+      }
+      ended.add(tell)
+      tell()
+    })
+
+  return {
+    start: () => {
+      state = 'running'
+      look()
+    },
+    enqueue: (due) => {
+      const enqueued = jobs.enqueue(due, clock.now())
+      const job = jobs.get(enqueued.id)
+      if (job && enqueued.as !== 'known') onNews(job, undefined)
+      look()
+      return enqueued
+    },
+    wake: look,
+    resume: () => {
+      mayGoOn = true
+      look()
+    },
+    kill: (id) => {
+      const killed = claims.kill(id, clock.now())
+      if (!killed) return undefined
+      running.get(id)?.abort.abort(new Error('the job was killed'))
+      onNews(killed, undefined)
+      look()
+      return killed
+    },
+    retry: (id) => {
+      const answer = claims.retry(id, clock.now())
+      if (answer && 'retried' in answer) {
+        onNews(answer.retried, undefined)
+        look()
+      }
+      return answer
+    },
+    progressOf: (id) => running.get(id)?.progress,
+    stop: async (signal) => {
+      state = 'stopping'
+      next?.stop()
+      for (const { job, abort } of running.values())
+        if (byName.get(job.kind)?.resumes) abort.abort(new Error('the daemon stops'))
+      await Promise.race([allEnded(), aborted(signal)])
+      for (const { abort } of running.values()) abort.abort(new Error('the daemon stops'))
+      if (running.size > 0) await Promise.race([allEnded(), clock.delay(ABORTED_MS)])
+      for (const run of running.values()) settle(run, run.ending ?? { to: 'released' })
+      beats?.stop()
+    },
+  }
+}

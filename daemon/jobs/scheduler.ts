@@ -1,0 +1,104 @@
+/**
+ * Lets jobs become due by the calendar. What is due next is on record, so that whatever time was slept through, by the
+ * machine or by us, is made up for by one run. Runs nothing itself.
+ */
+import type { Clock, Timer } from '../platform/clock.ts'
+import type { Due } from '../store/job-rows.ts'
+import type { Planned, Schedules } from '../store/schedules.ts'
+import type { NextAfter } from './calendar.ts'
+
+export type Schedule = {
+  name: string
+  /** Five or six cron fields, in local time. */
+  expression: string
+  /** Due at every start as well, for work that must be done by a daemon that is never up for long. */
+  atStart?: true
+  /** The job that is due; `at` is the moment it was due at, in ISO form, and serves as its watermark. */
+  due(at: string): Due
+}
+
+type Deps = {
+  /** Those in force, by the settings as they are now. */
+  schedules: () => readonly Schedule[]
+  planned: Schedules
+  nextAfter: NextAfter
+  enqueue: (due: Due) => void
+  clock: Clock
+  onError: (error: unknown) => void
+}
+
+export type Scheduler = {
+  /** Looks through all of them; also after a change of the settings. Resolves when all are planned. */
+  plan(): Promise<void>
+  stop(): void
+}
+
+/** As for jobs: a clock that went back by less was corrected, not set. */
+const SET_BACK_MS = 60_000
+/** What cannot be planned or written is tried again after this long. */
+const AFTER_TROUBLE_MS = 60_000
+const FURTHEST_MS = 86_400_000
+
+export function createScheduler({ schedules, planned, nextAfter, enqueue, clock, onError }: Deps): Scheduler {
+  let timer: Timer | undefined
+  let last: Promise<void> = Promise.resolve()
+  let round: 'first' | 'under way' | 'over' = 'first'
+  let stopped = false
+
+  const record = async ({ name, expression }: Schedule): Promise<void> => {
+    const nowMs = clock.now()
+    const nextDueMs = await nextAfter(expression, nowMs)
+    if (!stopped) planned.set({ name, expression, nextDueMs, plannedMs: nowMs })
+  }
+
+  const consider = async (schedule: Schedule, known: Planned | undefined, starting: boolean): Promise<void> => {
+    const nowMs = clock.now()
+    const isPlanned = known?.expression === schedule.expression && nowMs >= known.plannedMs - SET_BACK_MS
+    const dueMs = isPlanned && nowMs >= known.nextDueMs ? known.nextDueMs : undefined
+    // Before the next moment is on record: a kill in between repeats the trigger, whose watermark is known by then.
+    if (dueMs !== undefined || (starting && schedule.atStart))
+      enqueue(schedule.due(new Date(dueMs ?? nowMs).toISOString()))
+    if (!isPlanned || dueMs !== undefined) await record(schedule)
+  }
+
+  const lookThrough = async (): Promise<void> => {
+    if (stopped) return
+    const starting = round === 'first'
+    round = 'under way'
+    timer?.stop()
+    let soonestMs = 0
+    let nextMs = clock.now() + FURTHEST_MS
+    try {
+      const known = new Map(planned.list().map((one) => [one.name, one]))
+      for (const schedule of schedules()) {
+        // One that cannot be understood must not keep the others from their time.
+        await consider(schedule, known.get(schedule.name), starting).catch((error) => {
+          onError(error)
+          soonestMs = AFTER_TROUBLE_MS
+        })
+        known.delete(schedule.name)
+      }
+      if (stopped) return
+      for (const name of known.keys()) planned.remove(name)
+      nextMs = Math.min(nextMs, ...planned.list().map(({ nextDueMs }) => nextDueMs))
+    } catch (error) {
+      onError(error)
+      nextMs = clock.now() + AFTER_TROUBLE_MS
+    }
+    round = 'over'
+    timer = clock.after(Math.max(nextMs - clock.now(), soonestMs), () => void plan())
+  }
+
+  const plan = (): Promise<void> => {
+    last = round === 'under way' ? last.then(lookThrough) : lookThrough()
+    return last
+  }
+
+  return {
+    plan,
+    stop: () => {
+      stopped = true
+      timer?.stop()
+    },
+  }
+}

@@ -1,0 +1,448 @@
+import { describe, expect, it } from 'vitest'
+import type { JobKind } from '../../daemon/jobs/job.ts'
+import { due, heldKind, type JobRig, jobRig, START_MS, settled } from '../support/jobs.ts'
+
+const SECOND = 1_000
+const MINUTE = 60_000
+
+const states = ({ jobs }: JobRig) =>
+  jobs
+    .list({ limit: 99 })
+    .jobs.map(({ key, watermark, state }) => `${key} ${watermark} ${state}`)
+    .reverse()
+
+/** A kind that ends its runs with these, one after the other. */
+function scripted(outcomes: Awaited<ReturnType<JobKind['run']>>[]): { kind: JobKind; seen: string[] } {
+  const seen: string[] = []
+  const run: JobKind['run'] = async ({ watermark }) => {
+    seen.push(watermark)
+    return outcomes.shift() ?? { done: null }
+  }
+  return { kind: { name: 'plain', model: false, run }, seen }
+}
+
+describe('a run', () => {
+  it('is given its job, and its end is on record', async () => {
+    const { kind, runs } = heldKind('plain')
+    const rig = jobRig([kind])
+    const { id } = rig.runner.enqueue(due('s1', 'm1', { dir: '/d' }))
+    expect(rig.jobs.get(id)?.state).toBe('queued')
+    rig.runner.start()
+    await settled()
+    expect(runs.map(({ job }) => job)).toMatchObject([
+      { id, kind: 'plain', key: 's1', dir: '/d', watermark: 'm1', input: { upTo: 'm1' }, attempts: 1 },
+    ])
+    runs[0]?.context.progress('half way')
+    expect(rig.runner.progressOf(id)).toBe('half way')
+    rig.time.pass(SECOND)
+    await runs[0]?.end({ done: { files: 2 }, runId: 'r1', truncated: true })
+    expect(rig.jobs.get(id)).toMatchObject({
+      state: 'done',
+      result: { files: 2 },
+      runId: 'r1',
+      truncated: true,
+      startedMs: START_MS,
+      endedMs: START_MS + SECOND,
+      error: undefined,
+    })
+    expect(rig.runner.progressOf(id)).toBeUndefined()
+    expect(rig.news).toEqual(['s1 queued', 's1 running', 's1 half way', 's1 done'])
+  })
+
+  it('is followed by one more when something came due meanwhile, never beside it', async () => {
+    const { kind, runs } = heldKind('plain')
+    const rig = jobRig([kind])
+    rig.runner.start()
+    for (const watermark of ['m1', 'm2', 'm3']) rig.runner.enqueue(due('s1', watermark))
+    await settled()
+    expect(runs).toHaveLength(1)
+    await runs[0]?.end({ done: null })
+    expect(runs.map(({ job }) => job.watermark)).toEqual(['m1', 'm3'])
+    await runs[1]?.end({ done: null })
+    expect(states(rig)).toEqual(['s1 m1 done', 's1 m3 done'])
+  })
+
+  it('does not begin where history already covers the watermark', async () => {
+    const { kind, runs } = heldKind('plain')
+    const rig = jobRig([{ ...kind, covered: ({ watermark }) => watermark === 'm1' }])
+    rig.runner.start()
+    for (const key of ['s1', 's2']) rig.runner.enqueue(due(key, key === 's1' ? 'm1' : 'm2'))
+    await settled()
+    expect(runs.map(({ job }) => job.key)).toEqual(['s2'])
+    expect(states(rig)).toEqual(['s1 m1 done', 's2 m2 running'])
+  })
+
+  it('of a kind that this version does not know is left alone', async () => {
+    const rig = jobRig([heldKind('plain').kind])
+    rig.runner.start()
+    rig.runner.enqueue(due('s1', 'm1', { kind: 'of a later version' }))
+    await settled()
+    rig.time.pass(10 * MINUTE)
+    expect(states(rig)).toEqual(['s1 m1 queued'])
+  })
+})
+
+describe('a failed run', () => {
+  it('is tried again after 30 s and two minutes, then the breaker of its key opens', async () => {
+    const { kind, seen } = scripted([{ retry: 'one' }, { retry: 'two' }, { retry: 'three' }])
+    const rig = jobRig([kind])
+    rig.runner.start()
+    const { id } = rig.runner.enqueue(due('s1', 'm1'))
+    await settled()
+    expect(rig.jobs.get(id)).toMatchObject({ state: 'queued', failures: 1, error: 'one', readyMs: START_MS + 30_000 })
+    rig.time.pass(30 * SECOND - 1)
+    await settled()
+    expect(seen).toHaveLength(1)
+    rig.time.pass(1)
+    await settled()
+    const second = { state: 'queued', failures: 2, error: 'two', readyMs: START_MS + 150_000 }
+    expect(rig.jobs.get(id)).toMatchObject(second)
+    rig.time.pass(2 * MINUTE)
+    await settled()
+    expect(rig.jobs.get(id)).toMatchObject({ state: 'failed', failures: 3, attempts: 3, error: 'three' })
+    rig.time.pass(600 * MINUTE)
+    rig.runner.enqueue(due('s1', 'm1'))
+    await settled()
+    expect([seen.length, rig.jobs.counts().failed]).toEqual([3, 1])
+  })
+
+  it('waits as long as it was told to', async () => {
+    const { kind } = scripted([{ retry: 'rate limit', afterMs: 7 * MINUTE }])
+    const rig = jobRig([kind])
+    rig.runner.start()
+    const { id } = rig.runner.enqueue(due('s1', 'm1'))
+    await settled()
+    expect(rig.jobs.get(id)?.readyMs).toBe(START_MS + 7 * MINUTE)
+    rig.time.pass(7 * MINUTE)
+    await settled()
+    expect(rig.jobs.get(id)?.state).toBe('done')
+  })
+
+  it('goes on with the newest input, and a trigger does not shorten its wait', async () => {
+    const { kind, seen } = scripted([{ retry: 'one' }])
+    const rig = jobRig([kind])
+    rig.runner.start()
+    rig.runner.enqueue(due('s1', 'm1'))
+    await settled()
+    rig.runner.enqueue(due('s1', 'm2'))
+    await settled()
+    expect(seen).toEqual(['m1'])
+    rig.time.pass(30 * SECOND)
+    await settled()
+    expect([seen, states(rig)]).toEqual([['m1', 'm2'], ['s1 m2 done']])
+  })
+
+  it.each([
+    ['a newer watermark', (rig: JobRig) => rig.runner.enqueue(due('s1', 'm2')), ['s1 m1 failed', 's1 m2 done']],
+    ['a person', (rig: JobRig, id: string) => rig.runner.retry(id), ['s1 m1 done']],
+  ])('whose breaker is open is closed by %s', async (_who, close, after) => {
+    const { kind } = scripted([{ retry: 'x' }, { retry: 'x' }, { retry: 'x' }])
+    const rig = jobRig([kind])
+    rig.runner.start()
+    const { id } = rig.runner.enqueue(due('s1', 'm1'))
+    for (let n = 0; n < 3; n++) {
+      await settled()
+      rig.time.pass(2 * MINUTE)
+    }
+    expect(states(rig)).toEqual(['s1 m1 failed'])
+    close(rig, id)
+    await settled()
+    expect([states(rig), rig.jobs.counts().failed]).toEqual([after, 0])
+  })
+
+  it('that opens the breaker while newer input waits lets that run, after its time', async () => {
+    const { kind, runs } = heldKind('plain')
+    const rig = jobRig([kind])
+    rig.runner.start()
+    rig.runner.enqueue(due('s1', 'm1'))
+    for (let n = 0; n < 2; n++) {
+      await settled()
+      await runs[n]?.end({ retry: 'x' })
+      rig.time.pass(2 * MINUTE)
+    }
+    await settled()
+    rig.runner.enqueue(due('s1', 'm2'))
+    await runs[2]?.end({ retry: 'x' })
+    expect(states(rig)).toEqual(['s1 m1 failed', 's1 m2 queued'])
+    rig.time.pass(8 * MINUTE - 1)
+    await settled()
+    expect(runs).toHaveLength(3)
+    rig.time.pass(1)
+    await settled()
+    expect(runs[3]?.job).toMatchObject({ watermark: 'm2', attempts: 1 })
+  })
+
+  it('that was refused for good is not tried again by itself', async () => {
+    const { kind, seen } = scripted([{ refuse: 'bad request' }])
+    const rig = jobRig([kind])
+    rig.runner.start()
+    const { id } = rig.runner.enqueue(due('s1', 'm1'))
+    await settled()
+    rig.time.pass(600 * MINUTE)
+    await settled()
+    expect([seen.length, rig.jobs.get(id)]).toMatchObject([1, { state: 'failed', error: 'bad request', failures: 1 }])
+  })
+
+  it('that threw is a failure like any other, and said so', async () => {
+    const broken = new Error('a bug')
+    const rig = jobRig([{ name: 'plain', model: false, run: () => Promise.reject(broken) }])
+    rig.runner.start()
+    const { id } = rig.runner.enqueue(due('s1', 'm1'))
+    await settled()
+    expect(rig.jobs.get(id)).toMatchObject({ state: 'queued', error: 'a bug', failures: 1 })
+    expect(rig.errors).toEqual([broken])
+  })
+
+  it('begins once, not in a burst, after the machine slept through many of its times', async () => {
+    const { kind, seen } = scripted(Array.from({ length: 9 }, () => ({ wait: 'budget', untilMs: 0 })))
+    const rig = jobRig([kind])
+    rig.runner.start()
+    rig.runner.enqueue(due('s1', 'm1'))
+    await settled()
+    rig.time.sleep(24 * 60 * MINUTE)
+    rig.time.pass(30 * SECOND)
+    await settled()
+    expect(seen).toHaveLength(2)
+  })
+})
+
+describe('a job that needs a model', () => {
+  it('waits without failing while there is none, and goes on when there is', async () => {
+    const { kind, runs } = heldKind('plain', { model: true })
+    const rig = jobRig([kind])
+    rig.model.waits = { wait: 'offline' }
+    rig.runner.start()
+    const { id } = rig.runner.enqueue(due('s1', 'm1'))
+    await settled()
+    const waiting = { state: 'waiting', error: 'offline', attempts: 0, failures: 0, readyMs: Number.POSITIVE_INFINITY }
+    expect(rig.jobs.get(id)).toMatchObject(waiting)
+    expect(rig.jobs.counts()).toEqual({ queued: 0, waiting: 1, running: 0, failed: 0 })
+    rig.runner.enqueue(due('s1', 'm2'))
+    rig.time.pass(600 * MINUTE)
+    await settled()
+    expect([runs.length, rig.jobs.get(id)]).toMatchObject([0, waiting])
+    rig.model.waits = undefined
+    rig.runner.resume()
+    await settled()
+    expect(runs[0]?.job).toMatchObject({ id, watermark: 'm2', attempts: 1 })
+  })
+
+  it('waits for the next day when the budget is used up', async () => {
+    const { kind, runs } = heldKind('plain', { model: true })
+    const rig = jobRig([kind])
+    rig.runner.start()
+    const { id } = rig.runner.enqueue(due('s1', 'm1'))
+    await settled()
+    const untilMs = START_MS + 24 * 60 * MINUTE
+    await runs[0]?.end({ wait: 'budget', untilMs })
+    expect(rig.jobs.get(id)).toMatchObject({ state: 'waiting', error: 'budget', readyMs: untilMs, failures: 0 })
+    rig.time.pass(24 * 60 * MINUTE - 1)
+    await settled()
+    expect(runs).toHaveLength(1)
+    rig.time.pass(1)
+    await settled()
+    expect(runs).toHaveLength(2)
+  })
+
+  it('runs beside one other at most, and others do not wait for it', async () => {
+    const models = heldKind('model', { model: true })
+    const other = heldKind('plain')
+    const rig = jobRig([models.kind, other.kind])
+    rig.runner.start()
+    for (const key of ['1', '2', '3']) rig.runner.enqueue(due(key, 'm', { kind: 'model' }))
+    rig.runner.enqueue(due('1', 'm'))
+    await settled()
+    expect([models.runs.map(({ job }) => job.key), other.runs.length]).toEqual([['1', '2'], 1])
+    await models.runs[1]?.end({ done: null })
+    expect(models.runs.map(({ job }) => job.key)).toEqual(['1', '2', '3'])
+  })
+
+  it('is alone with its memory directory, among all kinds', async () => {
+    const models = heldKind('model', { model: true })
+    const other = heldKind('plain')
+    const rig = jobRig([models.kind, other.kind])
+    rig.runner.start()
+    rig.runner.enqueue(due('1', 'm', { kind: 'model', dir: '/a' }))
+    rig.runner.enqueue(due('2', 'm', { kind: 'model', dir: '/a' }))
+    rig.runner.enqueue(due('3', 'm', { dir: '/a' }))
+    rig.runner.enqueue(due('4', 'm', { kind: 'model', dir: '/b' }))
+    await settled()
+    expect([models.runs.map(({ job }) => job.key), other.runs.length]).toEqual([['1', '4'], 0])
+    await models.runs[0]?.end({ done: null })
+    expect([models.runs.map(({ job }) => job.key), other.runs.length]).toEqual([['1', '4', '2'], 0])
+    await models.runs[2]?.end({ done: null })
+    expect(other.runs.map(({ job }) => job.key)).toEqual(['3'])
+  })
+})
+
+describe('a kill', () => {
+  it('aborts at once what runs, and what it still brings does not count', async () => {
+    const { kind, runs } = heldKind('plain')
+    const rig = jobRig([kind])
+    rig.runner.start()
+    const { id } = rig.runner.enqueue(due('s1', 'm1'))
+    await settled()
+    expect(rig.runner.kill(id)).toMatchObject({ id, state: 'killed', endedMs: START_MS })
+    expect([runs[0]?.context.signal.aborted, runs[0]?.context.stillOurs()]).toEqual([true, false])
+    await runs[0]?.end({ done: 'too late' })
+    expect(rig.jobs.get(id)).toMatchObject({ state: 'killed', result: undefined })
+    expect(rig.runner.kill(id)).toBeUndefined()
+  })
+
+  it('keeps what waits from ever running, until a person wants it', async () => {
+    const { kind, seen } = scripted([{ retry: 'x' }])
+    const rig = jobRig([kind])
+    rig.runner.start()
+    const { id } = rig.runner.enqueue(due('s1', 'm1'))
+    await settled()
+    rig.runner.kill(id)
+    rig.runner.enqueue(due('s1', 'm1'))
+    rig.time.pass(600 * MINUTE)
+    await settled()
+    expect([seen.length, states(rig)]).toEqual([1, ['s1 m1 killed']])
+    expect(rig.runner.retry(id)).toMatchObject({ retried: { id } })
+    await settled()
+    expect(states(rig)).toEqual(['s1 m1 done'])
+  })
+
+  it('lets nothing begin at the same key or directory before the run has really ended', async () => {
+    const { kind, runs } = heldKind('plain')
+    const rig = jobRig([kind])
+    rig.runner.start()
+    const { id } = rig.runner.enqueue(due('s1', 'm1', { dir: '/a' }))
+    await settled()
+    rig.runner.enqueue(due('s1', 'm2', { dir: '/a' }))
+    rig.runner.enqueue(due('s2', 'm1', { dir: '/a' }))
+    rig.runner.kill(id)
+    await settled()
+    expect([runs.length, states(rig)]).toEqual([1, ['s1 m1 killed', 's2 m1 queued', 's1 m2 queued']])
+    await runs[0]?.end({ retry: 'aborted' })
+    expect(runs).toHaveLength(2)
+  })
+
+  it('that is taken back while the run ends does not let it run twice at once', async () => {
+    const { kind, runs } = heldKind('plain')
+    const rig = jobRig([kind])
+    rig.runner.start()
+    const { id } = rig.runner.enqueue(due('s1', 'm1'))
+    await settled()
+    rig.runner.kill(id)
+    rig.runner.retry(id)
+    await settled()
+    expect([runs.length, states(rig)]).toEqual([1, ['s1 m1 queued']])
+    await runs[0]?.end({ done: 'of the killed one' })
+    expect(runs).toHaveLength(2)
+    await runs[1]?.end({ done: 'of the second' })
+    expect(rig.jobs.get(id)).toMatchObject({ state: 'done', result: 'of the second' })
+  })
+})
+
+describe('two that share the queue', () => {
+  it('never run the same job, and one whose lease is lost is told', async () => {
+    const { kind, runs } = heldKind('plain')
+    const rig = jobRig([kind])
+    const other = rig.newRunner()
+    rig.runner.start()
+    rig.runner.enqueue(due('s1', 'm1'))
+    await settled()
+    other.wake()
+    await settled()
+    expect(runs).toHaveLength(1)
+    // The other one is sure that nobody else lives.
+    other.start()
+    await settled()
+    expect(runs.map(({ context }) => context.stillOurs())).toEqual([false, true])
+    rig.time.pass(20 * SECOND)
+    expect(runs.map(({ context }) => context.signal.aborted)).toEqual([true, false])
+    await runs[0]?.end({ done: 'of the first' })
+    await runs[1]?.end({ done: 'of the second' })
+    expect(rig.jobs.list({ limit: 9 }).jobs).toMatchObject([{ state: 'done', result: 'of the second', attempts: 2 }])
+  })
+
+  it('leave each other alone for as long as leases are kept', async () => {
+    const { kind, runs } = heldKind('plain')
+    const rig = jobRig([kind])
+    const other = rig.newRunner()
+    rig.runner.start()
+    other.start()
+    rig.runner.enqueue(due('s1', 'm1'))
+    await settled()
+    rig.time.pass(600 * MINUTE)
+    await settled()
+    expect(runs.map(({ context }) => context.stillOurs())).toEqual([true])
+  })
+})
+
+describe('a stop', () => {
+  it('begins nothing more and waits for what runs', async () => {
+    const { kind, runs } = heldKind('plain')
+    const rig = jobRig([kind])
+    rig.runner.start()
+    rig.runner.enqueue(due('s1', 'm1'))
+    await settled()
+    const stopped = rig.runner.stop(new AbortController().signal)
+    rig.runner.enqueue(due('s2', 'm1'))
+    rig.runner.enqueue(due('s1', 'm2'))
+    await runs[0]?.end({ done: null })
+    await stopped
+    expect([runs.length, states(rig)]).toEqual([1, ['s1 m1 done', 's2 m1 queued', 's1 m2 queued']])
+  })
+
+  it('aborts what is not done in time and gives it back, as if it had not been begun', async () => {
+    const { kind, runs } = heldKind('plain')
+    const rig = jobRig([kind])
+    rig.runner.start()
+    for (const key of ['ends', 'finishes', 'deaf']) rig.runner.enqueue(due(key, 'm1'))
+    await settled()
+    const drain = new AbortController()
+    const stopped = rig.runner.stop(drain.signal)
+    expect(runs.map(({ context }) => context.signal.aborted)).toEqual([false, false, false])
+    drain.abort()
+    await settled()
+    expect(runs.map(({ context }) => context.signal.aborted)).toEqual([true, true, true])
+    await runs[0]?.end({ retry: 'aborted' })
+    await runs[1]?.end({ done: null })
+    await stopped
+    expect(states(rig)).toEqual(['ends m1 queued', 'finishes m1 done', 'deaf m1 queued'])
+    expect(rig.jobs.list({ limit: 9, state: 'queued' }).jobs).toMatchObject([
+      { attempts: 0, failures: 0 },
+      { attempts: 0, failures: 0 },
+    ])
+    // Nobody holds them: the next one has them at once.
+    const next = rig.newRunner()
+    next.wake()
+    next.start()
+    await settled()
+    expect(runs.slice(3).map(({ job }) => job.key)).toEqual(['ends', 'deaf'])
+  })
+})
+
+it('starts where nothing can be written, and begins when it can be', async () => {
+  const { kind, runs } = heldKind('plain')
+  const rig = jobRig([kind])
+  rig.runner.enqueue(due('s1', 'm1'))
+  rig.claims.claim({ owner: 'dead', nowMs: START_MS, sorts: [{ kinds: ['plain'], atOnce: 1 }], busy: [] })
+  rig.store.index().pragma('query_only = 1')
+  rig.runner.start()
+  rig.runner.resume()
+  await settled()
+  expect([rig.errors.length, runs.length]).toEqual([2, 0])
+  rig.store.index().pragma('query_only = 0')
+  rig.time.pass(30 * SECOND)
+  await settled()
+  expect(runs.map(({ job }) => job.key)).toEqual(['s1'])
+})
+
+it('writes the end of a run when it can, if it cannot at once', async () => {
+  const { kind, runs } = heldKind('plain')
+  const rig = jobRig([kind])
+  rig.runner.start()
+  const { id } = rig.runner.enqueue(due('s1', 'm1'))
+  await settled()
+  rig.store.index().pragma('query_only = 1')
+  await runs[0]?.end({ done: 'kept' })
+  expect(rig.errors).toHaveLength(1)
+  rig.store.index().pragma('query_only = 0')
+  rig.time.pass(30 * SECOND)
+  expect(rig.jobs.get(id)).toMatchObject({ state: 'done', result: 'kept' })
+})

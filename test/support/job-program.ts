@@ -1,0 +1,147 @@
+/**
+ * A process that does what is queued and ends when nothing is left: store, gate and runner as a daemon has them, with kinds
+ * that leave one entry per run in the journal. `<state folder> <drain ms>`; SIGTERM stops it as it stops a daemon.
+ */
+
+import type { Claimed, JobKind, RunContext } from '../../daemon/jobs/job.ts'
+import { createRunner } from '../../daemon/jobs/runner.ts'
+import { createGate } from '../../daemon/memory/gate.ts'
+import { createJudge } from '../../daemon/memory/judge.ts'
+import { recoverChanges } from '../../daemon/memory/recover.ts'
+import { printTopic } from '../../daemon/memory/topic-file.ts'
+import { createClock } from '../../daemon/platform/clock.ts'
+import { createParts } from '../../daemon/platform/parts.ts'
+import { aborted } from '../../daemon/platform/signals.ts'
+import { createJobClaims } from '../../daemon/store/job-claims.ts'
+import { createJobTable } from '../../daemon/store/jobs.ts'
+import { createJournal } from '../../daemon/store/journal.ts'
+import { openStore } from '../../daemon/store/store.ts'
+import { createTombstones } from '../../daemon/store/tombstones.ts'
+
+const [stateDir = '', drainMs = '0'] = process.argv.slice(2)
+const clock = createClock()
+const store = openStore(stateDir, clock.now())
+const journal = createJournal(store.history)
+recoverChanges(journal, [], () => true)
+// The real one takes longer to load than a job takes here, and none of these words is a credential.
+const redact = async (text: string) => ({ text, kinds: [] })
+const judge = createJudge({
+  tombstones: createTombstones(store.history),
+  redact,
+  teamEnabled: () => false,
+  ofSameProject: (dir) => [dir],
+})
+const gate = createGate({ journal, judge, redact, clock, onChange: () => {} })
+const jobs = createJobTable(store.index)
+
+const runId = ({ kind, key, watermark }: Claimed) => `${kind} ${key} ${watermark}`
+const covered = (job: Claimed) => journal.ofRun(runId(job)).length > 0
+
+/** What every run does before it changes anything; false when it must leave no trace. */
+async function worked({ id }: Claimed, { signal, stillOurs }: RunContext): Promise<boolean> {
+  process.stdout.write(`at ${id}\n`)
+  await clock.delay(Math.random() * 10)
+  return !signal.aborted && stillOurs()
+}
+
+function record(job: Claimed): void {
+  gate.record([
+    {
+      at: clock.now(),
+      dir: `${stateDir}/nowhere`,
+      file: `${job.key}.md`,
+      op: 'create',
+      actor: 'external',
+      reason: 'x',
+      runId: runId(job),
+      before: undefined,
+      after: { hash: runId(job), text: 'x' },
+      undoable: false,
+      evidence: [],
+    },
+  ])
+}
+
+const kinds: JobKind[] = [
+  {
+    name: 'extract',
+    model: true,
+    covered,
+    run: async (job, context) => {
+      if (!(await worked(job, context))) return { retry: 'aborted' }
+      const content = (part: string) =>
+        printTopic({ name: part, description: `Said in ${job.key}, ${part}`, type: 'project', body: runId(job) })
+      const writes = ['a', 'b'].map((part) => ({ file: `${job.key}_${part}.md`, content: content(part) }))
+      await gate.apply(job.dir ?? '', writes, { actor: 'agent:extract', reason: 'said', runId: runId(job) })
+      return { done: null, runId: runId(job) }
+    },
+  },
+  {
+    name: 'import',
+    model: false,
+    covered,
+    run: async (job, context) => {
+      if (!(await worked(job, context))) return { retry: 'aborted' }
+      record(job)
+      return { done: null, runId: runId(job) }
+    },
+  },
+  {
+    name: 'notes',
+    model: false,
+    // What was noted up to the later one was noted up to the earlier one.
+    covered: (job) => covered(job) || covered({ ...job, watermark: 'm2' }),
+    run: async (job, context) => {
+      // Goes on being used while it is looked at: another run has to follow.
+      if (job.watermark === 'm1') jobs.enqueue({ ...job, watermark: 'm2', input: null }, clock.now())
+      if (!(await worked(job, context))) return { retry: 'aborted' }
+      record(job)
+      return { done: null, runId: runId(job) }
+    },
+  },
+]
+
+/** Ends when it is told to, or after so many ms. */
+const slow: JobKind = {
+  name: 'slow',
+  model: true,
+  run: async (job, { signal }) => {
+    process.stdout.write(`at ${job.id}\n`)
+    const { ms } = job.input as { ms: number }
+    await Promise.race([new Promise<void>((resolve) => clock.after(ms, resolve)), aborted(signal)])
+    return signal.aborted ? { retry: 'aborted' } : { done: null }
+  },
+}
+
+const runner = createRunner({
+  jobs,
+  claims: createJobClaims(store.index),
+  kinds: [...kinds, slow],
+  clock,
+  random: Math.random,
+  modelWaits: () => undefined,
+  onNews: () => {
+    const { queued, waiting, running } = jobs.counts()
+    if (queued + waiting + running === 0) setImmediate(end)
+  },
+  onError: (error) => {
+    process.stderr.write(`${(error as Error).stack}\n`)
+    process.exitCode = 1
+  },
+})
+
+const parts = createParts(clock)
+parts.add('store', store.close)
+parts.add('jobs', runner.stop)
+
+async function end(): Promise<void> {
+  await parts.stop(Number(drainMs), ({ error }) => {
+    throw error
+  })
+  process.stdin.destroy()
+}
+process.once('SIGTERM', end)
+
+runner.start()
+// Keeps the process alive: no timer of ours does.
+process.stdin.resume()

@@ -1,0 +1,77 @@
+/** A runner over a real store, with time that a test moves and runs that a test ends. */
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import type { Claimed, JobKind, Outcome, RunContext } from '../../daemon/jobs/job.ts'
+import { createRunner } from '../../daemon/jobs/runner.ts'
+import { createJobClaims } from '../../daemon/store/job-claims.ts'
+import type { Due } from '../../daemon/store/job-rows.ts'
+import { createJobTable } from '../../daemon/store/jobs.ts'
+import { openStore } from '../../daemon/store/store.ts'
+import { manualTime } from './clock.ts'
+import { makeHome } from './home.ts'
+
+export const START_MS = Date.UTC(2026, 0, 1)
+
+export const due = (key: string, watermark: string, more: Partial<Due> = {}): Due => ({
+  kind: 'plain',
+  key,
+  watermark,
+  input: { upTo: watermark },
+  ...more,
+})
+
+/** Lets everything that waits for nothing but its turn have it. */
+export const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+export type Held = { job: Claimed; context: RunContext; end(outcome: Outcome): Promise<void> }
+
+/** A kind whose runs stand still until the test ends them. */
+export function heldKind(name: string, { model = false }: { model?: boolean } = {}) {
+  const runs: Held[] = []
+  const kind: JobKind = {
+    name,
+    model,
+    run: (job, context) =>
+      new Promise((resolve) =>
+        runs.push({
+          job,
+          context,
+          end: async (outcome) => {
+            resolve(outcome)
+            await settled()
+          },
+        }),
+      ),
+  }
+  return { kind, runs }
+}
+
+type Waits = { wait: string; untilMs?: number } | undefined
+
+export function jobRig(kinds: readonly JobKind[]) {
+  const state = join(makeHome().dir, 'state')
+  const time = manualTime(START_MS)
+  const store = openStore(state, time.clock.now())
+  onTestFinished(() => store.close())
+  const jobs = createJobTable(store.index)
+  const claims = createJobClaims(store.index)
+  const errors: unknown[] = []
+  const news: string[] = []
+  const model: { waits: Waits } = { waits: undefined }
+  const newRunner = () =>
+    createRunner({
+      jobs,
+      claims,
+      kinds,
+      clock: time.clock,
+      // The longest a jitter can make of it.
+      random: () => 1,
+      modelWaits: () => model.waits,
+      onNews: (job, progress) => news.push(`${job.key} ${progress ?? job.state}`),
+      onError: (error) => errors.push(error),
+    })
+  const runner = newRunner()
+  return { store, jobs, claims, time, runner, newRunner, errors, news, model }
+}
+
+export type JobRig = ReturnType<typeof jobRig>
