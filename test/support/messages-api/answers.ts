@@ -20,8 +20,8 @@ export type Fault =
   | { fault: 'unfinished'; of: Said }
   /** Headers and a beginning, then nothing more. */
   | { fault: 'stall'; of: Said }
-  /** Nothing more but pings, which say that the server lives and not that it works. */
-  | { fault: 'ping-forever'; of: Said; everyMs: number }
+  /** Half of it, then so many pings, then the rest: slow, and alive all the time. `first` goes before everything. */
+  | { fault: 'slow'; of: Said; everyMs: number; pings: number; first?: string }
   /** Accepts the request and never answers. */
   | { fault: 'silent' }
   /** An error event in the middle of the stream. */

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Answer, Failed, Fault, Said } from './answers.ts'
 import type { CacheUsage } from './prefix-cache.ts'
-import { asText, eventsOf, type StreamEvent, wholeMessage } from './stream.ts'
+import { asText, eventsOf, wholeMessage } from './stream.ts'
 import type { Body } from './wire.ts'
 
 type Stage = {
@@ -50,9 +50,10 @@ function performFault(response: ServerResponse, answer: Fault, { body, usage, on
     return
   }
   begin(response)
-  const part = firstHalf(eventsOf(answer.of, { model: body.model, usage }))
-    .map(asText)
-    .join('')
+  // Something of the content and not its end.
+  const events = eventsOf(answer.of, { model: body.model, usage })
+  const half = Math.max(2, Math.floor(events.length / 2))
+  const part = events.slice(0, half).map(asText).join('')
   switch (answer.fault) {
     case 'cut':
       // What was written must be on its way before the connection breaks, or nothing of it arrives.
@@ -69,15 +70,15 @@ function performFault(response: ServerResponse, answer: Fault, { body, usage, on
     case 'stall':
       response.write(part)
       return
-    case 'ping-forever': {
-      response.write(part)
-      const pinging = setInterval(() => response.write(asText({ type: 'ping' })), answer.everyMs)
+    case 'slow': {
+      const rest = events.slice(half).map(asText).join('')
+      let left = answer.pings
+      response.write((answer.first ?? '') + part)
+      const pinging = setInterval(() => {
+        if (left-- > 0) response.write(asText({ type: 'ping' }))
+        else response.end(rest)
+      }, answer.everyMs)
       response.once('close', () => clearInterval(pinging))
     }
   }
-}
-
-/** Something of the content and not its end. */
-function firstHalf(events: StreamEvent[]): StreamEvent[] {
-  return events.slice(0, Math.max(2, Math.floor(events.length / 2)))
 }
