@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process'
 import { chmodSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '../../daemon/llm/provider.ts'
@@ -59,12 +61,13 @@ describe('the mode of a daemon', () => {
   it('changes when a command gives a key, which takes its time and keeps nobody waiting', async () => {
     const home = makeHome()
     const gate = join(home.dir, 'gate')
-    configure(home, { model: { apiKeyCommand: `until [ -e ${gate} ]; do sleep 0.05; done; echo sk-x` } })
+    execFileSync('mkfifo', [gate])
+    configure(home, { model: { apiKeyCommand: `cat ${gate}` } })
     const { client } = await startDaemon(home)
     const events = statusEvents(client)
     await events.next()
     expect(await client.status()).toMatchObject({ mode: 'offline', state: 'ready' })
-    writeFileSync(gate, '')
+    await writeFile(gate, 'sk-x\n')
     expect(await events.next()).toMatchObject({ value: { change: 'mode' } })
     expect(await client.status()).toMatchObject({ mode: 'online' })
   })
