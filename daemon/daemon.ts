@@ -10,6 +10,7 @@ import { bindServer } from './http/binding.ts'
 import { createEventStreams } from './http/event-stream.ts'
 import { agentRoutes } from './http/routes/agents.ts'
 import { carryingRoutes } from './http/routes/carrying.ts'
+import { costRoutes } from './http/routes/cost.ts'
 import { historyRoutes } from './http/routes/history.ts'
 import { instructionRoutes } from './http/routes/instructions.ts'
 import { jobRoutes } from './http/routes/jobs.ts'
@@ -22,6 +23,8 @@ import { switchRoutes } from './http/routes/switches.ts'
 import { transcriptRoutes } from './http/routes/transcripts.ts'
 import { createServer } from './http/server.ts'
 import { loadInstructions, MANAGED_FILE } from './instructions/instructions.ts'
+import { costOf } from './llm/cost.ts'
+import { createModel } from './llm/model.ts'
 import { agentDirOf, isAgentDir, isAgentPlace } from './locate/agent-dir.ts'
 import { createLocator } from './locate/locate.ts'
 import { configDirOf, isMemoryPlace } from './locate/memory-dir.ts'
@@ -40,6 +43,7 @@ import { createVigils } from './platform/vigil.ts'
 import { createStatusBoard } from './status/board.ts'
 import { dailyBackups, migrationBackups } from './store/backup.ts'
 import { storeLayout } from './store/layout.ts'
+import { createLedger } from './store/ledger.ts'
 import { createPauses } from './store/pauses.ts'
 import { openStore } from './store/store.ts'
 import { createSwitches } from './switches/switches.ts'
@@ -165,6 +169,21 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     const { reading } = capture
     parts.add('reading transcripts', reading.stop)
 
+    // What is asked of models.
+    const model = createModel({
+      env,
+      settings: settings.current,
+      ledger: createLedger(store.history),
+      clock,
+      redact,
+      onTrouble: (trouble) => (trouble ? conditions.raise('key', trouble) : conditions.clear('key')),
+      onModeChange: () => {
+        board.announce('mode')
+        background.resume()
+      },
+    })
+    parts.add('model', model.stop)
+
     // What happens while nobody asks.
     const kept = () => [
       ...filesIn(layout.corrupt),
@@ -203,8 +222,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
           due: (watermark) => ({ kind: 'housekeeping', key: 'state', watermark, input: null }),
         },
       ],
-      // No provider is composed yet: nothing here can call a model.
-      modelWaits: () => ({ wait: 'offline' }),
+      modelWaits: model.waits,
     })
     onDiskRecovered = background.resume
 
@@ -216,7 +234,8 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
           version,
           status: () =>
             board.answer({
-              mode: 'offline',
+              mode: model.mode(),
+              budget: model.budget(),
               paused: switches.paused(),
               projects: memory.projects(),
               roots: reading.roots(),
@@ -241,6 +260,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
             jobId: background.enqueue(await capture.importing.due(dir, harness)).id,
           }),
         }),
+        ...costRoutes({ cost: (by, days) => costOf(model, by, days) }),
         ...instructionRoutes({
           load: async (cwd, caller) => {
             const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
@@ -281,6 +301,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     memory.watching.start()
     parts.add('watching memories', memory.watching.stop)
     reading.start()
+    void model.refresh()
     const reloading = startReloading({
       file: configFile,
       settings,
@@ -291,6 +312,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         memory.forgetAnswers()
         reading.settingsChanged()
         background.settingsChanged()
+        void model.refresh()
         board.announce('settings')
       },
     })

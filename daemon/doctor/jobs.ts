@@ -1,13 +1,10 @@
 /** Looks for jobs that do not get on: given up, at it for hours, or due and taken by nobody. Changes nothing. */
 import { existsSync } from 'node:fs'
-import { openForReading } from '../store/database.ts'
+import { hasTable, openForReading } from '../store/database.ts'
 import type { Job } from '../store/job-rows.ts'
 import { createJobTable } from '../store/jobs.ts'
-import { schemaVersion } from '../store/migrations.ts'
 import type { Finding } from './finding.ts'
 
-/** Jobs are kept from the third schema on. */
-const FIRST_SCHEMA = 3
 const HOUR_MS = 3_600_000
 const MOST_LOOKED_AT = 999
 
@@ -17,7 +14,7 @@ export function jobFinding(indexFile: string, { nowMs, awake }: { nowMs: number;
   if (!existsSync(indexFile)) return { check, state: 'ok', message: 'none yet' }
   const db = openForReading(indexFile)
   try {
-    if (schemaVersion(db) < FIRST_SCHEMA) return { check, state: 'ok', message: 'none yet' }
+    if (!hasTable(db, 'jobs')) return { check, state: 'ok', message: 'none yet' }
     const jobs = createJobTable(() => db)
     const counts = jobs.counts()
     const all = (state: string) => jobs.list({ state, limit: MOST_LOOKED_AT }).jobs

@@ -16,6 +16,7 @@ const allowed: Record<string, readonly string[]> = {
   'daemon/memory': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/transcripts': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/search': ['schema', 'daemon/platform', 'daemon/store'],
+  'daemon/llm': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/switches': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/jobs': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/housekeeping': ['schema', 'daemon/platform', 'daemon/store'],
