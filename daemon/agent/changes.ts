@@ -88,7 +88,12 @@ async function put(
   const cited = cite(ids)
   if ('refused' in cited) return { denied: cited.refused }
   const earlier = overlay.get(file)
-  const draft = { file, content, expect: earlier ? earlier.expect : expect, reason, evidence: cited.evidence }
+  const draft = {
+    file,
+    content,
+    expect: earlier ? earlier.expect : expect,
+    because: { reason, evidence: cited.evidence },
+  }
   // Made and taken away within one run: there is nothing to refuse.
   const refused = content === null && draft.expect === null ? undefined : await check(draft)
   if (refused !== undefined) return { denied: refused }

@@ -4,13 +4,15 @@
  */
 import type { Evidence } from '../store/journal.ts'
 
-/** `file`: from the memory directory on. `content`: `null` takes it away. `expect`: the hash of what was there when the run first saw it. */
+/**
+ * `file`: from the memory directory on. `content`: `null` takes it away. `expect`: the hash of what was there when the run
+ * first saw it, `null` for nothing. In the form in which the gate takes it.
+ */
 export type Draft = {
   file: string
   content: string | null
   expect: string | null
-  reason: string
-  evidence: readonly Evidence[]
+  because: { reason: string; evidence: readonly Evidence[] }
 }
 
 export type Overlay = {
@@ -29,8 +31,8 @@ export function createOverlay(): Overlay {
       drafts.delete(draft.file)
       // What was there before the run stays what must be there when it is applied.
       const expect = earlier ? earlier.expect : draft.expect
-      const evidence = earlier ? merged(earlier.evidence, draft.evidence) : draft.evidence
-      drafts.set(draft.file, { ...draft, expect, evidence })
+      const evidence = merged(earlier?.because.evidence ?? [], draft.because.evidence)
+      drafts.set(draft.file, { ...draft, expect, because: { reason: draft.because.reason, evidence } })
     },
     drafts: () => [...drafts.values()].filter(({ content, expect }) => content !== null || expect !== null),
   }

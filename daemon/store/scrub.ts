@@ -50,6 +50,7 @@ export function scrub(db: Db, purge: Purge, indexes: Indexes): { keys: string[];
     hideExcerpts(db, purge, found, quotes)
     hideQuotes(db, found, quotes)
     forgetPrompts(db, found)
+    forgetNotes(db, quotes)
     const versions = forgetContents(db, purge, found)
     for (const { dir, file } of found.names)
       for (const index of indexes.files)
@@ -155,6 +156,14 @@ function forgetPrompts(db: Db, { names }: Found): void {
   if (!hasTable(db, 'prompts')) return
   const remove = db.prepare('DELETE FROM prompts WHERE dir = ?')
   for (const { dir } of names) remove.run(dir)
+}
+
+/** Notes stand in for what a model is no longer told of a session. Without them it is told less. */
+function forgetNotes(db: Db, quotes: Quotes): void {
+  if (!hasTable(db, 'renderings')) return
+  const empty = db.prepare("UPDATE renderings SET notes = '' WHERE id = ?")
+  const rows = db.prepare("SELECT id, notes FROM renderings WHERE notes <> ''").all() as { id: number; notes: string }[]
+  for (const { id, notes } of rows) if (quotes(notes)) empty.run(id)
 }
 
 /** That something happened stays, and when, and whose it was; a name that is made of what was said goes too. */

@@ -113,7 +113,9 @@ describe('changes of a run', () => {
     expect((await run('Read', { file_path: 'release.md' })).isError).toBe(true)
     expect(readFileSync(join(memory, 'build.md'), 'utf8')).toBe(topic('The build takes an hour.'))
     expect([existsSync(join(memory, 'office.md')), existsSync(join(memory, 'release.md'))]).toEqual([false, true])
-    expect(overlay.drafts().map(({ file, expect: hash, evidence }) => [file, hash?.length, evidence.length])).toEqual([
+    expect(
+      overlay.drafts().map(({ file, expect: hash, because }) => [file, hash?.length, because.evidence.length]),
+    ).toEqual([
       ['build.md', 64, 0],
       ['office.md', undefined, 1],
       ['release.md', 64, 0],
