@@ -65,10 +65,17 @@ export type ModelFailure = {
     | 'bad-request'
     | 'refused'
     | 'garbage'
+    /** No key, or no model is wanted: nothing was sent. */
+    | 'offline'
+    /** The day's money is used up: nothing was sent, and nothing will be before `untilMs`. */
+    | 'budget'
   message: string
   retryAfterMs?: number
+  untilMs?: number
   /** What was used up all the same. */
   usage?: Usage
+  /** Whether `usage` is the last word. Absent, nobody can tell what the call cost. */
+  spent?: 'nothing' | 'final'
   /** The same request will fail the same way until somebody changes something. */
   permanent: boolean
   requestId?: string

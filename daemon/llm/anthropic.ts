@@ -1,0 +1,116 @@
+/**
+ * Asks a model over the Messages API: streams, ends a stream that stands still, hangs up when told to, and gives every
+ * failure as a value. Never tries again: whoever runs the job does.
+ */
+import type { Clock } from '../platform/clock.ts'
+import type { Access } from './access.ts'
+import { failure, kindOfErrorType, networkFailure, statusFailure } from './failure.ts'
+import { createGathering, type Gathering, type Wrong } from './gather.ts'
+import { judged } from './judge.ts'
+import type { ModelAnswer, ModelFailure } from './provider.ts'
+import { loadSdk, type Sdk } from './sdk.ts'
+import { createWatch, type Ending, LONGEST_MS, type Watch } from './watch.ts'
+import type { Prepared } from './wire.ts'
+
+type Deps = {
+  clock: Clock
+  /** How long a stream may stand still, the wait for its beginning included. */
+  idleMs: () => number
+}
+
+export type Sender = (
+  prepared: Prepared,
+  at: { access: Access; signal: AbortSignal },
+) => Promise<ModelAnswer | ModelFailure>
+
+export function createSender({ clock, idleMs }: Deps): Sender {
+  return async (prepared, { access, signal }) => {
+    if (signal.aborted) return failure('aborted', 'broken off before it was sent', { spent: 'nothing' })
+    const sdk = loadSdk()
+    const watch = createWatch(clock, idleMs(), signal)
+    const gathering = createGathering()
+    const begunMs = clock.elapsed()
+    let requestId: string | undefined
+    try {
+      const response = await clientOf(sdk, access)
+        .messages.create(prepared.params, { signal: watch.signal })
+        .asResponse()
+      requestId = response.headers.get('request-id') ?? undefined
+      const type = response.headers.get('content-type') ?? 'nothing'
+      if (!/^text\/event-stream\b/.test(type)) {
+        await response.body?.cancel()
+        return failure('garbage', `answered with ${type.slice(0, 100)} instead of a stream`, named(requestId))
+      }
+      const wrong = await readAll(sdk, response, gathering, watch)
+      if (watch.why()) return unfinished(watch.why() as Ending, gathering, requestId)
+      if (wrong) return spoilt(wrong, gathering, requestId)
+      const whole = gathering.whole()
+      if (!whole) return unfinished('cut', gathering, requestId)
+      if (!('content' in whole)) return spoilt(whole, gathering, requestId)
+      return judged({ ...whole, requestId, latencyMs: clock.elapsed() - begunMs }, prepared.outputSchema)
+    } catch (error) {
+      const why = watch.why()
+      if (why) return unfinished(why, gathering, requestId)
+      if (error instanceof sdk.APIError && error.status) return statusFailure(error, clock.now())
+      if (requestId !== undefined || gathering.usage()) return unfinished('cut', gathering, requestId)
+      return networkFailure(error)
+    } finally {
+      watch.stop()
+    }
+  }
+}
+
+function clientOf({ Anthropic }: Sdk, { key, baseUrl }: Access) {
+  return new Anthropic({
+    ...(key.kind === 'api-key' ? { apiKey: key.value } : { authToken: key.value }),
+    baseURL: baseUrl,
+    maxRetries: 0,
+    timeout: LONGEST_MS,
+    // What is asked and answered is nobody's business: not a log's, not a tracer's.
+    logLevel: 'off',
+    openTelemetry: false,
+    // A key is for one place. Another that it points to may be anybody.
+    fetchOptions: { redirect: 'error' },
+  })
+}
+
+async function readAll(
+  { rawEvents }: Sdk,
+  response: Response,
+  gathering: Gathering,
+  watch: Watch,
+): Promise<Wrong | undefined> {
+  for await (const event of rawEvents(response as never, watch.controller)) {
+    watch.alive()
+    const wrong = event.data === '' ? undefined : gathering.take(event)
+    // To leave the loop is to hang up.
+    if (wrong) return wrong
+  }
+  return undefined
+}
+
+const words: Record<Ending, string> = {
+  aborted: 'broken off',
+  idle: 'the answer stood still',
+  cut: 'the answer ended before its end',
+}
+
+function unfinished(why: Ending, gathering: Gathering, requestId: string | undefined): ModelFailure {
+  return failure(why, words[why], { ...usageOf(gathering), ...named(requestId) })
+}
+
+function spoilt(wrong: Wrong, gathering: Gathering, requestId: string | undefined): ModelFailure {
+  const more = { ...usageOf(gathering), ...named(requestId) }
+  if ('garbage' in wrong) return failure('garbage', `the answer makes no sense: ${wrong.garbage}`, more)
+  const { type, message } = wrong.error
+  return failure(kindOfErrorType(type), `${type} in mid-answer: ${message}`.slice(0, 500), more)
+}
+
+function usageOf(gathering: Gathering): Partial<ModelFailure> {
+  const usage = gathering.usage()
+  return usage ? { usage } : {}
+}
+
+function named(requestId: string | undefined): Partial<ModelFailure> {
+  return requestId === undefined ? {} : { requestId }
+}
