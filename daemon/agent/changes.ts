@@ -16,6 +16,8 @@ export type ChangeDeps = {
   check: (draft: Draft) => Promise<string | undefined>
   /** What the named messages say; a change that rests on none that counts is refused. */
   cite: (ids: readonly string[]) => Cited
+  /** Why, where the model does not say. */
+  reason: string
 }
 
 type Edit = Extract<Permitted, { tool: 'Edit' }>
@@ -82,8 +84,8 @@ async function put(
   file: string,
   content: string | null,
   expect: string | null,
-  { evidence: ids = [], reason = '' }: Because,
-  { overlay, check, cite }: ChangeDeps,
+  { evidence: ids = [], reason }: Because,
+  { overlay, check, cite, reason: usual }: ChangeDeps,
 ): Promise<string | Denied> {
   const cited = cite(ids)
   if ('refused' in cited) return { denied: cited.refused }
@@ -92,7 +94,7 @@ async function put(
     file,
     content,
     expect: earlier ? earlier.expect : expect,
-    because: { reason, evidence: cited.evidence },
+    because: { reason: reason || usual, evidence: cited.evidence },
   }
   // Made and taken away within one run: there is nothing to refuse.
   const refused = content === null && draft.expect === null ? undefined : await check(draft)

@@ -76,7 +76,7 @@ export function createForks(deps: Deps) {
     for (const file of task.shown ?? []) workspace.shown(file, 'whole')
     workspace.delivered()
     const tools = createToolRuns({
-      ...{ policy, places, workspace, overlay, check, cite, clock, searchPath, redact },
+      ...{ policy, places, workspace, overlay, check, cite, clock, searchPath, redact, reason: job },
       onDenied: (tool) => onDenied({ job, tool }),
     })
     const expected = cacheWatch.expect(prefix)

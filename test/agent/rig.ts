@@ -64,6 +64,7 @@ export function agentGround() {
       overlay,
       check: given.check ?? check,
       cite: given.cite ?? cite,
+      reason: 'a run',
       clock,
       searchPath: '/usr/bin:/bin',
       redact: async (text) => (await redactSecrets(text)).text,
