@@ -29,9 +29,8 @@ export type CacheWatch = {
   judge(prefix: Prefix, expected: Expectation, used: Usage): CacheVerdict
 }
 
-type Sent = { parts: readonly Part[]; tokens: number; atMs: number; wallMs: number }
+type Sent = { parts: readonly Part[]; tokens: number; keptMs: number; atMs: number; wallMs: number }
 
-const KEPT_MS = 3_600_000
 const CAP_SESSIONS = 1_000
 /** Servers round, and cache in steps. */
 const TOLERATED = 0.95
@@ -53,7 +52,7 @@ export function createCacheWatch({ clock }: { clock: Pick<Clock, 'elapsed' | 'no
       const changed = at < 0 ? undefined : (last.parts[at] as Part).name
       // The monotonic clock misses a suspend, the wall clock may be set back.
       const age = Math.max(clock.elapsed() - last.atMs, clock.now() - last.wallMs)
-      const because = announced.get(name) ?? (age >= KEPT_MS ? 'too long ago' : undefined)
+      const because = announced.get(name) ?? (age >= last.keptMs ? 'too long ago' : undefined)
       return { since: at < 0 ? last.parts.length : 0, tokens: last.tokens, because, changed }
     },
     judge: (prefix, { tokens, because, changed }, used) => {
@@ -63,6 +62,7 @@ export function createCacheWatch({ clock }: { clock: Pick<Clock, 'elapsed' | 'no
       sent.set(name, {
         parts: prefix.parts,
         tokens: used.cacheRead + used.cacheWrite,
+        keptMs: prefix.keptMs,
         atMs: clock.elapsed(),
         wallMs: clock.now(),
       })

@@ -10,8 +10,8 @@ export type Part = { kind: 'text' | 'call' | 'result'; text: string }
 /** How much of the head and the tail of each stays. */
 const KEPT = {
   text: { chars: 24_000, head: 20_000, tail: 3_000 },
-  call: { chars: 2_400, head: 1_600, tail: 400 },
-  result: { chars: 3_200, head: 2_200, tail: 600 },
+  call: { chars: 1_600, head: 1_000, tail: 300 },
+  result: { chars: 1_600, head: 1_000, tail: 300 },
 } as const
 
 /** Pictures and archives in the form of text: no model reads them, and one is longer than a session. */

@@ -36,7 +36,7 @@ type Told = {
 
 /** Past the first the anchor moves, and the second is what stays. */
 export const MOVE_TOKENS = 60_000
-export const KEEP_TOKENS = 16_000
+export const KEEP_TOKENS = 20_000
 
 export function createRendering({ renderings, redact, clock, onBreak }: Deps) {
   const clean = (said: Said): Promise<Part[]> =>

@@ -213,7 +213,7 @@ describe('the tools that a model is told of', () => {
     const rig = await forkRig({ script: () => says('ok') })
     const rendered = { head: '<transcript>\n', messages: [], tokens: 0 }
     for (const policy of [{ may: 'memory' }, { may: 'notes', file: 'notes.md' }, { may: 'nothing' }] as const)
-      await rig.run({ policy, prefix: renderedPrefix({ key: 's', model: MODEL }, rendered) })
+      await rig.run({ policy, prefix: renderedPrefix({ key: 's', model: MODEL, keep: '1h' }, rendered) })
     const tools = rig.api.requests.map(({ body }) => JSON.stringify(body?.tools))
     expect(new Set(tools).size).toBe(1)
     expect(rig.api.requests[0]?.body?.tools?.map(({ name }) => name)).toEqual([

@@ -49,7 +49,7 @@ export async function forkRig(options: Options = {}) {
   })
   const prefixOf = async (messages: readonly Said[], model = MODEL) =>
     renderedPrefix(
-      { key: 's', model },
+      { key: 's', model, keep: '1h' },
       await rendering.render({ key: { harness: 'h', session: 's' }, messages, notes: () => 'notes' }),
     )
   const abort = new AbortController()

@@ -159,7 +159,7 @@ describe('a fork', () => {
   it('has no tool where the answer is text, and needs no session', async () => {
     const rig = await forkRig()
     rig.api.next(calls({ id: 'a', name: 'Read', input: { file_path: 'x' } }), says('<summary>all</summary>'))
-    const prefix = barePrefix({ key: 'dream', model: MODEL })
+    const prefix = barePrefix({ key: 'dream', model: MODEL, keep: '5m' })
     expect(await rig.run({ job: 'compaction', prefix, policy: { may: 'nothing' } })).toMatchObject({
       ended: 'done',
       text: '<summary>all</summary>',

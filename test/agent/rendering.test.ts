@@ -88,7 +88,7 @@ describe('a session as models are told it', () => {
     const picture = said('p', `See data:image/png;base64,${'iVBORw0KGgo'.repeat(100)} there`)
     const { texts } = await render([long, picture])
     expect(texts[0]).toMatch(
-      /^<message .*\n<result>\n(x ){1100}\[… \d+ characters left out …\](y ){300}\n<\/result>\n<\/message>\n$/,
+      /^<message .*\n<result>\n(x ){500}\[… \d+ characters left out …\](y ){150}\n<\/result>\n<\/message>\n$/,
     )
     expect(texts[1]).toMatch(/See \[image left out: \d+ characters\] there/)
     // As an older version of this program may have decided it.

@@ -1,4 +1,5 @@
 /** Every row, in the order of the table. A new one is a file and a line here. */
+import { cost } from './cost.ts'
 import { health } from './health.ts'
 import { idle } from './idle.ts'
 import { index, list } from './memories.ts'
@@ -6,7 +7,7 @@ import type { Row } from './row.ts'
 import { start } from './start.ts'
 import { write } from './write.ts'
 
-export const rows: readonly Row[] = [health, index, list, write, start, idle]
+export const rows: readonly Row[] = [health, index, list, write, cost, start, idle]
 
 export type Selection = { rows: Row[] } | { unknown: string[] }
 
