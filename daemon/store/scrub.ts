@@ -50,7 +50,7 @@ export function scrub(db: Db, purge: Purge, indexes: Indexes): { keys: string[];
     hideExcerpts(db, purge, found, quotes)
     hideQuotes(db, found, quotes)
     forgetPrompts(db, found)
-    forgetNotes(db, quotes)
+    forgetRenderings(db)
     const versions = forgetContents(db, purge, found)
     for (const { dir, file } of found.names)
       for (const index of indexes.files)
@@ -158,12 +158,11 @@ function forgetPrompts(db: Db, { names }: Found): void {
   for (const { dir } of names) remove.run(dir)
 }
 
-/** Notes stand in for what a model is no longer told of a session. Without them it is told less. */
-function forgetNotes(db: Db, quotes: Quotes): void {
+/** Notes of sessions say in words of their own what was said, and nobody knows of which project: all are made anew. */
+function forgetRenderings(db: Db): void {
   if (!hasTable(db, 'renderings')) return
-  const empty = db.prepare("UPDATE renderings SET notes = '' WHERE id = ?")
-  const rows = db.prepare("SELECT id, notes FROM renderings WHERE notes <> ''").all() as { id: number; notes: string }[]
-  for (const { id, notes } of rows) if (quotes(notes)) empty.run(id)
+  db.prepare('DELETE FROM rendered_messages').run()
+  db.prepare('DELETE FROM renderings').run()
 }
 
 /** That something happened stays, and when, and whose it was; a name that is made of what was said goes too. */

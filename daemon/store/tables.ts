@@ -158,7 +158,7 @@ export const historyMigrations: readonly Migration[] = [
         cuts TEXT NOT NULL,
         PRIMARY KEY (rendering, number),
         UNIQUE (rendering, message)
-      ) STRICT, WITHOUT ROWID;
+      ) STRICT;
     `),
 ]
 
