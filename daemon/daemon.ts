@@ -8,6 +8,7 @@ import { bindServer } from './http/binding.ts'
 import { createEventStreams } from './http/event-stream.ts'
 import { agentRoutes } from './http/routes/agents.ts'
 import { carryingRoutes } from './http/routes/carrying.ts'
+import { costRoutes } from './http/routes/cost.ts'
 import { historyRoutes } from './http/routes/history.ts'
 import { instructionRoutes } from './http/routes/instructions.ts'
 import { memoryRoutes } from './http/routes/memories.ts'
@@ -18,6 +19,8 @@ import { sessionRoutes } from './http/routes/sessions.ts'
 import { switchRoutes } from './http/routes/switches.ts'
 import { createServer } from './http/server.ts'
 import { loadInstructions, MANAGED_FILE } from './instructions/instructions.ts'
+import { costOf } from './llm/cost.ts'
+import { createModel } from './llm/model.ts'
 import { agentDirOf, isAgentDir, isAgentPlace } from './locate/agent-dir.ts'
 import { createLocator } from './locate/locate.ts'
 import { configDirOf, isMemoryPlace } from './locate/memory-dir.ts'
@@ -39,6 +42,7 @@ import { redactSecrets } from './secrets/redact.ts'
 import { createStatusBoard } from './status/board.ts'
 import { dailyBackups, migrationBackups } from './store/backup.ts'
 import { storeLayout } from './store/layout.ts'
+import { createLedger } from './store/ledger.ts'
 import { createMessageWords } from './store/message-words.ts'
 import { createPauses } from './store/pauses.ts'
 import { createSessions } from './store/sessions.ts'
@@ -194,16 +198,28 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       clock,
     })
 
+    // What is asked of models.
+    const model = createModel({
+      env,
+      settings: settings.current,
+      ledger: createLedger(store.history),
+      clock,
+      redact: redactSecrets,
+      onTrouble: (trouble) => (trouble ? conditions.raise('key', trouble) : conditions.clear('key')),
+      onModeChange: () => board.announce('mode'),
+    })
+    parts.add('model', model.stop)
+
     // What is answered.
     const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
     const server = await createServer({
       handlers: {
         ...processRoutes({
           version,
-          // No provider is composed yet: nothing here can call a model.
           status: () =>
             board.answer({
-              mode: 'offline',
+              mode: model.mode(),
+              budget: model.budget(),
               paused: switches.paused(),
               projects: memory.projects(),
               roots: reading.roots(),
@@ -220,6 +236,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         ...carryingRoutes(memory),
         ...sessionRoutes(sessions),
         ...searchRoutes(search),
+        ...costRoutes({ cost: (by, days) => costOf(model, by, days) }),
         ...instructionRoutes({
           load: async (cwd, caller) => {
             const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
@@ -280,6 +297,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     memory.watching.start()
     parts.add('watching memories', memory.watching.stop)
     reading.start()
+    void model.refresh()
     const reloading = startReloading({
       file: configFile,
       settings,
@@ -289,6 +307,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         log.configure(changed.log)
         memory.forgetAnswers()
         reading.settingsChanged()
+        void model.refresh()
         board.announce('settings')
       },
     })

@@ -4,7 +4,9 @@ export const StatusEvent = z.object({
   type: z.literal('status'),
   at: z.iso.datetime(),
   state: z.enum(['ready', 'degraded']),
-  change: z.enum(['connected', 'condition', 'settings', 'paused']).describe('What happened; connected opens a stream'),
+  change: z
+    .enum(['connected', 'condition', 'settings', 'paused', 'mode'])
+    .describe('What happened; connected opens a stream'),
 })
 
 export type StatusEvent = z.infer<typeof StatusEvent>

@@ -50,6 +50,7 @@ export const routeTable = {
   moveProject: { method: 'POST', url: '/v1/projects/move' },
   search: { method: 'GET', url: '/v1/search' },
   instructions: { method: 'GET', url: '/v1/instructions' },
+  cost: { method: 'GET', url: '/v1/cost' },
   pause: { method: 'POST', url: '/v1/pause' },
   resume: { method: 'POST', url: '/v1/resume' },
 } as const satisfies Record<string, RouteShape>

@@ -15,6 +15,7 @@ import {
   TombstoneList,
   Undone,
 } from './change.ts'
+import { CostList, CostQuery } from './cost.ts'
 import type { HttpCode } from './errors.ts'
 import { Event } from './event.ts'
 import { ExportLine, Imported } from './export.ts'
@@ -260,6 +261,13 @@ export const routes = {
     query: CwdQuery,
     answer: InstructionList,
     errors: ['REFUSED'],
+  },
+  cost: {
+    ...routeTable.cost,
+    summary: 'What models have cost, by day, project or job',
+    query: CostQuery,
+    answer: CostList,
+    errors: [],
   },
   pause: {
     ...routeTable.pause,

@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { Budget } from './cost.ts'
 import { Paused } from './switches.ts'
 
 /** The names of what can be wrong; each arrives with the part that may raise it. */
 export const Condition = z.object({
-  code: z.enum(['config', 'disk', 'housekeeping', 'socket', 'transcripts', 'watch']),
+  code: z.enum(['config', 'disk', 'housekeeping', 'key', 'socket', 'transcripts', 'watch']),
   message: z.string().describe('What is wrong, and what to do about it'),
   since: z.iso.datetime(),
 })
@@ -52,6 +53,7 @@ export const Status = z
       .describe('Projects with memories'),
     roots: z.array(TranscriptRoot).describe('Where transcripts are looked for'),
     ingest: IngestState,
+    budget: Budget,
     errors: z.array(Failure).describe('The last failures nobody was waiting for, newest first'),
   })
   .describe('How the daemon is doing')

@@ -8,6 +8,7 @@ import { logLevels } from '../../schema/log-line.ts'
 import { findPlaces, PROTOCOL } from '../../schema/rendezvous.ts'
 import { connect } from '../index.ts'
 import { type Context, createPrint, harmless } from './context.ts'
+import type { CostOptions } from './cost.ts'
 import type { DoctorOptions } from './doctor.ts'
 import { type LogsOptions, logs } from './logs.ts'
 import { addMemoryCommands } from './memory-commands.ts'
@@ -102,6 +103,13 @@ program
   .action(async (options: DoctorOptions) => {
     process.exitCode = await (await import('./doctor.ts')).doctor(context(), options)
   })
+program
+  .command('cost')
+  .description('what models have cost, and how much of it a cache has saved')
+  .addOption(new Option('--by <what>', 'one line for each').choices(['day', 'project', 'job']).default('day'))
+  .option('--days <count>', 'how many days back, today included', wholeNumber, 30)
+  .addHelpText('after', examples('  memoryd cost\n  memoryd cost --by job --days 7\n  memoryd cost --json | jq .today'))
+  .action(async (options: CostOptions) => (await import('./cost.ts')).cost(context(), options))
 for (const to of ['pause', 'resume'] as const)
   program
     .command(to)

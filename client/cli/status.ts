@@ -3,9 +3,9 @@ import type { StrictClient } from '../client.ts'
 import { type Context, columns } from './context.ts'
 import { modeLine } from './start.ts'
 
-type Projects = Awaited<ReturnType<StrictClient['status']>>['projects']
+type Status = Awaited<ReturnType<StrictClient['status']>>
 
-function projectsLine(projects: Projects): string {
+function projectsLine(projects: Status['projects']): string {
   const sharing = projects.filter(({ sharedWith }) => sharedWith).map(({ root }) => root)
   const count = `${projects.length} with memories`
   return sharing.length === 0 ? count : `${count}; these share a directory: ${sharing.join(', ')}`
@@ -18,6 +18,7 @@ export async function status({ connect, places, print }: Context): Promise<void>
     `memoryd ${now.version} is ${now.state} (pid ${now.pid}, since ${now.startedAt})`,
     ...columns([
       ['mode', modeLine(now.mode)],
+      ['budget', budgetLine(now.budget)],
       ['socket', now.socket],
       ['state', now.stateDir],
       ['config', now.configFile],
@@ -32,6 +33,12 @@ export async function status({ connect, places, print }: Context): Promise<void>
     ...now.reasons.map(({ code, message, since }) => `degraded since ${since}: ${code}: ${message}`),
     ...now.errors.slice(0, 5).map(({ at, message }) => `${at} ${message}`),
   ])
+}
+
+function budgetLine({ usd, capUsd, tokens, capTokens }: Status['budget']): string {
+  if (capUsd === 0 || capTokens === 0) return 'none: no model is called'
+  const used = usd >= capUsd || tokens >= capTokens ? '; used up until tomorrow' : ''
+  return `$${usd.toFixed(2)} of $${capUsd.toFixed(2)} and ${tokens} of ${capTokens} uncached tokens today${used}`
 }
 
 function skippedLine(skipped: Record<string, number>): string {

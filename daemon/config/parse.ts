@@ -31,7 +31,9 @@ function applyEnvironment(
   const roots = { ...settings.roots }
   if (claude && !('claude-code' in named)) roots['claude-code'] = [join(claude, 'projects')]
   for (const harness of Object.keys(roots) as (keyof typeof roots)[]) roots[harness] = roots[harness].map(expand)
-  return { ...settings, roots, private: settings.private.map(expand) }
+  const { apiKeyFile } = settings.model
+  const model = { ...settings.model, apiKeyFile: apiKeyFile && expand(apiKeyFile) }
+  return { ...settings, roots, model, private: settings.private.map(expand) }
 }
 
 const MOST_PROBLEMS = 10
@@ -55,15 +57,21 @@ function describeIssue(issue: z.core.$ZodIssue, root: unknown): string {
 }
 
 function knownKeys(path: readonly PropertyKey[]): string[] {
-  let shape: unknown = Settings
-  for (const key of path) shape = unwrap(shape).shape[String(key)]
-  return Object.keys(unwrap(shape).shape)
+  let schema: Inner = Settings
+  for (const key of path) {
+    const { shape, element, valueType } = unwrap(schema)
+    schema = (shape?.[String(key)] ?? element ?? valueType) as Inner
+  }
+  return Object.keys(unwrap(schema).shape ?? {})
 }
 
-/** Sections sit inside a wrapper that fills in a missing one. */
-function unwrap(schema: unknown): { shape: Record<string, unknown> } {
-  const inner = schema as { shape?: Record<string, unknown>; unwrap?: () => unknown }
-  return inner.shape ? { shape: inner.shape } : unwrap(inner.unwrap?.())
+/** Of an object, a list, a table; or a wrapper around one. */
+type Inner = { shape?: Record<string, unknown>; element?: unknown; valueType?: unknown; unwrap?: () => unknown }
+
+/** Sections sit inside a wrapper that fills in a missing one. A list has such a method too, and is none. */
+function unwrap(schema: Inner): Inner {
+  const { shape, element, valueType } = schema
+  return shape || element || valueType || !schema.unwrap ? schema : unwrap(schema.unwrap() as Inner)
 }
 
 function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {

@@ -4,8 +4,9 @@ import { z } from 'zod'
 const enabled = (on: boolean) => z.boolean().default(on)
 const count = (fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}) =>
   z.int().min(min).max(max).default(fallback)
-const paths = (fallback: string[]) =>
-  z.array(z.string().regex(/^(\/|~\/)/, 'expected a path that starts with / or ~/')).default(fallback)
+const path = z.string().regex(/^(\/|~\/)/, 'expected a path that starts with / or ~/')
+const paths = (fallback: string[]) => z.array(path).default(fallback)
+const dollars = z.number().min(0)
 const cron = (fallback: string) =>
   z
     .string()
@@ -36,8 +37,9 @@ export const Settings = z
         .url({ protocol: /^https?$/ })
         .nullable()
         .default(null),
-      apiKeyFile: z.string().nullable().default(null),
-      apiKeyCommand: z.string().nullable().default(null),
+      apiKeyFile: path.nullable().default(null).describe('Holds the key alone; must be yours, mode 600'),
+      apiKeyCommand: z.string().min(1).nullable().default(null).describe('Prints the key, such as a keychain look-up'),
+      idleSeconds: count(120, { min: 1, max: 3_600 }).describe('How long an answer may stand still'),
       select: model(SMALL),
       extract: model(SMALL),
       notes: model(SMALL),
@@ -48,6 +50,30 @@ export const Settings = z
     budget: section({ usdPerDay: z.number().min(0).default(1), tokensPerDay: count(5_000_000) }).describe(
       '0 = no model at all',
     ),
+    models: z
+      .record(
+        z.string().min(1),
+        z.strictObject({
+          windowTokens: z.int().min(1).optional(),
+          maxOutputTokens: z.int().min(1).optional(),
+          prices: z
+            .array(
+              z.strictObject({
+                upToTokens: z.int().min(1).optional().describe('Prices of prompts up to this length'),
+                input: dollars,
+                output: dollars,
+                cacheRead: dollars.optional(),
+                cacheWrite5m: dollars.optional(),
+                cacheWrite1h: dollars.optional(),
+              }),
+            )
+            .min(1)
+            .optional()
+            .describe('In dollars for a million tokens'),
+        }),
+      )
+      .default({})
+      .describe('What is known of models, by their names, over what memoryd knows itself'),
     extraction: section({
       enabled: enabled(true),
       everyTurns: count(1, { min: 1 }),

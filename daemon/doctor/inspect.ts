@@ -13,6 +13,7 @@ import { storeLayout } from '../store/layout.ts'
 import { schemaVersion } from '../store/migrations.ts'
 import { historyMigrations, indexMigrations } from '../store/tables.ts'
 import type { Finding } from './finding.ts'
+import { keyFinding } from './key.ts'
 import { memoryFindings } from './memories.ts'
 
 const LOW_SPACE_BYTES = 200_000_000
@@ -29,7 +30,7 @@ export async function inspect({ places, env }: Ground): Promise<Finding[]> {
   const apart = dirname(socketPath) !== stateDir
   const usable = folder.state === 'ok' && existsSync(stateDir)
   return [
-    configuration(places, env),
+    ...configuration(places, env),
     folder,
     ...(apart ? [folderFinding('socket folder', dirname(socketPath))] : []),
     ...(folder.state === 'ok' ? [await explained('socket', () => socket(places))] : []),
@@ -56,15 +57,15 @@ async function explained(check: string, look: () => Finding | Promise<Finding>):
   }
 }
 
-function configuration({ configFile, home }: Places, env: Environment): Finding {
+function configuration({ configFile, home }: Places, env: Environment): Finding[] {
   const check = 'configuration'
   try {
-    readSettings(configFile, env, home)
+    const settings = readSettings(configFile, env, home)
     const message = existsSync(configFile) ? `${configFile} is valid` : `none at ${configFile}: defaults are in force`
-    return { check, state: 'ok', message }
+    return [{ check, state: 'ok', message }, keyFinding(settings, env)]
   } catch (error) {
     const remedy = (error as { hint?: string }).hint ?? 'correct it'
-    return { check, state: 'problem', message: message(error), remedy }
+    return [{ check, state: 'problem', message: message(error), remedy }]
   }
 }
 

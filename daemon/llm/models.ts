@@ -16,7 +16,7 @@ export type ModelFacts = {
   tiers?: readonly Tier[] | undefined
 }
 
-export type ModelTable = Readonly<Record<string, ModelFacts>>
+type ModelTable = Readonly<Record<string, ModelFacts>>
 
 /** Writing to the cache costs a quarter more than plain input, or twice as much when it is kept for an hour. */
 function rates(input: number, output: number, cacheRead = input / 10): Rates {
@@ -35,15 +35,38 @@ export const knownModels: ModelTable = {
   'claude-haiku-4-5': { windowTokens: 200_000, maxOutputTokens: 64_000, tiers: [rates(1, 5)] },
 }
 
-/** A name may carry the date of its version. */
-export function factsOf(model: string, own: ModelTable = {}): ModelFacts {
-  const family = model.replace(/-\d{8}$/, '')
-  const known = pick(knownModels, model) ?? pick(knownModels, family) ?? {}
-  const changed = pick(own, model) ?? pick(own, family) ?? {}
-  return { ...known, ...Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined)) }
+/** As a person writes it: what is left out of the prices follows from the others. */
+export type OwnModel = {
+  windowTokens?: number | undefined
+  maxOutputTokens?: number | undefined
+  prices?:
+    | readonly (Pick<Tier, 'input' | 'output' | 'upToTokens'> & { [K in keyof Rates]?: number | undefined })[]
+    | undefined
 }
 
-function pick(table: ModelTable, name: string): ModelFacts | undefined {
+export type OwnModels = Readonly<Record<string, OwnModel>>
+
+/** A name may carry the date of its version. */
+export function factsOf(model: string, own: OwnModels = {}): ModelFacts {
+  const family = model.replace(/-\d{8}$/, '')
+  const known = pick(knownModels, model) ?? pick(knownModels, family) ?? {}
+  const { prices, windowTokens, maxOutputTokens } = pick(own, model) ?? pick(own, family) ?? {}
+  return {
+    windowTokens: windowTokens ?? known.windowTokens,
+    maxOutputTokens: maxOutputTokens ?? known.maxOutputTokens,
+    tiers: prices ? tiersOf(prices) : known.tiers,
+  }
+}
+
+function tiersOf(prices: NonNullable<OwnModel['prices']>): Tier[] {
+  const tiers = prices.map(({ upToTokens, ...own }) => {
+    const told = Object.entries(own).filter(([, value]) => value !== undefined)
+    return { ...rates(own.input, own.output), ...Object.fromEntries(told), upToTokens }
+  })
+  return tiers.sort((a, b) => (a.upToTokens ?? Number.POSITIVE_INFINITY) - (b.upToTokens ?? Number.POSITIVE_INFINITY))
+}
+
+function pick<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined
 }
 

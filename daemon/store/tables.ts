@@ -136,6 +136,32 @@ export const historyMigrations: readonly Migration[] = [
     `),
   (db) =>
     db.exec(`
+      -- Every call of a model, written down before it is made: one that nobody settled may have cost what was reserved.
+      -- 'day' is the local calendar day. Money is in billionths of a dollar, null where the price is unknown;
+      -- 'uncached' are the input tokens that count against the cap.
+      CREATE TABLE ledger (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        at INTEGER NOT NULL,
+        day TEXT NOT NULL,
+        job TEXT NOT NULL,
+        project TEXT,
+        model TEXT NOT NULL,
+        outcome TEXT NOT NULL,
+        bytes INTEGER NOT NULL,
+        nanos INTEGER,
+        uncached INTEGER NOT NULL,
+        input INTEGER NOT NULL DEFAULT 0,
+        cache_read INTEGER NOT NULL DEFAULT 0,
+        cache_write INTEGER NOT NULL DEFAULT 0,
+        output INTEGER NOT NULL DEFAULT 0,
+        latency_ms INTEGER,
+        request TEXT
+      ) STRICT;
+      CREATE INDEX ledger_by_day ON ledger (day);
+      CREATE INDEX ledger_by_model ON ledger (model, id);
+    `),
+  (db) =>
+    db.exec(`
       -- How a session is told to models: from which message on ('anchor', a number below), what stands in for what was
       -- before it, and which number the next message gets. 'at': when it was last told, in ms.
       CREATE TABLE renderings (

@@ -60,6 +60,30 @@ describe('a wrong configuration', () => {
     expect(problemsOf(value)).toEqual([problem])
   })
 
+  it('take what is known of models, and refuse what is not a price', () => {
+    const models = { 'qwen-3': { windowTokens: 32_000, prices: [{ input: 0.2, output: 0.6, upToTokens: 1_000 }] } }
+    expect(parseSettings(JSON.stringify({ models }), at)).toMatchObject({ settings: { models } })
+    expect(
+      problemsOf({
+        models: { a: { price: 1 }, b: { prices: [{ input: -1, output: 1 }] }, c: { prices: [{ in: 1 }] } },
+      }),
+    ).toEqual([
+      'models.a.price: unknown key; expected one of windowTokens, maxOutputTokens, prices',
+      'models.b.prices.0.input: Too small: expected number to be >=0, got -1',
+      'models.c.prices.0.input: expected number, got nothing',
+      'models.c.prices.0.output: expected number, got nothing',
+      'models.c.prices.0.in: unknown key; expected one of upToTokens, input, output, cacheRead, cacheWrite5m, cacheWrite1h',
+    ])
+  })
+
+  it('name a key file by a path of its own, with the home filled in', () => {
+    const parsed = parseSettings('{"model":{"apiKeyFile":"~/key"}}', at)
+    expect(parsed).toMatchObject({ settings: { model: { apiKeyFile: '/home/ada/key' } } })
+    expect(problemsOf({ model: { apiKeyFile: 'key' } })).toEqual([
+      'model.apiKeyFile: expected a path that starts with / or ~/, got "key"',
+    ])
+  })
+
   it('names all mistakes at once', () => {
     expect(problemsOf({ sweepSeconds: 0, review: 1, nonsense: true })).toHaveLength(3)
   })

@@ -123,7 +123,7 @@ describe('the command', () => {
   it('shows every command with its purpose', async () => {
     const { stdout, code } = await memoryd(makeHome(), '--help')
     expect(code).toBe(0)
-    const named = 'serve start stop restart status logs doctor service pause resume uninstall'.split(' ')
+    const named = 'serve start stop restart status logs doctor cost service pause resume uninstall'.split(' ')
     for (const name of named) expect(stdout).toMatch(new RegExp(`^ {2}${name}\\b.* {2}\\w`, 'm'))
     expect(stdout).toContain('Examples:')
   })

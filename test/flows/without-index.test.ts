@@ -38,6 +38,7 @@ const questions: Partial<Record<RouteName, (client: StrictClient, cwd: string) =
   sessions: (client, cwd) => [client.sessions({ cwd })],
   session: (client) => [client.session({ id: 'none' }).catch(({ code }) => code)],
   search: (client, cwd) => [client.search({ cwd, q: 'linter' })],
+  cost: (client) => [client.cost({}), client.cost({ by: 'job', days: '3' })],
   exportMemories: (client, cwd) => [exported(client, cwd)],
   instructions: (client, cwd) => [client.instructions({ cwd })],
 }
