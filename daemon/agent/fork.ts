@@ -19,6 +19,8 @@ import { createWorkspace } from './workspace.ts'
 export type Task = {
   /** What for: extraction, notes, dream, compaction. */
   job: string
+  /** Whose money it is counted as. */
+  project?: string
   prefix: Prefix
   directive: string
   policy: Policy
@@ -27,6 +29,8 @@ export type Task = {
   maxTokens: number
   /** Extraction keeps what was accepted until then; for everything else it is a failure. */
   atTurnLimit: 'apply' | 'fail'
+  /** Whether one answer whose changes were all accepted is the end of it. */
+  until?: 'done' | 'changed'
   /** Files that the directive itself has shown, from the memory directory on. */
   shown?: readonly string[]
   check: ChangeDeps['check']
@@ -53,8 +57,9 @@ export type ForkReport = {
   cache: CacheVerdict | undefined
 }
 
-type Deps = {
-  call: Provider['call']
+export type ForkDeps = {
+  /** Minds the budget of what it is for. */
+  provider: (purpose: { job: string; project?: string }) => Provider
   cacheWatch: CacheWatch
   clock: Clock
   /** Where the system's grep is looked for. */
@@ -66,8 +71,8 @@ type Deps = {
   onDenied: (facts: { job: string; tool: string }) => void
 }
 
-export function createForks(deps: Deps) {
-  const { call, cacheWatch, clock, searchPath, redact, priceOf, log, onDenied } = deps
+export function createForks(deps: ForkDeps) {
+  const { provider, cacheWatch, clock, searchPath, redact, priceOf, log, onDenied } = deps
   return async (task: Task): Promise<ForkReport> => {
     const { job, prefix, policy, signal, check, cite } = task
     const places = createPlaces(task.reach)
@@ -81,8 +86,9 @@ export function createForks(deps: Deps) {
     })
     const expected = cacheWatch.expect(prefix)
     const asked = prefix.request(await redact(task.directive), expected.since)
+    const { call } = provider({ job, ...(task.project !== undefined && { project: task.project }) })
     const loop = await runLoop({
-      ...{ call, tools, clock, signal, limits: task.limits, marks: prefix.marks },
+      ...{ call, tools, clock, signal, limits: task.limits, marks: prefix.marks, until: task.until ?? 'done' },
       request: { model: prefix.model, maxTokens: task.maxTokens, ...asked },
       priceOf: (usage) => priceOf(prefix.model, usage),
       onTurn: (turn) => task.onTurn?.({ ...turn, files: overlay.drafts().map(({ file }) => file) }),

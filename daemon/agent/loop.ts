@@ -32,6 +32,8 @@ type Deps = {
   priceOf: (usage: Usage) => number | undefined
   /** Whether what was said so far is marked to be cached for the next turn. */
   marks: 'tail' | 'none'
+  /** `changed`: one answer whose changes were all accepted is enough; to be told so costs another call. */
+  until: 'done' | 'changed'
   onTurn: (turn: Turn) => void
 }
 
@@ -91,6 +93,7 @@ async function converse(deps: Deps, signal: AbortSignal, state: State): Promise<
     // An empty text is what the model may send and nobody may send back.
     const said = answer.content.filter((block) => block.type !== 'text' || block.text !== '')
     state.said.push({ role: 'assistant', content: said }, { role: 'user', content: results })
+    if (deps.until === 'changed' && isAccepted(asked, results)) return { ended: 'done' }
     if (state.turns >= limits.turns) return reached('turns', limits.turns)
     const output = state.calls.reduce((sum, usage) => sum + usage.output, 0)
     if (output >= limits.outputTokens) return reached('output', limits.outputTokens)
@@ -108,7 +111,7 @@ async function runTools(tools: ToolRuns, asked: readonly ToolUseBlock[], signal:
       answers.push(Promise.resolve({ content, isError: true }))
       continue
     }
-    const changes = name === 'Edit' || name === 'Write'
+    const changes = isChange(name)
     if (changes) await Promise.all(answers)
     const answer = tools.run({ name, input }, signal)
     answers.push(answer)
@@ -121,6 +124,15 @@ async function runTools(tools: ToolRuns, asked: readonly ToolUseBlock[], signal:
     content,
     ...(isError && { isError }),
   }))
+}
+
+function isChange(name: string): boolean {
+  return name === 'Edit' || name === 'Write'
+}
+
+function isAccepted(asked: readonly ToolUseBlock[], results: readonly Block[]): boolean {
+  const isFine = (block: Block) => block.type === 'tool_result' && !block.isError
+  return asked.some(({ name }) => isChange(name)) && results.every(isFine)
 }
 
 /** A result must name its call: with ids that are missing or used twice, no honest answer can be sent back. */

@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createHandovers } from '../../daemon/agent/handover.ts'
 import { harnessPrefix, renderedPrefix } from '../../daemon/agent/prefix.ts'
 import { fingerprintOf } from '../../daemon/llm/keys.ts'
 import { calls, says } from '../support/messages-api/answers.ts'
-import { conversation, forkRig, MODEL, said } from './fork-rig.ts'
+import { conversation, forkRig, key, MODEL, said } from './fork-rig.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -100,7 +99,7 @@ describe('the prefix that jobs of a session share', () => {
     })
     const long = [...back, ...Array.from({ length: 20 }, (_, n) => said(100 + n, 'long '.repeat(4_000)))]
     expect(await cacheOf(long)).toEqual({ cache: 'expected-break', because: 'the anchor moved' })
-    rig.cacheWatch.announce('s', 'it was compacted')
+    rig.agent.announce(key, 'it was compacted')
     rig.api.pass(2 * HOUR_MS)
     expect(await cacheOf(long)).toEqual({ cache: 'expected-break', because: 'it was compacted' })
     expect(await cacheOf(long)).toEqual({ cache: 'read' })
@@ -156,13 +155,12 @@ describe("a harness's own request", () => {
       script: ({ body }) => (body.messages.length < 5 ? calls({ id: 'a', name: 'mcp__x__y', input: {} }) : says('ok')),
     })
     await harnessTurn(rig.api.url)
-    const handovers = createHandovers({ clock: rig.clock })
-    const endpoint = rig.api.url
-    const fingerprint = fingerprintOf('test-key')
-    handovers.keep('s', { params, endpoint, fingerprint })
-    const found = handovers.find('s', { prefix: 'harness', endpoint, fingerprint })
-    if (!('params' in found)) throw new Error(found.skip)
-    const report = await rig.run({ prefix: harnessPrefix('s', found.params) })
+    rig.own.prefix = 'harness'
+    const handover = { params, endpoint: rig.api.url, fingerprint: fingerprintOf('test-key') }
+    expect(rig.agent.handOver(key, handover)).toEqual({ kept: true })
+    const { prefix, names } = await rig.told(conversation(2))
+    expect([prefix.kind, names]).toEqual(['harness', new Map()])
+    const report = await rig.run({ prefix })
     expect(report).toMatchObject({ ended: 'done', denials: 1, cache: { cache: 'read' } })
     const [harness, first, second] = rig.api.requests
     expect(first?.usage).toMatchObject({ written5m: 0, written1h: 0 })
@@ -177,9 +175,32 @@ describe("a harness's own request", () => {
     expect(sent(2).split('"cache_control"')).toHaveLength(5)
   })
 
+  it.each([
+    ['another endpoint', { endpoint: 'https://other.example.com' }],
+    ['another key', { fingerprint: fingerprintOf('other-key') }],
+    ['a setting that does not want it', { prefix: 'rendered' as const }],
+  ])('is not used with %s', async (_what, own) => {
+    const rig = await forkRig({ script: () => says('ok') })
+    rig.agent.handOver(key, { params, endpoint: rig.api.url, fingerprint: fingerprintOf('test-key') })
+    Object.assign(rig.own, { prefix: 'harness' }, own)
+    const { prefix, names } = await rig.told(conversation(2))
+    await rig.run({ prefix })
+    expect([prefix.kind, names]).toEqual([
+      'rendered',
+      new Map([
+        ['m1', 'u1'],
+        ['m2', 'u2'],
+      ]),
+    ])
+    expect(rig.api.requests[0]?.bytes.includes(secretive)).toBe(false)
+  })
+
   it('is in no file afterwards', async () => {
     const rig = await forkRig({ script: () => says('ok') })
-    await rig.run({ prefix: harnessPrefix('s', params) })
+    rig.own.prefix = 'harness'
+    rig.agent.handOver(key, { params, endpoint: rig.api.url, fingerprint: fingerprintOf('test-key') })
+    await rig.run({ prefix: await rig.prefixOf(conversation(2)) })
+    expect(rig.api.requests[0]?.bytes.includes(secretive)).toBe(true)
     rig.store.history.pragma('wal_checkpoint(TRUNCATE)')
     const files = readdirSync(rig.home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
     expect(files.length).toBeGreaterThan(1)

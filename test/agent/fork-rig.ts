@@ -1,17 +1,17 @@
 /** A fork as the daemon puts it together: the real SDK against the scripted server, the real gate, a real store. */
-import { type CacheWatch, createCacheWatch } from '../../daemon/agent/cache-watch.ts'
-import { createForks, type Task } from '../../daemon/agent/fork.ts'
+import { createAgent } from '../../daemon/agent/agent.ts'
+import type { Task } from '../../daemon/agent/fork.ts'
+import type { Own } from '../../daemon/agent/handover.ts'
 import type { Said } from '../../daemon/agent/message-text.ts'
-import { renderedPrefix } from '../../daemon/agent/prefix.ts'
-import { createRendering } from '../../daemon/agent/rendering.ts'
+import { fingerprintOf } from '../../daemon/llm/keys.ts'
 import { costInNanos, factsOf } from '../../daemon/llm/models.ts'
 import { redactSecrets } from '../../daemon/secrets/redact.ts'
-import { createRenderings } from '../../daemon/store/renderings.ts'
 import { ask } from '../llm/asking.ts'
 import type { Options } from '../support/messages-api/server.ts'
 import { startMessagesApi } from '../support/messages-api/start.ts'
 import { agentGround } from './rig.ts'
 
+export const key = { harness: 'h', session: 's' }
 export const MODEL = 'claude-haiku-5-5'
 
 export function said(n: number, text = `Message ${n}: ${'some words of it '.repeat(60)}`): Said {
@@ -27,16 +27,15 @@ export async function forkRig(options: Options = {}) {
   const denied: unknown[] = []
   const redact = async (text: string) => (await redactSecrets(text)).text
   const { clock } = ground
-  const cacheWatch: CacheWatch = createCacheWatch({ clock })
-  const rendering = createRendering({
-    renderings: createRenderings(ground.store.history),
-    redact,
-    clock,
-    onBreak: ({ session }, because) => cacheWatch.announce(session, because),
-  })
-  const fork = createForks({
-    call: (request, { signal }) => ask(api.url, request, { signal, clock, redact: redactSecrets }),
-    cacheWatch,
+  const own: Own = { prefix: 'rendered', endpoint: api.url, fingerprint: fingerprintOf('test-key') }
+  const purposes: unknown[] = []
+  const agent = createAgent({
+    history: ground.store.history,
+    provider: (purpose) => {
+      purposes.push(purpose)
+      return { call: (request, { signal }) => ask(api.url, request, { signal, clock, redact: redactSecrets }) }
+    },
+    own: () => own,
     clock,
     searchPath: '/usr/bin:/bin',
     redact,
@@ -47,14 +46,12 @@ export async function forkRig(options: Options = {}) {
     log: (facts) => logged.push(facts),
     onDenied: (facts) => denied.push(facts),
   })
-  const prefixOf = async (messages: readonly Said[], model = MODEL) =>
-    renderedPrefix(
-      { key: 's', model, keep: '1h' },
-      await rendering.render({ key: { harness: 'h', session: 's' }, messages, notes: () => 'notes' }),
-    )
+  const told = (messages: readonly Said[], model = MODEL) =>
+    agent.told({ key, messages, notes: () => 'notes', model, keep: '1h' })
+  const prefixOf = async (messages: readonly Said[], model = MODEL) => (await told(messages, model)).prefix
   const abort = new AbortController()
   const run = (task: Pick<Task, 'prefix'> & Partial<Task>) =>
-    fork({
+    agent.run({
       job: 'extraction',
       directive: 'Save what matters.',
       policy: { may: 'memory' },
@@ -71,5 +68,5 @@ export async function forkRig(options: Options = {}) {
       signal: abort.signal,
       ...task,
     })
-  return { ...ground, api, logged, denied, cacheWatch, rendering, prefixOf, run, abort }
+  return { ...ground, api, logged, denied, purposes, agent, own, told, prefixOf, run, abort }
 }

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { barePrefix } from '../../daemon/agent/prefix.ts'
 import { topic } from '../support/memory.ts'
 import { calls, overloaded, rateLimited, says } from '../support/messages-api/answers.ts'
 import { conversation, forkRig, MODEL } from './fork-rig.ts'
@@ -159,13 +158,14 @@ describe('a fork', () => {
   it('has no tool where the answer is text, and needs no session', async () => {
     const rig = await forkRig()
     rig.api.next(calls({ id: 'a', name: 'Read', input: { file_path: 'x' } }), says('<summary>all</summary>'))
-    const prefix = barePrefix({ key: 'dream', model: MODEL, keep: '5m' })
-    expect(await rig.run({ job: 'compaction', prefix, policy: { may: 'nothing' } })).toMatchObject({
+    const prefix = rig.agent.toldNothing('all', MODEL)
+    expect(await rig.run({ job: 'compaction', project: '/p', prefix, policy: { may: 'nothing' } })).toMatchObject({
       ended: 'done',
       text: '<summary>all</summary>',
       denials: 1,
     })
     expect(rig.api.requests.every(({ refused }) => refused === undefined)).toBe(true)
+    expect(rig.purposes).toEqual([{ job: 'compaction', project: '/p' }])
   })
 
   it('sends no credential: not from the transcript, the task, the notes or a file', async () => {

@@ -29,7 +29,7 @@ type Model = (
   call: number,
 ) => ModelAnswer | ModelFailure | Promise<never>
 
-function rig(model: Model, limits: Partial<Limits> = {}) {
+function rig(model: Model, limits: Partial<Limits> = {}, until: 'done' | 'changed' = 'done') {
   const requests: ModelRequest[] = []
   const order: string[] = []
   const call: Provider['call'] = async (request, at) => {
@@ -66,6 +66,7 @@ function rig(model: Model, limits: Partial<Limits> = {}) {
       signal: abort.signal,
       priceOf: ({ output }) => output / 10,
       marks: 'tail',
+      until,
       onTurn: (turn) => turns.push(turn),
     })
   return { run, requests, order, abort, turns, time }
@@ -121,6 +122,21 @@ describe('a conversation', () => {
       'end Glob {}',
       'delivered',
     ])
+  })
+})
+
+describe('a conversation that is about changes', () => {
+  it('ends with the first answer whose changes were all accepted', async () => {
+    const edits = (n: number, ...more: Block[]) => asks(use(`e${n}`, 'Edit'), ...more)
+    const answers = [
+      asks(use('r')),
+      edits(1, use('b', 'Bad')),
+      edits(2, use('w', 'Write')),
+      answer([text('never asked')]),
+    ]
+    const { run, requests } = rig((_request, _at, n) => answers[n - 1] as ModelAnswer, {}, 'changed')
+    expect(await run()).toMatchObject({ ended: 'done', turns: 3 })
+    expect(requests).toHaveLength(3)
   })
 })
 

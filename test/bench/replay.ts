@@ -3,17 +3,17 @@
  * extraction after every turn, notes as often as they are due, a compaction now and then. Tasks are as long as real ones;
  * what they say is of no interest to a server that only counts.
  */
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createCacheWatch } from '../../daemon/agent/cache-watch.ts'
-import { createForks, type Task } from '../../daemon/agent/fork.ts'
+import { createAgent } from '../../daemon/agent/agent.ts'
+import type { Task } from '../../daemon/agent/fork.ts'
 import { messageText, partsOf } from '../../daemon/agent/message-text.ts'
 import { type Prefix, renderedPrefix } from '../../daemon/agent/prefix.ts'
-import { createRendering, type Rendered, tokensIn } from '../../daemon/agent/rendering.ts'
+import { type Rendered, tokensIn } from '../../daemon/agent/rendering.ts'
 import { costInNanos, factsOf } from '../../daemon/llm/models.ts'
-import type { Usage } from '../../daemon/llm/provider.ts'
+import type { Provider, Usage } from '../../daemon/llm/provider.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { redactSecrets } from '../../daemon/secrets/redact.ts'
-import { createRenderings } from '../../daemon/store/renderings.ts'
 import { openStore } from '../../daemon/store/store.ts'
 import { ask } from '../llm/asking.ts'
 import type { NamedMessage } from '../support/long-session.ts'
@@ -31,6 +31,8 @@ const LONG_TURN = { every: 15, ms: 40 * 60_000 }
 const NOTES = { firstTokens: 10_000, growthTokens: 5_000, tokensPerTurn: 60, mostTokens: 4_000 }
 const SAVES_EVERY = 10
 const MEMORIES_BEFORE = 30
+
+const KEY = { harness: 'bench', session: 's' }
 
 export type JobCost = { turn: number; job: string; usd: number; read: number; input: number }
 
@@ -55,27 +57,22 @@ export async function replay({ home, session, compactAt, prefix }: Options): Pro
   const api = await createMessagesApi()
   const store = openStore(join(home.dir, `state-${prefix}-${session.length}`), clock.now())
   const redact = async (text: string) => (await redactSecrets(text)).text
-  const watch = createCacheWatch({ clock })
-  const rendering = createRendering({
-    renderings: createRenderings(store.history),
-    redact,
-    clock,
-    onBreak: (key, because) => watch.announce(key.session, because),
-  })
   const costs: JobCost[] = []
   let turn = 0
   let spent: { usd: number; read: number; input: number }
-  const fork = createForks({
-    call: async (request, { signal }) => {
-      const answer = await ask(api.url, request, { signal, clock })
-      if (!('content' in answer)) throw new Error(`${answer.failed}: ${answer.message}`)
-      const { input, cacheRead, cacheWrite } = answer.usage
-      spent.usd += dollars(request.model, answer.usage)
-      spent.read += cacheRead
-      spent.input += input + cacheRead + cacheWrite
-      return answer
-    },
-    cacheWatch: watch,
+  const call: Provider['call'] = async (request, { signal }) => {
+    const answer = await ask(api.url, request, { signal, clock })
+    if (!('content' in answer)) throw new Error(`${answer.failed}: ${answer.message}`)
+    const { input, cacheRead, cacheWrite } = answer.usage
+    spent.usd += dollars(request.model, answer.usage)
+    spent.read += cacheRead
+    spent.input += input + cacheRead + cacheWrite
+    return answer
+  }
+  const agent = createAgent({
+    history: store.history,
+    provider: () => ({ call }),
+    own: () => ({ prefix: 'rendered', endpoint: api.url, fingerprint: undefined }),
     clock,
     searchPath: '/usr/bin:/bin',
     redact,
@@ -88,7 +85,7 @@ export async function replay({ home, session, compactAt, prefix }: Options): Pro
   const run = async (job: keyof typeof directives, told: Prefix, answers: Answer[], more: Partial<Task> = {}) => {
     spent = { usd: 0, read: 0, input: 0 }
     api.next(...answers)
-    const { ended, why } = await fork({
+    const { ended, why } = await agent.run({
       ...usualTask(home),
       ...more,
       job,
@@ -98,13 +95,6 @@ export async function replay({ home, session, compactAt, prefix }: Options): Pro
     if (ended !== 'done') throw new Error(`${job} after turn ${turn} ${ended}: ${why}`)
     costs.push({ turn, job, ...spent })
   }
-  const told = (messages: NamedMessage[], notes: string) =>
-    rendering.render({
-      key: { harness: 'bench', session: prefix === 'shared' ? 's' : `s${turn}` },
-      messages,
-      notes: () => notes,
-    })
-
   try {
     const messages: NamedMessage[] = []
     let tokens = 0
@@ -116,7 +106,7 @@ export async function replay({ home, session, compactAt, prefix }: Options): Pro
       api.pass(turn % LONG_TURN.every === 0 ? LONG_TURN.ms : TURN_MS)
       const prefixFor = async (model: string, keep: '1h' | 'nothing') =>
         prefix === 'shared'
-          ? renderedPrefix({ key: 's', model, keep }, await told(messages, notesAt(turn)))
+          ? (await agent.told({ key: KEY, messages, notes: () => notesAt(turn), model, keep })).prefix
           : renderedPrefix({ key: `s${turn}`, model, keep: 'nothing' }, wholeOf(messages))
       await run(
         'extraction',
@@ -125,7 +115,7 @@ export async function replay({ home, session, compactAt, prefix }: Options): Pro
       )
       if (tokens - notedTokens >= NOTES.growthTokens) {
         notedTokens = tokens
-        await run('notes', await prefixFor(SMALL, '1h'), [says(words(700))], { policy: { may: 'nothing' } })
+        await run('notes', await prefixFor(SMALL, '1h'), noting(prefix), notesTask(home))
       }
       if (compactAt.includes(turn))
         await run('compaction', await prefixFor(LARGE, 'nothing'), [says(words(2_500))], { policy: { may: 'nothing' } })
@@ -148,6 +138,18 @@ function saving(prefix: Options['prefix']): Answer[] {
     calls({ id: 'w', name: 'Write', input: { file_path: 'release.md', content: words(350) } }),
     says('Saved one.'),
   ]
+}
+
+function noting(prefix: Options['prefix']): Answer[] {
+  if (prefix === 'whole') return [says(words(700))]
+  return [
+    calls({ id: 'n', name: 'Edit', input: { file_path: 'notes.md', old_string: 'nothing', new_string: words(700) } }),
+  ]
+}
+
+function notesTask({ dir }: Home): Partial<Task> {
+  writeFileSync(join(dir, 'notes.md'), 'nothing\n')
+  return { policy: { may: 'notes', file: 'notes.md' }, shown: ['notes.md'], until: 'changed' }
 }
 
 /** In the same words, from the first message on. */
