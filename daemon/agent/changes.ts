@@ -89,6 +89,7 @@ async function put(
 ): Promise<string | Denied> {
   const cited = cite(ids)
   if ('refused' in cited) return { denied: cited.refused }
+  // What was there before the run stays what must be there when it is applied.
   const earlier = overlay.get(file)
   const draft = {
     file,

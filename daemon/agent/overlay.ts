@@ -29,10 +29,8 @@ export function createOverlay(): Overlay {
     put: (draft) => {
       const earlier = drafts.get(draft.file)
       drafts.delete(draft.file)
-      // What was there before the run stays what must be there when it is applied.
-      const expect = earlier ? earlier.expect : draft.expect
       const evidence = merged(earlier?.because.evidence ?? [], draft.because.evidence)
-      drafts.set(draft.file, { ...draft, expect, because: { reason: draft.because.reason, evidence } })
+      drafts.set(draft.file, { ...draft, because: { reason: draft.because.reason, evidence } })
     },
     drafts: () => [...drafts.values()].filter(({ content, expect }) => content !== null || expect !== null),
   }

@@ -135,6 +135,18 @@ describe('changes of a run', () => {
     expect((await run('Edit', edit)).content).toBe('build.md will be changed')
   })
 
+  it('rest on what was there before the run, also where it took a file away and wrote it again', async () => {
+    const { tools } = ground()
+    const { run, overlay } = tools()
+    await run('Read', { file_path: 'build.md' })
+    await run('Write', { file_path: 'build.md', content: '' })
+    await run('Write', { file_path: 'build.md', content: topic('The build takes a day.') })
+    await run('Write', { file_path: 'new.md', content: topic('New.') })
+    await run('Write', { file_path: 'new.md', content: '' })
+    const [draft, ...others] = overlay.drafts()
+    expect([draft?.content, draft?.expect?.length, others]).toEqual([topic('The build takes a day.'), 64, []])
+  })
+
   it('say why an edit does not fit', async () => {
     const { tools } = ground()
     const { run, overlay } = tools()
