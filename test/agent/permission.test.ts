@@ -1,4 +1,9 @@
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { createOverlay } from '../../daemon/agent/overlay.ts'
+import { createPlaces } from '../../daemon/agent/places.ts'
+import { createWorkspace } from '../../daemon/agent/workspace.ts'
 import { snapshot } from '../memory/snapshot.ts'
 import { hostileCalls, prepareHostileGround } from './permission-corpus.ts'
 import { agentGround, SENTINEL } from './rig.ts'
@@ -33,6 +38,23 @@ describe('what a hostile model asks for', () => {
     expect(['memory', 'project', 'transcripts', 'outside'].map((name) => snapshot(`${ground.home}/${name}`))).toEqual(
       before,
     )
+  })
+
+  it('is denied though a folder became a link after it was allowed', async () => {
+    const { memory, outside, reach } = agentGround()
+    mkdirSync(join(memory, 'sub'))
+    for (const dir of [join(memory, 'sub'), outside]) writeFileSync(join(dir, 'x.md'), SENTINEL)
+    const places = createPlaces(reach)
+    const workspace = createWorkspace({ places, overlay: createOverlay() })
+    const [file, folder] = [places.locate('sub/x.md'), places.locate('sub')]
+    if ('denied' in file || 'denied' in folder) throw new Error('denied too early')
+    expect(await workspace.read(file)).toMatchObject({ text: SENTINEL })
+    renameSync(join(memory, 'sub'), join(memory, 'was'))
+    symlinkSync(outside, join(memory, 'sub'))
+    const replaced = (asked: string) => ({ denied: `"${asked}" was replaced while it was being read` })
+    expect(await workspace.read(file)).toEqual(replaced('sub/x.md'))
+    expect(await workspace.list(folder)).toEqual(replaced('sub'))
+    expect(await workspace.facts(file)).toEqual(replaced('sub/x.md'))
   })
 
   it('shows nothing from outside where a search passes by links, twins and places of keys', async () => {

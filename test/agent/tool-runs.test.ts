@@ -75,6 +75,10 @@ describe('tools', () => {
     const tooLong = { failed: '"b" took too long; look for something simpler' }
     expect(await search(new AbortController().signal, 50)).toEqual(tooLong)
     expect(await search(AbortSignal.timeout(50), 60_000)).toEqual(tooLong)
+    const nowhere = { clock, signal: new AbortController().signal, searchPath: '/nowhere' }
+    expect(await findLines(endless(), what, nowhere)).toEqual({
+      failed: expect.stringMatching(/^grep could not be run/),
+    })
   })
 
   it('send no credential upstream', async () => {

@@ -19,7 +19,6 @@ import { ask } from '../llm/asking.ts'
 import type { NamedMessage } from '../support/long-session.ts'
 import { type Answer, calls, says } from '../support/messages-api/answers.ts'
 import { createMessagesApi } from '../support/messages-api/server.ts'
-import type { Home } from './daemon.ts'
 
 /** The models of the settings' defaults. */
 const SMALL = 'claude-haiku-5-5'
@@ -44,8 +43,10 @@ const directives = {
 }
 const notesAt = (turn: number) => words(Math.min(NOTES.mostTokens, NOTES.tokensPerTurn * turn))
 
+type Folder = { dir: string }
+
 type Options = {
-  home: Home
+  home: Folder
   session: readonly NamedMessage[][]
   compactAt: readonly number[]
   /** `whole`: each job is sent the whole transcript, and nothing is cached. The yardstick. */
@@ -147,7 +148,7 @@ function noting(prefix: Options['prefix']): Answer[] {
   ]
 }
 
-function notesTask({ dir }: Home): Partial<Task> {
+function notesTask({ dir }: Folder): Partial<Task> {
   writeFileSync(join(dir, 'notes.md'), 'nothing\n')
   return { policy: { may: 'notes', file: 'notes.md' }, shown: ['notes.md'], until: 'changed' }
 }
@@ -162,7 +163,7 @@ function wholeOf(messages: readonly NamedMessage[]): Rendered {
   }
 }
 
-function usualTask(home: Home): Omit<Task, 'job' | 'prefix' | 'directive'> {
+function usualTask(home: Folder): Omit<Task, 'job' | 'prefix' | 'directive'> {
   return {
     policy: { may: 'memory' },
     reach: { memoryDir: home.dir, readable: [], closed: [] },
