@@ -1,6 +1,6 @@
 /** Decides whether a rule applies: its `paths:` against the files in question. Does no I/O. */
 import { isAbsolute, join, relative, resolve } from 'node:path'
-import { compileGlob, splitList } from './glob.ts'
+import { compileGlob, splitList } from '../platform/glob.ts'
 
 export type Verdict = { applies: boolean; warning?: string }
 

@@ -43,7 +43,8 @@ export async function prepare(request: ModelRequest, { redact, supportedSchema }
  */
 function appended({ raw = {}, maxTokens }: ModelRequest, messages: Json[]): Params {
   const before = Array.isArray(raw.messages) ? raw.messages : []
-  const whole = { max_tokens: maxTokens, ...raw, messages: [...before, ...messages], stream: true }
+  const room = raw.max_tokens === undefined ? { max_tokens: maxTokens } : {}
+  const whole = { ...raw, ...room, messages: [...before, ...messages], stream: true }
   return whole as unknown as Params
 }
 

@@ -174,8 +174,9 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
   }
 
   /** For whoever is alone with the directory. */
-  const apply = async (dir: string, writes: readonly Write[], by: By, along?: Along): Promise<Applied[]> => {
+  const apply = async (dir: string, given: readonly Write[], by: By, along?: Along): Promise<Applied[]> => {
     const told = await withoutCredentials(by, redact)
+    const writes = await Promise.all(given.map((write) => becauseTold(write, told, redact)))
     const files = writes.map(({ file }) => file)
     for (const write of writes) await recorded(dir, write, told, () => checkName(write))
     const done = await opened(dir, async (at) => {
@@ -198,6 +199,12 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
       recorded(dir, write, await withoutCredentials(by, redact), () => check(dir, write, by)),
     apply: (dir, writes, by) => alone(dir, (now) => now(writes, by)),
   }
+}
+
+async function becauseTold(write: Write, { actor }: By, redact: Redact): Promise<Write> {
+  if (!write.because) return write
+  const { reason, evidence } = await withoutCredentials({ actor, ...write.because }, redact)
+  return { ...write, because: { reason, evidence } }
 }
 
 async function opened<T>(dir: string, act: (at: Open) => Promise<T>): Promise<T> {

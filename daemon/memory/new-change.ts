@@ -11,7 +11,8 @@ export function changeOf(dir: string, { write, before, beforeText, judged }: Pre
   const op = by.op ?? (!after ? 'delete' : before ? 'update' : 'create')
   // A credential was taken out of what is kept, or bytes were lost in reading it as text: it cannot be put back as it was.
   const undoable = leaves !== 'nothing' && isExact(past)
-  const { actor, reason, runId, evidence = [] } = by
+  const { actor, runId } = by
+  const { reason, evidence = [] } = write.because ?? by
   return { at, dir, file: write.file, op, actor, reason, runId, before: past, after, undoable, evidence, leaves }
 }
 

@@ -12,6 +12,8 @@ export type Write = {
   form?: 'checked' | 'as-it-was'
   /** What a deletion leaves in the journal. With `nothing` there need not even be a file. */
   leaves?: 'history' | 'nothing'
+  /** Why this one, and what it rests on, where the writes of a run differ in that. */
+  because?: { reason: string; evidence: readonly Evidence[] }
 }
 
 /** Who changes, why, and what it rests on. */

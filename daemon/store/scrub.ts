@@ -50,6 +50,7 @@ export function scrub(db: Db, purge: Purge, indexes: Indexes): { keys: string[];
     hideExcerpts(db, purge, found, quotes)
     hideQuotes(db, found, quotes)
     forgetPrompts(db, found)
+    forgetRenderings(db)
     const versions = forgetContents(db, purge, found)
     for (const { dir, file } of found.names)
       for (const index of indexes.files)
@@ -155,6 +156,13 @@ function forgetPrompts(db: Db, { names }: Found): void {
   if (!hasTable(db, 'prompts')) return
   const remove = db.prepare('DELETE FROM prompts WHERE dir = ?')
   for (const { dir } of names) remove.run(dir)
+}
+
+/** Notes of sessions say in words of their own what was said, and nobody knows of which project: all are made anew. */
+function forgetRenderings(db: Db): void {
+  if (!hasTable(db, 'renderings')) return
+  db.prepare('DELETE FROM rendered_messages').run()
+  db.prepare('DELETE FROM renderings').run()
 }
 
 /** That something happened stays, and when, and whose it was; a name that is made of what was said goes too. */

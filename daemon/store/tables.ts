@@ -179,6 +179,32 @@ export const historyMigrations: readonly Migration[] = [
       CREATE INDEX ledger_by_day ON ledger (day);
       CREATE INDEX ledger_by_model ON ledger (model, id);
     `),
+  (db) =>
+    db.exec(`
+      -- How a session is told to models: from which message on ('anchor', a number below), what stands in for what was
+      -- before it, and which number the next message gets. 'at': when it was last told, in ms.
+      CREATE TABLE renderings (
+        id INTEGER PRIMARY KEY,
+        harness TEXT NOT NULL,
+        session TEXT NOT NULL,
+        anchor INTEGER NOT NULL,
+        notes TEXT NOT NULL,
+        next INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        UNIQUE (session, harness)
+      ) STRICT;
+      CREATE INDEX renderings_by_time ON renderings (at);
+
+      -- What was decided for each message when it was told first: its number, and what is left out of it (JSON).
+      CREATE TABLE rendered_messages (
+        rendering INTEGER NOT NULL REFERENCES renderings (id) ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        message TEXT NOT NULL,
+        cuts TEXT NOT NULL,
+        PRIMARY KEY (rendering, number),
+        UNIQUE (rendering, message)
+      ) STRICT;
+    `),
 ]
 
 /** Apart from the step that made it: a purge throws this part of the index away and begins it anew. */

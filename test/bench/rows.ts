@@ -1,4 +1,5 @@
 /** Every row, in the order of the table. A new one is a file and a line here. */
+import { cost } from './cost.ts'
 import { growth } from './growth.ts'
 import { health } from './health.ts'
 import { idle } from './idle.ts'
@@ -11,7 +12,20 @@ import { start } from './start.ts'
 import { underLoad } from './under-load.ts'
 import { write } from './write.ts'
 
-export const rows: readonly Row[] = [health, index, list, write, underLoad, reading, search, start, idle, many, growth]
+export const rows: readonly Row[] = [
+  health,
+  index,
+  list,
+  write,
+  underLoad,
+  reading,
+  search,
+  cost,
+  start,
+  idle,
+  many,
+  growth,
+]
 
 export type Selection = { rows: Row[] } | { unknown: string[] }
 

@@ -19,6 +19,7 @@ import { storeLayout } from '../../daemon/store/layout.ts'
 import { distinctPhrases, phrasesOf } from '../../daemon/store/phrases.ts'
 import type { Keeper } from '../../daemon/store/purge.ts'
 import { createPurges, waitsForPurge } from '../../daemon/store/purges.ts'
+import { createRenderings } from '../../daemon/store/renderings.ts'
 import { createReviews } from '../../daemon/store/reviews.ts'
 import { openStore } from '../../daemon/store/store.ts'
 import { historyMigrations } from '../../daemon/store/tables.ts'
@@ -186,7 +187,7 @@ describe('a purge', () => {
     ])
   })
 
-  it('reaches what quotes it: other evidence, reasons, reviews, excerpts, frozen prompts', async () => {
+  it('reaches what quotes it: other evidence, reasons, reviews, excerpts, frozen prompts, notes', async () => {
     const { state, fill, purge } = makeState()
     const opened = fill()
     const { db, journal } = opened
@@ -224,9 +225,14 @@ describe('a purge', () => {
     )
     db.prepare('INSERT INTO prompts VALUES (?, ?, ?, ?, ?)').run('h', 's', DIR, NOW, `index: ${opened.line}`)
     db.prepare('INSERT INTO prompts VALUES (?, ?, ?, ?, ?)').run('h', 's', '/other', NOW, 'of another project')
+    const renderings = createRenderings(db)
+    const session = { harness: 'h', session: 's' }
+    const told = { added: [{ number: 1, message: 'u1', cuts: '{}' }], gone: [] }
+    renderings.save(session, { anchor: 1, notes: 'The vault is about marzipan.', next: 2 }, told, NOW)
     const id = purge(opened)
     await opened.finish()
     expect(traces(state, ['quagmire', 'plankton', 'marzipan'])).toEqual([])
+    expect([renderings.find(session), renderings.frozen(session, ['u1'])]).toEqual([undefined, []])
     expect(reviews.list().map((each) => each.id)).toEqual([kept])
     expect(tombstones.list().map(({ file, excerpt }) => [file, excerpt])).toEqual([
       ['kept.md', 'Not of it'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compileGlob, splitList } from '../../daemon/instructions/glob.ts'
+import { compileGlob, splitList } from '../../daemon/platform/glob.ts'
 
 describe('globs', () => {
   it.each([

@@ -1,0 +1,64 @@
+/**
+ * Forks as the rest of the daemon asks for them: what a session's jobs share, and the runs over it. Puts the parts
+ * together and decides only whether a fork goes on from a harness's own request or from what the daemon tells itself.
+ */
+import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../store/database.ts'
+import { createRenderings, type RenderingKey } from '../store/renderings.ts'
+import { createCacheWatch } from './cache-watch.ts'
+import { createForks, type ForkDeps } from './fork.ts'
+import { createHandovers, type Handover, type Own } from './handover.ts'
+import type { Said } from './message-text.ts'
+import { barePrefix, harnessPrefix, type Keep, type Prefix, renderedPrefix } from './prefix.ts'
+import { createRendering } from './rendering.ts'
+
+type Deps = Omit<ForkDeps, 'cacheWatch'> & {
+  history: Db
+  clock: Clock
+  own: () => Own
+}
+
+type Shared = {
+  key: RenderingKey
+  /** In order, from the anchor on. */
+  messages: readonly Said[]
+  notes: () => string
+  /** For what the daemon tells itself: a harness has chosen its own. */
+  model: string
+  keep: Keep
+}
+
+/** `names`: what a model calls each message, and its id. Empty where it has only seen the words of a harness. */
+export type Told = { prefix: Prefix; names: ReadonlyMap<string, string> }
+
+export function createAgent({ history, own, ...deps }: Deps) {
+  const { clock, redact } = deps
+  const cacheWatch = createCacheWatch({ clock })
+  const announce = (key: RenderingKey, because: string) => cacheWatch.announce(nameOf(key), because)
+  const renderings = createRenderings(history)
+  const rendering = createRendering({ renderings, redact, clock, onBreak: announce })
+  const handovers = createHandovers({ clock })
+  return {
+    run: createForks({ ...deps, cacheWatch }),
+    /** Says beforehand that what a session's jobs share will not be what it was. */
+    announce,
+    /** The first message that models are still told of a session. */
+    anchorOf: rendering.anchorOf,
+    /** The harness's own request with which a turn ended. Kept in memory only. */
+    handOver: (key: RenderingKey, handover: Handover) => handovers.keep(nameOf(key), handover),
+    /** What the jobs of a session share. */
+    told: async ({ key, messages, notes, model, keep }: Shared): Promise<Told> => {
+      const handed = handovers.find(nameOf(key), own())
+      if ('params' in handed) return { prefix: harnessPrefix(nameOf(key), handed.params), names: new Map() }
+      const rendered = await rendering.render({ key, messages, notes })
+      const names = new Map(rendered.messages.map(({ name, id }) => [name, id]))
+      return { prefix: renderedPrefix({ key: nameOf(key), model, keep }, rendered), names }
+    },
+    /** For a job that is about no session; `key` says about what. */
+    toldNothing: (key: string, model: string): Prefix => barePrefix({ key, model, keep: '5m' }),
+  }
+}
+
+function nameOf({ harness, session }: RenderingKey): string {
+  return JSON.stringify([harness, session])
+}

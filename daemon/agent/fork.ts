@@ -1,0 +1,125 @@
+/**
+ * A run of a model over a prefix that jobs share, with one task. Everything it changes is applied together at its end, or
+ * nothing is. Each has its own view of the files, its own limits and its own counts, and none can start another.
+ */
+import { MemoryError } from '../../schema/errors.ts'
+import type { ModelFailure, Provider, Usage } from '../llm/provider.ts'
+import type { Clock } from '../platform/clock.ts'
+import { type Account, accountOf } from './account.ts'
+import type { CacheVerdict, CacheWatch } from './cache-watch.ts'
+import type { ChangeDeps } from './changes.ts'
+import { type Limits, type LoopReport, runLoop, type Turn } from './loop.ts'
+import { createOverlay, type Draft } from './overlay.ts'
+import type { Policy } from './permission.ts'
+import { createPlaces, type Reach } from './places.ts'
+import type { Prefix } from './prefix.ts'
+import { createToolRuns } from './tool-runs.ts'
+import { createWorkspace } from './workspace.ts'
+
+export type Task = {
+  /** What for: extraction, notes, dream, compaction. */
+  job: string
+  /** Whose money it is counted as. */
+  project?: string
+  prefix: Prefix
+  directive: string
+  policy: Policy
+  reach: Reach
+  limits: Limits
+  maxTokens: number
+  /** Extraction keeps what was accepted until then; for everything else it is a failure. */
+  atTurnLimit: 'apply' | 'fail'
+  /** Whether one answer whose changes were all accepted is the end of it. */
+  until?: 'done' | 'changed'
+  /** Files that the directive itself has shown, from the memory directory on. */
+  shown?: readonly string[]
+  check: ChangeDeps['check']
+  cite: ChangeDeps['cite']
+  /** All of it or nothing. Not called where nothing was changed. */
+  apply: (drafts: readonly Draft[]) => Promise<unknown>
+  /** Whether the run is still the one that counts. */
+  stillOurs: () => boolean
+  signal: AbortSignal
+  onTurn?: (turn: Turn & { files: string[] }) => void
+}
+
+export type ForkReport = {
+  ended: 'done' | 'truncated' | 'failed' | 'aborted'
+  why: string | undefined
+  /** Where a call failed: whoever runs jobs decides by it. */
+  failure: ModelFailure | undefined
+  text: string
+  /** The files that were changed; none unless all were. */
+  files: string[]
+  turns: number
+  denials: number
+  account: Account
+  cache: CacheVerdict | undefined
+}
+
+export type ForkDeps = {
+  /** Minds the budget of what it is for. */
+  provider: (purpose: { job: string; project?: string }) => Provider
+  cacheWatch: CacheWatch
+  clock: Clock
+  /** Where the system's grep is looked for. */
+  searchPath: string
+  redact: (text: string) => Promise<string>
+  priceOf: (model: string, usage: Usage) => number | undefined
+  /** What is worth a line in the log: numbers, no words of anybody. */
+  log: (facts: { job: string } & Omit<ForkReport, 'text' | 'why' | 'failure' | 'files'>) => void
+  onDenied: (facts: { job: string; tool: string }) => void
+}
+
+export function createForks(deps: ForkDeps) {
+  const { provider, cacheWatch, clock, searchPath, redact, priceOf, log, onDenied } = deps
+  return async (task: Task): Promise<ForkReport> => {
+    const { job, prefix, policy, signal, check, cite } = task
+    const places = createPlaces(task.reach)
+    const overlay = createOverlay()
+    const workspace = createWorkspace({ places, overlay })
+    for (const file of task.shown ?? []) workspace.shown(file, 'whole')
+    workspace.delivered()
+    const tools = createToolRuns({
+      ...{ policy, places, workspace, overlay, check, cite, clock, searchPath, redact, reason: job },
+      onDenied: (tool) => onDenied({ job, tool }),
+    })
+    const expected = cacheWatch.expect(prefix)
+    const asked = prefix.request(await redact(task.directive), expected.since)
+    const { call } = provider({ job, ...(task.project !== undefined && { project: task.project }) })
+    const loop = await runLoop({
+      ...{ call, tools, clock, signal, limits: task.limits, marks: prefix.marks, until: task.until ?? 'done' },
+      request: { model: prefix.model, maxTokens: task.maxTokens, ...asked },
+      priceOf: (usage) => priceOf(prefix.model, usage),
+      onTurn: (turn) => task.onTurn?.({ ...turn, files: overlay.drafts().map(({ file }) => file) }),
+    })
+    const [first] = loop.calls
+    const cache = first && cacheWatch.judge(prefix, expected, first)
+    const end = await settle(loop, overlay.drafts(), task)
+    const counts = { turns: loop.turns, denials: tools.denials(), account: accountOf(loop.calls), cache }
+    log({ job, ended: end.ended, ...counts })
+    return { ...end, text: loop.text, ...counts }
+  }
+}
+
+type Settled = Pick<ForkReport, 'ended' | 'why' | 'failure' | 'files'>
+
+async function settle(loop: LoopReport, drafts: readonly Draft[], task: Task): Promise<Settled> {
+  const nothing = { failure: undefined, files: [] }
+  const isTruncated = loop.ended === 'limit' && loop.limit === 'turns' && task.atTurnLimit === 'apply'
+  if (loop.ended === 'aborted') return { ...nothing, ended: 'aborted', why: loop.why }
+  if (loop.ended === 'failed') return { ...nothing, ended: 'failed', why: loop.why, failure: loop.failure }
+  if (loop.ended === 'limit' && !isTruncated) return { ...nothing, ended: 'failed', why: loop.why }
+  const files = drafts.map(({ file }) => file)
+  if (task.signal.aborted) return { ...nothing, ended: 'aborted', why: 'it was stopped' }
+  if (!task.stillOurs()) return { ...nothing, ended: 'aborted', why: 'somebody else has taken it over' }
+  try {
+    if (files.length > 0) await task.apply(drafts)
+  } catch (error) {
+    // A person may have changed a file in the meantime. Whatever else goes wrong is nobody's answer.
+    if (error instanceof MemoryError) return { ...nothing, ended: 'failed', why: error.message }
+    throw error
+  }
+  if (isTruncated) return { ...nothing, files, ended: 'truncated', why: loop.why }
+  return { ...nothing, files, ended: 'done', why: undefined }
+}

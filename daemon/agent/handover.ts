@@ -1,0 +1,73 @@
+/**
+ * What a harness hands over with a turn so that a fork can go on from its own request: kept in memory for as long as a
+ * server's cache may hold it, never written anywhere. Used only against the endpoint and with the key of the harness.
+ */
+import type { Clock } from '../platform/clock.ts'
+
+export type Handover = {
+  params: Readonly<Record<string, unknown>>
+  endpoint: string
+  /** The first 16 hex digits of the SHA-256 of its key. */
+  fingerprint: string
+}
+
+/** Where this daemon itself would ask, and whether it may go on from what harnesses hand over. */
+export type Own = { prefix: 'rendered' | 'harness'; endpoint: string; fingerprint: string | undefined }
+
+export type Handovers = {
+  keep(session: string, handover: Handover): { kept: true } | { skip: string }
+  find(session: string, own: Own): { params: Handover['params'] } | { skip: string }
+  forget(session: string): void
+}
+
+const KEEP_MS = 3_600_000
+const CAP_SESSIONS = 16
+const CAP_CHARS = 8_000_000
+
+export function createHandovers({ clock }: { clock: Pick<Clock, 'elapsed'> }): Handovers {
+  const kept = new Map<string, Handover & { atMs: number; chars: number }>()
+  const drop = () => {
+    for (const [session, { atMs }] of kept) if (clock.elapsed() - atMs > KEEP_MS) kept.delete(session)
+    const total = () => [...kept.values()].reduce((sum, { chars }) => sum + chars, 0)
+    // The oldest goes first.
+    while (kept.size > CAP_SESSIONS || total() > CAP_CHARS) kept.delete(kept.keys().next().value as string)
+  }
+  return {
+    keep: (session, handover) => {
+      kept.delete(session)
+      const skip = unusable(handover.params)
+      if (skip) return { skip }
+      kept.set(session, { ...handover, atMs: clock.elapsed(), chars: JSON.stringify(handover.params).length })
+      drop()
+      return kept.has(session) ? { kept: true } : { skip: 'it is too large to be kept' }
+    },
+    find: (session, own) => {
+      drop()
+      if (own.prefix !== 'harness') return { skip: 'extraction.prefix is not harness' }
+      const found = kept.get(session)
+      if (!found) return { skip: 'the harness handed nothing over' }
+      if (sameEndpoint(found.endpoint) !== sameEndpoint(own.endpoint))
+        return { skip: 'the harness asks another endpoint' }
+      if (own.fingerprint === undefined || found.fingerprint !== own.fingerprint)
+        return { skip: 'the harness uses another key' }
+      return { params: found.params }
+    },
+    forget: (session) => void kept.delete(session),
+  }
+}
+
+/** A conversation to which no task can be added is none to go on from. */
+function unusable({ model, messages }: Handover['params']): string | undefined {
+  if (typeof model !== 'string' || model === '') return 'it names no model'
+  if (!Array.isArray(messages) || messages.length === 0) return 'it holds no messages'
+  const last: unknown = messages.at(-1)
+  const { role, content } = (last ?? {}) as { role?: unknown; content?: unknown }
+  if (role !== 'assistant' && role !== 'user') return 'its last message is nobody’s'
+  const asks = (block: unknown) => (block as { type?: unknown } | null)?.type === 'tool_use'
+  if (role === 'assistant' && Array.isArray(content) && content.some(asks)) return 'a tool call in it has no result yet'
+  return undefined
+}
+
+function sameEndpoint(url: string): string {
+  return URL.canParse(url) ? new URL(url).href.replace(/\/+$/, '') : url
+}

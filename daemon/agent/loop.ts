@@ -1,0 +1,184 @@
+/**
+ * One conversation with a model: ask, run the tools it asks for, ask again, until it is done or a limit is reached. What
+ * comes back is hostile: it can end the conversation, never bend it. Applies nothing.
+ */
+import type { Block, Message, ModelFailure, ModelRequest, Provider, ToolUseBlock, Usage } from '../llm/provider.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { ToolAnswer, ToolRuns } from './tool-runs.ts'
+
+/** `turns`: answers of the model. `usd`: left out where nobody knows the price. */
+export type Limits = { turns: number; outputTokens: number; wallMs: number; usd?: number }
+export type Limit = 'turns' | 'output' | 'time' | 'cost'
+
+export type Turn = { turn: number; text: string; tools: string[] }
+
+export type LoopEnd =
+  | { ended: 'done' }
+  | { ended: 'limit'; limit: Limit; why: string }
+  | { ended: 'aborted'; why: string }
+  | { ended: 'failed'; why: string; failure?: ModelFailure }
+
+/** `text`: what the last answer said. `calls`: what each call used, a failed one too. */
+export type LoopReport = LoopEnd & { text: string; turns: number; calls: Usage[] }
+
+type Deps = {
+  call: Provider['call']
+  request: ModelRequest
+  tools: ToolRuns
+  limits: Limits
+  clock: Clock
+  signal: AbortSignal
+  /** What a call costs; nothing for a model whose price nobody knows. */
+  priceOf: (usage: Usage) => number | undefined
+  /** Whether what was said so far is marked to be cached for the next turn. */
+  marks: 'tail' | 'none'
+  /** `changed`: one answer whose changes were all accepted is enough; to be told so costs another call. */
+  until: 'done' | 'changed'
+  onTurn: (turn: Turn) => void
+}
+
+const CAP_ANSWER_CHARS = 4_000_000
+const CAP_CALLS = 50
+const ID = /^[a-zA-Z0-9_-]{1,200}$/
+
+export async function runLoop(deps: Deps): Promise<LoopReport> {
+  const { limits, clock, signal } = deps
+  const own = new AbortController()
+  const stop = () => own.abort()
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+  let isLate = false
+  const timer = clock.after(limits.wallMs, () => {
+    isLate = true
+    own.abort()
+  })
+  const state: State = { calls: [], said: [], ids: new Set(), text: '', turns: 0 }
+  try {
+    const end = await converse(deps, own.signal, state)
+    const { text, turns, calls } = state
+    if (end.ended === 'aborted' && isLate) return { ...reached('time', limits.wallMs), text, turns, calls }
+    return { ...end, text, turns, calls }
+  } finally {
+    timer.stop()
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+type State = { calls: Usage[]; said: Message[]; ids: Set<string>; text: string; turns: number }
+
+async function converse(deps: Deps, signal: AbortSignal, state: State): Promise<LoopEnd> {
+  const { call, request, limits, priceOf, marks, onTurn } = deps
+  for (;;) {
+    if (signal.aborted) return { ended: 'aborted', why: 'it was stopped' }
+    const messages = [...request.messages, ...(marks === 'tail' ? marked(state.said) : state.said)]
+    const answer = await orAborted(call({ ...request, messages }, { signal }), signal)
+    if (answer === 'aborted') return { ended: 'aborted', why: 'it was stopped' }
+    if (answer.usage) state.calls.push(answer.usage)
+    if ('failed' in answer) {
+      if (answer.failed === 'aborted') return { ended: 'aborted', why: answer.message }
+      return { ended: 'failed', why: answer.message, failure: answer }
+    }
+    state.turns++
+    state.text = textIn(answer.content)
+    const asked = answer.content.filter((block) => block.type === 'tool_use')
+    onTurn({ turn: state.turns, text: state.text, tools: asked.map(({ name }) => name) })
+    const garbled = troubleWith(answer.content, asked, state.ids)
+    if (garbled) return { ended: 'failed', why: garbled }
+    const stopped = whyStopped(answer.stop, asked.length)
+    if (stopped) return stopped
+    if (asked.length === 0) return { ended: 'done' }
+    const results = await orAborted(runTools(deps.tools, asked, signal), signal)
+    if (results === 'aborted') return { ended: 'aborted', why: 'it was stopped' }
+    deps.tools.delivered()
+    // An empty text is what the model may send and nobody may send back.
+    const said = answer.content.filter((block) => block.type !== 'text' || block.text !== '')
+    state.said.push({ role: 'assistant', content: said }, { role: 'user', content: results })
+    if (deps.until === 'changed' && isAccepted(asked, results)) return { ended: 'done' }
+    if (state.turns >= limits.turns) return reached('turns', limits.turns)
+    const output = state.calls.reduce((sum, usage) => sum + usage.output, 0)
+    if (output >= limits.outputTokens) return reached('output', limits.outputTokens)
+    const usd = state.calls.reduce((sum, usage) => sum + (priceOf(usage) ?? 0), 0)
+    if (limits.usd !== undefined && usd >= limits.usd) return reached('cost', limits.usd)
+  }
+}
+
+/** Reads go side by side; a change waits for what was asked before it, and what was asked after it waits for it. */
+async function runTools(tools: ToolRuns, asked: readonly ToolUseBlock[], signal: AbortSignal): Promise<Block[]> {
+  const answers: Promise<ToolAnswer>[] = []
+  for (const [n, { name, input }] of asked.entries()) {
+    if (n >= CAP_CALLS) {
+      const content = `Denied: more than ${CAP_CALLS} calls in one answer`
+      answers.push(Promise.resolve({ content, isError: true }))
+      continue
+    }
+    const changes = isChange(name)
+    if (changes) await Promise.all(answers)
+    const answer = tools.run({ name, input }, signal)
+    answers.push(answer)
+    if (changes) await answer
+  }
+  const done = await Promise.all(answers)
+  return done.map(({ content, isError }, n) => ({
+    type: 'tool_result',
+    toolUseId: (asked[n] as ToolUseBlock).id,
+    content,
+    ...(isError && { isError }),
+  }))
+}
+
+function isChange(name: string): boolean {
+  return name === 'Edit' || name === 'Write'
+}
+
+function isAccepted(asked: readonly ToolUseBlock[], results: readonly Block[]): boolean {
+  const isFine = (block: Block) => block.type === 'tool_result' && !block.isError
+  return asked.some(({ name }) => isChange(name)) && results.every(isFine)
+}
+
+/** A result must name its call: with ids that are missing or used twice, no honest answer can be sent back. */
+function troubleWith(content: readonly Block[], asked: readonly ToolUseBlock[], ids: Set<string>): string | undefined {
+  if (JSON.stringify(content).length > CAP_ANSWER_CHARS) return 'the model sent more than anybody can use'
+  for (const { id } of asked) {
+    if (typeof id !== 'string' || !ID.test(id)) return 'the model sent a tool call without a usable id'
+    if (ids.has(id)) return 'the model sent two tool calls with one id'
+    ids.add(id)
+  }
+  return undefined
+}
+
+function whyStopped(stop: string, asked: number): LoopEnd | undefined {
+  if (stop === 'max_tokens' || stop === 'model_context_window_exceeded')
+    return { ended: 'limit', limit: 'output', why: 'the answer was cut at its longest' }
+  if (stop === 'refusal') return { ended: 'failed', why: 'the model refused' }
+  if (stop === 'tool_use' && asked === 0) return { ended: 'failed', why: 'the model asked for a tool and named none' }
+  if (stop === 'pause_turn') return { ended: 'failed', why: 'the model paused, and nothing here can wake it' }
+  return undefined
+}
+
+const LIMIT_WORDS: Record<Limit, string> = { turns: 'turns', output: 'output tokens', time: 'ms', cost: 'dollars' }
+
+function reached(limit: Limit, most: number): Extract<LoopEnd, { ended: 'limit' }> {
+  return { ended: 'limit', limit, why: `the limit of ${most} ${LIMIT_WORDS[limit]} was reached` }
+}
+
+function textIn(content: readonly Block[]): string {
+  return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('')
+}
+
+/** The mark moves along: what the last turn wrote is read by this one. */
+function marked(said: readonly Message[]): Message[] {
+  const last = said.at(-1)
+  const end = last?.content.at(-1)
+  if (!last || end?.type !== 'tool_result') return [...said]
+  return [...said.slice(0, -1), { ...last, content: [...last.content.slice(0, -1), { ...end, cacheControl: '5m' }] }]
+}
+
+/** A call that does not listen to its signal is left behind. */
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | 'aborted'> {
+  return new Promise((resolve, reject) => {
+    const stop = () => resolve('aborted')
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}

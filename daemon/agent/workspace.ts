@@ -1,0 +1,128 @@
+/**
+ * The files as one run sees them: those on disk within reach, with its own changes over them. Remembers what the model
+ * has been shown. Fresh for every run.
+ */
+import { join } from 'node:path'
+import { type Content, type Entry, type Facts, factsOf, listConfined, readConfined } from './confined-file.ts'
+import { type Denied, type Failed, isDenied, isFailed } from './denied.ts'
+import type { Overlay } from './overlay.ts'
+import type { Place, Places } from './places.ts'
+
+/** `hash` of what is on disk; absent for what only the run itself has written. */
+export type Seen = { text: string; hash: string | undefined }
+
+export type FoundFile = { path: string; within: string }
+
+export type Workspace = {
+  read(place: Place, capBytes?: number): Promise<Seen | Denied | Failed>
+  list(place: Place): Promise<Entry[] | Denied | Failed>
+  facts(place: Place): Promise<Facts | Denied | Failed>
+  /** All plain files below a folder, by path; or the one file that it is. */
+  walk(
+    place: Place,
+    depth?: number,
+  ): Promise<{ files: FoundFile[]; folders: FoundFile[]; cut: boolean } | Denied | Failed>
+  /** A place below one that was found inside. */
+  below(place: Place, within: string): Place | Denied
+  /** What was shown counts as seen once the model has it: with the next answer. */
+  shown(file: string, how: 'part' | 'whole'): void
+  delivered(): void
+  hasSeen(file: string): 'no' | 'part' | 'whole'
+}
+
+const CAP_BYTES = 10_000_000
+const CAP_ENTRIES = 20_000
+const CAP_DEPTH = 20
+/** Nobody looks for a memory there, and there may be a hundred thousand files. */
+const SKIPPED = new Set(['.git', 'node_modules'])
+
+export function createWorkspace({ places, overlay }: { places: Places; overlay: Overlay }): Workspace {
+  const seen = new Map<string, 'part' | 'whole'>()
+  const pending = new Map<string, 'part' | 'whole'>()
+  const draftAt = ({ inMemory }: Place) => (inMemory === undefined ? undefined : overlay.get(inMemory))
+  const draftsBelow = (place: Place) => {
+    if (place.inMemory === undefined) return []
+    const start = place.inMemory === '' ? '' : `${place.inMemory}/`
+    return overlay
+      .drafts()
+      .filter(({ file }) => file.startsWith(start))
+      .map(({ file, content }) => ({ within: file.slice(start.length), content }))
+  }
+
+  const read: Workspace['read'] = async (place, capBytes = CAP_BYTES) => {
+    const draft = draftAt(place)
+    if (draft) {
+      if (draft.content === null) return { failed: `${place.asked} was taken away in this run` }
+      return { text: draft.content, hash: draft.expect ?? undefined }
+    }
+    const content = await readConfined(place, capBytes)
+    return isDenied(content) || isFailed(content) ? content : { text: asText(content), hash: content.hash }
+  }
+
+  const list: Workspace['list'] = async (place) => {
+    const drafts = draftsBelow(place)
+    const onDisk = await listConfined(place)
+    if (isDenied(onDisk) || (isFailed(onDisk) && drafts.length === 0)) return onDisk
+    const entries = new Map<string, Entry>(isFailed(onDisk) ? [] : onDisk.map((entry) => [entry.name, entry]))
+    for (const { within, content } of drafts) {
+      const [name = '', ...rest] = within.split('/')
+      if (content === null && rest.length === 0) entries.delete(name)
+      else if (content !== null) entries.set(name, { name, kind: rest.length === 0 ? 'file' : 'folder' })
+    }
+    return [...entries.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  const below = (place: Place, within: string): Place | Denied => places.locate(join(place.path, within))
+
+  const walk: Workspace['walk'] = async (place, depth = CAP_DEPTH) => {
+    const files: FoundFile[] = []
+    const folders: FoundFile[] = []
+    let entriesLeft = CAP_ENTRIES
+    const visit = async (folder: Place, within: string, left: number): Promise<Denied | Failed | undefined> => {
+      const entries = await list(folder)
+      if (isDenied(entries) || isFailed(entries)) return entries
+      for (const { name, kind } of entries) {
+        if (entriesLeft-- <= 0) return undefined
+        const path = within === '' ? name : `${within}/${name}`
+        if (kind === 'file') files.push({ path: join(folder.path, name), within: path })
+        if (kind !== 'folder') continue
+        folders.push({ path: join(folder.path, name), within: path })
+        const next = left > 1 && !SKIPPED.has(name) ? below(folder, name) : undefined
+        // What may not be entered further down is passed over: it was not asked for by name.
+        if (next && !isDenied(next)) await visit(next, path, left - 1)
+      }
+      return undefined
+    }
+    const facts = draftAt(place) ? undefined : await factsOf(place)
+    if (!facts || (!isDenied(facts) && !isFailed(facts) && facts.kind !== 'folder'))
+      return { files: [{ path: place.path, within: '' }], folders: [], cut: false }
+    const trouble = await visit(place, '', Math.min(depth, CAP_DEPTH))
+    return trouble ?? { files, folders, cut: entriesLeft <= 0 }
+  }
+
+  return {
+    read,
+    list,
+    below,
+    walk,
+    facts: async (place) => {
+      const draft = draftAt(place)
+      if (!draft) return factsOf(place)
+      if (draft.content === null) return { failed: `${place.asked} was taken away in this run` }
+      return { kind: 'file', bytes: Buffer.byteLength(draft.content), modifiedMs: 0 }
+    },
+    shown: (file, how) => {
+      if (pending.get(file) !== 'whole') pending.set(file, how)
+    },
+    delivered: () => {
+      for (const [file, how] of pending) if (seen.get(file) !== 'whole') seen.set(file, how)
+      pending.clear()
+    },
+    hasSeen: (file) => seen.get(file) ?? 'no',
+  }
+}
+
+/** Bytes that are no text are shown as what they are not, never as something else. */
+function asText({ bytes }: Content): string {
+  return bytes.toString('utf8')
+}

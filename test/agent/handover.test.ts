@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { createHandovers, type Own } from '../../daemon/agent/handover.ts'
+import { manualTime } from '../support/clock.ts'
+
+const params = { model: 'm', messages: [{ role: 'assistant', content: 'done' }] }
+const handover = { params, endpoint: 'https://api.example.com', fingerprint: '0123456789abcdef' }
+const own: Own = { prefix: 'harness', endpoint: 'https://api.example.com/', fingerprint: '0123456789abcdef' }
+
+describe('what a harness hands over', () => {
+  it('is used where it is wanted, against the same endpoint and with the same key, and nowhere else', () => {
+    const { clock } = manualTime()
+    const handovers = createHandovers({ clock })
+    expect(handovers.keep('s', handover)).toEqual({ kept: true })
+    expect(handovers.find('s', own)).toEqual({ params })
+    expect(handovers.find('other', own)).toEqual({ skip: 'the harness handed nothing over' })
+    expect(handovers.find('s', { ...own, prefix: 'rendered' })).toEqual({ skip: 'extraction.prefix is not harness' })
+    expect(handovers.find('s', { ...own, endpoint: 'https://other.example.com' })).toEqual({
+      skip: 'the harness asks another endpoint',
+    })
+    for (const fingerprint of ['fedcba9876543210', undefined])
+      expect(handovers.find('s', { ...own, fingerprint })).toEqual({ skip: 'the harness uses another key' })
+    handovers.forget('s')
+    expect(handovers.find('s', own)).toEqual({ skip: 'the harness handed nothing over' })
+  })
+
+  it('is dropped after an hour, and the oldest first when there is too much', () => {
+    const { clock, pass } = manualTime()
+    const handovers = createHandovers({ clock })
+    handovers.keep('old', handover)
+    pass(3_600_001)
+    expect(handovers.find('old', own)).toHaveProperty('skip')
+    for (let n = 0; n < 17; n++) handovers.keep(`s${n}`, handover)
+    expect([handovers.find('s0', own), handovers.find('s1', own)]).toEqual([
+      { skip: 'the harness handed nothing over' },
+      { params },
+    ])
+    const huge = { ...params, system: 'x'.repeat(8_000_001) }
+    expect(handovers.keep('huge', { ...handover, params: huge })).toEqual({ skip: 'it is too large to be kept' })
+  })
+
+  it.each([
+    ['no model', { messages: params.messages }],
+    ['no messages', { model: 'm' }],
+    [
+      'a tool call that waits',
+      { model: 'm', messages: [{ role: 'assistant', content: [{ type: 'tool_use', id: 't' }] }] },
+    ],
+    ['nobody', { model: 'm', messages: [null] }],
+  ])('is not kept with %s', (_what, bad) => {
+    const { clock } = manualTime()
+    const handovers = createHandovers({ clock })
+    handovers.keep('s', handover)
+    expect(handovers.keep('s', { ...handover, params: bad })).toEqual({ skip: expect.any(String) })
+    // Nor is what it was before: the session has gone on.
+    expect(handovers.find('s', own)).toHaveProperty('skip')
+  })
+})

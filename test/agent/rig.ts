@@ -1,0 +1,99 @@
+/** Tools of one run over a real memory directory, project and transcripts, with the real gate; no model. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import type { ChangeDeps } from '../../daemon/agent/changes.ts'
+import { createOverlay, type Draft } from '../../daemon/agent/overlay.ts'
+import type { Policy } from '../../daemon/agent/permission.ts'
+import { createPlaces } from '../../daemon/agent/places.ts'
+import { createToolRuns } from '../../daemon/agent/tool-runs.ts'
+import { createWorkspace } from '../../daemon/agent/workspace.ts'
+import { createGate } from '../../daemon/memory/gate.ts'
+import { createJudge } from '../../daemon/memory/judge.ts'
+import { createClock } from '../../daemon/platform/clock.ts'
+import { message } from '../../daemon/platform/files.ts'
+import { redactSecrets } from '../../daemon/secrets/redact.ts'
+import { createJournal } from '../../daemon/store/journal.ts'
+import { openStore } from '../../daemon/store/store.ts'
+import { createTombstones } from '../../daemon/store/tombstones.ts'
+import { makeHome } from '../support/home.ts'
+import { topic } from '../support/memory.ts'
+
+export const SENTINEL = 'sentinel-of-the-outside'
+
+/** A home with what may be read, what may be changed, and beside it what nobody may see. */
+export function agentGround() {
+  const { dir: home } = makeHome()
+  const memory = join(home, 'memory')
+  const project = join(home, 'project')
+  const transcripts = join(home, 'transcripts')
+  const state = join(home, 'state')
+  const outside = join(home, 'outside')
+  for (const dir of [memory, project, transcripts, state, outside]) mkdirSync(dir, { mode: 0o700 })
+  const store = openStore(state, 0)
+  onTestFinished(() => store.close())
+  const journal = createJournal(store.history)
+  const judge = createJudge({
+    tombstones: createTombstones(store.history),
+    redact: redactSecrets,
+    teamEnabled: () => false,
+    ofSameProject: (dir) => [dir],
+  })
+  const clock = createClock()
+  const gate = createGate({ journal, judge, redact: redactSecrets, clock, onChange: () => {} })
+  const by = { actor: 'agent:extraction', reason: 'a run', runId: 'run-1' }
+  const check = (draft: Draft) =>
+    gate.check(memory, draft, by).then(
+      () => undefined,
+      (error) => message(error),
+    )
+  const put = (file: string, body: string) => writeFileSync(join(memory, file), topic(body), { mode: 0o600 })
+  const reach = { memoryDir: memory, readable: [project, transcripts], closed: [state] }
+  const cite: ChangeDeps['cite'] = (ids) => ({
+    evidence: ids.map((id) => ({ sessionId: 's', messageIds: [id], excerpt: '', at: '2026-01-01T00:00:00.000Z' })),
+  })
+  const tools = (policy: Policy = { may: 'memory' }, given: Partial<ChangeDeps> & { memoryDir?: string } = {}) => {
+    const places = createPlaces({ ...reach, memoryDir: given.memoryDir ?? memory })
+    const overlay = createOverlay()
+    const workspace = createWorkspace({ places, overlay })
+    const denied: string[] = []
+    const runs = createToolRuns({
+      policy,
+      places,
+      workspace,
+      overlay,
+      check: given.check ?? check,
+      cite: given.cite ?? cite,
+      reason: 'a run',
+      clock,
+      searchPath: '/usr/bin:/bin',
+      redact: async (text) => (await redactSecrets(text)).text,
+      onDenied: (tool) => denied.push(tool),
+    })
+    const signal = new AbortController().signal
+    const run = async (name: string, input: unknown) => {
+      const answer = await runs.run({ name, input }, signal)
+      runs.delivered()
+      return answer
+    }
+    return { run, runs, overlay, workspace, denied }
+  }
+  return {
+    home,
+    memory,
+    project,
+    transcripts,
+    state,
+    outside,
+    store,
+    journal,
+    gate,
+    by,
+    check,
+    put,
+    reach,
+    clock,
+    tools,
+  }
+}
+export type Ground = ReturnType<typeof agentGround>

@@ -1,0 +1,183 @@
+/**
+ * Replays a long session with the jobs that follow its turns, through the real SDK against the prefix-cache server: an
+ * extraction after every turn, notes as often as they are due, a compaction now and then. Tasks are as long as real ones;
+ * what they say is of no interest to a server that only counts.
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createAgent } from '../../daemon/agent/agent.ts'
+import type { Task } from '../../daemon/agent/fork.ts'
+import { messageText, partsOf } from '../../daemon/agent/message-text.ts'
+import { type Prefix, renderedPrefix } from '../../daemon/agent/prefix.ts'
+import { type Rendered, tokensIn } from '../../daemon/agent/rendering.ts'
+import { costInNanos, factsOf } from '../../daemon/llm/models.ts'
+import type { Provider, Usage } from '../../daemon/llm/provider.ts'
+import { createClock } from '../../daemon/platform/clock.ts'
+import { redactSecrets } from '../../daemon/secrets/redact.ts'
+import { openStore } from '../../daemon/store/store.ts'
+import { ask } from '../llm/asking.ts'
+import type { NamedMessage } from '../support/long-session.ts'
+import { type Answer, calls, says } from '../support/messages-api/answers.ts'
+import { createMessagesApi } from '../support/messages-api/server.ts'
+
+/** The models of the settings' defaults. */
+const SMALL = 'claude-haiku-5-5'
+const LARGE = 'claude-sonnet-5-5'
+
+const TURN_MS = 180_000
+/** Now and then somebody has lunch. */
+const LONG_TURN = { every: 15, ms: 40 * 60_000 }
+const NOTES = { firstTokens: 10_000, growthTokens: 5_000, tokensPerTurn: 60, mostTokens: 4_000 }
+const SAVES_EVERY = 10
+const MEMORIES_BEFORE = 30
+
+const KEY = { harness: 'bench', session: 's' }
+
+export type JobCost = { turn: number; job: string; usd: number; read: number; input: number }
+
+const words = (tokens: number) => 'one more word of it '.repeat(Math.ceil(tokens / 5)).slice(0, tokens * 4)
+const directives = {
+  extraction: (turn: number) => words(1_400 + 35 * (MEMORIES_BEFORE + Math.floor(turn / (2 * SAVES_EVERY)))),
+  notes: (turn: number) => words(900) + notesAt(turn),
+  compaction: () => words(1_200),
+}
+const notesAt = (turn: number) => words(Math.min(NOTES.mostTokens, NOTES.tokensPerTurn * turn))
+
+type Folder = { dir: string }
+
+type Options = {
+  home: Folder
+  session: readonly NamedMessage[][]
+  compactAt: readonly number[]
+  /** `whole`: each job is sent the whole transcript, and nothing is cached. The yardstick. */
+  prefix: 'shared' | 'whole'
+}
+
+export async function replay({ home, session, compactAt, prefix }: Options): Promise<JobCost[]> {
+  const clock = createClock()
+  const api = await createMessagesApi()
+  const store = openStore(join(home.dir, `state-${prefix}-${session.length}`), clock.now())
+  const redact = async (text: string) => (await redactSecrets(text)).text
+  const costs: JobCost[] = []
+  let turn = 0
+  let spent: { usd: number; read: number; input: number }
+  const call: Provider['call'] = async (request, { signal }) => {
+    const answer = await ask(api.url, request, { signal, clock })
+    if (!('content' in answer)) throw new Error(`${answer.failed}: ${answer.message}`)
+    const { input, cacheRead, cacheWrite } = answer.usage
+    spent.usd += dollars(request.model, answer.usage)
+    spent.read += cacheRead
+    spent.input += input + cacheRead + cacheWrite
+    return answer
+  }
+  const agent = createAgent({
+    history: store.history,
+    provider: () => ({ call }),
+    own: () => ({ prefix: 'rendered', endpoint: api.url, fingerprint: undefined }),
+    clock,
+    searchPath: '/usr/bin:/bin',
+    redact,
+    priceOf: dollars,
+    log: ({ cache }) => {
+      if (cache?.cache === 'break') throw new Error(`the cache broke after turn ${turn}: ${JSON.stringify(cache)}`)
+    },
+    onDenied: () => {},
+  })
+  const run = async (job: keyof typeof directives, told: Prefix, answers: Answer[], more: Partial<Task> = {}) => {
+    spent = { usd: 0, read: 0, input: 0 }
+    api.next(...answers)
+    const { ended, why } = await agent.run({
+      ...usualTask(home),
+      ...more,
+      job,
+      prefix: told,
+      directive: directives[job](turn),
+    })
+    if (ended !== 'done') throw new Error(`${job} after turn ${turn} ${ended}: ${why}`)
+    costs.push({ turn, job, ...spent })
+  }
+  try {
+    const messages: NamedMessage[] = []
+    let tokens = 0
+    let notedTokens = NOTES.firstTokens - NOTES.growthTokens
+    for (const said of session) {
+      turn++
+      messages.push(...said)
+      tokens += said.reduce((sum, message) => sum + tokensIn(messageText(1, message, partsOf(message), {})), 0)
+      api.pass(turn % LONG_TURN.every === 0 ? LONG_TURN.ms : TURN_MS)
+      const prefixFor = async (model: string, keep: '1h' | 'nothing') =>
+        prefix === 'shared'
+          ? (await agent.told({ key: KEY, messages, notes: () => notesAt(turn), model, keep })).prefix
+          : renderedPrefix({ key: `s${turn}`, model, keep: 'nothing' }, wholeOf(messages))
+      await run(
+        'extraction',
+        await prefixFor(SMALL, '1h'),
+        turn % SAVES_EVERY === 0 ? saving(prefix) : [says('Nothing to save.')],
+      )
+      if (tokens - notedTokens >= NOTES.growthTokens) {
+        notedTokens = tokens
+        await run('notes', await prefixFor(SMALL, '1h'), noting(prefix), notesTask(home))
+      }
+      if (compactAt.includes(turn))
+        await run('compaction', await prefixFor(LARGE, 'nothing'), [says(words(2_500))], { policy: { may: 'nothing' } })
+    }
+    return costs
+  } finally {
+    store.close()
+    await api.close()
+  }
+}
+
+/** One answer that reads, one that writes, one that ends; the yardstick is spared the two that would cost it the most. */
+function saving(prefix: Options['prefix']): Answer[] {
+  if (prefix === 'whole') return [says(words(500))]
+  return [
+    calls(
+      { id: 'r', name: 'Grep', input: { pattern: 'release' } },
+      { id: 's', name: 'Bash', input: { command: 'ls' } },
+    ),
+    calls({ id: 'w', name: 'Write', input: { file_path: 'release.md', content: words(350) } }),
+    says('Saved one.'),
+  ]
+}
+
+function noting(prefix: Options['prefix']): Answer[] {
+  if (prefix === 'whole') return [says(words(700))]
+  return [
+    calls({ id: 'n', name: 'Edit', input: { file_path: 'notes.md', old_string: 'nothing', new_string: words(700) } }),
+  ]
+}
+
+function notesTask({ dir }: Folder): Partial<Task> {
+  writeFileSync(join(dir, 'notes.md'), 'nothing\n')
+  return { policy: { may: 'notes', file: 'notes.md' }, shown: ['notes.md'], until: 'changed' }
+}
+
+/** In the same words, from the first message on. */
+function wholeOf(messages: readonly NamedMessage[]): Rendered {
+  const texts = messages.map((message, n) => messageText(n + 1, message, partsOf(message), {}))
+  return {
+    head: '<transcript>\n',
+    messages: texts.map((text, n) => ({ id: `${n}`, name: `${n}`, text, hash: '' })),
+    tokens: 0,
+  }
+}
+
+function usualTask(home: Folder): Omit<Task, 'job' | 'prefix' | 'directive'> {
+  return {
+    policy: { may: 'memory' },
+    reach: { memoryDir: home.dir, readable: [], closed: [] },
+    limits: { turns: 5, outputTokens: 100_000, wallMs: 600_000 },
+    maxTokens: 8_000,
+    atTurnLimit: 'apply',
+    check: async () => undefined,
+    cite: () => ({ evidence: [] }),
+    apply: async () => {},
+    stillOurs: () => true,
+    signal: new AbortController().signal,
+  }
+}
+
+function dollars(model: string, usage: Usage): number {
+  return (costInNanos(usage, factsOf(model)) ?? Number.NaN) / 1e9
+}
