@@ -1,0 +1,15 @@
+/** Where a person asks to remember, in so many words. What kind of thing it is, the rest of the sentence says. */
+import type { Cue } from './rule.ts'
+
+const cue = (name: string, weight: number, pattern: RegExp): Cue => ({ name, type: 'any', weight, pattern })
+
+export const explicit: readonly Cue[] = [
+  cue(
+    'remember',
+    1,
+    /(?:^|[,.:;] ?|\b(?:please|pls|and|also|so) )(?:remember|memori[sz]e|note|keep in mind|bear in mind|make a note|write down|take note|don'?t forget)(?: (?:that|this)\b|[:,]| (?!to\b|when|what|how|the time|me\b|my\b|your\b|if\b|where\b|who\b|why\b)[\w•`#])/i,
+  ),
+  cue('for the future', 1, /\bfor (?:future|later) reference\b|\bto keep in mind\b|\bfor next time\b|\bso you know for\b/i),
+  cue('for your information', 0.4, /(?:^|[,.] ?)(?:fyi|heads[- ]?up|for the record|just so you know|btw|context|psa|important|note)\b[:,]? |\bjust so you know\b|\bmore important\b/i),
+  cue('记住', 1, /(?:^|[，。,.：；！])\s*(?:请|帮我|麻烦|你)?(?:记住|记一下|记着|记下来|记好|备忘)(?=[，,：:。\s]|[\p{Script=Han}])/u),
+]

@@ -1,0 +1,85 @@
+/**
+ * What a person states in a message that will still matter in later sessions, found by rules and without a model.
+ * Precision first: what is asked, quoted, pasted, meant for now or said in jest yields nothing. The text has to come here
+ * with its credentials redacted; a sentence that had one is left out. Pure.
+ */
+import type { MemoryType } from '../../schema/memory.ts'
+import { absoluteDates } from './dates/dates.ts'
+import { type Judged, judge, ruledOut } from './judge.ts'
+import { ownWords } from './own-words.ts'
+import { sentencesIn } from './sentences.ts'
+import { type Wording, worded } from './wording.ts'
+
+export type Said = { text: string; atIso: string; previousAssistant?: string | undefined }
+
+export type Statement = Wording & {
+  type: MemoryType
+  /** Verbatim, as evidence. */
+  quote: string
+  weight: number
+  /** Which rules found it. */
+  cues: string[]
+}
+
+const ENOUGH = 1
+/** Two neighbours that each say half of it. */
+const ENOUGH_TOGETHER = 1.1
+/** A neighbour of a statement that belongs to it. */
+const BELONGS = 0.3
+
+const REDACTED = /\[redacted:[\w-]+\]/
+
+export function statementsIn({ text, atIso, previousAssistant }: Said): Statement[] {
+  const own = ownWords(text)
+  if (own === '' || ruledOut(own)) return []
+  const answering = (previousAssistant ?? '').trim() !== ''
+  const judged = sentencesIn(own).flatMap((sentence) => withoutSecrets(sentence.said)).map((sentence) => judge(sentence, { answering }))
+  return groups(judged).map((group) => statement(group, atIso))
+}
+
+/** The clauses around a credential go with it: they are about it. */
+function withoutSecrets(said: string): ReturnType<typeof sentencesIn> {
+  if (!REDACTED.test(said)) return sentencesIn(said)
+  const clauses = said.replace(/[(（][^)）]*\[redacted:[^)）]*[)）]/g, '').split(/[,，](?=\s|[\p{Script=Han}])/u)
+  const first = clauses.findIndex((clause) => REDACTED.test(clause))
+  return sentencesIn((first === -1 ? clauses : clauses.slice(0, first)).join(','))
+}
+
+/** Runs of sentences that stand together and say enough. */
+function groups(judged: readonly Judged[]): Judged[][] {
+  const runs: Judged[][] = []
+  for (const [index, each] of judged.entries()) {
+    const previous = judged[index - 1]
+    const run = previous && runs.at(-1)?.at(-1) === previous ? runs.at(-1) : undefined
+    if (each.weight < BELONGS) continue
+    if (run) run.push(each)
+    else runs.push([each])
+  }
+  return runs.filter((run) => {
+    const strongest = Math.max(...run.map(({ weight }) => weight))
+    return strongest >= ENOUGH || (run.length > 1 && total(run) >= ENOUGH_TOGETHER)
+  })
+}
+
+function statement(run: readonly Judged[], atIso: string): Statement {
+  const strongest = run.reduce((best, each) => (each.weight > best.weight ? each : best))
+  const type = strongest.type ?? 'project'
+  const quote = run.map(({ said }) => said).join(' ')
+  const dated = run.map(({ said }) => said)
+  return {
+    type,
+    // One text for all of them: "the Tuesday after" looks back at the sentence before.
+    ...worded(type, resolved(dated, atIso)),
+    quote,
+    weight: total(run),
+    cues: run.flatMap(({ cues }) => cues),
+  }
+}
+
+function resolved(sentences: readonly string[], atIso: string): string[] {
+  return absoluteDates(sentences.join('\n'), atIso).text.split('\n')
+}
+
+function total(run: readonly Judged[]): number {
+  return run.reduce((sofar, { weight }) => sofar + weight, 0)
+}
