@@ -15,6 +15,7 @@ export type Judged = Sentence & {
   weight: number
   ruledOutBy: string | undefined
   cues: string[]
+  remedyFollows: boolean
 }
 
 const plain: readonly Cue[] = [...explicit, ...feedback, ...user, ...reference, ...project]
@@ -24,19 +25,26 @@ const chinese: readonly Cue[] = [...feedbackChinese, ...userChinese, ...referenc
 const order: readonly MemoryType[] = ['reference', 'user', 'project', 'feedback']
 
 /** Cues that say what a sentence is about hold even where it begins like an order: "from now on run the linter". */
-const STANDING = /^(?:scope|remember|for the future|always or never|we always|from|a habit|stop doing|look there|ask first|记住|以后|从)/
+const STANDING =
+  /^(?:scope|remember|for the future|always or never|we always|from|a habit|stop doing|look there|ask first|记住|以后|从)/
 
 export function ruledOut(text: string): string | undefined {
   return messageDoubts.find(({ pattern }) => pattern.test(text))?.name
 }
 
-export function judge(sentence: Sentence, { answering }: { answering: boolean }): Judged {
+export function judge(sentence: Sentence, { answering }: { answering: string }): Judged {
   const { heard } = sentence
   const isChinese = /\p{Script=Han}/u.test(heard)
   const cues = (isChinese ? [...plain, ...chinese] : plain).filter(
-    (cue) => (answering || !cue.answers) && cue.pattern.test(heard),
+    (cue) => counts(cue, answering) && cue.pattern.test(heard),
   )
-  const none = { ...sentence, type: undefined, weight: 0, cues: cues.map(({ name }) => name) }
+  const none = {
+    ...sentence,
+    type: undefined,
+    weight: 0,
+    cues: cues.map(({ name }) => name),
+    remedyFollows: cues.some((cue) => cue.remedyFollows),
+  }
   const against = doubts.filter(({ pattern }) => pattern.test(heard))
   const veto = against.find(({ weight }) => weight === 'veto')
   if (veto) return { ...none, ruledOutBy: veto.name }
@@ -55,6 +63,11 @@ export function judge(sentence: Sentence, { answering }: { answering: boolean })
     type: strongest.weight > 0 ? strongest.type : 'project',
     ruledOutBy: undefined,
   }
+}
+
+function counts(cue: Cue, answering: string): boolean {
+  if (cue.to) return cue.to.test(answering)
+  return answering !== '' || !cue.answers
 }
 
 function total(cues: readonly Cue[]): number {

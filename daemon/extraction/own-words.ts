@@ -15,7 +15,8 @@ const CHAT = /^\s*(?:\[?\d\d?:\d\d(?::\d\d)?(?: ?[ap]m)?\]? ?<?[\w.-]+>?:|<[\w.-
 const CODE =
   /^\s*(?:\/\/|\/\*|\*\/|#(?!\d|[a-z]+-)|--(?: |$)(?!.*[a-z]+ [a-z]+ [a-z]+ [a-z]+)|<\/?[a-z!]|[$%] \S|[@+-]{2,}|[{}()[\];]+\s*$|(?:import|export|const|let|var|def|class|public|private|protected|static|return|function|func|fn|package|#include|using)\s+[\w{*"'$]|(?:select|insert into|update|delete from|create (?:table|index)|alter table)\s.*|["'{[].*["'}\]],?\s*$|["']?[\w.-]+["']?\s*[:=]\s*["'[{]?[\w./:-]*["'\]}]?,?\s*$)|[{;]\s*$|^\s*[\w.]+\([^)]*\)[;{]?\s*$/i
 const MAIL_HEADER = /^(?:From|To|Cc|Subject|Sent|发件人|收件人|主题)[:：] ?\S/
-const SALUTATION = /^\s*(?:hi|hello|dear|hey) (?:all|everyone|team|there|[A-Z][a-z]+),?\s*$|^\s*(?:各位|尊敬的|亲爱的|大家好).{0,12}[：:，,]?\s*$/
+const SALUTATION =
+  /^\s*(?:hi|hello|dear|hey) (?:all|everyone|team|there|[A-Z][a-z]+),?\s*$|^\s*(?:各位|尊敬的|亲爱的|大家好).{0,12}[：:，,]?\s*$/
 const HEADING = /^#{1,6} \S/
 
 export function ownWords(text: string): string {
@@ -43,7 +44,12 @@ export function ownWords(text: string): string {
     }
     own.push(line)
   }
-  return capped(own.join('\n').replace(/\n{2,}/g, '\n').trim())
+  return capped(
+    own
+      .join('\n')
+      .replace(/\n{2,}/g, '\n')
+      .trim(),
+  )
 }
 
 function isPasted(line: string): boolean {

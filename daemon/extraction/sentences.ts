@@ -13,7 +13,8 @@ const BLANK = '•'
 export const DATE_MARK = '\u2402'
 
 /** Not every dot ends a sentence: versions, hosts, files and what is usually shortened. */
-const BREAK = /(?<=[。！？；\n])|(?<=[!?](?:["')\]]|\s*))(?=\s+\S)|(?<=(?<!\b(?:e\.g|i\.e|etc|vs|approx|resp|incl|cf|no))[.;…]["')\]]?)\s+(?=\S)/i
+const BREAK =
+  /(?<=[。！？；\n])|(?<=[!?](?:["')\]]|\s*))(?=\s+\S)|(?<=(?<!\b(?:e\.g|i\.e|etc|vs|approx|resp|incl|cf))[.;…]["')\]]?)\s+(?=\S)/i
 
 /** More sentences than these are a text, not a message. */
 const CAP_SENTENCES = 120
@@ -34,7 +35,9 @@ const ASIDE =
 
 function heard(said: string): string {
   const blanked = said
-    .replace(/`[^`]*`|"[^"]*"|“[^”]*”|「[^」]*」|『[^』]*』|(?<![\w])'[^'\n]{2,}'(?!\w)|‘[^’\n]{2,}’(?!\w)/g, (quote) => BLANK.repeat(quote.length))
+    .replace(/`[^`]*`|"[^"]*"|“[^”]*”|「[^」]*」|『[^』]*』|(?<![\w])'[^'\n]{2,}'(?!\w)|‘[^’\n]{2,}’(?!\w)/g, (quote) =>
+      BLANK.repeat(quote.length),
+    )
     .replace(/\b\d{4}-\d\d-\d\d\b/g, DATE_MARK)
   let marked = blanked
   for (const date of relativeDatesIn(blanked)) marked = marked.replace(date, ` ${DATE_MARK} `)

@@ -21,19 +21,24 @@ export type Statement = Wording & {
   cues: string[]
 }
 
-const ENOUGH = 1
+/** Weights are tenths added up: a hair less than 1 is 1. */
+const ENOUGH = 0.95
 /** Two neighbours that each say half of it. */
 const ENOUGH_TOGETHER = 1.1
 /** A neighbour of a statement that belongs to it. */
 const BELONGS = 0.3
+/** The end of an answer is what one answers to. */
+const PREVIOUS_UNITS = 2_000
 
 const REDACTED = /\[redacted:[\w-]+\]/
 
 export function statementsIn({ text, atIso, previousAssistant }: Said): Statement[] {
   const own = ownWords(text)
   if (own === '' || ruledOut(own)) return []
-  const answering = (previousAssistant ?? '').trim() !== ''
-  const judged = sentencesIn(own).flatMap((sentence) => withoutSecrets(sentence.said)).map((sentence) => judge(sentence, { answering }))
+  const answering = (previousAssistant ?? '').trim().slice(-PREVIOUS_UNITS)
+  const judged = sentencesIn(own)
+    .flatMap((sentence) => withoutSecrets(sentence.said))
+    .map((sentence) => judge(sentence, { answering }))
   return groups(judged).map((group) => statement(group, atIso))
 }
 
@@ -51,7 +56,7 @@ function groups(judged: readonly Judged[]): Judged[][] {
   for (const [index, each] of judged.entries()) {
     const previous = judged[index - 1]
     const run = previous && runs.at(-1)?.at(-1) === previous ? runs.at(-1) : undefined
-    if (each.weight < BELONGS) continue
+    if (each.weight < BELONGS && !(run && previous && follows(previous, each))) continue
     if (run) run.push(each)
     else runs.push([each])
   }
@@ -59,6 +64,13 @@ function groups(judged: readonly Judged[]): Judged[][] {
     const strongest = Math.max(...run.map(({ weight }) => weight))
     return strongest >= ENOUGH || (run.length > 1 && total(run) >= ENOUGH_TOGETHER)
   })
+}
+
+/** The remedy of a complaint, or a plain sentence that points back. */
+function follows(previous: Judged, each: Judged): boolean {
+  if (previous.remedyFollows && each.ruledOutBy === 'a piece of work') return true
+  if (each.ruledOutBy !== undefined || each.heard.length > 120) return false
+  return previous.remedyFollows || /\b(?:those|them|they)\b/i.test(each.heard)
 }
 
 function statement(run: readonly Judged[], atIso: string): Statement {

@@ -14,8 +14,10 @@ const FILLER =
 const WHY =
   /(?:\bbecause\b|\bbc\b|\bcuz\b|\bsince (?!\d|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|last|then)|\bdue to\b|\bso that\b|\b(?:the )?(?:only |main |real )?reason (?:is|being)\b|\botherwise\b|因为|由于|不然|否则|上次|原因是)\s*(.{4,})$/i
 /** A reason that only stands beside what it explains. */
-const BESIDE = /^.{4,}?(?:,|，| - | — |\. |。)\s*((?:(?:they|we|it|our|my|nobody|reviewers|ci|the|that|legal|security|finance)\b|之前|上次).{6,}|.{2,30}(?:要求的|看不懂|查得很严|搞挂.{0,6}|出过事故))$/i
-const WHEN = /\b((?:whenever|when(?! i say)|before|after|every time|each time|for every|in every|if you|anything|unless)\b[^,.;，。]{4,80})|((?:每次|以后|凡是|之前先|从.{1,12}开始)[^，。；]{0,40})/i
+const BESIDE =
+  /^.{4,}?(?:,|，| - | — |\. |。)\s*((?:(?:they|we|it|our|my|nobody|reviewers|ci|the|that|legal|security|finance)\b|之前|上次).{6,}|.{2,30}(?:要求的|看不懂|查得很严|搞挂.{0,6}|出过事故))$/i
+const WHEN =
+  /\b((?:whenever|when(?! i say)|before|after|every time|each time|for every|in every|if you|anything|unless)\b[^,.;，。]{4,80})|((?:每次|以后|凡是|之前先|从.{1,12}开始)[^，。；]{0,40})/i
 
 export function worded(type: MemoryType, sentences: readonly string[]): Wording {
   const [first = ''] = sentences

@@ -16,6 +16,7 @@ const allowed: Record<string, readonly string[]> = {
   'daemon/memory': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/transcripts': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/search': ['schema', 'daemon/platform', 'daemon/store'],
+  'daemon/extraction': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/switches': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/housekeeping': ['schema', 'daemon/platform', 'daemon/store'],
   // A process of its own besides the daemon: it looks at everything a daemon stands on.

@@ -74,7 +74,10 @@ const AHEAD =
 const OVER =
   /\b(?:was|were|had|did|been|lost|broke|went|got|came|happened|blew|took|found|saw|made|sent|left|ran|began|fell|hit|since|ago|(?!need|feed|speed|seed|embed|exceed|proceed|based|deed)[a-z]{2,}ed)\b/i
 const STILL_AHEAD =
-  /\b(?:will|is|are|gonna|going to|goes|go|starts|ends|takes|gets|cuts|ships|moves|lands|expires|sunsets|[a-z]+ to [a-z]+)\b/i
+  /\b(?:will|is|are|gonna|going to|goes|go|starts|ends|takes|gets|cuts|ships|moves|lands|expires|sunsets|runs|closes|opens|leaves)\b/i
+/** Over is only that it was meant so. */
+const MEANT =
+  /\b(?:agreed|decided|planned|promised|supposed|scheduled|asked|wanted|needed|meant|expected|committed|told) (?:\w+ )?(?:to|for|that)\b/i
 const OVER_CHINESE = /了|已经?|刚|过|上次|当时|发生/
 
 /** Weekdays and days of a month look backwards where the clause around them tells of something that is over. */
@@ -86,7 +89,7 @@ function isPast(text: string, at: number, length: number): boolean {
   const nearby = lead.replace(/\bon\s*$/i, '')
   if (/\bsince\s*$/i.test(nearby)) return true
   if (AHEAD.test(nearby)) return false
-  if (OVER.test(nearby))
-    return !/\bto [a-z]+\b[^,]*$/i.test(nearby) && !STILL_AHEAD.test(nearby.replace(/^.*?\bed\b/, ''))
-  return OVER.test(tail) && !STILL_AHEAD.test(tail)
+  if (OVER.test(nearby)) return !MEANT.test(nearby)
+  const rest = tail.split(/\b(?:and|so|but|then)\b/i, 1)[0] ?? ''
+  return OVER.test(rest) && !STILL_AHEAD.test(rest) && !STILL_AHEAD.test(nearby)
 }

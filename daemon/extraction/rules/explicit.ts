@@ -9,7 +9,19 @@ export const explicit: readonly Cue[] = [
     1,
     /(?:^|[,.:;] ?|\b(?:please|pls|and|also|so) )(?:remember|memori[sz]e|note|keep in mind|bear in mind|make a note|write down|take note|don'?t forget)(?: (?:that|this)\b|[:,]| (?!to\b|when|what|how|the time|me\b|my\b|your\b|if\b|where\b|who\b|why\b)[\w•`#])/i,
   ),
-  cue('for the future', 1, /\bfor (?:future|later) reference\b|\bto keep in mind\b|\bfor next time\b|\bso you know for\b/i),
-  cue('for your information', 0.4, /(?:^|[,.] ?)(?:fyi|heads[- ]?up|for the record|just so you know|btw|context|psa|important|note)\b[:,]? |\bjust so you know\b|\bmore important\b/i),
-  cue('记住', 1, /(?:^|[，。,.：；！])\s*(?:请|帮我|麻烦|你)?(?:记住|记一下|记着|记下来|记好|备忘)(?=[，,：:。\s]|[\p{Script=Han}])/u),
+  cue(
+    'for the future',
+    1,
+    /\bfor (?:future|later) reference\b|\bto keep in mind\b|\bfor next time\b|\bso you know for\b/i,
+  ),
+  cue(
+    'for your information',
+    0.4,
+    /(?:^|[,.] ?)(?:fyi|heads[- ]?up|for the record|just so you know|btw|context|psa|important|note)\b[:,]? |\bjust so you know\b|\bmore important\b/i,
+  ),
+  cue(
+    '记住',
+    1,
+    /(?:^|[，。,.：；！])\s*(?:请|帮我|麻烦|你)?(?:记住|记一下|记着|记下来|记好|备忘)(?=[，,：:。\s]|[\p{Script=Han}])/u,
+  ),
 ]

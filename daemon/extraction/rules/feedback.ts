@@ -2,7 +2,10 @@
 import type { Cue } from './rule.ts'
 
 const cue = (name: string, weight: number, pattern: RegExp): Cue => ({ name, type: 'feedback', weight, pattern })
-const answer = (name: string, weight: number, pattern: RegExp): Cue => ({ ...cue(name, weight, pattern), answers: true })
+const answer = (name: string, weight: number, pattern: RegExp): Cue => ({
+  ...cue(name, weight, pattern),
+  answers: true,
+})
 
 export const feedback: readonly Cue[] = [
   cue(
@@ -30,57 +33,88 @@ export const feedback: readonly Cue[] = [
   cue(
     'always or never, as an order',
     1,
-    /(?:^|[,:;—–] ?|\b(?:and|but|so|please|pls|remember|no|yes|also)[,:]? )(?:always|never|don'?t ever|do not ever|only ever|at no point) (?!mind|gonna|ever|said|heard|seen|knew|thought|work|pass|a |an |the |been|had|got |happen|show up)[a-z-]{2,}/i,
+    /(?:^|[,:;—–] ?|\b(?:and|but|so|please|pls|remember|no|yes|also)[,:]? )(?:always|never|don'?t ever|do not ever|only ever|at no point) (?!mind|gonna|ever|said|heard|seen|knew|thought|work|pass|a |an |the |been|had|got |happen|show up|on |in |at |there|here|so |such|learn|again)[a-z-]{2,}/i,
   ),
-  cue('we always or never', 0.8, /\bwe (?:always|never|only ever)\b(?! (?:got|had|heard|knew|said|agreed|decided|did))/i),
+  cue(
+    'we always or never',
+    0.8,
+    /\bwe (?:always|never|only ever)\b(?! (?:got|had|heard|knew|said|agreed|decided|did))/i,
+  ),
   cue(
     'things that are always or never so',
     0.6,
-    /^(?:[\w,'-]+ ){0,8}(?:always|never) (?:has|have|gets?|goes|go|hits?|uses?|runs?|needs?|comes?|lives?|carry|carries|includes?|contains?|returns?|[\p{Script=Han}])/iu,
+    /^(?:[\w,'-]+ ){0,8}(?:always|never) (?:has|have|gets?|goes|go|with|hits?|uses?|runs?|needs?|comes?|lives?|carry|carries|includes?|contains?|returns?|[\p{Script=Han}])/iu,
   ),
   cue('never, after the thing', 0.7, /,\s*never[.!]*$/i),
-  cue(
-    'is never right',
-    1,
-    /\b(?:is|are) (?:never|not) (?:ok|okay|fine|acceptable|allowed|an option) ?(?:anywhere|here|in (?:this|our)|from here|for us|to)?\b(?=.*(?:anywhere|here|repo|code ?base|never))/i,
-  ),
+  {
+    ...cue(
+      'is never right',
+      1,
+      /\b(?:is|are) (?:never|not) (?:ok|okay|fine|acceptable|allowed|an option) ?(?:anywhere|here|in (?:this|our)|from here|for us|to)?\b(?=.*(?:anywhere|here|repo|code ?base|never))/i,
+    ),
+    remedyFollows: true,
+  },
   cue(
     'stop doing',
     1,
-    /(?:^|[,.:;] ?|\b(?:please|pls|and|just|also|day|\d) )(?:stop|quit|no more|enough with(?: the)?) (?!stop|being|going|doing (?:it|that)\b)[a-z-]+ing\b/i,
+    /(?:^|[,.:;\u2402] ?|\b(?:please|pls|and|just|also|day|\d) )(?:stop|quit|no more|enough with(?: the)?) (?!stop|being|going|doing (?:it|that)\b)[a-z-]+ing\b/i,
   ),
-  cue('you keep doing', 1, /\byou (?:keep|kept|constantly) (?:on )?[a-z-]+ing\b/i),
+  { ...cue('you keep doing', 1, /\byou (?:keep|kept|constantly) (?:on )?[a-z-]+ing\b/i), remedyFollows: true },
   cue(
     'said before',
     0.6,
     /\b(?:second|third|fourth|fifth|nth|\d+(?:st|nd|rd|th)) time\b|\bhow many times\b|\bi(?:'ve| have)? (?:already )?(?:said|told you|asked|mentioned) (?:this|that|it|you)?.{0,20}\b(?:before|already|again)\b|\bi keep (?:saying|telling|asking)\b/i,
   ),
-  cue('this and not that', 0.5, /\b[\w•/-]+,? (?:not|instead of|rather than) (?!sure|yet|the|that|this|a\b|an\b|my|it\b|in\b|on\b)[\w•-]+/i),
+  cue(
+    'this and not that',
+    0.5,
+    /\b[\w•/-]+,? (?:not|instead of|rather than) (?!sure|yet|the|that|this|a\b|an\b|my|it\b|in\b|on\b)[\w•-]+/i,
+  ),
   cue(
     'preference',
     1,
     /\bi(?:'d| would)? (?:much |really |strongly |generally |usually |always |very much )?(?:prefer|rather (?:you|have|see|get)|like it when|hate it when|don'?t like it when|don'?t want you to|expect you to)\b/i,
   ),
-  cue('wants, standing', 0.6, /\bi (?:always |only |never )?(?:want|like|need|expect) [^,]{3,60}\b(?:always|every|each|before|first|separate|split|all)\b/i),
+  cue(
+    'wants, standing',
+    0.6,
+    /\bi (?:always |only |never )?(?:want|like|need|expect) [^,]{3,60}\b(?:always|every|each|before|first|separate|split|all)\b/i,
+  ),
   cue(
     'we do it so',
     0.6,
     /(?:^|[,.:;] ?|\b(?:no|nope|yes|and|but) )(?:here )?we (?:don'?t|do not|only|use|stick to|follow|write|keep|prefix|name|deploy|avoid|ban|format|indent|pin|tag|version)\b(?! (?:have|know|need to|want to|care))/i,
   ),
-  cue('our convention', 1, /\bour (?:[\w-]+ ){0,3}(?:style|convention|rule|policy|standard|practice|guideline)s?\b.{0,30}(?:\bis\b|\bare\b|:)/i),
+  cue(
+    'our convention',
+    1,
+    /\bour (?:[\w-]+ ){0,3}(?:style|convention|rule|policy|standard|practice|guideline)s?\b.{0,30}(?:\bis\b|\bare\b|:)/i,
+  ),
   cue(
     'general things should',
     0.6,
     /^(?:and |but |so |ok |ugh,? |also |no,? |please |remember,? )*(?!(?:the|this|that|it|we|i|you|there|my|he|she|they|what|who|these|those)\b)(?:(?:an?|any|every|all|each) )?(?:[\w•/-]+ ){1,5}(?:should|must|need to|needs? an?|has to|have to|may not|cannot|can'?t|gets? an?|are always|are never|go(?:es)? (?:through|in|into|against|to)|tells?|say)\b/i,
   ),
-  cue('with its limit', 0.4, /\bunless i\b|\bor (?:it|they) (?:doesn'?t|don'?t|won'?t)\b|\buntil (?:something|i|you|it'?s)\b|, (?:not|never) (?:just )?[\w]+|\bno exceptions?\b/i),
+  cue(
+    'with its limit',
+    0.4,
+    /\bunless i\b|\bor (?:it|they) (?:doesn'?t|don'?t|won'?t)\b|\buntil (?:something|i|you|it'?s)\b|, (?:not|never) (?:just )?[\w]+|\bno exceptions?\b/i,
+  ),
   cue(
     'prohibition',
     0.5,
     /(?:^|[,;:] ?|\b(?:and|so|also|please|pls|but) )(?:don'?t|do not|avoid|no more|refrain from) (?!worry|know|think|have|care|need|want|forget|see|get|like|understand|remember|mind|be\b)[a-z-]+/i,
   ),
-  cue('nothing of the kind', 0.7, /(?:^|[,;:.] ?|please |that(?:'s|s) (?:the way|it),? )no (?!the|that|this|it|i\b|we\b|not|problem|worries|idea|need|one|way|longer|rush|typo|matter|luck|clue)[\w-]+(?: [\w-]+){0,3} (?:in|for|inside|on|during|from|within|without|please|pls|until)\b/i),
-  cue('not in general', 0.4, /\b(?:don'?t|do not|avoid|never) [a-z-]+ (?!(?:that|this|it|the|those|these|my|him|her|them|yet|me)\b)(?:[\w-]+ ){0,2}[\w-]+s\b/i),
+  cue(
+    'nothing of the kind',
+    0.7,
+    /(?:^|[,;:.] ?|please |that(?:'s|s) (?:the way|it),? )no (?!the|that|this|it|i\b|we\b|not|problem|worries|idea|need|one|way|longer|rush|typo|matter|luck|clue)[\w-]+(?: [\w-]+){0,3} (?:in|for|inside|on|during|from|within|without|please|pls|until)\b/i,
+  ),
+  cue(
+    'not in general',
+    0.4,
+    /\b(?:don'?t|do not|avoid|never) [a-z-]+ (?!(?:that|this|it|the|those|these|my|him|her|them|yet|me)\b)(?:[\w-]+ ){0,2}[\w-]+s\b/i,
+  ),
   cue(
     'on an occasion, do',
     0.8,
@@ -92,35 +126,157 @@ export const feedback: readonly Cue[] = [
     0.8,
     /\b(?:ask|check with|ping|tell|confirm with|talk to|warn|show) me (?:first|before|the)\b|\bwithout (?:asking|telling|checking with|my|an? (?:ok|review|approval))\b|\bunless i (?:explicitly )?(?:ask|say|tell)\b|\bkeep asking\b/i,
   ),
-  cue('before you say so', 0.5, /\bbefore (?:you (?:tell|say|touch|merge|push|delete|deploy|change|run|commit|release|edit|start|bump|execute)|touching|merging|pushing|deleting|deploying|changing|committing|any)\b/i),
-  cue('how to answer', 0.8, /(?:^|[,.;:] ?|please )(?:don'?t |always |only |just )?(?:answer|reply|respond|explain|talk|write) (?:to me |back )?(?:in|with|as) (?:english|chinese|german|french|spanish|japanese|korean|prose|bullets?|bullet (?:lists|points)|short|plain|full|code)\b/i),
-  cue('a habit', 1, /\bmake it a (?:habit|rule|point)\b|\b(?:make|be) sure (?:you |to )?always\b|\bget (?:in|into) the habit\b/i),
+  cue(
+    'before you say so',
+    0.5,
+    /\bbefore (?:you (?:tell|say|touch|merge|push|delete|deploy|change|run|commit|release|edit|start|bump|execute)|touching|merging|pushing|deleting|deploying|changing|committing|any)\b/i,
+  ),
+  cue(
+    'how to answer',
+    1,
+    /(?:^|[,.;:] ?|please )(?:don'?t |always |only |just )?(?:answer|reply|respond|explain|talk|write) (?:to me |back )?(?:in|with|as) (?:english|chinese|german|french|spanish|japanese|korean|prose|bullets?|bullet (?:lists|points)|short|plain|full|code)\b/i,
+  ),
+  cue(
+    'a habit',
+    1,
+    /\bmake it a (?:habit|rule|point)\b|\b(?:make|be) sure (?:you |to )?always\b|\bget (?:in|into) the habit\b/i,
+  ),
   cue('of its own', 0.4, /\b(?:apply|plan|merging|deploying|that|it|deploys?|releases?) (?:is|are|stays?) mine\b/i),
-  answer('right call', 1, /\b(?:right|good|great|smart|excellent|correct|nice|solid) (?:call|move|choice|instinct|decision|approach|way|thinking)\b/i),
-  answer('as I like it', 1, /\b(?:that'?s|this is|is|exactly) (?:exactly |just )?(?:how|what|the way) i (?:like|want|need|prefer)\b|^that'?s the way\b|\bjust how i\b/i),
-  answer('keep doing', 0.8, /\b(?:keep|continue) (?:on )?(?:doing|asking|using|writing|splitting|making|adding|putting|working|it up|that up|them|it) ?(?:it|that|this|like|so|small|up|before|like that)?\b(?! running\b)/i),
-  answer('stay with it', 0.9, /\bstick (?:with|to) (?:it|this|that)\b|\b(?:more|all) of (?:that|this) please\b|\bdo (?:that|this|it) (?:again|like (?:that|this)) (?:next|in)\b/i),
+  answer(
+    'right call',
+    1,
+    /\b(?:right|good|great|smart|excellent|correct|nice|solid) (?:call|move|choice|instinct|decision|approach|way|thinking)\b/i,
+  ),
+  answer(
+    'as I like it',
+    1,
+    /\b(?:that'?s|this is|is|exactly) (?:exactly |just )?(?:how|what|the way) i (?:like|want|need|prefer)\b|^that'?s the way\b|\bjust how i\b/i,
+  ),
+  answer(
+    'keep doing',
+    0.8,
+    /\b(?:keep|continue) (?:on )?(?:doing|asking|using|writing|splitting|making|adding|putting|working|it up|that up|them|it) ?(?:it|that|this|like|so|small|up|before|like that)?\b(?! running\b)/i,
+  ),
+  answer(
+    'stay with it',
+    0.9,
+    /\bstick (?:with|to) (?:it|this|that)\b|\b(?:more|all) of (?:that|this) please\b|\bdo (?:that|this|it) (?:again|like (?:that|this)) (?:next|in)\b/i,
+  ),
   answer('liked', 1, /\bi (?:really |do )?(?:like|love|appreciate)d? (?:that|how|the way|when) you\b/i),
-  answer('loved', 0.7, /^(?:(?:nice|great|perfect|yes|yep|ok|haha|oh)[,!.]? )*(?:love|loving|really like|i like) (?:the|how|that|this)\b/i),
+  answer(
+    'loved',
+    0.7,
+    /^(?:(?:nice|great|perfect|yes|yep|ok|haha|oh)[,!.]? )*(?:love|loving|really like|i like) (?:the|how|that|this)\b/i,
+  ),
   answer('perfect for', 0.7, /\bis (?:perfect|great|ideal|exactly right) for\b/i),
   answer('fine so', 0.6, /\b(?:is|are) (?:fine|ok|okay|good) (?:by|with|for) me\b|\blike you did\b/i),
-  answer('yes, exactly so', 0.4, /^(?:yes|yep|yeah|right|correct|exactly|perfect|good|nice|great)[,.! ]+(?:exactly|always|keep|one|small|that)\b/i),
+  answer(
+    'yes, exactly so',
+    0.4,
+    /^(?:yes|yep|yeah|right|correct|exactly|perfect|good|nice|great)[,.! ]+(?:exactly|always|keep|one|small|that)\b/i,
+  ),
+  cue(
+    'no need to',
+    0.7,
+    /\byou (?:don'?t|do not) (?:have|need) to (?!explain|link|teach|tell|touch|change|fix)[a-z]+/i,
+  ),
+  cue(
+    'your work',
+    0.5,
+    /\byour (?:commits?|commit messages|prs?|pull requests|patches|answers?|replies|messages|summaries|explanations|branch(?:es| names?)|tests|comments|changes|reviews|code|diffs?|output|responses?)\b(?! (?:is|are) (?:in|on|at|here|up)\b)/i,
+  ),
+  cue(
+    'in all of them',
+    0.6,
+    /\b(?:in|for|on|with|to|across) (?:all|every|any) (?!of\b|the\b|this\b|case\b|time\b|day\b|other\b)[\w-]+/i,
+  ),
+  cue('never that', 0.5, /,? never •/),
+  cue('nowhere', 0.6, /\bnowhere\b/i),
+  cue(
+    'less of that',
+    1,
+    /(?:^|[,.;] ?|please )(?:skip|drop|cut|spare me|lose|ditch|no need for|enough) (?:the |all the |those |your )?(?:[\w-]+ )?(?:tables?|summar(?:y|ies)|recaps?|explanations?|pleasantries|intros?|introductions?|preambles?|apolog(?:y|ies)|disclaimers?|emojis?|bullet points?|bullets|small talk|praise|caveats?)\b/i,
+  ),
+  {
+    ...cue(
+      'too much',
+      0.8,
+      /\byou(?:'re| are) (?:too|so|way too|being too|overly) (?:verbose|long|wordy|chatty|eager|cautious|fast|aggressive|optimistic|terse|brief)\b|\byour (?:answers|replies|summaries|comments|commits|prs|explanations|messages) are (?:too|way too|far too)\b/i,
+    ),
+    remedyFollows: true,
+  },
+  cue(
+    'at most',
+    0.4,
+    /\b(?:max|at most|no more than|no longer than|at least|under|below|above|over) (?:\d+|one|two|three|four|five|ten|\w+) (?:words|sentences|lines|characters|chars|paragraphs|files|columns|minutes|seconds)\b|\b(?:one|two|three|\d+) (?:sentences|lines|words|paragraphs) (?:max|tops|at most)\b/i,
+  ),
+  cue(
+    'we do things so',
+    0.4,
+    /\bwe (?:name|write|use|keep|prefix|tag|pin|format|version|document|review|squash|rebase|merge|release|test) (?:all |our |only )?[a-z-]+s\b/i,
+  ),
+  cue('around here', 0.4, /\b(?:around|round|over) here\b|\bhere,? (?:we|nobody)\b|\bnobody (?:here )?[a-z]+s\b/i),
+  cue(
+    'hands off',
+    0.9,
+    /\bkeep your hands off\b|\bhands off\b|\bi do (?:the|all|my) [\w -]{3,30} myself\b|\bthat(?:'s| is) my (?:job|call|part)\b|\bleave (?:that|the [\w -]{3,30}) to me\b/i,
+  ),
+  cue(
+    'leave or keep',
+    0.4,
+    /(?:^|[,.;] ?|please )(?:leave|keep) (?:the |all |any )?[\w -]{3,40} (?:out of|away from|out|alone|separate|in sync|short|small|up to date)\b/i,
+  ),
+  { ...cue('yours are', 0.5, /\byours (?:is|are)\b/i), answers: true },
+  cue('call it so', 0.4, /(?:^|[,.;] ?|please )(?:call|spell|write|name|refer to) (?:it|them|these|those|our)\b/i),
 ]
 
 export const feedbackChinese: readonly Cue[] = [
-  cue('以后', 1, /(?:以后|今后|往后|日后)(?!再说|再(?!写|用|加|改)|会|还会|的事|可能)|后面都|从今(?:天|往后)?(?:开始|起)|从现在(?:开始|起)(?!倒计时|计时)/),
+  cue(
+    '以后',
+    1,
+    /(?:以后|今后|往后|日后)(?!再说|再(?!写|用|加|改)|会|还会|的事|可能)|后面都|从今(?:天|往后)?(?:开始|起)|从现在(?:开始|起)(?!倒计时|计时)/,
+  ),
   cue('从…开始都', 0.8, /从.{1,10}(?:开始|起).{0,24}(?:都|一律|统一|必须|不再|要)/),
-  cue('一律', 0.9, /一律|统一(?:用|走|改|写|成|加|放)|绝对不|千万(?:别|不要)|永远(?:不要|别|不)|禁止|不准|不许|任何(?:时候|情况)|没有例外/),
+  cue(
+    '一律',
+    1,
+    /一律|统一(?:用|走|改|写|成|加|放)|绝对不|千万(?:别|不要)|永远(?:不要|别|不)|禁止|不准|不许|任何(?:时候|情况)|任何.{1,16}都|没有例外/,
+  ),
   cue('必须', 0.5, /必须|务必|一定要|不得/),
   cue('别再', 0.9, /(?:别|不要|不用)再(?!说|跑|等|试|看)/),
   cue('老是', 0.9, /[你您](?:怎么)?(?:老是|总是|又在|每次都|一直在)/),
   cue('不要', 0.5, /(?:^|[，。：；！,]|请|里|中)\s*(?:不要|别|不能|不可以)(?!的|人|急|管|担心|说|忘)/),
-  cue('每次', 0.6, /每次(?:都|回答|改|提交|写|发|给|之前|之后)?|凡是|所有.{0,12}都(?:要|得|用|走)|默认(?:都|加|用|要|走)|尽量|都得|都要/),
-  cue('我们都', 0.7, /我们(?:组|团队|这边|公司|项目|这)?(?:里)?(?:都|一直|从来|从不|一般|不用|只用|规定|约定|习惯|统一)/),
+  cue(
+    '每次',
+    0.6,
+    /每次(?:都|回答|改|提交|写|发|给|之前|之后)?|凡是|所有.{0,12}都(?:要|得|用|走)|默认(?:都|加|用|要|走)|尽量|都得|都要/,
+  ),
+  cue(
+    '我们都',
+    0.7,
+    /我们(?:组|团队|这边|公司|项目|这)?(?:里)?(?:都|一直|从来|从不|一般|不用|只用|规定|约定|习惯|统一)/,
+  ),
   cue('规矩', 1, /(?:我们|组里|团队|公司|项目|这边).{0,4}的?(?:规矩|规范|约定|习惯|惯例|原则)|是.{0,6}规矩/),
-  cue('先跟我', 0.9, /先(?:问|跟|和|找|给)我?(?:一下|我)?(?:确认|说|商量|看|过)?(?=.*(?:再|确认|之前|说一声)|$)|(?:之前|前)先.{0,6}(?:问|确认|跟我)|经过我|我(?:自己)?看过.{0,8}再/),
+  cue(
+    '先跟我',
+    0.9,
+    /先(?:问|跟|和|找|给)我?(?:一下|我)?(?:确认|说|商量|看|过)?(?=.*(?:再|确认|之前|说一声)|$)|(?:之前|前)先.{0,6}(?:问|确认|跟我)|经过我|我(?:自己)?看过.{0,8}再/,
+  ),
   cue('回答', 0.5, /(?:回答|回复|解释|说明|输出).{0,6}(?:短|简短|简洁|用中文|用英文|详细|细)/),
   cue('改完先', 0.4, /(?:完|前|后).{0,6}先.{1,14}再/),
-  answer('就是这样', 0.6, /就是这样|没错|这样(?:就)?(?:很好|就对|挺好|不错|最好)|就对了|挺好的|很好/),
-  answer('按这个来', 0.9, /(?:按|照)(?:这个|这样|着这个)?(?:来|做|办|写)|继续保持|保持(?:这样|下去|这个)|就这么(?:做|来|写)/),
+  answer(
+    '就是这样',
+    0.6,
+    /就是这样|没错|这样(?:就)?(?:很好|就对|挺好|不错|最好)|就对了|挺好的|很好|做法(?:很|挺|不错)/,
+  ),
+  answer(
+    '按这个来',
+    0.9,
+    /(?:按|照)(?:这个|这样|着这个)?(?:来|做|办|写)|继续保持|保持(?:这样|下去|这个)|就这么(?:做|来|写|干)|(?:接着|继续)这么/,
+  ),
+  cue('控制在', 0.8, /控制在.{1,12}(?:以内|之内|以下)|不(?:要|得|能)?超过.{1,10}(?:行|个|字|秒)|超过.{1,8}就/),
+  cue('说过', 0.6, /(?:说|讲|提)过(?:好几|多少|很多|几)(?:回|次|遍)|第[二三四五]次了/),
+  cue('直接往', 0.3, /(?:别|不要)(?:直接|自动|随便|擅自)/),
+  cue('always', 0.6, /\b(?:always|never)\b ?\p{Script=Han}/iu),
+  cue('方便', 0.3, /方便(?:我|大家|排查|以后)|看不懂|看不清|看得清/),
 ]

@@ -7,37 +7,222 @@ const cue = (name: string, weight: number, pattern: RegExp): Cue => ({ name, typ
 const DATE = '\u2402'
 
 export const project: readonly Cue[] = [
-  cue('decided', 1, /\b(?:we|the team|team|they|legal|leadership|management|product|security|finance|ops|the board|board)(?:'ve| have| has|'re)? (?:all )?(?:finally |just |already |also )?(?:decided|agreed|settled on|chose|opted|voted|signed off|committed to)\b|\bdecided (?:with|against|by|in)\b(?! (?:a|the) (?:name|color))|\bdecision (?:is|was|from|made)\b|\b(?:it'?s|it is|was|is) (?:been )?decided\b|(?:^|[\p{Script=Han}] ?)decided to\b/iu),
-  cue('we go with', 1, /\bwe(?:'re| are)? (?:went|going|sticking|staying|gone|stuck) (?:with|on|for)\b|\bwe(?:'ll| will) (?:stay|stick) (?:with|on)\b|\b(?:staying|sticking) (?:on|with|there)\b|\bwe(?:'re| are) (?:dropping|killing|retiring|sunsetting|deprecating|replacing|abandoning|migrating|moving|switching|freezing|postponing|rewriting|not (?:doing|building|training|supporting|shipping|adding|moving|going|upgrading|migrating))\b/i),
-  cue('moved', 0.7, /\bwe (?:moved|switched|migrated|dropped|replaced|killed|retired|rolled back|deprecated|outsourced|froze|postponed|acquired)\b/i),
-  cue('on purpose', 1.1, /\b(?:on purpose|intentional(?:ly)?|deliberate(?:ly)?|by design|not a (?:bug|mistake|typo)|for a reason|not an accident|load[- ]bearing)\b/i),
-  cue('looks odd but', 0.8, /\b(?:looks?|seems?|may look|might look) (?:odd|weird|wrong|dumb|redundant|strange|stupid|ugly|like a (?:bug|mistake)|broken|pointless|useless|unused|silly|off)\b.{0,20}\bbut\b/i),
-  cue('the reason is', 1, /\b(?:the |only |main |real |whole )+(?:reason|motivation|point|driver|goal|idea)\b.{0,60}\b(?:is|was|are)\b|\bthat'?s (?:why|the whole|the reason|the only reason)\b|\b(?:is|was|are) (?:driven|motivated|caused|dictated) by\b|\bthe whole (?:motivation|reason|point)\b/i),
-  cue('milestone with a date', 1.1, new RegExp(`\\b(?:deadline|freeze[sd]?|frozen|unfreezes|release[sd]?|launch(?:es|ed)?|go(?:es|ing)? live|went live|go-live|cuts?|ships?|shipped|sunsets?|shut(?:s|ting)? (?:off|down)|switch(?:es|ed)? (?:off|over)|turn(?:s|ed)? off|end of life|eol|expires?|runs? out|audit|assessment|certification|review|demo|migrat(?:es?|ion|ed)|cutover|contract|due|beta|pilot|rollout|rolls out|deprecat\\w+|go out|lands?|submission|kick-?off|offsite|maintenance|renewal|handover|new date|slipped|moved to|pushed to|postponed|takes? over|taking over|hand(?:s|ing|ed) over|leaves?|starts?|begins?|closes?|opens?)\\b.{0,90}${DATE}|${DATE}.{0,60}\\b(?:deadline|freeze|release|launch|go(?:es)? live|cut|sunset|shut (?:off|down)|switch(?:es|ed)? (?:off|over)|audit|assessment|review|demo|cutover|maintenance|migration|read[- ]only|begins|starts|takes over|rollout|offsite)\\b`, 'iu')),
-  cue('must be done by a date', 0.9, new RegExp(`\\b(?:has to|have to|must|needs? to|wants?|want(?:s|ed)?|required?|shipped|done|finished|ready|live|gone|zero|in place|no later)\\b.{0,60}\\b(?:by|before|until|till) (?:end of day )?${DATE}`, 'iu')),
-  cue('until a date', 0.8, new RegExp(`\\b(?:until|through|till|starting|from|as of|after|before) (?:the )?${DATE}`, 'iu')),
-  cue('incident', 1, new RegExp(`\\b(?:outage|incident|breach|downtime|data loss|leak|regression|sev ?-?[0-3]|postmortem|page[dr]?|rollback)\\b.{0,60}(?:${DATE}|\\b(?:was|because|caused|due to)\\b)|${DATE}(?:'s)? .{0,30}\\b(?:outage|incident|breach|downtime|rollback)\\b|\\bwe (?:lost|leaked|broke|deleted|corrupted) .{0,50}${DATE}`, 'iu')),
-  cue('owner', 1, /\b[A-Z]?[a-z]+(?:'s team)? (?:is taking|takes|took|will take) over\b|\b(?:[A-Z][a-z]+|they|she|he)(?:'s team| team)? (?:now )?(?:owns?|is (?:now )?(?:responsible|in charge|the owner|on point)|runs|maintains) (?!into|out)/),
-  cue('owner, said low', 0.5, /\b(?:questions|reviews?|approvals?|decisions?) (?:are|go to|is) (?:hers|his|theirs|now)\b|\b(?:mid-rewrite|mid-migration|in the middle of (?:a|the) (?:rewrite|migration|move))\b/i),
-  cue('off the table', 1, /\b(?:is|are) (?:off the table|off[- ]limits|frozen|on hold|out of scope|parked|no longer (?:supported|optional|planned|happening))\b|\bisn'?t optional\b|\bnot happening (?:this|until)\b/i),
-  cue('bound to', 0.9, /\b(?:is|are|we're|we are) (?:stuck|pinned|locked|limited|capped) (?:on|to|at)\b.{0,60}\b(?:until|because|since|till|for)\b|\bstay(?:ing|s)? on .{2,40}\b(?:until|because|till)\b/i),
-  cue('goal', 1, new RegExp(`\\b(?:goal|target|okr|priority|focus|objective) (?:for|of|this|in) .{0,50}(?:\\bis\\b|${DATE})|\\b(?:our|the|top|main) (?:goal|priority|focus|target|okr) (?:is|right now is)\\b`, 'iu')),
-  cue('somebody outside requires', 0.7, /\b(?:legal|security|compliance|finance|the (?:customer|client|regulator|auditors?|vendor|bank)|procurement|apple|google|hr) (?:wants?|requires?|demands?|insists|needs|asked|rejected|won'?t|will not|says no)\b|\brequired by (?:law|legal|the|our)\b|\b(?:gdpr|pci|hipaa|soc ?2|sox|iso ?27001)\b/i),
-  cue('budget', 0.8, /\b(?:budget|headcount|funding|contract|licen[cs]e)\b.{0,40}\b(?:was|got|is|has been) (?:cut|frozen|cancelled|canceled|approved|not renewed|tripled|doubled|up)\b|\bafter all\b/i),
-  cue('after that nothing', 0.5, /\b(?:after|before|until) (?:that|then|it)\b.{0,30}\b(?:only|nothing|no)\b|\bnothing .{0,30}(?:lands|goes in|ships|merges)\b|\b(?:no|only) [\w -]{3,30} (?:until|after|before)\b/i),
-  cue('people have been told', 0.3, /\b(?:partners|customers|users|everyone|everybody|whole team|the team) (?:have|has|know|knows|agreed|been told|were told|was told)\b|\bwhatever still\b|\bnobody (?:here )?wants to\b/i),
-  cue('because', 0.3, /\b(?:because|bc|cuz|due to|since|so that|otherwise|only reason)\b|因为|由于|所以|不然|否则|导致|上次|之前.{0,10}过/i),
+  cue(
+    'decided',
+    1,
+    /\b(?:we|the team|team|they|legal|leadership|management|product|security|finance|ops|the board|board)(?:'ve| have| has|'re)? (?:all )?(?:finally |just |already |also )?(?:decided|agreed|settled on|chose|opted|voted|signed off|committed to)\b|\bdecided (?:with|against|by|in)\b(?! (?:a|the) (?:name|color))|\bdecision (?:is|was|from|made)\b|\b(?:it'?s|it is|was|is) (?:been )?decided\b|(?:^|[\p{Script=Han}] ?)decided to\b/iu,
+  ),
+  cue(
+    'we go with',
+    1,
+    /\bwe(?:'re| are)? (?:went|going|sticking|staying|gone|stuck) (?:with|on|for)\b|\bwe(?:'ll| will) (?:stay|stick) (?:with|on)\b|\b(?:staying|sticking) (?:on|with|there)\b|\bwe(?:'re| are) (?:dropping|killing|retiring|sunsetting|deprecating|replacing|abandoning|migrating|moving|switching|freezing|postponing|rewriting|not (?:doing|building|training|supporting|shipping|adding|moving|going|upgrading|migrating))\b/i,
+  ),
+  cue(
+    'moved',
+    0.7,
+    /\bwe (?:moved|switched|migrated|dropped|replaced|killed|retired|rolled back|deprecated|outsourced|froze|postponed|acquired)\b/i,
+  ),
+  cue(
+    'on purpose',
+    1.1,
+    /\b(?:on purpose|intentional(?:ly)?|deliberate(?:ly)?|by design|not a (?:bug|mistake|typo)|for a reason|not an accident|load[- ]bearing)\b/i,
+  ),
+  cue(
+    'looks odd but',
+    0.8,
+    /\b(?:looks?|seems?|may look|might look) (?:odd|weird|wrong|dumb|redundant|strange|stupid|ugly|like a (?:bug|mistake)|broken|pointless|useless|unused|silly|off)\b.{0,20}\bbut\b/i,
+  ),
+  cue(
+    'the reason is',
+    1,
+    /\b(?:the |only |main |real |whole )+(?:reason|motivation|point|driver|goal|idea)\b.{0,60}\b(?:is|was|are)\b|\bthat'?s (?:why|the whole|the reason|the only reason)\b|\b(?:is|was|are) (?:driven|motivated|caused|dictated) by\b|\bthe whole (?:motivation|reason|point)\b/i,
+  ),
+  cue(
+    'milestone with a date',
+    1.1,
+    new RegExp(
+      `\\b(?:deadline|freeze[sd]?|frozen|unfreezes|release[sd]?|launch(?:es|ed)?|go(?:es|ing)? live|went live|go-live|cuts?|ships?|shipped|sunsets?|shut(?:s|ting)? (?:off|down)|switch(?:es|ed)? (?:off|over)|turn(?:s|ed)? off|end of life|eol|expires?|runs? out|audit|assessment|certification|review|demo|migrat(?:es?|ion|ed)|cutover|contract|due|beta|pilot|rollout|rolls out|deprecat\\w+|go out|lands?|submission|kick-?off|offsite|maintenance|renewal|handover|new date|slipped|moved to|pushed to|postponed|takes? over|taking over|hand(?:s|ing|ed) over|leaves?|starts?|begins?|closes?|opens?)\\b.{0,90}${DATE}|${DATE}.{0,60}\\b(?:deadline|freeze|release|launch|go(?:es)? live|cut|sunset|shut (?:off|down)|switch(?:es|ed)? (?:off|over)|audit|assessment|review|demo|cutover|maintenance|migration|read[- ]only|begins|starts|takes over|rollout|offsite)\\b`,
+      'iu',
+    ),
+  ),
+  cue(
+    'must be done by a date',
+    0.9,
+    new RegExp(
+      `\\b(?:has to|have to|must|needs? to|wants?|want(?:s|ed)?|required?|shipped|done|finished|ready|live|gone|zero|in place|no later)\\b.{0,60}\\b(?:by|before|until|till) (?:end of day )?${DATE}`,
+      'iu',
+    ),
+  ),
+  cue(
+    'until a date',
+    0.8,
+    new RegExp(`\\b(?:until|through|till|starting|from|as of|after|before) (?:the )?${DATE}`, 'iu'),
+  ),
+  cue(
+    'incident',
+    1,
+    new RegExp(
+      `\\b(?:outage|incident|breach|downtime|data loss|leak|regression|sev ?-?[0-3]|postmortem|page[dr]?|rollback)\\b.{0,60}(?:${DATE}|\\b(?:was|because|caused|due to)\\b)|${DATE}(?:'s)? .{0,30}\\b(?:outage|incident|breach|downtime|rollback)\\b|\\bwe (?:lost|leaked|broke|deleted|corrupted) .{0,50}${DATE}`,
+      'iu',
+    ),
+  ),
+  cue(
+    'owner',
+    1,
+    /\b[A-Z]?[a-z]+(?:'s team)? (?:is taking|takes|took|will take) over\b|\b(?:[A-Z][a-z]+|they|she|he)(?:'s team| team)? (?:now )?(?:owns?|is (?:now )?(?:responsible|in charge|the owner|on point)|runs|maintains) (?!into|out)/,
+  ),
+  cue(
+    'owner, said low',
+    0.5,
+    /\b(?:questions|reviews?|approvals?|decisions?) (?:are|go to|is) (?:hers|his|theirs|now)\b|\b(?:mid-rewrite|mid-migration|in the middle of (?:a|the) (?:rewrite|migration|move))\b/i,
+  ),
+  cue(
+    'off the table',
+    1,
+    /\b(?:is|are) (?:off the table|off[- ]limits|frozen|on hold|out of scope|parked|no longer (?:supported|optional|planned|happening))\b|\bisn'?t optional\b|\bnot happening (?:this|until)\b/i,
+  ),
+  cue(
+    'bound to',
+    0.9,
+    /\b(?:is|are|we're|we are) (?:stuck|pinned|locked|limited|capped) (?:on|to|at)\b.{0,60}\b(?:until|because|since|till|for)\b|\bstay(?:ing|s)? on .{2,40}\b(?:until|because|till)\b/i,
+  ),
+  cue(
+    'goal',
+    1,
+    new RegExp(
+      `\\b(?:goal|target|okr|priority|focus|objective) (?:for|of|this|in) .{0,50}(?:\\bis\\b|${DATE})|\\b(?:our|the|top|main) (?:goal|priority|focus|target|okr) (?:is|right now is)\\b`,
+      'iu',
+    ),
+  ),
+  cue(
+    'somebody outside requires',
+    0.7,
+    /\b(?:legal|security|compliance|finance|the (?:customer|client|regulator|auditors?|vendor|bank)|procurement|apple|google|hr) (?:wants?|requires?|demands?|insists|needs|asked|rejected|won'?t|will not|says no)\b|\brequired by (?:law|legal|the|our)\b|\b(?:gdpr|pci|hipaa|soc ?2|sox|iso ?27001)\b/i,
+  ),
+  cue(
+    'budget',
+    0.8,
+    /\b(?:budget|headcount|funding|contract|licen[cs]e)\b.{0,40}\b(?:was|got|is|has been) (?:cut|frozen|cancelled|canceled|approved|not renewed|tripled|doubled|up)\b|\bafter all\b/i,
+  ),
+  cue(
+    'after that nothing',
+    0.5,
+    /\b(?:after|before|until) (?:that|then|it)\b.{0,30}\b(?:only|nothing|no)\b|\bnothing .{0,30}(?:lands|goes in|ships|merges)\b|\b(?:no|only) [\w -]{3,30} (?:until|after|before)\b/i,
+  ),
+  cue(
+    'people have been told',
+    0.3,
+    /\b(?:partners|customers|users|everyone|everybody|whole team|the team) (?:have|has|know|knows|agreed|been told|were told|was told)\b|\bwhatever still\b|\bnobody (?:here )?wants to\b/i,
+  ),
+  cue(
+    'because',
+    0.3,
+    /\b(?:because|bc|cuz|due to|since|so that|otherwise|only reason)\b|因为|由于|所以|不然|否则|导致|上次|之前.{0,10}过/i,
+  ),
+  cue(
+    'waits',
+    1,
+    /\b(?:is|are|got|been|was|were) (?:paused|blocked|delayed|postponed|suspended|on ice|on hold|closed|unavailable|frozen|in maintenance mode|deprecated|cancelled|canceled) (?:until|till|because|by|for|at)\b|\bin maintenance mode\b/i,
+  ),
+  cue('by a date', 0.7, new RegExp(`\\b(?:by|before|until|due|on) (?:end of day )?${DATE}`, 'u')),
+  cue('until then', 0.5, /\b(?:until|till|before|by|between now and) then\b|\buntil that'?s done\b/i),
+  cue(
+    'there because',
+    1,
+    /\b(?:is|are|was) (?:only |just |still )?(?:there|here|kept|in there|like that|so) (?:because|since|for)\b|\bexists? (?:only )?(?:because|for)\b/i,
+  ),
+  cue(
+    'we lose',
+    0.8,
+    new RegExp(
+      `\\bwe (?:lose|get|have|need|go|move|migrate|switch|launch|ship|present|submit|demo)\\b.{0,60}${DATE}`,
+      'iu',
+    ),
+  ),
+  cue(
+    'somebody does it on a day',
+    0.9,
+    new RegExp(
+      `\\b(?:is|are) (?:leaving|joining|moving|retiring|away|on leave|on vacation|on parental leave|out of office|visiting|presenting|shutting|switching|migrating)\\b.{0,40}${DATE}`,
+      'iu',
+    ),
+  ),
+  cue(
+    'window',
+    0.8,
+    /\b(?:only|can'?t|cannot|never) (?:lets?|allows?|deploys?|ships?|releases?|accepts?)\b.{0,60}\b(?:window|between|on|during|in)\b|\bcontract breach\b|\bmaintenance window\b/i,
+  ),
+  cue(
+    'cannot change',
+    0.8,
+    /\b(?:we|you) (?:can'?t|cannot|may not|must not|won'?t|are not allowed to) (?:change|touch|remove|upgrade|drop|rename|break|move|delete|restructure|use)\b.{0,60}\b(?:without|because|until|before|since|over)\b/i,
+  ),
+  cue(
+    'people around',
+    0.3,
+    /\b(?:vendors?|customers?|clients?|regulators?|investors?|hospital|court|auditors?|management|legal|marketing|partners?|board|leadership|compliance|contract|licen[cs]e|fda|procurement|the team|headquarters|stakeholders?)\b/i,
+  ),
+  {
+    ...cue(
+      'stays as it is',
+      0.9,
+      /\b(?:can'?t|cannot|must stay|has to stay|keep|leave|stays?|still (?:needs?|uses?|sends?|reads?|depends?|relies?|in use)|needs? it|because|is for|are for|was made|were made)\b/i,
+    ),
+    to: /\b(?:redundant|unused|duplicated?s?|dead|odd|weird|unexplained|remove|clean(?: it| them)? up|delete|dedupe|unify|simplify|looks? (?:like|wrong|odd)|no callers|same thing|leftover|obsolete)\b/i,
+  },
 ]
 
 export const projectChinese: readonly Cue[] = [
-  cue('决定', 1, /(?:我们|已经?|团队|老板|领导|组里|最后|最终|会上|这边|产品).{0,6}(?:决定|定了|敲定|商量好|确定)(?!要不要|了吗|性)|(?:老板|领导|产品|法务|合规|安全|上面)(?:那边)?(?:定|拍板|要求)(?:的|了)|决定(?:放弃|改|用|换|不|先|把|采用|停|下线|推迟)/),
-  cue('不做了', 0.8, /不(?:做|上|用|搞|支持|接|续|维护|发|迁).{0,12}了(?=[，。,]|$)|放弃.{1,16}(?:改用|换成|改成|了|，)|改(?:用|成|为).{1,16}(?:因为|，)/),
+  cue(
+    '决定',
+    1,
+    /(?:我们|已经?|团队|老板|领导|组里|最后|最终|会上|这边|产品).{0,6}(?:决定|定了|敲定|商量好|确定)(?!要不要|了吗|性)|(?:老板|领导|产品|法务|合规|安全|上面)(?:那边)?(?:定|拍板|要求)(?:的|了)|决定(?:放弃|改|用|换|不|先|把|采用|停|下线|推迟)/,
+  ),
+  cue(
+    '不做了',
+    0.8,
+    /不(?:做|上|用|搞|支持|接|续|维护|发|迁).{0,12}了(?=[，。,]|$)|放弃.{1,16}(?:改用|换成|改成|了|，)|改(?:用|成|为).{1,16}(?:因为|，)/,
+  ),
   cue('故意', 1.1, /故意|特意|有意(?:为之|这么|留)|不是\s*bug|本来就(?:要|该|是)这样|是设计(?:成|如此)/i),
-  cue('里程碑有日期', 1.1, new RegExp(`${DATE}.{0,24}(?:封版|封网|上线|提审|截止|发版|到期|切|下线|演示|验收|评审|发布|开始|解封|冻结|交付|上架|迁移|停服|维护|割接|灰度|关闭|demo|freeze|release|deadline|launch|cutover|go live)|(?:封版|封网|上线|提审|截止|发版|到期|下线|演示|验收|评审|发布|冻结|交付|迁移|deadline|freeze|合同|停服|关闭).{0,24}${DATE}`, 'iu')),
-  cue('那之前', 0.5, /(?:在|赶在)?(?:那|这)?之前.{0,16}(?:必须|要|不要|别|得|不能)|(?:必须|要|得).{0,10}(?:赶在|之前|以前)|期间.{0,4}(?:不|禁)/),
+  cue(
+    '里程碑有日期',
+    1.1,
+    new RegExp(
+      `${DATE}.{0,24}(?:封版|封网|上线|提审|截止|发版|到期|切|下线|演示|验收|评审|发布|开始|解封|冻结|交付|上架|迁移|停服|维护|割接|灰度|关闭|demo|freeze|release|deadline|launch|cutover|go live)|(?:封版|封网|上线|提审|截止|发版|到期|下线|演示|验收|评审|发布|冻结|交付|迁移|deadline|freeze|合同|停服|关闭).{0,24}${DATE}`,
+      'iu',
+    ),
+  ),
+  cue(
+    '那之前',
+    0.5,
+    /(?:在|赶在)?(?:那|这)?之前.{0,16}(?:必须|要|不要|别|得|不能)|(?:必须|要|得).{0,10}(?:赶在|之前|以前)|期间.{0,4}(?:不|禁)/,
+  ),
   cue('之前必须', 0.7, new RegExp(`${DATE} ?(?:之前|以前|前).{0,6}(?:必须|要|得|不)`, 'u')),
-  cue('事故', 1, new RegExp(`${DATE}.{0,30}(?:事故|故障|挂了|崩了|宕机|超卖|丢了|丢数据|泄露|雪崩|回滚|出了?问题|炸了|超时)|(?:事故|故障|超卖|宕机|泄露|雪崩).{0,20}(?:是|因为|原因|导致)`, 'u')),
-  cue('负责人', 0.9, /(?:都)?(?:由|归)\s*[\p{Script=Han}A-Za-z]{1,12}\s*(?:负责|管|接手|维护|跟)|[\p{Script=Han}A-Za-z]{1,10}\s*(?:接手|接管|交接给)|找(?:她|他)|负责人是/u),
+  cue(
+    '事故',
+    1,
+    new RegExp(
+      `${DATE}.{0,30}(?:事故|故障|挂了|崩了|宕机|超卖|丢了|丢数据|泄露|雪崩|回滚|出了?问题|炸了|超时)|(?:事故|故障|超卖|宕机|泄露|雪崩).{0,20}(?:是|因为|原因|导致)`,
+      'u',
+    ),
+  ),
+  cue(
+    '负责人',
+    0.9,
+    /(?:都)?(?:由|归)\s*[\p{Script=Han}A-Za-z]{1,12}\s*(?:负责|管|接手|维护|跟)|[\p{Script=Han}A-Za-z]{1,10}\s*(?:接手|接管|交接给)|找(?:她|他)|负责人是/u,
+  ),
   cue('原因', 0.8, /(?:主要|真正|唯一|根本)(?:的)?原因(?:是|在)|之所以|就是为了|是因为/),
-  cue('这几天主要', 0.5, /(?:这几天|这周|这个迭代|本迭代|这个月|近期|这个季度).{0,6}(?:主要|先做|先保|重点|优先)|别的(?:往后|先)放|优先级/),
+  cue(
+    '这几天主要',
+    0.5,
+    /(?:这几天|这周|这个迭代|本迭代|这个月|近期|这个季度).{0,6}(?:主要|先做|先保|重点|优先)|别的(?:往后|先)放|优先级/,
+  ),
+  cue('还不能删', 0.8, /(?:还|暂时|现在)?不能(?:删|动|改|下|停|升)|(?:得|要|必须)留着|是(?:给|为).{1,12}(?:留|用)的/),
+  cue('那边还有', 0.4, /(?:那边|客户|设备|用户|老版本|对方|合作方).{0,12}(?:还|没|不让|不支持|不能)/),
+  cue('期间不可用', 0.6, /期间.{0,12}(?:不可用|不能|停|别)|演练|割接|停机/),
+  cue('某人请假', 0.8, new RegExp(`${DATE}.{0,12}(?:休|请假|离职|入职|出差|接手|交接)|的事(?:情)?找`, 'u')),
+  {
+    ...cue('留着', 0.6, /不能|别删|留着|还(?:有|在|要)|因为|是给/),
+    to: /多余|没用|重复|要删|删掉|没有调用|可以去掉|looks dead|unused|redundant/i,
+  },
 ]

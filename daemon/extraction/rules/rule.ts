@@ -12,6 +12,10 @@ export type Cue = {
   pattern: RegExp
   /** Counts only as an answer to something the assistant said or did. */
   answers?: true
+  /** Counts only as an answer to words like these. */
+  to?: RegExp
+  /** The sentence complains; what the next one tells to do is the rule. */
+  remedyFollows?: true
 }
 
 /** Words that take weight away; `veto` says that no cue can outweigh them. */
