@@ -26,7 +26,7 @@ const order: readonly MemoryType[] = ['reference', 'user', 'project', 'feedback'
 
 /** Cues that say what a sentence is about hold even where it begins like an order: "from now on run the linter". */
 const STANDING =
-  /^(?:scope|remember|for the future|always or never|we always|from|a habit|stop doing|look there|ask first|记住|以后|从)/
+  /^(?:scope|remember|for the future|always or never|we always|from|a habit|stop doing|less of that|look there|ask first|记住|以后|从)/
 
 export function ruledOut(text: string): string | undefined {
   return messageDoubts.find(({ pattern }) => pattern.test(text))?.name
@@ -55,7 +55,10 @@ export function judge(sentence: Sentence, { answering }: { answering: string }):
   const sum = (type: Cue['type']) => total(cues.filter((cue) => cue.type === type))
   const sums = order.map((type) => ({ type, weight: sum(type) }))
   const strongest = sums.reduce((best, each) => (each.weight > best.weight ? each : best))
-  const less = against.reduce((sofar, { weight }) => sofar + (weight === 'veto' ? 0 : weight), 0)
+  const less = against.reduce((sofar, { weight, against: types }) => {
+    if (weight === 'veto' || (types && !types.includes(strongest.type))) return sofar
+    return sofar + weight
+  }, 0)
   return {
     ...none,
     // Half of what speaks for the other types: it is durable either way.

@@ -9,6 +9,9 @@ const EDGE_UNITS = 1_500
 /** Nobody types such a line. */
 const CAP_LINE_UNITS = 3_000
 
+const LOOKED_UNITS = 8_000
+
+const FENCE = /^[ \t]{0,8}(```|~~~|""")/
 const LOG_OR_TRACE =
   /^\s*(?:at [\w$.<]|File "|Traceback \(|Caused by:|\.\.\. \d+ more|(?:[\w$]+\.)*[A-Z]\w*(?:Exception|Error|Warning)\b:|\[?\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d(?::\d\d)?\]? |(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL|TRACE)\b|npm (?:ERR|WARN)|error(?:\[\w+\])?: |warning: |thread '|Error response from|\d+ \|)/
 const CHAT = /^\s*(?:\[?\d\d?:\d\d(?::\d\d)?(?: ?[ap]m)?\]? ?<?[\w.-]+>?:|<[\w.-]+> )/i
@@ -23,22 +26,30 @@ export function ownWords(text: string): string {
   const own: string[] = []
   let fence: string | undefined
   let skipping: 'paragraph' | undefined
-  for (const line of text.split(/\r?\n/)) {
-    const mark = /^\s*(```|~~~|""")/.exec(line)?.[1]
+  let inCode = false
+  let at = 0
+  for (const line of text.split('\n')) {
+    at += line.length + 1
+    const amid = at > LOOKED_UNITS && at < text.length - LOOKED_UNITS
+    const mark = FENCE.exec(line)?.[1]
     if (fence !== undefined) {
       if (mark === fence || line.trimEnd().endsWith(fence)) fence = undefined
       continue
     }
     if (mark !== undefined) {
-      if (!line.slice(line.indexOf(mark) + 3).includes(mark)) fence = mark
+      if (!line.slice(line.indexOf(mark) + mark.length).includes(mark)) fence = mark
       own.push('')
       continue
     }
+    // Of a long text only its ends are looked at, and all of its fences.
+    if (amid) continue
     if (line.trim() === '') skipping = undefined
     // A letter has no end that one could see.
     if (MAIL_HEADER.test(line) || SALUTATION.test(line)) break
     if (/^(?:diff --git|Index:|---\s|\+\+\+ |@@ )/.test(line) || HEADING.test(line)) skipping = 'paragraph'
-    if (skipping || isPasted(line)) {
+    // What is indented below a line of code is code as well.
+    inCode = isPasted(line) || (inCode && /^\s{2,}\S/.test(line))
+    if (skipping || inCode) {
       own.push('')
       continue
     }
@@ -53,7 +64,7 @@ export function ownWords(text: string): string {
 }
 
 function isPasted(line: string): boolean {
-  if (line.length > CAP_LINE_UNITS) return true
+  if (line.length > CAP_LINE_UNITS || /[!-~]{300}/.test(line)) return true
   if (/^\s*(?:>|\|)/.test(line) || /^(?: {4}|\t)/.test(line)) return true
   return LOG_OR_TRACE.test(line) || CHAT.test(line) || CODE.test(line)
 }

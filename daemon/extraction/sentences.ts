@@ -1,10 +1,11 @@
 /** Parts own words into sentences, and blanks out in each what is mentioned and not said: quotes, code, dates. Pure. */
 import { relativeDatesIn } from './dates/dates.ts'
+import { markPlaces } from './rules/places.ts'
 
 export type Sentence = {
   /** As typed. */
   said: string
-  /** The same with quotes and code blanked and dates as one mark: what cues are looked for in. */
+  /** The same with quotes and code blanked, dates, addresses and systems marked: what cues are looked for in. */
   heard: string
 }
 
@@ -17,7 +18,7 @@ const BREAK =
   /(?<=[。！？；\n])|(?<=[!?](?:["')\]]|\s*))(?=\s+\S)|(?<=(?<!\b(?:e\.g|i\.e|etc|vs|approx|resp|incl|cf))[.;…]["')\]]?)\s+(?=\S)/i
 
 /** More sentences than these are a text, not a message. */
-const CAP_SENTENCES = 120
+const CAP_SENTENCES = 60
 
 export function sentencesIn(text: string): Sentence[] {
   return text
@@ -41,5 +42,5 @@ function heard(said: string): string {
     .replace(/\b\d{4}-\d\d-\d\d\b/g, DATE_MARK)
   let marked = blanked
   for (const date of relativeDatesIn(blanked)) marked = marked.replace(date, ` ${DATE_MARK} `)
-  return marked.replace(/ {2,}/g, ' ').replace(/’/g, "'").trim()
+  return markPlaces(marked).replace(/ {2,}/g, ' ').replace(/’/g, "'").trim()
 }

@@ -7,7 +7,7 @@ import type { MemoryType } from '../../schema/memory.ts'
 import { absoluteDates } from './dates/dates.ts'
 import { type Judged, judge, ruledOut } from './judge.ts'
 import { ownWords } from './own-words.ts'
-import { sentencesIn } from './sentences.ts'
+import { type Sentence, sentencesIn } from './sentences.ts'
 import { type Wording, worded } from './wording.ts'
 
 export type Said = { text: string; atIso: string; previousAssistant?: string | undefined }
@@ -30,6 +30,9 @@ const BELONGS = 0.3
 /** The end of an answer is what one answers to. */
 const PREVIOUS_UNITS = 2_000
 
+const POINTS_BACK = /^(?:\w+ ){1,3}(?:it|that|this|them|those)\b.{0,16}$/i
+const CONTEXT_LESS = 0.8
+
 const REDACTED = /\[redacted:[\w-]+\]/
 
 export function statementsIn({ text, atIso, previousAssistant }: Said): Statement[] {
@@ -37,17 +40,27 @@ export function statementsIn({ text, atIso, previousAssistant }: Said): Statemen
   if (own === '' || ruledOut(own)) return []
   const answering = (previousAssistant ?? '').trim().slice(-PREVIOUS_UNITS)
   const judged = sentencesIn(own)
-    .flatMap((sentence) => withoutSecrets(sentence.said))
+    .flatMap(withoutSecrets)
     .map((sentence) => judge(sentence, { answering }))
-  return groups(judged).map((group) => statement(group, atIso))
+  return groups(judged.map(lessAsContext))
+    .map((group) => statement(group, atIso))
+    .sort((a, b) => b.weight - a.weight)
 }
 
 /** The clauses around a credential go with it: they are about it. */
-function withoutSecrets(said: string): ReturnType<typeof sentencesIn> {
-  if (!REDACTED.test(said)) return sentencesIn(said)
+function withoutSecrets(sentence: Sentence): Sentence[] {
+  const { said } = sentence
+  if (!REDACTED.test(said)) return [sentence]
   const clauses = said.replace(/[(（][^)）]*\[redacted:[^)）]*[)）]/g, '').split(/[,，](?=\s|[\p{Script=Han}])/u)
   const first = clauses.findIndex((clause) => REDACTED.test(clause))
   return sentencesIn((first === -1 ? clauses : clauses.slice(0, first)).join(','))
+}
+
+/** "The index is missing. create it": what a short order points back at was said for its sake. */
+function lessAsContext(each: Judged, index: number, all: readonly Judged[]): Judged {
+  const next = all[index + 1]
+  const order = next?.ruledOutBy === 'a piece of work' && POINTS_BACK.test(next.heard)
+  return order && each.type !== 'feedback' ? { ...each, weight: each.weight - CONTEXT_LESS } : each
 }
 
 /** Runs of sentences that stand together and say enough. */

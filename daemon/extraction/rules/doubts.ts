@@ -38,7 +38,7 @@ const QUESTION_START =
 
 /** Verbs with which one asks for a piece of work. What they bring along in cue words belongs to the work. */
 const WORK =
-  'fix|add|rename|run|rerun|re-run|show|make|open|write|implement|create|generate|build|change|set|update|remove|delete|move|merge|rebase|push|commit|revert|undo|redo|try|explain|find|look|grep|diff|deploy|refactor|extract|insert|replace|convert|bump|increase|decrease|install|print|list|count|give|tell|send|start|restart|close|hide|disable|enable|wrap|split|port|review|debug|test|verify|compare|clean|format|put|log in|curl|export|import|check|summari[sz]e|draft|translate|call|ship|finish|complete|skip|stash|remind|walk|turn|sort|filter|return|handle|support|drop|paginate|throw|catch|mark|point|read|search|pick|bring|copy|paste|render|style|align|center'
+  'fix|add|rename|run|rerun|re-run|show|make|open|write|implement|create|generate|build|change|set|update|remove|delete|move|merge|rebase|push|commit|revert|undo|redo|try|explain|find|look|grep|diff|deploy|refactor|extract|insert|replace|convert|bump|increase|decrease|install|print|list|count|give|tell|send|start|restart|close|hide|disable|enable|wrap|split|port|review|debug|test|verify|compare|clean|format|put|log in|curl|export|import|check|summari[sz]e|draft|translate|call|ship|finish|complete|skip|stash|remind|walk|turn|sort|filter|return|handle|support|drop|paginate|throw|catch|mark|point|read|search|pick|bring|copy|paste|render|style|align|center|extend|adjust|apply|follow|adapt|bisect|reproduce|locate|investigate|dig|analy[sz]e|estimate|compute|calculate|assign|attach|upload|download|mute|retry|repeat|solve|simplify|inline|continue|proceed|dump|do'
 
 const LEAD =
   "(?:(?:ok|okay|so|now|then|and|also|just|please|pls|hey|first|next|yes|yep|no|great|thanks|cool|right|hm+|for now|anyway|meanwhile|oh|alright|lgtm|perfect|but|lets|let's|btw|after that|in the meantime|you can|could you|can you|i want you to|i need you to|go ahead and)[,:!.]? )*"
@@ -57,7 +57,11 @@ export const doubts: readonly Doubt[] = [
   veto('question', QUESTION_START),
   veto(
     'question',
-    /(?:吗|呢|么|对吧|对不对|行不行|好不好)[。.…]*$|为什么|为啥|(?<![不没])怎么(?!都|也|样都)|什么意思|啥意思|是不是|能不能|会不会|要不要|可不可以|有没有|哪(?:个|里|儿|些)|谁(?:写|改|动|信)|多少(?!有)|(?:string|还是).{0,8}好/,
+    /(?:^|, )(?:what|why|where|who|which one)(?:'s| is| are| does| do)? (?:it|this|that|they|wrong|up|going on)[.!]*$/i,
+  ),
+  veto(
+    'question',
+    /(?:吗|呢|么|对吧|对不对|行不行|好不好)[。.…]*$|为什么|为啥|什么(?!都|也|的)|(?<![不没])怎么(?!都|也|样都)|什么意思|啥意思|是不是|能不能|会不会|要不要|可不可以|有没有|哪(?:个|里|儿|些)|谁(?:写|改|动|信)|多少(?!有)|(?:string|还是).{0,8}好/,
   ),
   veto(
     'reminiscing',
@@ -65,7 +69,7 @@ export const doubts: readonly Doubt[] = [
   ),
   veto(
     'only this once',
-    /\b(?:just |only )?(?:this once|this time(?: only)?|for this (?:\w+ )?(?:only|one|run|commit|pr|file|change|session|branch|test|build|task|ticket|demo|release branch)|for (?:the|this) (?:rest of )?(?:this|the) session|in this (?:call|file|function|change|pr|commit|test|method|class|component|one|case|line|query|branch|loop|block|build|session)|(?:this|the) (?:file|function|commit|pr|session|call) only|just (?:for )?(?:now|today|this))\b/i,
+    /\b(?:just |only )?(?:this once|this time(?: only)?|for this (?:\w+ )?(?:only|one|run|commit|pr|file|change|session|branch|test|build|task|ticket|demo|release branch)|for (?:the|this) (?:rest of )?(?:this|the) session|(?:in|for|on|from|with|to) this (?!and|or|is|repo|repository|code ?base|project|org|team|company|monorepo|house|shop|product|quarter|year|month|week|machine|box|thing|day|date|list|kind|sort|reason|order)[a-z]+|(?:this|that) one|(?:this|the) (?:file|function|commit|pr|session|call) only|just (?:for )?(?:now|today|this))\b/i,
   ),
   veto(
     'for now',
@@ -73,7 +77,7 @@ export const doubts: readonly Doubt[] = [
   ),
   veto(
     '只这一次',
-    /就这一?(?:个|次|回)|(?:这次|这回|本次)(?:先|就|不|别|用|选)|(?:先|暂时|临时)(?:写死|不要|不写|hardcode|用着|这样|先|跳过|不动)|for now|先别|只(?:改|动)这|(?:不要|别)(?:改|动|删|用)这(?:个|里|段|行)?|demo 完|回头/i,
+    /就这一?(?:个|次|回)|(?:这次|这回|本次)(?:先|就|不|别|用|选)|(?:先|暂时|临时)(?:写死|不要|不写|hardcode|用着|这样|先|跳过|不动)|先别|只(?:改|动)这|(?:不要|别)(?:改|动|删|用)这(?:个|里|段|行)?|demo 完|回头/i,
   ),
   veto(
     'deferred',
@@ -105,7 +109,7 @@ export const doubts: readonly Doubt[] = [
   ),
   veto(
     'the other one',
-    /^(?!.*\bwhen i (?:say|write|ask)\b).*\b(?:the other (?:one|file|branch|tab)|wrong (?:file|branch|ticket|one|line|tab)|i meant?)\b/i,
+    /^(?!.*\bwhen i (?:say|write|ask)\b).{0,24}\b(?:the other (?:one|file|branch|tab)|wrong (?:file|branch|ticket|one|line|tab)|i meant?)\b/i,
   ),
   doubt(
     'a state that passes',
@@ -115,7 +119,7 @@ export const doubts: readonly Doubt[] = [
   doubt(
     'code by its place',
     1,
-    /(?<![\w/])[\w-]*\/?[\w./-]+\.(?:ts|tsx|js|jsx|py|go|rs|java|rb|c|h|cpp|cs|php|kt|swift|vue|css|scss|html|sql|sh|toml)\b(?!\w)|\b(?:function|method|class|handler|enum|router|folder|module) (?:that|which|is|lives)\b|\bline \d+|(?:枚举|函数|方法|类)在/i,
+    /(?<![\w./-])[\w./-]{1,120}\.(?:ts|tsx|js|jsx|py|go|rs|java|rb|c|h|cpp|cs|php|kt|swift|vue|css|scss|html|sql|sh|toml)\b(?!\w)|\b(?:function|method|class|handler|enum|router|folder|module) (?:that|which|is|lives)\b|\bline \d+|(?:枚举|函数|方法|类)在/i,
   ),
   doubt(
     'product behaviour',
@@ -130,6 +134,56 @@ export const doubts: readonly Doubt[] = [
   veto('a user story', /\bas an? [\w -]{2,30}\b,? i want\b|\buser story\b/i),
   veto(
     'small talk',
-    /\b(?:the |our |my )?(?:meeting|standup|lunch|call|coffee|sync|1:1)\b.{0,30}\b(?:moved|tomorrow|got|is|starts?|in)\b|\btalk (?:tomorrow|later|soon)\b|\blet'?s (?:wrap|call it|continue|pick)\b/i,
+    /\b(?:the|our|my|a) (?:meeting|standup|lunch|call|coffee|sync|1:1)\b.{0,30}\b(?:moved|tomorrow|got|is|starts?|in)\b|\btalk (?:tomorrow|later|soon)\b|\blet'?s (?:wrap|call it|continue|pick)\b|\bwe need (?:this|it|that)\b/i,
   ),
+  veto(
+    'go-ahead',
+    /[,.!] ?(?:continue|go on|go ahead|keep going|carry on|proceed|next|move on|ship it|merge it|commit it)[.!]*$|^(?:sounds|looks) (?:good|right|fine|great)\b/i,
+  ),
+  doubt(
+    'bare praise',
+    0.6,
+    /^(?:(?:yes|yep|yeah|nice|perfect|great|ok|ah|oh)[,.! ]+)*(?:that'?s |that was |this is |it'?s |an? |the |very |really )*(?:good|great|right|nice|excellent|smart|correct|solid|perfect) (?:call|choice|move|idea|work|job|one|approach|instinct|thinking|decision)[.! ]*$/i,
+  ),
+  {
+    ...doubt(
+      'said for the sake of a task',
+      0.8,
+      new RegExp(`[,;:] (?:so |then |and |please |pls |just |now |also )*(?:${WORK})\\b(?! me\\b)[^,;]{0,60}$`, 'i'),
+    ),
+    against: ['project', 'reference', 'user'],
+  },
+  {
+    ...doubt(
+      '为了眼前的事',
+      1,
+      /[，,](?:你|再|请|麻烦)?(?:看看|看下|看一下|帮忙.{0,8}|帮我.{0,12}|分析(?:一下|下).{0,6}|抓紧.{0,14}|赶紧.{0,14}|修(?:一下|下)|现在加上|改(?:一下|下|掉)|处理(?:一下|下)|查(?:一下|下).{0,12}|定位.{0,6}|检查一下.{0,12}|先 ?mock.{0,4})[吧。.]*$/i,
+    ),
+    against: ['project', 'reference', 'user', 'feedback'],
+  },
+  {
+    ...doubt(
+      'a fault being looked for',
+      0.7,
+      /\b(?:fails?|failing|failed|crash(?:es|ed|ing)?|slow|(?:the|this|that|a) bug|exceptions?|null|broken|broke|missing|403|500|502|typo|off by one|out of disk|compiles?|bisect|reproduce|works now|fixed it|stack ?trace|segfault)\b/i,
+    ),
+    against: ['project', 'user'],
+  },
+  doubt(
+    'off by a little',
+    0.7,
+    /\boff by one\b|\bthe (?:last|first|second|third) (?:element|line|row|argument|parameter|item)\b|\blook (?:more )?carefully\b/i,
+  ),
+  {
+    ...doubt(
+      'the thing at hand',
+      0.5,
+      /^(?:and |but |so |ok |now )*(?:the|this|that) (?:\w+ )?(?:build|test|job|pipeline|runner|server|page|script|query|request|suite|importer|parser|loop|buffer|ticket|screenshot|example|snippet|index|header)\b/i,
+    ),
+    against: ['project', 'reference'],
+  },
+  {
+    ...doubt('seen there', 1, /(?:去|在|上).{0,14}把(?:这|那)|上?(?:看到|发现|显示)|我负责的|我主要想/),
+    against: ['reference', 'user'],
+  },
 ]

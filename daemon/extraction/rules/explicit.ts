@@ -7,7 +7,7 @@ export const explicit: readonly Cue[] = [
   cue(
     'remember',
     1,
-    /(?:^|[,.:;] ?|\b(?:please|pls|and|also|so) )(?:remember|memori[sz]e|note|keep in mind|bear in mind|make a note|write down|take note|don'?t forget)(?: (?:that|this)\b|[:,]| (?!to\b|when|what|how|the time|me\b|my\b|your\b|if\b|where\b|who\b|why\b)[\w•`#])/i,
+    /(?:^|[,.:;] ?|\b(?:please|pls|and|also|so) )(?:remember|memori[sz]e|make a note|write down|don'?t forget)(?: (?:that|this)\b(?! (?:flag|file|time|bug|one))| ?[:,—])/i,
   ),
   cue(
     'for the future',
@@ -24,4 +24,10 @@ export const explicit: readonly Cue[] = [
     1,
     /(?:^|[，。,.：；！])\s*(?:请|帮我|麻烦|你)?(?:记住|记一下|记着|记下来|记好|备忘)(?=[，,：:。\s]|[\p{Script=Han}])/u,
   ),
+  cue(
+    'remember so',
+    0.6,
+    /(?:^|[,.:;] ?|\b(?:please|pls|and|also|so) )remember (?!to\b|when|what|how|the\b|me\b|my\b|your\b|if\b|where\b|who\b|why\b|that\b|this\b)[\w•`#]/i,
+  ),
+  cue('keep in mind', 0.6, /\b(?:keep in mind|bear in mind|take note|note) ?(?:that\b|:)/i),
 ]

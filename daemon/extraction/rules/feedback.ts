@@ -11,9 +11,13 @@ export const feedback: readonly Cue[] = [
   cue(
     'scope: from now on',
     1,
-    /\b(?:from (?:now|here) on|going forward|henceforth|in (?:the )?future|as a rule|rule of thumb|for (?:all|every|future) sessions?|all sessions|from (?:this|that) point on)\b/i,
+    /\b(?:from (?:now|here) on|going forward(?! step| with| to)|henceforth|in (?:the )?future|as a rule|rule of thumb|for (?:all|every|future) sessions?|all sessions|from (?:this|that) point on)\b/i,
   ),
-  cue('scope: in general', 1, /(?:^|[,.:;] ?|and |but )(?:in general|generally|as a general rule)[,: ]/i),
+  cue(
+    'scope: in general',
+    1,
+    /(?:^|[,.:;] ?|and |but )(?:in general|generally|as a general rule)[,: ] ?(?!this|that|it\b|i think|looks|speaking|fine|good)/i,
+  ),
   cue(
     'scope: every time',
     0.9,
@@ -22,7 +26,7 @@ export const feedback: readonly Cue[] = [
   cue(
     'scope: for every such thing',
     0.7,
-    /\b(?:do|did|want|like|use|write|add|need|keep) (?:that|this|it|one|these)? ?(?:for|in|on|with|to) (?:every|each|all|any)\b/i,
+    /\b(?:do|did|want|like|use|need|keep) (?:that|this|it|one|these)? ?(?:for|in|on|with|to) (?:every|each|all|any)\b/i,
   ),
   cue(
     'scope: this repository',
@@ -73,7 +77,7 @@ export const feedback: readonly Cue[] = [
   cue(
     'preference',
     1,
-    /\bi(?:'d| would)? (?:much |really |strongly |generally |usually |always |very much )?(?:prefer|rather (?:you|have|see|get)|like it when|hate it when|don'?t like it when|don'?t want you to|expect you to)\b/i,
+    /\bi(?:'d| would)? (?:much |really |strongly |generally |usually |always |very much )?(?:prefer (?!the |this |that |it\b|option|version|•)(?!.*\bhere[.!]?$)|rather (?:you|(?:have|see|get) (?!the |this |that |it ))|like it when|hate it when|don'?t like it when|don'?t want you to|expect you to)\b/i,
   ),
   cue(
     'wants, standing',
@@ -93,7 +97,7 @@ export const feedback: readonly Cue[] = [
   cue(
     'general things should',
     0.6,
-    /^(?:and |but |so |ok |ugh,? |also |no,? |please |remember,? )*(?!(?:the|this|that|it|we|i|you|there|my|he|she|they|what|who|these|those)\b)(?:(?:an?|any|every|all|each) )?(?:[\w•/-]+ ){1,5}(?:should|must|need to|needs? an?|has to|have to|may not|cannot|can'?t|gets? an?|are always|are never|go(?:es)? (?:through|in|into|against|to)|tells?|say)\b/i,
+    /^(?:and |but |so |ok |ugh,? |also |no,? |please |remember,? )*(?!(?:the|this|that|it|we|i|you|there|my|he|she|they|what|who|these|those)\b)(?:(?:an?|any|every|all|each) )?(?:[\w•/-]+ ){1,5}(?:should|must|need to|needs? an?|has to|have to|may not|cannot|can'?t|gets? an?|are always|are never|go(?:es)? [a-z]+|tells?|say)\b/i,
   ),
   cue(
     'with its limit',
@@ -118,7 +122,7 @@ export const feedback: readonly Cue[] = [
   cue(
     'on an occasion, do',
     0.8,
-    /\b(?:when|if|before|after) (?:a|an|you|something|there(?:'s| is)|in doubt)\b[^,]{0,60},? (?:please )?(?:don'?t|do|always|never|add|use|run|ask|ping|check|write|find|log|put|make|keep|prefer|tell|update|show|leave)\b/i,
+    /\b(?:when|if|before|after) (?:a|an|you|something|there(?:'s| is)|in doubt)\b[^,]{0,60},? (?:please )?(?:i (?:want|need|expect)|don'?t|do|always|never|add|use|run|ask|ping|check|write|find|log|put|make|keep|prefer|tell|update|show|leave)\b/i,
   ),
   cue('what a phrase means', 1, /\bwhen i (?:say|write|ask for|type) .{1,60}\bi (?:mean|want|expect)\b/i),
   cue(
@@ -187,7 +191,7 @@ export const feedback: readonly Cue[] = [
   ),
   cue(
     'in all of them',
-    0.6,
+    0.4,
     /\b(?:in|for|on|with|to|across) (?:all|every|any) (?!of\b|the\b|this\b|case\b|time\b|day\b|other\b)[\w-]+/i,
   ),
   cue('never that', 0.5, /,? never •/),
@@ -228,6 +232,27 @@ export const feedback: readonly Cue[] = [
   ),
   { ...cue('yours are', 0.5, /\byours (?:is|are)\b/i), answers: true },
   cue('call it so', 0.4, /(?:^|[,.;] ?|please )(?:call|spell|write|name|refer to) (?:it|them|these|those|our)\b/i),
+  {
+    ...cue(
+      'the same next time',
+      0.8,
+      /\bsame (?:again )?(?:next time|from now)|\bnext time too\b|\blike (?:that|this) next time\b/i,
+    ),
+    answers: true,
+  },
+  {
+    ...cue(
+      'good that you',
+      0.7,
+      /^(?:\w+[,!.]? )?(?:good|great|nice|glad|perfect|happy) (?:that )?(?:you|how you)\b|\bthanks for (?:asking|checking|flagging|not)\b/i,
+    ),
+    answers: true,
+  },
+  cue(
+    'learnt the hard way',
+    0.25,
+    /\b(?:we had to|had to restore|got burned|burned us|bit us|last time|cost (?:me|us)|we lost|twice already|already twice|once too often)\b/i,
+  ),
 ]
 
 export const feedbackChinese: readonly Cue[] = [

@@ -35,7 +35,7 @@ export const project: readonly Cue[] = [
   cue(
     'the reason is',
     1,
-    /\b(?:the |only |main |real |whole )+(?:reason|motivation|point|driver|goal|idea)\b.{0,60}\b(?:is|was|are)\b|\bthat'?s (?:why|the whole|the reason|the only reason)\b|\b(?:is|was|are) (?:driven|motivated|caused|dictated) by\b|\bthe whole (?:motivation|reason|point)\b/i,
+    /\b(?:the |only |main |real |whole )+(?:reason|motivation|driver)\b.{0,60}\b(?:is|was|are)\b|\bthat'?s (?:why|the whole|the reason|the only reason)\b|\b(?:is|was|are) (?:driven|motivated|caused|dictated) by\b|\bthe whole (?:motivation|reason|point)\b/i,
   ),
   cue(
     'milestone with a date',
@@ -90,13 +90,13 @@ export const project: readonly Cue[] = [
     'goal',
     1,
     new RegExp(
-      `\\b(?:goal|target|okr|priority|focus|objective) (?:for|of|this|in) .{0,50}(?:\\bis\\b|${DATE})|\\b(?:our|the|top|main) (?:goal|priority|focus|target|okr) (?:is|right now is)\\b`,
+      `\\b(?:goal|target|okr|priority|focus|objective) (?:for|of|this|in) .{0,50}(?:\\bis\\b|${DATE})|\\b(?:our|top|main) (?:goal|priority|focus|target|okr) (?:is|right now is)\\b`,
       'iu',
     ),
   ),
   cue(
     'somebody outside requires',
-    0.7,
+    0.6,
     /\b(?:legal|security|compliance|finance|the (?:customer|client|regulator|auditors?|vendor|bank)|procurement|apple|google|hr) (?:wants?|requires?|demands?|insists|needs|asked|rejected|won'?t|will not|says no)\b|\brequired by (?:law|legal|the|our)\b|\b(?:gdpr|pci|hipaa|soc ?2|sox|iso ?27001)\b/i,
   ),
   cue(
@@ -159,7 +159,7 @@ export const project: readonly Cue[] = [
   ),
   cue(
     'people around',
-    0.3,
+    0.2,
     /\b(?:vendors?|customers?|clients?|regulators?|investors?|hospital|court|auditors?|management|legal|marketing|partners?|board|leadership|compliance|contract|licen[cs]e|fda|procurement|the team|headquarters|stakeholders?)\b/i,
   ),
   {
@@ -170,6 +170,31 @@ export const project: readonly Cue[] = [
     ),
     to: /\b(?:redundant|unused|duplicated?s?|dead|odd|weird|unexplained|remove|clean(?: it| them)? up|delete|dedupe|unify|simplify|looks? (?:like|wrong|odd)|no callers|same thing|leftover|obsolete)\b/i,
   },
+  cue(
+    'so everything has to',
+    0.6,
+    /\b(?:so|therefore|hence|which means) (?:everything|all|nothing|nobody|we|every \w+)\b.{0,40}\b(?:has to|have to|needs? to|must|can'?t|can only|goes|go|ships?|waits?)\b/i,
+  ),
+  cue(
+    'cannot',
+    0.5,
+    /\b(?:can'?t|cannot|won'?t|will not|isn'?t allowed to) (?:update|upgrade|change|use|run|handle|support|install|open|reach|accept|migrate|onboard|connect)\b/i,
+  ),
+  cue(
+    'promised',
+    1,
+    /\bwe(?:'ve| have)? (?:promised|owe|committed|signed|guaranteed)\b|\b(?:sales|marketing|management) (?:already |has |have )*(?:signed|promised|announced|sold)\b/i,
+  ),
+  cue(
+    'matters most',
+    0.6,
+    /\bis all about\b|\b(?:comes?|goes) first\b|\b\w+ beats \w+\b|\bmatters? more than\b|\bnumber one priority\b|\beverything else (?:waits|is secondary|can wait)\b/i,
+  ),
+  cue(
+    'nobody until',
+    0.9,
+    /\b(?:nobody|no one|nothing|no [\w -]{3,30}) (?:touches|merges|deploys|changes|ships|goes|lands|gets|is)\b.{0,60}\b(?:until|before|till|without|after)\b/i,
+  ),
 ]
 
 export const projectChinese: readonly Cue[] = [
@@ -225,4 +250,6 @@ export const projectChinese: readonly Cue[] = [
     ...cue('留着', 0.6, /不能|别删|留着|还(?:有|在|要)|因为|是给/),
     to: /多余|没用|重复|要删|删掉|没有调用|可以去掉|looks dead|unused|redundant/i,
   },
+  cue('之前不', 0.8, /(?:之前|以前|前)(?:都)?(?:不|别|禁止|停|暂停)(?:接|发|改|动|上|做|合|加)/),
+  cue('全组', 0.3, /全(?:组|员|公司|部门)(?:都)?(?:在|要)/),
 ]

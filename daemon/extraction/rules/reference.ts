@@ -1,17 +1,11 @@
 /** Where things live in outside systems. A place inside the repository is no such thing: the code shows it. */
+import { ADDRESS_MARK, SYSTEM_MARK } from './places.ts'
 import type { Cue } from './rule.ts'
 
 const cue = (name: string, weight: number, pattern: RegExp): Cue => ({ name, type: 'reference', weight, pattern })
 
-/** Systems that hold what a repository does not. Extend freely: a name alone decides nothing. */
-const SYSTEM =
-  '(?:jira|linear|notion|confluence|slack|discord|mattermost|grafana|datadog|kibana|splunk|sentry|honeycomb|new ?relic|prometheus|looker|tableau|metabase|superset|power ?bi|redash|figma|miro|zeplin|google (?:drive|sheets?|docs?)|gdrive|g ?sheet|spreadsheet|sharepoint|onedrive|dropbox|box|airtable|coda|trello|asana|clickup|monday\\.com|shortcut|youtrack|bugzilla|phabricator|zendesk|intercom|freshdesk|hubspot|salesforce|pagerduty|opsgenie|statuspage|status page|1password|bitwarden|lastpass|hashicorp vault|vault|launchdarkly|unleash|backstage|artifactory|nexus|s3|gcs|azure blob|bigquery|snowflake|databricks|wiki|intranet|teams channel|ms teams|microsoft teams|telegram|whatsapp|mailing list|google group|calendar|postman|swaggerhub|stoplight|readme\\.io|gitbook|github (?:project|projects|discussions|wiki|issues)|gitlab (?:wiki|issues)|dashboard|runbook|portal|helpdesk|service ?now|testrail|browserstack|app ?store connect|play console|amplitude|mixpanel|posthog|segment|storybook|chromatic|crashlytics|firebase console|aws console|cloudwatch|stackdriver|loki|jaeger|tempo|w&b|wandb|mlflow|hugging ?face|kaggle|docusign|workday|bamboohr|greenhouse|stripe dashboard|altium(?: 365)?|onshape|overleaf|zotero|dataverse|zenodo|teamcity|jenkins|buildkite|circleci|argocd|rancher|nobl9|harbor|doppler|sumo ?logic|papertrail|rollbar|bugsnag)'
-const CHINESE_SYSTEM =
-  '(?:飞书|语雀|钉钉|企业微信|企微|禅道|石墨|腾讯文档|金山文档|有道云|夜莺|阿里云|腾讯云|华为云|蓝湖|墨刀|共享盘|网盘|知识库|看板|多维表格|工单系统|监控平台|配置中心|面板|群里|保险库|云效|微信群)|(?:YApi|Apifox|SLS|TAPD|MasterGo|Coding|Nacos|Apollo|ONES|Teambition|ProcessOn|Kibana|Grafana|Jira|Confluence|Notion|Figma|Sentry|1Password|PagerDuty|Slack|Linear|Wiki|Zendesk|Datadog|Metabase|LaunchDarkly|Airtable|wandb|W&B|Looker|Tableau|Postman|GitLab|GitHub|SharePoint|Bugzilla)'
-const ADDRESS =
-  '(?:https?://\\S+|s3://\\S+|gs://\\S+|(?<![\\w@/.-])(?:[a-z0-9-]+\\.)+(?:internal|local|corp|lan|intra|dev|io|com|net|org|cn|eu|app|cloud|example|test)(?:/[\\w./#?=&-]*)?(?![\\w(])|(?<!\\w)#[a-z][a-z0-9-]*[a-z0-9](?!\\w))'
 const KEPT =
-  "(?:lives?|sits?|stays?|is|are|be|(?:they|it|that|everything|all)'(?:re|s)|keeps?|puts?|tracks?|stores?|(?:is|are) \\w+ed|kept|tracked|stored|documented|posted|announced|filed|defined|collected|managed|recorded|logged|reported|archived|published|hosted|lands?|ends? up|goes|go|gets? \\w+|moved|come in|comes in|belongs?|resides?|dumped|written up|planned|scheduled)"
+  "(?:lives?|sits?|stays?|is|are|be|(?:they|it|that|everything|all)'(?:re|s)|keeps?|puts?|tracks?|stores?|(?:is|are) \\w+ed|kept|tracked|stored|documented|posted|announced|filed|defined|collected|managed|recorded|logged|reported|archived|published|hosted|lands?|ends? up|goes|go|gets? \\w+|moved|come in|comes in|belongs?|resides?|dumped|written up|planned|scheduled|shows? up|appears?|arrives?)"
 const PREPOSITION = '(?:in|on|at|under|to|into|inside|through|over|via|from)'
 
 export const reference: readonly Cue[] = [
@@ -19,7 +13,7 @@ export const reference: readonly Cue[] = [
     'kept in a system',
     1.1,
     new RegExp(
-      `\\b${KEPT}\\b[^.?!]{0,40}?\\b${PREPOSITION} (?:the |our |their |an? |that |this )?(?:[\\w•'’/-]+ ){0,4}?${SYSTEM}\\b`,
+      `\\b${KEPT}\\b[^.?!]{0,40}?\\b${PREPOSITION} (?:the |our |their |an? |that |this )?(?:[\\w•'’/-]+ ){0,4}?${SYSTEM_MARK}`,
       'i',
     ),
   ),
@@ -27,7 +21,7 @@ export const reference: readonly Cue[] = [
     'kept at an address',
     1.1,
     new RegExp(
-      `\\b${KEPT}\\b(?: all| always| still| now| only)? ?(?:[^.?!]{0,40}?\\b${PREPOSITION} (?:the |our )?)?(?:[\\w-]+ ){0,2}${ADDRESS}`,
+      `\\b${KEPT}\\b(?: all| always| still| now| only)? ?(?:[^.?!]{0,40}?\\b${PREPOSITION} (?:the |our )?)?(?:[\\w-]+ ){0,2}${ADDRESS_MARK}`,
       'i',
     ),
   ),
@@ -39,12 +33,12 @@ export const reference: readonly Cue[] = [
       'i',
     ),
   ),
-  cue('a system as the place', 0.8, new RegExp(`(?:→|->|=>|:)\\s*(?:the |our )?(?:[\\w-]+ ){0,2}${SYSTEM}\\b`, 'i')),
+  cue('a system as the place', 0.8, new RegExp(`(?:→|->|=>|:)\\s*(?:the |our )?(?:[\\w-]+ ){0,2}${SYSTEM_MARK}`, 'i')),
   cue(
     'look there',
     0.9,
     new RegExp(
-      `\\b(?:look|check|search|see|ask|go|use|consult|start)\\b (?:it up )?(?:[\\w]+ )?(?:in |at |on |into |to )?(?:the |our )?(?:[\\w-]+ )?(?:${ADDRESS}|${SYSTEM}\\b)[^.?!]{0,30}\\b(?:for|first|when|if|instead|before)\\b`,
+      `\\b(?:look|check|search|see|ask|go|use|consult|start)\\b (?:it up )?(?:[\\w]+ )?(?:in |at |on |into |to )?(?:the |our )?(?:[\\w-]+ )?(?:${ADDRESS_MARK}|${SYSTEM_MARK})[^.?!]{0,30}\\b(?:for|first|when|if|instead|before)\\b`,
       'i',
     ),
   ),
@@ -61,27 +55,27 @@ export const reference: readonly Cue[] = [
   cue(
     'the other one is dead',
     0.5,
-    /\b(?:the )?(?:other|old|one called)\b.{0,30}\b(?:is|are) (?:dead|outdated|out of date|stale|archived|gone|deprecated|unmaintained|read[- ]only)\b|\b(?:links?|docs?|wiki|codeowners|readme)\b.{0,20}\b(?:404|out of date|outdated|stale|lags?)\b|, not (?:in |on )?(?:jira|github|confluence|the \w+)\b/i,
+    /\b(?:the )?(?:other|old|one called)\b.{0,30}\b(?:is|are) (?:dead|outdated|out of date|stale|archived|gone|deprecated|unmaintained|read[- ]only)\b|\b(?:links?|docs?|wiki|codeowners|readme|page)\b.{0,20}\b(?:404|out of date|outdated|stale|lags?)\b|, not (?:in |on )?(?:\u2403|github|the \w+)/i,
   ),
   cue(
     'questions go there',
     0.8,
     new RegExp(
-      `\\b(?:questions?|bugs?|issues?|reports?|requests?|incidents?|tickets?|escalations?|alerts?|feedback|complaints?|docs?|outages?)\\b[^.?!]{0,40}\\b(?:go(?:es)?|come in|belong|land|get|are|live)\\b[^.?!]{0,30}(?:${ADDRESS}|${SYSTEM}\\b)`,
+      `\\b(?:questions?|bugs?|issues?|reports?|requests?|incidents?|tickets?|escalations?|alerts?|feedback|complaints?|docs?|outages?)\\b[^.?!]{0,40}\\b(?:go(?:es)?|come in|belong|land|get|are|live)\\b[^.?!]{0,30}(?:${ADDRESS_MARK}|${SYSTEM_MARK})`,
       'i',
     ),
   ),
-  cue('name: address', 1, new RegExp(`^[\\w -]{3,40}[:→]\\s*${ADDRESS}`, 'i')),
+  cue('name: address', 1, new RegExp(`^[\\w -]{3,40}[:→]\\s*${ADDRESS_MARK}`, 'i')),
   cue(
     'is a place in a system',
     0.8,
-    new RegExp(`\\b(?:is|are) (?:in |on )?(?:the|our|an?) (?:[\\w-]+ )?${SYSTEM}\\b`, 'i'),
+    new RegExp(`\\b(?:is|are) (?:in |on )?(?:the|our|an?) (?:[\\w-]+ )?${SYSTEM_MARK}`, 'i'),
   ),
   cue(
     'ask there',
     1.1,
     new RegExp(
-      `\\b(?:ask|post|write|ping|shout|announce it|raise it|report it|file (?:it|them|bugs))\\b (?:it |them )?(?:in|on|to|at) (?:the )?(?:${ADDRESS}|${SYSTEM}\\b)`,
+      `\\b(?:ask|post|write|ping|shout|announce it|raise it|report it|file (?:it|them|bugs))\\b (?:it |them )?(?:in|on|to|at) (?:the )?(?:${ADDRESS_MARK}|${SYSTEM_MARK})`,
       'i',
     ),
   ),
@@ -91,19 +85,21 @@ export const reference: readonly Cue[] = [
     0.9,
     /\b(?:lives?|(?:is|are|be) (?:all |always )?(?:kept|tracked|stored|documented|defined|versioned|managed|recorded|archived|published|hosted|filed|planned|collected)|go(?:es)? into|comes? from)\b (?:all )?(?:in|on|at|under|into)? ?(?:the |our )?[A-Z][a-z&]+[A-Za-z0-9&]*(?![\w.(/])/,
   ),
-  cue('these days', 0.3, /\b(?:these days|nowadays|now|since then|anymore)\b/i),
+  cue('these days', 0.3, /\b(?:these days|nowadays|since then)\b/i),
+  cue(
+    'a named place',
+    0.4,
+    /\b[A-Z][\w&]+ (?:workspace|queue|base|library|registry|board|space|channel|folder|page|tab|view|list|vault|group)\b/,
+  ),
 ]
 
 export const referenceChinese: readonly Cue[] = [
   cue(
     '在某系统里',
     1.1,
-    new RegExp(
-      `(?:在|去|看|到|用|走|放|记|存|发|提|迁到|搬到|挪到|换到|上)(?:了|的)?\\s*.{0,10}?${CHINESE_SYSTEM}`,
-      'i',
-    ),
+    new RegExp(`(?:在|去|看|到|用|走|放|记|存|发|提|迁到|搬到|挪到|换到|上)(?:了|的)?\\s*.{0,10}?${SYSTEM_MARK}`, 'i'),
   ),
-  cue('在某地址', 1, new RegExp(`(?:在|去|看|到|地址|链接|网址|走|是).{0,8}${ADDRESS}`, 'i')),
+  cue('在某地址', 1, new RegExp(`(?:在|去|看|到|地址|链接|网址|走|是).{0,8}${ADDRESS_MARK}`, 'i')),
   cue(
     '名叫',
     0.3,

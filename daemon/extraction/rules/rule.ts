@@ -19,4 +19,10 @@ export type Cue = {
 }
 
 /** Words that take weight away; `veto` says that no cue can outweigh them. */
-export type Doubt = { name: string; weight: number | 'veto'; pattern: RegExp }
+export type Doubt = {
+  name: string
+  weight: number | 'veto'
+  pattern: RegExp
+  /** Speaks only against these types; against all when not given. */
+  against?: readonly MemoryType[]
+}

@@ -25,7 +25,7 @@ export const user: readonly Cue[] = [
   cue(
     'years',
     1,
-    /\b(?:\d+|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty) ?\+? ?(?:years?|yrs?|months) (?:of|in|with|as|doing|writing) [\w+#]|\bi(?:'ve| have) been [a-z]+ing [^,]{2,40} for (?:\d+|[a-z]+|over|about) ?(?:\w+ )?(?:years|yrs|months|decades?)\b|\b[^,]{3,40} for (?:\d+|[a-z]+) (?:years|yrs)\b(?=.*\b(?:i|me|my|was)\b)/i,
+    /\b(?:\d+|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|many|several) ?\+? ?(?:years?|yrs?|months) (?:of|in|with|as|doing|writing) [\w+#]|\bi(?:'ve| have) been [a-z]+ing [^,]{2,40} for (?:\d+|[a-z]+|over|about) ?(?:\w+ )?(?:years|yrs|months|decades?)\b|\b[^,]{3,40} for (?:\d+|[a-z]+) (?:years|yrs)\b(?=.*\b(?:i|me|my|was)\b)/i,
   ),
   cue(
     'first steps',
@@ -108,6 +108,16 @@ export const user: readonly Cue[] = [
     'has time',
     1,
     /\bi (?:only |just )?(?:get|have|work) (?:about |only |around )?(?:\w+ )?(?:hours|days|mornings|evenings|weekends) (?:a|per|each|every|for)\b|\bi(?:'m| am) part[- ]time\b|\bi work (?:part[- ]time|remotely|nights|from)\b/i,
+  ),
+  cue(
+    'the one who',
+    0.9,
+    /\bi(?:'m| am) (?:usually |always )?the (?:only )?(?:one|person|guy) (?:who|that|here|on)\b/i,
+  ),
+  cue(
+    'beyond me',
+    0.7,
+    /\b(?:is|are) (?:beyond|above|lost on) me\b|\bbe gentle with\b|\bi (?:barely|hardly|can'?t really) (?:read|write|know|speak|understand)\b/i,
   ),
 ]
 
