@@ -8,6 +8,10 @@ const doubt = (name: string, weight: number, pattern: RegExp): Doubt => ({ name,
 export const messageDoubts: readonly Doubt[] = [
   veto(
     'text to work on',
+    /\b(?:check|fix|improve) (?:the|my|its) (?:grammar|spelling|wording|tone|english|punctuation)\b|\bmake (?:this|it|that|the) (?:\w+ )?(?:friendlier|shorter|sound|more (?:polite|formal|concise))\b|\b(?:draft|write|compose) (?:an?|the|me an?) (?:\w+ )?(?:message|mail|e-?mail|reply|announcement|post|tweet|adr|rfc|faq|memo)\b|帮我\s*(?:draft|写)\s*(?:一)?(?:封|条|篇|段)/i,
+  ),
+  veto(
+    'text to work on',
     /(?:^|[.!?\n] ?|please |pls |can you |could you )(?:translate|summari[sz]e|proofread|rephrase|paraphrase|rewrite|reword|polish|spell-?check|shorten|draft|reply to|answer) (?:this|that|it|the following|these|to|for|a|my|into|in)\b[^\n]{0,60}(?::|\n|$|please|thread)/im,
   ),
   veto(
@@ -34,7 +38,7 @@ export const messageDoubts: readonly Doubt[] = [
 ]
 
 const QUESTION_START =
-  /^(?:(?:and|but|so|ok|okay|hm+|hey|also|btw|wait|anyway|now|then)[, ]+)*(?:what(?:'?s)?|why|how|where(?:'?s)?|which|who(?:'?s|se)?|when (?:do|does|did|is|are|will|should|can|was)|is (?:it|this|that|there|the|he|she|our|my)|are (?:we|you|they|there|the|these|those)|do (?:you|we|i|they|people)|does|did (?:you|we|i|they|the|that|it)|can (?:you|we|i|it|this)|could (?:you|we|i|it|this|that)|should (?:we|i|it|this)|would (?:you|it|that|this|we)|will (?:it|this|that|you|we)|have (?:you|we)|has (?:it|the|this)|any idea|difference between|remember when|do you remember|isn'?t|aren'?t|don'?t (?:we|you) )\b/i
+  /^(?:(?:and|but|so|ok|okay|hm+|hey|also|btw|wait|anyway|now|then)[, ]+)*(?:what(?:'?s)?|why|how|where(?:'?s)?|which|who(?:'?s|se)?(?! owns what)|when (?:do|does|did|is|are|will|should|can|was)|is (?:it|this|that|there|the|he|she|our|my)|are (?:we|you|they|there|the|these|those)|do (?:you|we|i|they|people)|does|did (?:you|we|i|they|the|that|it)|can (?:you|we|i|it|this)|could (?:you|we|i|it|this|that)|should (?:we|i|it|this)|would (?:you|it|that|this|we)|will (?:it|this|that|you|we)|have (?:you|we)|has (?:it|the|this)|any idea|difference between|remember when|do you remember|isn'?t|aren'?t|don'?t (?:we|you) )\b/i
 
 /** Verbs with which one asks for a piece of work. What they bring along in cue words belongs to the work. */
 const WORK =
@@ -50,7 +54,7 @@ export const taskStart = new RegExp(
 
 /** Orders in Chinese that begin with what to do to this one thing. */
 export const taskStartChinese =
-  /^(?:好[的，, ]*|那|然后|另外|顺便|现在|今天|today\s*|ok[，, ]*|你)*(?:帮我|麻烦|请帮|先把|把|给我|再(?:跑|试|看|改)|试试|试一下|看下|看一下|先看|跑一下|改一下|fix|写一个|加一个|用这个|继续|顺便|弹窗|按钮|变量名|第 ?\d+ ?行)/i
+  /^(?:好[的，, ]*|那|然后|另外|顺便|现在|今天|today\s*|ok[，, ]*|你)*(?:帮我|麻烦|请帮|先把|把|给我|再(?:跑|试|看|改)|试试|试一下|看下|看一下|先看|跑一下|改一下|fix|改成|改为|换成|写(?:一)?个|做(?:一)?个|加(?:一)?个|弄(?:一)?个|用这个|继续|顺便|弹窗|按钮|变量名|第 ?\d+ ?行)/i
 
 export const doubts: readonly Doubt[] = [
   veto('question', /[?？]\s*[)"'”]*$/),
@@ -69,7 +73,7 @@ export const doubts: readonly Doubt[] = [
   ),
   veto(
     'only this once',
-    /\b(?:just |only )?(?:this once|this time(?: only)?|for this (?:\w+ )?(?:only|one|run|commit|pr|file|change|session|branch|test|build|task|ticket|demo|release branch)|for (?:the|this) (?:rest of )?(?:this|the) session|(?:in|for|on|from|with|to) this (?!and|or|is|repo|repository|code ?base|project|org|team|company|monorepo|house|shop|product|quarter|year|month|week|machine|box|thing|day|date|list|kind|sort|reason|order)[a-z]+|(?:this|that) one|(?:this|the) (?:file|function|commit|pr|session|call) only|just (?:for )?(?:now|today|this))\b/i,
+    /\b(?:just |only )?(?:this once|this time(?: only)?|for this (?:\w+ )?(?:only|one|run|commit|pr|file|change|session|branch|test|build|task|ticket|demo|release branch)|for (?:the|this) (?:rest of )?(?:this|the) session|(?:in|for|on|from|with|to) this (?!and|or|is|repo|repository|code ?base|project|org|team|company|monorepo|house|shop|product|quarter|year|month|week|machine|box|thing|day|date|list|kind|sort|reason|order)[a-z]+|this one|(?:this|the) (?:file|function|commit|pr|session|call) only|just (?:for )?(?:now|today|this))\b/i,
   ),
   veto(
     'for now',
@@ -114,7 +118,7 @@ export const doubts: readonly Doubt[] = [
   doubt(
     'a state that passes',
     1,
-    /\b(?:again|still|currently|so far|today|down|stuck|red|green|pending|in progress|502|503|404)\b.{0,10}[.!]?$|又(?:挂|红|失败|timeout|fail)|挂了，?等|\bis (?:down|running|failing|stuck|502|red)\b/i,
+    /\b(?:again|currently|so far|in progress|502|503)[.!]*$|\b(?:is|are|was|it's|still|went) (?:still |currently |all )?(?:down|stuck|red|green|pending|404)\b.{0,10}$|又(?:挂|红|失败|timeout|fail)|挂了，?等|\bis (?:down|running|failing|stuck|502|red)\b/i,
   ),
   doubt(
     'code by its place',

@@ -30,4 +30,9 @@ export const explicit: readonly Cue[] = [
     /(?:^|[,.:;] ?|\b(?:please|pls|and|also|so) )remember (?!to\b|when|what|how|the\b|me\b|my\b|your\b|if\b|where\b|who\b|why\b|that\b|this\b)[\w•`#]/i,
   ),
   cue('keep in mind', 0.6, /\b(?:keep in mind|bear in mind|take note|note) ?(?:that\b|:)/i),
+  cue(
+    'with a reason beside it',
+    0.25,
+    /^.{12,}[,—–-] (?:the|our|their|ops|ci|legal|it'?s|they|we|nobody|everyone|people|customers?|you'?ve) [\w'-]+ [\w'-]+|^.{6,}，(?:法务|客户|同事|组里|线上|上次|之前|不然|海外|新人|运维|领导|老板|对方|监管|银行|那边)/i,
+  ),
 ]

@@ -253,6 +253,39 @@ export const feedback: readonly Cue[] = [
     0.25,
     /\b(?:we had to|had to restore|got burned|burned us|bit us|last time|cost (?:me|us)|we lost|twice already|already twice|once too often)\b/i,
   ),
+  cue(
+    'every such thing needs',
+    1,
+    /^(?:\w+[,:] )*(?:every|each|any|all) (?!time|day|now|the|of|i\b|we\b|this|that)[\w -]{2,40}?\b(?:needs?|gets?|must|should|has to|have to|comes? with|goes|go|requires?)\b/i,
+  ),
+  cue('always, at the end', 0.9, /,? always[.!]*$/i),
+  cue(
+    'names should',
+    0.7,
+    /^(?:the |your |our )?(?:[\w-]+ )?(?:names|messages|titles|descriptions|comments|tests|commits|prs|branches|docs|docstrings|errors|logs|summaries|answers) (?:should|must|need to|have to)\b/i,
+  ),
+  cue(
+    'says nothing',
+    0.3,
+    /\btells? (?:me|us|nobody|you) nothing\b|\b(?:unreadable|useless|noise|pointless|annoying)\b/i,
+  ),
+  cue(
+    'needs no explanation',
+    1,
+    /\bi (?:don'?t|do not) (?:need|want) (?:the |an? |your |any |all the |these )?(?:[\w-]+ )?(?:explanations?|summar(?:y|ies)|recaps?|intros?|background|lectures?|tutorials?|preambles?|apolog(?:y|ies)|disclaimers?|theory|alternatives?)\b/i,
+  ),
+  { ...cue('all I want', 0.9, /\b(?:that'?s|is) all i (?:ever )?(?:want|need|ask)\b/i), answers: true },
+  {
+    ...cue('more often', 0.9, /\b(?:do|try) (?:it|that|this) more(?: often)?\b|\bmore of (?:that|this)\b/i),
+    answers: true,
+  },
+  cue('rather than', 0.7, /\bi(?:'d| would) rather [a-z]+ .{2,40}\bthan\b/i),
+  cue(
+    'yours under',
+    0.4,
+    /\bkeep (?:yours|your [\w-]+|them|prs|branches|commits|answers|functions|files) (?:under|below|short|small|above|in|at)\b/i,
+  ),
+  cue('careful with', 0.4, /(?:^|[,.] ?)(?:be )?careful with\b|\bwatch out (?:for|with)\b/i),
 ]
 
 export const feedbackChinese: readonly Cue[] = [
@@ -304,4 +337,8 @@ export const feedbackChinese: readonly Cue[] = [
   cue('直接往', 0.3, /(?:别|不要)(?:直接|自动|随便|擅自)/),
   cue('always', 0.6, /\b(?:always|never)\b ?\p{Script=Han}/iu),
   cue('方便', 0.3, /方便(?:我|大家|排查|以后)|看不懂|看不清|看得清/),
+  cue('我说的意思', 1, /我说.{1,14}(?:意思是|是指|就是)/),
+  cue('请用', 0.9, /请?(?:都)?用(?:中文|英文|英语|简体|markdown)(?!版|的|翻)/i),
+  answer('之后也', 0.9, /(?:之后|下次|以后|后面)也(?:这样|这么|照|按|要)/),
+  answer('不错', 0.5, /(?:方式|做法|思路|拆分|写法|格式|风格).{0,6}(?:不错|很好|可以|挺好|赞)/),
 ]

@@ -37,7 +37,7 @@ const SYSTEM = new RegExp(`(?<![\\w./-])(?:${oneOf(systems, ',')})(?![\\w-])|${o
 
 const ENDINGS = 'internal|local|corp|lan|intra|dev|io|com|net|org|cn|eu|app|cloud|example|test'
 const ADDRESS = new RegExp(
-  `(?:https?|s3|gs)://[^\\s，。]+|(?<![\\w@/.-])(?:[a-z0-9-]{1,60}\\.){1,6}(?:${ENDINGS})(?:/[\\w./#?=&-]*)?(?![\\w(])|(?<!\\w)#[a-z][a-z0-9-]*[a-z0-9](?!\\w)`,
+  `(?:https?|s3|gs)://[^\\s，。,;)]+|(?<![\\w@/.-])(?:[a-z0-9-]{1,60}\\.){1,6}(?:${ENDINGS})(?:/[\\w./#?=&-]*)?(?![\\w(])|(?<!\\w)#[a-z][a-z0-9-]*[a-z0-9](?!\\w)`,
   'gi',
 )
 

@@ -195,6 +195,41 @@ export const project: readonly Cue[] = [
     0.9,
     /\b(?:nobody|no one|nothing|no [\w -]{3,30}) (?:touches|merges|deploys|changes|ships|goes|lands|gets|is)\b.{0,60}\b(?:until|before|till|without|after)\b/i,
   ),
+  cue(
+    'we cannot',
+    0.7,
+    /\bwe (?:can'?t|cannot|won'?t|will not|aren'?t allowed to) (?:bump|upgrade|move|go|update|use|drop|switch|deploy|change|add|support|migrate|adopt)\b/i,
+  ),
+  cue('still in use', 0.4, /\bstill (?:runs?|uses?|needs?|depends?|relies|reads?|sends?|calls?|on|have|has)\b/i),
+  cue(
+    'rolled back',
+    1,
+    new RegExp(
+      `\\bwe (?:had to )?(?:roll(?:ed)? back|revert(?:ed)?|hotfix(?:ed)?|restored?|pulled?)\\b.{0,40}${DATE}`,
+      'iu',
+    ),
+  ),
+  cue(
+    'somebody takes it',
+    0.9,
+    new RegExp(
+      `\\b[A-Z][a-z]+ (?:takes|gets|inherits|picks up|handles|covers|moves|starts|joins|leaves|is back|returns)\\b.{0,50}${DATE}`,
+      'u',
+    ),
+  ),
+  {
+    ...cue(
+      'declined with a reason',
+      0.8,
+      /\b(?:chokes?|breaks?|depends? on|relies on|needs? (?:it|them|that)|still (?:uses?|runs?|reads?|sends?|needs?)|if we (?:add|remove|change|touch|upgrade|drop))\b/i,
+    ),
+    to: /\b(?:shall i|should i|i can|i could|want me to|would (?:allow|remove|help|simplify)|can be (?:removed|simplified|dropped))\b|\?\s*$/i,
+  },
+  cue(
+    'product said no',
+    0.8,
+    /\b(?:product|management|leadership|legal|security|the board|finance) (?:killed|cut|cancelled|canceled|dropped|vetoed|blocked|approved|rejected|postponed|froze) (?:it|that|this|the|us)\b/i,
+  ),
 ]
 
 export const projectChinese: readonly Cue[] = [
@@ -252,4 +287,7 @@ export const projectChinese: readonly Cue[] = [
   },
   cue('之前不', 0.8, /(?:之前|以前|前)(?:都)?(?:不|别|禁止|停|暂停)(?:接|发|改|动|上|做|合|加)/),
   cue('全组', 0.3, /全(?:组|员|公司|部门)(?:都)?(?:在|要)/),
+  cue('是为了', 0.9, /是为了(?:兼容|给|保证|避免|防止|满足|应付|支持|配合)|看着.{0,4}(?:绕|怪|奇怪|多余|没用)/),
+  cue('以后才能', 0.7, /(?:以后|之后)才能|(?:前|期间).{0,8}(?:冻结|不许动|封)/),
+  cue('要放弃', 0.5, /要放弃|不再支持|只支持|停止支持|deprecate/i),
 ]

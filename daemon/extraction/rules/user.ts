@@ -119,6 +119,19 @@ export const user: readonly Cue[] = [
     0.7,
     /\b(?:is|are) (?:beyond|above|lost on) me\b|\bbe gentle with\b|\bi (?:barely|hardly|can'?t really) (?:read|write|know|speak|understand)\b/i,
   ),
+  cue('comes from', 0.9, /\bi (?:come|came) from (?:an? )?(?:[A-Z][\w+#]+|[\w-]+ (?:background|world|land|side))\b/),
+  cue('new territory', 0.6, /\b(?:new|unknown|uncharted|unfamiliar) (?:territory|ground|world) ?(?:for|to)?\b/i),
+  cue(
+    'reads it well',
+    1,
+    /\bi (?:can )?(?:read|write|speak|know|do) [A-Z][\w+#]* (?:fine|ok|okay|well|fluently|in my sleep)\b/,
+  ),
+  cue(
+    'days of work',
+    1,
+    /\bi (?:only )?work (?:\w+|\d) days\b|\bi don'?t work (?:on )?(?:mondays|tuesdays|wednesdays|thursdays|fridays|weekends)\b/i,
+  ),
+  cue('assume I know', 0.7, /\bassume i (?:know|don'?t know|understand|can|have)\b/i),
 ]
 
 export const userChinese: readonly Cue[] = [
@@ -157,4 +170,6 @@ export const userChinese: readonly Cue[] = [
     /我(?:之前|以前|原来|过去)?(?:一直|都是|原来)(?:在)?(?:做|搞|写|用)|我带.{1,8}(?:组|团队)|我(?:是)?学.{1,8}(?:的|出身|专业)|自学的|是新手|是小白/,
   ),
   cue('很熟', 0.6, /很熟|熟悉|懂一点|会一点|精通/),
+  cue('我不是…是', 1, /我不是.{1,8}[，,].{0,3}是(?:做|搞|学)?.{1,8}(?:的|[，。]|$)/),
+  cue('背景', 1, /我(?:是)?\s?[\w\p{Script=Han}]{1,10}\s?背景/u),
 ]
