@@ -88,14 +88,17 @@ describe('statements in a message', () => {
     expect(said(text).map(({ body }) => body)).toEqual(['Always read the token from the environment.\n'])
   })
 
-  it.each(['plain.jsonl', 'casual.jsonl', 'traps.jsonl'])('are told from everything else in %s', async (file) => {
-    const figures = figuresOf(await Promise.all(itemsOf(file).map(score)))
-    expect(figures.precision.value).toBeGreaterThanOrEqual(92)
-    expect(figures.recall.value).toBeGreaterThanOrEqual(60)
-    expect(figures.type.value).toBeGreaterThanOrEqual(90)
-    expect(figures.dates.value).toBeGreaterThanOrEqual(95)
-    expect(figures['secrets saved'].value).toBe(0)
-  })
+  it.each(['plain.jsonl', 'casual.jsonl', 'traps.jsonl', 'pairs.jsonl', 'daily.jsonl', 'later.jsonl'])(
+    'are told from everything else in %s',
+    async (file) => {
+      const figures = figuresOf(await Promise.all(itemsOf(file).map(score)))
+      expect(figures.precision.value).toBeGreaterThanOrEqual(92)
+      expect(figures.recall.value).toBeGreaterThanOrEqual(60)
+      expect(figures.type.value).toBeGreaterThanOrEqual(90)
+      expect(figures.dates.value).toBeGreaterThanOrEqual(95)
+      expect(figures['secrets saved'].value).toBe(0)
+    },
+  )
 
   it('never hold a relative date, and quote the person to the letter', () => {
     const part = fc.constantFrom(

@@ -2,6 +2,7 @@
 import {
   addMonths,
   addWorkingDays,
+  dayOf,
   iso,
   isoMonth,
   monthEnd,
@@ -13,7 +14,7 @@ import {
   type Weekday,
   weekStart,
 } from './calendar.ts'
-import { dayOfMonth, type Form, inWeek, monthAndDay, nearest, plain } from './form.ts'
+import { dayOfMonth, type Form, inWeek, monthAlone, monthAndDay, nearest, plain } from './form.ts'
 
 const WEEK = '(?:周|星期|礼拜)'
 const DAY = '([一二三四五六日天])'
@@ -71,9 +72,15 @@ export const chinese: readonly Form[] = [
     const weeks = { 下下: 2, 下: 1, 上: -1 }[which] ?? 0
     return { text: `${iso(weekStart(today, weeks))} 那一周`, day: weekStart(today, weeks) }
   }),
-  form('(下个?|本|这个?)?月(?:底|末)', ([, which = ''], { today }) =>
+  form('(?<![\\d一二三四五六七八九十] ?)(下个?|本|这个?)?月(?:底|末)', ([, which = ''], { today }) =>
     plain(monthEnd(today, which.startsWith('下') ? 1 : 0)),
   ),
+  form('(\\d{1,2}|[一二三四五六七八九十]{1,2}) ?月 ?(底|末|初)', ([, word = '', part], context) => {
+    const month = numberOf(word)
+    if (month < 1 || month > 12) return undefined
+    const start = dayOf(monthAlone(month, context).year, month, 1)
+    return plain(part === '初' ? start : monthEnd(start, 0))
+  }),
   form('(下个?)月初', (_, { today }) => plain(monthStart(today, 1))),
   form(
     '(下个?|上个?|本|这个?)月(\\d{1,2}|[一二三十][一二三四五六七八九十]{0,2})[号日]',

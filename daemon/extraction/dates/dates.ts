@@ -85,10 +85,13 @@ const MEANT =
   /\b(?:agreed|decided|planned|promised|supposed|scheduled|asked|wanted|needed|meant|expected|committed|told) (?:\w+ )?(?:to|for|that)\b/i
 const OVER_CHINESE = /了|已经?|刚|过|上次|当时|发生/
 
+/** A dot inside a version or a host ends nothing. */
+const CLAUSE_END = /[.!?;,:](?=\s)|[，。；！？：\n(]/
+
 /** Weekdays and days of a month look backwards where the clause around them tells of something that is over. */
 function isPast(text: string, at: number, length: number): boolean {
   const head = text.slice(Math.max(0, at - 160), at)
-  const lead = head.slice(Math.max(...[...'.!?;,，。；！？\n:：('].map((mark) => head.lastIndexOf(mark))) + 1)
+  const lead = head.split(CLAUSE_END).at(-1) ?? ''
   const tail = /^[^.!?;,，。；！？\n:：)]{0,80}/.exec(text.slice(at + length))?.[0] ?? ''
   if (/\p{Script=Han}/u.test(lead + tail) && OVER_CHINESE.test(lead + tail) && !/[前要会将]/.test(tail)) return true
   const nearby = lead.replace(/\bon\s*$/i, '')

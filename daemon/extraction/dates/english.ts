@@ -2,6 +2,7 @@
 import {
   addMonths,
   addWorkingDays,
+  dayOf,
   iso,
   isoMonth,
   monthEnd,
@@ -130,6 +131,10 @@ export const english: readonly Form[] = [
   form(`(?:the )?(?:month|year|quarter|week)[ -]end${'(?!ing)'}`, ([whole], { today }) =>
     told(ends('', whole.replace(/^the /i, ''), today)),
   ),
+  form(`(?:the )?end of ${MONTH}${yearAfter}`, ([, word = ''], context) => {
+    const { year, month } = monthAlone(monthOf(word), context)
+    return plain(monthEnd(dayOf(year, month, 1), 0))
+  }),
   form(`(?:the )?end of q([1-4])${yearAfter}`, ([, quarter], context) =>
     told(quarterRange(Number(quarter), context).end),
   ),

@@ -6,6 +6,7 @@ const doubt = (name: string, weight: number, pattern: RegExp): Doubt => ({ name,
 
 /** Against the whole message: what follows is text to work on, or a game. */
 export const messageDoubts: readonly Doubt[] = [
+  veto('text to write', /(?:加|写|显示|改成|提示|文案|小字|标题|按钮|弹窗|界面).{0,12}[：:]/),
   veto(
     'text to work on',
     /\b(?:check|fix|improve) (?:the|my|its) (?:grammar|spelling|wording|tone|english|punctuation)\b|\bmake (?:this|it|that|the) (?:\w+ )?(?:friendlier|shorter|sound|more (?:polite|formal|concise))\b|\b(?:draft|write|compose) (?:an?|the|me an?) (?:\w+ )?(?:message|mail|e-?mail|reply|announcement|post|tweet|adr|rfc|faq|memo)\b|帮我\s*(?:draft|写)\s*(?:一)?(?:封|条|篇|段)/i,
@@ -48,7 +49,7 @@ const LEAD =
   "(?:(?:ok|okay|so|now|then|and|also|just|please|pls|hey|first|next|yes|yep|no|great|thanks|cool|right|hm+|for now|anyway|meanwhile|oh|alright|lgtm|perfect|but|lets|let's|btw|after that|in the meantime|you can|could you|can you|i want you to|i need you to|go ahead and)[,:!.]? )*"
 
 export const taskStart = new RegExp(
-  `^${LEAD}(?:${WORK})\\b(?! (?:me )?(?:before|first)\\b)(?!ing|s? (?:is|are|was|were|go|goes|should|must|live|lives|on|results?|reports?|style|messages?|descriptions?)\\b)`,
+  `^${LEAD}(?:${WORK})\\b(?! (?:me )?(?:before|first)\\b)(?!ing|s? (?:is|are|was|were|go|goes|should|must|live|lives|on|results?|reports?|style|messages?|descriptions?)\\b)(?! [\\w-]+s (?:is|are|was|were|go|goes|should|must|live|lives|get|need|have)\\b)`,
   'i',
 )
 
@@ -73,7 +74,7 @@ export const doubts: readonly Doubt[] = [
   ),
   veto(
     'only this once',
-    /\b(?:just |only )?(?:this once|this time(?: only)?|for this (?:\w+ )?(?:only|one|run|commit|pr|file|change|session|branch|test|build|task|ticket|demo|release branch)|for (?:the|this) (?:rest of )?(?:this|the) session|(?:in|for|on|from|with|to) this (?!and|or|is|repo|repository|code ?base|project|org|team|company|monorepo|house|shop|product|quarter|year|month|week|machine|box|thing|day|date|list|kind|sort|reason|order)[a-z]+|this one|(?:this|the) (?:file|function|commit|pr|session|call) only|just (?:for )?(?:now|today|this))\b/i,
+    /\b(?:just |only )?(?:this once|this time(?: only)?|for this (?:\w+ )?(?:only|one|run|commit|pr|file|change|session|branch|test|build|task|ticket|demo|release branch)|for (?:the|this) (?:rest of )?(?:this|the) session|(?:in|for|on|from|with|to) this (?!and|or|is|repo|repository|code ?base|project|org|team|company|monorepo|house|shop|product|app|service|quarter|year|month|week|machine|box|thing|day|date|list|kind|sort|reason|order)[a-z]+|this one|(?:this|the) (?:file|function|commit|pr|session|call) only|just (?:for )?(?:now|today|this))\b/i,
   ),
   veto(
     'for now',
@@ -105,7 +106,7 @@ export const doubts: readonly Doubt[] = [
   ),
   veto(
     'the person now',
-    /\bi(?:'m| am|m) (?:on (?:a|the|my|it|call)|getting|going|off|at (?:lunch|the|a)|back|tired|so |stuck|lost|a bit|confused|about to|in a meeting|not sure|afraid|keeping|looking|trying|running|seeing|done|here|out|late|working on this|pairing|happy|curious|sorry|so)\b|\bi(?:'ve| have) decided to (?:grab|get|take|go)\b|\bbe (?:right )?back\b/i,
+    /\bi(?:'m| am|m) (?:on (?!the [\w-]+ (?:team|side))(?:a|the|my|it|call)|getting|going|off|at (?:lunch|the|a)|back|tired|so |stuck|lost|a bit|confused|about to|in a meeting|not sure|afraid|keeping|looking|trying|running|seeing|done|here|out|late|working on this|pairing|happy|curious|sorry|so)\b|\bi(?:'ve| have) decided to (?:grab|get|take|go)\b|\bbe (?:right )?back\b/i,
   ),
   veto(
     'an interruption',
@@ -138,7 +139,7 @@ export const doubts: readonly Doubt[] = [
   veto('a user story', /\bas an? [\w -]{2,30}\b,? i want\b|\buser story\b/i),
   veto(
     'small talk',
-    /\b(?:the|our|my|a) (?:meeting|standup|lunch|call|coffee|sync|1:1)\b.{0,30}\b(?:moved|tomorrow|got|is|starts?|in)\b|\btalk (?:tomorrow|later|soon)\b|\blet'?s (?:wrap|call it|continue|pick)\b|\bwe need (?:this|it|that)\b/i,
+    /\b(?:the|our|my|a) (?:meeting|standup|lunch|call|coffee|sync|1:1)\b.{0,30}\b(?:moved|tomorrow|got|is|starts?|in)\b|\btalk (?:tomorrow|later|soon)\b|\blet'?s (?:wrap|call it|continue|pick|get|merge|push|ship|finish|land)\b|\bwe need (?:this|it|that)\b/i,
   ),
   veto(
     'go-ahead',
@@ -152,7 +153,7 @@ export const doubts: readonly Doubt[] = [
   {
     ...doubt(
       'said for the sake of a task',
-      0.8,
+      1,
       new RegExp(`[,;:] (?:so |then |and |please |pls |just |now |also )*(?:${WORK})\\b(?! me\\b)[^,;]{0,60}$`, 'i'),
     ),
     against: ['project', 'reference', 'user'],

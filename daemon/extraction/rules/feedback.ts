@@ -11,7 +11,7 @@ export const feedback: readonly Cue[] = [
   cue(
     'scope: from now on',
     1,
-    /\b(?:from (?:now|here) on|going forward(?! step| with| to)|henceforth|in (?:the )?future|as a rule|rule of thumb|for (?:all|every|future) sessions?|all sessions|from (?:this|that) point on)\b/i,
+    /\b(?:from (?:now|here) on(?! it'?s)|going forward(?! step| with| to)|henceforth|in (?:the )?future|as a rule|rule of thumb|for (?:all|every|future) sessions?|all sessions|from (?:this|that) point on)\b/i,
   ),
   cue(
     'scope: in general',
@@ -122,7 +122,7 @@ export const feedback: readonly Cue[] = [
   cue(
     'on an occasion, do',
     0.8,
-    /\b(?:when|if|before|after) (?:a|an|you|something|there(?:'s| is)|in doubt)\b[^,]{0,60},? (?:please )?(?:i (?:want|need|expect)|don'?t|do|always|never|add|use|run|ask|ping|check|write|find|log|put|make|keep|prefer|tell|update|show|leave)\b/i,
+    /\b(?:when|if|before|after) (?!you (?:can'?t|cannot|find|see|are done|want|like|need)|you'?re done)(?:a|an|you|something|there(?:'s| is)|in doubt)\b[^,]{0,60},? (?:please )?(?:i (?:want|need|expect)|don'?t|do|always|never|add|use|run|ask|ping|check|write|find|log|put|make|keep|prefer|tell|update|show|leave)\b/i,
   ),
   cue('what a phrase means', 1, /\bwhen i (?:say|write|ask for|type) .{1,60}\bi (?:mean|want|expect)\b/i),
   cue(
@@ -274,7 +274,7 @@ export const feedback: readonly Cue[] = [
     1,
     /\bi (?:don'?t|do not) (?:need|want) (?:the |an? |your |any |all the |these )?(?:[\w-]+ )?(?:explanations?|summar(?:y|ies)|recaps?|intros?|background|lectures?|tutorials?|preambles?|apolog(?:y|ies)|disclaimers?|theory|alternatives?)\b/i,
   ),
-  { ...cue('all I want', 0.9, /\b(?:that'?s|is) all i (?:ever )?(?:want|need|ask)\b/i), answers: true },
+  { ...cue('all I want', 1, /\b(?:that'?s|is) all i (?:ever )?(?:want|need|ask)\b/i), answers: true },
   {
     ...cue('more often', 0.9, /\b(?:do|try) (?:it|that|this) more(?: often)?\b|\bmore of (?:that|this)\b/i),
     answers: true,
@@ -283,9 +283,37 @@ export const feedback: readonly Cue[] = [
   cue(
     'yours under',
     0.4,
-    /\bkeep (?:yours|your [\w-]+|them|prs|branches|commits|answers|functions|files) (?:under|below|short|small|above|in|at)\b/i,
+    /\bkeep (?:yours|your [\w-]+|the (?:pr|commit|branch|test) \w+|them|prs|branches|commits|answers|functions|files) (?:under|below|short|small|above|in|at)\b/i,
   ),
   cue('careful with', 0.4, /(?:^|[,.] ?)(?:be )?careful with\b|\bwatch out (?:for|with)\b/i),
+  {
+    ...cue('is never ok', 1, /\b(?:is|are) never (?:ok|okay|fine|acceptable|allowed|an option|the answer)\b/i),
+    remedyFollows: true,
+  },
+  cue(
+    'how to be',
+    0.9,
+    /\bbe (?:blunt|honest|direct|strict|brief|concise|terse|explicit|harsh|critical) (?:with me|in|about|when)\b|\bdon'?t (?:soften|sugar-?coat|sugarcoat)\b/i,
+  ),
+  cue('needs none', 0.5, /\bi (?:don'?t|do not) need (?:the|your|any|all the) [\w-]+/i),
+  cue(
+    'we no longer',
+    0.8,
+    /\bwe (?:stopped|quit|gave up) (?:using|doing|writing|supporting)\b|\bwe no longer (?:use|do|write|accept|allow)\b/i,
+  ),
+  cue(
+    'things are so',
+    0.5,
+    /^(?:and |but |so |also )?(?!(?:the|this|that|it|we|i|you|there|my|these|those|tests|yes|users)\b)[a-z-]+(?: [a-z-]+)?s (?:start|end|begin|use|have|carry|follow|take|stay|come) /i,
+  ),
+  {
+    ...cue(
+      'exactly right',
+      0.9,
+      /\b(?:exactly|absolutely|quite) right to\b|\bright to (?:leave|ask|wait|stop|skip|keep|check)\b/i,
+    ),
+    answers: true,
+  },
 ]
 
 export const feedbackChinese: readonly Cue[] = [
@@ -341,4 +369,6 @@ export const feedbackChinese: readonly Cue[] = [
   cue('请用', 0.9, /请?(?:都)?用(?:中文|英文|英语|简体|markdown)(?!版|的|翻)/i),
   answer('之后也', 0.9, /(?:之后|下次|以后|后面)也(?:这样|这么|照|按|要)/),
   answer('不错', 0.5, /(?:方式|做法|思路|拆分|写法|格式|风格).{0,6}(?:不错|很好|可以|挺好|赞)/),
+  cue('一直是这样', 0.6, /一直(?:是|都是)?这样|向来(?:是|都)|历来/),
+  cue('命名用', 0.4, /(?:命名|缩进|注释|日志|文档|变量|分支|接口)(?:都|要|得)?用/),
 ]

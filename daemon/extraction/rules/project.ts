@@ -10,7 +10,7 @@ export const project: readonly Cue[] = [
   cue(
     'decided',
     1,
-    /\b(?:we|the team|team|they|legal|leadership|management|product|security|finance|ops|the board|board)(?:'ve| have| has|'re)? (?:all )?(?:finally |just |already |also )?(?:decided|agreed|settled on|chose|opted|voted|signed off|committed to)\b|\bdecided (?:with|against|by|in)\b(?! (?:a|the) (?:name|color))|\bdecision (?:is|was|from|made)\b|\b(?:it'?s|it is|was|is) (?:been )?decided\b|(?:^|[\p{Script=Han}] ?)decided to\b/iu,
+    /\b(?:we|the team|team|they|legal|leadership|management|product|security|finance|ops|the board|board)(?:'ve| have| has|'re)? (?:all )?(?:finally |just |already |also )?(?:decided|agreed|settled on|chose|opted|voted|signed off|committed to)\b|\bdecided (?:with|against|by|in)\b(?! (?:a|the) (?:name|color))|\bdecision (?:is|was|from|made)\b|\b(?:it'?s|it is|was|is) (?:been )?decided\b|(?:^|[\p{Script=Han}] ?)decided(?: to\b| ?\p{Script=Han})/iu,
   ),
   cue(
     'we go with',
@@ -62,7 +62,7 @@ export const project: readonly Cue[] = [
     'incident',
     1,
     new RegExp(
-      `\\b(?:outage|incident|breach|downtime|data loss|leak|regression|sev ?-?[0-3]|postmortem|page[dr]?|rollback)\\b.{0,60}(?:${DATE}|\\b(?:was|because|caused|due to)\\b)|${DATE}(?:'s)? .{0,30}\\b(?:outage|incident|breach|downtime|rollback)\\b|\\bwe (?:lost|leaked|broke|deleted|corrupted) .{0,50}${DATE}`,
+      `\\b(?:outage|incident|breach|downtime|data loss|leak|regression|sev ?-?[0-3]|postmortem|paged|rollback)\\b.{0,60}(?:${DATE}|\\b(?:was|because|caused|due to)\\b)|${DATE}(?:'s)? .{0,30}\\b(?:outage|incident|breach|downtime|rollback)\\b|\\bwe (?:lost|leaked|broke|deleted|corrupted) .{0,50}${DATE}`,
       'iu',
     ),
   ),
@@ -122,7 +122,7 @@ export const project: readonly Cue[] = [
   cue(
     'waits',
     1,
-    /\b(?:is|are|got|been|was|were) (?:paused|blocked|delayed|postponed|suspended|on ice|on hold|closed|unavailable|frozen|in maintenance mode|deprecated|cancelled|canceled) (?:until|till|because|by|for|at)\b|\bin maintenance mode\b/i,
+    /\b(?:is|are|got|been|was|were) (?:paused|blocked|delayed|postponed|suspended|on ice|on hold|closed|unavailable|frozen|in maintenance mode|deprecated|cancelled|canceled) (?:until|till|because|for)\b|\bin maintenance mode\b/i,
   ),
   cue('by a date', 0.7, new RegExp(`\\b(?:by|before|until|due|on) (?:end of day )?${DATE}`, 'u')),
   cue('until then', 0.5, /\b(?:until|till|before|by|between now and) then\b|\buntil that'?s done\b/i),
@@ -248,7 +248,7 @@ export const projectChinese: readonly Cue[] = [
     '里程碑有日期',
     1.1,
     new RegExp(
-      `${DATE}.{0,24}(?:封版|封网|上线|提审|截止|发版|到期|切|下线|演示|验收|评审|发布|开始|解封|冻结|交付|上架|迁移|停服|维护|割接|灰度|关闭|demo|freeze|release|deadline|launch|cutover|go live)|(?:封版|封网|上线|提审|截止|发版|到期|下线|演示|验收|评审|发布|冻结|交付|迁移|deadline|freeze|合同|停服|关闭).{0,24}${DATE}`,
+      `${DATE}.{0,24}(?:封版|封网|上线|测评|检查|审计|提审|截止|发版|到期|切|下线|演示|验收|评审|发布|开始|解封|冻结|交付|上架|迁移|停服|维护|割接|灰度|关闭|demo|freeze|release|deadline|launch|cutover|go live)|(?:封版|封网|上线|提审|截止|发版|到期|下线|演示|验收|评审|发布|冻结|交付|迁移|deadline|freeze|合同|停服|关闭).{0,24}${DATE}`,
       'iu',
     ),
   ),

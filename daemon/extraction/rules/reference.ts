@@ -83,13 +83,21 @@ export const reference: readonly Cue[] = [
   cue(
     'kept in something with a name',
     0.9,
-    /\b(?:lives?|(?:is|are|be) (?:all |always )?(?:kept|tracked|stored|documented|defined|versioned|managed|recorded|archived|published|hosted|filed|planned|collected)|go(?:es)? into|comes? from)\b (?:all )?(?:in|on|at|under|into)? ?(?:the |our )?[A-Z][a-z&]+[A-Za-z0-9&]*(?![\w.(/])/,
+    /\b(?:lives?|(?:is|are|be) (?:all |always )?(?:kept|tracked|stored|documented|defined|versioned|managed|recorded|archived|published|hosted|filed|planned|collected)|go(?:es)? (?:into|through|to)|comes? from|(?:is|are) (?:done|handled|written down|listed)|happens?)\b (?:all )?(?:in|on|at|under|into)? ?(?:the |our )?[A-Z][a-z&]+[A-Za-z0-9&]*(?![\w.(/])/,
   ),
   cue('these days', 0.3, /\b(?:these days|nowadays|since then)\b/i),
   cue(
     'a named place',
     0.4,
     /\b[A-Z][\w&]+ (?:workspace|queue|base|library|registry|board|space|channel|folder|page|tab|view|list|vault|group)\b/,
+  ),
+  cue(
+    'is the place',
+    1,
+    new RegExp(
+      `[${ADDRESS_MARK}${SYSTEM_MARK}](?:[\\w-]+ )? ?is (?:the (?:right )?(?:place|channel|spot|one|board|page)|where)\\b`,
+      'i',
+    ),
   ),
 ]
 

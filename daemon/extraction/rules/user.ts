@@ -61,7 +61,7 @@ export const user: readonly Cue[] = [
   cue(
     'where',
     1,
-    /\bi(?:'m| am) (?:based |living |located )(?:in|out of)\b|\bi(?:'m| am) in (?!a\b|the\b|this\b|that\b|an?\b|my\b)[A-Z][a-z]+|\bi live in\b|\bmy time ?zone\b|\bmy (?:working )?hours\b/,
+    /\b[iI](?:'m| am) (?:based |living |located )(?:in|out of)\b|\b[iI](?:'m| am) in (?!a\b|the\b|this\b|that\b|an?\b|my\b)[A-Z][a-z]+|\b[iI] live in\b|\bmy time ?zone\b|\bmy (?:working )?hours\b/,
   ),
   cue(
     'habit',
@@ -112,19 +112,19 @@ export const user: readonly Cue[] = [
   cue(
     'the one who',
     0.9,
-    /\bi(?:'m| am) (?:usually |always )?the (?:only )?(?:one|person|guy) (?:who|that|here|on)\b/i,
+    /\bi(?:'m| am) on the [\w-]+ (?:team|side)\b|\bi(?:'m| am) (?:usually |always )?the (?:only )?(?:one|person|guy) (?:who|that|here|on)\b/i,
   ),
   cue(
     'beyond me',
     0.7,
     /\b(?:is|are) (?:beyond|above|lost on) me\b|\bbe gentle with\b|\bi (?:barely|hardly|can'?t really) (?:read|write|know|speak|understand)\b/i,
   ),
-  cue('comes from', 0.9, /\bi (?:come|came) from (?:an? )?(?:[A-Z][\w+#]+|[\w-]+ (?:background|world|land|side))\b/),
+  cue('comes from', 0.9, /\b[iI] (?:come|came) from (?:an? )?(?:[A-Z][\w+#]+|[\w-]+ (?:background|world|land|side))\b/),
   cue('new territory', 0.6, /\b(?:new|unknown|uncharted|unfamiliar) (?:territory|ground|world) ?(?:for|to)?\b/i),
   cue(
     'reads it well',
     1,
-    /\bi (?:can )?(?:read|write|speak|know|do) [A-Z][\w+#]* (?:fine|ok|okay|well|fluently|in my sleep)\b/,
+    /\b[iI] (?:can )?(?:read|write|speak|know|do) [A-Z][\w+#]* (?:fine|ok|okay|well|fluently|in my sleep)\b/,
   ),
   cue(
     'days of work',
@@ -132,6 +132,11 @@ export const user: readonly Cue[] = [
     /\bi (?:only )?work (?:\w+|\d) days\b|\bi don'?t work (?:on )?(?:mondays|tuesdays|wednesdays|thursdays|fridays|weekends)\b/i,
   ),
   cue('assume I know', 0.7, /\bassume i (?:know|don'?t know|understand|can|have)\b/i),
+  cue(
+    'did it for years',
+    1,
+    /\bi(?:'ve| have)? (?:been|done|did|worked|built|run|ran|written|wrote|used|taught|managed) .{2,40}\bfor (?:\w+|\d+) (?:years|yrs|decades)\b/i,
+  ),
 ]
 
 export const userChinese: readonly Cue[] = [
@@ -172,4 +177,6 @@ export const userChinese: readonly Cue[] = [
   cue('很熟', 0.6, /很熟|熟悉|懂一点|会一点|精通/),
   cue('我不是…是', 1, /我不是.{1,8}[，,].{0,3}是(?:做|搞|学)?.{1,8}(?:的|[，。]|$)/),
   cue('背景', 1, /我(?:是)?\s?[\w\p{Script=Han}]{1,10}\s?背景/u),
+  cue('我做…的', 1, /我(?:是)?(?:做|搞|写|干)[^，。]{1,10}的(?=[，。,]|$)/),
+  cue('完全不会', 0.5, /(?:完全|基本|几乎)不(?:会|懂)|还行/),
 ]
