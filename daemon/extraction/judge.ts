@@ -1,9 +1,12 @@
 /** Weighs one sentence: what its cues say for each type, less what speaks against it. Pure. */
 import type { MemoryType } from '../../schema/memory.ts'
+import { confirmations } from './rules/confirmations.ts'
 import { doubts, messageDoubts, taskStart, taskStartChinese } from './rules/doubts.ts'
 import { explicit } from './rules/explicit.ts'
-import { feedback, feedbackChinese } from './rules/feedback.ts'
-import { project, projectChinese } from './rules/project.ts'
+import { feedback } from './rules/feedback.ts'
+import { feedbackChinese } from './rules/feedback-chinese.ts'
+import { project } from './rules/project.ts'
+import { projectChinese } from './rules/project-chinese.ts'
 import { reference, referenceChinese } from './rules/reference.ts'
 import type { Cue } from './rules/rule.ts'
 import { user, userChinese } from './rules/user.ts'
@@ -18,7 +21,7 @@ export type Judged = Sentence & {
   remedyFollows: boolean
 }
 
-const plain: readonly Cue[] = [...explicit, ...feedback, ...user, ...reference, ...project]
+const plain: readonly Cue[] = [...explicit, ...feedback, ...confirmations, ...user, ...reference, ...project]
 const chinese: readonly Cue[] = [...feedbackChinese, ...userChinese, ...referenceChinese, ...projectChinese]
 
 /** Where two types weigh the same, the one that is harder to see by chance. */

@@ -28,8 +28,9 @@ export function ownWords(text: string): string {
   let skipping: 'paragraph' | undefined
   let inCode = false
   let at = 0
-  for (const line of text.split('\n')) {
-    at += line.length + 1
+  for (const typed of text.split('\n')) {
+    at += typed.length + 1
+    const line = typed.endsWith('\r') ? typed.slice(0, -1) : typed
     const amid = at > LOOKED_UNITS && at < text.length - LOOKED_UNITS
     const mark = FENCE.exec(line)?.[1]
     if (fence !== undefined) {

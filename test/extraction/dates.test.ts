@@ -54,6 +54,7 @@ describe('relative dates', () => {
     ['the contract ends March 31', 'the contract ends 2027-03-31'],
     ['we shipped it on March 31', 'we shipped it on 2026-03-31'],
     ['from June 5, 2027', 'from 2027-06-05'],
+    ['it is paused until she arrives in January', 'it is paused until she arrives in January 2027'],
     ['we were hacked in november', 'we were hacked in november 2025'],
     ['明天晚上八点开始', '2026-05-13 晚上八点开始'],
     ['后天切新机房', '2026-05-14 切新机房'],

@@ -83,6 +83,8 @@ const STILL_AHEAD =
 /** Over is only that it was meant so. */
 const MEANT =
   /\b(?:agreed|decided|planned|promised|supposed|scheduled|asked|wanted|needed|meant|expected|committed|told) (?:\w+ )?(?:to|for|that)\b/i
+/** "is paused" is not over. */
+const NOW_SO = /\b(?:is|are|be|gets?|'s|'re) (?:\w+ )?[a-z]+ed\b/gi
 const OVER_CHINESE = /了|已经?|刚|过|上次|当时|发生/
 
 /** A dot inside a version or a host ends nothing. */
@@ -96,8 +98,8 @@ function isPast(text: string, at: number, length: number): boolean {
   if (/\p{Script=Han}/u.test(lead + tail) && OVER_CHINESE.test(lead + tail) && !/[前要会将]/.test(tail)) return true
   const nearby = lead.replace(/\bon\s*$/i, '')
   if (/\bsince\s*$/i.test(nearby)) return true
-  if (AHEAD.test(nearby)) return false
-  if (OVER.test(nearby)) return !MEANT.test(nearby)
+  if (AHEAD.test(nearby) || /\b(?:until|till|will|before)\b/i.test(nearby)) return false
+  if (OVER.test(nearby.replace(NOW_SO, ''))) return !MEANT.test(nearby)
   const rest = tail.split(/\b(?:and|so|but|then)\b/i, 1)[0] ?? ''
   return OVER.test(rest) && !STILL_AHEAD.test(rest) && !STILL_AHEAD.test(nearby)
 }

@@ -2,10 +2,6 @@
 import type { Cue } from './rule.ts'
 
 const cue = (name: string, weight: number, pattern: RegExp): Cue => ({ name, type: 'feedback', weight, pattern })
-const answer = (name: string, weight: number, pattern: RegExp): Cue => ({
-  ...cue(name, weight, pattern),
-  answers: true,
-})
 
 export const feedback: readonly Cue[] = [
   cue(
@@ -146,39 +142,6 @@ export const feedback: readonly Cue[] = [
     /\bmake it a (?:habit|rule|point)\b|\b(?:make|be) sure (?:you |to )?always\b|\bget (?:in|into) the habit\b/i,
   ),
   cue('of its own', 0.4, /\b(?:apply|plan|merging|deploying|that|it|deploys?|releases?) (?:is|are|stays?) mine\b/i),
-  answer(
-    'right call',
-    1,
-    /\b(?:right|good|great|smart|excellent|correct|nice|solid) (?:call|move|choice|instinct|decision|approach|way|thinking)\b/i,
-  ),
-  answer(
-    'as I like it',
-    1,
-    /\b(?:that'?s|this is|is|exactly) (?:exactly |just )?(?:how|what|the way) i (?:like|want|need|prefer)\b|^that'?s the way\b|\bjust how i\b/i,
-  ),
-  answer(
-    'keep doing',
-    0.8,
-    /\b(?:keep|continue) (?:on )?(?:doing|asking|using|writing|splitting|making|adding|putting|working|it up|that up|them|it) ?(?:it|that|this|like|so|small|up|before|like that)?\b(?! running\b)/i,
-  ),
-  answer(
-    'stay with it',
-    0.9,
-    /\bstick (?:with|to) (?:it|this|that)\b|\b(?:more|all) of (?:that|this) please\b|\bdo (?:that|this|it) (?:again|like (?:that|this)) (?:next|in)\b/i,
-  ),
-  answer('liked', 1, /\bi (?:really |do )?(?:like|love|appreciate)d? (?:that|how|the way|when) you\b/i),
-  answer(
-    'loved',
-    0.7,
-    /^(?:(?:nice|great|perfect|yes|yep|ok|haha|oh)[,!.]? )*(?:love|loving|really like|i like) (?:the|how|that|this)\b/i,
-  ),
-  answer('perfect for', 0.7, /\bis (?:perfect|great|ideal|exactly right) for\b/i),
-  answer('fine so', 0.6, /\b(?:is|are) (?:fine|ok|okay|good) (?:by|with|for) me\b|\blike you did\b/i),
-  answer(
-    'yes, exactly so',
-    0.4,
-    /^(?:yes|yep|yeah|right|correct|exactly|perfect|good|nice|great)[,.! ]+(?:exactly|always|keep|one|small|that)\b/i,
-  ),
   cue(
     'no need to',
     0.7,
@@ -314,61 +277,4 @@ export const feedback: readonly Cue[] = [
     ),
     answers: true,
   },
-]
-
-export const feedbackChinese: readonly Cue[] = [
-  cue(
-    '以后',
-    1,
-    /(?:以后|今后|往后|日后)(?!再说|再(?!写|用|加|改)|会|还会|的事|可能)|后面都|从今(?:天|往后)?(?:开始|起)|从现在(?:开始|起)(?!倒计时|计时)/,
-  ),
-  cue('从…开始都', 0.8, /从.{1,10}(?:开始|起).{0,24}(?:都|一律|统一|必须|不再|要)/),
-  cue(
-    '一律',
-    1,
-    /一律|统一(?:用|走|改|写|成|加|放)|绝对不|千万(?:别|不要)|永远(?:不要|别|不)|禁止|不准|不许|任何(?:时候|情况)|任何.{1,16}都|没有例外/,
-  ),
-  cue('必须', 0.5, /必须|务必|一定要|不得/),
-  cue('别再', 0.9, /(?:别|不要|不用)再(?!说|跑|等|试|看)/),
-  cue('老是', 0.9, /[你您](?:怎么)?(?:老是|总是|又在|每次都|一直在)/),
-  cue('不要', 0.5, /(?:^|[，。：；！,]|请|里|中)\s*(?:不要|别|不能|不可以)(?!的|人|急|管|担心|说|忘)/),
-  cue(
-    '每次',
-    0.6,
-    /每次(?:都|回答|改|提交|写|发|给|之前|之后)?|凡是|所有.{0,12}都(?:要|得|用|走)|默认(?:都|加|用|要|走)|尽量|都得|都要/,
-  ),
-  cue(
-    '我们都',
-    0.7,
-    /我们(?:组|团队|这边|公司|项目|这)?(?:里)?(?:都|一直|从来|从不|一般|不用|只用|规定|约定|习惯|统一)/,
-  ),
-  cue('规矩', 1, /(?:我们|组里|团队|公司|项目|这边).{0,4}的?(?:规矩|规范|约定|习惯|惯例|原则)|是.{0,6}规矩/),
-  cue(
-    '先跟我',
-    0.9,
-    /先(?:问|跟|和|找|给)我?(?:一下|我)?(?:确认|说|商量|看|过)?(?=.*(?:再|确认|之前|说一声)|$)|(?:之前|前)先.{0,6}(?:问|确认|跟我)|经过我|我(?:自己)?看过.{0,8}再/,
-  ),
-  cue('回答', 0.5, /(?:回答|回复|解释|说明|输出).{0,6}(?:短|简短|简洁|用中文|用英文|详细|细)/),
-  cue('改完先', 0.4, /(?:完|前|后).{0,6}先.{1,14}再/),
-  answer(
-    '就是这样',
-    0.6,
-    /就是这样|没错|这样(?:就)?(?:很好|就对|挺好|不错|最好)|就对了|挺好的|很好|做法(?:很|挺|不错)/,
-  ),
-  answer(
-    '按这个来',
-    0.9,
-    /(?:按|照)(?:这个|这样|着这个)?(?:来|做|办|写)|继续保持|保持(?:这样|下去|这个)|就这么(?:做|来|写|干)|(?:接着|继续)这么/,
-  ),
-  cue('控制在', 0.8, /控制在.{1,12}(?:以内|之内|以下)|不(?:要|得|能)?超过.{1,10}(?:行|个|字|秒)|超过.{1,8}就/),
-  cue('说过', 0.6, /(?:说|讲|提)过(?:好几|多少|很多|几)(?:回|次|遍)|第[二三四五]次了/),
-  cue('直接往', 0.3, /(?:别|不要)(?:直接|自动|随便|擅自)/),
-  cue('always', 0.6, /\b(?:always|never)\b ?\p{Script=Han}/iu),
-  cue('方便', 0.3, /方便(?:我|大家|排查|以后)|看不懂|看不清|看得清/),
-  cue('我说的意思', 1, /我说.{1,14}(?:意思是|是指|就是)/),
-  cue('请用', 0.9, /请?(?:都)?用(?:中文|英文|英语|简体|markdown)(?!版|的|翻)/i),
-  answer('之后也', 0.9, /(?:之后|下次|以后|后面)也(?:这样|这么|照|按|要)/),
-  answer('不错', 0.5, /(?:方式|做法|思路|拆分|写法|格式|风格).{0,6}(?:不错|很好|可以|挺好|赞)/),
-  cue('一直是这样', 0.6, /一直(?:是|都是)?这样|向来(?:是|都)|历来/),
-  cue('命名用', 0.4, /(?:命名|缩进|注释|日志|文档|变量|分支|接口)(?:都|要|得)?用/),
 ]
