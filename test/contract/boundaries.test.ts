@@ -17,6 +17,7 @@ const allowed: Record<string, readonly string[]> = {
   'daemon/transcripts': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/search': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/llm': ['schema', 'daemon/platform', 'daemon/store'],
+  'daemon/extraction': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/switches': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/jobs': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/agent': ['schema', 'daemon/platform', 'daemon/store', 'daemon/llm'],

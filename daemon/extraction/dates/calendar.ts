@@ -1,0 +1,78 @@
+/** Days of the calendar, without hours and zones. A day is a count since 1970-01-01, so that arithmetic is plain. Pure. */
+
+/** Monday is 0. */
+export type Weekday = 0 | 1 | 2 | 3 | 4 | 5 | 6
+export type Quarter = 1 | 2 | 3 | 4
+
+const DAY_MS = 86_400_000
+
+export function dayOf(year: number, month: number, day: number): number {
+  return Math.floor(Date.UTC(year, month - 1, day) / DAY_MS)
+}
+
+/** The day it was where the message was written: what the stamp says, not what it is in UTC. */
+export function localDay(atIso: string): number | undefined {
+  const written = /^(\d{4})-(\d\d)-(\d\d)/.exec(atIso)
+  return written ? dayOf(Number(written[1]), Number(written[2]), Number(written[3])) : undefined
+}
+
+export function partsOf(day: number): { year: number; month: number; day: number; weekday: Weekday } {
+  const date = new Date(day * DAY_MS)
+  return {
+    year: date.getUTCFullYear(),
+    month: date.getUTCMonth() + 1,
+    day: date.getUTCDate(),
+    weekday: ((date.getUTCDay() + 6) % 7) as Weekday,
+  }
+}
+
+export function iso(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10)
+}
+
+/** `2026-06`, some months away. */
+export function isoMonth(day: number, monthsAway: number): string {
+  return iso(monthStart(day, monthsAway)).slice(0, 7)
+}
+
+export function monthStart(day: number, monthsAway: number): number {
+  const { year, month } = partsOf(day)
+  return dayOf(year, month + monthsAway, 1)
+}
+
+export function monthEnd(day: number, monthsAway: number): number {
+  return monthStart(day, monthsAway + 1) - 1
+}
+
+/** The same day of another month, or its last one where it is shorter. */
+export function addMonths(day: number, months: number): number {
+  return Math.min(monthStart(day, months) + partsOf(day).day - 1, monthEnd(day, months))
+}
+
+export function weekStart(day: number, weeksAway: number): number {
+  return day - partsOf(day).weekday + weeksAway * 7
+}
+
+export function quarterOf(day: number): { year: number; quarter: Quarter } {
+  const { year, month } = partsOf(day)
+  return { year, quarter: Math.ceil(month / 3) as Quarter }
+}
+
+/** Quarters may be counted beyond the year: the fifth is the next year's first. */
+export function quarterStart(year: number, quarter: number): number {
+  return dayOf(year, quarter * 3 - 2, 1)
+}
+
+export function quarterEnd(year: number, quarter: number): number {
+  return quarterStart(year, quarter + 1) - 1
+}
+
+/** Weekends between do not count; whoever counts working days knows no more about holidays than we do. */
+export function addWorkingDays(day: number, count: number): number {
+  let at = day
+  for (let left = Math.min(count, 1_000); left > 0; ) {
+    at += 1
+    if (partsOf(at).weekday < 5) left -= 1
+  }
+  return at
+}

@@ -1,0 +1,105 @@
+/**
+ * Puts absolute dates in the place of relative ones, resolved against the time of the message in its own zone, and finds
+ * the relative ones a text still holds. Own forms and not a date library: chrono-node 2.10.3 got more than a third of our
+ * test's forms wrong or not at all ("the 15th", quarters, 月底, 下下周三), even when told which way to look. Pure.
+ */
+import { localDay } from './calendar.ts'
+import { chinese } from './chinese.ts'
+import { english } from './english.ts'
+import type { Form } from './form.ts'
+
+export type DateChange = { from: string; to: string }
+export type Dated = { text: string; changes: DateChange[] }
+
+const forms: readonly Form[] = [...english, ...chinese]
+
+type Found = { at: number; match: RegExpExecArray; form: Form }
+
+/** Most sentences have none of these, and then no form has to look. */
+const ANY =
+  /\d|day|week|month|quarter|year|tonight|yesterday|tomorrow|morning|afternoon|evening|night|eo[dmqwy]|cob|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|[周月天日号季年期拜今明昨晚]/i
+
+/** Relative dates belong to what a person says; a text beyond this is no sentence. */
+const CAP_UNITS = 20_000
+
+export function absoluteDates(text: string, atIso: string): Dated {
+  const today = localDay(atIso)
+  if (today === undefined) return { text, changes: [] }
+  const changes: DateChange[] = []
+  const parts: string[] = []
+  let from = 0
+  let before: number | undefined
+  for (const { at, match, form } of find(text)) {
+    const said = form.says(match, { today, before, past: isPast(text, at, match[0].length) })
+    if (!said) continue
+    before = said.day
+    changes.push({ from: match[0], to: said.text })
+    // Chinese leaves no space before a date; digits that follow other digits would run into them.
+    const gap = /[\p{Script=Han}\w]$/u.test(text.slice(from, at)) ? ' ' : ''
+    const after = /[\d)]$/.test(said.text) && /^[\p{Script=Han}\w]/u.test(text.slice(at + match[0].length)) ? ' ' : ''
+    parts.push(text.slice(from, at), gap, said.text, after)
+    from = at + match[0].length
+  }
+  return { text: parts.join('') + text.slice(from), changes }
+}
+
+/** What only means something on the day it was said. A text that went through `absoluteDates` has none. */
+export function relativeDatesIn(text: string): string[] {
+  // Any day will do: whether words are a date does not depend on it.
+  return absoluteDates(text, '2026-01-01').changes.map(({ from }) => from)
+}
+
+/** In the order of the text; where two overlap, the one that starts first, then the longer, then the earlier form. */
+function find(text: string): Found[] {
+  if (!ANY.test(text)) return []
+  const looked = text.length > CAP_UNITS ? text.slice(0, CAP_UNITS) : text
+  const found: Found[] = []
+  let end = 0
+  let waiting = forms.flatMap((form) => next(form, looked, end))
+  while (waiting.length > 0) {
+    const [first, ...others] = waiting.sort((a, b) => a.at - b.at || b.match[0].length - a.match[0].length)
+    if (!first) break
+    found.push(first)
+    end = first.at + first.match[0].length
+    // A form whose match began inside this one may have another right after it.
+    waiting = [...others, first].flatMap((each) => (each.at < end ? next(each.form, looked, end) : [each]))
+  }
+  return found
+}
+
+function next(form: Form, text: string, from: number): Found[] {
+  // The pattern's own place is set before every look, so that no call sees another's.
+  form.pattern.lastIndex = from
+  const match = form.pattern.exec(text)
+  return match ? [{ at: match.index, match, form }] : []
+}
+
+const AHEAD =
+  /\b(?:by|until|till|before|starting|from|due|through|to|for|will|gonna|going|deadline|next|must|should|has to|have to|can't|is|are|goes|go|starts?|ends?|begins?|cuts?|ships?|launches|lands?|needs?|expires|'s|'ll|'re)\s*(?:the |on |at |eod )?$/i
+const OVER =
+  /\b(?:was|were|had|did|been|lost|broke|went|got|came|happened|blew|took|found|saw|made|sent|left|ran|began|fell|hit|since|ago|(?!need|feed|speed|seed|embed|exceed|proceed|based|deed)[a-z]{2,}ed)\b/i
+const STILL_AHEAD =
+  /\b(?:will|is|are|gonna|going to|goes|go|starts|ends|takes|gets|cuts|ships|moves|lands|expires|sunsets|runs|closes|opens|leaves)\b/i
+/** Over is only that it was meant so. */
+const MEANT =
+  /\b(?:agreed|decided|planned|promised|supposed|scheduled|asked|wanted|needed|meant|expected|committed|told) (?:\w+ )?(?:to|for|that)\b/i
+/** "is paused" is not over. */
+const NOW_SO = /\b(?:is|are|be|gets?|'s|'re) (?:\w+ )?[a-z]+ed\b/gi
+const OVER_CHINESE = /了|已经?|刚|过|上次|当时|发生/
+
+/** A dot inside a version or a host ends nothing. */
+const CLAUSE_END = /[.!?;,:](?=\s)|[，。；！？：\n(]/
+
+/** Weekdays and days of a month look backwards where the clause around them tells of something that is over. */
+function isPast(text: string, at: number, length: number): boolean {
+  const head = text.slice(Math.max(0, at - 160), at)
+  const lead = head.split(CLAUSE_END).at(-1) ?? ''
+  const tail = /^[^.!?;,，。；！？\n:：)]{0,80}/.exec(text.slice(at + length))?.[0] ?? ''
+  if (/\p{Script=Han}/u.test(lead + tail) && OVER_CHINESE.test(lead + tail) && !/[前要会将]/.test(tail)) return true
+  const nearby = lead.replace(/\bon\s*$/i, '')
+  if (/\bsince\s*$/i.test(nearby)) return true
+  if (AHEAD.test(nearby) || /\b(?:until|till|will|before)\b/i.test(nearby)) return false
+  if (OVER.test(nearby.replace(NOW_SO, ''))) return !MEANT.test(nearby)
+  const rest = tail.split(/\b(?:and|so|but|then)\b/i, 1)[0] ?? ''
+  return OVER.test(rest) && !STILL_AHEAD.test(rest) && !STILL_AHEAD.test(nearby)
+}

@@ -1,0 +1,171 @@
+/** Relative dates as English-speaking engineers type them. Data: a form a line; the longer before what it contains. */
+import {
+  dayOf,
+  iso,
+  isoMonth,
+  monthEnd,
+  monthStart,
+  partsOf,
+  quarterEnd,
+  quarterOf,
+  quarterStart,
+  weekStart,
+} from './calendar.ts'
+import {
+  ANY_DAY,
+  away,
+  ends,
+  form,
+  LONG_DAY,
+  MONTH,
+  monthOf,
+  NUMBER,
+  plainDate,
+  quarterRange,
+  told,
+  UNIT,
+  weekdayOf,
+  yearAfter,
+} from './english-words.ts'
+import { dayOfMonth, type Form, inWeek, monthAlone, monthAndDay, nearest, plain } from './form.ts'
+
+export const english: readonly Form[] = [
+  form(`${NUMBER} ${UNIT} from (today|tomorrow|now)`, ([, count = '', unit = '', from = ''], { today }) =>
+    told(away(count, unit, today + (/^tom/i.test(from) ? 1 : 0), 1)),
+  ),
+  form(`(?:a|one) week (?:from|on|after) ${LONG_DAY}`, ([, day = ''], context) =>
+    plain(nearest(weekdayOf(day), { ...context, past: false }) + 7),
+  ),
+  form(`${LONG_DAY} (?:of )?next week|next week(?:'s)? (?:on )?${LONG_DAY}`, ([, first, second], { today }) =>
+    plain(inWeek(weekdayOf(first ?? second ?? ''), today, 1)),
+  ),
+  form(`(?:the )?day after tomorrow`, (_, { today }) => plain(today + 2)),
+  form(`(?:the )?day before yesterday`, (_, { today }) => plain(today - 2)),
+  form(
+    `(?:by |until |till |on )?(?:eod|cob|end of (?:the )?day|close of business)(?: on)? ${ANY_DAY}`,
+    ([whole, day = ''], { today }) => {
+      const ahead = (weekdayOf(day) - partsOf(today).weekday + 7) % 7
+      return told(today + ahead, `${/^(?:by|until|till|on) /i.exec(whole)?.[0] ?? ''}end of day `)
+    },
+  ),
+  form(`(?:eod|cob|end of (?:the )?day)(?: today)?(?! \\d)`, (_, { today }) => told(today, 'end of day ')),
+  form(`(?:eod |cob )?tomorrow(?:'s)?(?: (morning|afternoon|evening|night))?`, ([, part], { today }) => ({
+    ...plain(today + 1),
+    text: `${iso(today + 1)}${part ? ` ${part}` : ''}`,
+  })),
+  form(`yesterday(?:'s)?(?: (morning|afternoon|evening))?`, ([, part], { today }) => ({
+    ...plain(today - 1),
+    text: `${iso(today - 1)}${part ? ` ${part}` : ''}`,
+  })),
+  form(`last night(?:'s)?`, (_, { today }) => told(today - 1, 'the night of ')),
+  form(`(?:today|tonight)(?:'s)?|this (?:morning|afternoon|evening)(?:'s)?`, (_, { today }) => plain(today)),
+  form(`(?:by |before |at |until |till )?(?:the )?(?:eom|eoq|eow|eoy)`, ([whole], { today }) => {
+    const unit = { m: 'month', q: 'quarter', w: 'week', y: 'year' }[whole.at(-1)?.toLowerCase() ?? ''] ?? 'month'
+    return told(ends('', unit, today), /^(?:by|before|at|until|till) /i.exec(whole)?.[0] ?? '')
+  }),
+  form(
+    `(?:the )?end of (?:the )?(next |this |current )?(week|month|quarter|year)(?:'s)?`,
+    ([, which, unit = ''], context) => told(ends(which, unit, context.today)),
+  ),
+  form(`(?:the )?(?:month|year|quarter|week)[ -]end${'(?!ing)'}`, ([whole], { today }) =>
+    told(ends('', whole.replace(/^the /i, ''), today)),
+  ),
+  form(`(?:the )?end of ${MONTH}${yearAfter}`, ([, word = ''], context) => {
+    const { year, month } = monthAlone(monthOf(word), context)
+    return plain(monthEnd(dayOf(year, month, 1), 0))
+  }),
+  form(`(?:the )?end of q([1-4])${yearAfter}`, ([, quarter], context) =>
+    told(quarterRange(Number(quarter), context).end),
+  ),
+  form(`(?:the )?(?:start|beginning) of (?:the )?next (week|month|quarter|year)`, ([, unit = ''], { today }) => {
+    const { year, quarter } = quarterOf(today)
+    if (unit === 'week') return plain(weekStart(today, 1))
+    if (unit === 'month') return plain(monthStart(today, 1))
+    return plain(unit === 'quarter' ? quarterStart(year, quarter + 1) : quarterStart(year + 1, 1))
+  }),
+  form(`q([1-4])${yearAfter}`, ([, quarter], context) => {
+    const { year, start, end } = quarterRange(Number(quarter), context)
+    return { text: `Q${quarter} ${year} (${iso(start)}..${iso(end)})`, day: end }
+  }),
+  form(`(this|next|last) quarter(?:'s)?`, ([, which = ''], { today }) => {
+    const now = quarterOf(today)
+    const start = quarterStart(now.year, now.quarter + (/next/i.test(which) ? 1 : /last/i.test(which) ? -1 : 0))
+    const { year, quarter } = quarterOf(start)
+    const end = quarterEnd(year, quarter)
+    return { text: `Q${quarter} ${year} (${iso(start)}..${iso(end)})`, day: end }
+  }),
+  form(`(?:the )?week after next`, (_, { today }) => told(weekStart(today, 2), 'the week of ')),
+  form(`(?:the )?${LONG_DAY} after next`, ([, day = ''], context) =>
+    plain(nearest(weekdayOf(day), { ...context, past: false }) + 7),
+  ),
+  form(`the (?:following ${LONG_DAY}|${LONG_DAY} after(?: that)?)`, ([, first, second], context) =>
+    plain(
+      nearest(weekdayOf(first ?? second ?? ''), { ...context, today: context.before ?? context.today, past: false }),
+    ),
+  ),
+  form(`(?:on )?next ${ANY_DAY}(?:'s)?`, ([, day = ''], { today }) => plain(inWeek(weekdayOf(day), today, 1))),
+  form(`(?:on )?last ${ANY_DAY}(?:'s)?`, ([, day = ''], context) =>
+    plain(nearest(weekdayOf(day), { ...context, past: true })),
+  ),
+  form(`(?:on )?this (?:coming )?${ANY_DAY}(?:'s)?`, ([, day = ''], { today }) =>
+    plain(inWeek(weekdayOf(day), today, 0)),
+  ),
+  form(`(?:the )?(?:1st|first) of (?:the )?next month`, (_, { today }) => plain(monthStart(today, 1))),
+  form(`(?:the )?(\\d{1,2})(?:st|nd|rd|th) of next month`, ([, day], { today }) =>
+    plain(monthStart(today, 1) + Number(day) - 1),
+  ),
+  form(`(next|last|this) week(?:'s)?`, ([, which = ''], { today }) =>
+    told(weekStart(today, /next/i.test(which) ? 1 : /last/i.test(which) ? -1 : 0), 'the week of '),
+  ),
+  form(`(next|last|this) month(?:'s)?`, ([, which = ''], { today }) => {
+    const months = /next/i.test(which) ? 1 : /last/i.test(which) ? -1 : 0
+    return { text: isoMonth(today, months), day: monthStart(today, months) }
+  }),
+  form(`(next|last|this) year(?:'s)?`, ([, which = ''], { today }) => {
+    const year = partsOf(today).year + (/next/i.test(which) ? 1 : /last/i.test(which) ? -1 : 0)
+    return { text: String(year), day: quarterStart(year, 1) }
+  }),
+  form(`(?:in|within) (?:the next )?${NUMBER} ${UNIT}(?:' time)?`, ([whole, count = '', unit = ''], { today }) =>
+    told(away(count, unit, today, 1), /^within/i.test(whole) ? 'by ' : 'on '),
+  ),
+  form(`for (?:the )?next ${NUMBER} ${UNIT}`, ([, count = '', unit = ''], { today }) =>
+    told(away(count, unit, today, 1), 'until '),
+  ),
+  form(`${NUMBER} ${UNIT} ago`, ([, count = '', unit = ''], { today }) => told(away(count, unit, today, -1))),
+  form(
+    `(?:${LONG_DAY},? )?${MONTH} (\\d{1,2})(?:st|nd|rd|th)?(?:,? (20\\d\\d))?(?! ?(?:%|ms|:|am\\b|pm\\b))`,
+    (match, context) => {
+      const [, , month = '', day, year] = match
+      const written = year ? plainDate(Number(year), monthOf(month), Number(day)) : undefined
+      return written ?? told(monthAndDay(monthOf(month), Number(day), context))
+    },
+  ),
+  form(
+    `(?:the )?(\\d{1,2})(?:st|nd|rd|th)? (?:of )?${MONTH}(?:,? (20\\d\\d))?`,
+    ([, day, month = '', year], context) => {
+      const written = year ? plainDate(Number(year), monthOf(month), Number(day)) : undefined
+      return written ?? told(monthAndDay(monthOf(month), Number(day), context))
+    },
+  ),
+  form(
+    `(?<=\\b(?:in|by|until|till|before|since|during|early|mid|mid-|late|end of|start of|from) ?-?)${MONTH}${yearAfter}(?! \\d)`,
+    (match, context) => {
+      const { year, month } = monthAlone(monthOf(match[1] ?? ''), context)
+      return { text: `${match[1]} ${year}`, day: quarterStart(year, 1) + (month - 1) * 30 }
+    },
+  ),
+  form(
+    `(?:${ANY_DAY},? )?the (\\d{1,2})(?:st|nd|rd|th)(?! (?!and\\b|at\\b|or\\b|for\\b|so\\b|because\\b|bc\\b|since\\b|then\\b|we\\b|i\\b|the\\b|is\\b|when\\b|after\\b|before\\b|until\\b|but\\b|with\\b|to\\b)[a-z])`,
+    ([, , day], context) => told(dayOfMonth(Number(day), context)),
+  ),
+  form(
+    `(?<!\\b(?:every|each|any|most|per) )(on )?${LONG_DAY}(?:'s)?(?: (morning|afternoon|evening|night|noon))?`,
+    ([, on = '', day = '', part], context) => {
+      const found = nearest(weekdayOf(day), context)
+      return { text: `${on}${iso(found)}${part ? ` ${part}` : ''}`, day: found }
+    },
+  ),
+  form(`(?<=\\b(?:on|by|until|till|before|from|since|due) )${ANY_DAY}`, ([, day = ''], context) =>
+    plain(nearest(weekdayOf(day), context)),
+  ),
+]

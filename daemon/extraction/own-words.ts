@@ -1,0 +1,78 @@
+/**
+ * Leaves of a message what the person typed in it: code, logs, quotes, mails, chats and other pasted text go, line by line.
+ * Rules in what somebody pasted are not theirs. Pure; linear in the text.
+ */
+
+/** Longer own words are a document: people say what they want before or after it. */
+const CAP_OWN_UNITS = 6_000
+const EDGE_UNITS = 1_500
+/** Nobody types such a line. */
+const CAP_LINE_UNITS = 3_000
+
+const LOOKED_UNITS = 8_000
+
+const FENCE = /^[ \t]{0,8}(```|~~~|""")/
+const LOG_OR_TRACE =
+  /^\s*(?:at [\w$.<]|File "|Traceback \(|Caused by:|\.\.\. \d+ more|(?:[\w$]+\.)*[A-Z]\w*(?:Exception|Error|Warning)\b:|\[?\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d(?::\d\d)?\]? |(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL|TRACE)\b|npm (?:ERR|WARN)|error(?:\[\w+\])?: |warning: |thread '|Error response from|\d+ \|)/
+const CHAT = /^\s*(?:\[?\d\d?:\d\d(?::\d\d)?(?: ?[ap]m)?\]? ?<?[\w.-]+>?:|<[\w.-]+> )/i
+const CODE =
+  /^\s*(?:\/\/|\/\*|\*\/|#(?!\d|[a-z]+-)|--(?: |$)(?!.*[a-z]+ [a-z]+ [a-z]+ [a-z]+)|<\/?[a-z!]|[$%] \S|[@+-]{2,}|[{}()[\];]+\s*$|(?:import|export|const|let|var|def|class|public|private|protected|static|return|function|func|fn|package|#include|using)\s+[\w{*"'$]|(?:select|insert into|update|delete from|create (?:table|index)|alter table)\s.*|["'{[].*["'}\]],?\s*$|["']?[\w.-]+["']?\s*[:=]\s*["'[{]?[\w./:-]*["'\]}]?,?\s*$)|[{;]\s*$|^\s*[\w.]+\([^)]*\)[;{]?\s*$/i
+const MAIL_HEADER = /^(?:From|To|Cc|Subject|Sent|发件人|收件人|主题)[:：] ?\S/
+const SALUTATION =
+  /^\s*(?:hi|hello|dear|hey) (?:all|everyone|team|there|[A-Z][a-z]+),?\s*$|^\s*(?:各位|尊敬的|亲爱的|大家好).{0,12}[：:，,]?\s*$/
+const HEADING = /^#{1,6} \S/
+
+export function ownWords(text: string): string {
+  const own: string[] = []
+  let fence: string | undefined
+  let skipping: 'paragraph' | undefined
+  let inCode = false
+  let at = 0
+  for (const typed of text.split('\n')) {
+    at += typed.length + 1
+    const line = typed.endsWith('\r') ? typed.slice(0, -1) : typed
+    const amid = at > LOOKED_UNITS && at < text.length - LOOKED_UNITS
+    const mark = FENCE.exec(line)?.[1]
+    if (fence !== undefined) {
+      if (mark === fence || line.trimEnd().endsWith(fence)) fence = undefined
+      continue
+    }
+    if (mark !== undefined) {
+      if (!line.slice(line.indexOf(mark) + mark.length).includes(mark)) fence = mark
+      own.push('')
+      continue
+    }
+    // Of a long text only its ends are looked at, and all of its fences.
+    if (amid) continue
+    if (line.trim() === '') skipping = undefined
+    // A letter has no end that one could see.
+    if (MAIL_HEADER.test(line) || SALUTATION.test(line)) break
+    if (/^(?:diff --git|Index:|---\s|\+\+\+ |@@ )/.test(line) || HEADING.test(line)) skipping = 'paragraph'
+    // What is indented below a line of code is code as well.
+    inCode = isPasted(line) || (inCode && /^\s{2,}\S/.test(line))
+    if (skipping || inCode) {
+      own.push('')
+      continue
+    }
+    own.push(line)
+  }
+  return capped(
+    own
+      .join('\n')
+      .replace(/\n{2,}/g, '\n')
+      .trim(),
+  )
+}
+
+function isPasted(line: string): boolean {
+  if (line.length > CAP_LINE_UNITS || /[!-~]{300}/.test(line)) return true
+  if (/^\s*(?:>|\|)/.test(line) || /^(?: {4}|\t)/.test(line)) return true
+  return LOG_OR_TRACE.test(line) || CHAT.test(line) || CODE.test(line)
+}
+
+function capped(text: string): string {
+  if (text.length <= CAP_OWN_UNITS) return text
+  const first = text.slice(0, EDGE_UNITS)
+  const last = text.slice(-EDGE_UNITS)
+  return `${first.slice(0, first.lastIndexOf('\n') + 1)}\n${last.slice(last.indexOf('\n') + 1)}`
+}

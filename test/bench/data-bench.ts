@@ -1,0 +1,48 @@
+/** Benches that measure on a file of labelled examples, given by path: such data is never part of the project. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import type { ZodType } from 'zod'
+import type { Result } from './report.ts'
+import type { Goal, Measured } from './row.ts'
+
+export type DataBench = {
+  name: string
+  what: string
+  goals: Record<string, Goal>
+  /** One line of the file. */
+  item: ZodType
+  run(items: readonly unknown[]): Promise<Measured & { items: readonly object[] }>
+}
+
+/** A line that does not fit says which one it is; `out` gets one line per item, in the order of the file. */
+export async function runOnData(
+  bench: DataBench,
+  { data, out }: { data: string; out?: string | undefined },
+): Promise<Result> {
+  const row = { name: bench.name, what: bench.what, yardstick: undefined, goals: bench.goals, run: unreachable }
+  const { items, ...measured } = await bench.run(linesOf(data, bench))
+  if (out !== undefined) writeFileSync(out, items.map((item) => `${JSON.stringify(item)}\n`).join(''))
+  return { row, outcome: measured }
+}
+
+function linesOf(path: string, { item }: DataBench): unknown[] {
+  const lines = readFileSync(path, 'utf8').split('\n')
+  return lines.flatMap((line, n) => {
+    if (line.trim() === '') return []
+    const parsed = item.safeParse(parse(line))
+    if (parsed.success) return [parsed.data]
+    const [issue] = parsed.error.issues
+    throw new Error(`${path}, line ${n + 1}: ${issue?.path.join('.') || 'the line'}: ${issue?.message}`)
+  })
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}
+
+function unreachable(): never {
+  throw new Error('a bench on data runs on its file')
+}
