@@ -19,9 +19,11 @@ export async function cost(context: Context, { by = 'day', days = 30 }: CostOpti
     const rows = items.map((item) => [nameOf(item), dollars(item.usd), tokens(item), hits(item), calls(item)])
     const bars = context.print.colour === 'on' && by === 'day' ? barsOf(items) : []
     return [
-      ...table([[by, 'dollars', 'tokens in / out', 'from cache', 'calls'], ...rows]).map((line, n) =>
-        n === 0 ? paint.dim(line) : `${line}  ${paint.cyan(bars[n - 1] ?? '')}`.trimEnd(),
-      ),
+      ...table([[by, 'dollars', 'tokens in / out', 'from cache', 'calls'], ...rows]).map((line, n) => {
+        if (n === 0) return paint.dim(line)
+        const bar = bars[n - 1]
+        return bar ? `${line}  ${paint.cyan(bar)}` : line
+      }),
       ...(items.length === 0 ? ['no model was called'] : []),
       `today ${dollars(today.usd)} of ${dollars(today.capUsd)}, ${short(today.tokens)} of ${short(today.capTokens)} uncached tokens`,
       ...(unpriced.length > 0

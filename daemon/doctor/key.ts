@@ -21,5 +21,5 @@ export function keyFinding({ model, budget }: Wanted, env: Environment): Finding
     return { check, state, message, ...(state === 'problem' && { remedy: 'write the key into it' }) }
   }
   if (model.apiKeyCommand !== null) return { check, state: 'ok', message: 'a command of yours is asked for it' }
-  return { check, state: 'ok', message: 'there is none: memoryd is offline and calls no model' }
+  return { check, state: 'ok', message: 'there is none here: a daemon started here is offline and calls no model' }
 }

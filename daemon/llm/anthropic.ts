@@ -12,6 +12,10 @@ import { loadSdk, type Sdk } from './sdk.ts'
 import { createWatch, type Ending, LONGEST_MS, type Watch } from './watch.ts'
 import type { Prepared } from './wire.ts'
 
+/** More than any answer, and any event of one, has. */
+const LARGEST_BYTES = 32_000_000
+const LONGEST_LINE_BYTES = 2_000_000
+
 type Deps = {
   clock: Clock
   /** How long a stream may stand still, the wait for its beginning included. */
@@ -31,10 +35,12 @@ export function createSender({ clock, idleMs }: Deps): Sender {
     const gathering = createGathering()
     const begunMs = clock.elapsed()
     let requestId: string | undefined
+    let begun = false
     try {
       const response = await clientOf(sdk, access)
         .messages.create(prepared.params, { signal: watch.signal })
         .asResponse()
+      begun = true
       requestId = response.headers.get('request-id') ?? undefined
       const type = response.headers.get('content-type') ?? 'nothing'
       if (!/^text\/event-stream\b/.test(type)) {
@@ -52,7 +58,7 @@ export function createSender({ clock, idleMs }: Deps): Sender {
       const why = watch.why()
       if (why) return unfinished(why, gathering, requestId)
       if (error instanceof sdk.APIError && error.status) return statusFailure(error, clock.now())
-      if (requestId !== undefined || gathering.usage()) return unfinished('cut', gathering, requestId)
+      if (begun) return unfinished('cut', gathering, requestId)
       return networkFailure(error)
     } finally {
       watch.stop()
@@ -80,13 +86,31 @@ async function readAll(
   gathering: Gathering,
   watch: Watch,
 ): Promise<Wrong | undefined> {
-  for await (const event of rawEvents(response as never, watch.controller)) {
+  const flow = boundedFlow(response.body)
+  for await (const event of rawEvents({ body: flow.chunks } as never, watch.controller)) {
     watch.alive()
     const wrong = event.data === '' ? undefined : gathering.take(event)
     // To leave the loop is to hang up.
     if (wrong) return wrong
   }
-  return undefined
+  return flow.endless() ? { garbage: 'it has no end' } : undefined
+}
+
+/** The SDK keeps a line until it ends and looks through all of it with each piece: one of 32 MB takes it most of a minute. */
+function boundedFlow(body: ReadableStream<Uint8Array> | null) {
+  let bytes = 0
+  let inLine = 0
+  const endless = () => bytes > LARGEST_BYTES || inLine > LONGEST_LINE_BYTES
+  async function* chunks() {
+    for await (const chunk of body ?? []) {
+      const lineEnd = chunk.lastIndexOf(10)
+      bytes += chunk.length
+      inLine = lineEnd < 0 ? inLine + chunk.length : chunk.length - lineEnd - 1
+      if (endless()) return
+      yield chunk
+    }
+  }
+  return { chunks: chunks(), endless }
 }
 
 const words: Record<Ending, string> = {

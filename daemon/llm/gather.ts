@@ -2,9 +2,6 @@
 import { z } from 'zod'
 import type { Block, Usage } from './provider.ts'
 
-/** More than any answer has. */
-const LARGEST_CHARACTERS = 16_000_000
-
 export type Gathering = {
   /** Gives what is wrong with the event, if something is. */
   take(event: { event: string | null; data: string }): Wrong | undefined
@@ -63,7 +60,6 @@ export function createGathering(): Gathering {
   let usage: WireUsage | undefined
   let stop: string | undefined
   let state: 'before' | 'within' | 'over' = 'before'
-  let characters = 0
 
   const learn = (more: WireUsage | null | undefined) => {
     if (!more) return
@@ -85,8 +81,6 @@ export function createGathering(): Gathering {
 
   return {
     take: ({ event, data }) => {
-      characters += data.length
-      if (characters > LARGEST_CHARACTERS) return garbage('an answer without end')
       const value = parseJson(data)
       if (value === undefined) return garbage(`an event (${event ?? 'without a name'}) that is not JSON`)
       const { type } = (value ?? {}) as { type?: unknown }

@@ -23,7 +23,7 @@ it('tells where the key to a model comes from, and what keeps it from being used
     file('empty', '\n', 0o600),
     file('open', 'sk-x', 0o644),
   ]).toEqual([
-    { check: 'key', state: 'ok', message: 'there is none: memoryd is offline and calls no model' },
+    { check: 'key', state: 'ok', message: 'there is none here: a daemon started here is offline and calls no model' },
     { check: 'key', state: 'ok', message: 'ANTHROPIC_AUTH_TOKEN is set here; a daemon started here is online' },
     { check: 'key', state: 'ok', message: 'a command of yours is asked for it' },
     { check: 'key', state: 'ok', message: 'the budget is 0: no model is called' },

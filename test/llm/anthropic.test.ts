@@ -228,6 +228,15 @@ describe('asking a model', () => {
     expect(await api.requests[0]?.closed).toMatchObject({ complete: false })
   })
 
+  it.each([
+    ['a line', `data: ${'x'.repeat(40_000_000)}`],
+    ['an answer', `event: ping\ndata: {"type":"ping","x":"${'x'.repeat(900)}"}\n\n`.repeat(40_000)],
+  ])('does not take in %s without end', async (_what, body) => {
+    const api = await startMessagesApi()
+    api.next({ fault: 'raw', contentType: 'text/event-stream', body })
+    expect(await ask(api.url)).toMatchObject({ failed: 'garbage', message: expect.stringContaining('no end') })
+  })
+
   it('takes a stream that ends before it began for cut', async () => {
     const api = await startMessagesApi()
     api.next({ fault: 'raw', contentType: 'text/event-stream', body: ': nothing\n\n' })

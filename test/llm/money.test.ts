@@ -260,4 +260,17 @@ describe('being online', () => {
     expect(model.door()).toEqual({ baseUrl: api.url, fingerprint: expect.stringMatching(/^[0-9a-f]{16}$/) })
     expect(model.door()).not.toEqual(before)
   })
+
+  it('asks the command for a key again when the one it had is refused', async () => {
+    const api = await startMessagesApi({ keys: ['second'], script: () => says('ok') })
+    const keyFile = join(makeHome().dir, 'key')
+    writeFileSync(keyFile, 'first')
+    const { clock } = manualTime(NOON)
+    const wanted = { ...roomy, apiKeyCommand: `cat ${keyFile}` }
+    const { model } = spendingRig(wanted, { url: api.url, clock, key: null })
+    const ask = () => model.provider({ job: 'x' }).call(hello, at)
+    expect(await ask()).toMatchObject({ failed: 'auth' })
+    writeFileSync(keyFile, 'second')
+    expect(await ask()).toMatchObject({ stop: 'end_turn' })
+  })
 })

@@ -9,7 +9,13 @@ import { openStore } from '../../daemon/store/store.ts'
 import { makeHome } from '../support/home.ts'
 import { asItIs } from './asking.ts'
 
-export type Wanted = { usdPerDay: number; tokensPerDay: number; models?: OwnModels; apiKeyFile?: string }
+export type Wanted = {
+  usdPerDay: number
+  tokensPerDay: number
+  models?: OwnModels
+  apiKeyFile?: string
+  apiKeyCommand?: string
+}
 
 type Around = { url: string; clock: Clock; stateDir?: string; key?: string | null }
 
@@ -23,7 +29,12 @@ export function spendingRig(wanted: Wanted, { url, clock, stateDir, key = 'test-
   const model: Model = createModel({
     env: { ANTHROPIC_BASE_URL: url, ...(key !== null && { ANTHROPIC_API_KEY: key }) },
     settings: () => ({
-      model: { baseUrl: null, apiKeyFile: live.apiKeyFile ?? null, apiKeyCommand: null, idleSeconds: 1 },
+      model: {
+        baseUrl: null,
+        apiKeyFile: live.apiKeyFile ?? null,
+        apiKeyCommand: live.apiKeyCommand ?? null,
+        idleSeconds: 1,
+      },
       budget: live,
       models: live.models ?? {},
     }),
