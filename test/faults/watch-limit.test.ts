@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { makeHome } from '../support/home.ts'
 import { topic } from '../support/memory.ts'
@@ -9,6 +9,10 @@ it('where no folder can be watched the daemon serves, and status says that it po
   const home = makeHome()
   const cwd = join(home.dir, 'project')
   mkdirSync(cwd)
+  // Transcripts are watched as well, from a moment after the start on: that is another test.
+  const none = Object.fromEntries(['claude-code', 'codex', 'gemini', 'pi', 'generic'].map((harness) => [harness, []]))
+  mkdirSync(dirname(home.places.configFile), { recursive: true })
+  writeFileSync(home.places.configFile, JSON.stringify({ roots: none }))
   const daemon = await startWithLimit(home, context, { watches: 0 })
   expect((await daemon.client.status()).state).toBe('ready')
   await daemon.client.putMemory({ cwd, file: 'a.md', content: topic('One.') })
