@@ -4,11 +4,12 @@ import { nextAfter } from './jobs/calendar.ts'
 import type { JobKind } from './jobs/job.ts'
 import { createRunner, type Runner } from './jobs/runner.ts'
 import { createScheduler, type Schedule } from './jobs/scheduler.ts'
-import type { Clock } from './platform/clock.ts'
+import type { Clock, Timer } from './platform/clock.ts'
 import type { Conditions } from './platform/conditions.ts'
 import type { Events } from './platform/events.ts'
 import { message } from './platform/files.ts'
 import type { Log } from './platform/log.ts'
+import { aborted } from './platform/signals.ts'
 import { createJobClaims } from './store/job-claims.ts'
 import type { Job } from './store/job-rows.ts'
 import { createJobTable, type JobTable } from './store/jobs.ts'
@@ -16,6 +17,8 @@ import { createSchedules } from './store/schedules.ts'
 import type { Store } from './store/store.ts'
 
 const DAY_MS = 86_400_000
+/** Soon, not at once: whoever starts the daemon waits for its first answer. */
+const START_MS = 300
 
 type Deps = {
   store: Store
@@ -91,21 +94,30 @@ export function createBackground(deps: Deps): Background {
       log.error({ err: error }, 'the calendar could not be kept')
     },
   })
+  let starting: Timer | undefined
+  const begin = (): Promise<void> => {
+    starting?.stop()
+    starting = undefined
+    runner.start()
+    return scheduler.plan()
+  }
   return {
     answers: createJobAnswers({ jobs, runner }),
     enqueue: runner.enqueue,
     counts: jobs.counts,
     resume: runner.resume,
     settingsChanged: () => {
+      if (starting) return
       void scheduler.plan()
       runner.resume()
     },
     expire: (days) => jobs.expire(clock.now() - days * DAY_MS),
     start: () => {
-      runner.start()
-      void scheduler.plan()
+      starting = clock.after(START_MS, begin)
     },
-    stop: (signal) => {
+    stop: async (signal) => {
+      // What is due at every start is done by a daemon that is stopped at once, too.
+      if (starting) await Promise.race([begin(), aborted(signal)])
       scheduler.stop()
       return runner.stop(signal)
     },

@@ -15,15 +15,18 @@ const mode = (path: string) => statSync(path).mode & 0o777
 describe('a running daemon', () => {
   it('is reachable by its user alone', async () => {
     const home = makeHome()
-    await startDaemon(home)
+    const daemon = await startDaemon(home)
     const { stateDir, socketPath } = home.places
     expect({ state: mode(stateDir), folder: mode(dirname(socketPath)), socket: mode(socketPath) }).toEqual({
       state: 0o700,
       folder: 0o700,
       socket: 0o600,
     })
-    for (const file of ['history.db', 'index.db', 'daemon.lock', 'logs/memoryd.log', 'backups'])
+    for (const file of ['history.db', 'index.db', 'daemon.lock', 'logs/memoryd.log'])
       expect(mode(join(stateDir, file)) & 0o077, file).toBe(0)
+    // What is done at every start is done by then.
+    await daemon.stop()
+    expect(mode(join(stateDir, 'backups')) & 0o077).toBe(0)
   })
 
   it('keeps its socket private under a wide umask', async () => {
