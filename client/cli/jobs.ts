@@ -2,13 +2,14 @@
 import pc from 'picocolors'
 import type { Job, JobEvent, OneJob } from '../../schema/job.ts'
 import { type Context, columns } from './context.ts'
+import { asked } from './numbers.ts'
 import { asPerson } from './person.ts'
 
 type State = Job['state']
 export type JobListOptions = { state?: State; lines: number }
 
 export async function listJobs(context: Context, { state, lines }: JobListOptions): Promise<void> {
-  const limit = String(Math.min(Math.max(lines, 1), 999))
+  const limit = asked(lines)
   const found = await asPerson(context, (client) => client.jobs({ limit, ...(state && { state }) }))
   context.print.result(found, () => {
     if (found.items.length === 0) return [state ? `no job is ${state}` : 'there are no jobs']
