@@ -1,12 +1,8 @@
 import { z } from 'zod'
+import { AbsolutePath } from './path.ts'
 
 export const ImportRequest = z.strictObject({
-  dir: z
-    .string()
-    .startsWith('/')
-    .regex(/^[^\0\p{Cs}]*$/u, 'expected a path without NUL and broken characters')
-    .max(4096)
-    .describe('A folder with transcripts, at any depth; absolute'),
+  dir: AbsolutePath.describe('A folder with transcripts, at any depth; absolute'),
   harness: z
     .enum(['claude-code', 'codex', 'gemini', 'pi', 'generic'])
     .optional()

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Amount } from './amount.ts'
 import { ImportProgress } from './import.ts'
 
 const JobState = z
@@ -35,12 +36,7 @@ export type OneJob = z.infer<typeof OneJob>
 
 export const JobsQuery = z.strictObject({
   state: JobState.optional(),
-  limit: z
-    .string()
-    .regex(/^[1-9]\d{0,2}$/)
-    .transform(Number)
-    .optional()
-    .describe('At most 999; 50 by default'),
+  limit: Amount.optional().describe('At most 999; 50 by default'),
   after: z
     .string()
     .regex(/^\d{1,15}$/)
