@@ -5,6 +5,7 @@ import { ImportProgress } from './import.ts'
 const JobState = z
   .enum(['queued', 'running', 'waiting', 'done', 'failed', 'killed'])
   .describe('waiting: for a model, the next day, or room on the disk; failed: not tried again by itself')
+export type JobState = z.infer<typeof JobState>
 
 const Job = z.object({
   id: z.string(),
