@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Amount } from './amount.ts'
 import { Cwd, Evidence, MemoryFile } from './memory.ts'
 
 export const Op = z.enum(['create', 'update', 'delete', 'undo', 'refused'])
@@ -29,12 +30,7 @@ export const RunParams = z.strictObject({ id: z.string().regex(/^[A-Za-z0-9._-]{
 export const ChangesQuery = z.strictObject({
   cwd: Cwd,
   file: MemoryFile.optional(),
-  limit: z
-    .string()
-    .regex(/^[1-9]\d{0,2}$/)
-    .transform(Number)
-    .optional()
-    .describe('At most 999; 100 by default'),
+  limit: Amount.optional().describe('At most 999; 100 by default'),
   after: id.optional().describe('Go on after this id'),
 })
 export const ChangeList = z

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Amount } from './amount.ts'
 
 export const Budget = z
   .object({
@@ -12,12 +13,7 @@ export type Budget = z.infer<typeof Budget>
 
 export const CostQuery = z.strictObject({
   by: z.enum(['day', 'project', 'job']).optional().describe('day by default'),
-  days: z
-    .string()
-    .regex(/^[1-9]\d{0,2}$/)
-    .transform(Number)
-    .optional()
-    .describe('How many days back, today included: at most 999, 30 by default'),
+  days: Amount.optional().describe('How many days back, today included: at most 999, 30 by default'),
 })
 
 const Cost = z.object({

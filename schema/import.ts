@@ -1,16 +1,13 @@
 import { z } from 'zod'
+import { AbsolutePath } from './path.ts'
+
+/** Whose transcripts are understood; of others any name is taken. */
+const HarnessName = z.enum(['claude-code', 'codex', 'gemini', 'pi', 'generic'])
+export type HarnessName = z.infer<typeof HarnessName>
 
 export const ImportRequest = z.strictObject({
-  dir: z
-    .string()
-    .startsWith('/')
-    .regex(/^[^\0\p{Cs}]*$/u, 'expected a path without NUL and broken characters')
-    .max(4096)
-    .describe('A folder with transcripts, at any depth; absolute'),
-  harness: z
-    .enum(['claude-code', 'codex', 'gemini', 'pi', 'generic'])
-    .optional()
-    .describe('Whose form all of them have; without it each file is looked at'),
+  dir: AbsolutePath.describe('A folder with transcripts, at any depth; absolute'),
+  harness: HarnessName.optional().describe('Whose form all of them have; without it each file is looked at'),
 })
 
 export const ImportBegun = z

@@ -1,9 +1,11 @@
 import { z } from 'zod'
+import { Amount } from './amount.ts'
 import { ImportProgress } from './import.ts'
 
 const JobState = z
   .enum(['queued', 'running', 'waiting', 'done', 'failed', 'killed'])
   .describe('waiting: for a model, the next day, or room on the disk; failed: not tried again by itself')
+export type JobState = z.infer<typeof JobState>
 
 const Job = z.object({
   id: z.string(),
@@ -35,12 +37,7 @@ export type OneJob = z.infer<typeof OneJob>
 
 export const JobsQuery = z.strictObject({
   state: JobState.optional(),
-  limit: z
-    .string()
-    .regex(/^[1-9]\d{0,2}$/)
-    .transform(Number)
-    .optional()
-    .describe('At most 999; 50 by default'),
+  limit: Amount.optional().describe('At most 999; 50 by default'),
   after: z
     .string()
     .regex(/^\d{1,15}$/)

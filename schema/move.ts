@@ -1,14 +1,9 @@
 import { z } from 'zod'
-
-const Root = z
-  .string()
-  .startsWith('/')
-  .regex(/^[^\0\p{Cs}]*$/u, 'expected a path without NUL and broken characters')
-  .max(4096)
+import { AbsolutePath } from './path.ts'
 
 export const MoveRequest = z.strictObject({
-  from: Root.describe('Where the project was; nothing stands there any more'),
-  to: Root.describe('Where it is now'),
+  from: AbsolutePath.describe('Where the project was; nothing stands there any more'),
+  to: AbsolutePath.describe('Where it is now'),
 })
 
 export const Moved = z

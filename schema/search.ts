@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Amount } from './amount.ts'
 import { Cwd, Skipped } from './memory.ts'
 import { Harness, SessionId } from './session.ts'
 
@@ -11,12 +12,7 @@ export const SearchQuery = z.strictObject({
       'Words that must all be there, "literals" that must be there letter by letter (a quote in one is doubled), session:<id>, role:person|agent|tool, since:<date or 7d>',
     ),
   cwd: Cwd,
-  limit: z
-    .string()
-    .regex(/^[1-9]\d{0,2}$/)
-    .transform(Number)
-    .optional()
-    .describe('At most 999; 20 by default'),
+  limit: Amount.optional().describe('At most 999; 20 by default'),
 })
 
 const Found = z.object({

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Amount } from './amount.ts'
 import { Cwd } from './memory.ts'
 
 /** A session is a harness and an id. */
@@ -42,12 +43,7 @@ export type OneSession = z.infer<typeof OneSession>
 
 export const SessionsQuery = z.strictObject({
   cwd: Cwd,
-  limit: z
-    .string()
-    .regex(/^[1-9]\d{0,2}$/)
-    .transform(Number)
-    .optional()
-    .describe('At most 999; 50 by default'),
+  limit: Amount.optional().describe('At most 999; 50 by default'),
   after: z
     .string()
     .regex(/^\d{1,15}\.\d{1,15}$/)

@@ -1,13 +1,8 @@
 import { z } from 'zod'
+import { AbsolutePath } from './path.ts'
 
 export const SwitchRequest = z.strictObject({
-  cwd: z
-    .string()
-    .startsWith('/')
-    .regex(/^[^\0\p{Cs}]*$/u, 'expected a path without NUL and broken characters')
-    .max(4096)
-    .optional()
-    .describe('Only this folder and what lies below it; absent: everywhere'),
+  cwd: AbsolutePath.optional().describe('Only this folder and what lies below it; absent: everywhere'),
 })
 
 export const Paused = z

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Cwd } from './memory.ts'
+import { AbsolutePath } from './path.ts'
 import { Harness, SessionId } from './session.ts'
 
 export const TurnRequest = z.strictObject({
@@ -12,13 +13,9 @@ export const TurnRequest = z.strictObject({
     .max(10_000)
     .optional()
     .describe('All of the turn, in order: in the generic form, or as a model API has them, with an id or without'),
-  transcriptPath: z
-    .string()
-    .startsWith('/')
-    .regex(/^[^\0\p{Cs}]*$/u, 'expected a path without NUL and broken characters')
-    .max(4096)
-    .optional()
-    .describe('Where the harness writes the session itself: then it is read from there, and no message is kept'),
+  transcriptPath: AbsolutePath.optional().describe(
+    'Where the harness writes the session itself: then it is read from there, and no message is kept',
+  ),
 })
 export type TurnRequest = z.infer<typeof TurnRequest>
 

@@ -5,6 +5,7 @@ import { open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Context } from './context.ts'
+import { count } from './numbers.ts'
 import { asPerson } from './person.ts'
 import type { Where } from './read-memories.ts'
 
@@ -117,8 +118,4 @@ export async function move(context: Context, from: string, to: string): Promise<
     ...done.renamed.map(({ file, as }) => `${file} came as ${as}: what has its name says something else`),
     ...done.stayed.map(({ file, reason }) => `${file} stayed where it was: ${reason}`),
   ])
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`
 }

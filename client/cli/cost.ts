@@ -2,6 +2,7 @@
 import pc from 'picocolors'
 import type { StrictClient } from '../client.ts'
 import type { Context } from './context.ts'
+import { asked } from './numbers.ts'
 import { asPerson } from './person.ts'
 
 export type CostOptions = { by?: 'day' | 'project' | 'job'; days?: number }
@@ -12,7 +13,7 @@ type Item = Cost['items'][number]
 const BAR_CHARACTERS = 24
 
 export async function cost(context: Context, { by = 'day', days = 30 }: CostOptions): Promise<void> {
-  const found = await asPerson(context, (client) => client.cost({ by, days: String(Math.min(Math.max(days, 1), 999)) }))
+  const found = await asPerson(context, (client) => client.cost({ by, days: asked(days) }))
   const paint = pc.createColors(context.print.colour === 'on')
   context.print.result(found, () => {
     const { items, today, unpriced } = found

@@ -4,6 +4,7 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { ImportProgress as Progress } from '../../schema/import.ts'
 import type { StrictClient } from '../client.ts'
 import { type Context, harmless } from './context.ts'
+import { count } from './numbers.ts'
 import { asPerson } from './person.ts'
 
 /** As a shell has it for what Ctrl-C ended. */
@@ -121,8 +122,4 @@ function sorted(counts: Record<string, number>): [string, number][] {
 function size(bytes: number): string {
   if (bytes < 1_000_000) return `${Math.ceil(bytes / 1_000)} kB`
   return bytes < 1_000_000_000 ? `${(bytes / 1_000_000).toFixed(1)} MB` : `${(bytes / 1_000_000_000).toFixed(2)} GB`
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`
 }

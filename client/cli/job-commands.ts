@@ -1,9 +1,10 @@
 /** The commands about jobs, as the command line declares them. */
 import { type Command, Option } from 'commander'
+import type { JobState } from '../../schema/job.ts'
 import type { Context } from './context.ts'
 import type { JobListOptions } from './jobs.ts'
 
-const states = ['queued', 'running', 'waiting', 'done', 'failed', 'killed']
+const states: readonly JobState[] = ['queued', 'running', 'waiting', 'done', 'failed', 'killed']
 
 export function addJobCommands(program: Command, context: () => Context, wholeNumber: (text: string) => number): void {
   const acting = () => import('./jobs.ts')

@@ -1,14 +1,14 @@
 /** `memoryd jobs`: what is due, what runs, and what became of it. */
 import pc from 'picocolors'
-import type { Job, JobEvent, OneJob } from '../../schema/job.ts'
+import type { Job, JobEvent, JobState, OneJob } from '../../schema/job.ts'
 import { type Context, columns } from './context.ts'
+import { asked } from './numbers.ts'
 import { asPerson } from './person.ts'
 
-type State = Job['state']
-export type JobListOptions = { state?: State; lines: number }
+export type JobListOptions = { state?: JobState; lines: number }
 
 export async function listJobs(context: Context, { state, lines }: JobListOptions): Promise<void> {
-  const limit = String(Math.min(Math.max(lines, 1), 999))
+  const limit = asked(lines)
   const found = await asPerson(context, (client) => client.jobs({ limit, ...(state && { state }) }))
   context.print.result(found, () => {
     if (found.items.length === 0) return [state ? `no job is ${state}` : 'there are no jobs']
@@ -70,7 +70,7 @@ function eventLine(context: Context, { at, id, key, state, progress, error }: Jo
   return `${time(at)}  ${painted(context, state)}  ${id}  ${key}${why ? `  ${why}` : ''}`
 }
 
-function painted({ print }: Context, state: State): string {
+function painted({ print }: Context, state: JobState): string {
   const paint = pc.createColors(print.colour === 'on')
   const colours = { running: paint.cyan, waiting: paint.yellow, done: paint.green, failed: paint.red } as const
   const text = state.padEnd(7)

@@ -2,17 +2,17 @@
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { MemoryError } from '../../schema/errors.ts'
+import type { HarnessName } from '../../schema/import.ts'
 import type { MemoryType } from '../../schema/memory.ts'
 import type { ForgetOptions } from './change-memories.ts'
 import type { Context } from './context.ts'
 import type { ListOptions } from './read-memories.ts'
 
-const harnesses = ['claude-code', 'codex', 'gemini', 'pi', 'generic'] as const
-
+const harnesses: readonly HarnessName[] = ['claude-code', 'codex', 'gemini', 'pi', 'generic']
 const types: readonly MemoryType[] = ['user', 'feedback', 'project', 'reference']
 
 type Common = { project?: string }
-type ImportOptions = { memories?: string; harness?: (typeof harnesses)[number] }
+type ImportOptions = { memories?: string; harness?: HarnessName }
 
 /** Every one of them is about the project of the current folder unless told otherwise. */
 export function addMemoryCommands(

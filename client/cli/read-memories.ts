@@ -1,6 +1,7 @@
 /** `memoryd list`, `show`, `why` and `history`. */
 import type { MemoryType } from '../../schema/memory.ts'
 import type { Context } from './context.ts'
+import { asked } from './numbers.ts'
 import { asPerson } from './person.ts'
 
 export type Where = { cwd: string }
@@ -51,7 +52,7 @@ export async function history(
   file: string | undefined,
   { cwd, lines }: Where & { lines: number },
 ): Promise<void> {
-  const limit = String(Math.min(Math.max(lines, 1), 999))
+  const limit = asked(lines)
   const { items } = await asPerson(context, (client) => client.changes({ cwd, file, limit }))
   context.print.result({ items }, () =>
     items.length === 0

@@ -1,12 +1,13 @@
 /** `memoryd search`. */
 import pc from 'picocolors'
 import type { Context } from './context.ts'
+import { asked } from './numbers.ts'
 import { asPerson } from './person.ts'
 
 type Item = { snippet: string; hits: { from: number; to: number }[] }
 
 export async function search(context: Context, q: string, { cwd, lines }: { cwd: string; lines: number }) {
-  const limit = String(Math.min(Math.max(lines, 1), 999))
+  const limit = asked(lines)
   const found = await asPerson(context, (client) => client.search({ q, cwd, limit }))
   const paint = pc.createColors(context.print.colour === 'on')
   context.print.result(found, () => {

@@ -10,7 +10,7 @@ import { createForks, type ForkDeps } from './fork.ts'
 import { createHandovers, type Handover, type Own } from './handover.ts'
 import type { Said } from './message-text.ts'
 import { barePrefix, harnessPrefix, type Keep, type Prefix, renderedPrefix } from './prefix.ts'
-import { createRendering } from './rendering.ts'
+import { createRendering, sessionName } from './rendering.ts'
 
 type Deps = Omit<ForkDeps, 'cacheWatch'> & {
   history: Db
@@ -34,7 +34,7 @@ export type Told = { prefix: Prefix; names: ReadonlyMap<string, string> }
 export function createAgent({ history, own, ...deps }: Deps) {
   const { clock, redact } = deps
   const cacheWatch = createCacheWatch({ clock })
-  const announce = (key: RenderingKey, because: string) => cacheWatch.announce(nameOf(key), because)
+  const announce = (key: RenderingKey, because: string) => cacheWatch.announce(sessionName(key), because)
   const renderings = createRenderings(history)
   const rendering = createRendering({ renderings, redact, clock, onBreak: announce })
   const handovers = createHandovers({ clock })
@@ -45,20 +45,16 @@ export function createAgent({ history, own, ...deps }: Deps) {
     /** The first message that models are still told of a session. */
     anchorOf: rendering.anchorOf,
     /** The harness's own request with which a turn ended. Kept in memory only. */
-    handOver: (key: RenderingKey, handover: Handover) => handovers.keep(nameOf(key), handover),
+    handOver: (key: RenderingKey, handover: Handover) => handovers.keep(sessionName(key), handover),
     /** What the jobs of a session share. */
     told: async ({ key, messages, notes, model, keep }: Shared): Promise<Told> => {
-      const handed = handovers.find(nameOf(key), own())
-      if ('params' in handed) return { prefix: harnessPrefix(nameOf(key), handed.params), names: new Map() }
+      const handed = handovers.find(sessionName(key), own())
+      if ('params' in handed) return { prefix: harnessPrefix(sessionName(key), handed.params), names: new Map() }
       const rendered = await rendering.render({ key, messages, notes })
       const names = new Map(rendered.messages.map(({ name, id }) => [name, id]))
-      return { prefix: renderedPrefix({ key: nameOf(key), model, keep }, rendered), names }
+      return { prefix: renderedPrefix({ key: sessionName(key), model, keep }, rendered), names }
     },
     /** For a job that is about no session; `key` says about what. */
     toldNothing: (key: string, model: string): Prefix => barePrefix({ key, model, keep: '5m' }),
   }
-}
-
-function nameOf({ harness, session }: RenderingKey): string {
-  return JSON.stringify([harness, session])
 }

@@ -1,7 +1,7 @@
 /** Edit and Write: what they would leave is checked and put over what is there. Nothing reaches the disk from here. */
 import { join } from 'node:path'
 import type { Evidence } from '../store/journal.ts'
-import { type Denied, type Failed, isDenied, isFailed, quoted } from './denied.ts'
+import { type Denied, isDenied, isFailed, type Output, quoted } from './denied.ts'
 import type { Draft, Overlay } from './overlay.ts'
 import type { Permitted } from './permission.ts'
 import type { Place } from './places.ts'
@@ -23,7 +23,7 @@ export type ChangeDeps = {
 type Edit = Extract<Permitted, { tool: 'Edit' }>
 type Write = Extract<Permitted, { tool: 'Write' }>
 
-export async function edit({ place, file, input }: Edit, deps: ChangeDeps): Promise<string | Denied | Failed> {
+export async function edit({ place, file, input }: Edit, deps: ChangeDeps): Promise<Output> {
   const { workspace, overlay } = deps
   if (workspace.hasSeen(file) === 'no' && !overlay.get(file))
     return { denied: `read ${quoted(file)} before you edit it` }
@@ -38,7 +38,7 @@ export async function edit({ place, file, input }: Edit, deps: ChangeDeps): Prom
   return put(file, parts.join(fresh), seen.hash ?? null, input, deps)
 }
 
-export async function write({ place, file, input }: Write, deps: ChangeDeps): Promise<string | Denied | Failed> {
+export async function write({ place, file, input }: Write, deps: ChangeDeps): Promise<Output> {
   const { workspace, overlay } = deps
   const content = input.content.trim() === '' ? null : input.content
   const facts = await workspace.facts(place)

@@ -3,18 +3,16 @@ import type { Clock } from '../platform/clock.ts'
 import { compileGlob } from '../platform/glob.ts'
 import { type Command, isRecursive } from './command.ts'
 import type { Facts } from './confined-file.ts'
-import { type Denied, type Failed, isDenied, isFailed } from './denied.ts'
+import { isDenied, isFailed, type Output } from './denied.ts'
 import type { Place } from './places.ts'
 import { type Surroundings, search, tell } from './search.ts'
 import type { FoundFile, Workspace } from './workspace.ts'
 
 export type Located = { command: Command; places: Place[] }
 
-type Said = string | Denied | Failed
-
 const DAY_MS = 86_400_000
 
-export async function runCommand({ command, places }: Located, at: Surroundings): Promise<Said> {
+export async function runCommand({ command, places }: Located, at: Surroundings): Promise<Output> {
   const parts: string[] = []
   if (command.name === 'grep') return grep(command, places, at)
   for (const place of places) {
@@ -26,7 +24,7 @@ export async function runCommand({ command, places }: Located, at: Surroundings)
   return parts.join('')
 }
 
-function one(command: Command, place: Place, at: Surroundings): Promise<Said> {
+function one(command: Command, place: Place, at: Surroundings): Promise<Output> {
   switch (command.name) {
     case 'ls':
       return ls(command, place, at)
@@ -39,7 +37,7 @@ function one(command: Command, place: Place, at: Surroundings): Promise<Said> {
   }
 }
 
-async function ofText({ name, options }: Command, place: Place, { workspace }: Surroundings): Promise<Said> {
+async function ofText({ name, options }: Command, place: Place, { workspace }: Surroundings): Promise<Output> {
   const seen = await workspace.read(place)
   if (isDenied(seen) || isFailed(seen)) return seen
   const lines = seen.text.split('\n')
@@ -60,13 +58,13 @@ async function ofText({ name, options }: Command, place: Place, { workspace }: S
   return `${wanted.map((key) => counts[key]).join(' ')} ${place.asked}\n`
 }
 
-async function stat(place: Place, { workspace }: Surroundings): Promise<Said> {
+async function stat(place: Place, { workspace }: Surroundings): Promise<Output> {
   const facts = await workspace.facts(place)
   if (isDenied(facts) || isFailed(facts)) return facts
   return `${place.asked}: ${facts.kind}, ${facts.bytes} bytes, modified ${dated(facts)}\n`
 }
 
-async function ls({ options }: Command, place: Place, { workspace }: Surroundings): Promise<Said> {
+async function ls({ options }: Command, place: Place, { workspace }: Surroundings): Promise<Output> {
   const facts = await workspace.facts(place)
   const isFile = !isDenied(facts) && !isFailed(facts) && facts.kind !== 'folder'
   if (isFile || options.has('d'))
@@ -102,7 +100,7 @@ function dated({ modifiedMs }: Facts): string {
   return modifiedMs === 0 ? 'in this run' : new Date(modifiedMs).toISOString().replace(/\.\d+/, '')
 }
 
-async function find({ options }: Command, place: Place, { workspace, clock }: Surroundings): Promise<Said> {
+async function find({ options }: Command, place: Place, { workspace, clock }: Surroundings): Promise<Output> {
   const found = await workspace.walk(place, Number(options.get('maxdepth') ?? 20) || 1)
   if (isDenied(found) || isFailed(found)) return found
   const type = options.get('type')
@@ -137,7 +135,7 @@ async function passes(
   return days.startsWith('+') ? age > wanted : days.startsWith('-') ? age < wanted : age === wanted
 }
 
-async function grep(command: Command, places: Place[], at: Surroundings): Promise<Said> {
+async function grep(command: Command, places: Place[], at: Surroundings): Promise<Output> {
   const { options, pattern = '' } = command
   const form = options.has('F') ? 'fixed' : options.has('E') ? 'extended' : 'basic'
   const [ignoreCase, invert, word] = [options.has('i'), options.has('v'), options.has('w')]

@@ -5,6 +5,9 @@ export type Denied = { denied: string }
 /** Allowed, and it did not work: there is no such file, a pattern is broken. */
 export type Failed = { failed: string }
 
+/** What a tool has to say: a text, or why there is none. */
+export type Output = string | Denied | Failed
+
 export function isDenied(value: object): value is Denied {
   return 'denied' in value
 }

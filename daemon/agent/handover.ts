@@ -17,7 +17,6 @@ export type Own = { prefix: 'rendered' | 'harness'; endpoint: string; fingerprin
 export type Handovers = {
   keep(session: string, handover: Handover): { kept: true } | { skip: string }
   find(session: string, own: Own): { params: Handover['params'] } | { skip: string }
-  forget(session: string): void
 }
 
 const KEEP_MS = 3_600_000
@@ -52,7 +51,6 @@ export function createHandovers({ clock }: { clock: Pick<Clock, 'elapsed'> }): H
         return { skip: 'the harness uses another key' }
       return { params: found.params }
     },
-    forget: (session) => void kept.delete(session),
   }
 }
 

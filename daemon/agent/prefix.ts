@@ -3,7 +3,7 @@
  * where the last job of the session ended, and where this one ends. The task comes after that. Pure.
  */
 import { hash } from 'node:crypto'
-import type { CacheControl, Message, ModelRequest, SystemBlock, TextBlock } from '../llm/provider.ts'
+import type { CacheControl, Message, ModelRequest, SystemBlock, TextBlock, ToolSpec } from '../llm/provider.ts'
 import { PREAMBLE } from './preamble.ts'
 import type { Rendered } from './rendering.ts'
 import { toolSpecs } from './tools.ts'
@@ -36,15 +36,20 @@ const KEPT_MS = { '1h': 3_600_000, '5m': 300_000, nothing: 0 }
 
 export type Of = { key: string; model: string; keep: Keep }
 
-/** The first parts are tools and preamble; then the head, then the messages. */
-const FIXED_PARTS = 2
+/** What is the same for all; behind it come the head and the messages. */
+function fixedParts(tools: readonly ToolSpec[]): Part[] {
+  return [
+    { name: 'tools', hash: hash('sha256', JSON.stringify(tools)) },
+    { name: 'preamble', hash: hash('sha256', PREAMBLE) },
+  ]
+}
 
 export function renderedPrefix({ key, model, keep }: Of, rendered: Rendered): Prefix {
   const { head, messages } = rendered
   const tools = toolSpecs()
+  const fixed = fixedParts(tools)
   const parts = [
-    { name: 'tools', hash: hash('sha256', JSON.stringify(tools)) },
-    { name: 'preamble', hash: hash('sha256', PREAMBLE) },
+    ...fixed,
     { name: 'head', hash: hash('sha256', head) },
     ...messages.map(({ name, hash: text }) => ({ name, hash: text })),
   ]
@@ -57,7 +62,7 @@ export function renderedPrefix({ key, model, keep }: Of, rendered: Rendered): Pr
     keptMs: KEPT_MS[keep],
     marks: 'tail',
     request: (task, since) => {
-      const ends = [since - FIXED_PARTS - 1, texts.length - 1]
+      const ends = [since - fixed.length - 1, texts.length - 1]
       const blocks = texts.map((text, n): TextBlock => ({ type: 'text', text, ...(ends.includes(n) && marked(keep)) }))
       const system: SystemBlock[] = [{ type: 'text', text: PREAMBLE, ...marked(keep) }]
       const end: TextBlock = { type: 'text', text: `</transcript>\n\n${task}` }
@@ -77,10 +82,7 @@ export function barePrefix({ key, model, keep }: Of): Prefix {
     key,
     model,
     kind: 'rendered',
-    parts: [
-      { name: 'tools', hash: hash('sha256', JSON.stringify(tools)) },
-      { name: 'preamble', hash: hash('sha256', PREAMBLE) },
-    ],
+    parts: fixedParts(tools),
     keptMs: KEPT_MS[keep],
     marks: 'tail',
     request: (task) => ({

@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Clock } from '../platform/clock.ts'
+import { createInTurn } from '../platform/in-turn.ts'
 import type { FrozenMessage, RenderingKey, Renderings } from '../store/renderings.ts'
 import { type Cuts, decideCuts, type Part } from './cuts.ts'
 import { fenced, isTold, messageText, nameOf, partsOf, type Said } from './message-text.ts'
@@ -41,18 +42,7 @@ export const KEEP_TOKENS = 20_000
 export function createRendering({ renderings, redact, clock, onBreak }: Deps) {
   const clean = (said: Said): Promise<Part[]> =>
     Promise.all(partsOf(said).map(async ({ kind, text }) => ({ kind, text: await redact(text) })))
-  const queues = new Map<string, Promise<unknown>>()
-  /** Two jobs of one session at once would give one number to two messages. */
-  const alone = <T>({ harness, session }: RenderingKey, work: () => Promise<T>): Promise<T> => {
-    const name = JSON.stringify([harness, session])
-    const turn = (queues.get(name) ?? Promise.resolve()).then(work, work)
-    const settled = turn.catch(() => {})
-    queues.set(name, settled)
-    void settled.then(() => {
-      if (queues.get(name) === settled) queues.delete(name)
-    })
-    return turn
-  }
+  const inTurn = createInTurn()
 
   const render = async ({ key, messages, notes }: Told): Promise<Rendered> => {
     const before = renderings.find(key) ?? { anchor: 1, notes: '', next: 1 }
@@ -100,8 +90,14 @@ export function createRendering({ renderings, redact, clock, onBreak }: Deps) {
       const found = renderings.find(key)
       return found && renderings.frozen(key, []).find(({ number }) => number >= found.anchor)?.message
     },
-    render: (told: Told): Promise<Rendered> => alone(told.key, () => render(told)),
+    /** In turn: two jobs of one session at once would give one number to two messages. */
+    render: (told: Told): Promise<Rendered> => inTurn(sessionName(told.key), () => render(told)),
   }
+}
+
+/** One word for a session, for whatever is kept by session. */
+export function sessionName({ harness, session }: RenderingKey): string {
+  return JSON.stringify([harness, session])
 }
 
 type Found = { said: Said; number: number; rendered: RenderedMessage }

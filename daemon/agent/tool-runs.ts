@@ -3,7 +3,7 @@ import type { Clock } from '../platform/clock.ts'
 import { compileGlob } from '../platform/glob.ts'
 import { type ChangeDeps, edit, write } from './changes.ts'
 import { runCommand } from './commands.ts'
-import { type Denied, type Failed, isDenied, isFailed } from './denied.ts'
+import { isDenied, isFailed, type Output } from './denied.ts'
 import { type Permitted, type Policy, permit } from './permission.ts'
 import type { Places } from './places.ts'
 import { search, tell } from './search.ts'
@@ -58,7 +58,7 @@ export function createToolRuns(deps: Deps): ToolRuns {
 
 type At = Deps & { signal: AbortSignal }
 
-async function act(call: Permitted, at: At): Promise<string | Denied | Failed> {
+async function act(call: Permitted, at: At): Promise<Output> {
   switch (call.tool) {
     case 'Read':
       return read(call, at)
@@ -75,10 +75,7 @@ async function act(call: Permitted, at: At): Promise<string | Denied | Failed> {
   }
 }
 
-async function read(
-  { place, input }: Extract<Permitted, { tool: 'Read' }>,
-  { workspace }: At,
-): Promise<string | Denied | Failed> {
+async function read({ place, input }: Extract<Permitted, { tool: 'Read' }>, { workspace }: At): Promise<Output> {
   const seen = await workspace.read(place)
   if (isDenied(seen) || isFailed(seen)) return seen
   if (seen.text.includes('\0')) return { failed: `${place.asked} is not text` }
@@ -91,7 +88,7 @@ async function read(
   return `(lines ${from + 1} on, of ${lines.length})\n${some}`
 }
 
-async function grep({ place, input }: Extract<Permitted, { tool: 'Grep' }>, at: At): Promise<string | Denied | Failed> {
+async function grep({ place, input }: Extract<Permitted, { tool: 'Grep' }>, at: At): Promise<Output> {
   const { pattern, glob: only, output_mode: mode = 'content', head_limit: limit = 200 } = input
   const what = { pattern, form: 'extended', ignoreCase: input['-i'] ?? false, invert: false, word: false } as const
   const found = await search([place], what, { ...at, glob: only })
@@ -102,10 +99,7 @@ async function grep({ place, input }: Extract<Permitted, { tool: 'Grep' }>, at: 
   return lines.length === 0 ? 'nothing found' : lines.slice(0, limit).join('\n') + more
 }
 
-async function glob(
-  { place, input }: Extract<Permitted, { tool: 'Glob' }>,
-  { workspace }: At,
-): Promise<string | Denied | Failed> {
+async function glob({ place, input }: Extract<Permitted, { tool: 'Glob' }>, { workspace }: At): Promise<Output> {
   const found = await workspace.walk(place)
   if (isDenied(found) || isFailed(found)) return found
   const fits = compileGlob(input.pattern)

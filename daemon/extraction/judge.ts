@@ -57,9 +57,9 @@ export function judge(sentence: Sentence, { answering }: { answering: string }):
   const sum = (type: Cue['type']) => total(cues.filter((cue) => cue.type === type))
   const sums = order.map((type) => ({ type, weight: sum(type) }))
   const strongest = sums.reduce((best, each) => (each.weight > best.weight ? each : best))
-  const less = against.reduce((sofar, { weight, against: types }) => {
-    if (weight === 'veto' || (types && !types.includes(strongest.type))) return sofar
-    return sofar + weight
+  const less = against.reduce((before, { weight, against: types }) => {
+    if (weight === 'veto' || (types && !types.includes(strongest.type))) return before
+    return before + weight
   }, 0)
   return {
     ...none,
@@ -75,6 +75,6 @@ function counts(cue: Cue, answering: string): boolean {
   return answering !== '' || !cue.answers
 }
 
-function total(cues: readonly Cue[]): number {
-  return cues.reduce((sofar, { weight }) => sofar + weight, 0)
+export function total(weighed: readonly { weight: number }[]): number {
+  return weighed.reduce((sum, { weight }) => sum + weight, 0)
 }

@@ -1,5 +1,6 @@
 /** Parts own words into sentences, and blanks out in each what is mentioned and not said: quotes, code, dates. Pure. */
 import { relativeDatesIn } from './dates/dates.ts'
+import { DATE_MARK } from './rules/marks.ts'
 import { markPlaces } from './rules/places.ts'
 
 export type Sentence = {
@@ -11,7 +12,6 @@ export type Sentence = {
 
 /** No cue has this sign; a name in quotes shows as a row of it. */
 const BLANK = '•'
-export const DATE_MARK = '\u2402'
 
 /** Not every dot ends a sentence: versions, hosts, files and what is usually shortened. */
 const BREAK =

@@ -5,7 +5,7 @@
  */
 import type { MemoryType } from '../../schema/memory.ts'
 import { absoluteDates } from './dates/dates.ts'
-import { type Judged, judge, ruledOut } from './judge.ts'
+import { type Judged, judge, ruledOut, total } from './judge.ts'
 import { ownWords } from './own-words.ts'
 import { type Sentence, sentencesIn } from './sentences.ts'
 import { type Wording, worded } from './wording.ts'
@@ -89,13 +89,12 @@ function follows(previous: Judged, each: Judged): boolean {
 function statement(run: readonly Judged[], atIso: string): Statement {
   const strongest = run.reduce((best, each) => (each.weight > best.weight ? each : best))
   const type = strongest.type ?? 'project'
-  const quote = run.map(({ said }) => said).join(' ')
-  const dated = run.map(({ said }) => said)
+  const said = run.map((each) => each.said)
   return {
     type,
     // One text for all of them: "the Tuesday after" looks back at the sentence before.
-    ...worded(type, resolved(dated, atIso)),
-    quote,
+    ...worded(type, resolved(said, atIso)),
+    quote: said.join(' '),
     weight: total(run),
     cues: run.flatMap(({ cues }) => cues),
   }
@@ -103,8 +102,4 @@ function statement(run: readonly Judged[], atIso: string): Statement {
 
 function resolved(sentences: readonly string[], atIso: string): string[] {
   return absoluteDates(sentences.join('\n'), atIso).text.split('\n')
-}
-
-function total(run: readonly Judged[]): number {
-  return run.reduce((sofar, { weight }) => sofar + weight, 0)
 }

@@ -1,4 +1,4 @@
-/** Deletes what the daemon no longer has to keep: old backups, damaged databases set aside, leftovers of a crash. */
+/** Deletes what the daemon no longer has to keep: old backups, damaged databases set aside, pushed turns, leftovers of a crash. */
 import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expired, type Kept, type Rule } from './expire.ts'

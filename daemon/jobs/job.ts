@@ -1,4 +1,4 @@
-/** What a kind of job is, for whoever writes one. Kinds are registered in `daemon/background.ts`. */
+/** What a kind of job is, for whoever writes one. Kinds are registered in `daemon/daemon.ts`. */
 import type { JobEvent } from '../../schema/job.ts'
 import type { Job } from '../store/job-rows.ts'
 

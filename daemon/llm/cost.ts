@@ -1,7 +1,7 @@
 /** The ledger as it is shown: dollars, and how much of the input came from a cache. Pure. */
-import type { CostList } from '../../schema/cost.ts'
+import type { Budget, CostList } from '../../schema/cost.ts'
 import type { Grouping, Total } from '../store/ledger.ts'
-import type { Budget, Money } from './money.ts'
+import type { Money } from './money.ts'
 
 type Deps = Pick<Money, 'totals'> & { budget: () => Budget }
 

@@ -1,5 +1,6 @@
 /** Puts an answer together from the events of a stream. What does not fit is garbage, said so, never guessed. Pure. */
 import { z } from 'zod'
+import { parseJson } from './json.ts'
 import type { Block, Usage } from './provider.ts'
 
 export type Gathering = {
@@ -146,12 +147,4 @@ function ours(told: WireUsage): Usage {
 
 function garbage(what: string): Wrong {
   return { garbage: what }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

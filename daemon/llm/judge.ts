@@ -1,6 +1,7 @@
 /** Whether an answer that arrived whole is one: not refused, and of the form that was asked for. Pure. */
 import type { z } from 'zod'
 import { failure } from './failure.ts'
+import { parseJson } from './json.ts'
 import type { ModelAnswer, ModelFailure } from './provider.ts'
 
 /** Its usage counts, whatever it says. */
@@ -33,12 +34,4 @@ export function judged(answer: ModelAnswer, schema: z.ZodType | undefined): Mode
 /** Small models put their JSON into a fence, whatever they are told. */
 function withoutFence(text: string): string {
   return /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

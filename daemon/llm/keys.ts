@@ -2,7 +2,7 @@
  * The key to the model: from the environment, a file or a command of the user's, in that order. A file is read anew each
  * time, a command is run again when what it said has grown old or was refused. A key is never logged, only its fingerprint.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Clock } from '../platform/clock.ts'
 import { readPrivateFile } from '../platform/private-file.ts'
 import { runCommand } from '../platform/run-command.ts'
@@ -108,7 +108,7 @@ function keyOf(kind: Key['kind'], text: string, from: string, remedy: string): K
 }
 
 export function fingerprintOf(key: string): string {
-  return createHash('sha256').update(key).digest('hex').slice(0, 16)
+  return hash('sha256', key).slice(0, 16)
 }
 
 function trouble(what: string, remedy: string): NoKey {

@@ -2,6 +2,7 @@
  * The day's money: nothing is sent that could cost more than is left. A call is written down with the most it can cost
  * before it is made, and with what it did cost after; where nobody can tell, the most stays.
  */
+import type { Budget } from '../../schema/cost.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Grouping, Ledger, Spent, Total } from '../store/ledger.ts'
 import { dayBefore, dayOf, nextDayMs } from './calendar.ts'
@@ -17,8 +18,6 @@ export type Purpose = { job: string; project?: string }
 export type Ask = Purpose & { model: string; bytes: number; maxTokens: number; kept: '5m' | '1h' | undefined }
 
 export type Over = { over: 'usd' | 'tokens'; untilMs: number }
-
-export type Budget = { usd: number; capUsd: number; tokens: number; capTokens: number }
 
 export type Money = {
   spend<Result extends ModelAnswer | ModelFailure>(ask: Ask, call: () => Promise<Result>): Promise<Result | Over>

@@ -16,14 +16,10 @@ export type Sdk = {
   supportedSchema: typeof transformJSONSchema
 }
 
-let loaded: Sdk | undefined
-
 export function loadSdk(): Sdk {
-  if (loaded) return loaded
   const load = createRequire(import.meta.url)
   const { Anthropic, APIError } = load('@anthropic-ai/sdk')
   const { Stream } = load('@anthropic-ai/sdk/streaming')
   const { transformJSONSchema } = load('@anthropic-ai/sdk/lib/transform-json-schema')
-  loaded = { Anthropic, APIError, rawEvents: Stream.rawEvents, supportedSchema: transformJSONSchema }
-  return loaded
+  return { Anthropic, APIError, rawEvents: Stream.rawEvents, supportedSchema: transformJSONSchema }
 }

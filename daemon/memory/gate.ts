@@ -5,6 +5,7 @@
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
+import { createInTurn } from '../platform/in-turn.ts'
 import type { Journal, NewChange } from '../store/journal.ts'
 import type { Confined } from './confined.ts'
 import { indexOf, isIndex, openIn, placeTrouble, readPresent } from './folder.ts'
@@ -50,19 +51,11 @@ type Deps = {
 type Open = { dir: string; folder: Confined }
 
 export function createGate({ journal, judge, redact, clock, onChange }: Deps): Gate {
-  const queues = new Map<string, Promise<unknown>>()
+  const inTurn = createInTurn()
   let applied = journal.applied()
 
-  const alone = <T>(dir: string, work: (apply: Apply) => Promise<T>): Promise<T> => {
-    const run = () => work((writes, by, along) => apply(dir, writes, by, along))
-    const turn = (queues.get(dir) ?? Promise.resolve()).then(run, run)
-    const settled = turn.catch(() => {})
-    queues.set(dir, settled)
-    void settled.then(() => {
-      if (queues.get(dir) === settled) queues.delete(dir)
-    })
-    return turn
-  }
+  const alone = <T>(dir: string, work: (apply: Apply) => Promise<T>): Promise<T> =>
+    inTurn(dir, () => work((writes, by, along) => apply(dir, writes, by, along)))
 
   /** Looks, checks and cleans: everything that may wait or refuse. */
   const prepare = async (at: Open, write: Write, by: By, known: readonly string[]): Promise<Prepared> => {

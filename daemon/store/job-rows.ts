@@ -1,6 +1,5 @@
 /** One job as the database holds it and as the program sees it. Prepares nothing, decides nothing. */
-
-export type JobState = 'queued' | 'running' | 'waiting' | 'done' | 'failed' | 'killed'
+import type { JobState } from '../../schema/job.ts'
 
 /**
  * What became due. `key`: what must not overlap (a session, a memory directory). `dir`: the memory directory it may change.

@@ -3,6 +3,7 @@
  * connection it is given, to be part of whatever transaction found that something is due. Who runs it: `job-claims.ts`.
  */
 import { randomBytes } from 'node:crypto'
+import type { JobCounts } from '../../schema/job.ts'
 import { type Db, preparedIn } from './database.ts'
 import { type Due, type Job, type JobRow, jobOf } from './job-rows.ts'
 
@@ -10,8 +11,6 @@ import { type Due, type Job, type JobRow, jobOf } from './job-rows.ts'
 export type Enqueued = { id: string; as: 'new' | 'merged' | 'trailing' | 'known' }
 
 export type JobFilter = { state?: string | undefined; limit: number; after?: number | undefined }
-
-export type JobCounts = { queued: number; waiting: number; running: number; failed: number }
 
 export type JobTable = {
   enqueue(due: Due, nowMs: number): Enqueued

@@ -20,7 +20,6 @@ export type Renderings = {
     news: { added: readonly FrozenMessage[]; gone: readonly string[] },
     at: number,
   ): void
-  forget(key: RenderingKey): void
 }
 
 /** A session that was not told for so long begins anew when it is. */
@@ -44,7 +43,6 @@ export function createRenderings(db: Db): Renderings {
   const add = db.prepare('INSERT INTO rendered_messages (rendering, number, message, cuts) VALUES (?, ?, ?, ?)')
   const remove = db.prepare('DELETE FROM rendered_messages WHERE rendering = ? AND message = ?')
   const expire = db.prepare('DELETE FROM renderings WHERE at < ?')
-  const forget = db.prepare('DELETE FROM renderings WHERE harness = ? AND session = ?')
   const find = ({ harness, session }: RenderingKey) =>
     get.get(harness, session) as (Rendering & { id: number }) | undefined
   return {
@@ -66,6 +64,5 @@ export function createRenderings(db: Db): Renderings {
         for (const { number, message, cuts } of added) add.run(id, number, message, cuts)
       },
     ),
-    forget: ({ harness, session }) => void forget.run(harness, session),
   }
 }

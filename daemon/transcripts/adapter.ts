@@ -1,8 +1,7 @@
 /** What every format answers, and how a line is opened for all of them. Does no I/O; nothing here throws. */
+import type { HarnessName } from '../../schema/import.ts'
 import { type Fields, parseLine } from './fields.ts'
 import type { Fact } from './message.ts'
-
-export type HarnessName = 'claude-code' | 'codex' | 'gemini' | 'pi' | 'generic'
 
 /** What the path of a transcript tells by itself; where its lines say otherwise, they are right. */
 export type Described = { harness?: string; sessionId?: string; subAgent?: string }

@@ -4,6 +4,7 @@ import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { TurnPushed, TurnRequest } from '../../schema/turn.ts'
 import type { Clock } from '../platform/clock.ts'
+import { createInTurn } from '../platform/in-turn.ts'
 import { safeId } from '../platform/safe-id.ts'
 import type { Anywhere } from './anywhere.ts'
 import { cleanName, pathHasSecret, type Redact } from './clean.ts'
@@ -32,18 +33,7 @@ const MOST_KNOWN = 64
 
 export function createPushing({ root, tail, anywhere, redact, linesOf, onNews, projectOf, clock }: Deps): Pushing {
   const known = new Map<string, Pushed>()
-  const lasts = new Map<string, Promise<unknown>>()
-
-  /** One after the other in a session: each has to know what the one before has written. */
-  const inTurn = <T>(path: string, act: () => Promise<T>): Promise<T> => {
-    const mine = (lasts.get(path) ?? Promise.resolve()).catch(() => {}).then(act)
-    lasts.set(path, mine)
-    const forget = () => {
-      if (lasts.get(path) === mine) lasts.delete(path)
-    }
-    mine.then(forget, forget)
-    return mine
-  }
+  const inTurn = createInTurn()
 
   const pushedIn = async (path: string): Promise<Pushed> => {
     const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
@@ -65,6 +55,7 @@ export function createPushing({ root, tail, anywhere, redact, linesOf, onNews, p
     const sessionId = await cleanName(named.sessionId, redact)
     const turnId = await cleanName(named.turnId, redact)
     const path = `${root.path}/${safeId(harness)}/${safeId(sessionId)}/pushed.jsonl`
+    // Each has to know what the one before has written.
     await inTurn(path, async () => {
       const pushed = await pushedIn(path)
       if (!pushed.ids.has(endIdOf(turnId))) {

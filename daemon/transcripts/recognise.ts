@@ -1,7 +1,7 @@
 /** Tells of a file somewhere which harness wrote it, and from where on its path is what that harness made. Opens it, keeps nothing. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { HarnessName } from './adapter.ts'
+import type { HarnessName } from '../../schema/import.ts'
 import { adapters } from './adapters.ts'
 import { parseLine } from './fields.ts'
 import { takeLines } from './lines.ts'

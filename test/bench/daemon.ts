@@ -75,8 +75,18 @@ async function startServer(args: string[], home: Home, socketPath: string): Prom
 }
 
 /** Nothing of the developer's own environment (NODE_OPTIONS, a running systemd) reaches what is measured. */
-export function spawnNode(args: string[], env: Environment): ChildProcess {
+function spawnNode(args: string[], env: Environment): ChildProcess {
   return spawn(process.execPath, args, { env: env as NodeJS.ProcessEnv, stdio: ['ignore', 'ignore', 'pipe'] })
+}
+
+/** How long `node -e 0` takes from spawn to exit. */
+export function runNode({ env }: Home): Promise<number[]> {
+  return new Promise((resolve, reject) => {
+    const spawnedMs = performance.now()
+    const child = spawnNode(['-e', '0'], env)
+    child.once('error', reject)
+    child.once('exit', () => resolve([performance.now() - spawnedMs]))
+  })
 }
 
 async function stop(child: ChildProcess, exited: Promise<void>): Promise<void> {

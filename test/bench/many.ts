@@ -3,10 +3,10 @@ import { utimesSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { routeTable } from '../../schema/route-table.ts'
 import type { Status } from '../../schema/status.ts'
+import { countFiles } from '../support/known-files.ts'
 import { type Connection, openConnection, requestFor } from './connection.ts'
-import { spawnNode } from './daemon.ts'
+import { runNode } from './daemon.ts'
 import { makeGround, stateDirOf } from './indexing.ts'
-import { countFiles } from './known-files.ts'
 import { inRounds, quantile, ratio } from './rounds.ts'
 import type { Row } from './row.ts'
 import { usageOf } from './usage.ts'
@@ -62,7 +62,7 @@ export const many: Row<'indexing' | 'memory' | 'cpu' | 'start'> = {
     await daemon.stop()
 
     const taken = await inRounds(START_ROUNDS[bench.pace], {
-      node: () => runNode(home.env),
+      node: () => runNode(home),
       known: async () => {
         const again = await bench.daemon(home)
         await again.stop()
@@ -90,13 +90,4 @@ export const many: Row<'indexing' | 'memory' | 'cpu' | 'start'> = {
 
 async function lag(connection: Connection): Promise<number> {
   return (JSON.parse((await connection.ask(requestFor(routeTable.status))).toString()) as Status).ingest.lagBytes
-}
-
-function runNode(env: Parameters<typeof spawnNode>[1]): Promise<number[]> {
-  return new Promise((resolve, reject) => {
-    const spawnedMs = performance.now()
-    const child = spawnNode(['-e', '0'], env)
-    child.once('error', reject)
-    child.once('exit', () => resolve([performance.now() - spawnedMs]))
-  })
 }

@@ -3,7 +3,7 @@
  * can avoid. It is a little hard on the daemon, since it runs no ES module (their loader alone is a quarter more), and
  * a little kind, since it includes the end of the process (about 1 ms); `bare` tells how far any server would get.
  */
-import { type Home, spawnNode } from './daemon.ts'
+import { type Home, runNode } from './daemon.ts'
 import { inRounds, quantile, ratio } from './rounds.ts'
 import type { Row } from './row.ts'
 import type { Workbench } from './workbench.ts'
@@ -54,13 +54,4 @@ async function startBareOnce(bench: Workbench, home: Home): Promise<number[]> {
   const bare = await bench.bareServer(home)
   await bare.stop()
   return [bare.startMs]
-}
-
-function runNode({ env }: Home): Promise<number[]> {
-  return new Promise((resolve, reject) => {
-    const spawnedMs = performance.now()
-    const child = spawnNode(['-e', '0'], env)
-    child.once('error', reject)
-    child.once('exit', () => resolve([performance.now() - spawnedMs]))
-  })
 }

@@ -1,25 +1,14 @@
-import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { jobFinding } from '../../daemon/doctor/jobs.ts'
-import { createJobClaims } from '../../daemon/store/job-claims.ts'
-import { createJobTable } from '../../daemon/store/jobs.ts'
 import { storeLayout } from '../../daemon/store/layout.ts'
-import { openStore } from '../../daemon/store/store.ts'
-import { makeHome } from '../support/home.ts'
-import { due } from '../support/jobs.ts'
+import { due, jobTables, START_MS as T } from '../support/jobs.ts'
 
-const T = Date.UTC(2026, 0, 1)
 const HOUR = 3_600_000
 
 function ground() {
-  const state = join(makeHome().dir, 'state')
-  const store = openStore(state, T)
-  onTestFinished(() => store.close())
-  const jobs = createJobTable(store.index)
-  const claims = createJobClaims(store.index)
-  const claim = () => claims.claim({ owner: 'me', nowMs: T, sorts: [{ kinds: ['plain'], atOnce: 9 }], busy: [] })
+  const { state, jobs, claims, claim } = jobTables()
   const found = (nowMs: number, awake = true) => jobFinding(storeLayout(state).index, { nowMs, awake })
-  return { jobs, claims, claim, found }
+  return { jobs, claims, claim: () => claim('me'), found }
 }
 
 it('finds nothing stuck where jobs get on', () => {

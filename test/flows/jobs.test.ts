@@ -5,10 +5,10 @@ import type { StrictClient } from '../../client/index.ts'
 import { createJobClaims } from '../../daemon/store/job-claims.ts'
 import { createJobTable } from '../../daemon/store/jobs.ts'
 import { openStore, type Store } from '../../daemon/store/store.ts'
-import type { JobEvent } from '../../schema/job.ts'
 import { cliMain, memoryd } from '../support/cli.ts'
 import { connectAs } from '../support/connect-as.ts'
 import { startDaemon } from '../support/daemon.ts'
+import { collectEvents } from '../support/events.ts'
 import { type Home, makeHome } from '../support/home.ts'
 import { due } from '../support/jobs.ts'
 
@@ -32,23 +32,11 @@ const later = (home: Home) =>
 
 /** Everything that is told of one job from now on; ready when it is returned. */
 async function jobEvents(client: StrictClient, id: string) {
-  const told: Partial<JobEvent>[] = []
-  let news = () => {}
-  const events = client.events()[Symbol.asyncIterator]()
-  await events.next()
-  const collect = async () => {
-    for (let next = await events.next(); !next.done; next = await events.next()) {
-      if (next.value.type === 'job' && next.value.id === id) told.push(next.value)
-      news()
-    }
-  }
-  void collect().catch(() => {})
+  const { seen, until } = await collectEvents(client, 'job')
+  const told = () => seen.filter((event) => event.id === id)
   return async (state: string) => {
-    while (!told.some((event) => event.state === state))
-      await new Promise<void>((resolve) => {
-        news = resolve
-      })
-    return told
+    await until(() => told().some((event) => event.state === state))
+    return told()
   }
 }
 

@@ -1,11 +1,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import Database from 'better-sqlite3'
 import { expect, it } from 'vitest'
-import { storeLayout } from '../../daemon/store/layout.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
+import { countFiles } from '../support/known-files.ts'
 import { genericRoot, turn } from '../support/transcripts.ts'
 
 const FILES = 100_000
@@ -19,15 +18,6 @@ const LONGEST_MS = 1_200_000
 function peakBytes(pid: number): number {
   const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
   return Number(kilobytes) * 1024
-}
-
-function knownFiles(stateDir: string): number {
-  const db = new Database(storeLayout(stateDir).index, { readonly: true })
-  try {
-    return db.prepare('SELECT count(*) FROM files').pluck().get() as number
-  } finally {
-    db.close()
-  }
 }
 
 it.runIf(process.platform === 'linux')(
@@ -49,7 +39,7 @@ it.runIf(process.platform === 'linux')(
     }
     const first = await start()
     const begunMs = performance.now()
-    while (knownFiles(home.places.stateDir) < FILES || (await first.client.status()).ingest.lagBytes > 0) {
+    while (countFiles(home.places.stateDir) < FILES || (await first.client.status()).ingest.lagBytes > 0) {
       expect(performance.now() - begunMs).toBeLessThan(LONGEST_MS)
       await delay(LOOK_MS)
     }

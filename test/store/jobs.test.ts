@@ -1,31 +1,16 @@
-import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openDatabase } from '../../daemon/store/database.ts'
-import { createJobClaims, type Ending } from '../../daemon/store/job-claims.ts'
+import type { Ending } from '../../daemon/store/job-claims.ts'
 import { createJobTable } from '../../daemon/store/jobs.ts'
 import { storeLayout } from '../../daemon/store/layout.ts'
-import { openStore } from '../../daemon/store/store.ts'
-import { makeHome } from '../support/home.ts'
-import { due } from '../support/jobs.ts'
+import { due, jobTables, START_MS as T } from '../support/jobs.ts'
 
-const T = Date.UTC(2026, 0, 1)
 const MINUTE = 60_000
 const done: Ending = { to: 'done', result: null, truncated: false }
 
-function open() {
-  const state = join(makeHome().dir, 'state')
-  const store = openStore(state, T)
-  onTestFinished(() => store.close())
-  const jobs = createJobTable(store.index)
-  const claims = createJobClaims(store.index)
-  const sorts = [{ kinds: ['plain'], atOnce: 100 }]
-  const claim = (owner: string, nowMs = T) => claims.claim({ owner, nowMs, sorts, busy: [] })
-  return { state, store, jobs, claims, claim }
-}
-
 describe('a trigger', () => {
   it('makes a job that is queued, with all there is to know of it', () => {
-    const { jobs } = open()
+    const { jobs } = jobTables()
     const { id, as } = jobs.enqueue(due('s1', 'm1', { dir: '/d', notBeforeMs: T + 5 }), T)
     expect({ as, id }).toEqual({ as: 'new', id: expect.stringMatching(/^plain-[0-9a-f]{12}$/) })
     expect(jobs.get(id)).toEqual({
@@ -52,7 +37,7 @@ describe('a trigger', () => {
   })
 
   it('joins a job that is queued, which then has the newest input and the earlier time', () => {
-    const { jobs } = open()
+    const { jobs } = jobTables()
     const first = jobs.enqueue(due('s1', 'm1', { notBeforeMs: T + 10 }), T)
     expect(jobs.enqueue(due('s1', 'm2', { notBeforeMs: T + 20 }), T + 1)).toEqual({ id: first.id, as: 'merged' })
     expect(jobs.enqueue(due('s2', 'm2'), T + 1).as).toBe('new')
@@ -61,7 +46,7 @@ describe('a trigger', () => {
   })
 
   it('that comes while one runs leads to exactly one more run, with the newest input', () => {
-    const { jobs, claims, claim } = open()
+    const { jobs, claims, claim } = jobTables()
     const { id } = jobs.enqueue(due('s1', 'm1'), T)
     claim('me')
     for (const watermark of ['m2', 'm3', 'm4'])
@@ -79,7 +64,7 @@ describe('a trigger', () => {
   })
 
   it.each([['done'], ['failed'], ['killed']])('with the watermark of a job that is %s begins nothing', (how) => {
-    const { jobs, claims, claim } = open()
+    const { jobs, claims, claim } = jobTables()
     const { id } = jobs.enqueue(due('s1', 'm1'), T)
     claim('me')
     if (how === 'killed') claims.kill(id, T)
@@ -90,7 +75,7 @@ describe('a trigger', () => {
   })
 
   it('is taken in with the transaction that found it, and with it undone', () => {
-    const { jobs, state } = open()
+    const { jobs, state } = jobTables()
     const db = openDatabase(storeLayout(state).index)
     const theirs = createJobTable(() => db)
     const fails = db.transaction(() => {
@@ -107,7 +92,7 @@ describe('a trigger', () => {
 
 describe('a lease', () => {
   it('keeps others away while it lasts, and is renewed by its owner alone', () => {
-    const { jobs, claims, claim } = open()
+    const { jobs, claims, claim } = jobTables()
     const { id } = jobs.enqueue(due('s1', 'm1'), T)
     expect(claim('a')).toMatchObject({ id, state: 'running', attempts: 1, startedMs: T })
     expect(claim('b', T + MINUTE - 1)).toBeUndefined()
@@ -116,7 +101,7 @@ describe('a lease', () => {
   })
 
   it('that ran out is taken by another, and what its owner still brings no longer counts', () => {
-    const { jobs, claims, claim } = open()
+    const { jobs, claims, claim } = jobTables()
     const { id } = jobs.enqueue(due('s1', 'm1'), T)
     claim('a')
     expect(claim('b', T + MINUTE)).toMatchObject({ id, state: 'running', attempts: 2 })
@@ -127,14 +112,14 @@ describe('a lease', () => {
   })
 
   it('does not outlive a clock that is set back', () => {
-    const { jobs, claim } = open()
+    const { jobs, claim } = jobTables()
     const { id } = jobs.enqueue(due('s1', 'm1'), T)
     claim('a')
     expect(claim('b', T - 60 * MINUTE)).toMatchObject({ id })
   })
 
   it('does not run out for the one who holds it, however long the machine slept', () => {
-    const { jobs, claims, claim } = open()
+    const { jobs, claims, claim } = jobTables()
     const { id } = jobs.enqueue(due('s1', 'm1'), T)
     claim('a')
     expect(claim('a', T + 600 * MINUTE)).toBeUndefined()
@@ -142,7 +127,7 @@ describe('a lease', () => {
   })
 
   it('of the dead is taken back at once, with what came due meanwhile', () => {
-    const { jobs, claims, claim } = open()
+    const { jobs, claims, claim } = jobTables()
     const { id } = jobs.enqueue(due('s1', 'm1'), T)
     claim('dead')
     jobs.enqueue(due('s1', 'm2'), T)
@@ -153,7 +138,7 @@ describe('a lease', () => {
   })
 
   it('gives a job up under which ten processes died in a row', () => {
-    const { jobs, claims, claim } = open()
+    const { jobs, claims, claim } = jobTables()
     const { id } = jobs.enqueue(due('s1', 'm1'), T)
     for (let life = 0; life < 10; life++) {
       expect(jobs.get(id)?.state).toBe('queued')
@@ -170,7 +155,7 @@ describe('a lease', () => {
 
 describe('what is due', () => {
   it('is taken in the order in which it became so', () => {
-    const { jobs, claim } = open()
+    const { jobs, claim } = jobTables()
     jobs.enqueue(due('later', 'm', { notBeforeMs: T + 2 }), T)
     jobs.enqueue(due('sooner', 'm', { notBeforeMs: T + 1 }), T)
     jobs.enqueue(due('much later', 'm', { notBeforeMs: T + 3 }), T)
@@ -183,7 +168,7 @@ describe('what is due', () => {
   })
 
   it('is not taken by one who is still at the same key or directory, though the index was begun anew', () => {
-    const { jobs, claims } = open()
+    const { jobs, claims } = jobTables()
     jobs.enqueue(due('s1', 'm1'), T)
     jobs.enqueue(due('s2', 'm1', { dir: '/a' }), T)
     jobs.enqueue(due('s3', 'm1', { dir: '/b' }), T)
@@ -196,7 +181,7 @@ describe('what is due', () => {
   })
 
   it('is not put off by a clock that is set back: it is looked at once more, and once only', () => {
-    const { jobs, claims, claim } = open()
+    const { jobs, claims, claim } = jobTables()
     const { id } = jobs.enqueue(due('s1', 'm1'), T)
     const back = T - 24 * 60 * MINUTE
     claim('a')
@@ -208,7 +193,7 @@ describe('what is due', () => {
   })
 
   it('is listed newest first, in pages, by state', () => {
-    const { jobs, claim } = open()
+    const { jobs, claim } = jobTables()
     for (const key of ['1', '2', '3']) jobs.enqueue(due(key, 'm'), T)
     claim('me')
     const page = jobs.list({ limit: 2 })
@@ -219,7 +204,7 @@ describe('what is due', () => {
   })
 
   it('is forgotten some time after its end, and never before', () => {
-    const { jobs, claims, claim } = open()
+    const { jobs, claims, claim } = jobTables()
     for (const key of ['ended', 'runs', 'queued']) jobs.enqueue(due(key, 'm'), T)
     const ended = claim('me')
     claims.settle(ended?.id ?? '', 'me', done, T + 10)

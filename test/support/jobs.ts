@@ -48,13 +48,20 @@ export function heldKind(name: string, { model = false }: { model?: boolean } = 
 
 type Waits = { wait: string; untilMs?: number } | undefined
 
-export function jobRig(kinds: readonly JobKind[]) {
+/** The tables alone; `claim` takes the next job of the kind `due` makes. */
+export function jobTables() {
   const state = join(makeHome().dir, 'state')
-  const time = manualTime(START_MS)
-  const store = openStore(state, time.clock.now())
+  const store = openStore(state, START_MS)
   onTestFinished(() => store.close())
-  const jobs = createJobTable(store.index)
   const claims = createJobClaims(store.index)
+  const sorts = [{ kinds: ['plain'], atOnce: 100 }]
+  const claim = (owner: string, nowMs = START_MS) => claims.claim({ owner, nowMs, sorts, busy: [] })
+  return { state, store, jobs: createJobTable(store.index), claims, claim }
+}
+
+export function jobRig(kinds: readonly JobKind[]) {
+  const { store, jobs, claims } = jobTables()
+  const time = manualTime(START_MS)
   const errors: unknown[] = []
   const news: string[] = []
   const model: { waits: Waits } = { waits: undefined }

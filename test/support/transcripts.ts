@@ -2,10 +2,8 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Client } from '../../client/index.ts'
-import type { Event } from '../../schema/event.ts'
+import { collectEvents } from './events.ts'
 import type { Home } from './home.ts'
-
-export type TurnEvent = Extract<Event, { type: 'turn' }>
 
 /** Sets the roots to nothing but a folder of generic transcripts, whose path is given back. */
 export function genericRoot(home: Home, settings: object = {}): string {
@@ -32,25 +30,11 @@ export function turn(name: string): object[] {
 
 /** Collects the ends of turns; ready when it is returned. */
 export async function turnEvents(client: Pick<Client, 'events'>) {
-  const seen: TurnEvent[] = []
-  let news = () => {}
-  const events = client.events()[Symbol.asyncIterator]()
-  await events.next()
-  const collect = async () => {
-    for (let next = await events.next(); !next.done; next = await events.next()) {
-      if (next.value.type === 'turn') seen.push(next.value)
-      news()
-    }
-  }
-  // The stream breaks with its daemon; what a test then misses, it waits for in vain.
-  void collect().catch(() => {})
+  const { seen, until } = await collectEvents(client, 'turn')
   return {
     /** Waits until so many turns have ended, and takes them. */
     take: async (count: number) => {
-      while (seen.length < count)
-        await new Promise<void>((resolve) => {
-          news = resolve
-        })
+      await until(({ length }) => length >= count)
       return seen.splice(0)
     },
   }

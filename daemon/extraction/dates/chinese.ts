@@ -14,7 +14,7 @@ import {
   type Weekday,
   weekStart,
 } from './calendar.ts'
-import { dayOfMonth, type Form, inWeek, monthAlone, monthAndDay, nearest, plain } from './form.ts'
+import { dayOfMonth, type Form, inWeek, monthAlone, monthAndDay, nearest, plain, quarterSpan } from './form.ts'
 
 const WEEK = '(?:周|星期|礼拜)'
 const DAY = '([一二三四五六日天])'
@@ -122,14 +122,11 @@ export const chinese: readonly Form[] = [
   form('(下个?|本|这个?)季度', ([, which = ''], { today }) => {
     const now = quarterOf(today)
     const { year, quarter } = quarterOf(quarterStart(now.year, now.quarter + (which.startsWith('下') ? 1 : 0)))
-    const end = quarterEnd(year, quarter)
-    return { text: `Q${quarter} ${year} (${iso(quarterStart(year, quarter))}..${iso(end)})`, day: end }
+    return quarterSpan(year, quarter)
   }),
   form('第?([一二三四])季度', ([, word = ''], { today }) => {
     const quarter = numberOf(word)
-    const year = yearFor(quarter, today)
-    const end = quarterEnd(year, quarter)
-    return { text: `Q${quarter} ${year} (${iso(quarterStart(year, quarter))}..${iso(end)})`, day: end }
+    return quarterSpan(yearFor(quarter, today), quarter)
   }),
   form('(明|今)?年(?:底|末)', ([, which], { today }) =>
     plain(quarterEnd(partsOf(today).year + (which === '明' ? 1 : 0), 4)),

@@ -2,13 +2,12 @@
 import {
   addMonths,
   addWorkingDays,
+  dayOf,
   iso,
   monthEnd,
-  monthStart,
   partsOf,
   quarterEnd,
   quarterOf,
-  quarterStart,
   type Weekday,
   weekStart,
 } from './calendar.ts'
@@ -80,17 +79,15 @@ export function ends(which: string | undefined, unit: string, today: number): nu
   return quarterEnd(partsOf(today).year + next, 4)
 }
 
-export function quarterRange(quarter: number, { today, past }: Context) {
+/** A quarter that is over this year is the next year's, unless the words look back. */
+export function quarterYear(quarter: number, { today, past }: Context): number {
   const now = quarterOf(today)
-  const year = past || quarter >= now.quarter ? now.year : now.year + 1
-  return { year, start: quarterStart(year, quarter), end: quarterEnd(year, quarter) }
+  return past || quarter >= now.quarter ? now.year : now.year + 1
 }
 
 export const yearAfter = '(?!\\s*(?:,|of)?\\s*(?:20\\d\\d|\\())'
 
 export function plainDate(year: number, month: number, day: number): { text: string; day: number } | undefined {
   if (month < 1 || day < 1 || day > 31) return undefined
-  const start = quarterStart(year, 1)
-  const found = monthStart(start, month - 1) + day - 1
-  return plain(found)
+  return plain(dayOf(year, month, day))
 }

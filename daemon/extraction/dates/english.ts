@@ -21,13 +21,13 @@ import {
   monthOf,
   NUMBER,
   plainDate,
-  quarterRange,
+  quarterYear,
   told,
   UNIT,
   weekdayOf,
   yearAfter,
 } from './english-words.ts'
-import { dayOfMonth, type Form, inWeek, monthAlone, monthAndDay, nearest, plain } from './form.ts'
+import { dayOfMonth, type Form, inWeek, monthAlone, monthAndDay, nearest, plain, quarterSpan } from './form.ts'
 
 export const english: readonly Form[] = [
   form(`${NUMBER} ${UNIT} from (today|tomorrow|now)`, ([, count = '', unit = '', from = ''], { today }) =>
@@ -75,7 +75,7 @@ export const english: readonly Form[] = [
     return plain(monthEnd(dayOf(year, month, 1), 0))
   }),
   form(`(?:the )?end of q([1-4])${yearAfter}`, ([, quarter], context) =>
-    told(quarterRange(Number(quarter), context).end),
+    told(quarterEnd(quarterYear(Number(quarter), context), Number(quarter))),
   ),
   form(`(?:the )?(?:start|beginning) of (?:the )?next (week|month|quarter|year)`, ([, unit = ''], { today }) => {
     const { year, quarter } = quarterOf(today)
@@ -83,16 +83,14 @@ export const english: readonly Form[] = [
     if (unit === 'month') return plain(monthStart(today, 1))
     return plain(unit === 'quarter' ? quarterStart(year, quarter + 1) : quarterStart(year + 1, 1))
   }),
-  form(`q([1-4])${yearAfter}`, ([, quarter], context) => {
-    const { year, start, end } = quarterRange(Number(quarter), context)
-    return { text: `Q${quarter} ${year} (${iso(start)}..${iso(end)})`, day: end }
-  }),
+  form(`q([1-4])${yearAfter}`, ([, quarter], context) =>
+    quarterSpan(quarterYear(Number(quarter), context), Number(quarter)),
+  ),
   form(`(this|next|last) quarter(?:'s)?`, ([, which = ''], { today }) => {
     const now = quarterOf(today)
     const start = quarterStart(now.year, now.quarter + (/next/i.test(which) ? 1 : /last/i.test(which) ? -1 : 0))
     const { year, quarter } = quarterOf(start)
-    const end = quarterEnd(year, quarter)
-    return { text: `Q${quarter} ${year} (${iso(start)}..${iso(end)})`, day: end }
+    return quarterSpan(year, quarter)
   }),
   form(`(?:the )?week after next`, (_, { today }) => told(weekStart(today, 2), 'the week of ')),
   form(`(?:the )?${LONG_DAY} after next`, ([, day = ''], context) =>

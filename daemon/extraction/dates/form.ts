@@ -1,5 +1,5 @@
 /** One way to say a date that only means something on the day it is said: how it looks and which day it means. */
-import { dayOf, iso, monthStart, partsOf, type Weekday, weekStart } from './calendar.ts'
+import { dayOf, iso, monthStart, partsOf, quarterEnd, quarterStart, type Weekday, weekStart } from './calendar.ts'
 
 export type Context = {
   /** The day of the message. */
@@ -18,6 +18,12 @@ export type Form = {
 }
 
 export const plain = (day: number) => ({ text: iso(day), day })
+
+/** A quarter with its days, so that nobody has to know whose calendar it is; its last day counts. */
+export function quarterSpan(year: number, quarter: number): { text: string; day: number } {
+  const day = quarterEnd(year, quarter)
+  return { text: `Q${quarter} ${year} (${iso(quarterStart(year, quarter))}..${iso(day)})`, day }
+}
 
 /** The nearest such weekday, never today. */
 export function nearest(weekday: Weekday, { today, past }: Context): number {

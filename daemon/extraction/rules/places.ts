@@ -2,11 +2,7 @@
  * Outside systems by name, and what an address looks like. Where a sentence has one it gets a mark, so that the cues need
  * not know them all, and no cue is found inside an address. Extend freely: a name alone decides nothing.
  */
-
-/** Stands before the name of a system. */
-export const SYSTEM_MARK = '\u2403'
-/** Stands for an address. */
-export const ADDRESS_MARK = '\u2404'
+import { ADDRESS_MARK, SYSTEM_MARK } from './marks.ts'
 
 const systems = `
   1password, airtable, altium 365, altium, amplitude, apifox, app store connect, argocd, artifactory, asana,

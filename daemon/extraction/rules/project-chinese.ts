@@ -1,10 +1,8 @@
 /** What goes on around the code, as it is said in Chinese. */
+import { DATE_MARK } from './marks.ts'
 import type { Cue } from './rule.ts'
 
 const cue = (name: string, weight: number, pattern: RegExp): Cue => ({ name, type: 'project', weight, pattern })
-
-/** Stands in a sentence where it has a date. */
-const DATE = '\u2402'
 
 export const projectChinese: readonly Cue[] = [
   cue(
@@ -22,7 +20,7 @@ export const projectChinese: readonly Cue[] = [
     '里程碑有日期',
     1.1,
     new RegExp(
-      `${DATE}.{0,24}(?:封版|封网|上线|测评|检查|审计|提审|截止|发版|到期|切|下线|演示|验收|评审|发布|开始|解封|冻结|交付|上架|迁移|停服|维护|割接|灰度|关闭|demo|freeze|release|deadline|launch|cutover|go live)|(?:封版|封网|上线|提审|截止|发版|到期|下线|演示|验收|评审|发布|冻结|交付|迁移|deadline|freeze|合同|停服|关闭).{0,24}${DATE}`,
+      `${DATE_MARK}.{0,24}(?:封版|封网|上线|测评|检查|审计|提审|截止|发版|到期|切|下线|演示|验收|评审|发布|开始|解封|冻结|交付|上架|迁移|停服|维护|割接|灰度|关闭|demo|freeze|release|deadline|launch|cutover|go live)|(?:封版|封网|上线|提审|截止|发版|到期|下线|演示|验收|评审|发布|冻结|交付|迁移|deadline|freeze|合同|停服|关闭).{0,24}${DATE_MARK}`,
       'iu',
     ),
   ),
@@ -31,12 +29,12 @@ export const projectChinese: readonly Cue[] = [
     0.5,
     /(?:在|赶在)?(?:那|这)?之前.{0,16}(?:必须|要|不要|别|得|不能)|(?:必须|要|得).{0,10}(?:赶在|之前|以前)|期间.{0,4}(?:不|禁)/,
   ),
-  cue('之前必须', 0.7, new RegExp(`${DATE} ?(?:之前|以前|前).{0,6}(?:必须|要|得|不)`, 'u')),
+  cue('之前必须', 0.7, new RegExp(`${DATE_MARK} ?(?:之前|以前|前).{0,6}(?:必须|要|得|不)`, 'u')),
   cue(
     '事故',
     1,
     new RegExp(
-      `${DATE}.{0,30}(?:事故|故障|挂了|崩了|宕机|超卖|丢了|丢数据|泄露|雪崩|回滚|出了?问题|炸了|超时)|(?:事故|故障|超卖|宕机|泄露|雪崩).{0,20}(?:是|因为|原因|导致)`,
+      `${DATE_MARK}.{0,30}(?:事故|故障|挂了|崩了|宕机|超卖|丢了|丢数据|泄露|雪崩|回滚|出了?问题|炸了|超时)|(?:事故|故障|超卖|宕机|泄露|雪崩).{0,20}(?:是|因为|原因|导致)`,
       'u',
     ),
   ),
@@ -54,7 +52,7 @@ export const projectChinese: readonly Cue[] = [
   cue('还不能删', 0.8, /(?:还|暂时|现在)?不能(?:删|动|改|下|停|升)|(?:得|要|必须)留着|是(?:给|为).{1,12}(?:留|用)的/),
   cue('那边还有', 0.4, /(?:那边|客户|设备|用户|老版本|对方|合作方).{0,12}(?:还|没|不让|不支持|不能)/),
   cue('期间不可用', 0.6, /期间.{0,12}(?:不可用|不能|停|别)|演练|割接|停机/),
-  cue('某人请假', 0.8, new RegExp(`${DATE}.{0,12}(?:休|请假|离职|入职|出差|接手|交接)|的事(?:情)?找`, 'u')),
+  cue('某人请假', 0.8, new RegExp(`${DATE_MARK}.{0,12}(?:休|请假|离职|入职|出差|接手|交接)|的事(?:情)?找`, 'u')),
   {
     ...cue('留着', 0.6, /不能|别删|留着|还(?:有|在|要)|因为|是给/),
     to: /多余|没用|重复|要删|删掉|没有调用|可以去掉|looks dead|unused|redundant/i,

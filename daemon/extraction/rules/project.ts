@@ -1,10 +1,8 @@
 /** What goes on around the code: decisions and their reasons, deadlines, incidents, owners, and what only looks like a mistake. */
+import { DATE_MARK } from './marks.ts'
 import type { Cue } from './rule.ts'
 
 const cue = (name: string, weight: number, pattern: RegExp): Cue => ({ name, type: 'project', weight, pattern })
-
-/** Stands in a sentence where `dates.ts` found one. */
-const DATE = '\u2402'
 
 export const project: readonly Cue[] = [
   cue(
@@ -41,7 +39,7 @@ export const project: readonly Cue[] = [
     'milestone with a date',
     1.1,
     new RegExp(
-      `\\b(?:deadline|freeze[sd]?|frozen|unfreezes|release[sd]?|launch(?:es|ed)?|go(?:es|ing)? live|went live|go-live|cuts?|ships?|shipped|sunsets?|shut(?:s|ting)? (?:off|down)|switch(?:es|ed)? (?:off|over)|turn(?:s|ed)? off|end of life|eol|expires?|runs? out|audit|assessment|certification|review|demo|migrat(?:es?|ion|ed)|cutover|contract|due|beta|pilot|rollout|rolls out|deprecat\\w+|go out|lands?|submission|kick-?off|offsite|maintenance|renewal|handover|new date|slipped|moved to|pushed to|postponed|takes? over|taking over|hand(?:s|ing|ed) over|leaves?|starts?|begins?|closes?|opens?)\\b.{0,90}${DATE}|${DATE}.{0,60}\\b(?:deadline|freeze|release|launch|go(?:es)? live|cut|sunset|shut (?:off|down)|switch(?:es|ed)? (?:off|over)|audit|assessment|review|demo|cutover|maintenance|migration|read[- ]only|begins|starts|takes over|rollout|offsite)\\b`,
+      `\\b(?:deadline|freeze[sd]?|frozen|unfreezes|release[sd]?|launch(?:es|ed)?|go(?:es|ing)? live|went live|go-live|cuts?|ships?|shipped|sunsets?|shut(?:s|ting)? (?:off|down)|switch(?:es|ed)? (?:off|over)|turn(?:s|ed)? off|end of life|eol|expires?|runs? out|audit|assessment|certification|review|demo|migrat(?:es?|ion|ed)|cutover|contract|due|beta|pilot|rollout|rolls out|deprecat\\w+|go out|lands?|submission|kick-?off|offsite|maintenance|renewal|handover|new date|slipped|moved to|pushed to|postponed|takes? over|taking over|hand(?:s|ing|ed) over|leaves?|starts?|begins?|closes?|opens?)\\b.{0,90}${DATE_MARK}|${DATE_MARK}.{0,60}\\b(?:deadline|freeze|release|launch|go(?:es)? live|cut|sunset|shut (?:off|down)|switch(?:es|ed)? (?:off|over)|audit|assessment|review|demo|cutover|maintenance|migration|read[- ]only|begins|starts|takes over|rollout|offsite)\\b`,
       'iu',
     ),
   ),
@@ -49,20 +47,20 @@ export const project: readonly Cue[] = [
     'must be done by a date',
     0.9,
     new RegExp(
-      `\\b(?:has to|have to|must|needs? to|wants?|want(?:s|ed)?|required?|shipped|done|finished|ready|live|gone|zero|in place|no later)\\b.{0,60}\\b(?:by|before|until|till) (?:end of day )?${DATE}`,
+      `\\b(?:has to|have to|must|needs? to|wants?|want(?:s|ed)?|required?|shipped|done|finished|ready|live|gone|zero|in place|no later)\\b.{0,60}\\b(?:by|before|until|till) (?:end of day )?${DATE_MARK}`,
       'iu',
     ),
   ),
   cue(
     'until a date',
     0.8,
-    new RegExp(`\\b(?:until|through|till|starting|from|as of|after|before) (?:the )?${DATE}`, 'iu'),
+    new RegExp(`\\b(?:until|through|till|starting|from|as of|after|before) (?:the )?${DATE_MARK}`, 'iu'),
   ),
   cue(
     'incident',
     1,
     new RegExp(
-      `\\b(?:outage|incident|breach|downtime|data loss|leak|regression|sev ?-?[0-3]|postmortem|paged|rollback)\\b.{0,60}(?:${DATE}|\\b(?:was|because|caused|due to)\\b)|${DATE}(?:'s)? .{0,30}\\b(?:outage|incident|breach|downtime|rollback)\\b|\\bwe (?:lost|leaked|broke|deleted|corrupted) .{0,50}${DATE}`,
+      `\\b(?:outage|incident|breach|downtime|data loss|leak|regression|sev ?-?[0-3]|postmortem|paged|rollback)\\b.{0,60}(?:${DATE_MARK}|\\b(?:was|because|caused|due to)\\b)|${DATE_MARK}(?:'s)? .{0,30}\\b(?:outage|incident|breach|downtime|rollback)\\b|\\bwe (?:lost|leaked|broke|deleted|corrupted) .{0,50}${DATE_MARK}`,
       'iu',
     ),
   ),
@@ -90,7 +88,7 @@ export const project: readonly Cue[] = [
     'goal',
     1,
     new RegExp(
-      `\\b(?:goal|target|okr|priority|focus|objective) (?:for|of|this|in) .{0,50}(?:\\bis\\b|${DATE})|\\b(?:our|top|main) (?:goal|priority|focus|target|okr) (?:is|right now is)\\b`,
+      `\\b(?:goal|target|okr|priority|focus|objective) (?:for|of|this|in) .{0,50}(?:\\bis\\b|${DATE_MARK})|\\b(?:our|top|main) (?:goal|priority|focus|target|okr) (?:is|right now is)\\b`,
       'iu',
     ),
   ),
@@ -124,7 +122,7 @@ export const project: readonly Cue[] = [
     1,
     /\b(?:is|are|got|been|was|were) (?:paused|blocked|delayed|postponed|suspended|on ice|on hold|closed|unavailable|frozen|in maintenance mode|deprecated|cancelled|canceled) (?:until|till|because|for)\b|\bin maintenance mode\b/i,
   ),
-  cue('by a date', 0.7, new RegExp(`\\b(?:by|before|until|due|on) (?:end of day )?${DATE}`, 'u')),
+  cue('by a date', 0.7, new RegExp(`\\b(?:by|before|until|due|on) (?:end of day )?${DATE_MARK}`, 'u')),
   cue('until then', 0.5, /\b(?:until|till|before|by|between now and) then\b|\buntil that'?s done\b/i),
   cue(
     'there because',
@@ -135,7 +133,7 @@ export const project: readonly Cue[] = [
     'we lose',
     0.8,
     new RegExp(
-      `\\bwe (?:lose|get|have|need|go|move|migrate|switch|launch|ship|present|submit|demo)\\b.{0,60}${DATE}`,
+      `\\bwe (?:lose|get|have|need|go|move|migrate|switch|launch|ship|present|submit|demo)\\b.{0,60}${DATE_MARK}`,
       'iu',
     ),
   ),
@@ -143,7 +141,7 @@ export const project: readonly Cue[] = [
     'somebody does it on a day',
     0.9,
     new RegExp(
-      `\\b(?:is|are) (?:leaving|joining|moving|retiring|away|on leave|on vacation|on parental leave|out of office|visiting|presenting|shutting|switching|migrating)\\b.{0,40}${DATE}`,
+      `\\b(?:is|are) (?:leaving|joining|moving|retiring|away|on leave|on vacation|on parental leave|out of office|visiting|presenting|shutting|switching|migrating)\\b.{0,40}${DATE_MARK}`,
       'iu',
     ),
   ),
@@ -205,7 +203,7 @@ export const project: readonly Cue[] = [
     'rolled back',
     1,
     new RegExp(
-      `\\bwe (?:had to )?(?:roll(?:ed)? back|revert(?:ed)?|hotfix(?:ed)?|restored?|pulled?)\\b.{0,40}${DATE}`,
+      `\\bwe (?:had to )?(?:roll(?:ed)? back|revert(?:ed)?|hotfix(?:ed)?|restored?|pulled?)\\b.{0,40}${DATE_MARK}`,
       'iu',
     ),
   ),
@@ -213,7 +211,7 @@ export const project: readonly Cue[] = [
     'somebody takes it',
     0.9,
     new RegExp(
-      `\\b[A-Z][a-z]+ (?:takes|gets|inherits|picks up|handles|covers|moves|starts|joins|leaves|is back|returns)\\b.{0,50}${DATE}`,
+      `\\b[A-Z][a-z]+ (?:takes|gets|inherits|picks up|handles|covers|moves|starts|joins|leaves|is back|returns)\\b.{0,50}${DATE_MARK}`,
       'u',
     ),
   ),

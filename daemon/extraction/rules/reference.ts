@@ -1,5 +1,5 @@
 /** Where things live in outside systems. A place inside the repository is no such thing: the code shows it. */
-import { ADDRESS_MARK, SYSTEM_MARK } from './places.ts'
+import { ADDRESS_MARK, SYSTEM_MARK } from './marks.ts'
 import type { Cue } from './rule.ts'
 
 const cue = (name: string, weight: number, pattern: RegExp): Cue => ({ name, type: 'reference', weight, pattern })
