@@ -98,6 +98,7 @@ export function createCapture(deps: Deps) {
     model: false,
     resumes: true,
     run: ({ input }, at) => importing.run(input as Folder, at),
+    killed: ({ input }) => importing.giveUp(input as Folder),
   }
   return {
     reading,

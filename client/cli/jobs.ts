@@ -1,5 +1,6 @@
 /** `memoryd jobs`: what is due, what runs, and what became of it. */
 import pc from 'picocolors'
+import { MemoryError } from '../../schema/errors.ts'
 import type { Job, JobEvent, JobState, OneJob } from '../../schema/job.ts'
 import { type Context, columns } from './context.ts'
 import { asked } from './numbers.ts'
@@ -40,6 +41,7 @@ export async function watchJobs(context: Context): Promise<void> {
       }
       if (event.type === 'job') context.print.result(event, () => [eventLine(context, event)])
     }
+    throw new MemoryError('UNREACHABLE', 'the daemon stopped', { hint: `start it: ${context.self} start` })
   })
 }
 
@@ -62,12 +64,12 @@ function show(context: Context, job: OneJob): void {
 function line(context: Context, job: Job): string {
   const { id, key, state, createdAt, progress, error } = job
   const why = progress ?? (state === 'done' ? undefined : error)
-  return `${time(createdAt)}  ${painted(context, state)}  ${id}  ${key}${why ? `  ${why}` : ''}`
+  return oneLine(`${time(createdAt)}  ${painted(context, state)}  ${id}  ${key}${why ? `  ${why}` : ''}`)
 }
 
 function eventLine(context: Context, { at, id, key, state, progress, error }: JobEvent): string {
   const why = progress ?? error
-  return `${time(at)}  ${painted(context, state)}  ${id}  ${key}${why ? `  ${why}` : ''}`
+  return oneLine(`${time(at)}  ${painted(context, state)}  ${id}  ${key}${why ? `  ${why}` : ''}`)
 }
 
 function painted({ print }: Context, state: JobState): string {
@@ -75,6 +77,11 @@ function painted({ print }: Context, state: JobState): string {
   const colours = { running: paint.cyan, waiting: paint.yellow, done: paint.green, failed: paint.red } as const
   const text = state.padEnd(7)
   return state in colours ? colours[state as keyof typeof colours](text) : text
+}
+
+/** A folder may have a line break in its name: a job must not be made to look like two. */
+function oneLine(text: string): string {
+  return text.replaceAll(/[\r\n]+/g, ' ')
 }
 
 function time(at: string): string {

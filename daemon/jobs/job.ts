@@ -36,4 +36,6 @@ export type JobKind = {
   /** history.db already covers this watermark: settled without running. */
   covered?(job: Claimed): boolean
   run(job: Claimed, context: RunContext): Promise<Outcome>
+  /** Somebody killed it: it must not be taken up again in another way. */
+  killed?(job: Claimed): void
 }

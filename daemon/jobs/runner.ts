@@ -181,6 +181,7 @@ export function createRunner({ jobs, claims, kinds, clock, random, modelWaits, o
       const killed = claims.kill(id, clock.now())
       if (!killed) return undefined
       running.get(id)?.abort.abort(new Error('the job was killed'))
+      byName.get(killed.kind)?.killed?.(killed)
       onNews(killed, undefined)
       look()
       return killed

@@ -1,5 +1,6 @@
 /** The model as the rest of the daemon sees it: online or not, and whoever asks gets a provider that minds the budget. */
 import type { Clock } from '../platform/clock.ts'
+import { message } from '../platform/files.ts'
 import type { Ledger } from '../store/ledger.ts'
 import { type Access, createAccess, type NoAccess } from './access.ts'
 import { createSender } from './anthropic.ts'
@@ -38,12 +39,22 @@ type Deps = {
   onModeChange(): void
 }
 
+const LOOK_AGAIN_MS = 30_000
+
 export function createModel({ env, settings, ledger, clock, redact, onTrouble, onModeChange }: Deps): Model {
   const keys = createKeys({ env, settings: () => settings().model, clock })
   const access = createAccess({ keys, env, baseUrl: () => settings().model.baseUrl })
   const money = createMoney({ ledger, clock, caps: () => settings().budget, models: () => settings().models })
   const send = createSender({ clock, idleMs: () => settings().model.idleSeconds * 1_000 })
   let last: 'online' | 'offline' | undefined
+
+  const look = async () => {
+    const found = access.known()
+    if ('key' in found ? last === 'online' : found.none === 'unset') return
+    note(await access.find())
+  }
+  // A key may come later: a keychain that was locked, a file that is being made, a command that is asked once more.
+  const looking = clock.every(LOOK_AGAIN_MS, look, (error) => onTrouble(message(error)))
 
   const note = (found: Access | NoAccess) => {
     if ('key' in found) onTrouble(undefined)
@@ -67,8 +78,10 @@ export function createModel({ env, settings, ledger, clock, redact, onTrouble, o
     if ('failed' in ask) return ask
     const result = await money.spend({ ...purpose, ...ask }, () => send(prepared, { access: found, signal }))
     if ('over' in result) return over(result)
-    if ('failed' in result && result.failed === 'auth') keys.refused()
-    return result
+    if (!('failed' in result)) return result
+    if (result.failed === 'auth') keys.refused()
+    // A server may say back what it was sent, and what a failure says is shown to people and kept with the job.
+    return { ...result, message: result.message.replaceAll(found.key.value, '[key]') }
   }
 
   return {
@@ -90,7 +103,10 @@ export function createModel({ env, settings, ledger, clock, redact, onTrouble, o
     refresh: async () => {
       note(await access.find())
     },
-    stop: keys.stop,
+    stop: () => {
+      looking.stop()
+      keys.stop()
+    },
   }
 }
 

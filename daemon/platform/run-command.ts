@@ -1,10 +1,12 @@
 /** Runs a command of the user's and gives what it printed. Nobody waits longer than agreed, and nothing of it is logged. */
 import { spawn } from 'node:child_process'
-import type { Clock } from './clock.ts'
+import type { Clock, Timer } from './clock.ts'
 
 export type CommandOutcome = { output: string } | { trouble: string }
 
 type Limits = { clock: Clock; timeoutMs: number; maxBytes: number; signal: AbortSignal }
+
+const DRAIN_MS = 200
 
 export function runCommand(command: string, { clock, timeoutMs, maxBytes, signal }: Limits): Promise<CommandOutcome> {
   return new Promise((resolve) => {
@@ -12,11 +14,14 @@ export function runCommand(command: string, { clock, timeoutMs, maxBytes, signal
     const child = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'pipe', 'ignore'], detached: true, cwd: '/' })
     const chunks: Buffer[] = []
     let bytes = 0
+    let draining: Timer | undefined
     const finish = (outcome: CommandOutcome) => {
       timer.stop()
+      draining?.stop()
       signal.removeEventListener('abort', onAbort)
       child.stdout.destroy()
-      if (child.exitCode === null && child.pid !== undefined) endGroup(child.pid)
+      // Also when the shell has ended: what it left in the background has no more to say.
+      if (child.pid !== undefined) endGroup(child.pid)
       resolve(outcome)
     }
     const timer = clock.after(timeoutMs, () => finish({ trouble: `did not end within ${timeoutMs / 1_000} s` }))
@@ -28,9 +33,14 @@ export function runCommand(command: string, { clock, timeoutMs, maxBytes, signal
       else chunks.push(chunk)
     })
     child.once('error', (error) => finish({ trouble: `could not be started: ${error.message}` }))
-    child.once('close', (code, signal) => {
+    const ended = (code: number | null, signal: NodeJS.Signals | null) => {
       if (code === 0) finish({ output: Buffer.concat(chunks).toString('utf8') })
       else finish({ trouble: signal ? `was ended by ${signal}` : `failed with exit code ${code}` })
+    }
+    child.once('close', ended)
+    // Whoever it left in the background may hold its output open: what it printed itself is read by then.
+    child.once('exit', (code, signal) => {
+      draining = clock.after(DRAIN_MS, () => ended(code, signal))
     })
   })
 }

@@ -16,7 +16,7 @@ import type { Outcome, Reading } from './reading.ts'
 type Deps = {
   anywhere: Anywhere
   reading: Pick<Reading, 'isRead' | 'read'>
-  imports: Pick<Imports, 'add'>
+  imports: Pick<Imports, 'add' | 'remove'>
   /** The folder as it is known, or a refusal. */
   folderOf: (dir: string) => Promise<string>
   clock: Clock
@@ -30,9 +30,13 @@ export type Importing = {
   /** What is due when somebody wants a folder to be read; it is one of those that are looked through from then on. */
   due(dir: string, harness: string | undefined): Promise<Due>
   run(input: Folder, at: Running): Promise<Ended>
+  /** Somebody does not want it after all. */
+  giveUp(input: Folder): void
 }
 
 const TELL_MS = 250
+/** Files that are handed over to be read: whoever breaks it off does not wait for more. */
+const AT_ONCE = 16
 
 type Import = { folder: Folder; progress: ImportProgress; sessions: Set<string>; signal: AbortSignal }
 
@@ -45,7 +49,7 @@ export function createImporting({ anywhere, reading, imports, folderOf, clock }:
         if ('path' in candidate) progress.bytes += sizeOf(candidate.path)
       }
     }
-    const ends: Promise<void>[] = []
+    const ends = new Set<Promise<void>>()
     const lost: Outcome[] = []
     for await (const candidates of anywhere.files(folder.dir))
       for (const candidate of candidates) {
@@ -69,17 +73,19 @@ export function createImporting({ anywhere, reading, imports, folderOf, clock }:
           continue
         }
         const account = accountOf(progress, sessions, sizeBytes)
+        if (ends.size >= AT_ONCE) await Promise.race([...ends, aborted(signal)])
+        signal.throwIfAborted()
         const { over } = await reading.read(source, sizeBytes, account.add)
         signal.throwIfAborted()
-        ends.push(
-          over.then((outcome) => {
-            if (outcome === 'lost' || outcome === 'failed') lost.push(outcome)
-            account.end(outcome)
-          }),
-        )
+        const end = over.then((outcome) => {
+          if (outcome === 'lost' || outcome === 'failed') lost.push(outcome)
+          account.end(outcome)
+          ends.delete(end)
+        })
+        ends.add(end)
       }
     // What is still due is found again after the next start.
-    await Promise.race([Promise.all(ends), aborted(signal)])
+    await Promise.race([Promise.all([...ends]), aborted(signal)])
     signal.throwIfAborted()
     return lost.length
   }
@@ -91,6 +97,7 @@ export function createImporting({ anywhere, reading, imports, folderOf, clock }:
       imports.add(folder, atMs)
       return { kind: 'import', key: folder.dir, watermark: new Date(atMs).toISOString(), input: folder }
     },
+    giveUp: ({ dir }) => imports.remove(dir),
     run: async (folder, { signal, progress: say }) => {
       const progress = nothingYet(folder.dir)
       const tell = () => say(`${progress.doneFiles} of ${progress.files} files`, { import: copyOf(progress) })
