@@ -35,7 +35,6 @@ const rounds = createRounds({
     isPrivate: (cwd) => privateFolder(privatePaths, [cwd, projectOf(cwd)]) !== undefined,
   }),
   clock,
-  words,
   turnsOf: createReadBack({ tail, redact: redactSecrets }),
   linesOf: (pushed) => pushedLines(pushed, redactSecrets),
   setPrivate: (paths) => {
