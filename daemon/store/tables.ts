@@ -348,5 +348,8 @@ export const indexMigrations: readonly Migration[] = [
       DROP TABLE terms;
       DROP TABLE term_parts;
       DROP TABLE new_terms;
+      -- Of as many small parts at once as a question can look through: each level of merging writes all words once more.
+      INSERT INTO message_words (message_words, rank) VALUES ('automerge', 16);
+      INSERT INTO message_words (message_words, rank) VALUES ('crisismerge', 64);
     `),
 ]

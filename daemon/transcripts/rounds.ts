@@ -11,7 +11,7 @@ import type { Turn } from './turns.ts'
 
 type Deps = {
   ingest: Ingest
-  clock: Pick<Clock, 'elapsed'>
+  clock: Pick<Clock, 'elapsed' | 'worked'>
   turnsOf: (sources: readonly Source[]) => Promise<Turn[]>
   linesOf: (turn: PushedTurn) => Promise<string[]>
   setPrivate: (paths: readonly string[]) => void
@@ -57,6 +57,7 @@ export function createRounds({ ingest, clock, turnsOf, linesOf, setPrivate, tell
 
   const keep = (taken: readonly Taken[]) => {
     const begunMs = clock.elapsed()
+    const workedMs = clock.worked()
     try {
       ingest.save(taken)
     } catch (error) {
@@ -65,6 +66,7 @@ export function createRounds({ ingest, clock, turnsOf, linesOf, setPrivate, tell
     }
     pace.took(
       clock.elapsed() - begunMs,
+      clock.worked() - workedMs,
       taken.reduce((sum, { bytes }) => sum + bytes, 0),
     )
     for (const { due, source, progress } of taken) {

@@ -26,7 +26,7 @@ function rig(slices: Record<string, number>) {
         saved.push(prepared.map(({ rows }) => rows?.path ?? ''))
       },
     },
-    clock: { elapsed: () => 0 },
+    clock: { elapsed: () => 0, worked: () => 0 },
     linesOf: async () => [],
     turnsOf: async () => [],
     setPrivate: () => {},
@@ -73,10 +73,10 @@ it('tells of every transcript of a round that could not be saved', async () => {
   ])
 })
 
-it('a round is as large as is written in 15 ms at the speed of the quickest of the last, within bounds', () => {
+it('a round is as large as is written with 15 ms of work at the speed of the quickest of the last, within bounds', () => {
   const pace = createPace()
-  const after = (...taken: [ms: number, bytes: number][]) => {
-    for (const one of taken) pace.took(...one)
+  const after = (...taken: [ms: number, bytes: number, workedMs?: number][]) => {
+    for (const [ms, bytes, workedMs = ms] of taken) pace.took(ms, workedMs, bytes)
     return pace.batchBytes()
   }
   expect(pace.batchBytes()).toBe(256_000)
@@ -87,4 +87,14 @@ it('a round is as large as is written in 15 ms at the speed of the quickest of t
   expect(after([1, 1_000])).toBe(225_000)
   expect(after(...Array.from({ length: 9 }, (): [number, number] => [1, 200_000]))).toBe(512_000)
   expect(after(...Array.from({ length: 9 }, (): [number, number] => [500, 200_000]))).toBe(64_000)
+})
+
+it.each([
+  ['waits for others but little', { ms: 20, workedMs: 15 }, 200_000],
+  ['waits for others most of the time', { ms: 120, workedMs: 15 }, 100_000],
+  ['is written while other threads work', { ms: 15, workedMs: 60 }, 200_000],
+])('a round that %s is as large as its own work allows', (_what, { ms, workedMs }, batchBytes) => {
+  const pace = createPace()
+  pace.took(ms, workedMs, 200_000)
+  expect(pace.batchBytes()).toBe(batchBytes)
 })
