@@ -1,8 +1,9 @@
 /** The composition root of the thread that reads transcripts: its own connection, so that nobody waits for it. */
+import { setFlagsFromString } from 'node:v8'
 import { parentPort, workerData } from 'node:worker_threads'
 import { findProjectRoot } from './locate/project-root.ts'
 import { createClock } from './platform/clock.ts'
-import { redactSecrets } from './secrets/redact.ts'
+import { redactSecrets, redactSoon } from './secrets/redact.ts'
 import { openDatabase, prepareForBulk } from './store/database.ts'
 import { createMessageWords } from './store/message-words.ts'
 import { createTranscripts } from './store/transcripts.ts'
@@ -18,6 +19,10 @@ const { indexFile } = workerData as ThreadData
 const port = parentPort
 if (!port) throw new Error('reading-thread.js is not a program: the daemon starts it as a thread')
 
+// The thread lives as long as there is something to read, often seconds. By default V8 takes longer to compile what it runs
+// in the first of them, and then once more to optimise it, than all of the reading does.
+setFlagsFromString('--interrupt-budget=600000')
+
 const db = openDatabase(indexFile)
 prepareForBulk(db)
 const clock = createClock()
@@ -30,12 +35,11 @@ const rounds = createRounds({
   ingest: createIngest({
     tail,
     transcripts: createTranscripts(db, words),
-    redact: redactSecrets,
+    redact: redactSoon,
     projectOf,
     isPrivate: (cwd) => privateFolder(privatePaths, [cwd, projectOf(cwd)]) !== undefined,
   }),
   clock,
-  words,
   turnsOf: createReadBack({ tail, redact: redactSecrets }),
   linesOf: (pushed) => pushedLines(pushed, redactSecrets),
   setPrivate: (paths) => {

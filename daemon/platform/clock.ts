@@ -8,6 +8,8 @@ export type Clock = {
   now(): number
   /** Elapsed ms; never jumps, but may stand still while the machine sleeps. For durations. */
   elapsed(): number
+  /** Ms of the processor that this process has had, all of its threads together. */
+  worked(): number
   /** Runs `task` each time `everyMs` have passed; once, not in a burst, after a sleep. Never overlaps itself. */
   every(everyMs: number, task: () => void | Promise<void>, onError: (error: unknown) => void): Timer
   /** Runs `task` once after `delayMs`. */
@@ -79,7 +81,11 @@ export function createClock(source: TimeSource = systemTime): Clock {
 
   const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-  return { now: source.wall, elapsed: source.monotonic, every, after, delay }
+  const worked = () => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1_000
+  }
+  return { now: source.wall, elapsed: source.monotonic, worked, every, after, delay }
 }
 
 type Moment = { wall: number; monotonic: number }

@@ -3,6 +3,8 @@
  * one (`compass`, `tokenizer`) and names that tell of one without holding it (`password_file`, `max_tokens`).
  */
 
+import type { Starts } from './from-starts.ts'
+
 export type Announced = 'password' | 'secret' | 'token' | 'api-key'
 
 /**
@@ -24,6 +26,7 @@ const NAMES: readonly (readonly [Announced, string])[] = [
   ['token', 'token|jwt|bearer|session[_-]?id|(?:github|gh|gitlab|azure|ado|ci)[_-]pat'],
 ]
 const NAME = new RegExp(NAMES.map(([, names]) => `(${names})`).join('|'), 'gi')
+const FIRST_NAME = new RegExp(NAME.source, 'i')
 const SHORT = /^(?:pass|pwd|pw|psk|creds|jwt|parola|senha)$/i
 const VERB = /^(?:pass|pwd|creds|jwt|parola|senha)$/i
 
@@ -33,17 +36,41 @@ const ABOUT_AFTER =
 const ABOUT_BEFORE =
   /(?:^|[_.-])(?:next|page|continuation|cancell?ation|cancel|max|min|num|total|input|output|prompt|completion|design|colou?r|reset|forgot|eos|bos|pad|unk|mask|cls|sep|special|stop|syntax|public|no|is|has|use|show|hide|get|cached|per|sync|count)[_.-]?$/i
 
-export function* findNames(text: string): Generator<Name> {
-  for (const match of text.matchAll(NAME)) {
+export function* findNames(text: string, starts?: Starts): Generator<Name> {
+  for (const { index, match } of starts ? near(text, starts) : everywhere(text)) {
     const announced = NAMES[NAMES.findIndex((_, at) => match[at + 1] !== undefined)]?.[0]
-    const owner = identifierBefore(text, match.index)
-    const nameEnd = match.index + match[0].length
+    const owner = identifierBefore(text, index)
+    const nameEnd = index + match[0].length
     const after = identifierAfter(text, nameEnd)
-    const start = match.index - owner.length
+    const start = index - owner.length
     if (!announced || !startsWell(match[0], owner) || !endsWell(match[0], after) || isWithin(text, start)) continue
     const verb = /^-*$/.test(owner) && after === '' && VERB.test(match[0])
     yield { announced, owner, verb, start, end: nameEnd + after.length }
   }
+}
+
+type Place = { index: number; match: RegExpExecArray }
+
+function* everywhere(text: string): Generator<Place> {
+  for (const match of text.matchAll(NAME)) yield { index: match.index, match }
+}
+
+/** The piece of `x-…-key` that is looked for is its end. */
+const LEAD_CHARS = 36
+/** Longer than any name, with what it must not go on with. */
+const NAME_CHARS = 64
+
+/** The same names, but the long pattern is tried only around the pieces of which each holds one. */
+function* near(text: string, starts: readonly number[]): Generator<Place> {
+  let from = 0
+  for (const start of starts)
+    while (from <= start) {
+      const begin = Math.max(from, start - LEAD_CHARS)
+      const match = FIRST_NAME.exec(text.slice(begin, start + NAME_CHARS))
+      if (!match || begin + match.index > start) break
+      from = begin + match.index + match[0].length
+      yield { index: begin + match.index, match }
+    }
 }
 
 const IDENTIFIER = /[A-Za-z0-9_.-]/

@@ -3,14 +3,15 @@ import { attach, type Bond } from './assignment-bonds.ts'
 import { type Announced, findNames, type Name } from './assignment-names.ts'
 import { endOf, readValue, type Value } from './assignment-values.ts'
 import { isChosen, isGiven, isRandom } from './credential.ts'
+import type { Starts } from './from-starts.ts'
 import { isPlaceholder } from './placeholder.ts'
 import type { Secret } from './ranges.ts'
 import { isWordy } from './words.ts'
 
-export function findAssignments(text: string): Secret[] {
+export function findAssignments(text: string, starts?: Starts): Secret[] {
   const found: Secret[] = []
   let taken = 0
-  for (const name of findNames(text)) {
+  for (const name of findNames(text, starts)) {
     // A value that was taken may hold the word again; what follows inside it is no assignment of its own.
     const attached = name.end < taken ? undefined : attach(text, name)
     const value = attached && readValue(text, attached.valueAt)

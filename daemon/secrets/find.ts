@@ -2,10 +2,11 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { findAssignments } from './assignments.ts'
 import { findInCommands, findInPasswordFiles } from './commands.ts'
+import type { Starts } from './from-starts.ts'
 import { findInHeaders } from './headers.ts'
 import { findNearby } from './nearby.ts'
-import { type Needs, needsOf } from './needs.ts'
-import { loadPreset } from './preset.ts'
+import { type Detector, type Needs, needsOf } from './needs.ts'
+import { loadedPreset, loadPreset } from './preset.ts'
 import { findPrivateKeys } from './private-keys.ts'
 import { beyondMarks, merge, type Secret } from './ranges.ts'
 import { findTokens } from './tokens.ts'
@@ -13,7 +14,7 @@ import { findInUrls } from './urls.ts'
 import { asItIs, viewsOf } from './views.ts'
 
 /** From the surest to the vaguest: where two overlap, the earlier one names the finding. */
-const detectors = [
+const detectors: readonly (readonly [Detector, (text: string, starts: Starts) => Secret[]])[] = [
   ['private-keys', findPrivateKeys],
   ['tokens', findTokens],
   ['nearby', findNearby],
@@ -22,7 +23,7 @@ const detectors = [
   ['commands', findInCommands],
   ['password-files', findInPasswordFiles],
   ['assignments', findAssignments],
-] as const
+]
 
 /** Above this a text is scanned in turns with whatever else the process has to do. */
 const LONG_TEXT = 50_000
@@ -32,24 +33,47 @@ export function findSecrets(text: string): Promise<Secret[]> {
   return findWith(text, needsOf)
 }
 
+/** The same at once, but for long texts and for those in which a rule of the preset may find something. */
+export function findNow(text: string): Secret[] | 'later' {
+  const preset = loadedPreset()
+  if (!preset || text.length > LONG_TEXT) return 'later'
+  const given = needsOf(text)
+  if (preset.some(({ name }) => given.preset(name))) return 'later'
+  return tidied(text, [...ownRules(text, given, needsOf)].flat())
+}
+
 /** `needs`: which rules can find anything in a text at all. */
 export async function findWith(text: string, needs: (text: string) => Needs): Promise<Secret[]> {
   const found: Secret[] = []
   const turn = async () => text.length > LONG_TEXT && letOthersRun()
   const given = needs(text)
-  const views = given.detector('escapes') ? viewsOf(text) : [asItIs(text)]
-  for (const { text: seen, originAt } of views) {
-    const wanted = seen === text ? given : needs(seen)
-    for (const [name, detect] of detectors) {
-      if (!wanted.detector(name)) continue
-      for (const { kind, start, end } of detect(seen)) found.push({ kind, start: originAt(start), end: originAt(end) })
-      await turn()
-    }
+  for (const secrets of ownRules(text, given, needs)) {
+    for (const secret of secrets) found.push(secret)
+    await turn()
   }
   for (const { name, find } of await loadPreset()) {
     if (!given.preset(name)) continue
     for (const secret of await find(text)) found.push(secret)
     await turn()
   }
+  return tidied(text, found)
+}
+
+/** Rule by rule, over the text and its views. */
+function* ownRules(text: string, given: Needs, needs: (text: string) => Needs): Generator<Secret[]> {
+  const views = given.detector('escapes') ? viewsOf(text) : [asItIs(text)]
+  for (const { text: seen, originAt } of views) {
+    const wanted = seen === text ? given : needs(seen)
+    for (const [name, detect] of detectors)
+      if (wanted.detector(name))
+        yield detect(seen, wanted.starts(name)).map(({ kind, start, end }) => ({
+          kind,
+          start: originAt(start),
+          end: originAt(end),
+        }))
+  }
+}
+
+function tidied(text: string, found: readonly Secret[]): Secret[] {
   return found.length === 0 ? [] : beyondMarks(text, merge(found))
 }

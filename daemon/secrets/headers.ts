@@ -1,32 +1,35 @@
 /** Finds credentials in HTTP headers and wherever their schemes are quoted: Bearer, Basic, API-key headers, cookies. */
 import { isGiven, isRandom } from './credential.ts'
+import { matchesFrom, pattern, type Starts } from './from-starts.ts'
 import type { Kind } from './kinds.ts'
 import { isPlaceholder } from './placeholder.ts'
 import type { Secret } from './ranges.ts'
 import { isWordy } from './words.ts'
 
-const SCHEME =
-  /\b(bearer|basic|token|apikey|api-key|digest|negotiate|hawk|aws4-hmac-sha256|sso-key|splunk|genie-?key)\b[*_]{0,2}[ \t]{1,4}["'`*_]{0,3}([A-Za-z0-9._~+/=:|-]{8,})/gi
-const AUTHORIZATION =
-  /(?<![A-Za-z])authorization["'`*\\]{0,4}\s{0,4}(?:[:=]|=>|,)\s{0,4}["'`*\\[]{0,4}([^\s"'`,\\][^"'`\n\r\\]{0,299})/gi
+const SCHEME = pattern(
+  /\b(bearer|basic|token|apikey|api-key|digest|negotiate|hawk|aws4-hmac-sha256|sso-key|splunk|genie-?key)\b[*_]{0,2}[ \t]{1,4}["'`*_]{0,3}([A-Za-z0-9._~+/=:|-]{8,})/gi,
+)
+const AUTHORIZATION = pattern(
+  /(?<![A-Za-z])authorization["'`*\\]{0,4}\s{0,4}(?:[:=]|=>|,)\s{0,4}["'`*\\[]{0,4}([^\s"'`,\\][^"'`\n\r\\]{0,299})/gi,
+)
 const SIGNATURE = /\b(?:signature|response|oauth_(?:token|signature|consumer_key))=["']?([A-Za-z0-9+/=%_-]{16,})/gi
 /** `_auth` of .npmrc, `auth` of a Docker configuration: Basic without the word. */
-const AUTH = /(?<![A-Za-z])_?auth["']?\s{0,4}[:=]\s{0,4}["']?([A-Za-z0-9+/_-]{8,}={0,2})/g
+const AUTH = pattern(/(?<![A-Za-z])_?auth["']?\s{0,4}[:=]\s{0,4}["']?([A-Za-z0-9+/_-]{8,}={0,2})/g)
 const HEADER_CHARS = 2000
 const PARAMETERS = /^(?:digest|oauth|hawk|signature|aws4-hmac-sha256)$/i
 /** What is judged is bounded; what was found reaches to the end of its run. */
 const REST = /[^\s,;)\]}"'`\\]+/y
-const COOKIE = /\b(?:set-)?cookie2?["'`*\\]{0,4}\s{0,4}[:=]\s{0,4}["'`*\\]{0,4}([^\n\r"`\\]{4,})/gi
+const COOKIE = pattern(/\b(?:set-)?cookie2?["'`*\\]{0,4}\s{0,4}[:=]\s{0,4}["'`*\\]{0,4}([^\n\r"`\\]{4,})/gi)
 const COOKIE_PAIR = /(?<![A-Za-z0-9_.%-])([A-Za-z0-9_.%-]{1,100})=([^;\s,"']{8,})/g
 
-export function findInHeaders(text: string): Secret[] {
-  return [...schemes(text), ...authorizations(text), ...cookies(text), ...encoded(text)]
+export function findInHeaders(text: string, starts?: Starts): Secret[] {
+  return [...schemes(text, starts), ...authorizations(text, starts), ...cookies(text, starts), ...encoded(text, starts)]
 }
 
 /** `Bearer …` and its like outside a header: prose speaks of bearer tokens, so the value must look made. */
-function schemes(text: string): Secret[] {
+function schemes(text: string, starts: Starts): Secret[] {
   const found: Secret[] = []
-  for (const match of text.matchAll(SCHEME)) {
+  for (const match of matchesFrom(text, SCHEME, starts)) {
     const [whole, scheme = '', run = ''] = match
     const value = run.replace(/[.:]+$/, '')
     const end = match.index + whole.length - (run.length - value.length)
@@ -38,10 +41,10 @@ function schemes(text: string): Secret[] {
 }
 
 /** After `Authorization:` everything but a placeholder counts. */
-function authorizations(text: string): Secret[] {
+function authorizations(text: string, starts: Starts): Secret[] {
   const found: Secret[] = []
   let taken = 0
-  for (const match of text.matchAll(AUTHORIZATION)) {
+  for (const match of matchesFrom(text, AUTHORIZATION, starts)) {
     const [whole, value = ''] = match
     const start = match.index + whole.length - value.length
     if (start < taken) continue
@@ -75,9 +78,9 @@ function signatures(text: string, start: number): Secret[] {
 }
 
 /** Session cookies open accounts; a cookie's other pairs (theme, language) do not look made. */
-function cookies(text: string): Secret[] {
+function cookies(text: string, starts: Starts): Secret[] {
   const found: Secret[] = []
-  for (const match of text.matchAll(COOKIE)) {
+  for (const match of matchesFrom(text, COOKIE, starts, ['set-'.length, 0])) {
     const [whole, pairs = ''] = match
     const start = match.index + whole.length - pairs.length
     for (const pair of pairs.matchAll(COOKIE_PAIR)) {
@@ -91,8 +94,8 @@ function cookies(text: string): Secret[] {
   return found
 }
 
-function encoded(text: string): Secret[] {
-  return [...text.matchAll(AUTH)].flatMap((match): Secret[] => {
+function encoded(text: string, starts: Starts): Secret[] {
+  return [...matchesFrom(text, AUTH, starts, ['_'.length, 0])].flatMap((match): Secret[] => {
     const [whole, value = ''] = match
     const end = match.index + whole.length
     return isBasic(value) ? [{ kind: 'basic-auth', start: end - value.length, end }] : []

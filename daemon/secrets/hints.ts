@@ -4,7 +4,11 @@
  */
 
 /** A piece that begins with `^` counts only where no letter and no digit stands before it. A space is any white space. */
-export type Hints = (text: string) => number
+export type Hints = (text: string) => Seen
+
+/** Where the pieces of traced lists begin; not sorted. */
+export type Seen = { bits: number; places: Place[] }
+type Place = { bit: Bit; at: number }
 
 /** What the pieces of a list set; each is a power of two. */
 export type Bit = number
@@ -25,13 +29,14 @@ const NOTHING = 0
 
 type Hit = { length: number; bit: Bit; atStart: boolean }
 
-export function createHints(lists: readonly (readonly [Bit, readonly string[]])[]): Hints {
+export function createHints(lists: readonly (readonly [Bit, readonly string[]])[], traced: Bit): Hints {
   const classes = new Uint8Array(65_536)
   const runs = new Uint8Array(65_536)
   const count = classify(lists, classes, runs)
   const { next, hits, ends } = automaton(lists, classes, count)
   const scratch = Buffer.alloc(LONGEST_BYTES)
-  const inBytes = (bytes: Uint8Array, length: number): number => {
+  const inBytes = (bytes: Uint8Array, length: number): Seen => {
+    const places: Place[] = []
     let found = 0
     let state = 0
     let run = 0
@@ -42,11 +47,15 @@ export function createHints(lists: readonly (readonly [Bit, readonly string[]])[
       state = next[state * count + (classes[code] as number)] as number
       if (ends[state] === 0) continue
       for (const { length, bit, atStart } of hits[state] as Hit[])
-        if (!atStart || at < length || runs[bytes[at - length] as number] === 0) found |= bit
+        if (!atStart || at < length || runs[bytes[at - length] as number] === 0) {
+          found |= bit
+          if ((bit & traced) !== 0) places.push({ bit, at: at - length + 1 })
+        }
     }
-    return found
+    return { bits: found, places }
   }
-  const inCharacters = (text: string): number => {
+  const inCharacters = (text: string): Seen => {
+    const places: Place[] = []
     let found = 0
     let state = 0
     let run = 0
@@ -57,9 +66,12 @@ export function createHints(lists: readonly (readonly [Bit, readonly string[]])[
       state = next[state * count + (classes[code] as number)] as number
       if (ends[state] === 0) continue
       for (const { length, bit, atStart } of hits[state] as Hit[])
-        if (!atStart || at < length || runs[text.charCodeAt(at - length)] === 0) found |= bit
+        if (!atStart || at < length || runs[text.charCodeAt(at - length)] === 0) {
+          found |= bit
+          if ((bit & traced) !== 0) places.push({ bit, at: at - length + 1 })
+        }
     }
-    return found
+    return { bits: found, places }
   }
   return (text) => {
     // Bytes are looked through several times quicker than the characters of a string; of ASCII they are the same.

@@ -3,10 +3,11 @@
  * one. A rule of which nothing is said here runs on every text. `test/secrets/needs.test.ts` holds that nothing is missed.
  */
 import { beginningsOf } from './beginnings.ts'
+import type { Starts } from './from-starts.ts'
 import { type Bit, createHints, type Hints, LONG_RUN } from './hints.ts'
 import { shapes } from './token-shapes.ts'
 
-type Detector =
+export type Detector =
   | 'private-keys'
   | 'tokens'
   | 'nearby'
@@ -101,16 +102,19 @@ const COLONS = /:(?:\d{2,5}|\*):[\w.*-]{1,64}:[\w.*@-]{1,64}:/
 
 const named = Object.entries(pieces) as [Detector, readonly string[]][]
 const bits = new Map<string, Bit>(named.map(([name], n) => [name, 1 << n]))
-/** All of them share one bit: hardly any text has a piece of theirs. */
-const PRESET: Bit = 1 << named.length
+const presetBits = new Map<string, Bit>(Object.keys(presetPieces).map((name, n) => [name, 1 << (named.length + n)]))
+const TRACED = (bits.get('assignments') as Bit) | (bits.get('headers') as Bit)
 
 /** Made on first use: whoever starts the daemon does not wait for it. */
 const hintsIn = onFirstUse(() =>
-  createHints([
-    ...named.map(([name, list]) => [bits.get(name) as Bit, list] as const),
-    [bits.get('tokens') as Bit, prefixes().map((piece) => `^${piece}`)],
-    [PRESET, Object.values(presetPieces).flat()],
-  ]),
+  createHints(
+    [
+      ...named.map(([name, list]) => [bits.get(name) as Bit, list] as const),
+      [bits.get('tokens') as Bit, prefixes().map((piece) => `^${piece}`)],
+      ...Object.entries(presetPieces).map(([name, list]) => [presetBits.get(name) as Bit, list] as const),
+    ],
+    TRACED,
+  ),
 )
 
 function onFirstUse(make: () => Hints): Hints {
@@ -121,10 +125,15 @@ function onFirstUse(make: () => Hints): Hints {
   }
 }
 
-export type Needs = { detector(name: Detector): boolean; preset(rule: string): boolean }
+export type Needs = {
+  detector(name: Detector): boolean
+  preset(rule: string): boolean
+  /** Where the pieces of a rule begin, if that is all that it has to look at. */
+  starts(name: Detector): Starts
+}
 
 export function needsOf(text: string): Needs {
-  const found = hintsIn(text)
+  const { bits: found, places } = hintsIn(text)
   const has = (name: Detector) => (found & (bits.get(name) as Bit)) !== 0
   return {
     detector: (name) => {
@@ -133,6 +142,12 @@ export function needsOf(text: string): Needs {
       if (name === 'password-files') return has(name) && COLONS.test(text)
       return has(name)
     },
-    preset: (rule) => (found & PRESET) !== 0 || presetPieces[rule] === undefined,
+    preset: (rule) => presetPieces[rule] === undefined || (found & (presetBits.get(rule) as Bit)) !== 0,
+    starts: (name) => {
+      const wanted = (bits.get(name) as Bit) & TRACED
+      if (wanted === 0) return undefined
+      const starts = places.filter(({ bit }) => bit === wanted).map(({ at }) => at)
+      return starts.sort((one, other) => one - other)
+    },
   }
 }

@@ -44,6 +44,7 @@ const KINDS: Record<string, Kind> = {
 export type PresetRule = { name: string; find(text: string): Promise<Secret[]> }
 
 let loading: Promise<PresetRule[]> | undefined
+let loaded: PresetRule[] | undefined
 
 /** Loaded on first use: most runs of the command line never look at a secret. */
 export function loadPreset(): Promise<PresetRule[]> {
@@ -51,13 +52,19 @@ export function loadPreset(): Promise<PresetRule[]> {
   return loading
 }
 
+/** Without waiting: none before they were first used. */
+export function loadedPreset(): readonly PresetRule[] | undefined {
+  return loaded
+}
+
 async function load(): Promise<PresetRule[]> {
   const { rules } = await import('@secretlint/secretlint-rule-preset-recommend')
-  return (rules as readonly Rule[]).flatMap((rule) => {
+  loaded = (rules as readonly Rule[]).flatMap((rule) => {
     const name = rule.meta.id.replace('@secretlint/secretlint-rule-', '')
     const find = (text: string) => run(rule, KINDS[name] ?? 'secret', text)
     return LEFT_OUT.includes(name) ? [] : [{ name, find }]
   })
+  return loaded
 }
 
 async function run(rule: Rule, kind: Kind, text: string): Promise<Secret[]> {

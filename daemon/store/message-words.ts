@@ -13,10 +13,6 @@ export type MessageWords = {
   put(texts: readonly MessageText[]): void
   /** The caller's transaction was rolled back, and the words with it. */
   forget(): void
-  /** Takes a few of the terms that came in lately to where they are found quickly; tells how many wait after that. */
-  settle(): number
-  /** How many wait. */
-  unsettled(): number
   /**
    * The newest messages below `before` that may have what is asked for, newest first: none that has it is missing, whether
    * one really has it only its text tells. A page with fewer than `most` is the last.
@@ -55,6 +51,11 @@ export type Candidate = {
 const MOST_TERMS = 2_000
 /** So few that to read them costs less than to collect every token that begins with one or two letters. */
 const FEW = 200
+/**
+ * So few are new in a line or two of a live session: the words of messages tell which were there before this thread began,
+ * and the terms do not grow by every word that is said again. To ask for all of a backlog would take longer than to read it.
+ */
+const FEW_TERMS = 500
 
 const COLUMNS = `m.id, s.harness, s.session, m.uid, m.said_by AS saidBy, m.at, f.path, m.offset, m.length`
 // A copy in a forked session is the same message: it counts only where that very session is asked for.
@@ -69,8 +70,6 @@ export function createMessageWords(current: () => Db): MessageWords {
   return {
     put: (texts) => statements().put(texts),
     forget: () => statements().forget(),
-    settle: () => statements().terms.settle(),
-    unsettled: () => statements().terms.unsettled(),
     candidates: ({ words, match, literals, ...filter }, { before, most }) => {
       const {
         terms: { termsWith },
@@ -96,6 +95,7 @@ export function createMessageWords(current: () => Db): MessageWords {
 function prepare(db: Db) {
   const insert = db.prepare('REPLACE INTO message_words (rowid, tokens) VALUES (?, ?)')
   const remove = db.prepare('DELETE FROM message_words WHERE rowid = ?')
+  const holder = db.prepare('SELECT 1 FROM message_words(?) LIMIT 1').pluck()
   const terms = prepareTerms(db)
   const seen = createSeenTerms({ longest: PIECE_CHARS })
   return {
@@ -103,17 +103,19 @@ function prepare(db: Db) {
     forget: seen.forget,
     put: (texts: readonly MessageText[]) => {
       const fresh: string[] = []
-      for (const { id, text } of texts) {
-        if (text === '') remove.run(id)
+      const tokens = texts.map(({ text }) => {
         // The tokenizer of the table makes the very tokens of it that we would.
-        else if (seen.ofPlain(text, fresh) === 'plain') insert.run(id, text)
-        else {
-          const tokens = tokensOf(text)
-          for (const token of tokens) seen.add(token, fresh)
-          insert.run(id, tokens.join(' '))
-        }
+        if (seen.ofPlain(text, fresh) === 'plain') return text
+        const made = tokensOf(text)
+        for (const token of made) seen.add(token, fresh)
+        return made.join(' ')
+      })
+      // Before the words: a question in between would make SQLite put them down by themselves.
+      terms.add(fresh.length <= FEW_TERMS ? fresh.filter((term) => !holder.get(quoted(term))) : fresh)
+      for (const [n, { id }] of texts.entries()) {
+        if (texts[n]?.text === '') remove.run(id)
+        else insert.run(id, tokens[n])
       }
-      terms.add(fresh)
     },
     matching: db.prepare(`
       SELECT ${COLUMNS}, bm25(message_words) AS score

@@ -358,4 +358,24 @@ export const indexMigrations: readonly Migration[] = [
       CREATE INDEX jobs_owned ON jobs (owner) WHERE owner IS NOT NULL;
       CREATE INDEX jobs_ended ON jobs (ended_at) WHERE ended_at IS NOT NULL;
     `),
+  (db) =>
+    db.exec(`
+      -- Terms, one in a line, in the order in which they came, and bits for the threes of characters in them: finds terms by
+      -- a part of them. Where no bits are, nothing is known of the threes.
+      CREATE TABLE term_blocks (
+        id INTEGER PRIMARY KEY,
+        threes BLOB NOT NULL,
+        terms TEXT NOT NULL
+      ) STRICT;
+      INSERT INTO term_blocks (threes, terms)
+        SELECT x'', group_concat(term, char(10)) FROM terms GROUP BY id / 3000;
+      INSERT INTO term_blocks (threes, terms)
+        SELECT x'', group_concat(term, char(10)) FROM new_terms GROUP BY id / 3000;
+      DROP TABLE terms;
+      DROP TABLE term_parts;
+      DROP TABLE new_terms;
+      -- Of as many small parts at once as a question can look through: each level of merging writes all words once more.
+      INSERT INTO message_words (message_words, rank) VALUES ('automerge', 16);
+      INSERT INTO message_words (message_words, rank) VALUES ('crisismerge', 64);
+    `),
 ]

@@ -1,6 +1,6 @@
 /**
- * All terms of messages, and which of them have a part in common. New ones are put down as they come and later taken, sorted
- * and many at once, to where they are found quickly; until then they are looked through one by one.
+ * All terms of messages, and which of them have a part in common. They stand one under the other in blocks, in the order in
+ * which they came and some of them more than once; of each block it is known which threes of characters may stand in it.
  */
 import type { Db } from './database.ts'
 
@@ -11,78 +11,87 @@ export type Terms = {
   /** Part of the caller's transaction. The same one may be added again. */
   add(terms: readonly string[]): void
   termsWith: TermsWith
-  unsettled(): number
-  /** Takes a few of them, in a transaction of its own; tells how many are left of all that waited. */
-  settle(): number
 }
 
 export const SHORTEST_PART = 3
 
-/** In one transaction: so many take a few milliseconds. */
-const AT_ONCE = 1_000
+/** The last block grows up to this: whoever adds a word or two writes all of it again. */
+const BLOCK_CHARS = 32_000
+/** A power of two: with a full block about a third of the bits are set. */
+const THREES_BITS = 32_768
+/** Stands in no term. */
+const BETWEEN = '\n'
+const BETWEEN_CODE = BETWEEN.charCodeAt(0)
+
+type Block = { id: number; threes: Uint8Array; terms: string }
 
 export function prepareTerms(db: Db): Terms {
-  const add = db.prepare('INSERT INTO new_terms (term) VALUES (?)')
-  // Asked for together, they would be looked for in every row.
-  const range = db
-    .prepare('SELECT (SELECT coalesce(min(id), 0) FROM new_terms), (SELECT coalesce(max(id), -1) FROM new_terms)')
-    .raw()
-  const sorted = db.prepare('SELECT DISTINCT term FROM new_terms WHERE id <= ? ORDER BY term').pluck()
-  const drop = db.prepare('DELETE FROM new_terms WHERE id <= ?')
-  const insert = db.prepare('INSERT OR IGNORE INTO terms (term) VALUES (?)')
-  const insertParts = db.prepare('INSERT INTO term_parts (rowid, term) VALUES (?, ?)')
-  const byParts = db
-    .prepare('SELECT term FROM terms WHERE id IN (SELECT rowid FROM term_parts(?)) AND instr(term, ?) > 0 LIMIT ?')
-    .pluck()
-  const byScan = db.prepare('SELECT term FROM terms WHERE instr(term, ?) > 0 LIMIT ?').pluck()
-  const newByScan = db.prepare('SELECT DISTINCT term FROM new_terms WHERE instr(term, ?) > 0 LIMIT ?').pluck()
-
-  let settling: { terms: string[]; upTo: number; taken: number } | undefined
-  const take = db.transaction((terms: readonly string[]) => {
-    const added: [id: number | bigint, term: string][] = []
-    for (const term of terms) {
-      const { changes, lastInsertRowid } = insert.run(term)
-      if (changes > 0) added.push([lastInsertRowid, term])
-    }
-    for (const one of added) insertParts.run(...one)
-  })
-  const unsettled = () => {
-    const [first, last] = range.get() as [number, number]
-    return last - first + 1
-  }
+  const last = db.prepare('SELECT id, threes, terms FROM term_blocks ORDER BY id DESC LIMIT 1')
+  const begin = db.prepare('INSERT INTO term_blocks (threes, terms) VALUES (?, ?)')
+  const grow = db.prepare('UPDATE term_blocks SET threes = ?, terms = ? WHERE id = ?')
+  const threes = db.prepare('SELECT id, threes FROM term_blocks ORDER BY id').raw()
+  const termsOf = db.prepare('SELECT terms FROM term_blocks WHERE id = ?').pluck()
 
   return {
     add: (terms) => {
-      for (const term of terms) add.run(term)
-    },
-    unsettled,
-    settle: () => {
-      if (!settling) {
-        const [, upTo] = range.get() as [number, number]
-        settling = { terms: sorted.all(upTo) as string[], upTo, taken: 0 }
-      }
-      const { terms, upTo } = settling
-      take.immediate(terms.slice(settling.taken, settling.taken + AT_ONCE))
-      settling.taken += AT_ONCE
-      if (settling.taken < terms.length) return terms.length - settling.taken
-      drop.run(upTo)
-      settling = undefined
-      return unsettled()
+      if (terms.length === 0) return
+      const block = terms.join(BETWEEN)
+      const open = last.get() as Block | undefined
+      // One of an older version has no threes, and gets none.
+      if (!open || open.threes.length === 0 || open.terms.length + block.length > BLOCK_CHARS)
+        return void begin.run(withThrees(new Uint8Array(THREES_BITS / 8), block), block)
+      grow.run(withThrees(open.threes, block), `${open.terms}${BETWEEN}${block}`, open.id)
     },
     termsWith: (part, most) => {
-      const threes = threesOf(part)
-      const settled = threes === undefined ? byScan.all(part, most) : byParts.all(threes, part, most)
-      return [...new Set([...(settled as string[]), ...(newByScan.all(part, most) as string[])])].slice(0, most)
+      const wanted = threesOf(part)
+      const found = new Set<string>()
+      for (const [id, bits] of threes.all() as [number, Uint8Array][]) {
+        if (bits.length > 0 && !wanted.every((bit) => has(bits, bit))) continue
+        collect(termsOf.get(id) as string, part, found, most)
+        if (found.size >= most) break
+      }
+      return [...found]
     },
   }
 }
 
-function threesOf(part: string): string | undefined {
-  const characters = [...part]
-  if (characters.length < SHORTEST_PART) return undefined
-  // Side by side: those in between would only be more to look up. Terms are letters and digits, which end no quotes.
-  const last = characters.length - SHORTEST_PART
-  const starts = characters.map((_, at) => Math.min(at * SHORTEST_PART, last))
-  const threes = starts.map((at) => `"${characters.slice(at, at + SHORTEST_PART).join('')}"`)
-  return [...new Set(threes)].join(' AND ')
+function collect(terms: string, part: string, found: Set<string>, most: number): void {
+  for (let at = terms.indexOf(part); at !== -1 && found.size < most; ) {
+    const end = terms.indexOf(BETWEEN, at)
+    const to = end === -1 ? terms.length : end
+    found.add(terms.slice(terms.lastIndexOf(BETWEEN, at) + 1, to))
+    at = terms.indexOf(part, to)
+  }
+}
+
+/** A bit for each three of the part; none for one that is shorter. */
+function threesOf(part: string): number[] {
+  const bits: number[] = []
+  for (let at = 2; at < part.length; at++)
+    bits.push(bitOf(part.charCodeAt(at - 2), part.charCodeAt(at - 1), part.charCodeAt(at)))
+  return bits
+}
+
+function withThrees(bits: Uint8Array, terms: string): Uint8Array {
+  let one = BETWEEN_CODE
+  let two = BETWEEN_CODE
+  for (let at = 0; at < terms.length; at++) {
+    const three = terms.charCodeAt(at)
+    if (one !== BETWEEN_CODE && two !== BETWEEN_CODE && three !== BETWEEN_CODE) {
+      const bit = bitOf(one, two, three)
+      bits[bit >> 3] = (bits[bit >> 3] as number) | (1 << (bit & 7))
+    }
+    one = two
+    two = three
+  }
+  return bits
+}
+
+function has(bits: Uint8Array, bit: number): boolean {
+  return ((bits[bit >> 3] as number) & (1 << (bit & 7))) !== 0
+}
+
+/** Different threes may share one: then a block is looked through for nothing. */
+function bitOf(one: number, two: number, three: number): number {
+  return (Math.imul((one << 14) ^ (two << 7) ^ three, 0x9e3779b1) >>> 17) & (THREES_BITS - 1)
 }

@@ -96,7 +96,7 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
     // Files are read in any order: the fork may have been the first.
     if (twin?.copied === 'there') message.setCopied(twin.id)
     if (twin) sessions.setFork(twin.copied === 'here' ? [session, twin.name] : [twin.session, step.session.id])
-    const id = message.put(step, { file, session, uid, copied: twin?.copied === 'here' ? 1 : 0 })
+    const id = message.put(step, { file, session, uid, copied: twin?.copied === 'here' ? 1 : 0, isNew })
     if (known || step.text !== '') texts.push({ id, text: step.text })
   }
 
@@ -138,7 +138,7 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
 /** The same message in another session, and which of the two is the copy. */
 type Twin = { id: number; session: number; name: string; copied: 'here' | 'there' }
 
-type Belongs = { file: number; session: number; uid: string; copied: 0 | 1 }
+type Belongs = { file: number; session: number; uid: string; copied: 0 | 1; isNew: boolean }
 
 function prepareMessages(db: Db) {
   const occurrences = db
@@ -162,12 +162,13 @@ function prepareMessages(db: Db) {
   )
   const copied = db.prepare('UPDATE messages SET copied = 1 WHERE id = ?')
   // By position and without names: this is done for every message there is.
+  const row = `INSERT INTO messages (session, file, offset, length, uid, sub_agent, at, said_by, answer, starts_turn, ends,
+      tool_calls, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, copied)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  const insert = db.prepare(row)
   const put = db
     .prepare(
-      `INSERT INTO messages (session, file, offset, length, uid, sub_agent, at, said_by, answer, starts_turn, ends, tool_calls,
-         input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, copied)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (uid, session, sub_agent) DO UPDATE SET file = excluded.file, offset = excluded.offset,
+      `${row} ON CONFLICT (uid, session, sub_agent) DO UPDATE SET file = excluded.file, offset = excluded.offset,
          length = excluded.length, at = excluded.at, said_by = excluded.said_by, answer = excluded.answer,
          starts_turn = excluded.starts_turn, ends = excluded.ends, tool_calls = excluded.tool_calls,
          input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
@@ -189,11 +190,13 @@ function prepareMessages(db: Db) {
       const before = occurrences.get({ file, first: `#${hash}.`, beyond: `#${hash}/` }) as number
       return `#${hash}.${before + 1}`
     },
-    put: (step: MessageStep, { session, file, uid, copied }: Belongs): number => {
+    /** One that is new cannot be there already, and costs half of what it does to look. */
+    put: (step: MessageStep, { session, file, uid, copied, isNew }: Belongs): number => {
       const { offset, length, subAgent, at = null, by, answerId = null, startsTurn, ends = null, toolCalls } = step
       const { input = null, output = null, cacheRead = null, cacheWrite = null } = step.tokens ?? {}
-      const row = [session, file, offset, length, uid, subAgent, at, by, answerId, startsTurn, ends, toolCalls]
-      return put.get(...row, input, output, cacheRead, cacheWrite, copied) as number
+      const place = [session, file, offset, length, uid, subAgent, at, by, answerId, startsTurn, ends, toolCalls]
+      const values = [...place, input, output, cacheRead, cacheWrite, copied]
+      return isNew ? Number(insert.run(values).lastInsertRowid) : (put.get(values) as number)
     },
   }
 }

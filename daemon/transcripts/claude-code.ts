@@ -89,12 +89,13 @@ function interactive(record: Fields): boolean | undefined {
 function node(record: Fields, said: Draft): Message {
   const above = parent(record.parentUuid)
   return compose({
+    // First: behind other fields it is copied ten times as slowly.
+    ...said,
     id: id(record.uuid),
     // A boundary of compaction begins a chain for the model, not for the conversation.
     parentId: above ?? id(record.logicalParentUuid) ?? above,
     at: time(record.timestamp),
     subAgent: record.isSidechain === true ? (id(record.agentId) ?? SIDECHAIN) : undefined,
-    ...said,
   })
 }
 

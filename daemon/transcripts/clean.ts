@@ -1,7 +1,8 @@
 /** Credentials out of what is kept. A name with one in it is kept as a hash: two of them must not become the same. */
 import { hash } from 'node:crypto'
 
-export type Redact = (text: string) => Promise<{ text: string }>
+/** At once, or later. */
+export type Redact = (text: string) => { text: string } | Promise<{ text: string }>
 
 export async function clean(text: string, redact: Redact): Promise<string> {
   return text === '' ? '' : (await redact(text)).text
@@ -11,6 +12,7 @@ export async function clean(text: string, redact: Redact): Promise<string> {
 const HARMLESS = new RegExp(
   `^(?:${[
     '(?:[a-z]{1,12}[_-])?[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}',
+    '[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}[.-][\\da-z]{1,4}',
     '[\\w.-]{1,11}',
     '[\\da-f]{12,64}',
     '(?:msg|req|resp|call|toolu|item|fc|rs)_[A-Za-z0-9]{8,48}',

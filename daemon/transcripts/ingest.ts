@@ -5,6 +5,7 @@
 import { lstatSync } from 'node:fs'
 import type { Slice as Rows, Step, Transcripts } from '../store/transcripts.ts'
 import { adapterFor } from './adapters.ts'
+import type { Redact } from './clean.ts'
 import { createCleaner } from './clean-steps.ts'
 import type { Cursor } from './cursor.ts'
 import { digest, type Ended, type Known } from './digest.ts'
@@ -27,7 +28,7 @@ export type TurnEnd = Ended & { harness: string; project?: string }
 type Deps = {
   tail: Tail
   transcripts: Transcripts
-  redact: (text: string) => Promise<{ text: string }>
+  redact: Redact
   projectOf: (cwd: string) => string
   isPrivate: (cwd: string) => boolean
 }

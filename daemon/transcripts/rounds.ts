@@ -11,9 +11,7 @@ import type { Turn } from './turns.ts'
 
 type Deps = {
   ingest: Ingest
-  clock: Pick<Clock, 'elapsed'>
-  /** Takes a few of the new terms to their place; how many are left. */
-  words: { settle(): number; unsettled(): number }
+  clock: Pick<Clock, 'elapsed' | 'worked'>
   turnsOf: (sources: readonly Source[]) => Promise<Turn[]>
   linesOf: (turn: PushedTurn) => Promise<string[]>
   setPrivate: (paths: readonly string[]) => void
@@ -24,12 +22,10 @@ export type Rounds = { hear(message: Exclude<ToThread, { kind: 'end' }>): void; 
 
 /** What a transcript costs that has nothing new. */
 const LEAST_BYTES = 2_000
-/** So many new terms may wait while there is something to read: whoever searches looks through all of them. */
-const MOST_UNSETTLED = 50_000
 
 type Taken = Prepared & { due: Due; source: Source }
 
-export function createRounds({ ingest, clock, words, turnsOf, linesOf, setPrivate, tell }: Deps): Rounds {
+export function createRounds({ ingest, clock, turnsOf, linesOf, setPrivate, tell }: Deps): Rounds {
   const lanes = createLanes()
   const pace = createPace()
   let state: 'resting' | 'working' | 'stopped' = 'resting'
@@ -61,6 +57,7 @@ export function createRounds({ ingest, clock, words, turnsOf, linesOf, setPrivat
 
   const keep = (taken: readonly Taken[]) => {
     const begunMs = clock.elapsed()
+    const workedMs = clock.worked()
     try {
       ingest.save(taken)
     } catch (error) {
@@ -69,17 +66,13 @@ export function createRounds({ ingest, clock, words, turnsOf, linesOf, setPrivat
     }
     pace.took(
       clock.elapsed() - begunMs,
+      clock.worked() - workedMs,
       taken.reduce((sum, { bytes }) => sum + bytes, 0),
     )
     for (const { due, source, progress } of taken) {
       if (progress.state === 'more') lanes.add(due)
       tell({ kind: 'progress', source, progress })
     }
-  }
-
-  const settle = async (most: number) => {
-    if (words.unsettled() <= most) return
-    for (let left = 1; left > 0 && !isStopped() && (most > 0 || lanes.size() === 0); left = words.settle()) await turn()
   }
 
   const work = async () => {
@@ -89,7 +82,6 @@ export function createRounds({ ingest, clock, words, turnsOf, linesOf, setPrivat
       keep(await gather())
       // News of others is heard between two rounds.
       await turn()
-      await settle(lanes.size() > 0 ? MOST_UNSETTLED : 0)
       if (isStopped()) return
     }
     state = 'resting'

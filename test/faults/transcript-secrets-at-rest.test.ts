@@ -78,7 +78,9 @@ it('keeps no byte of a thousand credentials that stand in transcripts', { timeou
 
   // Words are kept apart from each other: what is left of a credential would be one of them.
   const db = new Database(join(home.places.stateDir, 'index.db'))
-  const terms = new Set(db.prepare('SELECT term FROM terms').pluck().all() as string[])
+  const terms = new Set(
+    (db.prepare('SELECT terms FROM term_blocks').pluck().all() as string[]).flatMap((block) => block.split('\n')),
+  )
   const counted = db.prepare('SELECT count(*) FROM sessions').pluck().get()
   db.close()
   const told = samples.flatMap(({ kind, secret }) =>

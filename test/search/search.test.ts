@@ -125,9 +125,9 @@ describe('search', () => {
     expect(await rig.ids('apple')).toEqual([])
   })
 
-  it('knows the terms of what is put again after a transaction that was rolled back', async () => {
+  it('knows the terms of what is put again after a transaction that was rolled back, each once', async () => {
     const rig = spokenRig()
-    await rig.say([user('a', 'strawberry')])
+    await rig.say([user('a', 'strawberry'), user('b', 'strawberry')])
     rig.words.put([{ id: 1, text: 'plum' }])
     const putTwice = rig.store.index().transaction(() => {
       rig.words.put([{ id: 1, text: 'strawberry xylophone' }])
@@ -136,8 +136,8 @@ describe('search', () => {
     expect(putTwice).toThrow('no')
     rig.words.forget()
     rig.words.put([{ id: 1, text: 'strawberry xylophone' }])
-    const terms = rig.store.index().prepare(`SELECT term FROM new_terms WHERE term LIKE 'xylo%'`).pluck().all()
-    expect(terms).toEqual(['xylophone'])
+    const [terms] = rig.store.index().prepare('SELECT terms FROM term_blocks').pluck().all() as string[]
+    expect(terms?.split('\n')).toEqual(['strawberry', 'plum', 'xylophone'])
   })
 
   it('refuses a question that asks for nothing', async () => {

@@ -1,45 +1,51 @@
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { openDatabase } from '../../daemon/store/database.ts'
+import { migrate } from '../../daemon/store/migrations.ts'
 import { openStore } from '../../daemon/store/store.ts'
+import { indexMigrations } from '../../daemon/store/tables.ts'
 import { prepareTerms } from '../../daemon/store/terms.ts'
 import { makeHome } from '../support/home.ts'
 
 function rig() {
   const store = openStore(join(makeHome().dir, 'state'), 0)
   onTestFinished(() => store.close())
-  const settleAll = (terms: ReturnType<typeof prepareTerms>) => {
-    let left = terms.settle()
-    for (let n = 0; left > 0 && n < 1_000; n++) left = terms.settle()
-    return left
-  }
-  return { db: store.index(), settleAll, column: (sql: string) => store.index().prepare(sql).pluck().all() }
+  return { db: store.index(), blocks: () => store.index().prepare('SELECT count(*) FROM term_blocks').pluck().get() }
 }
 
-it('terms are found by a part of them before and after they are settled, each once', () => {
-  const { db, settleAll, column } = rig()
+it('terms are found by a part of them, each once', () => {
+  const { db, blocks } = rig()
   const terms = prepareTerms(db)
   terms.add(['strawberry', 'blueberry', 'plum', 'strawberry'])
   const ask = () => [terms.termsWith('berr', 9).sort(), terms.termsWith('pl', 9), terms.termsWith('berr', 1).length]
   const found = [['blueberry', 'strawberry'], ['plum'], 1]
-  expect([ask(), terms.unsettled()]).toEqual([found, 4])
-  expect([settleAll(terms), terms.unsettled(), ask()]).toEqual([0, 0, found])
-  terms.add(['strawberry', 'cherry'])
   expect(ask()).toEqual(found)
-  settleAll(terms)
-  expect(column('SELECT term FROM terms ORDER BY term')).toEqual(['blueberry', 'cherry', 'plum', 'strawberry'])
+  terms.add(['strawberry', 'cherry'])
+  terms.add([])
+  expect([ask(), blocks()]).toEqual([found, 1])
   expect(terms.termsWith('err', 9).sort()).toEqual(['blueberry', 'cherry', 'strawberry'])
+  // What is the end of one and the beginning of the next is no part of any.
+  expect(terms.termsWith('ymp', 9)).toEqual([])
 })
 
-it('a settling that was cut short is done again by whoever comes next, and what came meanwhile waits', () => {
-  const { db, settleAll, column } = rig()
-  const all = Array.from({ length: 2_500 }, (_, n) => `term${n}`)
-  const first = prepareTerms(db)
-  first.add(all)
-  expect(first.settle()).toBe(1_500)
-  first.add(['later'])
-  const second = prepareTerms(db)
-  expect(second.unsettled()).toBe(2_501)
-  expect(settleAll(second)).toBe(0)
-  expect(column('SELECT count(*) FROM terms')).toEqual([2_501])
-  expect(second.termsWith('late', 9)).toEqual(['later'])
+it('terms of many blocks are all found, whatever their letters', () => {
+  const { db, blocks } = rig()
+  const all = Array.from({ length: 30_000 }, (_, n) => `${(n * 7_919).toString(36)}é${n}字ß`)
+  for (let from = 0; from < all.length; from += 700) prepareTerms(db).add(all.slice(from, from + 700))
+  expect(blocks()).toBeGreaterThan(5)
+  const terms = prepareTerms(db)
+  for (const part of ['é29', '字ß', 'zé', '7é1', 'q', '0é0字'])
+    expect(terms.termsWith(part, all.length).sort()).toEqual(all.filter((term) => term.includes(part)).sort())
+})
+
+it('terms that an older version has put down are found', () => {
+  const file = join(makeHome().dir, 'index.db')
+  const db = openDatabase(file)
+  onTestFinished(() => void db.close())
+  migrate(db, file, indexMigrations.slice(0, 4), () => {})
+  db.exec(`INSERT INTO terms (term) VALUES ('strawberry'), ('plum'); INSERT INTO new_terms (term) VALUES ('cherry')`)
+  migrate(db, file, indexMigrations, () => {})
+  const terms = prepareTerms(db)
+  terms.add(['blueberry'])
+  expect(terms.termsWith('err', 9).sort()).toEqual(['blueberry', 'cherry', 'strawberry'])
 })
