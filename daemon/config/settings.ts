@@ -1,5 +1,6 @@
 /** The shape and defaults of the configuration file. The published JSON schema is made from this. Does no I/O. */
 import { z } from 'zod'
+import { cronProblem } from './cron.ts'
 
 const enabled = (on: boolean) => z.boolean().default(on)
 const count = (fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}) =>
@@ -11,6 +12,10 @@ const cron = (fallback: string) =>
   z
     .string()
     .regex(/^\S+(\s+\S+){4,5}$/, 'expected five or six cron fields')
+    .superRefine((expression, context) => {
+      const problem = cronProblem(expression)
+      if (problem) context.addIssue({ code: 'custom', message: problem })
+    })
     .default(fallback)
 const model = (fallback: string) => z.string().min(1).default(fallback)
 const SMALL = 'claude-haiku-5-5'

@@ -1,7 +1,6 @@
 /**
  * What models have cost: a row for every call, reserved before it is made and settled after it. A row that a crash left
- * reserved keeps counting. Rows of later days become today's, so that a clock set back gives no fresh allowance, and one
- * that was once far ahead takes none away for longer than a day.
+ * reserved keeps counting. Rows of later days count as today's, so that a clock set back gives no fresh allowance.
  */
 import type { Db } from './database.ts'
 
@@ -68,7 +67,6 @@ export function createLedger(db: Db): Ledger {
   )
   const insert = db.prepare(`INSERT INTO ledger (at, day, job, project, model, outcome, bytes, nanos, uncached)
     VALUES (@at, @day, @job, @project, @model, 'reserved', @bytes, @nanos, @uncached)`)
-  const bringBack = db.prepare('UPDATE ledger SET day = @day WHERE day > @day')
   const forget = db.prepare('DELETE FROM ledger WHERE id <= ?')
   const settle = db.prepare(`UPDATE ledger SET outcome = @outcome, nanos = @nanos, uncached = @uncached, input = @input,
     cache_read = @cacheRead, cache_write = @cacheWrite, output = @output, latency_ms = @latencyMs, request = @request
@@ -89,7 +87,6 @@ export function createLedger(db: Db): Ledger {
   const spentSince = (day: string) => spent.get(day) as Spent
 
   const reserve = db.transaction((entry: Entry, refuse: (spent: Spent) => unknown) => {
-    bringBack.run({ day: entry.day })
     const refused = refuse(spentSince(entry.day))
     if (refused !== undefined) return { refused }
     const { project = null, nanos = null, ...rest } = entry

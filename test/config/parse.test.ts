@@ -9,6 +9,25 @@ const problemsOf = (value: unknown) => {
 }
 
 describe('settings', () => {
+  it.each([
+    ['a b c d e', /minute from 0 to 59, got "a"/],
+    ['60 * * * *', /minute from 0 to 59, got "60"/],
+    ['*/0 * * * *', /minute/],
+    ['0-99999999 * * * *', /minute/],
+    ['5-1 * * * *', /minute/],
+    ['0 24 * * *', /hour from 0 to 23/],
+    ['0 0 30 2 *', /no month it names has such a day/],
+    ['0 0 * foo *', /month from 1 to 12/],
+    ['* * * *', /five or six/],
+  ])('take no calendar that is none: %s', (cron, said) => {
+    expect(problemsOf({ dream: { cron } })).toEqual([expect.stringMatching(said)])
+  })
+
+  it.each(['*/30 * * * *', '0 3 * * *', '15,45 8-18/2 1-15 jan-mar mon-fri', '30 0 0 29 2 *', '0 0 31 * 7'])(
+    'take a calendar that is one: %s',
+    (cron) => expect(problemsOf({ dream: { cron } })).toEqual([]),
+  )
+
   it('are the defaults, with the home filled in, when the file says nothing', () => {
     const parsed = parseSettings('{}', at)
     expect(parsed).toMatchObject({

@@ -289,6 +289,15 @@ describe('a kill', () => {
     expect(rig.runner.kill(id)).toBeUndefined()
   })
 
+  it('is told to the kind, so that nothing of it is taken up in another way', async () => {
+    const { kind } = heldKind('plain')
+    const given: string[] = []
+    const rig = jobRig([{ ...kind, killed: ({ key }) => given.push(key) }])
+    rig.runner.start()
+    for (const key of ['s1', 's2']) rig.runner.kill(rig.runner.enqueue(due(key, 'm1')).id)
+    expect(given).toEqual(['s1', 's2'])
+  })
+
   it('keeps what waits from ever running, until a person wants it', async () => {
     const { kind, seen } = scripted([{ retry: 'x' }])
     const rig = jobRig([kind])

@@ -131,6 +131,18 @@ describe('a key', () => {
     await once(reading, 'end')
   })
 
+  it('is taken from a command that leaves something in the background, which ends with it', async () => {
+    const { dir } = makeHome()
+    const pipe = join(dir, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const limits = { clock: createClock(), timeoutMs: 60_000, maxBytes: 1_000, signal: new AbortController().signal }
+    const run = runCommand(`(exec 3> ${pipe}; sleep 1000) & echo sk-one`, limits)
+    const reading = createReadStream(pipe)
+    expect(await run).toEqual({ output: 'sk-one\n' })
+    reading.resume()
+    await once(reading, 'end')
+  })
+
   it('does not keep the daemon from stopping', async () => {
     const stopping = new AbortController()
     const limits = { clock: createClock(), timeoutMs: 60_000, maxBytes: 10, signal: stopping.signal }
@@ -159,7 +171,7 @@ describe('the way to a model', () => {
   })
 
   it('leads nowhere when that is no address', () => {
-    for (const bad of ['localhost:11434', 'file:///etc/passwd', 'not a url'])
+    for (const bad of ['localhost:11434', 'file:///etc/passwd', 'not a url', 'http://ada:secret@localhost:1'])
       expect(access({ ANTHROPIC_BASE_URL: bad }, null)).toMatchObject({ none: 'trouble', remedy: expect.any(String) })
   })
 })

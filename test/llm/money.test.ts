@@ -261,6 +261,31 @@ describe('being online', () => {
     expect(model.door()).not.toEqual(before)
   })
 
+  it('finds a key that comes later by itself, and says so once', async () => {
+    const api = await startMessagesApi({ script: () => says('ok') })
+    const keyFile = join(makeHome().dir, 'key')
+    const time = manualTime(NOON)
+    const wanted = { ...roomy, apiKeyCommand: `cat ${keyFile}` }
+    const { model, modeChanges, modeChanged } = spendingRig(wanted, { url: api.url, clock: time.clock, key: null })
+    await model.refresh()
+    expect([model.mode(), model.waits()]).toEqual(['offline', { wait: 'offline' }])
+    writeFileSync(keyFile, 'first')
+    time.pass(30_000)
+    await modeChanged
+    expect([model.mode(), model.waits(), modeChanges()]).toEqual(['online', undefined, 1])
+  })
+
+  it('does not tell its key when a server says it back', async () => {
+    const api = await startMessagesApi({ keys: ['sk-test-0815'] })
+    const { clock } = manualTime(NOON)
+    const { model } = spendingRig(roomy, { url: api.url, clock, key: 'sk-test-0815' })
+    api.next({ status: 400, type: 'invalid_request_error', message: 'what is Bearer sk-test-0815 supposed to be' })
+    expect(await model.provider({ job: 'x' }).call(hello, at)).toMatchObject({
+      failed: 'bad-request',
+      message: '400 what is Bearer [key] supposed to be',
+    })
+  })
+
   it('asks the command for a key again when the one it had is refused', async () => {
     const api = await startMessagesApi({ keys: ['second'], script: () => says('ok') })
     const keyFile = join(makeHome().dir, 'key')

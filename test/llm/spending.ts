@@ -26,6 +26,10 @@ export function spendingRig(wanted: Wanted, { url, clock, stateDir, key = 'test-
   const live = { ...wanted }
   const troubles: (string | undefined)[] = []
   let changes = 0
+  let change = () => {}
+  const modeChanged = new Promise<void>((resolve) => {
+    change = resolve
+  })
   const model: Model = createModel({
     env: { ANTHROPIC_BASE_URL: url, ...(key !== null && { ANTHROPIC_API_KEY: key }) },
     settings: () => ({
@@ -42,12 +46,15 @@ export function spendingRig(wanted: Wanted, { url, clock, stateDir, key = 'test-
     clock,
     redact: asItIs,
     onTrouble: (trouble) => void troubles.push(trouble),
-    onModeChange: () => void changes++,
+    onModeChange: () => {
+      changes++
+      change()
+    },
   })
   const close = () => {
     model.stop()
     if (store.history.open) store.close()
   }
   onTestFinished(close)
-  return { dir, store, ledger, model, live, troubles, modeChanges: () => changes, close }
+  return { dir, store, ledger, model, live, troubles, modeChanges: () => changes, modeChanged, close }
 }
