@@ -22,7 +22,7 @@ export function cronProblem(expression: string): string | undefined {
   if (parts.length < 5 || parts.length > 6) return undefined
   const fields = parts.length === 6 ? [SECOND, ...FIELDS] : FIELDS
   const values = fields.map((field, n) => valuesOf(parts[n] ?? '', field))
-  const wrong = values.findIndex((each) => each === undefined)
+  const wrong = values.indexOf(undefined)
   if (wrong !== -1) {
     const { name, from, to } = fields[wrong] as Field
     return `expected a ${name} from ${from} to ${to}, got ${JSON.stringify(parts[wrong])}`
