@@ -39,7 +39,9 @@ export function findNow(text: string): Secret[] | 'later' {
   if (!preset || text.length > LONG_TEXT) return 'later'
   const given = needsOf(text)
   if (preset.some(({ name }) => given.preset(name))) return 'later'
-  return tidied(text, [...ownRules(text, given, needsOf)].flat())
+  const found: Secret[] = []
+  for (const secrets of ownRules(text, given, needsOf)) for (const secret of secrets) found.push(secret)
+  return tidied(text, found)
 }
 
 /** `needs`: which rules can find anything in a text at all. */

@@ -16,9 +16,15 @@ export type Bit = number
 /** Runs of so many letters and digits set `LONG_RUN`: keys and hashes, hardly ever a name. */
 const RUN_CHARS = 32
 export const LONG_RUN: Bit = 1 << 30
+/** With dashes and underscores among them, fewer set `DASHED_RUN`. */
+const DASHED_CHARS = 24
+export const DASHED_RUN: Bit = 1 << 29
 
-const LONGEST_BYTES = 65_536
+const SHORT_CHARS = 65_536
 const ALPHANUMERIC = /[A-Za-z0-9]/
+/** What stands in a run: a dash, or a letter or digit. */
+const DASH = 1
+const LETTER = 2
 /** All that `\s` matches. */
 const WHITE_SPACE = [
   ...[0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x20, 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff],
@@ -33,51 +39,60 @@ export function createHints(lists: readonly (readonly [Bit, readonly string[]])[
   const classes = new Uint8Array(65_536)
   const runs = new Uint8Array(65_536)
   const count = classify(lists, classes, runs)
-  const { next, hits, ends } = automaton(lists, classes, count)
-  const scratch = Buffer.alloc(LONGEST_BYTES)
-  const inBytes = (bytes: Uint8Array, length: number): Seen => {
-    const places: Place[] = []
-    let found = 0
-    let state = 0
-    let run = 0
-    for (let at = 0; at < length; at++) {
-      const code = bytes[at] as number
-      run = runs[code] === 1 ? run + 1 : 0
-      if (run === RUN_CHARS) found |= LONG_RUN
-      state = next[state * count + (classes[code] as number)] as number
-      if (ends[state] === 0) continue
-      for (const { length, bit, atStart } of hits[state] as Hit[])
-        if (!atStart || at < length || runs[bytes[at - length] as number] === 0) {
-          found |= bit
+  const { next, hits } = automaton(lists, classes, count)
+
+  // One for bytes and one for characters: what V8 has made for the one would be slow for the other.
+  const scanner =
+    () =>
+    (codes: Codes, length: number): Seen => {
+      const places: Place[] = []
+      let bits = runsIn(codes, length, runs)
+      let state = 0
+      for (let at = 0; at < length; at++) {
+        state = next[state + (classes[codes[at] as number] as number)] as number
+        if (state >= 0) continue
+        state = ~state
+        for (const { length, bit, atStart } of hits[state / count] as Hit[]) {
+          if (atStart && at >= length && runs[codes[at - length] as number] === LETTER) continue
+          bits |= bit
           if ((bit & traced) !== 0) places.push({ bit, at: at - length + 1 })
         }
+      }
+      return { bits, places }
     }
-    return { bits: found, places }
-  }
-  const inCharacters = (text: string): Seen => {
-    const places: Place[] = []
-    let found = 0
-    let state = 0
-    let run = 0
-    for (let at = 0; at < text.length; at++) {
-      const code = text.charCodeAt(at)
-      run = runs[code] === 1 ? run + 1 : 0
-      if (run === RUN_CHARS) found |= LONG_RUN
-      state = next[state * count + (classes[code] as number)] as number
-      if (ends[state] === 0) continue
-      for (const { length, bit, atStart } of hits[state] as Hit[])
-        if (!atStart || at < length || runs[text.charCodeAt(at - length)] === 0) {
-          found |= bit
-          if ((bit & traced) !== 0) places.push({ bit, at: at - length + 1 })
-        }
-    }
-    return { bits: found, places }
-  }
+  const inBytes = scanner()
+  const inCharacters = scanner()
+
+  const bytes = Buffer.alloc(SHORT_CHARS)
+  const characters = new Uint16Array(SHORT_CHARS)
   return (text) => {
-    // Bytes are looked through several times quicker than the characters of a string; of ASCII they are the same.
-    const length = text.length < LONGEST_BYTES ? scratch.write(text, 'utf8') : 0
-    return length === text.length ? inBytes(scratch, length) : inCharacters(text)
+    const { length } = text
+    if (length < SHORT_CHARS && bytes.write(text, 'utf8') === length) return inBytes(bytes, length)
+    const codes = length < SHORT_CHARS ? characters : new Uint16Array(length)
+    for (let at = 0; at < length; at++) codes[at] = text.charCodeAt(at)
+    return inCharacters(codes, length)
   }
+}
+
+type Codes = Uint8Array | Uint16Array
+
+/** Looks at every so manieth character only: a run that is long enough holds one of them. */
+function runsIn(codes: Codes, length: number, runs: Uint8Array): number {
+  let bits = 0
+  for (let at = DASHED_CHARS - 1; at < length; at += DASHED_CHARS) {
+    if (runs[codes[at] as number] === 0) continue
+    let from = at
+    while (from > 0 && runs[codes[from - 1] as number] !== 0) from--
+    let to = from
+    for (let letters = 0; to < length && runs[codes[to] as number] !== 0; to++) {
+      letters = runs[codes[to] as number] === LETTER ? letters + 1 : 0
+      if (letters === RUN_CHARS) bits |= LONG_RUN
+    }
+    if (to - from >= DASHED_CHARS) bits |= DASHED_RUN
+    // Once is enough, however long it is.
+    at = to - 1
+  }
+  return bits
 }
 
 /** Every character that stands in a piece gets a number of its own, the same for both cases. */
@@ -98,43 +113,50 @@ function classify(
         count++
       }
   for (const code of WHITE_SPACE) classes[code] = classes[0x20] as number
-  for (let code = 0; code < 128; code++) if (ALPHANUMERIC.test(String.fromCharCode(code))) runs[code] = 1
+  for (let code = 0; code < 128; code++) if (ALPHANUMERIC.test(String.fromCharCode(code))) runs[code] = LETTER
+  for (const character of '-_') runs[character.charCodeAt(0)] = DASH
   return count
 }
 
-/** Aho and Corasick's: from every state, every character leads to the longest beginning of a piece that was just read. */
+/**
+ * Aho and Corasick's: from every state, every character leads to the longest beginning of a piece that was just read. States
+ * are told by where their row begins, and those at which a piece ends by the complement of that.
+ */
 function automaton(lists: readonly (readonly [Bit, readonly string[]])[], classes: Uint8Array, count: number) {
-  const children: Map<number, number>[] = [new Map()]
+  const all = lists.flatMap(([bit, pieces]) => pieces.map((piece) => ({ bit, piece })))
+  const most = all.reduce((sum, { piece }) => sum + piece.length, 1)
+  const children = new Int32Array(most * count)
   const hits: Hit[][] = [[]]
-  for (const [bit, pieces] of lists)
-    for (const piece of pieces) {
-      const letters = piece.replace(/^\^/, '')
-      let state = 0
-      for (const character of letters) {
-        const of = classes[character.charCodeAt(0)] as number
-        const child = children[state]?.get(of) ?? children.length
-        if (child === children.length) {
-          children[state]?.set(of, child)
-          children.push(new Map())
-          hits.push([])
-        }
-        state = child
-      }
-      hits[state]?.push({ length: letters.length, bit, atStart: piece.startsWith('^') })
+  for (const { bit, piece } of all) {
+    const letters = piece.replace(/^\^/, '')
+    let state = 0
+    for (let n = 0; n < letters.length; n++) {
+      const edge = state * count + (classes[letters.charCodeAt(n)] as number)
+      if (children[edge] === 0) children[edge] = hits.push([]) - 1
+      state = children[edge] as number
     }
-  const next = new Uint16Array(children.length * count)
-  const fallback = new Uint16Array(children.length)
-  const queue: number[] = [0]
-  for (let state = queue.shift(); state !== undefined; state = queue.shift()) {
+    hits[state]?.push({ length: letters.length, bit, atStart: piece.startsWith('^') })
+  }
+  const next = children.slice(0, hits.length * count)
+  const fallback = new Int32Array(hits.length)
+  const queue = [0]
+  for (let n = 0; n < queue.length; n++) {
+    const state = queue[n] as number
     for (let of = 0; of < count; of++) {
+      const edge = state * count + of
       const shorter = state === 0 ? 0 : (next[(fallback[state] as number) * count + of] as number)
-      const child = children[state]?.get(of)
-      next[state * count + of] = child ?? shorter
-      if (child === undefined) continue
-      fallback[child] = shorter
-      hits[child]?.push(...(hits[shorter] ?? []))
-      queue.push(child)
+      const child = next[edge] as number
+      if (child === 0) next[edge] = shorter
+      else {
+        fallback[child] = shorter
+        hits[child]?.push(...(hits[shorter] as Hit[]))
+        queue.push(child)
+      }
     }
   }
-  return { next, hits, ends: Uint8Array.from(hits, (list) => (list.length > 0 ? 1 : 0)) }
+  for (let edge = 0; edge < next.length; edge++) {
+    const state = next[edge] as number
+    next[edge] = hits[state]?.length === 0 ? state * count : ~(state * count)
+  }
+  return { next, hits }
 }

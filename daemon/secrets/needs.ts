@@ -4,7 +4,7 @@
  */
 import { beginningsOf } from './beginnings.ts'
 import type { Starts } from './from-starts.ts'
-import { type Bit, createHints, type Hints, LONG_RUN } from './hints.ts'
+import { type Bit, createHints, DASHED_RUN, type Hints, LONG_RUN } from './hints.ts'
 import { shapes } from './token-shapes.ts'
 
 export type Detector =
@@ -137,7 +137,8 @@ export function needsOf(text: string): Needs {
   const has = (name: Detector) => (found & (bits.get(name) as Bit)) !== 0
   return {
     detector: (name) => {
-      if (name === 'tokens') return has(name) || (found & LONG_RUN) !== 0 || DOTTED.test(text)
+      if (name === 'tokens')
+        return has(name) || (found & LONG_RUN) !== 0 || ((found & DASHED_RUN) !== 0 && DOTTED.test(text))
       if (name === 'nearby') return has(name) || (found & LONG_RUN) !== 0
       if (name === 'password-files') return has(name) && COLONS.test(text)
       return has(name)

@@ -82,6 +82,7 @@ export function createSessionRows(db: Db): SessionRows {
 type Last = { session: SessionRow; row: number; from: number | undefined; to: number | undefined }
 
 function isSame(one: SessionRow, other: SessionRow): boolean {
+  if (one === other) return true
   return (
     one.id === other.id &&
     one.harness === other.harness &&

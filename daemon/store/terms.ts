@@ -23,14 +23,25 @@ const THREES_BITS = 32_768
 const BETWEEN = '\n'
 const BETWEEN_CODE = BETWEEN.charCodeAt(0)
 
+/** Of so many blocks the threes are held, eight megabytes: to read them takes longer than all the rest of a search. */
+const MOST_HELD = 2_048
+
+type Threes = [id: number, bits: Uint8Array]
 type Block = { id: number; threes: Uint8Array; terms: string }
 
 export function prepareTerms(db: Db): Terms {
   const last = db.prepare('SELECT id, threes, terms FROM term_blocks ORDER BY id DESC LIMIT 1')
   const begin = db.prepare('INSERT INTO term_blocks (threes, terms) VALUES (?, ?)')
   const grow = db.prepare('UPDATE term_blocks SET threes = ?, terms = ? WHERE id = ?')
-  const threes = db.prepare('SELECT id, threes FROM term_blocks ORDER BY id').raw()
+  const threesAfter = db.prepare('SELECT id, threes FROM term_blocks WHERE id > ? ORDER BY id').raw()
   const termsOf = db.prepare('SELECT terms FROM term_blocks WHERE id = ?').pluck()
+  const held: Threes[] = []
+  const threes = (): Threes[] => {
+    const others = threesAfter.all(held.at(-1)?.[0] ?? 0) as Threes[]
+    // All but the last are as they will be for ever.
+    held.push(...others.splice(0, Math.min(others.length - 1, MOST_HELD - held.length)))
+    return [...held, ...others]
+  }
 
   return {
     add: (terms) => {
@@ -45,7 +56,7 @@ export function prepareTerms(db: Db): Terms {
     termsWith: (part, most) => {
       const wanted = threesOf(part)
       const found = new Set<string>()
-      for (const [id, bits] of threes.all() as [number, Uint8Array][]) {
+      for (const [id, bits] of threes()) {
         if (bits.length > 0 && !wanted.every((bit) => has(bits, bit))) continue
         collect(termsOf.get(id) as string, part, found, most)
         if (found.size >= most) break

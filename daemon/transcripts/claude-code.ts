@@ -101,20 +101,22 @@ function node(record: Fields, said: Draft): Message {
 
 function userMessage(record: Fields): Message {
   const content = readContent(fields(record.message).content)
-  return node(record, { ...userSaid(record, content), text: content.text, toolResults: content.toolResults })
+  const { by, startsTurn, ends } = userSaid(record, content)
+  return node(record, { by, startsTurn, ends, text: content.text, toolResults: content.toolResults })
 }
 
 function assistantMessage(record: Fields): Message {
   const message = fields(record.message)
   const content = readContent(message.content)
-  const said = assistantSaid(record, content)
+  const { by, ends } = assistantSaid(record, content)
   const used = fields(message.usage)
   return node(record, {
-    ...said,
+    by,
+    ends,
     text: content.text,
     toolCalls: content.toolCalls,
     answerId: id(message.id),
-    model: said.by === 'agent' ? id(message.model) : undefined,
+    model: by === 'agent' ? id(message.model) : undefined,
     usage: usage(used.input_tokens, used.output_tokens, used.cache_read_input_tokens, used.cache_creation_input_tokens),
   })
 }

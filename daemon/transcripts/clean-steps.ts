@@ -33,13 +33,19 @@ export function createCleaner(redact: Redact): Cleaner {
     }
   }
 
+  let last: { given: MessageStep['session']; cleaned: MessageStep['session'] } | undefined
+  const rowOf = async (given: MessageStep['session']) => {
+    if (last?.given !== given) last = { given, cleaned: await sessionRow(given) }
+    return last.cleaned
+  }
+
   return {
     hasSecret,
     step: async (step) => {
       if (step.kind === 'rewound') return 'from' in step ? { ...step, from: await name(step.from) } : step
       return {
         ...step,
-        session: await sessionRow(step.session),
+        session: await rowOf(step.session),
         name: 'id' in step.name ? { id: await name(step.name.id) } : step.name,
         subAgent: await name(step.subAgent),
         answerId: await named(step.answerId),

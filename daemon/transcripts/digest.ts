@@ -35,11 +35,13 @@ type Deps = {
   unnamed: string
   projectOf: (cwd: string) => string
   isPrivate: (cwd: string) => boolean
+  rowOf: RowOf
 }
 
 type Told = { line: Line; facts: Fact[] }
 
-export function digest(lines: readonly Line[], before: Known, deps: Deps): Digest {
+export function digest(lines: readonly Line[], before: Known, given: Omit<Deps, 'rowOf'>): Digest {
+  const deps = { ...given, rowOf: createRows(given) }
   const told = lines.map((line): Told => ({ line, facts: deps.adapter.read(line.text) }))
   const { session, hidden } = foreseen(told, before, deps)
   const state: Known = { ...before, session }
@@ -108,7 +110,7 @@ function take(fact: Message, line: Line, place: number, state: Known, deps: Deps
   if (text === '' && !says(message)) return undefined
   return {
     kind: 'message',
-    session: sessionOf(message, sessionId, state.session, deps),
+    session: deps.rowOf(message, sessionId, state.session),
     name: message.id === undefined ? { hash: nameless(line, place) } : { id: message.id },
     subAgent: message.subAgent ?? '',
     offset: line.offset,
@@ -130,22 +132,26 @@ function says({ by, startsTurn, ends, usage, total }: Message): boolean {
   return (startsTurn ?? ends ?? usage ?? total) !== undefined
 }
 
-function sessionOf(
-  message: Message,
-  id: string,
-  session: Session,
-  { harness, projectOf }: Deps,
-): MessageStep['session'] {
-  const cwd = message.subAgent === undefined ? message.cwd : undefined
-  return {
-    harness,
-    id,
-    forkOf: session.forkOf,
-    cwd,
-    project: cwd === undefined ? undefined : projectOf(cwd),
-    branch: session.branch,
-    startedAt: session.startedAt,
-    interactive: session.interactive,
+type RowOf = (message: Message, id: string, session: Session) => MessageStep['session']
+
+/** The same object for message after message of which the same is told: whoever gets it has to look at it once. */
+function createRows({ harness, projectOf }: Pick<Deps, 'harness' | 'projectOf'>): RowOf {
+  let last: { session: Session; row: MessageStep['session'] } | undefined
+  return (message, id, session) => {
+    const cwd = message.subAgent === undefined ? message.cwd : undefined
+    if (last && last.session === session && last.row.id === id && last.row.cwd === cwd) return last.row
+    const row = {
+      harness,
+      id,
+      forkOf: session.forkOf,
+      cwd,
+      project: cwd === undefined ? undefined : projectOf(cwd),
+      branch: session.branch,
+      startedAt: session.startedAt,
+      interactive: session.interactive,
+    }
+    last = { session, row }
+    return row
   }
 }
 

@@ -31,9 +31,12 @@ it('terms are found by a part of them, each once', () => {
 it('terms of many blocks are all found, whatever their letters', () => {
   const { db, blocks } = rig()
   const all = Array.from({ length: 30_000 }, (_, n) => `${(n * 7_919).toString(36)}é${n}字ß`)
-  for (let from = 0; from < all.length; from += 700) prepareTerms(db).add(all.slice(from, from + 700))
-  expect(blocks()).toBeGreaterThan(5)
   const terms = prepareTerms(db)
+  for (let from = 0; from < all.length; from += 700) {
+    prepareTerms(db).add(all.slice(from, from + 700))
+    expect(terms.termsWith(all[from] as string, 9)).toEqual([all[from]])
+  }
+  expect(blocks()).toBeGreaterThan(5)
   for (const part of ['é29', '字ß', 'zé', '7é1', 'q', '0é0字'])
     expect(terms.termsWith(part, all.length).sort()).toEqual(all.filter((term) => term.includes(part)).sort())
 })
