@@ -4,6 +4,7 @@ import { createBackground } from './background.ts'
 import { createCapture } from './capture.ts'
 import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
+import { createExtraction } from './extraction/extract.ts'
 import { createHousekeeping } from './housekeeping/housekeeping.ts'
 import { filesBelow, filesIn, removeLeftovers, sweepKept } from './housekeeping/sweep.ts'
 import { bindServer } from './http/binding.ts'
@@ -44,9 +45,13 @@ import { createStatusBoard } from './status/board.ts'
 import { dailyBackups, migrationBackups } from './store/backup.ts'
 import { storeLayout } from './store/layout.ts'
 import { createLedger } from './store/ledger.ts'
+import { createNotices } from './store/notices.ts'
 import { createPauses } from './store/pauses.ts'
+import { createProgress } from './store/progress.ts'
+import { createSaid } from './store/said.ts'
 import { openStore } from './store/store.ts'
 import { createSwitches } from './switches/switches.ts'
+import { messagesAt } from './transcripts/text-at.ts'
 
 export type DaemonDeps = {
   places: Places
@@ -165,6 +170,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       rootOf,
       projectOf: memory.find,
       blamesDisk: disk.blames,
+      onTurn: () => background.wake(),
     })
     const { reading } = capture
     parts.add('reading transcripts', reading.stop)
@@ -183,6 +189,25 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       },
     })
     parts.add('model', model.stop)
+
+    // What is kept of what was said.
+    const notices = createNotices(store.history)
+    const extraction = createExtraction({
+      said: createSaid(store.index),
+      progress: createProgress(store.history),
+      messagesAt,
+      redact,
+      placeOf: (cwd) => memory.find(cwd, { actor: 'agent:extract', env: {} }),
+      save: (run) => memory.saving.save({ kind: 'extract', env: {}, ...run }),
+      notify: ({ harness, sessionId: session }, files) => {
+        const text = `saved: ${files.join(', ')}`
+        const id = notices.add({ at: clock.now(), harness, session, kind: 'saved', files, text })
+        return () => notices.remove(id)
+      },
+      settings: () => settings.current().extraction,
+      home: places.home,
+      clock,
+    })
 
     // What happens while nobody asks.
     const kept = () => [
@@ -213,7 +238,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       conditions,
       log,
       blamesDisk: disk.blames,
-      kinds: [{ name: 'housekeeping', model: false, run: keepHouse }, capture.importKind],
+      kinds: [{ name: 'housekeeping', model: false, run: keepHouse }, capture.importKind, extraction],
       schedules: () => [
         {
           name: 'housekeeping',

@@ -8,6 +8,7 @@ import { adapterFor } from './adapters.ts'
 import { createCleaner } from './clean-steps.ts'
 import type { Cursor } from './cursor.ts'
 import { digest, type Ended, type Known } from './digest.ts'
+import type { DueAfter } from './due.ts'
 import { present } from './fields.ts'
 import { readSmall } from './small-file.ts'
 import { nameOf, type Source } from './source.ts'
@@ -30,6 +31,7 @@ type Deps = {
   redact: (text: string) => Promise<{ text: string }>
   projectOf: (cwd: string) => string
   isPrivate: (cwd: string) => boolean
+  dueAfter: DueAfter
 }
 
 /** `rows` wait to be saved; `bytes` is how much of the file they are made of. */
@@ -41,7 +43,7 @@ export type Ingest = {
   save(prepared: readonly Prepared[]): void
 }
 
-export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }: Deps): Ingest {
+export function createIngest({ tail, transcripts, redact, projectOf, isPrivate, dueAfter }: Deps): Ingest {
   const cleaner = createCleaner(redact)
 
   const take = async (source: Source, slice: Extract<Slice, { cursor: Cursor }>, before: Known): Promise<Prepared> => {
@@ -71,6 +73,7 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }
       known: JSON.stringify(known),
       steps,
       skipped,
+      due: dueAfter(steps, slice.cursor),
     }
     const progress: Progress = {
       state: slice.more ? 'more' : 'read',
