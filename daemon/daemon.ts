@@ -5,6 +5,7 @@ import { createCapture } from './capture.ts'
 import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
 import { createExtraction } from './extraction/extract.ts'
+import { createTelling } from './extraction/telling.ts'
 import { createHousekeeping } from './housekeeping/housekeeping.ts'
 import { filesBelow, filesIn, removeLeftovers, sweepKept } from './housekeeping/sweep.ts'
 import { bindServer } from './http/binding.ts'
@@ -191,7 +192,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     parts.add('model', model.stop)
 
     // What is kept of what was said.
-    const notices = createNotices(store.history)
+    const telling = createTelling({ notices: createNotices(store.history), clock })
     const extraction = createExtraction({
       said: createSaid(store.index),
       progress: createProgress(store.history),
@@ -199,11 +200,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       redact,
       placeOf: (cwd) => memory.find(cwd, { actor: 'agent:extract', env: {} }),
       save: (run) => memory.saving.save({ kind: 'extract', env: {}, ...run }),
-      notify: ({ harness, sessionId: session }, files) => {
-        const text = `saved: ${files.join(', ')}`
-        const id = notices.add({ at: clock.now(), harness, session, kind: 'saved', files, text })
-        return () => notices.remove(id)
-      },
+      notify: telling.saved,
       settings: () => settings.current().extraction,
       home: places.home,
       clock,
@@ -277,7 +274,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         ...agentRoutes(memory.agents),
         ...carryingRoutes(memory),
         ...jobRoutes(background.answers),
-        ...sessionRoutes(capture.sessions),
+        ...sessionRoutes({ ...capture.sessions, notices: telling.list }),
         ...searchRoutes(capture.search),
         ...transcriptRoutes({
           pushing: capture.pushing,
