@@ -38,6 +38,8 @@ export type Background = {
   answers: JobAnswers
   enqueue: Runner['enqueue']
   counts: JobTable['counts']
+  /** Somebody else may have enqueued something. */
+  wake(): void
   /** What waited for something may have got it. */
   resume(): void
   settingsChanged(): void
@@ -105,6 +107,7 @@ export function createBackground(deps: Deps): Background {
     answers: createJobAnswers({ jobs, runner }),
     enqueue: runner.enqueue,
     counts: jobs.counts,
+    wake: runner.wake,
     resume: runner.resume,
     settingsChanged: () => {
       if (starting) return

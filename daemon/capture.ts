@@ -43,6 +43,8 @@ type Deps = {
   /** The same for a caller, with whether memory is on there. */
   projectOf: (cwd: string, caller: Caller) => { root: string; off: string | undefined }
   blamesDisk: (error: unknown) => boolean
+  /** A turn has ended: what that makes due may be done. */
+  onTurn: () => void
 }
 
 export function createCapture(deps: Deps) {
@@ -65,13 +67,22 @@ export function createCapture(deps: Deps) {
     thread: (hear) =>
       createThread({
         program: new URL('./reading-thread.js', import.meta.url),
-        data: { indexFile: layout.index },
+        data: {
+          indexFile: layout.index,
+          // Read whenever a thread begins.
+          get backlogDays() {
+            return settings.current().extraction.backlogDays
+          },
+        },
         clock,
         privatePaths: () => settings.current().private,
         ...hear,
       }),
     watched: (onHint) => createWatchedRoots({ clock, conditions, onHint }),
-    onTurn: (turn) => events.publish({ type: 'turn', ...turn }),
+    onTurn: (turn) => {
+      events.publish({ type: 'turn', ...turn })
+      deps.onTurn()
+    },
     onError: (error) => {
       if (deps.blamesDisk(error)) return
       conditions.failed('transcripts', message(error))

@@ -4,6 +4,8 @@ import { createBackground } from './background.ts'
 import { createCapture } from './capture.ts'
 import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
+import { createExtraction } from './extraction/extract.ts'
+import { createTelling } from './extraction/telling.ts'
 import { createHousekeeping } from './housekeeping/housekeeping.ts'
 import { filesBelow, filesIn, removeLeftovers, sweepKept } from './housekeeping/sweep.ts'
 import { bindServer } from './http/binding.ts'
@@ -44,9 +46,13 @@ import { createStatusBoard } from './status/board.ts'
 import { dailyBackups, migrationBackups } from './store/backup.ts'
 import { storeLayout } from './store/layout.ts'
 import { createLedger } from './store/ledger.ts'
+import { createNotices } from './store/notices.ts'
 import { createPauses } from './store/pauses.ts'
+import { createProgress } from './store/progress.ts'
+import { createSaid } from './store/said.ts'
 import { openStore } from './store/store.ts'
 import { createSwitches } from './switches/switches.ts'
+import { messagesAt } from './transcripts/text-at.ts'
 
 export type DaemonDeps = {
   places: Places
@@ -165,6 +171,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       rootOf,
       projectOf: memory.find,
       blamesDisk: disk.blames,
+      onTurn: () => background.wake(),
     })
     const { reading } = capture
     parts.add('reading transcripts', reading.stop)
@@ -183,6 +190,21 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       },
     })
     parts.add('model', model.stop)
+
+    // What is kept of what was said.
+    const telling = createTelling({ notices: createNotices(store.history), clock })
+    const extraction = createExtraction({
+      said: createSaid(store.index),
+      progress: createProgress(store.history),
+      messagesAt,
+      redact,
+      placeOf: (cwd) => memory.find(cwd, { actor: 'agent:extract', env: {} }),
+      save: (run) => memory.saving.save({ kind: 'extract', env: {}, ...run }),
+      notify: telling.saved,
+      settings: () => settings.current().extraction,
+      home: places.home,
+      clock,
+    })
 
     // What happens while nobody asks.
     const kept = () => [
@@ -213,7 +235,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       conditions,
       log,
       blamesDisk: disk.blames,
-      kinds: [{ name: 'housekeeping', model: false, run: keepHouse }, capture.importKind],
+      kinds: [{ name: 'housekeeping', model: false, run: keepHouse }, capture.importKind, extraction],
       schedules: () => [
         {
           name: 'housekeeping',
@@ -252,7 +274,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         ...agentRoutes(memory.agents),
         ...carryingRoutes(memory),
         ...jobRoutes(background.answers),
-        ...sessionRoutes(capture.sessions),
+        ...sessionRoutes({ ...capture.sessions, notices: telling.list }),
         ...searchRoutes(capture.search),
         ...transcriptRoutes({
           pushing: capture.pushing,

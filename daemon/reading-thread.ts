@@ -8,6 +8,7 @@ import { openDatabase, prepareForBulk } from './store/database.ts'
 import { createMessageWords } from './store/message-words.ts'
 import { createTranscripts } from './store/transcripts.ts'
 import { privateFolder } from './switches/private.ts'
+import { createDueAfter } from './transcripts/due.ts'
 import { createIngest } from './transcripts/ingest.ts'
 import { pushedLines } from './transcripts/pushed-lines.ts'
 import { createReadBack } from './transcripts/read-back.ts'
@@ -15,7 +16,7 @@ import { createRounds } from './transcripts/rounds.ts'
 import { createTail } from './transcripts/tail.ts'
 import type { ThreadData, ToThread } from './transcripts/thread-messages.ts'
 
-const { indexFile } = workerData as ThreadData
+const { indexFile, backlogDays } = workerData as ThreadData
 const port = parentPort
 if (!port) throw new Error('reading-thread.js is not a program: the daemon starts it as a thread')
 
@@ -38,6 +39,7 @@ const rounds = createRounds({
     redact: redactSoon,
     projectOf,
     isPrivate: (cwd) => privateFolder(privatePaths, [cwd, projectOf(cwd)]) !== undefined,
+    dueAfter: createDueAfter({ clock, backlogDays }),
   }),
   clock,
   turnsOf: createReadBack({ tail, redact: redactSecrets }),

@@ -45,6 +45,7 @@ export const routeTable = {
   decideReview: { method: 'POST', url: '/v1/review/:id' },
   sessions: { method: 'GET', url: '/v1/sessions' },
   session: { method: 'GET', url: '/v1/sessions/:id' },
+  notices: { method: 'GET', url: '/v1/sessions/:id/notices' },
   jobs: { method: 'GET', url: '/v1/jobs' },
   job: { method: 'GET', url: '/v1/jobs/:id' },
   killJob: { method: 'DELETE', url: '/v1/jobs/:id' },

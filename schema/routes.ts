@@ -42,7 +42,15 @@ import { Moved, MoveRequest } from './move.ts'
 import { MemoryPrompt, PromptQuery, RenewQuery } from './prompt.ts'
 import { type RouteName, type RouteShape, routeTable } from './route-table.ts'
 import { FoundList, SearchQuery } from './search.ts'
-import { OneSession, SessionList, SessionParams, SessionQuery, SessionsQuery } from './session.ts'
+import {
+  NoticeList,
+  NoticesQuery,
+  OneSession,
+  SessionList,
+  SessionParams,
+  SessionQuery,
+  SessionsQuery,
+} from './session.ts'
 import { Status } from './status.ts'
 import { Paused, SwitchRequest } from './switches.ts'
 import { TurnPushed, TurnRequest } from './turn.ts'
@@ -195,6 +203,14 @@ export const routes = {
     query: SessionQuery,
     answer: OneSession,
     errors: ['CONFLICT'],
+  },
+  notices: {
+    ...routeTable.notices,
+    summary: 'What was saved of what was said in a session',
+    params: SessionParams,
+    query: NoticesQuery,
+    answer: NoticeList,
+    errors: [],
   },
   jobs: {
     ...routeTable.jobs,

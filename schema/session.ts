@@ -54,3 +54,22 @@ export const SessionParams = z.strictObject({ id: SessionId })
 export const SessionQuery = z.strictObject({
   harness: Harness.unwrap().optional().describe('Where several harnesses have a session of that id'),
 })
+
+const Notice = z.object({
+  id: z.string(),
+  at: z.iso.datetime(),
+  kind: z.enum(['saved']),
+  files: z.array(z.string()).describe('Names of memories'),
+  text: z.string().describe('In words that can be shown'),
+})
+export const NoticeList = z.object({ items: z.array(Notice) }).describe('Oldest first, at most 100')
+export type NoticeList = z.infer<typeof NoticeList>
+
+export const NoticesQuery = SessionQuery.extend({
+  after: z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .transform(Number)
+    .optional()
+    .describe('The last notice that is known already: its `id`'),
+})

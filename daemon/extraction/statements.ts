@@ -70,7 +70,9 @@ function groups(judged: readonly Judged[]): Judged[][] {
     const previous = judged[index - 1]
     const run = previous && runs.at(-1)?.at(-1) === previous ? runs.at(-1) : undefined
     if (each.weight < BELONGS && !(run && previous && follows(previous, each))) continue
-    if (run) run.push(each)
+    // Two that each say enough are two memories: one of them may be known already, or rejected.
+    const another = each.weight >= ENOUGH && run?.some(({ weight }) => weight >= ENOUGH)
+    if (run && !another) run.push(each)
     else runs.push([each])
   }
   return runs.filter((run) => {

@@ -36,6 +36,7 @@ import { createReading } from './reading.ts'
 import { recoverChanges } from './recover.ts'
 import { redactShortOnce } from './redact-once.ts'
 import { createReviewing } from './reviewing.ts'
+import { createSaving } from './saving.ts'
 import { createSearching } from './searching.ts'
 import { createUndo } from './undo.ts'
 import { createWatching } from './watching.ts'
@@ -167,6 +168,7 @@ export function createMemory(deps: Deps) {
       onDiskTrouble: deps.onDiskTrouble,
     }),
     writing: writingIn(places),
+    saving: createSaving({ places, gate, reviews, redact, clock, reviewRequired: settings.reviewRequired }),
     agents: createAgentMemories({ placesOf, readingIn, writingIn, redact }),
     history: createHistory({ journal, places, tombstones, reviews }),
     undo: createUndo({ gate, journal, clock, reviewRequired: settings.reviewRequired }),

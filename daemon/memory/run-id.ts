@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 
 /** Tells what and when to a person, and is like no other, whatever names a file brings along. */
-export function newRunId(kind: 'import' | 'move' | 'undo', at: number): string {
+export function newRunId(kind: 'extract' | 'import' | 'move' | 'undo', at: number): string {
   return `${kind}-${new Date(at).toISOString().replace(/[-:]|\.\d+/g, '')}-${randomBytes(4).toString('hex')}`
 }
 

@@ -6,16 +6,14 @@ import type { Clock } from '../platform/clock.ts'
 import type { Reviews } from '../store/reviews.ts'
 import type { Tombstones } from '../store/tombstones.ts'
 import { classify, nameFor } from './classify.ts'
-import type { Confined } from './confined.ts'
-import { numbered } from './file-name.ts'
-import { inFolder, type Present, readPresent } from './folder.ts'
+import { freeFile, memoriesByValue } from './existing.ts'
+import { inFolder, readPresent } from './folder.ts'
 import type { Gate } from './gate.ts'
 import { type Redact, rejectedValues, withoutCredentials } from './judge.ts'
 import { shorten } from './one-line.ts'
 import { forPeople, isAgent } from './people.ts'
 import type { Places } from './place.ts'
 import type { Purging } from './purging.ts'
-import { scanMemories } from './scan.ts'
 import { parseTopic, printTopic } from './topic-file.ts'
 import { normaliseValue } from './values.ts'
 import type { By, Write } from './write.ts'
@@ -110,7 +108,7 @@ export function createWriting(deps: Deps): Writing {
       // Before it gets a name: a name is read and listed as much as a text.
       const { text, kinds } = await redact(said)
       const type = given ?? classify(text)
-      const known = sameValue(dir, text)
+      const known = memoriesByValue(dir).get(normaliseValue(text))
       if (known) return { file: known.file, type: known.type ?? type, action: 'updated', redacted: [] }
       const { name, description, file } = nameFor(text, type)
       // Two that wait under one name could never both be approved.
@@ -129,38 +127,4 @@ export function createWriting(deps: Deps): Writing {
       }
     },
   }
-}
-
-/** A memory that says the same already. */
-function sameValue(dir: string, text: string): { file: string; type?: MemoryType } | undefined {
-  const value = normaliseValue(text)
-  const { items } = scanMemories(dir)
-  return inFolder(dir, (folder) =>
-    items.find(({ file, hash }) => {
-      // Without a hash it is too large to be read.
-      const present = hash === undefined ? undefined : readIfPlain(folder, file)
-      return present !== undefined && normaliseValue(parseTopic(present.text).body) === value
-    }),
-  )
-}
-
-/** One memory that is a link or not readable keeps nobody from remembering another. */
-function readIfPlain(folder: Confined, file: string): Present | undefined {
-  try {
-    return readPresent(folder, file)
-  } catch {
-    return undefined
-  }
-}
-
-function freeFile(dir: string, file: string, waiting: ReadonlySet<string>): string {
-  const taken = (name: string) =>
-    waiting.has(name) || inFolder(dir, (folder) => readPresent(folder, name)) !== undefined
-  for (let n = 1; n < 1_000; n++) {
-    const name = numbered(file, n)
-    if (!taken(name)) return name
-  }
-  throw new MemoryError('CONFLICT', `there are too many memories called like ${file}`, {
-    hint: 'write it under a name',
-  })
 }

@@ -3,11 +3,11 @@ import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Found, FoundList } from '../../schema/search.ts'
 import type { Clock } from '../platform/clock.ts'
+import { handfuls, openReadBack } from '../platform/read-back.ts'
 import { type Demand, demandOfLiteral, demandOfWord, tokensOf } from '../store/message-tokens.ts'
 import type { Asked, Candidate, MessageWords } from '../store/message-words.ts'
 import { parseQuery, type Query, type SearchRole } from './query.ts'
 import { ranked } from './ranking.ts'
-import { handfuls, openReadBack, type TextAt } from './read-back.ts'
 import { snippetOf } from './snippet.ts'
 
 export type Search = {
@@ -16,7 +16,8 @@ export type Search = {
 
 type Deps = {
   words: Pick<MessageWords, 'candidates'>
-  textAt: TextAt
+  /** The text of the message in a line; empty where there is nothing to find in it. */
+  textAt: (harness: string, line: string) => string
   redact: (text: string) => Promise<{ text: string }>
   /** Whether a literal may be there only since credentials were taken out. */
   mayTouchMark: (literal: string) => boolean
@@ -37,7 +38,7 @@ export function createSearch({ words, textAt, redact, mayTouchMark, projectOf, c
   }
 
   const find = async (query: Query, wanted: Asked, limit: number, signal: AbortSignal): Promise<Found[]> => {
-    const readBack = openReadBack(textAt)
+    const readBack = openReadBack((harness, line) => textAt(harness, line) || undefined)
     const found: Found[] = []
     try {
       for (let before = Number.MAX_SAFE_INTEGER; ; ) {

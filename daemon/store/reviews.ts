@@ -19,6 +19,8 @@ export type Review = {
 
 export type Reviews = {
   add(review: Omit<Review, 'id'>): number
+  /** All in one transaction, and `before`, which runs first, with them. */
+  addAll(reviews: readonly Omit<Review, 'id'>[], before: () => void): void
   get(id: number): Review | undefined
   list(): Review[]
   remove(id: number): void
@@ -46,23 +48,28 @@ export function createReviews(db: Db): Reviews {
   const get = db.prepare('SELECT * FROM reviews WHERE id = ?')
   const list = db.prepare('SELECT * FROM reviews ORDER BY id')
   const remove = db.prepare('DELETE FROM reviews WHERE id = ?')
+  const add: Reviews['add'] = ({ at, dir, file, op, actor, reason, runId, baseHash, before, after, evidence }) =>
+    Number(
+      insert.run(
+        at,
+        dir,
+        file,
+        op,
+        actor,
+        reason,
+        runId ?? null,
+        baseHash ?? null,
+        before ?? null,
+        after ?? null,
+        JSON.stringify(evidence),
+      ).lastInsertRowid,
+    )
   return {
-    add: ({ at, dir, file, op, actor, reason, runId, baseHash, before, after, evidence }) =>
-      Number(
-        insert.run(
-          at,
-          dir,
-          file,
-          op,
-          actor,
-          reason,
-          runId ?? null,
-          baseHash ?? null,
-          before ?? null,
-          after ?? null,
-          JSON.stringify(evidence),
-        ).lastInsertRowid,
-      ),
+    add,
+    addAll: db.transaction((reviews: readonly Omit<Review, 'id'>[], before: () => void) => {
+      before()
+      for (const review of reviews) add(review)
+    }),
     get: (id) => fromRow(get.get(id) as Row | undefined),
     list: () => (list.all() as Row[]).map((row) => fromRow(row) as Review),
     remove: (id) => void remove.run(id),

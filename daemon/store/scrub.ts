@@ -51,6 +51,7 @@ export function scrub(db: Db, purge: Purge, indexes: Indexes): { keys: string[];
     hideQuotes(db, found, quotes)
     forgetPrompts(db, found)
     forgetRenderings(db)
+    forgetNotices(db, found)
     const versions = forgetContents(db, purge, found)
     for (const { dir, file } of found.names)
       for (const index of indexes.files)
@@ -163,6 +164,13 @@ function forgetRenderings(db: Db): void {
   if (!hasTable(db, 'renderings')) return
   db.prepare('DELETE FROM rendered_messages').run()
   db.prepare('DELETE FROM renderings').run()
+}
+
+/** They name files, and not in which directory: one too many that goes says nothing wrong. */
+function forgetNotices(db: Db, { names }: Found): void {
+  if (!hasTable(db, 'notices')) return
+  const remove = db.prepare('DELETE FROM notices WHERE EXISTS (SELECT 1 FROM json_each(files) WHERE value = ?)')
+  for (const { file } of names) remove.run(file)
 }
 
 /** That something happened stays, and when, and whose it was; a name that is made of what was said goes too. */

@@ -205,6 +205,31 @@ export const historyMigrations: readonly Migration[] = [
         UNIQUE (rendering, message)
       ) STRICT;
     `),
+  (db) =>
+    db.exec(`
+      -- How far each session was worked through, by what kind of work: the last message, and when it was said.
+      CREATE TABLE progress (
+        harness TEXT NOT NULL,
+        session TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        message TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        PRIMARY KEY (session, harness, kind)
+      ) STRICT;
+
+      -- What a session is told of what was saved for it. 'files' is a JSON list of names.
+      CREATE TABLE notices (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        at INTEGER NOT NULL,
+        harness TEXT NOT NULL,
+        session TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        files TEXT NOT NULL,
+        text TEXT NOT NULL
+      ) STRICT;
+      CREATE INDEX notices_by_session ON notices (session, id);
+      CREATE INDEX notices_by_time ON notices (at);
+    `),
 ]
 
 /** Apart from the step that made it: a purge throws this part of the index away and begins it anew. */

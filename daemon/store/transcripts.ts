@@ -1,5 +1,7 @@
 /** What was read of transcripts, in `index.db`: one transaction for each slice, with the place where reading goes on. */
 import type { Db } from './database.ts'
+import type { Due } from './job-rows.ts'
+import { createJobTable } from './jobs.ts'
 import { createSessionRows, type SessionRow } from './session-rows.ts'
 
 /** A harness's own id, or the hash of a line that has none. */
@@ -43,6 +45,8 @@ export type Slice = {
   known: string
   steps: readonly Step[]
   skipped: ReadonlyMap<string, number>
+  /** What these lines make due, and since when. */
+  due?: { job: Due; nowMs: number } | undefined
 }
 
 /** The full-text index beside the rows. Called at the end of the transaction that writes them. */
@@ -84,6 +88,7 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
   const sessions = createSessionRows(db)
   const message = prepareMessages(db)
   const rewind = prepareRewinds(db)
+  const jobs = createJobTable(() => db)
 
   const putMessage = (file: number, step: MessageStep, texts: Texts) => {
     const session = sessions.put(step.session, step.at)
@@ -100,7 +105,7 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
     if (known || step.text !== '') texts.push({ id, text: step.text })
   }
 
-  const saveOne = ({ begun, steps, skipped, ...row }: Slice, texts: Texts) => {
+  const saveOne = ({ begun, steps, skipped, due, ...row }: Slice, texts: Texts) => {
     const file = putFile.get(row) as number
     if (begun === 'anew') {
       forgetPlaces.run(file)
@@ -111,6 +116,7 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
       if (step.kind === 'message') putMessage(file, step, texts)
       else rewind(file, step)
     }
+    if (due) jobs.enqueue(due.job, due.nowMs)
   }
   const saveAll = db.transaction((slices: readonly Slice[]) => {
     const texts: Texts = []

@@ -9,6 +9,7 @@ import type { Redact } from './clean.ts'
 import { createCleaner } from './clean-steps.ts'
 import type { Cursor } from './cursor.ts'
 import { digest, type Ended, type Known } from './digest.ts'
+import type { DueAfter } from './due.ts'
 import { present } from './fields.ts'
 import { readSmall } from './small-file.ts'
 import { nameOf, type Source } from './source.ts'
@@ -31,6 +32,7 @@ type Deps = {
   redact: Redact
   projectOf: (cwd: string) => string
   isPrivate: (cwd: string) => boolean
+  dueAfter: DueAfter
 }
 
 /** `rows` wait to be saved; `bytes` is how much of the file they are made of. */
@@ -42,7 +44,7 @@ export type Ingest = {
   save(prepared: readonly Prepared[]): void
 }
 
-export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }: Deps): Ingest {
+export function createIngest({ tail, transcripts, redact, projectOf, isPrivate, dueAfter }: Deps): Ingest {
   const cleaner = createCleaner(redact)
 
   const take = async (source: Source, slice: Extract<Slice, { cursor: Cursor }>, before: Known): Promise<Prepared> => {
@@ -72,6 +74,7 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate }
       known: JSON.stringify(known),
       steps,
       skipped,
+      due: dueAfter(steps, slice.cursor),
     }
     const progress: Progress = {
       state: slice.more ? 'more' : 'read',

@@ -5,7 +5,7 @@ import type { PushedTurn } from './pushed-lines.ts'
 import type { Source } from './source.ts'
 import type { Turn } from './turns.ts'
 
-export type ThreadData = { indexFile: string }
+export type ThreadData = { indexFile: string; backlogDays: number }
 
 /** `turn` grows with everything that is asked: the answer `idle` names the last one that is done. */
 export type ToThread =

@@ -6,6 +6,7 @@ import { redactSecrets } from '../../daemon/secrets/redact.ts'
 import { openDatabase, prepareForBulk } from '../../daemon/store/database.ts'
 import { createMessageWords } from '../../daemon/store/message-words.ts'
 import { createTranscripts } from '../../daemon/store/transcripts.ts'
+import { createDueAfter } from '../../daemon/transcripts/due.ts'
 import { createIngest } from '../../daemon/transcripts/ingest.ts'
 import { createTail } from '../../daemon/transcripts/tail.ts'
 import { indexApart, makeGround, prepareIndex } from './indexing.ts'
@@ -53,6 +54,7 @@ async function oneTurn(indexFile: string, { root, paths }: { root: string; paths
     redact: redactSecrets,
     projectOf: (cwd) => cwd,
     isPrivate: () => false,
+    dueAfter: createDueAfter({ clock: createClock(), backlogDays: 14 }),
   })
   const lines = readFileSync(paths[0] as string, 'utf8').split('\n')
   const path = join(root, 'project-live', 'live.jsonl')

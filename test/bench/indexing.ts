@@ -36,7 +36,7 @@ export function stateDirOf(home: Home): string {
 /** Until the thread has nothing left to do; in ms. */
 export function indexApart(indexFile: string, { root, paths }: Pick<Ground, 'root' | 'paths'>): Promise<number> {
   const begunMs = performance.now()
-  const data: ThreadData = { indexFile }
+  const data: ThreadData = { indexFile, backlogDays: 14 }
   const worker = new Worker(program, { workerData: data })
   const say = (message: ToThread) => worker.postMessage(message)
   return new Promise((resolve, reject) => {

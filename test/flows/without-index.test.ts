@@ -39,6 +39,7 @@ const questions: Partial<Record<RouteName, (client: StrictClient, cwd: string) =
   // What has ended is forgotten with the index; what was due becomes due again.
   jobs: (client) => [client.jobs({ state: 'failed' }), client.jobs({ state: 'waiting' })],
   job: (client) => [client.job({ id: 'none' }).catch(({ code }) => code)],
+  notices: (client) => [client.notices({ id: 's' })],
   session: (client) => [client.session({ id: 'none' }).catch(({ code }) => code)],
   search: (client, cwd) => [client.search({ cwd, q: 'linter' })],
   cost: (client) => [client.cost({}), client.cost({ by: 'job', days: '3' })],

@@ -5,6 +5,7 @@ import { onTestFinished } from 'vitest'
 import { createSessions } from '../../daemon/store/sessions.ts'
 import { openStore } from '../../daemon/store/store.ts'
 import { createTranscripts } from '../../daemon/store/transcripts.ts'
+import { createDueAfter } from '../../daemon/transcripts/due.ts'
 import { createIngest, type Progress } from '../../daemon/transcripts/ingest.ts'
 import { createTail } from '../../daemon/transcripts/tail.ts'
 import { makeHome } from '../support/home.ts'
@@ -36,6 +37,7 @@ export function ingestRig({ isPrivate = () => false, redact = async (text) => ({
       redact,
       projectOf: (cwd) => `project of ${cwd}`,
       isPrivate,
+      dueAfter: createDueAfter({ clock: { now: Date.now }, backlogDays: 14 }),
     })
   let ingest = open()
   const next = async (harness: string, name: string): Promise<Progress> => {

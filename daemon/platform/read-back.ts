@@ -1,15 +1,15 @@
-/** Texts of messages, read from the transcripts in which they stand. Nothing that stands elsewhere, and never more than a line. */
+/** Lines of files, read back from the places where they are known to stand. Nothing that stands elsewhere, and never more than a line. */
 import { closeSync, constants, openSync, readSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 
 export type Place = { harness: string; path: string; offset: number; length: number }
 
-/** The text of the message in a line; empty where there is nothing to find in it. */
-export type TextAt = (harness: string, line: string) => string
+/** What is wanted of a line, if it is in it. */
+export type At<T> = (harness: string, line: string) => T | undefined
 
-export type ReadBack = {
-  /** All at once. Nothing where the transcript is gone or was written anew and no longer has a message there. */
-  read(places: readonly Place[]): Promise<(string | undefined)[]>
+export type ReadBack<T> = {
+  /** All at once. Nothing where the file is gone or was written anew and no longer has it there. */
+  read(places: readonly Place[]): Promise<(T | undefined)[]>
   close(): void
 }
 
@@ -21,27 +21,27 @@ const HANDFUL = 16
 const HANDFUL_BYTES = 1024 * 1024
 
 /**
- * For the length of one search: transcripts stay open from one message to the next. Read without a thread, which would take
+ * For the length of one search: files stay open from one message to the next. Read without a thread, which would take
  * ten times as long as the reading of a line; between handfuls others get their turn.
  */
-export function openReadBack(textAt: TextAt): ReadBack {
+export function openReadBack<T>(at: At<T>): ReadBack<T> {
   const opened = new Map<string, number | undefined>()
   let scratch = Buffer.allocUnsafe(SCRATCH_BYTES)
   const close = () => {
     for (const fd of opened.values()) if (fd !== undefined) closeSync(fd)
     opened.clear()
   }
-  const readOne = ({ harness, path, offset, length }: Place): string | undefined => {
+  const readOne = ({ harness, path, offset, length }: Place): T | undefined => {
     if (length > LONGEST_LINE_BYTES) return undefined
     if (!opened.has(path)) {
       if (opened.size >= MOST_OPEN) close()
-      opened.set(path, openTranscript(path))
+      opened.set(path, openPlain(path))
     }
     const fd = opened.get(path)
     if (fd === undefined) return undefined
     if (length > scratch.length) scratch = Buffer.allocUnsafe(length)
     const line = readExactly(fd, scratch, offset, length)
-    return line === undefined ? undefined : textAt(harness, line) || undefined
+    return line === undefined ? undefined : at(harness, line)
   }
   return {
     read: async (places) => {
@@ -69,7 +69,7 @@ export function* handfuls<P extends Place>(places: readonly P[]): Generator<P[]>
 }
 
 /** Harnesses delete old transcripts whenever they like. Opening a pipe that stands there now does not wait. */
-function openTranscript(path: string): number | undefined {
+function openPlain(path: string): number | undefined {
   try {
     return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch {

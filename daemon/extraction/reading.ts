@@ -1,0 +1,70 @@
+/** What persons said in a part of a session, read back from its transcript, and what the agent did meanwhile. */
+import { handfuls, openReadBack } from '../platform/read-back.ts'
+import type { Said, SaidMessage } from '../store/said.ts'
+import type { Call } from './own-writes.ts'
+
+/** A message as its line tells it. */
+export type Spoken = { by: string; text: string; toolCalls: readonly Call[]; id?: string }
+
+export type Word = { message: SaidMessage; text: string; previousAssistant: string | undefined }
+
+type Deps = {
+  said: Pick<Said, 'agentBefore'>
+  messagesAt: (harness: string, line: string) => Spoken[]
+  redact: (text: string) => Promise<{ text: string }>
+}
+
+export function createReading({ said, messagesAt, redact }: Deps) {
+  const open = () => openReadBack((harness, line) => messagesAt(harness, line))
+  type Open = ReturnType<typeof open>
+
+  const one = async (lines: Open, message: SaidMessage): Promise<Spoken | undefined> =>
+    spokenIn((await lines.read([message]))[0], message)
+
+  /** The end of the answer that a person replies to. */
+  const answerBefore = async (lines: Open, row: number, message: SaidMessage): Promise<string | undefined> => {
+    for (const before of said.agentBefore(row, message.id)) {
+      const spoken = await one(lines, before)
+      if (spoken && spoken.text !== '') return (await redact(spoken.text)).text
+    }
+    return undefined
+  }
+
+  return {
+    /** Free of credentials. */
+    words: async (row: number, part: readonly SaidMessage[], signal: AbortSignal): Promise<Word[]> => {
+      const lines = open()
+      const words: Word[] = []
+      try {
+        for (const message of part.filter(({ by }) => by === 'person')) {
+          signal.throwIfAborted()
+          const spoken = await one(lines, message)
+          if (!spoken || spoken.text.trim() === '') continue
+          const { text } = await redact(spoken.text)
+          words.push({ message, text, previousAssistant: await answerBefore(lines, row, message) })
+        }
+        return words
+      } finally {
+        lines.close()
+      }
+    },
+    /** Every tool that was called, until `found` says that it was the one. */
+    someCall: async (part: readonly SaidMessage[], found: (call: Call) => boolean): Promise<boolean> => {
+      const lines = open()
+      try {
+        for (const handful of handfuls(part.filter(({ toolCalls }) => toolCalls > 0)))
+          for (const spoken of await lines.read(handful))
+            if (spoken?.some(({ toolCalls }) => toolCalls.some(found))) return true
+        return false
+      } finally {
+        lines.close()
+      }
+    },
+  }
+}
+
+/** A transcript that was written anew may have something else in that place. */
+function spokenIn(spoken: readonly Spoken[] | undefined, { uid, by }: SaidMessage): Spoken | undefined {
+  const theirs = spoken?.filter((each) => each.by === by)
+  return theirs?.find(({ id }) => id === uid) ?? theirs?.[0]
+}

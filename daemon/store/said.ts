@@ -1,0 +1,70 @@
+/** The conversation of one session, message by message: who spoke, and where it stands. Only reads. */
+import { type Db, preparedIn } from './database.ts'
+import type { Reached } from './progress.ts'
+
+export type SaidSession = {
+  row: number
+  cwd: string | null
+  /** Whether a person sits at it, where the harness says so. */
+  interactive: 0 | 1 | null
+}
+
+export type SaidMessage = {
+  id: number
+  uid: string
+  /** Whose form its transcript has. */
+  harness: string
+  path: string
+  offset: number
+  length: number
+  at: number | null
+  by: string
+  startsTurn: 0 | 1
+  ends: string | null
+  toolCalls: number
+}
+
+export type Said = {
+  session(harness: string, id: string): SaidSession | undefined
+  /** What came later, without what was taken back, copied from another session, or is no longer there. */
+  after(row: number, reached: Reached | undefined): SaidMessage[]
+  /** The last that the agent said before a message, newest first: a few, for most of its lines have no words. */
+  agentBefore(row: number, id: number): SaidMessage[]
+}
+
+const COLUMNS = `m.id, m.uid, f.harness, f.path, m.offset, m.length, m.at, m.said_by AS by, m.starts_turn AS startsTurn, m.ends,
+  m.tool_calls AS toolCalls`
+const LIVE = `m.sub_agent = '' AND m.rewound = 0 AND m.gone = 0 AND m.copied = 0 AND f.gone = 0`
+const BEFORE = 4
+
+export function createSaid(current: () => Db): Said {
+  const statements = preparedIn(current, prepare)
+  return {
+    session: (harness, id) => statements().session.get(id, harness) as SaidSession | undefined,
+    after: (row, reached) => {
+      const { after, place } = statements()
+      if (!reached) return after.all({ row, id: 0, file: null, at: null }) as SaidMessage[]
+      const found = place.get(reached.message, row) as { id: number; file: number } | undefined
+      return after.all({ row, id: found?.id ?? 0, file: found?.file ?? null, at: reached.at }) as SaidMessage[]
+    },
+    agentBefore: (row, id) => statements().agentBefore.all(row, id, BEFORE) as SaidMessage[],
+  }
+}
+
+function prepare(db: Db) {
+  return {
+    session: db.prepare('SELECT id AS row, cwd, interactive FROM sessions WHERE session = ? AND harness = ?'),
+    place: db.prepare(`SELECT id, file FROM messages WHERE uid = ? AND session = ? AND sub_agent = ''`),
+    // A new index may have read the files of a session in another order: in other files only the time tells.
+    after: db.prepare(
+      `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file
+       WHERE m.session = @row AND m.id > @id AND ${LIVE}
+         AND (m.file = @file OR @at IS NULL OR m.at IS NULL OR m.at > @at)
+       ORDER BY m.id`,
+    ),
+    agentBefore: db.prepare(
+      `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file
+       WHERE m.session = ? AND m.id < ? AND m.said_by = 'agent' AND ${LIVE} ORDER BY m.id DESC LIMIT ?`,
+    ),
+  }
+}

@@ -1,0 +1,37 @@
+/** What becomes due when a turn ends: what was said in it is looked through for something to keep. Decides; stores nothing. */
+import type { Clock } from '../platform/clock.ts'
+import type { Slice, Step } from '../store/transcripts.ts'
+import type { Cursor } from './cursor.ts'
+
+type Deps = {
+  clock: Pick<Clock, 'now'>
+  /** Sessions that were over longer ago are left alone. */
+  backlogDays: number
+}
+
+export type DueAfter = (steps: readonly Step[], cursor: Cursor) => Slice['due']
+
+/** Where the harness marks no end, it is one if nothing follows for a while. */
+const SETTLING_MS = 5_000
+const DAY_MS = 86_400_000
+
+export function createDueAfter({ clock, backlogDays }: Deps): DueAfter {
+  return (steps, cursor) => {
+    // Not only the last: whatever a harness writes when it is left would hide the turn before.
+    const end = steps.findLast((step) => step.kind === 'message' && step.ends !== undefined && step.subAgent === '')
+    if (end?.kind !== 'message') return undefined
+    const nowMs = clock.now()
+    if (end.at !== undefined && end.at < nowMs - backlogDays * DAY_MS) return undefined
+    const { harness, id } = end.session
+    return {
+      nowMs,
+      job: {
+        kind: 'extract',
+        key: `${harness} ${id}`,
+        watermark: `${cursor.device}:${cursor.inode}:${cursor.generation}:${cursor.offset}`,
+        input: { harness, sessionId: id },
+        ...(end.ends === 'settling' && { notBeforeMs: nowMs + SETTLING_MS }),
+      },
+    }
+  }
+}
