@@ -20,8 +20,8 @@ const { indexFile, backlogDays } = workerData as ThreadData
 const port = parentPort
 if (!port) throw new Error('reading-thread.js is not a program: the daemon starts it as a thread')
 
-// The thread lives as long as there is something to read, often seconds. By default V8 takes longer to compile what it runs
-// in the first of them, and then once more to optimise it, than all of the reading does.
+// The thread lives as long as there is something to read, often seconds. With V8's own patience a third of the first ten
+// megabytes' work is its optimising what is hardly run again. The flag is one of the whole process.
 setFlagsFromString('--interrupt-budget=600000')
 
 const db = openDatabase(indexFile)

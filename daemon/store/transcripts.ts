@@ -196,7 +196,7 @@ function prepareMessages(db: Db) {
       const before = occurrences.get({ file, first: `#${hash}.`, beyond: `#${hash}/` }) as number
       return `#${hash}.${before + 1}`
     },
-    /** One that is new cannot be there already, and costs half of what it does to look. */
+    /** One that is new cannot be there already: it needs no conflict clause and no answer. */
     put: (step: MessageStep, { session, file, uid, copied, isNew }: Belongs): number => {
       const { offset, length, subAgent, at = null, by, answerId = null, startsTurn, ends = null, toolCalls } = step
       const { input = null, output = null, cacheRead = null, cacheWrite = null } = step.tokens ?? {}

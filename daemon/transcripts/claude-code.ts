@@ -89,7 +89,6 @@ function interactive(record: Fields): boolean | undefined {
 function node(record: Fields, said: Draft): Message {
   const above = parent(record.parentUuid)
   return compose({
-    // First: behind other fields it is copied ten times as slowly.
     ...said,
     id: id(record.uuid),
     // A boundary of compaction begins a chain for the model, not for the conversation.
