@@ -25,7 +25,10 @@ export type EntryPoint = {
   open(ground: Ground, text: string): Promise<() => Promise<unknown>>
 }
 
-/** Routes that change something and take no words in, or none that become a memory. */
+/**
+ * Routes that change something and take no words in, or none that become a memory by themselves. What is said in a turn may
+ * become one later, if rules find it stated plainly, which disguises are not: `flows/extraction.test.ts` says it again.
+ */
 export const wordless: readonly RouteName[] = [
   'forget',
   'forgetAgentMemory',
