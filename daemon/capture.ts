@@ -137,3 +137,5 @@ export function createCapture(deps: Deps) {
     ingest: () => ({ lagBytes: reading.lagBytes(), skipped: files.skipped() }),
   }
 }
+
+export type Capture = ReturnType<typeof createCapture>

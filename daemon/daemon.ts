@@ -1,35 +1,21 @@
 /** The composition root: every part of the daemon, in the order data flows. Stopping runs it backwards. */
 import type { Environment, Places } from '../schema/rendezvous.ts'
+import { createHandlers } from './answering.ts'
 import { createBackground } from './background.ts'
 import { createCapture } from './capture.ts'
 import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
 import { createExtraction } from './extraction/extract.ts'
 import { createTelling } from './extraction/telling.ts'
-import { createHousekeeping } from './housekeeping/housekeeping.ts'
-import { filesBelow, filesIn, removeLeftovers, sweepKept } from './housekeeping/sweep.ts'
+import { createHouse } from './house.ts'
+import { removeLeftovers } from './housekeeping/sweep.ts'
 import { bindServer } from './http/binding.ts'
 import { createEventStreams } from './http/event-stream.ts'
-import { agentRoutes } from './http/routes/agents.ts'
-import { carryingRoutes } from './http/routes/carrying.ts'
-import { costRoutes } from './http/routes/cost.ts'
-import { historyRoutes } from './http/routes/history.ts'
-import { instructionRoutes } from './http/routes/instructions.ts'
-import { jobRoutes } from './http/routes/jobs.ts'
-import { memoryRoutes } from './http/routes/memories.ts'
-import { processRoutes } from './http/routes/process.ts'
-import { promptRoutes } from './http/routes/prompt.ts'
-import { searchRoutes } from './http/routes/search.ts'
-import { sessionRoutes } from './http/routes/sessions.ts'
-import { switchRoutes } from './http/routes/switches.ts'
-import { transcriptRoutes } from './http/routes/transcripts.ts'
 import { createServer } from './http/server.ts'
-import { loadInstructions, MANAGED_FILE } from './instructions/instructions.ts'
-import { costOf } from './llm/cost.ts'
 import { createModel } from './llm/model.ts'
 import { agentDirOf, isAgentDir, isAgentPlace } from './locate/agent-dir.ts'
 import { createLocator } from './locate/locate.ts'
-import { configDirOf, isMemoryPlace } from './locate/memory-dir.ts'
+import { isMemoryPlace } from './locate/memory-dir.ts'
 import { findProjectRoot } from './locate/project-root.ts'
 import { mergeVariables } from './locate/variables.ts'
 import { createMemory } from './memory/memory.ts'
@@ -43,7 +29,6 @@ import { createParts } from './platform/parts.ts'
 import { passedSocket } from './platform/socket.ts'
 import { createVigils } from './platform/vigil.ts'
 import { createStatusBoard } from './status/board.ts'
-import { dailyBackups, migrationBackups } from './store/backup.ts'
 import { storeLayout } from './store/layout.ts'
 import { createLedger } from './store/ledger.ts'
 import { createNotices } from './store/notices.ts'
@@ -207,25 +192,17 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     })
 
     // What happens while nobody asks.
-    const kept = () => [
-      ...filesIn(layout.corrupt),
-      ...migrationBackups(layout.backups),
-      `${stateDir}/logs/launchd.log`,
-      ...filesBelow(capture.pushedDir),
-    ]
-    const keepHouse = createHousekeeping({
+    const house = createHouse({
+      store,
+      layout,
+      stateDir,
+      settings,
+      clock,
       conditions,
       log,
-      backUp: async () => {
-        await store.backUpDaily(clock.now())
-        for (const { change } of await memory.finishPurges()) log.info({ change }, 'finished a purge')
-      },
-      sweep: () =>
-        store.alone(async () => {
-          const { retention } = settings.current()
-          const files = { kept, dailyBackups: () => dailyBackups(layout.backups) }
-          return sweepKept(files, retention, clock.now()).length + background.expire(retention.days)
-        }),
+      finishPurges: memory.finishPurges,
+      pushedDir: capture.pushedDir,
+      expireJobs: (days) => background.expire(days),
       blamesDisk: disk.blames,
     })
     const background = createBackground({
@@ -235,15 +212,8 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       conditions,
       log,
       blamesDisk: disk.blames,
-      kinds: [{ name: 'housekeeping', model: false, run: keepHouse }, capture.importKind, extraction],
-      schedules: () => [
-        {
-          name: 'housekeeping',
-          expression: '0 * * * *',
-          atStart: true,
-          due: (watermark) => ({ kind: 'housekeeping', key: 'state', watermark, input: null }),
-        },
-      ],
+      kinds: [house.kind, capture.importKind, extraction],
+      schedules: () => [house.schedule],
       modelWaits: model.waits,
     })
     onDiskRecovered = background.resume
@@ -251,50 +221,20 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     // What is answered.
     const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
     const server = await createServer({
-      handlers: {
-        ...processRoutes({
-          version,
-          status: () =>
-            board.answer({
-              mode: model.mode(),
-              budget: model.budget(),
-              paused: switches.paused(),
-              projects: memory.projects(),
-              roots: reading.roots(),
-              ingest: capture.ingest(),
-              jobs: background.counts(),
-            }),
-          streams,
-          connected: board.connected,
-        }),
-        ...switchRoutes(switches),
-        ...memoryRoutes(memory),
-        ...promptRoutes(memory),
-        ...historyRoutes(memory),
-        ...agentRoutes(memory.agents),
-        ...carryingRoutes(memory),
-        ...jobRoutes(background.answers),
-        ...sessionRoutes({ ...capture.sessions, notices: telling.list }),
-        ...searchRoutes(capture.search),
-        ...transcriptRoutes({
-          pushing: capture.pushing,
-          importFrom: async (dir, harness) => ({
-            jobId: background.enqueue(await capture.importing.due(dir, harness)).id,
-          }),
-        }),
-        ...costRoutes({ cost: (by, days) => costOf(model, by, days) }),
-        ...instructionRoutes({
-          load: async (cwd, caller) => {
-            const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
-            const { agentsMd } = settings.current().instructions
-            const { root } = memory.find(cwd, caller)
-            const base = { cwd, root, claudeDir, managedFile: MANAGED_FILE, home: places.home, agentsMd }
-            const { path, content } = await memory.reading.index(cwd, caller)
-            const { items } = loadInstructions(base)
-            return { items: content === '' ? items : [...items, { kind: 'memory' as const, path, content }] }
-          },
-        }),
-      },
+      handlers: createHandlers({
+        places,
+        env,
+        settings,
+        version,
+        board,
+        streams,
+        switches,
+        memory,
+        capture,
+        model,
+        telling,
+        background,
+      }),
       log,
       onDiskTrouble: (error) => disk.failed(message(error)),
     })

@@ -1,5 +1,4 @@
 /** The composition root of the thread that reads transcripts: its own connection, so that nobody waits for it. */
-import { setFlagsFromString } from 'node:v8'
 import { parentPort, workerData } from 'node:worker_threads'
 import { findProjectRoot } from './locate/project-root.ts'
 import { createClock } from './platform/clock.ts'
@@ -19,10 +18,6 @@ import type { ThreadData, ToThread } from './transcripts/thread-messages.ts'
 const { indexFile, backlogDays } = workerData as ThreadData
 const port = parentPort
 if (!port) throw new Error('reading-thread.js is not a program: the daemon starts it as a thread')
-
-// The thread lives as long as there is something to read, often seconds. With V8's own patience a third of the first ten
-// megabytes' work is its optimising what is hardly run again. The flag is one of the whole process.
-setFlagsFromString('--interrupt-budget=600000')
 
 const db = openDatabase(indexFile)
 prepareForBulk(db)

@@ -333,18 +333,6 @@ export const indexMigrations: readonly Migration[] = [
     `),
   (db) =>
     db.exec(`
-      -- Terms in the order in which they came, many of them not for the first time: to find the place of each among all
-      -- terms costs a page of the disk, so that is done for thousands at once.
-      CREATE TABLE new_terms (
-        id INTEGER PRIMARY KEY,
-        term TEXT NOT NULL
-      ) STRICT;
-      -- Small parts of the index are merged later, and so less often.
-      INSERT INTO message_words (message_words, rank) VALUES ('automerge', 8);
-      INSERT INTO term_parts (term_parts, rank) VALUES ('automerge', 8);
-    `),
-  (db) =>
-    db.exec(`
       -- Work that became due, and what became of it. Ids are not numbers: a new index would give them out again. Times in ms.
       CREATE TABLE jobs (
         seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -394,11 +382,8 @@ export const indexMigrations: readonly Migration[] = [
       ) STRICT;
       INSERT INTO term_blocks (threes, terms)
         SELECT x'', group_concat(term, char(10)) FROM terms GROUP BY id / 3000;
-      INSERT INTO term_blocks (threes, terms)
-        SELECT x'', group_concat(term, char(10)) FROM new_terms GROUP BY id / 3000;
       DROP TABLE terms;
       DROP TABLE term_parts;
-      DROP TABLE new_terms;
       -- Of as many small parts at once as a question can look through: each level of merging writes all words once more.
       INSERT INTO message_words (message_words, rank) VALUES ('automerge', 16);
       INSERT INTO message_words (message_words, rank) VALUES ('crisismerge', 64);

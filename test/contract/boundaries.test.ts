@@ -32,6 +32,8 @@ const allowed: Record<string, readonly string[]> = {
 const roots = [
   'daemon/main.ts',
   'daemon/daemon.ts',
+  'daemon/answering.ts',
+  'daemon/house.ts',
   'daemon/capture.ts',
   'daemon/background.ts',
   'daemon/reading-thread.ts',

@@ -1,0 +1,92 @@
+/** Composes what is answered: every route with the part that answers it. */
+import type { Caller } from '../schema/caller.ts'
+import type { Environment, Places } from '../schema/rendezvous.ts'
+import type { Background } from './background.ts'
+import type { Capture } from './capture.ts'
+import type { LiveSettings } from './config/live.ts'
+import type { createTelling } from './extraction/telling.ts'
+import type { EventStreams } from './http/event-stream.ts'
+import { agentRoutes } from './http/routes/agents.ts'
+import { carryingRoutes } from './http/routes/carrying.ts'
+import { costRoutes } from './http/routes/cost.ts'
+import { historyRoutes } from './http/routes/history.ts'
+import { instructionRoutes } from './http/routes/instructions.ts'
+import { jobRoutes } from './http/routes/jobs.ts'
+import { memoryRoutes } from './http/routes/memories.ts'
+import { processRoutes } from './http/routes/process.ts'
+import { promptRoutes } from './http/routes/prompt.ts'
+import { searchRoutes } from './http/routes/search.ts'
+import { sessionRoutes } from './http/routes/sessions.ts'
+import { switchRoutes } from './http/routes/switches.ts'
+import { transcriptRoutes } from './http/routes/transcripts.ts'
+import type { Handlers } from './http/server.ts'
+import { loadInstructions, MANAGED_FILE } from './instructions/instructions.ts'
+import { costOf } from './llm/cost.ts'
+import type { Model } from './llm/model.ts'
+import { configDirOf } from './locate/memory-dir.ts'
+import { mergeVariables } from './locate/variables.ts'
+import type { createMemory } from './memory/memory.ts'
+import type { StatusBoard } from './status/board.ts'
+import type { Switches } from './switches/switches.ts'
+
+type Deps = {
+  places: Places
+  env: Environment
+  settings: LiveSettings
+  version: string
+  board: StatusBoard
+  streams: EventStreams
+  switches: Switches
+  memory: ReturnType<typeof createMemory>
+  capture: Capture
+  model: Model
+  telling: ReturnType<typeof createTelling>
+  background: Background
+}
+
+export function createHandlers(deps: Deps): Handlers {
+  const { places, env, settings, version, board, streams, switches, memory, capture, model, telling, background } = deps
+  const instructions = async (cwd: string, caller: Caller) => {
+    const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
+    const { agentsMd } = settings.current().instructions
+    const { root } = memory.find(cwd, caller)
+    const base = { cwd, root, claudeDir, managedFile: MANAGED_FILE, home: places.home, agentsMd }
+    const { path, content } = await memory.reading.index(cwd, caller)
+    const { items } = loadInstructions(base)
+    return { items: content === '' ? items : [...items, { kind: 'memory' as const, path, content }] }
+  }
+  return {
+    ...processRoutes({
+      version,
+      status: () =>
+        board.answer({
+          mode: model.mode(),
+          budget: model.budget(),
+          paused: switches.paused(),
+          projects: memory.projects(),
+          roots: capture.reading.roots(),
+          ingest: capture.ingest(),
+          jobs: background.counts(),
+        }),
+      streams,
+      connected: board.connected,
+    }),
+    ...switchRoutes(switches),
+    ...memoryRoutes(memory),
+    ...promptRoutes(memory),
+    ...historyRoutes(memory),
+    ...agentRoutes(memory.agents),
+    ...carryingRoutes(memory),
+    ...jobRoutes(background.answers),
+    ...sessionRoutes({ ...capture.sessions, notices: telling.list }),
+    ...searchRoutes(capture.search),
+    ...transcriptRoutes({
+      pushing: capture.pushing,
+      importFrom: async (dir, harness) => ({
+        jobId: background.enqueue(await capture.importing.due(dir, harness)).id,
+      }),
+    }),
+    ...costRoutes({ cost: (by, days) => costOf(model, by, days) }),
+    ...instructionRoutes({ load: instructions }),
+  }
+}

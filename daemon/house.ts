@@ -1,0 +1,63 @@
+/** Composes housekeeping, the job that is done at every start and once an hour: what it backs up and what it clears away. */
+import type { LiveSettings } from './config/live.ts'
+import { createHousekeeping } from './housekeeping/housekeeping.ts'
+import { filesBelow, filesIn, sweepKept } from './housekeeping/sweep.ts'
+import type { JobKind } from './jobs/job.ts'
+import type { Schedule } from './jobs/scheduler.ts'
+import type { Clock } from './platform/clock.ts'
+import type { Conditions } from './platform/conditions.ts'
+import type { Log } from './platform/log.ts'
+import { dailyBackups, migrationBackups } from './store/backup.ts'
+import type { Layout } from './store/layout.ts'
+import type { Store } from './store/store.ts'
+
+type Deps = {
+  store: Store
+  layout: Layout
+  stateDir: string
+  settings: LiveSettings
+  clock: Clock
+  conditions: Conditions
+  log: Log
+  finishPurges: () => Promise<{ change: number }[]>
+  /** Where turns are kept that harnesses pushed. */
+  pushedDir: string
+  expireJobs: (days: number) => number
+  blamesDisk: (error: unknown) => boolean
+}
+
+const KIND = 'housekeeping'
+
+export function createHouse(deps: Deps): { kind: JobKind; schedule: Schedule } {
+  const { store, layout, stateDir, settings, clock, conditions, log, finishPurges, pushedDir, expireJobs } = deps
+  const kept = () => [
+    ...filesIn(layout.corrupt),
+    ...migrationBackups(layout.backups),
+    `${stateDir}/logs/launchd.log`,
+    ...filesBelow(pushedDir),
+  ]
+  const run = createHousekeeping({
+    conditions,
+    log,
+    backUp: async () => {
+      await store.backUpDaily(clock.now())
+      for (const { change } of await finishPurges()) log.info({ change }, 'finished a purge')
+    },
+    sweep: () =>
+      store.alone(async () => {
+        const { retention } = settings.current()
+        const files = { kept, dailyBackups: () => dailyBackups(layout.backups) }
+        return sweepKept(files, retention, clock.now()).length + expireJobs(retention.days)
+      }),
+    blamesDisk: deps.blamesDisk,
+  })
+  return {
+    kind: { name: KIND, model: false, run },
+    schedule: {
+      name: KIND,
+      expression: '0 * * * *',
+      atStart: true,
+      due: (watermark) => ({ kind: KIND, key: 'state', watermark, input: null }),
+    },
+  }
+}
