@@ -116,7 +116,7 @@ describe('memoryd jobs', () => {
     expect(await memoryd(home, 'jobs', '--state', 'waiting')).toMatchObject({ stdout: 'no job is waiting\n' })
   })
 
-  it('watches, until the daemon ends', async () => {
+  it('watches until the daemon ends, and says so', async () => {
     const home = makeHome()
     const { id } = later(home)
     const daemon = await startDaemon(home)
@@ -134,6 +134,6 @@ describe('memoryd jobs', () => {
       if (told.state === 'queued') await daemon.client.killJob({ id })
       else void daemon.stop()
     }
-    expect([await exited, states]).toEqual([0, ['queued', 'killed']])
+    expect([await exited, states]).toEqual([3, ['queued', 'killed']])
   })
 })
