@@ -11,6 +11,7 @@ export type Looks = {
   of(path: string, stats: Stats, nowMs: number): Look | undefined
   isKnown(look: Look): boolean
   remember(look: Look): void
+  forget(path: string): void
   clear(): void
 }
 
@@ -26,6 +27,7 @@ export function createLooks(): Looks {
         : undefined,
     isKnown: ({ path, look }) => known.get(path) === look,
     remember: ({ path, look }) => void known.set(path, look),
+    forget: (path) => void known.delete(numberOf(path)),
     clear: () => known.clear(),
   }
 }

@@ -16,7 +16,7 @@ import type { EndedTurn } from './turn-ends.ts'
 import { createTurnEnds } from './turn-ends.ts'
 import type { RootState, WatchedRoots } from './watched-roots.ts'
 
-type News = Extract<FromThread, { kind: 'progress' | 'failed' }>
+type News = Extract<FromThread, { source: Source }>
 
 type Deps = {
   roots: () => readonly Root[]
@@ -99,7 +99,13 @@ export function createReading(deps: Deps): Reading {
   const hear = (news: News) => {
     const { path } = news.source
     const pending = due.get(path)
+    if (news.kind === 'again') {
+      looks.forget(path)
+      return live.file(news.source)
+    }
     if (news.kind === 'failed') {
+      // It may be one that was read and has to be again.
+      looks.forget(path)
       settle(path, 'failed')
       return onError(Object.assign(new Error(news.error.message), news.error))
     }
@@ -117,6 +123,7 @@ export function createReading(deps: Deps): Reading {
 
   const lost = (error: Failed) => {
     for (const path of [...due.keys()]) settle(path, 'lost')
+    looks.clear()
     onError(Object.assign(new Error(error.message), error))
   }
 

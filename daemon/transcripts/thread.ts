@@ -16,7 +16,7 @@ type Deps = {
   data: ThreadData
   clock: Clock
   privatePaths: () => readonly string[]
-  onNews: (news: Extract<FromThread, { kind: 'progress' | 'failed' }>) => void
+  onNews: (news: Extract<FromThread, { source: Source }>) => void
   /** It ended without being told to; nothing that was due is under way any more. */
   onLost: (error: Failed) => void
 }
@@ -44,7 +44,7 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
   let idle: Timer | undefined
 
   const hear = (message: FromThread) => {
-    if (message.kind === 'progress' || message.kind === 'failed') return onNews(message)
+    if ('source' in message) return onNews(message)
     if (message.kind === 'turns' || message.kind === 'lines') return settle(message.ask, message.answer)
     // Something was said to it since: it will be idle again.
     if (message.turn === said) idle ??= clock.after(IDLE_MS, end)

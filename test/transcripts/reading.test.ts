@@ -6,7 +6,7 @@ import { createAnywhere } from '../../daemon/transcripts/anywhere.ts'
 import type { Progress } from '../../daemon/transcripts/ingest.ts'
 import type { Due } from '../../daemon/transcripts/lanes.ts'
 import { createReading } from '../../daemon/transcripts/reading.ts'
-import type { Root } from '../../daemon/transcripts/source.ts'
+import type { Root, Source } from '../../daemon/transcripts/source.ts'
 import type { FromThread } from '../../daemon/transcripts/thread-messages.ts'
 import { manualTime } from '../support/clock.ts'
 import { makeHome } from '../support/home.ts'
@@ -21,7 +21,7 @@ function rig({ state = 'watching' }: { state?: 'watching' | 'polling' } = {}) {
   const time = manualTime(Date.now() + 60_000)
   const asked: Due[] = []
   const errors: unknown[] = []
-  let onNews: (news: Extract<FromThread, { kind: 'progress' | 'failed' }>) => void = () => {}
+  let onNews: (news: Extract<FromThread, { source: Source }>) => void = () => {}
   let onLost: (error: { message: string }) => void = () => {}
   let onHint: (root: Root, names: ReadonlySet<string>) => void = () => {}
   const imported: { dir: string; harness: string | undefined }[] = []
@@ -66,6 +66,8 @@ function rig({ state = 'watching' }: { state?: 'watching' | 'polling' } = {}) {
     hint: (...names: string[]) => onHint(root, new Set(names)),
     fail: (name: string, error: { message: string; code: string }) =>
       onNews({ kind: 'failed', source: { harness: 'generic', root: path, path: join(path, name) }, error }),
+    again: (name: string) =>
+      onNews({ kind: 'again', source: { harness: 'generic', root: path, path: join(path, name) } }),
     lose: () => onLost({ message: 'lost' }),
     knows: (...names: string[]) => {
       known = names.map((name, at) => ({ id: at + 1, harness: 'generic', root: path, path: join(path, name) }))
@@ -142,6 +144,19 @@ describe('reading', () => {
     reading.start()
     time.pass(300)
     expect(await answer({ state: 'unreadable', reason: 'it is a link' })).toEqual(['backlog a.jsonl'])
+    time.pass(60_000)
+    expect(await answer()).toEqual([])
+  })
+
+  it('reads again at once what has to be, though it was read and has not changed', async () => {
+    const { reading, time, write, again, answer } = rig()
+    write('a.jsonl')
+    reading.start()
+    time.pass(300)
+    expect(await answer(READ)).toEqual(['backlog a.jsonl'])
+    again('a.jsonl')
+    expect(reading.lagBytes()).toBeGreaterThan(20)
+    expect(await answer(READ)).toEqual(['live a.jsonl'])
     time.pass(60_000)
     expect(await answer()).toEqual([])
   })
