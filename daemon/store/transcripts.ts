@@ -154,6 +154,9 @@ type Twin = { id: number; session: number; name: string; copied: 'here' | 'there
 
 type Belongs = { file: number; session: number; uid: string; copied: 0 | 1; isNew: boolean }
 
+/** From here on an id is that of one message in the world, and not only in its session. */
+const WORLDWIDE_CHARS = 20
+
 function prepareMessages(db: Db) {
   const occurrences = db
     // By the name, not by the file, which may hold a hundred thousand.
@@ -164,7 +167,8 @@ function prepareMessages(db: Db) {
     `SELECT m.file, NOT (m.gone OR f.gone) AS there FROM messages m JOIN files f ON f.id = m.file
      WHERE m.uid = ? AND m.session = ? AND m.sub_agent = ?`,
   )
-  // Short ids come again in sessions that have nothing to do with each other: the time must be the same too, or the origin named.
+  // Ids come again in sessions that have nothing to do with each other: the time must be the same too, or the origin named.
+  // Short ones, as pi's, come again at the same time as well where agents work side by side.
   const twin = db.prepare(
     `SELECT m.id, m.session, other.session AS name,
        CASE WHEN own.fork_of = other.session THEN 'here' WHEN other.fork_of = own.session THEN 'there'
@@ -172,7 +176,7 @@ function prepareMessages(db: Db) {
      FROM messages m JOIN sessions other ON other.id = m.session JOIN files theirs ON theirs.id = m.file
        JOIN sessions own ON own.id = @session JOIN files ours ON ours.id = @file
      WHERE m.uid = @uid AND m.session <> @session AND m.copied = 0 AND other.harness = own.harness
-       AND (m.at = @at OR own.fork_of = other.session OR other.fork_of = own.session) LIMIT 1`,
+       AND (m.at = @at AND length(@uid) >= ${WORLDWIDE_CHARS} OR own.fork_of = other.session OR other.fork_of = own.session) LIMIT 1`,
   )
   const copied = db.prepare('UPDATE messages SET copied = 1 WHERE id = ?')
   // By position and without names: this is done for every message there is.

@@ -78,6 +78,7 @@ describe('ingestion', () => {
     ['before its origin', ['two', 'one']],
   ])('marks what a fork repeats, and names its origin: read %s', async (_when, order) => {
     const rig = ingestRig()
+    const [u1, u2] = ['0f8d7a52-6a1c-4d0e-9f6b-1c2d3e4f5a61', '0f8d7a52-6a1c-4d0e-9f6b-1c2d3e4f5a62'] as const
     const line = (session: string, id: string, text: string) =>
       json({
         type: 'user',
@@ -88,17 +89,17 @@ describe('ingestion', () => {
         timestamp: '2026-11-16T10:00:00Z',
         message: { content: text },
       })
-    rig.write('-work/one.jsonl', [line('one', 'u1', 'first')])
+    rig.write('-work/one.jsonl', [line('one', u1, 'first')])
     // Times of birth are of the kernel's clock, which has ticks.
     const born = Date.now()
     while (Date.now() < born + 20);
-    rig.write('-work/two.jsonl', [line('two', 'u1', 'first'), line('two', 'u2', 'second')])
+    rig.write('-work/two.jsonl', [line('two', u1, 'first'), line('two', u2, 'second')])
     for (const name of order) await rig.read('claude-code', `-work/${name}.jsonl`)
     const rows = rig.messages().map(({ session, uid, copied }) => [session, uid, copied])
     expect(rows.sort()).toEqual([
-      ['one', 'u1', 0],
-      ['two', 'u1', 1],
-      ['two', 'u2', 0],
+      ['one', u1, 0],
+      ['two', u1, 1],
+      ['two', u2, 0],
     ])
     expect(rig.sessions()).toHaveLength(2)
     expect(rig.sessions()).toEqual(
@@ -115,6 +116,24 @@ describe('ingestion', () => {
     rig.write('b.jsonl', [json({ type: 'user', id: '1', text: 'pears' })])
     for (const name of ['a.jsonl', 'b.jsonl']) await rig.read('generic', name)
     expect(rig.messages().map(({ copied }) => copied)).toEqual([0, 0])
+  })
+
+  it('finds both of two messages that have the same short id at the same time, unless one session names the other', async () => {
+    const rig = ingestRig()
+    const timestamp = '2026-11-16T10:00:00Z'
+    const file = (id: string, text: string, parentSession?: string) => [
+      json({ type: 'session', version: 3, id, timestamp, cwd: '/work', parentSession }),
+      json({ type: 'message', id: 'a1', parentId: null, timestamp, message: { role: 'user', content: text } }),
+    ]
+    rig.write('--work--/t_one.jsonl', file('one', 'apples'))
+    rig.write('--work--/t_two.jsonl', file('two', 'pears!'))
+    rig.write('--work--/t_fork.jsonl', file('fork', 'apples', '/elsewhere/t_one.jsonl'))
+    for (const name of ['one', 'two', 'fork']) await rig.read('pi', `--work--/t_${name}.jsonl`)
+    expect(rig.messages().map(({ session, copied }) => [session, copied])).toEqual([
+      ['one', 0],
+      ['two', 0],
+      ['fork', 1],
+    ])
   })
 
   it.each([
