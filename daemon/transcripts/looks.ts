@@ -33,7 +33,7 @@ export function createLooks(): Looks {
 }
 
 /** 53 bits of two mixed 32-bit hashes: two files in a million collide once in ten thousand lives. */
-function numberOf(text: string): number {
+export function numberOf(text: string): number {
   let high = 0xdeadbeef
   let low = 0x41c6ce57
   for (let at = 0; at < text.length; at++) {

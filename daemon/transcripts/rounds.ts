@@ -134,7 +134,8 @@ export function createRounds({ ingest, clock, turnsOf, linesOf, setPrivate, tell
   }
 }
 
-function failed(error: unknown): Failed {
+/** What is left of an error when it has crossed threads. */
+export function failed(error: unknown): Failed {
   const { message, code } = error as NodeJS.ErrnoException
   return { message: String(message), ...(code !== undefined && { code: String(code) }) }
 }

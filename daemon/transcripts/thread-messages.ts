@@ -24,3 +24,5 @@ export type FromThread =
   | { kind: 'turns'; ask: number; answer: Turn[] | Failed }
   | { kind: 'lines'; ask: number; answer: string[] | Failed }
   | { kind: 'idle'; turn: number }
+  /** It cannot begin, and ends. Said in words of its own: an error of SQLite does not cross threads, all that arrives is `{}`. */
+  | { kind: 'broken'; error: Failed }

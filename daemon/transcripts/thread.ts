@@ -43,7 +43,7 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
   let asks = 0
   let idle: Timer | undefined
 
-  const hear = (message: FromThread) => {
+  const hear = (message: Exclude<FromThread, { kind: 'broken' }>) => {
     if ('source' in message) return onNews(message)
     if (message.kind === 'turns' || message.kind === 'lines') return settle(message.ask, message.answer)
     // Something was said to it since: it will be idle again.
@@ -74,10 +74,12 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
     let trouble: Failed = { message: 'the thread that reads transcripts ended by itself' }
     // What was ended is of no concern any more: its news would be taken for those of the next.
     worker.on('message', (message: FromThread) => {
-      if (running === mine) hear(message)
+      if (message.kind === 'broken') trouble = message.error
+      else if (running === mine) hear(message)
     })
-    worker.once('error', (error: Error) => {
-      trouble = { message: error.message }
+    // Whatever was thrown there may have lost its message on the way.
+    worker.once('error', ({ message }: Partial<Error>) => {
+      if (message !== undefined) trouble = { message }
     })
     worker.once('exit', () => {
       if (running !== mine) return
