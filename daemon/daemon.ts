@@ -216,7 +216,10 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       schedules: () => [house.schedule],
       modelWaits: model.waits,
     })
-    onDiskRecovered = background.resume
+    onDiskRecovered = () => {
+      background.resume()
+      reading.diskRecovered()
+    }
 
     // What is answered.
     const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))

@@ -1,5 +1,5 @@
 /** The composition root of the thread that reads transcripts: its own connection, so that nobody waits for it. */
-import { parentPort, workerData } from 'node:worker_threads'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { findProjectRoot } from './locate/project-root.ts'
 import { createClock } from './platform/clock.ts'
 import { redactSecrets, redactSoon } from './secrets/redact.ts'
@@ -11,44 +11,55 @@ import { createDueAfter } from './transcripts/due.ts'
 import { createIngest } from './transcripts/ingest.ts'
 import { pushedLines } from './transcripts/pushed-lines.ts'
 import { createReadBack } from './transcripts/read-back.ts'
-import { createRounds } from './transcripts/rounds.ts'
+import { createRounds, failed } from './transcripts/rounds.ts'
 import { createTail } from './transcripts/tail.ts'
-import type { ThreadData, ToThread } from './transcripts/thread-messages.ts'
+import type { FromThread, ThreadData, ToThread } from './transcripts/thread-messages.ts'
 
 const { indexFile, backlogDays } = workerData as ThreadData
 const port = parentPort
 if (!port) throw new Error('reading-thread.js is not a program: the daemon starts it as a thread')
 
-const db = openDatabase(indexFile)
-prepareForBulk(db)
-const clock = createClock()
-const tail = createTail({ clock })
-const words = createMessageWords(() => db)
-const projectOf = (cwd: string) => findProjectRoot(cwd).root
-let privatePaths: readonly string[] = []
+const tell = (message: FromThread) => port.postMessage(message)
 
-const rounds = createRounds({
-  ingest: createIngest({
-    tail,
-    transcripts: createTranscripts(db, words),
-    redact: redactSoon,
-    projectOf,
-    isPrivate: (cwd) => privateFolder(privatePaths, [cwd, projectOf(cwd)]) !== undefined,
-    dueAfter: createDueAfter({ clock, backlogDays }),
-  }),
-  clock,
-  turnsOf: createReadBack({ tail, redact: redactSecrets }),
-  linesOf: (pushed) => pushedLines(pushed, redactSecrets),
-  setPrivate: (paths) => {
-    privatePaths = paths
-  },
-  tell: (message) => port.postMessage(message),
-})
-
-port.on('message', (message: ToThread) => {
-  if (message.kind !== 'end') return rounds.hear(message)
-  rounds.stop()
-  // A slice under way fails on the closed database and is read again by the next thread: whole or not at all.
-  db.close()
+try {
+  begin(port)
+} catch (error) {
+  tell({ kind: 'broken', error: failed(error) })
   port.close()
-})
+}
+
+function begin(port: MessagePort): void {
+  const db = openDatabase(indexFile)
+  prepareForBulk(db)
+  const clock = createClock()
+  const tail = createTail({ clock })
+  const words = createMessageWords(() => db)
+  const projectOf = (cwd: string) => findProjectRoot(cwd).root
+  let privatePaths: readonly string[] = []
+
+  const rounds = createRounds({
+    ingest: createIngest({
+      tail,
+      transcripts: createTranscripts(db, words),
+      redact: redactSoon,
+      projectOf,
+      isPrivate: (cwd) => privateFolder(privatePaths, [cwd, projectOf(cwd)]) !== undefined,
+      dueAfter: createDueAfter({ clock, backlogDays }),
+    }),
+    clock,
+    turnsOf: createReadBack({ tail, redact: redactSecrets }),
+    linesOf: (pushed) => pushedLines(pushed, redactSecrets),
+    setPrivate: (paths) => {
+      privatePaths = paths
+    },
+    tell,
+  })
+
+  port.on('message', (message: ToThread) => {
+    if (message.kind !== 'end') return rounds.hear(message)
+    rounds.stop()
+    // A slice under way fails on the closed database and is read again by the next thread: whole or not at all.
+    db.close()
+    port.close()
+  })
+}

@@ -58,11 +58,17 @@ const FEW = 200
 const FEW_TERMS = 500
 
 const COLUMNS = `m.id, s.harness, s.session, m.uid, m.said_by AS saidBy, m.at, f.path, m.offset, m.length`
-// A copy in a forked session is the same message: it counts only where that very session is asked for.
+// Of a message that stands in several sessions: the origin, as long as it is there, else the first of its copies.
+const FIRST = `NOT EXISTS (
+  SELECT 1 FROM messages o JOIN files of ON of.id = o.file JOIN sessions os ON os.id = o.session
+  WHERE o.uid = m.uid AND o.sub_agent = m.sub_agent AND o.session <> m.session AND (o.copied = 0 OR o.id < m.id)
+    AND o.gone = 0 AND of.gone = 0 AND os.harness = s.harness
+    AND (o.at = m.at OR os.session = s.fork_of OR os.fork_of = s.fork_of))`
+// A copy in a forked session is the same message: it counts only where that very session is asked for, or the origin is gone.
 const FILTER = `
   JOIN sessions s ON s.id = m.session JOIN files f ON f.id = m.file
-  WHERE s.project = @project AND m.id < @before AND f.gone = 0
-    AND (@session IS NULL AND m.copied = 0 OR s.session = @session)
+  WHERE s.project = @project AND m.id < @before AND f.gone = 0 AND m.gone = 0
+    AND (@session IS NULL AND (m.copied = 0 OR ${FIRST}) OR s.session = @session)
     AND (@saidBy IS NULL OR m.said_by = @saidBy) AND (@sinceMs IS NULL OR m.at >= @sinceMs)`
 
 export function createMessageWords(current: () => Db): MessageWords {

@@ -388,4 +388,17 @@ export const indexMigrations: readonly Migration[] = [
       INSERT INTO message_words (message_words, rank) VALUES ('automerge', 16);
       INSERT INTO message_words (message_words, rank) VALUES ('crisismerge', 64);
     `),
+  (db) =>
+    db.exec(`
+      -- 'holder' holds messages that stand in 'stands'.
+      CREATE TABLE other_holders (
+        stands INTEGER NOT NULL REFERENCES files (id) ON DELETE CASCADE,
+        holder INTEGER NOT NULL REFERENCES files (id) ON DELETE CASCADE,
+        PRIMARY KEY (stands, holder)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX other_holders_by_holder ON other_holders (holder);
+      -- 1: it has to be read from its beginning. So do those of which nothing stands anywhere: nobody had noted why.
+      ALTER TABLE files ADD COLUMN again INTEGER NOT NULL DEFAULT 0;
+      UPDATE files SET again = 1 WHERE gone = 0 AND NOT EXISTS (SELECT 1 FROM messages WHERE file = files.id);
+    `),
 ]

@@ -2,7 +2,7 @@
 import { type Db, preparedIn } from './database.ts'
 
 export type TranscriptFiles = {
-  /** How far a file was read, if it was and is not known to be gone. */
+  /** How far a file was read, if it was, is not known to be gone and has not to be read again. */
   cursor(path: string): string | undefined
   /** Files that are not known to be gone, a page at a time. */
   present(page: { after: number; limit: number }): { id: number; harness: string; root: string; path: string }[]
@@ -21,7 +21,7 @@ export function createTranscriptFiles(current: () => Db): TranscriptFiles {
 
 function prepare(db: Db) {
   return {
-    cursor: db.prepare('SELECT cursor FROM files WHERE path = ? AND gone = 0').pluck(),
+    cursor: db.prepare('SELECT cursor FROM files WHERE path = ? AND gone = 0 AND again = 0').pluck(),
     present: db.prepare(
       'SELECT id, harness, root, path FROM files WHERE id > @after AND gone = 0 ORDER BY id LIMIT @limit',
     ),

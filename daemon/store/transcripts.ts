@@ -2,6 +2,7 @@
 import type { Db } from './database.ts'
 import type { Due } from './job-rows.ts'
 import { createJobTable } from './jobs.ts'
+import { createOtherHolders, type Holder } from './other-holders.ts'
 import { createSessionRows, type SessionRow } from './session-rows.ts'
 
 /** A harness's own id, or the hash of a line that has none. */
@@ -39,8 +40,8 @@ export type Slice = {
   path: string
   /** When the file came to be, as it was first seen. */
   bornAt: number
-  /** `anew`: the file was rewritten; what does not come again is gone. */
-  begun: 'on' | 'anew'
+  /** `anew`: the file was rewritten; what does not come again is gone. `again`: the same, from its beginning. */
+  begun: 'on' | 'anew' | 'again'
   cursor: string
   known: string
   steps: readonly Step[]
@@ -59,26 +60,28 @@ export type MessageWords = {
 
 type Texts = { id: number; text: string }[]
 
-export type FileRow = { cursor: string; known: string; gone: 0 | 1 }
+/** `again`: it has to be read from its beginning, however far it was read. */
+export type FileRow = { cursor: string; known: string; gone: 0 | 1; again: 0 | 1 }
 
 export type Transcripts = {
   file(path: string): FileRow | undefined
-  /** All of them or none; of each file one at most. */
-  save(slices: readonly Slice[]): void
-  /** 1: the harness deleted the file; what is known of it stays. */
-  setGone(path: string, gone: 0 | 1): void
+  /** All of them or none; of each file one at most. Gives the files that have to be read again because of it. */
+  save(slices: readonly Slice[]): Holder[]
+  /** 1: the harness deleted the file; what is known of it stays. Gives the files that have to be read again because of it. */
+  setGone(path: string, gone: 0 | 1): Holder[]
 }
 
 export function createTranscripts(db: Db, words: MessageWords): Transcripts {
-  const fileRow = db.prepare('SELECT cursor, known, gone FROM files WHERE path = ?')
+  const fileRow = db.prepare('SELECT cursor, known, gone, again FROM files WHERE path = ?')
   const putFile = db
     .prepare(
       `INSERT INTO files (harness, root, path, born, cursor, known) VALUES (@harness, @root, @path, @bornAt, @cursor, @known)
-       ON CONFLICT (path) DO UPDATE SET harness = @harness, root = @root, cursor = @cursor, known = @known, gone = 0
+       ON CONFLICT (path) DO UPDATE SET harness = @harness, root = @root, cursor = @cursor, known = @known, gone = 0,
+         again = iif(@begun = 'on', again, 0)
        RETURNING id`,
     )
     .pluck()
-  const fileGone = db.prepare('UPDATE files SET gone = ? WHERE path = ?')
+  const fileGone = db.prepare('UPDATE files SET gone = ? WHERE path = ? RETURNING id').pluck()
   const forgetPlaces = db.prepare('UPDATE messages SET gone = 1 WHERE file = ?')
   const forgetSkipped = db.prepare('DELETE FROM skipped_lines WHERE file = ?')
   const addSkipped = db.prepare(
@@ -86,6 +89,7 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
      ON CONFLICT (file, reason) DO UPDATE SET count = count + excluded.count`,
   )
   const sessions = createSessionRows(db)
+  const holders = createOtherHolders(db)
   const message = prepareMessages(db)
   const rewind = prepareRewinds(db)
   const jobs = createJobTable(() => db)
@@ -96,7 +100,7 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
     const isNew = !message.isKnown(uid)
     const known = isNew ? undefined : message.find(uid, session, step.subAgent)
     // Another file of the same session holds it as well: it stands where it was read first, as long as it is there.
-    if (known && known.file !== file && known.there === 1) return
+    if (known && known.file !== file && known.there === 1) return holders.add(known.file, file)
     const twin = isNew || known ? undefined : message.twinOf(uid, { session, file, at: step.at })
     // Files are read in any order: the fork may have been the first.
     if (twin?.copied === 'there') message.setCopied(twin.id)
@@ -105,24 +109,32 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
     if (known || step.text !== '') texts.push({ id, text: step.text })
   }
 
-  const saveOne = ({ begun, steps, skipped, due, ...row }: Slice, texts: Texts) => {
+  const saveOne = ({ steps, skipped, due, ...row }: Slice, texts: Texts): Holder[] => {
     const file = putFile.get(row) as number
-    if (begun === 'anew') {
+    if (row.begun !== 'on') {
       forgetPlaces.run(file)
       forgetSkipped.run(file)
     }
+    // What is read again holds what it held: others would be sent back and forth.
+    const again = row.begun === 'anew' ? holders.left(file) : []
     for (const [reason, count] of skipped) addSkipped.run(file, reason, count)
     for (const step of steps) {
       if (step.kind === 'message') putMessage(file, step, texts)
       else rewind(file, step)
     }
     if (due) jobs.enqueue(due.job, due.nowMs)
+    return again
   }
   const saveAll = db.transaction((slices: readonly Slice[]) => {
     const texts: Texts = []
-    for (const slice of slices) saveOne(slice, texts)
+    const again = slices.flatMap((slice) => saveOne(slice, texts))
     sessions.flush()
     words.put(texts)
+    return again
+  })
+  const setGone = db.transaction((path: string, gone: 0 | 1): Holder[] => {
+    const file = fileGone.get(gone, path) as number | undefined
+    return file === undefined || gone === 0 ? [] : holders.left(file)
   })
 
   return {
@@ -130,14 +142,16 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
     save: (slices) => {
       try {
         // At once the one that writes: turned into it half-way, it would be refused when somebody else has written.
-        saveAll.immediate(slices)
+        return saveAll.immediate(slices)
       } catch (error) {
         words.forget()
         sessions.forget()
         throw error
+      } finally {
+        holders.forget()
       }
     },
-    setGone: (path, gone) => void fileGone.run(gone, path),
+    setGone: (path, gone) => setGone.immediate(path, gone),
   }
 }
 
@@ -145,6 +159,9 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
 type Twin = { id: number; session: number; name: string; copied: 'here' | 'there' }
 
 type Belongs = { file: number; session: number; uid: string; copied: 0 | 1; isNew: boolean }
+
+/** From here on an id is that of one message in the world, and not only in its session. */
+const WORLDWIDE_CHARS = 20
 
 function prepareMessages(db: Db) {
   const occurrences = db
@@ -156,7 +173,8 @@ function prepareMessages(db: Db) {
     `SELECT m.file, NOT (m.gone OR f.gone) AS there FROM messages m JOIN files f ON f.id = m.file
      WHERE m.uid = ? AND m.session = ? AND m.sub_agent = ?`,
   )
-  // Short ids come again in sessions that have nothing to do with each other: the time must be the same too, or the origin named.
+  // Ids come again in sessions that have nothing to do with each other: the time must be the same too, or the origin named.
+  // Short ones, as pi's, come again at the same time as well where agents work side by side.
   const twin = db.prepare(
     `SELECT m.id, m.session, other.session AS name,
        CASE WHEN own.fork_of = other.session THEN 'here' WHEN other.fork_of = own.session THEN 'there'
@@ -164,7 +182,7 @@ function prepareMessages(db: Db) {
      FROM messages m JOIN sessions other ON other.id = m.session JOIN files theirs ON theirs.id = m.file
        JOIN sessions own ON own.id = @session JOIN files ours ON ours.id = @file
      WHERE m.uid = @uid AND m.session <> @session AND m.copied = 0 AND other.harness = own.harness
-       AND (m.at = @at OR own.fork_of = other.session OR other.fork_of = own.session) LIMIT 1`,
+       AND (m.at = @at AND length(@uid) >= ${WORLDWIDE_CHARS} OR own.fork_of = other.session OR other.fork_of = own.session) LIMIT 1`,
   )
   const copied = db.prepare('UPDATE messages SET copied = 1 WHERE id = ?')
   // By position and without names: this is done for every message there is.

@@ -35,19 +35,20 @@ type Deps = {
   dueAfter: DueAfter
 }
 
-/** `rows` wait to be saved; `bytes` is how much of the file they are made of. */
-export type Prepared = { progress: Progress; rows?: Rows; bytes: number }
+/** `rows` wait to be saved; `bytes` is how much of the file they are made of; `again` are others that have to be read again. */
+export type Prepared = { progress: Progress; rows?: Rows; bytes: number; again?: Source[] }
 
 export type Ingest = {
   /** The next slice of one transcript. Again of the same one only when it is saved. */
   read(source: Source, options: { capBytes: number }): Promise<Prepared>
-  save(prepared: readonly Prepared[]): void
+  /** Gives the files that have to be read again because of it. */
+  save(prepared: readonly Prepared[]): Source[]
 }
 
 export function createIngest({ tail, transcripts, redact, projectOf, isPrivate, dueAfter }: Deps): Ingest {
   const cleaner = createCleaner(redact)
 
-  const take = async (source: Source, slice: Extract<Slice, { cursor: Cursor }>, before: Known): Promise<Prepared> => {
+  const take = async (source: Source, slice: Begun, before: Known): Promise<Prepared> => {
     const { harness } = source
     const adapter = adapterFor(harness)
     const name = nameOf(source)
@@ -65,11 +66,10 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate, 
     for (const { reason } of slice.skipped) skipped.set(reason, (skipped.get(reason) ?? 0) + 1)
     const { ended, ...quiet } = await cleaner.known(told.known)
     const known = slice.more ? { ...quiet, ...(ended && { ended }) } : quiet
-    const begun = slice.changed === 'rewritten' ? 'anew' : 'on'
     const rows: Rows = {
       ...source,
       bornAt: bornAt(source.path),
-      begun,
+      begun: slice.begun,
       cursor: JSON.stringify(slice.cursor),
       known: JSON.stringify(known),
       steps,
@@ -95,23 +95,31 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate, 
       const cursor = row && (JSON.parse(row.cursor) as Cursor)
       const slice = tail.readSlice(source.path, cursor, { capBytes })
       if (slice.changed === 'gone') {
-        if (row?.gone === 0) transcripts.setGone(source.path, 1)
-        return { progress: { state: 'gone' }, bytes: 0 }
+        const again = row?.gone === 0 ? transcripts.setGone(source.path, 1) : []
+        return { progress: { state: 'gone' }, bytes: 0, again }
       }
       if (!('cursor' in slice)) return { progress: { state: slice.changed, reason: slice.reason }, bytes: 0 }
+      if (row?.again === 1 && slice.changed !== 'rewritten') {
+        const whole = tail.readSlice(source.path, undefined, { capBytes })
+        if ('cursor' in whole)
+          return take(source, { ...whole, begun: 'again' }, placed(begin(source), source, isPrivate))
+      }
       if (slice.cursor === cursor) {
         if (row?.gone === 1) transcripts.setGone(source.path, 0)
         return { progress: { state: 'read', lines: 0, unreadBytes: 0 }, bytes: 0 }
       }
-      const before = row && slice.changed !== 'rewritten' ? (JSON.parse(row.known) as Known) : begin(source)
-      return take(source, slice, placed(before, source, isPrivate))
+      const begun = slice.changed === 'rewritten' ? 'anew' : 'on'
+      const before = row && begun === 'on' ? (JSON.parse(row.known) as Known) : begin(source)
+      return take(source, { ...slice, begun }, placed(before, source, isPrivate))
     },
     save: (prepared) => {
       const rows = prepared.flatMap(({ rows }) => rows ?? [])
-      if (rows.length > 0) transcripts.save(rows)
+      return rows.length > 0 ? transcripts.save(rows) : []
     },
   }
 }
+
+type Begun = Extract<Slice, { cursor: Cursor }> & Pick<Rows, 'begun'>
 
 /** What is known before the first line. */
 function begin(source: Source): Known {

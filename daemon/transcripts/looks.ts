@@ -11,6 +11,7 @@ export type Looks = {
   of(path: string, stats: Stats, nowMs: number): Look | undefined
   isKnown(look: Look): boolean
   remember(look: Look): void
+  forget(path: string): void
   clear(): void
 }
 
@@ -26,12 +27,13 @@ export function createLooks(): Looks {
         : undefined,
     isKnown: ({ path, look }) => known.get(path) === look,
     remember: ({ path, look }) => void known.set(path, look),
+    forget: (path) => void known.delete(numberOf(path)),
     clear: () => known.clear(),
   }
 }
 
 /** 53 bits of two mixed 32-bit hashes: two files in a million collide once in ten thousand lives. */
-function numberOf(text: string): number {
+export function numberOf(text: string): number {
   let high = 0xdeadbeef
   let low = 0x41c6ce57
   for (let at = 0; at < text.length; at++) {

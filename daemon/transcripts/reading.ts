@@ -6,6 +6,7 @@ import type { Clock, Timer } from '../platform/clock.ts'
 import type { TranscriptFiles } from '../store/transcript-files.ts'
 import type { Anywhere, Folder } from './anywhere.ts'
 import type { Progress } from './ingest.ts'
+import { createLag } from './lag.ts'
 import type { Lane } from './lanes.ts'
 import { createLooks, type Look } from './looks.ts'
 import { type Root, type Source, sourceOf } from './source.ts'
@@ -16,7 +17,7 @@ import type { EndedTurn } from './turn-ends.ts'
 import { createTurnEnds } from './turn-ends.ts'
 import type { RootState, WatchedRoots } from './watched-roots.ts'
 
-type News = Extract<FromThread, { kind: 'progress' | 'failed' }>
+type News = Extract<FromThread, { source: Source }>
 
 type Deps = {
   roots: () => readonly Root[]
@@ -41,10 +42,12 @@ export type Reading = {
   /** Soon, not at once: whoever starts the daemon waits for its first answer. */
   start(): void
   roots(): RootState[]
-  /** Of what is known to be due. */
+  /** Of what is known to be due, in the queue or not. */
   lagBytes(): number
   /** Other roots, or another time between sweeps. */
   settingsChanged(): void
+  /** What could not be saved can be now. */
+  diskRecovered(): void
   /** The rows are gone, and so is all that they told. */
   indexReplaced(): void
   thread: ReadingThread
@@ -76,6 +79,7 @@ export function createReading(deps: Deps): Reading {
   const { roots, own, imported, sweepMs, files, anywhere, clock, onTurn, onError } = deps
   const stopping = new AbortController()
   const looks = createLooks()
+  const lag = createLag()
   const known: KnownRoots = new Map()
   const due = new Map<string, Pending>()
   const ends = createTurnEnds({ clock, onTurn })
@@ -89,8 +93,10 @@ export function createReading(deps: Deps): Reading {
   let sweptAt = 0
 
   const settle = (path: string, outcome: Outcome) => {
-    const waiting = due.get(path)?.waiting ?? []
+    const { waiting = [], unreadBytes = 0 } = due.get(path) ?? {}
     due.delete(path)
+    if (outcome === 'failed' || outcome === 'lost') lag.owe(path, unreadBytes)
+    else lag.drop(path)
     for (const { over } of waiting) over(outcome)
     if (due.size >= MOST_DUE / 2) return
     for (const go of onRoom.splice(0)) go()
@@ -99,7 +105,13 @@ export function createReading(deps: Deps): Reading {
   const hear = (news: News) => {
     const { path } = news.source
     const pending = due.get(path)
+    if (news.kind === 'again') {
+      looks.forget(path)
+      return live.file(news.source)
+    }
     if (news.kind === 'failed') {
+      // It may be one that was read and has to be again.
+      looks.forget(path)
       settle(path, 'failed')
       return onError(Object.assign(new Error(news.error.message), news.error))
     }
@@ -117,24 +129,35 @@ export function createReading(deps: Deps): Reading {
 
   const lost = (error: Failed) => {
     for (const path of [...due.keys()]) settle(path, 'lost')
+    looks.clear()
     onError(Object.assign(new Error(error.message), error))
   }
 
   const thread = deps.thread({ onNews: hear, onLost: lost })
   const found =
     (lane: Lane) =>
-    ({ source, sizeBytes, look }: Found) => {
-      due.set(source.path, { unreadBytes: sizeBytes, look, waiting: due.get(source.path)?.waiting ?? [] })
+    ({ source, unreadBytes, look }: Found) => {
+      lag.drop(source.path)
+      due.set(source.path, { unreadBytes, look, waiting: due.get(source.path)?.waiting ?? [] })
       thread.read([{ ...source, lane }])
     }
-  const room = () =>
-    due.size < MOST_DUE || stopping.signal.aborted
-      ? Promise.resolve()
-      : new Promise<void>((resolve) => onRoom.push(resolve))
-  const sweepOf = (lane: Lane) =>
-    createSweep({ files, looks, known, clock, anywhere, onFound: found(lane), room, signal: stopping.signal })
-  const live = sweepOf('live')
-  const backlog = sweepOf('backlog')
+  const room = () => {
+    if (due.size < MOST_DUE || stopping.signal.aborted) return Promise.resolve()
+    onFull()
+    return new Promise<void>((resolve) => onRoom.push(resolve))
+  }
+  const sight = { files, looks, known, clock, anywhere, signal: stopping.signal }
+  const live = createSweep({ ...sight, onFound: found('live'), room })
+  const backlog = createSweep({ ...sight, onFound: found('backlog'), room })
+  /** Goes ahead of a sweep that has to wait, and only counts. */
+  const scout = createSweep({
+    ...sight,
+    onFound: ({ source: { path }, unreadBytes }) => {
+      if (!due.has(path)) lag.owe(path, unreadBytes)
+    },
+    room: () => Promise.resolve(),
+  })
+  let onFull = () => {}
 
   const hint = (root: Root, names: ReadonlySet<string>) => {
     for (const name of names) {
@@ -147,6 +170,9 @@ export function createReading(deps: Deps): Reading {
   }
   const watched = deps.watched(hint)
 
+  const lookAhead = async () => {
+    for (const root of [...roots(), own]) await scout.folder(root, '')
+  }
   const sweep = async () => {
     if (sweeps > 0) watched.refresh()
     const isFirst = fresh
@@ -155,12 +181,20 @@ export function createReading(deps: Deps): Reading {
     const isWhole = isFirst || sweeps % SWEEPS_PER_WHOLE === 0 || clock.now() - sweptAt > 2 * sweepMs()
     sweptAt = clock.now()
     const states = watched.states(roots())
+    let scouting: Promise<void> | undefined
+    if (isWhole) lag.begin()
+    onFull = () => {
+      if (isWhole) scouting ??= lookAhead().catch(onError)
+    }
     const unwatched = new Set(states.flatMap(({ path, state }) => (state === 'watching' ? [] : [path])))
     for (const root of [...roots(), own]) {
       if (isWhole || unwatched.has(root.path)) await backlog.folder(root, '')
       else await backlog.lively(root)
     }
     if (isFirst || sweeps % SWEEPS_PER_IMPORTED === 0) for (const folder of imported()) await backlog.anywhere(folder)
+    onFull = () => {}
+    await scouting
+    if (isWhole) lag.end()
     const lookAll = isFirst || folderChanged || states.some(({ state }) => state === 'polling')
     sweeps++
     folderChanged = false
@@ -171,6 +205,11 @@ export function createReading(deps: Deps): Reading {
       running = undefined
     })
     return running
+  }
+  /** A sweep that is under way has passed by files that were known when it saw them, or failed. */
+  const sweepAfter = () => {
+    const before = running?.catch(() => {}) ?? Promise.resolve()
+    void before.then(track).catch(onError)
   }
   const again = () => {
     sweeping?.stop()
@@ -189,20 +228,23 @@ export function createReading(deps: Deps): Reading {
       sweeping = clock.after(START_MS, begin)
     },
     roots: () => watched.states(roots()),
-    lagBytes: () => [...due.values()].reduce((sum, { unreadBytes }) => sum + unreadBytes, 0),
+    lagBytes: () => [...due.values()].reduce((sum, { unreadBytes }) => sum + unreadBytes, lag.bytes()),
     settingsChanged: () => {
       sweeping?.stop()
       sweptAt = 0
       begin()
     },
+    diskRecovered: () => {
+      sweptAt = 0
+      sweepAfter()
+    },
     indexReplaced: () => {
       thread.end()
       for (const path of [...due.keys()]) settle(path, 'lost')
       looks.clear()
+      lag.clear()
       fresh = true
-      // A sweep that is under way has passed by files that were known when it saw them.
-      const before = running?.catch(() => {}) ?? Promise.resolve()
-      void before.then(track).catch(onError)
+      sweepAfter()
     },
     isRead: backlog.isRead,
     changed: live.file,

@@ -32,6 +32,10 @@ export function createRounds({ ingest, clock, turnsOf, linesOf, setPrivate, tell
   let asked = 0
   let heard = 0
 
+  const tellAgain = (sources: readonly Source[] = []) => {
+    for (const source of sources) tell({ kind: 'again', source })
+  }
+
   /** Slices of as many transcripts as make one good transaction. */
   const gather = async (): Promise<Taken[]> => {
     const taken = new Map<string, Taken>()
@@ -46,6 +50,7 @@ export function createRounds({ ingest, clock, turnsOf, linesOf, setPrivate, tell
         try {
           const prepared = await ingest.read(source, { capBytes: pace.batchBytes() - bytes })
           taken.set(source.path, { ...prepared, due, source })
+          tellAgain(prepared.again)
           bytes += prepared.bytes + LEAST_BYTES
         } catch (error) {
           tell({ kind: 'failed', source, error: failed(error) })
@@ -59,7 +64,7 @@ export function createRounds({ ingest, clock, turnsOf, linesOf, setPrivate, tell
     const begunMs = clock.elapsed()
     const workedMs = clock.worked()
     try {
-      ingest.save(taken)
+      tellAgain(ingest.save(taken))
     } catch (error) {
       for (const { source } of taken) tell({ kind: 'failed', source, error: failed(error) })
       return
@@ -129,7 +134,8 @@ export function createRounds({ ingest, clock, turnsOf, linesOf, setPrivate, tell
   }
 }
 
-function failed(error: unknown): Failed {
+/** What is left of an error when it has crossed threads. */
+export function failed(error: unknown): Failed {
   const { message, code } = error as NodeJS.ErrnoException
   return { message: String(message), ...(code !== undefined && { code: String(code) }) }
 }

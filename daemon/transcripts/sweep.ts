@@ -10,7 +10,7 @@ import type { Root, Source } from './source.ts'
 import { walk } from './walk.ts'
 
 /** `look`: what to remember once it is read. */
-export type Found = { source: Source; sizeBytes: number; look: Look | undefined }
+export type Found = { source: Source; unreadBytes: number; look: Look | undefined }
 
 /** Per root: its folders as they were when they were listed last, and its files that were written lately. */
 export type KnownRoots = Map<string, { folders: Map<string, number>; files: Map<string, Source> }>
@@ -63,8 +63,9 @@ export function createSweep({ files, looks, known, clock, anywhere, onFound, roo
   const look = (path: string, stats: Stats, sourceAt: () => Source | undefined) => {
     const seen = looks.of(path, stats, clock.now())
     if (seen && looks.isKnown(seen)) return
-    const source = isRead(path) ? undefined : sourceAt()
-    if (source) onFound({ source, sizeBytes: stats.size, look: seen })
+    const unread = unreadOf(path)
+    const source = unread.isRead ? undefined : sourceAt()
+    if (source) onFound({ source, unreadBytes: unread.bytes ?? stats.size, look: seen })
     else if (seen) looks.remember(seen)
   }
 
@@ -77,15 +78,17 @@ export function createSweep({ files, looks, known, clock, anywhere, onFound, roo
   }
 
   /** Asked once for each file after a start; from then on what is in memory is enough. */
-  const isRead = (path: string): boolean => {
+  const unreadOf = (path: string): { isRead: boolean; bytes?: number } => {
     const json = files.cursor(path)
-    if (json === undefined) return false
+    if (json === undefined) return { isRead: false }
     const cursor = JSON.parse(json) as Cursor
     try {
       const now = lookOf(lstatSync(path, { bigint: true }), clock.now())
-      return compare(cursor, now) === 'same' && cursor.scanned === now.sizeBytes
+      const known = compare(cursor, now)
+      const bytes = known === 'other' ? now.sizeBytes : now.sizeBytes - cursor.scanned
+      return { isRead: known === 'same' && bytes === 0, bytes }
     } catch {
-      return false
+      return { isRead: false }
     }
   }
 
@@ -124,7 +127,7 @@ export function createSweep({ files, looks, known, clock, anywhere, onFound, roo
     },
     file: (source) => {
       if (lstat(source.path)) lookIn({ harness: source.harness, path: source.root }, source)
-      else onFound({ source, sizeBytes: 0, look: undefined })
+      else onFound({ source, unreadBytes: 0, look: undefined })
     },
     anywhere: async (folder) => {
       for await (const candidates of anywhere.files(folder.dir))
@@ -143,7 +146,7 @@ export function createSweep({ files, looks, known, clock, anywhere, onFound, roo
           await room()
         }
     },
-    isRead,
+    isRead: (path) => unreadOf(path).isRead,
     missing: async (most) => {
       for (let looked = 0; looked < most && !signal.aborted; looked += PAGE) {
         const page = files.present({ after, limit: PAGE })
@@ -153,7 +156,7 @@ export function createSweep({ files, looks, known, clock, anywhere, onFound, roo
           return
         }
         for (const { id: _, ...source } of page)
-          if (!lstat(source.path)) onFound({ source, sizeBytes: 0, look: undefined })
+          if (!lstat(source.path)) onFound({ source, unreadBytes: 0, look: undefined })
         after = last.id
         await turn()
         await room()

@@ -19,6 +19,10 @@ export type Failed = { message: string; code?: string }
 export type FromThread =
   | { kind: 'progress'; source: Source; progress: Progress }
   | { kind: 'failed'; source: Source; error: Failed }
+  /** However far it was read, it has to be read from its beginning. */
+  | { kind: 'again'; source: Source }
   | { kind: 'turns'; ask: number; answer: Turn[] | Failed }
   | { kind: 'lines'; ask: number; answer: string[] | Failed }
   | { kind: 'idle'; turn: number }
+  /** It cannot begin, and ends. Said in words of its own: an error of SQLite does not cross threads, all that arrives is `{}`. */
+  | { kind: 'broken'; error: Failed }

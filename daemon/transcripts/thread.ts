@@ -16,7 +16,7 @@ type Deps = {
   data: ThreadData
   clock: Clock
   privatePaths: () => readonly string[]
-  onNews: (news: Extract<FromThread, { kind: 'progress' | 'failed' }>) => void
+  onNews: (news: Extract<FromThread, { source: Source }>) => void
   /** It ended without being told to; nothing that was due is under way any more. */
   onLost: (error: Failed) => void
 }
@@ -43,8 +43,8 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
   let asks = 0
   let idle: Timer | undefined
 
-  const hear = (message: FromThread) => {
-    if (message.kind === 'progress' || message.kind === 'failed') return onNews(message)
+  const hear = (message: Exclude<FromThread, { kind: 'broken' }>) => {
+    if ('source' in message) return onNews(message)
     if (message.kind === 'turns' || message.kind === 'lines') return settle(message.ask, message.answer)
     // Something was said to it since: it will be idle again.
     if (message.turn === said) idle ??= clock.after(IDLE_MS, end)
@@ -74,10 +74,12 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
     let trouble: Failed = { message: 'the thread that reads transcripts ended by itself' }
     // What was ended is of no concern any more: its news would be taken for those of the next.
     worker.on('message', (message: FromThread) => {
-      if (running === mine) hear(message)
+      if (message.kind === 'broken') trouble = message.error
+      else if (running === mine) hear(message)
     })
-    worker.once('error', (error: Error) => {
-      trouble = { message: error.message }
+    // Whatever was thrown there may have lost its message on the way.
+    worker.once('error', ({ message }: Partial<Error>) => {
+      if (message !== undefined) trouble = { message }
     })
     worker.once('exit', () => {
       if (running !== mine) return

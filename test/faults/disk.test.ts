@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, type TestContext } from 'vitest'
 import { launch, startDaemon } from '../support/daemon.ts'
 import { statusEvents } from '../support/events.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { append, genericRoot, turn, turnEvents } from '../support/transcripts.ts'
 
 /** A home whose state folder is a small file system of its own. */
 function smallDisk({ skip }: TestContext): Home {
@@ -65,6 +66,23 @@ describe('a disk that is full', () => {
     expect(paused.projects).toEqual([...full.paused.projects, '/after'].sort())
     expect(errors).toEqual([])
   })
+})
+
+it('a disk that is full while transcripts are read is told as such, and what could not be saved is read when there is room', async (context) => {
+  const home = smallDisk(context)
+  const root = genericRoot(home)
+  const daemon = await startDaemon(home)
+  const turns = await turnEvents(daemon.client)
+  const ballast = fill(home)
+  append(join(root, 's.jsonl'), { type: 'session', id: 's', cwd: home.dir }, ...turn('lighthouse'))
+  for await (const event of statusEvents(daemon.client)) if (event.state === 'degraded') break
+  const { size } = statSync(join(root, 's.jsonl'))
+  while ((await daemon.client.status()).ingest.lagBytes !== size) await daemon.client.health()
+  expect(await daemon.client.status()).toMatchObject({ state: 'degraded', reasons: [{ code: 'disk' }], errors: [] })
+  rmSync(ballast)
+  await turns.take(1)
+  for await (const event of statusEvents(daemon.client)) if (event.state === 'ready') break
+  expect(await daemon.client.status()).toMatchObject({ state: 'ready', ingest: { lagBytes: 0 }, errors: [] })
 })
 
 it('a disk that is read-only keeps a daemon from starting, in plain words', async (context) => {

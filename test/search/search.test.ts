@@ -93,6 +93,23 @@ describe('search', () => {
     expect((await rig.find('apple session:fork')).items.map(({ sessionId }) => sessionId)).toEqual(['fork'])
   })
 
+  it('tells the first copy when the origin was deleted, and the origin when it is back', async () => {
+    const rig = spokenRig()
+    await rig.say([user('a', 'apple')])
+    await rig.say([user('a', 'apple')], { session: 'fork' })
+    await rig.say([user('a', 'apple')], { session: 'other fork' })
+    const db = rig.store.index()
+    const found = async () => (await rig.find('apple')).items.map(({ sessionId }) => sessionId)
+    db.exec(`UPDATE messages SET copied = 1 WHERE id > 1; UPDATE files SET gone = 1 WHERE id = 1`)
+    expect(await found()).toEqual(['fork'])
+    db.exec(`UPDATE files SET gone = 1 WHERE id = 2`)
+    expect(await found()).toEqual(['other fork'])
+    db.exec(`UPDATE files SET gone = 0`)
+    expect(await found()).toEqual(['one'])
+    db.exec(`UPDATE messages SET gone = 1 WHERE id = 1`)
+    expect(await found()).toEqual(['fork'])
+  })
+
   it('leaves out what can no longer be read, and waits for nothing that stands in its place', async () => {
     const rig = spokenRig()
     const gone = await rig.say([user('gone', 'apple pie')], { session: 'gone' })

@@ -40,9 +40,11 @@ export function ingestRig({ isPrivate = () => false, redact = async (text) => ({
       dueAfter: createDueAfter({ clock: { now: Date.now }, backlogDays: 14 }),
     })
   let ingest = open()
+  const again: string[] = []
   const next = async (harness: string, name: string): Promise<Progress> => {
     const prepared = await ingest.read({ harness, root, path: join(root, name) }, { capBytes: SLICE_BYTES })
-    ingest.save([prepared])
+    for (const { path } of [...(prepared.again ?? []), ...ingest.save([prepared])])
+      again.push(path.slice(root.length + 1))
     return prepared.progress
   }
   const write = (name: string, lines: readonly string[]) => {
@@ -55,6 +57,8 @@ export function ingestRig({ isPrivate = () => false, redact = async (text) => ({
     /** Values of the first column. */
     column: (sql: string) => db.prepare(sql).pluck().all(),
     words,
+    /** Names of the files that were said to have to be read again since the last time. */
+    again: () => again.splice(0),
     write,
     append: (name: string, lines: readonly string[]) =>
       writeFileSync(join(root, name), readFileSync(join(root, name)) + lines.map((line) => `${line}\n`).join('')),
@@ -78,6 +82,14 @@ export function ingestRig({ isPrivate = () => false, redact = async (text) => ({
           `SELECT s.session, m.uid, m.said_by AS by, m.copied, m.rewound, m.gone FROM messages m JOIN sessions s ON s.id = m.session ORDER BY m.id`,
         )
         .all() as { session: string; uid: string; by: string; copied: 0 | 1; rewound: 0 | 1; gone: 0 | 1 }[],
+    /** Which messages stand where, those that a rewritten file lost left out. */
+    standing: () =>
+      db
+        .prepare(
+          `SELECT m.uid || ' ' || substr(f.path, ?) FROM messages m JOIN files f ON f.id = m.file WHERE m.gone = 0 AND f.gone = 0 ORDER BY m.id`,
+        )
+        .pluck()
+        .all(root.length + 2),
     /** What the file holds where each message is said to stand. */
     places: () =>
       (

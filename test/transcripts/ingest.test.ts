@@ -78,6 +78,7 @@ describe('ingestion', () => {
     ['before its origin', ['two', 'one']],
   ])('marks what a fork repeats, and names its origin: read %s', async (_when, order) => {
     const rig = ingestRig()
+    const [u1, u2] = ['0f8d7a52-6a1c-4d0e-9f6b-1c2d3e4f5a61', '0f8d7a52-6a1c-4d0e-9f6b-1c2d3e4f5a62'] as const
     const line = (session: string, id: string, text: string) =>
       json({
         type: 'user',
@@ -88,17 +89,17 @@ describe('ingestion', () => {
         timestamp: '2026-11-16T10:00:00Z',
         message: { content: text },
       })
-    rig.write('-work/one.jsonl', [line('one', 'u1', 'first')])
+    rig.write('-work/one.jsonl', [line('one', u1, 'first')])
     // Times of birth are of the kernel's clock, which has ticks.
     const born = Date.now()
     while (Date.now() < born + 20);
-    rig.write('-work/two.jsonl', [line('two', 'u1', 'first'), line('two', 'u2', 'second')])
+    rig.write('-work/two.jsonl', [line('two', u1, 'first'), line('two', u2, 'second')])
     for (const name of order) await rig.read('claude-code', `-work/${name}.jsonl`)
     const rows = rig.messages().map(({ session, uid, copied }) => [session, uid, copied])
     expect(rows.sort()).toEqual([
-      ['one', 'u1', 0],
-      ['two', 'u1', 1],
-      ['two', 'u2', 0],
+      ['one', u1, 0],
+      ['two', u1, 1],
+      ['two', u2, 0],
     ])
     expect(rig.sessions()).toHaveLength(2)
     expect(rig.sessions()).toEqual(
@@ -115,6 +116,24 @@ describe('ingestion', () => {
     rig.write('b.jsonl', [json({ type: 'user', id: '1', text: 'pears' })])
     for (const name of ['a.jsonl', 'b.jsonl']) await rig.read('generic', name)
     expect(rig.messages().map(({ copied }) => copied)).toEqual([0, 0])
+  })
+
+  it('finds both of two messages that have the same short id at the same time, unless one session names the other', async () => {
+    const rig = ingestRig()
+    const timestamp = '2026-11-16T10:00:00Z'
+    const file = (id: string, text: string, parentSession?: string) => [
+      json({ type: 'session', version: 3, id, timestamp, cwd: '/work', parentSession }),
+      json({ type: 'message', id: 'a1', parentId: null, timestamp, message: { role: 'user', content: text } }),
+    ]
+    rig.write('--work--/t_one.jsonl', file('one', 'apples'))
+    rig.write('--work--/t_two.jsonl', file('two', 'pears!'))
+    rig.write('--work--/t_fork.jsonl', file('fork', 'apples', '/elsewhere/t_one.jsonl'))
+    for (const name of ['one', 'two', 'fork']) await rig.read('pi', `--work--/t_${name}.jsonl`)
+    expect(rig.messages().map(({ session, copied }) => [session, copied])).toEqual([
+      ['one', 0],
+      ['two', 0],
+      ['fork', 1],
+    ])
   })
 
   it.each([
@@ -143,6 +162,53 @@ describe('ingestion', () => {
     rig.write('s.jsonl', [json({ type: 'user', id: 'q', text: 'hello' })])
     await rig.read('generic', 's.jsonl')
     expect([gone(), rig.messages().length]).toEqual([[0], 1])
+  })
+
+  it('finds the messages of a moved file in its new place, whichever of the two is looked at first', async () => {
+    const rig = ingestRig()
+    const said = (id: string) => json({ type: 'user', id, text: id })
+    rig.write('a/s.jsonl', [json({ type: 'session', id: 's' }), said('q1'), said('q2')])
+    await rig.read('generic', 'a/s.jsonl')
+    rig.write('b/s.jsonl', [json({ type: 'session', id: 's' }), said('q1'), said('q2')])
+    rmSync(join(rig.root, 'a'), { recursive: true })
+    await rig.read('generic', 'b/s.jsonl')
+    expect(rig.again()).toEqual([])
+    await rig.read('generic', 'a/s.jsonl')
+    expect(rig.again()).toEqual(['b/s.jsonl'])
+    rig.restart()
+    await rig.read('generic', 'b/s.jsonl')
+    expect(rig.standing()).toEqual(['q1 b/s.jsonl', 'q2 b/s.jsonl'])
+    expect([...rig.words.values()]).toEqual(['q1', 'q2'])
+    expect(await rig.read('generic', 'b/s.jsonl')).toEqual({ state: 'read', lines: 0, unreadBytes: 0 })
+
+    // And back: what is there as it was is read again as well.
+    rig.write('a/s.jsonl', [json({ type: 'session', id: 's' }), said('q1'), said('q2')])
+    await rig.read('generic', 'a/s.jsonl')
+    rmSync(join(rig.root, 'b/s.jsonl'))
+    await rig.read('generic', 'b/s.jsonl')
+    expect(rig.again()).toEqual(['a/s.jsonl'])
+    await rig.read('generic', 'a/s.jsonl')
+    expect(rig.standing()).toEqual(['q1 a/s.jsonl', 'q2 a/s.jsonl'])
+  })
+
+  it('finds in a copy what the original does not hold any more, and sends nobody back and forth', async () => {
+    const rig = ingestRig()
+    const lines = ['q1', 'q2', 'q3'].map((id) => json({ type: 'user', id, text: id }))
+    const begin = json({ type: 'session', id: 's' })
+    rig.write('a.jsonl', [begin, ...lines])
+    rig.write('copy.jsonl', [begin, ...lines])
+    await rig.read('generic', 'a.jsonl')
+    await rig.read('generic', 'copy.jsonl')
+    rig.write('a.jsonl', [begin, ...lines.slice(0, 1)])
+    await rig.read('generic', 'a.jsonl')
+    expect([rig.again(), rig.standing()]).toEqual([['copy.jsonl'], ['q1 a.jsonl']])
+    await rig.read('generic', 'copy.jsonl')
+    expect([rig.again(), rig.standing()]).toEqual([[], ['q1 a.jsonl', 'q2 copy.jsonl', 'q3 copy.jsonl']])
+    rig.write('copy.jsonl', [begin])
+    await rig.read('generic', 'copy.jsonl')
+    expect(rig.again()).toEqual(['a.jsonl'])
+    await rig.read('generic', 'a.jsonl')
+    expect([rig.again(), rig.standing()]).toEqual([[], ['q1 a.jsonl']])
   })
 
   it('counts what it cannot use, and anew when the file is rewritten', async () => {

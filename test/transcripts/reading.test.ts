@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
@@ -6,7 +6,7 @@ import { createAnywhere } from '../../daemon/transcripts/anywhere.ts'
 import type { Progress } from '../../daemon/transcripts/ingest.ts'
 import type { Due } from '../../daemon/transcripts/lanes.ts'
 import { createReading } from '../../daemon/transcripts/reading.ts'
-import type { Root } from '../../daemon/transcripts/source.ts'
+import type { Root, Source } from '../../daemon/transcripts/source.ts'
 import type { FromThread } from '../../daemon/transcripts/thread-messages.ts'
 import { manualTime } from '../support/clock.ts'
 import { makeHome } from '../support/home.ts'
@@ -21,7 +21,7 @@ function rig({ state = 'watching' }: { state?: 'watching' | 'polling' } = {}) {
   const time = manualTime(Date.now() + 60_000)
   const asked: Due[] = []
   const errors: unknown[] = []
-  let onNews: (news: Extract<FromThread, { kind: 'progress' | 'failed' }>) => void = () => {}
+  let onNews: (news: Extract<FromThread, { source: Source }>) => void = () => {}
   let onLost: (error: { message: string }) => void = () => {}
   let onHint: (root: Root, names: ReadonlySet<string>) => void = () => {}
   const imported: { dir: string; harness: string | undefined }[] = []
@@ -55,24 +55,34 @@ function rig({ state = 'watching' }: { state?: 'watching' | 'polling' } = {}) {
     onTurn: () => {},
     onError: (error) => errors.push(error),
   })
+  const settle = async () => {
+    for (let n = 0; n < 50; n++) await turn()
+  }
   return {
     reading,
     imported,
     root,
     time,
     errors,
-    write: (name: string) => append(join(path, name), { type: 'user', text: name }),
+    /** Tells how large the file is. */
+    write: (name: string) => {
+      append(join(path, name), { type: 'user', text: name })
+      return statSync(join(path, name)).size
+    },
+    settle,
     remove: (name: string) => rmSync(join(path, name)),
     hint: (...names: string[]) => onHint(root, new Set(names)),
     fail: (name: string, error: { message: string; code: string }) =>
       onNews({ kind: 'failed', source: { harness: 'generic', root: path, path: join(path, name) }, error }),
+    again: (name: string) =>
+      onNews({ kind: 'again', source: { harness: 'generic', root: path, path: join(path, name) } }),
     lose: () => onLost({ message: 'lost' }),
     knows: (...names: string[]) => {
       known = names.map((name, at) => ({ id: at + 1, harness: 'generic', root: path, path: join(path, name) }))
     },
     /** What was asked for since the last time, answered like this. */
     answer: async (progress?: Progress) => {
-      for (let n = 0; n < 50; n++) await turn()
+      await settle()
       const names = asked.splice(0).map(({ lane, ...source }) => {
         if (progress) onNews({ kind: 'progress', source, progress })
         return `${lane} ${source.path.slice(path.length + 1)}`
@@ -130,10 +140,14 @@ describe('reading', () => {
     reading.start()
     time.pass(300)
     expect(await answer()).toEqual(['backlog a.jsonl'])
+    const size = reading.lagBytes()
+    expect(size).toBeGreaterThan(20)
     lose()
-    expect([errors.length, reading.lagBytes()]).toEqual([1, 0])
+    // What was lost is still to be read.
+    expect([errors.length, reading.lagBytes()]).toEqual([1, size])
     time.pass(60_000)
     expect(await answer(READ)).toEqual(['backlog a.jsonl'])
+    expect(reading.lagBytes()).toBe(0)
   })
 
   it('does not try again what cannot be read, before it changes', async () => {
@@ -142,6 +156,45 @@ describe('reading', () => {
     reading.start()
     time.pass(300)
     expect(await answer({ state: 'unreadable', reason: 'it is a link' })).toEqual(['backlog a.jsonl'])
+    time.pass(60_000)
+    expect(await answer()).toEqual([])
+  })
+
+  it('tries at once what could not be saved, when the disk can be written again', async () => {
+    const { reading, time, write, fail, answer } = rig()
+    write('a.jsonl')
+    reading.start()
+    time.pass(300)
+    expect(await answer()).toEqual(['backlog a.jsonl'])
+    const size = reading.lagBytes()
+    fail('a.jsonl', { message: 'database or disk is full', code: 'SQLITE_FULL' })
+    expect([size > 20, reading.lagBytes()]).toEqual([true, size])
+    reading.diskRecovered()
+    expect(await answer(READ)).toEqual(['backlog a.jsonl'])
+    expect(reading.lagBytes()).toBe(0)
+  })
+
+  it('owes nothing of what failed and was deleted since, once a sweep has passed', async () => {
+    const { reading, time, write, remove, fail, answer } = rig()
+    write('a.jsonl')
+    reading.start()
+    time.pass(300)
+    await answer()
+    fail('a.jsonl', { message: 'database or disk is full', code: 'SQLITE_FULL' })
+    remove('a.jsonl')
+    reading.diskRecovered()
+    expect([await answer(), reading.lagBytes()]).toEqual([[], 0])
+  })
+
+  it('reads again at once what has to be, though it was read and has not changed', async () => {
+    const { reading, time, write, again, answer } = rig()
+    write('a.jsonl')
+    reading.start()
+    time.pass(300)
+    expect(await answer(READ)).toEqual(['backlog a.jsonl'])
+    again('a.jsonl')
+    expect(reading.lagBytes()).toBeGreaterThan(20)
+    expect(await answer(READ)).toEqual(['live a.jsonl'])
     time.pass(60_000)
     expect(await answer()).toEqual([])
   })
@@ -258,10 +311,13 @@ describe('reading', () => {
   })
 
   it('holds a sweep back while much is due, and goes on when there is room', async () => {
-    const { reading, time, write, answer } = rig()
-    for (let n = 0; n < 1_200; n++) write(`${n}.jsonl`)
+    const { reading, time, write, settle, answer } = rig()
+    const sizes = Array.from({ length: 1_200 }, (_, n) => write(`${n}.jsonl`))
     reading.start()
     time.pass(300)
+    // Those that have to wait count as well.
+    await settle()
+    expect(reading.lagBytes()).toBe(sizes.reduce((sum, size) => sum + size))
     const first = await answer(READ)
     expect(first.length).toBeGreaterThanOrEqual(500)
     expect(first.length).toBeLessThanOrEqual(700)

@@ -24,6 +24,7 @@ function rig(slices: Record<string, number>) {
       save: (prepared) => {
         if (failing) throw new Error('full')
         saved.push(prepared.map(({ rows }) => rows?.path ?? ''))
+        return []
       },
     },
     clock: { elapsed: () => 0, worked: () => 0 },

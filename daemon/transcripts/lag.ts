@@ -1,0 +1,47 @@
+/**
+ * How much is left to read of files that are not in the queue: those for which there was no room yet, and those that could
+ * not be saved. Kept by numbers, not by names: after a long absence there may be a hundred thousand.
+ */
+import { numberOf } from './looks.ts'
+
+export type Lag = {
+  owe(path: string, bytes: number): void
+  /** It is in the queue, read, or gone. */
+  drop(path: string): void
+  bytes(): number
+  /** Everything is looked at from now on. */
+  begin(): void
+  /** Everything was looked at: what did not come again is not there any more. */
+  end(): void
+  clear(): void
+}
+
+export function createLag(): Lag {
+  const owed = new Map<number, { bytes: number; round: number }>()
+  let total = 0
+  let round = 0
+  const drop = (key: number) => {
+    total -= owed.get(key)?.bytes ?? 0
+    owed.delete(key)
+  }
+  return {
+    owe: (path, bytes) => {
+      const key = numberOf(path)
+      drop(key)
+      owed.set(key, { bytes, round })
+      total += bytes
+    },
+    drop: (path) => drop(numberOf(path)),
+    bytes: () => total,
+    begin: () => {
+      round++
+    },
+    end: () => {
+      for (const [key, entry] of [...owed]) if (entry.round !== round) drop(key)
+    },
+    clear: () => {
+      owed.clear()
+      total = 0
+    },
+  }
+}
