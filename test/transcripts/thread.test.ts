@@ -13,7 +13,7 @@ it('a thread that cannot open the index tells why, so that the disk can be blame
     const thread = createThread({
       program,
       // A folder, where a file should be.
-      data: { indexFile: dir },
+      data: { indexFile: dir, backlogDays: 14 },
       clock: createClock(),
       privatePaths: () => [],
       onNews: () => {},
