@@ -25,10 +25,11 @@ type Write = Extract<Permitted, { tool: 'Write' }>
 
 export async function edit({ place, file, input }: Edit, deps: ChangeDeps): Promise<string | Denied | Failed> {
   const { workspace, overlay } = deps
-  if (workspace.hasSeen(file) === 'no' && !overlay.get(file))
-    return { denied: `read ${quoted(file)} before you edit it` }
+  const sight = workspace.hasSeen(file)
+  if (!sight && !overlay.get(file)) return { denied: `read ${quoted(file)} before you edit it` }
   const seen = await workspace.read(place)
   if (isDenied(seen) || isFailed(seen)) return seen
+  if (sight && !overlay.get(file) && sight.hash !== seen.hash) return changedSince(file)
   const { old_string: old, new_string: fresh, replace_all: all = false } = input
   if (old === fresh) return { failed: 'old_string and new_string are the same' }
   const parts = seen.text.split(old)
@@ -45,16 +46,25 @@ export async function write({ place, file, input }: Write, deps: ChangeDeps): Pr
   if (isDenied(facts)) return facts
   if (isFailed(facts)) {
     if (content === null) return facts
+    if (workspace.hasSeen(file) && !overlay.get(file))
+      return { denied: `${quoted(file)} was taken away since you read it; leave it so` }
     const twin = await twinOf(place, file, workspace)
     if (twin !== undefined)
       return { denied: `${quoted(file)} would stand beside ${quoted(twin)}, and some systems take one for the other` }
     return put(file, content, null, input, deps)
   }
-  if (workspace.hasSeen(file) !== 'whole' && !overlay.get(file))
+  const sight = workspace.hasSeen(file)
+  if (sight?.how !== 'whole' && !overlay.get(file))
     return { denied: `${quoted(file)} exists; read the whole of it before you write over it` }
   const seen = await workspace.read(place)
   if (isDenied(seen) || isFailed(seen)) return seen
+  if (sight && !overlay.get(file) && sight.hash !== seen.hash) return changedSince(file)
   return put(file, content, seen.hash ?? null, input, deps)
+}
+
+/** A person may have written while the model was thinking: words that it never saw are not its to replace. */
+function changedSince(file: string): Denied {
+  return { denied: `${quoted(file)} has changed since you read it: read it again` }
 }
 
 /** The gate would refuse it at the end, and with it the whole run. */

@@ -49,7 +49,7 @@ async function ofText({ name, options }: Command, place: Place, { workspace }: S
   if (name === 'head') return told(lines.slice(0, count))
   if (name === 'tail') return told(count === 0 ? [] : lines.slice(-count))
   if (name === 'cat') {
-    if (place.inMemory !== undefined) workspace.shown(place.inMemory, 'whole')
+    if (place.inMemory !== undefined && seen.hash !== undefined) workspace.shown(place.inMemory, 'whole', seen.hash)
     return options.has('n') ? told(lines.map((line, n) => `${n + 1}\t${line}`)) : seen.text
   }
   const words = seen.text.split(/\s+/).filter(Boolean).length

@@ -86,7 +86,8 @@ async function read(
   const from = (input.offset ?? 1) - 1
   const some = lines.slice(from, from + (input.limit ?? CAP_LINES)).join('\n')
   const whole = some.length === seen.text.length && some.length <= CAP_ANSWER_CHARS
-  if (place.inMemory !== undefined) workspace.shown(place.inMemory, whole ? 'whole' : 'part')
+  if (place.inMemory !== undefined && seen.hash !== undefined)
+    workspace.shown(place.inMemory, whole ? 'whole' : 'part', seen.hash)
   if (whole) return some === '' ? '(empty)' : some
   return `(lines ${from + 1} on, of ${lines.length})\n${some}`
 }

@@ -11,6 +11,9 @@ import type { Place, Places } from './places.ts'
 /** `hash` of what is on disk; absent for what only the run itself has written. */
 export type Seen = { text: string; hash: string | undefined }
 
+/** `hash`: of the file as it was then. Whoever changes it by now changes what the model never saw. */
+export type Sight = { how: 'part' | 'whole'; hash: string }
+
 export type FoundFile = { path: string; within: string }
 
 export type Workspace = {
@@ -24,10 +27,11 @@ export type Workspace = {
   ): Promise<{ files: FoundFile[]; folders: FoundFile[]; cut: boolean } | Denied | Failed>
   /** A place below one that was found inside. */
   below(place: Place, within: string): Place | Denied
-  /** What was shown counts as seen once the model has it: with the next answer. */
-  shown(file: string, how: 'part' | 'whole'): void
+  /** What was shown counts as seen once the model has it: with the next answer. `hash`: of all that was in the file. */
+  shown(file: string, how: Sight['how'], hash: string): void
   delivered(): void
-  hasSeen(file: string): 'no' | 'part' | 'whole'
+  /** What the model was last shown of a file; nothing where it never was. */
+  hasSeen(file: string): Sight | undefined
 }
 
 const CAP_BYTES = 10_000_000
@@ -37,8 +41,8 @@ const CAP_DEPTH = 20
 const SKIPPED = new Set(['.git', 'node_modules'])
 
 export function createWorkspace({ places, overlay }: { places: Places; overlay: Overlay }): Workspace {
-  const seen = new Map<string, 'part' | 'whole'>()
-  const pending = new Map<string, 'part' | 'whole'>()
+  const seen = new Map<string, Sight>()
+  const pending = new Map<string, Sight>()
   const draftAt = ({ inMemory }: Place) => (inMemory === undefined ? undefined : overlay.get(inMemory))
   const draftsBelow = (place: Place) => {
     if (place.inMemory === undefined) return []
@@ -111,15 +115,19 @@ export function createWorkspace({ places, overlay }: { places: Places; overlay: 
       if (draft.content === null) return { failed: `${place.asked} was taken away in this run` }
       return { kind: 'file', bytes: Buffer.byteLength(draft.content), modifiedMs: 0 }
     },
-    shown: (file, how) => {
-      if (pending.get(file) !== 'whole') pending.set(file, how)
-    },
+    shown: (file, how, hash) => add(pending, file, { how, hash }),
     delivered: () => {
-      for (const [file, how] of pending) if (seen.get(file) !== 'whole') seen.set(file, how)
+      for (const [file, sight] of pending) add(seen, file, sight)
       pending.clear()
     },
-    hasSeen: (file) => seen.get(file) ?? 'no',
+    hasSeen: (file) => seen.get(file),
   }
+}
+
+/** A part takes nothing from the whole that was shown before, as long as it is of the same content. */
+function add(sights: Map<string, Sight>, file: string, sight: Sight): void {
+  const earlier = sights.get(file)
+  if (sight.how === 'whole' || earlier?.how !== 'whole' || earlier.hash !== sight.hash) sights.set(file, sight)
 }
 
 /** Bytes that are no text are shown as what they are not, never as something else. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { findLines } from '../../daemon/agent/matching.ts'
@@ -137,6 +137,35 @@ describe('changes of a run', () => {
     runs.delivered()
     expect((await run('Write', { file_path: 'build.md', content: topic('x') })).content).toMatch(/Denied: .*whole/)
     expect((await run('Edit', edit)).content).toBe('build.md will be changed')
+  })
+
+  it.each([
+    ['written over', 'Write', { content: topic('The build takes a day.') }],
+    ['taken away', 'Write', { content: '' }],
+    ['edited', 'Edit', { old_string: 'build', new_string: 'long build', replace_all: true }],
+  ])('leave alone what a person wrote since it was read: it is not %s', async (_what, name, input) => {
+    const { tools, put } = ground()
+    const { run, overlay } = tools()
+    const change = () => run(name, { file_path: 'build.md', ...input })
+    await run('Read', { file_path: 'build.md' })
+    put('build.md', 'The build is gone, said a person.')
+    const denied = { content: 'Denied: "build.md" has changed since you read it: read it again', isError: true }
+    expect(await change()).toEqual(denied)
+    // A part of it is not the whole of what is there now.
+    await run('Read', { file_path: 'build.md', limit: 2 })
+    if (name === 'Write') expect((await change()).content).toMatch(/Denied: .*read the whole/)
+    expect(overlay.drafts()).toEqual([])
+    await run('Bash', { command: 'cat build.md' })
+    expect((await change()).isError).toBe(false)
+  })
+
+  it('do not bring back what a person took away since it was read', async () => {
+    const { tools, memory } = ground()
+    const { run, overlay } = tools()
+    await run('Read', { file_path: 'build.md' })
+    rmSync(join(memory, 'build.md'))
+    expect((await run('Write', { file_path: 'build.md', content: topic('x') })).content).toMatch(/taken away since/)
+    expect(overlay.drafts()).toEqual([])
   })
 
   it('rest on what was there before the run, also where it took a file away and wrote it again', async () => {
