@@ -52,24 +52,18 @@ export async function search(
   }
   if (files.length === 1 && files[0]) {
     // A file that was named: why it cannot be read is worth telling.
-    const only = await at.workspace.read(reached(at.workspace, files[0], places), CAP_FILE_BYTES)
+    const only = await at.workspace.read(files[0].place, CAP_FILE_BYTES)
     if (isDenied(only) || isFailed(only)) return only
   }
-  const found = await findLines(texts(files, places, at), what, at)
+  const found = await findLines(texts(files, at), what, at)
   return isDenied(found) || isFailed(found) ? found : { ...found, cut: found.cut || cut }
 }
 
-function reached(workspace: Workspace, file: FoundFile, places: readonly Place[]): Place {
-  const place = places.find(({ path }) => file.path === path || file.path.startsWith(`${path}/`)) as Place
-  const inside = workspace.below(place, file.within)
-  return isDenied(inside) ? place : inside
-}
-
-async function* texts(files: readonly FoundFile[], places: readonly Place[], at: Searched): AsyncIterable<Text> {
+async function* texts(files: readonly FoundFile[], at: Searched): AsyncIterable<Text> {
   let bytesLeft = CAP_SEARCHED_BYTES
   for (const file of files) {
     if (bytesLeft <= 0 || at.signal.aborted) return
-    const seen = await at.workspace.read(reached(at.workspace, file, places), CAP_FILE_BYTES)
+    const seen = await at.workspace.read(file.place, CAP_FILE_BYTES)
     if (isDenied(seen) || isFailed(seen) || seen.text.includes('\0')) continue
     bytesLeft -= seen.text.length
     yield { path: file.path, text: seen.text }

@@ -2,8 +2,7 @@
  * The files as one run sees them: those on disk within reach, with its own changes over them. Remembers what the model
  * has been shown. Fresh for every run.
  */
-import { join } from 'node:path'
-import { type Content, type Entry, type Facts, factsOf, listConfined, readConfined } from './confined-file.ts'
+import { type Content, createConfined, type Entry, type Facts } from './confined-file.ts'
 import { type Denied, type Failed, isDenied, isFailed } from './denied.ts'
 import type { Overlay } from './overlay.ts'
 import type { Place, Places } from './places.ts'
@@ -14,7 +13,7 @@ export type Seen = { text: string; hash: string | undefined }
 /** `hash`: of the file as it was then. Whoever changes it by now changes what the model never saw. */
 export type Sight = { how: 'part' | 'whole'; hash: string }
 
-export type FoundFile = { path: string; within: string }
+export type FoundFile = { path: string; within: string; place: Place }
 
 export type Workspace = {
   read(place: Place, capBytes?: number): Promise<Seen | Denied | Failed>
@@ -40,7 +39,9 @@ const CAP_DEPTH = 20
 /** Nobody looks for a memory there, and there may be a hundred thousand files. */
 const SKIPPED = new Set(['.git', 'node_modules'])
 
-export function createWorkspace({ places, overlay }: { places: Places; overlay: Overlay }): Workspace {
+type Deps = { places: Places; overlay: Overlay; confined?: ReturnType<typeof createConfined> }
+
+export function createWorkspace({ places, overlay, confined = createConfined() }: Deps): Workspace {
   const seen = new Map<string, Sight>()
   const pending = new Map<string, Sight>()
   const draftAt = ({ inMemory }: Place) => (inMemory === undefined ? undefined : overlay.get(inMemory))
@@ -59,13 +60,13 @@ export function createWorkspace({ places, overlay }: { places: Places; overlay: 
       if (draft.content === null) return { failed: `${place.asked} was taken away in this run` }
       return { text: draft.content, hash: draft.expect ?? undefined }
     }
-    const content = await readConfined(place, capBytes)
+    const content = await confined.readFile(place, capBytes)
     return isDenied(content) || isFailed(content) ? content : { text: asText(content), hash: content.hash }
   }
 
   const list: Workspace['list'] = async (place) => {
     const drafts = draftsBelow(place)
-    const onDisk = await listConfined(place)
+    const onDisk = await confined.list(place, CAP_ENTRIES + 1)
     if (isDenied(onDisk) || (isFailed(onDisk) && drafts.length === 0)) return onDisk
     const entries = new Map<string, Entry>(isFailed(onDisk) ? [] : onDisk.map((entry) => [entry.name, entry]))
     for (const { within, content } of drafts) {
@@ -76,8 +77,6 @@ export function createWorkspace({ places, overlay }: { places: Places; overlay: 
     return [...entries.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  const below = (place: Place, within: string): Place | Denied => places.locate(join(place.path, within))
-
   const walk: Workspace['walk'] = async (place, depth = CAP_DEPTH) => {
     const files: FoundFile[] = []
     const folders: FoundFile[] = []
@@ -87,19 +86,20 @@ export function createWorkspace({ places, overlay }: { places: Places; overlay: 
       if (isDenied(entries) || isFailed(entries)) return entries
       for (const { name, kind } of entries) {
         if (entriesLeft-- <= 0) return undefined
-        const path = within === '' ? name : `${within}/${name}`
-        if (kind === 'file') files.push({ path: join(folder.path, name), within: path })
+        const next = places.below(folder, name)
+        // What may not be looked at further down is passed over: it was not asked for by name.
+        if (isDenied(next)) continue
+        const found = { path: next.path, within: within === '' ? name : `${within}/${name}`, place: next }
+        if (kind === 'file') files.push(found)
         if (kind !== 'folder') continue
-        folders.push({ path: join(folder.path, name), within: path })
-        const next = left > 1 && !SKIPPED.has(name) ? below(folder, name) : undefined
-        // What may not be entered further down is passed over: it was not asked for by name.
-        if (next && !isDenied(next)) await visit(next, path, left - 1)
+        folders.push(found)
+        if (left > 1 && !SKIPPED.has(name)) await visit(next, found.within, left - 1)
       }
       return undefined
     }
-    const facts = draftAt(place) ? undefined : await factsOf(place)
+    const facts = draftAt(place) ? undefined : await confined.facts(place)
     if (!facts || (!isDenied(facts) && !isFailed(facts) && facts.kind !== 'folder'))
-      return { files: [{ path: place.path, within: '' }], folders: [], cut: false }
+      return { files: [{ path: place.path, within: '', place }], folders: [], cut: false }
     const trouble = await visit(place, '', Math.min(depth, CAP_DEPTH))
     return trouble ?? { files, folders, cut: entriesLeft <= 0 }
   }
@@ -107,11 +107,11 @@ export function createWorkspace({ places, overlay }: { places: Places; overlay: 
   return {
     read,
     list,
-    below,
+    below: places.below,
     walk,
     facts: async (place) => {
       const draft = draftAt(place)
-      if (!draft) return factsOf(place)
+      if (!draft) return confined.facts(place)
       if (draft.content === null) return { failed: `${place.asked} was taken away in this run` }
       return { kind: 'file', bytes: Buffer.byteLength(draft.content), modifiedMs: 0 }
     },
