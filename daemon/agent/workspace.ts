@@ -5,6 +5,7 @@
 import { type Content, createConfined, type Entry, type Facts } from './confined-file.ts'
 import { type Denied, type Failed, isDenied, isFailed } from './denied.ts'
 import type { Overlay } from './overlay.ts'
+import type { Pace } from './pace.ts'
 import type { Place, Places } from './places.ts'
 
 /** `hash` of what is on disk; absent for what only the run itself has written. */
@@ -22,6 +23,7 @@ export type Workspace = {
   /** All plain files below a folder, by path; or the one file that it is. */
   walk(
     place: Place,
+    pace: Pace,
     depth?: number,
   ): Promise<{ files: FoundFile[]; folders: FoundFile[]; cut: boolean } | Denied | Failed>
   /** A place below one that was found inside. */
@@ -33,8 +35,9 @@ export type Workspace = {
   hasSeen(file: string): Sight | undefined
 }
 
-const CAP_BYTES = 10_000_000
-const CAP_ENTRIES = 20_000
+const CAP_BYTES = 4_000_000
+/** Of one folder, and of all below one. */
+export const CAP_ENTRIES = 20_000
 const CAP_DEPTH = 20
 /** Nobody looks for a memory there, and there may be a hundred thousand files. */
 const SKIPPED = new Set(['.git', 'node_modules'])
@@ -77,7 +80,7 @@ export function createWorkspace({ places, overlay, confined = createConfined() }
     return [...entries.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  const walk: Workspace['walk'] = async (place, depth = CAP_DEPTH) => {
+  const walk: Workspace['walk'] = async (place, pace, depth = CAP_DEPTH) => {
     const files: FoundFile[] = []
     const folders: FoundFile[] = []
     let entriesLeft = CAP_ENTRIES
@@ -86,6 +89,8 @@ export function createWorkspace({ places, overlay, confined = createConfined() }
       if (isDenied(entries) || isFailed(entries)) return entries
       for (const { name, kind } of entries) {
         if (entriesLeft-- <= 0) return undefined
+        const late = await pace()
+        if (late) return late
         const next = places.below(folder, name)
         // What may not be looked at further down is passed over: it was not asked for by name.
         if (isDenied(next)) continue
@@ -100,7 +105,7 @@ export function createWorkspace({ places, overlay, confined = createConfined() }
     const facts = draftAt(place) ? undefined : await confined.facts(place)
     if (!facts || (!isDenied(facts) && !isFailed(facts) && facts.kind !== 'folder'))
       return { files: [{ path: place.path, within: '', place }], folders: [], cut: false }
-    const trouble = await visit(place, '', Math.min(depth, CAP_DEPTH))
+    const trouble = (await visit(place, '', Math.min(depth, CAP_DEPTH))) ?? (await pace())
     return trouble ?? { files, folders, cut: entriesLeft <= 0 }
   }
 

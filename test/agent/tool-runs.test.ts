@@ -95,6 +95,40 @@ describe('tools', () => {
   })
 })
 
+describe('a credential of several lines', () => {
+  const body = Array.from({ length: 30 }, (_, n) => `MIIEow${String(n).padStart(3, '0')}${'aB3dE5gH7jK9'.repeat(4)}`)
+  const lines = ['# keys', '-----BEGIN RSA PRIVATE KEY-----', ...body, '-----END RSA PRIVATE KEY-----', 'the end']
+
+  it.each([
+    ['a short file', 0],
+    ['a file too long to be looked through as a whole', 120_000],
+  ])('is told by no part of it: %s', async (_what, more) => {
+    const { tools, project } = ground()
+    const file = join(project, 'key.txt')
+    const others = 'some other words that stand before it\n'.repeat(more)
+    writeFileSync(file, `${others}${lines.join('\n')}\n`)
+    const at = more + 10
+    const { run } = tools()
+    for (const [name, input] of [
+      ['Read', { file_path: file, offset: at, limit: 5 }],
+      ['Bash', { command: `head -n ${at} ${file}` }],
+      ['Bash', { command: `tail -n 9 ${file}` }],
+      ['Bash', { command: `cat -n ${file}` }],
+      ['Grep', { pattern: 'MIIEow', path: file }],
+      ['Bash', { command: `grep -n MIIEow ${file}` }],
+    ] as const) {
+      const { content } = await run(name, input)
+      expect([name, input, /MIIEow\d/.test(content)]).toEqual([name, input, false])
+    }
+    expect((await run('Grep', { pattern: 'MIIEow01|the end', path: file })).content).toBe(
+      [
+        ...Array.from({ length: 10 }, (_, n) => `${file}:${more + n + 13}:[left out: part of a credential]`),
+        `${file}:${more + 34}:the end`,
+      ].join('\n'),
+    )
+  })
+})
+
 describe('changes of a run', () => {
   it('are seen by its own reads and are nowhere on disk', async () => {
     const { tools, memory } = ground()
@@ -166,6 +200,25 @@ describe('changes of a run', () => {
     rmSync(join(memory, 'build.md'))
     expect((await run('Write', { file_path: 'build.md', content: topic('x') })).content).toMatch(/taken away since/)
     expect(overlay.drafts()).toEqual([])
+  })
+
+  it('do not take for the whole what a command has shown only the beginning of', async () => {
+    const { tools, put } = ground()
+    put('long.md', `${'some words\n'.repeat(5_000)}the last of them`)
+    const write = (file_path: string) => ({ file_path, content: topic('Other.') })
+    const writtenAfter = async (command: string, file: string) => {
+      const { run } = tools()
+      await run('Bash', { command })
+      return (await run('Write', write(file))).content
+    }
+    const whole = /^Denied: .*read the whole of it/
+    expect(await writtenAfter('cat long.md', 'long.md')).toMatch(whole)
+    expect(await writtenAfter('cat -n long.md', 'long.md')).toMatch(whole)
+    expect(await writtenAfter('cat long.md build.md', 'build.md')).toMatch(whole)
+    expect(await writtenAfter('cat build.md long.md', 'long.md')).toMatch(whole)
+    expect(await writtenAfter('cat build.md long.md', 'build.md')).toBe('build.md will be changed')
+    expect(await writtenAfter('cat -n release.md build.md', 'build.md')).toBe('build.md will be changed')
+    expect(await writtenAfter('head -n 900 build.md', 'build.md')).toMatch(whole)
   })
 
   it('rest on what was there before the run, also where it took a file away and wrote it again', async () => {
