@@ -20,6 +20,8 @@ type Call = { name: string; input: unknown }
 
 export type ToolRuns = {
   run(call: Call, signal: AbortSignal): Promise<ToolAnswer>
+  /** A call that is not even looked at. Counted like any other that is denied. */
+  deny(name: string, because: string): Promise<ToolAnswer>
   /** The model has what was answered so far. */
   delivered(): void
   denials(): number
@@ -50,13 +52,15 @@ export function createToolRuns(deps: Deps): ToolRuns {
   const answer = async (call: Call, signal: AbortSignal): Promise<ToolAnswer> => {
     const said = await attempt(call, signal)
     if ('text' in said) return tellModel(said)
-    if (isDenied(said)) {
-      denials++
-      // A name that a model made up may say anything, and a log keeps it.
-      onDenied(isTool(call.name) ? call.name : 'unknown')
-      return { content: await redact(`Denied: ${said.denied}`), isError: true }
-    }
+    if (isDenied(said)) return deny(call.name, said.denied)
     return { content: await redact(said.failed), isError: true }
+  }
+
+  const deny = async (name: string, because: string): Promise<ToolAnswer> => {
+    denials++
+    // A name that a model made up may say anything, and a log keeps it.
+    onDenied(isTool(name) ? name : 'unknown')
+    return { content: await redact(`Denied: ${because}`), isError: true }
   }
 
   const attempt = async (call: Call, signal: AbortSignal): Promise<Told | Denied | Failed> => {
@@ -87,6 +91,7 @@ export function createToolRuns(deps: Deps): ToolRuns {
   }
 
   return {
+    deny,
     denials: () => denials,
     delivered: () => {
       toldChars = 0

@@ -81,6 +81,18 @@ describe('tools', () => {
     })
   })
 
+  it('deny an input that is nested beyond all depth, and count what is denied unseen', async () => {
+    const { tools } = ground()
+    const { run, runs, denied } = tools()
+    const deep: unknown = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`)
+    expect(await run('Read', { file_path: 'build.md', x: deep })).toEqual({
+      content: 'Denied: the input of Read is nested too deeply',
+      isError: true,
+    })
+    expect(await runs.deny('Task', 'no more')).toEqual({ content: 'Denied: no more', isError: true })
+    expect([runs.denials(), denied]).toEqual([2, ['Read', 'unknown']])
+  })
+
   it('send no credential upstream', async () => {
     const { tools, project } = ground()
     const key = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`
