@@ -85,7 +85,7 @@ export function createForks(deps: ForkDeps) {
       onDenied: (tool) => onDenied({ job, tool }),
     })
     const expected = cacheWatch.expect(prefix)
-    const asked = prefix.request(await redact(task.directive), expected.since)
+    const asked = prefix.request(await redact(task.directive), expected.since, task.maxTokens)
     const { call } = provider({ job, ...(task.project !== undefined && { project: task.project }) })
     const loop = await runLoop({
       ...{ call, tools, clock, signal, limits: task.limits, marks: prefix.marks, until: task.until ?? 'done' },
