@@ -20,22 +20,34 @@ export type ChangeDeps = {
   reason: string
 }
 
+const CAP_CONTENT_CHARS = 1_000_000
+
 type Edit = Extract<Permitted, { tool: 'Edit' }>
 type Write = Extract<Permitted, { tool: 'Write' }>
 
 export async function edit({ place, file, input }: Edit, deps: ChangeDeps): Promise<Output> {
   const { workspace, overlay } = deps
-  if (workspace.hasSeen(file) === 'no' && !overlay.get(file))
-    return { denied: `read ${quoted(file)} before you edit it` }
+  const sight = workspace.hasSeen(file)
+  if (!sight && !overlay.get(file)) return { denied: `read ${quoted(file)} before you edit it` }
   const seen = await workspace.read(place)
   if (isDenied(seen) || isFailed(seen)) return seen
+  if (sight && !overlay.get(file) && sight.hash !== seen.hash) return changedSince(file)
   const { old_string: old, new_string: fresh, replace_all: all = false } = input
   if (old === fresh) return { failed: 'old_string and new_string are the same' }
-  const parts = seen.text.split(old)
-  if (parts.length === 1) return { failed: `old_string does not stand in ${quoted(file)}` }
-  if (parts.length > 2 && !all)
-    return { failed: `old_string stands ${parts.length - 1} times in ${quoted(file)}; give more of what is around it` }
-  return put(file, parts.join(fresh), seen.hash ?? null, input, deps)
+  const times = countIn(seen.text, old)
+  if (times === 0) return { failed: `old_string does not stand in ${quoted(file)}` }
+  if (times > 1 && !all)
+    return { failed: `old_string stands ${times} times in ${quoted(file)}; give more of what is around it` }
+  // Two short strings can make a text that is longer than memory.
+  if (seen.text.length + times * (fresh.length - old.length) > CAP_CONTENT_CHARS)
+    return { denied: `${quoted(file)} would be longer than ${CAP_CONTENT_CHARS} characters` }
+  return put(
+    file,
+    seen.text.replaceAll(old, () => fresh),
+    seen.hash ?? null,
+    input,
+    deps,
+  )
 }
 
 export async function write({ place, file, input }: Write, deps: ChangeDeps): Promise<Output> {
@@ -45,16 +57,31 @@ export async function write({ place, file, input }: Write, deps: ChangeDeps): Pr
   if (isDenied(facts)) return facts
   if (isFailed(facts)) {
     if (content === null) return facts
+    if (workspace.hasSeen(file) && !overlay.get(file))
+      return { denied: `${quoted(file)} was taken away since you read it; leave it so` }
     const twin = await twinOf(place, file, workspace)
     if (twin !== undefined)
       return { denied: `${quoted(file)} would stand beside ${quoted(twin)}, and some systems take one for the other` }
     return put(file, content, null, input, deps)
   }
-  if (workspace.hasSeen(file) !== 'whole' && !overlay.get(file))
+  const sight = workspace.hasSeen(file)
+  if (sight?.how !== 'whole' && !overlay.get(file))
     return { denied: `${quoted(file)} exists; read the whole of it before you write over it` }
   const seen = await workspace.read(place)
   if (isDenied(seen) || isFailed(seen)) return seen
+  if (sight && !overlay.get(file) && sight.hash !== seen.hash) return changedSince(file)
   return put(file, content, seen.hash ?? null, input, deps)
+}
+
+/** A person may have written while the model was thinking: words that it never saw are not its to replace. */
+function changedSince(file: string): Denied {
+  return { denied: `${quoted(file)} has changed since you read it: read it again` }
+}
+
+function countIn(text: string, part: string): number {
+  let count = 0
+  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length)) count++
+  return count
 }
 
 /** The gate would refuse it at the end, and with it the whole run. */

@@ -1,91 +1,145 @@
 /**
- * Reads one file or lists one folder at a place that was found to be inside, and makes sure that what was opened is still
- * that place: a folder on the way may have become a link since. Follows nothing, waits for nothing.
+ * Reads one file or lists one folder at a place that was found to be inside. The way there is gone again from the root on,
+ * each folder held open and entered from the one before: whatever has become a link since is not followed, and a swap
+ * while this runs shows nothing from elsewhere. Waits for nothing.
  */
 import { hash } from 'node:crypto'
-import { constants, realpathSync } from 'node:fs'
-import { type FileHandle, lstat, open, readdir } from 'node:fs/promises'
+import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync, read } from 'node:fs'
+import { opendir } from 'node:fs/promises'
+import { relative, sep } from 'node:path'
+import { promisify } from 'node:util'
+import { bestReach, enterFolder, type Folder, isCode, movedOf, openRootFolder } from '../platform/open-folder.ts'
 import { type Denied, type Failed, quoted } from './denied.ts'
 import type { Place } from './places.ts'
 
 export type Entry = { name: string; kind: 'file' | 'folder' | 'other' }
 export type Content = { bytes: Buffer; hash: string }
-
-const OPEN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
-
-export async function readConfined(place: Place, capBytes: number): Promise<Content | Denied | Failed> {
-  const opened = await openPlain(place)
-  if (!('handle' in opened)) return opened
-  const { handle } = opened
-  try {
-    const stats = await handle.stat({ bigint: true })
-    if (!stats.isFile()) return { denied: `${quoted(place.asked)} is not a plain file` }
-    if (stats.nlink > 1n) return { denied: `${quoted(place.asked)} has another name elsewhere (a hard link)` }
-    const found = await lstat(place.path, { bigint: true }).catch(() => undefined)
-    if (found?.ino !== stats.ino || found.dev !== stats.dev || !isWhereItWas(place)) return moved(place)
-    if (stats.size > BigInt(capBytes))
-      return { failed: `${quoted(place.asked)} is larger than ${capBytes} bytes; look for words in it with Grep` }
-    const bytes = Buffer.alloc(Number(stats.size))
-    const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0)
-    const whole = bytes.subarray(0, bytesRead)
-    return { bytes: whole, hash: hash('sha256', whole) }
-  } finally {
-    await handle.close()
-  }
-}
-
-export async function listConfined(place: Place): Promise<Entry[] | Denied | Failed> {
-  try {
-    const found = await readdir(place.path, { withFileTypes: true })
-    if (!isWhereItWas(place)) return moved(place)
-    return found.map((entry) => ({
-      name: entry.name,
-      kind: entry.isFile() ? 'file' : entry.isDirectory() ? 'folder' : 'other',
-    }))
-  } catch (error) {
-    return trouble(place, error)
-  }
-}
-
 export type Facts = { kind: Entry['kind']; bytes: number; modifiedMs: number }
 
-/** Of the place itself: a link is told as one. */
-export async function factsOf(place: Place): Promise<Facts | Denied | Failed> {
-  try {
-    const stats = await lstat(place.path)
-    if (!isWhereItWas(place)) return moved(place)
-    const kind = stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other'
-    return { kind, bytes: stats.size, modifiedMs: Math.trunc(stats.mtimeMs) }
-  } catch (error) {
-    return trouble(place, error)
+const OPEN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
+const readBytes = promisify(read)
+
+/** What a place holds by the way of open folders; `reach` is for who tests the other way. */
+export function createConfined({ reach = bestReach(process.platform) } = {}) {
+  /** Goes to the folder, acts in it, and closes all that was opened. */
+  const inFolder = async <T extends object>(
+    place: Place,
+    names: readonly string[],
+    act: (folder: Folder) => T | Promise<T>,
+  ): Promise<T | Denied | Failed> => {
+    const open: Folder[] = []
+    try {
+      const top = openRootFolder(place.root, reach)
+      if (top === 'moved') return moved(place)
+      open.push(top)
+      if (top.where !== place.root) return moved(place)
+      let folder = top
+      for (const name of names) {
+        const next = enterFolder(folder, name)
+        if (next === 'missing') return missing(place)
+        if (next === 'not-a-folder') return isLink(folder, name) ? moved(place) : missing(place)
+        open.push(next)
+        folder = next
+      }
+      if (reach === 'path' && movedOf(folder)) return moved(place)
+      const found = await act(folder)
+      return reach === 'path' && movedOf(folder) ? moved(place) : found
+    } catch (error) {
+      return trouble(place, error)
+    } finally {
+      for (const { fd } of open) closeSync(fd)
+    }
   }
+
+  const readFile = async (place: Place, capBytes: number): Promise<Content | Denied | Failed> => {
+    const [names, last] = wayTo(place)
+    if (last === undefined) return { denied: `${quoted(place.asked)} is not a plain file` }
+    return inFolder(place, names, async (folder) => {
+      const fd = openSync(folder.at(last), OPEN)
+      try {
+        // Of what was opened, not of what its name leads to by now.
+        const stats = fstatSync(fd, { bigint: true })
+        if (!stats.isFile()) return { denied: `${quoted(place.asked)} is not a plain file` }
+        if (stats.nlink > 1n) return { denied: `${quoted(place.asked)} has another name elsewhere (a hard link)` }
+        if (stats.size > BigInt(capBytes))
+          return { failed: `${quoted(place.asked)} is larger than ${capBytes} bytes; look for words in it with Grep` }
+        const bytes = await allOf(fd, Number(stats.size))
+        if (reach === 'path' && !isSame(stats, folder.at(last))) return moved(place)
+        return { bytes, hash: hash('sha256', bytes) }
+      } finally {
+        closeSync(fd)
+      }
+    })
+  }
+
+  /** At most `most` entries, in no order. */
+  const list = (place: Place, most: number): Promise<Entry[] | Denied | Failed> => {
+    const [names, last] = wayTo(place)
+    return inFolder(place, last === undefined ? names : [...names, last], async (folder) => {
+      const entries: Entry[] = []
+      for await (const entry of await opendir(folder.at('.'), { bufferSize: 512 })) {
+        if (entries.length >= most) break
+        entries.push({ name: entry.name, kind: kindOf(entry) })
+      }
+      return entries
+    })
+  }
+
+  /** Of the place itself: a link is told as one. */
+  const facts = async (place: Place): Promise<Facts | Denied | Failed> => {
+    const [names, last] = wayTo(place)
+    return inFolder(place, names, (folder) => {
+      const stats = last === undefined ? fstatSync(folder.fd) : lstatSync(folder.at(last))
+      return { kind: kindOf(stats), bytes: stats.size, modifiedMs: Math.trunc(stats.mtimeMs) }
+    })
+  }
+
+  return { readFile, list, facts }
 }
 
-async function openPlain(place: Place): Promise<{ handle: FileHandle } | Denied | Failed> {
-  try {
-    return { handle: await open(place.path, OPEN) }
-  } catch (error) {
-    return trouble(place, error)
-  }
+/** The folders from the root on, and the name in the last of them; none for the root itself. */
+function wayTo({ root, path }: Place): [string[], string | undefined] {
+  const names = path === root ? [] : relative(root, path).split(sep)
+  return [names.slice(0, -1), names.at(-1)]
 }
 
-function isWhereItWas({ path }: Place): boolean {
-  try {
-    return realpathSync.native(path) === path
-  } catch {
-    return false
+async function allOf(fd: number, size: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(size)
+  let done = 0
+  while (done < size) {
+    const { bytesRead } = await readBytes(fd, bytes, done, size - done, done)
+    if (bytesRead === 0) break
+    done += bytesRead
   }
+  return bytes.subarray(0, done)
+}
+
+function kindOf(of: { isFile(): boolean; isDirectory(): boolean }): Entry['kind'] {
+  return of.isFile() ? 'file' : of.isDirectory() ? 'folder' : 'other'
+}
+
+function isSame({ ino, dev }: BigIntStats, path: string): boolean {
+  const found = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+  return found?.ino === ino && found.dev === dev
+}
+
+function isLink(folder: Folder, name: string): boolean {
+  return lstatSync(folder.at(name), { throwIfNoEntry: false })?.isSymbolicLink() ?? false
 }
 
 function moved({ asked }: Place): Denied {
   return { denied: `${quoted(asked)} was replaced while it was being read` }
 }
 
-function trouble({ asked }: Place, error: unknown): Denied | Failed {
-  const { code } = error as NodeJS.ErrnoException
-  if (code === 'ENOENT' || code === 'ENOTDIR') return { failed: `there is no ${quoted(asked)}` }
-  if (code === 'ELOOP' || code === 'ENXIO') return { denied: `${quoted(asked)} is a link or not a plain file` }
-  if (code === 'EACCES' || code === 'EPERM') return { denied: `${quoted(asked)} is closed to us` }
-  if (code === 'ENAMETOOLONG') return { denied: `${quoted(asked)} is too long for a path` }
-  return { failed: `${quoted(asked)} could not be read (${code ?? 'for an unknown reason'})` }
+function missing({ asked }: Place): Failed {
+  return { failed: `there is no ${quoted(asked)}` }
+}
+
+function trouble(place: Place, error: unknown): Denied | Failed {
+  const asked = quoted(place.asked)
+  if (isCode(error, 'ENOENT', 'ENOTDIR')) return missing(place)
+  if (isCode(error, 'ELOOP', 'ENXIO')) return { denied: `${asked} is a link or not a plain file` }
+  if (isCode(error, 'EACCES', 'EPERM')) return { denied: `${asked} is closed to us` }
+  if (isCode(error, 'ENAMETOOLONG')) return { denied: `${asked} is too long for a path` }
+  return { failed: `${asked} could not be read (${(error as NodeJS.ErrnoException).code ?? 'for an unknown reason'})` }
 }

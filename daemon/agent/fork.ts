@@ -31,8 +31,8 @@ export type Task = {
   atTurnLimit: 'apply' | 'fail'
   /** Whether one answer whose changes were all accepted is the end of it. */
   until?: 'done' | 'changed'
-  /** Files that the directive itself has shown, from the memory directory on. */
-  shown?: readonly string[]
+  /** Files that the directive itself has shown, from the memory directory on, and the SHA-256 of what it has shown. */
+  shown?: readonly { file: string; hash: string }[]
   check: ChangeDeps['check']
   cite: ChangeDeps['cite']
   /** All of it or nothing. Not called where nothing was changed. */
@@ -78,14 +78,14 @@ export function createForks(deps: ForkDeps) {
     const places = createPlaces(task.reach)
     const overlay = createOverlay()
     const workspace = createWorkspace({ places, overlay })
-    for (const file of task.shown ?? []) workspace.shown(file, 'whole')
+    for (const { file, hash } of task.shown ?? []) workspace.shown(file, 'whole', hash)
     workspace.delivered()
     const tools = createToolRuns({
       ...{ policy, places, workspace, overlay, check, cite, clock, searchPath, redact, reason: job },
       onDenied: (tool) => onDenied({ job, tool }),
     })
     const expected = cacheWatch.expect(prefix)
-    const asked = prefix.request(await redact(task.directive), expected.since)
+    const asked = prefix.request(await redact(task.directive), expected.since, task.maxTokens)
     const { call } = provider({ job, ...(task.project !== undefined && { project: task.project }) })
     const loop = await runLoop({
       ...{ call, tools, clock, signal, limits: task.limits, marks: prefix.marks, until: task.until ?? 'done' },

@@ -3,6 +3,7 @@
  * server's cache may hold it, never written anywhere. Used only against the endpoint and with the key of the harness.
  */
 import type { Clock } from '../platform/clock.ts'
+import { isDeeperThan } from '../platform/value-depth.ts'
 
 export type Handover = {
   params: Readonly<Record<string, unknown>>
@@ -22,6 +23,7 @@ export type Handovers = {
 const KEEP_MS = 3_600_000
 const CAP_SESSIONS = 16
 const CAP_CHARS = 8_000_000
+const CAP_LEVELS = 200
 
 export function createHandovers({ clock }: { clock: Pick<Clock, 'elapsed'> }): Handovers {
   const kept = new Map<string, Handover & { atMs: number; chars: number }>()
@@ -55,7 +57,9 @@ export function createHandovers({ clock }: { clock: Pick<Clock, 'elapsed'> }): H
 }
 
 /** A conversation to which no task can be added is none to go on from. */
-function unusable({ model, messages }: Handover['params']): string | undefined {
+function unusable(params: Handover['params']): string | undefined {
+  const { model, messages } = params
+  if (isDeeperThan(params, CAP_LEVELS)) return 'it is nested too deeply'
   if (typeof model !== 'string' || model === '') return 'it names no model'
   if (!Array.isArray(messages) || messages.length === 0) return 'it holds no messages'
   const last: unknown = messages.at(-1)
@@ -63,7 +67,18 @@ function unusable({ model, messages }: Handover['params']): string | undefined {
   if (role !== 'assistant' && role !== 'user') return 'its last message is nobody’s'
   const asks = (block: unknown) => (block as { type?: unknown } | null)?.type === 'tool_use'
   if (role === 'assistant' && Array.isArray(content) && content.some(asks)) return 'a tool call in it has no result yet'
-  return undefined
+  return serverSide(params)
+}
+
+/** What the server itself runs asks nobody for permission, so no fork may have it. */
+function serverSide({ tools, mcp_servers: servers, container }: Handover['params']): string | undefined {
+  if (servers !== undefined && !(Array.isArray(servers) && servers.length === 0)) return 'it has MCP servers'
+  if (container !== undefined && container !== null) return 'it has a container'
+  if (tools === undefined) return undefined
+  if (!Array.isArray(tools)) return 'its tools are no list'
+  const typeOf = (tool: unknown) => (tool as { type?: unknown } | null)?.type
+  const others = tools.find((tool) => typeOf(tool) !== undefined && typeOf(tool) !== null && typeOf(tool) !== 'custom')
+  return others === undefined ? undefined : 'it has tools that the server runs itself'
 }
 
 function sameEndpoint(url: string): string {

@@ -4,6 +4,7 @@
  */
 import type { Block, Message, ModelFailure, ModelRequest, Provider, ToolUseBlock, Usage } from '../llm/provider.ts'
 import type { Clock } from '../platform/clock.ts'
+import { isDeeperThan } from '../platform/value-depth.ts'
 import type { ToolAnswer, ToolRuns } from './tool-runs.ts'
 
 /** `turns`: answers of the model. `usd`: left out where nobody knows the price. */
@@ -39,6 +40,8 @@ type Deps = {
 
 const CAP_ANSWER_CHARS = 4_000_000
 const CAP_CALLS = 50
+/** It is sent back with the next request, and JSON is written by recursion. */
+const CAP_LEVELS = 200
 const ID = /^[a-zA-Z0-9_-]{1,200}$/
 
 export async function runLoop(deps: Deps): Promise<LoopReport> {
@@ -107,8 +110,7 @@ async function runTools(tools: ToolRuns, asked: readonly ToolUseBlock[], signal:
   const answers: Promise<ToolAnswer>[] = []
   for (const [n, { name, input }] of asked.entries()) {
     if (n >= CAP_CALLS) {
-      const content = `Denied: more than ${CAP_CALLS} calls in one answer`
-      answers.push(Promise.resolve({ content, isError: true }))
+      answers.push(tools.deny(name, `more than ${CAP_CALLS} calls in one answer`))
       continue
     }
     const changes = isChange(name)
@@ -137,6 +139,7 @@ function isAccepted(asked: readonly ToolUseBlock[], results: readonly Block[]): 
 
 /** A result must name its call: with ids that are missing or used twice, no honest answer can be sent back. */
 function troubleWith(content: readonly Block[], asked: readonly ToolUseBlock[], ids: Set<string>): string | undefined {
+  if (isDeeperThan(content, CAP_LEVELS)) return 'the model sent something nested too deeply'
   if (JSON.stringify(content).length > CAP_ANSWER_CHARS) return 'the model sent more than anybody can use'
   for (const { id } of asked) {
     if (typeof id !== 'string' || !ID.test(id)) return 'the model sent a tool call without a usable id'

@@ -6,6 +6,7 @@
 import { spawn } from 'node:child_process'
 import type { Clock } from '../platform/clock.ts'
 import { type Denied, type Failed, quoted } from './denied.ts'
+import { countNewlines } from './lines.ts'
 
 export type Matching = {
   pattern: string
@@ -25,6 +26,8 @@ type At = { clock: Clock; signal: AbortSignal; searchPath: string; limitMs?: num
 const LIMIT_MS = 5_000
 const CAP_MATCHES = 5_000
 const CAP_OUTPUT_BYTES = 8_000_000
+/** What is written at once: between two of them others run. */
+const SLICE_CHARS = 500_000
 /** Repetitions multiply into memory: `(a{1,900}){1,900}` alone would take gigabytes. */
 const CAP_REPEATS = 2_000
 
@@ -115,12 +118,24 @@ async function feed(texts: AsyncIterable<Text>, to: NodeJS.WritableStream, ended
   for await (const { path, text } of texts) {
     if (isOver) break
     starts.push({ path, line })
-    const whole = text.endsWith('\n') || text === '' ? text : `${text}\n`
-    for (let at = whole.indexOf('\n'); at >= 0; at = whole.indexOf('\n', at + 1)) line++
-    if (!to.write(whole)) await Promise.race([new Promise((resolve) => to.once('drain', resolve)), ended])
+    for (let at = 0; at < text.length && !isOver; ) {
+      const slice = sliceOf(text, at)
+      at += slice.length
+      line += countNewlines(slice)
+      if (!to.write(slice)) await Promise.race([new Promise((resolve) => to.once('drain', resolve)), ended])
+    }
+    if (text === '' || text.endsWith('\n')) continue
+    line++
+    to.write('\n')
   }
   to.end()
   return starts
+}
+
+/** Not up to the middle of a character. */
+function sliceOf(text: string, at: number): string {
+  const end = at + SLICE_CHARS
+  return text.slice(at, /[\ud800-\udbff]/.test(text[end - 1] ?? '') ? end + 1 : end)
 }
 
 function linesIn(output: string): { number: number; text: string }[] {
@@ -131,7 +146,13 @@ function linesIn(output: string): { number: number; text: string }[] {
 }
 
 function placed(starts: readonly Start[], number: number, text: string): Match {
-  const start = starts.findLast(({ line }) => line <= number) as Start
+  let [low, high] = [0, starts.length - 1]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if ((starts[middle] as Start).line <= number) low = middle
+    else high = middle - 1
+  }
+  const start = starts[low] as Start
   return { path: start.path, line: number - start.line + 1, text }
 }
 

@@ -3,6 +3,7 @@
  * What it allows, it has taken apart and located; nothing that a model wrote is looked at as text again.
  */
 import type { z } from 'zod'
+import { isDeeperThan } from '../platform/value-depth.ts'
 import { type Command, parseCommand } from './command.ts'
 import { type Denied, quoted } from './denied.ts'
 import type { Place, Places } from './places.ts'
@@ -32,11 +33,13 @@ export type Permitted =
   | { tool: 'Write'; place: Place; file: string; input: z.infer<typeof WriteInput> }
 
 const CAP_INPUT_CHARS = 1_500_000
+const CAP_LEVELS = 20
 
 export function permit(policy: Policy, places: Places, name: string, input: unknown): Permitted | Denied {
   if (!isTool(name)) return { denied: `there is no tool ${quoted(name)} here` }
   const because = deniedByTable(policy, name)
   if (because) return { denied: because }
+  if (isDeeperThan(input, CAP_LEVELS)) return { denied: `the input of ${name} is nested too deeply` }
   if (JSON.stringify(input ?? null).length > CAP_INPUT_CHARS) return { denied: `the input of ${name} is too large` }
   switch (name) {
     case 'Read':

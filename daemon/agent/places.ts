@@ -15,12 +15,14 @@ export type Reach = {
   closed: readonly string[]
 }
 
-/** `path` holds no link. `inMemory`: from the memory directory on, where it is inside. */
-export type Place = { path: string; inMemory: string | undefined; asked: string }
+/** `path` holds no link. `root`: what it is inside of. `inMemory`: from the memory directory on, where it is inside. */
+export type Place = { path: string; root: string; inMemory: string | undefined; asked: string }
 
 export type Places = {
   memoryDir: string
   locate(asked: string): Place | Denied
+  /** A place below one, with no link on the way: for names that were found there. */
+  below(place: Place, within: string): Place | Denied
   /** For a change: a way through a link is denied even where it ends inside. */
   locateChange(asked: string): Place | Denied
 }
@@ -33,10 +35,7 @@ export function createPlaces({ memoryDir, readable, closed }: Reach): Places {
   const roots = [memory, ...readable.map(followed)]
   const shut = closed.map(followed)
 
-  const locate = (asked: string): Place | Denied => {
-    const trouble = troubleWith(asked)
-    if (trouble) return { denied: `${quoted(asked)} ${trouble}` }
-    const path = followed(resolve(memory, asked))
+  const placed = (path: string, asked: string): Place | Denied => {
     const root = roots.find((each) => isInside(path, each))
     if (root === undefined)
       return { denied: `${quoted(asked)} is outside the memory directory, the transcripts and the project` }
@@ -49,12 +48,21 @@ export function createPlaces({ memoryDir, readable, closed }: Reach): Places {
         .some((name) => KEYS.has(name.toLowerCase()))
     )
       return { denied: `${quoted(asked)} is a place for keys and is not read` }
-    return { path, inMemory: isInside(path, memory) ? relative(memory, path) : undefined, asked }
+    return { path, root, inMemory: isInside(path, memory) ? relative(memory, path) : undefined, asked }
+  }
+
+  const locate = (asked: string): Place | Denied => {
+    const trouble = troubleWith(asked)
+    return trouble ? { denied: `${quoted(asked)} ${trouble}` } : placed(followed(resolve(memory, asked)), asked)
   }
 
   return {
     memoryDir: memory,
     locate,
+    below: (place, within) => {
+      const path = join(place.path, within)
+      return placed(path, path)
+    },
     locateChange: (asked) => {
       const place = locate(asked)
       if ('denied' in place) return place

@@ -21,8 +21,8 @@ export type Prefix = {
   keptMs: number
   /** Whether there is a place left to have the conversation cached as it goes on. */
   marks: 'tail' | 'none'
-  /** `since`: how many parts the last job of this session had sent. */
-  request(task: string, since: number): Pick<ModelRequest, 'system' | 'tools' | 'messages' | 'raw'>
+  /** `since`: how many parts the last job of this session had sent. `maxTokens`: what the task may be answered with. */
+  request(task: string, since: number, maxTokens: number): Pick<ModelRequest, 'system' | 'tools' | 'messages' | 'raw'>
 }
 
 /**
@@ -95,7 +95,7 @@ export function barePrefix({ key, model, keep }: Of): Prefix {
 
 /** A harness's own request, to which only the task is added. */
 export function harnessPrefix(key: string, params: Readonly<Record<string, unknown>>): Prefix {
-  const { messages, model, ...others } = params
+  const { messages, model, max_tokens: _, ...others } = params
   const said = Array.isArray(messages) ? messages : []
   const ask = (task: string): Message[] => [{ role: 'user', content: [{ type: 'text', text: task }] }]
   return {
@@ -109,8 +109,20 @@ export function harnessPrefix(key: string, params: Readonly<Record<string, unkno
     keptMs: JSON.stringify(params).includes('"ttl":"1h"') ? KEPT_MS['1h'] : KEPT_MS['5m'],
     // The server takes four marks, and the harness has set its own.
     marks: marksIn(JSON.stringify(params)) < 4 ? 'tail' : 'none',
-    request: (task) => ({ system: [], tools: [], messages: ask(task), raw: params }),
+    request: (task, _since, maxTokens) => ({
+      system: [],
+      tools: [],
+      messages: ask(task),
+      // No part of what a server caches by, so the task has its own. What the harness lets the model think comes on top:
+      // a server refuses a limit below it, and to change it would break the cache.
+      raw: { ...params, max_tokens: maxTokens + budgetOf(params.thinking) },
+    }),
   }
+}
+
+function budgetOf(thinking: unknown): number {
+  const { budget_tokens: budget } = (thinking ?? {}) as { budget_tokens?: unknown }
+  return typeof budget === 'number' && Number.isSafeInteger(budget) && budget > 0 ? budget : 0
 }
 
 /** Where a harness wants something cached moves from turn to turn and changes nothing of what is. */

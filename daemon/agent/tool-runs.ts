@@ -1,18 +1,27 @@
 /** Runs what a model asks for: permission first, then the tool, then its answer, capped and without credentials. */
 import type { Clock } from '../platform/clock.ts'
-import { compileGlob } from '../platform/glob.ts'
+import { message } from '../platform/files.ts'
 import { type ChangeDeps, edit, write } from './changes.ts'
+import { type CleanTexts, createCleanTexts } from './clean-text.ts'
 import { runCommand } from './commands.ts'
-import { isDenied, isFailed, type Output } from './denied.ts'
+import { type Denied, type Failed, isDenied, isFailed } from './denied.ts'
+import { countNewlines, someLines } from './lines.ts'
+import { namePattern } from './name-pattern.ts'
+import { createPace, type Pace } from './pace.ts'
 import { type Permitted, type Policy, permit } from './permission.ts'
 import type { Places } from './places.ts'
 import { search, tell } from './search.ts'
+import { CAP_ANSWER_CHARS, CAP_MADE_CHARS, capped, seenOf, type Told, told } from './telling.ts'
 import { isTool } from './tools.ts'
 
 export type ToolAnswer = { content: string; isError: boolean }
 
+type Call = { name: string; input: unknown }
+
 export type ToolRuns = {
-  run(call: { name: string; input: unknown }, signal: AbortSignal): Promise<ToolAnswer>
+  run(call: Call, signal: AbortSignal): Promise<ToolAnswer>
+  /** A call that is not even looked at. Counted like any other that is denied. */
+  deny(name: string, because: string): Promise<ToolAnswer>
   /** The model has what was answered so far. */
   delivered(): void
   denials(): number
@@ -29,36 +38,78 @@ type Deps = ChangeDeps & {
 }
 
 const CAP_LINES = 2_000
-const CAP_ANSWER_CHARS = 40_000
-/** What is cut off later is looked through as well: half a credential is not recognised as one. */
-const CAP_REDACTED_CHARS = 2 * CAP_ANSWER_CHARS
 const CAP_FOUND = 500
+/** All that one answer of the model can make us tell: more than that is no question. */
+const CAP_TOLD_CHARS = 400_000
 
 export function createToolRuns(deps: Deps): ToolRuns {
-  const { policy, places, workspace, redact, onDenied } = deps
+  const { policy, places, workspace, redact, onDenied, clock } = deps
+  const clean = createCleanTexts({ redact })
   let denials = 0
+  let toldChars = 0
+  let before: Promise<unknown> = Promise.resolve()
+
+  const answer = async (call: Call, signal: AbortSignal): Promise<ToolAnswer> => {
+    const said = await attempt(call, signal)
+    if ('text' in said) return tellModel(said)
+    if (isDenied(said)) return deny(call.name, said.denied)
+    return { content: await redact(said.failed), isError: true }
+  }
+
+  const deny = async (name: string, because: string): Promise<ToolAnswer> => {
+    denials++
+    // A name that a model made up may say anything, and a log keeps it.
+    onDenied(isTool(name) ? name : 'unknown')
+    return { content: await redact(`Denied: ${because}`), isError: true }
+  }
+
+  const attempt = async (call: Call, signal: AbortSignal): Promise<Told | Denied | Failed> => {
+    if (signal.aborted) return { failed: 'it was stopped' }
+    const permitted = permit(policy, places, call.name, call.input)
+    if (isDenied(permitted)) return permitted
+    try {
+      return await act(permitted, { ...deps, clean, pace: createPace({ clock, signal }), signal })
+    } catch (error) {
+      // A disk or a file of a kind that nobody thought of; what is left of the run may still be good.
+      return { failed: `${permitted.tool} did not work: ${message(error)}` }
+    }
+  }
+
+  const tellModel = async (said: Told): Promise<ToolAnswer> => {
+    // What is cut off later is looked through as well: half a credential is not recognised as one.
+    const made = said.text.slice(0, CAP_MADE_CHARS)
+    const text = await redact(made)
+    const content = capped(text)
+    if (toldChars + content.length > CAP_TOLD_CHARS)
+      return { content: 'this is too much for one answer; ask for less at once', isError: true }
+    toldChars += content.length
+    // Where something was taken out only now, nobody knows what stands where.
+    const isKept = text === made || (text.length <= CAP_ANSWER_CHARS && said.text.length <= CAP_MADE_CHARS)
+    const seen = seenOf(said, text === made ? CAP_ANSWER_CHARS : isKept ? said.text.length : 0)
+    for (const { file, how, hash } of seen) workspace.shown(file, how, hash)
+    return { content, isError: false }
+  }
+
   return {
+    deny,
     denials: () => denials,
-    delivered: workspace.delivered,
-    run: async (call, signal) => {
-      const permitted = permit(policy, places, call.name, call.input)
-      const said = isDenied(permitted) ? permitted : await act(permitted, { ...deps, signal })
-      if (typeof said === 'string')
-        return { content: capped(await redact(said.slice(0, CAP_REDACTED_CHARS))), isError: false }
-      if (isDenied(said)) {
-        denials++
-        // A name that a model made up may say anything, and a log keeps it.
-        onDenied(isTool(call.name) ? call.name : 'unknown')
-        return { content: await redact(`Denied: ${said.denied}`), isError: true }
-      }
-      return { content: await redact(said.failed), isError: true }
+    delivered: () => {
+      toldChars = 0
+      workspace.delivered()
+    },
+    // One after the other: fifty files at once would be in memory fifty times.
+    run: (call, signal) => {
+      const mine = before.then(() => answer(call, signal))
+      before = mine.catch(() => {})
+      return mine
     },
   }
 }
 
-type At = Deps & { signal: AbortSignal }
+type At = Deps & { clean: CleanTexts; pace: Pace; signal: AbortSignal }
+type Said = Told | Denied | Failed
 
-async function act(call: Permitted, at: At): Promise<Output> {
+async function act(call: Permitted, at: At): Promise<Said> {
   switch (call.tool) {
     case 'Read':
       return read(call, at)
@@ -69,46 +120,52 @@ async function act(call: Permitted, at: At): Promise<Output> {
     case 'Bash':
       return runCommand(call, at)
     case 'Edit':
-      return edit(call, at)
+      return asTold(await edit(call, at))
     case 'Write':
-      return write(call, at)
+      return asTold(await write(call, at))
   }
 }
 
-async function read({ place, input }: Extract<Permitted, { tool: 'Read' }>, { workspace }: At): Promise<Output> {
+function asTold(said: string | Denied | Failed): Said {
+  return typeof said === 'string' ? told(said) : said
+}
+
+async function read({ place, input }: Extract<Permitted, { tool: 'Read' }>, { workspace, clean }: At): Promise<Said> {
   const seen = await workspace.read(place)
   if (isDenied(seen) || isFailed(seen)) return seen
   if (seen.text.includes('\0')) return { failed: `${place.asked} is not text` }
-  const lines = seen.text.split('\n')
+  const text = await clean.whole(seen.text)
   const from = (input.offset ?? 1) - 1
-  const some = lines.slice(from, from + (input.limit ?? CAP_LINES)).join('\n')
-  const whole = some.length === seen.text.length && some.length <= CAP_ANSWER_CHARS
-  if (place.inMemory !== undefined) workspace.shown(place.inMemory, whole ? 'whole' : 'part')
-  if (whole) return some === '' ? '(empty)' : some
-  return `(lines ${from + 1} on, of ${lines.length})\n${some}`
+  const some = someLines(text, from, input.limit ?? CAP_LINES)
+  const whole = some.length === text.length && some.length <= CAP_ANSWER_CHARS
+  const title = whole ? '' : `(lines ${from + 1} on, of ${countNewlines(text) + 1})\n`
+  const shown = title + (whole && some === '' ? '(empty)' : some)
+  if (place.inMemory === undefined || seen.hash === undefined) return told(shown)
+  return told(shown, [{ file: place.inMemory, hash: seen.hash, start: 0, end: shown.length, whole }])
 }
 
-async function grep({ place, input }: Extract<Permitted, { tool: 'Grep' }>, at: At): Promise<Output> {
+async function grep({ place, input }: Extract<Permitted, { tool: 'Grep' }>, at: At): Promise<Said> {
   const { pattern, glob: only, output_mode: mode = 'content', head_limit: limit = 200 } = input
   const what = { pattern, form: 'extended', ignoreCase: input['-i'] ?? false, invert: false, word: false } as const
-  const found = await search([place], what, { ...at, glob: only })
+  const found = await search([place], what, { ...at, glob: only, lines: mode === 'content' ? limit : 0 })
   if (isDenied(found) || isFailed(found)) return found
   const shown = mode === 'content' ? 'lines' : mode === 'count' ? 'count' : 'files'
   const lines = tell(found.matches, { mode: shown, named: true, numbered: true }).split('\n').slice(0, -1)
   const more = found.cut || lines.length > limit ? '\n(there is more)' : ''
-  return lines.length === 0 ? 'nothing found' : lines.slice(0, limit).join('\n') + more
+  return told(lines.length === 0 ? 'nothing found' : lines.slice(0, limit).join('\n') + more)
 }
 
-async function glob({ place, input }: Extract<Permitted, { tool: 'Glob' }>, { workspace }: At): Promise<Output> {
-  const found = await workspace.walk(place)
+async function glob({ place, input }: Extract<Permitted, { tool: 'Glob' }>, { workspace, pace }: At): Promise<Said> {
+  const pattern = namePattern(input.pattern)
+  if (isDenied(pattern)) return pattern
+  const found = await workspace.walk(place, pace)
   if (isDenied(found) || isFailed(found)) return found
-  const fits = compileGlob(input.pattern)
-  const paths = found.files.filter(({ within }) => fits(within)).map(({ path }) => path)
+  const paths: string[] = []
+  for (const { within, path } of found.files) {
+    const late = await pace()
+    if (late) return late
+    if (pattern.fits(within)) paths.push(path)
+  }
   const more = found.cut || paths.length > CAP_FOUND ? '\n(there is more)' : ''
-  return paths.length === 0 ? 'nothing found' : paths.slice(0, CAP_FOUND).join('\n') + more
-}
-
-function capped(text: string): string {
-  if (text === '') return '(nothing)'
-  return text.length > CAP_ANSWER_CHARS ? `${text.slice(0, CAP_ANSWER_CHARS)}\n(cut here; ask for less)` : text
+  return told(paths.length === 0 ? 'nothing found' : paths.slice(0, CAP_FOUND).join('\n') + more)
 }

@@ -150,7 +150,7 @@ describe("a harness's own request", () => {
     return answer.text()
   }
 
-  it('is sent as it is, to the byte, and reads the cache that the harness wrote', async () => {
+  it('is sent as it is, to the byte but for how long an answer may be, and reads the cache that the harness wrote', async () => {
     const rig = await forkRig({
       script: ({ body }) => (body.messages.length < 5 ? calls({ id: 'a', name: 'mcp__x__y', input: {} }) : says('ok')),
     })
@@ -167,12 +167,18 @@ describe("a harness's own request", () => {
     expect(first?.usage?.read).toBe((harness?.usage?.written5m ?? 0) + (harness?.usage?.written1h ?? 0))
     const task = JSON.stringify({ role: 'user', content: [{ type: 'text', text: 'Save what matters.' }] })
     const sent = (n: number) => rig.api.requests[n]?.bytes.toString() ?? ''
-    const asHandedOver = JSON.stringify(params).slice(0, -2)
+    const asHandedOver = JSON.stringify({ ...params, max_tokens: 4_000 }).slice(0, -2)
     expect(sent(1)).toBe(`${asHandedOver},${task}],"stream":true}`)
     expect(sent(2).startsWith(`${asHandedOver},${task},`)).toBe(true)
     expect(second?.refused).toBeUndefined()
     // It has used all four marks: none is added.
     expect(sent(2).split('"cache_control"')).toHaveLength(5)
+  })
+
+  it('leaves room for what the harness lets the model think, beside the limit of the task', () => {
+    const thinking = { type: 'enabled', budget_tokens: 10_000 }
+    const { raw } = harnessPrefix('s', { ...params, max_tokens: 32_000, thinking }).request('A task.', 0, 4_000)
+    expect(raw).toEqual({ ...params, max_tokens: 14_000, thinking })
   })
 
   it.each([

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -131,7 +132,8 @@ describe('a fork', () => {
   it('edits one notes file that its task has shown, and nothing else', async () => {
     const rig = await forkRig()
     const notes = join(rig.transcripts, 'notes.md')
-    writeFileSync(notes, '# Current State\nnothing\n')
+    const before = '# Current State\nnothing\n'
+    writeFileSync(notes, before)
     rig.api.next(
       calls(
         { id: 'a', name: 'Edit', input: { file_path: notes, old_string: 'nothing', new_string: 'building' } },
@@ -146,7 +148,7 @@ describe('a fork', () => {
       prefix: await rig.prefixOf(conversation(2)),
       policy: { may: 'notes', file: 'notes.md' },
       reach: { memoryDir: rig.transcripts, readable: [], closed: [] },
-      shown: ['notes.md'],
+      shown: [{ file: 'notes.md', hash: hash('sha256', before) }],
       atTurnLimit: 'fail',
       check: async () => undefined,
       apply: async (drafts) => applied.push(...drafts),

@@ -4,6 +4,7 @@ import { manualTime } from '../support/clock.ts'
 
 const params = { model: 'm', messages: [{ role: 'assistant', content: 'done' }] }
 const handover = { params, endpoint: 'https://api.example.com', fingerprint: '0123456789abcdef' }
+const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
 const own: Own = { prefix: 'harness', endpoint: 'https://api.example.com/', fingerprint: '0123456789abcdef' }
 
 describe('what a harness hands over', () => {
@@ -19,6 +20,15 @@ describe('what a harness hands over', () => {
     })
     for (const fingerprint of ['fedcba9876543210', undefined])
       expect(handovers.find('s', { ...own, fingerprint })).toEqual({ skip: 'the harness uses another key' })
+  })
+
+  it('may have tools of its own, which it runs itself', () => {
+    const handovers = createHandovers({ clock: manualTime().clock })
+    const tools = [
+      { name: 'a', input_schema: {} },
+      { type: 'custom', name: 'b', input_schema: {} },
+    ]
+    expect(handovers.keep('s', { ...handover, params: { ...params, tools, mcp_servers: [] } })).toEqual({ kept: true })
   })
 
   it('is dropped after an hour, and the oldest first when there is too much', () => {
@@ -43,6 +53,11 @@ describe('what a harness hands over', () => {
       'a tool call that waits',
       { model: 'm', messages: [{ role: 'assistant', content: [{ type: 'tool_use', id: 't' }] }] },
     ],
+    ['a tool that the server runs itself', { ...params, tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
+    ['tools that are none', { ...params, tools: 'all' }],
+    ['MCP servers', { ...params, mcp_servers: [{ type: 'url', url: 'https://mcp.example.com', name: 'x' }] }],
+    ['a container', { ...params, container: 'c' }],
+    ['more levels than anybody means', { ...params, metadata: nested(20_000) }],
     ['nobody', { model: 'm', messages: [null] }],
   ])('is not kept with %s', (_what, bad) => {
     const { clock } = manualTime()

@@ -23,6 +23,8 @@ const use = (id: string, name = 'Read', input: Record<string, unknown> = {}): Bl
 const asks = (...content: Block[]) => answer(content, 'tool_use')
 const result = (toolUseId: string, content: string, more = {}) => ({ type: 'tool_result', toolUseId, content, ...more })
 
+const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
+
 type Model = (
   request: ModelRequest,
   at: { signal: AbortSignal },
@@ -43,6 +45,10 @@ function rig(model: Model, limits: Partial<Limits> = {}, until: 'done' | 'change
       await new Promise((resolve) => setImmediate(resolve))
       order.push(`end ${what}`)
       return name === 'Bad' ? { content: 'Denied: no', isError: true } : { content: `did ${name}`, isError: false }
+    },
+    deny: async (name, because) => {
+      order.push(`deny ${name}`)
+      return { content: `Denied: ${because}`, isError: true }
     },
     delivered: () => order.push('delivered'),
     denials: () => 0,
@@ -194,6 +200,16 @@ describe('what a model must not send', () => {
       [asks(use('a', 'Write', { content: 'x'.repeat(4_000_000) }))],
       'the model sent more than anybody can use',
     ],
+    [
+      'a call nested beyond all depth',
+      [asks(use('a', 'Read', { x: nested(20_000) }))],
+      'the model sent something nested too deeply',
+    ],
+    [
+      'a block nobody knows, nested beyond all depth',
+      [answer([{ type: 'opaque', wire: { x: nested(20_000) } }])],
+      'the model sent something nested too deeply',
+    ],
   ])('ends it: %s', async (_what, answers, why) => {
     const { run, order } = rig((_request, _at, n) => answers[n - 1] ?? answer([text('on')]))
     expect(await run()).toMatchObject({ ended: 'failed', why })
@@ -205,6 +221,7 @@ describe('what a model must not send', () => {
     const { run, requests, order } = rig((_request, _at, n) => (n === 1 ? asks(...many) : answer([text('ok')])))
     expect(await run()).toMatchObject({ ended: 'done' })
     expect(order.filter((each) => each.startsWith('begin'))).toHaveLength(50)
+    expect(order.filter((each) => each === 'deny Read')).toHaveLength(10)
     expect(requests[1]?.messages.at(-1)?.content).toHaveLength(60)
   })
 

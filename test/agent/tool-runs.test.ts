@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { findLines } from '../../daemon/agent/matching.ts'
@@ -81,6 +81,18 @@ describe('tools', () => {
     })
   })
 
+  it('deny an input that is nested beyond all depth, and count what is denied unseen', async () => {
+    const { tools } = ground()
+    const { run, runs, denied } = tools()
+    const deep: unknown = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`)
+    expect(await run('Read', { file_path: 'build.md', x: deep })).toEqual({
+      content: 'Denied: the input of Read is nested too deeply',
+      isError: true,
+    })
+    expect(await runs.deny('Task', 'no more')).toEqual({ content: 'Denied: no more', isError: true })
+    expect([runs.denials(), denied]).toEqual([2, ['Read', 'unknown']])
+  })
+
   it('send no credential upstream', async () => {
     const { tools, project } = ground()
     const key = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`
@@ -92,6 +104,40 @@ describe('tools', () => {
       ['Bash', { command: `cat ${project}/.env` }],
     ] as const)
       expect((await run(name, input)).content).not.toContain(key)
+  })
+})
+
+describe('a credential of several lines', () => {
+  const body = Array.from({ length: 30 }, (_, n) => `MIIEow${String(n).padStart(3, '0')}${'aB3dE5gH7jK9'.repeat(4)}`)
+  const lines = ['# keys', '-----BEGIN RSA PRIVATE KEY-----', ...body, '-----END RSA PRIVATE KEY-----', 'the end']
+
+  it.each([
+    ['a short file', 0],
+    ['a file too long to be looked through as a whole', 120_000],
+  ])('is told by no part of it: %s', async (_what, more) => {
+    const { tools, project } = ground()
+    const file = join(project, 'key.txt')
+    const others = 'some other words that stand before it\n'.repeat(more)
+    writeFileSync(file, `${others}${lines.join('\n')}\n`)
+    const at = more + 10
+    const { run } = tools()
+    for (const [name, input] of [
+      ['Read', { file_path: file, offset: at, limit: 5 }],
+      ['Bash', { command: `head -n ${at} ${file}` }],
+      ['Bash', { command: `tail -n 9 ${file}` }],
+      ['Bash', { command: `cat -n ${file}` }],
+      ['Grep', { pattern: 'MIIEow', path: file }],
+      ['Bash', { command: `grep -n MIIEow ${file}` }],
+    ] as const) {
+      const { content } = await run(name, input)
+      expect([name, input, /MIIEow\d/.test(content)]).toEqual([name, input, false])
+    }
+    expect((await run('Grep', { pattern: 'MIIEow01|the end', path: file })).content).toBe(
+      [
+        ...Array.from({ length: 10 }, (_, n) => `${file}:${more + n + 13}:[left out: part of a credential]`),
+        `${file}:${more + 34}:the end`,
+      ].join('\n'),
+    )
   })
 })
 
@@ -137,6 +183,54 @@ describe('changes of a run', () => {
     runs.delivered()
     expect((await run('Write', { file_path: 'build.md', content: topic('x') })).content).toMatch(/Denied: .*whole/)
     expect((await run('Edit', edit)).content).toBe('build.md will be changed')
+  })
+
+  it.each([
+    ['written over', 'Write', { content: topic('The build takes a day.') }],
+    ['taken away', 'Write', { content: '' }],
+    ['edited', 'Edit', { old_string: 'build', new_string: 'long build', replace_all: true }],
+  ])('leave alone what a person wrote since it was read: it is not %s', async (_what, name, input) => {
+    const { tools, put } = ground()
+    const { run, overlay } = tools()
+    const change = () => run(name, { file_path: 'build.md', ...input })
+    await run('Read', { file_path: 'build.md' })
+    put('build.md', 'The build is gone, said a person.')
+    const denied = { content: 'Denied: "build.md" has changed since you read it: read it again', isError: true }
+    expect(await change()).toEqual(denied)
+    // A part of it is not the whole of what is there now.
+    await run('Read', { file_path: 'build.md', limit: 2 })
+    if (name === 'Write') expect((await change()).content).toMatch(/Denied: .*read the whole/)
+    expect(overlay.drafts()).toEqual([])
+    await run('Bash', { command: 'cat build.md' })
+    expect((await change()).isError).toBe(false)
+  })
+
+  it('do not bring back what a person took away since it was read', async () => {
+    const { tools, memory } = ground()
+    const { run, overlay } = tools()
+    await run('Read', { file_path: 'build.md' })
+    rmSync(join(memory, 'build.md'))
+    expect((await run('Write', { file_path: 'build.md', content: topic('x') })).content).toMatch(/taken away since/)
+    expect(overlay.drafts()).toEqual([])
+  })
+
+  it('do not take for the whole what a command has shown only the beginning of', async () => {
+    const { tools, put } = ground()
+    put('long.md', `${'some words\n'.repeat(5_000)}the last of them`)
+    const write = (file_path: string) => ({ file_path, content: topic('Other.') })
+    const writtenAfter = async (command: string, file: string) => {
+      const { run } = tools()
+      await run('Bash', { command })
+      return (await run('Write', write(file))).content
+    }
+    const whole = /^Denied: .*read the whole of it/
+    expect(await writtenAfter('cat long.md', 'long.md')).toMatch(whole)
+    expect(await writtenAfter('cat -n long.md', 'long.md')).toMatch(whole)
+    expect(await writtenAfter('cat long.md build.md', 'build.md')).toMatch(whole)
+    expect(await writtenAfter('cat build.md long.md', 'long.md')).toMatch(whole)
+    expect(await writtenAfter('cat build.md long.md', 'build.md')).toBe('build.md will be changed')
+    expect(await writtenAfter('cat -n release.md build.md', 'build.md')).toBe('build.md will be changed')
+    expect(await writtenAfter('head -n 900 build.md', 'build.md')).toMatch(whole)
   })
 
   it('rest on what was there before the run, also where it took a file away and wrote it again', async () => {

@@ -3,6 +3,7 @@
  * extraction after every turn, notes as often as they are due, a compaction now and then. Tasks are as long as real ones;
  * what they say is of no interest to a server that only counts.
  */
+import { hash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAgent } from '../../daemon/agent/agent.ts'
@@ -149,8 +150,10 @@ function noting(prefix: Options['prefix']): Answer[] {
 }
 
 function notesTask({ dir }: Folder): Partial<Task> {
-  writeFileSync(join(dir, 'notes.md'), 'nothing\n')
-  return { policy: { may: 'notes', file: 'notes.md' }, shown: ['notes.md'], until: 'changed' }
+  const notes = 'nothing\n'
+  writeFileSync(join(dir, 'notes.md'), notes)
+  const shown = [{ file: 'notes.md', hash: hash('sha256', notes) }]
+  return { policy: { may: 'notes', file: 'notes.md' }, shown, until: 'changed' }
 }
 
 /** In the same words, from the first message on. */
