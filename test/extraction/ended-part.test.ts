@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { endedPart } from '../../daemon/extraction/ended-part.ts'
 
-const asked = { by: 'person', startsTurn: 1, ends: null } as const
-const works = { by: 'agent', startsTurn: 0, ends: null } as const
-const result = { by: 'tool', startsTurn: 0, ends: null } as const
-const final = { by: 'agent', startsTurn: 0, ends: 'final' } as const
-const command = { by: 'injected', startsTurn: 1, ends: null } as const
+type Spoken = { by: string; startsTurn: 0 | 1; ends: string | null }
+
+const asked: Spoken = { by: 'person', startsTurn: 1, ends: null }
+const works: Spoken = { by: 'agent', startsTurn: 0, ends: null }
+const result: Spoken = { by: 'tool', startsTurn: 0, ends: null }
+const final: Spoken = { by: 'agent', startsTurn: 0, ends: 'final' }
+const command: Spoken = { by: 'injected', startsTurn: 1, ends: null }
 
 describe('what belongs to turns that are over', () => {
   it.each([
