@@ -188,6 +188,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       notify: telling.saved,
       settings: () => settings.current().extraction,
       home: places.home,
+      blamesDisk: disk.blames,
       clock,
     })
 

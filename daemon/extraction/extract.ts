@@ -3,6 +3,7 @@
  * at any point leaves either nothing or all of it. Works without a model.
  */
 import type { Clock } from '../platform/clock.ts'
+import { message } from '../platform/files.ts'
 import type { Evidence } from '../store/journal.ts'
 import type { ProgressTable, Reached } from '../store/progress.ts'
 import type { Said, SaidMessage, SaidSession } from '../store/said.ts'
@@ -35,19 +36,20 @@ type Deps = {
   notify: (session: SessionKey, files: string[]) => () => void
   settings: () => Settings
   home: string
+  blamesDisk: (error: unknown) => boolean
   clock: Pick<Clock, 'now'>
 }
 
 type SessionKey = { harness: string; sessionId: string }
 type Job = { input: unknown }
 type At = { signal: AbortSignal; stillOurs(): boolean }
-type Outcome = { done: unknown; runId?: string } | { retry: string }
+type Outcome = { done: unknown; runId?: string } | { retry: string } | { wait: string }
 
 const KIND = 'extract'
 const LOST: Outcome = { retry: 'somebody else is at it' }
 
 export function createExtraction(deps: Deps) {
-  const { said, progress, placeOf, save, notify, settings, home, clock } = deps
+  const { said, progress, placeOf, save, notify, settings, home, blamesDisk, clock } = deps
   const reading = createReading(deps)
   const keyOf = ({ harness, sessionId }: SessionKey) => ({ harness, session: sessionId, kind: KIND })
 
@@ -123,8 +125,8 @@ export function createExtraction(deps: Deps) {
     if (words.length === 0) return []
     // Loaded with the first words there are: its patterns would cost every start.
     const { statementsIn } = await import('./statements.ts')
-    return words.flatMap(({ message, text, previousAssistant }) => {
-      const saidMs = message.at ?? clock.now()
+    return words.flatMap(({ message: spoken, text, previousAssistant }) => {
+      const saidMs = spoken.at ?? clock.now()
       const stated = statementsIn({ text, atIso: localStamp(saidMs), previousAssistant })
       const at = new Date(saidMs).toISOString()
       return stated.map(({ type, name, description, body, quote, cues }) => ({
@@ -133,7 +135,7 @@ export function createExtraction(deps: Deps) {
         description,
         body,
         reason: `a person stated it (${cues.join(', ')})`,
-        evidence: [{ sessionId, messageIds: [message.uid], excerpt: quote, at }],
+        evidence: [{ sessionId, messageIds: [spoken.uid], excerpt: quote, at }],
       }))
     })
   }
@@ -141,8 +143,13 @@ export function createExtraction(deps: Deps) {
   return {
     name: KIND,
     model: false,
+    low: true as const,
     covered: ({ input }: Job) => !look(input as SessionKey).part.some(({ by }) => by === 'person'),
-    run,
+    run: (job: Job, at: At): Promise<Outcome> =>
+      run(job, at).catch((error) => {
+        if (blamesDisk(error)) return { wait: message(error) }
+        throw error
+      }),
   }
 }
 

@@ -31,6 +31,8 @@ export type JobKind = {
   name: string
   /** Counted against the limit of model runs; waits when offline or over budget. */
   model: boolean
+  /** Gives way to what somebody waits for: a backlog of it is worked through one by one. */
+  low?: true
   /** What it does is kept step by step, and taken up by the next daemon: a stop does not wait for it. */
   resumes?: true
   /** history.db already covers this watermark: settled without running. */

@@ -14,6 +14,7 @@ import type { JobKind, Outcome, Telling } from './job.ts'
 
 const MODEL_RUNS_AT_ONCE = 2
 const OTHER_RUNS_AT_ONCE = 4
+const LOW_RUNS_AT_ONCE = 1
 /** The longest time in which something that another connection enqueued is not seen, if nobody calls `wake`. */
 const LOOK_EVERY_MS = 30_000
 /** What is aborted is given this long to end before it is left to its fate. */
@@ -51,10 +52,11 @@ export type Runner = {
 export function createRunner({ jobs, claims, kinds, clock, random, modelWaits, onNews, onError }: Deps): Runner {
   const owner = randomBytes(8).toString('hex')
   const byName = new Map(kinds.map((kind) => [kind.name, kind]))
-  const named = (model: boolean) => kinds.filter((kind) => kind.model === model).map(({ name }) => name)
+  const named = (which: (kind: JobKind) => boolean) => kinds.filter(which).map(({ name }) => name)
   const sorts = [
-    { kinds: named(true), atOnce: MODEL_RUNS_AT_ONCE },
-    { kinds: named(false), atOnce: OTHER_RUNS_AT_ONCE },
+    { kinds: named(({ model }) => model), atOnce: MODEL_RUNS_AT_ONCE },
+    { kinds: named(({ model, low }) => !model && !low), atOnce: OTHER_RUNS_AT_ONCE },
+    { kinds: named(({ model, low }) => !model && low === true), atOnce: LOW_RUNS_AT_ONCE },
   ]
   const running = new Map<string, Run>()
   const ended = new Set<() => void>()

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { endedPart } from '../../daemon/extraction/ended-part.ts'
 
-type Message = { by: string; startsTurn: 0 | 1; ends: string | null }
+type Spoken = { by: string; startsTurn: 0 | 1; ends: string | null }
 
-const asked: Message = { by: 'person', startsTurn: 1, ends: null }
-const works: Message = { by: 'agent', startsTurn: 0, ends: null }
-const result: Message = { by: 'tool', startsTurn: 0, ends: null }
-const final: Message = { by: 'agent', startsTurn: 0, ends: 'final' }
-const command: Message = { by: 'injected', startsTurn: 1, ends: null }
+const asked: Spoken = { by: 'person', startsTurn: 1, ends: null }
+const works: Spoken = { by: 'agent', startsTurn: 0, ends: null }
+const result: Spoken = { by: 'tool', startsTurn: 0, ends: null }
+const final: Spoken = { by: 'agent', startsTurn: 0, ends: 'final' }
+const command: Spoken = { by: 'injected', startsTurn: 1, ends: null }
 
 describe('what belongs to turns that are over', () => {
   it.each([

@@ -93,6 +93,40 @@ describe('what a person states in a turn', () => {
     expect(topics(session.memories)).toEqual([expect.stringContaining('deploy_freeze')])
   })
 
+  it('is all saved when turns come in a burst', async () => {
+    const home = makeHome()
+    const session = claudeSession(home)
+    const { client, ends } = await running(home)
+    for (let n = 0; n < 10; n++) session.say(`Please always run check-${n} before you commit, because CI is strict.`)
+    while (topics(session.memories).length < 10) await ends.next()
+    const { items } = await client.changes({ cwd: session.cwd })
+    expect(items.map(({ op }) => op)).toEqual(Array.from({ length: 10 }, () => 'create'))
+    const told = (await client.notices({ id: session.id })).items.flatMap(({ files }) => files)
+    expect(told.sort()).toEqual(topics(session.memories).sort())
+  })
+
+  it('is gathered from as many turns as the settings say', async () => {
+    const home = makeHome()
+    writeFileSync(home.places.configFile, JSON.stringify({ extraction: { everyTurns: 2 } }))
+    const session = claudeSession(home)
+    const { ends } = await running(home)
+    session.say(RULE)
+    expect((await ends.next()).result).toEqual({ skipped: 'there are too few turns yet' })
+    session.say('The deploy freeze starts on 2027-03-04 because the auditors come.')
+    expect((await ends.next()).result).toEqual({ saved: 2, waiting: 0, known: 0, refused: 0 })
+  })
+
+  it('is told no more once it is purged', async () => {
+    const home = makeHome()
+    const session = claudeSession(home)
+    const { client, ends } = await running(home)
+    session.say(RULE)
+    await ends.next()
+    const [file = ''] = topics(session.memories)
+    await connectAs(home, 'user').forget({ cwd: session.cwd, file, purge: 'true' })
+    expect(await client.notices({ id: session.id })).toEqual({ items: [] })
+  })
+
   it('waits for a person where review is required', async () => {
     const home = makeHome()
     writeFileSync(home.places.configFile, JSON.stringify({ review: 'required' }))

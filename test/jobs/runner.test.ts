@@ -72,6 +72,20 @@ describe('a run', () => {
     expect(states(rig)).toEqual(['s1 m1 done', 's2 m2 running'])
   })
 
+  it('of a kind that gives way is alone of its kind, and keeps nobody waiting', async () => {
+    const low = heldKind('low')
+    const plain = heldKind('plain')
+    const rig = jobRig([{ ...low.kind, low: true }, plain.kind])
+    for (const key of ['s1', 's2', 's3', 's4', 's5']) rig.runner.enqueue(due(key, 'm1', { kind: 'low' }))
+    rig.runner.enqueue(due('s6', 'm1'))
+    rig.runner.start()
+    await settled()
+    const keys = ({ runs }: typeof low) => runs.map(({ job }) => job.key)
+    expect({ low: keys(low), plain: keys(plain) }).toEqual({ low: ['s1'], plain: ['s6'] })
+    await low.runs[0]?.end({ done: null })
+    expect(keys(low)).toEqual(['s1', 's2'])
+  })
+
   it('of a kind that this version does not know is left alone', async () => {
     const rig = jobRig([heldKind('plain').kind])
     rig.runner.start()

@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { createSaid } from '../../daemon/store/said.ts'
 import { createSessions } from '../../daemon/store/sessions.ts'
 import { openStore } from '../../daemon/store/store.ts'
 import { createTranscripts } from '../../daemon/store/transcripts.ts'
@@ -75,6 +76,7 @@ export function ingestRig({ isPrivate = () => false, redact = async (text) => ({
     },
     slice: next,
     stored: createSessions(store.index),
+    said: createSaid(store.index),
     sessions: () => db.prepare('SELECT harness, session, fork_of, cwd, project FROM sessions ORDER BY id').all(),
     messages: () =>
       db

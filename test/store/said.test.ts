@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest'
+import { ingestRig } from '../transcripts/ingest-rig.ts'
+
+const at = (second: number) => new Date(Date.UTC(2026, 10, 16, 10, 0, second)).toISOString()
+const line = (record: object) => JSON.stringify(record)
+const asks = (id: string, second: number, more: object = {}) =>
+  line({ type: 'user', id, text: `${id}?`, at: at(second), ...more })
+const answers = (id: string, second: number) => line({ type: 'assistant', id, text: id, end: 'final', at: at(second) })
+
+async function rig() {
+  const ground = ingestRig()
+  const uids = (session: string, reached?: { message: string; at: number }) => {
+    const { row = 0 } = ground.said.session('generic', session) ?? {}
+    return ground.said.after(row, reached).map(({ uid }) => uid)
+  }
+  return { ...ground, uids }
+}
+
+it('tells what was said in a session itself, and neither what was taken back nor what a sub-agent was told', async () => {
+  const { write, read, uids } = await rig()
+  const begin = line({ type: 'session', id: 's', cwd: '/work' })
+  const back = line({ type: 'rewind', from: 'q2' })
+  write('s.jsonl', [
+    begin,
+    asks('q1', 1),
+    answers('a1', 2),
+    asks('sub', 3, { subAgent: 'x' }),
+    asks('q2', 4),
+    back,
+    asks('q3', 5),
+  ])
+  await read('generic', 's.jsonl')
+  expect(uids('s')).toEqual(['q1', 'a1', 'q3'])
+  expect(uids('s', { message: 'a1', at: Date.parse(at(2)) })).toEqual(['q3'])
+  // Of a message that is gone, the time is left.
+  expect(uids('s', { message: 'lost', at: Date.parse(at(1)) })).toEqual(['a1', 'q3'])
+})
+
+it('tells what a fork has copied only where it was said first', async () => {
+  const { write, read, uids } = await rig()
+  const said = [asks('q1', 1), answers('a1', 2)]
+  write('s.jsonl', [line({ type: 'session', id: 's', cwd: '/work' }), ...said])
+  write('f.jsonl', [line({ type: 'session', id: 'f', forkOf: 's', cwd: '/work' }), ...said, asks('q2', 3)])
+  await read('generic', 's.jsonl')
+  await read('generic', 'f.jsonl')
+  expect({ s: uids('s'), f: uids('f') }).toEqual({ s: ['q1', 'a1'], f: ['q2'] })
+})
