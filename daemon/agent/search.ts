@@ -72,6 +72,8 @@ export async function search(
   }
   const found = await findLines(texts(files, at), what, at)
   if (isDenied(found) || isFailed(found)) return found
+  const late = await at.pace()
+  if (late) return late
   const all = { matches: found.matches, cut: found.cut || cut }
   if (at.lines === 0) return all
   const placeOf = new Map(files.map((file) => [file.path, file.place]))
@@ -87,7 +89,8 @@ async function textAt(place: Place | undefined, { workspace }: Searched): Promis
 async function* texts(files: readonly FoundFile[], at: Searched): AsyncIterable<Text> {
   let bytesLeft = CAP_SEARCHED_BYTES
   for (const file of files) {
-    if (bytesLeft <= 0 || at.signal.aborted) return
+    // Empty files are read without a wait: thousands of them would hold everybody up.
+    if (bytesLeft <= 0 || (await at.pace())) return
     const seen = await at.workspace.read(file.place, CAP_FILE_BYTES)
     if (isDenied(seen) || isFailed(seen) || seen.text.includes('\0')) continue
     bytesLeft -= seen.text.length
