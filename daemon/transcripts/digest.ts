@@ -136,13 +136,14 @@ function sessionOf(
   session: Session,
   { harness, projectOf }: Deps,
 ): MessageStep['session'] {
-  const cwd = message.subAgent === undefined ? message.cwd : undefined
+  const { cwd } = message
   return {
     harness,
     id,
     forkOf: session.forkOf,
     cwd,
     project: cwd === undefined ? undefined : projectOf(cwd),
+    cwdOf: message.subAgent === undefined ? 'session' : 'sub-agent',
     branch: session.branch,
     startedAt: session.startedAt,
     interactive: session.interactive,
