@@ -152,7 +152,8 @@ export function addMemoryCommands(
     .option('--memories <file>', 'a file that memoryd export wrote; - is standard input')
     .action(async (folder: string | undefined, options: Common & ImportOptions) => {
       const { memories, harness, project } = options
-      if ((folder === undefined) === (memories === undefined))
+      // An empty one is most likely a variable that is not set, and would mean the folder one stands in.
+      if (folder === '' || (folder === undefined) === (memories === undefined))
         throw wrongUsage(
           'name a folder with transcripts, or a file after --memories',
           'memoryd import --help has examples',

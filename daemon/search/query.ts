@@ -47,7 +47,9 @@ function narrow(query: Query, filter: string, value: string, nowMs: number): Ref
     return undefined
   }
   if (filter === 'role') {
-    if (!ROLES.includes(value)) return { refused: 'role: is none there is', hint: 'write role:person, agent or tool' }
+    // What is no plain word may be a credential that slipped in: it is not said again.
+    const named = /^[a-z]{1,12}$/i.test(value) ? value : ''
+    if (!ROLES.includes(value)) return { refused: `role:${named} is none there is`, hint: 'write role:person, agent or tool' }
     query.role = value as SearchRole
     return undefined
   }

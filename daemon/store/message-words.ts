@@ -56,6 +56,11 @@ const FEW = 200
  * and the terms do not grow by every word that is said again. To ask for all of a backlog would take longer than to read it.
  */
 const FEW_TERMS = 500
+/**
+ * A round of a backlog of short transcripts has few new terms as well, but there are thousands of such rounds, and each term
+ * asks every part of the index, of which there are more and more.
+ */
+const FEW_MESSAGES = 16
 
 const COLUMNS = `m.id, s.harness, s.session, m.uid, m.said_by AS saidBy, m.at, f.path, m.offset, m.length`
 // Of a message that stands in several sessions: the origin, as long as it is there, else the first of its copies.
@@ -117,7 +122,8 @@ function prepare(db: Db) {
         return made.join(' ')
       })
       // Before the words: a question in between would make SQLite put them down by themselves.
-      terms.add(fresh.length <= FEW_TERMS ? fresh.filter((term) => !holder.get(quoted(term))) : fresh)
+      const isLittle = texts.length <= FEW_MESSAGES && fresh.length <= FEW_TERMS
+      terms.add(isLittle ? fresh.filter((term) => !holder.get(quoted(term))) : fresh)
       for (const [n, { id }] of texts.entries()) {
         if (texts[n]?.text === '') remove.run(id)
         else insert.run(id, tokens[n])

@@ -5,9 +5,10 @@ export type SessionRow = {
   harness: string
   id: string
   forkOf: string | undefined
-  /** None for what a sub-agent says: it may work elsewhere than its session. */
   cwd: string | undefined
   project: string | undefined
+  /** Whose folder that is. A sub-agent may work elsewhere than its session: its folder counts only while no other is known. */
+  cwdOf: 'session' | 'sub-agent'
   branch: string | undefined
   startedAt: number | undefined
   interactive: boolean | undefined
@@ -27,10 +28,15 @@ export type SessionRows = {
 export function createSessionRows(db: Db): SessionRows {
   const put = db
     .prepare(
-      `INSERT INTO sessions (harness, session, fork_of, cwd, project, branch, started_at, last_at, interactive)
-       VALUES (@harness, @id, @forkOf, @cwd, @project, @branch, coalesce(@startedAt, @at), @at, @interactive)
-       ON CONFLICT (session, harness) DO UPDATE SET fork_of = coalesce(fork_of, @forkOf), cwd = coalesce(cwd, @cwd),
-         project = coalesce(project, @project), branch = coalesce(@branch, branch),
+      `INSERT INTO sessions (harness, session, fork_of, cwd, project, branch, started_at, last_at, interactive,
+         guessed)
+       VALUES (@harness, @id, @forkOf, @cwd, @project, @branch, coalesce(@startedAt, @at), @at, @interactive,
+         @guessed)
+       ON CONFLICT (session, harness) DO UPDATE SET fork_of = coalesce(fork_of, @forkOf),
+         cwd = iif(guessed > @guessed, coalesce(@cwd, cwd), coalesce(cwd, @cwd)),
+         project = iif(guessed > @guessed, coalesce(@project, project), coalesce(project, @project)),
+         guessed = CASE WHEN @cwd IS NULL THEN guessed WHEN cwd IS NULL THEN @guessed ELSE min(guessed, @guessed) END,
+         branch = coalesce(@branch, branch),
          started_at = min(coalesce(started_at, @startedAt, @at), coalesce(@startedAt, @at, started_at)),
          last_at = max(coalesce(last_at, @at), coalesce(@at, last_at)), interactive = coalesce(@interactive, interactive)
        RETURNING id`,
@@ -43,6 +49,7 @@ export function createSessionRows(db: Db): SessionRows {
       id: session.id,
       forkOf: session.forkOf ?? null,
       cwd: session.cwd ?? null,
+      guessed: session.cwdOf === 'sub-agent' ? 1 : 0,
       project: session.project ?? null,
       branch: session.branch ?? null,
       startedAt: session.startedAt ?? null,
@@ -89,6 +96,7 @@ function isSame(one: SessionRow, other: SessionRow): boolean {
     one.forkOf === other.forkOf &&
     one.cwd === other.cwd &&
     one.project === other.project &&
+    one.cwdOf === other.cwdOf &&
     one.branch === other.branch &&
     one.startedAt === other.startedAt &&
     one.interactive === other.interactive

@@ -399,6 +399,8 @@ export const indexMigrations: readonly Migration[] = [
       CREATE INDEX other_holders_by_holder ON other_holders (holder);
       -- 1: it has to be read from its beginning. So do those of which nothing stands anywhere: nobody had noted why.
       ALTER TABLE files ADD COLUMN again INTEGER NOT NULL DEFAULT 0;
+      -- 1: where the session runs is known only from one of its sub-agents.
+      ALTER TABLE sessions ADD COLUMN guessed INTEGER NOT NULL DEFAULT 0;
       UPDATE files SET again = 1 WHERE gone = 0 AND NOT EXISTS (SELECT 1 FROM messages WHERE file = files.id);
     `),
 ]

@@ -138,14 +138,17 @@ type RowOf = (message: Message, id: string, session: Session) => MessageStep['se
 function createRows({ harness, projectOf }: Pick<Deps, 'harness' | 'projectOf'>): RowOf {
   let last: { session: Session; row: MessageStep['session'] } | undefined
   return (message, id, session) => {
-    const cwd = message.subAgent === undefined ? message.cwd : undefined
-    if (last && last.session === session && last.row.id === id && last.row.cwd === cwd) return last.row
-    const row = {
+    const { cwd } = message
+    const cwdOf = message.subAgent === undefined ? 'session' : 'sub-agent'
+    const isSame = last?.session === session && last.row.id === id && last.row.cwd === cwd && last.row.cwdOf === cwdOf
+    if (last && isSame) return last.row
+    const row: MessageStep['session'] = {
       harness,
       id,
       forkOf: session.forkOf,
       cwd,
       project: cwd === undefined ? undefined : projectOf(cwd),
+      cwdOf,
       branch: session.branch,
       startedAt: session.startedAt,
       interactive: session.interactive,

@@ -13,6 +13,8 @@ const PROJECTS = 600
 /** A home whose daemon has stopped and left a history of several pages, with a backup from before its last rows. */
 async function usedHome(end: 'stop' | 'kill9'): Promise<Home> {
   const home = makeHome()
+  // It makes the day's backup, of a history that knows of nothing yet.
+  await (await startDaemon(home)).stop()
   const first = await startDaemon(home)
   await Promise.all(Array.from({ length: PROJECTS }, (_, n) => first.client.pause({ cwd: `/p/${n}` })))
   await first.stop()
@@ -86,7 +88,7 @@ describe('a damaged database', () => {
     expect(done.code).toBe(0)
     expect(existsSync(JSON.parse(done.stdout).setAside)).toBe(true)
     const again = await startDaemon(home)
-    // The backup was made when the first daemon started, before anything was paused.
+    // The backup was made before anything was paused.
     expect((await again.client.status()).paused.projects).toEqual([])
   })
 })

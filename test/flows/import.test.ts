@@ -256,6 +256,7 @@ describe('memoryd import', () => {
     })
     expect(await memoryd(home, 'import', join(home.dir, 'nowhere'))).toMatchObject({ code: 1, stdout: '' })
     expect(await memoryd(home, 'import')).toMatchObject({ code: 2, stdout: '' })
+    expect(await memoryd(home, 'import', '')).toMatchObject({ code: 2, stdout: '' })
     expect(await memoryd(home, 'import', secret, '--memories', 'x')).toMatchObject({ code: 2, stdout: '' })
     await daemon.stop()
   })

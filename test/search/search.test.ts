@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { createMessageWords } from '../../daemon/store/message-words.ts'
 import { spokenRig } from '../support/spoken.ts'
 
 const at = (day: number) => new Date(Date.UTC(2025, 11, day)).toISOString()
@@ -155,6 +156,19 @@ describe('search', () => {
     rig.words.put([{ id: 1, text: 'strawberry xylophone' }])
     const [terms] = rig.store.index().prepare('SELECT terms FROM term_blocks').pluck().all() as string[]
     expect(terms?.split('\n')).toEqual(['strawberry', 'plum', 'xylophone'])
+  })
+
+  it('asks which terms are known only where little is put: for all of a backlog that takes longer and longer', async () => {
+    const rig = spokenRig()
+    await rig.say([user('a', 'strawberry')])
+    const blocks = () => rig.store.index().prepare('SELECT terms FROM term_blocks').pluck().all()
+    // As another thread would go on.
+    createMessageWords(rig.store.index).put([{ id: 1, text: 'strawberry' }])
+    expect(blocks()).toEqual(['strawberry'])
+    const many = Array.from({ length: 17 }, () => ({ id: 1, text: 'strawberry' }))
+    createMessageWords(rig.store.index).put(many)
+    expect(blocks().join(' ').split(/\s/)).toEqual(['strawberry', 'strawberry'])
+    expect(await rig.ids('"wberr"')).toEqual(['a'])
   })
 
   it('refuses a question that asks for nothing', async () => {

@@ -56,10 +56,10 @@ const expected: Record<string, string[]> = {
   ],
   'claude-code-older/2.0.77': [
     '0000000a-0000-4000-8000-000000000001 in /home/dev/proj/demo: 4 turns, 143787 tokens: agent 7 injected 1 person 4 tool 2 agent of a3f8cb9 2 agent of a69724c 2 agent of ac26929 2 agent of addc754 2',
-    '1ce332cd-1e41-471f-b787-4f2ebb32aea9 in null: 0 turns, 23948 tokens: agent of a2760ad 2 agent of a2e27e3 2 agent of ad65422 2',
-    'b1076679-0350-4706-9798-f5d43527b59f in null: 0 turns, 23948 tokens: agent of a09762b 2 agent of a5a8701 2 agent of abd18d7 2',
-    'd9730112-5951-4c71-b795-5969ee7130b9 in null: 0 turns, 23948 tokens: agent of a5d14f8 2 agent of ad9fa91 2 agent of ae4b150 2',
-    'fd508c0d-378e-4d62-bd71-42b91818101c in null: 0 turns, 23948 tokens: agent of a0a7852 2 agent of a674677 2 agent of a790248 2',
+    '1ce332cd-1e41-471f-b787-4f2ebb32aea9 in /home/dev/proj/demo: 0 turns, 23948 tokens: agent of a2760ad 2 agent of a2e27e3 2 agent of ad65422 2',
+    'b1076679-0350-4706-9798-f5d43527b59f in /home/dev/proj/demo: 0 turns, 23948 tokens: agent of a09762b 2 agent of a5a8701 2 agent of abd18d7 2',
+    'd9730112-5951-4c71-b795-5969ee7130b9 in /home/dev/proj/demo: 0 turns, 23948 tokens: agent of a5d14f8 2 agent of ad9fa91 2 agent of ae4b150 2',
+    'fd508c0d-378e-4d62-bd71-42b91818101c in /home/dev/proj/demo: 0 turns, 23948 tokens: agent of a0a7852 2 agent of a674677 2 agent of a790248 2',
   ],
   'codex-0.166.0/01-plain': [
     '01a1e1a9-708a-7730-903b-653604b0d5ea in /home/dev/proj/demo: 1 turns, 9878 tokens: agent 1 person 1 system 2',

@@ -211,6 +211,22 @@ describe('ingestion', () => {
     expect([rig.again(), rig.standing()]).toEqual([[], ['q1 a.jsonl']])
   })
 
+  it('knows the project of a session from its sub-agents until its own transcript tells it', async () => {
+    const rig = ingestRig()
+    const said = (id: string, cwd: string, more: object = {}) =>
+      json({ type: 'user', uuid: id, parentUuid: null, sessionId: 's', cwd, message: { content: id }, ...more })
+    const places = () => rig.column(`SELECT cwd || ', ' || project FROM sessions`)
+    const helper = { isSidechain: true, agentId: 'x' }
+    rig.write('-work/s/subagents/agent-x.jsonl', [said('one', '/work/tree', helper)])
+    await rig.read('claude-code', '-work/s/subagents/agent-x.jsonl')
+    expect(places()).toEqual(['/work/tree, project of /work/tree'])
+    rig.write('-work/s.jsonl', [said('two', '/work'), said('three', '/elsewhere')])
+    await rig.read('claude-code', '-work/s.jsonl')
+    rig.append('-work/s/subagents/agent-x.jsonl', [said('four', '/work/tree', helper)])
+    await rig.read('claude-code', '-work/s/subagents/agent-x.jsonl')
+    expect(places()).toEqual(['/work, project of /work'])
+  })
+
   it('counts what it cannot use, and anew when the file is rewritten', async () => {
     const rig = ingestRig()
     rig.write('s.jsonl', ['{broken', json({ type: 'never-seen' }), 'nul \0'])
