@@ -49,7 +49,8 @@ function narrow(query: Query, filter: string, value: string, nowMs: number): Ref
   if (filter === 'role') {
     // What is no plain word may be a credential that slipped in: it is not said again.
     const named = /^[a-z]{1,12}$/i.test(value) ? value : ''
-    if (!ROLES.includes(value)) return { refused: `role:${named} is none there is`, hint: 'write role:person, agent or tool' }
+    if (!ROLES.includes(value))
+      return { refused: `role:${named} is none there is`, hint: 'write role:person, agent or tool' }
     query.role = value as SearchRole
     return undefined
   }
