@@ -27,7 +27,7 @@ type Ended = { done: ImportProgress } | { retry: string }
 type Running = { signal: AbortSignal; progress(text: string, more: { import: ImportProgress }): void }
 
 export type Importing = {
-  /** What is due when somebody wants a folder to be read; it is one of those that are looked through from then on. */
+  /** What is due when somebody wants a folder to be read. Once it was, it is one of those that sweeps look through. */
   due(dir: string, harness: string | undefined): Promise<Due>
   run(input: Folder, at: Running): Promise<Ended>
   /** Somebody does not want it after all. */
@@ -93,9 +93,7 @@ export function createImporting({ anywhere, reading, imports, folderOf, clock }:
   return {
     due: async (named, harness) => {
       const folder: Folder = { dir: await folderOf(named), harness }
-      const atMs = clock.now()
-      imports.add(folder, atMs)
-      return { kind: 'import', key: folder.dir, watermark: new Date(atMs).toISOString(), input: folder }
+      return { kind: 'import', key: folder.dir, watermark: new Date(clock.now()).toISOString(), input: folder }
     },
     giveUp: ({ dir }) => imports.remove(dir),
     run: async (folder, { signal, progress: say }) => {
@@ -105,6 +103,8 @@ export function createImporting({ anywhere, reading, imports, folderOf, clock }:
       try {
         const lost = await readAll({ folder, progress, sessions: new Set(), signal })
         if (lost > 0) return { retry: `${lost} files could not be read to their end` }
+        // Only now: a sweep would read along, and count as its own what is counted here.
+        imports.add(folder, clock.now())
         return { done: progress }
       } finally {
         telling.stop()
