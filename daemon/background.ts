@@ -31,6 +31,8 @@ type Deps = {
   kinds: readonly JobKind[]
   /** What is due by the calendar, by the settings as they are now. */
   schedules: () => readonly Schedule[]
+  /** Whether low jobs have to wait for something else. */
+  isBusy: () => boolean
   modelWaits: () => { wait: string; untilMs?: number | undefined } | undefined
 }
 
@@ -50,7 +52,7 @@ export type Background = {
 }
 
 export function createBackground(deps: Deps): Background {
-  const { store, clock, events, conditions, log, blamesDisk, kinds, schedules, modelWaits } = deps
+  const { store, clock, events, conditions, log, blamesDisk, kinds, schedules, modelWaits, isBusy } = deps
   const jobs = createJobTable(store.index)
   const onError = (error: unknown, job?: Job) => {
     if (!blamesDisk(error)) log.error({ err: error, ...(job && { job: job.id }) }, 'a job could not be looked after')
@@ -62,6 +64,7 @@ export function createBackground(deps: Deps): Background {
     clock,
     random: Math.random,
     modelWaits,
+    isBusy,
     onNews: (job, progress, more) => {
       const { id, kind, key, state, error, runId } = job
       const details = { ...(error !== undefined && { error }), ...(runId !== undefined && { runId }) }

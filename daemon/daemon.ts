@@ -57,6 +57,9 @@ export type Daemon = {
   stop(drainMs: number): Promise<'clean' | 'unclean'>
 }
 
+/** So much of a backlog is read first: every job that is settled meanwhile would hold up the reading. */
+const MUCH_TO_READ_BYTES = 500_000
+
 /** Loaded with the first text that is looked through: its patterns would cost every start. */
 const redact = async (text: string) => (await import('./secrets/redact.ts')).redactSecrets(text)
 
@@ -216,6 +219,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       kinds: [house.kind, capture.importKind, extraction],
       schedules: () => [house.schedule],
       modelWaits: model.waits,
+      isBusy: () => reading.lagBytes() > MUCH_TO_READ_BYTES,
     })
     onDiskRecovered = () => {
       background.resume()

@@ -28,6 +28,8 @@ type Deps = {
   random: () => number
   /** Why no model may be called just now. */
   modelWaits: () => { wait: string; untilMs?: number | undefined } | undefined
+  /** Whether something goes on that those which give way would keep from the disk. */
+  isBusy: () => boolean
   onNews: (job: Job, progress: string | undefined, more?: Telling) => void
   onError: (error: unknown, job?: Job) => void
 }
@@ -49,15 +51,25 @@ export type Runner = {
   stop(signal: AbortSignal): Promise<void>
 }
 
-export function createRunner({ jobs, claims, kinds, clock, random, modelWaits, onNews, onError }: Deps): Runner {
+export function createRunner({
+  jobs,
+  claims,
+  kinds,
+  clock,
+  random,
+  modelWaits,
+  isBusy,
+  onNews,
+  onError,
+}: Deps): Runner {
   const owner = randomBytes(8).toString('hex')
   const byName = new Map(kinds.map((kind) => [kind.name, kind]))
   const named = (which: (kind: JobKind) => boolean) => kinds.filter(which).map(({ name }) => name)
   const sorts = [
     { kinds: named(({ model }) => model), atOnce: MODEL_RUNS_AT_ONCE },
     { kinds: named(({ model, low }) => !model && !low), atOnce: OTHER_RUNS_AT_ONCE },
-    { kinds: named(({ model, low }) => !model && low === true), atOnce: LOW_RUNS_AT_ONCE },
   ]
+  const givingWay = { kinds: named(({ model, low }) => !model && low === true), atOnce: LOW_RUNS_AT_ONCE }
   const running = new Map<string, Run>()
   const ended = new Set<() => void>()
   let state: 'new' | 'running' | 'stopping' = 'new'
@@ -87,7 +99,12 @@ export function createRunner({ jobs, claims, kinds, clock, random, modelWaits, o
   }
 
   const claimOne = () =>
-    claims.claim({ owner, nowMs: clock.now(), sorts, busy: [...running.values()].map(({ job }) => job) })
+    claims.claim({
+      owner,
+      nowMs: clock.now(),
+      sorts: isBusy() ? sorts : [...sorts, givingWay],
+      busy: [...running.values()].map(({ job }) => job),
+    })
 
   const begin = (job: Job) => {
     const run: Run = { job, abort: new AbortController(), progress: undefined, ending: undefined }

@@ -289,6 +289,22 @@ describe('a job that needs a model', () => {
   })
 })
 
+it('lets what gives way wait while others are busy, and nothing else', async () => {
+  const { kind: plain, runs: plainRuns } = heldKind('plain')
+  const { kind, runs } = heldKind('low')
+  const rig = jobRig([plain, { ...kind, low: true }])
+  rig.others.busy = true
+  rig.runner.start()
+  rig.runner.enqueue({ ...due('s1', 'm1'), kind: 'low' })
+  rig.runner.enqueue(due('s2', 'm1'))
+  await settled()
+  expect([runs.length, plainRuns.length]).toEqual([0, 1])
+  rig.others.busy = false
+  rig.time.pass(MINUTE)
+  await settled()
+  expect(runs.length).toBe(1)
+})
+
 describe('a kill', () => {
   it('aborts at once what runs, and what it still brings does not count', async () => {
     const { kind, runs } = heldKind('plain')

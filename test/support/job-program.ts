@@ -120,6 +120,7 @@ const runner = createRunner({
   clock,
   random: Math.random,
   modelWaits: () => undefined,
+  isBusy: () => false,
   onNews: () => {
     const { queued, waiting, running } = jobs.counts()
     if (queued + waiting + running === 0) setImmediate(end)

@@ -65,6 +65,7 @@ export function jobRig(kinds: readonly JobKind[]) {
   const errors: unknown[] = []
   const news: string[] = []
   const model: { waits: Waits } = { waits: undefined }
+  const others = { busy: false }
   const newRunner = () =>
     createRunner({
       jobs,
@@ -73,12 +74,13 @@ export function jobRig(kinds: readonly JobKind[]) {
       clock: time.clock,
       // The longest a jitter can make of it.
       random: () => 1,
+      isBusy: () => others.busy,
       modelWaits: () => model.waits,
       onNews: (job, progress) => news.push(`${job.key} ${progress ?? job.state}`),
       onError: (error) => errors.push(error),
     })
   const runner = newRunner()
-  return { store, jobs, claims, time, runner, newRunner, errors, news, model }
+  return { store, jobs, claims, time, runner, newRunner, errors, news, model, others }
 }
 
 export type JobRig = ReturnType<typeof jobRig>
