@@ -1,6 +1,7 @@
 /** Runs what a model asks for: permission first, then the tool, then its answer, capped and without credentials. */
 import type { Clock } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
+import { createInTurn } from '../platform/in-turn.ts'
 import { type ChangeDeps, edit, write } from './changes.ts'
 import { type CleanTexts, createCleanTexts } from './clean-text.ts'
 import { runCommand } from './commands.ts'
@@ -47,7 +48,7 @@ export function createToolRuns(deps: Deps): ToolRuns {
   const clean = createCleanTexts({ redact })
   let denials = 0
   let toldChars = 0
-  let before: Promise<unknown> = Promise.resolve()
+  const inTurn = createInTurn()
 
   const answer = async (call: Call, signal: AbortSignal): Promise<ToolAnswer> => {
     const said = await attempt(call, signal)
@@ -98,11 +99,7 @@ export function createToolRuns(deps: Deps): ToolRuns {
       workspace.delivered()
     },
     // One after the other: fifty files at once would be in memory fifty times.
-    run: (call, signal) => {
-      const mine = before.then(() => answer(call, signal))
-      before = mine.catch(() => {})
-      return mine
-    },
+    run: (call, signal) => inTurn('tools', () => answer(call, signal)),
   }
 }
 

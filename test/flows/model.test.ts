@@ -3,8 +3,11 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { dayOf } from '../../daemon/llm/calendar.ts'
 import type { ModelRequest } from '../../daemon/llm/provider.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
+import { createLedger } from '../../daemon/store/ledger.ts'
+import { openStore } from '../../daemon/store/store.ts'
 import { hello } from '../llm/asking.ts'
 import { spendingRig } from '../llm/spending.ts'
 import { memoryd } from '../support/cli.ts'
@@ -80,6 +83,25 @@ describe('the mode of a daemon', () => {
     const { stderr } = await daemon.stop()
     expect(stderr).toContain('better-sqlite3')
     expect(stderr).not.toContain('@anthropic-ai')
+  })
+})
+
+describe('a cap that is reached', () => {
+  it('is told, and keeps nobody from reading or writing', async () => {
+    const home = makeHome({ ANTHROPIC_API_KEY: 'k' })
+    const store = openStore(home.places.stateDir, Date.now())
+    const spent = { at: Date.now(), day: dayOf(Date.now()), job: 'x', project: undefined, model: 'm', bytes: 1 }
+    createLedger(store.history).reserve({ ...spent, nanos: 1_000_000_000, uncached: 1 }, () => undefined)
+    store.close()
+    const { client } = await startDaemon(home)
+    const cwd = home.dir
+    expect(await client.status()).toMatchObject({ mode: 'online', budget: { usd: 1, capUsd: 1 }, state: 'ready' })
+    expect((await memoryd(home, 'status')).stdout).toContain('used up until tomorrow')
+    const { file } = await client.remember({ cwd, text: 'The office is in Lisbon' })
+    expect(await client.memories({ cwd })).toMatchObject({ items: [{ file }] })
+    expect(await client.memoryIndex({ cwd })).toMatchObject({ content: expect.stringContaining(file) })
+    expect(await client.search({ cwd, q: 'Lisbon' })).toMatchObject({ items: [] })
+    expect(await client.sessions({ cwd })).toEqual({ items: [] })
   })
 })
 
