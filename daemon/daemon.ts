@@ -7,6 +7,7 @@ import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
 import { createExtraction } from './extraction/extract.ts'
 import { createTelling } from './extraction/telling.ts'
+import { createForking } from './forking.ts'
 import { createHouse } from './house.ts'
 import { removeLeftovers } from './housekeeping/sweep.ts'
 import { bindServer } from './http/binding.ts'
@@ -179,10 +180,24 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     })
     parts.add('model', model.stop)
 
+    const said = createSaid(store.index)
+    const forking = createForking({
+      store,
+      said,
+      stateDir,
+      settings,
+      model,
+      clock,
+      log,
+      searchPath: env.PATH ?? '/usr/bin:/bin',
+      redact,
+      notesOf: () => '',
+    })
+
     // What is kept of what was said.
     const telling = createTelling({ notices: createNotices(store.history), clock })
     const extraction = createExtraction({
-      said: createSaid(store.index),
+      said,
       progress: createProgress(store.history),
       messagesAt,
       redact,

@@ -58,3 +58,5 @@ export function createAgent({ history, own, ...deps }: Deps) {
     toldNothing: (key: string, model: string): Prefix => barePrefix({ key, model, keep: '5m' }),
   }
 }
+
+export type Agent = ReturnType<typeof createAgent>

@@ -1,6 +1,6 @@
 /** What persons said in a part of a session, read back from its transcript, and what the agent did meanwhile. */
 import { handfuls, openReadBack } from '../platform/read-back.ts'
-import type { Said, SaidMessage } from '../store/said.ts'
+import { meantIn, type Said, type SaidMessage } from '../store/said.ts'
 import type { Call } from './own-writes.ts'
 
 /** A message as its line tells it. */
@@ -19,7 +19,7 @@ export function createReading({ said, messagesAt, redact }: Deps) {
   type Open = ReturnType<typeof open>
 
   const one = async (lines: Open, message: SaidMessage): Promise<Spoken | undefined> =>
-    spokenIn((await lines.read([message]))[0], message)
+    meantIn((await lines.read([message]))[0], message)
 
   /** The end of the answer that a person replies to. */
   const answerBefore = async (lines: Open, row: number, message: SaidMessage): Promise<string | undefined> => {
@@ -61,10 +61,4 @@ export function createReading({ said, messagesAt, redact }: Deps) {
       }
     },
   }
-}
-
-/** A transcript that was written anew may have something else in that place. */
-function spokenIn(spoken: readonly Spoken[] | undefined, { uid, by }: SaidMessage): Spoken | undefined {
-  const theirs = spoken?.filter((each) => each.by === by)
-  return theirs?.find(({ id }) => id === uid) ?? theirs?.[0]
 }

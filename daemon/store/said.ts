@@ -28,6 +28,8 @@ export type Said = {
   session(harness: string, id: string): SaidSession | undefined
   /** What came later, without what was taken back, copied from another session, or is no longer there. */
   after(row: number, reached: Reached | undefined): SaidMessage[]
+  /** The same from a message on and up to the one with a number; all up to that where nobody knows the first. */
+  from(row: number, uid: string | undefined, upTo: number): SaidMessage[]
   /** The last that the agent said before a message, newest first: a few, for most of its lines have no words. */
   agentBefore(row: number, id: number): SaidMessage[]
 }
@@ -37,6 +39,17 @@ const COLUMNS = `m.id, m.uid, f.harness, f.path, m.offset, m.length, m.at, m.sai
 const LIVE = `m.sub_agent = '' AND m.rewound = 0 AND m.gone = 0 AND m.copied = 0 AND f.gone = 0`
 const BEFORE = 4
 
+type Placed = { id: number; file: number; at: number | null }
+
+/** Which of those in a line is the one that is known: a transcript that was written anew may have something else there. */
+export function meantIn<M extends { by: string; id?: string }>(
+  inLine: readonly M[] | undefined,
+  { uid, by }: Pick<SaidMessage, 'uid' | 'by'>,
+): M | undefined {
+  const theirs = inLine?.filter((each) => each.by === by)
+  return theirs?.find(({ id }) => id === uid) ?? theirs?.[0]
+}
+
 export function createSaid(current: () => Db): Said {
   const statements = preparedIn(current, prepare)
   return {
@@ -44,8 +57,19 @@ export function createSaid(current: () => Db): Said {
     after: (row, reached) => {
       const { after, place } = statements()
       if (!reached) return after.all({ row, id: 0, file: null, at: null }) as SaidMessage[]
-      const found = place.get(reached.message, row) as { id: number; file: number } | undefined
+      const found = place.get(reached.message, row) as Placed | undefined
       return after.all({ row, id: found?.id ?? 0, file: found?.file ?? null, at: reached.at }) as SaidMessage[]
+    },
+    from: (row, uid, upTo) => {
+      const { place, from } = statements()
+      const found = (uid === undefined ? undefined : place.get(uid, row)) as Placed | undefined
+      return from.all({
+        row,
+        upTo,
+        id: found?.id ?? 0,
+        file: found?.file ?? null,
+        at: found?.at ?? null,
+      }) as SaidMessage[]
     },
     agentBefore: (row, id) => statements().agentBefore.all(row, id, BEFORE) as SaidMessage[],
   }
@@ -54,12 +78,18 @@ export function createSaid(current: () => Db): Said {
 function prepare(db: Db) {
   return {
     session: db.prepare('SELECT id AS row, cwd, interactive FROM sessions WHERE session = ? AND harness = ?'),
-    place: db.prepare(`SELECT id, file FROM messages WHERE uid = ? AND session = ? AND sub_agent = ''`),
+    place: db.prepare(`SELECT id, file, at FROM messages WHERE uid = ? AND session = ? AND sub_agent = ''`),
     // A new index may have read the files of a session in another order: in other files only the time tells.
     after: db.prepare(
       `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file
        WHERE m.session = @row AND m.id > @id AND ${LIVE}
          AND (m.file = @file OR @at IS NULL OR m.at IS NULL OR m.at > @at)
+       ORDER BY m.id`,
+    ),
+    from: db.prepare(
+      `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file
+       WHERE m.session = @row AND m.id >= @id AND m.id <= @upTo AND ${LIVE}
+         AND (m.file = @file OR @at IS NULL OR m.at IS NULL OR m.at >= @at)
        ORDER BY m.id`,
     ),
     agentBefore: db.prepare(

@@ -33,6 +33,7 @@ const roots = [
   'daemon/main.ts',
   'daemon/daemon.ts',
   'daemon/answering.ts',
+  'daemon/forking.ts',
   'daemon/house.ts',
   'daemon/capture.ts',
   'daemon/background.ts',
