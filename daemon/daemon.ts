@@ -5,14 +5,13 @@ import { createBackground } from './background.ts'
 import { createCapture } from './capture.ts'
 import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
-import { createExtraction } from './extraction/extract.ts'
-import { createTelling } from './extraction/telling.ts'
 import { createForking } from './forking.ts'
 import { createHouse } from './house.ts'
 import { removeLeftovers } from './housekeeping/sweep.ts'
 import { bindServer } from './http/binding.ts'
 import { createEventStreams } from './http/event-stream.ts'
 import { createServer } from './http/server.ts'
+import { createLearning } from './learning.ts'
 import { createModel } from './llm/model.ts'
 import { agentDirOf, isAgentDir, isAgentPlace } from './locate/agent-dir.ts'
 import { createLocator } from './locate/locate.ts'
@@ -32,13 +31,10 @@ import { createVigils } from './platform/vigil.ts'
 import { createStatusBoard } from './status/board.ts'
 import { storeLayout } from './store/layout.ts'
 import { createLedger } from './store/ledger.ts'
-import { createNotices } from './store/notices.ts'
 import { createPauses } from './store/pauses.ts'
-import { createProgress } from './store/progress.ts'
 import { createSaid } from './store/said.ts'
 import { openStore } from './store/store.ts'
 import { createSwitches } from './switches/switches.ts'
-import { messagesAt } from './transcripts/text-at.ts'
 
 export type DaemonDeps = {
   places: Places
@@ -130,6 +126,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       settings: {
         reviewRequired: () => settings.current().review === 'required',
         teamEnabled: () => settings.current().team.enabled,
+        logsEnabled: () => settings.current().dailyLog.enabled,
       },
       guidelines: (caller) => mergeVariables(env, caller.env).CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES,
       conditions,
@@ -195,19 +192,17 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     })
 
     // What is kept of what was said.
-    const telling = createTelling({ notices: createNotices(store.history), clock })
-    const extraction = createExtraction({
+    const learning = createLearning({
+      store,
       said,
-      progress: createProgress(store.history),
-      messagesAt,
-      redact,
-      placeOf: (cwd) => memory.find(cwd, { actor: 'agent:extract', env: {} }),
-      save: (run) => memory.saving.save({ kind: 'extract', env: {}, ...run }),
-      notify: telling.saved,
-      settings: () => settings.current().extraction,
-      home: places.home,
-      blamesDisk: disk.blames,
+      settings,
       clock,
+      memory,
+      model,
+      forking,
+      home: places.home,
+      redact,
+      blamesDisk: disk.blames,
     })
 
     // What happens while nobody asks.
@@ -231,8 +226,9 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       conditions,
       log,
       blamesDisk: disk.blames,
-      kinds: [house.kind, capture.importKind, extraction],
+      kinds: [house.kind, capture.importKind, learning.kind],
       schedules: () => [house.schedule],
+      isOnline: () => model.mode() === 'online',
       modelWaits: model.waits,
       isBusy: () => reading.lagBytes() > MUCH_TO_READ_BYTES,
     })
@@ -255,7 +251,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         memory,
         capture,
         model,
-        telling,
+        telling: learning.telling,
         background,
       }),
       log,

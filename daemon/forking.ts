@@ -81,7 +81,7 @@ export function createForking(deps: Deps) {
       const { anchorOf, told } = await agent()
       const messages = await messagesOf({ row, from: anchorOf(key), upTo, signal })
       const keep = clock.now() - lastAt > STILL_THERE_MS ? '5m' : '1h'
-      return told({ key, messages, notes: () => notesOf(key), model: name, keep })
+      return { messages, ...(await told({ key, messages, notes: () => notesOf(key), model: name, keep })) }
     },
     /** For a job that is about no session. */
     toldNothing: async (key: string, name: string): Promise<Prefix> => (await agent()).toldNothing(key, name),

@@ -27,6 +27,8 @@ export type Claim = {
   nowMs: number
   /** Kinds that may be begun, each with the most that may run together of its sort. */
   sorts: readonly { kinds: readonly string[]; atOnce: number }[]
+  /** Kinds that come after all others, and of which the newest comes first: nobody waits for a backlog. */
+  low: readonly string[]
   /** What the owner is at, whatever the table says: it may be the table of an index that was begun anew. */
   busy: readonly { kind: string; key: string; dir: string | undefined }[]
 }
@@ -36,6 +38,8 @@ export type Retried = { retried: Job } | { refused: 'running' | 'done' } | { ref
 export type JobClaims = {
   /** The first job that may run: due, nobody at its key or its directory, and not too many of its sort. */
   claim(claim: Claim): Job | undefined
+  /** Says at which directory a held job is. Given back, and nothing told, where somebody else is at it. */
+  place(id: string, owner: string, dir: string, nowMs: number): Job | undefined
   /** Keeps what is held; gives the ids of what is still ours. */
   renew(owner: string, nowMs: number): string[]
   holds(owner: string, id: string): boolean
@@ -55,6 +59,7 @@ export function createJobClaims(current: () => Db): JobClaims {
   const prepared = preparedIn(current, prepare)
   return {
     claim: (claim) => prepared().claim.immediate(claim),
+    place: (id, owner, dir, nowMs) => prepared().place.immediate(id, owner, dir, nowMs),
     renew: (owner, nowMs) =>
       prepared()
         .renew.all({ owner, until: nowMs + LEASE_MS })
@@ -142,20 +147,32 @@ function prepare(db: Db) {
       AND NOT EXISTS (SELECT 1 FROM jobs o WHERE o.owner IS NOT NULL AND ((o.kind = j.kind AND o.key = j.key) OR o.dir = j.dir))
       AND NOT EXISTS (SELECT 1 FROM json_each(@busy) o WHERE o.value ->> 'dir' = j.dir
         OR (o.value ->> 'kind' = j.kind AND o.value ->> 'key' = j.key))
-    ORDER BY max(not_before, retry_at, created_at), seq LIMIT 1`)
+    ORDER BY kind IN (SELECT value FROM json_each(@low)),
+      iif(kind IN (SELECT value FROM json_each(@low)), -coalesce(input ->> 'at', created_at),
+        max(not_before, retry_at, created_at)), seq LIMIT 1`)
   const take = db.prepare(`
     UPDATE jobs SET state = 'running', owner = @owner, lease_until = @until, started_at = @nowMs, attempts = attempts + 1
     WHERE id = @id`)
 
-  const claim = ({ owner, nowMs, sorts, busy }: Claim): Job | undefined => {
+  const claim = ({ owner, nowMs, sorts, low, busy }: Claim): Job | undefined => {
     free({ owner, nowMs, longestMs: LEASE_MS })
     const open = sorts.filter(({ kinds, atOnce }) => (atWork.pluck().get(JSON.stringify(kinds)) as number) < atOnce)
     const kinds = JSON.stringify(open.flatMap(({ kinds }) => kinds))
     const at = busy.map(({ kind, key, dir }) => ({ kind, key, dir }))
-    const found = first.get({ nowMs, kinds, busy: JSON.stringify(at) }) as JobRow | undefined
+    const found = first.get({ nowMs, kinds, low: JSON.stringify(low), busy: JSON.stringify(at) }) as JobRow | undefined
     if (!found) return undefined
     take.run({ id: found.id, owner, until: nowMs + LEASE_MS, nowMs })
     return job(found.id)
+  }
+
+  const stand = db.prepare('UPDATE jobs SET dir = ? WHERE id = ?')
+  const atDir = db.prepare('SELECT 1 FROM jobs WHERE dir = ? AND id <> ? AND owner IS NOT NULL')
+
+  const place = (id: string, owner: string, dir: string, nowMs: number): Job | undefined => {
+    stand.run(dir, id)
+    if (!atDir.get(dir, id)) return job(id)
+    settle(id, owner, { to: 'released' }, nowMs)
+    return undefined
   }
 
   const settle = (id: string, owner: string, ending: Ending, nowMs: number): Job | undefined => {
@@ -202,6 +219,7 @@ function prepare(db: Db) {
   return {
     held,
     claim: db.transaction(claim),
+    place: db.transaction(place),
     settle: db.transaction(settle),
     free: db.transaction(free),
     kill: db.transaction(kill),

@@ -29,7 +29,7 @@ export function createDueAfter({ clock, backlogDays }: Deps): DueAfter {
         kind: 'extract',
         key: `${harness} ${id}`,
         watermark: `${cursor.device}:${cursor.inode}:${cursor.generation}:${cursor.offset}`,
-        input: { harness, sessionId: id },
+        input: { harness, sessionId: id, at: end.at ?? nowMs },
         ...(end.ends === 'settling' && { notBeforeMs: nowMs + SETTLING_MS }),
       },
     }

@@ -34,6 +34,7 @@ const roots = [
   'daemon/daemon.ts',
   'daemon/answering.ts',
   'daemon/forking.ts',
+  'daemon/learning.ts',
   'daemon/house.ts',
   'daemon/capture.ts',
   'daemon/background.ts',
