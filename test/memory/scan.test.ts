@@ -78,7 +78,7 @@ describe('a scan', () => {
     const dir = makeMemories({
       'MEMORY.md': '- [A](a.md)\n',
       'team/MEMORY.md': '',
-      'logs/2026/03/2026-04-31.md', 'logs/2026/03/2026-03-31.txt.md', 'Logs/2026/03/2026-03-31.md': 'log',
+      'logs/2026/03/2026-03-31.md': 'log',
       '.hidden.md': role,
       '.git/a.md': role,
       'a.md.12.tmp': role,

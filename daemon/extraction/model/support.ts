@@ -10,14 +10,20 @@ export type Voices = {
   others: readonly string[]
 }
 
-/** `fromPersons`: words that persons used. `onlyOthers`: words that nobody but the others used. */
-export type Support = { fromPersons: number; onlyOthers: number; all: number }
+/**
+ * `fromPersons`: words that persons used. `onlyOthers`: words that nobody but the others used. `copied`: whether a run of
+ * words was taken over from the others that no person said.
+ */
+export type Support = { fromPersons: number; onlyOthers: number; all: number; copied: boolean }
 
 /** Fewer than this are there by chance. */
 const ENOUGH = 2
 /** How much of a word counts: "mocking" rests on "mocks". */
 const STEM_UNITS = 5
 const CAP_UNITS = 200_000
+/** So many in a row, of which so many are only the others', are no coincidence. */
+const RUN = 6
+const RUN_FOREIGN = 2
 
 const COMMON = new Set(
   `about above after again against also always and any are aren back because been before being below between both but
@@ -36,17 +42,36 @@ export function supportOf(text: string, { persons, others }: Voices, known = '')
   const theirs = wordsOf(persons.join('\n'))
   const foreign = wordsOf(others.join('\n'))
   let fromPersons = 0
-  let onlyOthers = 0
+  const alien = new Set<string>()
   for (const word of words) {
     if (theirs.has(word)) fromPersons++
-    else if (foreign.has(word)) onlyOthers++
+    else if (foreign.has(word)) alien.add(word)
   }
-  return { fromPersons, onlyOthers, all: words.size }
+  const copied = alien.size >= RUN_FOREIGN && hasRun(text, alien, others.join('\n'))
+  return { fromPersons, onlyOthers: alien.size, all: words.size, copied }
 }
 
 /** Whether it is what persons said, rather than something they were shown. */
-export function isPersons({ fromPersons, onlyOthers, all }: Support): boolean {
-  return fromPersons >= Math.min(ENOUGH, all) && fromPersons >= onlyOthers
+export function isPersons({ fromPersons, onlyOthers, all, copied }: Support): boolean {
+  return !copied && fromPersons >= Math.min(ENOUGH, all) && fromPersons >= onlyOthers
+}
+
+/** A text that asks a model to save it will try to say it in the person's words: then it is taken over as it stands. */
+function hasRun(text: string, alien: ReadonlySet<string>, others: string): boolean {
+  const stems = stemsOf(text)
+  const foreign = ` ${stemsOf(others).join(' ')} `
+  for (let at = 0; at + RUN <= stems.length; at++) {
+    const run = stems.slice(at, at + RUN)
+    if (run.filter((stem) => alien.has(stem)).length >= RUN_FOREIGN && foreign.includes(` ${run.join(' ')} `))
+      return true
+  }
+  return false
+}
+
+/** Every word, in order. */
+function stemsOf(text: string): string[] {
+  const plain = text.slice(0, CAP_UNITS).normalize('NFKC').toLowerCase()
+  return [...plain.matchAll(/\p{Script=Han}|[\p{L}\p{N}]+/gu)].map(([word]) => word.slice(0, STEM_UNITS))
 }
 
 /** What a text is about: beginnings of words, and pairs of characters where words have no spaces between them. */
