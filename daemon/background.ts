@@ -41,6 +41,7 @@ export type Background = {
   answers: JobAnswers
   enqueue: Runner['enqueue']
   counts: JobTable['counts']
+  ofKey: JobTable['ofKey']
   /** Somebody else may have enqueued something. */
   wake(): void
   /** What waited for something may have got it. */
@@ -112,6 +113,7 @@ export function createBackground(deps: Deps): Background {
     answers: createJobAnswers({ jobs, runner }),
     enqueue: runner.enqueue,
     counts: jobs.counts,
+    ofKey: jobs.ofKey,
     wake: runner.wake,
     resume: runner.resume,
     settingsChanged: () => {

@@ -158,6 +158,9 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       projectOf: memory.find,
       blamesDisk: disk.blames,
       onTurn: () => background.wake(),
+      jobsOf: ({ harness, sessionId }, sinceMs) =>
+        background.ofKey(['extract', 'notes'], `${harness} ${sessionId}`, sinceMs),
+      handOver: (session, prefix) => forking.handOver(session, prefix),
     })
     const { reading } = capture
     parts.add('reading transcripts', reading.stop)

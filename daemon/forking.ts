@@ -87,7 +87,14 @@ export function createForking(deps: Deps) {
     toldNothing: async (key: string, name: string): Promise<Prefix> => (await agent()).toldNothing(key, name),
     run: async (task: Task): Promise<ForkReport> => (await agent()).run(task),
     /** The harness's own request with which a turn ended. */
-    handOver: async (key: RenderingKey, handover: Handover) => (await agent()).handOver(key, handover),
+    handOver: async (
+      { harness, sessionId }: { harness: string; sessionId: string },
+      handover: Handover,
+    ): Promise<string | undefined> => {
+      if (settings.current().extraction.prefix !== 'harness') return 'extraction.prefix is not harness'
+      const kept = (await agent()).handOver({ harness, session: sessionId }, handover)
+      return 'skip' in kept ? kept.skip : undefined
+    },
     /** Says beforehand that what a session's jobs share will not be what it was. */
     announce: async (key: RenderingKey, because: string): Promise<void> => (await agent()).announce(key, because),
     /** Where a run may look: never at what the daemon keeps for itself, nor into what is private. */
