@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { Home } from './home.ts'
 import { append } from './transcripts.ts'
 
-export function claudeSession(home: Home, id = 'session-1') {
-  const cwd = join(home.dir, 'project')
+export function claudeSession(home: Home, id = 'session-1', project = 'project') {
+  const cwd = join(home.dir, project)
   mkdirSync(join(cwd, '.git'), { recursive: true })
   const slug = cwd.replace(/[^A-Za-z0-9]/g, '-')
   const file = join(home.dir, '.claude', 'projects', slug, `${id}.jsonl`)
