@@ -104,18 +104,18 @@ export function createRunner({
     { kinds: isBusy() ? [] : named((kind) => !usesModel(kind) && kind.low === true), atOnce: LOW_RUNS_AT_ONCE },
   ]
 
-  const claimOne = (): Job | undefined => {
-    for (;;) {
-      const busy = [...running.values()].map(({ job }) => job)
-      const job = claims.claim({ owner, nowMs: clock.now(), sorts: sortsNow(), low, busy })
-      const kind = job && byName.get(job.kind)
-      if (!job || !kind || job.dir !== undefined || !usesModel(kind)) return job
-      const dir = kind.dirOf?.(job)
-      // Somebody is at that directory: it is given back, and found again once they are done.
-      const placed = dir === undefined ? job : claims.place(job.id, owner, dir, clock.now())
-      if (placed) return placed
-    }
-  }
+  const claimOne = () =>
+    claims.claim({
+      owner,
+      nowMs: clock.now(),
+      sorts: sortsNow(),
+      low,
+      dirOf: (job) => {
+        const kind = byName.get(job.kind)
+        return kind && usesModel(kind) ? kind.dirOf?.(job) : undefined
+      },
+      busy: [...running.values()].map(({ job }) => job),
+    })
 
   const begin = (job: Job) => {
     const run: Run = { job, abort: new AbortController(), progress: undefined, ending: undefined }

@@ -2,7 +2,7 @@
  * Who is at which job: claims with leases, and the end of a run, which counts only for whoever still holds the lease.
  * How a run ended is decided elsewhere; this writes it down.
  */
-import { type Db, preparedIn } from './database.ts'
+import { type Db, preparedIn, withoutWaiting } from './database.ts'
 import { dueOf, type Job, type JobRow, jobOf, NEVER_MS } from './job-rows.ts'
 import { contentOf, jobInsertion } from './jobs.ts'
 
@@ -29,6 +29,8 @@ export type Claim = {
   sorts: readonly { kinds: readonly string[]; atOnce: number }[]
   /** Kinds that come after all others, and of which the newest comes first: nobody waits for a backlog. */
   low: readonly string[]
+  /** The directory that a job will be at, where nobody knew it when it was enqueued. */
+  dirOf: (job: Job) => string | undefined
   /** What the owner is at, whatever the table says: it may be the table of an index that was begun anew. */
   busy: readonly { kind: string; key: string; dir: string | undefined }[]
 }
@@ -38,8 +40,6 @@ export type Retried = { retried: Job } | { refused: 'running' | 'done' } | { ref
 export type JobClaims = {
   /** The first job that may run: due, nobody at its key or its directory, and not too many of its sort. */
   claim(claim: Claim): Job | undefined
-  /** Says at which directory a held job is. Given back, and nothing told, where somebody else is at it. */
-  place(id: string, owner: string, dir: string, nowMs: number): Job | undefined
   /** Keeps what is held; gives the ids of what is still ours. */
   renew(owner: string, nowMs: number): string[]
   holds(owner: string, id: string): boolean
@@ -58,14 +58,15 @@ export type JobClaims = {
 export function createJobClaims(current: () => Db): JobClaims {
   const prepared = preparedIn(current, prepare)
   return {
-    claim: (claim) => prepared().claim.immediate(claim),
-    place: (id, owner, dir, nowMs) => prepared().place.immediate(id, owner, dir, nowMs),
+    // What a power cut takes back of these is done again, and found to be done: nobody waits for the disk.
+    claim: (claim) => withoutWaiting(current(), () => prepared().claim.immediate(claim)),
     renew: (owner, nowMs) =>
-      prepared()
-        .renew.all({ owner, until: nowMs + LEASE_MS })
-        .flatMap((row) => ((row as JobRow).state === 'running' ? [(row as JobRow).id] : [])),
+      withoutWaiting(current(), () => prepared().renew.all({ owner, until: nowMs + LEASE_MS })).flatMap((row) =>
+        (row as JobRow).state === 'running' ? [(row as JobRow).id] : [],
+      ),
     holds: (owner, id) => prepared().held.get(id, owner) !== undefined,
-    settle: (id, owner, ending, nowMs) => prepared().settle.immediate(id, owner, ending, nowMs),
+    settle: (id, owner, ending, nowMs) =>
+      withoutWaiting(current(), () => prepared().settle.immediate(id, owner, ending, nowMs)),
     // No lease is short enough to be believed.
     freeOthers: (owner, nowMs) => prepared().free.immediate({ owner, nowMs, longestMs: -1 }),
     kill: (id, nowMs) => prepared().kill.immediate(id, nowMs),
@@ -154,25 +155,28 @@ function prepare(db: Db) {
     UPDATE jobs SET state = 'running', owner = @owner, lease_until = @until, started_at = @nowMs, attempts = attempts + 1
     WHERE id = @id`)
 
-  const claim = ({ owner, nowMs, sorts, low, busy }: Claim): Job | undefined => {
+  const stand = db.prepare('UPDATE jobs SET dir = ? WHERE id = ?')
+  const atDir = db.prepare('SELECT 1 FROM jobs WHERE dir = ? AND owner IS NOT NULL')
+
+  const claim = ({ owner, nowMs, sorts, low, dirOf, busy }: Claim): Job | undefined => {
     free({ owner, nowMs, longestMs: LEASE_MS })
     const open = sorts.filter(({ kinds, atOnce }) => (atWork.pluck().get(JSON.stringify(kinds)) as number) < atOnce)
     const kinds = JSON.stringify(open.flatMap(({ kinds }) => kinds))
     const at = busy.map(({ kind, key, dir }) => ({ kind, key, dir }))
-    const found = first.get({ nowMs, kinds, low: JSON.stringify(low), busy: JSON.stringify(at) }) as JobRow | undefined
-    if (!found) return undefined
-    take.run({ id: found.id, owner, until: nowMs + LEASE_MS, nowMs })
-    return job(found.id)
-  }
-
-  const stand = db.prepare('UPDATE jobs SET dir = ? WHERE id = ?')
-  const atDir = db.prepare('SELECT 1 FROM jobs WHERE dir = ? AND id <> ? AND owner IS NOT NULL')
-
-  const place = (id: string, owner: string, dir: string, nowMs: number): Job | undefined => {
-    stand.run(dir, id)
-    if (!atDir.get(dir, id)) return job(id)
-    settle(id, owner, { to: 'released' }, nowMs)
-    return undefined
+    for (;;) {
+      const found = first.get({ nowMs, kinds, low: JSON.stringify(low), busy: JSON.stringify(at) }) as
+        | JobRow
+        | undefined
+      if (!found) return undefined
+      const dir = found.dir ?? dirOf(jobOf(found)) ?? null
+      if (dir !== found.dir) {
+        stand.run(dir, found.id)
+        // Somebody is at that directory: passed over until they are done.
+        if (atDir.get(dir) || at.some((other) => other.dir === dir)) continue
+      }
+      take.run({ id: found.id, owner, until: nowMs + LEASE_MS, nowMs })
+      return job(found.id)
+    }
   }
 
   const settle = (id: string, owner: string, ending: Ending, nowMs: number): Job | undefined => {
@@ -219,7 +223,6 @@ function prepare(db: Db) {
   return {
     held,
     claim: db.transaction(claim),
-    place: db.transaction(place),
     settle: db.transaction(settle),
     free: db.transaction(free),
     kill: db.transaction(kill),

@@ -460,7 +460,14 @@ it('starts where nothing can be written, and begins when it can be', async () =>
   const { kind, runs } = heldKind('plain')
   const rig = jobRig([kind])
   rig.runner.enqueue(due('s1', 'm1'))
-  rig.claims.claim({ owner: 'dead', nowMs: START_MS, sorts: [{ kinds: ['plain'], atOnce: 1 }], low: [], busy: [] })
+  rig.claims.claim({
+    owner: 'dead',
+    nowMs: START_MS,
+    sorts: [{ kinds: ['plain'], atOnce: 1 }],
+    low: [],
+    dirOf: () => undefined,
+    busy: [],
+  })
   rig.store.index().pragma('query_only = 1')
   rig.runner.start()
   rig.runner.resume()

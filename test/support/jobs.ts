@@ -55,7 +55,8 @@ export function jobTables() {
   onTestFinished(() => store.close())
   const claims = createJobClaims(store.index)
   const sorts = [{ kinds: ['plain'], atOnce: 100 }]
-  const claim = (owner: string, nowMs = START_MS) => claims.claim({ owner, nowMs, sorts, low: [], busy: [] })
+  const claim = (owner: string, nowMs = START_MS) =>
+    claims.claim({ owner, nowMs, sorts, low: [], dirOf: () => undefined, busy: [] })
   return { state, store, jobs: createJobTable(store.index), claims, claim }
 }
 
