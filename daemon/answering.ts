@@ -26,6 +26,7 @@ import type { Model } from './llm/model.ts'
 import { configDirOf } from './locate/memory-dir.ts'
 import { mergeVariables } from './locate/variables.ts'
 import type { createMemory } from './memory/memory.ts'
+import type { Noting } from './noting.ts'
 import type { StatusBoard } from './status/board.ts'
 import type { Switches } from './switches/switches.ts'
 
@@ -41,11 +42,26 @@ type Deps = {
   capture: Capture
   model: Model
   telling: ReturnType<typeof createTelling>
+  noting: Noting
   background: Background
 }
 
 export function createHandlers(deps: Deps): Handlers {
-  const { places, env, settings, version, board, streams, switches, memory, capture, model, telling, background } = deps
+  const {
+    places,
+    env,
+    settings,
+    version,
+    board,
+    streams,
+    switches,
+    memory,
+    capture,
+    model,
+    telling,
+    noting,
+    background,
+  } = deps
   const instructions = async (cwd: string, caller: Caller) => {
     const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
     const { agentsMd } = settings.current().instructions
@@ -78,7 +94,14 @@ export function createHandlers(deps: Deps): Handlers {
     ...agentRoutes(memory.agents),
     ...carryingRoutes(memory),
     ...jobRoutes(background.answers),
-    ...sessionRoutes({ ...capture.sessions, notices: telling.list }),
+    ...sessionRoutes({
+      ...capture.sessions,
+      notices: telling.list,
+      notes: (id, harness) => {
+        const session = capture.sessions.known(id, harness)
+        return noting.answer({ harness: session.harness, session: session.id })
+      },
+    }),
     ...searchRoutes(capture.search),
     ...transcriptRoutes({
       pushing: capture.pushing,

@@ -15,10 +15,12 @@ import { createLearning } from './learning.ts'
 import { createModel } from './llm/model.ts'
 import { agentDirOf, isAgentDir, isAgentPlace } from './locate/agent-dir.ts'
 import { createLocator } from './locate/locate.ts'
-import { isMemoryPlace } from './locate/memory-dir.ts'
+import { configDirOf, isMemoryPlace } from './locate/memory-dir.ts'
 import { findProjectRoot } from './locate/project-root.ts'
 import { mergeVariables } from './locate/variables.ts'
 import { createMemory } from './memory/memory.ts'
+import { createNotesFiles } from './notes/files.ts'
+import { createNoting } from './noting.ts'
 import type { Clock } from './platform/clock.ts'
 import { createConditions } from './platform/conditions.ts'
 import { createDisk } from './platform/disk.ts'
@@ -33,6 +35,7 @@ import { storeLayout } from './store/layout.ts'
 import { createLedger } from './store/ledger.ts'
 import { createPauses } from './store/pauses.ts'
 import { createSaid } from './store/said.ts'
+import { createNotesTable } from './store/session-notes.ts'
 import { openStore } from './store/store.ts'
 import { createSwitches } from './switches/switches.ts'
 
@@ -108,11 +111,12 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         board.announce('paused')
       },
     })
+    const notesFiles = createNotesFiles({ stateDir, table: createNotesTable(store.history) })
     const vigils = createVigils({ clock })
     parts.add('vigils', vigils.stop)
     const memory = createMemory({
       store,
-      keepers: [],
+      keepers: [() => notesFiles.emptyAll()],
       stateDir,
       clock,
       redact,
@@ -191,7 +195,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       log,
       searchPath: env.PATH ?? '/usr/bin:/bin',
       redact,
-      notesOf: () => '',
+      notesOf: (session) => noting.textOf(session),
     })
 
     // What is kept of what was said.
@@ -206,6 +210,21 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       home: places.home,
       redact,
       blamesDisk: disk.blames,
+    })
+
+    const noting = createNoting({
+      files: notesFiles,
+      said,
+      forking,
+      model,
+      modelName: () => settings.current().model.notes,
+      redact,
+      placeOf: (cwd) => memory.find(cwd, { actor: 'agent:notes', env: {} }),
+      settings: () => settings.current().notes,
+      claudeDir: configDirOf(env, places.home),
+      conditions,
+      blamesDisk: disk.blames,
+      clock,
     })
 
     // What happens while nobody asks.
@@ -229,7 +248,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       conditions,
       log,
       blamesDisk: disk.blames,
-      kinds: [house.kind, capture.importKind, learning.kind],
+      kinds: [house.kind, capture.importKind, learning.kind, noting.kind],
       schedules: () => [house.schedule],
       isOnline: () => model.mode() === 'online',
       modelWaits: model.waits,
@@ -255,6 +274,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         capture,
         model,
         telling: learning.telling,
+        noting,
         background,
       }),
       log,

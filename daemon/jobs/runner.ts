@@ -68,7 +68,7 @@ export function createRunner({
   const owner = randomBytes(8).toString('hex')
   const byName = new Map(kinds.map((kind) => [kind.name, kind]))
   const named = (which: (kind: JobKind) => boolean) => kinds.filter(which).map(({ name }) => name)
-  const usesModel = ({ model }: JobKind) => model === true || (model === 'if-online' && isOnline())
+  const usesModel = ({ model }: JobKind) => model === true || (model !== false && isOnline())
   const low = named((kind) => kind.low === true)
   const running = new Map<string, Run>()
   const ended = new Set<() => void>()
@@ -134,7 +134,7 @@ export function createRunner({
     const kind = byName.get(job.kind) as JobKind
     try {
       if (kind.covered?.(job)) return { done: null }
-      const waits = usesModel(kind) ? modelWaits() : undefined
+      const waits = kind.model !== 'may' && usesModel(kind) ? modelWaits() : undefined
       if (waits) return waits
       return await kind.run(job, {
         signal: abort.signal,

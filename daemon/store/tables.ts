@@ -230,6 +230,25 @@ export const historyMigrations: readonly Migration[] = [
       CREATE INDEX notices_by_session ON notices (session, id);
       CREATE INDEX notices_by_time ON notices (at);
     `),
+  (db) =>
+    db.exec(`
+      -- What the notes of a session cover, by the hash of what is in their file: two rows while they are written anew.
+      -- 'tokens' is what was in the context of the session then.
+      CREATE TABLE session_notes (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        harness TEXT NOT NULL,
+        session TEXT NOT NULL,
+        folder TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        message TEXT NOT NULL,
+        said_at INTEGER NOT NULL,
+        tokens INTEGER NOT NULL,
+        source TEXT NOT NULL CHECK (source IN ('model', 'rules')),
+        at INTEGER NOT NULL,
+        UNIQUE (session, harness, hash)
+      ) STRICT;
+      CREATE INDEX session_notes_by_folder ON session_notes (folder COLLATE NOCASE);
+    `),
 ]
 
 /** Apart from the step that made it: a purge throws this part of the index away and begins it anew. */

@@ -21,6 +21,7 @@ const allowed: Record<string, readonly string[]> = {
   'daemon/switches': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/jobs': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/agent': ['schema', 'daemon/platform', 'daemon/store', 'daemon/llm'],
+  'daemon/notes': ['schema', 'daemon/platform', 'daemon/store', 'daemon/agent'],
   'daemon/housekeeping': ['schema', 'daemon/platform', 'daemon/store'],
   // A process of its own besides the daemon: it looks at everything a daemon stands on.
   'daemon/doctor': ['schema', 'daemon/platform', 'daemon/store', 'daemon/config', 'daemon/memory'],
@@ -36,6 +37,7 @@ const roots = [
   'daemon/forking.ts',
   'daemon/learning.ts',
   'daemon/house.ts',
+  'daemon/noting.ts',
   'daemon/capture.ts',
   'daemon/background.ts',
   'daemon/reading-thread.ts',
