@@ -33,6 +33,8 @@ type Update = {
   key: NotesKey
   told: Told
   part: readonly SaidMessage[]
+  /** Whether they cover anything that was said before. */
+  hasEarlier: boolean
   project: string
   folder: string
   template: Template
@@ -49,9 +51,9 @@ type Update = {
 export type Updated = { done: 'changed' | 'unchanged' } | NotDone
 
 export async function updateByModel({ run, reachOf }: Asking, update: Update): Promise<Updated> {
-  const { key, told, part, project, folder, template, prompt, notes, now, keep, stillOurs, signal } = update
+  const { key, told, part, hasEarlier, project, folder, template, prompt, notes, now, keep, stillOurs, signal } = update
   const news = new Set(part.map(({ uid }) => uid))
-  const firstNew = [...told.names].find(([, id]) => news.has(id))?.[0]
+  const firstNew = hasEarlier ? [...told.names].find(([, id]) => news.has(id))?.[0] : undefined
   const report = await run({
     job: 'notes',
     project,

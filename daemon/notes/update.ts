@@ -138,7 +138,9 @@ export function createUpdates(deps: UpdateDeps) {
         if (rest.length === 0) return { done: { by: 'rules', tokens } }
         const keep = async (text: string) => files.write(key, await clean(text), covers(rest, 'model'))
         const { root: project } = placeOf(cwd)
-        const task = { key, told, part: rest, project, folder: files.folderOf(key), template, prompt, notes, keep }
+        const hasEarlier = untold.length > 0 || kept?.covers !== undefined
+        const what = { key, told, part: rest, hasEarlier, project, folder: files.folderOf(key) }
+        const task = { ...what, template, prompt, notes, keep }
         const updated = await updateByModel(asking, { ...task, now: () => files.read(key)?.text, stillOurs, signal })
         if ('done' in updated) {
           if (updated.done === 'unchanged') {
