@@ -172,6 +172,63 @@ describe('the notes of a session', () => {
     await expect(later.client.sessionNotes({ id: session.id })).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
+  it('go on where they were when the index is made anew, and when the file is gone begin again', async () => {
+    const home = makeHome()
+    const session = claudeSession(home)
+    const first = await running(home)
+    turn(session, 'Begin', 12_000)
+    await first.ends.next()
+    const before = await first.client.sessionNotes({ id: session.id })
+    await first.stop()
+    for (const end of ['', '-wal', '-shm']) rmSync(join(home.places.stateDir, `index.db${end}`), { force: true })
+    const { client, ends } = await running(home)
+    await ends.next()
+    expect(await client.sessionNotes({ id: session.id })).toEqual(before)
+    turn(session, 'On', 17_000)
+    expect((await ends.next()).result).toEqual({ by: 'rules', tokens: 17_000 })
+    expect(textOf(home).match(/^- (?:Begin|On)$/gm)).toEqual(['- Begin', '- On'])
+    rmSync(fileOf(home))
+    turn(session, 'Anew', 17_100)
+    expect((await ends.next()).result).toEqual({ by: 'rules', tokens: 17_100 })
+    expect(textOf(home).match(/^- (?:Begin|On|Anew)$/gm)).toEqual(['- Begin', '- On', '- Anew'])
+  })
+
+  it('of a fork cover what it goes on from', async () => {
+    const home = makeHome()
+    const session = claudeSession(home)
+    const { ends } = await running(home)
+    turn(session, 'Of the origin', 5_000)
+    await ends.next()
+    const fork = claudeSession(home, 'fork-1')
+    const copied = readFileSync(session.file, 'utf8').trimEnd().split('\n')
+    fork.write(...copied.map((line) => ({ ...JSON.parse(line), sessionId: 'fork-1' })))
+    turn(fork, 'Of the fork', 12_000)
+    while ((await ends.next()).key !== 'claude-code fork-1' || !existsSync(fileOf(home, 'fork-1'))) {}
+    expect(textOf(home, 'fork-1').match(/^- Of the .*$/gm)).toEqual(['- Of the origin', '- Of the fork'])
+  })
+
+  it('leave out what sub-agents said and what was taken back', async () => {
+    const home = makeHome()
+    const root = genericRoot(home)
+    const { ends } = await running(home)
+    const at = new Date().toISOString()
+    append(
+      join(root, 's.jsonl'),
+      { type: 'session', id: 's', cwd: home.dir, at },
+      { type: 'user', id: '1', text: 'Kept words', at },
+      { type: 'assistant', id: '2', text: 'ok', end: 'final', usage: { input: 9, output: 1 }, at },
+      { type: 'user', id: '3', text: 'Dropped words', at },
+      { type: 'rewind', from: '3' },
+      { type: 'context', text: 'Injected words', at },
+      { type: 'user', id: '4', text: 'Delegated words', subAgent: 'a', at },
+      { type: 'user', id: '5', text: 'Last words', at },
+      { type: 'assistant', id: '6', text: 'fine', end: 'final', usage: { input: 11_999, output: 1 }, at },
+    )
+    expect((await ends.next()).result).toEqual({ by: 'rules', tokens: 12_000 })
+    expect(textOf(home, 's').match(/^- \w+ words$/gm)).toEqual(['- Kept words', '- Last words'])
+    expect(textOf(home, 's')).not.toMatch(/Dropped|Injected|Delegated/)
+  })
+
   it('say nothing any more once a memory was purged, and do not say it again', async () => {
     const home = makeHome()
     const session = claudeSession(home)
