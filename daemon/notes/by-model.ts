@@ -41,9 +41,8 @@ type Update = {
   prompt: string | undefined
   /** As they are in the file. */
   notes: string
-  now: () => string | undefined
-  /** Keeps what came of it. */
-  keep: (text: string) => Promise<void>
+  /** Keeps what came of it; lost where somebody else has written into them meanwhile. */
+  keep: (text: string) => Promise<'kept' | 'lost'>
   stillOurs: () => boolean
   signal: AbortSignal
 }
@@ -51,7 +50,7 @@ type Update = {
 export type Updated = { done: 'changed' | 'unchanged' } | NotDone
 
 export async function updateByModel({ run, reachOf }: Asking, update: Update): Promise<Updated> {
-  const { key, told, part, hasEarlier, project, folder, template, prompt, notes, now, keep, stillOurs, signal } = update
+  const { key, told, part, hasEarlier, project, folder, template, prompt, notes, keep, stillOurs, signal } = update
   const news = new Set(part.map(({ uid }) => uid))
   const firstNew = hasEarlier ? [...told.names].find(([, id]) => news.has(id))?.[0] : undefined
   const report = await run({
@@ -71,9 +70,8 @@ export async function updateByModel({ run, reachOf }: Asking, update: Update): P
     cite: () => ({ evidence: [] }),
     apply: async (drafts) => {
       const draft = drafts.find(({ file }) => file === NOTES_FILE)
-      // Somebody may have written into them meanwhile.
-      if (now() !== notes) throw new MemoryError('CONFLICT', 'the notes were changed by somebody else')
-      await keep(draft?.content ?? '')
+      if ((await keep(draft?.content ?? '')) === 'lost')
+        throw new MemoryError('CONFLICT', 'the notes were changed by somebody else')
     },
     stillOurs,
     signal,

@@ -100,6 +100,7 @@ export function createUpdates(deps: UpdateDeps) {
     const verdict = dueNow({ tokens, since, lastTurnToolCalls: sumCalls(lastTurnOf(part)) }, settings())
     if ('skip' in verdict) return skipped(verdict.skip)
 
+    const by = (who: NotesClaim['source']): Outcome => ({ done: { by: who, tokens } })
     const name = nameOf(key)
     running.set(name, clock.now())
     try {
@@ -112,48 +113,50 @@ export function createUpdates(deps: UpdateDeps) {
         source,
         at: clock.now(),
       })
-      const clean = async (text: string) => (await redact(keptNotes(template, text))).text
-      /** 3. By rules. */
-      const byRules = async (some: readonly SaidMessage[], at?: number): Promise<'kept' | 'lost'> => {
-        const text = await clean(addGathered(template, notes, await gathered(some, cwd, signal), cwd))
-        if (!stillOurs()) return 'lost'
-        files.write(key, text, covers(some, 'rules', at))
+      let onDisk = kept?.text
+      /** 3. What was noted and what it covers: both or neither, and never over what a person wrote or a purge took out meanwhile. */
+      const put = (text: string, what: Parameters<NotesFiles['write']>[2]): 'kept' | 'lost' => {
+        if (!stillOurs() || files.read(key)?.text !== onDisk) return 'lost'
+        files.write(key, text, what)
+        onDisk = text
         notes = text
         return 'kept'
       }
+      const clean = async (text: string) => (await redact(keptNotes(template, text))).text
+      /** 4. By rules. */
+      const byRules = async (some: readonly SaidMessage[], at?: number) => {
+        const text = await clean(addGathered(template, notes, await gathered(some, cwd, signal), cwd))
+        return put(text, covers(some, 'rules', at))
+      }
 
-      // 4. By a model, which sees the file as it is; rules add what it is not told.
+      // 5. By a model, which sees the file as it is; rules add what it is not told.
+      let rest: readonly SaidMessage[] = part
       const lastAt = part.reduce((latest, each) => Math.max(latest, each.at ?? 0), 0)
       const mayAsk = !modelWaits() && interactive !== 0 && clock.now() - lastAt <= STANDS_STILL_MS
       if (mayAsk && attempts <= MOST_ATTEMPTS) {
         const told = await asking.tell({ key, row, upTo: last.id, lastAt, model: asking.model(), signal })
         const untold = untoldOf(told, part)
-        if (untold.length > 0) {
-          if ((await byRules(untold, Math.min(least, tokens))) === 'lost') return LOST
-        } else if (kept?.text !== notes) {
-          if (!stillOurs()) return LOST
-          files.write(key, notes, kept?.covers)
-        }
-        const rest = part.slice(untold.length)
-        if (rest.length === 0) return { done: { by: 'rules', tokens } }
-        const keep = async (text: string) => files.write(key, await clean(text), covers(rest, 'model'))
-        const { root: project } = placeOf(cwd)
-        const hasEarlier = untold.length > 0 || kept?.covers !== undefined
-        const what = { key, told, part: rest, hasEarlier, project, folder: files.folderOf(key) }
-        const task = { ...what, template, prompt, notes, keep }
-        const updated = await updateByModel(asking, { ...task, now: () => files.read(key)?.text, stillOurs, signal })
+        rest = part.slice(untold.length)
+        const isThere = kept?.text === notes ? 'kept' : undefined
+        const begun =
+          untold.length > 0 ? await byRules(untold, Math.min(least, tokens)) : (isThere ?? put(notes, kept?.covers))
+        if (begun === 'lost') return LOST
+        if (rest.length === 0) return by('rules')
+        const updated = await updateByModel(asking, {
+          ...{ key, told, part: rest, template, prompt, notes, stillOurs, signal },
+          hasEarlier: untold.length > 0 || kept?.covers !== undefined,
+          project: placeOf(cwd).root,
+          folder: files.folderOf(key),
+          keep: async (text) => put(await clean(text), covers(rest, 'model')),
+        })
         if ('done' in updated) {
-          if (updated.done === 'unchanged') {
-            if (!stillOurs()) return LOST
-            files.write(key, notes, covers(rest, kept?.covers?.source ?? 'model'))
-          }
-          return { done: { by: 'model', tokens } }
+          const isSeen = updated.done === 'changed' ? 'kept' : put(notes, covers(rest, kept?.covers?.source ?? 'model'))
+          return isSeen === 'lost' ? LOST : by('model')
         }
         signal.throwIfAborted()
         if ('retry' in updated && attempts < MOST_ATTEMPTS) return updated
-        return (await byRules(rest)) === 'lost' ? LOST : { done: { by: 'rules', tokens } }
       }
-      return (await byRules(part)) === 'lost' ? LOST : { done: { by: 'rules', tokens } }
+      return (await byRules(rest)) === 'lost' ? LOST : by('rules')
     } finally {
       running.delete(name)
     }
