@@ -39,7 +39,9 @@ it('goes on from a harness’s own request that was handed over with the turn, a
   const { api, home, client, ends, turn, dir } = await pushing({ extraction: { prefix: 'harness' } })
   api.next(calls({ id: 'w', name: 'Write', input: { file_path: 'feedback_linter.md', content: memory } }))
   const prefix = { params, endpoint: api.url, fingerprint: fingerprintOf('test-key') }
-  expect(await client.pushTurn({ ...turn, prefix })).toEqual({ jobIds: [expect.stringMatching(/^extract-/)] })
+  expect(await client.pushTurn({ ...turn, prefix })).toEqual({
+    jobIds: [expect.stringMatching(/^extract-/), expect.stringMatching(/^notes-/)],
+  })
   expect((await ends.next()).result).toMatchObject({ saved: 1 })
   const { body } = api.requests[0] ?? {}
   expect(body).toMatchObject({ model: 'claude-sonnet-5-5', system: params.system, tools })

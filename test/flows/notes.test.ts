@@ -41,6 +41,8 @@ async function online(script?: Parameters<MessagesApi['script']>[0]) {
   const api = await startMessagesApi({ keys: ['test-key'] })
   if (script) api.script(script)
   const home = makeHome({ ANTHROPIC_API_KEY: 'test-key', ANTHROPIC_BASE_URL: api.url })
+  // Which asks models too.
+  writeFileSync(home.places.configFile, JSON.stringify({ extraction: { enabled: false } }))
   return { api, home }
 }
 const edit = (id: string, old_string: string, new_string: string, file_path = 'notes.md') => ({

@@ -493,6 +493,21 @@ it('writes the end of a run when it can, if it cannot at once', async () => {
   expect(rig.jobs.get(id)).toMatchObject({ state: 'done', result: 'kept' })
 })
 
+it('counts a job that may ask a model among those that do while there is one, and lets it wait for none', async () => {
+  const { kind, runs } = heldKind('sum')
+  const rig = jobRig([{ ...kind, model: 'may' }])
+  const enqueue = (key: string) => rig.runner.enqueue(due(key, 'm1', { kind: 'sum' }))
+  rig.model.waits = { wait: 'the day is over', untilMs: START_MS + MINUTE }
+  for (const key of ['s1', 's2', 's3', 's4']) enqueue(key)
+  rig.runner.start()
+  await settled()
+  expect(runs.map(({ job }) => job.key)).toEqual(['s1', 's2'])
+  rig.model.online = false
+  rig.runner.wake()
+  await settled()
+  expect(runs.map(({ job }) => job.key)).toEqual(['s1', 's2', 's3', 's4'])
+})
+
 describe('a job that uses a model only while there is one', () => {
   const learning = (dirs: Record<string, string> = {}) => {
     const { kind, runs } = heldKind('learn')
