@@ -1,4 +1,5 @@
 /** A part of a session's conversation, read back from its transcript, message by message and free of credentials. */
+import { setImmediate as turn } from 'node:timers/promises'
 import { handfuls, openReadBack } from '../platform/read-back.ts'
 import { meantIn, type SaidMessage } from '../store/said.ts'
 
@@ -16,9 +17,9 @@ type Deps = {
 }
 
 /** Only the ends of what is longer are looked at, and of those not where they were cut: half a credential is not recognised. */
-const WHOLE_CHARS = 100_000
-const EDGE_CHARS = 50_000
-const MARGIN_CHARS = 10_000
+const WHOLE_CHARS = 24_000
+const EDGE_CHARS = 12_000
+const MARGIN_CHARS = 4_000
 
 export function createReading({ messagesAt, redact }: Deps) {
   const clean = async (text: string): Promise<string> => {
@@ -56,8 +57,11 @@ export function createReading({ messagesAt, redact }: Deps) {
   return {
     raw,
     spoken: async function* (part: readonly SaidMessage[], signal: AbortSignal): AsyncGenerator<Spoken> {
-      for await (const [{ uid, at, startsTurn }, line] of raw(part, signal))
+      for await (const [{ uid, at, startsTurn }, line] of raw(part, signal)) {
+        // Looking through a message may take as long as an answer: others get their turn in between.
+        await turn()
         yield { uid, at, startsTurn, ...(await cleanLine(line)) }
+      }
     },
   }
 }
