@@ -4,13 +4,14 @@ import { loadavg } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type DataBench, runOnData } from './data-bench.ts'
+import { recallData } from './recall-data.ts'
 import { misses, type Result, table, toJson } from './report.ts'
 import type { Row } from './row.ts'
 import { rows, selectRows } from './rows.ts'
 import { statements } from './statements.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 
-const dataBenches: readonly DataBench[] = [statements]
+const dataBenches: readonly DataBench[] = [statements, recallData]
 
 const usage = `usage: npm run bench -- [row…] [--quick] [--strict] [--out <file>]
        npm run bench -- <data bench> --data <file.jsonl> [--strict] [--out <file>]
