@@ -15,6 +15,7 @@ import { jobRoutes } from './http/routes/jobs.ts'
 import { memoryRoutes } from './http/routes/memories.ts'
 import { processRoutes } from './http/routes/process.ts'
 import { promptRoutes } from './http/routes/prompt.ts'
+import { recallRoutes } from './http/routes/recall.ts'
 import { searchRoutes } from './http/routes/search.ts'
 import { sessionRoutes } from './http/routes/sessions.ts'
 import { switchRoutes } from './http/routes/switches.ts'
@@ -26,6 +27,7 @@ import type { Model } from './llm/model.ts'
 import { configDirOf } from './locate/memory-dir.ts'
 import { mergeVariables } from './locate/variables.ts'
 import type { createMemory } from './memory/memory.ts'
+import type { Recall } from './recall/recall.ts'
 import type { StatusBoard } from './status/board.ts'
 import type { Switches } from './switches/switches.ts'
 
@@ -41,11 +43,13 @@ type Deps = {
   capture: Capture
   model: Model
   telling: ReturnType<typeof createTelling>
+  recall: Recall
   background: Background
 }
 
 export function createHandlers(deps: Deps): Handlers {
-  const { places, env, settings, version, board, streams, switches, memory, capture, model, telling, background } = deps
+  const { places, env, settings, version, board, streams, switches, memory, capture, model, telling, recall } = deps
+  const { background } = deps
   const instructions = async (cwd: string, caller: Caller) => {
     const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
     const { agentsMd } = settings.current().instructions
@@ -73,7 +77,17 @@ export function createHandlers(deps: Deps): Handlers {
     }),
     ...switchRoutes(switches),
     ...memoryRoutes(memory),
-    ...promptRoutes(memory),
+    ...promptRoutes({
+      prompting: {
+        prompt: memory.prompting.prompt,
+        // What a session no longer remembers it may be told again.
+        renew: (session) => {
+          memory.prompting.renew(session)
+          recall.reset(session)
+        },
+      },
+    }),
+    ...recallRoutes(recall),
     ...historyRoutes(memory),
     ...agentRoutes(memory.agents),
     ...carryingRoutes(memory),

@@ -144,12 +144,18 @@ type Surroundings = { drained: AbortSignal; asText: (answer: unknown) => Buffer 
 
 function jsonHandler(route: Route, handle: AnyHandler, { drained, asText }: Surroundings) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const answer = asText(await handle(callOf(route, request, reply, drained)))
+    const given = await handle(callOf(route, request, reply, drained))
+    const answer = asText(given)
     if (typeof answer !== 'string') return sendReady(reply, answer)
-    if (route.status) reply.code(route.status)
+    if (route.status) reply.code(statusOf(route.status, given))
     reply.type(JSON_TYPE)
     return answer
   }
+}
+
+function statusOf(status: NonNullable<Route['status']>, answer: unknown): number {
+  if (status !== 'when-pending') return status
+  return (answer as { pending?: boolean }).pending ? 202 : 200
 }
 
 /** Bytes that are ready need nothing of what fastify does for an answer, which costs more than to send them. */

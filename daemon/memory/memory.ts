@@ -25,7 +25,7 @@ import { createCatalogue } from './catalogue.ts'
 import { createExternal } from './external.ts'
 import { createGate } from './gate.ts'
 import { createHistory } from './history.ts'
-import { createJudge, type Redact } from './judge.ts'
+import { createJudge, type Redact, spokenValues } from './judge.ts'
 import type { PlaceOf } from './move-ends.ts'
 import { settleRenames } from './moving.ts'
 import { createPlaces, type Places } from './place.ts'
@@ -38,6 +38,7 @@ import { redactShortOnce } from './redact-once.ts'
 import { createReviewing } from './reviewing.ts'
 import { createSaving } from './saving.ts'
 import { createSearching } from './searching.ts'
+import { listTexts, readTexts, stampIn } from './texts.ts'
 import { createUndo } from './undo.ts'
 import { createWatching } from './watching.ts'
 import { createWriting } from './writing.ts'
@@ -156,6 +157,17 @@ export function createMemory(deps: Deps) {
     /** Something that no file tells has changed: a switch, a setting. */
     forgetAnswers: answers.forgetAll,
     searching,
+    /** What recall ranks and gives. */
+    texts: {
+      list: listTexts,
+      read: (dir: string, files: readonly string[]) => readTexts(dir, files, clock.now()),
+      known: searching.known,
+      stamp: stampIn,
+      rejections: tombstones.stamp,
+      /** Whether a person has rejected something that it says. */
+      isRejected: (dir: string, file: string, text: string) =>
+        tombstones.find(directories.ofSameProject(dir), spokenValues(file, text)) !== undefined,
+    },
     stop: searching.stop,
     reading: readingIn(places),
     prompting: createPrompting({

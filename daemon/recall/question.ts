@@ -41,7 +41,7 @@ const MOST_CHARS = 8_000
 const isLatin = (word: string) => /^[a-z0-9]+$/.test(word)
 const related = relatedWords()
 const unspacedStops = [...STOP_WORDS].filter((word) => !isLatin(word)).sort((a, b) => b.length - a.length)
-const NOT_ASCII = /[^\0-\x7f]/
+const NOT_ASCII = /[^ -~\s]/
 const UNSPACED_STOPS = new RegExp(unspacedStops.join('|'), 'gu')
 
 export function questionOf(text: string, index: WordIndex): Wanted[] {

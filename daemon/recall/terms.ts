@@ -21,7 +21,7 @@ const CHUNK = new RegExp(
   'gu',
 )
 /** Most texts are, and it is much quicker to look through them then. */
-const ASCII = /^[\0-\x7f]*$/
+const ASCII = /^[ -~\s]*$/
 const ASCII_CHUNK = /[A-Za-z0-9_]+(?:[.\-/:'@#][A-Za-z0-9_]+)*/g
 /** Nothing to take apart: no hump, no figure, no mark. */
 const PLAIN_WORD = /^[A-Z]?[a-z]+$/
