@@ -45,6 +45,9 @@ const LONGEST_PARAM = 2_048
 /** The variables of a caller: a long text and three paths, each character of which may take six bytes there. */
 const HEADER_LIMIT_BYTES = 131_072
 
+/** As a string a larger answer takes several times as long to send. */
+const LARGE_CHARS = 1_000
+
 const JSON_TYPE = 'application/json; charset=utf-8'
 const READY_HEADERS = ['content-type', JSON_TYPE, PROTOCOL_HEADER, String(PROTOCOL)]
 const protocolHeaders = { [PROTOCOL_HEADER]: String(PROTOCOL) }
@@ -147,6 +150,7 @@ function jsonHandler(route: Route, handle: AnyHandler, { drained, asText }: Surr
     const given = await handle(callOf(route, request, reply, drained))
     const answer = asText(given)
     if (typeof answer !== 'string') return sendReady(reply, answer)
+    if (!route.status && answer.length > LARGE_CHARS) return sendReady(reply, Buffer.from(answer))
     if (route.status) reply.code(statusOf(route.status, given))
     reply.type(JSON_TYPE)
     return answer

@@ -21,21 +21,26 @@ export function feedBack(
   wanted: readonly Wanted[],
   index: WordIndex,
 ) {
-  const shares = new Map<Term, number>()
   const fewest = FEWEST_HOLDERS * STRIDE
   const most = index.size() * LARGEST_SHARE * STRIDE
   const top = best[0]?.score || 1
+  const shared: Term[] = []
   for (const { doc, score } of best)
     for (const term of doc.terms) {
       const { length } = term.postings
-      if (length >= fewest && length <= most) shares.set(term, (shares.get(term) ?? 0) + score / top)
+      if (length < fewest || length > most) continue
+      if (term.sum === 0) shared.push(term)
+      term.sum += score / top
     }
-  for (const { alternatives } of wanted) for (const { term } of alternatives) shares.delete(term)
+  for (const { alternatives } of wanted) for (const { term } of alternatives) term.sum = 0
   const telling: Telling[] = []
   let bar = 0
-  for (const [{ postings, text }, share] of shares) {
+  for (const term of shared) {
+    const { postings, text, sum } = term
+    term.sum = 0
+    if (sum === 0) continue
     const holders = postings.length / STRIDE
-    const weight = (share / best.length) * Math.log(1 + (index.size() - holders + 0.5) / (holders + 0.5))
+    const weight = (sum / best.length) * Math.log(1 + (index.size() - holders + 0.5) / (holders + 0.5))
     if (weight < bar) continue
     telling.push({ postings, text, weight })
     if (telling.length < 2 * MOST_TERMS) continue

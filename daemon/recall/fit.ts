@@ -12,21 +12,34 @@ const LONE_AMONG = 2
 const MOST_COUNTED = 12
 
 export function fitOf({ sure }: Pick<Scored, 'sure'>, wanted: readonly Wanted[]): number {
-  const weights: number[] = []
+  let all = 0
   let covered = 0
   let met = 0
   let missed = 0
-  wanted.forEach((want, n) => {
-    if (want.extra) return
-    const weight = want.weight * (want.alternatives.length > 0 ? 1 : want.named ? UNKNOWN_NAME : UNKNOWN)
-    weights.push(weight)
-    covered += weight * (sure[n] as number)
-    if (want.common) return
-    if ((sure[n] as number) > 0) met++
+  for (let n = 0; n < wanted.length; n++) {
+    const want = wanted[n] as Wanted
+    if (want.extra) continue
+    const weight = weightOf(want)
+    const certainty = sure[n] as number
+    all += weight
+    covered += weight * certainty
+    if (want.common) continue
+    if (certainty > 0) met++
     else missed++
-  })
-  const heaviest = weights.sort((a, b) => b - a).slice(0, MOST_COUNTED)
-  const all = heaviest.reduce((sum, weight) => sum + weight, 0)
+  }
+  if (wanted.length > MOST_COUNTED) all = heaviest(wanted)
   if (all === 0) return 0
   return Math.min(1, covered / all) * (met <= 1 && missed >= LONE_AMONG ? LONE : 1)
+}
+
+function heaviest(wanted: readonly Wanted[]): number {
+  const weights = wanted.filter(({ extra }) => !extra).map(weightOf)
+  return weights
+    .sort((a, b) => b - a)
+    .slice(0, MOST_COUNTED)
+    .reduce((sum, weight) => sum + weight, 0)
+}
+
+function weightOf({ weight, alternatives, named }: Wanted): number {
+  return weight * (alternatives.length > 0 ? 1 : named ? UNKNOWN_NAME : UNKNOWN)
 }

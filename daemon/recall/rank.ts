@@ -19,9 +19,11 @@ export type Ranked = {
 
 export type Ranking = {
   /** Best first, whether or not they fit. */
-  ranked: Ranked[]
+  ranked: { file: string; score: number }[]
   /** Of the one that fits best; below `ENOUGH` a wrong memory is more likely than a right one. */
   fit: number
+  /** The same with all that speaks for them: only who wants to see it pays for it. */
+  explain(): Ranked[]
 }
 
 /** Chosen by measurement, in the middle of the range in which it hardly matters. */
@@ -43,13 +45,18 @@ export function rank(question: string, index: WordIndex, { limit, skip = () => f
   const top = scored.splice(0, SURE)
   feedBack(top, scored, wanted, index)
   const ordered = [...top, ...scored.sort(best)].slice(0, limit)
-  const ranked = ordered.map((each) => ({
-    file: each.doc.file,
-    score: each.score,
-    fit: fitOf(each, wanted),
-    words: wanted.flatMap(({ surface }, n) => (each.sure[n] === 0 ? [] : [surface])),
-  }))
-  return { ranked, fit: Math.max(0, ...ranked.slice(0, SHOWN).map(({ fit }) => fit)) }
+  const fit = ordered.slice(0, SHOWN).reduce((most, each) => Math.max(most, fitOf(each, wanted)), 0)
+  return {
+    ranked: ordered.map(({ doc, score }) => ({ file: doc.file, score })),
+    fit,
+    explain: () =>
+      ordered.map((each) => ({
+        file: each.doc.file,
+        score: each.score,
+        fit: fitOf(each, wanted),
+        words: wanted.flatMap(({ surface }, n) => (each.sure[n] === 0 ? [] : [surface])),
+      })),
+  }
 }
 
 /** By name where nothing else decides: the same question gets the same answer. */

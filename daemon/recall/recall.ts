@@ -174,7 +174,7 @@ function explained({ ranking, model }: Choice): NonNullable<RecallAnswer['explai
   return {
     fit: ranking.fit,
     enough: ENOUGH,
-    ranked: ranking.ranked.slice(0, 10),
+    ranked: ranking.explain().slice(0, 10),
     ...(model !== undefined && { model }),
   }
 }

@@ -18,39 +18,61 @@ const DELTA = 0.6
 const LINE = 1
 /** For somebody or something whose name stands in the memory's own. */
 const TITLE = 0.75
-/** What is in so many memories, and in a tenth of all, only decides among the best. */
-const FREQUENT = 1_000
+/** What is in so many memories, and in a quarter of all, only decides among the best. */
+const FREQUENT = 2_000
+const ENOUGH_HOLDERS = 100
 
 export type Skip = (file: string) => boolean
 
 /** The ids of those that have the most, in no order. */
 export function candidates(wanted: readonly Wanted[], index: WordIndex, most: number, skip: Skip): number[] {
-  const sums = new Float64Array(index.idLimit())
-  const touched: number[] = []
-  const frequent = STRIDE * Math.max(FREQUENT, index.size() / 10)
-  const isRare = ({ alternatives }: Wanted) => alternatives.some(({ term }) => term.postings.length <= frequent)
-  const telling = wanted.some(isRare) ? wanted.filter(isRare) : wanted
+  const { sums, parts } = index.scratch()
+  const lengths = index.lengths()
   const average = index.averageLength()
-  const single = new Float64Array(index.idLimit())
-  for (const { alternatives, weight } of telling) {
+  const touched: number[] = []
+  for (const { alternatives, weight } of telling(wanted, index.size())) {
+    const [only] = alternatives
+    if (only && alternatives.length === 1) {
+      const { postings } = only.term
+      for (let at = 0; at < postings.length; at += STRIDE) {
+        const id = postings[at] as number
+        const before = sums[id] as number
+        if (before === 0) touched.push(id)
+        const share = saturated((postings[at + 1] as number) / 10, (lengths[id] as number) / average)
+        sums[id] = before + weight * only.weight * share
+      }
+      continue
+    }
+    // Of words that would do for one another the best counts.
     const own: number[] = []
     for (const { term, weight: part } of alternatives) {
       const { postings } = term
       for (let at = 0; at < postings.length; at += STRIDE) {
         const id = postings[at] as number
-        const value = weight * part * saturated((postings[at + 1] as number) / 10, index.doc(id).length / average)
-        const before = single[id] as number
+        const value = part * saturated((postings[at + 1] as number) / 10, (lengths[id] as number) / average)
+        const before = parts[id] as number
         if (before === 0) own.push(id)
-        if (value > before) single[id] = value
+        if (value > before) parts[id] = value
       }
     }
     for (const id of own) {
       if (sums[id] === 0) touched.push(id)
-      sums[id] = (sums[id] as number) + (single[id] as number)
-      single[id] = 0
+      sums[id] = (sums[id] as number) + weight * (parts[id] as number)
+      parts[id] = 0
     }
   }
-  return largest(touched, sums, most, (id) => skip(index.doc(id).file))
+  const best = largest(touched, sums, most, (id) => skip(index.doc(id).file))
+  for (const id of touched) sums[id] = 0
+  return best
+}
+
+/** Rare ones first. What is in very many memories decides only among those that something else has led to. */
+function telling(wanted: readonly Wanted[], memories: number): readonly Wanted[] {
+  if (memories < FREQUENT) return wanted
+  const holders = ({ alternatives }: Wanted) =>
+    alternatives.reduce((sum, { term }) => sum + term.postings.length / STRIDE, 0)
+  const rare = wanted.filter((want) => holders(want) < Math.max(FREQUENT, memories / 4))
+  return rare.reduce((sum, want) => sum + holders(want), 0) >= ENOUGH_HOLDERS ? rare : wanted
 }
 
 /** So many of them with the largest sums, without sorting all. */

@@ -8,7 +8,8 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-export type Shown = { content: string; truncated: boolean; note: string | undefined }
+/** `quoted`: the content as it stands in the fence, with the note where something was cut. */
+export type Shown = { content: string; truncated: boolean; quoted: string }
 
 /** Harmless first: what is replaced may take more bytes. Lines, then bytes, at the last line end that fits, or inside one. */
 export function cutToSize(text: string, path: string): Shown {
@@ -18,9 +19,9 @@ export function cutToSize(text: string, path: string): Shown {
   const within = lines.slice(0, CUT.lines).join('\n')
   const fitting = Buffer.byteLength(within) <= CUT.bytes ? within : cutBytes(within, CUT.bytes)
   const truncated = lines.length > CUT.lines || (bytes > CUT.bytes && fitting.length < data.replace(/\n$/, '').length)
-  if (!truncated) return { content: bytes <= CUT.bytes ? data : fitting, truncated, note: undefined }
-  const whole = `${lines.length} lines, ${bytes} bytes`
-  return { content: fitting, truncated, note: `[cut here, of ${whole}; the rest is in ${oneLine(path)}]` }
+  if (!truncated) return { content: bytes <= CUT.bytes ? data : fitting, truncated, quoted: `${quoted(fitting)}\n` }
+  const note = `[cut here, of ${lines.length} lines, ${bytes} bytes; the rest is in ${oneLine(path)}]`
+  return { content: fitting, truncated, quoted: `${quoted(fitting)}\n${note}\n` }
 }
 
 function cutBytes(text: string, most: number): string {
@@ -60,7 +61,7 @@ export function presented({ path, type, trust, modifiedMs, shown }: Presented, n
     lines.push(
       'A snapshot from then: names of files, functions and flags in it, and what it says of the present, must be checked before use.',
     )
-  return `${lines.join('\n')}\n${quoted(shown.content)}\n${shown.note === undefined ? '' : `${shown.note}\n`}`
+  return `${lines.join('\n')}\n${shown.quoted}`
 }
 
 export function framed(parts: readonly string[]): string {

@@ -65,11 +65,11 @@ export function wordsOf(text: string, stem: (word: string) => string): Word[] {
   const words: Word[] = []
   const isAscii = ASCII.test(text)
   const plain = isAscii ? text : text.normalize('NFKC')
-  for (const match of plain.matchAll(isAscii ? ASCII_CHUNK : CHUNK)) {
+  const chunks = new RegExp(isAscii ? ASCII_CHUNK : CHUNK)
+  for (let match = chunks.exec(plain); match && words.length <= MOST_WORDS; match = chunks.exec(plain)) {
     const chunk = match[0]
     if (!isAscii && UNSPACED_RUN.test(chunk)) for (const pair of pairsOf(chunk)) words.push(pair)
     else addChunk(chunk, plain, match.index, words, stem)
-    if (words.length > MOST_WORDS) break
   }
   for (const date of datesIn(plain)) words.push({ term: stem(date), surface: date, kind: 'whole', named: false })
   return words
@@ -78,7 +78,7 @@ export function wordsOf(text: string, stem: (word: string) => string): Word[] {
 type Stem = (word: string) => string
 
 function addChunk(chunk: string, text: string, at: number, words: Word[], stem: Stem): void {
-  const named = CAPITAL.test(chunk) && !beginsSentence(text, at)
+  const named = isCapital(chunk) && !beginsSentence(text, at)
   if (PLAIN_WORD.test(chunk)) {
     addWord(chunk, named, words, stem)
     return
@@ -86,7 +86,7 @@ function addChunk(chunk: string, text: string, at: number, words: Word[], stem: 
   const bare = chunk.replace(APOSTROPHE, '')
   const segments = bare.split('/').map(partsOf)
   for (const parts of segments) {
-    for (const part of parts) addWord(part, named && CAPITAL.test(part), words, stem)
+    for (const part of parts) addWord(part, named && isCapital(part), words, stem)
     if (parts.length > 1) addWhole(parts.join(''), words, stem)
   }
   if (segments.length > 1) addWhole(segments.flat().join(''), words, stem)
@@ -100,13 +100,23 @@ function partsOf(chunk: string): string[] {
 }
 
 function addWord(written: string, named: boolean, words: Word[], stem: Stem): void {
-  const surface = written.toLowerCase().replace(LEADING_ZEROS, '').slice(0, LONGEST_WORD)
+  const surface = shortened(written.toLowerCase())
   words.push({ term: stem(surface), surface, kind: 'word', named })
+}
+
+function shortened(word: string): string {
+  const bare = word.startsWith('0') ? word.replace(LEADING_ZEROS, '') : word
+  return bare.length > LONGEST_WORD ? bare.slice(0, LONGEST_WORD) : bare
 }
 
 function addWhole(joined: string, words: Word[], stem: Stem): void {
   const surface = joined.toLowerCase().slice(0, LONGEST_WORD)
   words.push({ term: stem(surface), surface, kind: 'whole', named: false })
+}
+
+function isCapital(word: string): boolean {
+  const code = word.charCodeAt(0)
+  return code < 128 ? code >= 65 && code <= 90 : CAPITAL.test(word)
 }
 
 function beginsSentence(text: string, at: number): boolean {

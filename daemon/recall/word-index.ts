@@ -17,7 +17,12 @@ export type Doc = {
   terms: readonly Term[]
 }
 
-export type Term = { text: string; postings: Postings }
+export type Term = {
+  text: string
+  postings: Postings
+  /** Zero, for whoever adds something up and leaves zero behind. */
+  sum: number
+}
 
 /** Three numbers for each memory, by rising ids: its id, how much of the term is in it (tenths of a word), in which lines (bits). */
 export type Postings = number[]
@@ -35,6 +40,10 @@ export type WordIndex = Pick<Spellings, 'alike' | 'beginning'> & {
   /** Ids are below this. */
   idLimit(): number
   averageLength(): number
+  /** By id, in words. */
+  lengths(): readonly number[]
+  /** Zeros, two for each id, for whoever adds something up and leaves zeros behind: to make them each time would take longer. */
+  scratch(): { sums: Float64Array; parts: Float64Array }
   doc(id: number): Doc
   term(text: string): Term | undefined
   /** A word without its ending; for words that some memory has, without work. */
@@ -52,6 +61,9 @@ export function createWordIndex(): WordIndex {
   const terms = new Map<string, Term>()
   const stems = new Map<string, string>()
   const spellings = createSpellings()
+  let lengths: number[] = []
+  let sums = new Float64Array(0)
+  let parts = new Float64Array(0)
   let totalLength = 0
 
   const remove = (file: string): void => {
@@ -76,6 +88,7 @@ export function createWordIndex(): WordIndex {
       ids.set(doc.file, id)
       return { ...doc, id }
     })
+    lengths = kept.map(({ length }) => length)
     for (const { postings } of terms.values())
       for (let at = 0; at < postings.length; at += STRIDE) postings[at] = moved.get(postings[at] as number) as number
   }
@@ -83,7 +96,7 @@ export function createWordIndex(): WordIndex {
   const termOf = (text: string): Term => {
     const known = terms.get(text)
     if (known) return known
-    const term = { text, postings: [] }
+    const term: Term = { text, postings: [], sum: 0 }
     terms.set(text, term)
     return term
   }
@@ -110,6 +123,7 @@ export function createWordIndex(): WordIndex {
         own.push(term)
       }
       docs.push({ id, file: memory.file, length, terms: own })
+      lengths.push(length)
       ids.set(memory.file, id)
       totalLength += length
     },
@@ -117,6 +131,14 @@ export function createWordIndex(): WordIndex {
     size: () => ids.size,
     idLimit: () => docs.length,
     averageLength: () => totalLength / Math.max(1, ids.size),
+    lengths: () => lengths,
+    scratch: () => {
+      if (sums.length < docs.length) {
+        sums = new Float64Array(2 * docs.length)
+        parts = new Float64Array(2 * docs.length)
+      }
+      return { sums, parts }
+    },
     doc: (id) => docs[id] as Doc,
     term: (text) => terms.get(text),
     stem: knownStem,

@@ -63,7 +63,9 @@ async function main(): Promise<number> {
     return exitCodes.ok
   }
   const onData = dataBenches.find(({ name }) => name === positionals[0])
-  if (onData || values.data !== undefined) return measureOnData(onData, values)
+  // Recall is both: quick over the socket, and good on data.
+  const isRow = rows.some(({ name }) => name.startsWith(positionals[0] ?? ''))
+  if (values.data !== undefined || (onData && !isRow)) return measureOnData(onData, values)
   const selection = selectRows(positionals)
   if ('unknown' in selection) {
     process.stderr.write(`bench: no row starts with ${selection.unknown.join(', ')}\n\n${usage}`)
