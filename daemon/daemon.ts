@@ -149,7 +149,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       rows: createRecalledRows(store.history),
       vigils,
       redact,
-      find: memory.find,
+      find: memory.findAgain,
       model: {
         isReady: () => model.waits() === undefined,
         provider: (project) => model.provider({ job: 'recall', project }),

@@ -32,7 +32,7 @@ import { createPlaces, type Places } from './place.ts'
 import { projectsOf } from './projects.ts'
 import { createPrompting } from './prompting.ts'
 import { createPurging } from './purging.ts'
-import { createReading } from './reading.ts'
+import { createReading, keyOf } from './reading.ts'
 import { recoverChanges } from './recover.ts'
 import { redactShortOnce } from './redact-once.ts'
 import { createReviewing } from './reviewing.ts'
@@ -153,6 +153,12 @@ export function createMemory(deps: Deps) {
     watching,
     lookEverywhere: watching.lookEverywhere,
     find: places.find,
+    /** The same for who asks again and again: nothing is looked at while nothing has stirred, and all that did is known by then. */
+    findAgain: (cwd: string, caller: Caller) =>
+      answers.answer(keyOf('place', cwd, caller), () => {
+        const place = places.find(cwd, caller)
+        return { answer: place, from: [...place.madeFrom, place.dir].map((path) => ({ path })) }
+      }),
     projects: () => projectsOf(directories.list(), existsSync),
     /** Something that no file tells has changed: a switch, a setting. */
     forgetAnswers: answers.forgetAll,

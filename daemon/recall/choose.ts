@@ -27,7 +27,8 @@ export type RecallSettings = {
 }
 
 export type ChooseDeps = {
-  find: (cwd: string, caller: Caller) => Place
+  /** Resolves when every change on disk until now has been taken note of. */
+  find: (cwd: string, caller: Caller) => Promise<Place>
   corpora: Corpora
   given: Given
   model: {
@@ -66,10 +67,10 @@ export async function choose(
   { caller, signal }: { caller: Caller; signal: AbortSignal },
 ): Promise<Chosen> {
   const settings = deps.settings()
-  const { dir, root, off } = deps.find(request.cwd, caller)
+  const { dir, root, off } = await deps.find(request.cwd, caller)
   if (off !== undefined || !settings.enabled) return { skipped: 'off' }
   if (request.query.trim() === '') return { skipped: 'short' }
-  const corpus = await deps.corpora.open(dir, request.query)
+  const corpus = deps.corpora.open(dir, request.query)
   const isKnown = knownTo(deps.given, request, dir)
   const skip = (file: string) => isKnown(file) || (!settings.teamEnabled && file.startsWith(TEAM))
   const ranking = rank(request.query, corpus.index, { limit: LOOKED_AT, skip })

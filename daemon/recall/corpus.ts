@@ -40,11 +40,10 @@ export type Corpus = {
 }
 
 export type Corpora = {
-  open(dir: string, question: string): Promise<Corpus>
+  /** For who has waited until every change on disk has been taken note of. */
+  open(dir: string, question: string): Corpus
   /** Something happened to these files. */
   changed(dir: string, files: readonly string[]): void
-  /** Everything that is being read has been read. */
-  settled(): Promise<void>
   stop(): void
 }
 
@@ -55,8 +54,9 @@ const MOST_MEMORIES = 20_000
 const AT_ONCE = 300
 /** Between two of these others get their turn. */
 const BATCH = 50
-/** What the kernel does not tell shows after this. */
+/** What the kernel does not tell shows after this; in a large directory, where a look takes its time, after the other. */
 const LONGEST_TRUST_MS = 1_000
+const LARGE_TRUST_MS = 30_000
 /** Points to memories and is none. */
 const INDEX = /(?:^|\/)MEMORY\.md$/
 /** Above this a look takes long enough to be done beside the answer. */
@@ -144,7 +144,7 @@ export function createCorpora({ source, vigils, clock, onError }: Deps): Corpora
   }
 
   const isFresh = (entry: Entry): boolean =>
-    entry.waiting.size === 0 && entry.vigil?.quiet() === true && clock.elapsed() - entry.lookedMs < LONGEST_TRUST_MS
+    entry.waiting.size === 0 && entry.vigil?.quiet() === true && clock.elapsed() - entry.lookedMs < trustMs(entry)
 
   const lookBeside = (entry: Entry): void => {
     // Marked at once, so that everyone who asks meanwhile does not begin another.
@@ -161,11 +161,10 @@ export function createCorpora({ source, vigils, clock, onError }: Deps): Corpora
   }
 
   return {
-    open: async (dir, question) => {
-      await vigils.settled()
+    open: (dir, question) => {
       const entry = entryOf(dir)
       const fresh = isFresh(entry)
-      const isSmall = entry.items.size + entry.waiting.size < LARGE
+      const isSmall = !isLarge(entry)
       if (!fresh && isSmall) look(entry)
       else if (!fresh && clock.elapsed() - entry.lookedMs >= LONGEST_TRUST_MS) lookBeside(entry)
       if (entry.waiting.size > AT_ONCE) {
@@ -191,9 +190,6 @@ export function createCorpora({ source, vigils, clock, onError }: Deps): Corpora
       const entry = entries.get(dir)
       for (const file of files) if (!INDEX.test(file)) entry?.waiting.add(file)
     },
-    settled: async () => {
-      for (const { reading } of entries.values()) await reading
-    },
     stop: () => {
       stopped = true
       for (const { vigil } of entries.values()) vigil?.end()
@@ -211,6 +207,14 @@ function put({ index, items }: Entry, { text: _text, body, settled, ...item }: M
 function drop({ index, items }: Entry, file: string): void {
   items.delete(file)
   index.remove(file)
+}
+
+function isLarge({ items, waiting }: Entry): boolean {
+  return items.size + waiting.size >= LARGE
+}
+
+function trustMs(entry: Entry): number {
+  return isLarge(entry) ? LARGE_TRUST_MS : LONGEST_TRUST_MS
 }
 
 function placesOf({ dir, folders }: Entry): Watched[] {

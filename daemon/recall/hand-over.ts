@@ -28,22 +28,19 @@ export type Parcel = {
 
 export type HandOver = {
   pack(
-    choice: { dir: string; corpus: Corpus; files: readonly string[]; k: number; scores: ReadonlyMap<string, number> },
+    choice: { dir: string; corpus: Corpus; files: readonly string[]; k: number; scoreOf: (file: string) => number },
     room: { bytes: number; nowMs: number },
   ): Promise<Parcel>
 }
 
-type Made = { item: Item; shown: Shown } | undefined
+/** `made` is nothing where it must not be given. */
+type Kept = { stamp: string; made: { item: Item; shown: Shown } | undefined }
 
 export function createHandOver({ redact, isRejected, rejections, stamp: stampOf }: HandOverDeps): HandOver {
-  const kept = new Map<string, { stamp: string; made: Made }>()
+  const kept = new Map<string, Kept>()
   let rejected = rejections()
 
-  const make = async (
-    dir: string,
-    file: string,
-    corpus: Corpus,
-  ): Promise<{ stamp: string; made: Made } | undefined> => {
+  const make = async (dir: string, file: string, corpus: Corpus): Promise<Kept | undefined> => {
     const text = corpus.reread(file)
     if (!text) return undefined
     const { stamp } = text
@@ -53,33 +50,35 @@ export function createHandOver({ redact, isRejected, rejections, stamp: stampOf 
     return { stamp, made: { item: text, shown: cutToSize(clean.text, `${dir}/${file}`) } }
   }
 
-  const get = async (dir: string, file: string, corpus: Corpus): Promise<Made> => {
-    const key = `${dir}\n${file}`
-    const known = kept.get(key)
+  const keptOf = (dir: string, file: string, corpus: Corpus): Kept | undefined => {
+    const known = kept.get(`${dir}\n${file}`)
+    if (!known) return undefined
     const stamp = corpus.fresh ? corpus.items.get(file)?.stamp : stampOf(dir, file)
-    if (known && stamp !== undefined && known.stamp === stamp) return known.made
-    const fresh = await make(dir, file, corpus)
+    return known.stamp === stamp ? known : undefined
+  }
+
+  const renew = async (dir: string, file: string, corpus: Corpus): Promise<Kept | undefined> => {
+    const key = `${dir}\n${file}`
+    const made = await make(dir, file, corpus)
     kept.delete(key)
-    if (!fresh) return undefined
-    kept.set(key, fresh)
+    if (made) kept.set(key, made)
     if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value as string)
-    return fresh.made
+    return made
   }
 
   return {
-    pack: async ({ dir, corpus, files, k, scores }, { bytes, nowMs }) => {
+    pack: async ({ dir, corpus, files, k, scoreOf }, { bytes, nowMs }) => {
       const rejectedNow = rejections()
       if (rejectedNow !== rejected) kept.clear()
       rejected = rejectedNow
       const parcel: Parcel = { memories: [], text: '', handed: [], crowded: false }
       const parts: string[] = []
       let left = bytes - FRAME_BYTES
-      // Read beside each other; one that is gone or rejected leaves its place to the next.
-      const made = await Promise.all(
-        files.slice(0, 2 * k).map(async (file) => ({ file, made: await get(dir, file, corpus) })),
-      )
-      for (const { file, made: found } of made) {
-        if (!found || parcel.memories.length >= k) continue
+      for (const file of files) {
+        if (parcel.memories.length >= k) break
+        // One that is gone or rejected leaves its place to the next.
+        const found = (keptOf(dir, file, corpus) ?? (await renew(dir, file, corpus)))?.made
+        if (!found) continue
         const { item, shown } = found
         const path = `${dir}/${file}`
         const part = presented({ path, type: item.type, trust: item.trust, modifiedMs: item.modifiedMs, shown }, nowMs)
@@ -95,7 +94,7 @@ export function createHandOver({ redact, isRejected, rejections, stamp: stampOf 
           file,
           path,
           type: item.type,
-          score: scores.get(file) ?? 0,
+          score: scoreOf(file),
           ageDays: ageDays(nowMs - item.modifiedMs),
           trust: item.trust,
           truncated: shown.truncated,

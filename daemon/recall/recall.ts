@@ -85,9 +85,10 @@ export function createRecall({ texts, rows, vigils, redact, onError, ...rest }: 
     if ('skipped' in chosen) return { ...NOTHING, skipped: chosen.skipped, sessionBytes: before }
     const choice = withLate(request, chosen)
     const explain = request.explain ? { explain: explained(choice) } : {}
-    const scores = new Map(choice.ranking.ranked.map(({ file, score }) => [file, score]))
+    const { ranked } = choice.ranking
+    const scoreOf = (file: string) => ranked.find((each) => each.file === file)?.score ?? 0
     const room = { bytes: settings().sessionBytes - before, nowMs: clock.now() }
-    const { memories, text, handed, crowded } = await handOver.pack({ ...choice, scores }, room)
+    const { memories, text, handed, crowded } = await handOver.pack({ ...choice, scoreOf }, room)
     if (memories.length === 0)
       return { ...NOTHING, mode: choice.mode, skipped: crowded ? 'budget' : 'none', sessionBytes: before, ...explain }
     if (session) given.add(session, choice.dir, choice.mode, handed)

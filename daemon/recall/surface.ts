@@ -4,6 +4,7 @@ import { asData, quoted } from './fence.ts'
 
 export const CUT = { lines: 200, bytes: 4_096 }
 
+const LINE_END = 10
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
@@ -30,6 +31,7 @@ function cutBytes(text: string, most: number): string {
   // Never inside a character.
   while (end > 0 && ((bytes[end] as number) & 0xc0) === 0x80) end--
   const cut = bytes.subarray(0, end).toString()
+  if (bytes[end] === LINE_END) return cut
   const lineEnd = cut.lastIndexOf('\n')
   return lineEnd > 0 ? cut.slice(0, lineEnd) : cut
 }

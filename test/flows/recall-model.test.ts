@@ -85,7 +85,7 @@ describe('selection by a model', () => {
   it('drops names that nobody has, and gives no more than k', async () => {
     const { api, ask } = await ground()
     api.next(selects('../../etc/passwd', 'owls.md', 'nothing.md', 'auth.md', 'auth.md'))
-    expect(filesOf(await ask({ k: 1 }))).toEqual(['owls.md'])
+    expect(filesOf(await ask({ mode: 'model', k: 1 }))).toEqual(['owls.md'])
   })
 
   it.each<[string, Answer]>([
@@ -136,9 +136,10 @@ describe('selection by a model', () => {
     const memories = Array.from({ length: 150 }, (_, n) => `note_${n}.md`)
     const { api, ask, cwd, client } = await ground({ memories })
     api.script(() => selects('auth.md'))
-    await ask({ sessionId: 's' })
-    await client.recall({ cwd, query: 'how does the cache work', sessionId: 's', recentTools: ['Bash'] })
-    await client.recall({ cwd, query: 'something else', sessionId: 'another' })
+    const mode = 'model'
+    await ask({ sessionId: 's', mode })
+    await client.recall({ cwd, query: 'how does the cache work', sessionId: 's', recentTools: ['Bash'], mode })
+    await client.recall({ cwd, query: 'something else', sessionId: 'another', mode })
     const [first, second, third] = api.requests
     expect(first?.usage).toMatchObject({ read: 0 })
     const written = first?.usage?.written5m ?? 0
