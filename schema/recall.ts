@@ -7,7 +7,7 @@ export type RecallMode = z.infer<typeof RecallMode>
 
 export const RecallRequest = z.strictObject({
   cwd: Cwd,
-  query: z.string().max(100_000).describe('What somebody wants to know or do, in their own words'),
+  query: z.string().max(1_000_000).describe('What somebody wants to know or do, in their own words'),
   sessionId: SessionId.optional().describe('What it was given before is not given again'),
   harness: Harness,
   mode: RecallMode.default('auto').describe('auto: a model selects where there is one and it answers in time'),

@@ -57,6 +57,8 @@ const BATCH = 50
 /** What the kernel does not tell shows after this; in a large directory, where a look takes its time, after the other. */
 const LONGEST_TRUST_MS = 1_000
 const LARGE_TRUST_MS = 30_000
+/** A search over words on disk takes its time for each. */
+const QUESTION_CHARS = 1_000
 /** Points to memories and is none. */
 const INDEX = /(?:^|\/)MEMORY\.md$/
 /** Above this a look takes long enough to be done beside the answer. */
@@ -170,7 +172,7 @@ export function createCorpora({ source, vigils, clock, onError }: Deps): Corpora
       if (entry.waiting.size > AT_ONCE) {
         take(
           entry,
-          source.known(dir, question).filter((file) => entry.waiting.has(file)),
+          source.known(dir, question.slice(0, QUESTION_CHARS)).filter((file) => entry.waiting.has(file)),
         )
         void readOn(entry)
       } else if (entry.waiting.size > 0) take(entry, [...entry.waiting])

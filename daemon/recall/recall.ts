@@ -5,6 +5,7 @@
 import type { Caller } from '../../schema/caller.ts'
 import type { GivenList, RecallAnswer, RecallRequest } from '../../schema/recall.ts'
 import type { Clock } from '../platform/clock.ts'
+import { createInTurn } from '../platform/in-turn.ts'
 import { safeId } from '../platform/safe-id.ts'
 import type { Vigils } from '../platform/vigil.ts'
 import type { RecalledRows } from '../store/recalled.ts'
@@ -53,6 +54,7 @@ export function createRecall({ texts, rows, vigils, redact, onError, ...rest }: 
   const given = createGiven({ rows, clock, onError })
   const handOver = createHandOver({ ...texts, redact })
   const deps: ChooseDeps = { ...rest, corpora, given }
+  const inTurn = createInTurn()
   const late = new Map<string, Late>()
   const running = new Map<string, AbortController>()
 
@@ -73,12 +75,17 @@ export function createRecall({ texts, rows, vigils, redact, onError, ...rest }: 
     const kept = key === undefined ? undefined : late.get(key)
     if (key === undefined || kept?.dir !== choice.dir) return choice
     late.delete(key)
-    const session = { sessionId: request.sessionId as string, harness: request.harness }
-    const files = kept.files.filter((file) => choice.corpus.items.has(file) && !given.has(session, choice.dir, file))
+    const files = kept.files.filter((file) => choice.corpus.items.has(file))
     return { ...choice, files: [...new Set([...files, ...choice.files])] }
   }
 
-  const give = async (request: RecallRequest, chosen: Chosen): Promise<RecallAnswer> => {
+  /** One after the other for a session: two at once would not know of each other's bytes. */
+  const give = (request: RecallRequest, chosen: Chosen): Promise<RecallAnswer> => {
+    const key = sessionOf(request)
+    return key === undefined ? giveNow(request, chosen) : inTurn(key, () => giveNow(request, chosen))
+  }
+
+  const giveNow = async (request: RecallRequest, chosen: Chosen): Promise<RecallAnswer> => {
     const session =
       request.sessionId === undefined ? undefined : { sessionId: request.sessionId, harness: request.harness }
     const before = session ? given.bytes(session) : 0
@@ -88,7 +95,9 @@ export function createRecall({ texts, rows, vigils, redact, onError, ...rest }: 
     const { ranked } = choice.ranking
     const scoreOf = (file: string) => ranked.find((each) => each.file === file)?.score ?? 0
     const room = { bytes: settings().sessionBytes - before, nowMs: clock.now() }
-    const { memories, text, handed, crowded } = await handOver.pack({ ...choice, scoreOf }, room)
+    // It may have been given while this was being chosen.
+    const files = session ? choice.files.filter((file) => !given.has(session, choice.dir, file)) : choice.files
+    const { memories, text, handed, crowded } = await handOver.pack({ ...choice, files, scoreOf }, room)
     if (memories.length === 0)
       return { ...NOTHING, mode: choice.mode, skipped: crowded ? 'budget' : 'none', sessionBytes: before, ...explain }
     if (session) given.add(session, choice.dir, choice.mode, handed)

@@ -131,6 +131,15 @@ describe('recall for a prompt hook', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, true])
   })
 
+  it('never gives one memory to a session twice, nor more than it may have, to questions that come at once', async () => {
+    const { recall } = rig()
+    const request = RecallRequest.parse({ cwd: '/', query: 'about the release', sessionId: 's' })
+    const at = { caller, signal: new AbortController().signal }
+    const answers = await Promise.all(Array.from({ length: 5 }, () => recall.recall(request, at)))
+    expect(answers.flatMap(filesOf)).toEqual(['release.md'])
+    expect(Math.max(...answers.map(({ sessionBytes }) => sessionBytes))).toBe(answers[0]?.bytes)
+  })
+
   it('writes down within a second what was given, and forgets what is purged', async () => {
     const { hook, time, store, recall } = rig()
     await hook('about the release')
