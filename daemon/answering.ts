@@ -15,6 +15,7 @@ import { jobRoutes } from './http/routes/jobs.ts'
 import { memoryRoutes } from './http/routes/memories.ts'
 import { processRoutes } from './http/routes/process.ts'
 import { promptRoutes } from './http/routes/prompt.ts'
+import { recallRoutes } from './http/routes/recall.ts'
 import { searchRoutes } from './http/routes/search.ts'
 import { sessionRoutes } from './http/routes/sessions.ts'
 import { switchRoutes } from './http/routes/switches.ts'
@@ -27,6 +28,7 @@ import { configDirOf } from './locate/memory-dir.ts'
 import { mergeVariables } from './locate/variables.ts'
 import type { createMemory } from './memory/memory.ts'
 import type { Noting } from './noting.ts'
+import type { Recall } from './recall/recall.ts'
 import type { StatusBoard } from './status/board.ts'
 import type { Switches } from './switches/switches.ts'
 
@@ -43,25 +45,13 @@ type Deps = {
   model: Model
   telling: ReturnType<typeof createTelling>
   noting: Noting
+  recall: Recall
   background: Background
 }
 
 export function createHandlers(deps: Deps): Handlers {
-  const {
-    places,
-    env,
-    settings,
-    version,
-    board,
-    streams,
-    switches,
-    memory,
-    capture,
-    model,
-    telling,
-    noting,
-    background,
-  } = deps
+  const { places, env, settings, version, board, streams, switches, memory, capture, model } = deps
+  const { telling, noting, recall, background } = deps
   const instructions = async (cwd: string, caller: Caller) => {
     const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
     const { agentsMd } = settings.current().instructions
@@ -89,7 +79,17 @@ export function createHandlers(deps: Deps): Handlers {
     }),
     ...switchRoutes(switches),
     ...memoryRoutes(memory),
-    ...promptRoutes(memory),
+    ...promptRoutes({
+      prompting: {
+        prompt: memory.prompting.prompt,
+        // What a session no longer remembers it may be told again.
+        renew: (session) => {
+          memory.prompting.renew(session)
+          recall.reset(session)
+        },
+      },
+    }),
+    ...recallRoutes(recall),
     ...historyRoutes(memory),
     ...agentRoutes(memory.agents),
     ...carryingRoutes(memory),

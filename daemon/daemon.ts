@@ -30,10 +30,12 @@ import { createLog, type LogTarget } from './platform/log.ts'
 import { createParts } from './platform/parts.ts'
 import { passedSocket } from './platform/socket.ts'
 import { createVigils } from './platform/vigil.ts'
+import { createRecall } from './recall/recall.ts'
 import { createStatusBoard } from './status/board.ts'
 import { storeLayout } from './store/layout.ts'
 import { createLedger } from './store/ledger.ts'
 import { createPauses } from './store/pauses.ts'
+import { createRecalledRows } from './store/recalled.ts'
 import { createSaid } from './store/said.ts'
 import { createNotesTable } from './store/session-notes.ts'
 import { openStore } from './store/store.ts'
@@ -116,7 +118,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     parts.add('vigils', vigils.stop)
     const memory = createMemory({
       store,
-      keepers: [() => notesFiles.emptyAll()],
+      keepers: [() => notesFiles.emptyAll(), (purged) => recall.forget(purged)],
       stateDir,
       clock,
       redact,
@@ -134,13 +136,36 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       },
       guidelines: (caller) => mergeVariables(env, caller.env).CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES,
       conditions,
-      onChange: (dir, files, actor) => events.publish({ type: 'saved', dir, files, actor }),
+      onChange: (dir, files, actor) => {
+        recall.changed(dir, files)
+        events.publish({ type: 'saved', dir, files, actor })
+      },
       onError: (error) => {
         if (!disk.blames(error)) log.error({ err: error }, 'a memory directory could not be looked through')
       },
       onDiskTrouble: (error) => disk.failed(message(error)),
     })
     parts.add('memory', memory.stop)
+    const recall = createRecall({
+      texts: memory.texts,
+      rows: createRecalledRows(store.history),
+      vigils,
+      redact,
+      find: memory.findAgain,
+      model: {
+        isReady: () => model.waits() === undefined,
+        provider: (project) => model.provider({ job: 'recall', project }),
+      },
+      settings: () => {
+        const { recall, model, team } = settings.current()
+        return { ...recall, model: model.select, teamEnabled: team.enabled }
+      },
+      clock,
+      onError: (error) => {
+        if (!disk.blames(error)) log.error({ err: error }, 'recall failed beside an answer')
+      },
+    })
+    parts.add('recall', recall.stop)
     // Not by their names, which may be made of a person's words: those would stay in the log when a memory is purged.
     const { completed, problems } = memory.recovery
     if (completed.length > 0) repaired(`completed changes that a kill had interrupted: ${completed.length}`)
@@ -275,6 +300,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         model,
         telling: learning.telling,
         noting,
+        recall,
         background,
       }),
       log,

@@ -35,15 +35,21 @@ function operation(name: string, route: Route): Json {
     ],
     ...requestBody(route),
     responses: {
-      [String(route.status ?? 200)]: {
-        description: route.answer.description ?? route.summary,
-        content: {
-          [mediaTypes[route.stream ?? 'json']]: { schema: jsonSchema(route.answer, 'output') },
-        },
-      },
+      ...answers(route),
       ...errorResponses([...universalCodes, ...route.errors]),
     },
   }
+}
+
+function answers(route: Route): Json {
+  const answer = {
+    description: route.answer.description ?? route.summary,
+    content: {
+      [mediaTypes[route.stream ?? 'json']]: { schema: jsonSchema(route.answer, 'output') },
+    },
+  }
+  if (route.status === 'when-pending') return { 200: answer, 202: answer }
+  return { [String(route.status ?? 200)]: answer }
 }
 
 function requestBody({ body, line }: Route): Json {

@@ -14,8 +14,8 @@ export type RouteShape = {
   stream?: 'events' | 'lines'
   /** The body is a file of JSON lines, of any size, instead of one JSON value. */
   upload?: 'lines'
-  /** Of an answer that is no refusal; 200 where nothing else is said. */
-  status?: 202
+  /** Of an answer that is no refusal; 200 where nothing else is said. `when-pending`: 202 where the answer says so. */
+  status?: 202 | 'when-pending'
   bodyLimitBytes?: number
   /** Fields that travel in the query though the route has a body; without one, all but the path's do. */
   query?: readonly string[]
@@ -47,6 +47,7 @@ export const routeTable = {
   session: { method: 'GET', url: '/v1/sessions/:id' },
   notices: { method: 'GET', url: '/v1/sessions/:id/notices' },
   sessionNotes: { method: 'GET', url: '/v1/sessions/:id/notes' },
+  recalled: { method: 'GET', url: '/v1/sessions/:id/recalled' },
   jobs: { method: 'GET', url: '/v1/jobs' },
   job: { method: 'GET', url: '/v1/jobs/:id' },
   killJob: { method: 'DELETE', url: '/v1/jobs/:id' },
@@ -60,6 +61,10 @@ export const routeTable = {
   pushTurn: { method: 'POST', url: '/v1/turns', status: 202, bodyLimitBytes: CONVERSATION_LIMIT_BYTES },
   importTranscripts: { method: 'POST', url: '/v1/import' },
   moveProject: { method: 'POST', url: '/v1/projects/move' },
+  recall: { method: 'POST', url: '/v1/recall' },
+  prefetchRecall: { method: 'POST', url: '/v1/recall/prefetch' },
+  collectRecall: { method: 'GET', url: '/v1/recall/:ticket', status: 'when-pending' },
+  cancelRecall: { method: 'DELETE', url: '/v1/recall/:ticket' },
   search: { method: 'GET', url: '/v1/search' },
   instructions: { method: 'GET', url: '/v1/instructions' },
   cost: { method: 'GET', url: '/v1/cost' },

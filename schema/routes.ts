@@ -40,6 +40,7 @@ import {
 } from './memory.ts'
 import { Moved, MoveRequest } from './move.ts'
 import { MemoryPrompt, PromptQuery, RenewQuery } from './prompt.ts'
+import { Cancelled, Collected, GivenList, RecallAnswer, RecallRequest, Ticket, TicketParams } from './recall.ts'
 import { type RouteName, type RouteShape, routeTable } from './route-table.ts'
 import { FoundList, SearchQuery } from './search.ts'
 import {
@@ -221,6 +222,14 @@ export const routes = {
     answer: SessionNotes,
     errors: ['CONFLICT'],
   },
+  recalled: {
+    ...routeTable.recalled,
+    summary: 'Which memories a session was given',
+    params: SessionParams,
+    query: SessionQuery,
+    answer: GivenList,
+    errors: [],
+  },
   jobs: {
     ...routeTable.jobs,
     summary: 'What is due, what runs, and what became of it',
@@ -311,6 +320,34 @@ export const routes = {
     body: MoveRequest,
     answer: Moved,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+  recall: {
+    ...routeTable.recall,
+    summary: 'The memories that help with a question, ready for a context',
+    body: RecallRequest,
+    answer: RecallAnswer,
+    errors: ['REFUSED'],
+  },
+  prefetchRecall: {
+    ...routeTable.prefetchRecall,
+    summary: 'Begin a recall, to collect it later',
+    body: RecallRequest,
+    answer: Ticket,
+    errors: ['REFUSED'],
+  },
+  collectRecall: {
+    ...routeTable.collectRecall,
+    summary: 'What became of a recall that was begun: once, and 202 while nobody knows yet',
+    params: TicketParams,
+    answer: Collected,
+    errors: ['REFUSED'],
+  },
+  cancelRecall: {
+    ...routeTable.cancelRecall,
+    summary: 'Give up a recall that was begun; a model that is being asked is no longer waited for',
+    params: TicketParams,
+    answer: Cancelled,
+    errors: [],
   },
   search: {
     ...routeTable.search,

@@ -7,8 +7,10 @@ import type { MemoryType } from '../../schema/memory.ts'
 import type { ForgetOptions } from './change-memories.ts'
 import type { Context } from './context.ts'
 import type { ListOptions } from './read-memories.ts'
+import type { RecallOptions } from './recall.ts'
 
 const harnesses: readonly HarnessName[] = ['claude-code', 'codex', 'gemini', 'pi', 'generic']
+const modes = ['auto', 'local', 'model'] as const
 const types: readonly MemoryType[] = ['user', 'feedback', 'project', 'reference']
 
 type Common = { project?: string }
@@ -31,6 +33,7 @@ export function addMemoryCommands(
   const reading = () => import('./read-memories.ts')
   const changing = () => import('./change-memories.ts')
   const carrying = () => import('./carry-memories.ts')
+  const recalling = () => import('./recall.ts')
 
   command(
     'list',
@@ -55,9 +58,39 @@ export function addMemoryCommands(
     .action(async (file: string, options: Common & { at?: string }) =>
       (await reading()).show(context(), file, { ...where(options), ...(options.at && { at: options.at }) }),
     )
-  command('why <file>', 'what a memory rests on', '  memoryd why feedback_testing.md').action(
-    async (file: string, options: Common) => (await reading()).why(context(), file, where(options)),
+  command(
+    'why [file]',
+    'what a memory rests on, or which memories a session was given',
+    '  memoryd why feedback_testing.md\n  memoryd why --session 0c8f1d2e-6f0a-4c1e-9d59-0a4d5a3c7b11',
   )
+    .option('--session <id>', 'which memories reached which prompt of a session')
+    .action(async (file: string | undefined, options: Common & { session?: string }) => {
+      if ((file === undefined) === (options.session === undefined))
+        throw wrongUsage('name a memory or a session', 'memoryd list lists memories')
+      if (file !== undefined) return (await reading()).why(context(), file, where(options))
+      return (await recalling()).whySession(context(), options.session as string)
+    })
+  command(
+    'recall <question...>',
+    'what an agent would be given for a question',
+    [
+      '  memoryd recall how do I fix the token refresh',
+      '  memoryd recall "周五可以部署吗" --explain',
+      '  memoryd recall packages/auth/src/session.ts --mode local -n 3 --json',
+      '',
+      'Without --session nothing is recorded and nothing counts as given.',
+    ].join('\n'),
+  )
+    .addOption(new Option('--mode <mode>', 'who selects: a model, or words alone').choices(modes).default('auto'))
+    .option('-n, --lines <count>', 'at most so many, up to 5', wholeNumber)
+    .option('--session <id>', 'as this session: what it was given is left out, and what is given now is recorded')
+    .addOption(
+      new Option('--harness <name>', 'the program that runs the session').choices(harnesses).default('generic'),
+    )
+    .option('--explain', 'show how the memories were ranked')
+    .action(async (question: string[], options: Common & RecallOptions) =>
+      (await recalling()).recall(context(), question.join(' '), { ...options, ...where(options) }),
+    )
   command('history [file]', 'what happened to the memories', '  memoryd history\n  memoryd history user_role.md -n 5')
     .option('-n, --lines <count>', 'how many changes', wholeNumber, 30)
     .action(async (file: string | undefined, options: Common & { lines: number }) =>

@@ -45,6 +45,9 @@ const LONGEST_PARAM = 2_048
 /** The variables of a caller: a long text and three paths, each character of which may take six bytes there. */
 const HEADER_LIMIT_BYTES = 131_072
 
+/** As a string a larger answer takes several times as long to send. */
+const LARGE_CHARS = 1_000
+
 const JSON_TYPE = 'application/json; charset=utf-8'
 const READY_HEADERS = ['content-type', JSON_TYPE, PROTOCOL_HEADER, String(PROTOCOL)]
 const protocolHeaders = { [PROTOCOL_HEADER]: String(PROTOCOL) }
@@ -144,12 +147,19 @@ type Surroundings = { drained: AbortSignal; asText: (answer: unknown) => Buffer 
 
 function jsonHandler(route: Route, handle: AnyHandler, { drained, asText }: Surroundings) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const answer = asText(await handle(callOf(route, request, reply, drained)))
+    const given = await handle(callOf(route, request, reply, drained))
+    const answer = asText(given)
     if (typeof answer !== 'string') return sendReady(reply, answer)
-    if (route.status) reply.code(route.status)
+    if (!route.status && answer.length > LARGE_CHARS) return sendReady(reply, Buffer.from(answer))
+    if (route.status) reply.code(statusOf(route.status, given))
     reply.type(JSON_TYPE)
     return answer
   }
+}
+
+function statusOf(status: NonNullable<Route['status']>, answer: unknown): number {
+  if (status !== 'when-pending') return status
+  return (answer as { pending?: boolean }).pending ? 202 : 200
 }
 
 /** Bytes that are ready need nothing of what fastify does for an answer, which costs more than to send them. */

@@ -27,19 +27,20 @@ import { createChanging } from './changing.ts'
 import { createExternal } from './external.ts'
 import { createGate } from './gate.ts'
 import { createHistory } from './history.ts'
-import { createJudge, type Redact } from './judge.ts'
+import { createJudge, type Redact, spokenValues } from './judge.ts'
 import type { PlaceOf } from './move-ends.ts'
 import { settleRenames } from './moving.ts'
 import { createPlaces, type Places } from './place.ts'
 import { projectsOf } from './projects.ts'
 import { createPrompting } from './prompting.ts'
 import { createPurging } from './purging.ts'
-import { createReading } from './reading.ts'
+import { createReading, keyOf } from './reading.ts'
 import { recoverChanges } from './recover.ts'
 import { redactShortOnce } from './redact-once.ts'
 import { createReviewing } from './reviewing.ts'
 import { createSaving } from './saving.ts'
 import { createSearching } from './searching.ts'
+import { listTexts, readTexts, stampIn } from './texts.ts'
 import { createUndo } from './undo.ts'
 import { createWatching } from './watching.ts'
 import { createWriting } from './writing.ts'
@@ -156,10 +157,27 @@ export function createMemory(deps: Deps) {
     watching,
     lookEverywhere: watching.lookEverywhere,
     find: places.find,
+    /** The same for who asks again and again: nothing is looked at while nothing has stirred, and all that did is known by then. */
+    findAgain: (cwd: string, caller: Caller) =>
+      answers.answer(keyOf('place', cwd, caller), () => {
+        const place = places.find(cwd, caller)
+        return { answer: place, from: [...place.madeFrom, place.dir].map((path) => ({ path })) }
+      }),
     projects: () => projectsOf(directories.list(), existsSync),
     /** Something that no file tells has changed: a switch, a setting. */
     forgetAnswers: answers.forgetAll,
     searching,
+    /** What recall ranks and gives. */
+    texts: {
+      list: listTexts,
+      read: (dir: string, files: readonly string[]) => readTexts(dir, files, clock.now()),
+      known: searching.known,
+      stamp: stampIn,
+      rejections: tombstones.stamp,
+      /** Whether a person has rejected something that it says. */
+      isRejected: (dir: string, file: string, text: string) =>
+        tombstones.find(directories.ofSameProject(dir), spokenValues(file, text)) !== undefined,
+    },
     stop: searching.stop,
     reading: readingIn(places),
     prompting: createPrompting({

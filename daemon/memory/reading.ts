@@ -80,7 +80,7 @@ export function createReading({ places, journal, catalogue, searching, answers, 
   }
 }
 
-function keyOf(what: string, cwd: string, { env }: Caller): string {
+export function keyOf(what: string, cwd: string, { env }: Caller): string {
   return `${what}\n${cwd}\n${JSON.stringify(env)}`
 }
 

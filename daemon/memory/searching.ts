@@ -11,6 +11,8 @@ export type Searching = {
   changed(dir: string, files: readonly string[]): void
   /** Files, best first. */
   search(dir: string, question: string): string[]
+  /** The same by what is known of their words right now: nothing is waited for. */
+  known(dir: string, question: string): string[]
   /** After a purge: nothing of what is gone stays in the index's file. */
   wipe(): void
   stop(): void
@@ -68,6 +70,7 @@ export function createSearching({ journal, words, clock, onError }: Deps): Searc
       refresh(dir)
       return words.search(dir, question, MOST_HITS)
     },
+    known: (dir, question) => words.search(dir, question, MOST_HITS),
     wipe: words.wipe,
     stop: () => pending?.stop(),
   }

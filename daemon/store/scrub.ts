@@ -52,6 +52,7 @@ export function scrub(db: Db, purge: Purge, indexes: Indexes): { keys: string[];
     forgetPrompts(db, found)
     forgetRenderings(db)
     forgetNotices(db, found)
+    forgetRecalled(db, found)
     const versions = forgetContents(db, purge, found)
     for (const { dir, file } of found.names)
       for (const index of indexes.files)
@@ -171,6 +172,13 @@ function forgetNotices(db: Db, { names }: Found): void {
   if (!hasTable(db, 'notices')) return
   const remove = db.prepare('DELETE FROM notices WHERE EXISTS (SELECT 1 FROM json_each(files) WHERE value = ?)')
   for (const { file } of names) remove.run(file)
+}
+
+/** A name may be made of what the memory said. */
+function forgetRecalled(db: Db, { names }: Found): void {
+  if (!hasTable(db, 'recalled')) return
+  const remove = db.prepare('DELETE FROM recalled WHERE dir = ? AND file = ?')
+  for (const { dir, file } of names) remove.run(dir, file)
 }
 
 /** That something happened stays, and when, and whose it was; a name that is made of what was said goes too. */

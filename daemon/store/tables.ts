@@ -249,6 +249,24 @@ export const historyMigrations: readonly Migration[] = [
       ) STRICT;
       CREATE INDEX session_notes_by_folder ON session_notes (folder COLLATE NOCASE);
     `),
+  (db) =>
+    db.exec(`
+      -- Which memories a session was given, and how much of its context they took. Not 'live': before the session was
+      -- compacted, so that it may be given them again.
+      CREATE TABLE recalled (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        at INTEGER NOT NULL,
+        harness TEXT NOT NULL,
+        session TEXT NOT NULL,
+        dir TEXT NOT NULL,
+        file TEXT NOT NULL,
+        bytes INTEGER NOT NULL,
+        mode TEXT NOT NULL,
+        live INTEGER NOT NULL DEFAULT 1
+      ) STRICT;
+      CREATE INDEX recalled_by_session ON recalled (session, id);
+      CREATE INDEX recalled_by_time ON recalled (at);
+    `),
 ]
 
 /** Apart from the step that made it: a purge throws this part of the index away and begins it anew. */

@@ -8,6 +8,8 @@ export type Tombstones = {
   /** The tombstone one of these values lies under in one of these directories, if any. */
   find(dirs: readonly string[], values: readonly string[]): Tombstone | undefined
   list(): Tombstone[]
+  /** Another one whenever something was rejected or lifted; empty while nothing is. */
+  stamp(): string
   /** Tells whether there was one. */
   lift(id: number): boolean
 }
@@ -19,6 +21,7 @@ export function createTombstones(db: Db): Tombstones {
   const find = db.prepare(`SELECT t.* FROM json_each(?) d JOIN json_each(?) s
     JOIN tombstone_values v ON v.dir = d.value AND v.value = s.value JOIN tombstones t ON t.id = v.tombstone LIMIT 1`)
   const list = db.prepare('SELECT * FROM tombstones ORDER BY id DESC')
+  const stamp = db.prepare(`SELECT iif(count(*) = 0, '', max(id) || ' ' || count(*)) FROM tombstones`).pluck()
   const remove = db.prepare('DELETE FROM tombstones WHERE id = ?')
   return {
     add: db.transaction(({ at, dir, file, excerpt }: Omit<Tombstone, 'id'>, values: readonly string[]) => {
@@ -28,6 +31,7 @@ export function createTombstones(db: Db): Tombstones {
     }),
     find: (dirs, values) => find.get(JSON.stringify(dirs), JSON.stringify(values)) as Tombstone | undefined,
     list: () => list.all() as Tombstone[],
+    stamp: () => stamp.get() as string,
     lift: (id) => remove.run(id).changes > 0,
   }
 }

@@ -20,6 +20,19 @@ export function requestFor({ method, url }: RouteShape, query: Record<string, st
   return Buffer.from(`${method} ${url}${tail} HTTP/1.1\r\nhost: localhost\r\n${PROTOCOL_HEADER}: ${PROTOCOL}\r\n\r\n`)
 }
 
+/** The same with a body. */
+export function postFor({ method, url }: RouteShape, body: object): Buffer {
+  const text = Buffer.from(JSON.stringify(body))
+  const head = [
+    `${method} ${url} HTTP/1.1`,
+    'host: localhost',
+    `${PROTOCOL_HEADER}: ${PROTOCOL}`,
+    'content-type: application/json',
+    `content-length: ${text.length}`,
+  ]
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), text])
+}
+
 export function openConnection(socketPath: string): Promise<Connection> {
   return new Promise((resolve, reject) => {
     const socket = connect(socketPath)
@@ -52,11 +65,18 @@ export function openConnection(socketPath: string): Promise<Connection> {
   })
 }
 
-export async function timeRequests(connection: Connection, request: Buffer, count: number): Promise<number[]> {
+/** Of several requests one after the other, from the first on. */
+export async function timeRequests(
+  connection: Connection,
+  request: Buffer | readonly Buffer[],
+  count: number,
+): Promise<number[]> {
+  const requests = Array.isArray(request) ? (request as readonly Buffer[]) : [request as Buffer]
   const taken: number[] = []
   for (let n = 0; n < count; n++) {
+    const next = requests[n % requests.length] as Buffer
     const sentMs = performance.now()
-    await connection.ask(request)
+    await connection.ask(next)
     taken.push(performance.now() - sentMs)
   }
   return taken

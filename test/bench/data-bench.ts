@@ -10,7 +10,8 @@ export type DataBench = {
   goals: Record<string, Goal>
   /** One line of the file. */
   item: ZodType
-  run(items: readonly unknown[]): Promise<Measured & { items: readonly object[] }>
+  /** `parts` are figures besides the goals' that only the data can name: they are shown. */
+  run(items: readonly unknown[]): Promise<Measured & { items: readonly object[]; parts?: Record<string, Goal> }>
 }
 
 /** A line that does not fit says which one it is; `out` gets one line per item, in the order of the file. */
@@ -18,8 +19,9 @@ export async function runOnData(
   bench: DataBench,
   { data, out }: { data: string; out?: string | undefined },
 ): Promise<Result> {
-  const row = { name: bench.name, what: bench.what, yardstick: undefined, goals: bench.goals, run: unreachable }
-  const { items, ...measured } = await bench.run(linesOf(data, bench))
+  const { items, parts, ...measured } = await bench.run(linesOf(data, bench))
+  const goals = { ...bench.goals, ...parts }
+  const row = { name: bench.name, what: bench.what, yardstick: undefined, goals, run: unreachable }
   if (out !== undefined) writeFileSync(out, items.map((item) => `${JSON.stringify(item)}\n`).join(''))
   return { row, outcome: measured }
 }

@@ -4,13 +4,14 @@ import { loadavg } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type DataBench, runOnData } from './data-bench.ts'
+import { recallData } from './recall-data.ts'
 import { misses, type Result, table, toJson } from './report.ts'
 import type { Row } from './row.ts'
 import { rows, selectRows } from './rows.ts'
 import { statements } from './statements.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 
-const dataBenches: readonly DataBench[] = [statements]
+const dataBenches: readonly DataBench[] = [statements, recallData]
 
 const usage = `usage: npm run bench -- [row…] [--quick] [--strict] [--out <file>]
        npm run bench -- <data bench> --data <file.jsonl> [--strict] [--out <file>]
@@ -62,7 +63,9 @@ async function main(): Promise<number> {
     return exitCodes.ok
   }
   const onData = dataBenches.find(({ name }) => name === positionals[0])
-  if (onData || values.data !== undefined) return measureOnData(onData, values)
+  // Recall is both: quick over the socket, and good on data.
+  const isRow = rows.some(({ name }) => name.startsWith(positionals[0] ?? ''))
+  if (values.data !== undefined || (onData && !isRow)) return measureOnData(onData, values)
   const selection = selectRows(positionals)
   if ('unknown' in selection) {
     process.stderr.write(`bench: no row starts with ${selection.unknown.join(', ')}\n\n${usage}`)

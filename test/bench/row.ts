@@ -2,7 +2,7 @@
 import type { Workbench } from './workbench.ts'
 
 /** Without a bound the figure is shown and judged by nobody. */
-export type Goal = { unit: '×' | 'MB' | '%'; atMost?: number; atLeast?: number }
+export type Goal = { unit: '×' | 'MB' | '%' | 'µs'; atMost?: number; atLeast?: number }
 
 /** `middle`: the quartiles over the rounds, so that a noisy machine shows. */
 export type Figure = { value: number; middle?: [low: number, high: number] }

@@ -6,6 +6,7 @@ import { idle } from './idle.ts'
 import { many } from './many.ts'
 import { index, list } from './memories.ts'
 import { reading } from './reading.ts'
+import { manyRecalled, recall } from './recall.ts'
 import type { Row } from './row.ts'
 import { search } from './search.ts'
 import { start } from './start.ts'
@@ -18,6 +19,8 @@ export const rows: readonly Row[] = [
   index,
   list,
   write,
+  recall,
+  manyRecalled,
   underLoad,
   turnsAtOnce,
   reading,

@@ -1,11 +1,11 @@
-/** A route that reads while transcripts come in faster than anybody writes them, against the same route at rest. */
+/** Recall while transcripts come in faster than anybody writes them, against recall at rest. */
 import { mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { routeTable } from '../../schema/route-table.ts'
 import { countFiles } from '../support/known-files.ts'
-import { openConnection, requestFor, timeRequests } from './connection.ts'
+import { openConnection, timeRequests } from './connection.ts'
 import { indexApart, makeGround, prepareIndex, stateDirOf } from './indexing.ts'
+import { makeMemories, questions } from './made-memories.ts'
 import { makeTranscripts } from './made-transcripts.ts'
 import { quantile } from './rounds.ts'
 import type { Row } from './row.ts'
@@ -15,6 +15,7 @@ const KNOWN = { files: 50, messagesPerFile: 100 }
 /** 1 GB, quickly 92 MB, all there at once. */
 const FILES = { full: 860, quick: 80 }
 const MESSAGES_PER_FILE = 500
+const MEMORIES = 200
 const REQUESTS = 2_000
 const PER_BLOCK = 50
 const START_MS = 3_000
@@ -22,7 +23,7 @@ const LONGEST_MS = 600_000
 
 export const underLoad: Row<'p50' | 'p99'> = {
   name: 'under-load',
-  what: 'GET /v1/sessions while much is being indexed',
+  what: `local recall from ${MEMORIES} memories while much is being indexed`,
   yardstick: 'the same at rest',
   goals: { p50: { unit: '×' }, p99: { unit: '×', atMost: 2 } },
 
@@ -41,9 +42,10 @@ export const underLoad: Row<'p50' | 'p99'> = {
       messagesPerFile: MESSAGES_PER_FILE,
       from: 50_000_000,
     })
+    makeMemories(home, ground.cwd, MEMORIES)
     const { socketPath } = await bench.daemon(home)
     const connection = await openConnection(socketPath)
-    const request = requestFor(routeTable.sessions, { cwd: ground.cwd, limit: '20' })
+    const request = questions(ground.cwd)
     await timeRequests(connection, request, REQUESTS)
     await delay(START_MS)
     const idle = await timeRequests(connection, request, REQUESTS)

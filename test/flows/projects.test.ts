@@ -79,6 +79,11 @@ describe('a memory of one project', () => {
       join(home.dir, 'work', 'APP'),
     ]
     for (const at of others) expect({ at, told: telling(await answersFor(home, at)) }).toEqual({ at, told: [] })
+
+    const recalled = (at: string) => person.recall({ cwd: at, query: 'who works on the lighthouse?', mode: 'local' })
+    for (const at of [cwd, join(cwd, 'src', 'deep')])
+      expect(await recalled(at)).toMatchObject({ memories: [{ file: 'sea.md' }] })
+    for (const at of others) expect(await recalled(at)).toMatchObject({ skipped: 'none', text: '' })
   })
 
   it('may have the name that a memory of another has, and each keeps its own', async () => {

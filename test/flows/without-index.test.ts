@@ -40,6 +40,8 @@ const questions: Partial<Record<RouteName, (client: StrictClient, cwd: string) =
   jobs: (client) => [client.jobs({ state: 'failed' }), client.jobs({ state: 'waiting' })],
   job: (client) => [client.job({ id: 'none' }).catch(({ code }) => code)],
   notices: (client) => [client.notices({ id: 's' })],
+  recalled: (client) => [client.recalled({ id: 's' })],
+  collectRecall: (client) => [client.collectRecall({ ticket: 'none' }).catch(({ code }) => code)],
   session: (client) => [client.session({ id: 'none' }).catch(({ code }) => code)],
   sessionNotes: (client) => [client.sessionNotes({ id: 'none' }).catch(({ code }) => code)],
   search: (client, cwd) => [client.search({ cwd, q: 'linter' })],

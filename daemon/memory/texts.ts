@@ -1,0 +1,99 @@
+/**
+ * The memories of a directory as texts: which there are, with their stamps, and what single ones say. Follows no link, reads
+ * nothing but regular files that have one name, writes nothing.
+ */
+import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs'
+import { basename, join } from 'node:path'
+import { descend, enter, type Folder, inRoot } from './descend.ts'
+import { INDEX_FILE } from './file-name.ts'
+import { DEPTH_FOLDERS, visitMemories } from './memory-tree.ts'
+import { readUpTo } from './plain-file.ts'
+import { isSettled, stampOf } from './stamp.ts'
+import { parseTopic, type TopicFields } from './topic-file.ts'
+
+export type Stamped = { file: string; stamp: string; modifiedMs: number }
+
+export type MemoryText = Partial<TopicFields> &
+  Stamped & {
+    /** The whole file, front matter and all. */
+    text: string
+    body: string
+    /** Whether a change after it was read is sure to show in its stamp. */
+    settled: boolean
+  }
+
+/** Beyond this a time is no date. */
+const LAST_DATE_MS = 8.64e15
+// A name may have become a link or a FIFO since it was looked at: neither is followed, and opening never waits.
+const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+
+/** Newest first. Nothing for a directory that cannot be looked into. */
+export function listTexts(dir: string): { files: Stamped[]; folders: string[] } {
+  const files: Stamped[] = []
+  const folders: string[] = []
+  attempt(() =>
+    inRoot(dir, (top) =>
+      visitMemories(top, {
+        enters: (folder, depth) => {
+          folders.push(folder)
+          return depth <= DEPTH_FOLDERS
+        },
+        file: (file, stat) => {
+          const stats = basename(file) === INDEX_FILE ? undefined : attempt(stat)
+          if (stats) files.push(stampedOf(file, stats))
+        },
+        otherThing: () => {},
+        closedFolder: () => {},
+      }),
+    ),
+  )
+  return { files: files.sort((a, b) => b.modifiedMs - a.modifiedMs || (a.file < b.file ? -1 : 1)), folders }
+}
+
+/** Those of them that can be read, in this order. */
+export function readTexts(dir: string, files: readonly string[], nowMs: number): MemoryText[] {
+  return attempt(() => inRoot(dir, (top) => files.flatMap((file) => readText(top, file, nowMs) ?? []))) ?? []
+}
+
+/** As it is now: only good to be compared. Nothing when it is gone. */
+export function stampIn(dir: string, file: string): string | undefined {
+  const stats = attempt(() => lstatSync(join(dir, file), { throwIfNoEntry: false }))
+  return stats && stampOf(stats)
+}
+
+function readText(top: Folder, file: string, nowMs: number): MemoryText | undefined {
+  const path = file.split('/')
+  return attempt(() =>
+    descend(top, path.slice(0, -1), enter, (folder, missing) =>
+      missing.length > 0 ? undefined : readIn(folder, path.at(-1) ?? '', file, nowMs),
+    ),
+  )
+}
+
+function readIn(folder: Folder, leaf: string, file: string, nowMs: number): MemoryText | undefined {
+  const fd = openSync(folder.at(leaf), OPEN_FILE)
+  try {
+    const stats = fstatSync(fd)
+    if (!stats.isFile() || stats.nlink > 1) return undefined
+    const bytes = readUpTo(fd, stats.size)
+    if (!bytes) return undefined
+    const text = bytes.toString()
+    const { raw: _raw, problem: _problem, ...topic } = parseTopic(text)
+    return { ...stampedOf(file, stats), ...topic, text, settled: isSettled(stats, nowMs) }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function stampedOf(file: string, stats: Stats): Stamped {
+  const modifiedMs = Math.max(-LAST_DATE_MS, Math.min(LAST_DATE_MS, Math.floor(stats.mtimeMs)))
+  return { file, stamp: stampOf(stats), modifiedMs }
+}
+
+function attempt<T>(action: () => T): T | undefined {
+  try {
+    return action()
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * Chooses the memories for a question: candidates, local ranking, and where one is wanted a model's selection, within a deadline.
+ * Gives nothing away yet and records nothing.
+ */
+import { resolve } from 'node:path'
+import type { Caller } from '../../schema/caller.ts'
+import type { RecallAnswer, RecallRequest } from '../../schema/recall.ts'
+import type { Provider } from '../llm/provider.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Corpora, Corpus, Item } from './corpus.ts'
+import type { Given } from './given.ts'
+import { ENOUGH, type Ranking, rank } from './rank.ts'
+import { MANIFEST_LINES, type Selected, select } from './select.ts'
+
+export type Place = { dir: string; root: string; off: string | undefined }
+
+export type RecallSettings = {
+  enabled: boolean
+  k: number
+  deadlineMs: number
+  /** How long a hook may take. */
+  hookDeadlineMs: number
+  sessionBytes: number
+  /** The model that selects. */
+  model: string
+  teamEnabled: boolean
+}
+
+export type ChooseDeps = {
+  /** Resolves when every change on disk until now has been taken note of. */
+  find: (cwd: string, caller: Caller) => Promise<Place>
+  corpora: Corpora
+  given: Given
+  model: {
+    /** Whether one can be asked just now. */
+    isReady: () => boolean
+    provider: (project: string) => Provider
+  }
+  clock: Pick<Clock, 'after'>
+  settings: () => RecallSettings
+}
+
+export type Choice = {
+  dir: string
+  corpus: Corpus
+  mode: 'local' | 'model'
+  k: number
+  /** Best first, more than `k` of them: one that does not fit or is gone leaves its place to the next. */
+  files: string[]
+  ranking: Ranking
+  /** What became of the model, when it was asked. */
+  model: string | undefined
+  /** Still on its way when the deadline passed. */
+  late: Promise<string[]> | undefined
+}
+
+export type Chosen = Choice | { skipped: NonNullable<RecallAnswer['skipped']> }
+
+const LOOKED_AT = 20
+/** Who wants a model's answer and names no deadline waits this long. */
+const PATIENT_MS = 30_000
+const TEAM = 'team/'
+
+export async function choose(
+  deps: ChooseDeps,
+  request: RecallRequest,
+  { caller, signal }: { caller: Caller; signal: AbortSignal },
+): Promise<Chosen> {
+  const settings = deps.settings()
+  const { dir, root, off } = await deps.find(request.cwd, caller)
+  if (off !== undefined || !settings.enabled) return { skipped: 'off' }
+  if (request.query.trim() === '') return { skipped: 'short' }
+  const corpus = deps.corpora.open(dir, request.query)
+  const isKnown = knownTo(deps.given, request, dir)
+  const skip = (file: string) => isKnown(file) || (!settings.teamEnabled && file.startsWith(TEAM))
+  const ranking = rank(request.query, corpus.index, { limit: LOOKED_AT, skip })
+  const local: Choice = {
+    dir,
+    corpus,
+    mode: 'local',
+    k: request.k ?? settings.k,
+    files: ranking.fit >= ENOUGH ? ranking.ranked.map(({ file }) => file) : [],
+    ranking,
+    model: undefined,
+    late: undefined,
+  }
+  if (request.mode === 'local' || (request.mode === 'auto' && !deps.model.isReady())) return local
+  const items = manifest({ corpus, request, skip, isKnown })
+  if (items.length === 0 || items.every(({ file }) => skip(file))) return local
+
+  const { query, recentTools = [] } = request
+  const without = items.map(({ file }) => file).filter(isKnown)
+  const asking = select(
+    deps.model.provider(root),
+    { model: settings.model, items, query, recentTools, without },
+    signal,
+  )
+  const deadlineMs = request.deadlineMs ?? (request.mode === 'auto' ? settings.deadlineMs : PATIENT_MS)
+  const selected = await within(asking, deadlineMs, deps.clock)
+  if (selected === 'late') return { ...local, model: 'late', late: asking.then(filesOf) }
+  if ('failed' in selected) return { ...local, model: selected.failed }
+  return { ...local, mode: 'model', files: selected.files, model: 'answered' }
+}
+
+/** What the session was given, and what the caller says it has read: by its path, or by its name. */
+function knownTo(given: Given, { sessionId, harness, readFiles = [], cwd }: RecallRequest, dir: string) {
+  const read = new Set(readFiles.flatMap((file) => [file, resolve(cwd, file)]).map((file) => file.normalize('NFC')))
+  return (file: string): boolean =>
+    (sessionId !== undefined && given.has({ sessionId, harness }, dir, file)) ||
+    (read.size > 0 && (read.has(file.normalize('NFC')) || read.has(`${dir}/${file}`.normalize('NFC'))))
+}
+
+/** All there are, as long as they are few: the same for every question. Of more, those the words of this one lead to. */
+function manifest(of: {
+  corpus: Corpus
+  request: RecallRequest
+  skip: (file: string) => boolean
+  isKnown: (file: string) => boolean
+}): Item[] {
+  const { corpus, request, skip, isKnown } = of
+  const all = [...corpus.items.values()].filter(({ file }) => isKnown(file) || !skip(file))
+  if (all.length <= MANIFEST_LINES) return all
+  const free = all.filter(({ file }) => !skip(file))
+  if (free.length <= MANIFEST_LINES) return free
+  const { ranked } = rank(request.query, corpus.index, { limit: MANIFEST_LINES, skip })
+  const chosen = new Map(ranked.flatMap(({ file }) => [[file, corpus.items.get(file)] as const]))
+  // The newest fill up what the words leave free.
+  for (const item of free.sort((a, b) => b.modifiedMs - a.modifiedMs)) {
+    if (chosen.size >= MANIFEST_LINES) break
+    chosen.set(item.file, item)
+  }
+  return [...chosen.values()].flatMap((item) => item ?? [])
+}
+
+function filesOf(selected: Selected): string[] {
+  return 'files' in selected ? selected.files : []
+}
+
+/** `late` where it takes longer; the work goes on. */
+export function within<T>(work: Promise<T>, ms: number, clock: Pick<Clock, 'after'>): Promise<T | 'late'> {
+  return new Promise((resolved, rejected) => {
+    const timer = clock.after(ms, () => resolved('late'))
+    work.then(resolved, rejected).finally(() => timer.stop())
+  })
+}

@@ -1,0 +1,38 @@
+/**
+ * Words that say little about what somebody wants to know. Data, easy to add to. Stop words are not looked for at all; common
+ * words are, but count for little: a question is about what is left of it.
+ */
+
+const STOP = `a an the and or but nor so if then else than that this these those there here it its itself he him his himself she her
+  hers herself they them their theirs themselves we us our ours ourselves you your yours yourself i me my mine myself one
+  is am are was were be been being isn aren wasn weren do does did done doing don doesn didn have has had having haven hasn hadn
+  will would shall should can could may might must won wouldn shouldn couldn cannot ain let lets
+  of in on at to from by for with about into onto over under above below between through during before after again against out off up
+  down as until while because since upon within without via per
+  what which who whom whose when where why how whether
+  not no yes nor only just also too very really quite even still already yet ever never any some all each every both either neither few
+  more most much many other another such same own
+  ll ve re s t d m please ok okay hi hello hey thanks thank etc eg ie vs`
+
+const STOP_CHINESE = `的 了 是 在 我 你 他 她 它 们 和 与 或 也 都 就 还 又 吗 呢 吧 啊 呀 嘛 把 被 给 对 从 到 向 为 以 于 之 其 这 那 哪 个 些 么 什么 怎么 怎样 如何 为什么
+  哪里 哪儿 哪个 哪些 谁 多少 几 可以 能 能否 要 不要 想 会 应该 需要 请 请问 帮 帮我 一下 一个 这个 那个 我们 你们 他们 没有 有 很 太 最 更 但 但是 因为 所以 如果
+  怎么办 怎么样 是否 是不是 有没有`
+
+/** Plain verbs, nouns and adjectives of questions and tasks. */
+const COMMON = `able add actually allow answer ask away back bad become begin best better big bit bring call came case change check come
+  consider correct course create day decide describe detail different discuss easy end enjoy enough example exactly explain
+  fact far feel felt find fine first follow found full gave general get give given go going gone good got great guy happen hard help
+  high idea important include instead interest involve keep kind knew know known large last late later latest least leave left less like list
+  little live long look lot made main make mean mention might mind move name near need new next nice normal note now number often
+  old once open order particular part past people perhaps person place plan point possible prefer pretty probably problem put question
+  quick rather reason recent recently regard related remember right said saw say see seem seen set share shared show similar simple
+  small someone something somewhat somewhere sort specific start state stay stop story stuff sure take taken talk tell thing think thought
+  time today together told tomorrow took tried try turn two type use used useful user using usual usually various want way week
+  well went whole wish word work worked world would wrong year yesterday
+  three four five six seven eight nine ten half several
+  currently current express mentioned expressed plans planning describes feels thinks says`
+
+const words = (list: string) => list.trim().split(/\s+/)
+
+export const STOP_WORDS: ReadonlySet<string> = new Set([...words(STOP), ...words(STOP_CHINESE)])
+export const COMMON_WORDS: ReadonlySet<string> = new Set(words(COMMON))

@@ -1,0 +1,58 @@
+/**
+ * What the best memories have in common tells what the question is about: others that speak of it, too, move up. The best
+ * themselves stay where they are, so that a wrong guess cannot push away what was found. Pure.
+ */
+import type { Wanted } from './question.ts'
+import type { Scored } from './scoring.ts'
+import { findPosting, type Postings, STRIDE, type Term, type WordIndex } from './word-index.ts'
+
+/** Chosen by measurement. */
+const STRENGTH = 0.45
+const MOST_TERMS = 12
+/** What is in one memory leads nowhere, what is in many anywhere. */
+const FEWEST_HOLDERS = 2
+const LARGEST_SHARE = 1 / 3
+
+type Telling = { postings: Postings; text: string; weight: number }
+
+export function feedBack(
+  best: readonly Scored[],
+  rest: readonly Scored[],
+  wanted: readonly Wanted[],
+  index: WordIndex,
+) {
+  const fewest = FEWEST_HOLDERS * STRIDE
+  const most = index.size() * LARGEST_SHARE * STRIDE
+  const top = best[0]?.score || 1
+  const shared: Term[] = []
+  for (const { doc, score } of best)
+    for (const term of doc.terms) {
+      const { length } = term.postings
+      if (length < fewest || length > most) continue
+      if (term.sum === 0) shared.push(term)
+      term.sum += score / top
+    }
+  for (const { alternatives } of wanted) for (const { term } of alternatives) term.sum = 0
+  const telling: Telling[] = []
+  let bar = 0
+  for (const term of shared) {
+    const { postings, text, sum } = term
+    term.sum = 0
+    if (sum === 0) continue
+    const holders = postings.length / STRIDE
+    const weight = (sum / best.length) * Math.log(1 + (index.size() - holders + 0.5) / (holders + 0.5))
+    if (weight < bar) continue
+    telling.push({ postings, text, weight })
+    if (telling.length < 2 * MOST_TERMS) continue
+    telling.sort(heavier).length = MOST_TERMS
+    bar = (telling.at(-1) as Telling).weight
+  }
+  telling.sort(heavier).length = Math.min(telling.length, MOST_TERMS)
+  for (const each of rest)
+    for (const { postings, weight } of telling)
+      if (findPosting(postings, each.doc.id) >= 0) each.score += STRENGTH * weight
+}
+
+function heavier(a: Telling, b: Telling): number {
+  return b.weight - a.weight || (a.text < b.text ? -1 : 1)
+}

@@ -1,0 +1,121 @@
+/**
+ * What each session was given: counted in memory, written down within a second, so that nobody waits for the disk and a crash
+ * repeats a memory at worst. A session that was compacted begins anew.
+ */
+import type { GivenList } from '../../schema/recall.ts'
+import type { Clock, Timer } from '../platform/clock.ts'
+import { safeId } from '../platform/safe-id.ts'
+import type { NewRecalled, RecalledRows, SessionKey } from '../store/recalled.ts'
+
+export type SessionName = { sessionId: string; harness: string }
+
+export type Handed = { file: string; bytes: number }
+
+export type Given = {
+  bytes(session: SessionName): number
+  has(session: SessionName, dir: string, file: string): boolean
+  add(session: SessionName, dir: string, mode: 'local' | 'model', handed: readonly Handed[]): void
+  /** The session was cleared or compacted: it has nothing of it any more. */
+  reset(session: SessionName): void
+  list(sessionId: string, harness: string | undefined): GivenList
+  /** Takes out what is known of a memory that is purged. */
+  forget(memory: { dir: string; file: string }): void
+  stop(): void
+}
+
+const WRITE_MS = 500
+const MOST_SESSIONS = 1_000
+/** While the disk fails; what is older is lost, and may be given again after a restart. */
+const MOST_WAITING = 10_000
+
+type State = { bytes: number; files: Set<string> }
+
+type Deps = { rows: RecalledRows; clock: Pick<Clock, 'now' | 'after'>; onError: (error: unknown) => void }
+
+export function createGiven({ rows, clock, onError }: Deps): Given {
+  const sessions = new Map<string, State>()
+  let waiting: NewRecalled[] = []
+  let timer: Timer | undefined
+
+  const stateOf = (name: SessionName): State => {
+    const session = keyOf(name)
+    const key = `${session.harness}\n${session.session}`
+    const state = sessions.get(key) ?? load(session)
+    // The map is in order of use.
+    sessions.delete(key)
+    sessions.set(key, state)
+    if (sessions.size > MOST_SESSIONS) sessions.delete(sessions.keys().next().value as string)
+    return state
+  }
+
+  const load = (session: SessionKey): State => {
+    write()
+    const state: State = { bytes: 0, files: new Set() }
+    for (const { dir, file, bytes, live } of rows.list(session.session, session.harness)) {
+      if (!live) continue
+      state.bytes += bytes
+      state.files.add(`${dir}\n${file}`)
+    }
+    return state
+  }
+
+  const write = (): void => {
+    timer?.stop()
+    timer = undefined
+    if (waiting.length === 0) return
+    const due = waiting
+    waiting = []
+    try {
+      rows.add(due)
+    } catch (error) {
+      waiting = [...due, ...waiting].slice(-MOST_WAITING)
+      onError(error)
+    }
+  }
+
+  return {
+    bytes: (session) => stateOf(session).bytes,
+    has: (session, dir, file) => stateOf(session).files.has(`${dir}\n${file}`),
+    add: (session, dir, mode, handed) => {
+      const state = stateOf(session)
+      const at = clock.now()
+      for (const { file, bytes } of handed) {
+        state.bytes += bytes
+        state.files.add(`${dir}\n${file}`)
+        waiting.push({ ...keyOf(session), at, dir, file, bytes, mode })
+      }
+      timer ??= clock.after(WRITE_MS, write)
+    },
+    reset: (session) => {
+      const key = keyOf(session)
+      write()
+      rows.settle(key)
+      sessions.delete(`${key.harness}\n${key.session}`)
+    },
+    list: (sessionId, harness) => {
+      write()
+      const found = rows.list(safeId(sessionId), harness === undefined ? undefined : safeId(harness))
+      return {
+        items: found.map(({ at, dir, file, bytes, mode, live, harness }) => ({
+          at: new Date(at).toISOString(),
+          harness,
+          file,
+          path: `${dir}/${file}`,
+          bytes,
+          mode,
+          counts: live,
+        })),
+        sessionBytes: found.reduce((sum, { bytes, live }) => sum + (live ? bytes : 0), 0),
+      }
+    },
+    forget: (memory) => {
+      waiting = waiting.filter(({ dir, file }) => dir !== memory.dir || file !== memory.file)
+      rows.forget(memory)
+    },
+    stop: write,
+  }
+}
+
+function keyOf({ sessionId, harness }: SessionName): SessionKey {
+  return { harness: safeId(harness), session: safeId(sessionId) }
+}

@@ -1,0 +1,117 @@
+/**
+ * A question → what is looked for, each with the words that would do in its place and how much it matters. Knows the words of the
+ * store it is asked of: what nobody ever wrote there is a slip, a short form, or a sign that nothing fits. Pure.
+ */
+import { COMMON_WORDS, STOP_WORDS } from './common-words.ts'
+import { RELATED_GROUPS } from './related-words.ts'
+import { stem } from './stem.ts'
+import { type Word, wordsOf } from './terms.ts'
+import { STRIDE, type Term, type WordIndex } from './word-index.ts'
+
+export type Alternative = { term: Term; weight: number }
+
+export type Wanted = {
+  /** As it was written. */
+  surface: string
+  /** Those that are in some memory; none when nobody ever wrote anything like it. */
+  alternatives: Alternative[]
+  /** Rare words tell more, and some words little of their own. */
+  weight: number
+  /** Its parts are wanted already: it can only add. */
+  extra: boolean
+  /** Somebody or something with a name. */
+  named: boolean
+  common: boolean
+}
+
+/** Chosen by measurement, on questions of several kinds: none of them is critical. */
+const COMMON = 0.35
+const RELATED = 0.5
+const SLIP = 0.8
+const SHORT_FORM = 0.6
+/** Shorter words have neighbours by chance. */
+const SLIP_CHARS = 5
+const SHORT_FORM_CHARS = 3
+/** The beginning of many words is no short form of any. */
+const MOST_LONGER = 4
+
+const MOST_WANTED = 64
+const MOST_CHARS = 8_000
+
+const isLatin = (word: string) => /^[a-z0-9]+$/.test(word)
+const related = relatedWords()
+const unspacedStops = [...STOP_WORDS].filter((word) => !isLatin(word)).sort((a, b) => b.length - a.length)
+const NOT_ASCII = /[^ -~\s]/
+const UNSPACED_STOPS = new RegExp(unspacedStops.join('|'), 'gu')
+
+export function questionOf(text: string, index: WordIndex): Wanted[] {
+  const asked = new Map<string, Wanted>()
+  const short = text.slice(0, MOST_CHARS)
+  const spaced = NOT_ASCII.test(short) ? short.replace(UNSPACED_STOPS, ' ') : short
+  for (const word of wordsOf(spaced, index.stem)) {
+    if (STOP_WORDS.has(word.surface) || isLetter(word)) continue
+    const known = asked.get(word.term)
+    if (known) known.named ||= word.named
+    else if (asked.size < MOST_WANTED) asked.set(word.term, wantedOf(word, index))
+  }
+  return [...asked.values()]
+}
+
+function isLetter({ kind, surface }: Word): boolean {
+  return kind === 'word' && surface.length === 1 && !/\d/.test(surface)
+}
+
+function wantedOf(word: Word, index: WordIndex): Wanted {
+  const alternatives = alternativesOf(word, index)
+  const common = COMMON_WORDS.has(word.surface)
+  return {
+    surface: word.surface,
+    alternatives,
+    weight: rarity(alternatives[0], index.size()) * (common ? COMMON : 1),
+    extra: word.kind === 'whole',
+    named: word.named && !common,
+    common,
+  }
+}
+
+function alternativesOf({ term, surface, kind }: Word, index: WordIndex): Alternative[] {
+  const alternatives: Alternative[] = []
+  const add = (other: string, weight: number) => {
+    const found = index.term(other)
+    if (found && !alternatives.some(({ term }) => term === found)) alternatives.push({ term: found, weight })
+  }
+  add(term, 1)
+  const isKnown = alternatives.length > 0
+  for (const other of related.get(term) ?? []) add(other, RELATED)
+  if (isKnown || kind !== 'word') return alternatives
+  if (surface.length >= SLIP_CHARS && !/\d/.test(surface))
+    for (const other of index.alike(surface)) add(index.stem(other), SLIP)
+  if (alternatives.length > 0 || surface.length < SHORT_FORM_CHARS) return alternatives
+  const longer = index.beginning(surface, MOST_LONGER)
+  if (longer.length <= MOST_LONGER) for (const other of longer) add(index.stem(other), SHORT_FORM)
+  return alternatives
+}
+
+/** Of what is nowhere, a little more than of what is in one memory alone. */
+function rarity(alternative: Alternative | undefined, memories: number): number {
+  const holders = (alternative?.term.postings.length ?? 0) / STRIDE
+  return Math.log(1 + (memories - holders + 0.5) / (holders + 0.5))
+}
+
+function relatedWords(): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>()
+  for (const group of RELATED_GROUPS) {
+    const terms = group.map(termOf)
+    for (const term of terms) {
+      const others = found.get(term) ?? new Set()
+      for (const other of terms) if (other !== term) others.add(other)
+      found.set(term, others)
+    }
+  }
+  return found
+}
+
+/** A word of a script without spaces is known by its last pair of characters. */
+function termOf(word: string): string {
+  return isLatin(word) ? stem(word) : [...word].slice(-2).join('')
+}

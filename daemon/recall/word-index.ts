@@ -1,0 +1,189 @@
+/**
+ * Which memories hold which terms, how often and in which of their lines. Kept in memory for one directory; memories are put in,
+ * replaced and taken out one by one, and the result is the same as if all had been put in at once. Does no I/O.
+ */
+import { createSpellings, type Spellings } from './spellings.ts'
+import { stem } from './stem.ts'
+import { type Word, wordsOf } from './terms.ts'
+
+export type Indexed = { file: string; name: string; description: string; body: string }
+
+export type Doc = {
+  id: number
+  file: string
+  /** In words; those of fields that say more count for more. */
+  length: number
+  /** Each once. */
+  terms: readonly Term[]
+}
+
+export type Term = {
+  text: string
+  postings: Postings
+  /** Zero, for whoever adds something up and leaves zero behind. */
+  sum: number
+}
+
+/** Three numbers for each memory, by rising ids: its id, how much of the term is in it (tenths of a word), in which lines (bits). */
+export type Postings = number[]
+export const STRIDE = 3
+
+/** A bit for each line; the last stands for all that come after it. */
+export const LINES = 30
+/** What a memory is called is about every line of it. */
+export const EVERY_LINE = (1 << LINES) - 1
+
+export type WordIndex = Pick<Spellings, 'alike' | 'beginning'> & {
+  put(memory: Indexed): void
+  remove(file: string): void
+  size(): number
+  /** Ids are below this. */
+  idLimit(): number
+  averageLength(): number
+  /** By id, in words. */
+  lengths(): readonly number[]
+  /** Zeros, two for each id, for whoever adds something up and leaves zeros behind: to make them each time would take longer. */
+  scratch(): { sums: Float64Array; parts: Float64Array }
+  doc(id: number): Doc
+  term(text: string): Term | undefined
+  /** A word without its ending; for words that some memory has, without work. */
+  stem(word: string): string
+}
+
+/** Tenths of a word. What a memory is called says more about it than a word of its text. */
+const WEIGHTS = { name: 20, description: 12, body: 10 }
+/** Ids of memories that are gone leave holes; with as many holes as memories they are given anew. */
+const FEWEST_HOLES = 1_000
+
+export function createWordIndex(): WordIndex {
+  const ids = new Map<string, number>()
+  let docs: (Doc | undefined)[] = []
+  const terms = new Map<string, Term>()
+  const stems = new Map<string, string>()
+  const spellings = createSpellings()
+  let lengths: number[] = []
+  let sums = new Float64Array(0)
+  let parts = new Float64Array(0)
+  let totalLength = 0
+
+  const remove = (file: string): void => {
+    const id = ids.get(file)
+    const doc = id === undefined ? undefined : docs[id]
+    if (!doc) return
+    ids.delete(file)
+    docs[doc.id] = undefined
+    totalLength -= doc.length
+    for (const { text, postings } of doc.terms) {
+      postings.splice(findPosting(postings, doc.id), STRIDE)
+      if (postings.length === 0) terms.delete(text)
+    }
+    if (docs.length - ids.size > Math.max(ids.size, FEWEST_HOLES)) closeHoles()
+  }
+
+  const closeHoles = (): void => {
+    const moved = new Map<number, number>()
+    const kept = docs.filter((doc) => doc !== undefined)
+    docs = kept.map((doc, id) => {
+      moved.set(doc.id, id)
+      ids.set(doc.file, id)
+      return { ...doc, id }
+    })
+    lengths = kept.map(({ length }) => length)
+    for (const { postings } of terms.values())
+      for (let at = 0; at < postings.length; at += STRIDE) postings[at] = moved.get(postings[at] as number) as number
+  }
+
+  const termOf = (text: string): Term => {
+    const known = terms.get(text)
+    if (known) return known
+    const term: Term = { text, postings: [], sum: 0 }
+    terms.set(text, term)
+    return term
+  }
+
+  const knownStem = (word: string): string => stems.get(word) ?? stem(word)
+  const learntStem = (word: string): string => {
+    const known = stems.get(word)
+    if (known !== undefined) return known
+    const short = stem(word)
+    stems.set(word, short)
+    spellings.add(word)
+    return short
+  }
+
+  return {
+    put: (memory) => {
+      remove(memory.file)
+      const { found, length } = gather(memory, learntStem)
+      const id = docs.length
+      const own: Term[] = []
+      for (const [text, { tenths, lines }] of found) {
+        const term = termOf(text)
+        term.postings.push(id, tenths, lines)
+        own.push(term)
+      }
+      docs.push({ id, file: memory.file, length, terms: own })
+      lengths.push(length)
+      ids.set(memory.file, id)
+      totalLength += length
+    },
+    remove,
+    size: () => ids.size,
+    idLimit: () => docs.length,
+    averageLength: () => totalLength / Math.max(1, ids.size),
+    lengths: () => lengths,
+    scratch: () => {
+      if (sums.length < docs.length) {
+        sums = new Float64Array(2 * docs.length)
+        parts = new Float64Array(2 * docs.length)
+      }
+      return { sums, parts }
+    },
+    doc: (id) => docs[id] as Doc,
+    term: (text) => terms.get(text),
+    stem: knownStem,
+    alike: spellings.alike,
+    beginning: spellings.beginning,
+  }
+}
+
+/** Where the posting of a memory begins; -1 where there is none. */
+export function findPosting(list: Postings, id: number): number {
+  let low = 0
+  let high = list.length / STRIDE - 1
+  while (low <= high) {
+    const middle = (low + high) >> 1
+    const at = list[middle * STRIDE] as number
+    if (at === id) return middle * STRIDE
+    if (at < id) low = middle + 1
+    else high = middle - 1
+  }
+  return -1
+}
+
+function gather({ name, description, body }: Indexed, stemOf: (word: string) => string) {
+  const found = new Map<string, { tenths: number; lines: number }>()
+  let length = 0
+  const take = (words: readonly Word[], weight: number, lines: number) => {
+    for (const { term, kind } of words) {
+      const known = found.get(term)
+      if (known) {
+        known.tenths += weight
+        known.lines |= lines
+      } else found.set(term, { tenths: weight, lines })
+      // The parts of what is whole have been counted.
+      if (kind !== 'whole') length += weight / 10
+    }
+  }
+  take(wordsOf(name, stemOf), WEIGHTS.name, EVERY_LINE)
+  take(wordsOf(description, stemOf), WEIGHTS.description, 1)
+  linesOf(body).forEach((line, n) => {
+    take(wordsOf(line, stemOf), WEIGHTS.body, 1 << Math.min(n + 1, LINES - 1))
+  })
+  return { found, length }
+}
+
+/** A line, or a sentence of one: what is said together. */
+function linesOf(body: string): string[] {
+  return body.split(/\n+|(?<=[.!?。！？])\s+/).filter((line) => line.trim() !== '')
+}

@@ -1,0 +1,157 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { ModelAnswer, ModelRequest } from '../../daemon/llm/provider.ts'
+import { listTexts, readTexts, stampIn } from '../../daemon/memory/texts.ts'
+import { createVigils } from '../../daemon/platform/vigil.ts'
+import { hasEnoughWords } from '../../daemon/recall/enough-words.ts'
+import { createRecall } from '../../daemon/recall/recall.ts'
+import { createRecalledRows } from '../../daemon/store/recalled.ts'
+import { openStore } from '../../daemon/store/store.ts'
+import { RecallRequest } from '../../schema/recall.ts'
+import { manualTime } from '../support/clock.ts'
+import { makeHome } from '../support/home.ts'
+import { topic } from '../support/memory.ts'
+
+const caller = { actor: 'agent:hook', env: {} }
+const answered: Omit<ModelAnswer, 'output'> = {
+  content: [],
+  stop: 'end_turn',
+  usage: { input: 1, cacheRead: 0, cacheWrite: 0, output: 1 },
+  requestId: undefined,
+  latencyMs: 1,
+}
+
+/** Recall over a real directory and a real store; what a model says is up to the test. */
+function rig(selects?: (request: ModelRequest, signal: AbortSignal) => Promise<string[]>) {
+  const { dir: home } = makeHome()
+  const dir = join(home, 'memory')
+  mkdirSync(dir)
+  for (const name of ['auth', 'release', 'owls']) writeFileSync(join(dir, `${name}.md`), topic(`All of ${name}.`, name))
+  const time = manualTime()
+  const store = openStore(join(home, 'state'), time.clock.now())
+  const vigils = createVigils({ clock: time.clock })
+  const recall = createRecall({
+    texts: {
+      list: listTexts,
+      read: (at, files) => readTexts(at, files, time.clock.now()),
+      known: () => [],
+      stamp: stampIn,
+      rejections: () => '',
+      isRejected: () => false,
+    },
+    rows: createRecalledRows(store.history),
+    vigils,
+    redact: async (text) => ({ text }),
+    find: async () => {
+      await vigils.settled()
+      return { dir, root: home, off: undefined }
+    },
+    model: {
+      isReady: () => selects !== undefined,
+      provider: () => ({
+        call: async (request, { signal }) => ({
+          ...answered,
+          output: { selected_memories: (await selects?.(request, signal)) ?? [] },
+        }),
+      }),
+    },
+    settings: () => ({
+      enabled: true,
+      k: 5,
+      deadlineMs: 1_200,
+      hookDeadlineMs: 250,
+      sessionBytes: 60_000,
+      model: 'm',
+      teamEnabled: false,
+    }),
+    clock: time.clock,
+    onError: (error) => {
+      throw error
+    },
+  })
+  onTestFinished(() => {
+    recall.stop()
+    vigils.stop()
+    store.close()
+  })
+  const hook = (query: string, more: object = {}) =>
+    recall.hook(RecallRequest.parse({ cwd: home, query, sessionId: 's', ...more }), caller)
+  return { recall, hook, time, store }
+}
+
+const filesOf = ({ memories }: { memories: { file: string }[] }) => memories.map(({ file }) => file)
+
+describe('recall for a prompt hook', () => {
+  it.each([
+    ['one word', 'release', false],
+    ['one word with signs', '  release?! ', false],
+    ['nothing', '', false],
+    ['two words', 'release notes', true],
+    ['one Chinese word', '发布', false],
+    ['a Chinese sentence', '今天可以发布吗', true],
+  ])('counts %s as people do', (_, text, enough) => {
+    expect(hasEnoughWords(text)).toBe(enough)
+  })
+
+  it('skips what is too short, as other callers do not', async () => {
+    const { hook, recall } = rig()
+    expect(await hook('release')).toMatchObject({ skipped: 'short', memories: [] })
+    const request = RecallRequest.parse({ cwd: '/', query: 'release' })
+    expect(filesOf(await recall.recall(request, { caller, signal: new AbortController().signal }))).toEqual([
+      'release.md',
+    ])
+  })
+
+  it('never waits for a model: what it selects comes with the next prompt', async () => {
+    let select = (_: string[]) => {}
+    const coming = new Promise<string[]>((resolve) => {
+      select = resolve
+    })
+    const { hook } = rig(() => coming)
+    expect(filesOf(await hook('about the release'))).toEqual(['release.md'])
+    select(['owls.md'])
+    await coming
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(filesOf(await hook('about the auth'))).toEqual(['owls.md', 'auth.md'])
+  })
+
+  it('ends a selection that a newer prompt has overtaken, and all with the daemon', async () => {
+    const signals: AbortSignal[] = []
+    const { hook, recall } = rig(async (_, signal) => {
+      signals.push(signal)
+      return new Promise(() => {})
+    })
+    await hook('about the release')
+    while (signals.length < 1) await new Promise((resolve) => setImmediate(resolve))
+    await hook('about the auth')
+    while (signals.length < 2) await new Promise((resolve) => setImmediate(resolve))
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, false])
+    recall.stop()
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true])
+  })
+
+  it('never gives one memory to a session twice, nor more than it may have, to questions that come at once', async () => {
+    const { recall } = rig()
+    const request = RecallRequest.parse({ cwd: '/', query: 'about the release', sessionId: 's' })
+    const at = { caller, signal: new AbortController().signal }
+    const answers = await Promise.all(Array.from({ length: 5 }, () => recall.recall(request, at)))
+    expect(answers.flatMap(filesOf)).toEqual(['release.md'])
+    expect(Math.max(...answers.map(({ sessionBytes }) => sessionBytes))).toBe(answers[0]?.bytes)
+  })
+
+  it('writes down within a second what was given, and forgets what is purged', async () => {
+    const { hook, time, store, recall } = rig()
+    await hook('about the release')
+    const rows = () => store.history.prepare('SELECT file, live FROM recalled').all()
+    expect(rows()).toEqual([])
+    time.pass(1_000)
+    expect(rows()).toEqual([{ file: 'release.md', live: 1 }])
+    recall.reset({ sessionId: 's', harness: 'generic' })
+    expect(rows()).toEqual([{ file: 'release.md', live: 0 }])
+    expect(filesOf(await hook('about the release'))).toEqual(['release.md'])
+    const [{ path = '' } = {}] = recall.given('s', undefined).items
+    recall.forget({ dir: path.slice(0, path.lastIndexOf('/')), file: 'release.md' })
+    expect(rows()).toEqual([])
+  })
+})

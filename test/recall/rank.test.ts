@@ -1,0 +1,143 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { ENOUGH, rank } from '../../daemon/recall/rank.ts'
+import { createWordIndex, type Indexed } from '../../daemon/recall/word-index.ts'
+
+const memory = (file: string, name: string, description: string, body = ''): Indexed => ({
+  file,
+  name,
+  description,
+  body,
+})
+
+const memories = [
+  memory(
+    'auth.md',
+    'Auth token renewal',
+    'Access tokens are renewed a minute before they expire',
+    'See `renewToken()`.',
+  ),
+  memory(
+    'db.md',
+    'Integration tests use the real database',
+    'Postgres in a container',
+    'Never mock the repository layer.',
+  ),
+  memory('freeze.md', 'Merge freeze', 'Nothing is merged to main after 2026-03-05', 'Priya decides about exceptions.'),
+  memory(
+    'paths.md',
+    'Where retries are counted',
+    'The counter',
+    'In `packages/queue/src/retryBudget.ts`, `MAX_ATTEMPTS`.',
+  ),
+  memory('cn.md', '周五不发布', '周五下午不要部署到生产环境', '紧急修复需要批准。'),
+  memory('mixed.md', '缓存策略', 'Redis 缓存过期时间加随机抖动', '使用 singleflight 合并请求'),
+  memory('style.md', 'Commit message style', 'Imperative, no emoji', 'At most 72 characters.'),
+]
+
+function indexOf(all: readonly Indexed[]) {
+  const index = createWordIndex()
+  for (const each of all) index.put(each)
+  return index
+}
+
+const index = indexOf(memories)
+const seen = (question: string, of: typeof index) => {
+  const { fit, explain } = rank(question, of, { limit: 5 })
+  return { fit, ranked: explain() }
+}
+const first = (question: string) => {
+  const { ranked, fit } = rank(question, index, { limit: 5 })
+  return fit >= ENOUGH ? ranked[0]?.file : undefined
+}
+
+describe('rank', () => {
+  it.each([
+    ['a natural question in other words', 'how do I fix the token refresh?', 'auth.md'],
+    ['a question with other forms of the words', 'should we be mocking repositories in an integration test', 'db.md'],
+    ['an identifier', 'renewToken', 'auth.md'],
+    ['an identifier in another notation', 'what is renew_token for', 'auth.md'],
+    ['a constant by its parts', 'how many max attempts', 'paths.md'],
+    ['a path', 'packages/queue/src/retryBudget.ts', 'paths.md'],
+    ['the end of a path', 'retryBudget.ts', 'paths.md'],
+    ['Chinese', '周五可以部署吗', 'cn.md'],
+    ['Chinese in other words for the same day', '星期五能上线吗', 'cn.md'],
+    ['mixed text', '用 singleflight 处理 Redis 缓存', 'mixed.md'],
+    ['full-width letters', 'ｓｉｎｇｌｅｆｌｉｇｈｔ', 'mixed.md'],
+    ['a day in another notation', 'what ends on 5 March 2026?', 'freeze.md'],
+    ['a letter too few', 'comit mesage style', 'style.md'],
+    ['two letters swapped', 'intergation tests', 'db.md'],
+    ['a wrong first letter', 'nerge freeze', 'freeze.md'],
+    ['a wrong last letter', 'postgrez', 'db.md'],
+    ['a short form', 'repo layer mocks', 'db.md'],
+  ])('finds by %s', (_, question, file) => {
+    expect(first(question)).toBe(file)
+  })
+
+  it.each([
+    'what is the weather in Lisbon tomorrow',
+    'write a haiku about leaves',
+    'how does Bluetooth pairing work on the watch?',
+    '蓝牙耳机连接不上',
+    'thanks, and how are you?',
+    '',
+    '?!',
+  ])('has nothing that fits %j', (question) => {
+    expect(first(question)).toBeUndefined()
+  })
+
+  it('is silent about somebody it has never heard of, whatever else fits', () => {
+    expect(first('who decides about exceptions to the freeze?')).toBe('freeze.md')
+    expect(first('what did Rafael decide about merge requests for Lisbon?')).toBeUndefined()
+  })
+
+  it('gives no more than asked for, and none that is to be skipped', () => {
+    const { ranked } = rank('token tests merge commit', index, { limit: 2, skip: (file) => file === 'auth.md' })
+    expect(ranked.map(({ file }) => file)).toHaveLength(2)
+    expect(ranked.map(({ file }) => file)).not.toContain('auth.md')
+  })
+
+  it('says which words it found', () => {
+    expect(rank('token refresh trouble', index, { limit: 1 }).explain()[0]?.words).toEqual(['token', 'refresh'])
+  })
+
+  it('answers the same after any changes as when made anew', () => {
+    const one = fc.record({
+      file: fc.constantFrom('a.md', 'b.md', 'c.md', 'd.md', 'e.md'),
+      name: fc.constantFrom('Auth token', 'Merge freeze', '周五不发布', 'renewToken'),
+      body: fc.constantFrom('one two three', 'token renewal', 'freeze until March', '', '部署到生产环境'),
+    })
+    const step = fc.oneof(one, fc.record({ gone: fc.constantFrom('a.md', 'b.md', 'c.md') }))
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+        const changed = createWordIndex()
+        const present = new Map<string, Indexed>()
+        for (const each of steps)
+          if ('gone' in each) {
+            changed.remove(each.gone)
+            present.delete(each.gone)
+          } else {
+            const put = memory(each.file, each.name, '', each.body)
+            changed.put(put)
+            present.set(each.file, put)
+          }
+        const anew = indexOf([...present.values()])
+        for (const question of ['auth token renewal', 'merge freeze', '周五部署', 'tokn'])
+          expect(seen(question, changed)).toEqual(seen(question, anew))
+      }),
+    )
+  })
+
+  it('stays right when ids are given anew', () => {
+    const worn = indexOf(memories)
+    for (let n = 0; n < 2_500; n++) worn.put(memory('turned.md', `Turn ${n}`, 'over and over'))
+    worn.remove('turned.md')
+    expect(worn.idLimit()).toBeLessThan(2_000)
+    expect(seen('token refresh', worn)).toEqual(seen('token refresh', index))
+  })
+
+  it('takes its time in proportion to a hostile text', () => {
+    const hostile = indexOf([memory('long.md', 'x'.repeat(100_000), 'a-'.repeat(50_000), 'aB'.repeat(60_000))])
+    expect(rank('y'.repeat(1_000_000), hostile, { limit: 5 }).ranked).toEqual([])
+  })
+})
