@@ -18,6 +18,7 @@ const allowed: Record<string, readonly string[]> = {
   'daemon/search': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/llm': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/extraction': ['schema', 'daemon/platform', 'daemon/store'],
+  'daemon/context': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/switches': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/jobs': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/agent': ['schema', 'daemon/platform', 'daemon/store', 'daemon/llm'],
