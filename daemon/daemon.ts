@@ -1,4 +1,5 @@
 /** The composition root: every part of the daemon, in the order data flows. Stopping runs it backwards. */
+import { join } from 'node:path'
 import type { Environment, Places } from '../schema/rendezvous.ts'
 import { createHandlers } from './answering.ts'
 import { createBackground } from './background.ts'
@@ -7,6 +8,7 @@ import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
 import { createExtraction } from './extraction/extract.ts'
 import { createTelling } from './extraction/telling.ts'
+import type { Fitting } from './fitting.ts'
 import { createForking } from './forking.ts'
 import { createHouse } from './house.ts'
 import { removeLeftovers } from './housekeeping/sweep.ts'
@@ -194,6 +196,27 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       notesOf: () => '',
     })
 
+    let made: Promise<Fitting> | undefined
+    const load = async () =>
+      (await import('./fitting.ts')).createFitting({
+        store,
+        said,
+        stateDir,
+        settings,
+        env,
+        model,
+        forking,
+        clock,
+        redact,
+        rootOf,
+        notesOf: () => undefined,
+        onCompacted: ({ harness, session }) => memory.prompting.renew({ harness, sessionId: session }),
+      })
+    const fitting = () => {
+      made ??= load()
+      return made
+    }
+
     // What is kept of what was said.
     const telling = createTelling({ notices: createNotices(store.history), clock })
     const extraction = createExtraction({
@@ -221,6 +244,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       log,
       finishPurges: memory.finishPurges,
       pushedDir: capture.pushedDir,
+      toolResults: join(stateDir, 'tool-results'),
       expireJobs: (days) => background.expire(days),
       blamesDisk: disk.blames,
     })
@@ -257,6 +281,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         model,
         telling,
         background,
+        fitting,
       }),
       log,
       onDiskTrouble: (error) => disk.failed(message(error)),

@@ -3,6 +3,7 @@
  * read. Never touches what anybody said or thought, nor results of tools it does not know. Pure.
  */
 import { type Block, blocksOf, isText, type Message, resultIdOf, toolUsesOf } from './message.ts'
+import { standsForConversation } from './summary-mark.ts'
 import { type Counter, padded } from './tokens.ts'
 
 export const CLEARED = '[Old tool result content cleared]'
@@ -94,6 +95,7 @@ function isMemoryAttachment(block: Block): boolean {
   return (
     isText(block) &&
     block.text.length > CLEARED.length &&
+    !standsForConversation(block.text) &&
     /^\s*<memoryd-context>[\s\S]*<\/memoryd-context>\s*$/.test(block.text)
   )
 }

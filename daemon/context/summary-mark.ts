@@ -37,6 +37,18 @@ export function isSummary(text: string): boolean {
   )
 }
 
+const RESTORED = 'After the compaction, for what follows:'
+
+/** Something that a compaction would have lost, put back beside the summary. */
+export function restoredText(text: string): string {
+  return injected(`${RESTORED}\n${text}`)
+}
+
+/** What stands for the conversation, or was put back into it, is never cleared like a memory that was shown. */
+export function standsForConversation(text: string): boolean {
+  return isSummary(text) || text.trimStart().startsWith(`<${TAG}>\n${RESTORED}`)
+}
+
 /** What this program, or a harness, put beside what a person said. */
 export function isAttached(text: string): boolean {
   return /^\s*<(?:memoryd-context|system-reminder|command-name|command-message|local-command-stdout|local-command-caveat|bash-input|bash-stdout|task-notification|environment_context|user_instructions|hook_context|session_context)\b/.test(

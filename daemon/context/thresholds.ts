@@ -54,7 +54,8 @@ export function roomOf(window: number, { CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: percen
     thresholds: {
       warning: below(BEFORE.warning),
       error: below(BEFORE.error),
-      autoCompact: share === undefined ? autoCompact : Math.min(autoCompact, Math.floor(exact((effective * share) / 100))),
+      autoCompact:
+        share === undefined ? autoCompact : Math.min(autoCompact, Math.floor(exact((effective * share) / 100))),
       blocked: below(BEFORE.blocked),
     },
   }

@@ -37,6 +37,7 @@ const roots = [
   'daemon/forking.ts',
   'daemon/house.ts',
   'daemon/capture.ts',
+  'daemon/fitting.ts',
   'daemon/background.ts',
   'daemon/reading-thread.ts',
 ]
