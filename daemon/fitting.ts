@@ -2,6 +2,7 @@
  * The context service, put together: what it counts by, where it keeps long results, whom it asks for a summary and what
  * that is told. Loaded with the first question.
  */
+import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Environment } from '../schema/rendezvous.ts'
@@ -97,15 +98,12 @@ export function createFitting(deps: Deps) {
 
   /** All of it, told in the same words, for whoever keeps no transcript. */
   const ownPrefix = async ({ key }: Conversation, { messages, shortened }: Question): Promise<Prefix> => {
-    const [{ renderedPrefix }, { sessionName }, { messageText, partsOf }, { decideCuts }, { hash }] = await Promise.all(
-      [
-        import('./agent/prefix.ts'),
-        import('./agent/rendering.ts'),
-        import('./agent/message-text.ts'),
-        import('./agent/cuts.ts'),
-        import('node:crypto'),
-      ],
-    )
+    const [{ renderedPrefix }, { sessionName }, { messageText, partsOf }, { decideCuts }] = await Promise.all([
+      import('./agent/prefix.ts'),
+      import('./agent/rendering.ts'),
+      import('./agent/message-text.ts'),
+      import('./agent/cuts.ts'),
+    ])
     const own = { ...key, session: `${key.session} (context)` }
     if (shortened) await forking.announce(own, 'less is told')
     const rendered: Rendered['messages'] = []

@@ -75,7 +75,7 @@ export function createCompaction(deps: CompactDeps) {
   }
 
   const byModel = async (conversation: Conversation, parts: Parts, scope: Scope, wanted: Wanted) => {
-    const summarise = createSummarising({ counter, ask: (question) => ask(conversation, question) })
+    const summarise = createSummarising((question) => ask(conversation, question))
     const instructions = [wanted.instructions ?? '', await preCompact(wanted.signal)]
       .filter((text) => text.trim() !== '')
       .join('\n\n')

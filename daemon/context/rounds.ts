@@ -1,7 +1,9 @@
 /** The rounds of a conversation, each one question to the API and what was said before it; drops the oldest. Pure. */
 import { isCut } from './cuts.ts'
 import type { Message } from './message.ts'
-import { type Counter, padded } from './tokens.ts'
+import { toldTokens } from './telling.ts'
+
+const SAFETY = 1.1
 
 /** Begins of rounds: an answer, with the results that it asked for, up to the next. */
 function roundsOf(messages: readonly Message[]): Message[][] {
@@ -14,19 +16,18 @@ function roundsOf(messages: readonly Message[]): Message[][] {
   return rounds
 }
 
-/** What is too much goes from the beginning; where nobody says how much, a fifth. Nothing when it would leave nothing. */
-export function withoutOldest(
-  counter: Counter,
-  messages: readonly Message[],
-  gapTokens: number | undefined,
-): Message[] | undefined {
+/**
+ * What is too much goes from the beginning, counted as it is told and with a little more for safety; where nobody says how
+ * much, a fifth. Nothing when it would leave nothing.
+ */
+export function withoutOldest(messages: readonly Message[], gapTokens: number | undefined): Message[] | undefined {
   const rounds = roundsOf(messages)
   if (rounds.length < 2) return undefined
   let drop = 0
   if (gapTokens === undefined) drop = Math.max(1, Math.floor(rounds.length / 5))
   else
-    for (let freed = 0; drop < rounds.length && freed < gapTokens; drop++)
-      freed += padded((rounds[drop] as Message[]).reduce((sum, message) => sum + counter.message(message), 0))
+    for (let freed = 0; drop < rounds.length && freed < SAFETY * gapTokens; drop++)
+      freed += toldTokens(rounds[drop] as Message[])
   drop = Math.min(drop, rounds.length - 1)
   return rounds.slice(drop).flat()
 }

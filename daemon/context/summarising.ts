@@ -5,7 +5,6 @@
 import type { Message } from './message.ts'
 import { tooLong, withoutOldest } from './rounds.ts'
 import { readSummary, type Scope, summaryTask } from './summary-task.ts'
-import type { Counter } from './tokens.ts'
 
 /** What came of one question. `cut`: the answer was longer than it may be. */
 export type Answered = { text: string; cut?: boolean } | { failed: 'none' | 'stopped' | 'other'; message: string }
@@ -23,9 +22,7 @@ export type Summarised =
 const RETRIES = 2
 const SHORTENINGS = 3
 
-type Deps = { ask: Ask; counter: Counter }
-
-export function createSummarising({ ask, counter }: Deps) {
+export function createSummarising(ask: Ask) {
   return async (
     given: readonly Message[],
     { scope, instructions, signal }: { scope: Scope; instructions: string; signal: AbortSignal },
@@ -40,7 +37,7 @@ export function createSummarising({ ask, counter }: Deps) {
       if ('failed' in answer) {
         const gap = answer.failed === 'other' ? tooLong(answer.message) : undefined
         if (!gap) return answer
-        const fewer = shortenings < SHORTENINGS ? withoutOldest(counter, messages, gap.gapTokens) : undefined
+        const fewer = shortenings < SHORTENINGS ? withoutOldest(messages, gap.gapTokens) : undefined
         if (!fewer)
           return {
             failed: 'too-long',

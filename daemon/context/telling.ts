@@ -30,6 +30,19 @@ export function toldOf(messages: readonly Message[]): Told[] {
   })
 }
 
+/** At most so much of each call and result is told. */
+const SHOWN_CHARS = 1_600
+
+/** What it takes to tell them, roughly: long results are cut when they are told. */
+export function toldTokens(messages: readonly Message[]): number {
+  const bytes = messages.reduce((sum, message) => {
+    const { text = '', toolCalls = [], toolResults = [] } = oneOf(message) ?? {}
+    const parts = [...toolCalls.map(({ input }) => input), ...toolResults.map((result) => result.text)]
+    return sum + Buffer.byteLength(text) + parts.reduce((total, part) => total + Math.min(part.length, SHOWN_CHARS), 0)
+  }, 0)
+  return Math.ceil(bytes / 4)
+}
+
 function oneOf({ role, content }: Message): Omit<Told, 'id'> | undefined {
   const blocks = blocksOf(content)
   const text = blocks.flatMap(wordsOf).join('\n')
