@@ -146,8 +146,6 @@ export function createContext(deps: Deps) {
   }
 }
 
-export type Context = ReturnType<typeof createContext>
-
 function originals({ results }: Cleared): { toolUseId: string; text: string }[] {
   return results.map(({ toolUseId, block }) => ({ toolUseId, text: resultText(block) }))
 }

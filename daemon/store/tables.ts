@@ -243,7 +243,7 @@ export const historyMigrations: readonly Migration[] = [
         shown TEXT,
         at INTEGER NOT NULL,
         PRIMARY KEY (session, harness, tool_use)
-      ) STRICT, WITHOUT ROWID;
+      ) STRICT;
       CREATE INDEX tool_results_by_time ON tool_results (at);
     `),
 ]

@@ -30,11 +30,15 @@ export type EntryPoint = {
  * become one later, if rules find it stated plainly, which disguises are not: `flows/extraction.test.ts` says it again.
  */
 export const wordless: readonly RouteName[] = [
+  'compact',
   'forget',
   'forgetAgentMemory',
   'importTranscripts',
+  'keepToolResults',
   'killJob',
   'liftTombstone',
+  'measureContext',
+  'microcompact',
   'moveProject',
   'pause',
   'pushTurn',
