@@ -2,6 +2,7 @@
  * Keeps long results of tools in files of their own, without credentials, and gives them back. What was decided for a
  * result stays decided: the file is on disk before the decision is, and both are the same each time they are made.
  */
+import { hash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
@@ -73,47 +74,58 @@ export function createResultStore({ dir, table, redact, limits, clock }: Deps) {
     if (table.touch(key, nowMs)) freshen(folderOf(key), nowMs)
   }
 
+  /** A name is kept as it is, in a row and as that of a file: one that looks like a credential becomes its hash. */
+  const nameOf = async (id: string) => ((await redact(id)) === id ? id : hash('sha256', id))
+  const named = async ({ harness, session }: SessionKey) => ({ harness, session: await nameOf(session) })
+
   return {
     keep: async (
-      key: SessionKey,
-      message: string | undefined,
-      results: readonly GivenResult[],
+      session: SessionKey,
+      messageId: string | undefined,
+      given: readonly GivenResult[],
     ): Promise<KeptResult[]> => {
       const { enabled, ...limit } = limits()
-      if (!enabled) return results.map(({ toolUseId, content }) => ({ toolUseId, stored: false, content }))
+      if (!enabled) return given.map(({ toolUseId, content }) => ({ toolUseId, stored: false, content }))
+      const key = await named(session)
+      const message = messageId === undefined ? undefined : await nameOf(messageId)
+      const results: GivenResult[] = []
+      for (const result of given) results.push({ ...result, toolUseId: await nameOf(result.toolUseId) })
       const shortest = Math.min(limit.chars, ...Object.values(limit.charsOf))
       const ids = results.map(({ toolUseId }) => toolUseId)
       const others = message === undefined ? 0 : table.shownOf(key, message, ids)
       const isMuch = results.reduce((total, { content }) => total + lengthOf(content), others) > limit.charsPerMessage
       const mayBeStored = (content: Content) => lengthOf(content) > shortest || isMuch
-      const given = []
+      const cleaned = []
       for (const result of results) {
         const text = textOf(result.content)
         const isKnown = table.find({ ...key, toolUse: result.toolUseId }) !== undefined
         const clean = text === undefined || isKnown || !mayBeStored(result.content) ? text : await redact(text)
-        given.push({ ...result, text: clean })
+        cleaned.push({ ...result, text: clean })
       }
-      decide(key, message, given)
-      return results.map(({ toolUseId, content }) => {
-        const shown = table.find({ ...key, toolUse: toolUseId })?.shown
+      decide(key, message, cleaned)
+      return results.map(({ toolUseId: name, content }, n) => {
+        const { toolUseId } = given[n] as GivenResult
+        const shown = table.find({ ...key, toolUse: name })?.shown
         if (shown === undefined) return { toolUseId, stored: false, content }
-        return { toolUseId, stored: true, content: shown, path: pathOf(key, toolUseId) }
+        return { toolUseId, stored: true, content: shown, path: pathOf(key, name) }
       })
     },
     /** The originals of what is cleared, unless they are there already. Decides nothing about the context. */
-    save: async (key: SessionKey, results: readonly { toolUseId: string; text: string }[]): Promise<void> => {
-      for (const { toolUseId, text } of results) {
+    save: async (session: SessionKey, results: readonly { toolUseId: string; text: string }[]): Promise<void> => {
+      const key = await named(session)
+      for (const { toolUseId: id, text } of results) {
+        const toolUseId = await nameOf(id)
         if (text === '' || table.find({ ...key, toolUse: toolUseId })?.shown !== undefined) continue
         write(pathOf(key, toolUseId), await redact(text))
       }
     },
     /** Characters `from` up to `to` of what is kept. */
-    read: (
-      key: SessionKey,
+    read: async (
+      session: SessionKey,
       toolUseId: string,
       { from = 0, to }: { from?: number | undefined; to?: number | undefined },
-    ): Piece => {
-      const text = readText(pathOf(key, toolUseId))
+    ): Promise<Piece> => {
+      const text = readText(pathOf(await named(session), await nameOf(toolUseId)))
       if (text === undefined)
         throw new MemoryError('NOT_FOUND', `nothing is kept of the result ${toolUseId}`, {
           hint: 'short results are not kept, and old ones expire',
@@ -122,7 +134,6 @@ export function createResultStore({ dir, table, redact, limits, clock }: Deps) {
       const end = Math.min(Math.max(to ?? text.length, begin), text.length)
       return { toolUseId, content: text.slice(begin, end), from: begin, to: end, chars: text.length }
     },
-    pathOf,
   }
 }
 

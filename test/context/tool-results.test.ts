@@ -110,7 +110,7 @@ describe('results of tools', () => {
       Array.from({ length: 20 }, (_, n) => results.keep(key, 'm', [bash('same', lines(60_000 + n))])),
     )
     expect(new Set(all.map(([one]) => one?.content)).size).toBe(1)
-    const piece = results.read(key, 'same', {})
+    const piece = await results.read(key, 'same', {})
     expect(all[0]?.[0]?.content).toContain(`${piece.chars} characters`)
   })
 
@@ -119,12 +119,12 @@ describe('results of tools', () => {
     const long = lines(70_000)
     await results.keep(key, undefined, [bash('t', long)])
     const read = (range: { from?: number; to?: number }) => results.read(key, 't', range)
-    expect(read({})).toEqual({ toolUseId: 't', content: long, from: 0, to: 70_000, chars: 70_000 })
-    expect(read({ from: 100, to: 135 })).toMatchObject({ content: long.slice(100, 135), from: 100, to: 135 })
-    expect(read({ from: 69_990, to: 99_999 })).toMatchObject({ content: long.slice(69_990), to: 70_000 })
-    expect(read({ from: 80_000 })).toMatchObject({ content: '', from: 70_000, to: 70_000 })
-    expect(read({ from: 50, to: 10 })).toMatchObject({ content: '', from: 50, to: 50 })
-    expect(() => results.read(key, 'other', {})).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }))
+    expect(await read({})).toEqual({ toolUseId: 't', content: long, from: 0, to: 70_000, chars: 70_000 })
+    expect(await read({ from: 100, to: 135 })).toMatchObject({ content: long.slice(100, 135), from: 100, to: 135 })
+    expect(await read({ from: 69_990, to: 99_999 })).toMatchObject({ content: long.slice(69_990), to: 70_000 })
+    expect(await read({ from: 80_000 })).toMatchObject({ content: '', from: 70_000, to: 70_000 })
+    expect(await read({ from: 50, to: 10 })).toMatchObject({ content: '', from: 50, to: 50 })
+    await expect(results.read(key, 'other', {})).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
   it('never become a path, and those of two harnesses do not meet', async () => {
@@ -134,8 +134,8 @@ describe('results of tools', () => {
     expect(kept?.path?.startsWith(join(state, 'tool-results/'))).toBe(true)
     expect(kept?.path).toMatch(/tool-results\/[0-9a-f]{64}\/[0-9a-f]{64}\.txt$/)
     await results.keep({ harness: 'pi', session: 's' }, undefined, [bash('t', lines(60_000))])
-    expect(() => results.read(key, 't', {})).toThrow()
-    expect(results.read({ harness: 'pi', session: 's' }, 't', { to: 6 }).content).toBe('A line')
+    await expect(results.read(key, 't', {})).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    expect((await results.read({ harness: 'pi', session: 's' }, 't', { to: 6 })).content).toBe('A line')
   })
 
   it('lose their credentials on the way to the disk, and nothing else', async () => {
@@ -144,7 +144,17 @@ describe('results of tools', () => {
     const [kept] = await results.keep(key, undefined, [bash('t', `${secret}\n${lines(60_000)}`)])
     expect(kept?.content).not.toContain(secret)
     expect(readFileSync(join(state, 'tool-results/s/t.txt'), 'utf8')).not.toContain(secret)
-    expect(results.read(key, 't', {}).content.endsWith(lines(60_000))).toBe(true)
+    expect((await results.read(key, 't', {})).content.endsWith(lines(60_000))).toBe(true)
+  })
+
+  it('under a name that is a credential are kept under another, and found by the first', async () => {
+    const { results, state } = rig()
+    const secret = `ghp_${'Ab1'.repeat(12)}`
+    const [kept] = await results.keep({ ...key, session: secret }, secret, [bash(secret, lines(60_000))])
+    expect(kept).toMatchObject({ toolUseId: secret, stored: true })
+    expect(kept?.path).toMatch(/tool-results\/[0-9a-f]{64}\/[0-9a-f]{64}\.txt$/)
+    expect((await results.read({ ...key, session: secret }, secret, { to: 6 })).content).toBe('A line')
+    expect(readFileSync(join(state, 'history.db')).includes(secret)).toBe(false)
   })
 
   it('with images stay as they are', async () => {
@@ -172,7 +182,7 @@ describe('results of tools', () => {
   it('that were cleared are kept as they were', async () => {
     const { results, state } = rig()
     await results.save(key, [{ toolUseId: 'c', text: 'What it said.' }])
-    expect(results.read(key, 'c', {}).content).toBe('What it said.')
+    expect((await results.read(key, 'c', {})).content).toBe('What it said.')
     const [kept] = await results.keep(key, undefined, [bash('k', lines(60_000))])
     await results.save(key, [{ toolUseId: 'k', text: kept?.content as string }])
     expect(readFileSync(join(state, 'tool-results/s/k.txt'), 'utf8')).toBe(lines(60_000))

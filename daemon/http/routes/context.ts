@@ -21,7 +21,7 @@ type Context = {
   microcompact(request: MicrocompactRequest, caller: Caller): Promise<Microcompacted>
   compact(request: CompactRequest, caller: Caller, signal: AbortSignal): Promise<Compacted>
   keepResults(request: ToolResultsRequest): Promise<ToolResultsKept>
-  result(session: { harness: string; session: string }, toolUseId: string, range: Range): ToolResultPiece
+  result(session: { harness: string; session: string }, toolUseId: string, range: Range): Promise<ToolResultPiece>
 }
 
 type Names = 'measureContext' | 'microcompact' | 'compact' | 'keepToolResults' | 'toolResult'
