@@ -104,6 +104,7 @@ export function openTodos(list: readonly unknown[]): string[] {
 const SHORTEST_CHARS = 60
 const LONGEST_CHARS = 400
 const CAP_TOKENS = 4_000
+const BYTES_PER_TOKEN = 4
 const HEADS: Record<FactKind, string> = {
   request: 'Asked for',
   file: 'Changed',
@@ -138,10 +139,10 @@ export function supplement(facts: readonly Fact[], capTokens = CAP_TOKENS): stri
   const newest = facts.toSorted((a, b) => b.at - a.at)
   for (const chars of [LONGEST_CHARS, 250, 150, 100, SHORTEST_CHARS]) {
     const text = worded(newest, chars)
-    if (Buffer.byteLength(text) <= capTokens * 3) return text
+    if (Buffer.byteLength(text) <= capTokens * BYTES_PER_TOKEN) return text
   }
   let few = newest
-  while (few.length > 1 && Buffer.byteLength(worded(few, SHORTEST_CHARS)) > capTokens * 3)
+  while (few.length > 1 && Buffer.byteLength(worded(few, SHORTEST_CHARS)) > capTokens * BYTES_PER_TOKEN)
     few = few.slice(0, Math.floor(few.length * 0.9))
   return worded(few, SHORTEST_CHARS)
 }
