@@ -13,10 +13,9 @@ import { openTodos } from './facts.ts'
 import type { Guards } from './guards.ts'
 import { keptFrom } from './keeping.ts'
 import type { Message } from './message.ts'
-import { flatten } from './messages.ts'
 import { currentNotes, type Notes, partsFromNotes } from './notes-path.ts'
 import type { createRestore } from './restore.ts'
-import { type Assembled, assemble, type Parts } from './result.ts'
+import { assemble, completed, type Parts, type Whole } from './result.ts'
 import { type Ask, createSummarising, type Question } from './summarising.ts'
 import { lastSummary, type Strategy } from './summary-mark.ts'
 import type { Scope } from './summary-task.ts'
@@ -58,18 +57,20 @@ const RESTORED_SHARE = 0.8
 export function createCompaction(deps: CompactDeps) {
   const { counter, guards, clock, notes, isOnline, ask, restore, preCompact, onCompacted } = deps
 
-  type Draft = { parts: Parts; strategy: Strategy; summary: string }
+  type Draft = { parts: Parts; strategy: Strategy; messages: Message[] } & Whole
 
-  const made = ({ parts, strategy, summary }: Draft, todos: readonly string[], restored: readonly string[] = []) =>
-    assemble({ ...parts, strategy, summary, openTodos: todos, restored })
+  const drafted = (parts: Parts, strategy: Strategy, summary: string, todos: readonly string[]): Draft => {
+    const whole = completed(parts, summary, todos)
+    return { parts, strategy, ...whole, messages: assemble(parts, { strategy, summary: whole.summary }) }
+  }
 
   const fromNotes = async (key: SessionKey, messages: readonly Message[], wanted: Wanted, todos: readonly string[]) => {
     const found = await currentNotes(() => notes(key), { clock, signal: wanted.signal })
     if (!found || found.text.trim() === '') return undefined
     const parts = partsFromNotes(counter, messages, found)
     if ('because' in parts || parts.between.length === 0) return undefined
-    const draft: Draft = { parts, strategy: 'notes', summary: found.text }
-    const tokens = counter.messages(made(draft, todos).messages)
+    const draft = drafted(parts, 'notes', found.text, todos)
+    const tokens = counter.messages(draft.messages)
     const fits = tokens < wanted.room.thresholds.autoCompact && tokens <= counter.messages(messages)
     return fits ? draft : undefined
   }
@@ -89,17 +90,12 @@ export function createCompaction(deps: CompactDeps) {
     { room }: Wanted,
     todos: readonly string[],
   ): Draft => {
-    const draft = (parts: Parts): Draft => ({
-      parts,
-      strategy: 'extractive',
-      summary: extractiveSummary(parts.between, todos),
-    })
+    const draft = (parts: Parts) => drafted(parts, 'extractive', extractiveSummary(parts.between, todos), todos)
     if (chosen) return draft(chosen)
     const open = openPrompt(messages)
     const recent = splitAt(messages, keptFrom(counter, messages, { from: open, floor: lastSummary(messages) + 1 }))
     const whole = draft(recent)
-    const fits =
-      recent.between.length > 0 && counter.messages(made(whole, todos).messages) < room.thresholds.autoCompact
+    const fits = recent.between.length > 0 && counter.messages(whole.messages) < room.thresholds.autoCompact
     return fits ? whole : draft(splitAt(messages, open))
   }
 
@@ -120,17 +116,16 @@ export function createCompaction(deps: CompactDeps) {
     const parts = chosen ?? splitAt(messages, openPrompt(messages))
     if (parts.between.length === 0) throw nothing()
     const done = await byModel(conversation, parts, wanted.partial?.direction ?? 'all', wanted)
-    if ('summary' in done) return { parts, strategy: 'full', summary: done.summary }
+    if ('summary' in done) return drafted(parts, 'full', done.summary, todos)
     if (done.failed === 'none') return byItself(messages, chosen, wanted, todos)
     throw new MemoryError('CONFLICT', `the conversation could not be summarised: ${done.message}`, {
       reason: done.failed,
     })
   }
 
-  return async (conversation: Conversation, given: readonly unknown[], wanted: Wanted): Promise<Compacted> => {
+  return async (conversation: Conversation, messages: readonly Message[], wanted: Wanted): Promise<Compacted> => {
     const { key } = conversation
     const name = JSON.stringify([key.harness, key.session])
-    const messages = flatten(given)
     if (messages.length === 0) throw nothing()
     const refused = wanted.preview ? undefined : guards.refusal(name, messages, wanted.trigger)
     if (refused)
@@ -139,9 +134,9 @@ export function createCompaction(deps: CompactDeps) {
     try {
       const draft = await find(conversation, messages, wanted, todos)
       if (draft.parts.between.length === 0) throw nothing()
-      const { result, restored } = finish(draft, messages, wanted, todos)
+      const { result, restored } = finish(draft, messages, wanted)
       if (!wanted.preview) {
-        guards.compacted(name, result.messages)
+        guards.compacted(name, result)
         await onCompacted(key)
       }
       return answerOf(draft, result, restored, messages, wanted)
@@ -154,26 +149,21 @@ export function createCompaction(deps: CompactDeps) {
     }
   }
 
-  function finish(draft: Draft, messages: readonly Message[], wanted: Wanted, todos: readonly string[]) {
-    const { parts } = draft
-    const bare = made(draft, todos)
-    const tokens = counter.messages(bare.messages)
+  function finish({ parts, strategy, summary, messages: bare }: Draft, messages: readonly Message[], wanted: Wanted) {
+    const tokens = counter.messages(bare)
     if (tokens > counter.messages(messages))
       throw new MemoryError('CONFLICT', 'the summary is longer than what it would stand for', { reason: 'inflated' })
     const roomTokens = Math.max(0, Math.floor(wanted.room.thresholds.autoCompact * RESTORED_SHARE) - tokens)
     const asked: Restore = wanted.restore ?? {}
-    const restored = restore({
-      restore: asked,
-      between: parts.between,
-      kept: [...parts.before, ...parts.after],
-      roomTokens,
-    })
-    return { result: restored.blocks.length > 0 ? made(draft, todos, restored.blocks) : bare, restored }
+    const kept = [...parts.before, ...parts.after]
+    const restored = restore({ restore: asked, between: parts.between, kept, roomTokens })
+    const isMore = restored.blocks.length > 0
+    return { result: isMore ? assemble(parts, { strategy, summary, restored: restored.blocks }) : bare, restored }
   }
 
   function answerOf(
-    { parts, strategy }: Draft,
-    result: Assembled,
+    { parts, strategy, summary, supplemented }: Draft,
+    result: Message[],
     restored: ReturnType<typeof restore>,
     messages: readonly Message[],
     { trigger, usage }: Wanted,
@@ -181,14 +171,14 @@ export function createCompaction(deps: CompactDeps) {
     const tokensBefore = tokensInContext(counter, messages, usage)
     return {
       strategy,
-      messages: result.messages,
-      summary: result.summary,
+      messages: result,
+      summary,
       boundary: boundaryOf(parts, { trigger, tokensBefore }),
       kept: parts.before.length + parts.after.length,
       restored: restored.items,
-      supplemented: result.supplemented,
+      supplemented,
       tokensBefore,
-      tokensAfter: counter.messages(result.messages),
+      tokensAfter: counter.messages(result),
     }
   }
 }

@@ -125,13 +125,13 @@ export function createContext(deps: Deps) {
         throw new MemoryError('NOT_FOUND', `no session ${request.sessionId} is known`, {
           hint: 'send its messages along',
         })
-      await taken(given)
+      const messages = await taken(given)
       const conversation = {
         key,
         cwd: request.cwd,
         source: request.messages ? ('given' as const) : ('transcript' as const),
       }
-      return compaction(conversation, given, { ...request, room: roomFor(request, caller), signal })
+      return compaction(conversation, messages, { ...request, room: roomFor(request, caller), signal })
     },
     keepResults: async ({
       harness,

@@ -95,8 +95,16 @@ export function createCounter(): Counter {
     return tokens
   }
   const block = (each: Block) => (each.type === 'tool_result' ? result(each) : plain(each))
-  const message = ({ content }: Message) =>
-    typeof content === 'string' ? textTokens(content) : sum(content.map(block))
+  const known = new WeakMap<Message, number>()
+  // Messages are never changed, only replaced.
+  const message = (each: Message) => {
+    const before = known.get(each)
+    if (before !== undefined) return before
+    const { content } = each
+    const tokens = typeof content === 'string' ? textTokens(content) : sum(content.map(block))
+    known.set(each, tokens)
+    return tokens
+  }
   return { block, message, messages: (messages) => padded(sum(messages.map(message))) }
 }
 

@@ -1,6 +1,7 @@
 /** Compaction with everything given: notes, answers of a model, time. The parts that decide are the real ones. */
 import { type CompactDeps, createCompaction, type Wanted } from '../../daemon/context/compact.ts'
 import { createGuards } from '../../daemon/context/guards.ts'
+import { flatten } from '../../daemon/context/messages.ts'
 import { createRestore } from '../../daemon/context/restore.ts'
 import type { Answered, Question } from '../../daemon/context/summarising.ts'
 import { roomOf } from '../../daemon/context/thresholds.ts'
@@ -38,7 +39,7 @@ export function compactRig({ answers, window = 200_000, ...given }: RigOptions =
   })
   const signal = new AbortController().signal
   const compact = (messages: readonly unknown[], more: Partial<Wanted> = {}, session = 's') =>
-    run({ key: { harness: 'generic', session }, cwd: '/project', source: 'given' }, messages, {
+    run({ key: { harness: 'generic', session }, cwd: '/project', source: 'given' }, flatten(messages), {
       trigger: 'auto',
       preview: false,
       room: roomOf(window, {}),

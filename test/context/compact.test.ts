@@ -8,13 +8,13 @@ import { factsOf, missingFrom } from '../../daemon/context/facts.ts'
 import { keptFrom } from '../../daemon/context/keeping.ts'
 import { type Block, blocksOf, type Message } from '../../daemon/context/message.ts'
 import type { Notes } from '../../daemon/context/notes-path.ts'
-import { wordsOf } from '../../daemon/context/result.ts'
 import { lastSummary } from '../../daemon/context/summary-mark.ts'
 import { toldTokens } from '../../daemon/context/telling.ts'
 import { makeHome } from '../support/home.ts'
 import { settled } from '../support/jobs.ts'
 import { compactRig, counter, summary } from './compact-rig.ts'
 import { accepted, problemWith } from './lists.ts'
+import { wordsOf } from './words.ts'
 
 const words = (tokens: number) => 'word '.repeat(Math.ceil((tokens * 4) / 5)).slice(0, tokens * 4)
 /** Turns of so many tokens, a call in each, named m0, m1, … */

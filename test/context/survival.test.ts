@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest'
 import { clip, factsOf } from '../../daemon/context/facts.ts'
 import type { Message } from '../../daemon/context/message.ts'
 import { flatten } from '../../daemon/context/messages.ts'
-import { wordsOf } from '../../daemon/context/result.ts'
 import { busySession } from '../support/busy-session.ts'
 import { projectRoot } from '../support/sources.ts'
 import { compactRig, summary } from './compact-rig.ts'
+import { wordsOf } from './words.ts'
 
 /** As much of each as is kept when there is little room. */
 const SHOWN_CHARS = 60
