@@ -155,6 +155,11 @@ export function createFitting(deps: Deps) {
     }
   }
 
+  const announce = async (key: SessionKey, because: string) => {
+    // Without a model nobody expects anything of a cache.
+    if (model.mode() === 'online') await forking.announce(key, because)
+  }
+
   return createContext({
     clock,
     settings: () => settings.current().context,
@@ -176,6 +181,7 @@ export function createFitting(deps: Deps) {
       clock,
     }),
     transcript,
+    announce,
     notes,
     isOnline: ({ cwd }) => model.waits() === undefined && !isPrivate(cwd),
     ask,
@@ -194,7 +200,7 @@ export function createFitting(deps: Deps) {
     },
     onCompacted: async (key) => {
       deps.onCompacted(key)
-      if (model.mode() === 'online') await forking.announce(key, 'the session was compacted')
+      await announce(key, 'the session was compacted')
     },
   })
 }

@@ -40,6 +40,8 @@ type Deps = Omit<CompactDeps, 'counter' | 'guards'> & {
   results: ResultStore
   /** The messages of a session as its transcript has them; nothing where nobody knows it. */
   transcript: (key: SessionKey, signal: AbortSignal) => Promise<unknown[] | undefined>
+  /** Says beforehand that the session will not begin as it did. */
+  announce: (key: SessionKey, because: string) => Promise<void>
   clock: Clock
 }
 
@@ -47,7 +49,7 @@ const CAP_LEVELS = 200
 const SLICE_MS = 15
 
 export function createContext(deps: Deps) {
-  const { settings, variables, windowTokens, results, transcript, clock } = deps
+  const { settings, variables, windowTokens, results, transcript, announce, clock } = deps
   const counter = createCounter()
   const compaction = createCompaction({ ...deps, counter, guards: createGuards() })
 
@@ -107,6 +109,7 @@ export function createContext(deps: Deps) {
       if (cleared.results.length === 0) return { form, cleared: [], ...unchanged }
       const key = { harness: request.harness, session: request.sessionId }
       await results.save(key, originals(cleared))
+      await announce(key, 'old results were cleared')
       const freed = counter.messages(messages) - counter.messages(cleared.messages)
       return {
         form,

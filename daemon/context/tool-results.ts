@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { writeAtomic } from '../platform/files.ts'
@@ -117,6 +118,8 @@ export function createResultStore({ dir, table, redact, limits, clock }: Deps) {
         const toolUseId = await nameOf(id)
         if (text === '' || table.find({ ...key, toolUse: toolUseId })?.shown !== undefined) continue
         write(pathOf(key, toolUseId), await redact(text))
+        // Each waits for the disk: others come in between.
+        await turn()
       }
     },
     /** Characters `from` up to `to` of what is kept. */
