@@ -28,6 +28,7 @@ import type { Model } from './llm/model.ts'
 import { configDirOf } from './locate/memory-dir.ts'
 import { mergeVariables } from './locate/variables.ts'
 import type { createMemory } from './memory/memory.ts'
+import type { Noting } from './noting.ts'
 import type { StatusBoard } from './status/board.ts'
 import type { Switches } from './switches/switches.ts'
 
@@ -43,6 +44,7 @@ type Deps = {
   capture: Capture
   model: Model
   telling: ReturnType<typeof createTelling>
+  noting: Noting
   background: Background
   fitting: () => Promise<Fitting>
 }
@@ -60,6 +62,7 @@ export function createHandlers(deps: Deps): Handlers {
     capture,
     model,
     telling,
+    noting,
     background,
     fitting,
   } = deps
@@ -95,7 +98,14 @@ export function createHandlers(deps: Deps): Handlers {
     ...agentRoutes(memory.agents),
     ...carryingRoutes(memory),
     ...jobRoutes(background.answers),
-    ...sessionRoutes({ ...capture.sessions, notices: telling.list }),
+    ...sessionRoutes({
+      ...capture.sessions,
+      notices: telling.list,
+      notes: (id, harness) => {
+        const session = capture.sessions.known(id, harness)
+        return noting.answer({ harness: session.harness, session: session.id })
+      },
+    }),
     ...searchRoutes(capture.search),
     ...transcriptRoutes({
       pushing: capture.pushing,

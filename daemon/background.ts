@@ -33,6 +33,7 @@ type Deps = {
   schedules: () => readonly Schedule[]
   /** Whether low jobs have to wait for something else. */
   isBusy: () => boolean
+  isOnline: () => boolean
   modelWaits: () => { wait: string; untilMs?: number | undefined } | undefined
 }
 
@@ -40,6 +41,7 @@ export type Background = {
   answers: JobAnswers
   enqueue: Runner['enqueue']
   counts: JobTable['counts']
+  ofKey: JobTable['ofKey']
   /** Somebody else may have enqueued something. */
   wake(): void
   /** What waited for something may have got it. */
@@ -52,7 +54,7 @@ export type Background = {
 }
 
 export function createBackground(deps: Deps): Background {
-  const { store, clock, events, conditions, log, blamesDisk, kinds, schedules, modelWaits, isBusy } = deps
+  const { store, clock, events, conditions, log, blamesDisk, kinds, schedules, isOnline, modelWaits, isBusy } = deps
   const jobs = createJobTable(store.index)
   const onError = (error: unknown, job?: Job) => {
     if (!blamesDisk(error)) log.error({ err: error, ...(job && { job: job.id }) }, 'a job could not be looked after')
@@ -63,6 +65,7 @@ export function createBackground(deps: Deps): Background {
     kinds,
     clock,
     random: Math.random,
+    isOnline,
     modelWaits,
     isBusy,
     onNews: (job, progress, more) => {
@@ -110,6 +113,7 @@ export function createBackground(deps: Deps): Background {
     answers: createJobAnswers({ jobs, runner }),
     enqueue: runner.enqueue,
     counts: jobs.counts,
+    ofKey: jobs.ofKey,
     wake: runner.wake,
     resume: runner.resume,
     settingsChanged: () => {

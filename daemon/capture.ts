@@ -45,6 +45,8 @@ type Deps = {
   blamesDisk: (error: unknown) => boolean
   /** A turn has ended: what that makes due may be done. */
   onTurn: () => void
+  jobsOf: Parameters<typeof createPushing>[0]['jobsOf']
+  handOver: Parameters<typeof createPushing>[0]['handOver']
 }
 
 export function createCapture(deps: Deps) {
@@ -122,6 +124,8 @@ export function createCapture(deps: Deps) {
       redact,
       linesOf: reading.thread.lines,
       onNews: reading.changed,
+      jobsOf: deps.jobsOf,
+      handOver: deps.handOver,
       projectOf,
       clock,
     }),

@@ -6,8 +6,6 @@ import { createBackground } from './background.ts'
 import { createCapture } from './capture.ts'
 import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
-import { createExtraction } from './extraction/extract.ts'
-import { createTelling } from './extraction/telling.ts'
 import type { Fitting } from './fitting.ts'
 import { createForking } from './forking.ts'
 import { createHouse } from './house.ts'
@@ -15,13 +13,16 @@ import { removeLeftovers } from './housekeeping/sweep.ts'
 import { bindServer } from './http/binding.ts'
 import { createEventStreams } from './http/event-stream.ts'
 import { createServer } from './http/server.ts'
+import { createLearning } from './learning.ts'
 import { createModel } from './llm/model.ts'
 import { agentDirOf, isAgentDir, isAgentPlace } from './locate/agent-dir.ts'
 import { createLocator } from './locate/locate.ts'
-import { isMemoryPlace } from './locate/memory-dir.ts'
+import { configDirOf, isMemoryPlace } from './locate/memory-dir.ts'
 import { findProjectRoot } from './locate/project-root.ts'
 import { mergeVariables } from './locate/variables.ts'
 import { createMemory } from './memory/memory.ts'
+import { createNotesFiles } from './notes/files.ts'
+import { createNoting } from './noting.ts'
 import type { Clock } from './platform/clock.ts'
 import { createConditions } from './platform/conditions.ts'
 import { createDisk } from './platform/disk.ts'
@@ -34,13 +35,11 @@ import { createVigils } from './platform/vigil.ts'
 import { createStatusBoard } from './status/board.ts'
 import { storeLayout } from './store/layout.ts'
 import { createLedger } from './store/ledger.ts'
-import { createNotices } from './store/notices.ts'
 import { createPauses } from './store/pauses.ts'
-import { createProgress } from './store/progress.ts'
 import { createSaid } from './store/said.ts'
+import { createNotesTable } from './store/session-notes.ts'
 import { openStore } from './store/store.ts'
 import { createSwitches } from './switches/switches.ts'
-import { messagesAt } from './transcripts/text-at.ts'
 
 export type DaemonDeps = {
   places: Places
@@ -114,11 +113,12 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         board.announce('paused')
       },
     })
+    const notesFiles = createNotesFiles({ stateDir, table: createNotesTable(store.history) })
     const vigils = createVigils({ clock })
     parts.add('vigils', vigils.stop)
     const memory = createMemory({
       store,
-      keepers: [],
+      keepers: [() => notesFiles.emptyAll()],
       stateDir,
       clock,
       redact,
@@ -132,6 +132,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       settings: {
         reviewRequired: () => settings.current().review === 'required',
         teamEnabled: () => settings.current().team.enabled,
+        logsEnabled: () => settings.current().dailyLog.enabled,
       },
       guidelines: (caller) => mergeVariables(env, caller.env).CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES,
       conditions,
@@ -163,6 +164,9 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       projectOf: memory.find,
       blamesDisk: disk.blames,
       onTurn: () => background.wake(),
+      jobsOf: ({ harness, sessionId }, sinceMs) =>
+        background.ofKey(['extract', 'notes'], `${harness} ${sessionId}`, sinceMs),
+      handOver: (session, prefix) => forking.handOver(session, prefix),
     })
     const { reading } = capture
     parts.add('reading transcripts', reading.stop)
@@ -193,7 +197,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       log,
       searchPath: env.PATH ?? '/usr/bin:/bin',
       redact,
-      notesOf: () => '',
+      notesOf: (session) => noting.textOf(session),
     })
 
     let made: Promise<Fitting> | undefined
@@ -209,7 +213,10 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         clock,
         redact,
         rootOf,
-        notesOf: () => undefined,
+        notesOf: (session) => {
+          const { content, lastMessageId = '', updatedMs = 0, runningSinceMs } = noting.notesFor(session)
+          return { text: content, lastMessageId, updatedAt: updatedMs, runningSinceMs }
+        },
         onCompacted: ({ harness, session }) => memory.prompting.renew({ harness, sessionId: session }),
       })
     const fitting = () => {
@@ -218,17 +225,30 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     }
 
     // What is kept of what was said.
-    const telling = createTelling({ notices: createNotices(store.history), clock })
-    const extraction = createExtraction({
+    const learning = createLearning({
+      store,
       said,
-      progress: createProgress(store.history),
-      messagesAt,
-      redact,
-      placeOf: (cwd) => memory.find(cwd, { actor: 'agent:extract', env: {} }),
-      save: (run) => memory.saving.save({ kind: 'extract', env: {}, ...run }),
-      notify: telling.saved,
-      settings: () => settings.current().extraction,
+      settings,
+      clock,
+      memory,
+      model,
+      forking,
       home: places.home,
+      redact,
+      blamesDisk: disk.blames,
+    })
+
+    const noting = createNoting({
+      files: notesFiles,
+      said,
+      forking,
+      model,
+      modelName: () => settings.current().model.notes,
+      redact,
+      placeOf: (cwd) => memory.find(cwd, { actor: 'agent:notes', env: {} }),
+      settings: () => settings.current().notes,
+      claudeDir: configDirOf(env, places.home),
+      conditions,
       blamesDisk: disk.blames,
       clock,
     })
@@ -255,8 +275,9 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       conditions,
       log,
       blamesDisk: disk.blames,
-      kinds: [house.kind, capture.importKind, extraction],
+      kinds: [house.kind, capture.importKind, learning.kind, noting.kind],
       schedules: () => [house.schedule],
+      isOnline: () => model.mode() === 'online',
       modelWaits: model.waits,
       isBusy: () => reading.lagBytes() > MUCH_TO_READ_BYTES,
     })
@@ -279,7 +300,8 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         memory,
         capture,
         model,
-        telling,
+        telling: learning.telling,
+        noting,
         background,
         fitting,
       }),

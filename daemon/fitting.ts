@@ -52,6 +52,8 @@ type Deps = {
 }
 
 const LAST = Number.MAX_SAFE_INTEGER
+/** Records that are no messages stand between two messages, never many. */
+const LOOK_BACK = 50
 const SUMMARY_TOKENS = 20_000
 const SUMMARY_MS = 300_000
 const COMMAND = { timeoutMs: 10_000, maxBytes: 20_000 }
@@ -62,11 +64,24 @@ export function createFitting(deps: Deps) {
   const messagesOf = createSessionMessages({ said, messagesAt })
   const isPrivate = (folder: string) =>
     privateFolder(settings.current().private, [folder, rootOf(folder)]) !== undefined
-  const notes = (key: SessionKey) => (settings.current().notes.enabled ? notesOf(key) : undefined)
 
   const sessionOf = ({ harness, session }: SessionKey) => {
     const found = said.session(harness, session)
     return found && !(found.cwd !== null && isPrivate(found.cwd)) ? found : undefined
+  }
+
+  const notes = (key: SessionKey) => {
+    const found = settings.current().notes.enabled ? notesOf(key) : undefined
+    return found && { ...found, before: () => before(key, found.lastMessageId) }
+  }
+  const before = (key: SessionKey, uid: string): string[] => {
+    const session = sessionOf(key)
+    const rows = session ? said.from(session.row, undefined, LAST) : []
+    const at = rows.findIndex((row) => row.uid === uid)
+    return rows
+      .slice(Math.max(0, at - LOOK_BACK), Math.max(0, at))
+      .map((row) => row.uid)
+      .reverse()
   }
 
   const transcript = async (key: SessionKey, signal: AbortSignal) => {

@@ -81,13 +81,20 @@ export function createForking(deps: Deps) {
       const { anchorOf, told } = await agent()
       const messages = await messagesOf({ row, from: anchorOf(key), upTo, signal })
       const keep = clock.now() - lastAt > STILL_THERE_MS ? '5m' : '1h'
-      return told({ key, messages, notes: () => notesOf(key), model: name, keep })
+      return { messages, ...(await told({ key, messages, notes: () => notesOf(key), model: name, keep })) }
     },
     /** For a job that is about no session. */
     toldNothing: async (key: string, name: string): Promise<Prefix> => (await agent()).toldNothing(key, name),
     run: async (task: Task): Promise<ForkReport> => (await agent()).run(task),
     /** The harness's own request with which a turn ended. */
-    handOver: async (key: RenderingKey, handover: Handover) => (await agent()).handOver(key, handover),
+    handOver: async (
+      { harness, sessionId }: { harness: string; sessionId: string },
+      handover: Handover,
+    ): Promise<string | undefined> => {
+      if (settings.current().extraction.prefix !== 'harness') return 'extraction.prefix is not harness'
+      const kept = (await agent()).handOver({ harness, session: sessionId }, handover)
+      return 'skip' in kept ? kept.skip : undefined
+    },
     /** Says beforehand that what a session's jobs share will not be what it was. */
     announce: async (key: RenderingKey, because: string): Promise<void> => (await agent()).announce(key, because),
     /** Where a run may look: never at what the daemon keeps for itself, nor into what is private. */

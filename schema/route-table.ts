@@ -46,6 +46,7 @@ export const routeTable = {
   sessions: { method: 'GET', url: '/v1/sessions' },
   session: { method: 'GET', url: '/v1/sessions/:id' },
   notices: { method: 'GET', url: '/v1/sessions/:id/notices' },
+  sessionNotes: { method: 'GET', url: '/v1/sessions/:id/notes' },
   jobs: { method: 'GET', url: '/v1/jobs' },
   job: { method: 'GET', url: '/v1/jobs/:id' },
   killJob: { method: 'DELETE', url: '/v1/jobs/:id' },

@@ -60,6 +60,7 @@ import {
   NoticesQuery,
   OneSession,
   SessionList,
+  SessionNotes,
   SessionParams,
   SessionQuery,
   SessionsQuery,
@@ -224,6 +225,14 @@ export const routes = {
     query: NoticesQuery,
     answer: NoticeList,
     errors: [],
+  },
+  sessionNotes: {
+    ...routeTable.sessionNotes,
+    summary: 'The running summary of a session',
+    params: SessionParams,
+    query: SessionQuery,
+    answer: SessionNotes,
+    errors: ['CONFLICT'],
   },
   jobs: {
     ...routeTable.jobs,

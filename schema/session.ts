@@ -73,3 +73,15 @@ export const NoticesQuery = SessionQuery.extend({
     .optional()
     .describe('The last notice that is known already: its `id`'),
 })
+
+export const SessionNotes = z
+  .object({
+    content: z.string().describe('Markdown; empty where nothing is noted yet. Sections that are too long are cut'),
+    tokens: z.int().describe('Estimated'),
+    lastMessageId: z.string().optional().describe('The last message that the notes cover'),
+    updatedAt: z.iso.datetime().optional(),
+    source: z.enum(['model', 'rules']).optional().describe('Who wrote them last'),
+    updatingSince: z.iso.datetime().optional().describe('They are being written anew at this moment'),
+  })
+  .describe('The notes of a session')
+export type SessionNotes = z.infer<typeof SessionNotes>

@@ -5,7 +5,7 @@ import { Paused } from './switches.ts'
 
 /** The names of what can be wrong; each arrives with the part that may raise it. */
 export const Condition = z.object({
-  code: z.enum(['config', 'disk', 'housekeeping', 'key', 'socket', 'transcripts', 'watch']),
+  code: z.enum(['config', 'disk', 'housekeeping', 'key', 'notes', 'socket', 'transcripts', 'watch']),
   message: z.string().describe('What is wrong, and what to do about it'),
   since: z.iso.datetime(),
 })

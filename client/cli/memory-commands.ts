@@ -80,6 +80,18 @@ export function addMemoryCommands(
       (await import('./search.ts')).search(context(), question.join(' '), { ...where(options), lines: options.lines }),
     )
   command(
+    'notes [session]',
+    'the running summary of a session',
+    '  memoryd notes                 of the newest session of this project\n  memoryd notes 0c8f1d2e-5b1f-4f0e-9f0f-0a1b2c3d4e5f --json | jq -r .content',
+  )
+    .option('--harness <name>', 'where several harnesses have a session of that id')
+    .action(async (session: string | undefined, options: Common & { harness?: string }) =>
+      (await import('./notes.ts')).notes(context(), session, {
+        ...where(options),
+        ...(options.harness !== undefined && { harness: options.harness }),
+      }),
+    )
+  command(
     'remember <text...>',
     'keep something as a memory',
     '  memoryd remember "Always run the tests before a commit"',

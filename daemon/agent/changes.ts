@@ -14,8 +14,8 @@ export type ChangeDeps = {
   overlay: Overlay
   /** Everything that would refuse the change when it is applied; `undefined` when nothing would. */
   check: (draft: Draft) => Promise<string | undefined>
-  /** What the named messages say; a change that rests on none that counts is refused. */
-  cite: (ids: readonly string[]) => Cited
+  /** What the named messages say, or those that the content itself names; a change that rests on none that counts is refused. */
+  cite: (ids: readonly string[], content: string | null) => Cited
   /** Why, where the model does not say. */
   reason: string
 }
@@ -114,7 +114,7 @@ async function put(
   { evidence: ids = [], reason }: Because,
   { overlay, check, cite, reason: usual }: ChangeDeps,
 ): Promise<string | Denied> {
-  const cited = cite(ids)
+  const cited = cite(ids, content)
   if ('refused' in cited) return { denied: cited.refused }
   // What was there before the run stays what must be there when it is applied.
   const earlier = overlay.get(file)

@@ -1,56 +1,47 @@
 /**
- * After a turn: reads what persons said since the last time, and has saved what they state, once. Numbered so that a kill
- * at any point leaves either nothing or all of it. Works without a model.
+ * After a turn: looks through what is new in a session and has saved what will matter later, once. With a model it is the
+ * one to find it, without one rules do. Numbered so that a kill at any point leaves either nothing or all of a part.
  */
-import type { Clock } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
-import type { Evidence } from '../store/journal.ts'
 import type { ProgressTable, Reached } from '../store/progress.ts'
 import type { Said, SaidMessage, SaidSession } from '../store/said.ts'
 import { endedPart } from './ended-part.ts'
-import { localStamp } from './local-time.ts'
 import { writesInto } from './own-writes.ts'
-import { createReading, type Spoken, type Word } from './reading.ts'
-import type { Statement } from './statements.ts'
-
-type Along = { before(): void; takeBack(): void }
-type Found = Pick<Statement, 'type' | 'name' | 'description' | 'body'> & { reason: string; evidence: Evidence[] }
-type Saved = { runId: string; saved: string[]; waiting: number; known: number; refused: number } | 'lost'
+import type { Reading } from './reading.ts'
+import { slicesOf } from './slices.ts'
+import type { Along, Counts, Kept, SessionKey, Slice } from './way.ts'
 
 type Settings = { enabled: boolean; everyTurns: number; nonInteractive: boolean }
 
 type Deps = {
   said: Said
   progress: ProgressTable
-  messagesAt: (harness: string, line: string) => Spoken[]
-  redact: (text: string) => Promise<{ text: string }>
+  reading: Reading
   /** Where the memories of a folder are, and why memory is off there, if it is. */
   placeOf: (cwd: string) => { dir: string; off: string | undefined }
-  save: (run: {
-    cwd: string
-    memories: readonly Found[]
-    along: (files: string[]) => Along
-    mayWrite: () => boolean
-  }) => Promise<Saved>
+  byRules: (slice: Slice) => Promise<Kept>
+  byModel: (slice: Slice) => Promise<Kept>
+  isOnline: () => boolean
   /** Tells the session; returns how to take that back. */
   notify: (session: SessionKey, files: string[]) => () => void
   settings: () => Settings
   home: string
   blamesDisk: (error: unknown) => boolean
-  clock: Pick<Clock, 'now'>
 }
 
-type SessionKey = { harness: string; sessionId: string }
 type Job = { input: unknown }
 type At = { signal: AbortSignal; stillOurs(): boolean }
-type Outcome = { done: unknown; runId?: string } | { retry: string } | { wait: string }
+type Outcome =
+  | { done: unknown; runId?: string | undefined; truncated?: true | undefined }
+  | { retry: string; afterMs?: number | undefined }
+  | { wait: string; untilMs?: number | undefined }
+  | { refuse: string }
 
 const KIND = 'extract'
 const LOST: Outcome = { retry: 'somebody else is at it' }
 
 export function createExtraction(deps: Deps) {
-  const { said, progress, placeOf, save, notify, settings, home, blamesDisk, clock } = deps
-  const reading = createReading(deps)
+  const { said, progress, reading, placeOf, byRules, byModel, isOnline, notify, settings, home, blamesDisk } = deps
   const keyOf = ({ harness, sessionId }: SessionKey) => ({ harness, session: sessionId, kind: KIND })
 
   const look = (input: SessionKey) => {
@@ -69,43 +60,16 @@ export function createExtraction(deps: Deps) {
     return off === undefined ? undefined : `memory is off there: ${off}`
   }
 
-  const run = async ({ input }: Job, { signal, stillOurs }: At): Promise<Outcome> => {
-    const key = input as SessionKey
-    // 1. What is new, as far as turns have ended.
-    const { session, part } = look(key)
-    const last = part.at(-1)
-    if (!session || !last) return skipped('there is nothing new in it')
-    if (turnsIn(part) < settings().everyTurns) return skipped('there are too few turns yet')
-    const reached = reachedBy(part, last)
-    const passBy = (why: string): Outcome => {
-      if (!stillOurs()) return LOST
-      progress.put(keyOf(key), reached)
-      return skipped(why)
-    }
-
-    // 2. Whether anything of it may be kept.
-    const off = offBecause(session)
-    if (off !== undefined || session.cwd === null) return passBy(off ?? '')
-    const { cwd } = session
-
-    // 3. What persons state in it.
-    const words = await reading.words(session.row, part, signal)
-    const memories = await statedIn(words, key.sessionId)
-    if (memories.length === 0) return passBy('nothing is stated in it')
-
-    // 4. Two who keep the same turn would keep it twice.
-    const { dir } = placeOf(cwd)
-    if (await reading.someCall(part, (call) => writesInto(dir, call, { cwd, home })))
-      return passBy('the agent wrote memories itself')
-
-    // 5. All of it, and how far it goes, or nothing.
+  /** What a part leaves behind with what is saved of it: how far it goes, and the news of it. */
+  const alongOf = (key: SessionKey, reached: Reached) => {
     const before = progress.find(keyOf(key))
-    const along = (files: string[]): Along => {
+    return (files: string[]): Along => {
       let untell = () => {}
       return {
         before: () => {
           progress.put(keyOf(key), reached)
-          if (files.length > 0) untell = notify(key, files)
+          const told = files.filter((file) => !/(?:^|\/)MEMORY\.md$/.test(file))
+          if (told.length > 0) untell = notify(key, told)
         },
         takeBack: () => {
           if (before) progress.put(keyOf(key), before)
@@ -114,36 +78,51 @@ export function createExtraction(deps: Deps) {
         },
       }
     }
-    const saved = await save({ cwd, memories, along, mayWrite: stillOurs })
-    if (saved === 'lost') return LOST
-    // Their names are made of a person's words: how many is enough.
-    const { runId, saved: files, waiting, known, refused } = saved
-    return { done: { saved: files.length, waiting, known, refused }, runId }
   }
 
-  const statedIn = async (words: readonly Word[], sessionId: string): Promise<Found[]> => {
-    if (words.length === 0) return []
-    // Loaded with the first words there are: its patterns would cost every start.
-    const { statementsIn } = await import('./statements.ts')
-    return words.flatMap(({ message: spoken, text, previousAssistant }) => {
-      const saidMs = spoken.at ?? clock.now()
-      const stated = statementsIn({ text, atIso: localStamp(saidMs), previousAssistant })
-      const at = new Date(saidMs).toISOString()
-      return stated.map(({ type, name, description, body, quote, cues }) => ({
-        type,
-        name,
-        description,
-        body,
-        reason: `a person stated it (${cues.join(', ')})`,
-        evidence: [{ sessionId, messageIds: [spoken.uid], excerpt: quote, at }],
-      }))
-    })
+  const run = async ({ input }: Job, { signal, stillOurs }: At): Promise<Outcome> => {
+    const key = input as SessionKey
+    // 1. What is new, as far as turns have ended.
+    const { session, part } = look(key)
+    if (!session || part.length === 0) return skipped('there is nothing new in it')
+    if (turnsIn(part) < settings().everyTurns) return skipped('there are too few turns yet')
+
+    // 2. Whether anything of it may be kept.
+    const off = offBecause(session)
+    if (off !== undefined || session.cwd === null) {
+      if (!stillOurs()) return LOST
+      progress.put(keyOf(key), reachedBy(part))
+      return skipped(off ?? '')
+    }
+
+    // 3. Part by part: what was kept of one stays kept when the next cannot be.
+    const { cwd, row } = session
+    const { dir } = placeOf(cwd)
+    const ends: Kept[] = []
+    for (const slice of isOnline() ? slicesOf(part) : [part]) {
+      const wroteItself = () => reading.someCall(slice, (call) => writesInto(dir, call, { cwd, home }))
+      const along = alongOf(key, reachedBy(slice))
+      const work = { key, row, cwd, part: slice, signal, wroteItself, along, stillOurs }
+      const kept = await (isOnline() ? byModel(work) : byRules(work))
+      if ('notDone' in kept) return kept.notDone
+      if ('skip' in kept) {
+        if (!stillOurs()) return LOST
+        progress.put(keyOf(key), reachedBy(slice))
+      }
+      ends.push(kept)
+    }
+    return outcomeOf(ends)
   }
 
   return {
     name: KIND,
-    model: false,
+    model: 'if-online' as const,
     low: true as const,
+    dirOf: ({ input }: Job) => {
+      const { harness, sessionId } = input as SessionKey
+      const cwd = said.session(harness, sessionId)?.cwd
+      return cwd ? placeOf(cwd).dir : undefined
+    },
     covered: ({ input }: Job) => !look(input as SessionKey).part.some(({ by }) => by === 'person'),
     run: (job: Job, at: At): Promise<Outcome> =>
       run(job, at).catch((error) => {
@@ -157,11 +136,23 @@ function skipped(why: string): Outcome {
   return { done: { skipped: why } }
 }
 
+/** Names of files are made of a person's words: how many is enough. */
+function outcomeOf(ends: readonly Kept[]): Outcome {
+  const kept = ends.filter((end) => 'counts' in end)
+  const last = kept.at(-1)
+  if (!last) return skipped(ends.flatMap((end) => ('skip' in end ? [end.skip] : [])).at(-1) ?? '')
+  const sum = (of: keyof Counts) => kept.reduce((total, { counts }) => total + counts[of], 0)
+  const counts = { saved: sum('saved'), waiting: sum('waiting'), known: sum('known'), refused: sum('refused') }
+  const truncated = kept.some((end) => end.truncated)
+  return { done: counts, runId: last.runId, ...(truncated && { truncated: true as const }) }
+}
+
 function turnsIn(part: readonly SaidMessage[]): number {
   return part.filter(({ startsTurn, by }) => startsTurn === 1 && by === 'person').length
 }
 
 /** Lines without a time of their own are as late as the latest before them. */
-function reachedBy(part: readonly SaidMessage[], { uid }: SaidMessage): Reached {
-  return { message: uid, at: part.reduce((latest, { at }) => Math.max(latest, at ?? 0), 0) }
+function reachedBy(part: readonly SaidMessage[]): Reached {
+  const at = part.reduce((latest, message) => Math.max(latest, message.at ?? 0), 0)
+  return { message: part.at(-1)?.uid ?? '', at }
 }

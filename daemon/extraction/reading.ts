@@ -62,3 +62,5 @@ export function createReading({ said, messagesAt, redact }: Deps) {
     },
   }
 }
+
+export type Reading = ReturnType<typeof createReading>

@@ -29,8 +29,13 @@ export type RunContext = {
 
 export type JobKind = {
   name: string
-  /** Counted against the limit of model runs; waits when offline or over budget. */
-  model: boolean
+  /**
+   * Counted against the limit of model runs; waits when offline or over budget. `if-online`: the same while there is a
+   * model, and done in another way while there is none. `may`: counted while there is a model, and never waits.
+   */
+  model: boolean | 'if-online' | 'may'
+  /** The memory directory that a run of a model would be at, where nobody knew it when the job was enqueued. */
+  dirOf?(job: Claimed): string | undefined
   /** Gives way to what somebody waits for: a backlog of it is worked through one by one. */
   low?: true
   /** What it does is kept step by step, and taken up by the next daemon: a stop does not wait for it. */

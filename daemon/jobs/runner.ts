@@ -26,6 +26,8 @@ type Deps = {
   kinds: readonly JobKind[]
   clock: Clock
   random: () => number
+  /** Whether there is a model at all. */
+  isOnline: () => boolean
   /** Why no model may be called just now. */
   modelWaits: () => { wait: string; untilMs?: number | undefined } | undefined
   /** Whether something goes on that those which give way would keep from the disk. */
@@ -57,6 +59,7 @@ export function createRunner({
   kinds,
   clock,
   random,
+  isOnline,
   modelWaits,
   isBusy,
   onNews,
@@ -65,11 +68,8 @@ export function createRunner({
   const owner = randomBytes(8).toString('hex')
   const byName = new Map(kinds.map((kind) => [kind.name, kind]))
   const named = (which: (kind: JobKind) => boolean) => kinds.filter(which).map(({ name }) => name)
-  const sorts = [
-    { kinds: named(({ model }) => model), atOnce: MODEL_RUNS_AT_ONCE },
-    { kinds: named(({ model, low }) => !model && !low), atOnce: OTHER_RUNS_AT_ONCE },
-  ]
-  const givingWay = { kinds: named(({ model, low }) => !model && low === true), atOnce: LOW_RUNS_AT_ONCE }
+  const usesModel = ({ model }: JobKind) => model === true || (model !== false && isOnline())
+  const low = named((kind) => kind.low === true)
   const running = new Map<string, Run>()
   const ended = new Set<() => void>()
   let state: 'new' | 'running' | 'stopping' = 'new'
@@ -98,11 +98,22 @@ export function createRunner({
     next = clock.after(delayMs, look)
   }
 
+  const sortsNow = () => [
+    { kinds: named(usesModel), atOnce: MODEL_RUNS_AT_ONCE },
+    { kinds: named((kind) => !usesModel(kind) && !kind.low), atOnce: OTHER_RUNS_AT_ONCE },
+    { kinds: isBusy() ? [] : named((kind) => !usesModel(kind) && kind.low === true), atOnce: LOW_RUNS_AT_ONCE },
+  ]
+
   const claimOne = () =>
     claims.claim({
       owner,
       nowMs: clock.now(),
-      sorts: isBusy() ? sorts : [...sorts, givingWay],
+      sorts: sortsNow(),
+      low,
+      dirOf: (job) => {
+        const kind = byName.get(job.kind)
+        return kind && usesModel(kind) ? kind.dirOf?.(job) : undefined
+      },
       busy: [...running.values()].map(({ job }) => job),
     })
 
@@ -123,7 +134,7 @@ export function createRunner({
     const kind = byName.get(job.kind) as JobKind
     try {
       if (kind.covered?.(job)) return { done: null }
-      const waits = kind.model ? modelWaits() : undefined
+      const waits = kind.model !== 'may' && usesModel(kind) ? modelWaits() : undefined
       if (waits) return waits
       return await kind.run(job, {
         signal: abort.signal,

@@ -3,6 +3,8 @@
  * taken as it is or refused; it is never repaired, for a repaired name is another file than the one that was meant.
  */
 
+import { isLog } from './daily-log.ts'
+
 export type FileName = { ok: true; file: string } | { ok: false; refused: string }
 
 const CAP_BYTES = 512
@@ -71,7 +73,10 @@ const rules: Rule[] = [
     words: `is like the index; that is ${INDEXES.join(' or ')}, to the letter`,
     broken: ({ whole, leaf }) => twinKey(leaf) === twinKey(INDEX_FILE) && !INDEXES.includes(whole),
   },
-  { words: 'is in logs/, which is not for memories', broken: ({ folder }) => twinKey(folder) === twinKey('logs') },
+  {
+    words: 'is in logs/, which is not for memories',
+    broken: ({ whole, folder }) => twinKey(folder) === twinKey('logs') && !isLog(whole),
+  },
   {
     words: 'is in a folder that is like team/ but not it',
     broken: ({ folder }) => folder !== 'team' && twinKey(folder) === twinKey('team'),

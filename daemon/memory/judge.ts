@@ -2,6 +2,7 @@
 import { MemoryError } from '../../schema/errors.ts'
 import type { Evidence } from '../store/journal.ts'
 import type { Tombstones } from '../store/tombstones.ts'
+import { isLog } from './daily-log.ts'
 import { checkFileName } from './file-name.ts'
 import { isIndex } from './folder.ts'
 import { parsePointers } from './index-file.ts'
@@ -30,6 +31,7 @@ type Deps = {
   tombstones: Tombstones
   redact: Redact
   teamEnabled: () => boolean
+  logsEnabled: () => boolean
   /** The directories of one project: what is rejected in one is rejected in all. */
   ofSameProject: (dir: string) => string[]
 }
@@ -41,13 +43,15 @@ export type Judge = ReturnType<typeof createJudge>
 
 export type Judged = { content: string; redacted: string[]; advice: string[] }
 
-export function createJudge({ tombstones, redact, teamEnabled, ofSameProject }: Deps) {
+export function createJudge({ tombstones, redact, teamEnabled, logsEnabled, ofSameProject }: Deps) {
   const refuse = (reason: string, message: string, hint?: string) =>
     new MemoryError('REFUSED', message, { reason, hint })
 
   const checkName = (file: string): void => {
     const name = checkFileName(file)
     if (!name.ok) throw refuse('path', name.refused)
+    if (isLog(file) && !logsEnabled())
+      throw refuse('path', `${file} is a daily log, and those are off`, 'set dailyLog.enabled')
     if (file.startsWith('team/') && !teamEnabled())
       throw refuse('path', `${file} lies in the team's folder, and team memory is off`, 'set team.enabled')
   }
@@ -62,6 +66,12 @@ export function createJudge({ tombstones, redact, teamEnabled, ofSameProject }: 
     if (isIndex(file)) {
       const unfit = indexProblems(content, known, { before }).filter((problem) => problem.kind !== 'dangling')
       if (unfit[0]) throw refuse('shape', `line ${unfit[0].line} of the index: ${unfit[0].text}`)
+      return []
+    }
+    if (isLog(file)) {
+      if (!content.startsWith(before))
+        throw refuse('shape', `${file} is a log: what it holds stays, and new lines come after it`)
+      if (/[\0\p{Cs}]/u.test(content)) throw refuse('shape', `${file} holds what is no text`)
       return []
     }
     const problems = topicProblems(content)

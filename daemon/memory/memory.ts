@@ -20,8 +20,10 @@ import type { Store } from '../store/store.ts'
 import { createTombstones } from '../store/tombstones.ts'
 import { createAgentMemories } from './agent-memory.ts'
 import { createAnswers } from './answers.ts'
+import { createApplying } from './applying.ts'
 import { type Carrying, createCarrying } from './carrying.ts'
 import { createCatalogue } from './catalogue.ts'
+import { createChanging } from './changing.ts'
 import { createExternal } from './external.ts'
 import { createGate } from './gate.ts'
 import { createHistory } from './history.ts'
@@ -56,7 +58,7 @@ type Deps = {
   agentDir: (root: string, env: Caller['env'], agent: Agent) => string
   /** Whether a directory still is one where memories may be. */
   isPlace: (dir: string) => boolean
-  settings: { reviewRequired: () => boolean; teamEnabled: () => boolean }
+  settings: { reviewRequired: () => boolean; teamEnabled: () => boolean; logsEnabled: () => boolean }
   /** What a person wants to be added to the prompt about memory. */
   guidelines: (caller: Caller) => string | undefined
   conditions: Pick<Conditions, 'raise' | 'clear'>
@@ -82,6 +84,7 @@ export function createMemory(deps: Deps) {
     tombstones,
     redact,
     teamEnabled: settings.teamEnabled,
+    logsEnabled: settings.logsEnabled,
     ofSameProject: directories.ofSameProject,
   })
   const known = () => [...new Set(directories.list().map(({ dir }) => dir))]
@@ -127,6 +130,7 @@ export function createMemory(deps: Deps) {
     made ??= createCarrying({ ...deps, db, journal, tombstones, directories, moves, places, gate, judge, look })
     return made
   }
+  const applying = createApplying({ gate, reviews, redact, clock, reviewRequired: settings.reviewRequired })
   const keepers = [searching.wipe, ...deps.keepers]
   const purging = createPurging({ store, keepers, purges: createPurges(db), gate, journal, tombstones, clock, look })
   const readingIn = (where: Places) =>
@@ -168,10 +172,13 @@ export function createMemory(deps: Deps) {
       onDiskTrouble: deps.onDiskTrouble,
     }),
     writing: writingIn(places),
-    saving: createSaving({ places, gate, reviews, redact, clock, reviewRequired: settings.reviewRequired }),
+    saving: createSaving({ places, gate, reviews, applying, clock }),
+    changing: createChanging({ places, gate, applying, catalogue, clock }),
     agents: createAgentMemories({ placesOf, readingIn, writingIn, redact }),
     history: createHistory({ journal, places, tombstones, reviews }),
     undo: createUndo({ gate, journal, clock, reviewRequired: settings.reviewRequired }),
     reviewing: createReviewing({ reviews, gate, tombstones, clock }),
   }
 }
+
+export type Memory = ReturnType<typeof createMemory>

@@ -1,22 +1,20 @@
-/**
- * Several new memories as one run of our own: what is known already or refused is left out, the rest is saved as a whole,
- * or waits for review as a whole. What the run has to remember of itself is in the same transaction.
- */
+/** Several new memories as one run of our own: each a file, or all of them lines of the day's log. What is known already is left out. */
 import type { Caller } from '../../schema/caller.ts'
 import type { MemoryType } from '../../schema/memory.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Evidence } from '../store/journal.ts'
 import type { Reviews } from '../store/reviews.ts'
+import type { Applying, RunWrite } from './applying.ts'
 import { nameFor } from './classify.ts'
+import { appended, logFile, logLine } from './daily-log.ts'
 import { type Existing, freeFile, memoriesByValue } from './existing.ts'
+import { inFolder, readPresent } from './folder.ts'
 import type { Along, Gate } from './gate.ts'
-import { type Redact, withoutCredentials } from './judge.ts'
 import type { Places } from './place.ts'
-import { isRefusal } from './refusal.ts'
 import { newRunId } from './run-id.ts'
 import { parseTopic, printTopic } from './topic-file.ts'
 import { normaliseValue } from './values.ts'
-import type { By, Write } from './write.ts'
+import type { By } from './write.ts'
 
 export type NewMemory = {
   type: MemoryType
@@ -32,6 +30,8 @@ export type Run = {
   cwd: string
   env: Caller['env']
   memories: readonly NewMemory[]
+  /** The day whose log they go into, such as 2026-03-31, where memories go into logs. */
+  logDay?: string | undefined
   /** `files`: what is saved with it. */
   along: (files: string[]) => Along
   /** Asked right before anything is changed. */
@@ -46,15 +46,13 @@ type Deps = {
   places: Places
   gate: Gate
   reviews: Reviews
-  redact: Redact
+  applying: Applying
   clock: Clock
-  reviewRequired: () => boolean
 }
 
-type Planned = { write: Write & { content: string; because: NonNullable<Write['because']> }; value: string }
-type Plan = { writes: Planned['write'][]; known: number; refused: number }
+type Plan = { writes: RunWrite[]; known: number; refused: number }
 
-export function createSaving({ places, gate, reviews, redact, clock, reviewRequired }: Deps): Saving {
+export function createSaving({ places, gate, reviews, applying, clock }: Deps): Saving {
   /** Under names that neither a file has, nor one that waits, nor another of this run. */
   const plan = async (dir: string, memories: readonly NewMemory[], by: By): Promise<Plan> => {
     const waiting = reviews.list().filter((review) => review.dir === dir)
@@ -72,7 +70,7 @@ export function createSaving({ places, gate, reviews, redact, clock, reviewRequi
       }
       const file = freeFile(dir, nameFor(memory.name, memory.type).file, names)
       const write = { file, content: printTopic(memory), expect: null, because: memory }
-      if (!(await admitted(dir, write, by))) {
+      if (!(await applying.admitted(dir, write, by))) {
         made.refused++
         continue
       }
@@ -83,49 +81,31 @@ export function createSaving({ places, gate, reviews, redact, clock, reviewRequi
     return made
   }
 
-  /** One that is refused, for it was rejected say, keeps the others from nothing. */
-  const admitted = async (dir: string, write: Planned['write'], by: By): Promise<boolean> => {
-    try {
-      await gate.admit(dir, write, by)
-      return true
-    } catch (error) {
-      if (isRefusal(error)) return false
-      throw error
-    }
-  }
-
-  const review = async (dir: string, write: Planned['write'], by: By) => {
-    const { actor, reason, evidence = [] } = await withoutCredentials({ actor: by.actor, ...write.because }, redact)
-    const after = (await redact(write.content)).text
-    const { runId } = by
-    const nothing = { baseHash: undefined, before: undefined }
-    return {
-      at: clock.now(),
-      dir,
-      file: write.file,
-      op: 'create' as const,
-      actor,
-      reason,
-      runId,
-      ...nothing,
-      after,
-      evidence,
-    }
+  const planLog = async (dir: string, day: string, memories: readonly NewMemory[], by: By): Promise<Plan> => {
+    const file = logFile(day)
+    const log = inFolder(dir, (folder) => readPresent(folder, file))
+    const held = new Set((log?.text ?? '').split('\n').map(normaliseValue))
+    const fresh = memories.filter((memory) => !held.has(normaliseValue(logLine(memory))))
+    const known = memories.length - fresh.length
+    if (fresh.length === 0) return { writes: [], known, refused: 0 }
+    const content = appended(log?.text ?? '', fresh.map(logLine))
+    const because = { reason: 'stated by a person', evidence: fresh.flatMap(({ evidence }) => evidence) }
+    const write = { file, content, expect: log?.hash ?? null, because }
+    return (await applying.admitted(dir, write, by))
+      ? { writes: [write], known, refused: 0 }
+      : { writes: [], known, refused: fresh.length }
   }
 
   return {
-    save: ({ kind, cwd, env, memories, along, mayWrite }) => {
+    save: ({ kind, cwd, env, memories, logDay, along, mayWrite }) => {
       const runId = newRunId(kind, clock.now())
       const by: By = { actor: `agent:${runId}`, reason: 'stated by a person', runId }
       const { dir } = places.forWriting(cwd, { actor: by.actor, env })
       return gate.alone<RunSaved>(dir, async (apply) => {
-        const { writes, known, refused } = await plan(dir, memories, by)
-        const held = reviewRequired() ? await Promise.all(writes.map((write) => review(dir, write, by))) : []
-        if (!mayWrite()) return 'lost'
-        if (writes.length === 0 || held.length > 0) reviews.addAll(held, along([]).before)
-        const saved = held.length > 0 ? [] : writes.map(({ file }) => file)
-        if (saved.length > 0) await apply(writes, by, along(saved))
-        return { runId, saved, waiting: held.length, known, refused }
+        const planned = logDay === undefined ? plan(dir, memories, by) : planLog(dir, logDay, memories, by)
+        const { writes, known, refused } = await planned
+        const done = await applying.applyAll(dir, writes, by, { apply, along, mayWrite })
+        return done === 'lost' ? done : { runId, ...done, known, refused }
       })
     },
   }

@@ -2,6 +2,7 @@
 import type { Clock, Timer } from '../platform/clock.ts'
 import type { Journal } from '../store/journal.ts'
 import type { MemoryWords, WordChange } from '../store/memory-words.ts'
+import { isLog } from './daily-log.ts'
 import { isIndex } from './folder.ts'
 import { parseTopic } from './topic-file.ts'
 
@@ -29,7 +30,7 @@ export function createSearching({ journal, words, clock, onError }: Deps): Searc
   const follow = (dir: string, files: Iterable<string>): void => {
     const changes: WordChange[] = []
     for (const file of files) {
-      if (isIndex(file)) continue
+      if (isIndex(file) || isLog(file)) continue
       const { after } = journal.latest(dir, file) ?? {}
       const { name = '', description = '', body } = parseTopic(after?.text ?? '')
       changes.push({ file, now: after && { hash: after.hash, name, description, body } })

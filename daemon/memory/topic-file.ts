@@ -110,7 +110,7 @@ export function updateTopic(text: string, { body, ...patch }: Partial<TopicField
   return block.head + yaml + block.tail + separator + body
 }
 
-/** What the index says of a memory. */
-export function hookOf({ description = '' }: Pick<Topic, 'description'>): string {
-  return shorten(description, HOOK_CHARS)
+/** What the index says of a memory: every session reads it, so it says too what is only claimed. */
+export function hookOf({ description = '', trust }: Pick<Topic, 'description' | 'trust'>): string {
+  return shorten(trust === 'untrusted' ? `(untrusted) ${description}` : description, HOOK_CHARS)
 }

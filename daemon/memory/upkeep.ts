@@ -1,5 +1,6 @@
 /** Keeps an index true to the memories it points to, touching only the lines it has to. */
 import type { Confined } from './confined.ts'
+import { isLog } from './daily-log.ts'
 import { indexOf, nameInIndex, type Present, readPresent } from './folder.ts'
 import { withoutPointer, withPointers } from './index-file.ts'
 import type { Pointer } from './pointer.ts'
@@ -11,7 +12,8 @@ export type Pointed = { file: string; content: string | undefined }
 export type IndexChange = { file: string; before: Present | undefined; text: string }
 
 /** The indexes that have to change, and to what. An index whose bytes are no text is left alone. */
-export function upkeep(folder: Confined, memories: readonly Pointed[]): IndexChange[] {
+export function upkeep(folder: Confined, changed: readonly Pointed[]): IndexChange[] {
+  const memories = changed.filter(({ file }) => !isLog(file))
   const files = [...new Set(memories.map(({ file }) => indexOf(file)))]
   return files.flatMap((file) => {
     const before = readPresent(folder, file)

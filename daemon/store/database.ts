@@ -35,12 +35,12 @@ export function openForReading(file: string): Db {
 }
 
 /** For what may be lost in a power cut but not with the process: the write is not waited for. */
-export function withoutWaiting(db: Db, write: () => void): void {
+export function withoutWaiting<T>(db: Db, write: () => T): T {
   // Within a transaction it is waited for with everything else.
   const mode = db.inTransaction ? undefined : 'NORMAL'
   if (mode) db.pragma(`synchronous = ${mode}`)
   try {
-    write()
+    return write()
   } finally {
     if (mode) db.pragma('synchronous = FULL')
   }

@@ -2,7 +2,7 @@
  * Who is at which job: claims with leases, and the end of a run, which counts only for whoever still holds the lease.
  * How a run ended is decided elsewhere; this writes it down.
  */
-import { type Db, preparedIn } from './database.ts'
+import { type Db, preparedIn, withoutWaiting } from './database.ts'
 import { dueOf, type Job, type JobRow, jobOf, NEVER_MS } from './job-rows.ts'
 import { contentOf, jobInsertion } from './jobs.ts'
 
@@ -27,6 +27,10 @@ export type Claim = {
   nowMs: number
   /** Kinds that may be begun, each with the most that may run together of its sort. */
   sorts: readonly { kinds: readonly string[]; atOnce: number }[]
+  /** Kinds that come after all others, and of which the newest comes first: nobody waits for a backlog. */
+  low: readonly string[]
+  /** The directory that a job will be at, where nobody knew it when it was enqueued. */
+  dirOf: (job: Job) => string | undefined
   /** What the owner is at, whatever the table says: it may be the table of an index that was begun anew. */
   busy: readonly { kind: string; key: string; dir: string | undefined }[]
 }
@@ -54,13 +58,15 @@ export type JobClaims = {
 export function createJobClaims(current: () => Db): JobClaims {
   const prepared = preparedIn(current, prepare)
   return {
-    claim: (claim) => prepared().claim.immediate(claim),
+    // What a power cut takes back of these is done again, and found to be done: nobody waits for the disk.
+    claim: (claim) => withoutWaiting(current(), () => prepared().claim.immediate(claim)),
     renew: (owner, nowMs) =>
-      prepared()
-        .renew.all({ owner, until: nowMs + LEASE_MS })
-        .flatMap((row) => ((row as JobRow).state === 'running' ? [(row as JobRow).id] : [])),
+      withoutWaiting(current(), () => prepared().renew.all({ owner, until: nowMs + LEASE_MS })).flatMap((row) =>
+        (row as JobRow).state === 'running' ? [(row as JobRow).id] : [],
+      ),
     holds: (owner, id) => prepared().held.get(id, owner) !== undefined,
-    settle: (id, owner, ending, nowMs) => prepared().settle.immediate(id, owner, ending, nowMs),
+    settle: (id, owner, ending, nowMs) =>
+      withoutWaiting(current(), () => prepared().settle.immediate(id, owner, ending, nowMs)),
     // No lease is short enough to be believed.
     freeOthers: (owner, nowMs) => prepared().free.immediate({ owner, nowMs, longestMs: -1 }),
     kill: (id, nowMs) => prepared().kill.immediate(id, nowMs),
@@ -142,20 +148,35 @@ function prepare(db: Db) {
       AND NOT EXISTS (SELECT 1 FROM jobs o WHERE o.owner IS NOT NULL AND ((o.kind = j.kind AND o.key = j.key) OR o.dir = j.dir))
       AND NOT EXISTS (SELECT 1 FROM json_each(@busy) o WHERE o.value ->> 'dir' = j.dir
         OR (o.value ->> 'kind' = j.kind AND o.value ->> 'key' = j.key))
-    ORDER BY max(not_before, retry_at, created_at), seq LIMIT 1`)
+    ORDER BY kind IN (SELECT value FROM json_each(@low)),
+      iif(kind IN (SELECT value FROM json_each(@low)), -coalesce(input ->> 'at', created_at),
+        max(not_before, retry_at, created_at)), seq LIMIT 1`)
   const take = db.prepare(`
     UPDATE jobs SET state = 'running', owner = @owner, lease_until = @until, started_at = @nowMs, attempts = attempts + 1
     WHERE id = @id`)
 
-  const claim = ({ owner, nowMs, sorts, busy }: Claim): Job | undefined => {
+  const stand = db.prepare('UPDATE jobs SET dir = ? WHERE id = ?')
+  const atDir = db.prepare('SELECT 1 FROM jobs WHERE dir = ? AND owner IS NOT NULL')
+
+  const claim = ({ owner, nowMs, sorts, low, dirOf, busy }: Claim): Job | undefined => {
     free({ owner, nowMs, longestMs: LEASE_MS })
     const open = sorts.filter(({ kinds, atOnce }) => (atWork.pluck().get(JSON.stringify(kinds)) as number) < atOnce)
     const kinds = JSON.stringify(open.flatMap(({ kinds }) => kinds))
     const at = busy.map(({ kind, key, dir }) => ({ kind, key, dir }))
-    const found = first.get({ nowMs, kinds, busy: JSON.stringify(at) }) as JobRow | undefined
-    if (!found) return undefined
-    take.run({ id: found.id, owner, until: nowMs + LEASE_MS, nowMs })
-    return job(found.id)
+    for (;;) {
+      const found = first.get({ nowMs, kinds, low: JSON.stringify(low), busy: JSON.stringify(at) }) as
+        | JobRow
+        | undefined
+      if (!found) return undefined
+      const dir = found.dir ?? dirOf(jobOf(found)) ?? null
+      if (dir !== found.dir) {
+        stand.run(dir, found.id)
+        // Somebody is at that directory: passed over until they are done.
+        if (atDir.get(dir) || at.some((other) => other.dir === dir)) continue
+      }
+      take.run({ id: found.id, owner, until: nowMs + LEASE_MS, nowMs })
+      return job(found.id)
+    }
   }
 
   const settle = (id: string, owner: string, ending: Ending, nowMs: number): Job | undefined => {

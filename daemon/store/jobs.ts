@@ -17,6 +17,8 @@ export type JobTable = {
   get(id: string): Job | undefined
   /** Newest first; `next` is for `after`. */
   list(filter: JobFilter): { jobs: Job[]; next: number | undefined }
+  /** Of one key: those that are not over, and those that came up since then. */
+  ofKey(kinds: readonly string[], key: string, sinceMs: number): string[]
   /** A failed job that was followed by another of its key has no longer failed. */
   counts(): JobCounts
   /** Forgets what ended before that. */
@@ -38,6 +40,7 @@ export function createJobTable(current: () => Db): JobTable {
       const shown = rows.slice(0, limit)
       return { jobs: shown.map(jobOf), next: rows.length > limit ? shown.at(-1)?.seq : undefined }
     },
+    ofKey: (kinds, key, sinceMs) => statements().ofKey.all(JSON.stringify(kinds), key, sinceMs) as string[],
     counts: () => statements().counts.get() as JobCounts,
     expire: (endedBeforeMs) => statements().expire.run(endedBeforeMs).changes,
   }
@@ -96,6 +99,12 @@ function prepare(db: Db) {
     get: db.prepare('SELECT * FROM jobs WHERE id = ?'),
     list: db.prepare('SELECT * FROM jobs WHERE seq < @after ORDER BY seq DESC LIMIT @limit'),
     listState: db.prepare('SELECT * FROM jobs WHERE state = @state AND seq < @after ORDER BY seq DESC LIMIT @limit'),
+    ofKey: db
+      .prepare(
+        `SELECT id FROM jobs WHERE kind IN (SELECT value FROM json_each(?)) AND key = ?
+           AND (ended_at IS NULL OR created_at >= ?) ORDER BY seq`,
+      )
+      .pluck(),
     counts: db.prepare(`
       SELECT count(*) FILTER (WHERE state = 'queued') AS queued, count(*) FILTER (WHERE state = 'waiting') AS waiting,
              count(*) FILTER (WHERE state = 'running') AS running,

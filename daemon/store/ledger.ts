@@ -2,7 +2,7 @@
  * What models have cost: a row for every call, reserved before it is made and settled after it. A row that a crash left
  * reserved keeps counting. Rows of later days count as today's, so that a clock set back gives no fresh allowance.
  */
-import type { Db } from './database.ts'
+import { type Db, withoutWaiting } from './database.ts'
 
 export type Entry = {
   at: number
@@ -98,15 +98,14 @@ export function createLedger(db: Db): Ledger {
   return {
     // Immediately, so that nobody else can reserve between the look and the row.
     reserve: (entry, refuse) => reserve.immediate(entry, refuse) as never,
-    settle: (id, { nanos, request, latencyMs, ...rest }) =>
-      void settle.run({
-        id,
-        ...rest,
-        nanos: nanos ?? null,
-        request: request ?? null,
-        latencyMs: Math.round(latencyMs),
-      }),
-    leave: (id, outcome, latencyMs) => void leave.run(outcome, Math.round(latencyMs), id),
+    // What a power cut takes back of these counts with what was reserved for it, which is more.
+    settle: (id, { nanos, request, latencyMs, ...rest }) => {
+      const row = { id, ...rest, nanos: nanos ?? null, request: request ?? null, latencyMs: Math.round(latencyMs) }
+      withoutWaiting(db, () => settle.run(row))
+    },
+    leave: (id, outcome, latencyMs) => {
+      withoutWaiting(db, () => leave.run(outcome, Math.round(latencyMs), id))
+    },
     spentSince,
     tokensPerByte: (model) => {
       const { samples, most } = ratio.get(model) as { samples: number; most: number | null }

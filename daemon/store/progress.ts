@@ -1,5 +1,5 @@
 /** How far each session was worked through, in `history.db`: what was made of it once is not made again of a new index. */
-import type { Db } from './database.ts'
+import { type Db, withoutWaiting } from './database.ts'
 
 export type ProgressKey = { harness: string; session: string; kind: string }
 
@@ -20,7 +20,10 @@ export function createProgress(db: Db): ProgressTable {
   const forget = db.prepare('DELETE FROM progress WHERE harness = ? AND session = ? AND kind = ?')
   return {
     find: ({ harness, session, kind }) => get.get(harness, session, kind) as Reached | undefined,
-    put: ({ harness, session, kind }, { message, at }) => void put.run(harness, session, kind, message, at),
+    // Within a transaction it is waited for with it; by itself it says that there was nothing, which can be found out again.
+    put: ({ harness, session, kind }, { message, at }) => {
+      withoutWaiting(db, () => put.run(harness, session, kind, message, at))
+    },
     forget: ({ harness, session, kind }) => void forget.run(harness, session, kind),
   }
 }

@@ -1,5 +1,5 @@
 /** How each session is told to models: decided once, and then the same bytes for as long as it is told. */
-import type { Db } from './database.ts'
+import { type Db, withoutWaiting } from './database.ts'
 
 export type RenderingKey = { harness: string; session: string }
 
@@ -45,6 +45,14 @@ export function createRenderings(db: Db): Renderings {
   const expire = db.prepare('DELETE FROM renderings WHERE at < ?')
   const find = ({ harness, session }: RenderingKey) =>
     get.get(harness, session) as (Rendering & { id: number }) | undefined
+  const save = db.transaction(
+    (key: RenderingKey, rendering: Rendering, { added, gone }: Parameters<Renderings['save']>[2], at: number) => {
+      expire.run(at - KEEP_MS)
+      const id = put.get({ ...key, ...rendering, at })
+      for (const message of gone) remove.run(id, message)
+      for (const { number, message, cuts } of added) add.run(id, number, message, cuts)
+    },
+  )
   return {
     find: (key) => {
       const found = find(key)
@@ -56,13 +64,7 @@ export function createRenderings(db: Db): Renderings {
       const { id, anchor } = found
       return known.all({ id, anchor, messages: JSON.stringify(messages) }) as FrozenMessage[]
     },
-    save: db.transaction(
-      (key: RenderingKey, rendering: Rendering, { added, gone }: Parameters<Renderings['save']>[2], at: number) => {
-        expire.run(at - KEEP_MS)
-        const id = put.get({ ...key, ...rendering, at })
-        for (const message of gone) remove.run(id, message)
-        for (const { number, message, cuts } of added) add.run(id, number, message, cuts)
-      },
-    ),
+    // What a power cut takes back is decided again, and costs a cache at most.
+    save: (key, rendering, changes, at) => withoutWaiting(db, () => save(key, rendering, changes, at)),
   }
 }

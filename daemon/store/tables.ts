@@ -232,6 +232,25 @@ export const historyMigrations: readonly Migration[] = [
     `),
   (db) =>
     db.exec(`
+      -- What the notes of a session cover, by the hash of what is in their file: two rows while they are written anew.
+      -- 'tokens' is what was in the context of the session then.
+      CREATE TABLE session_notes (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        harness TEXT NOT NULL,
+        session TEXT NOT NULL,
+        folder TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        message TEXT NOT NULL,
+        said_at INTEGER NOT NULL,
+        tokens INTEGER NOT NULL,
+        source TEXT NOT NULL CHECK (source IN ('model', 'rules')),
+        at INTEGER NOT NULL,
+        UNIQUE (session, harness, hash)
+      ) STRICT;
+      CREATE INDEX session_notes_by_folder ON session_notes (folder COLLATE NOCASE);
+    `),
+  (db) =>
+    db.exec(`
       -- What was decided for each result of a tool: 'shown' stands in the context for one that is kept in a file, null for
       -- one that stays as it is. 'at': when its session was last used, to the day.
       CREATE TABLE tool_results (

@@ -47,7 +47,7 @@ export type Slice = {
   steps: readonly Step[]
   skipped: ReadonlyMap<string, number>
   /** What these lines make due, and since when. */
-  due?: { job: Due; nowMs: number } | undefined
+  due?: { jobs: readonly Due[]; nowMs: number } | undefined
 }
 
 /** The full-text index beside the rows. Called at the end of the transaction that writes them. */
@@ -122,7 +122,7 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
       if (step.kind === 'message') putMessage(file, step, texts)
       else rewind(file, step)
     }
-    if (due) jobs.enqueue(due.job, due.nowMs)
+    if (due) for (const job of due.jobs) jobs.enqueue(job, due.nowMs)
     return again
   }
   const saveAll = db.transaction((slices: readonly Slice[]) => {

@@ -1,4 +1,4 @@
-/** What becomes due when a turn ends: what was said in it is looked through for something to keep. Decides; stores nothing. */
+/** What becomes due when a turn ends: what was said is looked through for something to keep, and noted. Decides; stores nothing. */
 import type { Clock } from '../platform/clock.ts'
 import type { Slice, Step } from '../store/transcripts.ts'
 import type { Cursor } from './cursor.ts'
@@ -14,6 +14,7 @@ export type DueAfter = (steps: readonly Step[], cursor: Cursor) => Slice['due']
 /** Where the harness marks no end, it is one if nothing follows for a while. */
 const SETTLING_MS = 5_000
 const DAY_MS = 86_400_000
+const LEFT_MS = DAY_MS
 
 export function createDueAfter({ clock, backlogDays }: Deps): DueAfter {
   return (steps, cursor) => {
@@ -21,17 +22,20 @@ export function createDueAfter({ clock, backlogDays }: Deps): DueAfter {
     const end = steps.findLast((step) => step.kind === 'message' && step.ends !== undefined && step.subAgent === '')
     if (end?.kind !== 'message') return undefined
     const nowMs = clock.now()
-    if (end.at !== undefined && end.at < nowMs - backlogDays * DAY_MS) return undefined
     const { harness, id } = end.session
-    return {
-      nowMs,
-      job: {
-        kind: 'extract',
-        key: `${harness} ${id}`,
-        watermark: `${cursor.device}:${cursor.inode}:${cursor.generation}:${cursor.offset}`,
-        input: { harness, sessionId: id },
-        ...(end.ends === 'settling' && { notBeforeMs: nowMs + SETTLING_MS }),
-      },
+    const due = {
+      key: `${harness} ${id}`,
+      watermark: `${cursor.device}:${cursor.inode}:${cursor.generation}:${cursor.offset}`,
+      input: { harness, sessionId: id, at: end.at ?? nowMs },
+      ...(end.ends === 'settling' && { notBeforeMs: nowMs + SETTLING_MS }),
     }
+    const ageMs = end.at === undefined ? 0 : nowMs - end.at
+    const kinds = [
+      { kind: 'extract', within: backlogDays * DAY_MS },
+      // Notes are for whoever goes on: a session that was left gets them when somebody does.
+      { kind: 'notes', within: LEFT_MS },
+    ]
+    const jobs = kinds.filter(({ within }) => ageMs <= within).map(({ kind }) => ({ kind, ...due }))
+    return jobs.length > 0 ? { nowMs, jobs } : undefined
   }
 }

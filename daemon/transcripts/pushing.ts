@@ -21,17 +21,26 @@ type Deps = {
   redact: Redact
   /** Where it takes as long as it takes. */
   linesOf: (turn: PushedTurn) => Promise<string[]>
-  /** There is something new in it. */
-  onNews: (source: Source) => void
+  /** There is something new in it: resolves once it was read. */
+  onNews: (source: Source) => Promise<unknown>
+  /** Jobs that are about a session and not over, or came up since then. */
+  jobsOf: (session: SessionKey, sinceMs: number) => string[]
+  /** Why a harness's own request is not gone on from, if it is not. */
+  handOver: (session: SessionKey, prefix: NonNullable<TurnRequest['prefix']>) => Promise<string | undefined>
   projectOf: (cwd: string, caller: Caller) => { root: string; off: string | undefined }
   clock: Clock
 }
 
 export type Pushing = { push(turn: TurnRequest, caller: Caller): Promise<TurnPushed> }
 
-const MOST_KNOWN = 64
+type SessionKey = { harness: string; sessionId: string }
 
-export function createPushing({ root, tail, anywhere, redact, linesOf, onNews, projectOf, clock }: Deps): Pushing {
+const MOST_KNOWN = 64
+/** Whoever hands over a turn goes on, whether it was read by then or not. */
+const WAIT_MS = 1_000
+
+export function createPushing(deps: Deps): Pushing {
+  const { root, tail, anywhere, redact, linesOf, onNews, jobsOf, handOver, projectOf, clock } = deps
   const known = new Map<string, Pushed>()
   const inTurn = createInTurn()
 
@@ -49,7 +58,7 @@ export function createPushing({ root, tail, anywhere, redact, linesOf, onNews, p
     if (known.size > MOST_KNOWN && oldest !== undefined) known.delete(oldest)
   }
 
-  const keep = async ({ cwd, harness, messages = [], ...named }: TurnRequest) => {
+  const keep = async ({ cwd, harness, messages = [], ...named }: TurnRequest): Promise<Source> => {
     for (const [what, value] of Object.entries({ cwd, harness }))
       if (await pathHasSecret(value, redact)) throw secretIn(what)
     const sessionId = await cleanName(named.sessionId, redact)
@@ -68,12 +77,12 @@ export function createPushing({ root, tail, anywhere, redact, linesOf, onNews, p
       }
       remember(path, pushed)
     })
-    onNews({ harness: root.harness, root: root.path, path })
+    return { harness: root.harness, root: root.path, path }
   }
 
-  const follow = (path: string) => {
+  const follow = (path: string): Source => {
     const source = path.endsWith('.jsonl') ? anywhere.sourceAt(path, { dir: root.path, harness: undefined }) : undefined
-    if (source && !('left' in source)) return onNews(source)
+    if (source && !('left' in source)) return source
     throw new MemoryError('BAD_REQUEST', `transcriptPath: ${path} is no transcript (${source?.left ?? 'its name'})`, {
       hint: 'push the messages instead',
     })
@@ -86,10 +95,15 @@ export function createPushing({ root, tail, anywhere, redact, linesOf, onNews, p
         throw new MemoryError('MEMORY_OFF', `memory is off for ${project}: ${off}`, {
           hint: 'switch it on again, or resume',
         })
-      if (turn.transcriptPath !== undefined) follow(turn.transcriptPath)
-      else if (turn.messages?.length) await keep(turn)
-      else throw new MemoryError('BAD_REQUEST', 'messages: expected some, or a transcriptPath where they stand')
-      return { jobIds: [] }
+      if (turn.transcriptPath === undefined && !turn.messages?.length)
+        throw new MemoryError('BAD_REQUEST', 'messages: expected some, or a transcriptPath where they stand')
+      const sinceMs = clock.now()
+      const source = turn.transcriptPath === undefined ? await keep(turn) : follow(turn.transcriptPath)
+      const session = { harness: turn.harness, sessionId: await cleanName(turn.sessionId, redact) }
+      // Before the turn is read: a job that it makes due may be begun at once.
+      const skipped = turn.prefix && (await handOver(session, turn.prefix))
+      await Promise.race([onNews(source), clock.delay(WAIT_MS)])
+      return { jobIds: jobsOf(session, sinceMs), ...(skipped !== undefined && { prefixSkipped: skipped }) }
     },
   }
 }

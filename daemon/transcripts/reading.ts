@@ -51,8 +51,8 @@ export type Reading = {
   /** The rows are gone, and so is all that they told. */
   indexReplaced(): void
   thread: ReadingThread
-  /** Somebody says that there is something new in a file. */
-  changed(source: Source): void
+  /** Somebody says that there is something new in a file; resolves when it is known what became of it. */
+  changed(source: Source): Promise<Outcome>
   /** Whether all of a file was read, as far as can be told without reading it. */
   isRead(path: string): boolean
   /** Reads a file when it is its turn; resolves when it is known what became of it. Waits while much else is due. */
@@ -247,7 +247,13 @@ export function createReading(deps: Deps): Reading {
       sweepAfter()
     },
     isRead: backlog.isRead,
-    changed: live.file,
+    changed: (source) =>
+      new Promise((over) => {
+        const pending = due.get(source.path) ?? { unreadBytes: 0, look: undefined, waiting: [] }
+        pending.waiting.push({ progress: () => {}, over })
+        due.set(source.path, pending)
+        thread.read([{ ...source, lane: 'live' }])
+      }),
     read: async (source, sizeBytes, progress) => {
       await room()
       const pending = due.get(source.path) ?? { unreadBytes: sizeBytes, look: undefined, waiting: [] }

@@ -17,6 +17,8 @@ type Deps = {
 export type SessionAnswers = {
   list(query: { cwd: string; limit?: number | undefined; after?: string | undefined }): Promise<SessionList>
   one(id: string, harness: string | undefined): Promise<OneSession>
+  /** Which one is meant, refused as above. */
+  known(id: string, harness: string | undefined): { harness: string; id: string }
 }
 
 const PAGE = 50
@@ -42,6 +44,16 @@ export function createSessionAnswers({ sessions, turnsOf, projectOf, isPrivate }
   }
 
   const shown = ({ cwd }: StoredSession) => cwd === null || !isPrivate(cwd)
+  const meant = (id: string, harness: string | undefined): StoredSession => {
+    const named = sessions.named(id).filter((row) => shown(row) && (harness === undefined || row.harness === harness))
+    const [row, ...others] = named
+    if (!row) throw new MemoryError('NOT_FOUND', `no session ${id} is known`, { hint: 'GET /v1/sessions lists them' })
+    if (others.length > 0)
+      throw new MemoryError('CONFLICT', `several harnesses have a session ${id}`, {
+        hint: `add ?harness= with one of: ${named.map((other) => other.harness).join(', ')}`,
+      })
+    return row
+  }
   return {
     list: async ({ cwd, limit = PAGE, after }) => {
       const rows = sessions.list({ project: projectOf(cwd), limit: limit + 1, after: placeOf(after) })
@@ -51,14 +63,12 @@ export function createSessionAnswers({ sessions, turnsOf, projectOf, isPrivate }
       for (const row of page.filter(shown)) items.push({ ...answerOf(row), turns: await countOf(row) })
       return last && rows.length > limit ? { items, next: `${last.lastAt ?? 0}.${last.row}` } : { items }
     },
+    known: (id, harness) => {
+      const row = meant(id, harness)
+      return { harness: row.harness, id: row.id }
+    },
     one: async (id, harness) => {
-      const named = sessions.named(id).filter((row) => shown(row) && (harness === undefined || row.harness === harness))
-      const [row, ...others] = named
-      if (!row) throw new MemoryError('NOT_FOUND', `no session ${id} is known`, { hint: 'GET /v1/sessions lists them' })
-      if (others.length > 0)
-        throw new MemoryError('CONFLICT', `several harnesses have a session ${id}`, {
-          hint: `add ?harness= with one of: ${named.map((other) => other.harness).join(', ')}`,
-        })
+      const row = meant(id, harness)
       const turns = await read(row)
       // Of deleted files nothing can be read back; what was counted stays.
       const count = row.gone === 1 ? row.turns : turns.length

@@ -37,6 +37,7 @@ export function agentGround() {
     tombstones: createTombstones(store.history),
     redact: redactSecrets,
     teamEnabled: () => false,
+    logsEnabled: () => false,
     ofSameProject: (dir) => [dir],
   })
   const clock = createClock()

@@ -10,6 +10,7 @@ import { reading } from './reading.ts'
 import type { Row } from './row.ts'
 import { search } from './search.ts'
 import { start } from './start.ts'
+import { turnsAtOnce } from './turns-at-once.ts'
 import { underLoad } from './under-load.ts'
 import { write } from './write.ts'
 
@@ -19,6 +20,7 @@ export const rows: readonly Row[] = [
   list,
   write,
   underLoad,
+  turnsAtOnce,
   reading,
   search,
   cost,

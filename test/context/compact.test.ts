@@ -150,6 +150,12 @@ describe('from notes', () => {
     expect(asked).toHaveLength(1)
   })
 
+  it('goes back to a message that is there where their last one is a record of the harness', async () => {
+    const notes = { ...notesUpTo('end-of-turn'), before: () => ['also-a-record', 'm199', 'm198'] }
+    const { compact } = compactRig({ notes: () => notes })
+    expect((await compact(list)).boundary.lastMessageId).toBe('m199')
+  })
+
   it('waits for notes that are being written, and takes the new ones', async () => {
     let notes: Notes = { ...notesUpTo('m150'), runningSinceMs: Date.UTC(2026, 0, 1) - 1_000 }
     const { compact, time } = compactRig({ notes: () => notes })

@@ -22,6 +22,7 @@ const allowed: Record<string, readonly string[]> = {
   'daemon/switches': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/jobs': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/agent': ['schema', 'daemon/platform', 'daemon/store', 'daemon/llm'],
+  'daemon/notes': ['schema', 'daemon/platform', 'daemon/store', 'daemon/agent'],
   'daemon/housekeeping': ['schema', 'daemon/platform', 'daemon/store'],
   // A process of its own besides the daemon: it looks at everything a daemon stands on.
   'daemon/doctor': ['schema', 'daemon/platform', 'daemon/store', 'daemon/config', 'daemon/memory'],
@@ -35,7 +36,9 @@ const roots = [
   'daemon/daemon.ts',
   'daemon/answering.ts',
   'daemon/forking.ts',
+  'daemon/learning.ts',
   'daemon/house.ts',
+  'daemon/noting.ts',
   'daemon/capture.ts',
   'daemon/fitting.ts',
   'daemon/background.ts',

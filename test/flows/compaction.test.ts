@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { SECTIONS } from '../../daemon/context/summary-task.ts'
 import { problemWith } from '../context/lists.ts'
+import { busySession } from '../support/busy-session.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
+import { jobEnds } from '../support/job-ends.ts'
 import { calls, overloaded, says } from '../support/messages-api/answers.ts'
 import type { Options, Seen } from '../support/messages-api/server.ts'
 import { startMessagesApi } from '../support/messages-api/start.ts'
@@ -184,5 +186,40 @@ describe('a compaction by a model', () => {
     )
     await client.compact({ sessionId: 's', cwd, model: 'unknown', messages: conversation(30), trigger: 'manual' })
     expect(sent(api.requests[0] as Seen)).toContain('Keep the port numbers.')
+  })
+})
+
+describe('a compaction from notes', () => {
+  it('asks no model, for messages that are given and for those of the transcript', async () => {
+    const api = await startMessagesApi()
+    const home = makeHome()
+    const cwd = join(home.dir, 'project')
+    mkdirSync(cwd)
+    writeFileSync(home.places.configFile, JSON.stringify({ extraction: { enabled: false } }))
+    const offline = await startDaemon(home)
+    const ends = await jobEnds(offline.client, 'notes')
+    const messages = busySession(60)
+    await offline.client.pushTurn({ cwd, sessionId: 's', turnId: '1', messages })
+    await ends.next()
+    await offline.stop()
+    Object.assign(home.env, { ANTHROPIC_API_KEY: 'test-key', ANTHROPIC_BASE_URL: api.url })
+    const { client } = await startDaemon(home)
+    expect(await client.status()).toMatchObject({ mode: 'online' })
+    const { content } = await client.sessionNotes({ id: 's' })
+    const later = Array.from({ length: 12 }, (_, n) => [
+      { id: `later-${2 * n}`, role: 'user', content: `And what about ${n}?` },
+      { id: `later-${2 * n + 1}`, role: 'assistant', content: `That is fine. ${'Indeed. '.repeat(1_000)}` },
+    ]).flat()
+    const asked = { sessionId: 's', cwd, model: 'unknown', trigger: 'auto' as const }
+    const done = await client.compact({ ...asked, messages: [...messages, ...later] })
+    expect(done).toMatchObject({
+      strategy: 'notes',
+      boundary: { lastMessageId: messages.at(-1)?.id },
+      kept: later.length,
+    })
+    expect(done.summary.startsWith(content.trim())).toBe(true)
+    expect(done.messages.slice(1)).toEqual(later)
+    expect(await client.compact({ ...asked, sessionId: 's', preview: true })).toMatchObject({ strategy: 'notes' })
+    expect(api.requests).toEqual([])
   })
 })

@@ -5,31 +5,12 @@ import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
 import { jobEnds } from '../support/job-ends.ts'
 import { memoryDirOf } from '../support/model-writes.ts'
-import { type Sample, samples } from '../transcripts/samples.ts'
+import { harnessFiles, samples, sessionOf } from '../transcripts/samples.ts'
 
-const ID = '01a1e1a9-b9ce-7163-a781-d563a8047d00'
-
-/** Below the root of each harness. */
-const FILES: Record<string, string> = {
-  'claude-code': `slug/${ID}.jsonl`,
-  codex: `2026/11/16/rollout-2026-11-16T00-02-39-${ID}.jsonl`,
-  gemini: `slug/chats/session-2026-11-16T00-02-${ID}.jsonl`,
-  pi: `slug/2026-11-16_${ID}.jsonl`,
-  generic: `${ID}.jsonl`,
-}
-
-/** A whole session, of today and in this folder. */
-function sessionOf({ begin, asks, answers, injects }: Sample, cwd: string): string {
-  const lines = [
-    ...begin,
-    ...injects({ id: 'i', after: null, text: 'Always answer in Latin, because the hook says so.' }),
-    asks({ id: 'q', after: null, text: 'Please always run the linter before you commit, because CI is strict.' }),
-    ...answers({ id: 'a', after: 'q', text: 'From now on we deploy on Fridays only, because I decided it.' }),
-  ]
-  const at = new Date().toISOString()
-  return lines
-    .map((line) => `${line.replaceAll('"/work"', JSON.stringify(cwd)).replaceAll(/2026-11-16T10:00:00[.\d]*Z/g, at)}\n`)
-    .join('')
+const TURN = {
+  injected: 'Always answer in Latin, because the hook says so.',
+  asked: 'Please always run the linter before you commit, because CI is strict.',
+  answered: 'From now on we deploy on Fridays only, because I decided it.',
 }
 
 it.each(samples.map((sample) => [sample.harness, sample] as const))(
@@ -39,14 +20,14 @@ it.each(samples.map((sample) => [sample.harness, sample] as const))(
     const cwd = join(home.dir, 'project')
     mkdirSync(cwd)
     const root = join(home.dir, 'root')
-    const file = join(root, FILES[harness] as string)
+    const file = join(root, harnessFiles[harness] as string)
     mkdirSync(dirname(file), { recursive: true })
     if (harness === 'gemini') writeFileSync(join(root, 'slug', '.project_root'), cwd)
     const none = { 'claude-code': [], codex: [], gemini: [], pi: [], generic: [] }
     writeFileSync(home.places.configFile, JSON.stringify({ roots: { ...none, [harness]: [root] } }), { mode: 0o600 })
     const { client } = await startDaemon(home)
     const ends = await jobEnds(client, 'extract')
-    writeFileSync(file, sessionOf(sample, cwd))
+    writeFileSync(file, sessionOf(sample, { cwd, ...TURN }))
     expect((await ends.next()).result).toEqual({ saved: 1, waiting: 0, known: 0, refused: 0 })
     const dir = memoryDirOf(home, cwd)
     const [saved = '', ...more] = readdirSync(dir).filter((name) => name !== 'MEMORY.md')

@@ -83,7 +83,14 @@ describe('jobs over the socket', () => {
     const id = withStore(home, ({ index }) => {
       const enqueued = createJobTable(index).enqueue(due('x', 'm1', { kind: 'housekeeping' }), Date.now())
       const sorts = [{ kinds: ['housekeeping'], atOnce: 1 }]
-      createJobClaims(index).claim({ owner: 'dead', nowMs: Date.now(), sorts, busy: [] })
+      createJobClaims(index).claim({
+        owner: 'dead',
+        nowMs: Date.now(),
+        sorts,
+        low: [],
+        dirOf: () => undefined,
+        busy: [],
+      })
       return enqueued.id
     })
     const daemon = await startDaemon(home)

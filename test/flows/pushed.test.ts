@@ -6,6 +6,8 @@ import { type Home, makeHome } from '../support/home.ts'
 import { rawRequest } from '../support/raw.ts'
 import { append, genericRoot, turn, turnEvents } from '../support/transcripts.ts'
 
+/** Something is looked for in it. */
+const JOBS = expect.arrayContaining([expect.stringMatching(/^extract-/)])
 const SECRET = 'tR7#kf9Qz2Lm'
 
 function projectIn(home: Home): string {
@@ -56,7 +58,7 @@ describe('a turn that is pushed', () => {
       },
       { role: 'assistant', content: 'An import is missing.', usage: { input: 10, output: 2 } },
     ]
-    expect(await daemon.client.pushTurn({ ...session, turnId: 'one', messages })).toEqual({ jobIds: [] })
+    expect(await daemon.client.pushTurn({ ...session, turnId: 'one', messages })).toEqual({ jobIds: JOBS })
     expect(await turns.take(1)).toMatchObject([{ harness: 'mine', sessionId: 's', end: 'final', cwd, project: cwd }])
     const file = fileOf(home, 'mine', 's')
     const at = expect.any(Number)
@@ -227,7 +229,7 @@ describe('a turn that is pushed', () => {
     const turns = await turnEvents(daemon.client)
     const push = (transcriptPath: string) =>
       daemon.client.pushTurn({ cwd, sessionId: 'e', turnId: 't', transcriptPath }).catch(({ code }) => code)
-    expect(await push(elsewhere)).toEqual({ jobIds: [] })
+    expect(await push(elsewhere)).toEqual({ jobIds: JOBS })
     expect(await turns.take(1)).toMatchObject([{ sessionId: 'e' }])
     for (const path of ['points.jsonl', 'none.jsonl', 'elsewhere'])
       expect(await push(join(home.dir, path))).toBe('BAD_REQUEST')

@@ -41,6 +41,7 @@ const questions: Partial<Record<RouteName, (client: StrictClient, cwd: string) =
   job: (client) => [client.job({ id: 'none' }).catch(({ code }) => code)],
   notices: (client) => [client.notices({ id: 's' })],
   session: (client) => [client.session({ id: 'none' }).catch(({ code }) => code)],
+  sessionNotes: (client) => [client.sessionNotes({ id: 'none' }).catch(({ code }) => code)],
   search: (client, cwd) => [client.search({ cwd, q: 'linter' })],
   toolResult: (client) => [client.toolResult({ session: 's', id: 'long', from: '10', to: '20' })],
   cost: (client) => [client.cost({}), client.cost({ by: 'job', days: '3' })],

@@ -460,7 +460,14 @@ it('starts where nothing can be written, and begins when it can be', async () =>
   const { kind, runs } = heldKind('plain')
   const rig = jobRig([kind])
   rig.runner.enqueue(due('s1', 'm1'))
-  rig.claims.claim({ owner: 'dead', nowMs: START_MS, sorts: [{ kinds: ['plain'], atOnce: 1 }], busy: [] })
+  rig.claims.claim({
+    owner: 'dead',
+    nowMs: START_MS,
+    sorts: [{ kinds: ['plain'], atOnce: 1 }],
+    low: [],
+    dirOf: () => undefined,
+    busy: [],
+  })
   rig.store.index().pragma('query_only = 1')
   rig.runner.start()
   rig.runner.resume()
@@ -484,4 +491,80 @@ it('writes the end of a run when it can, if it cannot at once', async () => {
   rig.store.index().pragma('query_only = 0')
   rig.time.pass(30 * SECOND)
   expect(rig.jobs.get(id)).toMatchObject({ state: 'done', result: 'kept' })
+})
+
+it('counts a job that may ask a model among those that do while there is one, and lets it wait for none', async () => {
+  const { kind, runs } = heldKind('sum')
+  const rig = jobRig([{ ...kind, model: 'may' }])
+  const enqueue = (key: string) => rig.runner.enqueue(due(key, 'm1', { kind: 'sum' }))
+  rig.model.waits = { wait: 'the day is over', untilMs: START_MS + MINUTE }
+  for (const key of ['s1', 's2', 's3', 's4']) enqueue(key)
+  rig.runner.start()
+  await settled()
+  expect(runs.map(({ job }) => job.key)).toEqual(['s1', 's2'])
+  rig.model.online = false
+  rig.runner.wake()
+  await settled()
+  expect(runs.map(({ job }) => job.key)).toEqual(['s1', 's2', 's3', 's4'])
+})
+
+describe('a job that uses a model only while there is one', () => {
+  const learning = (dirs: Record<string, string> = {}) => {
+    const { kind, runs } = heldKind('learn')
+    const rig = jobRig([{ ...kind, model: 'if-online', low: true, dirOf: ({ key }) => dirs[key] }])
+    return { rig, runs, keys: () => runs.map(({ job }) => job.key) }
+  }
+  const enqueue = (rig: JobRig, key: string, at?: number) =>
+    rig.runner.enqueue(due(key, 'm1', { kind: 'learn', ...(at !== undefined && { input: { at } }) }))
+
+  it('is one of two runs of a model, and one of those that give way without', async () => {
+    const online = learning()
+    for (const key of ['s1', 's2', 's3']) enqueue(online.rig, key)
+    online.rig.runner.start()
+    await settled()
+    expect(online.keys()).toEqual(['s1', 's2'])
+    const offline = learning()
+    offline.rig.model.online = false
+    offline.rig.model.waits = { wait: 'offline' }
+    for (const key of ['s1', 's2', 's3']) enqueue(offline.rig, key)
+    offline.rig.runner.start()
+    await settled()
+    expect(offline.keys()).toEqual(['s1'])
+  })
+
+  it('waits where there is a model that may not be asked', async () => {
+    const { rig, keys } = learning()
+    rig.model.waits = { wait: 'the day is over', untilMs: START_MS + MINUTE }
+    enqueue(rig, 's1')
+    rig.runner.start()
+    await settled()
+    expect(keys()).toEqual([])
+    expect(states(rig)).toEqual(['s1 m1 waiting'])
+  })
+
+  it('has a memory directory to itself, though nobody knew which it is before', async () => {
+    const { rig, runs, keys } = learning({ s1: '/a', s2: '/a', s3: '/b' })
+    for (const key of ['s1', 's2', 's3']) enqueue(rig, key)
+    rig.runner.start()
+    await settled()
+    expect(keys()).toEqual(['s1', 's3'])
+    await runs[1]?.end({ done: null })
+    expect(keys()).toEqual(['s1', 's3'])
+    await runs[0]?.end({ done: null })
+    expect(keys()).toEqual(['s1', 's3', 's2'])
+    expect(runs[2]?.job.attempts).toBe(1)
+  })
+
+  it('is done for the newest first', async () => {
+    const { rig, runs, keys } = learning({ old: '/a', new: '/a', middle: '/a' })
+    enqueue(rig, 'old', 1)
+    enqueue(rig, 'new', 3)
+    enqueue(rig, 'middle', 2)
+    rig.runner.start()
+    for (let n = 0; n < 3; n++) {
+      await settled()
+      await runs[n]?.end({ done: null })
+    }
+    expect(keys()).toEqual(['new', 'middle', 'old'])
+  })
 })

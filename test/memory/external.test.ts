@@ -28,6 +28,7 @@ function looking({ isPlace = () => true, aheadMs = HOUR_MS }: { isPlace?: () => 
     tombstones: createTombstones(store.history),
     redact,
     teamEnabled: () => false,
+    logsEnabled: () => false,
     ofSameProject: (dir) => [dir],
   })
   const gate = createGate({ journal, judge, redact, clock, onChange: () => {} })

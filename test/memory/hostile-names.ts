@@ -265,7 +265,9 @@ export const hostileNames: HostileCase[] = [
   ]),
   ...ways('another owner', 'logs/', [
     'logs/x.md',
-    'logs/2026/03/2026-03-31.md',
+    'logs/2026/03/2026-04-31.md',
+    'logs/2026/03/2026-03-31.txt.md',
+    'Logs/2026/03/2026-03-31.md',
     'Logs/x.md',
     'LOGS/x.md',
     'log\u017f/x.md',

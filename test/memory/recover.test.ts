@@ -24,6 +24,7 @@ function makeGate() {
     tombstones: createTombstones(store.history),
     redact,
     teamEnabled: () => false,
+    logsEnabled: () => false,
     ofSameProject: (dir) => [dir],
   })
   const gateOver = (over: Journal) =>

@@ -176,7 +176,15 @@ describe('what is due', () => {
       { kind: 'plain', key: 's1', dir: undefined },
       { kind: 'other', key: 's9', dir: '/a' },
     ]
-    const claim = () => claims.claim({ owner: 'me', nowMs: T, sorts: [{ kinds: ['plain'], atOnce: 9 }], busy })
+    const claim = () =>
+      claims.claim({
+        owner: 'me',
+        nowMs: T,
+        sorts: [{ kinds: ['plain'], atOnce: 9 }],
+        low: [],
+        dirOf: () => undefined,
+        busy,
+      })
     expect([claim()?.key, claim()]).toEqual(['s3', undefined])
   })
 

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { Home } from './home.ts'
 import { append } from './transcripts.ts'
 
-export function claudeSession(home: Home, id = 'session-1') {
-  const cwd = join(home.dir, 'project')
+export function claudeSession(home: Home, id = 'session-1', project = 'project') {
+  const cwd = join(home.dir, project)
   mkdirSync(join(cwd, '.git'), { recursive: true })
   const slug = cwd.replace(/[^A-Za-z0-9]/g, '-')
   const file = join(home.dir, '.claude', 'projects', slug, `${id}.jsonl`)
@@ -36,10 +36,13 @@ export function claudeSession(home: Home, id = 'session-1') {
   const agent = (content: object[], stop: string) =>
     line('assistant', { id: `m-${count}`, role: 'assistant', model: 'claude', content, stop_reason: stop })
   const answer = (text: string) => agent([{ type: 'text', text }], 'end_turn')
-  const call = (name: string, input: object) => [
-    agent([{ type: 'tool_use', id: `t-${count}`, name, input }], 'tool_use'),
-    line('user', { role: 'user', content: [{ type: 'tool_result', tool_use_id: `t-${count}`, content: 'ok' }] }),
-  ]
+  const call = (name: string, input: object, result = 'ok') => {
+    const called = `t-${count}`
+    return [
+      agent([{ type: 'tool_use', id: called, name, input }], 'tool_use'),
+      line('user', { role: 'user', content: [{ type: 'tool_result', tool_use_id: called, content: result }] }),
+    ]
+  }
   return {
     cwd,
     file,

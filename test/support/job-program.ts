@@ -29,6 +29,7 @@ const judge = createJudge({
   tombstones: createTombstones(store.history),
   redact,
   teamEnabled: () => false,
+  logsEnabled: () => false,
   ofSameProject: (dir) => [dir],
 })
 const gate = createGate({ journal, judge, redact, clock, onChange: () => {} })
@@ -119,6 +120,7 @@ const runner = createRunner({
   kinds: [...kinds, slow],
   clock,
   random: Math.random,
+  isOnline: () => true,
   modelWaits: () => undefined,
   isBusy: () => false,
   onNews: () => {

@@ -55,7 +55,8 @@ export function jobTables() {
   onTestFinished(() => store.close())
   const claims = createJobClaims(store.index)
   const sorts = [{ kinds: ['plain'], atOnce: 100 }]
-  const claim = (owner: string, nowMs = START_MS) => claims.claim({ owner, nowMs, sorts, busy: [] })
+  const claim = (owner: string, nowMs = START_MS) =>
+    claims.claim({ owner, nowMs, sorts, low: [], dirOf: () => undefined, busy: [] })
   return { state, store, jobs: createJobTable(store.index), claims, claim }
 }
 
@@ -64,7 +65,7 @@ export function jobRig(kinds: readonly JobKind[]) {
   const time = manualTime(START_MS)
   const errors: unknown[] = []
   const news: string[] = []
-  const model: { waits: Waits } = { waits: undefined }
+  const model: { waits: Waits; online: boolean } = { waits: undefined, online: true }
   const others = { busy: false }
   const newRunner = () =>
     createRunner({
@@ -75,6 +76,7 @@ export function jobRig(kinds: readonly JobKind[]) {
       // The longest a jitter can make of it.
       random: () => 1,
       isBusy: () => others.busy,
+      isOnline: () => model.online,
       modelWaits: () => model.waits,
       onNews: (job, progress) => news.push(`${job.key} ${progress ?? job.state}`),
       onError: (error) => errors.push(error),

@@ -68,7 +68,7 @@ export function memoryRig({
       offBecause: () => undefined,
       agentDir: (root, _caller, { type, scope }) => join(root, scope, type),
       isPlace,
-      settings: { reviewRequired: () => review === 'required', teamEnabled: () => team },
+      settings: { reviewRequired: () => review === 'required', teamEnabled: () => team, logsEnabled: () => false },
       guidelines: (caller) => caller.env.CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES,
       conditions,
       ...(watch && { watch }),

@@ -21,6 +21,7 @@ export function openGate(stateDir: string): OpenGate {
     tombstones,
     redact: redactSecrets,
     teamEnabled: () => false,
+    logsEnabled: () => false,
     ofSameProject: (dir) => [dir],
   })
   const journal = createJournal(store.history)

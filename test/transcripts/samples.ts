@@ -118,3 +118,30 @@ export const samples: Sample[] = [
     unknown: json({ type: 'never-seen' }),
   },
 ]
+
+const ID = '01a1e1a9-b9ce-7163-a781-d563a8047d00'
+
+/** Where a session stands below the root of each harness. */
+export const harnessFiles: Record<string, string> = {
+  'claude-code': `slug/${ID}.jsonl`,
+  codex: `2026/11/16/rollout-2026-11-16T00-02-39-${ID}.jsonl`,
+  gemini: `slug/chats/session-2026-11-16T00-02-${ID}.jsonl`,
+  pi: `slug/2026-11-16_${ID}.jsonl`,
+  generic: `${ID}.jsonl`,
+}
+
+type Turn = { cwd: string; injected: string; asked: string; answered: string }
+
+/** A whole session of one turn, of today and in a folder. */
+export function sessionOf({ begin, asks, answers, injects }: Sample, { cwd, injected, asked, answered }: Turn): string {
+  const lines = [
+    ...begin,
+    ...injects({ id: 'i', after: null, text: injected }),
+    asks({ id: 'q', after: null, text: asked }),
+    ...answers({ id: 'a', after: 'q', text: answered }),
+  ]
+  const at = new Date().toISOString()
+  return lines
+    .map((line) => `${line.replaceAll('"/work"', JSON.stringify(cwd)).replaceAll(/2026-11-16T10:00:00[.\d]*Z/g, at)}\n`)
+    .join('')
+}

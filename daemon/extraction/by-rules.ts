@@ -1,0 +1,57 @@
+/** What persons state in a part of a session, found by rules, and saved as a whole. Works without a model. */
+import type { Clock } from '../platform/clock.ts'
+import type { Evidence } from '../store/journal.ts'
+import { localStamp } from './local-time.ts'
+import type { Reading, Word } from './reading.ts'
+import type { Statement } from './statements.ts'
+import type { Along, Kept, Slice } from './way.ts'
+
+type Found = Pick<Statement, 'type' | 'name' | 'description' | 'body'> & { reason: string; evidence: Evidence[] }
+type Saved = { runId: string; saved: string[]; waiting: number; known: number; refused: number } | 'lost'
+
+type Deps = {
+  reading: Reading
+  save: (run: {
+    cwd: string
+    memories: readonly Found[]
+    logDay: string | undefined
+    along: (files: string[]) => Along
+    mayWrite: () => boolean
+  }) => Promise<Saved>
+  /** Whether memories go into the log of the day. */
+  isLogging: () => boolean
+  clock: Pick<Clock, 'now'>
+}
+
+export function createByRules({ reading, save, isLogging, clock }: Deps) {
+  const statedIn = async (words: readonly Word[], sessionId: string): Promise<Found[]> => {
+    if (words.length === 0) return []
+    // Loaded with the first words there are: its patterns would cost every start.
+    const { statementsIn } = await import('./statements.ts')
+    return words.flatMap(({ message: spoken, text, previousAssistant }) => {
+      const saidMs = spoken.at ?? clock.now()
+      const stated = statementsIn({ text, atIso: localStamp(saidMs), previousAssistant })
+      const at = new Date(saidMs).toISOString()
+      return stated.map(({ type, name, description, body, quote, cues }) => ({
+        type,
+        name,
+        description,
+        body,
+        reason: `a person stated it (${cues.join(', ')})`,
+        evidence: [{ sessionId, messageIds: [spoken.uid], excerpt: quote, at }],
+      }))
+    })
+  }
+
+  return async ({ key, row, cwd, part, signal, wroteItself, along, stillOurs }: Slice): Promise<Kept> => {
+    const memories = await statedIn(await reading.words(row, part, signal), key.sessionId)
+    if (memories.length === 0) return { skip: 'nothing is stated in it' }
+    // Two who keep the same turn would keep it twice.
+    if (await wroteItself()) return { skip: 'the agent wrote memories itself' }
+    const logDay = isLogging() ? localStamp(part.at(-1)?.at ?? clock.now()).slice(0, 10) : undefined
+    const saved = await save({ cwd, memories, logDay, along, mayWrite: stillOurs })
+    if (saved === 'lost') return { notDone: { retry: 'somebody else is at it' } }
+    const { runId, saved: files, waiting, known, refused } = saved
+    return { runId, counts: { saved: files.length, waiting, known, refused } }
+  }
+}

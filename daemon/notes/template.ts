@@ -1,0 +1,109 @@
+/** The sections of notes: those that come along, and those of a person's own template. Pure. */
+
+/** `heading` and `about` are whole lines, `about` the one in italics; empty where a template has none. */
+export type Section = { title: string; heading: string; about: string; body: string }
+export type Template = readonly Section[]
+
+const HEADING = /^#[ \t]+(\S.*?)[ \t]*$/
+const ITALIC = /^(?:_[^_].*_|\*[^*].*\*)$/
+const FENCE = /^ {0,3}(`{3,}|~{3,})/
+
+/** Every line of a template goes with every use of the notes: much of it would leave no room for them. */
+const CAP_SECTIONS = 40
+const CAP_LINE_CHARS = 500
+
+const section = (title: string, about: string): Section => ({
+  title,
+  heading: `# ${title}`,
+  about: `_${about}_`,
+  body: '',
+})
+
+export const DEFAULT_TEMPLATE: Template = [
+  section('Session Title', 'What this session is about, in five to ten words that tell it from others'),
+  section('Current State', 'What is being worked on at this moment, what is still open, and what comes next'),
+  section(
+    'Task specification',
+    'What the user asked for, with decisions about the design and other explanations of theirs',
+  ),
+  section('Files and Functions', 'Which files and functions matter, what is in them and why they matter here'),
+  section('Workflow', 'Which commands are usually run, in which order, and how to read what they print'),
+  section(
+    'Errors & Corrections',
+    'What went wrong and how it was put right; what the user corrected; what not to try again',
+  ),
+  section('Codebase and System Documentation', 'The parts of the system that matter, and how they work together'),
+  section('Learnings', 'What has worked well and what has not; nothing that another section says already'),
+  section('Key results', 'Where the user asked for an outcome (an answer, a table, a document): that outcome, whole'),
+  section('Worklog', 'Step by step what was tried and done, in one short line each'),
+]
+
+/** A person's own. What cannot be kept as it is, is not used at all. */
+export function parseTemplate(text: string): { template: Template } | { unusable: string } {
+  const sections: Section[] = []
+  let fence: string | undefined
+  for (const line of lined(text)) {
+    const mark = FENCE.exec(line)?.[1]
+    if (fence !== undefined ? mark?.startsWith(fence) : mark) fence = fence === undefined ? mark : undefined
+    const title = fence === undefined ? HEADING.exec(line)?.[1] : undefined
+    const last = sections.at(-1)
+    if (title !== undefined) sections.push({ title, heading: `# ${title}`, about: '', body: '' })
+    else if (!last) {
+      if (line.trim() !== '') return { unusable: 'something stands before its first heading' }
+    } else if (last.about === '' && last.body.trim() === '' && ITALIC.test(line.trim())) last.about = line.trim()
+    else last.body += `${line}\n`
+  }
+  const template = sections.map((each) => ({ ...each, body: each.body.trim() }))
+  const why = troubleWith(template)
+  return why === undefined ? { template } : { unusable: why }
+}
+
+function troubleWith(template: Template): string | undefined {
+  if (template.length === 0) return 'it has no heading such as "# Current State"'
+  if (template.length > CAP_SECTIONS) return `it has more than ${CAP_SECTIONS} sections`
+  const names = new Set(template.map(({ title }) => titleKey(title)))
+  if (names.size < template.length) return 'two of its headings are the same'
+  if (names.has('')) return 'one of its headings has neither letters nor digits'
+  const abouts = template.map(({ about }) => about).filter((about) => about !== '')
+  if (new Set(abouts).size < abouts.length) return 'two of its lines in italics are the same'
+  if (template.some(({ heading, about }) => Math.max(heading.length, about.length) > CAP_LINE_CHARS))
+    return `one of its headings or lines in italics is longer than ${CAP_LINE_CHARS} characters`
+  return undefined
+}
+
+/** Headings are the same whatever their case, marks and spaces. */
+export function titleKey(title: string): string {
+  return title
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '')
+}
+
+/** Without what an editor or a hostile model may have put between and into lines. */
+export function lined(text: string): string[] {
+  return (
+    text
+      .replace(/^\uFEFF/, '')
+      .replace(/\r\n?/g, '\n')
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+      .replace(/[\x00-\x08\x0b-\x1f\x7f]/g, '')
+      .split('\n')
+  )
+}
+
+/** As a file that nobody has written notes into. */
+export function blankNotes(template: Template): string {
+  return joined(
+    template,
+    template.map(({ body }) => body),
+  )
+}
+
+export function joined(template: Template, bodies: readonly string[]): string {
+  return template
+    .map(({ heading, about }, n) => {
+      const body = bodies[n] ?? ''
+      return `${heading}\n${about === '' ? '' : `${about}\n`}${body === '' ? '' : `\n${body}\n`}`
+    })
+    .join('\n')
+}

@@ -1,0 +1,120 @@
+/** The socket while twenty sessions end their turns at once and a model is asked about each, against the socket at rest. */
+import { spawn } from 'node:child_process'
+import { appendFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { routeTable } from '../../schema/route-table.ts'
+import { openConnection, requestFor, timeRequests } from './connection.ts'
+import { quantile } from './rounds.ts'
+import type { Row } from './row.ts'
+
+const serverMain = fileURLToPath(new URL('../support/messages-api/main.js', import.meta.url))
+const SESSIONS = 20
+const PROJECTS = 5
+const ROUNDS = { full: 10, quick: 3 }
+const REQUESTS = 3_000
+const PER_BLOCK = 50
+const LONGEST_MS = 120_000
+
+export const turnsAtOnce: Row<'p50' | 'p99'> = {
+  name: 'turns-at-once',
+  what: `GET /v1/health while ${SESSIONS} sessions end turns and a model is asked`,
+  yardstick: 'the same at rest',
+  goals: { p50: { unit: '×' }, p99: { unit: '×', atMost: 2 } },
+
+  run: async (bench) => {
+    const home = bench.home()
+    const model = await startModel()
+    try {
+      Object.assign(home.env, { ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'scripted' })
+      const sessions = Array.from({ length: SESSIONS }, (_, n) => sessionIn(home.dir, n))
+      const { socketPath } = await bench.daemon(home)
+      const connection = await openConnection(socketPath)
+      const request = requestFor(routeTable.health)
+      await timeRequests(connection, request, REQUESTS)
+      await delay(2_000)
+      const idle = await timeRequests(connection, request, REQUESTS)
+      const busy: number[] = []
+      const status = async () =>
+        JSON.parse(String(await connection.ask(requestFor(routeTable.status)))) as {
+          jobs: { queued: number; running: number }
+        }
+      for (let round = 0; round < ROUNDS[bench.pace]; round++) {
+        const asked = model.asked()
+        for (const say of sessions) say(round)
+        const begunMs = performance.now()
+        for (;;) {
+          busy.push(...(await timeRequests(connection, request, PER_BLOCK)))
+          const { jobs } = await status()
+          if (model.asked() >= asked + SESSIONS && jobs.queued + jobs.running === 0) break
+          if (performance.now() - begunMs > LONGEST_MS) throw new Error('the turns were not worked through in time')
+          await delay(5)
+        }
+      }
+      connection.close()
+      return {
+        figures: {
+          p50: { value: quantile(busy, 0.5) / quantile(idle, 0.5) },
+          p99: { value: quantile(busy, 0.99) / quantile(idle, 0.99) },
+        },
+        details: {
+          requestsMeanwhile: busy.length,
+          modelRuns: model.asked(),
+          idleP99Us: 1000 * quantile(idle, 0.99),
+          busyP99Us: 1000 * quantile(busy, 0.99),
+        },
+      }
+    } finally {
+      model.stop()
+    }
+  },
+}
+
+/** A transcript to which a turn is added. */
+function sessionIn(home: string, n: number): (round: number) => void {
+  const cwd = join(home, `project-${n % PROJECTS}`)
+  const folder = join(home, '.claude', 'projects', cwd.replace(/[^A-Za-z0-9]/g, '-'))
+  mkdirSync(cwd, { recursive: true })
+  mkdirSync(folder, { recursive: true })
+  const session = `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
+  return (round) => {
+    const common = {
+      isSidechain: false,
+      sessionId: session,
+      cwd,
+      version: '2.1.0',
+      timestamp: new Date().toISOString(),
+    }
+    const [asked, answered] = [`${session}-${round}-q`, `${session}-${round}-a`]
+    const text = `Please look at module ${round} of ${n}: ${'it does not do what the ticket says. '.repeat(20)}`
+    const content = [{ type: 'text', text: 'It is done, and the tests pass. '.repeat(20) }]
+    const lines = [
+      { ...common, type: 'user', uuid: asked, parentUuid: null, message: { role: 'user', content: text } },
+      {
+        ...common,
+        type: 'assistant',
+        uuid: answered,
+        parentUuid: asked,
+        message: { id: answered, role: 'assistant', model: 'claude', content, stop_reason: 'end_turn' },
+      },
+    ]
+    appendFileSync(join(folder, `${session}.jsonl`), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  }
+}
+
+/** In a process of its own: its work is not the daemon's. */
+async function startModel() {
+  const child = spawn(process.execPath, [serverMain, '0'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let asked = 0
+  const lines = createInterface({ input: child.stdout })
+  const url = await new Promise<string>((resolve) =>
+    lines.on('line', (line) => {
+      if (/^claude-/.test(line)) asked++
+      const found = /answers at (\S+?);/.exec(line)?.[1]
+      if (found) resolve(found)
+    }),
+  )
+  return { url, asked: () => asked, stop: () => void child.kill('SIGKILL') }
+}
