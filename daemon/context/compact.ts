@@ -141,9 +141,9 @@ export function createCompaction(deps: CompactDeps) {
       }
       return answerOf(draft, result, restored, messages, wanted)
     } catch (error) {
-      // Whoever hung up, or had nothing to compact, is no sign that the next attempt fails too.
-      const counts =
-        !wanted.preview && !wanted.signal.aborted && !(error instanceof MemoryError && error.reason === 'nothing')
+      // Whoever hung up, named what is not there, or had nothing to compact is no sign that the next attempt fails too.
+      const isHarmless = error instanceof MemoryError && (error.code !== 'CONFLICT' || error.reason === 'nothing')
+      const counts = !wanted.preview && !wanted.signal.aborted && !isHarmless
       if (counts) guards.failed(name)
       throw error
     }

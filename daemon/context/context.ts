@@ -105,6 +105,7 @@ export function createContext(deps: Deps) {
           : planCached(counter, messages)
         return { form: 'cached', ...(contextManagement && { contextManagement }), cleared, ...unchanged }
       }
+      if (!settings().enabled) return { form: request.form, cleared: [], ...unchanged }
       const { form, ...cleared } = byForm(messages, request, tokensBefore, roomFor(request, caller))
       if (cleared.results.length === 0) return { form, cleared: [], ...unchanged }
       const key = { harness: request.harness, session: request.sessionId }

@@ -81,7 +81,7 @@ export function commandOf({ name, input }: ToolUse): string {
 }
 
 export function isFailure(block: Block): boolean {
-  return block.is_error === true || /^(?:Error: )?Exit code:? [1-9]/i.test(resultText(block).trimStart())
+  return block.is_error === true || /^(?:Error: )?Exit code:? [1-9]/i.test(resultText(block).slice(0, 200).trimStart())
 }
 
 /** What is not done yet of a list that a tool was given; nothing where it is no such list. */
@@ -124,7 +124,7 @@ function normal(text: string): string {
 }
 
 export function clip(text: string, chars: number): string {
-  const words = normal(text)
+  const words = normal(text.slice(0, 4 * chars + 100))
   if (words.length <= chars) return words
   const end = /[\udc00-\udfff]/.test(words[chars] ?? '') ? chars + 1 : chars
   return words.slice(0, end)

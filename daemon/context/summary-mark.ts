@@ -49,11 +49,38 @@ export function standsForConversation(text: string): boolean {
   return isSummary(text) || text.trimStart().startsWith(`<${TAG}>\n${RESTORED}`)
 }
 
-/** What this program, or a harness, put beside what a person said. */
-export function isAttached(text: string): boolean {
-  return /^\s*<(?:memoryd-context|system-reminder|command-name|command-message|local-command-stdout|local-command-caveat|bash-input|bash-stdout|task-notification|environment_context|user_instructions|hook_context|session_context)\b/.test(
-    text,
-  )
+/** In these a harness, or this program, puts what nobody said. */
+const ATTACHED = [
+  TAG,
+  'system-reminder',
+  'command-name',
+  'command-message',
+  'local-command-stdout',
+  'local-command-caveat',
+  'bash-input',
+  'bash-stdout',
+  'task-notification',
+  'environment_context',
+  'user_instructions',
+  'hook_context',
+  'session_context',
+]
+const OPENING = new RegExp(`<(${ATTACHED.join('|')})\\b[^<>]{0,200}>`, 'g')
+
+/** What somebody said of a text: without what was put beside it. One that never ends reaches to the end. */
+export function withoutAttached(text: string): string {
+  if (!text.includes('<')) return text
+  let said = ''
+  let from = 0
+  for (const { 0: open, 1: tag, index } of text.matchAll(OPENING)) {
+    if (index < from) continue
+    const close = `</${tag}>`
+    const end = text.indexOf(close, index + open.length)
+    said += text.slice(from, index)
+    from = end < 0 ? text.length : end + close.length
+    if (end < 0) break
+  }
+  return said + text.slice(from)
 }
 
 /** What a person said in a message, piece by piece. */
@@ -62,5 +89,7 @@ export function saidIn(message: Message): string[] {
   const { content } = message
   const texts =
     typeof content === 'string' ? [content] : content.flatMap((block) => (isText(block) ? [block.text] : []))
-  return texts.filter((text) => !isAttached(text) && !text.startsWith('[Request interrupted'))
+  return texts
+    .map((text) => withoutAttached(text).trim())
+    .filter((text) => text !== '' && !text.startsWith('[Request interrupted'))
 }

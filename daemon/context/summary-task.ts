@@ -43,7 +43,7 @@ export type Read = { summary: string } | { unusable: 'empty' | 'cut' }
 
 /** Of an answer only what stands in the tag counts; one that never closes it was cut. */
 export function readSummary(answer: string): Read {
-  const text = answer.replace(/<analysis>[\s\S]*?<\/analysis>/gi, '')
+  const text = withoutDraft(answer)
   const open = /<summary>/i.exec(text)
   if (!open) return plain(text)
   const rest = text.slice(open.index + open[0].length)
@@ -51,6 +51,21 @@ export function readSummary(answer: string): Read {
   if (end < 0) return { unusable: 'cut' }
   const summary = rest.slice(0, end).trim()
   return summary === '' ? { unusable: 'empty' } : { summary }
+}
+
+const MOST_DRAFTS = 10
+
+/** By hand: what a model sends may be made to keep a pattern busy. */
+function withoutDraft(answer: string): string {
+  let text = answer
+  for (let n = 0; n < MOST_DRAFTS; n++) {
+    const small = text.toLowerCase()
+    const from = small.indexOf('<analysis>')
+    const to = from < 0 ? -1 : small.indexOf('</analysis>', from)
+    if (to < 0) return text
+    text = text.slice(0, from) + text.slice(to + '</analysis>'.length)
+  }
+  return text
 }
 
 /** A model that forgot the tag may have written the sections all the same. */

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import { type Block, blocksOf, isText, type Message, resultText } from './message.ts'
-import { isAttached, isSummary } from './summary-mark.ts'
+import { isSummary, withoutAttached } from './summary-mark.ts'
 
 export type Told = {
   id: string
@@ -16,7 +16,8 @@ export type Told = {
 }
 
 const IMAGE = '[image]'
-const SKILLS = /^\s*<system-reminder>[\s\S]{0,400}\bskills?\b[\s\S]*<\/system-reminder>\s*$/i
+/** So far into a reminder it says what it lists. */
+const HEAD_CHARS = 400
 
 export function toldOf(messages: readonly Message[]): Told[] {
   const seen = new Map<string, number>()
@@ -60,9 +61,15 @@ function oneOf({ role, content }: Message): Omit<Told, 'id'> | undefined {
 /** What a harness put there is told only where it stands for what was said. */
 function wordsOf(block: Block): string[] {
   if (block.type === 'image' || block.type === 'document') return [IMAGE]
-  if (!isText(block) || SKILLS.test(block.text)) return []
+  if (!isText(block) || isSkillList(block.text)) return []
   if (isSummary(block.text)) return [block.text.replace(/<\/?memoryd-context>/g, '').trim()]
-  return isAttached(block.text) ? [] : [block.text]
+  const said = withoutAttached(block.text).trim()
+  return said === '' ? [] : [said]
+}
+
+function isSkillList(text: string): boolean {
+  const head = text.trimStart().slice(0, HEAD_CHARS)
+  return head.startsWith('<system-reminder>') && /\bskills?\b/i.test(head)
 }
 
 function inputOf({ input }: Block): string {

@@ -9,7 +9,8 @@ import { keptFrom } from '../../daemon/context/keeping.ts'
 import { type Block, blocksOf, type Message } from '../../daemon/context/message.ts'
 import type { Notes } from '../../daemon/context/notes-path.ts'
 import { lastSummary } from '../../daemon/context/summary-mark.ts'
-import { toldTokens } from '../../daemon/context/telling.ts'
+import { readSummary } from '../../daemon/context/summary-task.ts'
+import { toldOf, toldTokens } from '../../daemon/context/telling.ts'
 import { makeHome } from '../support/home.ts'
 import { settled } from '../support/jobs.ts'
 import { compactRig, counter, summary } from './compact-rig.ts'
@@ -322,6 +323,7 @@ describe('what must survive', () => {
       },
       { role: 'user', content: 'Make it faster.' },
       { role: 'user', content: '<system-reminder>Nobody said this.</system-reminder>' },
+      { role: 'user', content: '<system-reminder>Nor this.</system-reminder>\nBut keep it short.' },
       call('1', 'Write', { file_path: '/a.ts' }),
       got('1', { content: 'ok' }),
       call('2', 'Bash', { command: 'make all' }),
@@ -339,6 +341,7 @@ describe('what must survive', () => {
     expect(lastSummary(list)).toBe(1)
     expect(factsOf(list).map(({ kind, text }) => [kind, text])).toEqual([
       ['request', 'Make it faster.'],
+      ['request', 'But keep it short.'],
       ['file', '/a.ts'],
       ['failed', 'make all'],
       ['todo', 'tune'],
@@ -398,5 +401,20 @@ describe('what is put back', () => {
     expect(text).not.toContain('- old')
     expect(text).toContain('First this, then that.')
     expect(problemWith([...(done.messages as Message[])])).toBeUndefined()
+  })
+})
+
+describe('what comes from outside', () => {
+  const many = 100_000
+  it.each([
+    ['tags that never end', () => factsOf([{ role: 'user', content: '<system-reminder>'.repeat(many) }])],
+    ['drafts that never end', () => readSummary('<analysis>'.repeat(many))],
+    ['drafts that end at once', () => readSummary('<analysis></analysis>'.repeat(many))],
+    ['reminders of skills', () => toldOf([{ role: 'user', content: `<system-reminder>${'skill '.repeat(many)}` }])],
+    ['space', () => factsOf([{ role: 'user', content: `${' '.repeat(many)}x` }])],
+  ])('keeps nobody busy: %s', (_what, work) => {
+    const start = performance.now()
+    work()
+    expect(performance.now() - start).toBeLessThan(1_000)
   })
 })
