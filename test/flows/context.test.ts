@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { connect } from '../../client/index.ts'
@@ -107,6 +107,27 @@ describe('the context service', () => {
     await expect(refused).rejects.toMatchObject({ code: 'BAD_REQUEST' })
     const { tokens } = await client.measureContext({ model: 'm', messages: session(100, 10_000) })
     expect(tokens).toBeGreaterThan(1_000_000)
+  })
+
+  it('lets results of long ago go, and what a kill left half-written', async () => {
+    const home = makeHome()
+    const first = await startDaemon(home)
+    const keep = (sessionId: string) =>
+      first.client.keepToolResults({
+        sessionId,
+        results: [{ toolUseId: 't', tool: 'Bash', content: 'x '.repeat(30_000) }],
+      })
+    await keep('old')
+    await keep('new')
+    await first.stop()
+    const folder = join(home.places.stateDir, 'tool-results')
+    const longAgo = new Date(Date.now() - 31 * 86_400_000)
+    utimesSync(join(folder, 'old', 't.txt'), longAgo, longAgo)
+    writeFileSync(join(folder, 'new', 't.txt.0123456789ab.tmp'), 'half')
+    const { logged } = await startDaemon(home)
+    await logged('deleted what is past its retention')
+    expect(readdirSync(folder)).toEqual(['new'])
+    expect(readdirSync(join(folder, 'new'))).toEqual(['t.txt'])
   })
 
   it('makes an extract where there is no model, and it is marked as one', async () => {
