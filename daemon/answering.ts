@@ -5,9 +5,11 @@ import type { Background } from './background.ts'
 import type { Capture } from './capture.ts'
 import type { LiveSettings } from './config/live.ts'
 import type { createTelling } from './extraction/telling.ts'
+import type { Fitting } from './fitting.ts'
 import type { EventStreams } from './http/event-stream.ts'
 import { agentRoutes } from './http/routes/agents.ts'
 import { carryingRoutes } from './http/routes/carrying.ts'
+import { contextRoutes } from './http/routes/context.ts'
 import { costRoutes } from './http/routes/cost.ts'
 import { historyRoutes } from './http/routes/history.ts'
 import { instructionRoutes } from './http/routes/instructions.ts'
@@ -47,11 +49,12 @@ type Deps = {
   noting: Noting
   recall: Recall
   background: Background
+  fitting: () => Promise<Fitting>
 }
 
 export function createHandlers(deps: Deps): Handlers {
   const { places, env, settings, version, board, streams, switches, memory, capture, model } = deps
-  const { telling, noting, recall, background } = deps
+  const { telling, noting, recall, background, fitting } = deps
   const instructions = async (cwd: string, caller: Caller) => {
     const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
     const { agentsMd } = settings.current().instructions
@@ -109,6 +112,7 @@ export function createHandlers(deps: Deps): Handlers {
         jobId: background.enqueue(await capture.importing.due(dir, harness)).id,
       }),
     }),
+    ...contextRoutes(fitting),
     ...costRoutes({ cost: (by, days) => costOf(model, by, days) }),
     ...instructionRoutes({ load: instructions }),
   }

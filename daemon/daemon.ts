@@ -1,10 +1,12 @@
 /** The composition root: every part of the daemon, in the order data flows. Stopping runs it backwards. */
+import { join } from 'node:path'
 import type { Environment, Places } from '../schema/rendezvous.ts'
 import { createHandlers } from './answering.ts'
 import { createBackground } from './background.ts'
 import { createCapture } from './capture.ts'
 import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
+import type { Fitting } from './fitting.ts'
 import { createForking } from './forking.ts'
 import { createHouse } from './house.ts'
 import { removeLeftovers } from './housekeeping/sweep.ts'
@@ -223,6 +225,33 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       notesOf: (session) => noting.textOf(session),
     })
 
+    let made: Promise<Fitting> | undefined
+    const load = async () =>
+      (await import('./fitting.ts')).createFitting({
+        store,
+        said,
+        stateDir,
+        settings,
+        env,
+        model,
+        forking,
+        clock,
+        redact,
+        rootOf,
+        notesOf: (session) => {
+          const { content, lastMessageId = '', updatedMs = 0, runningSinceMs } = noting.notesFor(session)
+          return { text: content, lastMessageId, updatedAt: updatedMs, runningSinceMs }
+        },
+        onCompacted: ({ harness, session }) => {
+          memory.prompting.renew({ harness, sessionId: session })
+          recall.reset({ harness, sessionId: session })
+        },
+      })
+    const fitting = () => {
+      made ??= load()
+      return made
+    }
+
     // What is kept of what was said.
     const learning = createLearning({
       store,
@@ -263,6 +292,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       log,
       finishPurges: memory.finishPurges,
       pushedDir: capture.pushedDir,
+      toolResults: join(stateDir, 'tool-results'),
       expireJobs: (days) => background.expire(days),
       blamesDisk: disk.blames,
     })
@@ -302,6 +332,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         noting,
         recall,
         background,
+        fitting,
       }),
       log,
       onDiskTrouble: (error) => disk.failed(message(error)),

@@ -7,6 +7,7 @@ import { exitCodeFor, exitCodes, explainError } from '../../schema/exit-codes.ts
 import { logLevels } from '../../schema/log-line.ts'
 import { findPlaces, PROTOCOL } from '../../schema/rendezvous.ts'
 import { connect } from '../index.ts'
+import type { CompactOptions } from './compact.ts'
 import { type Context, createPrint, harmless } from './context.ts'
 import type { CostOptions } from './cost.ts'
 import type { DoctorOptions } from './doctor.ts'
@@ -111,6 +112,17 @@ program
   .option('--days <count>', 'how many days back, today included', wholeNumber, 30)
   .addHelpText('after', examples('  memoryd cost\n  memoryd cost --by job --days 7\n  memoryd cost --json | jq .today'))
   .action(async (options: CostOptions) => (await import('./cost.ts')).cost(context(), options))
+program
+  .command('compact <session>')
+  .description('print the summary that a session would get; it goes on as it is')
+  .option('--harness <name>', 'where several harnesses have a session of that id')
+  .option('--model <name>', 'whose window it has to fit', 'claude-sonnet-5-5')
+  .option('--instructions <text>', 'what the summary should look to')
+  .addHelpText(
+    'after',
+    examples('  memoryd compact 1f0c\n  memoryd compact 1f0c --instructions "mind the failing tests"'),
+  )
+  .action(async (id: string, options: CompactOptions) => (await import('./compact.ts')).compact(context(), id, options))
 for (const to of ['pause', 'resume'] as const)
   program
     .command(to)

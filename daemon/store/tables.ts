@@ -267,6 +267,22 @@ export const historyMigrations: readonly Migration[] = [
       CREATE INDEX recalled_by_session ON recalled (session, id);
       CREATE INDEX recalled_by_time ON recalled (at);
     `),
+  (db) =>
+    db.exec(`
+      -- What was decided for each result of a tool: 'shown' stands in the context for one that is kept in a file, null for
+      -- one that stays as it is. 'at': when its session was last used, to the day.
+      CREATE TABLE tool_results (
+        harness TEXT NOT NULL,
+        session TEXT NOT NULL,
+        tool_use TEXT NOT NULL,
+        message TEXT,
+        chars INTEGER NOT NULL,
+        shown TEXT,
+        at INTEGER NOT NULL,
+        PRIMARY KEY (session, harness, tool_use)
+      ) STRICT;
+      CREATE INDEX tool_results_by_time ON tool_results (at);
+    `),
 ]
 
 /** Apart from the step that made it: a purge throws this part of the index away and begins it anew. */

@@ -18,6 +18,7 @@ const allowed: Record<string, readonly string[]> = {
   'daemon/search': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/llm': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/extraction': ['schema', 'daemon/platform', 'daemon/store'],
+  'daemon/context': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/switches': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/jobs': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/agent': ['schema', 'daemon/platform', 'daemon/store', 'daemon/llm'],
@@ -40,6 +41,7 @@ const roots = [
   'daemon/house.ts',
   'daemon/noting.ts',
   'daemon/capture.ts',
+  'daemon/fitting.ts',
   'daemon/background.ts',
   'daemon/reading-thread.ts',
 ]

@@ -45,6 +45,7 @@ const questions: Partial<Record<RouteName, (client: StrictClient, cwd: string) =
   session: (client) => [client.session({ id: 'none' }).catch(({ code }) => code)],
   sessionNotes: (client) => [client.sessionNotes({ id: 'none' }).catch(({ code }) => code)],
   search: (client, cwd) => [client.search({ cwd, q: 'linter' })],
+  toolResult: (client) => [client.toolResult({ session: 's', id: 'long', from: '10', to: '20' })],
   cost: (client) => [client.cost({}), client.cost({ by: 'job', days: '3' })],
   exportMemories: (client, cwd) => [exported(client, cwd)],
   instructions: (client, cwd) => [client.instructions({ cwd })],
@@ -87,6 +88,8 @@ it('gives the same answers after index.db was deleted', async () => {
   await person.forget({ cwd, file: 'gone.md', reject: 'true' })
   await agent.putMemory({ cwd, file: 'waits.md', content: topic('Waits for a person.') })
   await person.pause({ cwd: join(home.dir, 'another') })
+  const long = { toolUseId: 'long', tool: 'Bash', content: 'a long result '.repeat(5_000) }
+  await person.keepToolResults({ sessionId: 's', results: [long] })
 
   const reading = (Object.keys(routeTable) as RouteName[]).filter(
     (name) => routeTable[name].method === 'GET' && name !== 'events',

@@ -30,14 +30,18 @@ export type EntryPoint = {
  * become one later, if rules find it stated plainly, which disguises are not: `flows/extraction.test.ts` says it again.
  */
 export const wordless: readonly RouteName[] = [
+  'compact',
   'forget',
   'forgetAgentMemory',
   'importTranscripts',
   'cancelRecall',
   'prefetchRecall',
   'recall',
+  'keepToolResults',
   'killJob',
   'liftTombstone',
+  'measureContext',
+  'microcompact',
   'moveProject',
   'pause',
   'pushTurn',
