@@ -22,6 +22,7 @@ const allowed: Record<string, readonly string[]> = {
   'daemon/jobs': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/agent': ['schema', 'daemon/platform', 'daemon/store', 'daemon/llm'],
   'daemon/notes': ['schema', 'daemon/platform', 'daemon/store', 'daemon/agent'],
+  'daemon/dream': ['schema', 'daemon/platform', 'daemon/store', 'daemon/memory'],
   'daemon/housekeeping': ['schema', 'daemon/platform', 'daemon/store'],
   // A process of its own besides the daemon: it looks at everything a daemon stands on.
   'daemon/doctor': ['schema', 'daemon/platform', 'daemon/store', 'daemon/config', 'daemon/memory'],
