@@ -1,0 +1,61 @@
+/**
+ * Finds memories that say what another one says: the same, the same but for small words, or a part of it line by line. What
+ * differs by a number, a name or a "not" is never taken for the same. Pure.
+ */
+import { parseTopic, type Topic } from '../memory/topic-file.ts'
+import { normaliseValue } from '../memory/values.ts'
+import { wordsIn } from './words.ts'
+
+/** `file` may go: `into` says all of it. */
+export type Merge = { file: string; into: string }
+
+type Known = { file: string; topic: Topic; value: string; words: string; lines: ReadonlySet<string> }
+
+/** Fewer words are too little to go by. */
+const LEAST_WORDS = 3
+
+export function findDuplicates(texts: ReadonlyMap<string, string>, most: number): Merge[] {
+  const known = [...texts].map(([file, text]) => knownOf(file, text)).sort(betterFirst)
+  const kept: Known[] = []
+  const merges: Merge[] = []
+  for (const memory of known) {
+    const into = merges.length < most ? kept.find((other) => saysAll(other, memory)) : undefined
+    if (into) merges.push({ file: memory.file, into: into.file })
+    else kept.push(memory)
+  }
+  return merges
+}
+
+function knownOf(file: string, text: string): Known {
+  const topic = parseTopic(text)
+  const words = wordsIn(topic.body)
+  return {
+    file,
+    topic,
+    value: normaliseValue(topic.body),
+    words: words.length >= LEAST_WORDS ? words.join(' ') : '',
+    lines: new Set(topic.body.split('\n').map(normaliseValue).filter(Boolean)),
+  }
+}
+
+/** The one to be kept: whom one may trust, then the one that says more, then the plainer name. */
+function betterFirst(one: Known, other: Known): number {
+  return (
+    Number(isDoubtful(one)) - Number(isDoubtful(other)) ||
+    other.value.length - one.value.length ||
+    one.file.length - other.file.length ||
+    (one.file < other.file ? -1 : 1)
+  )
+}
+
+function isDoubtful({ topic: { trust } }: Known): boolean {
+  return trust === 'untrusted' || trust === 'tool'
+}
+
+function saysAll(other: Known, memory: Known): boolean {
+  if (memory.value === '') return false
+  if (other.value === memory.value) return true
+  if (other.topic.type !== memory.topic.type) return false
+  if (memory.words !== '' && other.words === memory.words) return true
+  return memory.words !== '' && [...memory.lines].every((line) => other.lines.has(line))
+}
