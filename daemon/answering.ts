@@ -4,11 +4,13 @@ import type { Environment, Places } from '../schema/rendezvous.ts'
 import type { Background } from './background.ts'
 import type { Capture } from './capture.ts'
 import type { LiveSettings } from './config/live.ts'
+import type { createDreaming } from './dreaming.ts'
 import type { createTelling } from './extraction/telling.ts'
 import type { EventStreams } from './http/event-stream.ts'
 import { agentRoutes } from './http/routes/agents.ts'
 import { carryingRoutes } from './http/routes/carrying.ts'
 import { costRoutes } from './http/routes/cost.ts'
+import { dreamRoutes } from './http/routes/dreams.ts'
 import { historyRoutes } from './http/routes/history.ts'
 import { instructionRoutes } from './http/routes/instructions.ts'
 import { jobRoutes } from './http/routes/jobs.ts'
@@ -43,6 +45,7 @@ type Deps = {
   model: Model
   telling: ReturnType<typeof createTelling>
   noting: Noting
+  dreaming: ReturnType<typeof createDreaming>
   background: Background
 }
 
@@ -60,6 +63,7 @@ export function createHandlers(deps: Deps): Handlers {
     model,
     telling,
     noting,
+    dreaming,
     background,
   } = deps
   const instructions = async (cwd: string, caller: Caller) => {
@@ -94,6 +98,7 @@ export function createHandlers(deps: Deps): Handlers {
     ...agentRoutes(memory.agents),
     ...carryingRoutes(memory),
     ...jobRoutes(background.answers),
+    ...dreamRoutes(dreaming),
     ...sessionRoutes({
       ...capture.sessions,
       notices: telling.list,

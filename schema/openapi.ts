@@ -35,14 +35,21 @@ function operation(name: string, route: Route): Json {
     ],
     ...requestBody(route),
     responses: {
-      [String(route.status ?? 200)]: {
-        description: route.answer.description ?? route.summary,
-        content: {
-          [mediaTypes[route.stream ?? 'json']]: { schema: jsonSchema(route.answer, 'output') },
-        },
-      },
+      ...Object.fromEntries(statusesOf(route).map((status) => [status, answerOf(route)])),
       ...errorResponses([...universalCodes, ...route.errors]),
     },
+  }
+}
+
+function statusesOf({ status, begins }: Route): number[] {
+  if (status === undefined) return [200]
+  return begins === undefined ? [status] : [200, status]
+}
+
+function answerOf(route: Route): Json {
+  return {
+    description: route.answer.description ?? route.summary,
+    content: { [mediaTypes[route.stream ?? 'json']]: { schema: jsonSchema(route.answer, 'output') } },
   }
 }
 

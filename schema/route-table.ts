@@ -16,6 +16,8 @@ export type RouteShape = {
   upload?: 'lines'
   /** Of an answer that is no refusal; 200 where nothing else is said. */
   status?: 202
+  /** A field of the answer without which nothing was begun: then the status is 200 after all. */
+  begins?: string
   bodyLimitBytes?: number
   /** Fields that travel in the query though the route has a body; without one, all but the path's do. */
   query?: readonly string[]
@@ -51,6 +53,8 @@ export const routeTable = {
   job: { method: 'GET', url: '/v1/jobs/:id' },
   killJob: { method: 'DELETE', url: '/v1/jobs/:id' },
   retryJob: { method: 'POST', url: '/v1/jobs/:id/retry' },
+  dream: { method: 'POST', url: '/v1/dream', status: 202, begins: 'jobId' },
+  dreamStatus: { method: 'GET', url: '/v1/dream' },
   agentMemory: { method: 'GET', url: '/v1/agents/:type/memory' },
   agentMemoryFile: { method: 'GET', url: '/v1/agents/:type/memory/*' },
   putAgentMemory: { method: 'PUT', url: '/v1/agents/:type/memory/*', query: ['cwd', 'scope'] },

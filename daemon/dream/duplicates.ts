@@ -9,7 +9,15 @@ import { wordsIn } from './words.ts'
 /** `file` may go: `into` says all of it. */
 export type Merge = { file: string; into: string }
 
-type Known = { file: string; topic: Topic; value: string; words: string; lines: ReadonlySet<string> }
+type Known = {
+  file: string
+  topic: Topic
+  value: string
+  words: string
+  /** In words that say something. */
+  length: number
+  lines: ReadonlySet<string>
+}
 
 /** Fewer words are too little to go by. */
 const LEAST_WORDS = 3
@@ -33,6 +41,7 @@ function knownOf(file: string, text: string): Known {
     file,
     topic,
     value: normaliseValue(topic.body),
+    length: words.length,
     words: words.length >= LEAST_WORDS ? words.join(' ') : '',
     lines: new Set(topic.body.split('\n').map(normaliseValue).filter(Boolean)),
   }
@@ -42,7 +51,7 @@ function knownOf(file: string, text: string): Known {
 function betterFirst(one: Known, other: Known): number {
   return (
     Number(isDoubtful(one)) - Number(isDoubtful(other)) ||
-    other.value.length - one.value.length ||
+    other.length - one.length ||
     one.file.length - other.file.length ||
     (one.file < other.file ? -1 : 1)
   )

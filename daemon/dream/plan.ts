@@ -2,7 +2,7 @@
  * What a dream would change, as a whole: a model's drafts over what is there now, then everything that needs no model, then
  * whether that loses anything. Pure: the same directory and drafts give the same plan.
  */
-import { withPointers } from '../memory/index-file.ts'
+import { withoutPointer, withPointers } from '../memory/index-file.ts'
 import { parseTopic, updateTopic } from '../memory/topic-file.ts'
 import { findDuplicates, type Merge } from './duplicates.ts'
 import { foundIn, structuralLoss } from './guards.ts'
@@ -53,11 +53,13 @@ export function planDream(seen: SeenDirectory, { drafts, maxDeletions, heard }: 
   const own = drafts.find(({ file }) => file === INDEX)
   const asWritten = own ? (own.content ?? '') : withPointers(indexBefore, changedAmong(before, after).map(pointerTo))
   const exists = (file: string) => !before.has(file) && seen.exists(file)
-  const { index, repairs } = repairIndex(asWritten, after, exists)
+  const removed = [...before.keys()].filter((file) => !after.has(file))
+  const { index, repairs } = repairIndex(removed.reduce(withoutPointer, asWritten), after, exists)
   const losses = structuralLoss({
     before,
     after,
-    index: { before: withoutModel(seen, before, maxDeletions), after: index },
+    // Of its own words, not of what was mended in them: who empties an index has lost it.
+    index: { before: withoutModel(seen, before, maxDeletions), after: own ? asWritten : index },
     maxDeletions,
   })
   const writes = writesOf({ seen, before, after, drafts, merges })

@@ -144,12 +144,17 @@ type Surroundings = { drained: AbortSignal; asText: (answer: unknown) => Buffer 
 
 function jsonHandler(route: Route, handle: AnyHandler, { drained, asText }: Surroundings) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const answer = asText(await handle(callOf(route, request, reply, drained)))
+    const given = await handle(callOf(route, request, reply, drained))
+    const answer = asText(given)
     if (typeof answer !== 'string') return sendReady(reply, answer)
-    if (route.status) reply.code(route.status)
+    if (route.status && isBegun(route, given)) reply.code(route.status)
     reply.type(JSON_TYPE)
     return answer
   }
+}
+
+function isBegun({ begins }: Route, answer: unknown): boolean {
+  return begins === undefined || (answer as Record<string, unknown>)[begins] !== undefined
 }
 
 /** Bytes that are ready need nothing of what fastify does for an answer, which costs more than to send them. */

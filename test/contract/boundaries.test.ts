@@ -35,6 +35,7 @@ const roots = [
   'daemon/main.ts',
   'daemon/daemon.ts',
   'daemon/answering.ts',
+  'daemon/dreaming.ts',
   'daemon/forking.ts',
   'daemon/learning.ts',
   'daemon/house.ts',
