@@ -83,7 +83,7 @@ export function createHandlers(deps: Deps): Handlers {
           mode: model.mode(),
           budget: model.budget(),
           paused: switches.paused(),
-          projects: memory.projects(),
+          projects: memory.projects().map((project) => ({ ...project, ...dreaming.lastAt(project.memoryDir) })),
           roots: capture.reading.roots(),
           ingest: capture.ingest(),
           jobs: background.counts(),

@@ -237,6 +237,10 @@ export function createDreaming(deps: Deps) {
         ...(lastCheck && { lastCheck }),
       }
     },
+    lastAt: (dir: string): { lastDreamAt?: string } => {
+      const lastMs = lock.lastMs(dir)
+      return lastMs === undefined ? {} : { lastDreamAt: new Date(lastMs).toISOString() }
+    },
     status: (cwd: string, caller: Caller): DreamStatus => {
       const { dir } = memory.find(cwd, caller)
       const live = progress.live(dir)

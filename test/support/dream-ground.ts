@@ -69,12 +69,13 @@ type Call = { name: string; input: Record<string, unknown> }
 export async function dreamModel(turns: (n: number, dir: string) => Answer | Call[]) {
   const api = await startMessagesApi()
   const home = makeHome({ ANTHROPIC_BASE_URL: api.url, ANTHROPIC_API_KEY: 'test-key' })
-  let n = 0
   api.script(({ body }) => {
     const text = JSON.stringify(body)
     const dir = /The memory directory is (.+?)\. The project/.exec(text)?.[1]
     if (dir === undefined) return says('Nothing to do.')
-    const turn = turns(++n, dir)
+    // By what was said so far: a dream that a kill broke off begins anew.
+    const n = body.messages.filter(({ role }) => role === 'assistant').length + 1
+    const turn = turns(n, dir)
     return Array.isArray(turn) ? asCalls(turn, n) : turn
   })
   return { api, home }
