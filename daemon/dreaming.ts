@@ -1,5 +1,4 @@
 /** Everything about dreams, put together: when one is due, how a model is asked, and what is told of it. */
-import { dirname } from 'node:path'
 import type { Caller } from '../schema/caller.ts'
 import type { DreamBegun, DreamReport, DreamStatus, Spent } from '../schema/dream.ts'
 import type { Environment } from '../schema/rendezvous.ts'
@@ -7,6 +6,7 @@ import { whyNotDone } from './agent/outcome.ts'
 import type { LiveSettings } from './config/live.ts'
 import { createChecks } from './dream/checks.ts'
 import { type Asked, type Asking, createDream, type DreamInput } from './dream/dream.ts'
+import { driftOf, mentionText, projectAt } from './dream/drift.ts'
 import type { Trigger, Verdict } from './dream/gates.ts'
 import { createDreamLock } from './dream/lock.ts'
 import { MERGED } from './dream/plan.ts'
@@ -42,14 +42,14 @@ type Deps = {
   forking: Forking
   redact: (text: string) => Promise<{ text: string }>
   notify: Parameters<typeof createDream>[0]['notify']
-  enqueue: (due: Due) => { id: string }
+  enqueue: (due: Due) => { id: string; as: string }
   blamesDisk: (error: unknown) => boolean
 }
 
 /** Turns are the spec's; the others keep a model that never stops from costing more than it may. */
 const LIMITS = { turns: 30, outputTokens: 60_000, wallMs: 30 * 60_000, usd: 0.5 }
 const ANSWER_TOKENS = 8_000
-const MOST_FOLDERS = 20
+const MOST_TRANSCRIPTS = 100
 const ROUND = 'dream-check'
 
 type Turn = { harness: string; sessionId: string; cwd?: string | undefined; project?: string | undefined }
@@ -92,7 +92,6 @@ export function createDreaming(deps: Deps) {
     // Loaded with the first dream: most starts of a daemon have none.
     const { askForDream } = await import('./dream/asking.ts')
     const { dir, root, runId, sessions, signal, stillOurs } = asking
-    const folders = [...new Set(sessions.flatMap(({ paths }) => paths.map((path) => dirname(path))))]
     let drafts: Parameters<Parameters<Forking['run']>[0]['apply']>[0] = []
     let spent: Spent = NOTHING_SPENT
     const report = await forking.run({
@@ -101,7 +100,8 @@ export function createDreaming(deps: Deps) {
       prefix: await forking.toldNothing(`dream ${dir}`, settings.current().model.dream),
       ...askForDream(asking, clock.now()),
       policy: { may: 'memory' },
-      reach: forking.reachOf(dir, [root, ...folders.slice(0, MOST_FOLDERS)]),
+      // The files alone: beside them may be what was said elsewhere.
+      reach: forking.reachOf(dir, [root], sessions.flatMap(({ paths }) => paths).slice(0, MOST_TRANSCRIPTS)),
       limits: LIMITS,
       maxTokens: ANSWER_TOKENS,
       atTurnLimit: 'fail',
@@ -207,6 +207,8 @@ export function createDreaming(deps: Deps) {
       const due = (watermark: string): Due => ({ kind: ROUND, key: 'all', watermark, input: { trigger } })
       return [{ name: 'dream', expression, due }]
     },
+    /** What a memory of a project names and the project does not have any more, in words. */
+    driftOf: (root: string, text: string): string[] => driftOf(text, projectAt(root)).map(mentionText),
     /** Puts back what dead holders of locks left. */
     recover: lock.recover,
     /** One stat, nearly always. */
@@ -224,8 +226,10 @@ export function createDreaming(deps: Deps) {
       const goesOn = progress.running(at.dir)
       if (goesOn && !explain) return { started: true, jobId: goesOn.jobId }
       const verdict = explain ? checks.explain(at, trigger) : checks.check(at, trigger)
-      if (verdict.gate === undefined && !explain) return { started: true, jobId: start(at, verdict).id }
-      const { gate, why, gates } = verdict
+      const begun = verdict.gate === undefined && !explain ? start(at, verdict) : undefined
+      if (begun && begun.as !== 'known') return { started: true, jobId: begun.id }
+      const { gate, gates } = verdict
+      const why = begun ? `nothing was said since ${begun.id} ended; memoryd jobs show ${begun.id}` : verdict.why
       const lastCheck = checks.last(at.dir)
       const facts = Object.assign({}, ...gates.filter((each) => !gate || each.gate === gate).map((each) => each.facts))
       return {

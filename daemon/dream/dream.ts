@@ -203,10 +203,10 @@ export function createDream(deps: DreamDeps) {
     try {
       if (!isOnRecord && (outcome !== 'killed' || isKilled)) dreams.add(rowOf(dream, { outcome, why, facts }))
     } finally {
+      watched.end(isDone ? 'completed' : outcome === 'killed' ? 'killed' : 'failed', why)
       if (isDone) held.succeed()
       else held.rollBack()
     }
-    watched.end(isDone ? 'completed' : outcome === 'killed' ? 'killed' : 'failed', why)
     if (isDone) return { done: { outcome, ...numbersOf(facts) }, runId: dream.runId }
     return not ?? { retry: why ?? 'it was stopped' }
   }
@@ -215,7 +215,11 @@ export function createDream(deps: DreamDeps) {
     name: 'dream',
     model: 'if-online' as const,
     covered: ({ key, watermark }: Job) => dreams.covers(key, watermark),
-    run,
+    run: (job: Job, at: At): Promise<Outcome> =>
+      run(job, at).catch((error) => {
+        if (deps.blamesDisk(error)) return { wait: message(error) }
+        throw error
+      }),
     killed: ({ id }: Job) => void killed.add(id),
   }
 }

@@ -24,14 +24,38 @@ const LEAST_WORDS = 3
 
 export function findDuplicates(texts: ReadonlyMap<string, string>, most: number): Merge[] {
   const known = [...texts].map(([file, text]) => knownOf(file, text)).sort(betterFirst)
-  const kept: Known[] = []
+  const kept = createKept()
   const merges: Merge[] = []
   for (const memory of known) {
-    const into = merges.length < most ? kept.find((other) => saysAll(other, memory)) : undefined
+    const into = merges.length < most ? kept.find(memory) : undefined
     if (into) merges.push({ file: memory.file, into: into.file })
-    else kept.push(memory)
+    else kept.add(memory)
   }
   return merges
+}
+
+/** Found by what they say: a directory of thousands is not compared each with each. */
+function createKept() {
+  const by = new Map<string, Known[]>()
+  const keysOf = ({ value, words, topic, lines }: Known) => [
+    `value ${value}`,
+    `words ${topic.type} ${words}`,
+    ...[...lines].map((line) => `line ${line}`),
+  ]
+  return {
+    add: (memory: Known) => {
+      for (const key of keysOf(memory)) {
+        const known = by.get(key)
+        if (known) known.push(memory)
+        else by.set(key, [memory])
+      }
+    },
+    find: (memory: Known): Known | undefined => {
+      const [value = '', words = '', line = ''] = keysOf(memory)
+      const candidates = [value, words, line].flatMap((key) => by.get(key) ?? [])
+      return candidates.find((other) => saysAll(other, memory))
+    },
+  }
 }
 
 function knownOf(file: string, text: string): Known {

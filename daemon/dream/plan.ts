@@ -63,7 +63,9 @@ export function planDream(seen: SeenDirectory, { drafts, maxDeletions, heard }: 
     maxDeletions,
   })
   const writes = writesOf({ seen, before, after, drafts, merges })
-  if (index !== indexBefore)
+  // One that is no text, or a link, is not ours to write over.
+  const isReadable = seen.index !== undefined || !seen.exists(INDEX)
+  if (index !== indexBefore && isReadable)
     writes.push({
       file: INDEX,
       content: index,

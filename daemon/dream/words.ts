@@ -36,11 +36,18 @@ export function topicWords(text: string): Set<string> {
  * in common. Where a memory has none of its own, all of its words have to do.
  */
 export function rareWords(texts: Iterable<string>): (text: string) => Set<string> {
-  const all = [...texts].map(topicWords)
-  const times = new Map<string, number>()
-  for (const words of all) for (const word of words) times.set(word, (times.get(word) ?? 0) + 1)
-  const most = Math.max(2, all.length / 10)
+  const given = [...texts]
+  const most = Math.max(2, given.length / 10)
+  let counted: Map<string, number> | undefined
+  // Counted when it is first asked: most dreams take nothing away.
+  const count = () => {
+    const times = new Map<string, number>()
+    for (const text of given) for (const word of topicWords(text)) times.set(word, (times.get(word) ?? 0) + 1)
+    return times
+  }
   return (text) => {
+    counted ??= count()
+    const times = counted
     const words = topicWords(text)
     const rare = new Set([...words].filter((word) => (times.get(word) ?? 0) <= most))
     return rare.size >= LEAST_RARE ? rare : words

@@ -88,6 +88,18 @@ describe('repairs without a model', () => {
     expect(losses).toEqual([])
   })
 
+  it('leave an index alone that cannot be read as text', () => {
+    const files = { 'a.md': memory('The first thing is known') }
+    expect(plan(seen(files, undefined, ['MEMORY.md'])).writes).toEqual([])
+  })
+
+  it('are quick where there are thousands', () => {
+    const files = many(5_000)
+    const began = performance.now()
+    expect(plan(seen(files, indexOf(files))).writes).toEqual([])
+    expect(performance.now() - began).toBeLessThan(10_000)
+  })
+
   it('make an index where there is none', () => {
     const { writes } = plan(seen({ 'a.md': memory('The first thing is known') }, undefined))
     expect(writes).toMatchObject([{ file: 'MEMORY.md', expect: null, content: expect.stringContaining('](a.md)') }])

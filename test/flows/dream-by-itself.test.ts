@@ -6,7 +6,7 @@ import { createSchedules } from '../../daemon/store/schedules.ts'
 import { openStore } from '../../daemon/store/store.ts'
 import { claudeSession } from '../support/claude-session.ts'
 import { startDaemon } from '../support/daemon.ts'
-import { dreamGround, dreamModel, goodDream, snapshot, write } from '../support/dream-ground.ts'
+import { dreamGround, dreamModel, goodDream, read, snapshot, write } from '../support/dream-ground.ts'
 import { collectEvents } from '../support/events.ts'
 import { type Home, makeHome } from '../support/home.ts'
 import { jobEnds } from '../support/job-ends.ts'
@@ -42,8 +42,13 @@ function missed(home: Home, name: string, agoMs: number): void {
 
 describe('with defaults and a key', () => {
   it('it happens after five sessions and a day, costs less than the cap, and is told once', async () => {
-    const { home } = await dreamModel(goodDream)
+    // It also looks for what was said elsewhere, which is none of its business.
+    const { home } = await dreamModel((n) => {
+      const turn = goodDream(n)
+      return n === 1 && Array.isArray(turn) ? [...turn, read('../elsewhere.jsonl'), read('../one.jsonl')] : turn
+    })
     const { cwd, dir, before } = dreamGround(home)
+    writeFileSync(join(dir, '..', 'elsewhere.jsonl'), '')
     consolidated(dir, DAY_MS - 60_000)
     const { client } = await startDaemon(home)
     const ends = await jobEnds(client, 'dream')
@@ -55,7 +60,7 @@ describe('with defaults and a key', () => {
     await turn(home, client, 'six')
     expect(await ends.next()).toMatchObject({ state: 'done', result: { outcome: 'applied', merged: 5, updated: 4 } })
     const { last } = await client.dreamStatus({ cwd })
-    expect(last).toMatchObject({ trigger: 'turn', outcome: 'applied', sessions: 5 })
+    expect(last).toMatchObject({ trigger: 'turn', outcome: 'applied', sessions: 5, denials: 1 })
     const { budget, projects } = await client.status()
     expect(last?.spent?.usd).toBeGreaterThan(0)
     expect(budget.usd).toBeLessThan(budget.capUsd)

@@ -60,6 +60,31 @@ describe('a directory that is put in order', () => {
     expect(filesOf(dir)).toEqual(before)
   })
 
+  it('rests on what those rested on that went into it', async () => {
+    const { memory, cwd, write, consolidate, dir } = await ground()
+    const evidence = [{ sessionId: 's', messageIds: ['m1'], excerpt: 'as I said', at: '2026-01-01T00:00:00.000Z' }]
+    const found = {
+      type: 'project' as const,
+      name: 'Said',
+      description: 'Something said',
+      body: 'It was said so',
+      reason: 'r',
+      evidence,
+    }
+    const saved = await memory.saving.save({
+      kind: 'extract',
+      cwd,
+      env: {},
+      memories: [found],
+      along: () => ({ before: () => {}, takeBack: () => {} }),
+      mayWrite: () => true,
+    })
+    const [file = ''] = saved === 'lost' ? [] : saved.saved
+    const gone = write(file, null, { expect: hashOf(readFileSync(join(dir, file))) })
+    await consolidate([write('a.md', topic('The first thing, and it was said so', 'a.md'), { from: [file] }), gone])
+    expect(memory.reading.get(cwd, person, 'a.md', undefined).evidence).toEqual(evidence)
+  })
+
   it('is put back although another memory was saved since', async () => {
     const { memory, cwd, dir, before, write, consolidate } = await ground()
     const index = before['MEMORY.md'] ?? ''
