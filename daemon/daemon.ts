@@ -247,6 +247,9 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       notify: learning.telling.dreamed,
       enqueue: (due) => background.enqueue(due),
       blamesDisk: disk.blames,
+      onError: (error) => {
+        if (!disk.blames(error)) log.error({ err: error }, 'could not look whether a dream is due')
+      },
     })
     if (dreaming.recover().length > 0) repaired('put back the lock of a dream that a kill had interrupted')
 

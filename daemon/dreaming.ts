@@ -44,6 +44,8 @@ type Deps = {
   notify: Parameters<typeof createDream>[0]['notify']
   enqueue: (due: Due) => { id: string; as: string }
   blamesDisk: (error: unknown) => boolean
+  /** Something that nobody waits for went wrong. */
+  onError: (error: unknown) => void
 }
 
 /** Turns are the spec's; the others keep a model that never stops from costing more than it may. */
@@ -214,7 +216,12 @@ export function createDreaming(deps: Deps) {
     /** One stat, nearly always. */
     turnEnded: ({ harness, sessionId, project }: Turn): void => {
       if (project === undefined) return
-      for (const at of known().filter(({ root }) => root === project)) consider(at, 'turn', { harness, sessionId })
+      try {
+        for (const at of known().filter(({ root }) => root === project)) consider(at, 'turn', { harness, sessionId })
+      } catch (error) {
+        // Whoever reads transcripts goes on reading.
+        deps.onError(error)
+      }
     },
     begin: (
       cwd: string,

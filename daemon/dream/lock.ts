@@ -106,7 +106,8 @@ export function createDreamLock({ stateDir, clock, pid, isDone }: Deps): DreamLo
 
   return {
     lastMs: (dir) => {
-      const stats = lstatSync(join(dir, LOCK_FILE), { throwIfNoEntry: false })
+      // A folder that is closed to us has no time that anybody could read.
+      const stats = attempt(() => lstatSync(join(dir, LOCK_FILE), { throwIfNoEntry: false }))
       return stats?.isFile() ? Math.floor(stats.mtimeMs) : undefined
     },
     holder: (dir) => {
