@@ -6,6 +6,7 @@ import { createBackground } from './background.ts'
 import { createCapture } from './capture.ts'
 import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
+import { createDreaming } from './dreaming.ts'
 import type { Fitting } from './fitting.ts'
 import { createForking } from './forking.ts'
 import { createHouse } from './house.ts'
@@ -188,7 +189,10 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       rootOf,
       projectOf: memory.find,
       blamesDisk: disk.blames,
-      onTurn: () => background.wake(),
+      onTurn: (turn) => {
+        background.wake()
+        dreaming.turnEnded(turn)
+      },
       jobsOf: ({ harness, sessionId }, sinceMs) =>
         background.ofKey(['extract', 'notes'], `${harness} ${sessionId}`, sinceMs),
       handOver: (session, prefix) => forking.handOver(session, prefix),
@@ -281,6 +285,28 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       clock,
     })
 
+    // What is put in order.
+    const dreaming = createDreaming({
+      store,
+      stateDir,
+      env,
+      settings,
+      clock,
+      events,
+      memory,
+      switches,
+      model,
+      forking,
+      redact,
+      notify: learning.telling.dreamed,
+      enqueue: (due) => background.enqueue(due),
+      blamesDisk: disk.blames,
+      onError: (error) => {
+        if (!disk.blames(error)) log.error({ err: error }, 'could not look whether a dream is due')
+      },
+    })
+    if (dreaming.recover().length > 0) repaired('put back the lock of a dream that a kill had interrupted')
+
     // What happens while nobody asks.
     const house = createHouse({
       store,
@@ -303,8 +329,8 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       conditions,
       log,
       blamesDisk: disk.blames,
-      kinds: [house.kind, capture.importKind, learning.kind, noting.kind],
-      schedules: () => [house.schedule],
+      kinds: [house.kind, capture.importKind, learning.kind, noting.kind, ...dreaming.kinds],
+      schedules: () => [house.schedule, ...dreaming.schedules()],
       isOnline: () => model.mode() === 'online',
       modelWaits: model.waits,
       isBusy: () => reading.lagBytes() > MUCH_TO_READ_BYTES,
@@ -331,6 +357,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         telling: learning.telling,
         noting,
         recall,
+        dreaming,
         background,
         fitting,
       }),

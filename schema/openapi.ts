@@ -35,21 +35,22 @@ function operation(name: string, route: Route): Json {
     ],
     ...requestBody(route),
     responses: {
-      ...answers(route),
+      ...Object.fromEntries(statusesOf(route).map((status) => [status, answerOf(route)])),
       ...errorResponses([...universalCodes, ...route.errors]),
     },
   }
 }
 
-function answers(route: Route): Json {
-  const answer = {
+function statusesOf({ status, begins }: Route): number[] {
+  if (status === undefined) return [200]
+  return begins === undefined ? [status] : [200, status]
+}
+
+function answerOf(route: Route): Json {
+  return {
     description: route.answer.description ?? route.summary,
-    content: {
-      [mediaTypes[route.stream ?? 'json']]: { schema: jsonSchema(route.answer, 'output') },
-    },
+    content: { [mediaTypes[route.stream ?? 'json']]: { schema: jsonSchema(route.answer, 'output') } },
   }
-  if (route.status === 'when-pending') return { 200: answer, 202: answer }
-  return { [String(route.status ?? 200)]: answer }
 }
 
 function requestBody({ body, line }: Route): Json {

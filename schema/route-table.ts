@@ -14,8 +14,10 @@ export type RouteShape = {
   stream?: 'events' | 'lines'
   /** The body is a file of JSON lines, of any size, instead of one JSON value. */
   upload?: 'lines'
-  /** Of an answer that is no refusal; 200 where nothing else is said. `when-pending`: 202 where the answer says so. */
-  status?: 202 | 'when-pending'
+  /** Of an answer that is no refusal; 200 where nothing else is said. */
+  status?: 202
+  /** A field of the answer without which nothing was begun: then the status is 200 after all. */
+  begins?: string
   bodyLimitBytes?: number
   /** Fields that travel in the query though the route has a body; without one, all but the path's do. */
   query?: readonly string[]
@@ -52,6 +54,8 @@ export const routeTable = {
   job: { method: 'GET', url: '/v1/jobs/:id' },
   killJob: { method: 'DELETE', url: '/v1/jobs/:id' },
   retryJob: { method: 'POST', url: '/v1/jobs/:id/retry' },
+  dream: { method: 'POST', url: '/v1/dream', status: 202, begins: 'jobId' },
+  dreamStatus: { method: 'GET', url: '/v1/dream' },
   agentMemory: { method: 'GET', url: '/v1/agents/:type/memory' },
   agentMemoryFile: { method: 'GET', url: '/v1/agents/:type/memory/*' },
   putAgentMemory: { method: 'PUT', url: '/v1/agents/:type/memory/*', query: ['cwd', 'scope'] },
@@ -68,7 +72,7 @@ export const routeTable = {
   moveProject: { method: 'POST', url: '/v1/projects/move' },
   recall: { method: 'POST', url: '/v1/recall' },
   prefetchRecall: { method: 'POST', url: '/v1/recall/prefetch' },
-  collectRecall: { method: 'GET', url: '/v1/recall/:ticket', status: 'when-pending' },
+  collectRecall: { method: 'GET', url: '/v1/recall/:ticket', status: 202, begins: 'pending' },
   cancelRecall: { method: 'DELETE', url: '/v1/recall/:ticket' },
   search: { method: 'GET', url: '/v1/search' },
   instructions: { method: 'GET', url: '/v1/instructions' },

@@ -29,6 +29,7 @@ import {
   ToolResultsRequest,
 } from './context.ts'
 import { CostList, CostQuery } from './cost.ts'
+import { DreamBegun, DreamQuery, DreamRequest, DreamStatus } from './dream.ts'
 import type { HttpCode } from './errors.ts'
 import { Event } from './event.ts'
 import { ExportLine, Imported } from './export.ts'
@@ -264,6 +265,20 @@ export const routes = {
     params: JobParams,
     answer: OneJob,
     errors: ['CONFLICT', 'REFUSED'],
+  },
+  dream: {
+    ...routeTable.dream,
+    summary: 'Put the memories of a project in order, or tell why not now',
+    body: DreamRequest,
+    answer: DreamBegun,
+    errors: ['REFUSED'],
+  },
+  dreamStatus: {
+    ...routeTable.dreamStatus,
+    summary: 'The dream of a project that goes on, and what came of the last one',
+    query: DreamQuery,
+    answer: DreamStatus,
+    errors: ['REFUSED'],
   },
   agentMemory: {
     ...routeTable.agentMemory,

@@ -11,6 +11,7 @@ import type { CompactOptions } from './compact.ts'
 import { type Context, createPrint, harmless } from './context.ts'
 import type { CostOptions } from './cost.ts'
 import type { DoctorOptions } from './doctor.ts'
+import type { DreamOptions } from './dream.ts'
 import { addJobCommands } from './job-commands.ts'
 import { type LogsOptions, logs } from './logs.ts'
 import { addMemoryCommands } from './memory-commands.ts'
@@ -23,7 +24,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../../package.json', imp
 const viaNpm = process.env.npm_command === 'exec' || basename(process.argv[1] ?? '') === 'main.js'
 const self = viaNpm ? 'npx memoryd' : 'memoryd'
 const spoken = (text: string) =>
-  text.replace(/(?<!npx )\bmemoryd (?=(start|stop|restart|doctor|jobs|logs|status)\b)/g, `${self} `)
+  text.replace(/(?<!npx )\bmemoryd (?=(start|stop|restart|doctor|dream|jobs|logs|review|status|undo)\b)/g, `${self} `)
 
 const program = new Command('memoryd')
   .description('One memory for every coding agent on this machine: a daemon on a Unix socket.')
@@ -132,6 +133,21 @@ for (const to of ['pause', 'resume'] as const)
     .action((options: PauseOptions) => setPaused(context(), to, options))
 addMemoryCommands(program, context, wholeNumber)
 addJobCommands(program, context, wholeNumber)
+program
+  .command('dream')
+  .description('put the memories of this project in order now, and show what came of it')
+  .addOption(new Option('--watch', 'watch it live; Ctrl-C asks whether to leave or to stop it'))
+  .addOption(
+    new Option('--explain', 'only tell whether it would start by itself, and by which numbers').conflicts('watch'),
+  )
+  .addOption(new Option('--last', 'only show what came of the last one').conflicts(['watch', 'explain']))
+  .addHelpText(
+    'after',
+    examples(
+      '  memoryd dream                  starts one, waits for its end\n  memoryd dream --watch          with what it does meanwhile\n  memoryd dream --explain\n  memoryd dream --last --json | jq .last.files',
+    ),
+  )
+  .action(async (options: DreamOptions) => (await import('./dream.ts')).dream(context(), options))
 const service = program
   .command('service')
   .description('run memoryd as a service of yours (systemd or launchd)')

@@ -283,6 +283,23 @@ export const historyMigrations: readonly Migration[] = [
       ) STRICT;
       CREATE INDEX tool_results_by_time ON tool_results (at);
     `),
+  (db) =>
+    db.exec(`
+      -- What came of each dream, in numbers (JSON). What it changed is in the journal, under its run. Times in ms.
+      CREATE TABLE dreams (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        run TEXT NOT NULL UNIQUE,
+        dir TEXT NOT NULL,
+        watermark TEXT NOT NULL,
+        trigger TEXT NOT NULL,
+        began_at INTEGER NOT NULL,
+        ended_at INTEGER NOT NULL,
+        outcome TEXT NOT NULL CHECK (outcome IN ('applied', 'nothing', 'review', 'failed', 'killed')),
+        why TEXT,
+        facts TEXT NOT NULL
+      ) STRICT;
+      CREATE INDEX dreams_by_dir ON dreams (dir, id);
+    `),
 ]
 
 /** Apart from the step that made it: a purge throws this part of the index away and begins it anew. */

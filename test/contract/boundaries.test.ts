@@ -24,6 +24,7 @@ const allowed: Record<string, readonly string[]> = {
   'daemon/agent': ['schema', 'daemon/platform', 'daemon/store', 'daemon/llm'],
   'daemon/notes': ['schema', 'daemon/platform', 'daemon/store', 'daemon/agent'],
   'daemon/recall': ['schema', 'daemon/platform', 'daemon/store', 'daemon/llm'],
+  'daemon/dream': ['schema', 'daemon/platform', 'daemon/store', 'daemon/memory'],
   'daemon/housekeeping': ['schema', 'daemon/platform', 'daemon/store'],
   // A process of its own besides the daemon: it looks at everything a daemon stands on.
   'daemon/doctor': ['schema', 'daemon/platform', 'daemon/store', 'daemon/config', 'daemon/memory'],
@@ -36,6 +37,7 @@ const roots = [
   'daemon/main.ts',
   'daemon/daemon.ts',
   'daemon/answering.ts',
+  'daemon/dreaming.ts',
   'daemon/forking.ts',
   'daemon/learning.ts',
   'daemon/house.ts',

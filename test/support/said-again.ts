@@ -31,6 +31,7 @@ export type EntryPoint = {
  */
 export const wordless: readonly RouteName[] = [
   'compact',
+  'dream',
   'forget',
   'forgetAgentMemory',
   'importTranscripts',
