@@ -317,7 +317,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       conditions,
       log,
       finishPurges: memory.finishPurges,
-      pushedDir: capture.pushedDir,
+      sessionsDir: capture.sessionsDir,
       toolResults: join(stateDir, 'tool-results'),
       expireJobs: (days) => background.expire(days),
       blamesDisk: disk.blames,
