@@ -26,6 +26,8 @@ type Deps = {
   /** Where long results of tools are kept, and what was decided about them. */
   toolResults: string
   expireJobs: (days: number) => number
+  /** Mail that nobody has read for too long, and agents that are gone. */
+  expireMail: () => number
   blamesDisk: (error: unknown) => boolean
 }
 
@@ -45,6 +47,7 @@ export function createHouse(deps: Deps): { kind: JobKind; schedule: Schedule } {
     pushedDir,
     toolResults,
     expireJobs,
+    expireMail,
   } = deps
   const kept = () => [
     ...filesIn(layout.corrupt),
@@ -67,7 +70,7 @@ export function createHouse(deps: Deps): { kind: JobKind; schedule: Schedule } {
         const { retention } = settings.current()
         createToolResults(store.history).expire(clock.now() - retention.days * DAY_MS)
         const files = { kept, dailyBackups: () => dailyBackups(layout.backups) }
-        return sweepKept(files, retention, clock.now()).length + expireJobs(retention.days)
+        return sweepKept(files, retention, clock.now()).length + expireJobs(retention.days) + expireMail()
       }),
     blamesDisk: deps.blamesDisk,
   })
