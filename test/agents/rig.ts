@@ -43,8 +43,12 @@ export function company() {
     join: (name: string, more: object = {}) =>
       registry.register(AgentRegistration.parse({ name, sessionId: `s-${name}`, cwd: '/', pid: ++pids, ...more })),
     send: (letter: object) => mailbox.send(Letter.parse({ body: 'x', ...letter })),
-    read: (address: string, waitSeconds = 0, signal: AbortSignal = patient, more: { limit?: number; after?: number } = {}) =>
-      mailbox.read(address, { waitMs: waitSeconds * 1_000, signal, ...more }),
+    read: (
+      address: string,
+      waitSeconds = 0,
+      signal: AbortSignal = patient,
+      more: { limit?: number; after?: number } = {},
+    ) => mailbox.read(address, { waitMs: waitSeconds * 1_000, signal, ...more }),
     bodies: async (address: string) =>
       (await mailbox.read(address, { waitMs: 0, signal: patient, limit: 999 })).items.map(({ body }) => body),
   }

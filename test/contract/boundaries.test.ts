@@ -30,7 +30,8 @@ const allowed: Record<string, readonly string[]> = {
   // A process of its own besides the daemon: it looks at everything a daemon stands on.
   'daemon/doctor': ['schema', 'daemon/platform', 'daemon/store', 'daemon/config', 'daemon/memory'],
   client: ['schema'],
-  'client/cli': ['schema', 'client'],
+  'client/mcp': ['schema', 'client'],
+  'client/cli': ['schema', 'client', 'client/mcp'],
 }
 
 /** Composition roots, and the doors through which the command line enters the daemon's half. */
