@@ -54,6 +54,18 @@ function tool<Input extends z.ZodRawShape>(
 }
 
 export const tools: Readonly<Record<string, Tool>> = {
+  recall: tool({
+    title: 'Recall',
+    description:
+      'What is remembered that fits a question or a task: preferences of the user, decisions, earlier findings. Ask in the words of the task, before you begin with it.',
+    input: {
+      query: text('what you want to know or do', 100_000).describe('What you want to know or do, in a sentence'),
+      k: z.int().min(1).max(5).optional().describe('At most so many memories; 5 by default'),
+    },
+    annotations: READS,
+    run: async (client, folder, args, options) =>
+      inWords.recalled(await client.recall({ ...args, cwd: folder }, options)),
+  }),
   remember: tool({
     title: 'Remember',
     description:

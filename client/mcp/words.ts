@@ -7,6 +7,12 @@ type Answer<K extends keyof Contract> = Contract[K]['answer']
 const OFF = 'Memory is switched off in this project: nothing is kept and nothing is recalled here.'
 
 export const inWords = {
+  recalled: ({ text, skipped }: Answer<'recall'>): string => {
+    if (text !== '') return text
+    if (skipped === 'off') return OFF
+    if (skipped === 'short') return 'The question is too short to find anything by. Ask in a sentence.'
+    return 'Nothing that is remembered fits this. memory_index lists everything there is.'
+  },
   remembered: ({ file, type, action, changeId, reviewId, redacted }: Answer<'remember'>): string => {
     const what =
       reviewId === undefined

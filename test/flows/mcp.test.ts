@@ -13,9 +13,11 @@ import { makeHome } from '../support/home.ts'
 import { openMcp } from '../support/mcp.ts'
 import { topic } from '../support/memory.ts'
 
-const TOOLS = ['remember', 'forget', 'search_transcripts', 'memory_index', 'session_notes']
+const TOOLS = ['recall', 'remember', 'forget', 'search_transcripts', 'memory_index', 'session_notes']
 
 const wrong: readonly [name: string, args: Record<string, unknown>, words: string][] = [
+  ['recall', {}, 'query: expected what you want to know or do'],
+  ['recall', { query: 'How do we deploy?', k: 9 }, 'k: Too big: expected number to be <=5'],
   ['remember', {}, 'text: expected what is to be remembered, as a string'],
   ['remember', { text: '  ' }, 'not an empty text'],
   ['remember', { text: 'x', type: 'thing' }, '"user"|"feedback"|"project"|"reference"'],
@@ -70,6 +72,24 @@ describe('the MCP server', () => {
     expect((await person.memories({ cwd })).items).toEqual([])
     await person.undoChange({ id })
     expect(await mcp.said('memory_index', { cwd })).toContain(file)
+  })
+
+  it('recalls what fits a question, and says when nothing does', async () => {
+    const { mcp, person, session } = await grounded()
+    const { cwd } = session
+    const query = 'How do we deploy the payment service to production?'
+    expect(await mcp.said('recall', { query })).toContain('Nothing that is remembered fits this')
+    await person.remember({
+      cwd,
+      text: 'Deploy the payment service to production with make ship, never by hand',
+      type: 'feedback',
+    })
+    await person.remember({ cwd, text: 'The office cat is called Gustav', type: 'project' })
+    const recalled = await mcp.said('recall', { query, k: 1 })
+    expect(recalled).toContain('make ship, never by hand')
+    expect(recalled).not.toContain('Gustav')
+    expect(recalled).toBe((await person.recall({ cwd, query, k: 1 })).text)
+    expect(await mcp.said('recall', { query: 'ok' })).toMatch(/too short|Nothing that is remembered/)
   })
 
   it('says when a person has to approve, and what was taken out', async () => {
@@ -150,6 +170,7 @@ describe('the MCP server', () => {
     await person.pause({ cwd: other })
     expect(await mcp.said('memory_index')).toContain('Memory is switched off')
     expect(await mcp.said('search_transcripts', { query: 'x' })).toContain('Memory is switched off')
+    expect(await mcp.said('recall', { query: 'What of the other one?' })).toContain('Memory is switched off')
     expect(await mcp.call('remember', { text: 'Not now, please' })).toEqual({
       isError: true,
       text: expect.stringContaining('switched memory off here; go on without it'),
