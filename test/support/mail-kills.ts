@@ -60,7 +60,8 @@ export async function killWhileMailed(each: number, mailsForAKill: number): Prom
       await new Promise<void>((resolve) => {
         tell = resolve
       })
-    if (random() < 0.5) {
+    // One of each in any case.
+    if (kills.daemon === 0 || (kills.reader > 0 && random() < 0.5)) {
       kills.daemon++
       daemon.child.kill('SIGKILL')
       await daemon.exited
