@@ -1,5 +1,6 @@
 /** Whether a process is there, and still the same one. */
 import { existsSync, readFileSync } from 'node:fs'
+import { isAlive as answersToSignals } from './held-file.ts'
 
 export type Processes = {
   /** What tells a process from a later one of the same number; undefined where there is none, or the system does not say. */
@@ -22,15 +23,6 @@ export function createProcesses(): Processes {
       // What has ended and was not collected yet is as good as gone.
       return stat !== undefined && !'ZX'.includes(stat.state) && (born === undefined || born === stat.started)
     },
-  }
-}
-
-function answersToSignals(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 
