@@ -4,6 +4,7 @@ import type { Environment, Places } from '../schema/rendezvous.ts'
 import { createHandlers } from './answering.ts'
 import { createBackground } from './background.ts'
 import { createCapture } from './capture.ts'
+import { createCompany } from './company.ts'
 import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
 import { createDreaming } from './dreaming.ts'
@@ -307,6 +308,21 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     })
     if (dreaming.recover().length > 0) repaired('put back the lock of a dream that a kill had interrupted')
 
+    // What agents have of each other.
+    const company = createCompany({
+      store,
+      said,
+      settings,
+      model,
+      clock,
+      events,
+      log,
+      redact,
+      rootOf,
+      isOff: (cwd) => switches.because(cwd, rootOf(cwd)) !== undefined,
+    })
+    parts.add('status lines', company.summaries.stop)
+
     // What happens while nobody asks.
     const house = createHouse({
       store,
@@ -320,6 +336,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       sessionsDir: capture.sessionsDir,
       toolResults: join(stateDir, 'tool-results'),
       expireJobs: (days) => background.expire(days),
+      expireMail: company.expire,
       blamesDisk: disk.blames,
     })
     const background = createBackground({
@@ -360,12 +377,14 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         dreaming,
         background,
         fitting,
+        company,
       }),
       log,
       onDiskTrouble: (error) => disk.failed(message(error)),
     })
     parts.add('server', (signal) => {
       streams.closeAll()
+      company.mailbox.close()
       return server.close(signal)
     })
     const passed = passedSocket(env, process.pid)
@@ -389,6 +408,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     memory.watching.start()
     parts.add('watching memories', memory.watching.stop)
     reading.start()
+    company.summaries.start()
     void model.refresh()
     const reloading = startReloading({
       file: configFile,
@@ -400,6 +420,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         memory.forgetAnswers()
         reading.settingsChanged()
         background.settingsChanged()
+        company.summaries.start()
         void model.refresh()
         board.announce('settings')
       },

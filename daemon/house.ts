@@ -27,6 +27,8 @@ type Deps = {
   /** Where long results of tools are kept, and what was decided about them. */
   toolResults: string
   expireJobs: (days: number) => number
+  /** Mail that nobody has read for too long, and agents that are gone. */
+  expireMail: () => number
   blamesDisk: (error: unknown) => boolean
 }
 
@@ -46,6 +48,7 @@ export function createHouse(deps: Deps): { kind: JobKind; schedule: Schedule } {
     sessionsDir,
     toolResults,
     expireJobs,
+    expireMail,
   } = deps
   const kept = () => [
     ...filesIn(layout.corrupt),
@@ -70,7 +73,7 @@ export function createHouse(deps: Deps): { kind: JobKind; schedule: Schedule } {
         createToolResults(store.history).expire(beforeMs)
         createNotesTable(store.history).expire(beforeMs)
         const files = { kept, dailyBackups: () => dailyBackups(layout.backups) }
-        return sweepKept(files, retention, clock.now()).length + expireJobs(retention.days)
+        return sweepKept(files, retention, clock.now()).length + expireJobs(retention.days) + expireMail()
       }),
     blamesDisk: deps.blamesDisk,
   })
