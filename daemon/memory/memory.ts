@@ -173,7 +173,7 @@ export function createMemory(deps: Deps) {
     }),
     writing: writingIn(places),
     saving: createSaving({ places, gate, reviews, applying, clock }),
-    changing: createChanging({ places, gate, applying, catalogue, clock }),
+    changing: createChanging({ places, gate, applying, catalogue, reviews, clock }),
     agents: createAgentMemories({ placesOf, readingIn, writingIn, redact }),
     history: createHistory({ journal, places, tombstones, reviews }),
     undo: createUndo({ gate, journal, clock, reviewRequired: settings.reviewRequired }),
