@@ -13,13 +13,28 @@ type Piece = { lines: string[]; isOpen: boolean }
 export function datedText(before: string, content: string, cited: readonly Spoken[]): string {
   const known = linesOf(before)
   return piecesOf(content)
-    .map(({ lines, isOpen }) => {
-      if (lines.every((line) => known.has(line.trim()))) return lines.join('\n')
-      const dated = lines.map((line) => (known.has(line.trim()) ? line : datedLine(line, cited)))
-      // Broken in the middle of a day: then it is one line.
-      return isOpen && relativeDatesIn(flat(dated)).length > 0 ? datedLine(flat(lines), cited) : dated.join('\n')
-    })
+    .flatMap(({ lines, isOpen }) =>
+      stretches(lines, known).map(({ isFresh, lines: some }) => {
+        if (!isFresh) return some.join('\n')
+        const apart = some.flatMap((line) => relativeDatesIn(seen(line)))
+        // Broken in the middle of a day: then it is one line.
+        const isBroken = isOpen && relativeDatesIn(flat(some)).join('\n') !== apart.join('\n')
+        return isBroken ? datedLine(flat(some), cited) : some.map((line) => datedLine(line, cited)).join('\n')
+      }),
+    )
     .join('\n')
+}
+
+/** Lines of a piece that are new, and those that stood there before, in turn. */
+function stretches(lines: readonly string[], known: ReadonlySet<string>): { isFresh: boolean; lines: string[] }[] {
+  const found: { isFresh: boolean; lines: string[] }[] = []
+  for (const line of lines) {
+    const isFresh = !known.has(line.trim())
+    const last = found.at(-1)
+    if (last?.isFresh === isFresh) last.lines.push(line)
+    else found.push({ isFresh, lines: [line] })
+  }
+  return found
 }
 
 function datedLine(line: string, cited: readonly Spoken[]): string {
@@ -31,10 +46,9 @@ function datedLine(line: string, cited: readonly Spoken[]): string {
 /** What could not be made absolute. */
 export function relativeDaysIn(before: string, content: string): string[] {
   const known = linesOf(before)
-  return piecesOf(content).flatMap(({ lines }) => {
-    const fresh = lines.filter((line) => !known.has(line.trim()))
-    return fresh.length === 0 ? [] : relativeDatesIn(flat(lines))
-  })
+  return piecesOf(content)
+    .flatMap(({ lines }) => stretches(lines, known))
+    .flatMap(({ isFresh, lines }) => (isFresh ? relativeDatesIn(flat(lines)) : []))
 }
 
 export function tooLong(content: string): boolean {
