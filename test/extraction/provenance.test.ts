@@ -148,6 +148,12 @@ describe('what a person said is theirs', () => {
       { name: 'Data engineer, payments', description: 'Data engineer on the payments team who knows Python' },
     ],
     [
+      'with a short word written out, and one word for all of it',
+      'stop mocking the db in tests, we got burned when mocked tests passed but the prod migration failed',
+      "Don't mock the database in tests.\n\n**Why:** mocked tests passed but the production migration failed.",
+      { name: 'Mocks', description: 'No mocking the database in tests' },
+    ],
+    [
       'a line that begins like code',
       'Update the changelog with every release, reviewers look there.',
       'Update the changelog with every release.\n\n**Why:** reviewers look there.',

@@ -44,6 +44,20 @@ it('what the run itself reads, in the project or in an untrusted memory, is not 
   expect(second).toMatch(/^Denied/)
 }, 60_000)
 
+it('where a model only guesses how to apply what the person said, the guess is left out and the words are kept', async () => {
+  const { api, home, session } = await learningHome()
+  const { ends } = await following(home)
+  const how = '**How to apply:** End responses without a recap of modifications.'
+  const said = 'Keep answers short, no summaries at the end.'
+  const file = 'feedback_short.md'
+  api.next(calls(written(file, 'feedback', `${said}\n\n**Why:** they can read the diff.\n\n${how}`, ['m1'])))
+  session.say('I prefer short answers, no summaries at the end please. I can read the diff.')
+  expect((await ends.next()).result).toMatchObject({ saved: 1, refused: 0 })
+  expect(textOf(session.memories, file)).toMatch(
+    /no summaries at the end\.\n\n\*\*Why:\*\* they can read the diff\.\n$/,
+  )
+}, 60_000)
+
 it('what was doubted once in a run stays doubted, whatever else is cited for it', async () => {
   const { api, home, session } = await learningHome()
   const { ends } = await following(home)

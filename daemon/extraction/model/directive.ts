@@ -77,7 +77,7 @@ Memories are gathered in daily logs, which are gone through at night: logs/YYYY/
 const TYPES: Record<MemoryType, string> = {
   user: 'who the person is: role, goals, what they know well, how they like to be worked with. Never a judgement on them.',
   feedback:
-    'how to work: what they corrected, and just as much what they confirmed. First the rule, then a line **Why:** with their reason, then a line **How to apply:**.',
+    'how to work: what they corrected, and just as much what they confirmed. First the rule, then a line **Why:** with their reason and a line **How to apply:**, as far as they said so.',
   project:
     'what goes on and cannot be read from the code: decisions with their reasons, deadlines, incidents, who does what. The fact, then **Why:**, then **How to apply:**.',
   reference: 'where things live outside of the repository: trackers, dashboards, documents, channels.',

@@ -11,6 +11,7 @@ import { formTrouble } from './form.ts'
 import { type Draft, evidenceOf, type Ground, type Part, spokenIn, wholeOf } from './ground.ts'
 import { linesAdded, shownTail, withLines } from './log-lines.ts'
 import { rule } from './provenance.ts'
+import { withoutGuess } from './units.ts'
 import { hear, type Spoken, type Voices, voicesOf } from './voices.ts'
 
 /** What a fork needs for it. */
@@ -63,12 +64,22 @@ export function extracting(ground: Ground, { sessionId, messages, names, news, n
 
   const textIn = ({ content }: Draft): string => (content === null ? '' : ground.evidenceIn(content).text)
 
-  const rulingOf = (draft: Draft) => {
+  const ruled = (draft: Draft, text: string) => {
     const { file, content } = draft
     const old = ground.textOf(file)
     const before = old === '' ? undefined : ground.memoryOf(old)
-    const after = content === null ? null : ground.memoryOf(textIn(draft))
+    const after = content === null ? null : ground.memoryOf(text)
     return rule({ file, before, after, cited: citedBy(draft), isDoubted: doubted.has(file) }, voices())
+  }
+
+  /** Where a model only guessed how the person's words are to be applied, the guess is left out and the words are kept. */
+  const keptOf = (draft: Draft) => {
+    const text = textIn(draft)
+    const ruling = ruled(draft, text)
+    const bare = withoutGuess(text, ground.textOf(draft.file))
+    if (bare === text || ('trust' in ruling && ruling.trust === 'person')) return { text, ruling }
+    const second = ruled(draft, bare)
+    return 'trust' in second && second.trust === 'person' ? { text: bare, ruling: second } : { text, ruling }
   }
 
   const finished = (draft: Draft): Draft => {
@@ -85,7 +96,7 @@ export function extracting(ground: Ground, { sessionId, messages, names, news, n
   }
 
   const contentOf = (draft: Draft): string => {
-    const dated = datedText(ground.textOf(draft.file), textIn(draft), citedBy(draft))
+    const dated = datedText(ground.textOf(draft.file), keptOf(draft).text, citedBy(draft))
     return doubted.has(draft.file) ? ground.markUntrusted(dated) : dated
   }
 
@@ -100,11 +111,10 @@ export function extracting(ground: Ground, { sessionId, messages, names, news, n
 
   const checkTopic = async (draft: Draft) => {
     const { file } = draft
-    const text = textIn(draft)
+    const { text, ruling } = keptOf(draft)
     const memory = ground.memoryOf(text)
     const isNew = ground.hashOf(file) === undefined
     const form = draft.content === null ? undefined : formTrouble({ file, isNew, memory, problem: memory.problem })
-    const ruling = rulingOf(draft)
     if ('refused' in ruling) return ruling.refused
     if (form !== undefined) return form
     if (tooLong(text)) return `a line of ${file} is longer than anybody reads`

@@ -40,7 +40,9 @@ export function doubtOf({ kind, text }: Unit, voices: Voices, neutral?: Neutral)
   if (copied !== undefined)
     return `${JSON.stringify(copied)} stands in what was shown or answered, and not in what they said`
   if (alien.size >= RUN_FOREIGN && hasRun(text, alien, others.runs)) return 'it was taken over from what was shown'
-  if (theirs * 2 < words.length) return 'most of its words are not theirs'
+  // What it is called may be one word for it.
+  const isName = kind === 'label' && words.length === 1 && alien.size === 0 && !MODAL.test(text)
+  if (theirs * 2 < words.length && !isName) return 'most of its words are not theirs'
   if (alien.size * 2 > theirs) return 'too many of its words stand only in what was shown or answered'
   return doubtOfEnd(text, voices, neutral)
 }

@@ -47,6 +47,16 @@ function keyOf({ text }: Unit): string {
   return plainText(text).replace(/\s+/g, ' ').trim()
 }
 
+/** Without the lines that say how to apply it, but for those that stood there before. */
+export function withoutGuess(text: string, before: string): string {
+  const known = new Set(before.split('\n'))
+  const isGuess = (line: string) => /^\s*\*\*how to apply\b/i.test(line) && !known.has(line)
+  const lines = text.split('\n')
+  return lines.some(isGuess)
+    ? lines.filter((line, n) => !isGuess(line) && !(line.trim() === '' && isGuess(lines[n + 1] ?? ''))).join('\n')
+    : text
+}
+
 export function sentences(text: string): Unit[] {
   const units: Unit[] = []
   let inFence = false

@@ -29,10 +29,32 @@ export function voicesOf(messages: readonly Spoken[]): Voices {
     }
     const { own, pasted } = partedWords(text)
     hear(voices.persons, own)
+    withSame(voices.persons.words)
     hear(voices.others, ends(pasted, TEXT))
   }
   for (const answer of confirmedIn(messages)) hear(voices.persons, answer)
   return voices
+}
+
+/** Who says one of them has said the other. */
+const SAME: readonly (readonly string[])[] = [
+  ['db', 'database'],
+  ['pr', 'prs', 'pull request'],
+  ['prod', 'production'],
+  ['config', 'configuration'],
+  ['docs', 'documentation'],
+  ['deps', 'dependencies'],
+  ['env', 'environment'],
+  ['dev', 'development'],
+  ['ts', 'typescript'],
+  ['js', 'javascript'],
+  ['msg', 'message'],
+  ['auth', 'authentication'],
+  ['k8s', 'kubernetes'],
+].map((words) => [...formsOf(wordsIn(words.join(' ')))])
+
+function withSame(words: Set<string>): void {
+  for (const same of SAME) if (same.some((word) => words.has(word))) for (const word of same) words.add(word)
 }
 
 export function emptyVoice(): Voice {
