@@ -67,6 +67,20 @@ describe('what stays beside a summary', () => {
 })
 
 describe('compaction of any list', () => {
+  it('of six thousand requests is done before anybody gives up on it, though half of them stay', async () => {
+    const list = Array.from(
+      { length: 12_000 },
+      (_, n): Message => ({
+        id: `m${n}`,
+        role: n % 2 ? 'assistant' : 'user',
+        content: `Number ${n}: ${words(100)}`,
+      }),
+    )
+    const { compact } = compactRig()
+    const done = await compact(list, { partial: { direction: 'up_to', messageId: 'm6000' } })
+    expect(done).toMatchObject({ strategy: 'extractive', kept: 6_000 })
+  }, 20_000)
+
   it('gives one that a server takes, whole answers and pairs, what must survive, and no more tokens than before', async () => {
     await fc.assert(
       fc.asyncProperty(
