@@ -8,6 +8,7 @@ import { factsOf, missingFrom } from '../../daemon/context/facts.ts'
 import { keptFrom } from '../../daemon/context/keeping.ts'
 import { type Block, blocksOf, type Message } from '../../daemon/context/message.ts'
 import type { Notes } from '../../daemon/context/notes-path.ts'
+import { createRestore } from '../../daemon/context/restore.ts'
 import { lastSummary } from '../../daemon/context/summary-mark.ts'
 import { readSummary } from '../../daemon/context/summary-task.ts'
 import { toldOf, toldTokens } from '../../daemon/context/telling.ts'
@@ -415,6 +416,35 @@ describe('what is put back', () => {
     expect(text).not.toContain('- old')
     expect(text).toContain('First this, then that.')
     expect(problemWith([...(done.messages as Message[])])).toBeUndefined()
+  })
+})
+
+describe('what nobody may read', () => {
+  it('is not put back: what was denied, and what is closed, as a file or as the plan', async () => {
+    const { dir } = makeHome()
+    const file = (name: string) => {
+      writeFileSync(join(dir, name), `The words of ${name}.`)
+      return join(dir, name)
+    }
+    const read = (name: string, more: object = {}): Message[] => [
+      { role: 'assistant', content: [{ type: 'tool_use', id: name, name: 'Read', input: { file_path: file(name) } }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: name, content: words(8_000), ...more }] },
+    ]
+    const list: Message[] = [
+      { role: 'user', content: 'Go.' },
+      ...read('open.ts'),
+      ...read('denied.ts', { content: 'Permission denied.', is_error: true }),
+      ...read('closed.ts'),
+      { role: 'assistant', content: 'Done.' },
+    ]
+    const restore = createRestore({ isClosed: (path) => path.includes('closed') })
+    const { blocks } = restore({
+      restore: { plan: { path: file('closed-plan.md') } },
+      between: list,
+      kept: [],
+      roomTokens: 50_000,
+    })
+    expect(blocks.join('\n').match(/The words of .*/g)).toEqual(['The words of open.ts.'])
   })
 })
 
