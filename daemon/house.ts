@@ -62,7 +62,7 @@ export function createHouse(deps: Deps): { kind: JobKind; schedule: Schedule } {
     },
     sweep: () =>
       store.alone(async () => {
-        // Nobody is writing one now: whoever does waits for nothing in between.
+        // Whoever is writing one now notices, and writes it again.
         removeLeftovers(filesIn(toolResults))
         const { retention } = settings.current()
         createToolResults(store.history).expire(clock.now() - retention.days * DAY_MS)
