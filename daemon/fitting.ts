@@ -27,6 +27,7 @@ import { factsOf } from './llm/models.ts'
 import { mergeVariables } from './locate/variables.ts'
 import type { Clock } from './platform/clock.ts'
 import { runCommand } from './platform/run-command.ts'
+import { createCompactions } from './store/compactions.ts'
 import type { Said } from './store/said.ts'
 import type { Store } from './store/store.ts'
 import { createToolResults } from './store/tool-results.ts'
@@ -63,6 +64,7 @@ const COMMAND = { timeoutMs: 10_000, maxBytes: 20_000 }
 export function createFitting(deps: Deps) {
   const { store, said, stateDir, settings, env, model, forking, clock, rootOf, notesOf } = deps
   const redact = async (text: string) => (await deps.redact(text)).text
+  const compactions = createCompactions(store.history)
   const messagesOf = createSessionMessages({ said, messagesAt })
   const isPrivate = (folder: string) =>
     privateFolder(settings.current().private, [folder, rootOf(folder)]) !== undefined
@@ -197,6 +199,10 @@ export function createFitting(deps: Deps) {
       },
       clock,
     }),
+    guarded: {
+      find: compactions.find,
+      put: (session, state) => compactions.put(session, state, clock.now()),
+    },
     transcript,
     announce,
     notes,

@@ -5,16 +5,18 @@ import { describe, expect, it } from 'vitest'
 import type { Wanted } from '../../daemon/context/compact.ts'
 import { cutBefore, isCut } from '../../daemon/context/cuts.ts'
 import { factsOf, missingFrom } from '../../daemon/context/facts.ts'
+import type { GuardRecords } from '../../daemon/context/guards.ts'
 import { keptFrom } from '../../daemon/context/keeping.ts'
 import { type Block, blocksOf, type Message } from '../../daemon/context/message.ts'
 import type { Notes } from '../../daemon/context/notes-path.ts'
 import { createRestore } from '../../daemon/context/restore.ts'
+import type { Answered } from '../../daemon/context/summarising.ts'
 import { lastSummary } from '../../daemon/context/summary-mark.ts'
 import { readSummary } from '../../daemon/context/summary-task.ts'
 import { toldOf, toldTokens } from '../../daemon/context/telling.ts'
 import { makeHome } from '../support/home.ts'
 import { settled } from '../support/jobs.ts'
-import { compactRig, counter, summary } from './compact-rig.ts'
+import { compactRig, counter, memory, summary } from './compact-rig.ts'
 import { accepted, problemWith } from './lists.ts'
 import { wordsOf } from './words.ts'
 
@@ -362,6 +364,76 @@ describe('what must survive', () => {
       ['todo', 'tune'],
     ])
     expect(factsOf(list, ['ship']).map(({ text }) => text)).toContain('ship')
+  })
+})
+
+describe('compactions of one session that come together', () => {
+  /** A model that answers when it is told to. */
+  const slow = () => {
+    const waiting: ((answer: ReturnType<typeof summary>) => void)[] = []
+    const answer = () => new Promise<ReturnType<typeof summary>>((resolve) => void waiting.push(resolve))
+    return { answer, waiting }
+  }
+  const list = conversation(30, 1_500)
+  const more = [...list, { id: 'more', role: 'user' as const, content: 'More.' }]
+
+  it('ask a model one after the other, those of others meanwhile', async () => {
+    const { answer, waiting } = slow()
+    const { compact, asked } = compactRig({ answers: [answer] })
+    const both = [compact(list), compact(more)]
+    const other = compact(list, {}, 'other')
+    await settled()
+    expect(asked).toHaveLength(2)
+    for (const resolve of waiting) resolve(summary('The first.'))
+    expect(await both[0]).toMatchObject({ strategy: 'full' })
+    await settled()
+    expect(asked).toHaveLength(3)
+    waiting[2]?.(summary('The second.'))
+    expect((await both[1])?.summary).toContain('The second.')
+    await other
+  })
+
+  it('are one where both ask for the same, unless the first hangs up', async () => {
+    const { answer, waiting } = slow()
+    const { compact, asked, compacted } = compactRig({ answers: [answer] })
+    const both = [compact(list), compact(structuredClone(list))]
+    await settled()
+    waiting[0]?.(summary('The only one.'))
+    const [first, second] = await Promise.all(both)
+    expect(second).toEqual(first)
+    expect({ asked: asked.length, compacted }).toEqual({ asked: 1, compacted: ['s'] })
+
+    const away = new AbortController()
+    const left = compact(list, { signal: away.signal })
+    const stays = compact(structuredClone(list))
+    await settled()
+    away.abort()
+    waiting[1]?.({ failed: 'stopped', message: 'it was given up' } as never)
+    await expect(left).rejects.toMatchObject({ reason: 'stopped' })
+    await settled()
+    waiting[2]?.(summary('The last one.'))
+    expect((await stays).summary).toContain('The last one.')
+  })
+
+  it('are refused as before after a restart: failures and what was done just now are remembered', async () => {
+    const records = memory()
+    const rig = (answers: Answered[]) => compactRig({ records, answers })
+    for (let n = 0; n < 3; n++)
+      await expect(rig([{ failed: 'other', message: 'no' }]).compact(list)).rejects.toMatchObject({ reason: 'other' })
+    await expect(rig([summary('Fine.')]).compact(list)).rejects.toMatchObject({ reason: 'breaker' })
+    const done = await rig([summary('Fine.')]).compact(list, { trigger: 'manual' })
+    await expect(rig([summary('Fine.')]).compact(done.messages)).rejects.toMatchObject({ reason: 'thrash' })
+  })
+
+  it('are answered though nothing can be remembered of them', async () => {
+    const full: GuardRecords = {
+      find: () => undefined,
+      put: () => {
+        throw new Error('ENOSPC')
+      },
+    }
+    const { compact } = compactRig({ records: full, answers: [summary('Fine.')] })
+    expect(await compact(list)).toMatchObject({ strategy: 'full' })
   })
 })
 
