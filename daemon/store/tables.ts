@@ -334,6 +334,18 @@ export const historyMigrations: readonly Migration[] = [
       CREATE INDEX mail_by_request ON mail (request) WHERE request IS NOT NULL;
       CREATE INDEX mail_by_time ON mail (at);
     `),
+  (db) =>
+    db.exec(`
+      -- What became of the last compactions of a session: how many failed in a row, and which summary came of the last
+      -- that did not. 'session' and 'summary' are hashes. Times in ms.
+      CREATE TABLE compactions (
+        session TEXT PRIMARY KEY,
+        failures INTEGER NOT NULL,
+        summary TEXT,
+        answers INTEGER NOT NULL,
+        at INTEGER NOT NULL
+      ) STRICT;
+    `),
 ]
 
 /** Apart from the step that made it: a purge throws this part of the index away and begins it anew. */
