@@ -5,11 +5,13 @@ import type { Background } from './background.ts'
 import type { Capture } from './capture.ts'
 import type { LiveSettings } from './config/live.ts'
 import type { createTelling } from './extraction/telling.ts'
+import type { Hooking } from './hooking.ts'
 import type { EventStreams } from './http/event-stream.ts'
 import { agentRoutes } from './http/routes/agents.ts'
 import { carryingRoutes } from './http/routes/carrying.ts'
 import { costRoutes } from './http/routes/cost.ts'
 import { historyRoutes } from './http/routes/history.ts'
+import { hookRoutes } from './http/routes/hooks.ts'
 import { instructionRoutes } from './http/routes/instructions.ts'
 import { jobRoutes } from './http/routes/jobs.ts'
 import { memoryRoutes } from './http/routes/memories.ts'
@@ -47,11 +49,12 @@ type Deps = {
   noting: Noting
   recall: Recall
   background: Background
+  hooking: Hooking
 }
 
 export function createHandlers(deps: Deps): Handlers {
   const { places, env, settings, version, board, streams, switches, memory, capture, model } = deps
-  const { telling, noting, recall, background } = deps
+  const { telling, noting, recall, background, hooking } = deps
   const instructions = async (cwd: string, caller: Caller) => {
     const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
     const { agentsMd } = settings.current().instructions
@@ -73,11 +76,13 @@ export function createHandlers(deps: Deps): Handlers {
           roots: capture.reading.roots(),
           ingest: capture.ingest(),
           jobs: background.counts(),
+          harnesses: hooking.harnesses(),
         }),
       streams,
       connected: board.connected,
     }),
     ...switchRoutes(switches),
+    ...hookRoutes(hooking),
     ...memoryRoutes(memory),
     ...promptRoutes({
       prompting: {

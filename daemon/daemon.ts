@@ -6,6 +6,7 @@ import { createCapture } from './capture.ts'
 import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
 import { createForking } from './forking.ts'
+import { createHooking } from './hooking.ts'
 import { createHouse } from './house.ts'
 import { removeLeftovers } from './housekeeping/sweep.ts'
 import { bindServer } from './http/binding.ts'
@@ -284,6 +285,27 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       reading.diskRecovered()
     }
 
+    const hooking = createHooking({
+      store,
+      stateDir,
+      settings,
+      clock,
+      memory,
+      capture,
+      background,
+      isKnown: ({ harness, sessionId }) => said.session(harness, sessionId) !== undefined,
+      forgetsGiven: () => {},
+      recall: async () => '',
+      recallAgain: async () => '',
+      notesOf: ({ harness, sessionId }) => noting.textOf({ harness, session: sessionId }),
+      mailFor: () => [],
+      acknowledge: () => {},
+      onError: (error) => {
+        if (!disk.blames(error)) log.error({ err: error }, 'a hook could not be looked after')
+      },
+    })
+    parts.add('hooks', hooking.stop)
+
     // What is answered.
     const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
     const server = await createServer({
@@ -302,6 +324,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         noting,
         recall,
         background,
+        hooking,
       }),
       log,
       onDiskTrouble: (error) => disk.failed(message(error)),

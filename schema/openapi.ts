@@ -8,7 +8,7 @@ import { type Route, routes } from './routes.ts'
 type Json = Record<string, unknown>
 
 /** Of a stream or a file of lines, the schema describes one event or line. */
-const mediaTypes = { json: 'application/json', events: 'text/event-stream', lines: JSON_LINES }
+const mediaTypes = { json: 'application/json', events: 'text/event-stream', lines: JSON_LINES, text: 'text/plain' }
 
 export function openApiDocument(version: string): Json & { openapi: string } {
   const paths: Record<string, Json> = {}
@@ -45,11 +45,11 @@ function answers(route: Route): Json {
   const answer = {
     description: route.answer.description ?? route.summary,
     content: {
-      [mediaTypes[route.stream ?? 'json']]: { schema: jsonSchema(route.answer, 'output') },
+      [mediaTypes[route.stream ?? route.plain ?? 'json']]: { schema: jsonSchema(route.answer, 'output') },
     },
   }
   if (route.status === 'when-pending') return { 200: answer, 202: answer }
-  return { [String(route.status ?? 200)]: answer }
+  return { [String(route.status ?? 200)]: answer, ...(route.plain && { 204: { description: 'Nothing' } }) }
 }
 
 function requestBody({ body, line }: Route): Json {

@@ -17,6 +17,8 @@ export type RouteShape = {
   /** Of an answer that is no refusal; 200 where nothing else is said. `when-pending`: 202 where the answer says so. */
   status?: 202 | 'when-pending'
   bodyLimitBytes?: number
+  /** The answer is a text as it is, and 204 where there is nothing to say. */
+  plain?: 'text'
   /** Fields that travel in the query though the route has a body; without one, all but the path's do. */
   query?: readonly string[]
 }
@@ -68,6 +70,7 @@ export const routeTable = {
   search: { method: 'GET', url: '/v1/search' },
   instructions: { method: 'GET', url: '/v1/instructions' },
   cost: { method: 'GET', url: '/v1/cost' },
+  hook: { method: 'POST', url: '/v1/hooks/:harness', plain: 'text', bodyLimitBytes: CONVERSATION_LIMIT_BYTES },
   pause: { method: 'POST', url: '/v1/pause' },
   resume: { method: 'POST', url: '/v1/resume' },
 } as const satisfies Record<string, RouteShape>

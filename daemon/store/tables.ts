@@ -267,6 +267,14 @@ export const historyMigrations: readonly Migration[] = [
       CREATE INDEX recalled_by_session ON recalled (session, id);
       CREATE INDEX recalled_by_time ON recalled (at);
     `),
+  (db) =>
+    db.exec(`
+      -- When each harness last ran a hook of ours.
+      CREATE TABLE hooks_seen (
+        harness TEXT PRIMARY KEY,
+        at INTEGER NOT NULL
+      ) STRICT;
+    `),
 ]
 
 /** Apart from the step that made it: a purge throws this part of the index away and begins it anew. */

@@ -23,11 +23,13 @@ const allowed: Record<string, readonly string[]> = {
   'daemon/agent': ['schema', 'daemon/platform', 'daemon/store', 'daemon/llm'],
   'daemon/notes': ['schema', 'daemon/platform', 'daemon/store', 'daemon/agent'],
   'daemon/recall': ['schema', 'daemon/platform', 'daemon/store', 'daemon/llm'],
+  'daemon/harness': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/housekeeping': ['schema', 'daemon/platform', 'daemon/store'],
   // A process of its own besides the daemon: it looks at everything a daemon stands on.
   'daemon/doctor': ['schema', 'daemon/platform', 'daemon/store', 'daemon/config', 'daemon/memory'],
   client: ['schema'],
-  'client/cli': ['schema', 'client'],
+  'client/hooks': ['schema'],
+  'client/cli': ['schema', 'client', 'client/hooks'],
 }
 
 /** Composition roots, and the doors through which the command line enters the daemon's half. */
@@ -37,6 +39,7 @@ const roots = [
   'daemon/answering.ts',
   'daemon/forking.ts',
   'daemon/learning.ts',
+  'daemon/hooking.ts',
   'daemon/house.ts',
   'daemon/noting.ts',
   'daemon/capture.ts',
@@ -94,7 +97,14 @@ const habits: { rule: string; pattern: RegExp; applies: (path: string) => boolea
   {
     rule: 'process.env is read once, at an entry',
     pattern: /process\.env/,
-    applies: (path) => !['daemon/main.ts', 'daemon/launch.ts', 'client/index.ts', 'client/cli/main.ts'].includes(path),
+    applies: (path) =>
+      ![
+        'daemon/main.ts',
+        'daemon/launch.ts',
+        'client/index.ts',
+        'client/hooks/pass-on.ts',
+        'client/cli/main.ts',
+      ].includes(path),
   },
   {
     rule: 'only daemon/platform reads clocks and sets timers in the daemon',
@@ -110,7 +120,7 @@ const habits: { rule: string; pattern: RegExp; applies: (path: string) => boolea
   {
     rule: 'only the entries of processes exit',
     pattern: /process\.exit\(/,
-    applies: (path) => !['daemon/main.ts', 'client/cli/main.ts'].includes(path),
+    applies: (path) => !['daemon/main.ts', 'client/hooks/pass-on.ts', 'client/cli/main.ts'].includes(path),
   },
   {
     rule: 'no URL outside the route table',

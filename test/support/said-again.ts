@@ -32,6 +32,7 @@ export type EntryPoint = {
 export const wordless: readonly RouteName[] = [
   'forget',
   'forgetAgentMemory',
+  'hook',
   'importTranscripts',
   'cancelRecall',
   'prefetchRecall',
