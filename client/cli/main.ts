@@ -10,6 +10,7 @@ import { connect } from '../index.ts'
 import { type Context, createPrint, harmless } from './context.ts'
 import type { CostOptions } from './cost.ts'
 import type { DoctorOptions } from './doctor.ts'
+import { addHarnessCommands } from './harness-commands.ts'
 import { addJobCommands } from './job-commands.ts'
 import { type LogsOptions, logs } from './logs.ts'
 import { addMemoryCommands } from './memory-commands.ts'
@@ -120,6 +121,7 @@ for (const to of ['pause', 'resume'] as const)
     .action((options: PauseOptions) => setPaused(context(), to, options))
 addMemoryCommands(program, context, wholeNumber)
 addJobCommands(program, context, wholeNumber)
+addHarnessCommands(program, context)
 const service = program
   .command('service')
   .description('run memoryd as a service of yours (systemd or launchd)')
