@@ -11,8 +11,8 @@ export const Connection = z.strictObject({
   file: z.string(),
   at: z.iso.datetime(),
   made: z.boolean().describe('Whether there was no such file before'),
-  /** Each piece that was put in, as it stands in the file. */
-  pieces: z.array(z.string()),
+  folder: z.string().describe('The deepest folder on the way to it that was there before'),
+  pieces: z.array(z.object({ at: z.int(), text: z.string() })).describe('What was put in, and where it stands'),
   /** SHA-256 of the file as it was left. */
   hash: z.string(),
 })

@@ -23,7 +23,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../../package.json', imp
 const viaNpm = process.env.npm_command === 'exec' || basename(process.argv[1] ?? '') === 'main.js'
 const self = viaNpm ? 'npx memoryd' : 'memoryd'
 const spoken = (text: string) =>
-  text.replace(/(?<!npx )\bmemoryd (?=(start|stop|restart|doctor|jobs|logs|status)\b)/g, `${self} `)
+  text.replace(/(?<!npx )\bmemoryd (?=(start|stop|restart|doctor|jobs|logs|status|connect|disconnect)\b)/g, `${self} `)
 
 const program = new Command('memoryd')
   .description('One memory for every coding agent on this machine: a daemon on a Unix socket.')
@@ -36,6 +36,7 @@ const program = new Command('memoryd')
     `
 Examples:
   memoryd start                 start the daemon and wait until it answers
+  memoryd connect claude-code   let Claude Code remember; also codex, gemini, pi
   memoryd status --json         how it is doing, for a script
   memoryd logs -f               follow what it does
   memoryd pause --project       nothing is captured or recalled in this folder
@@ -143,7 +144,7 @@ service
   .action(async () => (await import('./service/command.ts')).serviceStatus(context()))
 program
   .command('uninstall')
-  .description('remove service and, if you agree, state; memories stay')
+  .description('remove service, hooks and, if you agree, state; memories stay')
   .option('--state', 'delete the state folder without asking')
   .option('--no-state', 'keep the state folder without asking')
   .addHelpText(

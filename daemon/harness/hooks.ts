@@ -165,5 +165,3 @@ export function createHooks(deps: HookDeps) {
     },
   }
 }
-
-export type Hooks = ReturnType<typeof createHooks>
