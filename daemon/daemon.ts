@@ -63,6 +63,9 @@ export type Daemon = {
 /** So much of a backlog is read first: every job that is settled meanwhile would hold up the reading. */
 const MUCH_TO_READ_BYTES = 500_000
 
+/** Of a prompt, to find memories by. */
+const LONGEST_PROMPT = 100_000
+
 /** Loaded with the first text that is looked through: its patterns would cost every start. */
 const redact = async (text: string) => (await import('./secrets/redact.ts')).redactSecrets(text)
 
@@ -294,9 +297,10 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       capture,
       background,
       isKnown: ({ harness, sessionId }) => said.session(harness, sessionId) !== undefined,
-      forgetsGiven: () => {},
-      recall: async () => '',
-      recallAgain: async () => '',
+      forgetsGiven: recall.reset,
+      recall: async ({ mostBytes, query, ...asked }, caller) =>
+        (await recall.hook({ ...asked, query: query.slice(0, LONGEST_PROMPT), mode: 'auto' }, caller, mostBytes)).text,
+      recallAgain: async ({ mostBytes, ...session }, caller) => (await recall.again(session, caller, mostBytes)).text,
       notesOf: ({ harness, sessionId }) => noting.textOf({ harness, session: sessionId }),
       mailFor: () => [],
       acknowledge: () => {},

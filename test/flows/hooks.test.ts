@@ -42,6 +42,20 @@ describe('hooks', () => {
     expect(await runHook('claude-code', socketPath, start(cwd))).toMatchObject({ code: 0, stdout: '', stderr: '' })
   })
 
+  it('tell of the memory that fits a prompt, once, of none that does not, and again after a compaction', async () => {
+    const home = makeHome()
+    const cwd = projectIn(home)
+    await startDaemon(home)
+    await connectAs(home, 'user').remember({ cwd, text: 'Deploys of the shop go out from the release branch only' })
+    const ask = (more: object) => runHook('claude-code', home.places.socketPath, { ...start(cwd), ...more })
+    const prompt = (text: string) => ask({ hook_event_name: 'UserPromptSubmit', prompt: text })
+    expect((await prompt('What is the capital of France?')).stdout).toBe('')
+    expect(contextOf((await prompt('How do I deploy the shop?')).stdout)).toContain('release branch only')
+    expect((await prompt('And how do I deploy the shop again?')).stdout).toBe('')
+    expect(contextOf((await ask({ source: 'compact' })).stdout)).toContain('release branch only')
+    expect((await prompt('So how do I deploy the shop?')).stdout).toBe('')
+  })
+
   it('say nothing where memory is off for the caller, and in the form of an error to nobody', async () => {
     const home = makeHome()
     const cwd = projectIn(home)
