@@ -4,6 +4,7 @@ import { type ErrorBody, isHttpCode, MemoryError } from '../schema/errors.ts'
 import { BODY_LIMIT_BYTES, type RouteName, type RouteShape, routeTable } from '../schema/route-table.ts'
 import type { Starter } from './autostart.ts'
 import { readEvents } from './event-reader.ts'
+import { createFit } from './fit.ts'
 import { readWhole, type Transport } from './transport.ts'
 
 export type CallOptions = { signal?: AbortSignal; deadlineMs?: number }
@@ -28,6 +29,8 @@ type Common = {
   readonly lastError: MemoryError | undefined
   /** Ends when the daemon stops, the signal aborts, or the loop is left. */
   events(input?: Contract['events']['input'], options?: CallOptions): AsyncIterable<Contract['events']['answer']>
+  /** Messages that fit the window, by the cheapest way that is enough. */
+  fit: ReturnType<typeof createFit>
   close(): void
 }
 
@@ -142,6 +145,7 @@ export function createClient(deps: ClientDeps): Client {
     ...methods,
     ...files,
     events,
+    fit: createFit(methods),
     close: transport.close,
     get available() {
       return reached

@@ -41,3 +41,4 @@ export function connect(options: ConnectOptions = {}): Client {
 export { MemoryError } from '../schema/errors.ts'
 export type { Autostart } from './autostart.ts'
 export type { CallOptions, Client, StrictClient } from './client.ts'
+export type { FitInput, FitStep, Fitted } from './fit.ts'

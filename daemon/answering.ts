@@ -4,12 +4,16 @@ import type { Environment, Places } from '../schema/rendezvous.ts'
 import type { Background } from './background.ts'
 import type { Capture } from './capture.ts'
 import type { LiveSettings } from './config/live.ts'
+import type { createDreaming } from './dreaming.ts'
 import type { createTelling } from './extraction/telling.ts'
+import type { Fitting } from './fitting.ts'
 import type { Hooking } from './hooking.ts'
 import type { EventStreams } from './http/event-stream.ts'
 import { agentRoutes } from './http/routes/agents.ts'
 import { carryingRoutes } from './http/routes/carrying.ts'
+import { contextRoutes } from './http/routes/context.ts'
 import { costRoutes } from './http/routes/cost.ts'
+import { dreamRoutes } from './http/routes/dreams.ts'
 import { historyRoutes } from './http/routes/history.ts'
 import { hookRoutes } from './http/routes/hooks.ts'
 import { instructionRoutes } from './http/routes/instructions.ts'
@@ -48,13 +52,15 @@ type Deps = {
   telling: ReturnType<typeof createTelling>
   noting: Noting
   recall: Recall
+  dreaming: ReturnType<typeof createDreaming>
   background: Background
+  fitting: () => Promise<Fitting>
   hooking: Hooking
 }
 
 export function createHandlers(deps: Deps): Handlers {
   const { places, env, settings, version, board, streams, switches, memory, capture, model } = deps
-  const { telling, noting, recall, background, hooking } = deps
+  const { telling, noting, recall, dreaming, background, fitting, hooking } = deps
   const instructions = async (cwd: string, caller: Caller) => {
     const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
     const { agentsMd } = settings.current().instructions
@@ -72,7 +78,7 @@ export function createHandlers(deps: Deps): Handlers {
           mode: model.mode(),
           budget: model.budget(),
           paused: switches.paused(),
-          projects: memory.projects(),
+          projects: memory.projects().map((project) => ({ ...project, ...dreaming.lastAt(project.memoryDir) })),
           roots: capture.reading.roots(),
           ingest: capture.ingest(),
           jobs: background.counts(),
@@ -99,6 +105,7 @@ export function createHandlers(deps: Deps): Handlers {
     ...agentRoutes(memory.agents),
     ...carryingRoutes(memory),
     ...jobRoutes(background.answers),
+    ...dreamRoutes(dreaming),
     ...sessionRoutes({
       ...capture.sessions,
       notices: telling.list,
@@ -114,6 +121,7 @@ export function createHandlers(deps: Deps): Handlers {
         jobId: background.enqueue(await capture.importing.due(dir, harness)).id,
       }),
     }),
+    ...contextRoutes(fitting),
     ...costRoutes({ cost: (by, days) => costOf(model, by, days) }),
     ...instructionRoutes({ load: instructions }),
   }

@@ -26,6 +26,7 @@ import { createSessionAnswers } from './transcripts/session-answers.ts'
 import { createTail } from './transcripts/tail.ts'
 import { textAt } from './transcripts/text-at.ts'
 import { createThread } from './transcripts/thread.ts'
+import type { EndedTurn } from './transcripts/turn-ends.ts'
 import { createWatchedRoots } from './transcripts/watched-roots.ts'
 
 type Deps = {
@@ -44,7 +45,7 @@ type Deps = {
   projectOf: (cwd: string, caller: Caller) => { root: string; off: string | undefined }
   blamesDisk: (error: unknown) => boolean
   /** A turn has ended: what that makes due may be done. */
-  onTurn: () => void
+  onTurn: (turn: EndedTurn) => void
   jobsOf: Parameters<typeof createPushing>[0]['jobsOf']
   handOver: Parameters<typeof createPushing>[0]['handOver']
 }
@@ -83,7 +84,7 @@ export function createCapture(deps: Deps) {
     watched: (onHint) => createWatchedRoots({ clock, conditions, onHint }),
     onTurn: (turn) => {
       events.publish({ type: 'turn', ...turn })
-      deps.onTurn()
+      deps.onTurn(turn)
     },
     onError: (error) => {
       if (deps.blamesDisk(error)) return

@@ -1,10 +1,13 @@
 /** The composition root: every part of the daemon, in the order data flows. Stopping runs it backwards. */
+import { join } from 'node:path'
 import type { Environment, Places } from '../schema/rendezvous.ts'
 import { createHandlers } from './answering.ts'
 import { createBackground } from './background.ts'
 import { createCapture } from './capture.ts'
 import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
+import { createDreaming } from './dreaming.ts'
+import type { Fitting } from './fitting.ts'
 import { createForking } from './forking.ts'
 import { createHooking } from './hooking.ts'
 import { createHouse } from './house.ts'
@@ -190,7 +193,10 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       rootOf,
       projectOf: memory.find,
       blamesDisk: disk.blames,
-      onTurn: () => background.wake(),
+      onTurn: (turn) => {
+        background.wake()
+        dreaming.turnEnded(turn)
+      },
       jobsOf: ({ harness, sessionId }, sinceMs) =>
         background.ofKey(['extract', 'notes'], `${harness} ${sessionId}`, sinceMs),
       handOver: (session, prefix) => forking.handOver(session, prefix),
@@ -227,6 +233,33 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       notesOf: (session) => noting.textOf(session),
     })
 
+    let made: Promise<Fitting> | undefined
+    const load = async () =>
+      (await import('./fitting.ts')).createFitting({
+        store,
+        said,
+        stateDir,
+        settings,
+        env,
+        model,
+        forking,
+        clock,
+        redact,
+        rootOf,
+        notesOf: (session) => {
+          const { content, lastMessageId = '', updatedMs = 0, runningSinceMs } = noting.notesFor(session)
+          return { text: content, lastMessageId, updatedAt: updatedMs, runningSinceMs }
+        },
+        onCompacted: ({ harness, session }) => {
+          memory.prompting.renew({ harness, sessionId: session })
+          recall.reset({ harness, sessionId: session })
+        },
+      })
+    const fitting = () => {
+      made ??= load()
+      return made
+    }
+
     // What is kept of what was said.
     const learning = createLearning({
       store,
@@ -256,6 +289,28 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       clock,
     })
 
+    // What is put in order.
+    const dreaming = createDreaming({
+      store,
+      stateDir,
+      env,
+      settings,
+      clock,
+      events,
+      memory,
+      switches,
+      model,
+      forking,
+      redact,
+      notify: learning.telling.dreamed,
+      enqueue: (due) => background.enqueue(due),
+      blamesDisk: disk.blames,
+      onError: (error) => {
+        if (!disk.blames(error)) log.error({ err: error }, 'could not look whether a dream is due')
+      },
+    })
+    if (dreaming.recover().length > 0) repaired('put back the lock of a dream that a kill had interrupted')
+
     // What happens while nobody asks.
     const house = createHouse({
       store,
@@ -267,6 +322,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       log,
       finishPurges: memory.finishPurges,
       pushedDir: capture.pushedDir,
+      toolResults: join(stateDir, 'tool-results'),
       expireJobs: (days) => background.expire(days),
       blamesDisk: disk.blames,
     })
@@ -277,8 +333,8 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       conditions,
       log,
       blamesDisk: disk.blames,
-      kinds: [house.kind, capture.importKind, learning.kind, noting.kind],
-      schedules: () => [house.schedule],
+      kinds: [house.kind, capture.importKind, learning.kind, noting.kind, ...dreaming.kinds],
+      schedules: () => [house.schedule, ...dreaming.schedules()],
       isOnline: () => model.mode() === 'online',
       modelWaits: model.waits,
       isBusy: () => reading.lagBytes() > MUCH_TO_READ_BYTES,
@@ -327,7 +383,9 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         telling: learning.telling,
         noting,
         recall,
+        dreaming,
         background,
+        fitting,
         hooking,
       }),
       log,

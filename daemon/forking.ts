@@ -98,9 +98,10 @@ export function createForking(deps: Deps) {
     /** Says beforehand that what a session's jobs share will not be what it was. */
     announce: async (key: RenderingKey, because: string): Promise<void> => (await agent()).announce(key, because),
     /** Where a run may look: never at what the daemon keeps for itself, nor into what is private. */
-    reachOf: (memoryDir: string, readable: readonly string[]): Reach => ({
+    reachOf: (memoryDir: string, readable: readonly string[], files: readonly string[] = []): Reach => ({
       memoryDir,
       readable,
+      files,
       closed: [stateDir, ...settings.current().private],
     }),
   }

@@ -1,7 +1,7 @@
 /** Composes housekeeping, the job that is done at every start and once an hour: what it backs up and what it clears away. */
 import type { LiveSettings } from './config/live.ts'
 import { createHousekeeping } from './housekeeping/housekeeping.ts'
-import { filesBelow, filesIn, sweepKept } from './housekeeping/sweep.ts'
+import { filesBelow, filesIn, removeLeftovers, sweepKept } from './housekeeping/sweep.ts'
 import type { JobKind } from './jobs/job.ts'
 import type { Schedule } from './jobs/scheduler.ts'
 import type { Clock } from './platform/clock.ts'
@@ -10,6 +10,7 @@ import type { Log } from './platform/log.ts'
 import { dailyBackups, migrationBackups } from './store/backup.ts'
 import type { Layout } from './store/layout.ts'
 import type { Store } from './store/store.ts'
+import { createToolResults } from './store/tool-results.ts'
 
 type Deps = {
   store: Store
@@ -22,19 +23,35 @@ type Deps = {
   finishPurges: () => Promise<{ change: number }[]>
   /** Where turns are kept that harnesses pushed. */
   pushedDir: string
+  /** Where long results of tools are kept, and what was decided about them. */
+  toolResults: string
   expireJobs: (days: number) => number
   blamesDisk: (error: unknown) => boolean
 }
 
 const KIND = 'housekeeping'
+const DAY_MS = 86_400_000
 
 export function createHouse(deps: Deps): { kind: JobKind; schedule: Schedule } {
-  const { store, layout, stateDir, settings, clock, conditions, log, finishPurges, pushedDir, expireJobs } = deps
+  const {
+    store,
+    layout,
+    stateDir,
+    settings,
+    clock,
+    conditions,
+    log,
+    finishPurges,
+    pushedDir,
+    toolResults,
+    expireJobs,
+  } = deps
   const kept = () => [
     ...filesIn(layout.corrupt),
     ...migrationBackups(layout.backups),
     `${stateDir}/logs/launchd.log`,
     ...filesBelow(pushedDir),
+    ...filesBelow(toolResults),
   ]
   const run = createHousekeeping({
     conditions,
@@ -45,7 +62,10 @@ export function createHouse(deps: Deps): { kind: JobKind; schedule: Schedule } {
     },
     sweep: () =>
       store.alone(async () => {
+        // Nobody is writing one now: whoever does waits for nothing in between.
+        removeLeftovers(filesIn(toolResults))
         const { retention } = settings.current()
+        createToolResults(store.history).expire(clock.now() - retention.days * DAY_MS)
         const files = { kept, dailyBackups: () => dailyBackups(layout.backups) }
         return sweepKept(files, retention, clock.now()).length + expireJobs(retention.days)
       }),

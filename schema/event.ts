@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DreamEvent } from './dream.ts'
 import { JobEvent } from './job.ts'
 
 export const StatusEvent = z.object({
@@ -32,6 +33,6 @@ const TurnEvent = z.object({
 
 /** A closed set of names; each arrives with the feature that publishes it. */
 export const Event = z
-  .discriminatedUnion('type', [StatusEvent, SavedEvent, TurnEvent, JobEvent])
+  .discriminatedUnion('type', [StatusEvent, SavedEvent, TurnEvent, JobEvent, DreamEvent])
   .describe('One server-sent event: `type` is its event name, everything else its data')
 export type Event = z.infer<typeof Event>

@@ -35,21 +35,23 @@ function operation(name: string, route: Route): Json {
     ],
     ...requestBody(route),
     responses: {
-      ...answers(route),
+      ...Object.fromEntries(statusesOf(route).map((status) => [status, answerOf(route)])),
+      ...(route.plain && { 204: { description: 'Nothing' } }),
       ...errorResponses([...universalCodes, ...route.errors]),
     },
   }
 }
 
-function answers(route: Route): Json {
-  const answer = {
+function statusesOf({ status, begins }: Route): number[] {
+  if (status === undefined) return [200]
+  return begins === undefined ? [status] : [200, status]
+}
+
+function answerOf(route: Route): Json {
+  return {
     description: route.answer.description ?? route.summary,
-    content: {
-      [mediaTypes[route.stream ?? route.plain ?? 'json']]: { schema: jsonSchema(route.answer, 'output') },
-    },
+    content: { [mediaTypes[route.stream ?? route.plain ?? 'json']]: { schema: jsonSchema(route.answer, 'output') } },
   }
-  if (route.status === 'when-pending') return { 200: answer, 202: answer }
-  return { [String(route.status ?? 200)]: answer, ...(route.plain && { 204: { description: 'Nothing' } }) }
 }
 
 function requestBody({ body, line }: Route): Json {

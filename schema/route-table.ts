@@ -14,8 +14,10 @@ export type RouteShape = {
   stream?: 'events' | 'lines'
   /** The body is a file of JSON lines, of any size, instead of one JSON value. */
   upload?: 'lines'
-  /** Of an answer that is no refusal; 200 where nothing else is said. `when-pending`: 202 where the answer says so. */
-  status?: 202 | 'when-pending'
+  /** Of an answer that is no refusal; 200 where nothing else is said. */
+  status?: 202
+  /** A field of the answer without which nothing was begun: then the status is 200 after all. */
+  begins?: string
   bodyLimitBytes?: number
   /** The answer is a text as it is, and 204 where there is nothing to say. */
   plain?: 'text'
@@ -54,6 +56,8 @@ export const routeTable = {
   job: { method: 'GET', url: '/v1/jobs/:id' },
   killJob: { method: 'DELETE', url: '/v1/jobs/:id' },
   retryJob: { method: 'POST', url: '/v1/jobs/:id/retry' },
+  dream: { method: 'POST', url: '/v1/dream', status: 202, begins: 'jobId' },
+  dreamStatus: { method: 'GET', url: '/v1/dream' },
   agentMemory: { method: 'GET', url: '/v1/agents/:type/memory' },
   agentMemoryFile: { method: 'GET', url: '/v1/agents/:type/memory/*' },
   putAgentMemory: { method: 'PUT', url: '/v1/agents/:type/memory/*', query: ['cwd', 'scope'] },
@@ -61,11 +65,16 @@ export const routeTable = {
   exportMemories: { method: 'GET', url: '/v1/export', stream: 'lines' },
   importMemories: { method: 'POST', url: '/v1/memories/import', upload: 'lines', query: ['cwd'] },
   pushTurn: { method: 'POST', url: '/v1/turns', status: 202, bodyLimitBytes: CONVERSATION_LIMIT_BYTES },
+  measureContext: { method: 'POST', url: '/v1/context/measure', bodyLimitBytes: CONVERSATION_LIMIT_BYTES },
+  microcompact: { method: 'POST', url: '/v1/context/microcompact', bodyLimitBytes: CONVERSATION_LIMIT_BYTES },
+  compact: { method: 'POST', url: '/v1/context/compact', bodyLimitBytes: CONVERSATION_LIMIT_BYTES },
+  keepToolResults: { method: 'POST', url: '/v1/tool-results', bodyLimitBytes: CONVERSATION_LIMIT_BYTES },
+  toolResult: { method: 'GET', url: '/v1/tool-results/:session/:id' },
   importTranscripts: { method: 'POST', url: '/v1/import' },
   moveProject: { method: 'POST', url: '/v1/projects/move' },
   recall: { method: 'POST', url: '/v1/recall' },
   prefetchRecall: { method: 'POST', url: '/v1/recall/prefetch' },
-  collectRecall: { method: 'GET', url: '/v1/recall/:ticket', status: 'when-pending' },
+  collectRecall: { method: 'GET', url: '/v1/recall/:ticket', status: 202, begins: 'pending' },
   cancelRecall: { method: 'DELETE', url: '/v1/recall/:ticket' },
   search: { method: 'GET', url: '/v1/search' },
   instructions: { method: 'GET', url: '/v1/instructions' },

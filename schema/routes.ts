@@ -15,7 +15,21 @@ import {
   TombstoneList,
   Undone,
 } from './change.ts'
+import {
+  Compacted,
+  CompactRequest,
+  Measured,
+  MeasureRequest,
+  Microcompacted,
+  MicrocompactRequest,
+  ToolResultParams,
+  ToolResultPiece,
+  ToolResultQuery,
+  ToolResultsKept,
+  ToolResultsRequest,
+} from './context.ts'
 import { CostList, CostQuery } from './cost.ts'
+import { DreamBegun, DreamQuery, DreamRequest, DreamStatus } from './dream.ts'
 import type { HttpCode } from './errors.ts'
 import { Event } from './event.ts'
 import { ExportLine, Imported } from './export.ts'
@@ -253,6 +267,20 @@ export const routes = {
     answer: OneJob,
     errors: ['CONFLICT', 'REFUSED'],
   },
+  dream: {
+    ...routeTable.dream,
+    summary: 'Put the memories of a project in order, or tell why not now',
+    body: DreamRequest,
+    answer: DreamBegun,
+    errors: ['REFUSED'],
+  },
+  dreamStatus: {
+    ...routeTable.dreamStatus,
+    summary: 'The dream of a project that goes on, and what came of the last one',
+    query: DreamQuery,
+    answer: DreamStatus,
+    errors: ['REFUSED'],
+  },
   agentMemory: {
     ...routeTable.agentMemory,
     summary: 'What a sub-agent is told about its own memory, with its index',
@@ -307,6 +335,42 @@ export const routes = {
     body: TurnRequest,
     answer: TurnPushed,
     errors: ['MEMORY_OFF', 'REFUSED'],
+  },
+  measureContext: {
+    ...routeTable.measureContext,
+    summary: 'How full a context is, and what that means',
+    body: MeasureRequest,
+    answer: Measured,
+    errors: [],
+  },
+  microcompact: {
+    ...routeTable.microcompact,
+    summary: 'Clear old results of tools, without a model',
+    body: MicrocompactRequest,
+    answer: Microcompacted,
+    errors: [],
+  },
+  compact: {
+    ...routeTable.compact,
+    summary: 'Make a conversation fit again: from its notes, by a model, or without one',
+    body: CompactRequest,
+    answer: Compacted,
+    errors: ['CONFLICT'],
+  },
+  keepToolResults: {
+    ...routeTable.keepToolResults,
+    summary: 'Results of tools: long ones are kept in files, and what goes into the context is decided once',
+    body: ToolResultsRequest,
+    answer: ToolResultsKept,
+    errors: [],
+  },
+  toolResult: {
+    ...routeTable.toolResult,
+    summary: 'A result that is kept, or a part of it',
+    params: ToolResultParams,
+    query: ToolResultQuery,
+    answer: ToolResultPiece,
+    errors: [],
   },
   importTranscripts: {
     ...routeTable.importTranscripts,

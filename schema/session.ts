@@ -58,7 +58,7 @@ export const SessionQuery = z.strictObject({
 const Notice = z.object({
   id: z.string(),
   at: z.iso.datetime(),
-  kind: z.enum(['saved']),
+  kind: z.enum(['saved', 'dream']),
   files: z.array(z.string()).describe('Names of memories'),
   text: z.string().describe('In words that can be shown'),
 })

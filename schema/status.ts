@@ -45,6 +45,7 @@ export const Status = z
         z.object({
           root: z.string(),
           memoryDir: z.string(),
+          lastDreamAt: z.iso.datetime().optional().describe('When its memories were last put in order, by anybody'),
           sharedWith: z
             .array(z.string())
             .optional()

@@ -7,9 +7,11 @@ import { exitCodeFor, exitCodes, explainError } from '../../schema/exit-codes.ts
 import { logLevels } from '../../schema/log-line.ts'
 import { findPlaces, PROTOCOL } from '../../schema/rendezvous.ts'
 import { connect } from '../index.ts'
+import type { CompactOptions } from './compact.ts'
 import { type Context, createPrint, harmless } from './context.ts'
 import type { CostOptions } from './cost.ts'
 import type { DoctorOptions } from './doctor.ts'
+import type { DreamOptions } from './dream.ts'
 import { addHarnessCommands } from './harness-commands.ts'
 import { addJobCommands } from './job-commands.ts'
 import { type LogsOptions, logs } from './logs.ts'
@@ -23,7 +25,10 @@ const { version } = JSON.parse(readFileSync(new URL('../../../package.json', imp
 const viaNpm = process.env.npm_command === 'exec' || basename(process.argv[1] ?? '') === 'main.js'
 const self = viaNpm ? 'npx memoryd' : 'memoryd'
 const spoken = (text: string) =>
-  text.replace(/(?<!npx )\bmemoryd (?=(start|stop|restart|doctor|jobs|logs|status|connect|disconnect)\b)/g, `${self} `)
+  text.replace(
+    /(?<!npx )\bmemoryd (?=(connect|disconnect|start|stop|restart|doctor|dream|jobs|logs|review|status|undo)\b)/g,
+    `${self} `,
+  )
 
 const program = new Command('memoryd')
   .description('One memory for every coding agent on this machine: a daemon on a Unix socket.')
@@ -113,6 +118,17 @@ program
   .option('--days <count>', 'how many days back, today included', wholeNumber, 30)
   .addHelpText('after', examples('  memoryd cost\n  memoryd cost --by job --days 7\n  memoryd cost --json | jq .today'))
   .action(async (options: CostOptions) => (await import('./cost.ts')).cost(context(), options))
+program
+  .command('compact <session>')
+  .description('print the summary that a session would get; it goes on as it is')
+  .option('--harness <name>', 'where several harnesses have a session of that id')
+  .option('--model <name>', 'whose window it has to fit', 'claude-sonnet-5-5')
+  .option('--instructions <text>', 'what the summary should look to')
+  .addHelpText(
+    'after',
+    examples('  memoryd compact 1f0c\n  memoryd compact 1f0c --instructions "mind the failing tests"'),
+  )
+  .action(async (id: string, options: CompactOptions) => (await import('./compact.ts')).compact(context(), id, options))
 for (const to of ['pause', 'resume'] as const)
   program
     .command(to)
@@ -123,6 +139,21 @@ for (const to of ['pause', 'resume'] as const)
 addMemoryCommands(program, context, wholeNumber)
 addJobCommands(program, context, wholeNumber)
 addHarnessCommands(program, context)
+program
+  .command('dream')
+  .description('put the memories of this project in order now, and show what came of it')
+  .addOption(new Option('--watch', 'watch it live; Ctrl-C asks whether to leave or to stop it'))
+  .addOption(
+    new Option('--explain', 'only tell whether it would start by itself, and by which numbers').conflicts('watch'),
+  )
+  .addOption(new Option('--last', 'only show what came of the last one').conflicts(['watch', 'explain']))
+  .addHelpText(
+    'after',
+    examples(
+      '  memoryd dream                  starts one, waits for its end\n  memoryd dream --watch          with what it does meanwhile\n  memoryd dream --explain\n  memoryd dream --last --json | jq .last.files',
+    ),
+  )
+  .action(async (options: DreamOptions) => (await import('./dream.ts')).dream(context(), options))
 const service = program
   .command('service')
   .description('run memoryd as a service of yours (systemd or launchd)')

@@ -11,7 +11,8 @@ import type { ToolAnswer, ToolRuns } from './tool-runs.ts'
 export type Limits = { turns: number; outputTokens: number; wallMs: number; usd?: number }
 export type Limit = 'turns' | 'output' | 'time' | 'cost'
 
-export type Turn = { turn: number; text: string; tools: string[] }
+/** `usage`: of this one alone. */
+export type Turn = { turn: number; text: string; tools: string[]; usage: Usage }
 
 export type LoopEnd =
   | { ended: 'done' }
@@ -84,7 +85,7 @@ async function converse(deps: Deps, signal: AbortSignal, state: State): Promise<
     state.turns++
     state.text = textIn(answer.content)
     const asked = answer.content.filter((block) => block.type === 'tool_use')
-    onTurn({ turn: state.turns, text: state.text, tools: asked.map(({ name }) => name) })
+    onTurn({ turn: state.turns, text: state.text, tools: asked.map(({ name }) => name), usage: answer.usage })
     const garbled = troubleWith(answer.content, asked, state.ids)
     if (garbled) return { ended: 'failed', why: garbled }
     const stopped = whyStopped(answer.stop, asked.length)

@@ -11,6 +11,8 @@ export type Reach = {
   memoryDir: string
   /** Folders besides it that may be read: the project, transcripts. */
   readable: readonly string[]
+  /** Single files that may be read, and nothing beside them. */
+  files?: readonly string[]
   /** Never, though they may be inside: what the daemon keeps for itself. */
   closed: readonly string[]
 }
@@ -30,13 +32,14 @@ export type Places = {
 /** Folders and files that hold keys wherever they stand; a project may be somebody's whole home. */
 const KEYS = new Set(['.ssh', '.gnupg', '.aws', '.netrc', '.npmrc', '.pypirc', '.docker', '.kube', '.git-credentials'])
 
-export function createPlaces({ memoryDir, readable, closed }: Reach): Places {
+export function createPlaces({ memoryDir, readable, files = [], closed }: Reach): Places {
   const memory = followed(memoryDir)
   const roots = [memory, ...readable.map(followed)]
   const shut = closed.map(followed)
+  const single = new Set(files.map(followed))
 
   const placed = (path: string, asked: string): Place | Denied => {
-    const root = roots.find((each) => isInside(path, each))
+    const root = roots.find((each) => isInside(path, each)) ?? (single.has(path) ? dirname(path) : undefined)
     if (root === undefined)
       return { denied: `${quoted(asked)} is outside the memory directory, the transcripts and the project` }
     // The memory directory may itself be inside a closed folder.

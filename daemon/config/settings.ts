@@ -114,6 +114,11 @@ export const Settings = z
       microcompactByTime: enabled(false),
       toolResultChars: count(50_000),
       toolResultCharsPerMessage: count(200_000),
+      toolResultCharsOf: z
+        .record(z.string().min(1), z.int().min(0))
+        .default({})
+        .describe('Other limits for single tools, by their names'),
+      preCompact: z.string().min(1).nullable().default(null).describe('Prints what a summary should look to'),
     }),
     team: section({ enabled: enabled(false) }),
     agentSummaries: section({ enabled: enabled(false), everySeconds: count(30, { min: 1 }) }),

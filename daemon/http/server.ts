@@ -153,15 +153,14 @@ function jsonHandler(route: Route, handle: AnyHandler, { drained, asText }: Surr
     const answer = asText(given)
     if (typeof answer !== 'string') return sendReady(reply, answer)
     if (!route.status && answer.length > LARGE_CHARS) return sendReady(reply, Buffer.from(answer))
-    if (route.status) reply.code(statusOf(route.status, given))
+    if (route.status && isBegun(route, given)) reply.code(route.status)
     reply.type(JSON_TYPE)
     return answer
   }
 }
 
-function statusOf(status: NonNullable<Route['status']>, answer: unknown): number {
-  if (status !== 'when-pending') return status
-  return (answer as { pending?: boolean }).pending ? 202 : 200
+function isBegun({ begins }: Route, answer: unknown): boolean {
+  return begins === undefined || Boolean((answer as Record<string, unknown>)[begins])
 }
 
 /** As it is, without a word where there is nothing to say. */

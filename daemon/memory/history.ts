@@ -36,6 +36,9 @@ export function createHistory({ journal, places, tombstones, reviews }: Deps) {
       return { ...toItem(row), before: row.before?.text ?? null, after: row.after?.text ?? null }
     },
     run: (id: string): Run => reportOf(id, journal),
+    hasRun: (id: string): boolean => journal.ofRun(id).some(({ op }) => op !== 'refused'),
+    /** What a run changed, or would if a person approved it, with what differs. */
+    filesOf: (id: string): RunFile[] => filesOf(id, journal, reviews),
     tombstones: () => ({
       items: tombstones
         .list()
@@ -69,6 +72,30 @@ function reportOf(id: string, journal: Journal): Run {
     changes: rows.map(toItem),
     undone: told.length > 0 && told.every(([file, of]) => isPutBack(journal.latest(first.dir, file), of[0])),
   }
+}
+
+export type RunFile = { file: string; op: 'create' | 'update' | 'delete'; reason: string; diff: string }
+
+function filesOf(id: string, journal: Journal, reviews: Reviews): RunFile[] {
+  const rows = journal.ofRun(id).filter(({ partOf, op }) => partOf === undefined && op !== 'refused')
+  const waiting = reviews.list().filter(({ runId }) => runId === id)
+  const all = rows.length > 0 ? rows.map(({ file, reason, before, after }) => fileOf(file, reason, before, after)) : []
+  const held = waiting.map(({ file, reason, before, after }) =>
+    fileOf(
+      file,
+      reason,
+      before === undefined ? undefined : { text: before },
+      after === undefined ? undefined : { text: after },
+    ),
+  )
+  return [...all, ...held]
+}
+
+type Text = { text: string | undefined } | undefined
+
+function fileOf(file: string, reason: string, before: Text, after: Text): RunFile {
+  const op = !after ? 'delete' : before ? 'update' : 'create'
+  return { file, op, reason, diff: diffLines(before?.text, after?.text) }
 }
 
 type Effect = 'created' | 'updated' | 'deleted' | 'nothing'

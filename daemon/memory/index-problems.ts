@@ -87,6 +87,6 @@ function lastFrontMatterLine(lines: string[]): number {
   return close === -1 ? 1 : close + 1
 }
 
-function isOutside({ file }: Pointer): boolean {
+export function isOutside({ file }: Pick<Pointer, 'file'>): boolean {
   return /^(?:[\\/~]|[a-z][a-z0-9+.-]*:)/i.test(file) || file.split(/[\\/]/).includes('..') || file.includes('\0')
 }

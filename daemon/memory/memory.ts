@@ -24,6 +24,7 @@ import { createApplying } from './applying.ts'
 import { type Carrying, createCarrying } from './carrying.ts'
 import { createCatalogue } from './catalogue.ts'
 import { createChanging } from './changing.ts'
+import { createConsolidating } from './consolidating.ts'
 import { createExternal } from './external.ts'
 import { createGate } from './gate.ts'
 import { createHistory } from './history.ts'
@@ -147,6 +148,8 @@ export function createMemory(deps: Deps) {
       clock,
       reviewRequired: settings.reviewRequired,
     })
+  const { reviewRequired } = settings
+  const consolidating = createConsolidating({ gate, journal, reviews, redact, clock, reviewRequired })
   return {
     recovery,
     finishPurges: purging.finish,
@@ -192,10 +195,17 @@ export function createMemory(deps: Deps) {
     writing: writingIn(places),
     saving: createSaving({ places, gate, reviews, applying, clock }),
     changing: createChanging({ places, gate, applying, catalogue, clock }),
+    consolidating,
     agents: createAgentMemories({ placesOf, readingIn, writingIn, redact }),
     history: createHistory({ journal, places, tombstones, reviews }),
     undo: createUndo({ gate, journal, clock, reviewRequired: settings.reviewRequired }),
-    reviewing: createReviewing({ reviews, gate, tombstones, clock }),
+    reviewing: createReviewing({
+      reviews,
+      gate,
+      tombstones,
+      clock,
+      memoriesIn: (dir) => consolidating.read(dir).memories,
+    }),
   }
 }
 

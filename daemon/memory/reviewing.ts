@@ -1,4 +1,7 @@
-/** A person decides about a change that waits: approved it goes through the gate, rejected it does not come back. */
+/**
+ * A person decides about a change that waits: approved it goes through the gate, rejected it does not come back. What puts a
+ * whole directory in order is decided about as one: half of it would be neither the old order nor the new one.
+ */
 import type { Decided } from '../../schema/change.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -7,38 +10,74 @@ import type { Tombstones } from '../store/tombstones.ts'
 import type { Gate } from './gate.ts'
 import { rejectedValues } from './judge.ts'
 import { shorten } from './one-line.ts'
+import { isDream } from './run-id.ts'
 
-type Deps = { reviews: Reviews; gate: Gate; tombstones: Tombstones; clock: Clock }
+type Deps = {
+  reviews: Reviews
+  gate: Gate
+  tombstones: Tombstones
+  clock: Clock
+  /** Every memory of a directory as it is now. */
+  memoriesIn: (dir: string) => readonly { file: string; text: string }[]
+}
 
 export type Reviewing = {
   approve(id: number): Promise<Decided>
   reject(id: number): Decided
 }
 
-export function createReviewing({ reviews, gate, tombstones, clock }: Deps): Reviewing {
+export function createReviewing({ reviews, gate, tombstones, clock, memoriesIn }: Deps): Reviewing {
   const need = (id: number): Review => {
     const review = reviews.get(id)
     if (!review) throw new MemoryError('NOT_FOUND', `there is no change ${id} that waits for review`)
     return review
   }
+  /** Itself, or with it all others of its run. */
+  const unitOf = (review: Review): Review[] => {
+    const { runId } = review
+    if (runId === undefined || !isDream(runId)) return [review]
+    return reviews.list().filter((other) => other.runId === runId)
+  }
+  const removeAll = (unit: readonly Review[]) => {
+    for (const { id } of unit) reviews.remove(id)
+  }
+  /** Only what a change would have brought in: what was there before it, or is there now, was never in question. */
+  const broughtBy = ({ dir, file, after = '' }: Review, unit: readonly Review[]): string[] => {
+    const here = unit.length > 1 ? memoriesIn(dir) : []
+    const old = new Set([
+      ...unit.flatMap((each) => rejectedValues(each.file, each.before ?? '')),
+      ...here.flatMap((memory) => rejectedValues(memory.file, memory.text)),
+    ])
+    return rejectedValues(file, after).filter((value) => !old.has(value))
+  }
   return {
     approve: async (id) => {
-      const { dir, file, after, baseHash, actor, reason, runId, evidence } = need(id)
+      const review = need(id)
+      const { dir, actor, reason, runId, evidence } = review
+      const unit = unitOf(review)
+      const writes = unit.map((each) => ({
+        file: each.file,
+        content: each.after ?? null,
+        expect: each.baseHash ?? null,
+        because: { reason: `${each.reason} (approved)`, evidence: each.evidence },
+      }))
       const by = { actor, reason: `${reason} (approved)`, runId, evidence }
-      const [done] = await gate.apply(dir, [{ file, content: after ?? null, expect: baseHash ?? null }], by)
-      reviews.remove(id)
-      return { changeId: String(done?.id) }
+      const along = { before: () => removeAll(unit), takeBack: () => reviews.addAll(unit, () => {}) }
+      const done = await gate.alone(dir, (apply) => apply(writes, by, along))
+      return { changeId: String(done[unit.indexOf(review)]?.id ?? done[0]?.id) }
     },
     reject: (id) => {
-      const { dir, file, before = '', after } = need(id)
-      reviews.remove(id)
-      if (after === undefined) return {}
-      // Only what the change would have brought in: what was there before it was never in question.
-      const old = new Set(rejectedValues(file, before))
-      const brought = rejectedValues(file, after).filter((value) => !old.has(value))
-      if (brought.length === 0) return {}
-      const excerpt = shorten(after.replace(/\s+/g, ' '), 200)
-      return { tombstoneId: String(tombstones.add({ at: clock.now(), dir, file, excerpt }, brought)) }
+      const review = need(id)
+      const unit = unitOf(review)
+      const graves = unit.flatMap((each) => {
+        const { dir, file, after } = each
+        const brought = after === undefined ? [] : broughtBy(each, unit)
+        if (after === undefined || brought.length === 0) return []
+        const excerpt = shorten(after.replace(/\s+/g, ' '), 200)
+        return [tombstones.add({ at: clock.now(), dir, file, excerpt }, brought)]
+      })
+      removeAll(unit)
+      return graves[0] === undefined ? {} : { tombstoneId: String(graves[0]) }
     },
   }
 }

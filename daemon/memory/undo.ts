@@ -108,12 +108,12 @@ function planFile(changes: readonly Change[]): Plan {
 
 /**
  * Of several, those that something is left to do for. A memory that came with the run and was purged is gone already. An
- * index that came with it and says more by now is somebody's: it only loses the lines of what goes.
+ * index that says more by now is somebody's: it only gets and loses the lines of what comes and goes.
  */
 function withoutSettled(plans: readonly Plan[], now: ReadonlyMap<string, string | undefined>): readonly Plan[] {
   const left = plans.filter(({ file, before, after, undoable }) => {
-    if (before !== undefined) return true
     if (isIndex(file)) return now.get(file) === after?.hash
+    if (before !== undefined) return true
     return undoable || !isPurged({ before, after }) || now.get(file) !== undefined
   })
   return left.some(({ file }) => !isIndex(file)) ? left : plans

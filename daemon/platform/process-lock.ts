@@ -1,14 +1,14 @@
 /**
- * One daemon per state folder. The lock is an exclusive SQLite lock, which the kernel frees when the holder dies however
- * it dies; a small file beside it tells others who holds it, and that the last holder did not stop cleanly.
+ * One daemon per state folder: whoever holds its lock. A small file beside it tells others who that is, and that the last
+ * holder did not stop cleanly.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import { MemoryError } from '../../schema/errors.ts'
 import { HOLDER_FILE, type Holder, parseHolder } from '../../schema/holder.ts'
 import type { Clock } from './clock.ts'
 import { message, writeAtomic } from './files.ts'
+import { holdFile, isAlive } from './held-file.ts'
 
 const LOCK_FILE = 'daemon.lock'
 
@@ -44,18 +44,9 @@ function describe({ pid, version, socket }: Holder): string {
   return `pid ${pid}, version ${version}, socket ${socket}`
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
 export function takeProcessLock(stateDir: string, self: Holder): ProcessLock | { heldBy: Holder | undefined } {
   const file = join(stateDir, LOCK_FILE)
-  const unlock = lockExclusively(file)
+  const unlock = holdFile(file)
   if (!unlock) return { heldBy: readHolder(stateDir) }
   const lastStop = readHolder(stateDir) ? 'unclean' : 'clean'
   try {
@@ -80,7 +71,7 @@ export function takeProcessLock(stateDir: string, self: Holder): ProcessLock | {
 export function isLocked(stateDir: string): boolean {
   const file = join(stateDir, LOCK_FILE)
   if (!existsSync(file)) return false
-  const unlock = lockExclusively(file)
+  const unlock = holdFile(file)
   unlock?.()
   return !unlock
 }
@@ -90,22 +81,5 @@ export function readHolder(stateDir: string): Holder | undefined {
     return parseHolder(readFileSync(join(stateDir, HOLDER_FILE), 'utf8'))
   } catch {
     return undefined
-  }
-}
-
-function lockExclusively(file: string): (() => void) | undefined {
-  let db: Database.Database | undefined
-  try {
-    db = new Database(file, { timeout: 0 })
-    db.exec('BEGIN EXCLUSIVE')
-    const held = db
-    return () => held.close()
-  } catch (cause) {
-    db?.close()
-    if (cause instanceof Database.SqliteError && cause.code.startsWith('SQLITE_BUSY')) return undefined
-    throw new MemoryError('SETUP', `cannot lock ${file}: ${message(cause)}`, {
-      hint: `check that the state folder is writable and not full; ${LOCK_FILE} is empty and may be deleted when no daemon runs`,
-      cause,
-    })
   }
 }

@@ -23,7 +23,7 @@ export function createFollowing(db: Db, { journal, past, directories, moves }: D
     db.prepare(`UPDATE ${table} SET dir = @toDir WHERE dir = @fromDir`),
   )
   const shared = [
-    ...['tombstones', 'tombstone_values', 'purges'].map(
+    ...['tombstones', 'tombstone_values', 'purges', 'dreams'].map(
       (table) => `UPDATE ${table} SET dir = @toDir WHERE dir = @fromDir`,
     ),
     // Their words name a directory that is no more: who goes on there would write where nobody reads.

@@ -269,6 +269,39 @@ export const historyMigrations: readonly Migration[] = [
     `),
   (db) =>
     db.exec(`
+      -- What was decided for each result of a tool: 'shown' stands in the context for one that is kept in a file, null for
+      -- one that stays as it is. 'at': when its session was last used, to the day.
+      CREATE TABLE tool_results (
+        harness TEXT NOT NULL,
+        session TEXT NOT NULL,
+        tool_use TEXT NOT NULL,
+        message TEXT,
+        chars INTEGER NOT NULL,
+        shown TEXT,
+        at INTEGER NOT NULL,
+        PRIMARY KEY (session, harness, tool_use)
+      ) STRICT;
+      CREATE INDEX tool_results_by_time ON tool_results (at);
+    `),
+  (db) =>
+    db.exec(`
+      -- What came of each dream, in numbers (JSON). What it changed is in the journal, under its run. Times in ms.
+      CREATE TABLE dreams (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        run TEXT NOT NULL UNIQUE,
+        dir TEXT NOT NULL,
+        watermark TEXT NOT NULL,
+        trigger TEXT NOT NULL,
+        began_at INTEGER NOT NULL,
+        ended_at INTEGER NOT NULL,
+        outcome TEXT NOT NULL CHECK (outcome IN ('applied', 'nothing', 'review', 'failed', 'killed')),
+        why TEXT,
+        facts TEXT NOT NULL
+      ) STRICT;
+      CREATE INDEX dreams_by_dir ON dreams (dir, id);
+    `),
+  (db) =>
+    db.exec(`
       -- When each harness last ran a hook of ours.
       CREATE TABLE hooks_seen (
         harness TEXT PRIMARY KEY,

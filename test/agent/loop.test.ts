@@ -105,9 +105,9 @@ describe('a conversation', () => {
       ],
     ])
     expect(turns).toEqual([
-      { turn: 1, text: 'look', tools: ['Read', 'Bad'] },
-      { turn: 2, text: '', tools: ['Grep'] },
-      { turn: 3, text: 'all done', tools: [] },
+      { turn: 1, text: 'look', tools: ['Read', 'Bad'], usage },
+      { turn: 2, text: '', tools: ['Grep'], usage },
+      { turn: 3, text: 'all done', tools: [], usage },
     ])
   })
 

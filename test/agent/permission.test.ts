@@ -40,6 +40,21 @@ describe('what a hostile model asks for', () => {
     )
   })
 
+  it('is denied beside a single file that may be read', async () => {
+    const { outside, reach } = agentGround()
+    for (const name of ['a.jsonl', 'b.jsonl']) writeFileSync(join(outside, name), name)
+    const places = createPlaces({ ...reach, files: [join(outside, 'a.jsonl')] })
+    const workspace = createWorkspace({ places, overlay: createOverlay() })
+    const file = places.locate(join(outside, 'a.jsonl'))
+    if ('denied' in file) throw new Error('denied')
+    expect(await workspace.read(file)).toMatchObject({ text: 'a.jsonl' })
+    for (const other of ['b.jsonl', 'a.jsonl/../b.jsonl', '.', '']) {
+      expect(places.locate(join(outside, other))).toMatchObject({ denied: expect.any(String) })
+      expect(places.locateChange(join(outside, other))).toMatchObject({ denied: expect.any(String) })
+    }
+    expect(places.locateChange(join(outside, 'a.jsonl'))).toMatchObject({ denied: expect.any(String) })
+  })
+
   it('is denied though a folder became a link after it was allowed', async () => {
     const { memory, outside, reach } = agentGround()
     mkdirSync(join(memory, 'sub'))

@@ -1,4 +1,5 @@
 /** Every row, in the order of the table. A new one is a file and a line here. */
+import { compacting, estimate } from './context.ts'
 import { cost } from './cost.ts'
 import { growth } from './growth.ts'
 import { health } from './health.ts'
@@ -26,6 +27,8 @@ export const rows: readonly Row[] = [
   reading,
   search,
   cost,
+  estimate,
+  compacting,
   start,
   idle,
   many,

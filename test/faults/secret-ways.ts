@@ -89,6 +89,26 @@ export const waysIn: Way[] = [
       }),
   },
   {
+    name: 'a long result of a tool, and one that is cleared',
+    send: ({ agent }, samples) =>
+      each(samples, async ({ kind, secret, text }, n) => {
+        const name = kind in freeStanding && secret.length <= 512 ? secret : 's'
+        const content = `${text}\n${'What a tool has printed, line by line.\n'.repeat(1_500)}${text}`
+        const long = { toolUseId: `long-${n}`, tool: 'Bash', content }
+        await agent.keepToolResults({ sessionId: name, messageId: name, results: [long] })
+        const use = (id: string) => ({ type: 'tool_use', id, name: 'Bash', input: {} })
+        const messages = Array.from({ length: 4 }, (_, k) => [
+          { role: 'assistant', content: [use(`c${n}-${k}`)] },
+          {
+            role: 'user',
+            content: [{ type: 'tool_result', tool_use_id: `c${n}-${k}`, content: k === 0 ? text : 'x' }],
+          },
+        ]).flat()
+        const asked = { sessionId: 's', model: 'm', messages: [...messages, ...messages.map(again)] }
+        await agent.microcompact({ ...asked, form: 'time', lastAssistantAt: '2026-01-01T00:00:00Z' })
+      }),
+  },
+  {
     name: "somebody's file that is overwritten",
     send: async (ground, samples) => {
       write(ground, samples)
@@ -267,4 +287,9 @@ export function makeGround(
       wrote(path)
     },
   }
+}
+
+/** The same calls under other names: all but the newest few are cleared. */
+function again<T>(message: T): T {
+  return JSON.parse(JSON.stringify(message).replaceAll('"c', '"d').replaceAll('"dontent"', '"content"'))
 }

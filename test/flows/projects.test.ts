@@ -7,6 +7,7 @@ import { routes } from '../../schema/routes.ts'
 import { connectAs } from '../support/connect-as.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { jobEnds } from '../support/job-ends.ts'
 import { topic } from '../support/memory.ts'
 import { rawRequest } from '../support/raw.ts'
 
@@ -63,6 +64,11 @@ describe('a memory of one project', () => {
       file: 'sea.md',
       content: topic(WORDS, 'The lighthouse'),
     })
+
+    await person.putMemory({ cwd, file: 'sea_2.md', content: topic(WORDS, 'The lighthouse') })
+    const dreams = await jobEnds(person, 'dream')
+    await person.dream({ cwd, force: true })
+    expect(await dreams.next()).toMatchObject({ result: { merged: 1 } })
 
     const own = await Promise.all([cwd, folder(home, 'work', 'app', 'src', 'deep')].map((at) => answersFor(home, at)))
     for (const answers of own) expect(telling(answers).sort()).toEqual(Object.keys(answers).sort())

@@ -7,6 +7,7 @@ import { connectAs } from '../support/connect-as.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { savedEvents } from '../support/events.ts'
 import { makeHome } from '../support/home.ts'
+import { jobEnds } from '../support/job-ends.ts'
 import { topic } from '../support/memory.ts'
 import { memoryDirOf, writeAsModel } from '../support/model-writes.ts'
 
@@ -38,6 +39,8 @@ const questions: Partial<Record<RouteName, (client: StrictClient, cwd: string) =
   sessions: (client, cwd) => [client.sessions({ cwd })],
   // What has ended is forgotten with the index; what was due becomes due again.
   jobs: (client) => [client.jobs({ state: 'failed' }), client.jobs({ state: 'waiting' })],
+  // Only what goes on is forgotten.
+  dreamStatus: (client, cwd) => [client.dreamStatus({ cwd }).then(({ last }) => last)],
   job: (client) => [client.job({ id: 'none' }).catch(({ code }) => code)],
   notices: (client) => [client.notices({ id: 's' })],
   recalled: (client) => [client.recalled({ id: 's' })],
@@ -45,6 +48,7 @@ const questions: Partial<Record<RouteName, (client: StrictClient, cwd: string) =
   session: (client) => [client.session({ id: 'none' }).catch(({ code }) => code)],
   sessionNotes: (client) => [client.sessionNotes({ id: 'none' }).catch(({ code }) => code)],
   search: (client, cwd) => [client.search({ cwd, q: 'linter' })],
+  toolResult: (client) => [client.toolResult({ session: 's', id: 'long', from: '10', to: '20' })],
   cost: (client) => [client.cost({}), client.cost({ by: 'job', days: '3' })],
   exportMemories: (client, cwd) => [exported(client, cwd)],
   instructions: (client, cwd) => [client.instructions({ cwd })],
@@ -77,6 +81,9 @@ it('gives the same answers after index.db was deleted', async () => {
   const person = connectAs(home, 'user')
   const agent = connectAs(home, 'agent:test')
   const { until } = await savedEvents(person)
+  const dreams = await jobEnds(person, 'dream')
+  await person.dream({ cwd, force: true })
+  expect(await dreams.next()).toMatchObject({ state: 'done' })
   await person.putMemory({ cwd, file: 'a.md', content: topic('One.') })
   writeFileSync(join(dir, 'theirs.md'), topic('By another program.'))
   await until('theirs.md')
@@ -87,6 +94,8 @@ it('gives the same answers after index.db was deleted', async () => {
   await person.forget({ cwd, file: 'gone.md', reject: 'true' })
   await agent.putMemory({ cwd, file: 'waits.md', content: topic('Waits for a person.') })
   await person.pause({ cwd: join(home.dir, 'another') })
+  const long = { toolUseId: 'long', tool: 'Bash', content: 'a long result '.repeat(5_000) }
+  await person.keepToolResults({ sessionId: 's', results: [long] })
 
   const reading = (Object.keys(routeTable) as RouteName[]).filter(
     (name) => routeTable[name].method === 'GET' && name !== 'events',
@@ -102,6 +111,7 @@ it('gives the same answers after index.db was deleted', async () => {
   expect(before).toMatchObject({
     tombstones: [{ items: [{ file: 'gone.md' }] }],
     reviews: [{ items: [{ file: 'waits.md' }] }],
+    dreamStatus: [{ outcome: 'nothing' }],
   })
   await first.stop()
   for (const tail of ['', '-wal', '-shm']) rmSync(join(home.places.stateDir, `index.db${tail}`), { force: true })

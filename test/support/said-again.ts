@@ -30,6 +30,8 @@ export type EntryPoint = {
  * become one later, if rules find it stated plainly, which disguises are not: `flows/extraction.test.ts` says it again.
  */
 export const wordless: readonly RouteName[] = [
+  'compact',
+  'dream',
   'forget',
   'forgetAgentMemory',
   'hook',
@@ -37,8 +39,11 @@ export const wordless: readonly RouteName[] = [
   'cancelRecall',
   'prefetchRecall',
   'recall',
+  'keepToolResults',
   'killJob',
   'liftTombstone',
+  'measureContext',
+  'microcompact',
   'moveProject',
   'pause',
   'pushTurn',

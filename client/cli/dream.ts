@@ -1,0 +1,165 @@
+/** `memoryd dream`: starts a dream and shows what came of it, live if somebody wants to watch. */
+import type { DreamLive } from '../../schema/dream.ts'
+import { MemoryError } from '../../schema/errors.ts'
+import type { StrictClient } from '../client.ts'
+import { type Context, harmless } from './context.ts'
+import { gateLines, reportLines } from './dream-report.ts'
+import { frame } from './dream-view.ts'
+import { asPerson } from './person.ts'
+
+export type DreamOptions = { watch?: true; explain?: true; last?: true }
+
+/** As a shell has it for what Ctrl-C ended. */
+const INTERRUPTED = 130
+const TICK_MS = 1_000
+const CTRL_C = '\u0003'
+
+export async function dream(context: Context, { watch, explain, last }: DreamOptions): Promise<void> {
+  const cwd = process.cwd()
+  await asPerson(context, async (client) => {
+    if (explain) return explained(context, client, cwd)
+    if (last) return report(context, client, cwd)
+    const screen = watch && process.stdout.isTTY && context.print.form === 'text' ? liveScreen() : quietScreen()
+    try {
+      const end = await followed(client, cwd, screen)
+      screen.close()
+      if (end === 'left') return leave()
+      await report(context, client, cwd)
+    } finally {
+      screen.close()
+    }
+  })
+}
+
+async function explained(context: Context, client: StrictClient, cwd: string): Promise<void> {
+  const answer = await client.dream({ cwd, explain: true })
+  context.print.result(answer, () => (answer.started ? [] : gateLines(answer)))
+}
+
+async function report(context: Context, client: StrictClient, cwd: string): Promise<void> {
+  const status = await client.dreamStatus({ cwd })
+  context.print.result(status, () => reportLines(status.last))
+  if (status.last?.outcome === 'failed') process.exitCode = 1
+}
+
+function leave(): void {
+  process.stderr.write('memoryd: it goes on without you; memoryd dream --watch shows it again\n')
+  process.exitCode = INTERRUPTED
+}
+
+type Screen = {
+  show(project: string, live: DreamLive): void
+  /** Resolves when somebody wants to leave; `kill` is called when they want it to stop. */
+  left(kill: () => void): Promise<'left'>
+  close(): void
+}
+
+/** Listens before it asks, so that not even the end of a short one is missed. */
+async function followed(client: StrictClient, cwd: string, screen: Screen): Promise<'over' | 'left'> {
+  const leaving = new AbortController()
+  const events = client.events({}, { signal: leaving.signal })[Symbol.asyncIterator]()
+  await events.next()
+  const begun = await client.dream({ cwd, force: true })
+  if (!begun.started)
+    throw new MemoryError('CONFLICT', `no dream was started: ${begun.why ?? begun.gate}`, {
+      hint: 'memoryd dream --explain tells more',
+    })
+  const { jobId } = begun
+  const look = async () => {
+    const { live } = await client.dreamStatus({ cwd })
+    if (live?.jobId === jobId) screen.show(cwd, live)
+  }
+  const watching = async (): Promise<'over'> => {
+    await look()
+    for (let next = await events.next(); !next.done; next = await events.next()) {
+      const event = next.value
+      if (event.type === 'dream' && event.jobId === jobId) await look()
+      if (event.type !== 'job' || event.id !== jobId) continue
+      if (event.state === 'waiting')
+        throw new MemoryError('BUDGET', `it waits: ${event.error ?? ''}`, { hint: `see: memoryd jobs show ${jobId}` })
+      if (['done', 'failed', 'killed'].includes(event.state)) return 'over'
+      if (event.state === 'queued' && event.error !== undefined)
+        throw new MemoryError('INTERNAL', `it failed and is tried again later: ${event.error}`, {
+          hint: `see: memoryd jobs show ${jobId}`,
+        })
+    }
+    throw new MemoryError('UNREACHABLE', 'the daemon stopped', { hint: 'start it: memoryd start' })
+  }
+  try {
+    const kill = () => void client.killJob({ id: jobId }).catch(() => {})
+    const end = await Promise.race([watching(), screen.left(kill)])
+    if (end === 'over') await settled(client, cwd)
+    return end
+  } finally {
+    leaving.abort()
+    await events.return?.().catch(() => {})
+  }
+}
+
+/** A job that was killed is over before its dream has put everything back. */
+async function settled(client: StrictClient, cwd: string): Promise<void> {
+  for (;;) {
+    const { live } = await client.dreamStatus({ cwd })
+    if (live?.state !== 'running') return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+/** Nothing is shown until the end; Ctrl-C leaves. */
+function quietScreen(): Screen {
+  let interrupt = () => {}
+  return {
+    show: () => {},
+    left: () =>
+      new Promise((resolve) => {
+        interrupt = () => resolve('left')
+        process.once('SIGINT', interrupt)
+      }),
+    close: () => process.off('SIGINT', interrupt),
+  }
+}
+
+/** Frames over the whole terminal, on its other page: what was there is there again afterwards. */
+function liveScreen(): Screen {
+  const { stdin, stdout } = process
+  let last: { project: string; live: DreamLive } | undefined
+  let asking = false
+  let closed = false
+  let onKey = (_key: string) => {}
+  const draw = () => {
+    if (!last || closed) return
+    const size = { columns: stdout.columns || 80, rows: stdout.rows || 24 }
+    const lines = frame({ ...last, nowMs: Date.now(), asking }, size).slice(0, size.rows)
+    stdout.write(`\u001b[H${lines.map((line) => `${harmless(line, 'off')}\u001b[K`).join('\r\n')}\u001b[J`)
+  }
+  const key = (data: Buffer) => onKey(data.toString())
+  stdout.write('\u001b[?1049h\u001b[?25l')
+  stdin.setRawMode?.(true)
+  stdin.on('data', key)
+  stdin.resume()
+  const ticking = setInterval(draw, TICK_MS)
+  return {
+    show: (project, live) => {
+      last = { project, live }
+      draw()
+    },
+    left: (kill) =>
+      new Promise((resolve) => {
+        onKey = (pressed) => {
+          if (asking && (pressed === 'd' || pressed === CTRL_C)) return resolve('left')
+          if (asking && pressed === 'k') kill()
+          asking = !asking && (pressed === CTRL_C || pressed === 'q')
+          draw()
+        }
+      }),
+    close: () => {
+      if (closed) return
+      closed = true
+      clearInterval(ticking)
+      stdin.off('data', key)
+      stdin.setRawMode?.(false)
+      stdin.pause()
+      stdout.write('\u001b[?25h\u001b[?1049l')
+    },
+  }
+}

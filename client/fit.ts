@@ -1,0 +1,158 @@
+/**
+ * One line for a harness: its messages go in, messages that fit the window come out. Does the cheapest thing that is
+ * enough, and says what it did. Knows what to ask the daemon for, and in which order; the daemon decides.
+ */
+import type { Contract } from '../schema/contract.ts'
+import { MemoryError } from '../schema/errors.ts'
+import type { CallOptions } from './client.ts'
+
+/** In the form of the Messages API; `id` is the harness's own, and stays. */
+type AnyMessage = { role: string; content: unknown }
+
+export type FitInput<M extends AnyMessage> = {
+  sessionId: string
+  harness?: string
+  model: string
+  messages: readonly M[]
+  /** Of the last response, as it came: then nothing up to it has to be estimated. */
+  usage?: Contract['measureContext']['input']['usage']
+  betas?: string[]
+  /** Where the work goes on; the folder of this process by default. */
+  cwd?: string
+  restore?: Contract['compact']['input']['restore']
+}
+
+export type FitStep =
+  | { step: 'tool-results'; stored: string[] }
+  | { step: 'microcompact'; cleared: string[]; tokensBefore: number; tokensAfter: number }
+  | { step: 'compact'; strategy: 'notes' | 'full' | 'extractive'; tokensBefore: number; tokensAfter: number }
+  /** It had to be compacted, and could not. */
+  | { step: 'refused'; reason: string; message: string }
+
+export type Fitted<M extends AnyMessage> = {
+  messages: M[]
+  /** In order; empty where everything fits, or the daemon is away. */
+  did: FitStep[]
+  /** How full the context is now; absent when the daemon is away. */
+  tokens?: number
+  boundary?: Contract['compact']['answer']['boundary']
+  summary?: string
+}
+
+/** What is asked of the daemon: `undefined` when it is away. */
+export type FitCalls = {
+  [K in 'measureContext' | 'microcompact' | 'compact' | 'keepToolResults']: (
+    input: Contract[K]['input'],
+    options?: CallOptions,
+  ) => Promise<Contract[K]['answer'] | undefined>
+}
+
+/** A model may have to write a summary. */
+const COMPACT_MS = 300_000
+const LOOK_MS = 30_000
+/** What the daemon keeps in a file by default; shorter results are not even asked about. */
+const RESULT_CHARS = 50_000
+const MESSAGE_CHARS = 200_000
+
+type Wire = Record<string, unknown>[]
+
+export function createFit(calls: FitCalls) {
+  return async <M extends AnyMessage>(
+    input: FitInput<M>,
+    { signal, deadlineMs }: CallOptions = {},
+  ): Promise<Fitted<M>> => {
+    const { sessionId, harness, model, usage, betas, cwd = process.cwd(), restore } = input
+    const session = { sessionId, ...(harness !== undefined && { harness }) }
+    const options = (ms: number): CallOptions => ({ deadlineMs: deadlineMs ?? ms, ...(signal && { signal }) })
+    const did: FitStep[] = []
+    let messages = (await withoutLongResults(
+      calls,
+      session,
+      input.messages as unknown as Wire,
+      did,
+      options(LOOK_MS),
+    )) as Wire
+    const told = (more: Partial<Fitted<M>> = {}): Fitted<M> => ({ messages: messages as unknown as M[], did, ...more })
+
+    const counted = { model, ...(betas && { betas }) }
+    const measured = await calls.measureContext({ ...counted, messages, ...(usage && { usage }) }, options(LOOK_MS))
+    if (!measured) return told()
+    const { autoCompact } = measured.thresholds
+    let { tokens } = measured
+    if (!measured.states.warning && tokens < autoCompact) return told({ tokens })
+
+    const cleared = await calls.microcompact(
+      { ...session, ...counted, messages, ...(usage && { usage }) },
+      options(LOOK_MS),
+    )
+    if (cleared?.messages) {
+      messages = cleared.messages
+      tokens = cleared.tokensAfter
+      did.push({
+        step: 'microcompact',
+        cleared: cleared.cleared,
+        tokensBefore: cleared.tokensBefore,
+        tokensAfter: tokens,
+      })
+    }
+    if (tokens < autoCompact) return told({ tokens })
+
+    const asked = { ...session, ...counted, cwd, messages, trigger: 'auto' as const, ...(restore && { restore }) }
+    const compacted = await calls.compact(asked, options(COMPACT_MS)).catch(refusalOf)
+    if (!compacted) return told({ tokens })
+    if ('refused' in compacted) {
+      did.push({ step: 'refused', ...compacted.refused })
+      return told({ tokens })
+    }
+    const { strategy, tokensAfter, boundary, summary } = compacted
+    messages = compacted.messages
+    did.push({ step: 'compact', strategy, tokensBefore: tokens, tokensAfter })
+    return told({ tokens: tokensAfter, boundary, summary })
+  }
+}
+
+/** That the daemon turned it down is an answer; everything else is the caller's to hear of. */
+function refusalOf(error: unknown): { refused: { reason: string; message: string } } {
+  if (!(error instanceof MemoryError) || error.code !== 'CONFLICT') throw error
+  return { refused: { reason: error.reason ?? error.code, message: error.message } }
+}
+
+type Block = { type?: unknown; id?: unknown; name?: unknown; tool_use_id?: unknown; content?: unknown }
+
+async function withoutLongResults(
+  calls: FitCalls,
+  session: { sessionId: string; harness?: string },
+  messages: Wire,
+  did: FitStep[],
+  options: CallOptions,
+): Promise<Wire> {
+  const tools = new Map<unknown, string>()
+  const stored: string[] = []
+  const result: Wire = []
+  for (const message of messages) {
+    const blocks: Block[] = Array.isArray(message.content) ? message.content : []
+    for (const { type, id, name } of blocks) if (type === 'tool_use') tools.set(id, String(name))
+    const lengths = blocks.map(({ type, content }) =>
+      type === 'tool_result' && typeof content === 'string' ? content.length : 0,
+    )
+    const isLong =
+      lengths.some((chars) => chars > RESULT_CHARS) || lengths.reduce((sum, chars) => sum + chars, 0) > MESSAGE_CHARS
+    const given = blocks.flatMap(({ type, tool_use_id, content }) =>
+      type === 'tool_result' && typeof content === 'string'
+        ? [{ toolUseId: String(tool_use_id), tool: tools.get(tool_use_id) ?? 'unknown', content }]
+        : [],
+    )
+    const kept = isLong ? await calls.keepToolResults({ ...session, results: given }, options) : undefined
+    const shown = new Map(
+      kept?.results.filter((each) => each.stored).map(({ toolUseId, content }) => [toolUseId, content]),
+    )
+    stored.push(...shown.keys())
+    const changed = blocks.map((block) => {
+      const content = block.type === 'tool_result' ? shown.get(String(block.tool_use_id)) : undefined
+      return content === undefined ? block : { ...block, content }
+    })
+    result.push(shown.size > 0 ? { ...message, content: changed } : message)
+  }
+  if (stored.length > 0) did.push({ step: 'tool-results', stored })
+  return stored.length > 0 ? result : messages
+}

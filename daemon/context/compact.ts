@@ -1,0 +1,208 @@
+/**
+ * Makes a conversation fit again, by the cheapest way that does: its notes, a model, or neither. Decides in this order;
+ * everything it needs to know or do is given.
+ */
+
+import type { Compacted, CompactRequest, Restore } from '../../schema/context.ts'
+import { MemoryError } from '../../schema/errors.ts'
+import type { Clock } from '../platform/clock.ts'
+import { boundaryOf } from './boundary.ts'
+import { cutBefore, openPrompt } from './cuts.ts'
+import { extractiveSummary } from './extractive.ts'
+import { openTodos } from './facts.ts'
+import type { Guards } from './guards.ts'
+import { keptFrom } from './keeping.ts'
+import type { Message } from './message.ts'
+import { currentNotes, type Notes, partsFromNotes } from './notes-path.ts'
+import type { createRestore } from './restore.ts'
+import { assemble, completed, type Parts, type Whole } from './result.ts'
+import { type Ask, createSummarising, type Question } from './summarising.ts'
+import { lastSummary, type Strategy } from './summary-mark.ts'
+import type { Scope } from './summary-task.ts'
+import type { Room } from './thresholds.ts'
+import { type Counter, tokensInContext } from './tokens.ts'
+import type { SessionKey } from './tool-results.ts'
+
+export type Conversation = {
+  key: SessionKey
+  cwd: string
+  /** Whether it was read from the transcript of the session. */
+  source: 'given' | 'transcript'
+}
+
+export type CompactDeps = {
+  counter: Counter
+  guards: Guards
+  clock: Clock
+  /** Of a session; nothing where there are none, or they are off. */
+  notes: (key: SessionKey) => Notes | undefined
+  /** Whether a model may be asked. */
+  isOnline: (conversation: Conversation) => boolean
+  ask: (conversation: Conversation, question: Question) => ReturnType<Ask>
+  restore: ReturnType<typeof createRestore>
+  /** What the user's own command has to say to a summary. */
+  preCompact: (signal: AbortSignal) => Promise<string>
+  /** The session is not what it was: what it was shown may be shown again, and its cached beginning is of no use. */
+  onCompacted: (key: SessionKey) => Promise<void>
+}
+
+export type Wanted = Pick<CompactRequest, 'trigger' | 'instructions' | 'partial' | 'restore' | 'usage' | 'preview'> & {
+  room: Room
+  signal: AbortSignal
+}
+
+/** What is left of the threshold is for the conversation that goes on. */
+const RESTORED_SHARE = 0.8
+
+export function createCompaction(deps: CompactDeps) {
+  const { counter, guards, clock, notes, isOnline, ask, restore, preCompact, onCompacted } = deps
+
+  type Draft = { parts: Parts; strategy: Strategy; messages: Message[] } & Whole
+
+  const drafted = (parts: Parts, strategy: Strategy, summary: string, todos: readonly string[]): Draft => {
+    const whole = completed(parts, summary, todos)
+    return { parts, strategy, ...whole, messages: assemble(parts, { strategy, summary: whole.summary }) }
+  }
+
+  const fromNotes = async (key: SessionKey, messages: readonly Message[], wanted: Wanted, todos: readonly string[]) => {
+    const found = await currentNotes(() => notes(key), { clock, signal: wanted.signal })
+    if (!found || found.text.trim() === '') return undefined
+    const parts = partsFromNotes(counter, messages, found)
+    if ('because' in parts || parts.between.length === 0) return undefined
+    const draft = drafted(parts, 'notes', found.text, todos)
+    const tokens = counter.messages(draft.messages)
+    const fits = tokens < wanted.room.thresholds.autoCompact && tokens <= counter.messages(messages)
+    return fits ? draft : undefined
+  }
+
+  const byModel = async (conversation: Conversation, parts: Parts, scope: Scope, wanted: Wanted) => {
+    const summarise = createSummarising((question) => ask(conversation, question))
+    const instructions = [wanted.instructions ?? '', await preCompact(wanted.signal)]
+      .filter((text) => text.trim() !== '')
+      .join('\n\n')
+    return summarise(parts.between, { scope, instructions, signal: wanted.signal })
+  }
+
+  /** As much as fits beside a summary that says little of how things were done. */
+  const byItself = (
+    messages: readonly Message[],
+    chosen: Parts | undefined,
+    { room }: Wanted,
+    todos: readonly string[],
+  ): Draft => {
+    const draft = (parts: Parts) => drafted(parts, 'extractive', extractiveSummary(parts.between, todos), todos)
+    if (chosen) return draft(chosen)
+    const open = openPrompt(messages)
+    const recent = splitAt(messages, keptFrom(counter, messages, { from: open, floor: lastSummary(messages) + 1 }))
+    const whole = draft(recent)
+    const fits = recent.between.length > 0 && counter.messages(whole.messages) < room.thresholds.autoCompact
+    return fits ? whole : draft(splitAt(messages, open))
+  }
+
+  const find = async (
+    conversation: Conversation,
+    messages: readonly Message[],
+    wanted: Wanted,
+    todos: readonly string[],
+  ): Promise<Draft> => {
+    const { key } = conversation
+    const chosen = wanted.partial && partOf(messages, wanted.partial)
+    // Notes know nothing of what somebody wants a summary to look to.
+    const isAsked = isOnline(conversation)
+    const isFree = !chosen && !(isAsked && (wanted.instructions ?? '').trim() !== '')
+    const noted = isFree ? await fromNotes(key, messages, wanted, todos) : undefined
+    if (noted) return noted
+    if (!isAsked) return byItself(messages, chosen, wanted, todos)
+    const parts = chosen ?? splitAt(messages, openPrompt(messages))
+    if (parts.between.length === 0) throw nothing()
+    const done = await byModel(conversation, parts, wanted.partial?.direction ?? 'all', wanted)
+    if ('summary' in done) return drafted(parts, 'full', done.summary, todos)
+    if (done.failed === 'none') return byItself(messages, chosen, wanted, todos)
+    throw new MemoryError('CONFLICT', `the conversation could not be summarised: ${done.message}`, {
+      reason: done.failed,
+    })
+  }
+
+  return async (conversation: Conversation, messages: readonly Message[], wanted: Wanted): Promise<Compacted> => {
+    const { key } = conversation
+    const name = JSON.stringify([key.harness, key.session])
+    if (messages.length === 0) throw nothing()
+    const refused = wanted.preview ? undefined : guards.refusal(name, messages, wanted.trigger)
+    if (refused)
+      throw new MemoryError('CONFLICT', refused.message, { reason: refused.reason, hint: HINTS[refused.reason] })
+    const todos = openTodos(wanted.restore?.todos ?? [])
+    try {
+      const draft = await find(conversation, messages, wanted, todos)
+      if (draft.parts.between.length === 0) throw nothing()
+      const { result, restored } = finish(draft, messages, wanted)
+      if (!wanted.preview) {
+        guards.compacted(name, result)
+        await onCompacted(key)
+      }
+      return answerOf(draft, result, restored, messages, wanted)
+    } catch (error) {
+      // Whoever hung up, named what is not there, or had nothing to compact is no sign that the next attempt fails too.
+      const isHarmless = error instanceof MemoryError && (error.code !== 'CONFLICT' || error.reason === 'nothing')
+      const counts = !wanted.preview && !wanted.signal.aborted && !isHarmless
+      if (counts) guards.failed(name)
+      throw error
+    }
+  }
+
+  function finish({ parts, strategy, summary, messages: bare }: Draft, messages: readonly Message[], wanted: Wanted) {
+    const tokens = counter.messages(bare)
+    if (tokens > counter.messages(messages))
+      throw new MemoryError('CONFLICT', 'the summary is longer than what it would stand for', { reason: 'inflated' })
+    const roomTokens = Math.max(0, Math.floor(wanted.room.thresholds.autoCompact * RESTORED_SHARE) - tokens)
+    const asked: Restore = wanted.restore ?? {}
+    const kept = [...parts.before, ...parts.after]
+    const restored = restore({ restore: asked, between: parts.between, kept, roomTokens })
+    const isMore = restored.blocks.length > 0
+    return { result: isMore ? assemble(parts, { strategy, summary, restored: restored.blocks }) : bare, restored }
+  }
+
+  function answerOf(
+    { parts, strategy, summary, supplemented }: Draft,
+    result: Message[],
+    restored: ReturnType<typeof restore>,
+    messages: readonly Message[],
+    { trigger, usage }: Wanted,
+  ): Compacted {
+    const tokensBefore = tokensInContext(counter, messages, usage)
+    return {
+      strategy,
+      messages: result,
+      summary,
+      boundary: boundaryOf(parts, { trigger, tokensBefore }),
+      kept: parts.before.length + parts.after.length,
+      restored: restored.items,
+      supplemented,
+      tokensBefore,
+      tokensAfter: counter.messages(result),
+    }
+  }
+}
+
+const HINTS = {
+  breaker: 'compact by hand: that tries once more',
+  thrash: 'go on with the messages of the last compaction',
+}
+
+function splitAt(messages: readonly Message[], at: number): Parts {
+  return { before: [], between: messages.slice(0, at), after: messages.slice(at) }
+}
+
+function partOf(messages: readonly Message[], { direction, messageId }: NonNullable<CompactRequest['partial']>): Parts {
+  const place = /^#(\d+)$/.exec(messageId)?.[1]
+  const named = messages.findIndex(({ id }) => id === messageId)
+  const at = named < 0 && place !== undefined ? Number(place) : named
+  if (at < 0 || at >= messages.length)
+    throw new MemoryError('NOT_FOUND', `no message ${messageId} is among those given`)
+  const cut = cutBefore(messages, at)
+  if (direction === 'up_to') return splitAt(messages, cut)
+  return { before: messages.slice(0, cut), between: messages.slice(cut), after: [] }
+}
+
+function nothing(): MemoryError {
+  return new MemoryError('CONFLICT', 'there is nothing to compact yet', { reason: 'nothing' })
+}

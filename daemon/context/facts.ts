@@ -1,0 +1,158 @@
+/**
+ * What must survive a compaction whatever a model makes of it: what persons asked for, the files that were changed, the
+ * commands that failed, and what is still to do. Finds it in messages, and looks for it in a result. Pure.
+ */
+import {
+  type Block,
+  blocksOf,
+  type Message,
+  recordOf,
+  resultIdOf,
+  resultText,
+  type ToolUse,
+  toolUsesOf,
+} from './message.ts'
+import { lastSummary, saidIn } from './summary-mark.ts'
+
+export type FactKind = 'request' | 'file' | 'failed' | 'todo'
+/** `at`: where it stands in the conversation. */
+export type Fact = { kind: FactKind; text: string; at: number }
+
+const EDITS = ['Edit', 'Write', 'MultiEdit', 'NotebookEdit', 'edit', 'write', 'apply_patch', 'replace', 'write_file']
+const SHELLS = [
+  'Bash',
+  'bash',
+  'shell',
+  'run_shell_command',
+  'exec_command',
+  'local_shell',
+  'shell_command',
+  'PowerShell',
+]
+const PATHS = ['file_path', 'path', 'notebook_path', 'filePath']
+
+/** Since the last compaction, oldest first. */
+export function factsOf(messages: readonly Message[], open: readonly string[] = []): Fact[] {
+  const since = lastSummary(messages) + 1
+  const uses = toolUsesOf(messages)
+  const facts: Fact[] = []
+  let todos: Fact[] = []
+  for (const [at, message] of messages.entries()) {
+    if (at < since) continue
+    for (const text of saidIn(message)) facts.push({ kind: 'request', text, at })
+    for (const block of blocksOf(message.content)) {
+      const use = uses.get(String(block.type === 'tool_use' ? block.id : (resultIdOf(block) ?? '')))
+      if (!use) continue
+      if (block.type === 'tool_use') {
+        const listed = todosOf(use)
+        if (listed) todos = listed.map((text) => ({ kind: 'todo', text, at }))
+        for (const path of editedBy(use)) facts.push({ kind: 'file', text: path, at })
+      } else if (isFailure(block) && commandOf(use) !== '') facts.push({ kind: 'failed', text: commandOf(use), at })
+    }
+  }
+  const named = open.length > 0 ? open.map((text): Fact => ({ kind: 'todo', text, at: messages.length })) : todos
+  return once([...facts, ...named])
+}
+
+/** The last time counts. */
+function once(facts: readonly Fact[]): Fact[] {
+  const last = new Map<string, Fact>()
+  for (const fact of facts) {
+    const key = `${fact.kind} ${fact.text}`
+    last.delete(key)
+    last.set(key, fact)
+  }
+  return [...last.values()]
+}
+
+export function editedBy({ name, input }: ToolUse): string[] {
+  if (!EDITS.includes(name)) return []
+  return PATHS.flatMap((field) =>
+    typeof input[field] === 'string' && input[field] !== '' ? [input[field] as string] : [],
+  )
+}
+
+export function commandOf({ name, input }: ToolUse): string {
+  if (!SHELLS.includes(name)) return ''
+  const { command, cmd } = input
+  const given = command ?? cmd
+  if (typeof given === 'string') return given.trim()
+  return Array.isArray(given) ? given.filter((word) => typeof word === 'string').join(' ') : ''
+}
+
+export function isFailure(block: Block): boolean {
+  return block.is_error === true || /^(?:Error: )?Exit code:? [1-9]/i.test(resultText(block).slice(0, 200).trimStart())
+}
+
+/** What is not done yet of a list that a tool was given; nothing where it is no such list. */
+function todosOf({ name, input }: ToolUse): string[] | undefined {
+  if (!/^(?:TodoWrite|todowrite|todo_write|update_plan|write_todos)$/.test(name)) return undefined
+  const list = input.todos ?? input.plan
+  return Array.isArray(list) ? openTodos(list) : undefined
+}
+
+export function openTodos(list: readonly unknown[]): string[] {
+  return list.flatMap((item) => {
+    if (typeof item === 'string') return [item]
+    const { content, text, step, description, status } = recordOf(item)
+    if (status === 'completed' || status === 'done' || status === 'cancelled') return []
+    const words = [content, text, step, description].find((value) => typeof value === 'string' && value !== '')
+    return words === undefined ? [] : [words as string]
+  })
+}
+
+const SHORTEST_CHARS = 60
+const LONGEST_CHARS = 400
+const CAP_TOKENS = 4_000
+const BYTES_PER_TOKEN = 4
+const HEADS: Record<FactKind, string> = {
+  request: 'Asked for',
+  file: 'Changed',
+  failed: 'Failed',
+  todo: 'Still to do',
+}
+
+/** Those of which `text` says nothing. */
+export function missingFrom(text: string, facts: readonly Fact[]): Fact[] {
+  const there = normal(text)
+  return facts.filter((fact) => !there.includes(normal(clip(fact.text, LONGEST_CHARS))))
+}
+
+/** Space is nothing that anybody would miss. */
+function normal(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}
+
+export function clip(text: string, chars: number): string {
+  const words = normal(text.slice(0, 4 * chars + 100))
+  if (words.length <= chars) return words
+  const end = /[\udc00-\udfff]/.test(words[chars] ?? '') ? chars + 1 : chars
+  return words.slice(0, end)
+}
+
+/**
+ * What a summary misses, newest first and as much of each as there is room for: a little of everything before all of
+ * something. The files and the to-dos are short and cannot be guessed, so they come before the words.
+ */
+export function supplement(facts: readonly Fact[], capTokens = CAP_TOKENS): string {
+  if (facts.length === 0) return ''
+  const newest = facts.toSorted((a, b) => b.at - a.at)
+  for (const chars of [LONGEST_CHARS, 250, 150, 100, SHORTEST_CHARS]) {
+    const text = worded(newest, chars)
+    if (Buffer.byteLength(text) <= capTokens * BYTES_PER_TOKEN) return text
+  }
+  let few = newest
+  while (few.length > 1 && Buffer.byteLength(worded(few, SHORTEST_CHARS)) > capTokens * BYTES_PER_TOKEN)
+    few = few.slice(0, Math.floor(few.length * 0.9))
+  return worded(few, SHORTEST_CHARS)
+}
+
+function worded(facts: readonly Fact[], chars: number): string {
+  const parts = (['todo', 'file', 'failed', 'request'] as const).flatMap((kind) => {
+    const ours = facts.filter((fact) => fact.kind === kind)
+    return ours.length === 0
+      ? []
+      : [`${HEADS[kind]}:`, ...ours.map(({ text }) => `- ${clip(text, kind === 'file' ? 4_096 : chars)}`)]
+  })
+  return `What the summary does not name, newest first:\n${parts.join('\n')}`
+}

@@ -1,0 +1,56 @@
+/** What keeps a session from being compacted over and over: a breaker after failures, and a guard against doing it again at once. */
+import { hash } from 'node:crypto'
+import { type Message, textsOf } from './message.ts'
+import { isSummary } from './summary-mark.ts'
+
+const FAILURES = 3
+const CAP_SESSIONS = 1_000
+
+type Known = { failures: number; summary: string | undefined; answers: number }
+
+export type Guards = {
+  /** Why this list of this session is not compacted now, if so. */
+  refusal(
+    session: string,
+    messages: readonly Message[],
+    trigger: 'auto' | 'manual',
+  ): { reason: 'breaker' | 'thrash'; message: string } | undefined
+  failed(session: string): void
+  compacted(session: string, result: readonly Message[]): void
+}
+
+export function createGuards(): Guards {
+  const known = new Map<string, Known>()
+  const of = (session: string): Known => known.get(session) ?? { failures: 0, summary: undefined, answers: 0 }
+  const note = (session: string, state: Known) => {
+    known.delete(session)
+    known.set(session, state)
+    if (known.size > CAP_SESSIONS) known.delete(known.keys().next().value as string)
+  }
+  return {
+    refusal: (session, messages, trigger) => {
+      const { failures, summary, answers } = of(session)
+      if (trigger === 'auto' && failures >= FAILURES)
+        return { reason: 'breaker', message: `${failures} compactions of this session failed in a row` }
+      if (summary !== undefined && summaryIn(messages) === summary && answersIn(messages) <= answers)
+        return { reason: 'thrash', message: 'this session was compacted just now, and nothing was answered since' }
+      return undefined
+    },
+    failed: (session) => {
+      const before = of(session)
+      note(session, { ...before, failures: before.failures + 1 })
+    },
+    compacted: (session, result) => {
+      note(session, { failures: 0, summary: summaryIn(result), answers: answersIn(result) })
+    },
+  }
+}
+
+function answersIn(messages: readonly Message[]): number {
+  return messages.filter(({ role }) => role === 'assistant').length
+}
+
+function summaryIn(messages: readonly Message[]): string | undefined {
+  const text = messages.flatMap(textsOf).findLast(isSummary)
+  return text === undefined ? undefined : hash('sha256', text)
+}

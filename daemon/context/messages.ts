@@ -1,0 +1,217 @@
+/**
+ * Makes of whatever a harness keeps a list that the Messages API takes: drops what is only shown, pairs every call with
+ * its result, merges neighbours of one role. Keeps the order and the bytes of what stays. Pure.
+ */
+import { type Block, blocksOf, isText, type Message, type Role, recordOf, side } from './message.ts'
+
+/** What stands for the result of a call that never got one. */
+export const NO_RESULT = '[No result: the call was interrupted]'
+/** What stands before an answer that nobody asked for any more. */
+export const NO_BEGINNING = '[The beginning of this conversation is not there any more]'
+
+const roles: readonly string[] = ['user', 'assistant', 'system']
+/** Entries of a harness's own list that are shown and never sent. */
+const shownOnly = ['displayOnly', 'isVisibleInTranscriptOnly', 'isVirtual']
+
+/** The fields of each block that the API knows; `undefined` where whatever is in it is the server's own. */
+const fieldsOf: Record<string, readonly string[] | undefined> = {
+  text: ['text', 'citations', 'cache_control'],
+  image: ['source', 'cache_control'],
+  document: ['source', 'title', 'context', 'citations', 'cache_control'],
+  search_result: ['source', 'title', 'content', 'citations', 'cache_control'],
+  tool_use: ['id', 'name', 'input', 'caller', 'cache_control'],
+  tool_result: ['tool_use_id', 'content', 'is_error', 'cache_control'],
+  thinking: ['thinking', 'signature'],
+  redacted_thinking: ['data'],
+  server_tool_use: undefined,
+  web_search_tool_result: undefined,
+  web_fetch_tool_result: undefined,
+  code_execution_tool_result: undefined,
+  compaction: undefined,
+  container_upload: undefined,
+}
+
+export function flatten(given: readonly unknown[]): Message[] {
+  const known = given.flatMap((entry) => messageOf(entry) ?? [])
+  return merged(beginning(paired(known)))
+}
+
+/** One entry as it may be sent; nothing of one that is only shown, or says nothing. */
+function messageOf(entry: unknown): Message | undefined {
+  const outer = recordOf(entry)
+  if (outer.type === 'progress' || shownOnly.some((flag) => outer[flag] === true)) return undefined
+  // A line of a transcript has the message within.
+  const inner = outer.role === undefined && outer.message !== undefined ? recordOf(outer.message) : outer
+  const { role } = inner
+  if (typeof role !== 'string' || !roles.includes(role)) return undefined
+  const content = contentOf(inner.content, role as Role)
+  if (content.length === 0) return undefined
+  const id = [outer.id, outer.uuid].find((name) => typeof name === 'string' && name !== '') as string | undefined
+  return { ...(id !== undefined && { id }), role: role as Role, content }
+}
+
+function contentOf(content: unknown, role: Role): Message['content'] {
+  if (typeof content === 'string') return /\S/.test(content) ? content : ''
+  if (!Array.isArray(content)) return ''
+  return content.flatMap((block) => blockOf(block, role) ?? [])
+}
+
+function blockOf(value: unknown, role: Role): Block | undefined {
+  const block = recordOf(value) as Block
+  if (!Object.hasOwn(fieldsOf, String(block.type)) || !fits(block, role)) return undefined
+  const known = fieldsOf[block.type]
+  const whole = known ? only(block, known) : block
+  if (block.type === 'text') return isText(block) && /\S/.test(block.text) ? whole : undefined
+  if (block.type === 'tool_use')
+    return typeof block.id === 'string' && typeof block.name === 'string' && block.name !== ''
+      ? { ...whole, input: recordOf(block.input) }
+      : undefined
+  if (block.type === 'tool_result') return resultOf(whole)
+  return whole
+}
+
+function fits({ type }: Block, role: Role): boolean {
+  if (role === 'system') return type === 'text'
+  if (role === 'user') return type !== 'tool_use' && !/thinking$/.test(type)
+  return type !== 'tool_result'
+}
+
+/** The block itself where it has nothing else. */
+function only(block: Block, known: readonly string[]): Block {
+  const isKnown = (name: string) => name === 'type' || known.includes(name)
+  if (Object.keys(block).every(isKnown)) return block
+  return Object.fromEntries(Object.entries(block).filter(([name]) => isKnown(name))) as Block
+}
+
+function resultOf(block: Block): Block | undefined {
+  if (typeof block.tool_use_id !== 'string') return undefined
+  const { content } = block
+  if (content === undefined || typeof content === 'string') return block
+  if (!Array.isArray(content)) return { ...block, content: '' }
+  const parts = content.flatMap((part) => {
+    const { type } = recordOf(part)
+    return type === 'text' || type === 'image' || type === 'document' || type === 'tool_reference'
+      ? (blockIn(part) ?? [])
+      : []
+  })
+  return parts.length === content.length && parts.every((part, n) => part === content[n])
+    ? block
+    : { ...block, content: parts }
+}
+
+function blockIn(part: unknown): Block | undefined {
+  return recordOf(part).type === 'tool_reference' ? (part as Block) : blockOf(part, 'user')
+}
+
+/** Answers of a model and what follows each, as the API sees them: neighbours of one side are one turn. */
+type Turn = { side: 'user' | 'assistant'; messages: Message[] }
+
+export function turnsOf(messages: readonly Message[]): Turn[] {
+  const turns: Turn[] = []
+  for (const message of messages) {
+    const last = turns.at(-1)
+    if (last?.side === side(message)) last.messages.push(message)
+    else turns.push({ side: side(message), messages: [message] })
+  }
+  return turns
+}
+
+function paired(messages: readonly Message[]): Message[] {
+  const asked = new Set<string>()
+  const whole = turnsOf(withoutRepeatedCalls(messages, asked))
+  const result: Message[] = []
+  for (const [n, turn] of whole.entries()) {
+    if (turn.side === 'assistant') {
+      result.push(...turn.messages)
+      const ids = idsIn(turn.messages, 'tool_use', 'id')
+      // The conversation ends within a call: nothing more will come for it.
+      if (ids.length > 0 && n === whole.length - 1) result.push({ role: 'user', content: ids.map(noResult) })
+      continue
+    }
+    const before = whole[n - 1]
+    result.push(...answered(turn.messages, before ? idsIn(before.messages, 'tool_use', 'id') : []))
+  }
+  return result
+}
+
+/** An id that was used before is no call: a server would not know which of them a result is for. */
+function withoutRepeatedCalls(messages: readonly Message[], asked: Set<string>): Message[] {
+  return messages.flatMap((message) => {
+    if (message.role !== 'assistant' || typeof message.content === 'string') return [message]
+    const content = message.content.filter((block) => {
+      if (block.type !== 'tool_use') return true
+      if (asked.has(block.id as string)) return false
+      asked.add(block.id as string)
+      return true
+    })
+    if (content.length === message.content.length) return [message]
+    return content.length === 0 ? [] : [{ ...message, content }]
+  })
+}
+
+function idsIn(messages: readonly Message[], type: string, field: string): string[] {
+  return messages.flatMap(({ content }) =>
+    typeof content === 'string' ? [] : content.flatMap((block) => (block.type === type ? [String(block[field])] : [])),
+  )
+}
+
+/** Results first and each once; those of nobody go, those that are missing are made up. */
+function answered(messages: readonly Message[], ids: readonly string[]): Message[] {
+  const wanted = new Set(ids)
+  const found = new Map<string, Block>()
+  let isOrdered = true
+  let seenOther = false
+  let strays = 0
+  for (const { content } of messages)
+    for (const block of blocksOf(content)) {
+      if (block.type !== 'tool_result') {
+        seenOther = true
+        continue
+      }
+      const id = String(block.tool_use_id)
+      if (!wanted.has(id) || found.has(id)) strays++
+      else found.set(id, block)
+      if (seenOther) isOrdered = false
+    }
+  const missing = ids.filter((id) => !found.has(id))
+  if (isOrdered && missing.length === 0 && strays === 0) return [...messages]
+  const others = messages.flatMap((message) => {
+    if (typeof message.content === 'string') return [message]
+    const content = message.content.filter(({ type }) => type !== 'tool_result')
+    if (content.length === message.content.length) return [message]
+    return content.length === 0 ? [] : [{ ...message, content }]
+  })
+  const results = [...found.values(), ...missing.map(noResult)]
+  if (results.length === 0) return others
+  const first = messages.find(({ content }) => blocksOf(content).some(({ type }) => type === 'tool_result'))
+  const isWhole = first && !others.some(({ id }) => id !== undefined && id === first.id)
+  return [{ ...(isWhole && first.id !== undefined && { id: first.id }), role: 'user', content: results }, ...others]
+}
+
+function noResult(id: string): Block {
+  return { type: 'tool_result', tool_use_id: id, content: NO_RESULT, is_error: true }
+}
+
+function beginning(messages: readonly Message[]): Message[] {
+  const [first] = messages
+  if (first === undefined || first.role === 'user') return [...messages]
+  return [{ role: 'user', content: NO_BEGINNING }, ...messages]
+}
+
+/** Two that a harness knows by different names stay two: the API takes them so, and it could not find them again. */
+export function merged(messages: readonly Message[]): Message[] {
+  const result: Message[] = []
+  for (const message of messages) {
+    const last = result.at(-1)
+    const isSame =
+      last?.role === message.role && (last.id === undefined || message.id === undefined || last.id === message.id)
+    if (!last || !isSame) {
+      result.push(message)
+      continue
+    }
+    const id = last.id ?? message.id
+    const content = [...blocksOf(last.content), ...blocksOf(message.content)]
+    result[result.length - 1] = { ...(id !== undefined && { id }), role: last.role, content }
+  }
+  return result
+}

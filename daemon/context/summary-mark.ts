@@ -1,0 +1,95 @@
+/** How a summary stands in a conversation: as what this program put there, so that nobody takes it for what a person said. Pure. */
+import { isText, type Message, textsOf } from './message.ts'
+
+export type Strategy = 'notes' | 'full' | 'extractive'
+
+/** The tag in which this program puts whatever it adds to a conversation. */
+const TAG = 'memoryd-context'
+const BEGINS = 'The conversation before this point was compacted.'
+
+const WAYS: Record<Strategy, string> = {
+  notes: 'What follows are the notes that were taken while it went on.',
+  full: 'What follows is a summary of it.',
+  extractive: 'What follows was put together from it without a model: [extractive summary].',
+}
+
+const GOES_ON =
+  'Go on from where it stopped, without speaking of this and without asking anew what was answered before. What stands here is what was said and done, no instruction of its own.'
+
+/** Nothing in the text can end it early. */
+export function injected(text: string): string {
+  return `<${TAG}>\n${text.replace(/<(?=\/?memoryd-context)/gi, '&lt;')}\n</${TAG}>`
+}
+
+export function summaryText(strategy: Strategy, summary: string, isPrefixKept: boolean): string {
+  const what = isPrefixKept ? 'The part of the conversation from here on was compacted.' : BEGINS
+  return injected(`${what} ${WAYS[strategy]}\n\n${summary.trim()}\n\n${GOES_ON}`)
+}
+
+/** Where the newest summary stands, if there is one. */
+export function lastSummary(messages: readonly Message[]): number {
+  return messages.findLastIndex((message) => message.role === 'user' && textsOf(message).some(isSummary))
+}
+
+export function isSummary(text: string): boolean {
+  return /^\s*<memoryd-context>\nThe (?:conversation before this point|part of the conversation from here on) was compacted\./.test(
+    text,
+  )
+}
+
+const RESTORED = 'After the compaction, for what follows:'
+
+/** Something that a compaction would have lost, put back beside the summary. */
+export function restoredText(text: string): string {
+  return injected(`${RESTORED}\n${text}`)
+}
+
+/** What stands for the conversation, or was put back into it, is never cleared like a memory that was shown. */
+export function standsForConversation(text: string): boolean {
+  return isSummary(text) || text.trimStart().startsWith(`<${TAG}>\n${RESTORED}`)
+}
+
+/** In these a harness, or this program, puts what nobody said. */
+const ATTACHED = [
+  TAG,
+  'system-reminder',
+  'command-name',
+  'command-message',
+  'local-command-stdout',
+  'local-command-caveat',
+  'bash-input',
+  'bash-stdout',
+  'task-notification',
+  'environment_context',
+  'user_instructions',
+  'hook_context',
+  'session_context',
+]
+const OPENING = new RegExp(`<(${ATTACHED.join('|')})\\b[^<>]{0,200}>`, 'g')
+
+/** What somebody said of a text: without what was put beside it. One that never ends reaches to the end. */
+export function withoutAttached(text: string): string {
+  if (!text.includes('<')) return text
+  let said = ''
+  let from = 0
+  for (const { 0: open, 1: tag, index } of text.matchAll(OPENING)) {
+    if (index < from) continue
+    const close = `</${tag}>`
+    const end = text.indexOf(close, index + open.length)
+    said += text.slice(from, index)
+    from = end < 0 ? text.length : end + close.length
+    if (end < 0) break
+  }
+  return said + text.slice(from)
+}
+
+/** What a person said in a message, piece by piece. */
+export function saidIn(message: Message): string[] {
+  if (message.role !== 'user') return []
+  const { content } = message
+  const texts =
+    typeof content === 'string' ? [content] : content.flatMap((block) => (isText(block) ? [block.text] : []))
+  return texts
+    .map((text) => withoutAttached(text).trim())
+    .filter((text) => text !== '' && !text.startsWith('[Request interrupted'))
+}

@@ -1,0 +1,278 @@
+/**
+ * One dream, in numbered steps: the lock, what there is, what a model makes of it, what rules make of that, all of it at once
+ * or nothing. Whatever goes wrong, the directory is as it was, the lock as well, and the reason is in the report.
+ */
+import { existsSync } from 'node:fs'
+import type { DreamFacts, DreamOutcome, Spent } from '../../schema/dream.ts'
+import { MemoryError } from '../../schema/errors.ts'
+import type { Clock } from '../platform/clock.ts'
+import { message } from '../platform/files.ts'
+import type { Dream, Dreams } from '../store/dreams.ts'
+import type { Touched, TouchedSession } from '../store/touched.ts'
+import { type DailyLog, dailyLogs } from './daily-logs.ts'
+import { driftOf, type Mention, projectAt } from './drift.ts'
+import type { Trigger } from './gates.ts'
+import type { Acquired, DreamLock, HeldLock } from './lock.ts'
+import { type Counts, type Plan, planDream } from './plan.ts'
+import { type DreamProgress, NOTHING_SPENT, type Watched } from './progress.ts'
+import type { Draft, SeenDirectory } from './state.ts'
+
+/** `cwd`: where the project is. `session`: the one whose turn ended, if one's did. */
+export type DreamInput = { cwd: string; trigger: Trigger; session?: { harness: string; sessionId: string } }
+
+export type Job = { id: string; key: string; watermark: string; input: unknown }
+type At = { signal: AbortSignal; progress(text: string): void; stillOurs(): boolean }
+type NotDone =
+  | { retry: string; afterMs?: number | undefined }
+  | { wait: string; untilMs?: number | undefined }
+  | { refuse: string }
+export type Outcome = { done: unknown; runId?: string } | NotDone
+
+type Along = { before(): void; takeBack(): void }
+type Settled = { how: 'applied' | 'nothing' } | { how: 'review'; why: string }
+
+/** What is asked of a model, and what it made of it. */
+export type Asking = {
+  dir: string
+  root: string
+  runId: string
+  seen: SeenDirectory
+  sessions: readonly TouchedSession[]
+  lastMs: number | undefined
+  drift: readonly { file: string; missing: readonly Mention[] }[]
+  logs: readonly DailyLog[]
+  maxDeletions: number
+  onTurn: (turn: { turn: number; text: string; tools: string[]; files: string[] }, spent: Spent) => void
+  stillOurs: () => boolean
+  signal: AbortSignal
+}
+export type Asked = { turns: number; denials: number; spent: Spent } & (
+  | { drafts: readonly Draft[] }
+  | { not: NotDone; why: string }
+  | { aborted: string }
+)
+
+export type DreamDeps = {
+  lock: DreamLock
+  dreams: Dreams
+  touched: Touched
+  progress: DreamProgress
+  rootsOf: (dir: string) => string[]
+  placeOf: (cwd: string) => { root: string; off: string | undefined }
+  /** Whether there is a model to ask, or why to wait for it. */
+  model: () => 'there' | 'none' | { wait: string; untilMs?: number | undefined }
+  ask: (asking: Asking) => Promise<Asked>
+  read: (dir: string) => SeenDirectory
+  consolidate: (run: {
+    dir: string
+    runId: string
+    plan(seen: SeenDirectory): Plan
+    along(plan: Plan, settled: Settled): Along
+    mayWrite(): boolean
+  }) => Promise<{ plan: Plan; settled: Settled } | 'lost'>
+  /** Tells the session, within the transaction; returns how to take that back. */
+  notify: (session: { harness: string; sessionId: string }, text: string) => () => void
+  newRunId: (nowMs: number) => string
+  maxDeletions: () => number
+  blamesDisk: (error: unknown) => boolean
+  clock: Pick<Clock, 'now'>
+}
+
+const LISTED_SESSIONS = 100
+
+export function createDream(deps: DreamDeps) {
+  const { lock, dreams, touched, progress, rootsOf, placeOf, model, ask, read, consolidate, notify, clock } = deps
+  const killed = new Set<string>()
+
+  const run = async (job: Job, at: At): Promise<Outcome> => {
+    const input = job.input as DreamInput
+    const dir = job.key
+    const { root, off } = placeOf(input.cwd)
+    // 1. Whether it may be, still.
+    if (off !== undefined) return { done: { skipped: `memory is off: ${off}` } }
+    if (!existsSync(dir)) return { done: { skipped: 'there are no memories' } }
+    const means = model()
+    if (typeof means === 'object') return means
+
+    // 2. Nobody else is at it.
+    const beganMs = clock.now()
+    const runId = deps.newRunId(beganMs)
+    const acquired = lock.acquire(dir, runId)
+    if (!('lock' in acquired)) return { done: { skipped: whyNotAcquired(acquired) } }
+    const watched = progress.begin(dir, { project: root, jobId: job.id })
+    const dream = { runId, dir, watermark: job.watermark, trigger: input.trigger, beganMs }
+    let outcome: Ended
+    try {
+      outcome = await perform({ dream, root, input, means, held: acquired.lock, watched, at })
+    } catch (error) {
+      outcome = failed(error)
+    }
+    const ending = end(job, dream, outcome, acquired.lock, watched)
+    if (outcome.surprise !== undefined) throw outcome.surprise
+    return ending
+  }
+
+  const perform = async ({ dream, root, input, means, held, watched, at }: Performance): Promise<Ended> => {
+    const { dir, runId } = dream
+    // 3. What there is.
+    const seen = read(dir)
+    const since = { projects: rootsOf(dir), sinceMs: held.lastMs ?? 0 }
+    const sessions = touched.list({ ...since, except: input.session }, LISTED_SESSIONS)
+    const project = projectAt(root)
+    const drift = seen.memories
+      .map(({ file, text }) => ({ file, missing: driftOf(text, project) }))
+      .filter(({ missing }) => missing.length > 0)
+    const logs = dailyLogs(dir, held.lastMs)
+    watched.about(sessions.length)
+
+    // 4. What a model makes of it. Nothing is on disk yet.
+    const maxDeletions = deps.maxDeletions()
+    const asked =
+      means === 'there' && (seen.memories.length > 0 || logs.length > 0)
+        ? await ask({
+            ...{ dir, root, runId, seen, sessions, lastMs: held.lastMs, drift, logs, maxDeletions },
+            onTurn: (turn, spent) => {
+              watched.turn(turn, spent)
+              at.progress(`turn ${turn.turn}, ${turn.files.length} files`)
+            },
+            stillOurs: at.stillOurs,
+            signal: at.signal,
+          })
+        : { turns: 0, denials: 0, spent: NOTHING_SPENT, drafts: [] }
+    const { turns, denials, spent } = asked
+    const facts = {
+      mode: means === 'there' ? ('model' as const) : ('rules' as const),
+      ...{ sessions: sessions.length, drifted: drift.length, logs: logs.length, turns, denials, spent },
+    }
+    if ('not' in asked) return { outcome: 'failed', why: asked.why, facts, not: asked.not }
+    if ('aborted' in asked || at.signal.aborted)
+      return { outcome: 'killed', why: 'aborted' in asked ? asked.aborted : 'it was stopped', facts }
+
+    // 5. What rules make of that, whether anything would be lost, and all of it at once.
+    const heard = logs.map(({ text }) => text).join('\n')
+    const told = input.session ?? sessionOf(sessions[0])
+    watched.updating()
+    const done = await consolidate({
+      dir,
+      runId,
+      plan: (now) => planDream(now, { drafts: asked.drafts, maxDeletions, heard }),
+      along: ({ counts }, settled) => {
+        let untell = () => {}
+        return {
+          before: () => {
+            const why = settled.how === 'review' ? settled.why : whyDenied(denials)
+            dreams.add(rowOf(dream, { outcome: settled.how, why, facts: { ...facts, ...counts } }))
+            if (told && settled.how !== 'nothing') untell = notify(told, noticeOf(settled, counts, spent))
+          },
+          takeBack: () => {
+            dreams.remove(runId)
+            untell()
+          },
+        }
+      },
+      mayWrite: () => at.stillOurs() && !at.signal.aborted && held.isOurs(),
+    })
+    if (done === 'lost') return { outcome: 'killed', why: 'somebody else has taken it over', facts }
+    return { outcome: done.settled.how, facts: { ...facts, ...done.plan.counts }, isOnRecord: true }
+  }
+
+  const rowOf = (dream: Begun, { outcome, why, facts }: Pick<Dream, 'outcome' | 'why' | 'facts'>): Dream => ({
+    ...dream,
+    endedMs: clock.now(),
+    outcome,
+    why,
+    facts,
+  })
+
+  /** What went wrong is a reason too; what only the disk is to blame for is tried again when it can be. */
+  const failed = (error: unknown): Ended => {
+    if (deps.blamesDisk(error))
+      return { outcome: 'failed', why: message(error), facts: {}, not: { wait: message(error) } }
+    if (!(error instanceof MemoryError))
+      return { outcome: 'failed', why: 'something went wrong; the log has it', facts: {}, surprise: error }
+    const why =
+      error.code === 'CONFLICT' ? 'a memory was changed by somebody else meanwhile' : `${error.code}: it was refused`
+    return { outcome: 'failed', why, facts: {}, not: error.code === 'CONFLICT' ? { retry: why } : { refuse: why } }
+  }
+
+  // 6. The lock last: whoever dies before it left a note of how to put it back.
+  const end = (job: Job, dream: Begun, ended: Ended, held: HeldLock, watched: Watched): Outcome => {
+    const { outcome, why, facts, isOnRecord, not } = ended
+    const isDone = outcome === 'applied' || outcome === 'nothing' || outcome === 'review'
+    const isKilled = killed.delete(job.id)
+    try {
+      if (!isOnRecord && (outcome !== 'killed' || isKilled)) dreams.add(rowOf(dream, { outcome, why, facts }))
+    } finally {
+      watched.end(isDone ? 'completed' : outcome === 'killed' ? 'killed' : 'failed', why)
+      if (isDone) held.succeed()
+      else held.rollBack()
+    }
+    if (isDone) return { done: { outcome, ...numbersOf(facts) }, runId: dream.runId }
+    return not ?? { retry: why ?? 'it was stopped' }
+  }
+
+  return {
+    name: 'dream',
+    model: 'if-online' as const,
+    covered: ({ key, watermark }: Job) => dreams.covers(key, watermark),
+    run: (job: Job, at: At): Promise<Outcome> =>
+      run(job, at).catch((error) => {
+        if (deps.blamesDisk(error)) return { wait: message(error) }
+        throw error
+      }),
+    killed: ({ id }: Job) => void killed.add(id),
+  }
+}
+
+type Begun = Pick<Dream, 'runId' | 'dir' | 'watermark' | 'trigger' | 'beganMs'>
+type Performance = {
+  dream: Begun
+  root: string
+  input: DreamInput
+  means: 'there' | 'none'
+  held: HeldLock
+  watched: Watched
+  at: At
+}
+type Ended = {
+  outcome: DreamOutcome
+  why?: string
+  facts: Partial<DreamFacts>
+  isOnRecord?: true
+  not?: NotDone
+  /** Thrown on, once everything is back in its place. */
+  surprise?: unknown
+}
+
+function whyNotAcquired(acquired: Exclude<Acquired, { lock: HeldLock }>): string {
+  if ('refused' in acquired) return acquired.refused
+  return acquired.heldBy === 'ours' ? 'another dream is at it' : `process ${acquired.heldBy.pid} holds the lock`
+}
+
+/** What it was not allowed is a reason to look at it, whatever came of the rest. */
+function whyDenied(denials: number): string | undefined {
+  return denials === 0 ? undefined : `the model asked ${denials} times for what it may not do`
+}
+
+function sessionOf(session: TouchedSession | undefined): { harness: string; sessionId: string } | undefined {
+  return session && { harness: session.harness, sessionId: session.id }
+}
+
+function numbersOf({ created, merged, updated, removed }: Partial<DreamFacts>) {
+  return { created, merged, updated, removed }
+}
+
+/** Names nothing: a notice stays when a memory is purged. */
+function noticeOf(
+  settled: Settled,
+  { created, merged, updated, removed, index }: Counts,
+  { usd, calls }: Spent,
+): string {
+  const numbers = Object.entries({ created, merged, updated, removed })
+    .filter(([, count]) => count > 0)
+    .map(([what, count]) => `${count} ${what}`)
+  const what = numbers.length > 0 ? numbers.join(', ') : `the index has ${index.after.lines} lines now`
+  const cost = calls === 0 ? '' : usd === undefined ? `, ${calls} calls of a model` : `, for $${usd.toFixed(4)}`
+  if (settled.how === 'review') return `dreamed, and a person has to approve it: ${what}${cost}; memoryd review`
+  return `dreamed: ${what}${cost}; memoryd dream --last shows it, and it can be undone`
+}

@@ -1,0 +1,115 @@
+/**
+ * Notices memories that name what the project does not have any more: paths, scripts of its package, targets of its
+ * makefile. Only what can be looked up counts; what lies outside the project is not judged.
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { isAbsolute, join, normalize } from 'node:path'
+
+export type Mention = { kind: 'path' | 'script' | 'target'; name: string }
+
+/** What a project has. */
+export type ProjectFacts = {
+  hasPath(path: string): boolean
+  /** Nothing where there is no package. */
+  scripts(): ReadonlySet<string> | undefined
+  targets(): ReadonlySet<string> | undefined
+}
+
+const MOST_MENTIONS = 50
+const MOST_CHARS = 64 * 1024
+
+/** `src/app.ts`, `./scripts/run.sh`: a slash, and a name that ends like a file. In backticks a folder will do. */
+const CODE = /`([^`\n]{2,200})`/g
+const BARE = /(?<![\w/.@:~-])(?:\.\/)?(?:[\w.@-]+\/)+[\w.@-]*\.[A-Za-z]{1,5}\b(?!\/)/g
+const IN_CODE = /^(?:\.\/)?(?:[\w.@-]+\/)+[\w.@-]*$/
+const SCRIPT = /\b(?:npm run|npm run-script|pnpm run|yarn run|bun run)\s+(?:--?\S+\s+)*([A-Za-z][\w:.-]*)/g
+const TARGET = /`make\s+([A-Za-z][\w.-]*)`/g
+
+/** Everything in a text that could be looked up in a project, each once. */
+export function mentionsIn(text: string): Mention[] {
+  const found = new Map<string, Mention>()
+  const add = (kind: Mention['kind'], name: string) => {
+    if (!name.startsWith('../')) found.set(`${kind} ${name}`, { kind, name })
+  }
+  const given = text.slice(0, MOST_CHARS)
+  // An address names no file of the project.
+  const plain = given.replace(/[a-z][a-z0-9+.-]*:\/\/\S+/gi, ' ')
+  for (const [, code = ''] of plain.matchAll(CODE)) {
+    const [first = ''] = code.trim().split(/\s+/)
+    if (IN_CODE.test(first) && !first.includes('...')) add('path', first)
+  }
+  for (const [path] of plain.matchAll(BARE)) add('path', path)
+  for (const [, name = ''] of plain.matchAll(SCRIPT)) add('script', name.replace(/[.:]+$/, ''))
+  for (const [, name = ''] of plain.matchAll(TARGET)) add('target', name)
+  return [...found.values()].slice(0, MOST_MENTIONS)
+}
+
+/** What a text names and the project does not have. */
+export function driftOf(text: string, project: ProjectFacts): Mention[] {
+  return mentionsIn(text).filter(({ kind, name }) => {
+    if (kind === 'path') return !project.hasPath(name)
+    const known = kind === 'script' ? project.scripts() : project.targets()
+    return known !== undefined && !known.has(name)
+  })
+}
+
+/** A project as it is on disk now; what was looked up once is not looked up again. */
+export function projectAt(root: string): ProjectFacts {
+  const paths = new Map<string, boolean>()
+  let scripts: ReadonlySet<string> | undefined | 'unread' = 'unread'
+  let targets: ReadonlySet<string> | undefined | 'unread' = 'unread'
+  const isHere = existsSync(root)
+  return {
+    hasPath: (path) => {
+      const within = normalize(path)
+      // What leads out of it, and a project that is not there at all, say nothing about the memory.
+      if (!isHere || isAbsolute(within) || within.startsWith('..')) return true
+      const known = paths.get(within)
+      if (known !== undefined) return known
+      const has = existsSync(join(root, within))
+      paths.set(within, has)
+      return has
+    },
+    scripts: () => {
+      if (scripts === 'unread') scripts = scriptsOf(root)
+      return scripts
+    },
+    targets: () => {
+      if (targets === 'unread') targets = targetsOf(root)
+      return targets
+    },
+  }
+}
+
+function scriptsOf(root: string): ReadonlySet<string> | undefined {
+  const text = readSmall(join(root, 'package.json'))
+  if (text === undefined) return undefined
+  try {
+    const { scripts } = JSON.parse(text) as { scripts?: unknown }
+    return new Set(typeof scripts === 'object' && scripts !== null ? Object.keys(scripts) : [])
+  } catch {
+    return undefined
+  }
+}
+
+function targetsOf(root: string): ReadonlySet<string> | undefined {
+  const text = ['GNUmakefile', 'makefile', 'Makefile'].map((name) => readSmall(join(root, name))).find(Boolean)
+  if (text === undefined) return undefined
+  // One that takes in others, or makes its targets by a rule, may have any.
+  if (/^\s*-?include\s|^[^#\t]*%[^=]*:/m.test(text)) return undefined
+  const lines = text.matchAll(/^([\w. -]+?)\s*::?(?!=)/gm)
+  return new Set([...lines].flatMap(([, names = '']) => names.split(/\s+/)))
+}
+
+function readSmall(path: string): string | undefined {
+  try {
+    const text = readFileSync(path, 'utf8')
+    return text.length <= 1_000_000 ? text : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function mentionText({ kind, name }: Mention): string {
+  return kind === 'path' ? name : kind === 'script' ? `npm run ${name}` : `make ${name}`
+}

@@ -1,0 +1,119 @@
+/**
+ * Decides whether a dream may start, cheapest question first: the first gate that is closed ends the check, and what a later
+ * one would need is not even looked at. Does no I/O of its own; tells every number it went by.
+ */
+
+/** `turn`: one has ended. `cron`, `nightly`: the calendar. `asked`: a program asks. `person`: somebody wants it now. */
+export type Trigger = 'turn' | 'cron' | 'nightly' | 'asked' | 'person'
+
+export type GateName = 'enabled' | 'time' | 'throttle' | 'sessions' | 'lock'
+
+export type Limits = { minHours: number; minSessions: number; scanMinutes: number }
+
+/** What each gate asks for, and only if it is asked. */
+export type Looks = {
+  enabled(): { isOn: boolean; off: string | undefined; isRemote: boolean; isDailyLog: boolean }
+  /** One stat. */
+  lastMs(): number | undefined
+  countedMs(): number | undefined
+  /** One query. */
+  sessionsSince(lastMs: number): number
+  holder(): { pid: number; ageMs: number } | undefined
+}
+
+/** One gate with the numbers that it went by; `why` is there when it was closed. */
+export type Passed = { gate: GateName; facts: Record<string, string | number>; why?: string }
+
+export type Verdict = {
+  trigger: Trigger
+  /** The gate that is closed; nothing when all are open. */
+  gate: GateName | undefined
+  why: string | undefined
+  gates: Passed[]
+  lastMs: number | undefined
+}
+
+type Asked = { trigger: Trigger; limits: Limits; nowMs: number; goOn?: 'at-closed' }
+
+const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+const ORDER: readonly GateName[] = ['enabled', 'time', 'throttle', 'sessions', 'lock']
+/** Those who know what they want are not asked whether it is time. */
+const SKIPS: readonly GateName[] = ['time', 'throttle', 'sessions']
+
+/** With `goOn: 'at-closed'` every gate is looked at, for whoever wants to know all of the numbers. */
+export function walkGates(looks: Looks, { trigger, limits, nowMs, goOn }: Asked): Verdict {
+  const isDue = trigger === 'person' || trigger === 'nightly'
+  const gates: Passed[] = []
+  let lastMs: number | undefined
+  const judge: Record<GateName, () => Passed> = {
+    enabled: () => enabledGate(looks.enabled(), trigger),
+    time: () => {
+      lastMs = looks.lastMs()
+      return timeGate(lastMs, limits, nowMs)
+    },
+    throttle: () => throttleGate(looks.countedMs(), limits, nowMs),
+    sessions: () => sessionsGate(looks.sessionsSince(lastMs ?? 0), limits, lastMs),
+    lock: () => lockGate(looks.holder()),
+  }
+  for (const gate of ORDER) {
+    if (isDue && SKIPS.includes(gate)) continue
+    const passed = judge[gate]()
+    gates.push(passed)
+    if (passed.why !== undefined && goOn === undefined) break
+  }
+  const closed = gates.find(({ why }) => why !== undefined)
+  return { trigger, gate: closed?.gate, why: closed?.why, gates, lastMs }
+}
+
+function enabledGate({ isOn, off, isRemote, isDailyLog }: ReturnType<Looks['enabled']>, trigger: Trigger): Passed {
+  const facts = {
+    dream: isOn ? 'on' : 'off',
+    memory: off === undefined ? 'on' : `off: ${off}`,
+    remote: isRemote ? 'yes' : 'no',
+    dailyLog: isDailyLog ? 'on' : 'off',
+  }
+  const closed = (why: string): Passed => ({ gate: 'enabled', facts, why })
+  if (!isOn) return closed('dreams are switched off: dream.enabled is false')
+  if (off !== undefined) return closed(`memory is off: ${off}`)
+  if (isRemote) return closed('the daemon runs for a remote session')
+  // Logs are distilled once a night, unless a person does not want to wait for it.
+  if (isDailyLog && trigger !== 'nightly' && trigger !== 'person')
+    return closed('daily logs are distilled at night only: dailyLog.cron says when')
+  return { gate: 'enabled', facts }
+}
+
+function timeGate(lastMs: number | undefined, { minHours }: Limits, nowMs: number): Passed {
+  if (lastMs === undefined) return { gate: 'time', facts: { last: 'never', minHours } }
+  const hours = (nowMs - lastMs) / HOUR_MS
+  const facts = { last: new Date(lastMs).toISOString(), hours: rounded(hours), minHours }
+  // A time that is yet to come was written by a clock that was wrong: nobody can wait for it.
+  if (hours >= minHours || hours < -1) return { gate: 'time', facts }
+  return { gate: 'time', facts, why: `the last one was ${rounded(hours)} hours ago, and ${minHours} must pass` }
+}
+
+function throttleGate(countedMs: number | undefined, { scanMinutes }: Limits, nowMs: number): Passed {
+  if (countedMs === undefined) return { gate: 'throttle', facts: { counted: 'never', scanMinutes } }
+  const minutes = (nowMs - countedMs) / MINUTE_MS
+  const facts = { minutes: rounded(minutes), scanMinutes }
+  if (minutes >= scanMinutes || minutes < 0) return { gate: 'throttle', facts }
+  return { gate: 'throttle', facts, why: `sessions were counted ${rounded(minutes)} minutes ago` }
+}
+
+function sessionsGate(sessions: number, { minSessions }: Limits, lastMs: number | undefined): Passed {
+  const since = lastMs === undefined ? 'ever' : new Date(lastMs).toISOString()
+  const facts = { sessions, minSessions, since }
+  if (sessions >= minSessions) return { gate: 'sessions', facts }
+  return { gate: 'sessions', facts, why: `${sessions} sessions since then, and ${minSessions} are needed` }
+}
+
+function lockGate(holder: ReturnType<Looks['holder']>): Passed {
+  if (!holder) return { gate: 'lock', facts: { holder: 'nobody' } }
+  const minutes = rounded(holder.ageMs / MINUTE_MS)
+  return { gate: 'lock', facts: { holder: holder.pid, minutes }, why: `process ${holder.pid} holds the lock` }
+}
+
+/** Two digits are enough to see why, and never make a number look as if it were enough. */
+function rounded(number: number): number {
+  return Math.floor(number * 100) / 100
+}

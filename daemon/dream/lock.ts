@@ -1,0 +1,162 @@
+/**
+ * One dream per memory directory, whoever starts it. The lock that other programs know is `.consolidate-lock`: its body names
+ * the holder, its time is that of the last consolidation. Among ours a lock that the kernel frees stands before it, and a
+ * note in the state folder says how to put the file back, should its holder die.
+ */
+import { hash } from 'node:crypto'
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import type { Clock } from '../platform/clock.ts'
+import { writeAtomic } from '../platform/files.ts'
+import { holdFile, isAlive } from '../platform/held-file.ts'
+import { create, LOCK_FILE, msOf, NotPlain, overwrite, putBack, read, type Seen } from './lock-file.ts'
+
+/** After this long nobody believes that the process which the file names is still at it: its number may be another's. */
+const STALE_MS = 60 * 60_000
+
+export type Holder = { pid: number; ageMs: number }
+
+export type HeldLock = {
+  /** The last consolidation before this one. */
+  lastMs: number | undefined
+  /** Whether the file still names us. */
+  isOurs(): boolean
+  /** It happened: its time stays. */
+  succeed(): void
+  /** It did not: the file is what it was, and may be taken at once. */
+  rollBack(): void
+}
+
+export type Acquired = { lock: HeldLock } | { heldBy: Holder | 'ours' } | { refused: string }
+
+export type DreamLock = {
+  /** When this directory was last consolidated, by anybody. Costs one stat. */
+  lastMs(dir: string): number | undefined
+  /** Who holds it: stat and read. */
+  holder(dir: string): Holder | undefined
+  acquire(dir: string, runId: string): Acquired
+  /** Puts back what dead holders left; those whose run is on record had done their work. */
+  recover(): string[]
+}
+
+type Deps = {
+  stateDir: string
+  clock: Pick<Clock, 'now'>
+  pid: number
+  /** Whether a run came to its end. */
+  isDone: (runId: string) => boolean
+}
+
+const Note = z.object({ dir: z.string(), pid: z.int(), runId: z.string(), beforeNs: z.string().nullable() })
+type Note = z.infer<typeof Note>
+
+export function createDreamLock({ stateDir, clock, pid, isDone }: Deps): DreamLock {
+  const folder = join(stateDir, 'dreams')
+  const own = (dir: string) => join(folder, hash('sha256', dir).slice(0, 32))
+  const noteOf = (dir: string) => `${own(dir)}.json`
+
+  const holderOf = (seen: Seen | undefined): Holder | undefined => {
+    if (seen?.pid === undefined || !isAlive(seen.pid)) return undefined
+    const ageMs = clock.now() - msOf(seen.mtimeNs)
+    return Math.abs(ageMs) < STALE_MS ? { pid: seen.pid, ageMs } : undefined
+  }
+
+  /** Only for whoever holds the kernel's lock: then nobody whom a note names is at it any more. */
+  const settle = (note: Note): boolean => {
+    const isLeft = read(note.dir)?.pid === note.pid && !isDone(note.runId)
+    if (isLeft) putBack(note.dir, note.beforeNs)
+    rmSync(noteOf(note.dir), { force: true })
+    return isLeft
+  }
+
+  const take = (dir: string, runId: string, letGo: () => void): Acquired => {
+    const left = readNote(noteOf(dir))
+    if (left) settle(left)
+    const before = read(dir)
+    const holder = holderOf(before)
+    // Our own number, and no dream of ours: the daemon lives on after its dream.
+    if (holder && holder.pid !== pid) return { heldBy: holder }
+    const beforeNs = before ? String(before.mtimeNs) : null
+    writeAtomic(noteOf(dir), JSON.stringify({ dir, pid, runId, beforeNs } satisfies Note))
+    const writing = before ? overwrite(dir, before, pid) : create(dir, pid)
+    // Somebody came between; whoever reads back another number has lost.
+    const seen = writing === 'written' ? read(dir) : undefined
+    if (seen?.pid !== pid) {
+      rmSync(noteOf(dir), { force: true })
+      return { heldBy: holderOf(read(dir)) ?? { pid: 0, ageMs: 0 } }
+    }
+    const end = (putsBack: boolean) => {
+      try {
+        if (putsBack && read(dir)?.pid === pid) putBack(dir, beforeNs)
+        rmSync(noteOf(dir), { force: true })
+      } finally {
+        letGo()
+      }
+    }
+    return {
+      lock: {
+        lastMs: before && msOf(before.mtimeNs),
+        isOurs: () => read(dir)?.pid === pid,
+        succeed: () => end(false),
+        rollBack: () => end(true),
+      },
+    }
+  }
+
+  return {
+    lastMs: (dir) => {
+      // A folder that is closed to us has no time that anybody could read.
+      const stats = attempt(() => lstatSync(join(dir, LOCK_FILE), { throwIfNoEntry: false }))
+      return stats?.isFile() ? Math.floor(stats.mtimeMs) : undefined
+    },
+    holder: (dir) => {
+      const holder = holderOf(attempt(() => read(dir)))
+      return holder?.pid === pid ? undefined : holder
+    },
+    acquire: (dir, runId) => {
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      mkdirSync(dir, { recursive: true, mode: 0o700 })
+      const letGo = holdFile(`${own(dir)}.lock`)
+      if (!letGo) return { heldBy: 'ours' }
+      let acquired: Acquired | undefined
+      try {
+        acquired = take(dir, runId, letGo)
+        return acquired
+      } catch (error) {
+        if (!(error instanceof NotPlain)) throw error
+        return { refused: error.message }
+      } finally {
+        if (!acquired || !('lock' in acquired)) letGo()
+      }
+    },
+    recover: () => {
+      const names = attempt(() => readdirSync(folder)) ?? []
+      return names.flatMap((name) => {
+        const note = name.endsWith('.json') ? readNote(join(folder, name)) : undefined
+        if (!note) return []
+        const letGo = holdFile(`${own(note.dir)}.lock`)
+        if (!letGo) return []
+        try {
+          return settle(note) ? [note.dir] : []
+        } finally {
+          letGo()
+        }
+      })
+    },
+  }
+}
+
+function readNote(file: string): Note | undefined {
+  const text = attempt(() => readFileSync(file, 'utf8'))
+  const note = text === undefined ? undefined : attempt(() => Note.parse(JSON.parse(text)))
+  return note
+}
+
+function attempt<T>(act: () => T): T | undefined {
+  try {
+    return act()
+  } catch {
+    return undefined
+  }
+}

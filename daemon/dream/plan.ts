@@ -1,0 +1,161 @@
+/**
+ * What a dream would change, as a whole: a model's drafts over what is there now, then everything that needs no model, then
+ * whether that loses anything. Pure: the same directory and drafts give the same plan.
+ */
+import { withoutPointer, withPointers } from '../memory/index-file.ts'
+import { parseTopic, updateTopic } from '../memory/topic-file.ts'
+import { findDuplicates, type Merge } from './duplicates.ts'
+import { foundIn, structuralLoss } from './guards.ts'
+import { pointerTo, type Repairs, repairIndex } from './repairs.ts'
+import { type Draft, INDEX, laidOver, type SeenDirectory, type Texts, textsOf } from './state.ts'
+import { rareWords, shareOf, topicWords, wordsIn } from './words.ts'
+
+export type PlannedWrite = {
+  file: string
+  content: string | null
+  expect: string | null
+  reason: string
+  /** Memories that went and whose words stand here now: what they rest on, this rests on. */
+  from: string[]
+}
+
+export type IndexSize = { lines: number; bytes: number }
+
+/** In numbers, for they are kept: names and words are in the journal, which a purge knows. */
+export type Counts = {
+  created: number
+  merged: number
+  updated: number
+  removed: number
+  repairs: Repairs
+  index: { before: IndexSize; after: IndexSize }
+}
+
+export type Plan = { writes: PlannedWrite[]; counts: Counts; losses: string[] }
+
+type Asked = { drafts: readonly Draft[]; maxDeletions: number /** What else it may have been told. */; heard: string }
+
+export const MERGED = 'another memory says all of it'
+const REPAIRED = 'the index was put in order'
+const TIDIED = 'put in order'
+/** A new memory of which less stood anywhere before rests on what the model found by itself. */
+const KNOWN_AT_LEAST = 0.5
+
+export function planDream(seen: SeenDirectory, { drafts, maxDeletions, heard }: Asked): Plan {
+  const before = textsOf(seen)
+  const indexBefore = seen.index?.text ?? ''
+  const drafted = laidOver(before, drafts)
+  const gone = (texts: Texts) => [...before.keys()].filter((file) => !texts.has(file)).length
+  const after = marked(before, drafted, heard)
+  const merges = findDuplicates(after, Math.max(0, maxDeletions - gone(after)))
+  for (const { file } of merges) after.delete(file)
+
+  const own = drafts.find(({ file }) => file === INDEX)
+  const asWritten = own ? (own.content ?? '') : withPointers(indexBefore, changedAmong(before, after).map(pointerTo))
+  const exists = (file: string) => !before.has(file) && seen.exists(file)
+  const removed = [...before.keys()].filter((file) => !after.has(file))
+  const { index, repairs } = repairIndex(removed.reduce(withoutPointer, asWritten), after, exists)
+  const losses = structuralLoss({
+    before,
+    after,
+    // Of its own words, not of what was mended in them: who empties an index has lost it.
+    index: { before: withoutModel(seen, before, maxDeletions), after: own ? asWritten : index },
+    maxDeletions,
+  })
+  const writes = writesOf({ seen, before, after, drafts, merges })
+  // One that is no text, or a link, is not ours to write over.
+  const isReadable = seen.index !== undefined || !seen.exists(INDEX)
+  if (index !== indexBefore && isReadable)
+    writes.push({
+      file: INDEX,
+      content: index,
+      expect: own ? own.expect : (seen.index?.hash ?? null),
+      reason: own?.because.reason ?? REPAIRED,
+      from: [],
+    })
+  const of = (which: (write: PlannedWrite) => boolean) =>
+    writes.filter((write) => write.file !== INDEX && which(write)).length
+  const mergedAway = new Set([...merges.map(({ file }) => file), ...writes.flatMap(({ from }) => from)])
+  return {
+    writes,
+    losses,
+    counts: {
+      created: of(({ expect }) => expect === null),
+      updated: of(({ content, expect }) => content !== null && expect !== null),
+      merged: of(({ file, content }) => content === null && mergedAway.has(file)),
+      removed: of(({ file, content }) => content === null && !mergedAway.has(file)),
+      repairs,
+      index: { before: sizeOf(indexBefore), after: sizeOf(index) },
+    },
+  }
+}
+
+/** The index as rules alone would leave it: what they drop is lost by nobody. */
+function withoutModel(seen: SeenDirectory, before: Texts, maxDeletions: number): string {
+  const kept = new Map(before)
+  for (const { file } of findDuplicates(before, maxDeletions)) kept.delete(file)
+  return repairIndex(seen.index?.text ?? '', kept, (file) => !before.has(file) && seen.exists(file)).index
+}
+
+function changedAmong(before: Texts, after: Texts): [string, string][] {
+  return [...after].filter(([file, text]) => before.get(file) !== text)
+}
+
+type Parts = { seen: SeenDirectory; before: Texts; after: Texts; drafts: readonly Draft[]; merges: readonly Merge[] }
+
+function writesOf({ seen, before, after, drafts, merges }: Parts): PlannedWrite[] {
+  const hashes = new Map(seen.memories.map(({ file, hash }) => [file, hash]))
+  const byFile = new Map(drafts.map((draft) => [draft.file, draft]))
+  const changed = changedAmong(before, after)
+  const words = new Map(changed.map(([file, text]) => [file, topicWords(text)]))
+  const removed = [...before].filter(([file]) => !after.has(file))
+  const merged = new Set(merges.map(({ file }) => file))
+  const rare = rareWords(before.values())
+  const into = new Map(
+    removed.map(([file, text]) => [file, merged.has(file) ? undefined : foundIn(rare(text), words, file)]),
+  )
+  const common = (file: string) => {
+    const draft = byFile.get(file)
+    return {
+      file,
+      // What was there when the model first saw it must be there still.
+      expect: draft ? draft.expect : (hashes.get(file) ?? null),
+      reason: merged.has(file) ? MERGED : (draft?.because.reason ?? TIDIED),
+    }
+  }
+  return [
+    ...changed.map(([file, text]) => ({
+      ...common(file),
+      content: text,
+      from: [...into].flatMap(([gone, found]) => (found === file ? [gone] : [])),
+    })),
+    ...removed.map(([file]) => ({ ...common(file), content: null, from: [] })),
+  ]
+}
+
+/**
+ * What may not be trusted stays marked so: in its own file, in one that took it over, and in a new one of which nothing
+ * stood anywhere before.
+ */
+function marked(before: Texts, drafted: Texts, heard: string): Texts {
+  const after = new Map(drafted)
+  const doubtful = [...before].filter(([, text]) => parseTopic(text).trust === 'untrusted')
+  const rare = rareWords(before.values())
+  const known = new Set([...before.values(), heard].flatMap(wordsIn))
+  const changed = changedAmong(before, drafted)
+  const words = new Map(changed.map(([file, text]) => [file, topicWords(text)]))
+  const takers = new Set(
+    doubtful.flatMap(([file, text]) => (drafted.has(file) ? [file] : [foundIn(rare(text), words, file)])),
+  )
+  for (const [file, text] of changed) {
+    const isNew = !before.has(file) && shareOf(words.get(file) ?? new Set(), known) < KNOWN_AT_LEAST
+    if ((isNew || takers.has(file)) && parseTopic(text).trust !== 'untrusted')
+      after.set(file, updateTopic(text, { trust: 'untrusted' }))
+  }
+  return after
+}
+
+function sizeOf(index: string): IndexSize {
+  const lines = index === '' ? 0 : index.split('\n').length - (index.endsWith('\n') ? 1 : 0)
+  return { lines, bytes: Buffer.byteLength(index) }
+}

@@ -1,0 +1,279 @@
+/** Everything about dreams, put together: when one is due, how a model is asked, and what is told of it. */
+import type { Caller } from '../schema/caller.ts'
+import type { DreamBegun, DreamReport, DreamStatus, Spent } from '../schema/dream.ts'
+import type { Environment } from '../schema/rendezvous.ts'
+import { whyNotDone } from './agent/outcome.ts'
+import type { LiveSettings } from './config/live.ts'
+import { createChecks } from './dream/checks.ts'
+import { type Asked, type Asking, createDream, type DreamInput } from './dream/dream.ts'
+import { driftOf, mentionText, projectAt } from './dream/drift.ts'
+import type { Trigger, Verdict } from './dream/gates.ts'
+import { createDreamLock } from './dream/lock.ts'
+import { MERGED } from './dream/plan.ts'
+import { createDreamProgress, NOTHING_SPENT } from './dream/progress.ts'
+import type { Forking } from './forking.ts'
+import type { JobKind } from './jobs/job.ts'
+import type { Schedule } from './jobs/scheduler.ts'
+import type { Model } from './llm/model.ts'
+import { costInNanos, factsOf } from './llm/models.ts'
+import type { Usage } from './llm/provider.ts'
+import { isAgentDir } from './locate/agent-dir.ts'
+import type { createMemory } from './memory/memory.ts'
+import { newRunId } from './memory/run-id.ts'
+import type { Clock } from './platform/clock.ts'
+import type { Events } from './platform/events.ts'
+import { createDirectories } from './store/directories.ts'
+import { createDreams, type Dream } from './store/dreams.ts'
+import type { Due } from './store/job-rows.ts'
+import type { Store } from './store/store.ts'
+import { createTouched } from './store/touched.ts'
+import type { Switches } from './switches/switches.ts'
+
+type Deps = {
+  store: Store
+  stateDir: string
+  env: Environment
+  settings: LiveSettings
+  clock: Clock
+  events: Events
+  memory: ReturnType<typeof createMemory>
+  switches: Switches
+  model: Model
+  forking: Forking
+  redact: (text: string) => Promise<{ text: string }>
+  notify: Parameters<typeof createDream>[0]['notify']
+  enqueue: (due: Due) => { id: string; as: string }
+  blamesDisk: (error: unknown) => boolean
+  /** Something that nobody waits for went wrong. */
+  onError: (error: unknown) => void
+}
+
+/** Turns are the spec's; the others keep a model that never stops from costing more than it may. */
+const LIMITS = { turns: 30, outputTokens: 60_000, wallMs: 30 * 60_000, usd: 0.5 }
+const ANSWER_TOKENS = 8_000
+const MOST_TRANSCRIPTS = 100
+const ROUND = 'dream-check'
+
+type Turn = { harness: string; sessionId: string; cwd?: string | undefined; project?: string | undefined }
+
+export function createDreaming(deps: Deps) {
+  const { store, stateDir, settings, clock, events, memory, switches, model, forking, redact } = deps
+  const directories = createDirectories(store.history)
+  const dreams = createDreams(store.history)
+  const touched = createTouched(store.index)
+  const lock = createDreamLock({
+    stateDir,
+    clock,
+    pid: process.pid,
+    isDone: (runId) => ['applied', 'nothing', 'review'].includes(dreams.get(runId)?.outcome ?? ''),
+  })
+  const progress = createDreamProgress({ publish: (event) => events.publish(event), clock })
+  /** Those of projects: what sub-agents keep for themselves is theirs to tidy. */
+  const known = () =>
+    directories.list().filter(({ dir, root }) => !isAgentDir(dir) && dir !== root && !dir.startsWith(`${root}/`))
+  const rootsOf = (dir: string) => known().flatMap((each) => (each.dir === dir ? [each.root] : []))
+  const checks = createChecks({
+    lock,
+    touched,
+    rootsOf,
+    offBecause: (root) => switches.because(root, root),
+    settings: () => ({ ...settings.current().dream, dailyLog: settings.current().dailyLog.enabled }),
+    isRemote: isSet(deps.env.CLAUDE_CODE_REMOTE),
+    isRunning: (dir) => progress.running(dir) !== undefined,
+    pid: process.pid,
+    clock,
+  })
+
+  const usdOf = (usage: Usage): number | undefined => {
+    const { model: models, models: own } = settings.current()
+    const nanos = costInNanos(usage, factsOf(models.dream, own))
+    return nanos === undefined ? undefined : nanos / 1e9
+  }
+
+  const ask = async (asking: Asking): Promise<Asked> => {
+    // Loaded with the first dream: most starts of a daemon have none.
+    const { askForDream } = await import('./dream/asking.ts')
+    const { dir, root, runId, sessions, signal, stillOurs } = asking
+    let drafts: Parameters<Parameters<Forking['run']>[0]['apply']>[0] = []
+    let spent: Spent = NOTHING_SPENT
+    const report = await forking.run({
+      job: 'dream',
+      project: root,
+      prefix: await forking.toldNothing(`dream ${dir}`, settings.current().model.dream),
+      ...askForDream(asking, clock.now()),
+      policy: { may: 'memory' },
+      // The files alone: beside them may be what was said elsewhere.
+      reach: forking.reachOf(dir, [root], sessions.flatMap(({ paths }) => paths).slice(0, MOST_TRANSCRIPTS)),
+      limits: LIMITS,
+      maxTokens: ANSWER_TOKENS,
+      atTurnLimit: 'fail',
+      check: (draft) => memory.consolidating.refusalOf(dir, draft, runId),
+      cite: () => ({ evidence: [] }),
+      // Applied with what rules make of it, once the model is done.
+      apply: async (given) => {
+        drafts = given
+      },
+      stillOurs,
+      signal,
+      onTurn: ({ turn, text, tools, files, usage }) => {
+        spent = withUsage(spent, usage, usdOf(usage))
+        asking.onTurn({ turn, text, tools, files }, spent)
+      },
+    })
+    const numbers = { turns: report.turns, denials: report.denials, spent }
+    if (report.ended === 'aborted') return { ...numbers, aborted: report.why ?? 'it was stopped' }
+    const not = whyNotDone(report)
+    if (!not) return { ...numbers, drafts }
+    // A limit that was reached, or words that mean nothing: the same question would be answered the same.
+    const { text: why } = await redact(report.why ?? 'it came to nothing')
+    return { ...numbers, why, not: report.failure ? not : { refuse: why } }
+  }
+
+  const kind: JobKind = createDream({
+    lock,
+    dreams,
+    touched,
+    progress,
+    rootsOf,
+    placeOf: (cwd) => memory.find(cwd, { actor: 'agent:dream', env: {} }),
+    model: () => {
+      if (model.mode() === 'offline') return 'none'
+      return model.waits() ?? 'there'
+    },
+    ask,
+    read: memory.consolidating.read,
+    consolidate: (run) => memory.consolidating.consolidate(run),
+    notify: deps.notify,
+    newRunId: (nowMs) => newRunId('dream', nowMs),
+    maxDeletions: () => settings.current().dream.maxDeletions,
+    blamesDisk: deps.blamesDisk,
+    clock,
+  })
+
+  /** What is said since then is dreamed about once; who asks for it gets another one. */
+  const start = (at: { dir: string; root: string }, verdict: Verdict, session?: DreamInput['session']) => {
+    const { trigger, lastMs } = verdict
+    const [newest] = touched.list({ projects: rootsOf(at.dir), sinceMs: lastMs ?? 0 }, 1)
+    const isWanted = trigger === 'person' || trigger === 'nightly'
+    const watermark = isWanted ? `${trigger} ${clock.now()}` : `${lastMs ?? 0} ${newest?.lastAt ?? 0}`
+    const input: DreamInput = { cwd: at.root, trigger, ...(session && { session }) }
+    return deps.enqueue({ kind: 'dream', key: at.dir, dir: at.dir, watermark, input })
+  }
+
+  const consider = (at: { dir: string; root: string }, trigger: Trigger, session?: DreamInput['session']) => {
+    const verdict = checks.check(at, trigger, session)
+    if (verdict.gate === undefined) start(at, verdict, session)
+    return verdict
+  }
+
+  const round: JobKind = {
+    name: ROUND,
+    model: false,
+    low: true,
+    run: async ({ input }) => {
+      const { trigger } = input as { trigger: Trigger }
+      const seen = new Map(known().map((each) => [each.dir, each]))
+      const stopped: Record<string, number> = {}
+      for (const at of seen.values()) {
+        const { gate = 'started' } = consider(at, trigger)
+        stopped[gate] = (stopped[gate] ?? 0) + 1
+      }
+      return { done: stopped }
+    },
+  }
+
+  const isInJournal = (runId: string) => memory.history.hasRun(runId)
+  const reportOf = (dream: Dream): DreamReport => {
+    const files = memory.history.filesOf(dream.runId)
+    const isApproved = dream.outcome === 'review' && isInJournal(dream.runId)
+    const { runId, trigger, beganMs, endedMs, outcome, why, facts } = dream
+    return {
+      ...facts,
+      runId,
+      trigger: trigger as Trigger,
+      beganAt: new Date(beganMs).toISOString(),
+      endedAt: new Date(endedMs).toISOString(),
+      outcome: isApproved ? 'applied' : outcome,
+      ...(why !== undefined && { why }),
+      files: files.map(({ file, op, reason, diff }) => ({ file, op: reason === MERGED ? 'merge' : op, diff })),
+      undone: isInJournal(runId) && memory.history.run(runId).undone,
+    }
+  }
+  return {
+    kinds: [kind, round],
+    schedules: (): Schedule[] => {
+      const { dream, dailyLog } = settings.current()
+      if (!dream.enabled) return []
+      const trigger: Trigger = dailyLog.enabled ? 'nightly' : 'cron'
+      const expression = dailyLog.enabled ? dailyLog.cron : dream.cron
+      const due = (watermark: string): Due => ({ kind: ROUND, key: 'all', watermark, input: { trigger } })
+      return [{ name: 'dream', expression, due }]
+    },
+    /** What a memory of a project names and the project does not have any more, in words. */
+    driftOf: (root: string, text: string): string[] => driftOf(text, projectAt(root)).map(mentionText),
+    /** Puts back what dead holders of locks left. */
+    recover: lock.recover,
+    /** One stat, nearly always. */
+    turnEnded: ({ harness, sessionId, project }: Turn): void => {
+      if (project === undefined) return
+      try {
+        for (const at of known().filter(({ root }) => root === project)) consider(at, 'turn', { harness, sessionId })
+      } catch (error) {
+        // Whoever reads transcripts goes on reading.
+        deps.onError(error)
+      }
+    },
+    begin: (
+      cwd: string,
+      caller: Caller,
+      { force = false, explain = false }: { force?: boolean | undefined; explain?: boolean | undefined },
+    ): DreamBegun => {
+      const at = memory.find(cwd, caller)
+      const trigger = force ? 'person' : 'asked'
+      const goesOn = progress.running(at.dir)
+      if (goesOn && !explain) return { started: true, jobId: goesOn.jobId }
+      const verdict = explain ? checks.explain(at, trigger) : checks.check(at, trigger)
+      const begun = verdict.gate === undefined && !explain ? start(at, verdict) : undefined
+      if (begun && begun.as !== 'known') return { started: true, jobId: begun.id }
+      const { gate, gates } = verdict
+      const why = begun ? `nothing was said since ${begun.id} ended; memoryd jobs show ${begun.id}` : verdict.why
+      const lastCheck = checks.last(at.dir)
+      const facts = Object.assign({}, ...gates.filter((each) => !gate || each.gate === gate).map((each) => each.facts))
+      return {
+        started: false,
+        ...(gate && { gate }),
+        facts,
+        ...(why && { why }),
+        gates,
+        ...(lastCheck && { lastCheck }),
+      }
+    },
+    lastAt: (dir: string): { lastDreamAt?: string } => {
+      const lastMs = lock.lastMs(dir)
+      return lastMs === undefined ? {} : { lastDreamAt: new Date(lastMs).toISOString() }
+    },
+    status: (cwd: string, caller: Caller): DreamStatus => {
+      const { dir } = memory.find(cwd, caller)
+      const live = progress.live(dir)
+      const last = dreams.last(dir)
+      const lastCheck = checks.last(dir)
+      return { ...(live && { live }), ...(last && { last: reportOf(last) }), ...(lastCheck && { lastCheck }) }
+    },
+  }
+}
+
+function isSet(value: string | undefined): boolean {
+  return ['1', 'true', 'yes', 'on'].includes(value?.trim().toLowerCase() ?? '')
+}
+
+function withUsage(spent: Spent, { input, cacheRead, cacheWrite, output }: Usage, usd: number | undefined): Spent {
+  return {
+    calls: spent.calls + 1,
+    input: spent.input + input,
+    cacheRead: spent.cacheRead + cacheRead,
+    cacheWrite: spent.cacheWrite + cacheWrite,
+    output: spent.output + output,
+    // In whole billionths, as the ledger counts.
+    ...(usd !== undefined && { usd: Math.round(((spent.usd ?? 0) + usd) * 1e9) / 1e9 }),
+  }
+}

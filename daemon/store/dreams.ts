@@ -1,0 +1,81 @@
+/** What came of dreams, in numbers: names and words of memories are in the journal alone. */
+import type { DreamFacts, DreamOutcome } from '../../schema/dream.ts'
+import type { Db } from './database.ts'
+
+export type Dream = {
+  runId: string
+  dir: string
+  /** How far its input went: what was dreamed about once is not dreamed about again. */
+  watermark: string
+  trigger: string
+  beganMs: number
+  endedMs: number
+  outcome: DreamOutcome
+  why: string | undefined
+  facts: Partial<DreamFacts>
+}
+
+export type Dreams = {
+  /** Plain SQL: part of the transaction that changes the memories. */
+  add(dream: Dream): void
+  remove(runId: string): void
+  get(runId: string): Dream | undefined
+  last(dir: string): Dream | undefined
+  /** Whether a dream with this input came to its end. */
+  covers(dir: string, watermark: string): boolean
+}
+
+/** Of each directory. */
+const KEEP = 100
+
+type Row = {
+  run: string
+  dir: string
+  watermark: string
+  trigger: string
+  began_at: number
+  ended_at: number
+  outcome: DreamOutcome
+  why: string | null
+  facts: string
+}
+
+export function createDreams(db: Db): Dreams {
+  const insert = db.prepare(`
+    INSERT INTO dreams (run, dir, watermark, trigger, began_at, ended_at, outcome, why, facts)
+    VALUES (@runId, @dir, @watermark, @trigger, @beganMs, @endedMs, @outcome, @why, @facts)`)
+  const expire = db.prepare(`DELETE FROM dreams WHERE dir = @dir AND id NOT IN
+    (SELECT id FROM dreams WHERE dir = @dir ORDER BY id DESC LIMIT ${KEEP})`)
+  const remove = db.prepare('DELETE FROM dreams WHERE run = ?')
+  const get = db.prepare('SELECT * FROM dreams WHERE run = ?')
+  const last = db.prepare('SELECT * FROM dreams WHERE dir = ? ORDER BY id DESC LIMIT 1')
+  const covers = db
+    .prepare(`SELECT 1 FROM dreams WHERE dir = ? AND watermark = ? AND outcome IN ('applied', 'nothing', 'review')`)
+    .pluck()
+  return {
+    add: ({ why, facts, ...dream }) => {
+      insert.run({ ...dream, why: why ?? null, facts: JSON.stringify(facts) })
+      expire.run({ dir: dream.dir })
+    },
+    remove: (runId) => void remove.run(runId),
+    get: (runId) => dreamOf(get.get(runId)),
+    last: (dir) => dreamOf(last.get(dir)),
+    covers: (dir, watermark) => covers.get(dir, watermark) !== undefined,
+  }
+}
+
+function dreamOf(found: unknown): Dream | undefined {
+  if (!found) return undefined
+  const { run, dir, watermark, trigger, began_at, ended_at, outcome, why, facts } = found as Row
+  return {
+    runId: run,
+    dir,
+    watermark,
+    trigger,
+    beganMs: began_at,
+    endedMs: ended_at,
+    outcome,
+    why: why ?? undefined,
+    facts: JSON.parse(facts) as Partial<DreamFacts>,
+  }
+}

@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { connect } from '../../client/index.ts'
+import { startDaemon } from '../support/daemon.ts'
+import { makeHome } from '../support/home.ts'
+
+type Block = { type: string; [field: string]: unknown }
+type Message = { id?: string; role: string; content: string | Block[] }
+
+const turn = (n: number, name: string, chars: number): Message[] => [
+  { role: 'user', content: `Request ${n}: the next part.` },
+  { role: 'assistant', content: [{ type: 'tool_use', id: `t${n}`, name, input: { command: `make ${n}` } }] },
+  { role: 'user', content: [{ type: 'tool_result', tool_use_id: `t${n}`, content: `${n} `.padEnd(chars, 'word ') }] },
+  { role: 'assistant', content: `Part ${n} is made.` },
+]
+const session = (turns: number, name: string, chars: number) => [
+  ...Array.from({ length: turns }, (_, n) => turn(n, name, chars)).flat(),
+  { role: 'user', content: 'And now?' },
+]
+
+async function rig() {
+  const home = makeHome()
+  const daemon = await startDaemon(home)
+  const memory = connect({ socket: home.places.socketPath, deadlineMs: 20_000 })
+  const made = (messages: Message[], more: object = {}) =>
+    memory.fit({ sessionId: 's', model: 'm', messages, cwd: home.dir, ...more })
+  return { home, daemon, memory, made }
+}
+
+describe('fit', () => {
+  it('gives messages back as they are when the daemon is away', async () => {
+    const memory = connect({ socket: '/nowhere/memoryd.sock' })
+    const messages = session(2, 'Bash', 90_000)
+    expect(await memory.fit({ sessionId: 's', model: 'm', messages })).toEqual({ messages, did: [] })
+    expect(memory.available).toBe(false)
+    const strict = connect({ socket: '/nowhere/memoryd.sock', strict: true })
+    await expect(strict.fit({ sessionId: 's', model: 'm', messages })).rejects.toMatchObject({ code: 'UNREACHABLE' })
+  })
+
+  it('does nothing where everything fits', async () => {
+    const { made } = await rig()
+    const messages = session(3, 'Bash', 4_000)
+    const fitted = await made(messages)
+    expect(fitted).toEqual({ messages, did: [], tokens: expect.any(Number) })
+    expect(fitted.messages).toBe(messages)
+  })
+
+  it('keeps a long result in a file, the same each time, though the harness sends the original again', async () => {
+    const { made, home } = await rig()
+    const messages = session(2, 'Bash', 90_000)
+    const first = await made(messages)
+    expect(first.did).toEqual([{ step: 'tool-results', stored: ['t0', 't1'] }])
+    expect(JSON.stringify(first.messages)).toContain('<persisted-output>')
+    expect((await made(messages)).messages).toEqual(first.messages)
+    expect((await made(first.messages)).messages).toEqual(first.messages)
+    const file = `${home.places.stateDir}/tool-results/s/t1.txt`
+    expect(readFileSync(file, 'utf8')).toHaveLength(90_000)
+  })
+
+  it('clears old results where that is enough, and goes by what the last response used', async () => {
+    const { made } = await rig()
+    const messages = session(14, 'Bash', 40_000)
+    const fitted = await made(messages, { usage: { input_tokens: 165_000, output_tokens: 100 } })
+    expect(fitted.did).toMatchObject([{ step: 'microcompact', tokensBefore: 165_102 }])
+    expect(fitted.tokens).toBeLessThan(60_000)
+    expect(fitted.messages).toHaveLength(messages.length)
+  })
+
+  it('compacts what nothing else makes fit, and says so; what was refused too', async () => {
+    const { made } = await rig()
+    const messages = session(16, 'mcp__db__query', 40_000)
+    const fitted = await made(messages)
+    expect(fitted.did).toMatchObject([{ step: 'compact', strategy: 'extractive' }])
+    expect(fitted.tokens).toBeLessThan(60_000)
+    expect(fitted.summary).toContain('Request 3: the next part.')
+    expect(fitted.messages.at(-1)).toEqual(messages.at(-1))
+    const stuffed = [...fitted.messages, { role: 'user', content: 'word '.repeat(160_000) }]
+    expect((await made(stuffed)).did).toMatchObject([{ step: 'refused', reason: 'thrash' }])
+  })
+})

@@ -1,0 +1,54 @@
+/** Compaction with everything given: notes, answers of a model, time. The parts that decide are the real ones. */
+import { type CompactDeps, createCompaction, type Wanted } from '../../daemon/context/compact.ts'
+import { createGuards } from '../../daemon/context/guards.ts'
+import { flatten } from '../../daemon/context/messages.ts'
+import { createRestore } from '../../daemon/context/restore.ts'
+import type { Answered, Question } from '../../daemon/context/summarising.ts'
+import { roomOf } from '../../daemon/context/thresholds.ts'
+import { createCounter } from '../../daemon/context/tokens.ts'
+import { manualTime } from '../support/clock.ts'
+
+export const counter = createCounter()
+
+export type RigOptions = Partial<Pick<CompactDeps, 'notes' | 'preCompact'>> & {
+  /** Without any there is no model. */
+  answers?: (Answered | ((question: Question) => Answered))[]
+  window?: number
+}
+
+export function compactRig({ answers, window = 200_000, ...given }: RigOptions = {}) {
+  const time = manualTime()
+  const asked: Question[] = []
+  const compacted: string[] = []
+  const queue = [...(answers ?? [])]
+  const run = createCompaction({
+    counter,
+    guards: createGuards(),
+    clock: time.clock,
+    notes: () => undefined,
+    isOnline: () => answers !== undefined,
+    ask: async (_conversation, question) => {
+      asked.push(question)
+      const next = queue.length > 1 ? queue.shift() : queue[0]
+      return typeof next === 'function' ? next(question) : (next as Answered)
+    },
+    restore: createRestore({ isClosed: () => false }),
+    preCompact: async () => '',
+    onCompacted: async ({ session }) => void compacted.push(session),
+    ...given,
+  })
+  const signal = new AbortController().signal
+  const compact = (messages: readonly unknown[], more: Partial<Wanted> = {}, session = 's') =>
+    run({ key: { harness: 'generic', session }, cwd: '/project', source: 'given' }, flatten(messages), {
+      trigger: 'auto',
+      preview: false,
+      room: roomOf(window, {}),
+      signal,
+      ...more,
+    })
+  return { compact, asked, compacted, time }
+}
+
+export const summary = (text: string): Answered => ({
+  text: `<analysis>thinking</analysis>\n<summary>\n${text}\n</summary>`,
+})

@@ -1,0 +1,420 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Wanted } from '../../daemon/context/compact.ts'
+import { cutBefore, isCut } from '../../daemon/context/cuts.ts'
+import { factsOf, missingFrom } from '../../daemon/context/facts.ts'
+import { keptFrom } from '../../daemon/context/keeping.ts'
+import { type Block, blocksOf, type Message } from '../../daemon/context/message.ts'
+import type { Notes } from '../../daemon/context/notes-path.ts'
+import { lastSummary } from '../../daemon/context/summary-mark.ts'
+import { readSummary } from '../../daemon/context/summary-task.ts'
+import { toldOf, toldTokens } from '../../daemon/context/telling.ts'
+import { makeHome } from '../support/home.ts'
+import { settled } from '../support/jobs.ts'
+import { compactRig, counter, summary } from './compact-rig.ts'
+import { accepted, problemWith } from './lists.ts'
+import { wordsOf } from './words.ts'
+
+const words = (tokens: number) => 'word '.repeat(Math.ceil((tokens * 4) / 5)).slice(0, tokens * 4)
+/** Turns of so many tokens, a call in each, named m0, m1, … */
+function conversation(turns: number, tokensEach: number): Message[] {
+  return Array.from({ length: turns }, (_, n): Message[] => [
+    { role: 'user', content: `Request number ${n}: please look after part ${n}.` },
+    {
+      role: 'assistant',
+      content: [{ type: 'tool_use', id: `t${n}`, name: 'Edit', input: { file_path: `/src/part-${n}.ts` } }],
+    },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: `t${n}`, content: words(tokensEach) }] },
+    { role: 'assistant', content: `Part ${n} is done.` },
+  ])
+    .flat()
+    .map((message, n) => ({ id: `m${n}`, ...message }))
+}
+const notesUpTo = (lastMessageId: string, text = '# Current State\n_What is going on_\nAll is well.'): Notes => ({
+  text,
+  lastMessageId,
+  updatedAt: 0,
+})
+
+describe('what stays beside a summary', () => {
+  it('never begins within a pair or an answer, and is all that came after', () => {
+    fc.assert(
+      fc.property(accepted({ ids: 'given' }), fc.nat(60), (list, n) => {
+        const from = n % (list.length + 1)
+        const start = keptFrom(counter, list, { from })
+        expect(start).toBeLessThanOrEqual(from)
+        expect(isCut(list, start)).toBe(true)
+        expect(
+          problemWith([{ role: 'user', content: 'Before.' }, ...list.slice(start), { role: 'user', content: 'x' }]),
+        ).toBeUndefined()
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it.each([
+    ['is extended to 10,000 tokens', conversation(30, 1_500), 119, 101],
+    ['is extended to five messages with words', conversation(30, 6_000), 119, 111],
+    ['stops before 40,000', conversation(30, 20_000), 119, 115],
+    ['is not extended where it is enough', conversation(30, 1_500), 60, 60],
+    ['ends at the floor', conversation(2, 100), 7, 0],
+  ])('%s', (_what, list, from, expected) => {
+    const start = keptFrom(counter, list, { from })
+    expect(start).toBe(expected)
+  })
+})
+
+describe('compaction of any list', () => {
+  it('gives one that a server takes, whole answers and pairs, what must survive, and no more tokens than before', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        accepted({ ids: 'given' }),
+        fc.constantFrom('extractive', 'full', 'from', 'up_to'),
+        fc.nat(50),
+        async (list, way, n) => {
+          const { compact } = compactRig(
+            way === 'extractive' ? {} : { answers: [summary('1. Request and intent: things.')] },
+          )
+          const partial = { messageId: `m${n % list.length}`, direction: way as 'from' | 'up_to' }
+          const more: Partial<Wanted> = way === 'from' || way === 'up_to' ? { partial } : {}
+          const done = await compact(list, more).catch((error) => error)
+          if (done instanceof Error) {
+            expect((done as Error & { reason?: string }).reason).toMatch(/^(inflated|nothing)$/)
+            return
+          }
+          const result = done.messages as Message[]
+          expect(
+            problemWith(way === 'from' ? [...result, { role: 'user', content: 'Go on.' }] : result),
+          ).toBeUndefined()
+          expect(counter.messages(result)).toBeLessThanOrEqual(counter.messages(list))
+          // Everything that is not what was added was there before, to the byte and in its order.
+          const before = list.flatMap(({ role, content }) =>
+            blocksOf(content).map((block) => JSON.stringify([role, block])),
+          )
+          const stayed = result.flatMap(({ id, role, content }) =>
+            id?.startsWith('compacted-') ? [] : blocksOf(content).map((block) => JSON.stringify([role, block])),
+          )
+          expect(before.join('\n').includes(stayed.join('\n'))).toBe(true)
+          const calls = list.length - done.kept
+          const facts = factsOf(list.slice(way === 'from' ? done.kept : 0, way === 'from' ? undefined : calls))
+          if (facts.length < 40)
+            expect(
+              missingFrom(
+                wordsOf(result),
+                facts.filter(({ text }) => text.length < 300),
+              ),
+            ).toEqual([])
+          const again = compactRig(way === 'extractive' ? {} : { answers: [summary('1. Request and intent: things.')] })
+          expect(await again.compact(list, more)).toEqual(done)
+        },
+      ),
+      { numRuns: 150 },
+    )
+  })
+})
+
+describe('from notes', () => {
+  const list = conversation(60, 3_000)
+
+  it('asks no model, keeps what came after, and says where it cut', async () => {
+    const { compact, asked, compacted } = compactRig({ notes: () => notesUpTo('m199'), answers: [summary('x')] })
+    const done = await compact(list)
+    expect(asked).toEqual([])
+    expect(compacted).toEqual(['s'])
+    expect(done.strategy).toBe('notes')
+    expect(done.messages.slice(1)).toEqual(list.slice(200))
+    expect(done.boundary).toEqual({
+      type: 'compact_boundary',
+      trigger: 'auto',
+      tokensBefore: counter.messages(list),
+      lastMessageId: 'm199',
+      discoveredTools: [],
+      preserved: { head: 'm200', anchor: 'compacted-m199', tail: 'm239' },
+    })
+    expect(done.summary).toContain('All is well.')
+    expect(done.supplemented).toBeGreaterThan(0)
+    expect(wordsOf(done.messages as Message[])).toContain('/src/part-3.ts')
+  })
+
+  it.each<[string, Notes | undefined, number]>([
+    ['there are none', undefined, 200_000],
+    ['they say nothing', notesUpTo('m199', '  '), 200_000],
+    ['their last message is not there', notesUpTo('elsewhere'), 200_000],
+    ['the result would still be over the threshold', notesUpTo('m20'), 200_000],
+    ['the result would be over that of a small window', notesUpTo('m199'), 60_000],
+  ])('falls through where %s', async (_what, notes, window) => {
+    const { compact, asked } = compactRig({ notes: () => notes, answers: [summary('A summary.')], window })
+    const done = await compact(list)
+    expect(done.strategy).toBe('full')
+    expect(asked).toHaveLength(1)
+  })
+
+  it('goes back to a message that is there where their last one is a record of the harness', async () => {
+    const notes = { ...notesUpTo('end-of-turn'), before: () => ['also-a-record', 'm199', 'm198'] }
+    const { compact } = compactRig({ notes: () => notes })
+    expect((await compact(list)).boundary.lastMessageId).toBe('m199')
+  })
+
+  it('waits for notes that are being written, and takes the new ones', async () => {
+    let notes: Notes = { ...notesUpTo('m150'), runningSinceMs: Date.UTC(2026, 0, 1) - 1_000 }
+    const { compact, time } = compactRig({ notes: () => notes })
+    const done = compact(list)
+    await settled()
+    time.pass(5_000)
+    await settled()
+    notes = notesUpTo('m199', 'The new ones.')
+    time.pass(200)
+    await settled()
+    time.pass(200)
+    expect((await done).boundary.lastMessageId).toBe('m199')
+  })
+
+  it('waits no longer than fifteen seconds', async () => {
+    const notes: Notes = { ...notesUpTo('m199'), runningSinceMs: Date.UTC(2026, 0, 1) }
+    const { compact, time } = compactRig({ notes: () => notes })
+    let over = false
+    const done = compact(list).finally(() => {
+      over = true
+    })
+    for (let n = 0; n < 74; n++) {
+      await settled()
+      time.pass(200)
+    }
+    await settled()
+    expect(over).toBe(false)
+    time.pass(200)
+    await settled()
+    expect((await done).strategy).toBe('notes')
+  })
+
+  it('does not wait for an update that is dead', async () => {
+    const notes: Notes = { ...notesUpTo('m199'), runningSinceMs: Date.UTC(2026, 0, 1) - 60_001 }
+    const { compact } = compactRig({ notes: () => notes })
+    expect((await compact(list)).strategy).toBe('notes')
+  })
+})
+
+describe('by a model', () => {
+  const list = conversation(20, 2_000)
+
+  it('keeps a question that nobody has answered as it was asked', async () => {
+    const open: Message = { id: 'open', role: 'user', content: 'And now the other thing.' }
+    const { compact } = compactRig({ answers: [summary('A summary.')] })
+    const done = await compact([...list, open])
+    expect(done.messages).toHaveLength(2)
+    expect(done.messages[1]).toEqual(open)
+  })
+
+  it('asks twice more when nothing usable comes, and no more', async () => {
+    const some = compactRig({ answers: [{ text: '' }, { text: '<analysis>half', cut: true }, summary('At last.')] })
+    expect((await some.compact(list)).summary).toContain('At last.')
+    expect(some.asked).toHaveLength(3)
+    const none = compactRig({ answers: [{ text: '<summary>never closed' }] })
+    await expect(none.compact(list)).rejects.toMatchObject({ code: 'CONFLICT', reason: 'unusable' })
+    expect(none.asked).toHaveLength(3)
+  })
+
+  it('drops what is too much from the beginning: as much as is said, else a fifth, three times at most', async () => {
+    const tooLong = (message: string) => ({ failed: 'other' as const, message })
+    const known = compactRig({
+      answers: [tooLong('400 prompt is too long: 201000 tokens > 200000 maximum'), summary('Less.')],
+    })
+    await known.compact(list)
+    const told = (n: number) => toldTokens(known.asked[n]?.messages ?? [])
+    expect(told(0) - told(1)).toBeGreaterThanOrEqual(1_000)
+    expect(told(0) - told(1)).toBeLessThan(1_700)
+    const unknown = compactRig({ answers: [tooLong('413 Request exceeds the maximum size'), summary('Less.')] })
+    await unknown.compact(list)
+    expect(unknown.asked[1]?.messages.length).toBe(65)
+    const never = compactRig({ answers: [tooLong('prompt is too long')] })
+    await expect(never.compact(list)).rejects.toMatchObject({ code: 'CONFLICT', reason: 'too-long' })
+    expect(never.asked).toHaveLength(4)
+  })
+
+  it('stops by itself after three failures in a row, not for a person, and not for another session', async () => {
+    const answers = [...Array(4).fill({ failed: 'other' as const, message: 'overloaded' }), summary('Better.')]
+    const { compact, asked } = compactRig({ answers })
+    for (let n = 0; n < 3; n++) await expect(compact(list)).rejects.toMatchObject({ reason: 'other' })
+    await expect(compact(list)).rejects.toMatchObject({ code: 'CONFLICT', reason: 'breaker' })
+    expect(asked).toHaveLength(3)
+    await expect(compact(list, {}, 'another')).rejects.toMatchObject({ reason: 'other' })
+    expect((await compact(list, { trigger: 'manual' })).strategy).toBe('full')
+    expect((await compact(list)).strategy).toBe('full')
+  })
+
+  it('refuses a summary that is longer than what it would stand for', async () => {
+    const { compact } = compactRig({ answers: [summary(words(60_000))] })
+    await expect(compact(list)).rejects.toMatchObject({ code: 'CONFLICT', reason: 'inflated' })
+  })
+
+  it('does not do it again at once, and does once something was answered', async () => {
+    const { compact } = compactRig({ answers: [summary('A summary.')] })
+    const { messages } = await compact(list)
+    await expect(compact([...messages, { role: 'user', content: 'More.' }])).rejects.toMatchObject({ reason: 'thrash' })
+    const gone = [...messages, ...conversation(5, 2_000)]
+    expect((await compact(gone)).strategy).toBe('full')
+  })
+
+  it('makes an extract where there is no model just now', async () => {
+    const { compact } = compactRig({ answers: [{ failed: 'none', message: 'the day is over' }] })
+    expect((await compact(list)).strategy).toBe('extractive')
+  })
+
+  it('is told what the user’s own command and the caller want', async () => {
+    const { compact, asked } = compactRig({ answers: [summary('x')], preCompact: async () => 'Keep the port numbers.' })
+    await compact(list, { instructions: 'Look to the tests.' })
+    expect(asked[0]?.task).toContain('Look to the tests.\n\nKeep the port numbers.')
+  })
+
+  it('does it in part: the beginning stays, or the end', async () => {
+    const from = compactRig({ answers: [summary('The end.')] })
+    const back = await from.compact(list, { partial: { direction: 'from', messageId: 'm41' } })
+    expect(back.messages.slice(0, 41)).toEqual(list.slice(0, 41))
+    expect(back.messages).toHaveLength(42)
+    expect(from.asked[0]).toMatchObject({ shortened: true, messages: list.slice(41) })
+    const upTo = compactRig({ answers: [summary('The beginning.')] })
+    const ahead = await upTo.compact(list, { partial: { direction: 'up_to', messageId: 'm42' } })
+    expect(ahead.messages.slice(1)).toEqual(list.slice(cutBefore(list, 42)))
+    await expect(upTo.compact(list, { partial: { direction: 'from', messageId: 'nowhere' } })).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    })
+  })
+
+  it('notes nothing of a look ahead', async () => {
+    const { compact, compacted } = compactRig({ answers: [summary('x')] })
+    await compact(list, { preview: true })
+    await compact(list)
+    expect(compacted).toEqual(['s'])
+  })
+})
+
+describe('what must survive', () => {
+  it('is added to a summary that does not name it, newest first and within 4,000 tokens', async () => {
+    const { compact } = compactRig({ answers: [summary('Nothing of note.')] })
+    const list = conversation(400, 200)
+    const { summary: text, supplemented } = await compact(list)
+    expect(supplemented).toBe(800)
+    expect(counter.message({ role: 'user', content: text })).toBeLessThan(4_100)
+    expect(text.indexOf('part-399.ts')).toBeLessThan(text.indexOf('part-398.ts'))
+    expect(text).toContain('Request number 399')
+  })
+
+  it('is the requests, the files, the failed commands and what is open, since the last compaction', () => {
+    const call = (id: string, name: string, input: Record<string, unknown>): Message => ({
+      role: 'assistant',
+      content: [{ type: 'tool_use', id, name, input }],
+    })
+    const got = (id: string, more: Partial<Block>): Message => ({
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: id, ...more }],
+    })
+    const list: Message[] = [
+      { role: 'user', content: 'Before.' },
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'text',
+            text: '<memoryd-context>\nThe conversation before this point was compacted. …\n</memoryd-context>',
+          },
+        ],
+      },
+      { role: 'user', content: 'Make it faster.' },
+      { role: 'user', content: '<system-reminder>Nobody said this.</system-reminder>' },
+      { role: 'user', content: '<system-reminder>Nor this.</system-reminder>\nBut keep it short.' },
+      call('1', 'Write', { file_path: '/a.ts' }),
+      got('1', { content: 'ok' }),
+      call('2', 'Bash', { command: 'make all' }),
+      got('2', { content: 'no rule', is_error: true }),
+      call('3', 'Bash', { command: 'ls' }),
+      got('3', { content: 'a.ts' }),
+      call('4', 'TodoWrite', {
+        todos: [
+          { content: 'measure', status: 'completed' },
+          { content: 'tune', status: 'pending' },
+        ],
+      }),
+      got('4', { content: 'ok' }),
+    ]
+    expect(lastSummary(list)).toBe(1)
+    expect(factsOf(list).map(({ kind, text }) => [kind, text])).toEqual([
+      ['request', 'Make it faster.'],
+      ['request', 'But keep it short.'],
+      ['file', '/a.ts'],
+      ['failed', 'make all'],
+      ['todo', 'tune'],
+    ])
+    expect(factsOf(list, ['ship']).map(({ text }) => text)).toContain('ship')
+  })
+})
+
+describe('what is put back', () => {
+  it('is read as it is now, to-dos and the plan with it, within its limits', async () => {
+    const { dir } = makeHome()
+    const file = (name: string, content: string) => {
+      writeFileSync(join(dir, name), content)
+      return join(dir, name)
+    }
+    const read = (path: string, n: number): Message[] => [
+      { role: 'assistant', content: [{ type: 'tool_use', id: `r${n}`, name: 'Read', input: { file_path: path } }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: `r${n}`, content: words(8_000) }] },
+    ]
+    const names = ['a.ts', 'CLAUDE.md', 'b.ts', 'c.ts', 'd.ts', 'e.ts', 'f.ts', 'gone.ts', 'session.jsonl']
+    const paths = names.map((name) =>
+      name === 'gone.ts' ? join(dir, name) : file(name, `// ${name}\n${'let it = 1\n'.repeat(10_000)}`),
+    )
+    const list: Message[] = [
+      { role: 'user', content: 'Go.' },
+      ...paths.flatMap(read),
+      { role: 'assistant', content: 'Done.' },
+    ]
+    const { compact } = compactRig({ answers: [summary('A summary.')] })
+    const done = await compact(list, {
+      restore: {
+        todos: [
+          { content: 'write it down', status: 'in_progress' },
+          { content: 'old', status: 'completed' },
+        ],
+        plan: { path: join(dir, 'f.ts'), content: 'First this, then that.' },
+        tasks: [{ id: 'job-1', status: 'running' }],
+        skills: [{ name: 'review', content: words(9_000) }],
+        sticky: ['The schema of a tool.'],
+      },
+    })
+    expect(done.restored.map(({ kind, name }) => [kind, name.replace(`${dir}/`, '')])).toEqual([
+      ['todos', 'to-dos'],
+      ['plan', 'f.ts'],
+      ['tasks', 'tasks'],
+      ['sticky', 'sticky 1'],
+      ['file', 'e.ts'],
+      ['file', 'd.ts'],
+      ['file', 'c.ts'],
+      ['file', 'b.ts'],
+      ['file', 'a.ts'],
+      ['skill', 'review'],
+    ])
+    for (const { tokens } of done.restored) expect(tokens).toBeLessThanOrEqual(5_100)
+    const text = wordsOf(done.messages as Message[])
+    expect(text).toContain('- write it down')
+    expect(text).not.toContain('- old')
+    expect(text).toContain('First this, then that.')
+    expect(problemWith([...(done.messages as Message[])])).toBeUndefined()
+  })
+})
+
+describe('what comes from outside', () => {
+  const many = 100_000
+  it.each([
+    ['tags that never end', () => factsOf([{ role: 'user', content: '<system-reminder>'.repeat(many) }])],
+    ['drafts that never end', () => readSummary('<analysis>'.repeat(many))],
+    ['drafts that end at once', () => readSummary('<analysis></analysis>'.repeat(many))],
+    ['reminders of skills', () => toldOf([{ role: 'user', content: `<system-reminder>${'skill '.repeat(many)}` }])],
+    ['space', () => factsOf([{ role: 'user', content: `${' '.repeat(many)}x` }])],
+  ])('keeps nobody busy: %s', (_what, work) => {
+    const start = performance.now()
+    work()
+    expect(performance.now() - start).toBeLessThan(1_000)
+  })
+})

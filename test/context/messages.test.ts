@@ -1,0 +1,117 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Message } from '../../daemon/context/message.ts'
+import { flatten, NO_BEGINNING, NO_RESULT } from '../../daemon/context/messages.ts'
+import { accepted, broken, problemWith } from './lists.ts'
+
+const call = (id: string) => ({ type: 'tool_use', id, name: 'Read', input: {} })
+const result = (id: string, content = 'x') => ({ type: 'tool_result', tool_use_id: id, content })
+
+/** What a server sees: blocks on either side, one after the other. */
+const seen = (messages: readonly Message[]) =>
+  messages.flatMap(({ role, content }) =>
+    (typeof content === 'string' ? [{ type: 'text', text: content }] : content).map((block) =>
+      JSON.stringify([role, block]),
+    ),
+  )
+
+describe('flattening', () => {
+  it('changes nothing that a server sees of a list it takes', () => {
+    fc.assert(
+      fc.property(accepted({ ids: 'none' }), (list) => {
+        expect(problemWith(list)).toBeUndefined()
+        const flat = flatten(list)
+        expect(problemWith(flat)).toBeUndefined()
+        expect(seen(flat)).toEqual(seen(list))
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('keeps the names of messages, and those with different names apart', () => {
+    fc.assert(
+      fc.property(accepted({ ids: 'given' }), (list) => {
+        expect(flatten(list)).toEqual(list)
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  it('makes of a broken list one that a server takes once there is a question at its end, and does so once', () => {
+    fc.assert(
+      fc.property(broken, (list) => {
+        const flat = flatten(list)
+        expect(problemWith([...flat, { role: 'user', content: 'Go on.' }])).toBeUndefined()
+        expect(flatten(flat)).toEqual(flat)
+        for (const [n, { role }] of flat.entries()) expect(flat[n - 1]?.role).not.toBe(role)
+      }),
+      { numRuns: 400 },
+    )
+  })
+
+  it.each<[string, unknown[], unknown[]]>([
+    [
+      'makes up the result of a call that has none',
+      [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: [call('1'), call('2')] },
+        { role: 'user', content: [result('1'), { type: 'text', text: 'b' }] },
+      ],
+      [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: [call('1'), call('2')] },
+        {
+          role: 'user',
+          content: [result('1'), { ...result('2', NO_RESULT), is_error: true }, { type: 'text', text: 'b' }],
+        },
+      ],
+    ],
+    [
+      'drops a result of nobody',
+      [{ role: 'user', content: [result('1'), { type: 'text', text: 'b' }] }],
+      [{ role: 'user', content: [{ type: 'text', text: 'b' }] }],
+    ],
+    [
+      'puts something before an answer that nobody asked for',
+      [{ role: 'assistant', content: 'b' }],
+      [
+        { role: 'user', content: NO_BEGINNING },
+        { role: 'assistant', content: 'b' },
+      ],
+    ],
+    [
+      'merges what stands in two messages, and drops what is only shown and what is unknown',
+      [
+        { role: 'user', content: 'a', timestamp: 1 },
+        { type: 'progress', role: 'user', content: 'no' },
+        { role: 'user', content: 'never sent', displayOnly: true },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'b', own: 1 },
+            { type: 'hologram', data: 1 },
+          ],
+        },
+      ],
+      [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'a' },
+            { type: 'text', text: 'b' },
+          ],
+        },
+      ],
+    ],
+    [
+      'reads lines of a transcript',
+      [
+        { type: 'user', uuid: 'u1', message: { role: 'user', content: 'a' } },
+        { type: 'system', content: 'note' },
+      ],
+      [{ id: 'u1', role: 'user', content: 'a' }],
+    ],
+  ])('%s', (_what, given, expected) => {
+    expect(flatten(given)).toEqual(expected)
+  })
+})

@@ -1,0 +1,192 @@
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { standIn, toStore } from '../../daemon/context/storing.ts'
+import { createResultStore } from '../../daemon/context/tool-results.ts'
+import { redactSecrets } from '../../daemon/secrets/redact.ts'
+import { openStore } from '../../daemon/store/store.ts'
+import { createToolResults } from '../../daemon/store/tool-results.ts'
+import { manualTime } from '../support/clock.ts'
+import { makeHome } from '../support/home.ts'
+
+const limits = { enabled: true, chars: 50_000, charsOf: { Grep: 10_000 }, charsPerMessage: 200_000 }
+const key = { harness: 'generic', session: 's' }
+const lines = (chars: number) => 'A line of what a tool has printed.\n'.repeat(Math.ceil(chars / 35)).slice(0, chars)
+
+function rig({ dir } = makeHome(), time = manualTime()) {
+  const state = join(dir, 'state')
+  mkdirSync(state, { recursive: true })
+  const store = openStore(state, 0)
+  onTestFinished(() => store.close())
+  const table = createToolResults(store.history)
+  const redact = async (text: string) => (await redactSecrets(text)).text
+  const results = createResultStore({
+    dir: join(state, 'tool-results'),
+    table,
+    redact,
+    limits: () => limits,
+    clock: time.clock,
+  })
+  return { results, table, state, store, time }
+}
+const bash = (toolUseId: string, content: string) => ({ toolUseId, tool: 'Bash', content })
+
+describe('which results are kept in a file', () => {
+  const of = (tool: string, chars: number, toolUseId = tool) => ({ toolUseId, tool, chars })
+  it.each([
+    ['one at its limit', [of('Bash', 50_000)], 0, []],
+    ['one above it', [of('Bash', 50_001)], 0, ['Bash']],
+    ['one of a tool with a limit of its own', [of('Grep', 10_001), of('Bash', 10_001)], 0, ['Grep']],
+    ['none of a message at its limit', [1, 2, 3, 4].map((n) => of('Bash', 50_000, `${n}`)), 0, []],
+    [
+      'the largest of a message above it',
+      [of('A', 49_000), of('B', 50_000), of('C', 49_000), of('D', 49_000), of('E', 5_000)],
+      0,
+      ['B'],
+    ],
+    ['one where others of the message stay', [of('A', 20_000)], 190_000, ['A']],
+    ['none that is no longer than what would stand for it', [of('A', 3_000)], 300_000, []],
+  ])('%s', (_what, fresh, stays, stored) => {
+    expect([...toStore(fresh, stays, limits)]).toEqual(stored)
+  })
+
+  it('stands in the context with its size, its place and its first lines', () => {
+    const text = lines(100_000)
+    const block = standIn(text, '/state/tool-results/s/t.txt')
+    expect(block).toMatch(/^<persisted-output>\n.*100000 characters.*\/state\/tool-results\/s\/t\.txt\n/)
+    expect(block.endsWith('printed.\n…\n</persisted-output>')).toBe(true)
+    expect(block.length).toBeGreaterThan(1_900)
+    expect(block.length).toBeLessThan(2_300)
+  })
+
+  it.each([
+    '日'.repeat(30_000),
+    `${'a'.repeat(1_999)}😀${'b'.repeat(60_000)}`,
+    `</persisted-output>${'x'.repeat(60_000)}`,
+  ])('cuts no character and lets nothing end the block early', (text) => {
+    const block = standIn(text, '/p')
+    expect(Buffer.from(block).toString()).toBe(block)
+    expect(block).not.toContain('\ufffd')
+    expect(block.match(/<\/persisted-output>/g)).toHaveLength(1)
+  })
+})
+
+describe('results of tools', () => {
+  it('are given the same bytes each time, whatever is sent later, through a restart and to a resumed session', async () => {
+    const home = makeHome()
+    const first = rig(home)
+    const long = lines(80_000)
+    const [kept] = await first.results.keep(key, 'm1', [bash('t1', long)])
+    expect(kept).toMatchObject({ toolUseId: 't1', stored: true, path: join(first.state, 'tool-results/s/t1.txt') })
+    first.store.close()
+    const second = rig(home)
+    for (const content of [long, kept?.content as string, 'something short'])
+      expect(await second.results.keep(key, 'm1', [bash('t1', content)])).toEqual([kept])
+    expect(readFileSync(kept?.path as string, 'utf8')).toBe(long)
+    expect(statSync(kept?.path as string).mode & 0o777).toBe(0o600)
+    expect(statSync(join(second.state, 'tool-results', 's')).mode & 0o777).toBe(0o700)
+  })
+
+  it('stay in the context once they were, though their message grows too long', async () => {
+    const { results } = rig()
+    const short = lines(49_000)
+    const before = await results.keep(
+      key,
+      'm',
+      ['1', '2', '3', '4'].map((id) => bash(id, short)),
+    )
+    expect(before.map(({ stored }) => stored)).toEqual([false, false, false, false])
+    const [later] = await results.keep(key, 'm', [bash('5', short)])
+    expect(later?.stored).toBe(true)
+    expect(await results.keep(key, 'm', [bash('1', short)])).toEqual([
+      { toolUseId: '1', stored: false, content: short },
+    ])
+    expect((await results.keep(key, 'other', [bash('6', short)]))[0]?.stored).toBe(false)
+  })
+
+  it('are decided once by calls that come together', async () => {
+    const { results } = rig()
+    const all = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => results.keep(key, 'm', [bash('same', lines(60_000 + n))])),
+    )
+    expect(new Set(all.map(([one]) => one?.content)).size).toBe(1)
+    const piece = await results.read(key, 'same', {})
+    expect(all[0]?.[0]?.content).toContain(`${piece.chars} characters`)
+  })
+
+  it('are read back by range', async () => {
+    const { results } = rig()
+    const long = lines(70_000)
+    await results.keep(key, undefined, [bash('t', long)])
+    const read = (range: { from?: number; to?: number }) => results.read(key, 't', range)
+    expect(await read({})).toEqual({ toolUseId: 't', content: long, from: 0, to: 70_000, chars: 70_000 })
+    expect(await read({ from: 100, to: 135 })).toMatchObject({ content: long.slice(100, 135), from: 100, to: 135 })
+    expect(await read({ from: 69_990, to: 99_999 })).toMatchObject({ content: long.slice(69_990), to: 70_000 })
+    expect(await read({ from: 80_000 })).toMatchObject({ content: '', from: 70_000, to: 70_000 })
+    expect(await read({ from: 50, to: 10 })).toMatchObject({ content: '', from: 50, to: 50 })
+    await expect(results.read(key, 'other', {})).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  it('never become a path, and those of two harnesses do not meet', async () => {
+    const { results, state } = rig()
+    const hostile = { harness: 'generic', session: '../../..' }
+    const [kept] = await results.keep(hostile, undefined, [bash('/etc/../../passwd', lines(60_000))])
+    expect(kept?.path?.startsWith(join(state, 'tool-results/'))).toBe(true)
+    expect(kept?.path).toMatch(/tool-results\/[0-9a-f]{64}\/[0-9a-f]{64}\.txt$/)
+    await results.keep({ harness: 'pi', session: 's' }, undefined, [bash('t', lines(60_000))])
+    await expect(results.read(key, 't', {})).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    expect((await results.read({ harness: 'pi', session: 's' }, 't', { to: 6 })).content).toBe('A line')
+  })
+
+  it('lose their credentials on the way to the disk, and nothing else', async () => {
+    const { results, state } = rig()
+    const secret = `ghp_${'Ab1'.repeat(12)}`
+    const [kept] = await results.keep(key, undefined, [bash('t', `${secret}\n${lines(60_000)}`)])
+    expect(kept?.content).not.toContain(secret)
+    expect(readFileSync(join(state, 'tool-results/s/t.txt'), 'utf8')).not.toContain(secret)
+    expect((await results.read(key, 't', {})).content.endsWith(lines(60_000))).toBe(true)
+  })
+
+  it('under a name that is a credential are kept under another, and found by the first', async () => {
+    const { results, state } = rig()
+    const secret = `ghp_${'Ab1'.repeat(12)}`
+    const [kept] = await results.keep({ ...key, session: secret }, secret, [bash(secret, lines(60_000))])
+    expect(kept).toMatchObject({ toolUseId: secret, stored: true })
+    expect(kept?.path).toMatch(/tool-results\/[0-9a-f]{64}\/[0-9a-f]{64}\.txt$/)
+    expect((await results.read({ ...key, session: secret }, secret, { to: 6 })).content).toBe('A line')
+    expect(readFileSync(join(state, 'history.db')).includes(secret)).toBe(false)
+  })
+
+  it('with images stay as they are', async () => {
+    const { results } = rig()
+    const content = [
+      { type: 'text', text: lines(60_000) },
+      { type: 'image', source: {} },
+    ]
+    expect(await results.keep(key, undefined, [{ toolUseId: 't', tool: 'Read', content }])).toEqual([
+      { toolUseId: 't', stored: false, content },
+    ])
+  })
+
+  it('of a session that is used live on, those of others go', async () => {
+    const { results, table, time, state } = rig()
+    await results.keep(key, undefined, [bash('t', lines(60_000))])
+    await results.keep({ ...key, session: 'over' }, undefined, [bash('t', lines(60_000))])
+    time.pass(20 * 86_400_000)
+    await results.keep(key, undefined, [bash('u', 'short')])
+    expect(table.expire(time.clock.now() - 10 * 86_400_000)).toBe(1)
+    expect(statSync(join(state, 'tool-results/s/t.txt')).mtimeMs).toBe(time.clock.now())
+    expect(table.find({ ...key, toolUse: 't' })).toBeDefined()
+  })
+
+  it('that were cleared are kept as they were', async () => {
+    const { results, state } = rig()
+    await results.save(key, [{ toolUseId: 'c', text: 'What it said.' }])
+    expect((await results.read(key, 'c', {})).content).toBe('What it said.')
+    const [kept] = await results.keep(key, undefined, [bash('k', lines(60_000))])
+    await results.save(key, [{ toolUseId: 'k', text: kept?.content as string }])
+    expect(readFileSync(join(state, 'tool-results/s/k.txt'), 'utf8')).toBe(lines(60_000))
+    await results.save(key, [{ toolUseId: 'empty', text: '' }])
+    expect(existsSync(join(state, 'tool-results/s/empty.txt'))).toBe(false)
+  })
+})

@@ -1,0 +1,85 @@
+/**
+ * A process at the lock of a memory directory. `<how> <state folder> <memory directory> <times>`:
+ * `ours` takes and gives back, `foreign` does so by the simple protocol and adds a line to a memory each time, `careful` adds
+ * lines through the gate, `hold` takes it once and stays, `crash` dies as soon as it has it.
+ */
+import { closeSync, openSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { createDreamLock } from '../../daemon/dream/lock.ts'
+import { LOCK_FILE } from '../../daemon/dream/lock-file.ts'
+import { createClock } from '../../daemon/platform/clock.ts'
+import { openGate } from './model-writes.ts'
+
+const [how = '', stateDir = '', dir = '', times = '0'] = process.argv.slice(2)
+const lock = createDreamLock({ stateDir, clock: createClock(), pid: process.pid, isDone: () => false })
+const memory = join(dir, 'shared.md')
+
+/** Runs `work` each time the lock is had, so many times. */
+async function each(work: (n: number) => Promise<void> | void): Promise<void> {
+  for (let done = 0; done < Number(times); ) {
+    const acquired = lock.acquire(dir, 'test')
+    if ('lock' in acquired) {
+      await work(done++)
+      acquired.lock.rollBack()
+    }
+    await turn()
+  }
+}
+
+/** Two who are inside at once: the second cannot make the file. */
+async function alone(): Promise<void> {
+  const inside = join(dir, 'inside')
+  closeSync(openSync(inside, 'wx'))
+  await turn()
+  unlinkSync(inside)
+}
+
+async function careful(n: number): Promise<void> {
+  const { gate, close } = openGate(stateDir)
+  try {
+    const { hashOf } = await import('../../daemon/memory/plain-file.ts')
+    const text = readFileSync(memory, 'utf8')
+    await turn()
+    const write = { file: 'shared.md', content: `${text}- ours ${n}\n`, expect: hashOf(text) }
+    await gate.apply(dir, [write], { actor: 'agent:dream', reason: 'x' }).catch((error) => {
+      // Others write in place: half of what they write can be read, and is no memory.
+      if (error.code !== 'CONFLICT' && error.code !== 'REFUSED') throw error
+      process.stdout.write('conflict\n')
+    })
+  } finally {
+    close()
+  }
+}
+
+/** As others do it: no kernel, no exclusive creation, whole files written in place. */
+async function foreign(): Promise<void> {
+  const file = join(dir, LOCK_FILE)
+  const free = () => {
+    try {
+      const pid = Number(readFileSync(file, 'utf8'))
+      if (!pid || Date.now() - statSync(file).mtimeMs > 3_600_000) return true
+      process.kill(pid, 0)
+      return false
+    } catch {
+      return true
+    }
+  }
+  for (let done = 0; done < Number(times); await turn()) {
+    if (!free()) continue
+    writeFileSync(file, String(process.pid))
+    if (readFileSync(file, 'utf8') !== String(process.pid)) continue
+    writeFileSync(memory, `${readFileSync(memory, 'utf8')}- foreign ${done++}\n`)
+    rmSync(file, { force: true })
+  }
+}
+
+if (how === 'ours') await each(alone)
+else if (how === 'careful') await each(careful)
+else if (how === 'foreign') await foreign()
+else {
+  const acquired = lock.acquire(dir, 'test')
+  process.stdout.write(`${'lock' in acquired ? 'held' : 'refused'}\n`)
+  if (how === 'crash') process.kill(process.pid, 'SIGKILL')
+  process.stdin.resume()
+}
