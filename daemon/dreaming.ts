@@ -9,7 +9,7 @@ import { type Asked, type Asking, createDream, type DreamInput } from './dream/d
 import { driftOf, mentionText, projectAt } from './dream/drift.ts'
 import type { Trigger, Verdict } from './dream/gates.ts'
 import { createDreamLock } from './dream/lock.ts'
-import { MERGED } from './dream/plan.ts'
+import { MERGED_MARK } from './dream/plan.ts'
 import { createDreamProgress, NOTHING_SPENT } from './dream/progress.ts'
 import type { Forking } from './forking.ts'
 import type { JobKind } from './jobs/job.ts'
@@ -195,10 +195,15 @@ export function createDreaming(deps: Deps) {
       endedAt: new Date(endedMs).toISOString(),
       outcome: isApproved ? 'applied' : outcome,
       ...(why !== undefined && { why }),
-      files: files.map(({ file, op, reason, diff }) => ({ file, op: reason === MERGED ? 'merge' : op, diff })),
+      files: files.map(({ file, op, reason, diff }) => ({
+        file,
+        op: op === 'delete' && reason.includes(MERGED_MARK) ? 'merge' : op,
+        diff,
+      })),
       undone: isInJournal(runId) && memory.history.run(runId).undone,
     }
   }
+
   return {
     kinds: [kind, round],
     schedules: (): Schedule[] => {
@@ -253,7 +258,8 @@ export function createDreaming(deps: Deps) {
       return lastMs === undefined ? {} : { lastDreamAt: new Date(lastMs).toISOString() }
     },
     status: (cwd: string, caller: Caller): DreamStatus => {
-      const { dir } = memory.find(cwd, caller)
+      const { dir, off } = memory.find(cwd, caller)
+      if (off !== undefined) return {}
       const live = progress.live(dir)
       const last = dreams.last(dir)
       const lastCheck = checks.last(dir)

@@ -25,10 +25,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../../package.json', imp
 const viaNpm = process.env.npm_command === 'exec' || basename(process.argv[1] ?? '') === 'main.js'
 const self = viaNpm ? 'npx memoryd' : 'memoryd'
 const spoken = (text: string) =>
-  text.replace(
-    /(?<!npx )\bmemoryd (?=(connect|disconnect|start|stop|restart|doctor|dream|jobs|logs|review|status|undo)\b)/g,
-    `${self} `,
-  )
+  text.replace(/(?<!npx )\bmemoryd (?=(connect|disconnect|start|stop|restart|doctor|jobs|logs|status)\b)/g, `${self} `)
 
 const program = new Command('memoryd')
   .description('One memory for every coding agent on this machine: a daemon on a Unix socket.')

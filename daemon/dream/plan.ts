@@ -35,7 +35,9 @@ export type Plan = { writes: PlannedWrite[]; counts: Counts; losses: string[] }
 
 type Asked = { drafts: readonly Draft[]; maxDeletions: number /** What else it may have been told. */; heard: string }
 
-export const MERGED = 'another memory says all of it'
+/** Stands behind the reason of what went because another memory says it now. */
+export const MERGED_MARK = '(merged)'
+const MERGED = 'another memory says all of it'
 const REPAIRED = 'the index was put in order'
 const TIDIED = 'put in order'
 /** A new memory of which less stood anywhere before rests on what the model found by itself. */
@@ -129,7 +131,11 @@ function writesOf({ seen, before, after, drafts, merges }: Parts): PlannedWrite[
       content: text,
       from: [...into].flatMap(([gone, found]) => (found === file ? [gone] : [])),
     })),
-    ...removed.map(([file]) => ({ ...common(file), content: null, from: [] })),
+    ...removed.map(([file]) => {
+      const { reason, ...rest } = common(file)
+      const isMerged = merged.has(file) || into.get(file) !== undefined
+      return { ...rest, reason: isMerged ? `${reason} ${MERGED_MARK}` : reason, content: null, from: [] }
+    }),
   ]
 }
 

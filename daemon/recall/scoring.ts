@@ -75,19 +75,20 @@ function telling(wanted: readonly Wanted[], memories: number): readonly Wanted[]
   return rare.reduce((sum, want) => sum + holders(want), 0) >= ENOUGH_HOLDERS ? rare : wanted
 }
 
-/** So many of them with the largest sums, without sorting all. */
+/** So many of them with the largest sums; a few are not sorted at all, many only where they may be among these. */
 function largest(ids: readonly number[], sums: Float64Array, most: number, skip: (id: number) => boolean): number[] {
+  const bySum = (a: number, b: number) => (sums[b] as number) - (sums[a] as number) || a - b
   const kept: number[] = []
   let bar = 0
   for (const id of ids) {
-    const sum = sums[id] as number
-    if ((kept.length >= most && sum <= bar) || skip(id)) continue
+    if ((sums[id] as number) < bar || skip(id)) continue
     kept.push(id)
-    if (kept.length < 2 * most) continue
-    kept.sort((a, b) => (sums[b] as number) - (sums[a] as number)).length = most
+    if (kept.length < 8 * most) continue
+    kept.sort(bySum).length = most
     bar = sums[kept[most - 1] as number] as number
   }
-  return kept.sort((a, b) => (sums[b] as number) - (sums[a] as number)).slice(0, most)
+  if (kept.length > most) kept.sort(bySum).length = most
+  return kept
 }
 
 export function scoreOne(id: number, wanted: readonly Wanted[], index: WordIndex): Scored {

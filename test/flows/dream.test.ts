@@ -250,6 +250,7 @@ describe('the lock', () => {
     })
     await client.pause({ cwd })
     expect(await client.dream({ cwd, force: true })).toMatchObject({ started: false, gate: 'enabled' })
+    expect(await client.dreamStatus({ cwd })).toEqual({})
   })
 })
 
