@@ -171,6 +171,11 @@ service
   .description('whether it is installed and running')
   .action(async () => (await import('./service/command.ts')).serviceStatus(context()))
 program
+  .command('demo')
+  .description('a tour of half a minute in a temporary home: nothing of yours is touched, nothing is left behind')
+  .addHelpText('after', examples('  memoryd demo'))
+  .action(async () => (await import('./demo/demo.ts')).demo(context()))
+program
   .command('uninstall')
   .description('remove service, hooks and, if you agree, state; memories stay')
   .option('--state', 'delete the state folder without asking')
