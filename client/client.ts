@@ -80,9 +80,10 @@ export function createClient(deps: ClientDeps): Client {
 
   const call =
     (name: RouteName) =>
-    (input: Record<string, unknown> = {}, { signal, deadlineMs = deps.deadlineMs }: CallOptions = {}) =>
-      attempt(() =>
-        startedIfAway(deadlineMs, async (leftMs) =>
+    (input: Record<string, unknown> = {}, { signal, deadlineMs }: CallOptions = {}) => {
+      const waitMs = waitOf(routeTable[name], input)
+      return attempt(() =>
+        startedIfAway(deadlineMs ?? deps.deadlineMs + waitMs, async (leftMs) =>
           decode(
             name,
             await transport.send({
@@ -90,10 +91,12 @@ export function createClient(deps: ClientDeps): Client {
               bodyLimitBytes: limitOf(name),
               signal,
               deadlineMs: leftMs,
+              connection: waitMs > 0 ? 'own' : 'shared',
             }),
           ),
         ),
       )
+    }
 
   /** A stream from its beginning on; whoever opens it closes it. */
   const open = (
@@ -159,6 +162,12 @@ export function createClient(deps: ClientDeps): Client {
 function limitOf(name: RouteName): number {
   const { bodyLimitBytes = BODY_LIMIT_BYTES }: RouteShape = routeTable[name]
   return bodyLimitBytes
+}
+
+/** How long the caller lets the daemon wait for something to answer with: the deadline is for what comes after. */
+function waitOf({ waits }: RouteShape, input: Record<string, unknown>): number {
+  const seconds = waits === undefined ? 0 : Number(input[waits] ?? 0)
+  return seconds > 0 ? seconds * 1_000 : 0
 }
 
 /** Path parameters first; the rest is the query of a GET or DELETE, or the body of a POST or PUT but for named fields. */

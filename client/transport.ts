@@ -15,6 +15,8 @@ export type Exchange = {
   bodyLimitBytes: number
   signal?: AbortSignal | undefined
   deadlineMs: number
+  /** One that waits for long keeps its connection from all others: it gets its own. */
+  connection?: 'own' | 'shared'
 }
 
 export type Transport = {
@@ -35,7 +37,7 @@ export function createTransport(locate: () => string, told: Record<string, strin
 
   const begin = (exchange: Exchange, socketPath: string, ended: AbortSignal) =>
     new Promise<IncomingMessage>((resolve, reject) => {
-      const { method, path, body, lines, bodyLimitBytes } = exchange
+      const { method, path, body, lines, bodyLimitBytes, connection = lines ? 'own' : 'shared' } = exchange
       const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
       // The daemon would hang up in the middle of it, which looks like a daemon that died.
       if (payload && payload.length > bodyLimitBytes)
@@ -48,7 +50,7 @@ export function createTransport(locate: () => string, told: Record<string, strin
       }
       // An upload cannot be sent again, so it gets no connection that the daemon may have closed meanwhile.
       const outgoing = request(
-        { socketPath, agent: lines ? false : agent, method, path, headers, signal: ended },
+        { socketPath, agent: connection === 'own' ? false : agent, method, path, headers, signal: ended },
         resolve,
       )
       let ownFault: unknown

@@ -3,6 +3,7 @@ import type { Caller } from '../schema/caller.ts'
 import type { Environment, Places } from '../schema/rendezvous.ts'
 import type { Background } from './background.ts'
 import type { Capture } from './capture.ts'
+import type { Company } from './company.ts'
 import type { LiveSettings } from './config/live.ts'
 import type { createDreaming } from './dreaming.ts'
 import type { createTelling } from './extraction/telling.ts'
@@ -18,6 +19,7 @@ import { historyRoutes } from './http/routes/history.ts'
 import { hookRoutes } from './http/routes/hooks.ts'
 import { instructionRoutes } from './http/routes/instructions.ts'
 import { jobRoutes } from './http/routes/jobs.ts'
+import { mailRoutes } from './http/routes/mail.ts'
 import { memoryRoutes } from './http/routes/memories.ts'
 import { processRoutes } from './http/routes/process.ts'
 import { promptRoutes } from './http/routes/prompt.ts'
@@ -55,12 +57,13 @@ type Deps = {
   dreaming: ReturnType<typeof createDreaming>
   background: Background
   fitting: () => Promise<Fitting>
+  company: Company
   hooking: Hooking
 }
 
 export function createHandlers(deps: Deps): Handlers {
   const { places, env, settings, version, board, streams, switches, memory, capture, model } = deps
-  const { telling, noting, recall, dreaming, background, fitting, hooking } = deps
+  const { telling, noting, recall, dreaming, background, fitting, company, hooking } = deps
   const instructions = async (cwd: string, caller: Caller) => {
     const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
     const { agentsMd } = settings.current().instructions
@@ -103,6 +106,7 @@ export function createHandlers(deps: Deps): Handlers {
     ...recallRoutes(recall),
     ...historyRoutes(memory),
     ...agentRoutes(memory.agents),
+    ...mailRoutes(company),
     ...carryingRoutes(memory),
     ...jobRoutes(background.answers),
     ...dreamRoutes(dreaming),

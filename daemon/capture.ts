@@ -130,8 +130,8 @@ export function createCapture(deps: Deps) {
       projectOf,
       clock,
     }),
-    /** Where what is pushed is kept. */
-    pushedDir: own.path,
+    /** Where what is pushed is kept, beside the notes. */
+    sessionsDir: own.path,
     sessions: createSessionAnswers({
       sessions: createSessions(store.index),
       turnsOf: reading.thread.turns,

@@ -4,6 +4,7 @@ import type { Environment, Places } from '../schema/rendezvous.ts'
 import { createHandlers } from './answering.ts'
 import { createBackground } from './background.ts'
 import { createCapture } from './capture.ts'
+import { createCompany } from './company.ts'
 import type { LiveSettings } from './config/live.ts'
 import { startReloading } from './config/reload.ts'
 import { createDreaming } from './dreaming.ts'
@@ -311,6 +312,21 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     })
     if (dreaming.recover().length > 0) repaired('put back the lock of a dream that a kill had interrupted')
 
+    // What agents have of each other.
+    const company = createCompany({
+      store,
+      said,
+      settings,
+      model,
+      clock,
+      events,
+      log,
+      redact,
+      rootOf,
+      isOff: (cwd) => switches.because(cwd, rootOf(cwd)) !== undefined,
+    })
+    parts.add('status lines', company.summaries.stop)
+
     // What happens while nobody asks.
     const house = createHouse({
       store,
@@ -321,9 +337,10 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       conditions,
       log,
       finishPurges: memory.finishPurges,
-      pushedDir: capture.pushedDir,
+      sessionsDir: capture.sessionsDir,
       toolResults: join(stateDir, 'tool-results'),
       expireJobs: (days) => background.expire(days),
+      expireMail: company.expire,
       blamesDisk: disk.blames,
     })
     const background = createBackground({
@@ -358,8 +375,8 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         (await recall.hook({ ...asked, query: query.slice(0, LONGEST_PROMPT), mode: 'auto' }, caller, mostBytes)).text,
       recallAgain: async ({ mostBytes, ...session }, caller) => (await recall.again(session, caller, mostBytes)).text,
       notesOf: ({ harness, sessionId }) => noting.textOf({ harness, session: sessionId }),
-      mailFor: () => [],
-      acknowledge: () => {},
+      mailFor: ({ sessionId }) => company.mailOf(`session:${sessionId}`),
+      acknowledge: ({ sessionId }, ids) => void company.mailbox.acknowledge(`session:${sessionId}`, ids.map(Number)),
       onError: (error) => {
         if (!disk.blames(error)) log.error({ err: error }, 'a hook could not be looked after')
       },
@@ -386,6 +403,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         dreaming,
         background,
         fitting,
+        company,
         hooking,
       }),
       log,
@@ -393,6 +411,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     })
     parts.add('server', (signal) => {
       streams.closeAll()
+      company.mailbox.close()
       return server.close(signal)
     })
     const passed = passedSocket(env, process.pid)
@@ -416,6 +435,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     memory.watching.start()
     parts.add('watching memories', memory.watching.stop)
     reading.start()
+    company.summaries.start()
     void model.refresh()
     const reloading = startReloading({
       file: configFile,
@@ -427,6 +447,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         memory.forgetAnswers()
         reading.settingsChanged()
         background.settingsChanged()
+        company.summaries.start()
         void model.refresh()
         board.announce('settings')
       },

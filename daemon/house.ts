@@ -9,6 +9,7 @@ import type { Conditions } from './platform/conditions.ts'
 import type { Log } from './platform/log.ts'
 import { dailyBackups, migrationBackups } from './store/backup.ts'
 import type { Layout } from './store/layout.ts'
+import { createNotesTable } from './store/session-notes.ts'
 import type { Store } from './store/store.ts'
 import { createToolResults } from './store/tool-results.ts'
 
@@ -21,11 +22,13 @@ type Deps = {
   conditions: Conditions
   log: Log
   finishPurges: () => Promise<{ change: number }[]>
-  /** Where turns are kept that harnesses pushed. */
-  pushedDir: string
+  /** Where notes are kept, and turns that harnesses pushed. */
+  sessionsDir: string
   /** Where long results of tools are kept, and what was decided about them. */
   toolResults: string
   expireJobs: (days: number) => number
+  /** Mail that nobody has read for too long, and agents that are gone. */
+  expireMail: () => number
   blamesDisk: (error: unknown) => boolean
 }
 
@@ -42,15 +45,16 @@ export function createHouse(deps: Deps): { kind: JobKind; schedule: Schedule } {
     conditions,
     log,
     finishPurges,
-    pushedDir,
+    sessionsDir,
     toolResults,
     expireJobs,
+    expireMail,
   } = deps
   const kept = () => [
     ...filesIn(layout.corrupt),
     ...migrationBackups(layout.backups),
     `${stateDir}/logs/launchd.log`,
-    ...filesBelow(pushedDir),
+    ...filesBelow(sessionsDir),
     ...filesBelow(toolResults),
   ]
   const run = createHousekeeping({
@@ -65,9 +69,11 @@ export function createHouse(deps: Deps): { kind: JobKind; schedule: Schedule } {
         // Nobody is writing one now: whoever does waits for nothing in between.
         removeLeftovers(filesIn(toolResults))
         const { retention } = settings.current()
-        createToolResults(store.history).expire(clock.now() - retention.days * DAY_MS)
+        const beforeMs = clock.now() - retention.days * DAY_MS
+        createToolResults(store.history).expire(beforeMs)
+        createNotesTable(store.history).expire(beforeMs)
         const files = { kept, dailyBackups: () => dailyBackups(layout.backups) }
-        return sweepKept(files, retention, clock.now()).length + expireJobs(retention.days)
+        return sweepKept(files, retention, clock.now()).length + expireJobs(retention.days) + expireMail()
       }),
     blamesDisk: deps.blamesDisk,
   })

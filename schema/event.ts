@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { DreamEvent } from './dream.ts'
 import { JobEvent } from './job.ts'
+import { MailEvent } from './mail.ts'
 
 export const StatusEvent = z.object({
   type: z.literal('status'),
@@ -33,6 +34,6 @@ const TurnEvent = z.object({
 
 /** A closed set of names; each arrives with the feature that publishes it. */
 export const Event = z
-  .discriminatedUnion('type', [StatusEvent, SavedEvent, TurnEvent, JobEvent, DreamEvent])
+  .discriminatedUnion('type', [StatusEvent, SavedEvent, TurnEvent, JobEvent, DreamEvent, MailEvent])
   .describe('One server-sent event: `type` is its event name, everything else its data')
 export type Event = z.infer<typeof Event>

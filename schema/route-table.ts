@@ -19,6 +19,8 @@ export type RouteShape = {
   /** A field of the answer without which nothing was begun: then the status is 200 after all. */
   begins?: string
   bodyLimitBytes?: number
+  /** The field of the query that lets the daemon wait, in seconds, for something to answer with. */
+  waits?: 'wait'
   /** The answer is a text as it is, and 204 where there is nothing to say. */
   plain?: 'text'
   /** Fields that travel in the query though the route has a body; without one, all but the path's do. */
@@ -58,6 +60,11 @@ export const routeTable = {
   retryJob: { method: 'POST', url: '/v1/jobs/:id/retry' },
   dream: { method: 'POST', url: '/v1/dream', status: 202, begins: 'jobId' },
   dreamStatus: { method: 'GET', url: '/v1/dream' },
+  agents: { method: 'GET', url: '/v1/agents' },
+  registerAgent: { method: 'POST', url: '/v1/agents' },
+  sendMail: { method: 'POST', url: '/v1/mail' },
+  mail: { method: 'GET', url: '/v1/mail/:agent', waits: 'wait' },
+  acknowledgeMail: { method: 'POST', url: '/v1/mail/:agent/ack' },
   agentMemory: { method: 'GET', url: '/v1/agents/:type/memory' },
   agentMemoryFile: { method: 'GET', url: '/v1/agents/:type/memory/*' },
   putAgentMemory: { method: 'PUT', url: '/v1/agents/:type/memory/*', query: ['cwd', 'scope'] },

@@ -1,5 +1,6 @@
 /** Every route with its validators. Validation, types, the client's methods and the OpenAPI document follow from this. */
 import { z } from 'zod'
+import { AgentList, AgentRegistration, RegisteredAgent } from './agent.ts'
 import { AgentFileParams, AgentForgetQuery, AgentMemory, AgentParams, AgentQuery } from './agent-memory.ts'
 import {
   Change,
@@ -38,6 +39,7 @@ import { HookInput, HookOutput, HookParams } from './hook.ts'
 import { ImportBegun, ImportRequest } from './import.ts'
 import { InstructionList } from './instruction.ts'
 import { JobList, JobParams, JobsQuery, OneJob } from './job.ts'
+import { Acknowledged, Acknowledgement, Letter, MailboxParams, MailList, MailQuery, Sent } from './mail.ts'
 import {
   CwdQuery,
   FileParams,
@@ -280,6 +282,42 @@ export const routes = {
     query: DreamQuery,
     answer: DreamStatus,
     errors: ['REFUSED'],
+  },
+  agents: {
+    ...routeTable.agents,
+    summary: 'The agents on this machine, as they registered',
+    answer: AgentList,
+    errors: [],
+  },
+  registerAgent: {
+    ...routeTable.registerAgent,
+    summary: 'Say who one is, so that others can write to one; may be said again',
+    body: AgentRegistration,
+    answer: RegisteredAgent,
+    errors: ['CONFLICT'],
+  },
+  sendMail: {
+    ...routeTable.sendMail,
+    summary: 'Write to another agent, or to all: it is kept until it was read',
+    body: Letter,
+    answer: Sent,
+    errors: ['CONFLICT', 'REFUSED'],
+  },
+  mail: {
+    ...routeTable.mail,
+    summary: 'The mail that an agent or a session has not acknowledged yet; waits for some if asked to',
+    params: MailboxParams,
+    query: MailQuery,
+    answer: MailList,
+    errors: [],
+  },
+  acknowledgeMail: {
+    ...routeTable.acknowledgeMail,
+    summary: 'It was read: it does not come again',
+    params: MailboxParams,
+    body: Acknowledgement,
+    answer: Acknowledged,
+    errors: [],
   },
   agentMemory: {
     ...routeTable.agentMemory,

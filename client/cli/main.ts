@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The `memoryd` command: parses arguments, runs one command, turns errors into words and an exit code. */
 import { readFileSync } from 'node:fs'
-import { basename } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { exitCodeFor, exitCodes, explainError } from '../../schema/exit-codes.ts'
 import { logLevels } from '../../schema/log-line.ts'
@@ -151,6 +151,20 @@ program
     ),
   )
   .action(async (options: DreamOptions) => (await import('./dream.ts')).dream(context(), options))
+program
+  .command('mcp')
+  .description('serve the memory of a project to an MCP client, over standard input and output')
+  .option('--project <folder>', 'another project than that of this folder')
+  .option('--no-autostart', 'do not start the daemon when it is away')
+  .addHelpText('after', examples('  claude mcp add memoryd -- memoryd mcp\n  memoryd mcp --project ~/work/app'))
+  .action(async (options: { project?: string; autostart: boolean }) =>
+    (await import('./mcp.ts')).mcp(context(), {
+      cwd: resolve(options.project ?? '.'),
+      version,
+      autostart: options.autostart,
+      start: [process.execPath, process.argv[1] ?? '', 'start'],
+    }),
+  )
 const service = program
   .command('service')
   .description('run memoryd as a service of yours (systemd or launchd)')

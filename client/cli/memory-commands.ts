@@ -63,7 +63,7 @@ export function addMemoryCommands(
     'what a memory rests on, or which memories a session was given',
     '  memoryd why feedback_testing.md\n  memoryd why --session 0c8f1d2e-6f0a-4c1e-9d59-0a4d5a3c7b11',
   )
-    .option('--session <id>', 'which memories reached which prompt of a session')
+    .option('--session <id>', 'which memories a session was given, and when')
     .action(async (file: string | undefined, options: Common & { session?: string }) => {
       if ((file === undefined) === (options.session === undefined))
         throw wrongUsage('name a memory or a session', 'memoryd list lists memories')

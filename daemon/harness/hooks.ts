@@ -26,7 +26,7 @@ export type HookDeps = {
   /** The memories that the session was given before it was compacted, once more. */
   recallAgain: (session: SessionName & { cwd: string; mostBytes: number }, caller: Caller) => Promise<string>
   notesOf: (session: SessionName) => string
-  mailFor: (session: SessionName) => Letter[]
+  mailFor: (session: SessionName) => Promise<readonly Letter[]>
   acknowledge: (session: SessionName, ids: string[]) => void
   /** The session knows nothing any more of what it was told. */
   forgets: (session: SessionName) => void
@@ -69,10 +69,13 @@ export function createHooks(deps: HookDeps) {
   }
 
   const mailOf = (session: SessionName) => {
-    const letters = deps.mailFor(session)
     const told: string[] = []
     return {
-      part: mailPart(letters, mark, (id) => told.push(id)),
+      part: mailPart(
+        () => deps.mailFor(session),
+        mark,
+        (id) => told.push(id),
+      ),
       onSent: () => {
         if (told.length > 0) deps.acknowledge(session, told)
       },

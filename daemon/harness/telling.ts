@@ -7,8 +7,9 @@ export type Letter = {
   from: string
   kind: string
   body: string
-  summary?: string
-  requestId?: string
+  summary?: string | undefined
+  requestId?: string | undefined
+  approve?: boolean | undefined
 }
 
 type Mark = (text: string) => string
@@ -56,8 +57,9 @@ export function compactionPart(notes: string, mark: Mark): Part {
 }
 
 /** Oldest first; `tell` hears of those that are in it, which are no longer waiting then. */
-export function mailPart(letters: readonly Letter[], mark: Mark, tell: (id: string) => void): Part {
-  return (room) => {
+export function mailPart(load: () => Promise<readonly Letter[]>, mark: Mark, tell: (id: string) => void): Part {
+  return async (room) => {
+    const letters = await load()
     let said = ''
     const most = Math.min(room, MAIL_UNITS)
     for (const [n, letter] of letters.entries()) {
@@ -71,11 +73,12 @@ export function mailPart(letters: readonly Letter[], mark: Mark, tell: (id: stri
   }
 }
 
-function letterText({ at, from, kind, body, summary, requestId }: Letter, mostUnits: number): string {
+function letterText({ at, from, kind, body, summary, requestId, approve }: Letter, mostUnits: number): string {
   const about = [
     `${kind === 'text' ? 'Mail' : kind} from ${oneLine(from)}, ${at}`,
     ...(summary === undefined ? [] : [oneLine(summary)]),
     ...(requestId === undefined ? [] : [`request ${oneLine(requestId)}`]),
+    ...(approve === undefined ? [] : [approve ? 'yes' : 'no']),
   ].join(' · ')
   const cut = cutToUnits(body, Math.floor(mostUnits), '[cut here]')
   return `${about}\n${cut

@@ -36,7 +36,7 @@ export type JobKind = {
   model: boolean | 'if-online' | 'may'
   /** The memory directory that a run of a model would be at, where nobody knew it when the job was enqueued. */
   dirOf?(job: Claimed): string | undefined
-  /** Gives way to what somebody waits for: a backlog of it is worked through one by one. */
+  /** Gives way to what somebody waits for, the newest first: one at a time without a model, two with one. */
   low?: true
   /** What it does is kept step by step, and taken up by the next daemon: a stop does not wait for it. */
   resumes?: true

@@ -36,6 +36,8 @@ export type Said = {
   talkAfter(row: number, reached: Reached | undefined): SaidMessage[]
   /** The last that the agent said before a message, newest first: a few, for most of its lines have no words. */
   agentBefore(row: number, id: number): SaidMessage[]
+  /** The last of all, newest first. */
+  newest(row: number, limit: number): SaidMessage[]
 }
 
 const COLUMNS = `m.id, m.uid, f.harness, f.path, m.offset, m.length, m.at, m.said_by AS by, m.starts_turn AS startsTurn, m.ends,
@@ -79,6 +81,7 @@ export function createSaid(current: () => Db): Said {
       }) as SaidMessage[]
     },
     agentBefore: (row, id) => statements().agentBefore.all(row, id, BEFORE) as SaidMessage[],
+    newest: (row, limit) => statements().newest.all(row, limit) as SaidMessage[],
   }
 }
 
@@ -97,6 +100,10 @@ function prepare(db: Db) {
     agentBefore: db.prepare(
       `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file
        WHERE m.session = ? AND m.id < ? AND m.said_by = 'agent' AND ${LIVE} ORDER BY m.id DESC LIMIT ?`,
+    ),
+    newest: db.prepare(
+      `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file
+       WHERE m.session = ? AND ${LIVE} ORDER BY m.id DESC LIMIT ?`,
     ),
   }
 }

@@ -53,6 +53,7 @@ export function scrub(db: Db, purge: Purge, indexes: Indexes): { keys: string[];
     forgetRenderings(db)
     forgetNotices(db, found)
     forgetRecalled(db, found)
+    hideMail(db, quotes)
     const versions = forgetContents(db, purge, found)
     for (const { dir, file } of found.names)
       for (const index of indexes.files)
@@ -115,6 +116,7 @@ type ReviewRow = {
   after_text: string | null
 }
 type TombstoneRow = { id: number; dir: string; file: string; excerpt: string }
+type MailRow = { id: number; body: string; summary: string | null }
 type ChangeRow = { id: number; dir: string; reason: string; evidence: string }
 
 /** A change that would bring it back, or an index that would point to it. */
@@ -179,6 +181,16 @@ function forgetRecalled(db: Db, { names }: Found): void {
   if (!hasTable(db, 'recalled')) return
   const remove = db.prepare('DELETE FROM recalled WHERE dir = ? AND file = ?')
   for (const { dir, file } of names) remove.run(dir, file)
+}
+
+/** Whoever has not read it yet still learns that there was something. */
+function hideMail(db: Db, quotes: Quotes): void {
+  if (!hasTable(db, 'mail')) return
+  const rows = db.prepare('SELECT id, body, summary FROM mail WHERE acknowledged = 0').iterate()
+  const said: number[] = []
+  for (const { id, body, summary } of rows as Iterable<MailRow>) if (quotes(body) || quotes(summary)) said.push(id)
+  const hide = db.prepare(`UPDATE mail SET body = '${WORD}', summary = NULL WHERE id = ?`)
+  for (const id of said) hide.run(id)
 }
 
 /** That something happened stays, and when, and whose it was; a name that is made of what was said goes too. */

@@ -29,6 +29,8 @@ export type NotesTable = {
   folderOf(key: NotesKey): string | undefined
   /** Whether another session has its notes there, also where upper and lower case are one. */
   isTaken(folder: string, key: NotesKey): boolean
+  /** Forgets what was written down before then: the file of it is gone by its age as well. */
+  expire(beforeMs: number): number
   /** Every session that has notes. */
   all(): (NotesKey & { folder: string })[]
 }
@@ -57,6 +59,7 @@ export function createNotesTable(db: Db): NotesTable {
          AND NOT (session = @session AND harness = @harness) LIMIT 1`,
     )
     .pluck()
+  const expire = db.prepare('DELETE FROM session_notes WHERE at < ?')
   const all = db.prepare('SELECT DISTINCT harness, session, folder FROM session_notes')
   return {
     claims: (key) => claims.all(key) as NotesClaim[],
@@ -67,6 +70,7 @@ export function createNotesTable(db: Db): NotesTable {
     settle: (key, hash) => void settle.run({ ...key, hash }),
     folderOf: (key) => folder.get(key) as string | undefined,
     isTaken: (at, key) => taken.get({ ...key, folder: at }) !== undefined,
+    expire: (beforeMs) => expire.run(beforeMs).changes,
     all: () => all.all() as (NotesKey & { folder: string })[],
   }
 }

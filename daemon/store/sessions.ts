@@ -29,6 +29,8 @@ export type Sessions = {
   list(query: Query): StoredSession[]
   /** Several harnesses may have named a session alike. */
   named(id: string): StoredSession[]
+  /** Whether any harness has one of this name. */
+  isKnown(id: string): boolean
   /** The files that hold the conversation itself, in the order in which they were found. */
   files(row: number): { harness: string; root: string; path: string }[]
 }
@@ -58,6 +60,7 @@ export function createSessions(current: () => Db): Sessions {
         row: after?.row ?? Number.MAX_SAFE_INTEGER,
       }) as StoredSession[],
     named: (id) => statements().named.all(id) as StoredSession[],
+    isKnown: (id) => statements().isKnown.get(id) !== undefined,
     files: (row) => statements().files.all(row) as ReturnType<Sessions['files']>,
   }
 }
@@ -70,6 +73,7 @@ function prepare(db: Db) {
        ORDER BY coalesce(s.last_at, 0) DESC, s.id DESC LIMIT @limit`,
     ),
     named: db.prepare(`SELECT ${COLUMNS} FROM sessions s WHERE s.session = ? ORDER BY s.harness`),
+    isKnown: db.prepare('SELECT 1 FROM sessions WHERE session = ?'),
     files: db.prepare(
       `SELECT DISTINCT f.id, f.harness, f.root, f.path FROM messages m JOIN files f ON f.id = m.file
        WHERE m.session = ? AND m.sub_agent = '' AND f.gone = 0 ORDER BY f.id`,

@@ -302,6 +302,40 @@ export const historyMigrations: readonly Migration[] = [
     `),
   (db) =>
     db.exec(`
+      -- Agents that registered. 'born' tells the process from another one that gets the same number later.
+      CREATE TABLE agents (
+        name TEXT PRIMARY KEY,
+        harness TEXT NOT NULL,
+        session TEXT NOT NULL,
+        cwd TEXT NOT NULL,
+        pid INTEGER NOT NULL,
+        born TEXT,
+        summaries INTEGER NOT NULL,
+        at INTEGER NOT NULL
+      ) STRICT;
+      CREATE INDEX agents_by_session ON agents (session);
+
+      -- Mail in the order in which it came. 'box' is whose it is, 'addressed' what the sender wrote. Once acknowledged, it
+      -- says nothing any more; that it was is known until it would have expired: a damaged file must not bring it back.
+      CREATE TABLE mail (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        at INTEGER NOT NULL,
+        sender TEXT NOT NULL,
+        box TEXT NOT NULL,
+        addressed TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        body TEXT NOT NULL,
+        summary TEXT,
+        request TEXT,
+        approve INTEGER,
+        acknowledged INTEGER NOT NULL DEFAULT 0
+      ) STRICT;
+      CREATE INDEX mail_waiting ON mail (box, id) WHERE acknowledged = 0;
+      CREATE INDEX mail_by_request ON mail (request) WHERE request IS NOT NULL;
+      CREATE INDEX mail_by_time ON mail (at);
+    `),
+  (db) =>
+    db.exec(`
       -- When each harness last ran a hook of ours.
       CREATE TABLE hooks_seen (
         harness TEXT PRIMARY KEY,

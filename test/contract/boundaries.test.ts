@@ -25,13 +25,15 @@ const allowed: Record<string, readonly string[]> = {
   'daemon/notes': ['schema', 'daemon/platform', 'daemon/store', 'daemon/agent'],
   'daemon/recall': ['schema', 'daemon/platform', 'daemon/store', 'daemon/llm'],
   'daemon/dream': ['schema', 'daemon/platform', 'daemon/store', 'daemon/memory'],
+  'daemon/agents': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/harness': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/housekeeping': ['schema', 'daemon/platform', 'daemon/store'],
   // A process of its own besides the daemon: it looks at everything a daemon stands on.
   'daemon/doctor': ['schema', 'daemon/platform', 'daemon/store', 'daemon/config', 'daemon/memory'],
   client: ['schema'],
   'client/hooks': ['schema'],
-  'client/cli': ['schema', 'client', 'client/hooks'],
+  'client/mcp': ['schema', 'client'],
+  'client/cli': ['schema', 'client', 'client/hooks', 'client/mcp'],
 }
 
 /** Composition roots, and the doors through which the command line enters the daemon's half. */
@@ -48,6 +50,7 @@ const roots = [
   'daemon/capture.ts',
   'daemon/fitting.ts',
   'daemon/background.ts',
+  'daemon/company.ts',
   'daemon/reading-thread.ts',
 ]
 const doors = ['daemon/main.ts', 'daemon/version.ts', 'daemon/doctor/', 'daemon/platform/process-lock.ts']

@@ -67,6 +67,15 @@ export const waysIn: Way[] = [
     send: (ground, samples) => decideAll(ground, samples, (text) => ground.agent.remember({ cwd: ground.cwd, text })),
   },
   {
+    name: 'mail between agents',
+    send: async ({ agent, cwd }, samples) => {
+      await agent.registerAgent({ name: 'reader', sessionId: 'reads', cwd, pid: process.pid })
+      await each(samples, ({ text }) =>
+        agent.sendMail({ from: 'writer', to: 'reader', body: text, ...(text.length <= 200 && { summary: text }) }),
+      )
+    },
+  },
+  {
     name: 'a reason',
     send: ({ person, cwd }, samples) =>
       each(samples, ({ text }, n) =>

@@ -80,6 +80,28 @@ describe('hooks', () => {
       expect(await runHook('codex', home.places.socketPath, bad)).toMatchObject({ code: 0, stdout: '', stderr: '' })
   })
 
+  it('bring mail with the next prompt or tool result, once', async () => {
+    const home = makeHome()
+    const session = claudeSession(home)
+    const daemon = await startDaemon(home)
+    const turns = await turnEvents(daemon.client)
+    session.say('Let us begin')
+    await turns.take(1)
+    const send = (body: string) => daemon.client.sendMail({ from: 'reviewer', to: `session:${session.id}`, body })
+    const ask = (more: object) =>
+      runHook('claude-code', home.places.socketPath, { ...start(session.cwd), session_id: session.id, ...more })
+    await send('The build is red since your last commit.')
+    const told = contextOf((await ask({ hook_event_name: 'UserPromptSubmit', prompt: 'go on please' })).stdout)
+    expect(told).toContain('Mail from reviewer')
+    expect(told).toContain('> The build is red since your last commit.')
+    expect((await ask({ hook_event_name: 'UserPromptSubmit', prompt: 'go on please' })).stdout).toBe('')
+    await send('It is green again.')
+    expect((await ask({ hook_event_name: 'Stop' })).stdout).toBe('')
+    const used = { hook_event_name: 'PostToolUse', tool_name: 'Bash', tool_input: {}, tool_response: {} }
+    expect(contextOf((await ask(used)).stdout)).toContain('> It is green again.')
+    expect((await ask(used)).stdout).toBe('')
+  })
+
   it('have a transcript read that lies where nobody looks, at the end of a turn', async () => {
     const home = makeHome()
     const session = claudeSession(home)

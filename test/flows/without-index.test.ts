@@ -32,6 +32,8 @@ const questions: Partial<Record<RouteName, (client: StrictClient, cwd: string) =
   changes: (client, cwd) => [client.changes({ cwd }), client.changes({ cwd, file: 'a.md', limit: '2' })],
   change: (client) => Array.from({ length: 12 }, (_, n) => client.change({ id: String(n) }).catch(({ code }) => code)),
   run: (client) => [client.run({ id: 'r' })],
+  agents: (client) => [client.agents()],
+  mail: (client) => [client.mail({ agent: 'reader' }), client.mail({ agent: 'none' }).catch(({ code }) => code)],
   agentMemory: (client, cwd) => [client.agentMemory({ type: 'tester', scope: 'local', cwd })],
   agentMemoryFile: (client, cwd) => [client.agentMemoryFile({ type: 'tester', scope: 'local', cwd, file: 'own.md' })],
   tombstones: (client) => [client.tombstones()],
@@ -96,6 +98,8 @@ it('gives the same answers after index.db was deleted', async () => {
   await person.pause({ cwd: join(home.dir, 'another') })
   const long = { toolUseId: 'long', tool: 'Bash', content: 'a long result '.repeat(5_000) }
   await person.keepToolResults({ sessionId: 's', results: [long] })
+  await agent.registerAgent({ name: 'reader', sessionId: 's', cwd, pid: process.pid })
+  await agent.sendMail({ from: 'writer', to: 'reader', body: 'Still to be read.' })
 
   const reading = (Object.keys(routeTable) as RouteName[]).filter(
     (name) => routeTable[name].method === 'GET' && name !== 'events',
@@ -112,6 +116,8 @@ it('gives the same answers after index.db was deleted', async () => {
     tombstones: [{ items: [{ file: 'gone.md' }] }],
     reviews: [{ items: [{ file: 'waits.md' }] }],
     dreamStatus: [{ outcome: 'nothing' }],
+    agents: [{ items: [{ name: 'reader', alive: true }] }],
+    mail: [{ items: [{ body: 'Still to be read.' }] }, 'NOT_FOUND'],
   })
   await first.stop()
   for (const tail of ['', '-wal', '-shm']) rmSync(join(home.places.stateDir, `index.db${tail}`), { force: true })

@@ -29,7 +29,7 @@ export function makeHooks(over: Partial<HookDeps> = {}) {
     recall: async ({ query }) => injectedBlock(`RECALLED for ${query}`),
     recallAgain: async () => injectedBlock('RECALLED AGAIN'),
     notesOf: () => 'NOTES',
-    mailFor: () => letters,
+    mailFor: async () => letters,
     acknowledge: (_session, ids) => void happened.push(`acknowledged ${ids.join(',')}`),
     forgets: ({ sessionId }) => void happened.push(`forgets ${sessionId}`),
     mark: injectedBlock,

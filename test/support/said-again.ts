@@ -30,6 +30,7 @@ export type EntryPoint = {
  * become one later, if rules find it stated plainly, which disguises are not: `flows/extraction.test.ts` says it again.
  */
 export const wordless: readonly RouteName[] = [
+  'acknowledgeMail',
   'compact',
   'dream',
   'forget',
@@ -47,9 +48,11 @@ export const wordless: readonly RouteName[] = [
   'moveProject',
   'pause',
   'pushTurn',
+  'registerAgent',
   'renewPrompt',
   'resume',
   'retryJob',
+  'sendMail',
 ]
 
 const put = (

@@ -1,0 +1,68 @@
+/** The MCP server: the official package on one side, the client on the other. Standard output carries the protocol alone. */
+import { McpServer, ProtocolError, ProtocolErrorCode, ResourceTemplate } from '@modelcontextprotocol/server'
+import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { MemoryError } from '../../schema/errors.ts'
+import type { StrictClient } from '../client.ts'
+import { listMemories, MEMORY_TEMPLATE, readMemory } from './resources.ts'
+import { type Tool, tools } from './tools.ts'
+import { errorInWords } from './words.ts'
+
+type Deps = {
+  client: StrictClient
+  /** The project that is meant where a call names none. */
+  cwd: string
+  version: string
+  /** What goes wrong apart from calls. Never to standard output. */
+  onError: (error: Error) => void
+}
+
+const INSTRUCTIONS = `One memory that every coding agent on this machine shares, project by project.
+Ask recall before you begin with something that may have been talked about before. Remember what will matter in later sessions, and forget what turned out wrong.`
+
+/** Serves until whoever started this program closes standard input. */
+export function serveMcp({ client, cwd, version, onError }: Deps): { close(): Promise<void> } {
+  return serveStdio(() => createServer({ client, cwd, version }), { onerror: onError })
+}
+
+function createServer({ client, cwd, version }: Omit<Deps, 'onError'>): McpServer {
+  const server = new McpServer(
+    { name: 'memoryd', title: 'memoryd', version },
+    { capabilities: { tools: { listChanged: false }, resources: { listChanged: false } }, instructions: INSTRUCTIONS },
+  )
+  for (const [name, tool] of Object.entries(tools)) register(server, name, tool, { client, cwd })
+  server.registerResource(
+    'memories',
+    new ResourceTemplate(MEMORY_TEMPLATE, {
+      list: ({ mcpReq }) => asProtocol(listMemories(client, cwd, mcpReq.signal)),
+    }),
+    { title: 'Memories', description: 'What is remembered for this project, one file each', mimeType: 'text/markdown' },
+    (uri, _variables, { mcpReq }) => asProtocol(readMemory(client, cwd, uri.href, mcpReq.signal)),
+  )
+  return server
+}
+
+function register(server: McpServer, name: string, tool: Tool, { client, cwd }: Pick<Deps, 'client' | 'cwd'>): void {
+  const { title, description, input: inputSchema, annotations, run } = tool
+  server.registerTool(name, { title, description, inputSchema, annotations }, async (args, { mcpReq }) => {
+    const { cwd: folder = cwd, ...rest } = args as { cwd?: string }
+    try {
+      const text = await run(client, folder, rest as never, mcpReq.signal)
+      return { content: [{ type: 'text', text }] }
+    } catch (error) {
+      return { content: [{ type: 'text', text: errorInWords(error) }], isError: true }
+    }
+  })
+}
+
+/** A resource has no other way to say what is wrong. */
+async function asProtocol<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    const isTheirs = error instanceof URIError || (error instanceof MemoryError && THEIRS.includes(error.code))
+    const code = isTheirs ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError
+    throw new ProtocolError(code, errorInWords(error))
+  }
+}
+
+const THEIRS: readonly MemoryError['code'][] = ['BAD_REQUEST', 'NOT_FOUND', 'REFUSED']

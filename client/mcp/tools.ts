@@ -1,0 +1,136 @@
+/** The tools of the MCP server, each as one call of the client. Few and boring: a model reads every description. */
+import { z } from 'zod'
+import { MemoryType } from '../../schema/memory.ts'
+import type { StrictClient } from '../client.ts'
+import { inWords } from './words.ts'
+
+export type Tool = {
+  title: string
+  description: string
+  input: z.ZodObject
+  annotations: { readOnlyHint: boolean; destructiveHint?: boolean; idempotentHint?: boolean; openWorldHint: false }
+  /** `args` have been checked against `input`; the answer is for a model to read. */
+  run(client: StrictClient, cwd: string, args: never, signal: AbortSignal): Promise<string>
+}
+
+const cwd = z
+  .string()
+  // Not startsWith, which would tell of a format that nobody else knows.
+  .regex(/^\//, 'expected an absolute path, such as /home/me/project')
+  .max(4096)
+  .optional()
+  .describe('The absolute path of a folder in the project; by default the folder this server was started in')
+const text = (what: string, most: number) =>
+  z.string(`expected ${what}, as a string`).trim().min(1, `expected ${what}, not an empty text`).max(most)
+
+const READS = { readOnlyHint: true, openWorldHint: false } as const
+
+function tool<Input extends z.ZodRawShape>(
+  given: Omit<Tool, 'input' | 'run'> & {
+    input: Input
+    run(
+      client: StrictClient,
+      cwd: string,
+      args: z.infer<z.ZodObject<Input>>,
+      options: { signal: AbortSignal },
+    ): Promise<string>
+  },
+): Tool {
+  const { input, run, ...rest } = given
+  return {
+    ...rest,
+    // A parameter nobody reads is a mistake the model would like to know about.
+    input: z.strictObject(
+      { ...input, cwd },
+      {
+        error: ({ code, keys }) =>
+          code === 'unrecognized_keys'
+            ? `there is no argument ${(keys as string[]).join(', ')}; there are ${[...Object.keys(input), 'cwd'].join(', ')}`
+            : undefined,
+      },
+    ),
+    run: (client, folder, args, signal) => run(client, folder, args, { signal }),
+  }
+}
+
+export const tools: Readonly<Record<string, Tool>> = {
+  recall: tool({
+    title: 'Recall',
+    description:
+      'What is remembered that fits a question or a task: preferences of the user, decisions, earlier findings. Ask in the words of the task, before you begin with it.',
+    input: {
+      query: text('what you want to know or do', 100_000).describe('What you want to know or do, in a sentence'),
+      k: z.int().min(1).max(5).optional().describe('At most so many memories; 5 by default'),
+    },
+    annotations: READS,
+    run: async (client, folder, args, options) =>
+      inWords.recalled(await client.recall({ ...args, cwd: folder }, options)),
+  }),
+  remember: tool({
+    title: 'Remember',
+    description:
+      'Keep something for later sessions of this project, of every agent on this machine: a preference of the user, a correction, a decision and its reason, where something is found. One thing at a time, in full sentences. Not what the code or its history says anyway, and no credentials.',
+    input: {
+      text: text('what is to be remembered', 60_000).describe('What is to be remembered, in full sentences'),
+      type: MemoryType.optional().describe(
+        'user: about the person; feedback: how to work; project: what goes on and why; reference: where things are. Found by rules when not given',
+      ),
+    },
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    run: async (client, folder, args, options) =>
+      inWords.remembered(await client.remember({ ...args, cwd: folder }, options)),
+  }),
+  forget: tool({
+    title: 'Forget',
+    description:
+      'Delete a memory that is wrong or no longer true. The user can undo it. memory_index lists the files; to correct one, forget it and remember what is right.',
+    input: {
+      file: text('the name of a memory, as memory_index lists it', 2048).describe(
+        'The name of the memory, such as feedback_testing.md',
+      ),
+    },
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    run: async (client, folder, { file }, options) =>
+      inWords.forgotten(file, await client.forget({ file, cwd: folder }, options)),
+  }),
+  search_transcripts: tool({
+    title: 'Search transcripts',
+    description:
+      'Find what was said and done in earlier sessions of this project, word by word, by any agent. For what is remembered of them, use recall.',
+    input: {
+      query: text('words to look for', 1000).describe(
+        'Words that must all be there, "literals in quotation marks", session:<id>, role:person|agent|tool, since:<date or 7d>',
+      ),
+      limit: z.int().min(1).max(50).optional().describe('At most so many; 10 by default'),
+    },
+    annotations: READS,
+    run: async (client, folder, { query: q, limit = 10 }, options) =>
+      inWords.found(q, await client.search({ q, cwd: folder, limit: String(limit) }, options)),
+  }),
+  memory_index: tool({
+    title: 'Memory index',
+    description:
+      'The list of everything that is remembered for this project, one line for each memory. A memory itself is a resource, or comes with recall.',
+    input: {},
+    annotations: READS,
+    run: async (client, folder, _args, options) => inWords.index(await client.memoryIndex({ cwd: folder }, options)),
+  }),
+  session_notes: tool({
+    title: 'Session notes',
+    description:
+      'The running notes of a session of this project: its task, its state, the files it is about, what went wrong and what was learned. Without an id, those of the session that was used last.',
+    input: {
+      session: text('the id of a session', 4096)
+        .optional()
+        .describe('The id of a session, as search_transcripts names it'),
+    },
+    annotations: READS,
+    run: async (client, folder, { session }, options) => {
+      const [last] = session === undefined ? (await client.sessions({ cwd: folder, limit: '1' }, options)).items : []
+      const id = session ?? last?.id
+      if (id === undefined) return 'No session of this project is known yet.'
+      const of = session === undefined && last ? { id, harness: last.harness } : { id }
+      return inWords.notes(id, await client.sessionNotes(of, options))
+    },
+  }),
+}

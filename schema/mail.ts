@@ -1,0 +1,104 @@
+import { z } from 'zod'
+import { AgentName } from './agent.ts'
+import { Amount } from './amount.ts'
+
+/** Bytes of a body in UTF-8. */
+export const MAIL_BODY_BYTES = 65_536
+/** How long a reader may let the daemon wait. */
+export const LONGEST_WAIT_SECONDS = 60
+
+export const MailKind = z
+  .enum(['text', 'shutdown_request', 'shutdown_response', 'plan_approval_request', 'plan_approval_response'])
+  .describe('A response names the request it answers')
+export type MailKind = z.infer<typeof MailKind>
+
+const SessionAddress = z
+  .string()
+  .regex(/^session:[^\p{Cc}\p{Cs}]{1,4096}$/u)
+  .describe('session:<id>, whatever harness runs it')
+const Address = z.union([AgentName, SessionAddress], {
+  error: 'expected the name of an agent or session:<id>',
+})
+
+export const Letter = z.strictObject({
+  from: Address.describe('The name of the agent that sends, or session:<id>'),
+  to: z
+    .union([AgentName, SessionAddress, z.literal('*')], {
+      error: 'expected the name of an agent, session:<id>, or * for all who are there',
+    })
+    .describe('The name of an agent, session:<id>, or * for all that are registered and there, but the sender'),
+  kind: MailKind.default('text'),
+  body: z.string().describe('At most 65,536 bytes; credentials are taken out'),
+  summary: z.string().min(1).max(200).optional().describe('What it is about, in a few words'),
+  requestId: z
+    .string()
+    .regex(/^[A-Za-z0-9._:-]{1,128}$/, 'expected 1 to 128 of A-Z a-z 0-9 . _ : -')
+    .optional()
+    .describe('Of a request: its name, made up where none is given. Of a response: the request that it answers'),
+  approve: z.boolean().optional().describe('Of a response: yes or no'),
+})
+export type Letter = z.infer<typeof Letter>
+
+export const Sent = z
+  .object({
+    ids: z.array(z.string()).describe('One for each reader'),
+    requestId: z.string().optional().describe('What a response to this request has to name'),
+    redacted: z.array(z.string()).describe('Kinds of credentials that were taken out'),
+  })
+  .describe('Mail that is kept until it was read')
+export type Sent = z.infer<typeof Sent>
+
+/** Also `session:<id>`. What nobody registered has no mail, however it is spelled. */
+export const MailboxParams = z.strictObject({ agent: z.string().min(1).max(4200) })
+export const MailQuery = z.strictObject({
+  wait: z
+    .string()
+    .regex(/^(?:[0-5]?\d|60)$/, `expected whole seconds, at most ${LONGEST_WAIT_SECONDS}`)
+    .transform(Number)
+    .optional()
+    .describe('How many seconds to wait for mail while there is none; at most 60'),
+  limit: Amount.optional().describe('At most 999; 100 by default, and never more than a million bytes'),
+  after: z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .transform(Number)
+    .optional()
+    .describe('Only what came after this one: its `id`'),
+})
+
+const Mail = z.object({
+  id: z.string(),
+  at: z.iso.datetime(),
+  from: z.string(),
+  to: z.string().describe('As the sender wrote it'),
+  kind: MailKind,
+  body: z.string(),
+  summary: z.string().optional(),
+  requestId: z.string().optional(),
+  approve: z.boolean().optional(),
+})
+export type Mail = z.infer<typeof Mail>
+
+export const MailList = z
+  .object({ items: z.array(Mail), next: z.string().optional() })
+  .describe('What was not acknowledged yet, oldest first: all of it comes again until it is')
+export type MailList = z.infer<typeof MailList>
+
+export const Acknowledgement = z.strictObject({
+  ids: z.array(z.string().regex(/^\d{1,15}$/, 'expected the id of a mail')).max(1000),
+})
+export const Acknowledged = z
+  .object({ ids: z.array(z.string()).describe('Those that had not been acknowledged before') })
+  .describe('Mail that does not come again')
+export type Acknowledged = z.infer<typeof Acknowledged>
+
+export const MailEvent = z.object({
+  type: z.literal('mail'),
+  at: z.iso.datetime(),
+  id: z.string(),
+  from: z.string(),
+  to: z.string().describe('Whose mail it is: the name of an agent, or session:<id>'),
+  sessionId: z.string().optional().describe('Of the agent'),
+  kind: MailKind,
+  requestId: z.string().optional(),
+})

@@ -1,0 +1,38 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, it, onTestFinished } from 'vitest'
+import { createProcesses } from '../../daemon/platform/processes.ts'
+
+const processes = createProcesses()
+
+it('knows a process that is there, and one that is gone', async () => {
+  const child = spawn('sleep', ['100'])
+  const pid = child.pid as number
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const born = processes.birthOf(pid)
+  expect(processes.isAlive(pid, born)).toBe(true)
+  const gone = once(child, 'exit')
+  child.kill('SIGKILL')
+  await gone
+  expect(processes.isAlive(pid, born)).toBe(false)
+  expect(processes.birthOf(pid)).toBeUndefined()
+})
+
+it.runIf(existsSync('/proc/self/stat'))('tells a process from a later one of the same number', () => {
+  expect(processes.isAlive(process.pid, processes.birthOf(process.pid))).toBe(true)
+  expect(processes.isAlive(process.pid, '1')).toBe(false)
+})
+
+it.runIf(existsSync('/proc/self/stat'))(
+  'takes one that has ended for gone, though nobody has collected it',
+  async () => {
+    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 100'])
+    onTestFinished(() => void parent.kill('SIGKILL'))
+    const [said] = (await once(parent.stdout, 'data')) as [Buffer]
+    const pid = Number(said.toString())
+    while (!/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))) await turn()
+    expect(processes.isAlive(pid)).toBe(false)
+  },
+)
