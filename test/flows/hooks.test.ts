@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ENV_HEADER } from '../../schema/caller.ts'
 import { claudeSession } from '../support/claude-session.ts'
-import { memoryd } from '../support/cli.ts'
+import { cliMain, memoryd } from '../support/cli.ts'
 import { connectAs } from '../support/connect-as.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { type Home, makeHome } from '../support/home.ts'
-import { runHook } from '../support/hook-command.ts'
+import { runCommand, runHook } from '../support/hook-command.ts'
 import { rawRequest } from '../support/raw.ts'
 import { turnEvents } from '../support/transcripts.ts'
 
@@ -54,6 +54,38 @@ describe('hooks', () => {
     expect((await prompt('And how do I deploy the shop again?')).stdout).toBe('')
     expect(contextOf((await ask({ source: 'compact' })).stdout)).toContain('release branch only')
     expect((await prompt('So how do I deploy the shop?')).stdout).toBe('')
+  })
+
+  it('are answered by the command, too', async () => {
+    const home = makeHome()
+    const cwd = projectIn(home)
+    const command = `'${process.execPath}' '${cliMain}' hook codex`
+    const env = { ...home.env, PATH: process.env.PATH ?? '' } as Record<string, string>
+    expect(await runCommand(command, start(cwd), env)).toMatchObject({ code: 0, stdout: '', stderr: '' })
+    await startDaemon(home)
+    await connectAs(home, 'user').remember({ cwd, text: 'Always run the linter before a commit' })
+    expect(contextOf((await runCommand(command, start(cwd), env)).stdout)).toContain('linter')
+  })
+
+  it('say nothing and go on when the daemon hangs, and are answered again when it goes on', async () => {
+    const home = makeHome()
+    const cwd = projectIn(home)
+    const daemon = await startDaemon(home)
+    await connectAs(home, 'user').remember({ cwd, text: 'Always run the linter before a commit' })
+    daemon.signal('SIGSTOP')
+    expect(await runHook('codex', home.places.socketPath, start(cwd))).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    })
+    daemon.signal('SIGCONT')
+    expect(contextOf((await runHook('codex', home.places.socketPath, start(cwd))).stdout)).toContain('linter')
+    await daemon.kill9()
+    expect(await runHook('codex', home.places.socketPath, start(cwd))).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    })
   })
 
   it('say nothing where memory is off for the caller, and in the form of an error to nobody', async () => {
