@@ -226,6 +226,17 @@ describe('connect', () => {
     expect(read(path)).toBe('export default () => {}\n')
   })
 
+  it('does not throw away what the user has made of our extension', async () => {
+    const home = makeHome()
+    await memoryd(home, 'connect', 'pi')
+    const path = join(home.dir, FILES.pi)
+    const edited = `${read(path)}// and mine\n`
+    writeFileSync(path, edited)
+    for (const command of ['connect', 'disconnect'])
+      expect((await memoryd(home, command, 'pi')).stderr).toContain('is not as memoryd left it')
+    expect(read(path)).toBe(edited)
+  })
+
   it('tells how the MCP server is added', async () => {
     const home = makeHome()
     expect((await memoryd(home, 'connect', 'mcp')).stdout).toContain('claude mcp add --scope user memoryd -- ')

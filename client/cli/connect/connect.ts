@@ -21,7 +21,7 @@ export function connectHarness(context: Context, harness: Harness, options: Conn
   const noted = createNoted(places.stateDir)
   const file = readSettings(target.file)
   const known = noted.of(target.file)
-  const clean = withoutUs(file, known)
+  const clean = withoutUs(file, known, target)
   const { text, pieces } = withUs(clean, target)
   if (text === file.text) {
     print.result({ harness, file: target.file, changed: false }, () => [
@@ -62,7 +62,7 @@ export function connectHarness(context: Context, harness: Harness, options: Conn
 export function disconnectHarness(context: Context, harness: Harness, options: ConnectOptions): void {
   const target = targetOf(harness, context, wantedOf(options))
   const noted = createNoted(context.places.stateDir)
-  const { before, after } = disconnectFile(noted, target.file, options)
+  const { before, after } = disconnectFile(noted, target.file, { ...options, target })
   const diff = lineDiff(before ?? '', after ?? '')
   const isThere = before !== after
   context.print.result({ harness, file: target.file, changed: isThere && !options.dryRun, diff }, () => {
@@ -88,10 +88,14 @@ export function disconnectAll(context: Context): { files: string[]; failed: stri
   return { files, failed }
 }
 
-function disconnectFile(noted: ReturnType<typeof createNoted>, path: string, { dryRun }: ConnectOptions) {
+function disconnectFile(
+  noted: ReturnType<typeof createNoted>,
+  path: string,
+  { dryRun, target }: Pick<ConnectOptions, 'dryRun'> & { target?: Target },
+) {
   const file = readSettings(path)
   const known = noted.of(path)
-  const after = withoutUs(file, known)
+  const after = withoutUs(file, known, target)
   if (!dryRun && after !== file.text) {
     if (after === undefined) removeSettings(file, known?.folder ?? path)
     else replaceSettings(file, after)
@@ -106,11 +110,18 @@ function wantedOf({ project, mail = false }: ConnectOptions) {
 }
 
 /** As it was before us: nothing where we made the file and nobody else has written into it. */
-function withoutUs(file: SettingsFile, known: Noted | undefined): string | undefined {
+function withoutUs(file: SettingsFile, known: Noted | undefined, target: Target | undefined): string | undefined {
   const { text, path } = file
   if (text === undefined) return undefined
   if (known && hashOf(text) === known.hash) return known.before
-  if (!path.endsWith('.json')) return text.includes(HOOK_MARK) ? undefined : text
+  if (!path.endsWith('.json')) {
+    if (!text.includes(HOOK_MARK)) return text
+    if (target && 'whole' in target.holds && target.holds.whole === text) return undefined
+    throw new MemoryError('REFUSED', `${path} is not as memoryd left it; nothing was changed`, {
+      reason: 'path',
+      hint: 'delete it yourself if you want nothing of it',
+    })
+  }
   return explained(path, () => {
     const [mark, settings] = apart(text)
     if (!hasHooks(settings)) return text
