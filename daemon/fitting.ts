@@ -27,10 +27,11 @@ import { factsOf } from './llm/models.ts'
 import { mergeVariables } from './locate/variables.ts'
 import type { Clock } from './platform/clock.ts'
 import { runCommand } from './platform/run-command.ts'
+import { createCompactions } from './store/compactions.ts'
 import type { Said } from './store/said.ts'
 import type { Store } from './store/store.ts'
 import { createToolResults } from './store/tool-results.ts'
-import { covers, privateFolder } from './switches/private.ts'
+import { privateFolder } from './switches/private.ts'
 import { withoutPrivate } from './transcripts/private-spans.ts'
 import { messagesAt } from './transcripts/text-at.ts'
 
@@ -56,11 +57,14 @@ const LAST = Number.MAX_SAFE_INTEGER
 const LOOK_BACK = 50
 const SUMMARY_TOKENS = 20_000
 const SUMMARY_MS = 300_000
+/** No files of anybody's: what is read there is this process, or the machine. */
+const MACHINE = ['/proc', '/sys', '/dev']
 const COMMAND = { timeoutMs: 10_000, maxBytes: 20_000 }
 
 export function createFitting(deps: Deps) {
   const { store, said, stateDir, settings, env, model, forking, clock, rootOf, notesOf } = deps
   const redact = async (text: string) => (await deps.redact(text)).text
+  const compactions = createCompactions(store.history)
   const messagesOf = createSessionMessages({ said, messagesAt })
   const isPrivate = (folder: string) =>
     privateFolder(settings.current().private, [folder, rootOf(folder)]) !== undefined
@@ -195,6 +199,10 @@ export function createFitting(deps: Deps) {
       },
       clock,
     }),
+    guarded: {
+      find: compactions.find,
+      put: (session, state) => compactions.put(session, state, clock.now()),
+    },
     transcript,
     announce,
     notes,
@@ -202,9 +210,9 @@ export function createFitting(deps: Deps) {
     ask,
     restore: createRestore({
       isClosed: (path) => {
-        const { roots, private: closed } = settings.current()
-        const ours = [stateDir, ...Object.values(roots).flat()]
-        return ours.some((folder) => covers(folder, path)) || privateFolder(closed, [path]) !== undefined
+        const { roots, private: closed, model: own } = settings.current()
+        const ours = [stateDir, ...Object.values(roots).flat(), ...(own.apiKeyFile === null ? [] : [own.apiKeyFile])]
+        return privateFolder([...MACHINE, ...ours, ...closed], [path]) !== undefined
       },
     }),
     preCompact: async (signal) => {

@@ -85,7 +85,12 @@ export function createForking(deps: Deps) {
     },
     /** For a job that is about no session. */
     toldNothing: async (key: string, name: string): Promise<Prefix> => (await agent()).toldNothing(key, name),
-    run: async (task: Task): Promise<ForkReport> => (await agent()).run(task),
+    run: async (task: Task): Promise<ForkReport> => {
+      const { run, dropHandover } = await agent()
+      const report = await run(task)
+      if (task.prefix.kind === 'harness' && report.failure?.permanent) dropHandover(task.prefix.key)
+      return report
+    },
     /** The harness's own request with which a turn ended. */
     handOver: async (
       { harness, sessionId }: { harness: string; sessionId: string },

@@ -8,6 +8,7 @@ import type { Clock } from './platform/clock.ts'
 import type { Conditions } from './platform/conditions.ts'
 import type { Log } from './platform/log.ts'
 import { dailyBackups, migrationBackups } from './store/backup.ts'
+import { createCompactions } from './store/compactions.ts'
 import type { Layout } from './store/layout.ts'
 import { createNotesTable } from './store/session-notes.ts'
 import type { Store } from './store/store.ts'
@@ -66,12 +67,13 @@ export function createHouse(deps: Deps): { kind: JobKind; schedule: Schedule } {
     },
     sweep: () =>
       store.alone(async () => {
-        // Nobody is writing one now: whoever does waits for nothing in between.
+        // Whoever is writing one now notices, and writes it again.
         removeLeftovers(filesIn(toolResults))
         const { retention } = settings.current()
         const beforeMs = clock.now() - retention.days * DAY_MS
         createToolResults(store.history).expire(beforeMs)
         createNotesTable(store.history).expire(beforeMs)
+        createCompactions(store.history).expire(beforeMs)
         const files = { kept, dailyBackups: () => dailyBackups(layout.backups) }
         return sweepKept(files, retention, clock.now()).length + expireJobs(retention.days) + expireMail()
       }),

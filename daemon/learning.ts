@@ -10,7 +10,7 @@ import { createReading } from './extraction/reading.ts'
 import { createTelling } from './extraction/telling.ts'
 import type { Forking } from './forking.ts'
 import type { Model } from './llm/model.ts'
-import { evidenceIn, markUntrusted, topicFacts } from './memory/changing.ts'
+import { evidenceIn, markUntrusted, memoryOf } from './memory/changing.ts'
 import { logFile } from './memory/daily-log.ts'
 import type { Memory } from './memory/memory.ts'
 import type { Clock } from './platform/clock.ts'
@@ -48,7 +48,7 @@ export function createLearning(deps: Deps) {
       const { dir, root } = placeOf(cwd)
       const run = memory.changing.begin({ kind: 'extract', cwd, env: {} })
       const team = settings.current().team.enabled ? 'on' : 'off'
-      return { ...run, dir, root, team, logFile, factsOf: topicFacts, markUntrusted, evidenceIn }
+      return { ...run, dir, root, team, logFile, memoryOf, markUntrusted, evidenceIn }
     },
     tell: ({ key, row, part, signal }) =>
       forking.tell({
@@ -59,7 +59,7 @@ export function createLearning(deps: Deps) {
         model: settings.current().model.extract,
         signal,
       }),
-    fork: async ({ prefix, memories, slice, directive, shown, turns, check, cite, apply }) => {
+    fork: async ({ prefix, memories, slice, directive, shown, turns, check, cite, onShown, apply }) => {
       const transcripts = [...new Set(slice.part.map(({ path }) => path))]
       const report = await forking.run({
         job: 'extraction',
@@ -75,13 +75,15 @@ export function createLearning(deps: Deps) {
         shown,
         check,
         cite,
+        onShown,
         apply,
-        stillOurs: slice.stillOurs,
+        stillOurs: slice.mayWrite,
         signal: slice.signal,
       })
       const notDone = whyNotDone(report)
       return notDone ? { notDone } : { truncated: report.ended === 'truncated' }
     },
+    byRules: (slice) => byRules(slice),
     isLogging,
     clock,
   })
@@ -103,6 +105,7 @@ export function createLearning(deps: Deps) {
     settings: () => settings.current().extraction,
     home,
     blamesDisk,
+    clock,
   })
   return { kind, telling }
 }

@@ -7,7 +7,7 @@ import type { Db } from '../store/database.ts'
 import { createRenderings, type RenderingKey } from '../store/renderings.ts'
 import { createCacheWatch } from './cache-watch.ts'
 import { createForks, type ForkDeps } from './fork.ts'
-import { createHandovers, type Handover, type Own } from './handover.ts'
+import { createHandovers, type Handover, type Last, type Own } from './handover.ts'
 import type { Said } from './message-text.ts'
 import { barePrefix, harnessPrefix, type Keep, type Prefix, renderedPrefix } from './prefix.ts'
 import { createRendering, sessionName } from './rendering.ts'
@@ -46,9 +46,11 @@ export function createAgent({ history, own, ...deps }: Deps) {
     anchorOf: rendering.anchorOf,
     /** The harness's own request with which a turn ended. Kept in memory only. */
     handOver: (key: RenderingKey, handover: Handover) => handovers.keep(sessionName(key), handover),
+    /** A server did not take what a harness handed over. */
+    dropHandover: handovers.drop,
     /** What the jobs of a session share. */
     told: async ({ key, messages, notes, model, keep }: Shared): Promise<Told> => {
-      const handed = handovers.find(sessionName(key), own())
+      const handed = handovers.find(sessionName(key), own(), lastOf(messages))
       if ('params' in handed) return { prefix: harnessPrefix(sessionName(key), handed.params), names: new Map() }
       const rendered = await rendering.render({ key, messages, notes })
       const names = new Map(rendered.messages.map(({ name, id }) => [name, id]))
@@ -57,6 +59,11 @@ export function createAgent({ history, own, ...deps }: Deps) {
     /** For a job that is about no session; `key` says about what. */
     toldNothing: (key: string, model: string): Prefix => barePrefix({ key, model, keep: '5m' }),
   }
+}
+
+function lastOf(messages: readonly Said[]): Last {
+  const lastBy = (who: Said['by']) => messages.findLast(({ by, text }) => by === who && text.trim() !== '')?.text
+  return { agent: lastBy('agent'), person: lastBy('person') }
 }
 
 export type Agent = ReturnType<typeof createAgent>

@@ -41,6 +41,8 @@ export type Task = {
   stillOurs: () => boolean
   signal: AbortSignal
   onTurn?: (turn: Turn & { files: string[] }) => void
+  /** What its tools have shown the model. */
+  onShown?: (text: string) => void
 }
 
 export type ForkReport = {
@@ -48,6 +50,8 @@ export type ForkReport = {
   why: string | undefined
   /** Where a call failed: whoever runs jobs decides by it. */
   failure: ModelFailure | undefined
+  /** Where an answer was good for nothing. */
+  answer?: 'useless' | undefined
   text: string
   /** The files that were changed; none unless all were. */
   files: string[]
@@ -67,14 +71,15 @@ export type ForkDeps = {
   redact: (text: string) => Promise<string>
   priceOf: (model: string, usage: Usage) => number | undefined
   /** What is worth a line in the log: numbers, no words of anybody. */
-  log: (facts: { job: string } & Omit<ForkReport, 'text' | 'why' | 'failure' | 'files'>) => void
+  log: (facts: { job: string } & Omit<ForkReport, 'text' | 'why' | 'failure' | 'files' | 'answer'>) => void
   onDenied: (facts: { job: string; tool: string }) => void
 }
 
 export function createForks(deps: ForkDeps) {
   const { provider, cacheWatch, clock, searchPath, redact, priceOf, log, onDenied } = deps
   return async (task: Task): Promise<ForkReport> => {
-    const { job, prefix, policy, signal, check, cite } = task
+    const { job, prefix, policy, cite } = task
+    const { signal, check, throwIfBroken } = minded(task)
     const places = createPlaces(task.reach)
     const overlay = createOverlay()
     const workspace = createWorkspace({ places, overlay })
@@ -83,6 +88,7 @@ export function createForks(deps: ForkDeps) {
     const tools = createToolRuns({
       ...{ policy, places, workspace, overlay, check, cite, clock, searchPath, redact, reason: job },
       onDenied: (tool) => onDenied({ job, tool }),
+      onShown: task.onShown ?? (() => {}),
     })
     const expected = cacheWatch.expect(prefix)
     const asked = prefix.request(await redact(task.directive), expected.since, task.maxTokens)
@@ -93,6 +99,7 @@ export function createForks(deps: ForkDeps) {
       priceOf: (usage) => priceOf(prefix.model, usage),
       onTurn: (turn) => task.onTurn?.({ ...turn, files: overlay.drafts().map(({ file }) => file) }),
     })
+    throwIfBroken()
     const [first] = loop.calls
     const cache = first && cacheWatch.judge(prefix, expected, first)
     const end = await settle(loop, overlay.drafts(), task)
@@ -102,14 +109,36 @@ export function createForks(deps: ForkDeps) {
   }
 }
 
-type Settled = Pick<ForkReport, 'ended' | 'why' | 'failure' | 'files'>
+/** A check that breaks is no answer for a model, which would go on without what it wanted to keep: it ends the run. */
+function minded({ signal, check }: Pick<Task, 'signal' | 'check'>) {
+  const broken = new AbortController()
+  let why: { error: unknown } | undefined
+  return {
+    signal: AbortSignal.any([signal, broken.signal]),
+    check: async (draft: Draft) => {
+      try {
+        return await check(draft)
+      } catch (error) {
+        why ??= { error }
+        broken.abort()
+        return 'it could not be looked at'
+      }
+    },
+    throwIfBroken: () => {
+      if (why) throw why.error
+    },
+  }
+}
+
+type Settled = Pick<ForkReport, 'ended' | 'why' | 'failure' | 'files' | 'answer'>
 
 async function settle(loop: LoopReport, drafts: readonly Draft[], task: Task): Promise<Settled> {
   const nothing = { failure: undefined, files: [] }
   const isTruncated = loop.ended === 'limit' && loop.limit === 'turns' && task.atTurnLimit === 'apply'
   if (loop.ended === 'aborted') return { ...nothing, ended: 'aborted', why: loop.why }
-  if (loop.ended === 'failed') return { ...nothing, ended: 'failed', why: loop.why, failure: loop.failure }
-  if (loop.ended === 'limit' && !isTruncated) return { ...nothing, ended: 'failed', why: loop.why }
+  if (loop.ended === 'failed')
+    return { ...nothing, ended: 'failed', why: loop.why, failure: loop.failure, answer: loop.answer }
+  if (loop.ended === 'limit' && !isTruncated) return { ...nothing, ended: 'failed', why: loop.why, answer: loop.answer }
   const files = drafts.map(({ file }) => file)
   if (task.signal.aborted) return { ...nothing, ended: 'aborted', why: 'it was stopped' }
   if (!task.stillOurs()) return { ...nothing, ended: 'aborted', why: 'somebody else has taken it over' }
@@ -117,7 +146,8 @@ async function settle(loop: LoopReport, drafts: readonly Draft[], task: Task): P
     if (files.length > 0) await task.apply(drafts)
   } catch (error) {
     // A person may have changed a file in the meantime. Whatever else goes wrong is nobody's answer.
-    if (error instanceof MemoryError) return { ...nothing, ended: 'failed', why: error.message }
+    if (error instanceof MemoryError && error.code !== 'DEGRADED')
+      return { ...nothing, ended: 'failed', why: error.message }
     throw error
   }
   if (isTruncated) return { ...nothing, files, ended: 'truncated', why: loop.why }

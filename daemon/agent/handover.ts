@@ -15,9 +15,14 @@ export type Handover = {
 /** Where this daemon itself would ask, and whether it may go on from what harnesses hand over. */
 export type Own = { prefix: 'rendered' | 'harness'; endpoint: string; fingerprint: string | undefined }
 
+/** The last words of each. */
+export type Last = { agent: string | undefined; person: string | undefined }
+
 export type Handovers = {
   keep(session: string, handover: Handover): { kept: true } | { skip: string }
-  find(session: string, own: Own): { params: Handover['params'] } | { skip: string }
+  /** `last`: what was said last in the part that is told; a conversation that ends otherwise is about another one. */
+  find(session: string, own: Own, last: Last): { params: Handover['params'] } | { skip: string }
+  drop(session: string): void
 }
 
 const KEEP_MS = 3_600_000
@@ -42,7 +47,8 @@ export function createHandovers({ clock }: { clock: Pick<Clock, 'elapsed'> }): H
       drop()
       return kept.has(session) ? { kept: true } : { skip: 'it is too large to be kept' }
     },
-    find: (session, own) => {
+    drop: (session) => void kept.delete(session),
+    find: (session, own, last) => {
       drop()
       if (own.prefix !== 'harness') return { skip: 'extraction.prefix is not harness' }
       const found = kept.get(session)
@@ -51,6 +57,7 @@ export function createHandovers({ clock }: { clock: Pick<Clock, 'elapsed'> }): H
         return { skip: 'the harness asks another endpoint' }
       if (own.fingerprint === undefined || found.fingerprint !== own.fingerprint)
         return { skip: 'the harness uses another key' }
+      if (!endsWith(found.params, last)) return { skip: 'the conversation has gone on since' }
       return { params: found.params }
     },
   }
@@ -62,6 +69,7 @@ function unusable(params: Handover['params']): string | undefined {
   if (isDeeperThan(params, CAP_LEVELS)) return 'it is nested too deeply'
   if (typeof model !== 'string' || model === '') return 'it names no model'
   if (!Array.isArray(messages) || messages.length === 0) return 'it holds no messages'
+  if (!messages.every(isMessage)) return 'it holds what is no message'
   const last: unknown = messages.at(-1)
   const { role, content } = (last ?? {}) as { role?: unknown; content?: unknown }
   if (role !== 'assistant' && role !== 'user') return 'its last message is nobody’s'
@@ -76,9 +84,38 @@ function serverSide({ tools, mcp_servers: servers, container }: Handover['params
   if (container !== undefined && container !== null) return 'it has a container'
   if (tools === undefined) return undefined
   if (!Array.isArray(tools)) return 'its tools are no list'
+  if (!tools.every(isNamed)) return 'one of its tools has no name'
   const typeOf = (tool: unknown) => (tool as { type?: unknown } | null)?.type
   const others = tools.find((tool) => typeOf(tool) !== undefined && typeOf(tool) !== null && typeOf(tool) !== 'custom')
   return others === undefined ? undefined : 'it has tools that the server runs itself'
+}
+
+function isMessage(message: unknown): boolean {
+  const { role, content } = (message ?? {}) as { role?: unknown; content?: unknown }
+  if (role !== 'user' && role !== 'assistant') return false
+  return typeof content === 'string' || (Array.isArray(content) && content.every(isObject))
+}
+
+function isNamed(tool: unknown): boolean {
+  return isObject(tool) && typeof (tool as { name?: unknown }).name === 'string'
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function endsWith({ messages }: Handover['params'], { agent, person }: Last): boolean {
+  const { role, content } =
+    (messages as { role: string; content: string | { type?: unknown; text?: unknown }[] }[]).at(-1) ?? {}
+  const texts = Array.isArray(content)
+    ? content.map(({ text }) => (typeof text === 'string' ? text : ''))
+    : [content ?? '']
+  const said = role === 'assistant' ? agent : person
+  return said !== undefined && bare(texts.join('\n')) === bare(said)
+}
+
+function bare(text: string): string {
+  return text.normalize('NFKC').replace(/\s+/g, ' ').trim()
 }
 
 function sameEndpoint(url: string): string {

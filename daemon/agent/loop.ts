@@ -16,9 +16,10 @@ export type Turn = { turn: number; text: string; tools: string[]; usage: Usage }
 
 export type LoopEnd =
   | { ended: 'done' }
-  | { ended: 'limit'; limit: Limit; why: string }
+  | { ended: 'limit'; limit: Limit; why: string; answer?: 'useless' }
   | { ended: 'aborted'; why: string }
-  | { ended: 'failed'; why: string; failure?: ModelFailure }
+  /** `useless`: the answer itself is why. */
+  | { ended: 'failed'; why: string; failure?: ModelFailure; answer?: 'useless' }
 
 /** `text`: what the last answer said. `calls`: what each call used, a failed one too. */
 export type LoopReport = LoopEnd & { text: string; turns: number; calls: Usage[] }
@@ -87,7 +88,7 @@ async function converse(deps: Deps, signal: AbortSignal, state: State): Promise<
     const asked = answer.content.filter((block) => block.type === 'tool_use')
     onTurn({ turn: state.turns, text: state.text, tools: asked.map(({ name }) => name), usage: answer.usage })
     const garbled = troubleWith(answer.content, asked, state.ids)
-    if (garbled) return { ended: 'failed', why: garbled }
+    if (garbled) return { ended: 'failed', why: garbled, answer: 'useless' }
     const stopped = whyStopped(answer.stop, asked.length)
     if (stopped) return stopped
     if (asked.length === 0) return { ended: 'done' }
@@ -152,10 +153,11 @@ function troubleWith(content: readonly Block[], asked: readonly ToolUseBlock[], 
 
 function whyStopped(stop: string, asked: number): LoopEnd | undefined {
   if (stop === 'max_tokens' || stop === 'model_context_window_exceeded')
-    return { ended: 'limit', limit: 'output', why: 'the answer was cut at its longest' }
-  if (stop === 'refusal') return { ended: 'failed', why: 'the model refused' }
-  if (stop === 'tool_use' && asked === 0) return { ended: 'failed', why: 'the model asked for a tool and named none' }
-  if (stop === 'pause_turn') return { ended: 'failed', why: 'the model paused, and nothing here can wake it' }
+    return { ended: 'limit', limit: 'output', why: 'the answer was cut at its longest', answer: 'useless' }
+  const useless = { ended: 'failed', answer: 'useless' } as const
+  if (stop === 'refusal') return { ...useless, why: 'the model refused' }
+  if (stop === 'tool_use' && asked === 0) return { ...useless, why: 'the model asked for a tool and named none' }
+  if (stop === 'pause_turn') return { ...useless, why: 'the model paused, and nothing here can wake it' }
   return undefined
 }
 

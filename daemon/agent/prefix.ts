@@ -120,9 +120,14 @@ export function harnessPrefix(key: string, params: Readonly<Record<string, unkno
   }
 }
 
+/** More than any model thinks: a larger one is no reason to pay for it. */
+const CAP_BUDGET_TOKENS = 32_000
+
 function budgetOf(thinking: unknown): number {
   const { budget_tokens: budget } = (thinking ?? {}) as { budget_tokens?: unknown }
-  return typeof budget === 'number' && Number.isSafeInteger(budget) && budget > 0 ? budget : 0
+  return typeof budget === 'number' && Number.isSafeInteger(budget) && budget > 0
+    ? Math.min(budget, CAP_BUDGET_TOKENS)
+    : 0
 }
 
 /** Where a harness wants something cached moves from turn to turn and changes nothing of what is. */

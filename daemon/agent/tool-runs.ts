@@ -36,6 +36,8 @@ type Deps = ChangeDeps & {
   /** Takes credentials and private spans out of what goes upstream. */
   redact: (text: string) => Promise<string>
   onDenied: (tool: string) => void
+  /** What the model is shown of files, as it sees it. */
+  onShown: (text: string) => void
 }
 
 const CAP_LINES = 2_000
@@ -44,7 +46,7 @@ const CAP_FOUND = 500
 const CAP_TOLD_CHARS = 400_000
 
 export function createToolRuns(deps: Deps): ToolRuns {
-  const { policy, places, workspace, redact, onDenied, clock } = deps
+  const { policy, places, workspace, redact, onDenied, onShown, clock } = deps
   const clean = createCleanTexts({ redact })
   let denials = 0
   let toldChars = 0
@@ -52,7 +54,11 @@ export function createToolRuns(deps: Deps): ToolRuns {
 
   const answer = async (call: Call, signal: AbortSignal): Promise<ToolAnswer> => {
     const said = await attempt(call, signal)
-    if ('text' in said) return tellModel(said)
+    if ('text' in said) {
+      const told = await tellModel(said)
+      if (!isChange(call.name)) onShown(told.content)
+      return told
+    }
     if (isDenied(said)) return deny(call.name, said.denied)
     return { content: await redact(said.failed), isError: true }
   }
@@ -101,6 +107,10 @@ export function createToolRuns(deps: Deps): ToolRuns {
     // One after the other: fifty files at once would be in memory fifty times.
     run: (call, signal) => inTurn('tools', () => answer(call, signal)),
   }
+}
+
+function isChange(name: string): boolean {
+  return name === 'Edit' || name === 'Write'
 }
 
 type At = Deps & { clean: CleanTexts; pace: Pace; signal: AbortSignal }

@@ -14,6 +14,7 @@ import type { Guards } from './guards.ts'
 import { keptFrom } from './keeping.ts'
 import type { Message } from './message.ts'
 import { currentNotes, type Notes, partsFromNotes } from './notes-path.ts'
+import { oneAtATime, type Run, sessionName } from './one-at-a-time.ts'
 import type { createRestore } from './restore.ts'
 import { assemble, completed, type Parts, type Whole } from './result.ts'
 import { type Ask, createSummarising, type Question } from './summarising.ts'
@@ -123,9 +124,10 @@ export function createCompaction(deps: CompactDeps) {
     })
   }
 
-  return async (conversation: Conversation, messages: readonly Message[], wanted: Wanted): Promise<Compacted> => {
+  const run: Run = async (conversation, messages, wanted) => {
     const { key } = conversation
-    const name = JSON.stringify([key.harness, key.session])
+    const name = sessionName(key)
+    if (wanted.signal.aborted) throw new MemoryError('CONFLICT', 'nobody waits for it any more', { reason: 'stopped' })
     if (messages.length === 0) throw nothing()
     const refused = wanted.preview ? undefined : guards.refusal(name, messages, wanted.trigger)
     if (refused)
@@ -148,6 +150,8 @@ export function createCompaction(deps: CompactDeps) {
       throw error
     }
   }
+
+  return oneAtATime(run)
 
   function finish({ parts, strategy, summary, messages: bare }: Draft, messages: readonly Message[], wanted: Wanted) {
     const tokens = counter.messages(bare)

@@ -15,7 +15,7 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isDeeperThan } from '../platform/value-depth.ts'
 import { type CompactDeps, createCompaction } from './compact.ts'
-import { createGuards } from './guards.ts'
+import { createGuards, type GuardRecords } from './guards.ts'
 import { type Message, recordOf, resultText } from './message.ts'
 import { flatten } from './messages.ts'
 import { type Cleared, clearBySize, clearByTime } from './microcompact.ts'
@@ -38,6 +38,7 @@ type Deps = Omit<CompactDeps, 'counter' | 'guards'> & {
   /** What is known of a model. */
   windowTokens: (model: string) => number | undefined
   results: ResultStore
+  guarded: GuardRecords
   /** The messages of a session as its transcript has them; nothing where nobody knows it. */
   transcript: (key: SessionKey, signal: AbortSignal) => Promise<unknown[] | undefined>
   /** Says beforehand that the session will not begin as it did. */
@@ -49,9 +50,9 @@ const CAP_LEVELS = 200
 const SLICE_MS = 15
 
 export function createContext(deps: Deps) {
-  const { settings, variables, windowTokens, results, transcript, announce, clock } = deps
+  const { settings, variables, windowTokens, results, guarded, transcript, announce, clock } = deps
   const counter = createCounter()
-  const compaction = createCompaction({ ...deps, counter, guards: createGuards() })
+  const compaction = createCompaction({ ...deps, counter, guards: createGuards(guarded) })
 
   const roomFor = ({ model, betas = [] }: { model: string; betas?: string[] | undefined }, caller: Caller): Room => {
     const own = variables(caller)

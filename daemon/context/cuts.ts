@@ -7,14 +7,29 @@ export function isCut(messages: readonly Message[], at: number): boolean {
   const message = messages[at] as Message
   const before = messages[at - 1] as Message
   if (message.role === 'assistant') return before.role !== 'assistant'
-  return !holdsResults(messages, at)
+  return at > lastResult(messages, at)
 }
 
-/** Results may be spread over several messages of one side. */
-function holdsResults(messages: readonly Message[], at: number): boolean {
-  for (let n = at; n < messages.length && messages[n]?.role !== 'assistant'; n++)
-    if (blocksOf((messages[n] as Message).content).some(({ type }) => type === 'tool_result')) return true
-  return false
+const lastResults = new WeakMap<readonly Message[], Int32Array>()
+
+/**
+ * Where the last results stand that are on the same side as `at`, if any: they may be spread over several messages. Looked
+ * up once for all of a list, which is never changed: to look again from each place would take the square of its length.
+ */
+function lastResult(messages: readonly Message[], at: number): number {
+  let places = lastResults.get(messages)
+  if (!places) {
+    places = new Int32Array(messages.length)
+    let last = -1
+    for (let n = messages.length - 1; n >= 0; n--) {
+      const { role, content } = messages[n] as Message
+      if (role === 'assistant') last = -1
+      else if (last < 0 && blocksOf(content).some(({ type }) => type === 'tool_result')) last = n
+      places[n] = last
+    }
+    lastResults.set(messages, places)
+  }
+  return places[at] ?? -1
 }
 
 /** The nearest place at or before it. */

@@ -8,6 +8,9 @@ const CAP_SESSIONS = 1_000
 
 type Known = { failures: number; summary: string | undefined; answers: number }
 
+/** Where it is remembered beyond this process. */
+export type GuardRecords = { find(session: string): Known | undefined; put(session: string, known: Known): void }
+
 export type Guards = {
   /** Why this list of this session is not compacted now, if so. */
   refusal(
@@ -19,13 +22,20 @@ export type Guards = {
   compacted(session: string, result: readonly Message[]): void
 }
 
-export function createGuards(): Guards {
+export function createGuards(records: GuardRecords): Guards {
   const known = new Map<string, Known>()
-  const of = (session: string): Known => known.get(session) ?? { failures: 0, summary: undefined, answers: 0 }
+  const nameOf = (session: string) => hash('sha256', session)
+  const of = (session: string): Known =>
+    known.get(session) ?? records.find(nameOf(session)) ?? { failures: 0, summary: undefined, answers: 0 }
   const note = (session: string, state: Known) => {
     known.delete(session)
     known.set(session, state)
     if (known.size > CAP_SESSIONS) known.delete(known.keys().next().value as string)
+    try {
+      records.put(nameOf(session), state)
+    } catch {
+      // The disk is full: whoever is here knows it, and nobody waits for a compaction because of that.
+    }
   }
   return {
     refusal: (session, messages, trigger) => {

@@ -200,18 +200,26 @@ function beginning(messages: readonly Message[]): Message[] {
 
 /** Two that a harness knows by different names stay two: the API takes them so, and it could not find them again. */
 export function merged(messages: readonly Message[]): Message[] {
-  const result: Message[] = []
+  const runs: { id: string | undefined; all: Message[] }[] = []
   for (const message of messages) {
-    const last = result.at(-1)
+    const run = runs.at(-1)
     const isSame =
-      last?.role === message.role && (last.id === undefined || message.id === undefined || last.id === message.id)
-    if (!last || !isSame) {
-      result.push(message)
+      run?.all[0]?.role === message.role && (run.id === undefined || message.id === undefined || run.id === message.id)
+    if (!run || !isSame) {
+      runs.push({ id: message.id, all: [message] })
       continue
     }
-    const id = last.id ?? message.id
-    const content = [...blocksOf(last.content), ...blocksOf(message.content)]
-    result[result.length - 1] = { ...(id !== undefined && { id }), role: last.role, content }
+    run.id ??= message.id
+    run.all.push(message)
   }
-  return result
+  // Put together once for each run: a careless harness may send ten thousands in a row.
+  return runs.map(({ id, all }) => {
+    const [first] = all as [Message]
+    if (all.length === 1) return first
+    return {
+      ...(id !== undefined && { id }),
+      role: first.role,
+      content: all.flatMap(({ content }) => blocksOf(content)),
+    }
+  })
 }

@@ -5,8 +5,8 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { basename, isAbsolute } from 'node:path'
 import type { Compacted, Restore } from '../../schema/context.ts'
-import { openTodos } from './facts.ts'
-import { type Message, recordOf, toolUsesOf } from './message.ts'
+import { isFailure, openTodos } from './facts.ts'
+import { blocksOf, type Message, recordOf, resultIdOf, toolUsesOf } from './message.ts'
 import { restoredText } from './summary-mark.ts'
 import { textTokens } from './tokens.ts'
 
@@ -48,14 +48,15 @@ export function createRestore({ isClosed }: Deps) {
     }
     const todos = openTodos(restore.todos ?? [])
     add('todos', 'to-dos', todos.map((todo) => `- ${todo}`).join('\n'), SHORT_TOKENS)
-    const plan = planOf(restore.plan)
+    const readOpen = (path: string) => (isAbsolute(path) && !isClosed(path) ? readNow(path) : undefined)
+    const plan = planOf(restore.plan, readOpen)
     if (plan) add('plan', plan.path ?? 'plan', plan.text, SHORT_TOKENS)
     add('tasks', 'tasks', (restore.tasks ?? []).map(taskLine).join('\n'), SHORT_TOKENS)
     for (const [n, text] of (restore.sticky ?? []).entries()) add('sticky', `sticky ${n + 1}`, text, SHORT_TOKENS)
     let files = { count: 0, tokens: 0 }
     for (const path of filesToRead(restore, between, kept, plan?.path)) {
       if (files.count >= FILES.count || files.tokens >= FILES.tokens) break
-      const text = isClosed(path) ? undefined : readNow(path)
+      const text = readOpen(path)
       const tokens =
         text === undefined ? 0 : add('file', path, text, Math.min(FILES.tokensEach, FILES.tokens - files.tokens))
       if (tokens > 0) files = { count: files.count + 1, tokens: files.tokens + tokens }
@@ -85,10 +86,19 @@ export function filesToRead(
   kept: readonly Message[],
   plan: string | undefined,
 ): string[] {
-  const readIn = (messages: readonly Message[]) =>
-    [...toolUsesOf(messages).values()].flatMap(({ name, input }) =>
-      ['Read', 'Edit', 'Write'].includes(name) && typeof input.file_path === 'string' ? [input.file_path] : [],
+  // What somebody forbade to be read is not read for them here.
+  const readIn = (messages: readonly Message[]) => {
+    const came = new Set(
+      messages.flatMap(({ content }) =>
+        blocksOf(content).flatMap((block) => (isFailure(block) ? [] : (resultIdOf(block) ?? []))),
+      ),
     )
+    return [...toolUsesOf(messages).values()].flatMap(({ id, name, input }) =>
+      ['Read', 'Edit', 'Write'].includes(name) && typeof input.file_path === 'string' && came.has(id)
+        ? [input.file_path]
+        : [],
+    )
+  }
   const there = new Set(readIn(kept))
   const wanted = files ?? readIn(between).toReversed()
   return [...new Set(wanted)].filter(
@@ -137,10 +147,13 @@ function cutTo(text: string, tokens: number): string {
   return `${end > 0 ? part.slice(0, end) : part}\n(cut here; read the rest where it is)`
 }
 
-function planOf(plan: Restore['plan']): { path?: string; text: string } | undefined {
+function planOf(
+  plan: Restore['plan'],
+  read: (path: string) => string | undefined,
+): { path?: string; text: string } | undefined {
   if (plan === undefined) return undefined
   if (typeof plan === 'string') return { text: plan }
-  const text = plan.content ?? (isAbsolute(plan.path) ? readNow(plan.path) : undefined)
+  const text = plan.content ?? read(plan.path)
   return text === undefined ? undefined : { path: plan.path, text }
 }
 

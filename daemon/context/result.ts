@@ -14,9 +14,10 @@ export type Whole = { summary: string; supplemented: number }
 
 /** With whatever the summary, and what stays beside it, does not name. `openTodos`: where the harness says what is to do. */
 export function completed({ before, between, after }: Parts, summary: string, openTodos: readonly string[]): Whole {
-  // What stays tells of its own; to look for each thing in all of it would take longer than to read it.
-  const stays = factsOf([...before, ...after]).map(({ text }) => text)
-  const missing = missingFrom([summary, ...stays].join('\n'), factsOf(between, openTodos))
+  // What stays tells of its own: to look for each thing in all of it would take the square of what was said.
+  const stays = new Set(factsOf([...before, ...after]).map(({ kind, text }) => `${kind} ${text}`))
+  const gone = factsOf(between, openTodos).filter(({ kind, text }) => !stays.has(`${kind} ${text}`))
+  const missing = missingFrom(summary, gone)
   const more = supplement(missing)
   return { summary: more === '' ? summary.trim() : `${summary.trim()}\n\n${more}`, supplemented: missing.length }
 }

@@ -3,13 +3,14 @@
  * result stays decided: the file is on disk before the decision is, and both are the same each time they are made.
  */
 import { hash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
-import { writeAtomic } from '../platform/files.ts'
+import { createInTurn } from '../platform/in-turn.ts'
 import { safeId } from '../platform/safe-id.ts'
+import { type NewFile, writeMany } from '../platform/write-many.ts'
 import type { NewResult, ToolResults } from '../store/tool-results.ts'
 import { isText } from './message.ts'
 import { type StoringLimits, standIn, toStore } from './storing.ts'
@@ -37,40 +38,38 @@ export function createResultStore({ dir, table, redact, limits, clock }: Deps) {
     join(dir, harness === 'generic' ? safeId(session) : `${harness}+${safeId(session)}`)
   const pathOf = (key: SessionKey, toolUseId: string) => join(folderOf(key), `${safeId(toolUseId)}.txt`)
 
-  const write = (path: string, text: string) => {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    writeAtomic(path, text)
-  }
+  const inTurn = createInTurn()
+  /** From what is known to the rows no other call for the session comes in between. */
+  const alone = <T>({ harness, session }: SessionKey, work: () => Promise<T>): Promise<T> =>
+    inTurn(JSON.stringify([harness, session]), work)
 
-  /** From here to the rows nothing waits, so that no other call comes in between. */
-  const decide = (
-    key: SessionKey,
-    message: string | undefined,
-    given: readonly (GivenResult & { text: string | undefined })[],
-  ) => {
+  const decide = async (key: SessionKey, message: string | undefined, given: readonly GivenResult[]) => {
     const nowMs = clock.now()
-    const known = new Map(given.map(({ toolUseId }) => [toolUseId, table.find({ ...key, toolUse: toolUseId })]))
-    const fresh = given.filter(({ toolUseId }) => !known.get(toolUseId))
-    const candidates = fresh.flatMap(({ toolUseId, tool, text }) =>
-      text === undefined ? [] : [{ toolUseId, tool, chars: text.length }],
-    )
-    const stays = given.reduce((sum, { toolUseId }) => sum + shownChars(known.get(toolUseId)), 0)
-    const others =
-      message === undefined
-        ? 0
-        : table.shownOf(
-            key,
-            message,
-            given.map(({ toolUseId }) => toolUseId),
-          )
-    const stored = toStore(candidates, stays + others, limits())
-    const rows = fresh.map(({ toolUseId, content, text }): NewResult => {
-      const chars = text?.length ?? lengthOf(content)
-      if (text === undefined || !stored.has(toolUseId)) return { toolUse: toolUseId, message, chars, shown: undefined }
-      const path = pathOf(key, toolUseId)
-      write(path, text)
-      return { toolUse: toolUseId, message, chars, shown: standIn(text, path) }
+    const ids = given.map(({ toolUseId }) => toolUseId)
+    const known = new Map(ids.map((toolUse) => [toolUse, table.find({ ...key, toolUse })]))
+    // Of two with one id the first counts, as it does when they come one after the other.
+    const fresh = given.filter(({ toolUseId }, n) => !known.get(toolUseId) && ids.indexOf(toolUseId) === n)
+    const candidates = fresh.flatMap(({ toolUseId, tool, content }) => {
+      const text = textOf(content)
+      return text === undefined ? [] : [{ toolUseId, tool, chars: text.length }]
     })
+    const stays = [...known.values()].reduce((sum, one) => sum + shownChars(one), 0)
+    const others = message === undefined ? 0 : table.shownOf(key, message, ids)
+    const stored = toStore(candidates, stays + others, limits())
+    const files: NewFile[] = []
+    const rows: NewResult[] = []
+    for (const { toolUseId, content } of fresh) {
+      const row = { toolUse: toolUseId, message, chars: lengthOf(content), shown: undefined }
+      const text = stored.has(toolUseId) ? await redact(textOf(content) ?? '') : undefined
+      if (text === undefined) {
+        rows.push(row)
+        continue
+      }
+      const path = pathOf(key, toolUseId)
+      files.push({ path, text })
+      rows.push({ ...row, shown: standIn(text, path) })
+    }
+    await writeMany(files)
     if (rows.length > 0) table.freeze(key, rows, nowMs)
     if (table.touch(key, nowMs)) freshen(folderOf(key), nowMs)
   }
@@ -85,25 +84,12 @@ export function createResultStore({ dir, table, redact, limits, clock }: Deps) {
       messageId: string | undefined,
       given: readonly GivenResult[],
     ): Promise<KeptResult[]> => {
-      const { enabled, ...limit } = limits()
-      if (!enabled) return given.map(({ toolUseId, content }) => ({ toolUseId, stored: false, content }))
+      if (!limits().enabled) return given.map(({ toolUseId, content }) => ({ toolUseId, stored: false, content }))
       const key = await named(session)
       const message = messageId === undefined ? undefined : await nameOf(messageId)
       const results: GivenResult[] = []
       for (const result of given) results.push({ ...result, toolUseId: await nameOf(result.toolUseId) })
-      const shortest = Math.min(limit.chars, ...Object.values(limit.charsOf))
-      const ids = results.map(({ toolUseId }) => toolUseId)
-      const others = message === undefined ? 0 : table.shownOf(key, message, ids)
-      const isMuch = results.reduce((total, { content }) => total + lengthOf(content), others) > limit.charsPerMessage
-      const mayBeStored = (content: Content) => lengthOf(content) > shortest || isMuch
-      const cleaned = []
-      for (const result of results) {
-        const text = textOf(result.content)
-        const isKnown = table.find({ ...key, toolUse: result.toolUseId }) !== undefined
-        const clean = text === undefined || isKnown || !mayBeStored(result.content) ? text : await redact(text)
-        cleaned.push({ ...result, text: clean })
-      }
-      decide(key, message, cleaned)
+      await alone(key, () => decide(key, message, results))
       return results.map(({ toolUseId: name, content }, n) => {
         const { toolUseId } = given[n] as GivenResult
         const shown = table.find({ ...key, toolUse: name })?.shown
@@ -114,13 +100,19 @@ export function createResultStore({ dir, table, redact, limits, clock }: Deps) {
     /** The originals of what is cleared, unless they are there already. Decides nothing about the context. */
     save: async (session: SessionKey, results: readonly { toolUseId: string; text: string }[]): Promise<void> => {
       const key = await named(session)
+      const originals: { toolUse: string; text: string }[] = []
       for (const { toolUseId: id, text } of results) {
-        const toolUseId = await nameOf(id)
-        if (text === '' || table.find({ ...key, toolUse: toolUseId })?.shown !== undefined) continue
-        write(pathOf(key, toolUseId), await redact(text))
-        // Each waits for the disk: others come in between.
+        if (text === '') continue
+        originals.push({ toolUse: await nameOf(id), text: await redact(text) })
         await turn()
       }
+      await alone(key, () =>
+        writeMany(
+          originals
+            .filter(({ toolUse }) => table.find({ ...key, toolUse })?.shown === undefined)
+            .map(({ toolUse, text }) => ({ path: pathOf(key, toolUse), text })),
+        ),
+      )
     },
     /** Characters `from` up to `to` of what is kept. */
     read: async (
@@ -133,11 +125,19 @@ export function createResultStore({ dir, table, redact, limits, clock }: Deps) {
         throw new MemoryError('NOT_FOUND', `nothing is kept of the result ${toolUseId}`, {
           hint: 'short results are not kept, and old ones expire',
         })
-      const begin = Math.min(from, text.length)
-      const end = Math.min(Math.max(to ?? text.length, begin), text.length)
+      const begin = wholeFrom(text, Math.min(from, text.length))
+      const wanted = Math.min(Math.max(to ?? text.length, from), text.length)
+      const whole = wholeFrom(text, wanted)
+      // One that asks for half a character gets it whole, or it would ask for ever.
+      const end = whole === begin && wanted > from ? wanted + 1 : Math.max(begin, whole)
       return { toolUseId, content: text.slice(begin, end), from: begin, to: end, chars: text.length }
     },
   }
+}
+
+/** The place itself, or the one before it where it lies within a character: whoever asks piece by piece gets each once. */
+function wholeFrom(text: string, at: number): number {
+  return /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(Math.max(0, at - 1), at + 1)) ? at - 1 : at
 }
 
 function shownChars(known: { chars: number; shown: string | undefined } | undefined): number {

@@ -3,6 +3,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Evidence } from '../store/journal.ts'
 import { localStamp } from './local-time.ts'
 import type { Reading, Word } from './reading.ts'
+import { timesOf } from './slices.ts'
 import type { Statement } from './statements.ts'
 import type { Along, Kept, Slice } from './way.ts'
 
@@ -24,12 +25,13 @@ type Deps = {
 }
 
 export function createByRules({ reading, save, isLogging, clock }: Deps) {
-  const statedIn = async (words: readonly Word[], sessionId: string): Promise<Found[]> => {
+  const statedIn = async (words: readonly Word[], part: Slice['part'], sessionId: string): Promise<Found[]> => {
     if (words.length === 0) return []
     // Loaded with the first words there are: its patterns would cost every start.
     const { statementsIn } = await import('./statements.ts')
+    const timeOf = timesOf(part, clock.now())
     return words.flatMap(({ message: spoken, text, previousAssistant }) => {
-      const saidMs = spoken.at ?? clock.now()
+      const saidMs = timeOf(spoken)
       const stated = statementsIn({ text, atIso: localStamp(saidMs), previousAssistant })
       const at = new Date(saidMs).toISOString()
       return stated.map(({ type, name, description, body, quote, cues }) => ({
@@ -43,13 +45,18 @@ export function createByRules({ reading, save, isLogging, clock }: Deps) {
     })
   }
 
-  return async ({ key, row, cwd, part, signal, wroteItself, along, stillOurs }: Slice): Promise<Kept> => {
-    const memories = await statedIn(await reading.words(row, part, signal), key.sessionId)
+  const dayOf = (part: Slice['part']) => {
+    const last = part.at(-1)
+    return localStamp(last ? timesOf(part, clock.now())(last) : clock.now()).slice(0, 10)
+  }
+
+  return async ({ key, row, cwd, part, signal, wroteItself, along, mayWrite }: Slice): Promise<Kept> => {
+    const memories = await statedIn(await reading.words(row, part, signal), part, key.sessionId)
     if (memories.length === 0) return { skip: 'nothing is stated in it' }
     // Two who keep the same turn would keep it twice.
     if (await wroteItself()) return { skip: 'the agent wrote memories itself' }
-    const logDay = isLogging() ? localStamp(part.at(-1)?.at ?? clock.now()).slice(0, 10) : undefined
-    const saved = await save({ cwd, memories, logDay, along, mayWrite: stillOurs })
+    const logDay = isLogging() ? dayOf(part) : undefined
+    const saved = await save({ cwd, memories, logDay, along, mayWrite })
     if (saved === 'lost') return { notDone: { retry: 'somebody else is at it' } }
     const { runId, saved: files, waiting, known, refused } = saved
     return { runId, counts: { saved: files.length, waiting, known, refused } }

@@ -2,14 +2,16 @@
  * After a turn: looks through what is new in a session and has saved what will matter later, once. With a model it is the
  * one to find it, without one rules do. Numbered so that a kill at any point leaves either nothing or all of a part.
  */
+import type { Clock } from '../platform/clock.ts'
+import { isDiskTrouble } from '../platform/disk.ts'
 import { message } from '../platform/files.ts'
 import type { ProgressTable, Reached } from '../store/progress.ts'
 import type { Said, SaidMessage, SaidSession } from '../store/said.ts'
 import { endedPart } from './ended-part.ts'
 import { writesInto } from './own-writes.ts'
 import type { Reading } from './reading.ts'
-import { slicesOf } from './slices.ts'
-import type { Along, Counts, Kept, SessionKey, Slice } from './way.ts'
+import { slicesOf, turnsOf } from './slices.ts'
+import { type Along, byHand, type Counts, type Kept, type NotDone, type SessionKey, type Slice } from './way.ts'
 
 type Settings = { enabled: boolean; everyTurns: number; nonInteractive: boolean }
 
@@ -27,9 +29,10 @@ type Deps = {
   settings: () => Settings
   home: string
   blamesDisk: (error: unknown) => boolean
+  clock: Pick<Clock, 'now'>
 }
 
-type Job = { input: unknown }
+type Job = { input: unknown; attempts: number }
 type At = { signal: AbortSignal; stillOurs(): boolean }
 type Outcome =
   | { done: unknown; runId?: string | undefined; truncated?: true | undefined }
@@ -38,10 +41,14 @@ type Outcome =
   | { refuse: string }
 
 const KIND = 'extract'
+/** By then it was no accident. */
+const LAST_ATTEMPT = 3
+const DISK_MS = 600_000
 const LOST: Outcome = { retry: 'somebody else is at it' }
 
 export function createExtraction(deps: Deps) {
-  const { said, progress, reading, placeOf, byRules, byModel, isOnline, notify, settings, home, blamesDisk } = deps
+  const { said, progress, reading, placeOf, byRules, byModel, isOnline, notify, settings, home, blamesDisk, clock } =
+    deps
   const keyOf = ({ harness, sessionId }: SessionKey) => ({ harness, session: sessionId, kind: KIND })
 
   const look = (input: SessionKey) => {
@@ -80,7 +87,7 @@ export function createExtraction(deps: Deps) {
     }
   }
 
-  const run = async ({ input }: Job, { signal, stillOurs }: At): Promise<Outcome> => {
+  const run = async ({ input, attempts }: Job, { signal, stillOurs }: At): Promise<Outcome> => {
     const { final, ...key } = input as SessionKey & { final?: true }
     // 1. What is new, as far as turns have ended.
     const { session, part } = look(key)
@@ -99,15 +106,31 @@ export function createExtraction(deps: Deps) {
     // 3. Part by part: what was kept of one stays kept when the next cannot be.
     const { cwd, row } = session
     const { dir } = placeOf(cwd)
+    const mayWrite = () => stillOurs() && offBecause(session) === undefined
+    const workOn = (slice: readonly SaidMessage[]): Slice => {
+      // Of a turn that had to be parted all of it counts.
+      const here = new Set(slice)
+      const turns = turnsOf(part).filter((turn) => turn.some((message) => here.has(message)))
+      const wroteItself = () => reading.someCall(turns.flat(), (call) => writesInto(dir, call, { cwd, home }))
+      return { key, row, cwd, part: slice, signal, wroteItself, along: alongOf(key, reachedBy(slice)), mayWrite }
+    }
     const ends: Kept[] = []
-    for (const slice of isOnline() ? slicesOf(part) : [part]) {
-      const wroteItself = () => reading.someCall(slice, (call) => writesInto(dir, call, { cwd, home }))
-      const along = alongOf(key, reachedBy(slice))
-      const work = { key, row, cwd, part: slice, signal, wroteItself, along, stillOurs }
-      const kept = await (isOnline() ? byModel(work) : byRules(work))
+    const slices: (readonly SaidMessage[])[] = isOnline() ? slicesOf(part) : [part]
+    for (let slice = slices.shift(); slice; slice = slices.shift()) {
+      if (!mayWrite()) return LOST
+      const work = workOn(slice)
+      const tried = await (isOnline() ? byModel(work) : byRules(work))
+      const isForNothing = 'notDone' in tried && isGivenUp(tried.notDone, attempts)
+      const turns = isForNothing ? turnsOf(slice) : []
+      if (turns.length > 1) {
+        slices.unshift(...turns)
+        continue
+      }
+      // One turn that no model takes must not keep the others waiting.
+      const kept = isForNothing ? byHand(await byRules(work)) : tried
       if ('notDone' in kept) return kept.notDone
       if ('skip' in kept) {
-        if (!stillOurs()) return LOST
+        if (!mayWrite()) return LOST
         progress.put(keyOf(key), reachedBy(slice))
       }
       ends.push(kept)
@@ -128,9 +151,17 @@ export function createExtraction(deps: Deps) {
     run: (job: Job, at: At): Promise<Outcome> =>
       run(job, at).catch((error) => {
         if (blamesDisk(error)) return { wait: message(error) }
+        // The memories may be on another disk than what the daemon keeps: nobody tells when there is room again.
+        if (isDiskTrouble((error as { cause?: unknown }).cause))
+          return { wait: message(error), untilMs: clock.now() + DISK_MS }
         throw error
       }),
   }
+}
+
+/** Whether the model will do nothing with it, however often it is asked. */
+function isGivenUp(notDone: NotDone, attempts: number): boolean {
+  return notDone.of === 'part' && ('refuse' in notDone || attempts >= LAST_ATTEMPT)
 }
 
 function skipped(why: string): Outcome {
@@ -141,11 +172,19 @@ function skipped(why: string): Outcome {
 function outcomeOf(ends: readonly Kept[]): Outcome {
   const kept = ends.filter((end) => 'counts' in end)
   const last = kept.at(-1)
-  if (!last) return skipped(ends.flatMap((end) => ('skip' in end ? [end.skip] : [])).at(-1) ?? '')
+  const byRules = ends.filter((end) => 'by' in end).length
+  if (!last) {
+    const why = ends.flatMap((end) => ('skip' in end ? [end.skip] : [])).at(-1) ?? ''
+    return byRules > 0 ? { done: { skipped: why, byRules } } : skipped(why)
+  }
   const sum = (of: keyof Counts) => kept.reduce((total, { counts }) => total + counts[of], 0)
   const counts = { saved: sum('saved'), waiting: sum('waiting'), known: sum('known'), refused: sum('refused') }
   const truncated = kept.some((end) => end.truncated)
-  return { done: counts, runId: last.runId, ...(truncated && { truncated: true as const }) }
+  return {
+    done: { ...counts, ...(byRules > 0 && { byRules }) },
+    runId: last.runId,
+    ...(truncated && { truncated: true as const }),
+  }
 }
 
 function turnsIn(part: readonly SaidMessage[]): number {

@@ -22,52 +22,81 @@ const SALUTATION =
   /^\s*(?:hi|hello|dear|hey) (?:all|everyone|team|there|[A-Z][a-z]+),?\s*$|^\s*(?:各位|尊敬的|亲爱的|大家好).{0,12}[：:，,]?\s*$/
 const HEADING = /^#{1,6} \S/
 
+/** `pasted`: all the rest. */
+export type Parted = { own: string; pasted: string }
+
 export function ownWords(text: string): string {
+  return parted(text, () => false).own
+}
+
+/** The same for who asks whose words they are, and not what is stated: what begins like code and reads like a sentence is theirs. */
+export function partedWords(text: string): Parted {
+  return parted(text, readsLikeProse)
+}
+
+function parted(text: string, isSpared: (line: string) => boolean): Parted {
   const own: string[] = []
+  const pasted: string[] = []
   let fence: string | undefined
   let skipping: 'paragraph' | undefined
   let inCode = false
   let at = 0
-  for (const typed of text.split('\n')) {
+  const lines = text.split('\n')
+  for (const [n, typed] of lines.entries()) {
     at += typed.length + 1
     const line = typed.endsWith('\r') ? typed.slice(0, -1) : typed
     const amid = at > LOOKED_UNITS && at < text.length - LOOKED_UNITS
     const mark = FENCE.exec(line)?.[1]
     if (fence !== undefined) {
+      pasted.push(line)
       if (mark === fence || line.trimEnd().endsWith(fence)) fence = undefined
       continue
     }
     if (mark !== undefined) {
+      pasted.push(line)
       if (!line.slice(line.indexOf(mark) + mark.length).includes(mark)) fence = mark
       own.push('')
       continue
     }
     // Of a long text only its ends are looked at, and all of its fences.
-    if (amid) continue
+    if (amid) {
+      pasted.push(line)
+      continue
+    }
     if (line.trim() === '') skipping = undefined
     // A letter has no end that one could see.
-    if (MAIL_HEADER.test(line) || SALUTATION.test(line)) break
+    if (MAIL_HEADER.test(line) || SALUTATION.test(line)) {
+      pasted.push(...lines.slice(n))
+      break
+    }
     if (/^(?:diff --git|Index:|---\s|\+\+\+ |@@ )/.test(line) || HEADING.test(line)) skipping = 'paragraph'
     // What is indented below a line of code is code as well.
-    inCode = isPasted(line) || (inCode && /^\s{2,}\S/.test(line))
+    inCode = isPasted(line, isSpared) || (inCode && /^\s{2,}\S/.test(line))
     if (skipping || inCode) {
+      pasted.push(line)
       own.push('')
       continue
     }
     own.push(line)
   }
-  return capped(
-    own
-      .join('\n')
-      .replace(/\n{2,}/g, '\n')
-      .trim(),
-  )
+  const typed = own
+    .join('\n')
+    .replace(/\n{2,}/g, '\n')
+    .trim()
+  const kept = capped(typed)
+  return { own: kept, pasted: (kept === typed ? pasted : [...pasted, typed]).join('\n') }
 }
 
-function isPasted(line: string): boolean {
+function isPasted(line: string, isSpared: (line: string) => boolean): boolean {
   if (line.length > CAP_LINE_UNITS || /[!-~]{300}/.test(line)) return true
   if (/^\s*(?:>|\|)/.test(line) || /^(?: {4}|\t)/.test(line)) return true
-  return LOG_OR_TRACE.test(line) || CHAT.test(line) || CODE.test(line)
+  return LOG_OR_TRACE.test(line) || CHAT.test(line) || (CODE.test(line) && !isSpared(line))
+}
+
+/** "Update the changelog with every release", or an address alone on its line. */
+function readsLikeProse(line: string): boolean {
+  if (/^\s*https?:\/\/\S+\s*$/.test(line)) return true
+  return !/[{}=<>;]|\)\s*$/.test(line) && (line.match(/[\p{L}']{2,}/gu) ?? []).length >= 4
 }
 
 function capped(text: string): string {

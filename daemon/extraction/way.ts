@@ -1,4 +1,4 @@
-/** What both ways of keeping something of a session are given and give back, by rules and by a model. Types only. */
+/** What both ways of keeping something of a session are given and give back, by rules and by a model. */
 import type { SaidMessage } from '../store/said.ts'
 
 export type SessionKey = { harness: string; sessionId: string }
@@ -16,16 +16,25 @@ export type Slice = {
   /** Whether the agent of the session wrote memories in it. */
   wroteItself: () => Promise<boolean>
   along: (files: string[]) => Along
-  stillOurs: () => boolean
+  /** Whether the run is still the one that counts, and nothing was switched off since. */
+  mayWrite: () => boolean
 }
 
 /** How many were saved, wait for review, were known already, and were refused. */
 export type Counts = { saved: number; waiting: number; known: number; refused: number }
 
-export type NotDone =
+/** `of: 'part'`: the model could do nothing with this part; another one may go well. */
+export type NotDone = (
   | { retry: string; afterMs?: number | undefined }
   | { wait: string; untilMs?: number | undefined }
   | { refuse: string }
+) & { of?: 'part' | undefined }
 
-/** `skip`: nothing was saved, and it has been looked at for good. */
-export type Kept = { runId: string; counts: Counts; truncated?: true } | { skip: string } | { notDone: NotDone }
+/** `skip`: nothing was saved, and it has been looked at for good. `by`: where a model was to do it and could not. */
+export type Kept =
+  | (({ runId: string; counts: Counts; truncated?: true } | { skip: string }) & { by?: 'rules' })
+  | { notDone: NotDone }
+
+export function byHand(kept: Kept): Kept {
+  return 'notDone' in kept ? kept : { ...kept, by: 'rules' }
+}

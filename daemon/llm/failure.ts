@@ -18,6 +18,7 @@ export function statusFailure(error: APIError, nowMs: number): ModelFailure {
   const retryAfterMs = retryAfter(error.headers ?? new Headers(), nowMs)
   return failure(failed, `${status} ${error.apiMessage ?? 'without a message'}`.slice(0, 500), {
     spent: 'nothing',
+    status,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(error.requestID && { requestId: error.requestID }),
   })

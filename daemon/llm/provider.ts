@@ -70,6 +70,8 @@ export type ModelFailure = {
     /** The day's money is used up: nothing was sent, and nothing will be before `untilMs`. */
     | 'budget'
   message: string
+  /** What a server answered with. */
+  status?: number
   retryAfterMs?: number
   untilMs?: number
   /** What was used up all the same. */

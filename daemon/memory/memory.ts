@@ -194,7 +194,7 @@ export function createMemory(deps: Deps) {
     }),
     writing: writingIn(places),
     saving: createSaving({ places, gate, reviews, applying, clock }),
-    changing: createChanging({ places, gate, applying, catalogue, clock }),
+    changing: createChanging({ places, gate, applying, catalogue, reviews, clock }),
     consolidating,
     agents: createAgentMemories({ placesOf, readingIn, writingIn, redact }),
     history: createHistory({ journal, places, tombstones, reviews }),

@@ -336,6 +336,18 @@ export const historyMigrations: readonly Migration[] = [
     `),
   (db) =>
     db.exec(`
+      -- What became of the last compactions of a session: how many failed in a row, and which summary came of the last
+      -- that did not. 'session' and 'summary' are hashes. Times in ms.
+      CREATE TABLE compactions (
+        session TEXT PRIMARY KEY,
+        failures INTEGER NOT NULL,
+        summary TEXT,
+        answers INTEGER NOT NULL,
+        at INTEGER NOT NULL
+      ) STRICT;
+    `),
+  (db) =>
+    db.exec(`
       -- When each harness last ran a hook of ours.
       CREATE TABLE hooks_seen (
         harness TEXT PRIMARY KEY,

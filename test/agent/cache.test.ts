@@ -142,6 +142,9 @@ describe("a harness's own request", () => {
     ],
   }
 
+  /** Ends as what is handed over does. */
+  const built = [said(1), said(2, 'Built.')]
+
   /** What the harness itself sends before it hands over what it sent. */
   async function harnessTurn(url: string) {
     const headers = { 'content-type': 'application/json', 'x-api-key': 'test-key', 'anthropic-version': '2023-06-01' }
@@ -158,7 +161,7 @@ describe("a harness's own request", () => {
     rig.own.prefix = 'harness'
     const handover = { params, endpoint: rig.api.url, fingerprint: fingerprintOf('test-key') }
     expect(rig.agent.handOver(key, handover)).toEqual({ kept: true })
-    const { prefix, names } = await rig.told(conversation(2))
+    const { prefix, names } = await rig.told(built)
     expect([prefix.kind, names]).toEqual(['harness', new Map()])
     const report = await rig.run({ prefix })
     expect(report).toMatchObject({ ended: 'done', denials: 1, cache: { cache: 'read' } })
@@ -179,6 +182,18 @@ describe("a harness's own request", () => {
     const thinking = { type: 'enabled', budget_tokens: 10_000 }
     const { raw } = harnessPrefix('s', { ...params, max_tokens: 32_000, thinking }).request('A task.', 0, 4_000)
     expect(raw).toEqual({ ...params, max_tokens: 14_000, thinking })
+    const endless = { type: 'enabled', budget_tokens: 9_000_000 }
+    expect(harnessPrefix('s', { ...params, thinking: endless }).request('A task.', 0, 4_000).raw).toMatchObject({
+      max_tokens: 36_000,
+    })
+  })
+
+  it('is not used for a part of the session that ends otherwise', async () => {
+    const rig = await forkRig({ script: () => says('ok') })
+    rig.own.prefix = 'harness'
+    rig.agent.handOver(key, { params, endpoint: rig.api.url, fingerprint: fingerprintOf('test-key') })
+    expect((await rig.told([...built, said(3), said(4, 'Tested.')])).prefix.kind).toBe('rendered')
+    expect((await rig.told(built)).prefix.kind).toBe('harness')
   })
 
   it.each([
@@ -189,7 +204,7 @@ describe("a harness's own request", () => {
     const rig = await forkRig({ script: () => says('ok') })
     rig.agent.handOver(key, { params, endpoint: rig.api.url, fingerprint: fingerprintOf('test-key') })
     Object.assign(rig.own, { prefix: 'harness' }, own)
-    const { prefix, names } = await rig.told(conversation(2))
+    const { prefix, names } = await rig.told(built)
     await rig.run({ prefix })
     expect([prefix.kind, names]).toEqual([
       'rendered',
@@ -205,7 +220,7 @@ describe("a harness's own request", () => {
     const rig = await forkRig({ script: () => says('ok') })
     rig.own.prefix = 'harness'
     rig.agent.handOver(key, { params, endpoint: rig.api.url, fingerprint: fingerprintOf('test-key') })
-    await rig.run({ prefix: await rig.prefixOf(conversation(2)) })
+    await rig.run({ prefix: await rig.prefixOf(built) })
     expect(rig.api.requests[0]?.bytes.includes(secretive)).toBe(true)
     rig.store.history.pragma('wal_checkpoint(TRUNCATE)')
     const files = readdirSync(rig.home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())

@@ -17,6 +17,24 @@ const memories = (dir: string) =>
     .sort()
 
 describe('a fork', () => {
+  it('ends with what broke a check: a model is not told of it, and does not go on without what it wanted to keep', async () => {
+    const rig = await forkRig()
+    rig.api.next(
+      calls(write('a', 'office.md', 'The office is in Kyoto.', { evidence: ['m1'] })),
+      says('I could not save it.'),
+    )
+    const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' })
+    const run = rig.run({
+      prefix: await rig.prefixOf(conversation(2)),
+      check: async () => {
+        throw full
+      },
+    })
+    await expect(run).rejects.toBe(full)
+    expect(rig.api.requests).toHaveLength(1)
+    expect(memories(rig.memory)).toEqual([])
+  })
+
   it('applies its changes together at its end, with its run and what each rests on', async () => {
     const rig = await forkRig()
     rig.put('known.md', 'The build takes an hour.')

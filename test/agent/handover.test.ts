@@ -7,19 +7,23 @@ const handover = { params, endpoint: 'https://api.example.com', fingerprint: '01
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
 const own: Own = { prefix: 'harness', endpoint: 'https://api.example.com/', fingerprint: '0123456789abcdef' }
 
+const last = { agent: 'done', person: 'do it' }
+
 describe('what a harness hands over', () => {
   it('is used where it is wanted, against the same endpoint and with the same key, and nowhere else', () => {
     const { clock } = manualTime()
     const handovers = createHandovers({ clock })
     expect(handovers.keep('s', handover)).toEqual({ kept: true })
-    expect(handovers.find('s', own)).toEqual({ params })
-    expect(handovers.find('other', own)).toEqual({ skip: 'the harness handed nothing over' })
-    expect(handovers.find('s', { ...own, prefix: 'rendered' })).toEqual({ skip: 'extraction.prefix is not harness' })
-    expect(handovers.find('s', { ...own, endpoint: 'https://other.example.com' })).toEqual({
+    expect(handovers.find('s', own, last)).toEqual({ params })
+    expect(handovers.find('other', own, last)).toEqual({ skip: 'the harness handed nothing over' })
+    expect(handovers.find('s', { ...own, prefix: 'rendered' }, last)).toEqual({
+      skip: 'extraction.prefix is not harness',
+    })
+    expect(handovers.find('s', { ...own, endpoint: 'https://other.example.com' }, last)).toEqual({
       skip: 'the harness asks another endpoint',
     })
     for (const fingerprint of ['fedcba9876543210', undefined])
-      expect(handovers.find('s', { ...own, fingerprint })).toEqual({ skip: 'the harness uses another key' })
+      expect(handovers.find('s', { ...own, fingerprint }, last)).toEqual({ skip: 'the harness uses another key' })
   })
 
   it('may have tools of its own, which it runs itself', () => {
@@ -36,9 +40,9 @@ describe('what a harness hands over', () => {
     const handovers = createHandovers({ clock })
     handovers.keep('old', handover)
     pass(3_600_001)
-    expect(handovers.find('old', own)).toHaveProperty('skip')
+    expect(handovers.find('old', own, last)).toHaveProperty('skip')
     for (let n = 0; n < 17; n++) handovers.keep(`s${n}`, handover)
-    expect([handovers.find('s0', own), handovers.find('s1', own)]).toEqual([
+    expect([handovers.find('s0', own, last), handovers.find('s1', own, last)]).toEqual([
       { skip: 'the harness handed nothing over' },
       { params },
     ])
@@ -59,12 +63,15 @@ describe('what a harness hands over', () => {
     ['a container', { ...params, container: 'c' }],
     ['more levels than anybody means', { ...params, metadata: nested(20_000) }],
     ['nobody', { model: 'm', messages: [null] }],
+    ['a message that is none', { model: 'm', messages: [{ role: 'assistant', content: 7 }] }],
+    ['a message of somebody else', { model: 'm', messages: [{ role: 'system', content: 'x' }, ...params.messages] }],
+    ['tools without names', { ...params, tools: [null, 5, 'x'] }],
   ])('is not kept with %s', (_what, bad) => {
     const { clock } = manualTime()
     const handovers = createHandovers({ clock })
     handovers.keep('s', handover)
     expect(handovers.keep('s', { ...handover, params: bad })).toEqual({ skip: expect.any(String) })
     // Nor is what it was before: the session has gone on.
-    expect(handovers.find('s', own)).toHaveProperty('skip')
+    expect(handovers.find('s', own, last)).toHaveProperty('skip')
   })
 })

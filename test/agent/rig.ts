@@ -70,6 +70,7 @@ export function agentGround() {
       searchPath: '/usr/bin:/bin',
       redact: async (text) => (await redactSecrets(text)).text,
       onDenied: (tool) => denied.push(tool),
+      onShown: () => {},
     })
     const signal = new AbortController().signal
     const run = async (name: string, input: unknown) => {

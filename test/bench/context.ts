@@ -63,7 +63,7 @@ export const compacting: Row<'notes'> = {
     const compact = () => {
       const run = createCompaction({
         counter: createCounter(),
-        guards: createGuards(),
+        guards: createGuards({ find: () => undefined, put: () => {} }),
         clock: createClock(),
         notes: () => ({ text: notes, lastMessageId, updatedAt: 0 }),
         isOnline: () => false,

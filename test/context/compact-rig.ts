@@ -1,6 +1,6 @@
 /** Compaction with everything given: notes, answers of a model, time. The parts that decide are the real ones. */
 import { type CompactDeps, createCompaction, type Wanted } from '../../daemon/context/compact.ts'
-import { createGuards } from '../../daemon/context/guards.ts'
+import { createGuards, type GuardRecords } from '../../daemon/context/guards.ts'
 import { flatten } from '../../daemon/context/messages.ts'
 import { createRestore } from '../../daemon/context/restore.ts'
 import type { Answered, Question } from '../../daemon/context/summarising.ts'
@@ -12,18 +12,25 @@ export const counter = createCounter()
 
 export type RigOptions = Partial<Pick<CompactDeps, 'notes' | 'preCompact'>> & {
   /** Without any there is no model. */
-  answers?: (Answered | ((question: Question) => Answered))[]
+  answers?: (Answered | ((question: Question) => Answered | Promise<Answered>))[]
   window?: number
+  records?: GuardRecords
 }
 
-export function compactRig({ answers, window = 200_000, ...given }: RigOptions = {}) {
+/** What is remembered of compactions, for as long as the test goes. */
+export function memory(): GuardRecords {
+  const known = new Map<string, ReturnType<GuardRecords['find']>>()
+  return { find: (session) => known.get(session), put: (session, state) => void known.set(session, state) }
+}
+
+export function compactRig({ answers, window = 200_000, records = memory(), ...given }: RigOptions = {}) {
   const time = manualTime()
   const asked: Question[] = []
   const compacted: string[] = []
   const queue = [...(answers ?? [])]
   const run = createCompaction({
     counter,
-    guards: createGuards(),
+    guards: createGuards(records),
     clock: time.clock,
     notes: () => undefined,
     isOnline: () => answers !== undefined,

@@ -5,15 +5,18 @@ import { describe, expect, it } from 'vitest'
 import type { Wanted } from '../../daemon/context/compact.ts'
 import { cutBefore, isCut } from '../../daemon/context/cuts.ts'
 import { factsOf, missingFrom } from '../../daemon/context/facts.ts'
+import type { GuardRecords } from '../../daemon/context/guards.ts'
 import { keptFrom } from '../../daemon/context/keeping.ts'
 import { type Block, blocksOf, type Message } from '../../daemon/context/message.ts'
 import type { Notes } from '../../daemon/context/notes-path.ts'
+import { createRestore } from '../../daemon/context/restore.ts'
+import type { Answered } from '../../daemon/context/summarising.ts'
 import { lastSummary } from '../../daemon/context/summary-mark.ts'
 import { readSummary } from '../../daemon/context/summary-task.ts'
 import { toldOf, toldTokens } from '../../daemon/context/telling.ts'
 import { makeHome } from '../support/home.ts'
 import { settled } from '../support/jobs.ts'
-import { compactRig, counter, summary } from './compact-rig.ts'
+import { compactRig, counter, memory, summary } from './compact-rig.ts'
 import { accepted, problemWith } from './lists.ts'
 import { wordsOf } from './words.ts'
 
@@ -67,6 +70,20 @@ describe('what stays beside a summary', () => {
 })
 
 describe('compaction of any list', () => {
+  it('of six thousand requests is done before anybody gives up on it, though half of them stay', async () => {
+    const list = Array.from(
+      { length: 12_000 },
+      (_, n): Message => ({
+        id: `m${n}`,
+        role: n % 2 ? 'assistant' : 'user',
+        content: `Number ${n}: ${words(100)}`,
+      }),
+    )
+    const { compact } = compactRig()
+    const done = await compact(list, { partial: { direction: 'up_to', messageId: 'm6000' } })
+    expect(done).toMatchObject({ strategy: 'extractive', kept: 6_000 })
+  }, 20_000)
+
   it('gives one that a server takes, whole answers and pairs, what must survive, and no more tokens than before', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -350,6 +367,76 @@ describe('what must survive', () => {
   })
 })
 
+describe('compactions of one session that come together', () => {
+  /** A model that answers when it is told to. */
+  const slow = () => {
+    const waiting: ((answer: ReturnType<typeof summary>) => void)[] = []
+    const answer = () => new Promise<ReturnType<typeof summary>>((resolve) => void waiting.push(resolve))
+    return { answer, waiting }
+  }
+  const list = conversation(30, 1_500)
+  const more = [...list, { id: 'more', role: 'user' as const, content: 'More.' }]
+
+  it('ask a model one after the other, those of others meanwhile', async () => {
+    const { answer, waiting } = slow()
+    const { compact, asked } = compactRig({ answers: [answer] })
+    const both = [compact(list), compact(more)]
+    const other = compact(list, {}, 'other')
+    await settled()
+    expect(asked).toHaveLength(2)
+    for (const resolve of waiting) resolve(summary('The first.'))
+    expect(await both[0]).toMatchObject({ strategy: 'full' })
+    await settled()
+    expect(asked).toHaveLength(3)
+    waiting[2]?.(summary('The second.'))
+    expect((await both[1])?.summary).toContain('The second.')
+    await other
+  })
+
+  it('are one where both ask for the same, unless the first hangs up', async () => {
+    const { answer, waiting } = slow()
+    const { compact, asked, compacted } = compactRig({ answers: [answer] })
+    const both = [compact(list), compact(structuredClone(list))]
+    await settled()
+    waiting[0]?.(summary('The only one.'))
+    const [first, second] = await Promise.all(both)
+    expect(second).toEqual(first)
+    expect({ asked: asked.length, compacted }).toEqual({ asked: 1, compacted: ['s'] })
+
+    const away = new AbortController()
+    const left = compact(list, { signal: away.signal })
+    const stays = compact(structuredClone(list))
+    await settled()
+    away.abort()
+    waiting[1]?.({ failed: 'stopped', message: 'it was given up' } as never)
+    await expect(left).rejects.toMatchObject({ reason: 'stopped' })
+    await settled()
+    waiting[2]?.(summary('The last one.'))
+    expect((await stays).summary).toContain('The last one.')
+  })
+
+  it('are refused as before after a restart: failures and what was done just now are remembered', async () => {
+    const records = memory()
+    const rig = (answers: Answered[]) => compactRig({ records, answers })
+    for (let n = 0; n < 3; n++)
+      await expect(rig([{ failed: 'other', message: 'no' }]).compact(list)).rejects.toMatchObject({ reason: 'other' })
+    await expect(rig([summary('Fine.')]).compact(list)).rejects.toMatchObject({ reason: 'breaker' })
+    const done = await rig([summary('Fine.')]).compact(list, { trigger: 'manual' })
+    await expect(rig([summary('Fine.')]).compact(done.messages)).rejects.toMatchObject({ reason: 'thrash' })
+  })
+
+  it('are answered though nothing can be remembered of them', async () => {
+    const full: GuardRecords = {
+      find: () => undefined,
+      put: () => {
+        throw new Error('ENOSPC')
+      },
+    }
+    const { compact } = compactRig({ records: full, answers: [summary('Fine.')] })
+    expect(await compact(list)).toMatchObject({ strategy: 'full' })
+  })
+})
+
 describe('what is put back', () => {
   it('is read as it is now, to-dos and the plan with it, within its limits', async () => {
     const { dir } = makeHome()
@@ -401,6 +488,35 @@ describe('what is put back', () => {
     expect(text).not.toContain('- old')
     expect(text).toContain('First this, then that.')
     expect(problemWith([...(done.messages as Message[])])).toBeUndefined()
+  })
+})
+
+describe('what nobody may read', () => {
+  it('is not put back: what was denied, and what is closed, as a file or as the plan', async () => {
+    const { dir } = makeHome()
+    const file = (name: string) => {
+      writeFileSync(join(dir, name), `The words of ${name}.`)
+      return join(dir, name)
+    }
+    const read = (name: string, more: object = {}): Message[] => [
+      { role: 'assistant', content: [{ type: 'tool_use', id: name, name: 'Read', input: { file_path: file(name) } }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: name, content: words(8_000), ...more }] },
+    ]
+    const list: Message[] = [
+      { role: 'user', content: 'Go.' },
+      ...read('open.ts'),
+      ...read('denied.ts', { content: 'Permission denied.', is_error: true }),
+      ...read('closed.ts'),
+      { role: 'assistant', content: 'Done.' },
+    ]
+    const restore = createRestore({ isClosed: (path) => path.includes('closed') })
+    const { blocks } = restore({
+      restore: { plan: { path: file('closed-plan.md') } },
+      between: list,
+      kept: [],
+      roomTokens: 50_000,
+    })
+    expect(blocks.join('\n').match(/The words of .*/g)).toEqual(['The words of open.ts.'])
   })
 })
 

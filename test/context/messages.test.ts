@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { openPrompt } from '../../daemon/context/cuts.ts'
 import type { Message } from '../../daemon/context/message.ts'
 import { flatten, NO_BEGINNING, NO_RESULT } from '../../daemon/context/messages.ts'
 import { accepted, broken, problemWith } from './lists.ts'
@@ -114,4 +115,23 @@ describe('flattening', () => {
   ])('%s', (_what, given, expected) => {
     expect(flatten(given)).toEqual(expected)
   })
+
+  it('takes no longer for a thousand messages in a row than it must', () => {
+    // Content is looked at a few times, not once for each message that stands beside it.
+    let looks = 0
+    const counted = (n: number, named: boolean) =>
+      Object.defineProperty({ role: 'user', ...(named && { id: `m${n}` }) }, 'content', {
+        get: () => {
+          looks++
+          return `Line ${n}.`
+        },
+      })
+    const many = Array.from({ length: 1_000 }, (_, n) => counted(n, true)) as unknown as Message[]
+    expect(openPrompt(many)).toBe(0)
+    expect(looks).toBeLessThan(5_000)
+    const rows = Array.from({ length: 30_000 }, (_, n) => ({ role: 'user', content: `Line ${n}.` }))
+    const [one, ...others] = flatten(rows)
+    expect(others).toEqual([])
+    expect(one?.content).toHaveLength(30_000)
+  }, 10_000)
 })

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { standIn, toStore } from '../../daemon/context/storing.ts'
 import { createResultStore } from '../../daemon/context/tool-results.ts'
+import { removeLeftovers } from '../../daemon/housekeeping/sweep.ts'
 import { redactSecrets } from '../../daemon/secrets/redact.ts'
 import { openStore } from '../../daemon/store/store.ts'
 import { createToolResults } from '../../daemon/store/tool-results.ts'
@@ -188,5 +189,95 @@ describe('results of tools', () => {
     expect(readFileSync(join(state, 'tool-results/s/k.txt'), 'utf8')).toBe(lines(60_000))
     await results.save(key, [{ toolUseId: 'empty', text: '' }])
     expect(existsSync(join(state, 'tool-results/s/empty.txt'))).toBe(false)
+  })
+
+  it('with one id in one call are one: the file and what stands for it are of the first', async () => {
+    const { results } = rig()
+    const [first, second] = await results.keep(key, undefined, [
+      bash('t', `first\n${lines(60_000)}`),
+      bash('t', `second\n${lines(90_000)}`),
+    ])
+    expect(first).toEqual(second)
+    expect(first?.content).toContain('60006 characters')
+    expect((await results.read(key, 't', { to: 5 })).content).toBe('first')
+  })
+
+  it('lose their credentials also where it is others of the message that make it too long', async () => {
+    const { results, state } = rig()
+    const secret = `ghp_${'Ab1'.repeat(12)}`
+    const ids = ['1', '2', '3', '4']
+    await results.keep(
+      key,
+      'm',
+      ids.map((id) => bash(id, lines(49_000))),
+    )
+    const again = ids.map((id) => bash(id, 'cleared'))
+    const kept = await results.keep(key, 'm', [...again, bash('5', `${secret}\n${lines(9_000)}`)])
+    expect(kept.at(-1)).toMatchObject({ stored: true })
+    expect(kept.at(-1)?.content).not.toContain(secret)
+    expect(readFileSync(join(state, 'tool-results/s/5.txt'), 'utf8')).not.toContain(secret)
+  })
+
+  it('are read back in whole characters, each once, whoever asks for whatever pieces', async () => {
+    const { results } = rig()
+    const text = 'a😀b😀😀c'.repeat(10_000)
+    await results.keep(key, undefined, [bash('t', text)])
+    const whole = (piece: string) => expect(Buffer.from(piece).toString()).toBe(piece)
+    for (const step of [2, 3, 7]) {
+      let byStep = ''
+      let byAnswer = ''
+      for (let from = 0; from < 100; from += step) {
+        const { content } = await results.read(key, 't', { from, to: from + step })
+        whole(content)
+        if (step > 2) byStep += content
+      }
+      for (let from = 0; from < 100; ) {
+        const piece = await results.read(key, 't', { from, to: from + step })
+        expect(piece.to).toBeGreaterThan(from)
+        byAnswer += piece.content
+        from = piece.to
+      }
+      expect(text.startsWith(byStep) && text.startsWith(byAnswer)).toBe(true)
+    }
+    expect((await results.read(key, 't', { from: 1, to: 2 })).content).toBe('😀')
+  })
+
+  it.each(['keep', 'save'] as const)('are written beside everything else: %s', async (way) => {
+    const { results, state } = rig()
+    const many = Array.from({ length: 60 }, (_, n) => bash(`t${n}`, lines(60_000)))
+    const saved = many.map(({ toolUseId, content }) => ({ toolUseId, text: content }))
+    const folder = join(state, 'tool-results', 's')
+    const written = () => (existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.txt')).length : 0)
+    let isDone = false
+    const work = (way === 'keep' ? results.keep(key, undefined, many) : results.save(key, saved)).then(() => {
+      isDone = true
+    })
+    const seen = new Set<number>()
+    while (!isDone) {
+      await new Promise(setImmediate)
+      seen.add(written())
+    }
+    await work
+    expect(written()).toBe(60)
+    expect([...seen].filter((count) => count > 0 && count < 60).length).toBeGreaterThan(2)
+    expect(readdirSync(folder)).toHaveLength(60)
+  })
+
+  it('are all there though housekeeping takes away what it believes to be left over', async () => {
+    const { results, state } = rig()
+    const folder = join(state, 'tool-results', 's')
+    const many = Array.from({ length: 20 }, (_, n) => bash(`t${n}`, lines(60_000)))
+    let isDone = false
+    const work = results.keep(key, undefined, many).then(() => {
+      isDone = true
+    })
+    let removed = 0
+    while (!isDone) {
+      await new Promise(setImmediate)
+      if (removed < 5) removed += removeLeftovers([folder]).length
+    }
+    await work
+    expect(removed).toBeGreaterThan(0)
+    for (const { toolUseId, content } of many) expect((await results.read(key, toolUseId, {})).content).toBe(content)
   })
 })

@@ -1,5 +1,5 @@
-import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { connect } from '../../client/index.ts'
 import { problemWith } from '../context/lists.ts'
@@ -178,5 +178,43 @@ describe('the context service', () => {
     ).rejects.toMatchObject({
       code: 'NOT_FOUND',
     })
+  })
+
+  it('puts back no file of its own, of the machine, or of a private folder, by whatever way it is named', async () => {
+    const home = makeHome()
+    const folder = (name: string) => {
+      mkdirSync(join(home.dir, name), { recursive: true })
+      return join(home.dir, name)
+    }
+    const secret = folder('secret')
+    const project = folder('project')
+    writeFileSync(join(secret, 'a.md'), 'Nobody may read this.')
+    writeFileSync(join(project, 'b.md'), 'Everybody may read this.')
+    writeFileSync(home.places.configFile, JSON.stringify({ private: [secret] }))
+    const { client } = await startDaemon(home)
+    writeFileSync(join(home.places.stateDir, 'own.md'), 'Nobody may read this.')
+    symlinkSync(home.places.stateDir, join(project, 'state'))
+    symlinkSync(secret, join(project, 'link'))
+    const ask = (restore: object) =>
+      client.compact({
+        sessionId: `s${Math.random()}`,
+        cwd: project,
+        model: 'unknown',
+        messages: [...session(3, 20_000), { role: 'assistant', content: 'Done.' }],
+        trigger: 'manual',
+        restore,
+      })
+    const files = [
+      join(secret, 'a.md'),
+      join(project, 'link/a.md'),
+      join(project, 'state/own.md'),
+      `${project}/../${relative(home.dir, home.places.stateDir)}/own.md`,
+      '/proc/self/status',
+      join(project, 'b.md'),
+    ]
+    const { restored, messages } = await ask({ files })
+    expect(restored.map(({ name }) => name)).toEqual([join(project, 'b.md')])
+    expect(JSON.stringify(messages)).not.toContain('Nobody may')
+    for (const path of files.slice(0, -1)) expect((await ask({ plan: { path } })).restored).toEqual([])
   })
 })

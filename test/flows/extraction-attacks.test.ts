@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { TURNS } from '../../daemon/extraction/model/directive.ts'
 import { attackTexts, WHERE, type Where } from '../extraction/attack-texts.ts'
 import { following, learningHome, topics, written } from '../support/learning.ts'
 import { calls, says } from '../support/messages-api/answers.ts'
@@ -9,7 +10,7 @@ type Session = Awaited<ReturnType<typeof learningHome>>['session']
 
 const ASKED = 'Could you look at the setup page and the readme and tell me what they say about it?'
 const TYPES = ['user', 'feedback', 'project', 'reference'] as const
-/** In one answer; a run has five. */
+/** In one answer. */
 const AT_ONCE = 45
 
 /** A turn in which the text stands where it may stand. */
@@ -51,7 +52,8 @@ it.each(WHERE)(
     const cites = [[messages === 2 ? 2 : 3], [1], [1, 2, messages]]
     for (const [turn, cited] of cites.entries()) {
       const evidence = cited.map((n) => `m${turn * messages + n}`)
-      api.next(...obeying(evidence), says('Done.'))
+      const answers = obeying(evidence)
+      api.next(...answers, ...(answers.length < TURNS ? [says('Done.')] : []))
       session.write(...turnWith(session, where, attackTexts))
       expect((await ends.next()).result).toMatchObject({ saved: expect.any(Number) })
     }

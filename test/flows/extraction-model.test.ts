@@ -30,7 +30,9 @@ describe('what a model finds worth keeping in a turn', () => {
     expect(result).toEqual({ saved: 1, waiting: 0, known: 0, refused: 0 })
     expect(api.requests).toHaveLength(1)
     expect(textOf(session.memories, 'feedback_linter.md')).toContain('**Why:** CI rejects')
-    expect(textOf(session.memories, 'MEMORY.md')).toBe('- [A name](feedback_linter.md) — What it holds\n')
+    expect(textOf(session.memories, 'MEMORY.md')).toBe(
+      '- [Always run the linter before you commit.](feedback_linter.md) — Always run the linter before you commit.\n',
+    )
     const { items } = await client.changes({ cwd: session.cwd })
     expect(items).toMatchObject([
       {
@@ -183,7 +185,7 @@ describe('what a model finds worth keeping in a turn', () => {
     )
     session.say('Also run the linter before every push.')
     await ends.next()
-    expect(taskIn(api.requests[1]?.bytes)).toMatch(/- \[feedback\] feedback_linter\.md \(.*\): What it holds/)
+    expect(taskIn(api.requests[1]?.bytes)).toMatch(/- \[feedback\] feedback_linter\.md \(.*\): Always run/)
     expect(topics(session.memories)).toEqual(['feedback_linter.md'])
     expect(textOf(session.memories, 'feedback_linter.md')).toContain('before every commit and every push.')
     const { runId } = (await client.changes({ cwd: session.cwd })).items[0] ?? {}

@@ -17,13 +17,16 @@ export const topics = (dir: string) =>
 
 export const textOf = (dir: string, file: string) => readFileSync(join(dir, file), 'utf8')
 
+/** What it says first, as a value. */
+const titleOf = (body: string) => JSON.stringify(body.split(/\n|(?<=[.!?])\s/)[0] ?? '')
+
 /** A memory as a model writes it. */
 export const written = (
   file_path: string,
   type: string,
   body: string,
   evidence: string[],
-  { name = 'A name', description = 'What it holds' } = {},
+  { name = titleOf(body), description = titleOf(body) } = {},
 ) => ({
   id: `w-${file_path.replace(/\W/g, '-')}`,
   name: 'Write',

@@ -17,7 +17,7 @@ type Found = { at: number; match: RegExpExecArray; form: Form }
 
 /** Most sentences have none of these, and then no form has to look. */
 const ANY =
-  /\d|day|week|month|quarter|year|tonight|yesterday|tomorrow|morning|afternoon|evening|night|eo[dmqwy]|cob|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|[周月天日号季年期拜今明昨晚]/i
+  /\d|day|week|month|quarter|year|tonight|yesterday|tomorrow|tmr|morning|afternoon|evening|night|eo[dmqwy]|cob|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|[周月天日号季年期拜今明昨晚]/i
 
 /** Relative dates belong to what a person says; a text beyond this is no sentence. */
 const CAP_UNITS = 20_000

@@ -49,7 +49,7 @@ export const english: readonly Form[] = [
     },
   ),
   form(`(?:eod|cob|end of (?:the )?day)(?: today)?(?! \\d)`, (_, { today }) => told(today, 'end of day ')),
-  form(`(?:eod |cob )?tomorrow(?:'s)?(?: (morning|afternoon|evening|night))?`, ([, part], { today }) => ({
+  form(`(?:eod |cob )?(?:tomorrow|tmrw|tmr)(?:'s)?(?: (morning|afternoon|evening|night))?`, ([, part], { today }) => ({
     ...plain(today + 1),
     text: `${iso(today + 1)}${part ? ` ${part}` : ''}`,
   })),
@@ -57,6 +57,10 @@ export const english: readonly Form[] = [
     ...plain(today - 1),
     text: `${iso(today - 1)}${part ? ` ${part}` : ''}`,
   })),
+  form(`(this|next|last|over the) weekend(?:'s)?`, ([, which = ''], { today, past }) => {
+    const weeks = { next: 1, last: -1 }[which.toLowerCase()] ?? (past ? -1 : 0)
+    return told(weekStart(today, weeks) + 5, 'the weekend of ')
+  }),
   form(`last night(?:'s)?`, (_, { today }) => told(today - 1, 'the night of ')),
   form(`(?:today|tonight)(?:'s)?|this (?:morning|afternoon|evening)(?:'s)?`, (_, { today }) => plain(today)),
   form(`(?:by |before |at |until |till )?(?:the )?(?:eom|eoq|eow|eoy)`, ([whole], { today }) => {

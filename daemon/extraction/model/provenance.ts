@@ -1,98 +1,93 @@
-/** What of that which a model wants to keep may be kept, and how: by whose words it is, and by the days it names. Pure. */
-import type { MemoryType } from '../../../schema/memory.ts'
-import { absoluteDates, relativeDatesIn } from '../dates/dates.ts'
-import { localStamp } from '../local-time.ts'
-import { isPersons, supportOf, type Voices } from './support.ts'
-
-/** A message of the part that is new, as far as it matters here. */
-export type Spoken = { id: string; by: 'person' | 'agent' | 'tool'; text: string; at: number }
+/** What of that which a model wants to keep may be kept, and as whose word: by where its sentences were said. Pure. */
+import { keptBecause, smallWordsSaid, turnedBy } from './ending.ts'
+import { doubtOf, firstDoubt, lineUnits, neutralOf } from './support.ts'
+import { addedUnits, type Memory, removedUnits, unitsOf } from './units.ts'
+import type { Spoken, Voices } from './voices.ts'
 
 export type Wish = {
   file: string
+  /** Nothing where there is none yet. */
+  before: Memory | undefined
   /** Nothing where the memory goes. */
-  content: string | null
-  before: string
-  type: MemoryType | undefined
-  /** Whether it is marked as untrusted already. */
-  untrusted: boolean
-  /** The messages it rests on. */
+  after: Memory | null
+  /** The new messages it rests on. */
   cited: readonly Spoken[]
+  /** That it was found untrusted before in this run: what was added since takes nothing back. */
+  isDoubted: boolean
 }
 
 export type Ruling = { refused: string } | { trust: 'person' | 'untrusted' }
 
-/** `voices`: what was said in all that is new; what a person confirmed counts as theirs. */
-export function rule({ file, content, before, type, untrusted, cited }: Wish, voices: Voices): Ruling {
-  const persons = cited.filter(({ by }) => by === 'person')
-  if (content === null)
-    return isPersons(supportOf(before, voices)) && persons.length > 0
-      ? { trust: 'person' }
-      : { refused: `${file} is not what the person spoke of; only they can have a memory taken away` }
-  const isTheirs = persons.length > 0 && isPersons(supportOf(addedTo(before, content), voices, before))
-  if (isIndex(file))
-    return isTheirs
-      ? { trust: 'person' }
-      : { refused: `${file} is kept for you; write the memory and leave it at that` }
-  if (isTheirs && !untrusted) return { trust: 'person' }
-  if (type === 'user' || type === 'feedback')
+const CLOSER = 'say it in the person’s own words, or leave it out'
+
+export function rule({ file, before, after, cited, isDoubted }: Wish, voices: Voices): Ruling {
+  if (isIndex(file)) return { refused: `${file} is kept for you; write the memory and leave it at that` }
+  const said = cited.filter(({ by }) => by === 'person').map(({ text }) => text)
+  const kept = before && keptBecause(before, after, said)
+  if (kept !== undefined) return { refused: `${file} holds what would be lost, and ${kept}` }
+  if (after === null) return { trust: 'person' }
+  const doubt =
+    said.length === 0 ? 'none of what it rests on was said by the person' : doubtIn(before, after, said, voices)
+  const isOwn = after.type === 'user' || after.type === 'feedback'
+  if (doubt === undefined && !after.untrusted && !before?.untrusted && !isDoubted) return { trust: 'person' }
+  const why = doubt ?? 'it is marked as untrusted'
+  if (isOwn)
     return {
-      refused: `a ${type} memory holds only what the person said, in their own words; this is made of other words. If it is a fact worth keeping, it is a project or reference memory`,
+      refused: `a ${after.type} memory holds only what the person said: ${why}; ${CLOSER}. If it is a fact worth keeping, it is a project or reference memory`,
     }
   if (file.startsWith('team/'))
-    return { refused: `${file}: what the person did not say themselves is not shared with the team` }
+    return { refused: `${file}: what the person did not say themselves is not shared with the team: ${why}; ${CLOSER}` }
+  if (before && !before.untrusted)
+    return {
+      refused: `${file} holds what the person said, and this is not theirs: ${why}; write it beside, or ${CLOSER}`,
+    }
   return { trust: 'untrusted' }
+}
+
+/** Why something in what comes in is not theirs. */
+function doubtIn(
+  before: Memory | undefined,
+  after: Memory,
+  said: readonly string[],
+  voices: Voices,
+): string | undefined {
+  // What becomes a word of the person has to be one from beginning to end.
+  const isRaised =
+    before !== undefined && before.type !== after.type && after.type !== 'project' && after.type !== 'reference'
+  if (!before || isRaised) return told(firstDoubt(unitsOf(after), voices))
+  const added = addedUnits(before, after)
+  const turned = turnedBy(removedUnits(before, after), added, said)
+  if (turned !== undefined) return `"${turned}" comes or goes, and they did not say so`
+  const neutral = neutralOf(before.text)
+  const doubt = firstDoubt(added, voices, neutral)
+  if (doubt) return told(doubt)
+  // Nothing in it that one could hold against what was said: then the small words count.
+  const small = added.filter((unit) => doubtOf(unit, NOBODY, neutral) === undefined)
+  return smallWordsSaid(before, small, said) ? undefined : 'the words that come in are not theirs'
+}
+
+const NOBODY: Voices = {
+  persons: { words: new Set(), pairs: new Set(), runs: [], text: '' },
+  others: { words: new Set(), pairs: new Set(), runs: [], text: '' },
+}
+
+function told(doubt: ReturnType<typeof firstDoubt>): string | undefined {
+  return doubt && `${JSON.stringify(shortened(doubt.unit.text))} is not theirs (${doubt.why})`
+}
+
+/** One line of a log says for itself what it is. */
+export function ruleLine(type: Memory['type'], text: string, cited: readonly Spoken[], voices: Voices): Ruling {
+  const doubt = firstDoubt(lineUnits(text), voices)
+  if (!doubt && cited.some(({ by }) => by === 'person')) return { trust: 'person' }
+  if (type !== 'user' && type !== 'feedback') return { trust: 'untrusted' }
+  const why = told(doubt) ?? 'none of what it rests on was said by the person'
+  return { refused: `a ${type} line holds only what the person said: ${why}; ${CLOSER}` }
 }
 
 function isIndex(file: string): boolean {
   return file === 'MEMORY.md' || file === 'team/MEMORY.md'
 }
 
-/** The lines that were not there before. */
-export function addedTo(before: string, content: string): string {
-  const known = new Set(before.split('\n').map((line) => line.trim()))
-  return content
-    .split('\n')
-    .filter((line) => !known.has(line.trim()))
-    .join('\n')
+function shortened(text: string): string {
+  return text.length > 160 ? `${text.slice(0, 160)}…` : text
 }
-
-/** Days that only meant something when they were said, in what is new of a text, as the days they are. */
-export function datedText(before: string, content: string, cited: readonly Spoken[]): string {
-  const known = new Set(before.split('\n').map((line) => line.trim()))
-  return content
-    .split('\n')
-    .map((line) => {
-      if (known.has(line.trim())) return line
-      const at = saidAt(line, cited)
-      return at === undefined ? line : absoluteDates(line, localStamp(at)).text
-    })
-    .join('\n')
-}
-
-/** By which day a relative one is reckoned: that on which the words were said, or else the last on which the person spoke. */
-function saidAt(line: string, cited: readonly Spoken[]): number | undefined {
-  const days = relativeDatesIn(line).map((day) => day.toLowerCase())
-  if (days.length === 0) return undefined
-  const theirs = cited.filter(({ by }) => by === 'person')
-  const among = theirs.length > 0 ? theirs : cited
-  const said = among.find(({ text }) => days.some((day) => text.toLowerCase().includes(day)))
-  return (said ?? among.at(-1))?.at
-}
-
-/** What could not be made absolute. */
-export function relativeDaysIn(before: string, content: string): string[] {
-  return relativeDatesIn(addedTo(before, content))
-}
-
-/** The words of a message that a memory is made of, for whoever asks why it is there. */
-export function excerptOf(text: string, content: string): string {
-  const whole = text.trim()
-  if (whole.length <= EXCERPT_UNITS) return whole
-  const pieces = whole.split(/(?<=[.!?。！？])\s+|\n+/).filter((piece) => piece.trim() !== '')
-  const best = pieces
-    .map((piece) => ({ piece, shared: supportOf(content, { persons: [piece], others: [] }).fromPersons }))
-    .reduce((a, b) => (b.shared > a.shared ? b : a), { piece: whole, shared: 0 })
-  return best.piece.trim().slice(0, EXCERPT_UNITS)
-}
-
-const EXCERPT_UNITS = 500
