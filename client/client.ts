@@ -85,6 +85,7 @@ export function createClient(deps: ClientDeps): Client {
       return attempt(() =>
         startedIfAway(deadlineMs ?? deps.deadlineMs + waitMs, async (leftMs) =>
           decode(
+            name,
             await transport.send({
               ...encode(routeTable[name], input),
               bodyLimitBytes: limitOf(name),
@@ -107,7 +108,7 @@ export function createClient(deps: ClientDeps): Client {
       startedIfAway(deadlineMs, async (leftMs) => {
         const exchange = { ...encode(routeTable[name], input), bodyLimitBytes: limitOf(name), signal }
         const response = await transport.open({ ...exchange, deadlineMs: leftMs })
-        if ((response.statusCode ?? 0) >= 400) decode(await readWhole(response, 'its socket'))
+        if ((response.statusCode ?? 0) >= 400) decode(name, await readWhole(response, 'its socket'))
         return response
       }),
     )
@@ -200,7 +201,9 @@ function inPath(text: string): string {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the daemon has validated its answer against the same contract
-function decode({ status, text }: { status: number; text: string }): any {
+function decode(name: RouteName, { status, text }: { status: number; text: string }): any {
+  const { plain }: RouteShape = routeTable[name]
+  if (plain && status < 400) return status === 204 ? undefined : text
   const body = parseJson(text)
   if (status < 400) return body
   const { code, message, hint, reason, ...details } = (body as Partial<ErrorBody> | null)?.error ?? {}

@@ -8,6 +8,7 @@ import type { LiveSettings } from './config/live.ts'
 import type { createDreaming } from './dreaming.ts'
 import type { createTelling } from './extraction/telling.ts'
 import type { Fitting } from './fitting.ts'
+import type { Hooking } from './hooking.ts'
 import type { EventStreams } from './http/event-stream.ts'
 import { agentRoutes } from './http/routes/agents.ts'
 import { carryingRoutes } from './http/routes/carrying.ts'
@@ -15,6 +16,7 @@ import { contextRoutes } from './http/routes/context.ts'
 import { costRoutes } from './http/routes/cost.ts'
 import { dreamRoutes } from './http/routes/dreams.ts'
 import { historyRoutes } from './http/routes/history.ts'
+import { hookRoutes } from './http/routes/hooks.ts'
 import { instructionRoutes } from './http/routes/instructions.ts'
 import { jobRoutes } from './http/routes/jobs.ts'
 import { mailRoutes } from './http/routes/mail.ts'
@@ -56,11 +58,12 @@ type Deps = {
   background: Background
   fitting: () => Promise<Fitting>
   company: Company
+  hooking: Hooking
 }
 
 export function createHandlers(deps: Deps): Handlers {
   const { places, env, settings, version, board, streams, switches, memory, capture, model } = deps
-  const { telling, noting, recall, dreaming, background, fitting, company } = deps
+  const { telling, noting, recall, dreaming, background, fitting, company, hooking } = deps
   const instructions = async (cwd: string, caller: Caller) => {
     const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
     const { agentsMd } = settings.current().instructions
@@ -82,11 +85,13 @@ export function createHandlers(deps: Deps): Handlers {
           roots: capture.reading.roots(),
           ingest: capture.ingest(),
           jobs: background.counts(),
+          harnesses: hooking.harnesses(),
         }),
       streams,
       connected: board.connected,
     }),
     ...switchRoutes(switches),
+    ...hookRoutes(hooking),
     ...memoryRoutes(memory),
     ...promptRoutes({
       prompting: {

@@ -32,6 +32,9 @@ type Deps = {
 const ASK_MS = 15_000
 /** A line of five words, with room for a model that thinks first. */
 const ANSWER_TOKENS = 200
+/** More than that would not be told with one prompt. */
+const MOST_AT_ONCE = 20
+const NEVER = new AbortController().signal
 const EXPIRE_MS = 7 * 86_400_000
 
 export function createCompany(deps: Deps) {
@@ -86,6 +89,12 @@ export function createCompany(deps: Deps) {
     registry,
     mailbox,
     summaries,
+    /** What waits for whoever is meant, if anything and if anybody. */
+    mailOf: async (address: string) => {
+      if (!registry.boxesOf(address)) return []
+      const { items } = await mailbox.read(address, { waitMs: 0, limit: MOST_AT_ONCE, signal: NEVER })
+      return items
+    },
     /** Mail and registrations that nobody wants any more. Returns how many went. */
     expire: () => mailbox.expire() + registry.forget(clock.now() - EXPIRE_MS, ({ name }) => mailbox.isWaitedFor(name)),
   }

@@ -10,6 +10,7 @@ import { startReloading } from './config/reload.ts'
 import { createDreaming } from './dreaming.ts'
 import type { Fitting } from './fitting.ts'
 import { createForking } from './forking.ts'
+import { createHooking } from './hooking.ts'
 import { createHouse } from './house.ts'
 import { removeLeftovers } from './housekeeping/sweep.ts'
 import { bindServer } from './http/binding.ts'
@@ -65,6 +66,9 @@ export type Daemon = {
 
 /** So much of a backlog is read first: every job that is settled meanwhile would hold up the reading. */
 const MUCH_TO_READ_BYTES = 500_000
+
+/** Of a prompt, to find memories by. */
+const LONGEST_PROMPT = 100_000
 
 /** Loaded with the first text that is looked through: its patterns would cost every start. */
 const redact = async (text: string) => (await import('./secrets/redact.ts')).redactSecrets(text)
@@ -357,6 +361,28 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       reading.diskRecovered()
     }
 
+    const hooking = createHooking({
+      store,
+      stateDir,
+      settings,
+      clock,
+      memory,
+      capture,
+      background,
+      isKnown: ({ harness, sessionId }) => said.session(harness, sessionId) !== undefined,
+      forgetsGiven: recall.reset,
+      recall: async ({ mostBytes, query, ...asked }, caller) =>
+        (await recall.hook({ ...asked, query: query.slice(0, LONGEST_PROMPT), mode: 'auto' }, caller, mostBytes)).text,
+      recallAgain: async ({ mostBytes, ...session }, caller) => (await recall.again(session, caller, mostBytes)).text,
+      notesOf: ({ harness, sessionId }) => noting.textOf({ harness, session: sessionId }),
+      mailFor: ({ sessionId }) => company.mailOf(`session:${sessionId}`),
+      acknowledge: ({ sessionId }, ids) => void company.mailbox.acknowledge(`session:${sessionId}`, ids.map(Number)),
+      onError: (error) => {
+        if (!disk.blames(error)) log.error({ err: error }, 'a hook could not be looked after')
+      },
+    })
+    parts.add('hooks', hooking.stop)
+
     // What is answered.
     const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
     const server = await createServer({
@@ -378,6 +404,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         background,
         fitting,
         company,
+        hooking,
       }),
       log,
       onDiskTrouble: (error) => disk.failed(message(error)),

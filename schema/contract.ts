@@ -21,9 +21,12 @@ type Upload<K extends RouteName> = Routes[K] extends { upload: 'lines' }
 export type Contract = {
   [K in RouteName]: {
     input: Part<K, 'params', 'input'> & Part<K, 'query', 'input'> & Part<K, 'body', 'input'> & Upload<K>
-    answer: Part<K, 'answer', 'output'>
+    answer: Part<K, 'answer', 'output'> | (Routes[K] extends { plain: 'text' } ? undefined : never)
   }
 }
+
+/** `onSent`: once all of it was handed to whoever asked. */
+export type PlainText = { text: string; onSent?: () => void }
 
 /** What a handler receives after validation and what it must return before stripping. */
 export type HandlerTypes = {
@@ -35,6 +38,10 @@ export type HandlerTypes = {
       caller: Caller
       signal: AbortSignal
     } & Upload<K>
-    answer: Routes[K] extends { stream: 'lines' } ? AsyncIterable<string> : Part<K, 'answer', 'input'>
+    answer: Routes[K] extends { stream: 'lines' }
+      ? AsyncIterable<string>
+      : Routes[K] extends { plain: 'text' }
+        ? PlainText | undefined
+        : Part<K, 'answer', 'input'>
   }
 }

@@ -8,7 +8,7 @@ import { type Route, routes } from './routes.ts'
 type Json = Record<string, unknown>
 
 /** Of a stream or a file of lines, the schema describes one event or line. */
-const mediaTypes = { json: 'application/json', events: 'text/event-stream', lines: JSON_LINES }
+const mediaTypes = { json: 'application/json', events: 'text/event-stream', lines: JSON_LINES, text: 'text/plain' }
 
 export function openApiDocument(version: string): Json & { openapi: string } {
   const paths: Record<string, Json> = {}
@@ -36,6 +36,7 @@ function operation(name: string, route: Route): Json {
     ...requestBody(route),
     responses: {
       ...Object.fromEntries(statusesOf(route).map((status) => [status, answerOf(route)])),
+      ...(route.plain && { 204: { description: 'Nothing' } }),
       ...errorResponses([...universalCodes, ...route.errors]),
     },
   }
@@ -49,7 +50,7 @@ function statusesOf({ status, begins }: Route): number[] {
 function answerOf(route: Route): Json {
   return {
     description: route.answer.description ?? route.summary,
-    content: { [mediaTypes[route.stream ?? 'json']]: { schema: jsonSchema(route.answer, 'output') } },
+    content: { [mediaTypes[route.stream ?? route.plain ?? 'json']]: { schema: jsonSchema(route.answer, 'output') } },
   }
 }
 

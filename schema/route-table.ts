@@ -21,6 +21,8 @@ export type RouteShape = {
   bodyLimitBytes?: number
   /** The field of the query that lets the daemon wait, in seconds, for something to answer with. */
   waits?: 'wait'
+  /** The answer is a text as it is, and 204 where there is nothing to say. */
+  plain?: 'text'
   /** Fields that travel in the query though the route has a body; without one, all but the path's do. */
   query?: readonly string[]
 }
@@ -84,6 +86,7 @@ export const routeTable = {
   search: { method: 'GET', url: '/v1/search' },
   instructions: { method: 'GET', url: '/v1/instructions' },
   cost: { method: 'GET', url: '/v1/cost' },
+  hook: { method: 'POST', url: '/v1/hooks/:harness', plain: 'text', bodyLimitBytes: CONVERSATION_LIMIT_BYTES },
   pause: { method: 'POST', url: '/v1/pause' },
   resume: { method: 'POST', url: '/v1/resume' },
 } as const satisfies Record<string, RouteShape>

@@ -35,6 +35,7 @@ import type { HttpCode } from './errors.ts'
 import { Event } from './event.ts'
 import { ExportLine, Imported } from './export.ts'
 import { Health } from './health.ts'
+import { HookInput, HookOutput, HookParams } from './hook.ts'
 import { ImportBegun, ImportRequest } from './import.ts'
 import { InstructionList } from './instruction.ts'
 import { JobList, JobParams, JobsQuery, OneJob } from './job.ts'
@@ -470,6 +471,14 @@ export const routes = {
     summary: 'What models have cost, by day, project or job',
     query: CostQuery,
     answer: CostList,
+    errors: [],
+  },
+  hook: {
+    ...routeTable.hook,
+    summary: 'What a hook of a harness was given; answers what the hook is to print',
+    params: HookParams,
+    body: HookInput,
+    answer: HookOutput,
     errors: [],
   },
   pause: {

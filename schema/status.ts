@@ -56,6 +56,15 @@ export const Status = z
     roots: z.array(TranscriptRoot).describe('Where transcripts are looked for'),
     ingest: IngestState,
     jobs: JobCounts,
+    harnesses: z
+      .array(
+        z.object({
+          name: z.string(),
+          connected: z.boolean().describe('Whether its settings have our hooks'),
+          lastHookAt: z.iso.datetime().optional().describe('When it last ran one'),
+        }),
+      )
+      .describe('Programs that can be connected'),
     budget: Budget,
     errors: z.array(Failure).describe('The last failures nobody was waiting for, newest first'),
   })

@@ -14,7 +14,13 @@ export async function doctor(context: Context, options: DoctorOptions): Promise<
   if (options.restore !== undefined) return restore(context, options.restore)
   const { inspect } = await import('../../daemon/doctor/inspect.ts')
   const { places, env } = context
-  const findings = [...(await inspect({ places, env })), await daemonFinding(context), serviceFinding(context)]
+  const { hooksFinding } = await import('./connect/hooks-finding.ts')
+  const findings = [
+    ...(await inspect({ places, env })),
+    await daemonFinding(context),
+    serviceFinding(context),
+    hooksFinding(context),
+  ]
   const [bad, odd] = (['problem', 'warning'] as const).map(
     (state) => findings.filter((each) => each.state === state).length,
   ) as [number, number]

@@ -12,6 +12,7 @@ import { type Context, createPrint, harmless } from './context.ts'
 import type { CostOptions } from './cost.ts'
 import type { DoctorOptions } from './doctor.ts'
 import type { DreamOptions } from './dream.ts'
+import { addHarnessCommands } from './harness-commands.ts'
 import { addJobCommands } from './job-commands.ts'
 import { type LogsOptions, logs } from './logs.ts'
 import { addMemoryCommands } from './memory-commands.ts'
@@ -24,7 +25,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../../package.json', imp
 const viaNpm = process.env.npm_command === 'exec' || basename(process.argv[1] ?? '') === 'main.js'
 const self = viaNpm ? 'npx memoryd' : 'memoryd'
 const spoken = (text: string) =>
-  text.replace(/(?<!npx )\bmemoryd (?=(start|stop|restart|doctor|jobs|logs|status)\b)/g, `${self} `)
+  text.replace(/(?<!npx )\bmemoryd (?=(connect|disconnect|start|stop|restart|doctor|jobs|logs|status)\b)/g, `${self} `)
 
 const program = new Command('memoryd')
   .description('One memory for every coding agent on this machine: a daemon on a Unix socket.')
@@ -37,6 +38,7 @@ const program = new Command('memoryd')
     `
 Examples:
   memoryd start                 start the daemon and wait until it answers
+  memoryd connect claude-code   let Claude Code remember; also codex, gemini, pi
   memoryd status --json         how it is doing, for a script
   memoryd logs -f               follow what it does
   memoryd pause --project       nothing is captured or recalled in this folder
@@ -133,6 +135,7 @@ for (const to of ['pause', 'resume'] as const)
     .action((options: PauseOptions) => setPaused(context(), to, options))
 addMemoryCommands(program, context, wholeNumber)
 addJobCommands(program, context, wholeNumber)
+addHarnessCommands(program, context)
 program
   .command('dream')
   .description('put the memories of this project in order now, and show what came of it')
@@ -182,8 +185,13 @@ service
   .description('whether it is installed and running')
   .action(async () => (await import('./service/command.ts')).serviceStatus(context()))
 program
+  .command('demo')
+  .description('a tour of half a minute in a temporary home: nothing of yours is touched, nothing is left behind')
+  .addHelpText('after', examples('  memoryd demo'))
+  .action(async () => (await import('./demo/demo.ts')).demo(context()))
+program
   .command('uninstall')
-  .description('remove service and, if you agree, state; memories stay')
+  .description('remove service, hooks and, if you agree, state; memories stay')
   .option('--state', 'delete the state folder without asking')
   .option('--no-state', 'keep the state folder without asking')
   .addHelpText(

@@ -30,11 +30,22 @@ export async function status({ connect, places, print }: Context): Promise<void>
       ['to read', `${now.ingest.lagBytes} bytes of transcripts`],
       ['skipped', skippedLine(now.ingest.skipped)],
       ['jobs', jobsLine(now.jobs)],
+      ['harnesses', harnessesLine(now.harnesses)],
       ['paused', now.paused.all ? 'everywhere' : now.paused.projects.join(', ') || 'nowhere'],
     ]),
     ...now.reasons.map(({ code, message, since }) => `degraded since ${since}: ${code}: ${message}`),
     ...now.errors.slice(0, 5).map(({ at, message }) => `${at} ${message}`),
   ])
+}
+
+function harnessesLine(harnesses: Status['harnesses']): string {
+  const known = harnesses
+    .filter(({ connected, lastHookAt }) => connected || lastHookAt !== undefined)
+    .map(({ name, connected, lastHookAt }) => {
+      const last = lastHookAt === undefined ? 'no hook seen yet' : `last hook ${lastHookAt}`
+      return `${name} (${connected ? '' : 'not connected, '}${last})`
+    })
+  return known.length > 0 ? known.join(', ') : 'none connected; memoryd connect <harness>'
 }
 
 function jobsLine({ queued, waiting, running, failed }: Jobs): string {

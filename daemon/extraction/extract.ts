@@ -88,11 +88,12 @@ export function createExtraction(deps: Deps) {
   }
 
   const run = async ({ input, attempts }: Job, { signal, stillOurs }: At): Promise<Outcome> => {
-    const key = input as SessionKey
+    const { final, ...key } = input as SessionKey & { final?: true }
     // 1. What is new, as far as turns have ended.
     const { session, part } = look(key)
     if (!session || part.length === 0) return skipped('there is nothing new in it')
-    if (turnsIn(part) < settings().everyTurns) return skipped('there are too few turns yet')
+    // A session that is over gets no more turns to wait for.
+    if (!final && turnsIn(part) < settings().everyTurns) return skipped('there are too few turns yet')
 
     // 2. Whether anything of it may be kept.
     const off = offBecause(session)

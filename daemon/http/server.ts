@@ -4,7 +4,7 @@ import type { Server as HttpServer, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import fastify, { type FastifyReply, type FastifyRequest, type RouteOptions } from 'fastify'
-import type { HandlerTypes } from '../../schema/contract.ts'
+import type { HandlerTypes, PlainText } from '../../schema/contract.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Event } from '../../schema/event.ts'
 import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
@@ -110,7 +110,9 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
           ? streamHandler(handlers)
           : route.stream === 'lines'
             ? linesHandler(route, handle, running.signal, log)
-            : jsonHandler(route, handle, { drained: running.signal, asText: createPrinter(route) }),
+            : route.plain
+              ? plainHandler(route, handle, running.signal)
+              : jsonHandler(route, handle, { drained: running.signal, asText: createPrinter(route) }),
     }
     if (route.upload) void app.register(async (scope) => acceptLines(scope).route(options))
     else app.route(options)
@@ -159,6 +161,16 @@ function jsonHandler(route: Route, handle: AnyHandler, { drained, asText }: Surr
 
 function isBegun({ begins }: Route, answer: unknown): boolean {
   return begins === undefined || Boolean((answer as Record<string, unknown>)[begins])
+}
+
+/** As it is, without a word where there is nothing to say. */
+function plainHandler(route: Route, handle: AnyHandler, drained: AbortSignal) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const said = (await handle(callOf(route, request, reply, drained))) as PlainText | undefined
+    if (!said) return reply.code(204).send()
+    if (said.onSent) reply.raw.once('finish', said.onSent)
+    return reply.type('text/plain; charset=utf-8').send(route.answer.parse(said.text))
+  }
 }
 
 /** Bytes that are ready need nothing of what fastify does for an answer, which costs more than to send them. */

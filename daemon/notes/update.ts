@@ -83,7 +83,7 @@ export function createUpdates(deps: UpdateDeps) {
   }
 
   const run = async ({ input, attempts }: Job, { signal, stillOurs }: At): Promise<Outcome> => {
-    const { harness, sessionId } = input as SessionKey
+    const { harness, sessionId, final } = input as SessionKey & { final?: true }
     const key = { harness, session: sessionId }
     // 1. What is new, as far as turns have ended, and whether it may be noted.
     const { session, kept, part } = look(key)
@@ -98,7 +98,8 @@ export function createUpdates(deps: UpdateDeps) {
     const toolCalls = sumCalls(part)
     const since = kept?.covers && { tokens: least, toolCalls }
     const verdict = dueNow({ tokens, since, lastTurnToolCalls: sumCalls(lastTurnOf(part)) }, settings())
-    if ('skip' in verdict) return skipped(verdict.skip)
+    // Notes of a session that is over are to be whole: nobody will say enough for another look.
+    if ('skip' in verdict && !(final && since)) return skipped(verdict.skip)
 
     const by = (who: NotesClaim['source']): Outcome => ({ done: { by: who, tokens } })
     const name = nameOf(key)

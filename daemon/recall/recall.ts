@@ -20,7 +20,9 @@ import { createTickets, type Tickets } from './tickets.ts'
 export type Recall = {
   recall(request: RecallRequest, at: { caller: Caller; signal: AbortSignal }): Promise<RecallAnswer>
   /** For a prompt hook: the local answer at once; a model selects beside it, for the session's next prompt. */
-  hook(request: RecallRequest, caller: Caller): Promise<RecallAnswer>
+  hook(request: RecallRequest, caller: Caller, mostBytes?: number): Promise<RecallAnswer>
+  /** The last memories that the session was given, once more: it was compacted and has none of them any more. */
+  again(session: SessionName & { cwd: string }, caller: Caller, mostBytes: number): Promise<RecallAnswer>
   tickets: Tickets
   /** The session was cleared or compacted. */
   reset(session: SessionName): void
@@ -80,12 +82,18 @@ export function createRecall({ texts, rows, vigils, redact, onError, ...rest }: 
   }
 
   /** One after the other for a session: two at once would not know of each other's bytes. */
-  const give = (request: RecallRequest, chosen: Chosen): Promise<RecallAnswer> => {
+  const give = (request: RecallRequest, chosen: Chosen, mostBytes?: number): Promise<RecallAnswer> => {
     const key = sessionOf(request)
-    return key === undefined ? giveNow(request, chosen) : inTurn(key, () => giveNow(request, chosen))
+    return key === undefined
+      ? giveNow(request, chosen, mostBytes)
+      : inTurn(key, () => giveNow(request, chosen, mostBytes))
   }
 
-  const giveNow = async (request: RecallRequest, chosen: Chosen): Promise<RecallAnswer> => {
+  const giveNow = async (
+    request: RecallRequest,
+    chosen: Chosen,
+    mostBytes = Number.POSITIVE_INFINITY,
+  ): Promise<RecallAnswer> => {
     const session =
       request.sessionId === undefined ? undefined : { sessionId: request.sessionId, harness: request.harness }
     const before = session ? given.bytes(session) : 0
@@ -94,7 +102,7 @@ export function createRecall({ texts, rows, vigils, redact, onError, ...rest }: 
     const explain = request.explain ? { explain: explained(choice) } : {}
     const { ranked } = choice.ranking
     const scoreOf = (file: string) => ranked.find((each) => each.file === file)?.score ?? 0
-    const room = { bytes: settings().sessionBytes - before, nowMs: clock.now() }
+    const room = { bytes: Math.min(settings().sessionBytes - before, mostBytes), nowMs: clock.now() }
     // It may have been given while this was being chosen.
     const files = session ? choice.files.filter((file) => !given.has(session, choice.dir, file)) : choice.files
     const { memories, text, handed, crowded } = await handOver.pack({ ...choice, files, scoreOf }, room)
@@ -141,11 +149,11 @@ export function createRecall({ texts, rows, vigils, redact, onError, ...rest }: 
       const signal = AbortSignal.any([at.signal, background(request)])
       return give(request, await chooseAnd(request, caller, signal))
     },
-    hook: async (request, caller) => {
+    hook: async (request, caller, mostBytes) => {
       if (!hasEnoughWords(request.query)) return give(request, { skipped: 'short' })
       const choosing = choose(deps, { ...request, mode: 'local' }, { caller, signal: NEVER })
       const chosen = await within(choosing, settings().hookDeadlineMs, clock)
-      const answer = await give(request, chosen === 'late' ? { skipped: 'none' } : chosen)
+      const answer = await give(request, chosen === 'late' ? { skipped: 'none' } : chosen, mostBytes)
       if (request.mode !== 'local' && deps.model.isReady() && answer.skipped !== 'off') {
         const selecting = { ...request, mode: 'model' as const, deadlineMs: LATEST_MS }
         choose(deps, selecting, { caller, signal: background(request) }).then((found) => {
@@ -153,6 +161,20 @@ export function createRecall({ texts, rows, vigils, redact, onError, ...rest }: 
         }, onError)
       }
       return answer
+    },
+    again: async ({ sessionId, harness, cwd }, caller, mostBytes) => {
+      const request: RecallRequest = { cwd, query: '', sessionId, harness, mode: 'local' }
+      const { dir, off } = await deps.find(cwd, caller)
+      const { enabled, teamEnabled, k } = settings()
+      if (off !== undefined || !enabled) return give(request, { skipped: 'off' })
+      const corpus = corpora.open(dir, '')
+      const last = given.list(sessionId, harness).items.filter(({ file, path }) => path === `${dir}/${file}`)
+      const files = [...new Set(last.toReversed().map(({ file }) => file))].filter(
+        (file) => corpus.items.has(file) && (teamEnabled || !file.startsWith('team/')),
+      )
+      const ranking = { ranked: [], fit: 0, explain: () => [] }
+      const choice = { dir, corpus, mode: 'local' as const, k, files, ranking, model: undefined, late: undefined }
+      return give(request, choice, mostBytes)
     },
     tickets,
     reset: (session) => {

@@ -9,7 +9,7 @@ import type { Events } from '../platform/events.ts'
 type Deps = { clock: Clock; conditions: Conditions; events: Events; places: Places; version: string }
 
 /** What other parts know and `status` shows. */
-export type Slices = Pick<Status, 'mode' | 'paused' | 'projects' | 'roots' | 'ingest' | 'jobs' | 'budget'>
+export type Slices = Pick<Status, 'mode' | 'paused' | 'projects' | 'roots' | 'ingest' | 'jobs' | 'harnesses' | 'budget'>
 
 export type StatusBoard = {
   answer(slices: Slices): Status

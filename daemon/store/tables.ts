@@ -346,6 +346,14 @@ export const historyMigrations: readonly Migration[] = [
         at INTEGER NOT NULL
       ) STRICT;
     `),
+  (db) =>
+    db.exec(`
+      -- When each harness last ran a hook of ours.
+      CREATE TABLE hooks_seen (
+        harness TEXT PRIMARY KEY,
+        at INTEGER NOT NULL
+      ) STRICT;
+    `),
 ]
 
 /** Apart from the step that made it: a purge throws this part of the index away and begins it anew. */

@@ -31,7 +31,11 @@ type Deps = {
   clock: Clock
 }
 
-export type Pushing = { push(turn: TurnRequest, caller: Caller): Promise<TurnPushed> }
+export type Pushing = {
+  push(turn: TurnRequest, caller: Caller): Promise<TurnPushed>
+  /** A harness says that it has written: resolves once that was read, or cannot be. */
+  written(path: string): Promise<void>
+}
 
 type SessionKey = { harness: string; sessionId: string }
 
@@ -89,6 +93,7 @@ export function createPushing(deps: Deps): Pushing {
   }
 
   return {
+    written: async (path) => void (await onNews(follow(path))),
     push: async (turn, caller) => {
       const { root: project, off } = projectOf(turn.cwd, caller)
       if (off !== undefined)

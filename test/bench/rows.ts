@@ -3,6 +3,7 @@ import { compacting, estimate } from './context.ts'
 import { cost } from './cost.ts'
 import { growth } from './growth.ts'
 import { health } from './health.ts'
+import { hook } from './hook.ts'
 import { idle } from './idle.ts'
 import { many } from './many.ts'
 import { index, list } from './memories.ts'
@@ -24,6 +25,7 @@ export const rows: readonly Row[] = [
   manyRecalled,
   underLoad,
   turnsAtOnce,
+  hook,
   reading,
   search,
   cost,

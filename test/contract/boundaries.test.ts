@@ -26,12 +26,14 @@ const allowed: Record<string, readonly string[]> = {
   'daemon/recall': ['schema', 'daemon/platform', 'daemon/store', 'daemon/llm'],
   'daemon/dream': ['schema', 'daemon/platform', 'daemon/store', 'daemon/memory'],
   'daemon/agents': ['schema', 'daemon/platform', 'daemon/store'],
+  'daemon/harness': ['schema', 'daemon/platform', 'daemon/store'],
   'daemon/housekeeping': ['schema', 'daemon/platform', 'daemon/store'],
   // A process of its own besides the daemon: it looks at everything a daemon stands on.
   'daemon/doctor': ['schema', 'daemon/platform', 'daemon/store', 'daemon/config', 'daemon/memory'],
   client: ['schema'],
+  'client/hooks': ['schema'],
   'client/mcp': ['schema', 'client'],
-  'client/cli': ['schema', 'client', 'client/mcp'],
+  'client/cli': ['schema', 'client', 'client/hooks', 'client/mcp'],
 }
 
 /** Composition roots, and the doors through which the command line enters the daemon's half. */
@@ -42,6 +44,7 @@ const roots = [
   'daemon/dreaming.ts',
   'daemon/forking.ts',
   'daemon/learning.ts',
+  'daemon/hooking.ts',
   'daemon/house.ts',
   'daemon/noting.ts',
   'daemon/capture.ts',
@@ -101,7 +104,14 @@ const habits: { rule: string; pattern: RegExp; applies: (path: string) => boolea
   {
     rule: 'process.env is read once, at an entry',
     pattern: /process\.env/,
-    applies: (path) => !['daemon/main.ts', 'daemon/launch.ts', 'client/index.ts', 'client/cli/main.ts'].includes(path),
+    applies: (path) =>
+      ![
+        'daemon/main.ts',
+        'daemon/launch.ts',
+        'client/index.ts',
+        'client/hooks/pass-on.ts',
+        'client/cli/main.ts',
+      ].includes(path),
   },
   {
     rule: 'only daemon/platform reads clocks and sets timers in the daemon',
@@ -117,7 +127,7 @@ const habits: { rule: string; pattern: RegExp; applies: (path: string) => boolea
   {
     rule: 'only the entries of processes exit',
     pattern: /process\.exit\(/,
-    applies: (path) => !['daemon/main.ts', 'client/cli/main.ts'].includes(path),
+    applies: (path) => !['daemon/main.ts', 'client/hooks/pass-on.ts', 'client/cli/main.ts'].includes(path),
   },
   {
     rule: 'no URL outside the route table',

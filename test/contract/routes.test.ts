@@ -39,9 +39,11 @@ describe('the contract', () => {
   })
 
   it('refuses unknown fields in every input, by the form of its validator', () => {
+    // Harnesses drift from version to version: what their hooks send is let through as it is.
     for (const [name, route] of Object.entries(routes) as [string, Route][])
       for (const input of [route.params, route.query, route.body])
-        if (input) expect(z.toJSONSchema(input, { io: 'input' }), name).toMatchObject({ additionalProperties: false })
+        if (input && input !== routes.hook.body)
+          expect(z.toJSONSchema(input, { io: 'input' }), name).toMatchObject({ additionalProperties: false })
   })
 
   it('documents every error code a route may answer with', () => {

@@ -154,4 +154,26 @@ describe('recall for a prompt hook', () => {
     recall.forget({ dir: path.slice(0, path.lastIndexOf('/')), file: 'release.md' })
     expect(rows()).toEqual([])
   })
+
+  it('gives no more than there is room for', async () => {
+    const { hook } = rig()
+    const { bytes } = await hook('release notes', { sessionId: 'other' })
+    expect(bytes).toBeGreaterThan(0)
+    const { recall } = rig()
+    const request = RecallRequest.parse({ cwd: '/', query: 'release notes', sessionId: 's' })
+    expect(await recall.hook(request, caller, bytes - 1)).toMatchObject({ skipped: 'budget', text: '' })
+    expect(await recall.hook(request, caller, bytes)).toMatchObject({ bytes })
+  })
+
+  it('gives again after a compaction what the session had last, and nothing to one that had nothing', async () => {
+    const { hook, recall } = rig()
+    const session = { sessionId: 's', harness: 'generic', cwd: '/' }
+    expect(await recall.again(session, caller, 10_000)).toMatchObject({ text: '' })
+    const first = await hook('release notes')
+    recall.reset(session)
+    const again = await recall.again(session, caller, 10_000)
+    expect(filesOf(again)).toEqual(filesOf(first))
+    expect(again.text).toContain('<memoryd-context>')
+    expect(await hook('release notes')).toMatchObject({ text: '' })
+  })
 })

@@ -35,6 +35,7 @@ export const wordless: readonly RouteName[] = [
   'dream',
   'forget',
   'forgetAgentMemory',
+  'hook',
   'importTranscripts',
   'cancelRecall',
   'prefetchRecall',

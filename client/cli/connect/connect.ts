@@ -1,0 +1,166 @@
+/** `memoryd connect` and `disconnect`: our hooks into the settings of a harness, and out again. */
+import { resolve } from 'node:path'
+import { MemoryError } from '../../../schema/errors.ts'
+import { HOOK_MARK } from '../../../schema/hook.ts'
+import type { Context } from '../context.ts'
+import { addHooks, hasHooks, Misshapen, removeHooks } from './hook-settings.ts'
+import { JsoncError } from './jsonc.ts'
+import { lineDiff } from './line-diff.ts'
+import { createNoted, hashOf, type Noted } from './noted.ts'
+import type { Piece } from './pieces.ts'
+import { deepestFolder, readSettings, removeSettings, replaceSettings, type SettingsFile } from './settings-file.ts'
+import { type Connectable, projectOf, type Target, targetOf } from './targets.ts'
+
+export type ConnectOptions = { project?: string | true; mail?: boolean; dryRun?: boolean }
+
+type Harness = Exclude<Connectable, 'mcp'>
+
+export function connectHarness(context: Context, harness: Harness, options: ConnectOptions): void {
+  const { print, places, self } = context
+  const target = targetOf(harness, context, wantedOf(options))
+  const noted = createNoted(places.stateDir)
+  const file = readSettings(target.file)
+  const known = noted.of(target.file)
+  const clean = withoutUs(file, known, target)
+  const { text, pieces } = withUs(clean, target)
+  if (text === file.text) {
+    print.result({ harness, file: target.file, changed: false }, () => [
+      `${harness} is connected already: ${target.file}`,
+      ...target.remarks,
+    ])
+    return
+  }
+  const isNew = file.text === undefined
+  const backup = clean === undefined ? undefined : noted.backupOf(target.file)
+  if (!options.dryRun) {
+    noted.keep({
+      harness,
+      file: target.file,
+      at: new Date().toISOString(),
+      made: clean === undefined,
+      folder: isNew ? deepestFolder(file.path) : (known?.folder ?? ''),
+      pieces,
+      hash: hashOf(text),
+      before: clean,
+    })
+    replaceSettings(file, text)
+  }
+  const diff = lineDiff(file.text ?? '', text)
+  const result = { harness, file: target.file, changed: !options.dryRun, ...(backup && { backup }), diff }
+  print.result(result, () =>
+    options.dryRun
+      ? [`this would be changed in ${target.file}:`, ...diff]
+      : [
+          `connected ${harness}: ${isNew ? 'made' : 'changed'} ${target.file}`,
+          ...(backup ? [`as it was before: ${backup}`] : []),
+          ...target.remarks,
+          `to undo it: ${self} disconnect ${harness}${options.project ? ' --project' : ''}`,
+        ],
+  )
+}
+
+export function disconnectHarness(context: Context, harness: Harness, options: ConnectOptions): void {
+  const target = targetOf(harness, context, wantedOf(options))
+  const noted = createNoted(context.places.stateDir)
+  const { before, after } = disconnectFile(noted, target.file, { ...options, target })
+  const diff = lineDiff(before ?? '', after ?? '')
+  const isThere = before !== after
+  context.print.result({ harness, file: target.file, changed: isThere && !options.dryRun, diff }, () => {
+    if (!isThere) return [`${harness} was not connected: nothing of ours is in ${target.file}`]
+    if (options.dryRun) return [`this would be changed in ${target.file}:`, ...diff]
+    return [`disconnected ${harness}: ${after === undefined ? 'removed' : 'changed'} ${target.file}`]
+  })
+}
+
+/** All that was ever connected. Returns the files that were changed, and why others could not be. */
+export function disconnectAll(context: Context): { files: string[]; failed: string[] } {
+  const noted = createNoted(context.places.stateDir)
+  const files: string[] = []
+  const failed: string[] = []
+  for (const { file } of noted.all()) {
+    try {
+      const { before, after } = disconnectFile(noted, file, {})
+      if (before !== after) files.push(file)
+    } catch (error) {
+      failed.push((error as Error).message)
+    }
+  }
+  return { files, failed }
+}
+
+function disconnectFile(
+  noted: ReturnType<typeof createNoted>,
+  path: string,
+  { dryRun, target }: Pick<ConnectOptions, 'dryRun'> & { target?: Target },
+) {
+  const file = readSettings(path)
+  const known = noted.of(path)
+  const after = withoutUs(file, known, target)
+  if (!dryRun && after !== file.text) {
+    if (after === undefined) removeSettings(file, known?.folder ?? path)
+    else replaceSettings(file, after)
+  }
+  if (!dryRun) noted.drop(path)
+  return { before: file.text, after }
+}
+
+function wantedOf({ project, mail = false }: ConnectOptions) {
+  const folder = project === true ? projectOf(process.cwd()) : project === undefined ? undefined : resolve(project)
+  return { project: folder, mail }
+}
+
+/** As it was before us: nothing where we made the file and nobody else has written into it. */
+function withoutUs(file: SettingsFile, known: Noted | undefined, target: Target | undefined): string | undefined {
+  const { text, path } = file
+  if (text === undefined) return undefined
+  if (known && hashOf(text) === known.hash) return known.before
+  if (!path.endsWith('.json')) {
+    if (!text.includes(HOOK_MARK)) return text
+    if (target && 'whole' in target.holds && target.holds.whole === text) return undefined
+    throw new MemoryError('REFUSED', `${path} is not as memoryd left it; nothing was changed`, {
+      reason: 'path',
+      hint: 'delete it yourself if you want nothing of it',
+    })
+  }
+  return explained(path, () => {
+    const [mark, settings] = apart(text)
+    if (!hasHooks(settings)) return text
+    const how = known && { before: apart(known.before ?? '')[1], pieces: known.pieces as Piece[] }
+    return mark + removeHooks(settings, how)
+  })
+}
+
+function withUs(clean: string | undefined, { file, holds }: Target): { text: string; pieces: Piece[] } {
+  if ('whole' in holds) {
+    if (clean === undefined) return { text: holds.whole, pieces: [] }
+    throw new MemoryError('REFUSED', `${file} is there already and not of ours; nothing was changed`, {
+      reason: 'path',
+      hint: 'move it away, then connect again',
+    })
+  }
+  return explained(file, () => {
+    const [mark, settings] = apart(clean ?? '')
+    const { text, pieces } = addHooks(settings, holds.events)
+    return { text: mark + text, pieces }
+  })
+}
+
+/** Some editors put a byte order mark first. */
+function apart(text: string): [string, string] {
+  return text.startsWith('\ufeff') ? ['\ufeff', text.slice(1)] : ['', text]
+}
+
+function explained<T>(file: string, act: () => T): T {
+  try {
+    return act()
+  } catch (error) {
+    if (error instanceof JsoncError)
+      throw new MemoryError('REFUSED', `${file}:${error.line}:${error.column}: ${error.message}; nothing was changed`, {
+        reason: 'shape',
+        hint: 'correct it there, then try again',
+      })
+    if (error instanceof Misshapen)
+      throw new MemoryError('REFUSED', `${file}: ${error.message}; nothing was changed`, { reason: 'shape' })
+    throw error
+  }
+}

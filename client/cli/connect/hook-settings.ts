@@ -1,0 +1,143 @@
+/**
+ * Hooks in the settings of a harness, `hooks.<event>[].hooks[].command` in all of them: puts ours in and takes them out. What
+ * people wrote stays byte for byte. Pure.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { HOOK_MARK } from '../../../schema/hook.ts'
+import { memberOf, type Node, parseJsonc, plain } from './jsonc.ts'
+import { type Inserted, insertLast, type Piece, removeChild, shifted, withoutPieces, withPieces } from './pieces.ts'
+
+export type HookGroup = { hooks: { command: string }[] }
+export type Events = Record<string, HookGroup>
+export type Added = Inserted
+
+const NEW = '{}\n'
+
+/** Throws `JsoncError` where the text is none, `Misshapen` where hooks are something else. */
+export class Misshapen extends Error {}
+
+export function addHooks(before: string, events: Events): Added {
+  let text = before.trim() === '' ? NEW : before
+  let pieces: Piece[] = []
+  const add = (container: Node, value: unknown, key?: string) => {
+    const inserted = insertLast(text, container, value, key)
+    text = inserted.text
+    // In the order of their places: so they can be put in again.
+    pieces = [...shifted(pieces, inserted.pieces), ...inserted.pieces].sort((a, b) => a.at - b.at)
+  }
+  const root = rootOf(text)
+  if (!memberOf(root, 'hooks')) {
+    add(root, Object.fromEntries(Object.entries(events).map(([event, group]) => [event, [group]])), 'hooks')
+    return { text, pieces }
+  }
+  for (const [event, group] of Object.entries(events)) {
+    const hooks = hooksOf(rootOf(text)) as Node
+    const there = memberOf(hooks, event)?.value
+    if (there && there.kind !== 'array') throw new Misshapen(`hooks.${event} is no list`)
+    if (there) add(there, group)
+    else add(hooks, [group], event)
+  }
+  return { text, pieces }
+}
+
+export function hasHooks(text: string): boolean {
+  return oursIn(rootOf(text.trim() === '' ? NEW : text)).length > 0
+}
+
+/** Those of ours; none where the text cannot be read. */
+export function commandsOf(text: string): string[] {
+  try {
+    return oursIn(rootOf(text.replace(/^\ufeff/, ''))).map(({ command }) => command)
+  } catch {
+    return []
+  }
+}
+
+export type Noted = { before: string; pieces: readonly Piece[] }
+
+/** `noted`: what is known of how they came in. Without it, what is empty after us is taken for ours. */
+export function removeHooks(text: string, noted?: Noted): string {
+  const wanted = removeByShape(text, noted?.before)
+  return (noted && removeByPlace(text, noted, wanted)) ?? wanted
+}
+
+/** As they went in, if that leaves the same settings. */
+function removeByPlace(text: string, { before, pieces }: Noted, wanted: string): string | undefined {
+  const left = withoutPieces(text, withPieces(before.trim() === '' ? NEW : before, pieces), pieces)
+  if (left === undefined) return undefined
+  try {
+    return isDeepStrictEqual(plain(rootOf(left)), plain(rootOf(wanted))) ? left : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function removeByShape(given: string, before: string | undefined): string {
+  const had = before === undefined ? undefined : plain(rootOf(before.trim() === '' ? NEW : before))
+  let text = given
+  for (;;) {
+    const root = rootOf(text)
+    // The last one first, as they came in.
+    const ours = oursIn(root).at(-1)
+    if (!ours) return text
+    const { event, group, hook } = ours
+    const hooks = hooksOf(root) as Node
+    const groups = memberOf(hooks, event)?.value as Node & { kind: 'array' }
+    const inner = memberOf(groups.items[group] as Node, 'hooks')?.value as Node & { kind: 'array' }
+    if (inner.items.length > 1) text = removeChild(text, inner, hook)
+    else if (groups.items.length > 1 || keeps(had, ['hooks', event])) text = removeChild(text, groups, group)
+    else if ((hooks as Node & { kind: 'object' }).members.length > 1 || keeps(had, ['hooks']))
+      text = removeMember(text, hooks, event)
+    else text = removeMember(text, root, 'hooks')
+  }
+}
+
+function removeMember(text: string, container: Node, key: string): string {
+  const members = container.kind === 'object' ? container.members : []
+  return removeChild(
+    text,
+    container,
+    members.findIndex((member) => member.key === key),
+  )
+}
+
+/** Whether it was there before us, and so stays there without us. */
+function keeps(had: unknown, path: readonly string[]): boolean {
+  let value = had
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return false
+    value = (value as Record<string, unknown>)[key]
+  }
+  return true
+}
+
+function rootOf(text: string): Node {
+  const root = parseJsonc(text)
+  if (root.kind !== 'object') throw new Misshapen('the settings are no object')
+  return root
+}
+
+function hooksOf(root: Node): Node | undefined {
+  const hooks = memberOf(root, 'hooks')?.value
+  if (hooks && hooks.kind !== 'object') throw new Misshapen('hooks is no object')
+  return hooks
+}
+
+type Place = { event: string; group: number; hook: number; command: string }
+
+function oursIn(root: Node): Place[] {
+  const hooks = hooksOf(root)
+  if (hooks?.kind !== 'object') return []
+  return hooks.members.flatMap(({ key: event, value }) => {
+    const groups = value.kind === 'array' ? value.items : []
+    return groups.flatMap((each, group) => {
+      const inner = memberOf(each, 'hooks')?.value
+      if (inner?.kind !== 'array') return []
+      return inner.items.flatMap((item, hook) => {
+        const command = memberOf(item, 'command')?.value
+        if (command?.kind !== 'scalar' || typeof command.value !== 'string') return []
+        return command.value.includes(HOOK_MARK) ? [{ event, group, hook, command: command.value }] : []
+      })
+    })
+  })
+}

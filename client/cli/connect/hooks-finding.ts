@@ -1,0 +1,44 @@
+/** Whether the hooks that were put into settings are still there and still lead somewhere; for `memoryd doctor`. */
+import { existsSync, readFileSync } from 'node:fs'
+import type { Finding } from '../../../daemon/doctor/finding.ts'
+import { HOOK_MARK } from '../../../schema/hook.ts'
+import type { Context } from '../context.ts'
+import { commandsOf } from './hook-settings.ts'
+import { createNoted } from './noted.ts'
+import { quoted } from './targets.ts'
+
+const SCRIPT = new RegExp(`sh '((?:[^']|'\\\\'')*${HOOK_MARK}[^']*)'`)
+
+export function hooksFinding({ places, self }: Context): Finding {
+  const noted = createNoted(places.stateDir).all()
+  if (noted.length === 0)
+    return {
+      check: 'hooks',
+      state: 'ok',
+      message: 'no harness is connected',
+      remedy: `optional: ${self} connect claude-code`,
+    }
+  for (const { harness, file } of noted) {
+    const trouble = troubleOf(file, places.socketPath)
+    if (trouble !== undefined)
+      return { check: 'hooks', state: 'warning', message: `${file} ${trouble}`, remedy: `${self} connect ${harness}` }
+  }
+  const files = noted.map(({ harness, file }) => `${harness} (${file})`)
+  return { check: 'hooks', state: 'ok', message: `connected: ${files.join(', ')}` }
+}
+
+function troubleOf(file: string, socket: string): string | undefined {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch {
+    return 'cannot be read any more'
+  }
+  if (!text.includes(HOOK_MARK)) return 'has no longer a hook of ours'
+  if (!file.endsWith('.json')) return text.includes(JSON.stringify(socket)) ? undefined : 'asks at another socket'
+  const commands = commandsOf(text)
+  const gone = commands.some((command) => !existsSync(SCRIPT.exec(command)?.[1]?.replaceAll("'\\''", "'") ?? ''))
+  if (gone) return 'has hooks that run a program which is not there'
+  if (!commands.every((command) => command.includes(quoted(socket)))) return 'has hooks that ask at another socket'
+  return undefined
+}

@@ -1,0 +1,36 @@
+/** `memoryd connect mcp`: how each harness is told of the MCP server. Their files are rewritten by themselves: nothing is changed. */
+import { fileURLToPath } from 'node:url'
+import type { Context } from '../context.ts'
+
+const main = fileURLToPath(new URL('../main.js', import.meta.url))
+
+export function showMcp({ print }: Context): void {
+  const server = { command: process.execPath, args: [main, 'mcp'] }
+  const words = [server.command, ...server.args].map(shellWord).join(' ')
+  const config = JSON.stringify({ mcpServers: { memoryd: server } }, null, 2)
+  print.result({ mcpServers: { memoryd: server } }, () => [
+    'Claude Code:',
+    `  claude mcp add --scope user memoryd -- ${words}`,
+    'Codex:',
+    `  codex mcp add memoryd -- ${words}`,
+    'Gemini CLI:',
+    `  gemini mcp add --scope user memoryd ${words}`,
+    'Any other, in its own configuration (.mcp.json, mcp.json or the like):',
+    ...config.split('\n').map((line) => `  ${line}`),
+  ])
+}
+
+export function forgetMcp({ print }: Context): void {
+  print.result({ changed: false }, () => [
+    'Claude Code:',
+    '  claude mcp remove --scope user memoryd',
+    'Codex:',
+    '  codex mcp remove memoryd',
+    'Gemini CLI:',
+    '  gemini mcp remove --scope user memoryd',
+  ])
+}
+
+function shellWord(word: string): string {
+  return /^[\w./@+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}

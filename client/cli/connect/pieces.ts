@@ -1,0 +1,137 @@
+/** Puts a value into a text of JSON with comments, or takes one out, and touches nothing else. Pure. */
+import { type Node, skipBlank } from './jsonc.ts'
+
+/** `at`: where it stands in the text that it is in. */
+export type Piece = { at: number; text: string }
+/** What was put in, in one piece or, around a comment, in two. */
+export type Inserted = { text: string; pieces: Piece[] }
+
+type Child = { start: number; end: number }
+
+function childrenOf(container: Node): Child[] {
+  if (container.kind === 'object') return container.members.map(({ start, value }) => ({ start, end: value.end }))
+  return container.kind === 'array' ? container.items : []
+}
+
+/** Adds an item to an array, or a member to an object, as its last. */
+export function insertLast(text: string, container: Node, value: unknown, key?: string): Inserted {
+  const style = styleOf(text)
+  const inner = text.slice(container.start + 1, container.end - 1)
+  const outer = indentAt(text, container.start)
+  const last = childrenOf(container).at(-1)
+  const isOpen = inner.includes('\n') || (last === undefined && style.unit !== undefined)
+  const indent = last && isOpen ? indentAt(text, last.start) : outer + (style.unit ?? '')
+  const spaces = isOpen ? style.unit : undefined
+  const body = JSON.stringify(value, null, spaces).replaceAll('\n', `${style.eol}${indent}`)
+  const named = key === undefined ? body : `${JSON.stringify(key)}:${isOpen || inner.includes(' ') ? ' ' : ''}${body}`
+  const apart = isOpen ? `${style.eol}${indent}` : /, /.test(inner) ? ' ' : ''
+  if (last) {
+    const noted = commentAfter(text, last.end)
+    if (noted === undefined || !isOpen) return put(text, [[last.end, `,${apart}${named}`]])
+    const comma = skipBlank(text, last.end)
+    // With a comma after it already, ours comes behind the comment and has one of its own.
+    if (text[comma] === ',' && comma < noted) return put(text, [[noted, `${apart}${named},`]])
+    return put(text, [
+      [last.end, ','],
+      [noted, `${apart}${named}`],
+    ])
+  }
+  if (!isOpen) return put(text, [[container.start + 1, named]])
+  const at = container.start + 1 + inner.trimEnd().length
+  const closing = inner.includes('\n') ? '' : `${style.eol}${outer}`
+  return put(text, [[at, `${apart}${named}${closing}`]])
+}
+
+function put(before: string, pieces: [number, string][]): Inserted {
+  const placed: Piece[] = []
+  let shift = 0
+  for (const [at, text] of pieces) {
+    placed.push({ at: at + shift, text })
+    shift += text.length
+  }
+  return { text: withPieces(before, placed), pieces: placed }
+}
+
+/** The first first: each stands where it says once those before it are in. */
+export function withPieces(before: string, pieces: readonly Piece[]): string {
+  let whole = before
+  for (const { at, text } of pieces) whole = whole.slice(0, at) + text + whole.slice(at)
+  return whole
+}
+
+/** Earlier pieces, in a text into which later ones were put. */
+export function shifted(earlier: readonly Piece[], later: readonly Piece[]): Piece[] {
+  return later.reduce<Piece[]>(
+    (pieces, { at, text }) =>
+      pieces.map((piece) => (piece.at >= at ? { ...piece, at: piece.at + text.length } : piece)),
+    [...earlier],
+  )
+}
+
+/**
+ * Cuts the pieces out of a text that was changed in one place since they were put in; nothing where that place has to do
+ * with a piece.
+ */
+export function withoutPieces(text: string, after: string, pieces: readonly Piece[]): string | undefined {
+  const most = Math.min(text.length, after.length)
+  let same = 0
+  while (same < most && text[same] === after[same]) same++
+  let sameEnd = 0
+  while (sameEnd < most - same && text.at(-1 - sameEnd) === after.at(-1 - sameEnd)) sameEnd++
+  let whole = text
+  for (const { at, text: piece } of pieces.toSorted((a, b) => b.at - a.at)) {
+    const isBefore = at + piece.length <= same
+    if (!isBefore && at < after.length - sameEnd) return undefined
+    const place = isBefore ? at : at + text.length - after.length
+    whole = whole.slice(0, place) + whole.slice(place + piece.length)
+  }
+  return whole
+}
+
+/** Where a comment ends that stands in the same line, after a comma or not. */
+function commentAfter(text: string, from: number): number | undefined {
+  const found = /^[ \t]*,?[ \t]*(?:\/\/[^\r\n]*|\/\*(?:(?!\*\/)[^\r\n])*\*\/)/.exec(text.slice(from))
+  return found ? from + found[0].length : undefined
+}
+
+/** Takes out one child with the comma that it needed, and the blanks before it. */
+export function removeChild(text: string, container: Node, index: number): string {
+  const children = childrenOf(container)
+  const child = children[index] as Child
+  const before = children[index - 1]
+  const next = skipBlank(text, child.end)
+  const hasComma = text[next] === ','
+  const start = before ? skipBlank(text, before.end) + 1 : container.start + 1
+  // The last one with a comma after it: so has the one before, which keeps its own.
+  if (before && index === children.length - 1 && hasComma) return cut(text, start, child.start, next + 1)
+  if (before) return cut(text.slice(0, start - 1) + text.slice(start), start - 1, child.start - 1, child.end - 1)
+  const left = cut(text, start, child.start, hasComma ? next + 1 : child.end)
+  const end = container.end - (text.length - left.length)
+  const isEmpty = left.slice(start, end - 1).trim() === ''
+  return isEmpty ? left.slice(0, start) + left.slice(end - 1) : left
+}
+
+/** Without what stands from `from` to `to`, and the blanks before it back to `floor`; a comment keeps the end of its line. */
+function cut(text: string, floor: number, from: number, to: number): string {
+  let begin = from
+  while (begin > floor && /[ \t\r\n]/.test(text[begin - 1] as string)) begin--
+  const isNoted = endsInLineComment(text.slice(floor, begin))
+  if (isNoted && !/^[ \t]*\r?\n/.test(text.slice(to))) begin = text.indexOf('\n', begin) + 1
+  return text.slice(0, begin) + text.slice(to)
+}
+
+function endsInLineComment(between: string): boolean {
+  return /^(?:\s|\/\*(?:(?!\*\/)[\s\S])*\*\/|\/\/[^\n]*\n)*\/\/[^\n]*$/.test(between)
+}
+
+/** `unit` is nothing where all of it stands in one line. */
+function styleOf(text: string): { eol: string; unit: string | undefined } {
+  const eol = text.includes('\r\n') ? '\r\n' : '\n'
+  if (!text.trim().includes('\n')) return { eol, unit: /^\s*\{\s*\}\s*$/.test(text) ? '  ' : undefined }
+  return { eol, unit: /\n([ \t]+)\S/.exec(text)?.[1] ?? '  ' }
+}
+
+function indentAt(text: string, at: number): string {
+  const line = text.lastIndexOf('\n', at - 1) + 1
+  return /^[ \t]*/.exec(text.slice(line, at))?.[0] ?? ''
+}

@@ -1,0 +1,96 @@
+/** Where each harness keeps its settings, and what of ours belongs there. Decides; touches nothing. */
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Context } from '../context.ts'
+import type { Events } from './hook-settings.ts'
+import { piExtension } from './pi-extension.ts'
+
+export const connectable = ['claude-code', 'codex', 'gemini', 'pi', 'mcp'] as const
+export type Connectable = (typeof connectable)[number]
+
+export type Wanted = {
+  /** Of a project, where given; else of the user. */
+  project: string | undefined
+  mail: boolean
+}
+
+export type Target = {
+  file: string
+  /** Hooks among other settings, or a file that is ours alone. */
+  holds: { events: Events } | { whole: string }
+  /** What a person should know about it. */
+  remarks: string[]
+}
+
+export const hookScript = fileURLToPath(new URL('../../../../client/hooks/memoryd-hook.sh', import.meta.url))
+
+/** The command is over after half a second; who waits longer waits for a shell that cannot begin. */
+const SECONDS = 5
+
+/** In single quotes nothing means anything to a shell. */
+export const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
+
+export function hookCommand(harness: string, socket: string): string {
+  return `sh ${quoted(hookScript)} ${harness} ${quoted(socket)} 2>/dev/null || :`
+}
+
+const CLAUDE_EVENTS = ['SessionStart', 'UserPromptSubmit', 'Stop', 'SubagentStop', 'PreCompact', 'SessionEnd']
+const GEMINI_EVENTS = ['SessionStart', 'BeforeAgent', 'AfterAgent', 'PreCompress', 'SessionEnd']
+
+export function targetOf(harness: Exclude<Connectable, 'mcp'>, context: Context, { project, mail }: Wanted): Target {
+  const { env, places } = context
+  const { home } = places
+  const command = hookCommand(harness, places.socketPath)
+  const events = (names: string[], hook: object): Events =>
+    Object.fromEntries(names.map((name) => [name, { hooks: [{ type: 'command', command, ...hook }] }]))
+  switch (harness) {
+    case 'claude-code':
+      return {
+        file: project
+          ? join(project, '.claude', 'settings.local.json')
+          : join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'settings.json'),
+        holds: { events: events([...CLAUDE_EVENTS, ...(mail ? ['PostToolUse'] : [])], { timeout: SECONDS }) },
+        remarks: project
+          ? ['settings.local.json is yours alone; settings.json would be for everybody in the project']
+          : [],
+      }
+    case 'codex':
+      return {
+        file: project
+          ? join(project, '.codex', 'hooks.json')
+          : join(env.CODEX_HOME || join(home, '.codex'), 'hooks.json'),
+        holds: { events: events([...CLAUDE_EVENTS, ...(mail ? ['PostToolUse'] : [])], { timeout: SECONDS }) },
+        remarks: [
+          'Codex runs new hooks only once you trust them: start codex and agree in its own dialog (/hooks shows them)',
+        ],
+      }
+    case 'gemini':
+      return {
+        file: join(project ?? home, '.gemini', 'settings.json'),
+        holds: {
+          events: events([...GEMINI_EVENTS, ...(mail ? ['AfterTool'] : [])], {
+            name: 'memoryd',
+            timeout: SECONDS * 1_000,
+          }),
+        },
+        remarks: [],
+      }
+    case 'pi':
+      return {
+        file: project
+          ? join(project, '.pi', 'extensions', 'memoryd.ts')
+          : join(env.PI_CODING_AGENT_DIR || join(home, '.pi', 'agent'), 'extensions', 'memoryd.ts'),
+        holds: { whole: piExtension(places.socketPath) },
+        remarks: mail ? ['pi gets mail with its prompts only'] : [],
+      }
+  }
+}
+
+/** The repository a folder is in, or the folder itself. */
+export function projectOf(folder: string): string {
+  for (let at = folder; ; at = dirname(at)) {
+    if (existsSync(join(at, '.git'))) return at
+    if (at === dirname(at)) return folder
+  }
+}

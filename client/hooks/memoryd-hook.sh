@@ -1,0 +1,33 @@
+#!/bin/sh
+# memoryd-hook <harness> <socket>: hands what a harness gives its hook to memoryd, and prints the answer.
+# Whatever goes wrong, it prints nothing, ends with 0, and is over within half a second.
+# All logic is in the daemon. Only POSIX shell here: dash, busybox and the like run it.
+
+[ -t 0 ] && exit 0
+exec 2>/dev/null
+trap '' PIPE
+PATH=${PATH:-/usr/local/bin:/usr/bin:/bin}
+
+# The variables that memory depends on travel as JSON. Values that would have to be escaped are left to the program below.
+told=
+plain=yes
+for name in CLAUDE_CODE_DISABLE_AUTO_MEMORY CLAUDE_CODE_SIMPLE CLAUDE_CODE_REMOTE CLAUDE_CODE_REMOTE_MEMORY_DIR \
+  CLAUDE_CONFIG_DIR CLAUDE_COWORK_MEMORY_PATH_OVERRIDE CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES \
+  MEMORYD_CONTEXT_WINDOW CLAUDE_AUTOCOMPACT_PCT_OVERRIDE DISABLE_COMPACT DISABLE_AUTO_COMPACT; do
+  eval "value=\${$name-}"
+  [ -n "$value" ] || continue
+  case $value in
+    *[!A-Za-z0-9\ /._:@+,=~-]*) plain=no ;;
+  esac
+  told="$told${told:+,}\"$name\":\"$value\""
+done
+
+if [ $plain = yes ] && command -v curl >/dev/null; then
+  # Kept until it is whole: half of an answer would be told to the model. -q: not as somebody's .curlrc says.
+  said=$(curl -q -s --fail --max-time 0.5 --noproxy '*' --unix-socket "$2" -H 'Expect:' \
+    -H 'content-type: application/json' -H 'x-memoryd-protocol: 1' -H "x-memoryd-actor: agent:$1" \
+    -H "x-memoryd-env: {$told}" --data-binary @- "http://memoryd/v1/hooks/$1") && [ -n "$said" ] && printf '%s\n' "$said"
+else
+  node "${0%/*}/../../dist/client/hooks/pass-on.js" "$1" "$2"
+fi
+exit 0

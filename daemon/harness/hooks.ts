@@ -1,0 +1,170 @@
+/**
+ * Answers hooks: what a harness sends when something happens in a session, and what it shall tell its model. Never waits for a
+ * model, never later than its deadline, and says nothing rather than something doubtful.
+ */
+import type { Caller } from '../../schema/caller.ts'
+import { MemoryError } from '../../schema/errors.ts'
+import type { Clock } from '../platform/clock.ts'
+import { claudeCode } from './claude-code.ts'
+import { codex } from './codex.ts'
+import { fitted, type Part } from './fitting.ts'
+import { gemini } from './gemini.ts'
+import { type Fields, type Harness, type Hook, readHook } from './hook.ts'
+import { pi } from './pi.ts'
+import { compactionPart, type Letter, mailPart, notesPart, promptPart } from './telling.ts'
+
+export const harnesses: readonly Harness[] = [claudeCode, codex, gemini, pi]
+
+export type SessionName = { harness: string; sessionId: string }
+
+export type HookDeps = {
+  /** Why memory is off in a folder, if it is. */
+  offBecause: (cwd: string, caller: Caller) => string | undefined
+  memoryPrompt: (cwd: string, caller: Caller, session: SessionName) => Promise<string>
+  /** Memories for a prompt, marked and ready; at most so many bytes. */
+  recall: (asked: SessionName & { cwd: string; query: string; mostBytes: number }, caller: Caller) => Promise<string>
+  /** The memories that the session was given before it was compacted, once more. */
+  recallAgain: (session: SessionName & { cwd: string; mostBytes: number }, caller: Caller) => Promise<string>
+  notesOf: (session: SessionName) => string
+  mailFor: (session: SessionName) => Promise<readonly Letter[]>
+  acknowledge: (session: SessionName, ids: string[]) => void
+  /** The session knows nothing any more of what it was told. */
+  forgets: (session: SessionName) => void
+  /** Puts our mark around a text; what is marked is never learned from. */
+  mark: (text: string) => string
+  /** Takes out what was injected, by us or by anybody. */
+  unmark: (text: string) => string
+  /** There is something new in a transcript. */
+  follow: (path: string, session: SessionName) => void
+  /** The session is over: what is still to be made of it is due now. */
+  ended: (path: string | undefined, session: SessionName) => void
+  /** A hook of a harness arrived. */
+  seen: (harness: string) => void
+  deadlineMs: () => number
+  clock: Pick<Clock, 'after'>
+}
+
+export type Said = { text: string; onSent?: () => void } | undefined
+
+/** The last line of an answer may be written after its hook has run: 13 to 97 ms were seen. */
+const LAST_LINE_MS = 150
+/** Recall minds the deadline by itself; this is for everything else. */
+const GRACE_MS = 100
+const MOST_COMPACTING = 1_000
+
+export function createHooks(deps: HookDeps) {
+  const { offBecause, forgets, follow, ended, seen, mark, unmark, clock } = deps
+  /** Sessions that were compacted and not told again what they must not lose. */
+  const compacting = new Set<string>()
+  const nameOf = ({ harness, sessionId }: SessionName) => JSON.stringify([harness, sessionId])
+
+  const compacted = (session: SessionName): void => {
+    forgets(session)
+    compacting.delete(nameOf(session))
+  }
+  const willCompact = (session: SessionName): void => {
+    compacting.add(nameOf(session))
+    const [oldest] = compacting
+    if (compacting.size > MOST_COMPACTING && oldest !== undefined) compacting.delete(oldest)
+  }
+
+  const mailOf = (session: SessionName) => {
+    const told: string[] = []
+    return {
+      part: mailPart(
+        () => deps.mailFor(session),
+        mark,
+        (id) => told.push(id),
+      ),
+      onSent: () => {
+        if (told.length > 0) deps.acknowledge(session, told)
+      },
+    }
+  }
+
+  const survivors = (session: SessionName, cwd: string, caller: Caller): Part[] => [
+    notesPart(deps.notesOf(session), mark),
+    (room) => deps.recallAgain({ ...session, cwd, mostBytes: room }, caller),
+  ]
+
+  const indexOf = (harness: Harness, session: SessionName, cwd: string, caller: Caller): Part[] =>
+    harness.index === 'own' ? [] : [promptPart(() => deps.memoryPrompt(cwd, caller, session), mark)]
+
+  const partsOf = (
+    harness: Harness,
+    hook: Hook,
+    session: SessionName,
+    caller: Caller,
+  ): { parts: Part[]; onSent?: () => void } => {
+    const { cwd } = hook
+    switch (hook.event) {
+      case 'session-start':
+        if (hook.how === 'compacted') {
+          compacted(session)
+          return { parts: [...survivors(session, cwd, caller), ...indexOf(harness, session, cwd, caller)] }
+        }
+        if (hook.how === 'cleared') forgets(session)
+        return { parts: indexOf(harness, session, cwd, caller) }
+      case 'prompt': {
+        const mail = mailOf(session)
+        // Where a harness says nothing after it has compacted, the next prompt is the first chance.
+        const isNew = hook.by === 'person' && compacting.has(nameOf(session))
+        if (isNew) compacted(session)
+        const query = hook.by === 'person' ? unmark(hook.prompt) : ''
+        const recalled: Part[] =
+          query.trim() === '' ? [] : [(room) => deps.recall({ ...session, cwd, query, mostBytes: room }, caller)]
+        // Mail first: it is short, and somebody waits for an answer to it.
+        const parts = isNew
+          ? [mail.part, ...survivors(session, cwd, caller), ...recalled, ...indexOf(harness, session, cwd, caller)]
+          : [mail.part, ...recalled]
+        return { parts, onSent: mail.onSent }
+      }
+      case 'tool-used': {
+        const mail = mailOf(session)
+        return { parts: [mail.part], onSent: mail.onSent }
+      }
+      case 'before-compaction':
+        willCompact(session)
+        return { parts: [compactionPart(deps.notesOf(session), mark)] }
+      default:
+        return { parts: [] }
+    }
+  }
+
+  const note = ({ event, transcriptPath }: Hook, session: SessionName): void => {
+    if (event === 'session-end') ended(transcriptPath, session)
+    if (transcriptPath === undefined || event !== 'turn-end') return
+    follow(transcriptPath, session)
+    clock.after(LAST_LINE_MS, () => follow(transcriptPath, session))
+  }
+
+  const answer = async (harness: Harness, input: Fields, caller: Caller): Promise<Said> => {
+    const hook = readHook(harness, input)
+    if (!hook) return undefined
+    const session = { harness: harness.name, sessionId: hook.sessionId }
+    if (offBecause(hook.cwd, caller) !== undefined) return undefined
+    note(hook, session)
+    const { parts, onSent } = partsOf(harness, hook, session, caller)
+    if (parts.length === 0 || harness.print(hook, input, '') === undefined) return undefined
+    const told = await fitted(parts, harness.capUnits)
+    const printed = told === '' ? undefined : harness.print(hook, input, told)
+    return printed === undefined ? undefined : { text: printed, ...(onSent && { onSent }) }
+  }
+
+  return {
+    answer: async (name: string, input: Fields, caller: Caller): Promise<Said> => {
+      const harness = harnesses.find((each) => each.name === name)
+      if (!harness)
+        throw new MemoryError('NOT_FOUND', `no harness is called ${name}`, {
+          hint: `one of: ${harnesses.map((each) => each.name).join(', ')}`,
+        })
+      seen(name)
+      return new Promise((resolve, reject) => {
+        const timer = clock.after(deps.deadlineMs() + GRACE_MS, () => resolve(undefined))
+        void answer(harness, input, caller)
+          .then(resolve, reject)
+          .finally(() => timer.stop())
+      })
+    },
+  }
+}

@@ -1,0 +1,211 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { ACTOR_HEADER, callerVariables, ENV_HEADER } from '../../schema/caller.ts'
+import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
+import { routeTable } from '../../schema/route-table.ts'
+import { hookScript, runHook } from '../support/hook-command.ts'
+import { projectRoot } from '../support/sources.ts'
+
+const INPUT = { session_id: 's', cwd: '/w', hook_event_name: 'UserPromptSubmit', prompt: 'Wie gehts, "日本"?\n\\' }
+/** Half a second for the command, the rest for a machine that does other things, too. */
+const MOST_MS = 3_000
+
+function folder(...names: string[]): string {
+  const dir = mkdtempSync(join(tmpdir(), 'mh-'))
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  const path = join(dir, ...names)
+  mkdirSync(path, { recursive: true })
+  return path
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void
+
+async function serve(answer: Answer, dir = folder()): Promise<string> {
+  const socket = join(dir, 's.sock')
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    answer(request, response, Buffer.concat(chunks).toString())
+  })
+  await new Promise<void>((resolve) => server.listen(socket, resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return socket
+}
+
+const echo: Answer = (request, response, body) => {
+  const told = { method: request.method, url: request.url, body: JSON.parse(body), headers: request.headers }
+  response.writeHead(200).end(`${JSON.stringify(told)}\n`)
+}
+
+/** Only these programs are on the way. */
+function pathWith(...programs: string[]): string {
+  const bin = folder('bin')
+  for (const name of programs) {
+    const found = execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim()
+    symlinkSync(found, join(bin, name))
+  }
+  return bin
+}
+
+const ways: [string, () => Record<string, string>][] = [
+  ['curl', () => ({ PATH: process.env.PATH ?? '' })],
+  ['node, where there is no curl', () => ({ PATH: pathWith('sh', 'node') })],
+]
+
+const shells = [['sh'], ['dash'], ['bash', '--posix'], ['busybox', 'sh']].filter(([name]) => {
+  try {
+    execFileSync('sh', ['-c', `command -v ${name}`])
+    return true
+  } catch {
+    return false
+  }
+}) as [string, ...string[]][]
+
+describe.each(ways)('the hook command with %s', (_name, envOf) => {
+  it('hands over what it is given and prints what it is answered, as they are', async () => {
+    const { code, stdout, stderr } = await runHook('claude-code', await serve(echo), INPUT, { env: envOf() })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const { method, url } = routeTable.hook
+    expect(JSON.parse(stdout)).toMatchObject({
+      method,
+      url: url.replace(':harness', 'claude-code'),
+      body: INPUT,
+      headers: {
+        'content-type': 'application/json',
+        [PROTOCOL_HEADER]: String(PROTOCOL),
+        [ACTOR_HEADER]: 'agent:claude-code',
+      },
+    })
+  })
+
+  it('tells the variables that memory depends on, whatever is in them', async () => {
+    const socket = await serve(echo)
+    const odd = { CLAUDE_CONFIG_DIR: '/x/"y" \\ é', CLAUDE_CODE_DISABLE_AUTO_MEMORY: '1' }
+    for (const more of [{ CLAUDE_CODE_DISABLE_AUTO_MEMORY: '1', CLAUDE_CONFIG_DIR: '/a b/c' }, odd]) {
+      const { stdout } = await runHook('codex', socket, INPUT, { env: { ...envOf(), ...more, UNRELATED: 'x' } })
+      expect(JSON.parse(JSON.parse(stdout).headers[ENV_HEADER])).toEqual(more)
+    }
+  })
+
+  const silent: [string, () => Promise<string>][] = [
+    ['the socket is missing', async () => join(folder(), 'none.sock')],
+    [
+      'nobody listens any more',
+      async () => {
+        const socket = join(folder(), 'old.sock')
+        const die = 'require("net").createServer().listen(process.argv[1], () => process.kill(process.pid, "SIGKILL"))'
+        spawnSync(process.execPath, ['-e', die, socket], { timeout: 20_000 })
+        expect(existsSync(socket)).toBe(true)
+        return socket
+      },
+    ],
+    [
+      'it is no socket',
+      async () => {
+        const file = join(folder(), 'file')
+        writeFileSync(file, '')
+        return file
+      },
+    ],
+    ['the daemon hangs', () => serve(() => {})],
+    [
+      'the daemon hangs after half of its answer',
+      () => serve((_request, response) => void response.writeHead(200).write('{"half')),
+    ],
+    [
+      'the daemon dies in the middle of its answer',
+      () =>
+        serve((_request, response) => {
+          response.writeHead(200, { 'content-length': '100' })
+          response.write('{"half', () => response.destroy())
+        }),
+    ],
+    [
+      'the daemon dies in the middle of an answer of unknown length',
+      () =>
+        serve((_request, response) => {
+          response.writeHead(200)
+          response.write('{"half', () => response.destroy())
+        }),
+    ],
+    ['the daemon fails', () => serve((_request, response) => void response.writeHead(500).end('{"error":{}}'))],
+    ['the daemon refuses', () => serve((_request, response) => void response.writeHead(404).end('{"error":{}}'))],
+    ['there is nothing to say', () => serve((_request, response) => void response.writeHead(204).end())],
+    ['somebody else answers', () => serve((_request, response) => void response.socket?.end('hello\n'))],
+  ]
+  it.each(silent)('prints nothing and ends well when %s', async (_what, open) => {
+    const { code, stdout, stderr, tookMs } = await runHook('claude-code', await open(), INPUT, { env: envOf() })
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(tookMs).toBeLessThan(MOST_MS)
+  })
+
+  it('takes large inputs and answers', async () => {
+    const socket = await serve((_request, response, body) => void response.writeHead(200).end(body))
+    const big = { ...INPUT, prompt: '日本 '.repeat(300_000) }
+    const { code, stdout } = await runHook('claude-code', socket, big, { env: envOf() })
+    expect(code).toBe(0)
+    // A machine that is too busy for it may say nothing, but never half.
+    if (stdout !== '') expect(stdout === `${JSON.stringify(big)}\n` || stdout === JSON.stringify(big)).toBe(true)
+  })
+})
+
+describe('the hook command', () => {
+  it.each(shells)('runs in %s', async (...shell) => {
+    const { code, stdout, stderr } = await runHook('gemini', await serve(echo), INPUT, { shell })
+    expect({ code, stderr, body: JSON.parse(stdout).body }).toEqual({ code: 0, stderr: '', body: INPUT })
+  })
+
+  it('needs nothing of the environment', async () => {
+    const { code, stdout, stderr } = await runHook('claude-code', await serve(echo), INPUT, {
+      env: {},
+      shell: ['/bin/sh'],
+    })
+    expect({ code, stderr, body: JSON.parse(stdout).body }).toEqual({ code: 0, stderr: '', body: INPUT })
+  })
+
+  it('is not put off by proxies and by how somebody else uses curl', async () => {
+    const home = folder()
+    writeFileSync(join(home, '.curlrc'), 'include\nverbose\noutput = "/dev/null"\n')
+    const proxy = 'http://127.0.0.1:9'
+    const env = { PATH: process.env.PATH ?? '', HOME: home, http_proxy: proxy, HTTP_PROXY: proxy, ALL_PROXY: proxy }
+    const { stdout } = await runHook('claude-code', await serve(echo), INPUT, { env })
+    expect(JSON.parse(stdout).body).toEqual(INPUT)
+  })
+
+  it('lives in folders of any name', async () => {
+    const home = folder(`it's "odd" $HOME é 日本`)
+    mkdirSync(join(home, 'client', 'hooks'), { recursive: true })
+    const script = join(home, 'client', 'hooks', 'memoryd-hook.sh')
+    copyFileSync(hookScript, script)
+    symlinkSync(join(projectRoot, 'dist'), join(home, 'dist'))
+    const socket = await serve(echo, home)
+    for (const env of [{ PATH: process.env.PATH ?? '' }, { PATH: pathWith('sh', 'node') }]) {
+      const { stdout } = await runHook('claude-code', socket, INPUT, { script, env })
+      expect(JSON.parse(stdout).body).toEqual(INPUT)
+    }
+  })
+
+  it('says the same as the route table', () => {
+    const text = readFileSync(hookScript, 'utf8')
+    expect(text).toContain(`http://memoryd${routeTable.hook.url.replace(':harness', '$1')}`)
+    expect(text).toContain(`${PROTOCOL_HEADER}: ${PROTOCOL}`)
+    for (const name of callerVariables) expect(text).toContain(name)
+    expect(existsSync(join(projectRoot, 'dist/client/hooks/pass-on.js'))).toBe(true)
+  })
+})

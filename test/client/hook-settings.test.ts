@@ -1,0 +1,198 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { addHooks, hasHooks, removeHooks } from '../../client/cli/connect/hook-settings.ts'
+import { JsoncError, parseJsonc, plain } from '../../client/cli/connect/jsonc.ts'
+
+const group = (event: string) => ({
+  hooks: [{ type: 'command', command: `sh '/x/memoryd-hook.sh' ${event}`, timeout: 2 }],
+})
+const EVENTS = Object.fromEntries(['SessionStart', 'Stop', 'PreCompact'].map((event) => [event, group(event)]))
+
+const theirs = { matcher: '*', hooks: [{ type: 'command', command: 'echo "hi" // no comment' }] }
+
+/** Values as settings have them, with hooks of others or none. */
+const settings = fc.record(
+  {
+    model: fc.string(),
+    env: fc.dictionary(fc.string(), fc.string(), { maxKeys: 3 }),
+    permissions: fc.record({ allow: fc.array(fc.string(), { maxLength: 3 }) }),
+    hooks: fc.record(
+      { Stop: fc.array(fc.constant(theirs), { maxLength: 2 }), Notification: fc.constant([theirs]) },
+      { requiredKeys: [] },
+    ),
+    n: fc.oneof(fc.integer(), fc.boolean(), fc.constant(null)),
+  },
+  { requiredKeys: [] },
+)
+
+const COMMENTS = ['', '', ' ', '// a note: {"hooks": 1}', '/* [odd], */', '\t']
+
+/** The same value as somebody might have written it: own blanks, comments and trailing commas between the tokens. */
+function written(value: unknown, random: () => number, eol: string): string {
+  const unit = ['', '  ', '\t', '    '][Math.floor(random() * 4)] as string
+  const isOpen = unit !== ''
+  const gap = () => {
+    const comment = COMMENTS[Math.floor(random() * COMMENTS.length)] as string
+    if (comment.startsWith('//')) return ` ${comment}${eol}`
+    return comment === '' && isOpen ? '' : comment
+  }
+  const write = (each: unknown, depth: number): string => {
+    const line = isOpen && random() < 0.8 ? `${eol}${unit.repeat(depth + 1)}` : ''
+    const close = line === '' ? '' : `${eol}${unit.repeat(depth)}`
+    const list = (open: string, parts: string[], end: string) => {
+      if (parts.length === 0) return `${open}${random() < 0.3 ? gap() : ''}${end}`
+      const trailing = random() < 0.2 ? ',' : ''
+      return `${open}${parts.map((part) => `${gap()}${line}${part}${random() < 0.2 ? gap() : ''}`).join(',')}${trailing}${gap()}${close}${end}`
+    }
+    if (Array.isArray(each))
+      return list(
+        '[',
+        each.map((item) => write(item, depth + 1)),
+        ']',
+      )
+    if (typeof each === 'object' && each !== null)
+      return list(
+        '{',
+        Object.entries(each).map(
+          ([key, item]) => `${JSON.stringify(key)}:${random() < 0.5 ? ' ' : ''}${write(item, depth + 1)}`,
+        ),
+        '}',
+      )
+    return JSON.stringify(each)
+  }
+  return `${gap()}${write(value, 0)}${gap()}`
+}
+
+function seeded(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+const texts = fc
+  .tuple(settings, fc.integer(), fc.constantFrom('\n', '\r\n'))
+  .map(([value, seed, eol]) => ({ value, text: written(value, seeded(seed), eol) }))
+
+/** What they are with our hooks, by the rules of JSON alone. */
+function merged(value: { hooks?: Record<string, unknown[]> }) {
+  const hooks: Record<string, unknown[]> = { ...value.hooks }
+  for (const [event, added] of Object.entries(EVENTS)) hooks[event] = [...(hooks[event] ?? []), added]
+  return { ...value, hooks }
+}
+
+describe('hooks in settings of any form', () => {
+  it('come in beside what is there, and go without a trace', () => {
+    fc.assert(
+      fc.property(texts, ({ value, text }) => {
+        const { text: after, pieces } = addHooks(text, EVENTS)
+        expect(plain(parseJsonc(after))).toEqual(merged(value as never))
+        expect(hasHooks(after)).toBe(true)
+        expect(removeHooks(after, { before: text, pieces })).toBe(text)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('go alone when the user has changed something else meanwhile', () => {
+    fc.assert(
+      fc.property(texts, fc.constantFrom('first', 'last', 'comment'), ({ text }, where) => {
+        const edit = (whole: string) => {
+          const root = parseJsonc(whole) as { start: number; end: number; members: { value: { end: number } }[] }
+          const isEmpty = root.members.length === 0
+          if (where === 'comment') return `// mine\n${whole}`
+          const at = where === 'first' ? root.start + 1 : (root.members.at(-1)?.value.end ?? root.start + 1)
+          const added = where === 'first' ? `"zz": [1]${isEmpty ? '' : ','}` : `${isEmpty ? '' : ','}"zz": [1]`
+          return whole.slice(0, at) + added + whole.slice(at)
+        }
+        const { text: after, pieces } = addHooks(text, EVENTS)
+        const left = removeHooks(edit(after), { before: text, pieces })
+        const wanted = edit(text)
+        const same = plain(parseJsonc(wanted))
+        expect(isDeepStrictEqual(plain(parseJsonc(left)), same)).toBe(true)
+        // What the user wrote right beside what is ours keeps its meaning; anywhere else every byte stays as it is.
+        const isBeside = where === 'last' || Object.keys(plain(parseJsonc(text)) as object).length === 0
+        if (where === 'comment' || !isBeside) expect(left).toBe(wanted)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('go by their shape alone, when nobody knows how they came in', () => {
+    fc.assert(
+      fc.property(texts, ({ value, text }) => {
+        const left = removeHooks(addHooks(text, EVENTS).text)
+        const { hooks, ...rest } = plain(parseJsonc(left)) as { hooks?: object }
+        const { hooks: had, ...others } = JSON.parse(JSON.stringify(value)) as { hooks?: Record<string, unknown[]> }
+        expect(rest).toEqual(others)
+        const kept = Object.fromEntries(Object.entries(had ?? {}).filter(([, groups]) => groups.length > 0))
+        const left_ = Object.fromEntries(Object.entries(hooks ?? {}).filter(([, groups]) => groups.length > 0))
+        expect(left_).toEqual(kept)
+        expect(hasHooks(left)).toBe(false)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('go after a formatter has rewritten the whole file', () => {
+    fc.assert(
+      fc.property(texts, ({ value, text }) => {
+        const { text: after, pieces } = addHooks(text, EVENTS)
+        const formatted = JSON.stringify(plain(parseJsonc(after)), null, 8)
+        const left = removeHooks(formatted, { before: text, pieces })
+        expect(plain(parseJsonc(left))).toEqual(plain(parseJsonc(text)))
+        expect(value).toBeDefined()
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('leave alone what the user put into a group of ours', () => {
+    const { text, pieces } = addHooks('{}', { Stop: group('Stop') })
+    const value = JSON.parse(text) as { hooks: { Stop: { hooks: object[] }[] } }
+    value.hooks.Stop[0]?.hooks.push({ type: 'command', command: 'true' })
+    const left = removeHooks(JSON.stringify(value), { before: '{}', pieces })
+    expect(JSON.parse(left)).toEqual({ hooks: { Stop: [{ hooks: [{ type: 'command', command: 'true' }] }] } })
+  })
+
+  it('stand as a person would have written them', () => {
+    const before = '{\n  // mine\n  "model": "opus", // for now\n  "hooks": {\n    "Stop": []\n  }\n}\n'
+    expect(addHooks(before, { Stop: { hooks: [{ command: 'memoryd-hook' }] } }).text).toBe(
+      '{\n  // mine\n  "model": "opus", // for now\n  "hooks": {\n    "Stop": [\n      {\n        "hooks": [\n          {\n            "command": "memoryd-hook"\n          }\n        ]\n      }\n    ]\n  }\n}\n',
+    )
+    expect(addHooks('{"a":1}', { Stop: { hooks: [] } }).text).toBe('{"a":1,"hooks":{"Stop":[{"hooks":[]}]}}')
+    expect(addHooks('', { Stop: { hooks: [] } }).text).toBe(
+      '{\n  "hooks": {\n    "Stop": [\n      {\n        "hooks": []\n      }\n    ]\n  }\n}\n',
+    )
+  })
+
+  it.each([
+    ['{"a": }', 1, 7],
+    ['{\n  "a": 1\n  "b": 2\n}', 3, 3],
+    ['{"hooks": {}, "hooks": {}}', 1, 22],
+    ['{"a": "x', 1, 9],
+    ['[1, 2', 1, 6],
+    ['/* open', 1, 1],
+    ['{"a": tru}', 1, 7],
+    ['{} x', 1, 4],
+  ])('are refused with the place: %j', (text, line, column) => {
+    try {
+      addHooks(text, EVENTS)
+      expect.unreachable()
+    } catch (error) {
+      expect(error).toBeInstanceOf(JsoncError)
+      expect(error).toMatchObject({ line, column })
+    }
+  })
+
+  it('reads every JSON as JSON does', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.constantFrom(undefined, 1, '\t'), (value, space) => {
+        const text = JSON.stringify(value, null, space)
+        expect(plain(parseJsonc(text))).toEqual(JSON.parse(text))
+      }),
+    )
+  })
+})

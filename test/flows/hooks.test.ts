@@ -1,0 +1,180 @@
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { ENV_HEADER } from '../../schema/caller.ts'
+import { claudeSession } from '../support/claude-session.ts'
+import { cliMain, memoryd } from '../support/cli.ts'
+import { connectAs } from '../support/connect-as.ts'
+import { startDaemon } from '../support/daemon.ts'
+import { type Home, makeHome } from '../support/home.ts'
+import { runCommand, runHook } from '../support/hook-command.ts'
+import { rawRequest } from '../support/raw.ts'
+import { turnEvents } from '../support/transcripts.ts'
+
+function projectIn(home: Home): string {
+  const cwd = join(home.dir, 'project')
+  mkdirSync(join(cwd, '.git'), { recursive: true })
+  return cwd
+}
+
+const start = (cwd: string, more: object = {}) => ({
+  hook_event_name: 'SessionStart',
+  session_id: 's',
+  cwd,
+  source: 'startup',
+  ...more,
+})
+
+const contextOf = (printed: string) => JSON.parse(printed).hookSpecificOutput.additionalContext as string
+
+describe('hooks', () => {
+  it('tell Codex at its start what memoryd keeps, and Claude Code, which knows, nothing', async () => {
+    const home = makeHome()
+    const cwd = projectIn(home)
+    await startDaemon(home)
+    await connectAs(home, 'user').remember({ cwd, text: 'Always run the linter before a commit' })
+    const { socketPath } = home.places
+    const codex = await runHook('codex', socketPath, start(cwd, { drifted: { a: 1 } }))
+    expect(codex).toMatchObject({ code: 0, stderr: '' })
+    expect(contextOf(codex.stdout)).toMatch(/^<memoryd-context>\n[\s\S]*linter[\s\S]*\n<\/memoryd-context>$/)
+    const again = await runHook('codex', socketPath, start(cwd, { source: 'resume' }))
+    expect(again.stdout).toBe(codex.stdout)
+    expect(await runHook('claude-code', socketPath, start(cwd))).toMatchObject({ code: 0, stdout: '', stderr: '' })
+  })
+
+  it('tell of the memory that fits a prompt, once, of none that does not, and again after a compaction', async () => {
+    const home = makeHome()
+    const cwd = projectIn(home)
+    await startDaemon(home)
+    await connectAs(home, 'user').remember({ cwd, text: 'Deploys of the shop go out from the release branch only' })
+    const ask = (more: object) => runHook('claude-code', home.places.socketPath, { ...start(cwd), ...more })
+    const prompt = (text: string) => ask({ hook_event_name: 'UserPromptSubmit', prompt: text })
+    expect((await prompt('What is the capital of France?')).stdout).toBe('')
+    expect(contextOf((await prompt('How do I deploy the shop?')).stdout)).toContain('release branch only')
+    expect((await prompt('And how do I deploy the shop again?')).stdout).toBe('')
+    expect(contextOf((await ask({ source: 'compact' })).stdout)).toContain('release branch only')
+    expect((await prompt('So how do I deploy the shop?')).stdout).toBe('')
+  })
+
+  it('are answered by the command, too', async () => {
+    const home = makeHome()
+    const cwd = projectIn(home)
+    const command = `'${process.execPath}' '${cliMain}' hook codex`
+    const env = { ...home.env, PATH: process.env.PATH ?? '' } as Record<string, string>
+    expect(await runCommand(command, start(cwd), env)).toMatchObject({ code: 0, stdout: '', stderr: '' })
+    await startDaemon(home)
+    await connectAs(home, 'user').remember({ cwd, text: 'Always run the linter before a commit' })
+    expect(contextOf((await runCommand(command, start(cwd), env)).stdout)).toContain('linter')
+  })
+
+  it('say nothing and go on when the daemon hangs, and are answered again when it goes on', async () => {
+    const home = makeHome()
+    const cwd = projectIn(home)
+    const daemon = await startDaemon(home)
+    await connectAs(home, 'user').remember({ cwd, text: 'Always run the linter before a commit' })
+    daemon.signal('SIGSTOP')
+    expect(await runHook('codex', home.places.socketPath, start(cwd))).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    })
+    daemon.signal('SIGCONT')
+    expect(contextOf((await runHook('codex', home.places.socketPath, start(cwd))).stdout)).toContain('linter')
+    await daemon.kill9()
+    expect(await runHook('codex', home.places.socketPath, start(cwd))).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    })
+  })
+
+  it('say nothing where memory is off for the caller, and in the form of an error to nobody', async () => {
+    const home = makeHome()
+    const cwd = projectIn(home)
+    const daemon = await startDaemon(home)
+    await connectAs(home, 'user').remember({ cwd, text: 'Always run the linter before a commit' })
+    const env = { PATH: process.env.PATH ?? '', CLAUDE_CODE_DISABLE_AUTO_MEMORY: '1' }
+    expect((await runHook('codex', home.places.socketPath, start(cwd), { env })).stdout).toBe('')
+    await daemon.client.pause({ cwd })
+    expect((await runHook('codex', home.places.socketPath, start(cwd))).stdout).toBe('')
+    const ask = (path: string, body: string, headers = {}) =>
+      rawRequest(home.places.socketPath, {
+        method: 'POST',
+        path,
+        body,
+        headers: { 'content-type': 'application/json', ...headers },
+      })
+    expect(await ask('/v1/hooks/codex', JSON.stringify(start(cwd)))).toMatchObject({ status: 204, body: '' })
+    expect(await ask('/v1/hooks/emacs', '{}')).toMatchObject({ status: 404 })
+    expect(await ask('/v1/hooks/codex', '[]')).toMatchObject({ status: 400 })
+    expect(await ask('/v1/hooks/codex', '{}', { [ENV_HEADER]: '7' })).toMatchObject({ status: 400 })
+    for (const bad of ['[]', 'nonsense', ''])
+      expect(await runHook('codex', home.places.socketPath, bad)).toMatchObject({ code: 0, stdout: '', stderr: '' })
+  })
+
+  it('bring mail with the next prompt or tool result, once', async () => {
+    const home = makeHome()
+    const session = claudeSession(home)
+    const daemon = await startDaemon(home)
+    const turns = await turnEvents(daemon.client)
+    session.say('Let us begin')
+    await turns.take(1)
+    const send = (body: string) => daemon.client.sendMail({ from: 'reviewer', to: `session:${session.id}`, body })
+    const ask = (more: object) =>
+      runHook('claude-code', home.places.socketPath, { ...start(session.cwd), session_id: session.id, ...more })
+    await send('The build is red since your last commit.')
+    const told = contextOf((await ask({ hook_event_name: 'UserPromptSubmit', prompt: 'go on please' })).stdout)
+    expect(told).toContain('Mail from reviewer')
+    expect(told).toContain('> The build is red since your last commit.')
+    expect((await ask({ hook_event_name: 'UserPromptSubmit', prompt: 'go on please' })).stdout).toBe('')
+    await send('It is green again.')
+    expect((await ask({ hook_event_name: 'Stop' })).stdout).toBe('')
+    const used = { hook_event_name: 'PostToolUse', tool_name: 'Bash', tool_input: {}, tool_response: {} }
+    expect(contextOf((await ask(used)).stdout)).toContain('> It is green again.')
+    expect((await ask(used)).stdout).toBe('')
+  })
+
+  it('have a transcript read that lies where nobody looks, at the end of a turn', async () => {
+    const home = makeHome()
+    const session = claudeSession(home)
+    const daemon = await startDaemon(home)
+    const turns = await turnEvents(daemon.client)
+    session.say('Always use tabs in this project')
+    const elsewhere = session.file.replace('.claude', 'elsewhere')
+    mkdirSync(dirname(elsewhere), { recursive: true })
+    renameSync(session.file, elsewhere)
+    const stop = { ...start(session.cwd), hook_event_name: 'Stop', session_id: session.id, transcript_path: elsewhere }
+    expect((await runHook('claude-code', home.places.socketPath, stop)).stdout).toBe('')
+    expect(await turns.take(1)).toMatchObject([{ harness: 'claude-code', sessionId: session.id, end: 'final' }])
+  })
+
+  it('have what a session leaves looked through when it ends, however few its turns', async () => {
+    const home = makeHome()
+    writeFileSync(home.places.configFile, JSON.stringify({ extraction: { everyTurns: 10 } }))
+    const session = claudeSession(home)
+    const daemon = await startDaemon(home)
+    const events = daemon.client.events()[Symbol.asyncIterator]()
+    await events.next()
+    session.say('From now on always use tabs for indentation in this project.')
+    const at = { ...start(session.cwd), session_id: session.id, transcript_path: session.file }
+    await runHook('claude-code', home.places.socketPath, { ...at, hook_event_name: 'SessionEnd', reason: 'other' })
+    for (let next = await events.next(); !next.done; next = await events.next()) if (next.value.type === 'saved') break
+    const { items } = await daemon.client.memories({ cwd: session.cwd })
+    expect(items).toHaveLength(1)
+  })
+
+  it('are seen in the status, also by the next daemon', async () => {
+    const home = makeHome()
+    const cwd = projectIn(home)
+    const daemon = await startDaemon(home)
+    const before = (await daemon.client.status()).harnesses
+    expect(before).toEqual(['claude-code', 'codex', 'gemini', 'pi'].map((name) => ({ name, connected: false })))
+    await runHook('gemini', home.places.socketPath, start(cwd))
+    const seen = (await daemon.client.status()).harnesses.find(({ name }) => name === 'gemini')
+    expect(seen).toEqual({ name: 'gemini', connected: false, lastHookAt: expect.any(String) })
+    expect((await memoryd(home, 'status')).stdout).toContain(`gemini (not connected, last hook ${seen?.lastHookAt})`)
+    await daemon.stop()
+    const next = await startDaemon(home)
+    expect((await next.client.status()).harnesses).toContainEqual(seen)
+  })
+})
