@@ -26,54 +26,60 @@ const HEADING = /^#{1,6} \S/
 export type Parted = { own: string; pasted: string }
 
 export function ownWords(text: string): string {
-  return parted(text, () => false).own
+  return ownOf(text, NOTHING)
 }
 
 /** The same for who asks whose words they are, and not what is stated: what begins like code and reads like a sentence is theirs. */
 export function partedWords(text: string): Parted {
-  return parted(text, readsLikeProse)
+  const pasted: string[] = []
+  const own = ownOf(text, { isSpared: readsLikeProse, drop: (lines) => void pasted.push(lines) })
+  return { own, pasted: pasted.join('\n') }
 }
 
-function parted(text: string, isSpared: (line: string) => boolean): Parted {
+/** `isSpared`: what is theirs though it begins like code. `drop`: has what is not theirs. */
+type Minded = { isSpared: (line: string) => boolean; drop: (lines: string) => void }
+
+const NOTHING: Minded = { isSpared: () => false, drop: () => {} }
+
+function ownOf(text: string, { isSpared, drop }: Minded): string {
   const own: string[] = []
-  const pasted: string[] = []
   let fence: string | undefined
   let skipping: 'paragraph' | undefined
   let inCode = false
   let at = 0
-  const lines = text.split('\n')
-  for (const [n, typed] of lines.entries()) {
+  for (const typed of text.split('\n')) {
+    const from = at
     at += typed.length + 1
     const line = typed.endsWith('\r') ? typed.slice(0, -1) : typed
     const amid = at > LOOKED_UNITS && at < text.length - LOOKED_UNITS
     const mark = FENCE.exec(line)?.[1]
     if (fence !== undefined) {
-      pasted.push(line)
+      drop(line)
       if (mark === fence || line.trimEnd().endsWith(fence)) fence = undefined
       continue
     }
     if (mark !== undefined) {
-      pasted.push(line)
+      drop(line)
       if (!line.slice(line.indexOf(mark) + mark.length).includes(mark)) fence = mark
       own.push('')
       continue
     }
     // Of a long text only its ends are looked at, and all of its fences.
     if (amid) {
-      pasted.push(line)
+      drop(line)
       continue
     }
     if (line.trim() === '') skipping = undefined
     // A letter has no end that one could see.
     if (MAIL_HEADER.test(line) || SALUTATION.test(line)) {
-      pasted.push(...lines.slice(n))
+      drop(text.slice(from))
       break
     }
     if (/^(?:diff --git|Index:|---\s|\+\+\+ |@@ )/.test(line) || HEADING.test(line)) skipping = 'paragraph'
     // What is indented below a line of code is code as well.
     inCode = isPasted(line, isSpared) || (inCode && /^\s{2,}\S/.test(line))
     if (skipping || inCode) {
-      pasted.push(line)
+      drop(line)
       own.push('')
       continue
     }
@@ -84,7 +90,8 @@ function parted(text: string, isSpared: (line: string) => boolean): Parted {
     .replace(/\n{2,}/g, '\n')
     .trim()
   const kept = capped(typed)
-  return { own: kept, pasted: (kept === typed ? pasted : [...pasted, typed]).join('\n') }
+  if (kept !== typed) drop(typed)
+  return kept
 }
 
 function isPasted(line: string, isSpared: (line: string) => boolean): boolean {

@@ -103,6 +103,7 @@ describe('asking a model', () => {
       message: expect.stringContaining(answer.message),
       requestId: expect.stringMatching(/^req_/),
       spent: 'nothing',
+      status: answer.status,
       ...expected,
     })
     expect(api.requests).toHaveLength(1)
