@@ -30,7 +30,7 @@ export function sixtyMemories(): { files: Files; index: string } {
   for (let n = 0; n < 5; n++) {
     const body = `Release train number ${n} leaves on the ${n + 3}rd because wagon${n} is full by then`
     files[`train_${n}.md`] = project(`Train ${n}`, body)
-    files[`train_${n}_2.md`] = project(`Train ${n} again`, n % 2 ? body : `The ${body.toLowerCase()}!`)
+    files[`train_${n}_2.md`] = project(`Train ${n}`, n % 2 ? body : `The ${body.toLowerCase()}!`)
   }
   // Contradictions, the later word first.
   for (let n = 0; n < 3; n++) {
