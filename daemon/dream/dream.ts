@@ -122,7 +122,7 @@ export function createDream(deps: DreamDeps) {
     const drift = seen.memories
       .map(({ file, text }) => ({ file, missing: driftOf(text, project) }))
       .filter(({ missing }) => missing.length > 0)
-    const logs = dailyLogs(dir, held.lastMs)
+    const logs = dailyLogs(dir, dreams.unreadSince(dir, held.lastMs))
     watched.about(sessions.length)
 
     // 4. What a model makes of it. Nothing is on disk yet.

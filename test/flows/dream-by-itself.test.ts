@@ -101,7 +101,7 @@ describe('with defaults and a key', () => {
 })
 
 describe('sessions of a project', () => {
-  it('count where the project is the whole home', { timeout: 15_000 }, async () => {
+  it('count where the project is the whole home', async () => {
     const home = makeHome()
     const { client } = await startDaemon(home)
     const cwd = home.dir
@@ -141,6 +141,30 @@ describe('sessions of a project', () => {
 })
 
 describe('with daily logs', () => {
+  it('those that only rules have passed by are put before a model once there is one', async () => {
+    const { api, home } = await dreamModel(() => says('All is in order.'))
+    const dailyLog = { enabled: true }
+    const { cwd, dir } = dreamGround(home)
+    const log = join(dir, 'logs/2026/06/2026-06-30.md')
+    mkdirSync(dirname(log), { recursive: true })
+    writeFileSync(log, '- The rollout of the new pricing begins tomorrow, 2026-07-01\n')
+    const night = async (settings: object) => {
+      writeFileSync(home.places.configFile, JSON.stringify({ dailyLog, ...settings }))
+      const { client, stop } = await startDaemon(home)
+      const ends = await jobEnds(client, 'dream')
+      await client.dream({ cwd, force: true })
+      await ends.next()
+      const { last } = await client.dreamStatus({ cwd })
+      await stop()
+      return { mode: last?.mode, logs: last?.logs }
+    }
+    expect(await night({ budget: { usdPerDay: 0 } })).toEqual({ mode: 'rules', logs: 1 })
+    expect(await night({ budget: { usdPerDay: 0 } })).toEqual({ mode: 'rules', logs: 1 })
+    expect(await night({})).toEqual({ mode: 'model', logs: 1 })
+    expect(JSON.stringify(api.requests[0]?.body)).toContain('logs/2026/06/2026-06-30.md')
+    expect(await night({})).toEqual({ mode: 'model', logs: 0 })
+  })
+
   it('only the night counts, and what the logs say becomes memories', async () => {
     const made =
       '---\nname: Rollout\ndescription: When the rollout of the new pricing begins\ntype: project\n---\n\nThe rollout of the new pricing begins on 2026-07-01.\n'

@@ -195,7 +195,7 @@ describe('a dream keeps to what is its own', () => {
   const note = (what: string) =>
     `---\nname: ${what}\ndescription: About ${what}\ntype: project\n---\n\nThe ${what} is known to all of us here.\n`
 
-  it('and touches neither memories of the team nor logs', { timeout: 15_000 }, async () => {
+  it('and touches neither memories of the team nor logs', async () => {
     const { home } = await dreamModel((n) =>
       n === 1
         ? [read('team/plan.md'), read('logs/2026/06/2026-06-30.md')]
@@ -223,7 +223,7 @@ describe('a dream keeps to what is its own', () => {
     expect(snapshot(dir)).toEqual(before)
   })
 
-  it('and writes nothing where memory was switched off meanwhile', { timeout: 15_000 }, async () => {
+  it('and writes nothing where memory was switched off meanwhile', async () => {
     const { api, home } = await dreamModel((n) => {
       const turn = goodDream(n)
       return n < 3 ? turn : { fault: 'slow', of: says('Done.'), everyMs: 100, pings: 10 }
