@@ -69,9 +69,10 @@ export function createDreaming(deps: Deps) {
   })
   const progress = createDreamProgress({ publish: (event) => events.publish(event), clock })
   /** Those of projects: what sub-agents keep for themselves is theirs to tidy. */
-  const known = () =>
-    directories.list().filter(({ dir, root }) => !isAgentDir(dir) && dir !== root && !dir.startsWith(`${root}/`))
-  const rootsOf = (dir: string) => known().flatMap((each) => (each.dir === dir ? [each.root] : []))
+  const known = () => directories.list().filter(({ dir, root }) => !isAgentDir(dir) && dir !== root)
+  const isOn = (root: string) => switches.because(root, root) === undefined
+  /** What is said in a project that is private or paused is not for a dream, not even of another one beside it. */
+  const rootsOf = (dir: string) => known().flatMap(({ dir: of, root }) => (of === dir && isOn(root) ? [root] : []))
   const checks = createChecks({
     lock,
     touched,
@@ -172,7 +173,9 @@ export function createDreaming(deps: Deps) {
     low: true,
     run: async ({ input }) => {
       const { trigger } = input as { trigger: Trigger }
-      const seen = new Map(known().map((each) => [each.dir, each]))
+      // Where several share a directory, one that is on stands for it.
+      const byOn = known().sort((one, other) => Number(isOn(one.root)) - Number(isOn(other.root)))
+      const seen = new Map(byOn.map((each) => [each.dir, each]))
       const stopped: Record<string, number> = {}
       for (const at of seen.values()) {
         const { gate = 'started' } = consider(at, trigger)

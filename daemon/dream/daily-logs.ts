@@ -1,13 +1,14 @@
-/** Daily logs of a memory directory: `logs/YYYY/MM/YYYY-MM-DD.md`, one a day, which a dream distils. Only reads. */
-import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs'
+/** Daily logs of a memory directory: `logs/YYYY/MM/YYYY-MM-DD.md`, one a day, which a dream distils. Only reads, follows no link. */
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 
+/** `text`: its beginning, where it is longer than anybody would read. */
 export type DailyLog = { file: string; bytes: number; text: string }
 
 export const LOG_PATTERN = 'logs/YYYY/MM/YYYY-MM-DD.md'
 
 const MOST_LOGS = 60
-const MOST_BYTES = 1_000_000
+const TEXT_BYTES = 1_000_000
 const DAY_MS = 86_400_000
 
 /** Of the day of that moment and later, newest first. A day is one of the place where they are written. */
@@ -26,25 +27,27 @@ export function dailyLogs(dir: string, sinceMs: number | undefined): DailyLog[] 
         if (name.slice(0, 10) >= since && name.startsWith(`${year}-${month}`) && files.length < MOST_LOGS)
           files.push(`logs/${year}/${month}/${name}`)
   return files.flatMap((file) => {
-    const text = readPlain(join(dir, file))
-    return text === undefined ? [] : [{ file, bytes: Buffer.byteLength(text), text }]
+    const found = readPlain(join(dir, file))
+    return found === undefined ? [] : [{ file, ...found }]
   })
 }
 
 function list(folder: string): string[] {
   try {
-    return readdirSync(folder)
+    return lstatSync(folder).isDirectory() ? readdirSync(folder) : []
   } catch {
     return []
   }
 }
 
-function readPlain(path: string): string | undefined {
+function readPlain(path: string): { bytes: number; text: string } | undefined {
   try {
     const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {
       const stats = fstatSync(fd)
-      return stats.isFile() && stats.size <= MOST_BYTES ? readFileSync(fd, 'utf8') : undefined
+      if (!stats.isFile()) return undefined
+      const text = Buffer.alloc(Math.min(stats.size, TEXT_BYTES))
+      return { bytes: stats.size, text: text.subarray(0, readSync(fd, text, 0, text.length, 0)).toString() }
     } finally {
       closeSync(fd)
     }

@@ -122,7 +122,7 @@ export function createDream(deps: DreamDeps) {
     const drift = seen.memories
       .map(({ file, text }) => ({ file, missing: driftOf(text, project) }))
       .filter(({ missing }) => missing.length > 0)
-    const logs = dailyLogs(dir, held.lastMs)
+    const logs = dailyLogs(dir, dreams.unreadSince(dir, held.lastMs))
     watched.about(sessions.length)
 
     // 4. What a model makes of it. Nothing is on disk yet.
@@ -152,6 +152,7 @@ export function createDream(deps: DreamDeps) {
     const heard = logs.map(({ text }) => text).join('\n')
     const told = input.session ?? sessionOf(sessions[0])
     watched.updating()
+    const offNow = () => placeOf(input.cwd).off
     const done = await consolidate({
       dir,
       runId,
@@ -170,9 +171,13 @@ export function createDream(deps: DreamDeps) {
           },
         }
       },
-      mayWrite: () => at.stillOurs() && !at.signal.aborted && held.isOurs(),
+      mayWrite: () => at.stillOurs() && !at.signal.aborted && held.isOurs() && offNow() === undefined,
     })
-    if (done === 'lost') return { outcome: 'killed', why: 'somebody else has taken it over', facts }
+    if (done === 'lost') {
+      const off = offNow()
+      const why = off === undefined ? 'somebody else has taken it over' : `memory is off: ${off}`
+      return { outcome: 'killed', why, facts }
+    }
     return { outcome: done.settled.how, facts: { ...facts, ...done.plan.counts }, isOnRecord: true }
   }
 

@@ -2,7 +2,7 @@
  * Notices memories that name what the project does not have any more: paths, scripts of its package, targets of its
  * makefile. Only what can be looked up counts; what lies outside the project is not judged.
  */
-import { existsSync, readFileSync } from 'node:fs'
+import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { isAbsolute, join, normalize } from 'node:path'
 
 export type Mention = { kind: 'path' | 'script' | 'target'; name: string }
@@ -17,13 +17,17 @@ export type ProjectFacts = {
 
 const MOST_MENTIONS = 50
 const MOST_CHARS = 64 * 1024
+/** Of a file of the project. */
+const MOST_FILE_BYTES = 1_000_000
 
 /** `src/app.ts`, `./scripts/run.sh`: a slash, and a name that ends like a file. In backticks a folder will do. */
 const CODE = /`([^`\n]{2,200})`/g
 const BARE = /(?<![\w/.@:~-])(?:\.\/)?(?:[\w.@-]+\/)+[\w.@-]*\.[A-Za-z]{1,5}\b(?!\/)/g
 const IN_CODE = /^(?:\.\/)?(?:[\w.@-]+\/)+[\w.@-]*$/
-const SCRIPT = /\b(?:npm run|npm run-script|pnpm run|yarn run|bun run)\s+(?:--?\S+\s+)*([A-Za-z][\w:.-]*)/g
+const SCRIPT = /\b(?:npm run|npm run-script|pnpm run|yarn run|bun run)\s+(?:-\S+\s+)*([A-Za-z][\w:.-]*)/g
 const TARGET = /`make\s+([A-Za-z][\w.-]*)`/g
+/** Looked for from the beginning of a word only: in the middle of a long one every letter would begin it again. */
+const ADDRESS = /(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*:\/\/\S+/gi
 
 /** Everything in a text that could be looked up in a project, each once. */
 export function mentionsIn(text: string): Mention[] {
@@ -33,7 +37,7 @@ export function mentionsIn(text: string): Mention[] {
   }
   const given = text.slice(0, MOST_CHARS)
   // An address names no file of the project.
-  const plain = given.replace(/[a-z][a-z0-9+.-]*:\/\/\S+/gi, ' ')
+  const plain = given.replace(ADDRESS, ' ')
   for (const [, code = ''] of plain.matchAll(CODE)) {
     const [first = ''] = code.trim().split(/\s+/)
     if (IN_CODE.test(first) && !first.includes('...')) add('path', first)
@@ -95,16 +99,29 @@ function scriptsOf(root: string): ReadonlySet<string> | undefined {
 function targetsOf(root: string): ReadonlySet<string> | undefined {
   const text = ['GNUmakefile', 'makefile', 'Makefile'].map((name) => readSmall(join(root, name))).find(Boolean)
   if (text === undefined) return undefined
-  // One that takes in others, or makes its targets by a rule, may have any.
-  if (/^\s*-?include\s|^[^#\t]*%[^=]*:/m.test(text)) return undefined
-  const lines = text.matchAll(/^([\w. -]+?)\s*::?(?!=)/gm)
-  return new Set([...lines].flatMap(([, names = '']) => names.split(/\s+/)))
+  // Line by line: a file of a stranger may be one long run of blanks.
+  const names = new Set<string>()
+  for (const line of text.split('\n')) {
+    if (/^ *[-s]?include\s/.test(line)) return undefined
+    const colon = line.indexOf(':')
+    if (colon < 0 || line[colon + 1] === '=' || /^[\t#]/.test(line)) continue
+    // One that takes in others, or makes its targets by a rule, may have any.
+    if (/[%$]/.test(line.slice(0, colon))) return undefined
+    for (const name of line.slice(0, colon).split(' ')) if (/^[\w.-]+$/.test(name)) names.add(name)
+  }
+  return names
 }
 
+/** A name may lead to a device that never ends, or to a pipe that nobody writes into. */
 function readSmall(path: string): string | undefined {
   try {
-    const text = readFileSync(path, 'utf8')
-    return text.length <= 1_000_000 ? text : undefined
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    try {
+      const stats = fstatSync(fd)
+      return stats.isFile() && stats.size <= MOST_FILE_BYTES ? readFileSync(fd, 'utf8') : undefined
+    } finally {
+      closeSync(fd)
+    }
   } catch {
     return undefined
   }

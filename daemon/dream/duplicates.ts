@@ -1,10 +1,11 @@
 /**
- * Finds memories that say what another one says: the same, the same but for small words, or a part of it line by line. What
- * differs by a number, a name or a "not" is never taken for the same. Pure.
+ * Finds memories that say what another one says: the same, the same but for articles and marks, or its beginning line by
+ * line. What differs by a number, a sign, a name, a time or a "not", or is about something else by its name, is never taken
+ * for the same. Pure.
  */
 import { parseTopic, type Topic } from '../memory/topic-file.ts'
-import { normaliseValue } from '../memory/values.ts'
-import { wordsIn } from './words.ts'
+import { parseFrontMatter } from '../platform/front-matter.ts'
+import { saidIn, topicWords, wordsIn } from './words.ts'
 
 /** `file` may go: `into` says all of it. */
 export type Merge = { file: string; into: string }
@@ -12,15 +13,22 @@ export type Merge = { file: string; into: string }
 type Known = {
   file: string
   topic: Topic
+  /** What the body says, as one and line by line. */
   value: string
-  words: string
+  lines: readonly string[]
   /** In words that say something. */
   length: number
-  lines: ReadonlySet<string>
+  /** Only when two are alike. */
+  front: () => Front
 }
+
+/** What a memory says that it is about, all of its words, and what else stands in its front matter. */
+type Front = { about: readonly string[]; words: ReadonlySet<string>; others: ReadonlyMap<string, string> }
 
 /** Fewer words are too little to go by. */
 const LEAST_WORDS = 3
+/** Keys that do not make it another memory; `metadata` tells where a harness has it from. */
+const COMMON = new Set(['name', 'description', 'type', 'trust', 'metadata'])
 
 export function findDuplicates(texts: ReadonlyMap<string, string>, most: number): Merge[] {
   const known = [...texts].map(([file, text]) => knownOf(file, text)).sort(betterFirst)
@@ -37,11 +45,7 @@ export function findDuplicates(texts: ReadonlyMap<string, string>, most: number)
 /** Found by what they say: a directory of thousands is not compared each with each. */
 function createKept() {
   const by = new Map<string, Known[]>()
-  const keysOf = ({ value, words, topic, lines }: Known) => [
-    `value ${value}`,
-    `words ${topic.type} ${words}`,
-    ...[...lines].map((line) => `line ${line}`),
-  ]
+  const keysOf = ({ value, lines: [first = ''] }: Known) => [`value ${value}`, `line ${first}`]
   return {
     add: (memory: Known) => {
       for (const key of keysOf(memory)) {
@@ -51,8 +55,7 @@ function createKept() {
       }
     },
     find: (memory: Known): Known | undefined => {
-      const [value = '', words = '', line = ''] = keysOf(memory)
-      const candidates = [value, words, line].flatMap((key) => by.get(key) ?? [])
+      const candidates = keysOf(memory).flatMap((key) => by.get(key) ?? [])
       return candidates.find((other) => saysAll(other, memory))
     },
   }
@@ -60,14 +63,18 @@ function createKept() {
 
 function knownOf(file: string, text: string): Known {
   const topic = parseTopic(text)
-  const words = wordsIn(topic.body)
+  let front: Front | undefined
+  const lines = topic.body.split('\n').map(saidIn)
   return {
     file,
     topic,
-    value: normaliseValue(topic.body),
-    length: words.length,
-    words: words.length >= LEAST_WORDS ? words.join(' ') : '',
-    lines: new Set(topic.body.split('\n').map(normaliseValue).filter(Boolean)),
+    value: lines.flat().join(' '),
+    lines: lines.map((words) => words.join(' ')).filter(Boolean),
+    length: lines.flat().length,
+    front: () => {
+      front ??= frontOf(text, topic)
+      return front
+    },
   }
 }
 
@@ -87,8 +94,27 @@ function isDoubtful({ topic: { trust } }: Known): boolean {
 
 function saysAll(other: Known, memory: Known): boolean {
   if (memory.value === '') return false
-  if (other.value === memory.value) return true
-  if (other.topic.type !== memory.topic.type) return false
-  if (memory.words !== '' && other.words === memory.words) return true
-  return memory.words !== '' && [...memory.lines].every((line) => other.lines.has(line))
+  const isSame = other.value === memory.value
+  const isEnough = other.topic.type === memory.topic.type && memory.length >= LEAST_WORDS
+  // From the beginning: further on, a line may stand under a "never".
+  const isPart = isEnough && memory.lines.every((line, n) => other.lines[n] === line)
+  return (isSame || isPart) && isAbout(other, memory)
+}
+
+/** "The port is 5432" of one database says nothing about another. */
+function isAbout(other: Known, memory: Known): boolean {
+  const { about, others } = memory.front()
+  const known = other.front()
+  return (
+    about.every((word) => known.words.has(word)) && [...others].every(([key, value]) => known.others.get(key) === value)
+  )
+}
+
+function frontOf(text: string, { name = '', description = '' }: Topic): Front {
+  const others = Object.entries(parseFrontMatter(text).data).filter(([key]) => !COMMON.has(key))
+  return {
+    about: [name, description].flatMap(wordsIn),
+    words: topicWords(text),
+    others: new Map(others.map(([key, value]) => [key, JSON.stringify(value)])),
+  }
 }

@@ -2,8 +2,9 @@
  * Looks at what a dream would leave, without a model: whether anything is lost that nobody said could go. What it finds turns
  * the run into something that a person decides about. Names no memory: its words stay when a memory is purged. Pure.
  */
+import { parseTopic } from '../memory/topic-file.ts'
 import type { Texts } from './state.ts'
-import { rareWords, shareOf, topicWords } from './words.ts'
+import { rareWords, shareOf, topicWords, wordsIn } from './words.ts'
 
 export type Guarded = {
   before: Texts
@@ -15,6 +16,8 @@ export type Guarded = {
 
 /** A memory that keeps less than this of its words was rewritten into another. */
 const KEPT_AT_LEAST = 0.2
+/** So much of all that was said has to be left, however it is spread. */
+const LEFT_AT_LEAST = 0.5
 /** So much of it has to stand in one other memory, or it is gone. */
 const FOUND_AT_LEAST = 0.5
 
@@ -26,6 +29,9 @@ export function structuralLoss(guarded: Guarded): string[] {
   return [
     ...(lost > 0
       ? [`${counted(lost, 'memory', 'memories')} would be gone, and what was said there stands nowhere else`]
+      : []),
+    ...(lost === 0 && leftOf(before, after) < LEFT_AT_LEAST
+      ? ['of the words of all memories together less than half would be left']
       : []),
     ...(deleted > maxDeletions
       ? [`${counted(deleted, 'memory', 'memories')} would be deleted, and at most ${maxDeletions} may be`]
@@ -43,9 +49,29 @@ export function lostAmong(before: Texts, after: Texts): string[] {
   return [...before].flatMap(([file, text]) => {
     if (after.get(file) === text) return []
     const words = rare(text)
-    if (shareOf(words, known.get(file) ?? new Set()) >= KEPT_AT_LEAST && known.has(file)) return []
+    const left = known.get(file)
+    // A title and a description are no memory any more, once their body is gone.
+    const isLeft = left && [words, bodyWords(text, words)].every((each) => shareOf(each, left) >= KEPT_AT_LEAST)
+    if (isLeft) return []
     return foundIn(words, known, file) === undefined ? [file] : []
   })
+}
+
+/** What the body adds to its title and description; where that is nothing, all of it. */
+function bodyWords(text: string, words: ReadonlySet<string>): ReadonlySet<string> {
+  const { name = '', description = '', body } = parseTopic(text)
+  const told = new Set([name, description].flatMap(wordsIn))
+  const own = new Set(wordsIn(body).filter((word) => !told.has(word)))
+  return own.size === 0 ? words : own
+}
+
+function leftOf(before: Texts, after: Texts): number {
+  const isSame = [...before].every(([file, text]) => after.get(file) === text)
+  return isSame ? 1 : shareOf(wordsOf(before), wordsOf(after))
+}
+
+function wordsOf(texts: Texts): Set<string> {
+  return new Set([...texts.values()].flatMap((text) => [...topicWords(text)]))
 }
 
 /** The memory that says most of it, if one says enough. */

@@ -10,7 +10,7 @@ import {
   futimesSync,
   openSync,
   readSync,
-  unlinkSync,
+  rmSync,
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -68,7 +68,7 @@ export function overwrite(dir: string, judged: Seen, pid: number): 'written' | '
 
 export function putBack(dir: string, beforeNs: string | null): void {
   if (beforeNs === null) {
-    unlinkSync(join(dir, LOCK_FILE))
+    rmSync(join(dir, LOCK_FILE), { force: true })
     return
   }
   const fd = open(dir, constants.O_WRONLY | constants.O_TRUNC)

@@ -4,7 +4,7 @@
  * note in the state folder says how to put the file back, should its holder die.
  */
 import { hash } from 'node:crypto'
-import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { Clock } from '../platform/clock.ts'
@@ -63,23 +63,40 @@ export function createDreamLock({ stateDir, clock, pid, isDone }: Deps): DreamLo
   }
 
   /** Only for whoever holds the kernel's lock: then nobody whom a note names is at it any more. */
-  const settle = (note: Note): boolean => {
-    const isLeft = read(note.dir)?.pid === note.pid && !isDone(note.runId)
+  const settle = (note: Note, file: string): boolean => {
+    const seen = read(note.dir)
+    // Without a number it was killed, or the disk was full, between making room for it and writing it.
+    const isNamed = seen !== undefined && (seen.pid === note.pid || seen.pid === undefined)
+    const isLeft = isNamed && !isDone(note.runId)
     if (isLeft) putBack(note.dir, note.beforeNs)
-    rmSync(noteOf(note.dir), { force: true })
+    rmSync(file, { force: true })
     return isLeft
+  }
+
+  /** What somebody has put a link or a folder in place of is not. */
+  const isOurs = (dir: string) => attempt(() => read(dir))?.pid === pid
+
+  /** A lock that could not be written is as it was at once, and not after the next start. */
+  const putting = <T>(put: () => T, dir: string): T => {
+    try {
+      return put()
+    } catch (error) {
+      const note = readNote(noteOf(dir))
+      if (note) attempt(() => settle(note, noteOf(dir)))
+      throw error
+    }
   }
 
   const take = (dir: string, runId: string, letGo: () => void): Acquired => {
     const left = readNote(noteOf(dir))
-    if (left) settle(left)
+    if (left) settle(left, noteOf(dir))
     const before = read(dir)
     const holder = holderOf(before)
     // Our own number, and no dream of ours: the daemon lives on after its dream.
     if (holder && holder.pid !== pid) return { heldBy: holder }
     const beforeNs = before ? String(before.mtimeNs) : null
     writeAtomic(noteOf(dir), JSON.stringify({ dir, pid, runId, beforeNs } satisfies Note))
-    const writing = before ? overwrite(dir, before, pid) : create(dir, pid)
+    const writing = putting(() => (before ? overwrite(dir, before, pid) : create(dir, pid)), dir)
     // Somebody came between; whoever reads back another number has lost.
     const seen = writing === 'written' ? read(dir) : undefined
     if (seen?.pid !== pid) {
@@ -88,7 +105,7 @@ export function createDreamLock({ stateDir, clock, pid, isDone }: Deps): DreamLo
     }
     const end = (putsBack: boolean) => {
       try {
-        if (putsBack && read(dir)?.pid === pid) putBack(dir, beforeNs)
+        if (putsBack && isOurs(dir)) putBack(dir, beforeNs)
         rmSync(noteOf(dir), { force: true })
       } finally {
         letGo()
@@ -97,10 +114,20 @@ export function createDreamLock({ stateDir, clock, pid, isDone }: Deps): DreamLo
     return {
       lock: {
         lastMs: before && msOf(before.mtimeNs),
-        isOurs: () => read(dir)?.pid === pid,
+        isOurs: () => isOurs(dir),
         succeed: () => end(false),
         rollBack: () => end(true),
       },
+    }
+  }
+
+  const recovered = (note: Note, file: string): boolean => {
+    const letGo = holdFile(`${own(note.dir)}.lock`)
+    if (!letGo) return false
+    try {
+      return settle(note, file)
+    } finally {
+      letGo()
     }
   }
 
@@ -114,9 +141,11 @@ export function createDreamLock({ stateDir, clock, pid, isDone }: Deps): DreamLo
       const holder = holderOf(attempt(() => read(dir)))
       return holder?.pid === pid ? undefined : holder
     },
-    acquire: (dir, runId) => {
+    acquire: (given, runId) => {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
-      mkdirSync(dir, { recursive: true, mode: 0o700 })
+      mkdirSync(given, { recursive: true, mode: 0o700 })
+      // Under all of its names it is one directory, and the number of this process in it would count as free.
+      const dir = realpathSync(given)
       const letGo = holdFile(`${own(dir)}.lock`)
       if (!letGo) return { heldBy: 'ours' }
       let acquired: Acquired | undefined
@@ -134,14 +163,9 @@ export function createDreamLock({ stateDir, clock, pid, isDone }: Deps): DreamLo
       const names = attempt(() => readdirSync(folder)) ?? []
       return names.flatMap((name) => {
         const note = name.endsWith('.json') ? readNote(join(folder, name)) : undefined
-        if (!note) return []
-        const letGo = holdFile(`${own(note.dir)}.lock`)
-        if (!letGo) return []
-        try {
-          return settle(note) ? [note.dir] : []
-        } finally {
-          letGo()
-        }
+        // A directory that cannot be used now is settled by whoever takes it next: nobody has to wait for that.
+        const isLeft = note && attempt(() => recovered(note, join(folder, name)))
+        return isLeft ? [note.dir] : []
       })
     },
   }

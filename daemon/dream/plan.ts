@@ -3,12 +3,12 @@
  * whether that loses anything. Pure: the same directory and drafts give the same plan.
  */
 import { withoutPointer, withPointers } from '../memory/index-file.ts'
-import { parseTopic, updateTopic } from '../memory/topic-file.ts'
 import { findDuplicates, type Merge } from './duplicates.ts'
 import { foundIn, structuralLoss } from './guards.ts'
+import { marked } from './marks.ts'
 import { pointerTo, type Repairs, repairIndex } from './repairs.ts'
-import { type Draft, INDEX, laidOver, type SeenDirectory, type Texts, textsOf } from './state.ts'
-import { rareWords, shareOf, topicWords, wordsIn } from './words.ts'
+import { changedAmong, type Draft, INDEX, laidOver, type SeenDirectory, type Texts, textsOf } from './state.ts'
+import { rareWords, topicWords } from './words.ts'
 
 export type PlannedWrite = {
   file: string
@@ -40,8 +40,6 @@ export const MERGED_MARK = '(merged)'
 const MERGED = 'another memory says all of it'
 const REPAIRED = 'the index was put in order'
 const TIDIED = 'put in order'
-/** A new memory of which less stood anywhere before rests on what the model found by itself. */
-const KNOWN_AT_LEAST = 0.5
 
 export function planDream(seen: SeenDirectory, { drafts, maxDeletions, heard }: Asked): Plan {
   const before = textsOf(seen)
@@ -99,10 +97,6 @@ function withoutModel(seen: SeenDirectory, before: Texts, maxDeletions: number):
   return repairIndex(seen.index?.text ?? '', kept, (file) => !before.has(file) && seen.exists(file)).index
 }
 
-function changedAmong(before: Texts, after: Texts): [string, string][] {
-  return [...after].filter(([file, text]) => before.get(file) !== text)
-}
-
 type Parts = { seen: SeenDirectory; before: Texts; after: Texts; drafts: readonly Draft[]; merges: readonly Merge[] }
 
 function writesOf({ seen, before, after, drafts, merges }: Parts): PlannedWrite[] {
@@ -137,28 +131,6 @@ function writesOf({ seen, before, after, drafts, merges }: Parts): PlannedWrite[
       return { ...rest, reason: isMerged ? `${reason} ${MERGED_MARK}` : reason, content: null, from: [] }
     }),
   ]
-}
-
-/**
- * What may not be trusted stays marked so: in its own file, in one that took it over, and in a new one of which nothing
- * stood anywhere before.
- */
-function marked(before: Texts, drafted: Texts, heard: string): Texts {
-  const after = new Map(drafted)
-  const doubtful = [...before].filter(([, text]) => parseTopic(text).trust === 'untrusted')
-  const rare = rareWords(before.values())
-  const known = new Set([...before.values(), heard].flatMap(wordsIn))
-  const changed = changedAmong(before, drafted)
-  const words = new Map(changed.map(([file, text]) => [file, topicWords(text)]))
-  const takers = new Set(
-    doubtful.flatMap(([file, text]) => (drafted.has(file) ? [file] : [foundIn(rare(text), words, file)])),
-  )
-  for (const [file, text] of changed) {
-    const isNew = !before.has(file) && shareOf(words.get(file) ?? new Set(), known) < KNOWN_AT_LEAST
-    if ((isNew || takers.has(file)) && parseTopic(text).trust !== 'untrusted')
-      after.set(file, updateTopic(text, { trust: 'untrusted' }))
-  }
-  return after
 }
 
 function sizeOf(index: string): IndexSize {

@@ -29,3 +29,7 @@ export function laidOver(before: ReadonlyMap<string, string>, drafts: readonly D
   }
   return after
 }
+
+export function changedAmong(before: Texts, after: Texts): [string, string][] {
+  return [...after].filter(([file, text]) => before.get(file) !== text)
+}

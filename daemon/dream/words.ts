@@ -19,6 +19,40 @@ export function wordsIn(text: string): string[] {
     .map((word) => (word.length > 3 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word))
 }
 
+const ARTICLES = new Set(['a', 'an', 'the'])
+const OPENING = new Set('"\'“”‘’`([{«')
+const CLOSING = new Set('"\'“”‘’`)]}»,;:.!…。、，；：！')
+const STRONG = '**'
+const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
+const ITEM = /^\s*(?:[-*+>]|\d{1,3}[.)]|#{1,6})\s+/
+
+/**
+ * A line word for word, for whoever has to be sure that two say the same: signs, prices, versions and small words count.
+ * Articles, marks around a word and the capital at its beginning do not.
+ */
+export function saidIn(line: string): string[] {
+  return line
+    .normalize('NFC')
+    .replace(UNSEEN, '')
+    .replace(ITEM, '')
+    .split(/\s+/)
+    .map(bare)
+    .map((word) => (/\p{Lu}/u.test(word.slice(1)) ? word : word.toLowerCase()))
+    .filter((word) => word !== '' && !ARTICLES.has(word))
+}
+
+function bare(word: string): string {
+  let from = 0
+  let to = word.length
+  for (;;) {
+    if (from < to && OPENING.has(word[from] as string)) from++
+    else if (from < to && CLOSING.has(word[to - 1] as string)) to--
+    else if (to - from > STRONG.length && word.startsWith(STRONG, from)) from += STRONG.length
+    else if (to - from > STRONG.length && word.slice(to - STRONG.length, to) === STRONG) to -= STRONG.length
+    else return word.slice(from, to)
+  }
+}
+
 function pairsOf(word: string): string[] {
   const characters = [...word]
   if (characters.length < 2) return characters

@@ -11,6 +11,7 @@ import { INDEX_FILE } from './file-name.ts'
 import { inFolder, type Present, readPresent } from './folder.ts'
 import type { Along, Gate } from './gate.ts'
 import { type Redact, withoutCredentials } from './judge.ts'
+import { isMemoryName } from './memory-tree.ts'
 import { isDream } from './run-id.ts'
 import { scanMemories } from './scan.ts'
 import type { By, Write } from './write.ts'
@@ -103,6 +104,8 @@ export function createConsolidating({ gate, journal, reviews, redact, clock, rev
   return {
     read,
     refusalOf: async (dir, write, runId) => {
+      const elsewhere = foreignIn(write.file)
+      if (elsewhere !== undefined) return elsewhere
       try {
         await gate.check(dir, write, byOf(runId))
         return undefined
@@ -138,6 +141,13 @@ export function createConsolidating({ gate, journal, reviews, redact, clock, rev
         return { plan: planned, settled }
       }),
   }
+}
+
+/** What is not read here is not compared either: nobody would notice what a change of it loses. */
+function foreignIn(file: string): string | undefined {
+  if (file.startsWith('team/')) return `${file} is the team's, and not put in order here`
+  if (!isMemoryName(file)) return `${file} is no memory; a log stays as it was written`
+  return undefined
 }
 
 /** Memories of the team are not among them: they have an index and rules of their own. */

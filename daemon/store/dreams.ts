@@ -21,12 +21,16 @@ export type Dreams = {
   remove(runId: string): void
   get(runId: string): Dream | undefined
   last(dir: string): Dream | undefined
+  /** Since when no model has seen it, given when it was last consolidated: rules alone read no logs. */
+  unreadSince(dir: string, lastMs: number | undefined): number | undefined
   /** Whether a dream with this input came to its end. */
   covers(dir: string, watermark: string): boolean
 }
 
 /** Of each directory. */
 const KEEP = 100
+/** A file system and a clock may differ by so much. */
+const SLACK_MS = 2_000
 
 type Row = {
   run: string
@@ -49,6 +53,9 @@ export function createDreams(db: Db): Dreams {
   const remove = db.prepare('DELETE FROM dreams WHERE run = ?')
   const get = db.prepare('SELECT * FROM dreams WHERE run = ?')
   const last = db.prepare('SELECT * FROM dreams WHERE dir = ? ORDER BY id DESC LIMIT 1')
+  const ended = db.prepare(
+    `SELECT * FROM dreams WHERE dir = ? AND outcome IN ('applied', 'nothing', 'review') ORDER BY id DESC`,
+  )
   const covers = db
     .prepare(`SELECT 1 FROM dreams WHERE dir = ? AND watermark = ? AND outcome IN ('applied', 'nothing', 'review')`)
     .pluck()
@@ -60,6 +67,12 @@ export function createDreams(db: Db): Dreams {
     remove: (runId) => void remove.run(runId),
     get: (runId) => dreamOf(get.get(runId)),
     last: (dir) => dreamOf(last.get(dir)),
+    unreadSince: (dir, lastMs) => {
+      const [newest, ...earlier] = (ended.all(dir) as unknown[]).flatMap((row) => dreamOf(row) ?? [])
+      const isByRules = newest?.facts.mode === 'rules' && lastMs !== undefined && lastMs <= newest.endedMs + SLACK_MS
+      // Whatever consolidated it after that was another program, and had a model.
+      return isByRules ? earlier.find(({ facts }) => facts.mode === 'model')?.beganMs : lastMs
+    },
     covers: (dir, watermark) => covers.get(dir, watermark) !== undefined,
   }
 }

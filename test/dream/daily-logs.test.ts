@@ -22,3 +22,19 @@ it('finds the logs of the days since then, newest first, and follows no link', (
   ])
   expect(dailyLogs(join(dir, 'nothing'), undefined)).toEqual([])
 })
+
+it('tells of a log however long it is, and looks into no folder that is a link', () => {
+  const { dir } = makeHome()
+  const log = (file: string, text: string) => {
+    mkdirSync(dirname(join(dir, file)), { recursive: true })
+    writeFileSync(join(dir, file), text)
+  }
+  log('logs/2026/03/2026-03-01.md', 'long '.repeat(300_000))
+  log('elsewhere/2026-04-01.md', 'not a log')
+  symlinkSync(join(dir, 'elsewhere'), join(dir, 'logs/2026/04'))
+  const found = dailyLogs(dir, undefined)
+  expect(found.map(({ file, bytes }) => ({ file, bytes }))).toEqual([
+    { file: 'logs/2026/03/2026-03-01.md', bytes: 1_500_000 },
+  ])
+  expect(found[0]?.text).toHaveLength(1_000_000)
+})

@@ -1,4 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { driftOf, mentionsIn, projectAt } from '../../daemon/dream/drift.ts'
@@ -53,5 +54,36 @@ describe('drift', () => {
     expect(driftOf('src/gone.ts', projectAt('/nowhere/at/all'))).toEqual([])
     expect(driftOf('`make gone`', project({ Makefile: 'include other.mk\nall:\n' }))).toEqual([])
     expect(driftOf('`npm run gone`', project({ 'package.json': 'not JSON' }))).toEqual([])
+  })
+
+  it.each([
+    ['options that no script follows', `npm run ${'--x '.repeat(60)}!`],
+    ['one word without an end', 'a'.repeat(64 * 1024)],
+    ['an address without an end', `${'a.'.repeat(32 * 1024)}://`],
+  ])('is looked for in no time in %s', { timeout: 5_000 }, (_what, text) => {
+    expect(mentionsIn(text)).toEqual([])
+  })
+
+  it.each([
+    ['blanks', ' '.repeat(900_000)],
+    ['empty lines', '\n'.repeat(900_000)],
+    ['short lines', 'a\n'.repeat(450_000)],
+  ])('is looked for in no time in a makefile of %s', { timeout: 5_000 }, (_what, text) => {
+    expect(driftOf('`make gone`', project({ Makefile: `${text}\nall: x\n` }))).toEqual([
+      { kind: 'target', name: 'gone' },
+    ])
+  })
+
+  it('is not claimed where a makefile makes its targets by a rule', () => {
+    expect(driftOf('`make gone`', project({ Makefile: 'all: x\n%: %.c\n\tcc\n' }))).toEqual([])
+    expect(driftOf('`make gone`', project({ Makefile: 'all: x\n$(OTHERS): x\n' }))).toEqual([])
+    expect(driftOf('`make gone`', project({ Makefile: 'X = 100%\nall:: x\n' }))).toHaveLength(1)
+  })
+
+  it('is not looked for in what is no plain file', { timeout: 5_000 }, () => {
+    const { dir } = makeHome()
+    symlinkSync('/dev/zero', join(dir, 'package.json'))
+    execFileSync('mkfifo', [join(dir, 'Makefile')])
+    expect(driftOf('`npm run gone` and `make gone`', projectAt(dir))).toEqual([])
   })
 })

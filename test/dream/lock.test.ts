@@ -1,4 +1,16 @@
-import { linkSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createDreamLock } from '../../daemon/dream/lock.ts'
@@ -19,6 +31,16 @@ function aged({ file }: Ground, body: string, ageMs: number): number {
   utimesSync(file, at / 1_000, (at + 0.5) / 1_000)
   return at
 }
+
+/** A holder that died at its work, and the note that it left. */
+async function died(ground: Ground): Promise<string> {
+  const notes = () => namesIn(join(ground.state, 'dreams')).filter((name) => name.endsWith('.json'))
+  const known = notes()
+  await lockProgram('crash', ground).exited
+  return join(ground.state, 'dreams', notes().find((name) => !known.includes(name)) ?? '')
+}
+
+const namesIn = (folder: string) => (existsSync(folder) ? readdirSync(folder) : [])
 
 const mtimeOf = ({ file }: Ground) => Math.floor(statSync(file).mtimeMs)
 
@@ -138,6 +160,62 @@ describe('the lock of a memory directory', () => {
     const ground = lockGround()
     await lockProgram('crash', ground).exited
     expect(lockOf(ground).acquire(ground.dir, 'r')).toMatchObject({ lock: { lastMs: undefined } })
+  })
+
+  it('is put back when its holder died with only half of it written', async () => {
+    for (const before of [30 * 3_600_000, undefined]) {
+      const ground = lockGround()
+      const at = before === undefined ? undefined : aged(ground, '', before)
+      const note = await died(ground)
+      // Room was made for the number, and nothing written.
+      writeFileSync(ground.file, '')
+      expect(lockOf(ground).recover()).toEqual([ground.dir])
+      expect(existsSync(note)).toBe(false)
+      expect(lockOf(ground).lastMs(ground.dir)).toBe(at)
+    }
+  })
+
+  it('keeps no daemon from starting, whatever stands in its place', async () => {
+    for (const put of [
+      ({ file }: Ground) => symlinkSync('/etc/passwd', file),
+      ({ file }: Ground) => mkdirSync(file),
+      ({ dir }: Ground) => {
+        rmSync(dir, { recursive: true })
+        writeFileSync(dir, '')
+      },
+    ]) {
+      const ground = lockGround()
+      const note = await died(ground)
+      rmSync(ground.file)
+      put(ground)
+      const fine = lockGround()
+      const other = await died({ ...fine, state: ground.state })
+      expect(lockOf(ground).recover()).toEqual([fine.dir])
+      expect([existsSync(note), existsSync(other)]).toEqual([true, false])
+    }
+  })
+
+  it('is one lock under all names of its directory', () => {
+    const ground = lockGround()
+    const link = join(ground.state, 'link')
+    symlinkSync(ground.dir, link)
+    const lock = lockOf(ground)
+    expect(lock.acquire(ground.dir, 'r')).toHaveProperty('lock')
+    expect(lock.acquire(link, 'r')).toEqual({ heldBy: 'ours' })
+  })
+
+  it('is not ours any more when a link stands in its place, and letting go of it leaves that alone', () => {
+    const ground = lockGround()
+    const lock = lockOf(ground)
+    const acquired = lock.acquire(ground.dir, 'r')
+    if (!('lock' in acquired)) throw new Error('not had')
+    rmSync(ground.file)
+    symlinkSync(ground.state, ground.file)
+    expect(acquired.lock.isOurs()).toBe(false)
+    acquired.lock.rollBack()
+    expect(lstatSync(ground.file).isSymbolicLink()).toBe(true)
+    rmSync(ground.file)
+    expect(lock.acquire(ground.dir, 'r')).toHaveProperty('lock')
   })
 
   it('leaves alone what another program has taken meanwhile', () => {

@@ -24,9 +24,9 @@ function consolidated(dir: string, agoMs: number): void {
 }
 
 /** Says something in a session and waits until that is known. */
-async function turn(home: Home, client: StrictClient, id: string): Promise<void> {
+async function turn(home: Home, client: StrictClient, id: string, project = 'project'): Promise<void> {
   const turns = await collectEvents(client, 'turn')
-  claudeSession(home, id).say('Can you look at the failing test?', 'It is fixed.')
+  claudeSession(home, id, project).say('Can you look at the failing test?', 'It is fixed.')
   await turns.until((seen) => seen.some(({ sessionId }) => sessionId === id))
 }
 
@@ -100,7 +100,71 @@ describe('with defaults and a key', () => {
   })
 })
 
+describe('sessions of a project', () => {
+  it('count where the project is the whole home', async () => {
+    const home = makeHome()
+    const { client } = await startDaemon(home)
+    const cwd = home.dir
+    mkdirSync(join(cwd, '.git'))
+    await client.remember({ cwd, text: 'The printer is on the third floor' })
+    for (const id of ['one', 'two']) await turn(home, client, id, '.')
+    expect(await client.dream({ cwd, explain: true })).toMatchObject({
+      gates: expect.arrayContaining([
+        { gate: 'sessions', facts: expect.objectContaining({ sessions: 2 }), why: expect.any(String) },
+      ]),
+    })
+  })
+
+  it('are not told of when it is private, though another one keeps its memories in the same place', {
+    timeout: 20_000,
+  }, async () => {
+    const { api, home } = await dreamModel(() => says('All is in order.'))
+    const shared = join(home.dir, 'shared', 'memories')
+    mkdirSync(join(home.dir, '.claude'), { recursive: true })
+    writeFileSync(join(home.dir, '.claude', 'settings.json'), JSON.stringify({ autoMemoryDirectory: shared }))
+    const { cwd } = dreamGround(home)
+    const first = await startDaemon(home)
+    await first.client.remember({ cwd, text: 'The printer is on the third floor' })
+    await turn(home, first.client, 'open', 'project')
+    await turn(home, first.client, 'secret', 'diary')
+    await first.client.remember({ cwd: join(home.dir, 'diary'), text: 'The scanner is on the second floor' })
+    await first.stop()
+    writeFileSync(home.places.configFile, JSON.stringify({ private: [join(home.dir, 'diary')] }))
+    const { client } = await startDaemon(home)
+    const ends = await jobEnds(client, 'dream')
+    await client.dream({ cwd, force: true })
+    await ends.next()
+    const dreamed = api.requests.map(({ body }) => JSON.stringify(body)).find((text) => text.includes('1. Orient'))
+    expect(dreamed).toContain('/open.jsonl')
+    expect(dreamed).not.toContain('/secret.jsonl')
+  })
+})
+
 describe('with daily logs', () => {
+  it('those that only rules have passed by are put before a model once there is one', async () => {
+    const { api, home } = await dreamModel(() => says('All is in order.'))
+    const dailyLog = { enabled: true }
+    const { cwd, dir } = dreamGround(home)
+    const log = join(dir, 'logs/2026/06/2026-06-30.md')
+    mkdirSync(dirname(log), { recursive: true })
+    writeFileSync(log, '- The rollout of the new pricing begins tomorrow, 2026-07-01\n')
+    const night = async (settings: object) => {
+      writeFileSync(home.places.configFile, JSON.stringify({ dailyLog, ...settings }))
+      const { client, stop } = await startDaemon(home)
+      const ends = await jobEnds(client, 'dream')
+      await client.dream({ cwd, force: true })
+      await ends.next()
+      const { last } = await client.dreamStatus({ cwd })
+      await stop()
+      return { mode: last?.mode, logs: last?.logs }
+    }
+    expect(await night({ budget: { usdPerDay: 0 } })).toEqual({ mode: 'rules', logs: 1 })
+    expect(await night({ budget: { usdPerDay: 0 } })).toEqual({ mode: 'rules', logs: 1 })
+    expect(await night({})).toEqual({ mode: 'model', logs: 1 })
+    expect(JSON.stringify(api.requests[0]?.body)).toContain('logs/2026/06/2026-06-30.md')
+    expect(await night({})).toEqual({ mode: 'model', logs: 0 })
+  })
+
   it('only the night counts, and what the logs say becomes memories', async () => {
     const made =
       '---\nname: Rollout\ndescription: When the rollout of the new pricing begins\ntype: project\n---\n\nThe rollout of the new pricing begins on 2026-07-01.\n'

@@ -191,6 +191,56 @@ describe('a dream that goes wrong leaves the directory as it was, and says why',
   })
 })
 
+describe('a dream keeps to what is its own', () => {
+  const note = (what: string) =>
+    `---\nname: ${what}\ndescription: About ${what}\ntype: project\n---\n\nThe ${what} is known to all of us here.\n`
+
+  it('and touches neither memories of the team nor logs', async () => {
+    const { home } = await dreamModel((n) =>
+      n === 1
+        ? [read('team/plan.md'), read('logs/2026/06/2026-06-30.md')]
+        : n === 2
+          ? [
+              write('team/plan.md', note('new plan')),
+              write('team/other.md', note('salary')),
+              remove('team/plan.md'),
+              write('logs/2026/06/2026-06-30.md', '- said\n- and more\n'),
+            ]
+          : says('Done.'),
+    )
+    configure(home, { team: { enabled: true }, dailyLog: { enabled: true } })
+    const { cwd, dir, before } = dreamGround(home, {
+      files: {
+        'a.md': note('first thing'),
+        'team/plan.md': note('plan'),
+        'team/MEMORY.md': '- [plan](team/plan.md) — plan\n',
+        'logs/2026/06/2026-06-30.md': '- said\n',
+      },
+      index: '- [first thing](a.md) — About first thing\n',
+    })
+    const { last } = await dreamt(home, cwd)
+    expect(last).toMatchObject({ outcome: 'nothing', denials: 4 })
+    expect(snapshot(dir)).toEqual(before)
+  })
+
+  it('and writes nothing where memory was switched off meanwhile', async () => {
+    const { api, home } = await dreamModel((n) => {
+      const turn = goodDream(n)
+      return n < 3 ? turn : { fault: 'slow', of: says('Done.'), everyMs: 100, pings: 10 }
+    })
+    const { cwd, dir, before } = dreamGround(home)
+    const { client } = await startDaemon(home)
+    const ends = await collectEvents(client, 'dream')
+    await client.dream({ cwd, force: true })
+    await api.request(3)
+    await client.pause({ cwd })
+    await ends.until((seen) => seen.some(({ state }) => state !== 'running'))
+    expect(ends.seen.at(-1)).toMatchObject({ state: 'killed', why: expect.stringMatching(/^memory is off: paused/) })
+    expect(snapshot(dir)).toEqual(before)
+    expect(existsSync(join(dir, '.consolidate-lock'))).toBe(false)
+  })
+})
+
 describe('the lock', () => {
   it('is put back when a dream fails or is killed, which stops the model within a second', async () => {
     const { api, home } = await dreamModel((n) =>

@@ -1,6 +1,6 @@
 /** A project with memories that need to be put in order, and a scripted model that does it, or does worse. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
 import { type Home, makeHome } from './home.ts'
 import { type Answer, calls, type Said, says } from './messages-api/answers.ts'
@@ -30,7 +30,7 @@ export function sixtyMemories(): { files: Files; index: string } {
   for (let n = 0; n < 5; n++) {
     const body = `Release train number ${n} leaves on the ${n + 3}rd because wagon${n} is full by then`
     files[`train_${n}.md`] = project(`Train ${n}`, body)
-    files[`train_${n}_2.md`] = project(`Train ${n} again`, n % 2 ? body : `The ${body.toLowerCase()}!`)
+    files[`train_${n}_2.md`] = project(`Train ${n}`, n % 2 ? body : `The ${body.toLowerCase()}!`)
   }
   // Contradictions, the later word first.
   for (let n = 0; n < 3; n++) {
@@ -58,7 +58,10 @@ export function dreamGround(home: Home, { files, index } = sixtyMemories()) {
   mkdirSync(join(cwd, '.git'), { recursive: true })
   const dir = memoryDirOf(home, cwd)
   mkdirSync(dir, { recursive: true })
-  for (const [file, text] of Object.entries(files)) writeFileSync(join(dir, file), text)
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(dir, file)), { recursive: true })
+    writeFileSync(join(dir, file), text)
+  }
   writeFileSync(join(dir, 'MEMORY.md'), index)
   return { cwd, dir, before: snapshot(dir) }
 }
