@@ -30,13 +30,18 @@ const LEAST_WORDS = 3
 /** Keys that do not make it another memory; `metadata` tells where a harness has it from. */
 const COMMON = new Set(['name', 'description', 'type', 'trust', 'metadata'])
 
-export function findDuplicates(texts: ReadonlyMap<string, string>, most: number): Merge[] {
+/** `most`: how many at once. `mayGo`: which of them at all. */
+export function findDuplicates(
+  texts: ReadonlyMap<string, string>,
+  most: number,
+  mayGo: (file: string) => boolean,
+): Merge[] {
   const known = [...texts].map(([file, text]) => knownOf(file, text)).sort(betterFirst)
   const kept = createKept()
   const merges: Merge[] = []
   for (const memory of known) {
     const into = merges.length < most ? kept.find(memory) : undefined
-    if (into) merges.push({ file: memory.file, into: into.file })
+    if (into && mayGo(memory.file)) merges.push({ file: memory.file, into: into.file })
     else kept.add(memory)
   }
   return merges

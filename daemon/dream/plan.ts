@@ -47,7 +47,9 @@ export function planDream(seen: SeenDirectory, { drafts, maxDeletions, heard }: 
   const drafted = laidOver(before, drafts)
   const gone = (texts: Texts) => [...before.keys()].filter((file) => !texts.has(file)).length
   const after = marked(before, drafted, heard)
-  const merges = findDuplicates(after, Math.max(0, maxDeletions - gone(after)))
+  // Who has put one of two back wants both.
+  const mayGo = (file: string) => !seen.wasPutBack(file)
+  const merges = findDuplicates(after, Math.max(0, maxDeletions - gone(after)), mayGo)
   for (const { file } of merges) after.delete(file)
 
   const own = drafts.find(({ file }) => file === INDEX)
@@ -93,7 +95,7 @@ export function planDream(seen: SeenDirectory, { drafts, maxDeletions, heard }: 
 /** The index as rules alone would leave it: what they drop is lost by nobody. */
 function withoutModel(seen: SeenDirectory, before: Texts, maxDeletions: number): string {
   const kept = new Map(before)
-  for (const { file } of findDuplicates(before, maxDeletions)) kept.delete(file)
+  for (const { file } of findDuplicates(before, maxDeletions, (gone) => !seen.wasPutBack(gone))) kept.delete(file)
   return repairIndex(seen.index?.text ?? '', kept, (file) => !before.has(file) && seen.exists(file)).index
 }
 

@@ -7,6 +7,8 @@ export type SeenDirectory = {
   index: { text: string; hash: string } | undefined
   /** Whether a file is there at all: one that is too large or no text is, and is not among the memories. */
   exists(file: string): boolean
+  /** Whether a person has taken back the last change of it. */
+  wasPutBack(file: string): boolean
 }
 
 /** What a model wants to be there; `null` takes a file away. */

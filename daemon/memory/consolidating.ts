@@ -12,6 +12,7 @@ import { inFolder, type Present, readPresent } from './folder.ts'
 import type { Along, Gate } from './gate.ts'
 import { type Redact, withoutCredentials } from './judge.ts'
 import { isMemoryName } from './memory-tree.ts'
+import { isAgent } from './people.ts'
 import { isDream } from './run-id.ts'
 import { scanMemories } from './scan.ts'
 import type { By, Write } from './write.ts'
@@ -20,6 +21,8 @@ type Seen = {
   memories: { file: string; text: string; hash: string }[]
   index: { text: string; hash: string } | undefined
   exists(file: string): boolean
+  /** Whether a person has taken back the last change of it. */
+  wasPutBack(file: string): boolean
 }
 
 type Planned = {
@@ -54,7 +57,7 @@ export type Consolidating = {
 
 type Deps = {
   gate: Gate
-  journal: Pick<Journal, 'evidence'>
+  journal: Pick<Journal, 'evidence' | 'latest'>
   reviews: Reviews
   redact: Redact
   clock: Pick<Clock, 'now'>
@@ -100,6 +103,14 @@ export function createConsolidating({ gate, journal, reviews, redact, clock, rev
     for (const { id, dir: of, runId } of reviews.list())
       if (of === dir && runId !== undefined && isDream(runId)) reviews.remove(id)
   }
+
+  const read = (dir: string): Seen => ({
+    ...readDirectory(dir),
+    wasPutBack: (file) => {
+      const latest = journal.latest(dir, file)
+      return latest?.op === 'undo' && !isAgent(latest.actor)
+    },
+  })
 
   return {
     read,
@@ -151,7 +162,7 @@ function foreignIn(file: string): string | undefined {
 }
 
 /** Memories of the team are not among them: they have an index and rules of their own. */
-function read(dir: string): Seen {
+function readDirectory(dir: string): Omit<Seen, 'wasPutBack'> {
   const { items } = scanMemories(dir, { limit: MOST_MEMORIES })
   return inFolder(dir, (folder) => {
     const present = (file: string): Present | undefined => {

@@ -15,6 +15,7 @@ function seen(files: Files, index: string | undefined, others: string[] = []): S
     memories,
     index: index === undefined ? undefined : { text: index, hash: hashOf(index) },
     exists: (file) => file in files || others.includes(file),
+    wasPutBack: () => false,
   }
 }
 
@@ -166,6 +167,13 @@ describe('duplicates', () => {
     expect(plan(seen(twice, indexOf(twice))).writes[0]).toMatchObject({ file: 'b.md', content: null })
     const files = { 'a.md': until('2027-01-01'), 'b.md': until('2028-01-01') }
     expect(plan(seen(files, indexOf(files))).writes).toEqual([])
+  })
+
+  it('stay where a person has put one back', () => {
+    const files = { 'a.md': memory(same), 'b.md': memory(same) }
+    const directory = seen(files, indexOf(files))
+    expect(plan(directory).counts.merged).toBe(1)
+    expect(plan({ ...directory, wasPutBack: (file) => file === 'b.md' }).writes).toEqual([])
   })
 
   it('are merged at most as often as memories may be deleted', () => {

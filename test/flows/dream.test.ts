@@ -325,9 +325,11 @@ describe('memoryd dream', () => {
     expect((await memoryd(here, 'undo', '--run', run)).code).toBe(0)
     expect(Object.keys(snapshot(dir))).toHaveLength(61)
     expect((await memoryd(here, 'dream', '--last')).stdout).toContain(`${run} was undone since`)
-    // Nothing new to do for a second one but the same again.
+    // A second one mends the index again, and leaves what a person has put back.
     const again = await memoryd(here, 'dream', '--json')
-    expect(JSON.parse(again.stdout)).toMatchObject({ last: { outcome: 'applied', merged: 5 } })
+    expect(JSON.parse(again.stdout)).toMatchObject({
+      last: { outcome: 'applied', merged: 0, repairs: { dangling: 2 } },
+    })
     await memoryd(here, 'pause', '--project')
     expect(await memoryd(here, 'dream')).toMatchObject({ code: 1, stderr: expect.stringContaining('memory is off') })
   })
