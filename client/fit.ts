@@ -53,6 +53,10 @@ const LOOK_MS = 30_000
 /** What the daemon keeps in a file by default; shorter results are not even asked about. */
 const RESULT_CHARS = 50_000
 const MESSAGE_CHARS = 200_000
+/** The most that the daemon takes of these. */
+const MOST_RESULTS = 1_000
+const ID_CHARS = 512
+const NAME_CHARS = 256
 
 type Wire = Record<string, unknown>[]
 
@@ -75,8 +79,15 @@ export function createFit(calls: FitCalls) {
     const told = (more: Partial<Fitted<M>> = {}): Fitted<M> => ({ messages: messages as unknown as M[], did, ...more })
 
     const counted = { model, ...(betas && { betas }) }
-    const measured = await calls.measureContext({ ...counted, messages, ...(usage && { usage }) }, options(LOOK_MS))
-    if (!measured) return told()
+    const looked = await calls
+      .measureContext({ ...counted, messages, ...(usage && { usage }) }, options(LOOK_MS))
+      .catch(refusalOf)
+    if (!looked) return told()
+    if ('refused' in looked) {
+      did.push({ step: 'refused', ...looked.refused })
+      return told()
+    }
+    const measured = looked
     const { autoCompact } = measured.thresholds
     let { tokens } = measured
     if (!measured.states.warning && tokens < autoCompact) return told({ tokens })
@@ -111,9 +122,9 @@ export function createFit(calls: FitCalls) {
   }
 }
 
-/** That the daemon turned it down is an answer; everything else is the caller's to hear of. */
+/** That the daemon turned it down, or cannot take so much, is an answer; everything else is the caller's to hear of. */
 function refusalOf(error: unknown): { refused: { reason: string; message: string } } {
-  if (!(error instanceof MemoryError) || error.code !== 'CONFLICT') throw error
+  if (!(error instanceof MemoryError) || !['CONFLICT', 'TOO_LARGE'].includes(error.code)) throw error
   return { refused: { reason: error.reason ?? error.code, message: error.message } }
 }
 
@@ -132,17 +143,13 @@ async function withoutLongResults(
   for (const message of messages) {
     const blocks: Block[] = Array.isArray(message.content) ? message.content : []
     for (const { type, id, name } of blocks) if (type === 'tool_use') tools.set(id, String(name))
-    const lengths = blocks.map(({ type, content }) =>
-      type === 'tool_result' && typeof content === 'string' ? content.length : 0,
-    )
+    const given = blocks.flatMap((block) => givenOf(block, tools) ?? [])
+    const lengths = given.map(({ content }) => lengthOf(content))
     const isLong =
       lengths.some((chars) => chars > RESULT_CHARS) || lengths.reduce((sum, chars) => sum + chars, 0) > MESSAGE_CHARS
-    const given = blocks.flatMap(({ type, tool_use_id, content }) =>
-      type === 'tool_result' && typeof content === 'string'
-        ? [{ toolUseId: String(tool_use_id), tool: tools.get(tool_use_id) ?? 'unknown', content }]
-        : [],
-    )
-    const kept = isLong ? await calls.keepToolResults({ ...session, results: given }, options) : undefined
+    const kept = isLong
+      ? await calls.keepToolResults({ ...session, results: given.slice(0, MOST_RESULTS) }, options).catch(keptNothing)
+      : undefined
     const shown = new Map(
       kept?.results.filter((each) => each.stored).map(({ toolUseId, content }) => [toolUseId, content]),
     )
@@ -155,4 +162,32 @@ async function withoutLongResults(
   }
   if (stored.length > 0) did.push({ step: 'tool-results', stored })
   return stored.length > 0 ? result : messages
+}
+
+type GivenResult = Contract['keepToolResults']['input']['results'][number]
+
+/** A result of text that the daemon can keep; what is broken about a list is not for this to find out. */
+function givenOf(
+  { type, tool_use_id: id, content }: Block,
+  tools: ReadonlyMap<unknown, string>,
+): GivenResult | undefined {
+  if (type !== 'tool_result' || typeof id !== 'string' || id === '' || id.length > ID_CHARS) return undefined
+  const isKeepable = typeof content === 'string' || (Array.isArray(content) && content.every(isText))
+  if (!isKeepable) return undefined
+  return { toolUseId: id, tool: (tools.get(id) || 'unknown').slice(0, NAME_CHARS), content }
+}
+
+function isText(part: unknown): part is { type: 'text'; text: string } {
+  const { type, text } = (part ?? {}) as { type?: unknown; text?: unknown }
+  return type === 'text' && typeof text === 'string'
+}
+
+function lengthOf(content: GivenResult['content']): number {
+  if (typeof content === 'string') return content.length
+  return content.reduce((sum, part) => sum + (isText(part) ? part.text.length : 0), 0)
+}
+
+/** More at once than the daemon takes stays as it is: a later step may still make it fit. */
+function keptNothing(error: unknown): undefined {
+  refusalOf(error)
 }

@@ -48,6 +48,7 @@ type Deps = Omit<CompactDeps, 'counter' | 'guards'> & {
 
 const CAP_LEVELS = 200
 const SLICE_MS = 15
+const MOST_TOKENS = 1_000_000_000
 
 export function createContext(deps: Deps) {
   const { settings, variables, windowTokens, results, guarded, transcript, announce, clock } = deps
@@ -160,8 +161,11 @@ function usageIn(given: readonly unknown[]) {
   const last = given.findLast((entry) => roleOf(entry) === 'assistant')
   const outer = recordOf(last)
   const usage = recordOf(outer.usage ?? recordOf(outer.message).usage)
-  const count = (name: string) =>
-    typeof usage[name] === 'number' && Number.isFinite(usage[name]) ? (usage[name] as number) : 0
+  // Nobody has looked at these numbers before.
+  const count = (name: string) => {
+    const value = usage[name]
+    return typeof value === 'number' && value > 0 ? Math.round(Math.min(value, MOST_TOKENS)) : 0
+  }
   if (typeof usage.input_tokens !== 'number') return undefined
   return {
     input_tokens: count('input_tokens'),

@@ -115,8 +115,22 @@ const HEADS: Record<FactKind, string> = {
 /** Those of which `text` says nothing. */
 export function missingFrom(text: string, facts: readonly Fact[]): Fact[] {
   const there = normal(text)
-  return facts.filter((fact) => !there.includes(normal(clip(fact.text, LONGEST_CHARS))))
+  return facts.filter((fact) => !holds(there, normal(clip(fact.text, LONGEST_CHARS))))
 }
+
+/** As a whole: `/a.ts` is not named by `/a.tsx`, nor "no" said by "nothing". Cut ones go on. */
+function holds(text: string, words: string): boolean {
+  const isWhole = words.length < LONGEST_CHARS
+  for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + 1)) {
+    const isApart = (sign: string, own: string) => !(IN_WORD.test(sign) && IN_WORD.test(own))
+    if (!isWhole) return true
+    if (isApart(text[at - 1] ?? ' ', words[0] ?? ' ') && isApart(text[at + words.length] ?? ' ', words.at(-1) ?? ' '))
+      return true
+  }
+  return words === ''
+}
+
+const IN_WORD = /[\p{L}\p{N}_]/u
 
 /** Space is nothing that anybody would miss. */
 function normal(text: string): string {

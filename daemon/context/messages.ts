@@ -23,17 +23,16 @@ const fieldsOf: Record<string, readonly string[] | undefined> = {
   tool_result: ['tool_use_id', 'content', 'is_error', 'cache_control'],
   thinking: ['thinking', 'signature'],
   redacted_thinking: ['data'],
-  server_tool_use: undefined,
-  web_search_tool_result: undefined,
-  web_fetch_tool_result: undefined,
-  code_execution_tool_result: undefined,
   compaction: undefined,
   container_upload: undefined,
 }
 
+/** Calls that a server makes and answers itself, whatever its tools are named: both stand in an answer. */
+const OF_SERVER = /^(?:server|mcp)_tool_use$|^[a-z_]{1,64}_tool_result$/
+
 export function flatten(given: readonly unknown[]): Message[] {
   const known = given.flatMap((entry) => messageOf(entry) ?? [])
-  return merged(beginning(paired(known)))
+  return merged(beginning(paired(withoutHalves(known))))
 }
 
 /** One entry as it may be sent; nothing of one that is only shown, or says nothing. */
@@ -58,7 +57,8 @@ function contentOf(content: unknown, role: Role): Message['content'] {
 
 function blockOf(value: unknown, role: Role): Block | undefined {
   const block = recordOf(value) as Block
-  if (!Object.hasOwn(fieldsOf, String(block.type)) || !fits(block, role)) return undefined
+  const isKnown = Object.hasOwn(fieldsOf, String(block.type)) || OF_SERVER.test(String(block.type))
+  if (!isKnown || !fits(block, role)) return undefined
   const known = fieldsOf[block.type]
   const whole = known ? only(block, known) : block
   if (block.type === 'text') return isText(block) && /\S/.test(block.text) ? whole : undefined
@@ -72,7 +72,7 @@ function blockOf(value: unknown, role: Role): Block | undefined {
 
 function fits({ type }: Block, role: Role): boolean {
   if (role === 'system') return type === 'text'
-  if (role === 'user') return type !== 'tool_use' && !/thinking$/.test(type)
+  if (role === 'user') return type !== 'tool_use' && !/thinking$/.test(type) && !OF_SERVER.test(type)
   return type !== 'tool_result'
 }
 
@@ -83,6 +83,8 @@ function only(block: Block, known: readonly string[]): Block {
   return Object.fromEntries(Object.entries(block).filter(([name]) => isKnown(name))) as Block
 }
 
+const IN_RESULTS = ['text', 'image', 'document', 'search_result', 'tool_reference']
+
 function resultOf(block: Block): Block | undefined {
   if (typeof block.tool_use_id !== 'string') return undefined
   const { content } = block
@@ -90,9 +92,7 @@ function resultOf(block: Block): Block | undefined {
   if (!Array.isArray(content)) return { ...block, content: '' }
   const parts = content.flatMap((part) => {
     const { type } = recordOf(part)
-    return type === 'text' || type === 'image' || type === 'document' || type === 'tool_reference'
-      ? (blockIn(part) ?? [])
-      : []
+    return IN_RESULTS.includes(String(type)) ? (blockIn(part) ?? []) : []
   })
   return parts.length === content.length && parts.every((part, n) => part === content[n])
     ? block
@@ -101,6 +101,32 @@ function resultOf(block: Block): Block | undefined {
 
 function blockIn(part: unknown): Block | undefined {
   return recordOf(part).type === 'tool_reference' ? (part as Block) : blockOf(part, 'user')
+}
+
+/**
+ * What a server's own tool said goes where nobody called it, and a call goes where nothing came of it, but for the last
+ * answer: that goes on.
+ */
+function withoutHalves(messages: readonly Message[]): Message[] {
+  const ofServer = (content: Message['content']) =>
+    typeof content === 'string' ? [] : content.filter(({ type }) => OF_SERVER.test(type))
+  const isCall = ({ type }: Block) => /_use$/.test(type)
+  const last = messages.findLastIndex(({ role }) => role === 'user')
+  const called = new Set<unknown>()
+  const paired = new Set<unknown>()
+  for (const [at, { content }] of messages.entries())
+    for (const block of ofServer(content)) {
+      if (isCall(block)) called.add(block.id)
+      else if (called.has(block.tool_use_id)) paired.add(block.tool_use_id)
+      if (at > last && isCall(block)) paired.add(block.id)
+    }
+  const isHalf = (block: Block) =>
+    OF_SERVER.test(block.type) && !paired.has(isCall(block) ? block.id : block.tool_use_id)
+  return messages.flatMap((message) => {
+    if (typeof message.content === 'string' || !message.content.some(isHalf)) return [message]
+    const content = message.content.filter((block) => !isHalf(block))
+    return content.length === 0 ? [] : [{ ...message, content }]
+  })
 }
 
 /** Answers of a model and what follows each, as the API sees them: neighbours of one side are one turn. */

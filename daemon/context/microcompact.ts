@@ -39,6 +39,13 @@ function isCleared({ content }: Block): boolean {
   return content === CLEARED
 }
 
+/** What no file of text can stand for stays: it could not be given back. */
+function savable(counter: Counter, messages: readonly Message[]): Result[] {
+  return clearable(counter, messages).filter(
+    ({ block: { content } }) => !Array.isArray(content) || content.every((part) => isText(part)),
+  )
+}
+
 export type ByTime = { gapMs: number | undefined; keep?: number }
 
 /** The server's cache is cold, so nothing is lost by another beginning. */
@@ -48,7 +55,7 @@ export function clearByTime(
   { gapMs, keep = KEEP_BY_TIME }: ByTime,
 ): Cleared {
   if (gapMs === undefined || gapMs < GAP_MS) return { messages: [...messages], results: [] }
-  return clearAllBut(counter, messages, clearable(counter, messages), Math.max(1, keep))
+  return clearAllBut(counter, messages, savable(counter, messages), Math.max(1, keep))
 }
 
 export type BySize = { tokens: number; warning: number }
@@ -56,7 +63,7 @@ export type BySize = { tokens: number; warning: number }
 export function clearBySize(counter: Counter, messages: readonly Message[], { tokens, warning }: BySize): Cleared {
   const nothing = { messages: [...messages], results: [] }
   if (tokens < warning) return nothing
-  const results = clearable(counter, messages)
+  const results = savable(counter, messages)
   if (sum(results) < CLEARABLE_TOKENS) return nothing
   const cleared = clearAllBut(counter, messages, results, KEEP_BY_SIZE)
   return sum(cleared.results) - cleared.results.length * counter.block(EMPTY) >= FREED_TOKENS ? cleared : nothing

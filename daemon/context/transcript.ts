@@ -10,15 +10,28 @@ export type Line = {
   toolResults: readonly { callId?: string; text: string }[]
 }
 
+/** Calls that nobody gave a name get one, and the next results without a name are theirs. */
 export function messagesOfTranscript(lines: readonly Line[]): Message[] {
+  let made = 0
+  let open: string[] = []
   return lines.flatMap((line): Message[] => {
     const { id, by, text } = line
     if (by === 'agent') {
-      const content = [...said(text), ...line.toolCalls.map(callOf)]
+      const calls = line.toolCalls.map(({ id: name = '', ...call }) => {
+        if (name !== '') return callOf({ ...call, id: name })
+        const own = `call-${++made}`
+        open.push(own)
+        return callOf({ ...call, id: own })
+      })
+      const content = [...said(text), ...calls]
       return content.length === 0 ? [] : [{ id, role: 'assistant', content }]
     }
     if (by !== 'person' && by !== 'tool') return []
-    const content = [...line.toolResults.map(resultOf), ...said(text)]
+    const results = line.toolResults.map(({ callId = '', text: result }) =>
+      resultOf({ callId: callId === '' ? (open.shift() ?? '') : callId, text: result }),
+    )
+    if (by === 'person') open = []
+    const content = [...results, ...said(text)]
     return content.length === 0 ? [] : [{ id, role: 'user', content }]
   })
 }
@@ -27,11 +40,11 @@ function said(text: string): Block[] {
   return /\S/.test(text) ? [{ type: 'text', text }] : []
 }
 
-function callOf({ id = '', name, input }: Line['toolCalls'][number]): Block {
+function callOf({ id, name, input }: { id: string; name: string; input: string }): Block {
   return { type: 'tool_use', id, name, input: inputOf(input) }
 }
 
-function resultOf({ callId = '', text }: Line['toolResults'][number]): Block {
+function resultOf({ callId, text }: { callId: string; text: string }): Block {
   return { type: 'tool_result', tool_use_id: callId, content: text }
 }
 

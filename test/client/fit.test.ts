@@ -77,4 +77,45 @@ describe('fit', () => {
     const stuffed = [...fitted.messages, { role: 'user', content: 'word '.repeat(160_000) }]
     expect((await made(stuffed)).did).toMatchObject([{ step: 'refused', reason: 'thrash' }])
   })
+
+  it('keeps long results in pieces of text too, and stumbles over none that is broken', async () => {
+    const { made } = await rig()
+    const text = 'word '.repeat(12_000)
+    const result = (tool_use_id: unknown, content: unknown): Block => ({ type: 'tool_result', tool_use_id, content })
+    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGVsbG8=' } }
+    const ids = ['pieces', 'picture', 'nameless', 'x'.repeat(600), '', undefined]
+    const messages: Message[] = [
+      { role: 'user', content: 'Go.' },
+      {
+        role: 'assistant',
+        content: ids.map((id) => ({ type: 'tool_use', id, name: id === 'nameless' ? '' : 'Bash', input: {} })),
+      },
+      {
+        role: 'user',
+        content: [
+          result('pieces', [
+            { type: 'text', text },
+            { type: 'text', text },
+          ]),
+          result('picture', [{ type: 'text', text }, image]),
+          ...ids.slice(2).map((id) => result(id, text)),
+        ],
+      },
+    ]
+    const { did, messages: fitted } = await made(messages)
+    expect(did).toEqual([{ step: 'tool-results', stored: ['pieces', 'nameless'] }])
+    const blocks = (list: readonly Message[]) => (list[2] as Message).content as Block[]
+    expect(blocks(fitted)[0]?.content).toContain('<persisted-output>')
+    expect(blocks(fitted)[1]).toEqual(blocks(messages)[1])
+  })
+
+  it('goes on with messages that are more than the daemon takes, and says so', async () => {
+    const { made } = await rig()
+    const data = 'aGVsbG8='.repeat(4_200_000)
+    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } }
+    const messages: Message[] = [{ role: 'user', content: [image] }]
+    const fitted = await made(messages)
+    expect(fitted.did).toMatchObject([{ step: 'refused', reason: 'TOO_LARGE' }])
+    expect(fitted.messages).toBe(messages)
+  })
 })

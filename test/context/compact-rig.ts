@@ -10,7 +10,7 @@ import { manualTime } from '../support/clock.ts'
 
 export const counter = createCounter()
 
-export type RigOptions = Partial<Pick<CompactDeps, 'notes' | 'preCompact'>> & {
+export type RigOptions = Partial<Pick<CompactDeps, 'notes' | 'preCompact' | 'onCompacted'>> & {
   /** Without any there is no model. */
   answers?: (Answered | ((question: Question) => Answered | Promise<Answered>))[]
   window?: number

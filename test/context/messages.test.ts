@@ -1,8 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { openPrompt } from '../../daemon/context/cuts.ts'
+import { factsOf } from '../../daemon/context/facts.ts'
 import type { Message } from '../../daemon/context/message.ts'
 import { flatten, NO_BEGINNING, NO_RESULT } from '../../daemon/context/messages.ts'
+import { messagesOfTranscript } from '../../daemon/context/transcript.ts'
 import { accepted, broken, problemWith } from './lists.ts'
 
 const call = (id: string) => ({ type: 'tool_use', id, name: 'Read', input: {} })
@@ -105,6 +107,76 @@ describe('flattening', () => {
       ],
     ],
     [
+      'keeps what a server called and answered itself, whatever the tool, and no half of it',
+      [
+        {
+          role: 'user',
+          content: [
+            { type: 'server_tool_use', id: 's0', name: 'web_search' },
+            { type: 'text', text: 'a' },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'server_tool_use', id: 's1', name: 'bash_code_execution', input: {} },
+            { type: 'bash_code_execution_tool_result', tool_use_id: 's1', content: {} },
+            { type: 'mcp_tool_use', id: 's2', name: 'query', server_name: 'db', input: {} },
+            { type: 'mcp_tool_result', tool_use_id: 's2', content: [] },
+            { type: 'server_tool_use', id: 's3', name: 'web_search', input: {} },
+            { type: 'web_search_tool_result', tool_use_id: 's4', content: [] },
+          ],
+        },
+        { role: 'user', content: 'b' },
+        { role: 'assistant', content: [{ type: 'server_tool_use', id: 's5', name: 'web_search', input: {} }] },
+      ],
+      [
+        { role: 'user', content: [{ type: 'text', text: 'a' }] },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'server_tool_use', id: 's1', name: 'bash_code_execution', input: {} },
+            { type: 'bash_code_execution_tool_result', tool_use_id: 's1', content: {} },
+            { type: 'mcp_tool_use', id: 's2', name: 'query', server_name: 'db', input: {} },
+            { type: 'mcp_tool_result', tool_use_id: 's2', content: [] },
+          ],
+        },
+        { role: 'user', content: 'b' },
+        { role: 'assistant', content: [{ type: 'server_tool_use', id: 's5', name: 'web_search', input: {} }] },
+      ],
+    ],
+    [
+      'keeps what was found by a search in a result',
+      [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: [call('1')] },
+        {
+          role: 'user',
+          content: [
+            {
+              type: 'tool_result',
+              tool_use_id: '1',
+              content: [{ type: 'search_result', source: 's', title: 't', content: [] }],
+            },
+          ],
+        },
+      ],
+      [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: [call('1')] },
+        {
+          role: 'user',
+          content: [
+            {
+              type: 'tool_result',
+              tool_use_id: '1',
+              content: [{ type: 'search_result', source: 's', title: 't', content: [] }],
+            },
+          ],
+        },
+      ],
+    ],
+    [
       'reads lines of a transcript',
       [
         { type: 'user', uuid: 'u1', message: { role: 'user', content: 'a' } },
@@ -134,4 +206,31 @@ describe('flattening', () => {
     expect(others).toEqual([])
     expect(one?.content).toHaveLength(30_000)
   }, 10_000)
+
+  it('pairs calls of a transcript that nobody gave a name, so that none is taken for the other', () => {
+    const edit = (path: string) => ({ name: 'Edit', input: JSON.stringify({ file_path: path }) })
+    const line = (id: string, by: string, more: object) => ({
+      id,
+      by,
+      text: '',
+      toolCalls: [],
+      toolResults: [],
+      ...more,
+    })
+    const messages = messagesOfTranscript([
+      line('1', 'person', { text: 'Go.' }),
+      line('2', 'agent', { toolCalls: [edit('/a.ts'), edit('/b.ts')] }),
+      line('3', 'tool', { toolResults: [{ text: 'first' }, { text: 'second' }] }),
+      line('4', 'agent', { toolCalls: [edit('/c.ts')] }),
+      line('5', 'tool', { toolResults: [{ text: 'third' }] }),
+    ])
+    const flat = flatten(messages)
+    expect(problemWith(flat)).toBeUndefined()
+    expect(factsOf(flat).flatMap(({ kind, text }) => (kind === 'file' ? [text] : []))).toEqual([
+      '/a.ts',
+      '/b.ts',
+      '/c.ts',
+    ])
+    expect(JSON.stringify(flat)).not.toContain(NO_RESULT)
+  })
 })

@@ -154,3 +154,22 @@ function renamed(message: Message): Message {
       .replaceAll('"uext"', '"text"'),
   )
 }
+
+it('clears no result with an image in it: no file could give that back', () => {
+  const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGVsbG8=' } }
+  const list = session(20, 8_000).map((message, n) =>
+    n === 2
+      ? {
+          ...message,
+          content: [{ type: 'tool_result', tool_use_id: 't0', content: [{ type: 'text', text: 'x' }, image] }],
+        }
+      : message,
+  )
+  for (const { messages, results } of [
+    clearByTime(counter, list, { gapMs: HOUR }),
+    clearBySize(counter, list, { tokens: 1, warning: 0 }),
+  ]) {
+    expect(results.length).toBeGreaterThan(10)
+    expect(messages[2]).toEqual(list[2])
+  }
+})

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { busySession } from '../support/busy-session.ts'
@@ -8,6 +8,8 @@ import { makeHome } from '../support/home.ts'
 
 it('prints the summary that a session would get, and leaves it as it is', async () => {
   const home = makeHome()
+  // Else it depends on who is first: whoever asks, or the notes of the session.
+  writeFileSync(home.places.configFile, JSON.stringify({ notes: { enabled: false } }))
   const { client } = await startDaemon(home)
   const cwd = join(home.dir, 'project')
   mkdirSync(cwd)

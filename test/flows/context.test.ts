@@ -217,4 +217,21 @@ describe('the context service', () => {
     expect(JSON.stringify(messages)).not.toContain('Nobody may')
     for (const path of files.slice(0, -1)) expect((await ask({ plan: { path } })).restored).toEqual([])
   })
+
+  it('takes what messages say of their use for what it is: somebody else’s numbers', async () => {
+    const { client } = await startDaemon(makeHome())
+    const tokens = async (usage: unknown) =>
+      (
+        await client.measureContext({
+          model: 'm',
+          messages: [
+            { role: 'user', content: 'a' },
+            { role: 'assistant', content: 'b', usage },
+          ],
+        })
+      ).tokens
+    expect(await tokens({ input_tokens: 100.4, output_tokens: -50 })).toBe(100)
+    expect(await tokens({ input_tokens: -1e9, output_tokens: 7 })).toBe(7)
+    expect(await tokens({ input_tokens: 1e300, cache_read_input_tokens: 'many' })).toBe(1_000_000_000)
+  })
 })
