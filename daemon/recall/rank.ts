@@ -42,9 +42,9 @@ export function rank(question: string, index: WordIndex, { limit, skip = () => f
   const wanted = questionOf(question, index)
   const ids = candidates(wanted, index, Math.max(CLOSELY, limit), skip)
   const scored = scoreAll(ids, wanted, index)
-  const top = takeBest(scored, SURE)
+  const top = takeBest(scored, Math.min(SURE, limit))
   feedBack(top, scored, wanted, index)
-  const ordered = [...top, ...takeBest(scored, limit)].slice(0, limit)
+  const ordered = [...top, ...inOrder(scored).slice(0, limit - top.length)]
   const fit = ordered.slice(0, SHOWN).reduce((most, each) => Math.max(most, fitOf(each, wanted)), 0)
   return {
     ranked: ordered.map(({ doc, score }) => ({ file: doc.file, score })),
@@ -59,17 +59,34 @@ export function rank(question: string, index: WordIndex, { limit, skip = () => f
   }
 }
 
-/** Takes so many out, best first: of a few that is quicker than to sort them. */
+/** Takes so many out, best first. */
 function takeBest(scored: Scored[], most: number): Scored[] {
   const taken: Scored[] = []
   while (taken.length < most && scored.length > 0) {
     let first = 0
     for (let n = 1; n < scored.length; n++) if (best(scored[n] as Scored, scored[first] as Scored) < 0) first = n
     taken.push(scored[first] as Scored)
-    scored[first] = scored.at(-1) as Scored
-    scored.length--
+    const last = scored.pop() as Scored
+    if (first < scored.length) scored[first] = last
   }
   return taken
+}
+
+/** Each is put where it belongs among those before it: they are few, and to compare names takes longest. */
+function inOrder(scored: Scored[]): Scored[] {
+  for (let n = 1; n < scored.length; n++) {
+    const each = scored[n] as Scored
+    let low = 0
+    let high = n
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (best(each, scored[middle] as Scored) < 0) high = middle
+      else low = middle + 1
+    }
+    for (let at = n; at > low; at--) scored[at] = scored[at - 1] as Scored
+    scored[low] = each
+  }
+  return scored
 }
 
 /** By name where nothing else decides: the same question gets the same answer. */

@@ -98,7 +98,8 @@ export function createRecall({ texts, rows, vigils, redact, onError, ...rest }: 
     const scoreOf = (file: string) => ranked.find((each) => each.file === file)?.score ?? 0
     const room = { bytes: settings().sessionBytes - before, nowMs: clock.now() }
     // It may have been given while this was being chosen.
-    const files = session ? choice.files.filter((file) => !given.has(session, choice.dir, file)) : choice.files
+    const wasGiven = session && given.knower(session, choice.dir)
+    const files = wasGiven ? choice.files.filter((file) => !wasGiven(file)) : choice.files
     const { memories, text, bytes, handed, json, crowded } = await handOver.pack({ ...choice, files, scoreOf }, room)
     if (memories.length === 0)
       return { ...NOTHING, mode: choice.mode, skipped: crowded ? 'budget' : 'none', sessionBytes: before, ...explain }
