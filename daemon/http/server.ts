@@ -12,6 +12,7 @@ import { BODY_LIMIT_BYTES, type RouteName } from '../../schema/route-table.ts'
 import { type Route, routes } from '../../schema/routes.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
 import type { Log } from '../platform/log.ts'
+import { jsonOf } from '../platform/ready-json.ts'
 import { Call } from './call.ts'
 import { callerOf } from './caller.ts'
 import { failure, toFailure } from './errors.ts'
@@ -45,7 +46,7 @@ const LONGEST_PARAM = 2_048
 /** The variables of a caller: a long text and three paths, each character of which may take six bytes there. */
 const HEADER_LIMIT_BYTES = 131_072
 
-/** As a string a larger answer takes several times as long to send. */
+/** Shorter ones are sent as fastify sends them. */
 const LARGE_CHARS = 1_000
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -152,7 +153,7 @@ function jsonHandler(route: Route, handle: AnyHandler, { drained, asText }: Surr
     const given = await handle(callOf(route, request, reply, drained))
     const answer = asText(given)
     if (typeof answer !== 'string') return sendReady(reply, answer)
-    if (!route.status && answer.length > LARGE_CHARS) return sendReady(reply, Buffer.from(answer))
+    if (!route.status && answer.length > LARGE_CHARS) return sendReady(reply, answer)
     if (route.status && isBegun(route, given)) reply.code(route.status)
     reply.type(JSON_TYPE)
     return answer
@@ -174,18 +175,21 @@ function plainHandler(route: Route, handle: AnyHandler, drained: AbortSignal) {
 }
 
 /** Bytes that are ready need nothing of what fastify does for an answer, which costs more than to send them. */
-function sendReady(reply: FastifyReply, bytes: Buffer): void {
+function sendReady(reply: FastifyReply, answer: Buffer | string): void {
   reply.hijack()
-  const length = ['content-length', String(bytes.length)]
-  reply.raw.writeHead(200, [...READY_HEADERS, ...length]).end(bytes)
+  const length = typeof answer === 'string' ? Buffer.byteLength(answer) : answer.length
+  reply.raw.writeHead(200, [...READY_HEADERS, 'content-length', String(length)])
+  // Nothing but ASCII goes out as it is, in one write with its head; another string would take several times as long.
+  if (typeof answer === 'string' && length === answer.length) reply.raw.end(answer, 'latin1')
+  else reply.raw.end(typeof answer === 'string' ? Buffer.from(answer) : answer)
 }
 
 /** Strips an answer to its schema. A frozen one stays as it is, so its text is made once, however often it is given. */
 function createPrinter(route: Route): Surroundings['asText'] {
   const printed = new WeakMap<object, Buffer>()
   return (answer) => {
-    if (typeof answer !== 'object' || answer === null || !Object.isFrozen(answer))
-      return JSON.stringify(route.answer.parse(answer))
+    if (typeof answer !== 'object' || answer === null) return JSON.stringify(route.answer.parse(answer))
+    if (!Object.isFrozen(answer)) return jsonOf(answer) ?? JSON.stringify(route.answer.parse(answer))
     const known = printed.get(answer)
     if (known) return known
     const bytes = Buffer.from(JSON.stringify(route.answer.parse(answer)))

@@ -105,8 +105,9 @@ export async function choose(
 /** What the session was given, and what the caller says it has read: by its path, or by its name. */
 function knownTo(given: Given, { sessionId, harness, readFiles = [], cwd }: RecallRequest, dir: string) {
   const read = new Set(readFiles.flatMap((file) => [file, resolve(cwd, file)]).map((file) => file.normalize('NFC')))
+  const wasGiven = sessionId === undefined ? undefined : given.knower({ sessionId, harness }, dir)
   return (file: string): boolean =>
-    (sessionId !== undefined && given.has({ sessionId, harness }, dir, file)) ||
+    wasGiven?.(file) ||
     (read.size > 0 && (read.has(file.normalize('NFC')) || read.has(`${dir}/${file}`.normalize('NFC'))))
 }
 

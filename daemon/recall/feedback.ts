@@ -3,8 +3,8 @@
  * themselves stay where they are, so that a wrong guess cannot push away what was found. Pure.
  */
 import type { Wanted } from './question.ts'
-import type { Scored } from './scoring.ts'
-import { findPosting, type Postings, STRIDE, type Term, type WordIndex } from './word-index.ts'
+import { createFinder, type Scored } from './scoring.ts'
+import { STRIDE, type Term, type WordIndex } from './word-index.ts'
 
 /** Chosen by measurement. */
 const STRENGTH = 0.45
@@ -13,7 +13,7 @@ const MOST_TERMS = 12
 const FEWEST_HOLDERS = 2
 const LARGEST_SHARE = 1 / 3
 
-type Telling = { postings: Postings; text: string; weight: number }
+type Telling = { term: Term; weight: number }
 
 export function feedBack(
   best: readonly Scored[],
@@ -36,23 +36,28 @@ export function feedBack(
   const telling: Telling[] = []
   let bar = 0
   for (const term of shared) {
-    const { postings, text, sum } = term
+    const { postings, sum } = term
     term.sum = 0
     if (sum === 0) continue
-    const holders = postings.length / STRIDE
-    const weight = (sum / best.length) * Math.log(1 + (index.size() - holders + 0.5) / (holders + 0.5))
+    const weight = (sum / best.length) * index.rarity(postings.length / STRIDE)
     if (weight < bar) continue
-    telling.push({ postings, text, weight })
+    telling.push({ term, weight })
     if (telling.length < 2 * MOST_TERMS) continue
     telling.sort(heavier).length = MOST_TERMS
     bar = (telling.at(-1) as Telling).weight
   }
   telling.sort(heavier).length = Math.min(telling.length, MOST_TERMS)
-  for (const each of rest)
-    for (const { postings, weight } of telling)
-      if (findPosting(postings, each.doc.id) >= 0) each.score += STRENGTH * weight
+  const found = createFinder(
+    rest.map(({ doc }) => doc.id),
+    index,
+  )
+  for (const { term, weight } of telling) {
+    const places = found.in(term)
+    for (let n = 0; n < rest.length; n++) if ((places[n] as number) >= 0) (rest[n] as Scored).score += STRENGTH * weight
+  }
+  found.done()
 }
 
 function heavier(a: Telling, b: Telling): number {
-  return b.weight - a.weight || (a.text < b.text ? -1 : 1)
+  return b.weight - a.weight || (a.term.text < b.term.text ? -1 : 1)
 }

@@ -11,7 +11,7 @@ const LONE_AMONG = 2
 /** A long question is about some of its words only. */
 const MOST_COUNTED = 12
 
-export function fitOf({ sure }: Pick<Scored, 'sure'>, wanted: readonly Wanted[]): number {
+export function fitOf({ sure, row }: Pick<Scored, 'sure' | 'row'>, wanted: readonly Wanted[]): number {
   let all = 0
   let covered = 0
   let met = 0
@@ -20,7 +20,7 @@ export function fitOf({ sure }: Pick<Scored, 'sure'>, wanted: readonly Wanted[])
     const want = wanted[n] as Wanted
     if (want.extra) continue
     const weight = weightOf(want)
-    const certainty = sure[n] as number
+    const certainty = sure[row + n] as number
     all += weight
     covered += weight * certainty
     if (want.common) continue

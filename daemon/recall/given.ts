@@ -13,7 +13,8 @@ export type Handed = { file: string; bytes: number }
 
 export type Given = {
   bytes(session: SessionName): number
-  has(session: SessionName, dir: string, file: string): boolean
+  /** Tells of each file whether it was given until now. */
+  knower(session: SessionName, dir: string): (file: string) => boolean
   add(session: SessionName, dir: string, mode: 'local' | 'model', handed: readonly Handed[]): void
   /** The session was cleared or compacted: it has nothing of it any more. */
   reset(session: SessionName): void
@@ -75,7 +76,10 @@ export function createGiven({ rows, clock, onError }: Deps): Given {
 
   return {
     bytes: (session) => stateOf(session).bytes,
-    has: (session, dir, file) => stateOf(session).files.has(`${dir}\n${file}`),
+    knower: (session, dir) => {
+      const { files } = stateOf(session)
+      return files.size === 0 ? knowsNothing : (file) => files.has(`${dir}\n${file}`)
+    },
     add: (session, dir, mode, handed) => {
       const state = stateOf(session)
       const at = clock.now()
@@ -114,6 +118,10 @@ export function createGiven({ rows, clock, onError }: Deps): Given {
     },
     stop: write,
   }
+}
+
+function knowsNothing(): boolean {
+  return false
 }
 
 function keyOf({ sessionId, harness }: SessionName): SessionKey {

@@ -3,8 +3,10 @@
  * cut, fenced, and no more than the session has room for. What was made of a file is kept for as long as the file stays.
  */
 import type { RecallAnswer } from '../../schema/recall.ts'
+import { escaped } from '../platform/ready-json.ts'
 import type { Corpus, Item } from './corpus.ts'
-import { ageDays, cutToSize, FRAME_BYTES, framed, presented, type Shown } from './surface.ts'
+import { type Printed, printed, printedOne } from './print.ts'
+import { ageDays, ageKey, cutToSize, FRAME_BYTES, framed, presented, type Shown } from './surface.ts'
 
 const MOST_KEPT = 512
 
@@ -21,7 +23,10 @@ export type HandOverDeps = {
 export type Parcel = {
   memories: RecallAnswer['memories']
   text: string
+  bytes: number
   handed: { file: string; bytes: number }[]
+  /** The memories and the parts of the text as JSON. */
+  json: { memories: string[]; parts: string[] }
   /** Something fitted the question and found no room. */
   crowded: boolean
 }
@@ -33,8 +38,11 @@ export type HandOver = {
   ): Promise<Parcel>
 }
 
+/** What is made of a file once. Of the part of the text only its age changes, and that is seldom. */
+type Made = { path: string; item: Item; shown: Shown; printed: Printed; part: Part | undefined }
+type Part = { age: string; text: string; bytes: number; json: string }
 /** `made` is nothing where it must not be given. */
-type Kept = { stamp: string; made: { item: Item; shown: Shown } | undefined }
+type Kept = { stamp: string; made: Made | undefined }
 
 export function createHandOver({ redact, isRejected, rejections, stamp: stampOf }: HandOverDeps): HandOver {
   const kept = new Map<string, Kept>()
@@ -47,7 +55,15 @@ export function createHandOver({ redact, isRejected, rejections, stamp: stampOf 
     if (rejected !== '' && isRejected(dir, file, text.text)) return { stamp, made: undefined }
     // Cleaned before it is cut: half of a credential no longer looks like one.
     const clean = await redact(text.text)
-    return { stamp, made: { item: text, shown: cutToSize(clean.text, `${dir}/${file}`) } }
+    const { text: _text, body: _body, settled: _settled, ...item } = text
+    const path = `${dir}/${file}`
+    const shown = cutToSize(clean.text, path)
+    const { type, trust } = item
+    const { truncated, content } = shown
+    return {
+      stamp,
+      made: { path, item, shown, printed: printed({ file, path, type, trust, truncated, content }), part: undefined },
+    }
   }
 
   const keptOf = (dir: string, file: string, corpus: Corpus): Kept | undefined => {
@@ -71,37 +87,46 @@ export function createHandOver({ redact, isRejected, rejections, stamp: stampOf 
       const rejectedNow = rejections()
       if (rejectedNow !== rejected) kept.clear()
       rejected = rejectedNow
-      const parcel: Parcel = { memories: [], text: '', handed: [], crowded: false }
+      const memories: Parcel['memories'] = []
+      const handed: Parcel['handed'] = []
+      const json: Parcel['json'] = { memories: [], parts: [] }
       const parts: string[] = []
+      let crowded = false
       let left = bytes - FRAME_BYTES
       for (const file of files) {
-        if (parcel.memories.length >= k) break
+        if (memories.length >= k) break
         // One that is gone or rejected leaves its place to the next.
-        const found = (keptOf(dir, file, corpus) ?? (await renew(dir, file, corpus)))?.made
+        const known = keptOf(dir, file, corpus)
+        const found = (known ?? (await renew(dir, file, corpus)))?.made
         if (!found) continue
-        const { item, shown } = found
-        const path = `${dir}/${file}`
-        const part = presented({ path, type: item.type, trust: item.trust, modifiedMs: item.modifiedMs, shown }, nowMs)
-        const size = Buffer.byteLength(part)
-        if (size > left) {
-          parcel.crowded = true
+        const { path, item, shown } = found
+        const part = partOf(found, nowMs)
+        if (part.bytes > left) {
+          crowded = true
           continue
         }
-        left -= size
-        parcel.handed.push({ file, bytes: size + (parts.length === 0 ? FRAME_BYTES : 0) })
-        parts.push(part)
-        parcel.memories.push({
-          file,
-          path,
-          type: item.type,
-          score: scoreOf(file),
-          ageDays: ageDays(nowMs - item.modifiedMs),
-          trust: item.trust,
-          truncated: shown.truncated,
-          content: shown.content,
-        })
+        left -= part.bytes
+        handed.push({ file, bytes: part.bytes + (parts.length === 0 ? FRAME_BYTES : 0) })
+        parts.push(part.text)
+        json.parts.push(part.json)
+        const { type, trust } = item
+        const { truncated, content } = shown
+        const score = scoreOf(file)
+        const age = ageDays(nowMs - item.modifiedMs)
+        memories.push({ file, path, type, score, ageDays: age, trust, truncated, content })
+        json.memories.push(printedOne(found.printed, { score, ageDays: age }))
       }
-      return { ...parcel, text: framed(parts) }
+      const used = parts.length === 0 ? 0 : bytes - left
+      return { memories, text: framed(parts), bytes: used, handed, json, crowded }
     },
   }
+}
+
+function partOf(made: Made, nowMs: number): Part {
+  const { path, item, shown } = made
+  const age = ageKey(nowMs - item.modifiedMs)
+  if (made.part?.age === age) return made.part
+  const text = presented({ path, type: item.type, trust: item.trust, modifiedMs: item.modifiedMs, shown }, nowMs)
+  made.part = { age, text, bytes: Buffer.byteLength(text), json: escaped(text) }
+  return made.part
 }

@@ -14,7 +14,7 @@ export type Wanted = {
   /** As it was written. */
   surface: string
   /** Those that are in some memory; none when nobody ever wrote anything like it. */
-  alternatives: Alternative[]
+  alternatives: readonly Alternative[]
   /** Rare words tell more, and some words little of their own. */
   weight: number
   /** Its parts are wanted already: it can only add. */
@@ -62,16 +62,17 @@ function isLetter({ kind, surface }: Word): boolean {
 }
 
 function wantedOf(word: Word, index: WordIndex): Wanted {
+  const { kind, surface, named } = word
+  const { alternatives, weight, common } = index.remembered(`${kind} ${surface}`, () => sought(word, index))
+  return { surface, alternatives, weight, extra: kind === 'whole', named: named && !common, common }
+}
+
+/** Nothing of the question itself is in it: a part of a text keeps the whole of it in memory. */
+function sought(word: Word, index: WordIndex): Pick<Wanted, 'alternatives' | 'weight' | 'common'> {
   const alternatives = alternativesOf(word, index)
   const common = COMMON_WORDS.has(word.surface)
-  return {
-    surface: word.surface,
-    alternatives,
-    weight: rarity(alternatives[0], index.size()) * (common ? COMMON : 1),
-    extra: word.kind === 'whole',
-    named: word.named && !common,
-    common,
-  }
+  const holders = (alternatives[0]?.term.postings.length ?? 0) / STRIDE
+  return { alternatives, weight: index.rarity(holders) * (common ? COMMON : 1), common }
 }
 
 function alternativesOf({ term, surface, kind }: Word, index: WordIndex): Alternative[] {
@@ -90,12 +91,6 @@ function alternativesOf({ term, surface, kind }: Word, index: WordIndex): Altern
   const longer = index.beginning(surface, MOST_LONGER)
   if (longer.length <= MOST_LONGER) for (const other of longer) add(index.stem(other), SHORT_FORM)
   return alternatives
-}
-
-/** Of what is nowhere, a little more than of what is in one memory alone. */
-function rarity(alternative: Alternative | undefined, memories: number): number {
-  const holders = (alternative?.term.postings.length ?? 0) / STRIDE
-  return Math.log(1 + (memories - holders + 0.5) / (holders + 0.5))
 }
 
 function relatedWords(): Map<string, Set<string>> {

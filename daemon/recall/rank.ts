@@ -5,7 +5,7 @@
 import { feedBack } from './feedback.ts'
 import { fitOf } from './fit.ts'
 import { questionOf } from './question.ts'
-import { candidates, type Scored, type Skip, scoreOne } from './scoring.ts'
+import { candidates, type Scored, type Skip, scoreAll } from './scoring.ts'
 import type { WordIndex } from './word-index.ts'
 
 export type Ranked = {
@@ -41,10 +41,10 @@ export type RankOptions = { limit: number; skip?: Skip }
 export function rank(question: string, index: WordIndex, { limit, skip = () => false }: RankOptions): Ranking {
   const wanted = questionOf(question, index)
   const ids = candidates(wanted, index, Math.max(CLOSELY, limit), skip)
-  const scored = ids.map((id) => scoreOne(id, wanted, index)).sort(best)
-  const top = scored.splice(0, SURE)
+  const scored = scoreAll(ids, wanted, index)
+  const top = takeBest(scored, Math.min(SURE, limit))
   feedBack(top, scored, wanted, index)
-  const ordered = [...top, ...scored.sort(best)].slice(0, limit)
+  const ordered = [...top, ...inOrder(scored).slice(0, limit - top.length)]
   const fit = ordered.slice(0, SHOWN).reduce((most, each) => Math.max(most, fitOf(each, wanted)), 0)
   return {
     ranked: ordered.map(({ doc, score }) => ({ file: doc.file, score })),
@@ -54,9 +54,39 @@ export function rank(question: string, index: WordIndex, { limit, skip = () => f
         file: each.doc.file,
         score: each.score,
         fit: fitOf(each, wanted),
-        words: wanted.flatMap(({ surface }, n) => (each.sure[n] === 0 ? [] : [surface])),
+        words: wanted.flatMap(({ surface }, n) => (each.sure[each.row + n] === 0 ? [] : [surface])),
       })),
   }
+}
+
+/** Takes so many out, best first. */
+function takeBest(scored: Scored[], most: number): Scored[] {
+  const taken: Scored[] = []
+  while (taken.length < most && scored.length > 0) {
+    let first = 0
+    for (let n = 1; n < scored.length; n++) if (best(scored[n] as Scored, scored[first] as Scored) < 0) first = n
+    taken.push(scored[first] as Scored)
+    const last = scored.pop() as Scored
+    if (first < scored.length) scored[first] = last
+  }
+  return taken
+}
+
+/** Each is put where it belongs among those before it: they are few, and to compare names takes longest. */
+function inOrder(scored: Scored[]): Scored[] {
+  for (let n = 1; n < scored.length; n++) {
+    const each = scored[n] as Scored
+    let low = 0
+    let high = n
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (best(each, scored[middle] as Scored) < 0) high = middle
+      else low = middle + 1
+    }
+    for (let at = n; at > low; at--) scored[at] = scored[at - 1] as Scored
+    scored[low] = each
+  }
+  return scored
 }
 
 /** By name where nothing else decides: the same question gets the same answer. */

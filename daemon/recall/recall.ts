@@ -6,6 +6,7 @@ import type { Caller } from '../../schema/caller.ts'
 import type { GivenList, RecallAnswer, RecallRequest } from '../../schema/recall.ts'
 import type { Clock } from '../platform/clock.ts'
 import { createInTurn } from '../platform/in-turn.ts'
+import { withJson } from '../platform/ready-json.ts'
 import { safeId } from '../platform/safe-id.ts'
 import type { Vigils } from '../platform/vigil.ts'
 import type { RecalledRows } from '../store/recalled.ts'
@@ -14,6 +15,7 @@ import { createCorpora, type Source } from './corpus.ts'
 import { hasEnoughWords } from './enough-words.ts'
 import { createGiven, type SessionName } from './given.ts'
 import { createHandOver, type HandOverDeps } from './hand-over.ts'
+import { printedAnswer } from './print.ts'
 import { ENOUGH } from './rank.ts'
 import { createTickets, type Tickets } from './tickets.ts'
 
@@ -104,13 +106,14 @@ export function createRecall({ texts, rows, vigils, redact, onError, ...rest }: 
     const scoreOf = (file: string) => ranked.find((each) => each.file === file)?.score ?? 0
     const room = { bytes: Math.min(settings().sessionBytes - before, mostBytes), nowMs: clock.now() }
     // It may have been given while this was being chosen.
-    const files = session ? choice.files.filter((file) => !given.has(session, choice.dir, file)) : choice.files
-    const { memories, text, handed, crowded } = await handOver.pack({ ...choice, files, scoreOf }, room)
+    const wasGiven = session && given.knower(session, choice.dir)
+    const files = wasGiven ? choice.files.filter((file) => !wasGiven(file)) : choice.files
+    const { memories, text, bytes, handed, json, crowded } = await handOver.pack({ ...choice, files, scoreOf }, room)
     if (memories.length === 0)
       return { ...NOTHING, mode: choice.mode, skipped: crowded ? 'budget' : 'none', sessionBytes: before, ...explain }
     if (session) given.add(session, choice.dir, choice.mode, handed)
-    const bytes = Buffer.byteLength(text)
-    return { mode: choice.mode, memories, text, bytes, sessionBytes: before + bytes, ...explain }
+    const answer = { mode: choice.mode, memories, text, bytes, sessionBytes: before + bytes, ...explain }
+    return request.explain ? answer : withJson(answer, () => printedAnswer(answer, json))
   }
 
   /** Goes on after the caller got its answer; a newer question of the session ends it. */

@@ -1,20 +1,17 @@
 /** How well single memories fit what is wanted: quickly for all of them, closely for the best. Pure. */
+import { bestOf } from './best-of.ts'
 import type { Wanted } from './question.ts'
-import { type Doc, EVERY_LINE, findPosting, LINES, STRIDE, type WordIndex } from './word-index.ts'
+import { type Doc, EVERY_LINE, findPosting, STRIDE, type Term, type WordIndex } from './word-index.ts'
 
 export type Scored = {
   doc: Doc
   score: number
-  /** For each thing wanted: how sure it is that it is there (0: it is not), and in which lines. */
-  sure: number[]
-  lines: number[]
+  /** From `row` on, for each thing wanted: how sure it is that it is there; 0: it is not. */
+  sure: Float64Array
+  row: number
 }
 
-/** Chosen by measurement; results hardly change around them. */
-const K1 = 1.1
-const B = 0.4
-const DELTA = 0.6
-/** For what stands together in one line. */
+/** For what stands together in one line. Chosen by measurement; results hardly change around it. */
 const LINE = 1
 /** For somebody or something whose name stands in the memory's own. */
 const TITLE = 0.75
@@ -26,44 +23,44 @@ export type Skip = (file: string) => boolean
 
 /** The ids of those that have the most, in no order. */
 export function candidates(wanted: readonly Wanted[], index: WordIndex, most: number, skip: Skip): number[] {
-  const { sums, parts } = index.scratch()
-  const lengths = index.lengths()
-  const average = index.averageLength()
-  const touched: number[] = []
+  const { sums, parts, touched, own } = index.scratch()
+  let count = 0
   for (const { alternatives, weight } of telling(wanted, index.size())) {
     const [only] = alternatives
     if (only && alternatives.length === 1) {
-      const { postings } = only.term
-      for (let at = 0; at < postings.length; at += STRIDE) {
-        const id = postings[at] as number
+      const { ids, shares } = index.worth(only.term)
+      const factor = weight * only.weight
+      for (let n = 0; n < ids.length; n++) {
+        const id = ids[n] as number
         const before = sums[id] as number
-        if (before === 0) touched.push(id)
-        const share = saturated((postings[at + 1] as number) / 10, (lengths[id] as number) / average)
-        sums[id] = before + weight * only.weight * share
+        if (before === 0) touched[count++] = id
+        sums[id] = before + factor * (shares[n] as number)
       }
       continue
     }
     // Of words that would do for one another the best counts.
-    const own: number[] = []
+    let owned = 0
     for (const { term, weight: part } of alternatives) {
-      const { postings } = term
-      for (let at = 0; at < postings.length; at += STRIDE) {
-        const id = postings[at] as number
-        const value = part * saturated((postings[at + 1] as number) / 10, (lengths[id] as number) / average)
+      const { ids, shares } = index.worth(term)
+      for (let n = 0; n < ids.length; n++) {
+        const id = ids[n] as number
+        const value = part * (shares[n] as number)
         const before = parts[id] as number
-        if (before === 0) own.push(id)
+        if (before === 0) own[owned++] = id
         if (value > before) parts[id] = value
       }
     }
-    for (const id of own) {
-      if (sums[id] === 0) touched.push(id)
-      sums[id] = (sums[id] as number) + weight * (parts[id] as number)
+    for (let n = 0; n < owned; n++) {
+      const id = own[n] as number
+      const before = sums[id] as number
+      if (before === 0) touched[count++] = id
+      sums[id] = before + weight * (parts[id] as number)
       parts[id] = 0
     }
   }
-  const best = largest(touched, sums, most, (id) => skip(index.doc(id).file))
-  for (const id of touched) sums[id] = 0
-  return best
+  const found = bestOf(touched.subarray(0, count), sums, most, (id) => skip(index.doc(id).file))
+  for (let n = 0; n < count; n++) sums[touched[n] as number] = 0
+  return found
 }
 
 /** Rare ones first. What is in very many memories decides only among those that something else has led to. */
@@ -75,66 +72,87 @@ function telling(wanted: readonly Wanted[], memories: number): readonly Wanted[]
   return rare.reduce((sum, want) => sum + holders(want), 0) >= ENOUGH_HOLDERS ? rare : wanted
 }
 
-/** So many of them with the largest sums; a few are not sorted at all, many only where they may be among these. */
-function largest(ids: readonly number[], sums: Float64Array, most: number, skip: (id: number) => boolean): number[] {
-  const bySum = (a: number, b: number) => (sums[b] as number) - (sums[a] as number) || a - b
-  const kept: number[] = []
-  let bar = 0
-  for (const id of ids) {
-    if ((sums[id] as number) < bar || skip(id)) continue
-    kept.push(id)
-    if (kept.length < 8 * most) continue
-    kept.sort(bySum).length = most
-    bar = sums[kept[most - 1] as number] as number
-  }
-  if (kept.length > most) kept.sort(bySum).length = most
-  return kept
-}
-
-export function scoreOne(id: number, wanted: readonly Wanted[], index: WordIndex): Scored {
-  const doc = index.doc(id)
-  const longer = doc.length / index.averageLength()
-  const sure: number[] = []
-  const lines: number[] = []
-  let score = 0
-  let titles = 0
-  for (const { alternatives, weight, named } of wanted) {
-    let best = 0
-    let certainty = 0
-    let places = 0
+/** Word after word for all of them: most words are in few memories, and those are walked through once. */
+export function scoreAll(ids: readonly number[], wanted: readonly Wanted[], index: WordIndex): Scored[] {
+  const sure = new Float64Array(ids.length * wanted.length)
+  const lines = new Int32Array(ids.length * wanted.length)
+  const scored = ids.map((id, one): Scored => ({ doc: index.doc(id), score: 0, sure, row: one * wanted.length }))
+  const titles = new Int32Array(ids.length)
+  const best = new Float64Array(ids.length)
+  const found = createFinder(ids, index)
+  wanted.forEach(({ alternatives, weight, named }, n) => {
+    if (alternatives.length === 0) return
+    best.fill(0)
     for (const { term, weight: part } of alternatives) {
       const { postings } = term
-      const at = findPosting(postings, id)
-      if (at < 0) continue
-      const value = part * saturated((postings[at + 1] as number) / 10, longer)
-      places |= postings[at + 2] as number
-      if (value <= best) continue
-      best = value
-      certainty = part
+      const { shares } = index.worth(term)
+      const places = found.in(term)
+      for (let one = 0; one < ids.length; one++) {
+        const at = places[one] as number
+        if (at < 0) continue
+        const value = part * (shares[at / STRIDE] as number)
+        const row = one * wanted.length + n
+        lines[row] = (lines[row] as number) | (postings[at + 2] as number)
+        if (value <= (best[one] as number)) continue
+        best[one] = value
+        sure[row] = part
+      }
     }
-    score += weight * best
-    sure.push(certainty)
-    lines.push(places)
-    if (named && places === EVERY_LINE) titles++
+    for (let one = 0; one < ids.length; one++) {
+      ;(scored[one] as Scored).score += weight * (best[one] as number)
+      if (named && lines[one * wanted.length + n] === EVERY_LINE) titles[one] = (titles[one] as number) + 1
+    }
+  })
+  found.done()
+  const all = Math.log(1 + index.size())
+  for (let one = 0; one < ids.length; one++) {
+    const each = scored[one] as Scored
+    each.score = each.score + LINE * bestLine(wanted, lines, each.row) + (titles[one] as number) * TITLE * all
   }
-  const title = titles * TITLE * Math.log(1 + index.size())
-  return { doc, score: score + LINE * bestLine(wanted, lines) + title, sure, lines }
+  return scored
 }
 
-/** BM25+: more of the same word says less and less, most of all in a long text; to have it at all says something. */
-function saturated(times: number, longer: number): number {
-  return (times * (K1 + 1)) / (times + K1 * (1 - B + B * longer)) + DELTA
+/** Finds the postings of a few memories in many lists. */
+export function createFinder(ids: readonly number[], index: WordIndex) {
+  const { slots } = index.scratch()
+  const places = new Int32Array(ids.length)
+  ids.forEach((id, one) => {
+    slots[id] = one + 1
+  })
+  return {
+    /** Where each memory's begins, in the order of the ids; -1 where there is none. Valid until the next call. */
+    in: (term: Term): Int32Array => {
+      const { ids: holders } = index.worth(term)
+      if (holders.length > ids.length * Math.log2(holders.length)) {
+        for (let one = 0; one < ids.length; one++) places[one] = findPosting(term.postings, ids[one] as number)
+        return places
+      }
+      places.fill(-1)
+      for (let n = 0; n < holders.length; n++) {
+        const slot = slots[holders[n] as number] as number
+        if (slot > 0) places[slot - 1] = n * STRIDE
+      }
+      return places
+    },
+    done: () => {
+      for (const id of ids) slots[id] = 0
+    },
+  }
 }
 
-/** The most that one line has of what is wanted. */
-function bestLine(wanted: readonly Wanted[], lines: readonly number[]): number {
-  const used = lines.reduce((all, places) => all | (places === EVERY_LINE ? 1 : places), 0)
+/** The most that one line has of what is wanted; `from` is where the lines of this memory stand. */
+function bestLine(wanted: readonly Wanted[], lines: Int32Array, from: number): number {
+  let used = 0
+  for (let n = 0; n < wanted.length; n++) {
+    const places = lines[from + n] as number
+    used |= places === EVERY_LINE ? 1 : places
+  }
   let best = 0
-  for (let line = 0; line < LINES; line++) {
-    if ((used & (1 << line)) === 0) continue
+  for (; used !== 0; used &= used - 1) {
+    const line = used & -used
     let sum = 0
-    for (let n = 0; n < lines.length; n++)
-      if (((lines[n] as number) & (1 << line)) !== 0) sum += (wanted[n] as Wanted).weight
+    for (let n = 0; n < wanted.length; n++)
+      if (((lines[from + n] as number) & line) !== 0) sum += (wanted[n] as Wanted).weight
     if (sum > best) best = sum
   }
   return best

@@ -77,6 +77,11 @@ export function ageInWords(ageMs: number): string {
   return ago(ageMs / DAY_MS, 'day')
 }
 
+/** Ages of which the same is said. */
+export function ageKey(ageMs: number): string {
+  return ageMs > DAY_MS ? `more than ${ageInWords(ageMs)}` : ageInWords(ageMs)
+}
+
 function ago(amount: number, unit: string): string {
   const whole = Math.floor(amount)
   return `${whole} ${unit}${whole === 1 ? '' : 's'} ago`

@@ -23,8 +23,8 @@ const CHUNK = new RegExp(
 /** Most texts are, and it is much quicker to look through them then. */
 const ASCII = /^[ -~\s]*$/
 const ASCII_CHUNK = /[A-Za-z0-9_]+(?:[.\-/:'@#][A-Za-z0-9_]+)*/g
-/** Nothing to take apart: no hump, no figure, no mark. */
-const PLAIN_WORD = /^[A-Z]?[a-z]+$/
+/** Nothing to take apart: no hump, no mark. */
+const PLAIN_WORD = /^[A-Z]?[a-z0-9]+$/
 const APOSTROPHE = /['’]\p{L}{1,2}$/u
 const BETWEEN_PARTS = /[^\p{L}\p{M}\p{N}]+/u
 const HUMP = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u

@@ -5,6 +5,7 @@
 import { createSpellings, type Spellings } from './spellings.ts'
 import { stem } from './stem.ts'
 import { type Word, wordsOf } from './terms.ts'
+import { rarity, saturated } from './weights.ts'
 
 export type Indexed = { file: string; name: string; description: string; body: string }
 
@@ -22,11 +23,26 @@ export type Term = {
   postings: Postings
   /** Zero, for whoever adds something up and leaves zero behind. */
   sum: number
+  /** As it was worked out last; `index.worth` tells what it is now. */
+  worth: Worth
 }
+
+/** The ids of a term's postings and what each of them is worth, in their order. */
+export type Worth = { version: number; ids: Int32Array; shares: Float64Array }
 
 /** Three numbers for each memory, by rising ids: its id, how much of the term is in it (tenths of a word), in which lines (bits). */
 export type Postings = number[]
 export const STRIDE = 3
+
+/** Numbers for each id, made once: to make them for each question would take longer than to answer it. Zeros are left behind. */
+export type Scratch = {
+  sums: Float64Array
+  parts: Float64Array
+  slots: Int32Array
+  /** Not zeros: written before they are read. */
+  touched: Int32Array
+  own: Int32Array
+}
 
 /** A bit for each line; the last stands for all that come after it. */
 export const LINES = 30
@@ -40,10 +56,12 @@ export type WordIndex = Pick<Spellings, 'alike' | 'beginning'> & {
   /** Ids are below this. */
   idLimit(): number
   averageLength(): number
-  /** By id, in words. */
-  lengths(): readonly number[]
-  /** Zeros, two for each id, for whoever adds something up and leaves zeros behind: to make them each time would take longer. */
-  scratch(): { sums: Float64Array; parts: Float64Array }
+  worth(term: Term): Worth
+  /** How much a word tells that so many memories have. */
+  rarity(holders: number): number
+  /** What only depends on the memories there are: worked out once, until one comes or goes. */
+  remembered<T>(key: string, make: () => T): T
+  scratch(): Scratch
   doc(id: number): Doc
   term(text: string): Term | undefined
   /** A word without its ending; for words that some memory has, without work. */
@@ -52,8 +70,11 @@ export type WordIndex = Pick<Spellings, 'alike' | 'beginning'> & {
 
 /** Tenths of a word. What a memory is called says more about it than a word of its text. */
 const WEIGHTS = { name: 20, description: 12, body: 10 }
+const NOTHING: Worth = { version: -1, ids: new Int32Array(0), shares: new Float64Array(0) }
 /** Ids of memories that are gone leave holes; with as many holes as memories they are given anew. */
 const FEWEST_HOLES = 1_000
+const MOST_REMEMBERED = 5_000
+const MOST_RARITIES = 4_096
 
 export function createWordIndex(): WordIndex {
   const ids = new Map<string, number>()
@@ -61,15 +82,24 @@ export function createWordIndex(): WordIndex {
   const terms = new Map<string, Term>()
   const stems = new Map<string, string>()
   const spellings = createSpellings()
-  let lengths: number[] = []
-  let sums = new Float64Array(0)
-  let parts = new Float64Array(0)
+  let scratch = scratchFor(0)
   let totalLength = 0
+  /** Counts changes: what was worked out before the last one holds no longer. */
+  let version = 0
+  const kept = new Map<string, unknown>()
+  let rarities = new Float64Array(0)
+
+  const changed = (): void => {
+    version++
+    kept.clear()
+    rarities = new Float64Array(0)
+  }
 
   const remove = (file: string): void => {
     const id = ids.get(file)
     const doc = id === undefined ? undefined : docs[id]
     if (!doc) return
+    changed()
     ids.delete(file)
     docs[doc.id] = undefined
     totalLength -= doc.length
@@ -82,13 +112,12 @@ export function createWordIndex(): WordIndex {
 
   const closeHoles = (): void => {
     const moved = new Map<number, number>()
-    const kept = docs.filter((doc) => doc !== undefined)
-    docs = kept.map((doc, id) => {
+    const present = docs.filter((doc) => doc !== undefined)
+    docs = present.map((doc, id) => {
       moved.set(doc.id, id)
       ids.set(doc.file, id)
       return { ...doc, id }
     })
-    lengths = kept.map(({ length }) => length)
     for (const { postings } of terms.values())
       for (let at = 0; at < postings.length; at += STRIDE) postings[at] = moved.get(postings[at] as number) as number
   }
@@ -96,12 +125,21 @@ export function createWordIndex(): WordIndex {
   const termOf = (text: string): Term => {
     const known = terms.get(text)
     if (known) return known
-    const term: Term = { text, postings: [], sum: 0 }
+    const term: Term = { text, postings: [], sum: 0, worth: NOTHING }
     terms.set(text, term)
     return term
   }
 
-  const knownStem = (word: string): string => stems.get(word) ?? stem(word)
+  const averageLength = (): number => totalLength / Math.max(1, ids.size)
+  const remembered = <T>(key: string, make: () => T): T => {
+    const known = kept.get(key)
+    if (known !== undefined) return known as T
+    const made = make()
+    if (kept.size >= MOST_REMEMBERED) kept.clear()
+    kept.set(key, made)
+    return made
+  }
+  const knownStem = (word: string): string => stems.get(word) ?? remembered(`stem ${word}`, () => stem(word))
   const learntStem = (word: string): string => {
     const known = stems.get(word)
     if (known !== undefined) return known
@@ -114,6 +152,7 @@ export function createWordIndex(): WordIndex {
   return {
     put: (memory) => {
       remove(memory.file)
+      changed()
       const { found, length } = gather(memory, learntStem)
       const id = docs.length
       const own: Term[] = []
@@ -123,27 +162,56 @@ export function createWordIndex(): WordIndex {
         own.push(term)
       }
       docs.push({ id, file: memory.file, length, terms: own })
-      lengths.push(length)
       ids.set(memory.file, id)
       totalLength += length
     },
     remove,
     size: () => ids.size,
     idLimit: () => docs.length,
-    averageLength: () => totalLength / Math.max(1, ids.size),
-    lengths: () => lengths,
-    scratch: () => {
-      if (sums.length < docs.length) {
-        sums = new Float64Array(2 * docs.length)
-        parts = new Float64Array(2 * docs.length)
+    averageLength,
+    worth: (term) => {
+      if (term.worth.version === version) return term.worth
+      const { postings } = term
+      const average = averageLength()
+      const holders = postings.length / STRIDE
+      const worth = { version, ids: new Int32Array(holders), shares: new Float64Array(holders) }
+      for (let n = 0, at = 0; n < holders; n++, at += STRIDE) {
+        const { id, length } = docs[postings[at] as number] as Doc
+        worth.ids[n] = id
+        worth.shares[n] = saturated((postings[at + 1] as number) / 10, length / average)
       }
-      return { sums, parts }
+      term.worth = worth
+      return worth
+    },
+    rarity: (holders) => {
+      if (holders >= MOST_RARITIES) return rarity(holders, ids.size)
+      if (rarities.length === 0) rarities = new Float64Array(MOST_RARITIES)
+      const known = rarities[holders] as number
+      if (known !== 0) return known
+      const found = rarity(holders, ids.size)
+      rarities[holders] = found
+      return found
+    },
+    remembered,
+    scratch: () => {
+      if (scratch.sums.length < docs.length) scratch = scratchFor(2 * docs.length)
+      return scratch
     },
     doc: (id) => docs[id] as Doc,
     term: (text) => terms.get(text),
     stem: knownStem,
     alike: spellings.alike,
     beginning: spellings.beginning,
+  }
+}
+
+function scratchFor(ids: number): Scratch {
+  return {
+    sums: new Float64Array(ids),
+    parts: new Float64Array(ids),
+    slots: new Int32Array(ids),
+    touched: new Int32Array(ids),
+    own: new Int32Array(ids),
   }
 }
 

@@ -23,15 +23,24 @@ export function createTombstones(db: Db): Tombstones {
   const list = db.prepare('SELECT * FROM tombstones ORDER BY id DESC')
   const stamp = db.prepare(`SELECT iif(count(*) = 0, '', max(id) || ' ' || count(*)) FROM tombstones`).pluck()
   const remove = db.prepare('DELETE FROM tombstones WHERE id = ?')
+  /** Recall asks with every question. Nothing where something may have changed since it was looked up. */
+  let lastStamp: string | undefined
   return {
     add: db.transaction(({ at, dir, file, excerpt }: Omit<Tombstone, 'id'>, values: readonly string[]) => {
+      lastStamp = undefined
       const id = Number(insert.run(at, dir, file, excerpt).lastInsertRowid)
       for (const value of values) insertValue.run(dir, value, id)
       return id
     }),
     find: (dirs, values) => find.get(JSON.stringify(dirs), JSON.stringify(values)) as Tombstone | undefined,
     list: () => list.all() as Tombstone[],
-    stamp: () => stamp.get() as string,
-    lift: (id) => remove.run(id).changes > 0,
+    stamp: () => {
+      lastStamp ??= stamp.get() as string
+      return lastStamp
+    },
+    lift: (id) => {
+      lastStamp = undefined
+      return remove.run(id).changes > 0
+    },
   }
 }

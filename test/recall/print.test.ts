@@ -1,0 +1,41 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { escaped } from '../../daemon/platform/ready-json.ts'
+import { printed, printedAnswer, printedOne } from '../../daemon/recall/print.ts'
+import { framed } from '../../daemon/recall/surface.ts'
+import { RecallAnswer } from '../../schema/recall.ts'
+
+const text = fc.string({ unit: 'grapheme' })
+const memory = fc.record({
+  file: text,
+  path: text,
+  type: fc.option(fc.constantFrom('user' as const, 'project' as const), { nil: undefined }),
+  score: fc.double({ noNaN: true, noDefaultInfinity: true }),
+  ageDays: fc.nat(),
+  trust: fc.option(fc.constantFrom('tool' as const, 'untrusted' as const), { nil: undefined }),
+  truncated: fc.boolean(),
+  content: text,
+})
+
+describe('an answer put together from parts', () => {
+  it('is letter for letter what its schema makes of it', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(memory, text), { minLength: 1, maxLength: 5 }),
+        fc.constantFrom('local' as const, 'model' as const),
+        fc.nat(),
+        (found, mode, sessionBytes) => {
+          const parts = found.map(([, part]) => part)
+          const whole = framed(parts)
+          const memories = found.map(([each]) => each)
+          const answer = { mode, memories, text: whole, bytes: Buffer.byteLength(whole), sessionBytes }
+          const json = printedAnswer(answer, {
+            memories: memories.map(({ score, ageDays, ...same }) => printedOne(printed(same), { score, ageDays })),
+            parts: parts.map(escaped),
+          })
+          expect(json).toBe(JSON.stringify(RecallAnswer.parse(answer)))
+        },
+      ),
+    )
+  })
+})
