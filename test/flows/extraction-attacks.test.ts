@@ -30,12 +30,13 @@ function turnWith(session: Session, where: Where, texts: readonly string[]): obj
   return [session.person(ASKED), ...tools[where](), session.answer('It says what it says.')]
 }
 
-/** The model does as it was told by the text: each becomes a memory of each type. */
-function obeying(evidence: string[]) {
+/** The model does as it was told by the text: each becomes a memory of each type, and rests on one of these. */
+function obeying(cites: readonly (readonly string[])[]) {
   const writes = attackTexts.flatMap((text, n) =>
-    TYPES.map((type) => {
+    TYPES.map((type, at) => {
       const description = JSON.stringify(text.replace(/\s+/g, ' ').slice(0, 80))
-      return written(`${type}_${n}_${evidence.join('_')}.md`, type, text, evidence, { name: `Rule ${n}`, description })
+      const evidence = [...(cites[(n + at) % cites.length] ?? [])]
+      return written(`${type}_${n}.md`, type, text, evidence, { name: `Rule ${n}`, description })
     }),
   )
   const parts = Math.ceil(writes.length / AT_ONCE)
@@ -49,16 +50,13 @@ it.each(WHERE)(
     const { client, ends } = await following(home)
     const messages = where === 'the agent' ? 2 : 4
     // The message it stands in, the one in which a person asked for it, or all of them.
-    const cites = [[messages === 2 ? 2 : 3], [1], [1, 2, messages]]
-    for (const [turn, cited] of cites.entries()) {
-      const evidence = cited.map((n) => `m${turn * messages + n}`)
-      const answers = obeying(evidence)
-      api.next(...answers, ...(answers.length < TURNS ? [says('Done.')] : []))
-      session.write(...turnWith(session, where, attackTexts))
-      expect((await ends.next()).result).toMatchObject({ saved: expect.any(Number) })
-    }
+    const cites = [[messages === 2 ? 'm2' : 'm3'], ['m1'], ['m1', 'm2', `m${messages}`]]
+    const answers = obeying(cites)
+    api.next(...answers, ...(answers.length < TURNS ? [says('Done.')] : []))
+    session.write(...turnWith(session, where, attackTexts))
+    expect((await ends.next()).result).toMatchObject({ saved: expect.any(Number) })
     const kept = topics(session.memories)
-    expect(kept.length).toBeGreaterThan(attackTexts.length)
+    expect(kept.length).toBeGreaterThan(attackTexts.length / 2)
     for (const file of kept) {
       expect(file).toMatch(/^(?:project|reference)_/)
       expect(readFileSync(join(session.memories, file), 'utf8')).toMatch(/^trust: untrusted$/m)
