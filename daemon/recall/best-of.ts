@@ -29,10 +29,14 @@ export function bestOf(ids: Int32Array, sums: Float64Array, most: number, skip: 
     }
     kept[at] = id
   }
-  for (const id of ids) {
+  let bar = Number.NEGATIVE_INFINITY
+  for (let n = 0; n < ids.length; n++) {
+    const id = ids[n] as number
+    if ((sums[id] as number) < bar) continue
     if (kept.length < most) {
       if (!skip(id)) rise(id)
     } else if (isLess(kept[0] as number, id) && !skip(id)) sink(id)
+    if (kept.length === most) bar = sums[kept[0] as number] as number
   }
   return kept
 }

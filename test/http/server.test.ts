@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createServer, type Handlers } from '../../daemon/http/server.ts'
 import type { Log } from '../../daemon/platform/log.ts'
+import { jsonOf, withJson } from '../../daemon/platform/ready-json.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import { makeHome } from '../support/home.ts'
 import { rawRequest } from '../support/raw.ts'
@@ -46,6 +47,21 @@ describe('the server', () => {
     const { ask } = await serve({ health: () => ({ ok: true, version: '1', pid: 2, secret: 'x' }) as never })
     expect(await ask({ path: '/v1/health' })).toMatchObject({ status: 200, body: { ok: true, version: '1', pid: 2 } })
     expect((await ask({ path: '/v1/health' })).body).not.toHaveProperty('secret')
+  })
+
+  it.each(['plain letters. ', 'žluťoučký kůň, 周五不发布. '])('sends a long answer whole: %s', async (words) => {
+    const answer = { path: '/m', content: words.repeat(1_000), lines: 1, bytes: 1, truncated: false }
+    const { ask } = await serve({ memoryIndex: async () => answer })
+    const { headers, body } = await ask({ path: '/v1/memory/index?cwd=/x' })
+    expect(body).toEqual(answer)
+    expect(headers['content-length']).toBe(String(Buffer.byteLength(JSON.stringify(answer))))
+  })
+
+  it('sends the JSON that goes along with an answer, and not with a copy of it', async () => {
+    const answer = withJson({ ok: true as const, version: '1', pid: 2 }, () => '{"ready":true}')
+    const { ask } = await serve({ health: () => answer })
+    expect((await ask({ path: '/v1/health' })).body).toEqual({ ready: true })
+    expect(jsonOf({ ...answer })).toBeUndefined()
   })
 
   it('answers a bug with a reference to the log and nothing of its insides', async () => {
