@@ -160,6 +160,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       vigils,
       redact,
       find: memory.findAgain,
+      driftOf: (dir, text) => dreaming.driftIn(dir, text),
       model: {
         isReady: () => model.waits() === undefined,
         provider: (project) => model.provider({ job: 'recall', project }),

@@ -52,6 +52,8 @@ type Deps = {
 const LIMITS = { turns: 30, outputTokens: 60_000, wallMs: 30 * 60_000, usd: 0.5 }
 const ANSWER_TOKENS = 8_000
 const MOST_TRANSCRIPTS = 100
+/** So many things that are gone are named to an agent; more say nothing more. */
+const MOST_MISSING = 5
 const ROUND = 'dream-check'
 
 type Turn = { harness: string; sessionId: string; cwd?: string | undefined; project?: string | undefined }
@@ -218,7 +220,11 @@ export function createDreaming(deps: Deps) {
       return [{ name: 'dream', expression, due }]
     },
     /** What a memory of a project names and the project does not have any more, in words. */
-    driftOf: (root: string, text: string): string[] => driftOf(text, projectAt(root)).map(mentionText),
+    driftIn: (dir: string, text: string): string[] => {
+      const roots = memory.projects().flatMap(({ root, memoryDir }) => (memoryDir === dir ? [root] : []))
+      const missing = roots.map((root) => driftOf(text, projectAt(root)).map(mentionText))
+      return (missing[0] ?? []).filter((each) => missing.every((those) => those.includes(each))).slice(0, MOST_MISSING)
+    },
     /** Puts back what dead holders of locks left. */
     recover: lock.recover,
     /** One stat, nearly always. */

@@ -58,7 +58,7 @@ export type Chosen = Choice | { skipped: NonNullable<RecallAnswer['skipped']> }
 
 const LOOKED_AT = 20
 /** Who wants a model's answer and names no deadline waits this long. */
-const PATIENT_MS = 30_000
+const PATIENT_MS = 20_000
 const TEAM = 'team/'
 
 export async function choose(

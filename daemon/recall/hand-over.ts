@@ -16,6 +16,8 @@ export type HandOverDeps = {
   isRejected: (dir: string, file: string, text: string) => boolean
   /** Another one whenever something is rejected or no longer is; empty while nothing is. */
   rejections: () => string
+  /** What a text names and the project of a directory no longer has; a few of it. */
+  driftOf: (dir: string, text: string) => readonly string[]
   /** The stamp of a file as it is now; nothing when it is gone. */
   stamp: (dir: string, file: string) => string | undefined
 }
@@ -44,7 +46,7 @@ type Part = { age: string; text: string; bytes: number; json: string }
 /** `made` is nothing where it must not be given. */
 type Kept = { stamp: string; made: Made | undefined }
 
-export function createHandOver({ redact, isRejected, rejections, stamp: stampOf }: HandOverDeps): HandOver {
+export function createHandOver({ redact, isRejected, rejections, driftOf, stamp: stampOf }: HandOverDeps): HandOver {
   const kept = new Map<string, Kept>()
   let rejected = rejections()
 
@@ -100,7 +102,7 @@ export function createHandOver({ redact, isRejected, rejections, stamp: stampOf 
         const found = (known ?? (await renew(dir, file, corpus)))?.made
         if (!found) continue
         const { path, item, shown } = found
-        const part = partOf(found, nowMs)
+        const part = partOf(found, nowMs, (text) => driftOf(dir, text))
         if (part.bytes > left) {
           crowded = true
           continue
@@ -122,11 +124,13 @@ export function createHandOver({ redact, isRejected, rejections, stamp: stampOf 
   }
 }
 
-function partOf(made: Made, nowMs: number): Part {
+/** What a project no longer has is looked for when its age is told anew: once a day, for most. */
+function partOf(made: Made, nowMs: number, driftOf: (text: string) => readonly string[]): Part {
   const { path, item, shown } = made
   const age = ageKey(nowMs - item.modifiedMs)
   if (made.part?.age === age) return made.part
-  const text = presented({ path, type: item.type, trust: item.trust, modifiedMs: item.modifiedMs, shown }, nowMs)
+  const { type, trust, modifiedMs } = item
+  const text = presented({ path, type, trust, modifiedMs, missing: driftOf(shown.content), shown }, nowMs)
   made.part = { age, text, bytes: Buffer.byteLength(text), json: escaped(text) }
   return made.part
 }

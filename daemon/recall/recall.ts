@@ -37,7 +37,8 @@ export type Recall = {
 }
 
 type Deps = Omit<ChooseDeps, 'corpora' | 'given'> & {
-  texts: Source & Omit<HandOverDeps, 'redact'>
+  texts: Source & Omit<HandOverDeps, 'redact' | 'driftOf'>
+  driftOf: HandOverDeps['driftOf']
   rows: RecalledRows
   vigils: Vigils
   redact: HandOverDeps['redact']
@@ -52,11 +53,11 @@ const LATEST_MS = 60_000
 
 type Late = { dir: string; files: string[] }
 
-export function createRecall({ texts, rows, vigils, redact, onError, ...rest }: Deps): Recall {
+export function createRecall({ texts, rows, vigils, redact, driftOf, onError, ...rest }: Deps): Recall {
   const { clock, settings } = rest
   const corpora = createCorpora({ source: texts, vigils, clock, onError })
   const given = createGiven({ rows, clock, onError })
-  const handOver = createHandOver({ ...texts, redact })
+  const handOver = createHandOver({ ...texts, redact, driftOf })
   const deps: ChooseDeps = { ...rest, corpora, given }
   const inTurn = createInTurn()
   const late = new Map<string, Late>()

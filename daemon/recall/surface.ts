@@ -41,6 +41,8 @@ export type Presented = {
   type: MemoryType | undefined
   trust: Trust | undefined
   modifiedMs: number
+  /** What it names and the project no longer has. */
+  missing: readonly string[]
   shown: Shown
 }
 
@@ -54,7 +56,7 @@ const CLOSE = `</memoryd-context>
 /** Around the memories, line ends and all. */
 export const FRAME_BYTES = Buffer.byteLength(`${OPEN}\n${CLOSE}\n`)
 
-export function presented({ path, type, trust, modifiedMs, shown }: Presented, nowMs: number): string {
+export function presented({ path, type, trust, modifiedMs, missing, shown }: Presented, nowMs: number): string {
   const kind = type === undefined ? 'Memory' : `Memory (${type})`
   const lines = [`\n${kind}, saved ${ageInWords(nowMs - modifiedMs)}: ${oneLine(path)}`]
   if (trust === 'untrusted')
@@ -63,6 +65,7 @@ export function presented({ path, type, trust, modifiedMs, shown }: Presented, n
     lines.push(
       'A snapshot from then: names of files, functions and flags in it, and what it says of the present, must be checked before use.',
     )
+  if (missing.length > 0) lines.push(`It names what this project no longer has: ${oneLine(missing.join(', '))}`)
   return `${lines.join('\n')}\n${shown.quoted}`
 }
 

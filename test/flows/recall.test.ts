@@ -44,6 +44,16 @@ async function ground(settings: object = {}): Promise<Ground> {
 const filesOf = ({ memories }: { memories: { file: string }[] }) => memories.map(({ file }) => file)
 
 describe('POST /v1/recall', () => {
+  it('says what a memory names and the project no longer has', async () => {
+    const { client, cwd, put } = await ground()
+    mkdirSync(join(cwd, 'src'))
+    writeFileSync(join(cwd, 'src', 'here.ts'), '')
+    put('cart.md', 'Cart rounding', 'Rounding of the cart is in `src/here.ts` and was in `src/gone.ts`.')
+    const { text } = await client.recall({ cwd, query: 'where is the rounding of the cart?' })
+    expect(text).toMatch(/It names what this project no longer has: .*src\/gone\.ts/)
+    expect(text).not.toMatch(/no longer has: .*src\/here\.ts/)
+  })
+
   it('gives the memory that helps, ready for a context', async () => {
     const { client, cwd, dir } = await ground()
     const answer = await client.recall({ cwd, query: 'how do I fix the token refresh?' })

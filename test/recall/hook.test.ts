@@ -42,6 +42,7 @@ function rig(selects?: (request: ModelRequest, signal: AbortSignal) => Promise<s
     },
     rows: createRecalledRows(store.history),
     vigils,
+    driftOf: () => [],
     redact: async (text) => ({ text }),
     find: async () => {
       await vigils.settled()

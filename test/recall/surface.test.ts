@@ -69,7 +69,10 @@ describe('a memory that is given', () => {
 
   it('comes with a caution when it is older than a day, not before', () => {
     const part = (ageMs: number) =>
-      presented({ path: PATH, type: 'user', trust: undefined, modifiedMs: 0, shown: cutToSize('x', PATH) }, ageMs)
+      presented(
+        { path: PATH, type: 'user', trust: undefined, modifiedMs: 0, missing: [], shown: cutToSize('x', PATH) },
+        ageMs,
+      )
     expect(part(DAY)).toBe(`\nMemory (user), saved 1 day ago: ${PATH}\n> x\n`)
     expect(part(DAY + 1)).toContain('snapshot')
   })
