@@ -447,10 +447,11 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         log.configure(changed.log)
         memory.forgetAnswers()
         reading.settingsChanged()
-        background.settingsChanged()
         company.summaries.start()
-        void model.refresh()
+        // Before what may follow from it: another mode, and jobs that go on.
         board.announce('settings')
+        background.settingsChanged()
+        void model.refresh()
       },
     })
     parts.add('settings', reloading.stop)

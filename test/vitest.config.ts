@@ -4,8 +4,8 @@ export default defineConfig({
   test: {
     dir: 'test',
     exclude: ['**/long/**', '**/real/**'],
-    // Each test starts real daemons; more workers than cores only make them wait for each other.
-    maxWorkers: 2,
+    // Each test starts real daemons, which wait for disks and clocks: one worker more than there are cores keeps both busy.
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

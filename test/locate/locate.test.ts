@@ -63,7 +63,7 @@ describe('a location', () => {
     expect(locate('/p/x', { HOME: '/other', PATH: '/x', autoMemoryDirectory: '/m/x' })).toEqual(defaultOf('/p/x'))
     const odd = { CLAUDE_COWORK_MEMORY_PATH_OVERRIDE: 7, CLAUDE_CONFIG_DIR: ['/m/x'] } as unknown as Environment
     expect(locate('/p/x', odd)).toEqual(defaultOf('/p/x'))
-    expect(callerVariables).toHaveLength(7)
+    expect(callerVariables).toHaveLength(11)
   })
 
   it('reads the user’s settings from where the caller keeps them', () => {
