@@ -48,7 +48,7 @@ type Deps = {
   onError: (error: unknown) => void
 }
 
-/** Turns are the spec's; the others keep a model that never stops from costing more than it may. */
+/** Enough turns to read and rewrite a whole directory; the others keep a model that never stops from costing more than it may. */
 const LIMITS = { turns: 30, outputTokens: 60_000, wallMs: 30 * 60_000, usd: 0.5 }
 const ANSWER_TOKENS = 8_000
 const MOST_TRANSCRIPTS = 100

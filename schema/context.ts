@@ -81,7 +81,9 @@ export const Microcompacted = z
       .object({ edits: z.array(z.looseObject({ type: z.string() })) })
       .optional()
       .describe('For the field context_management of a request'),
-    cleared: z.array(z.string()).describe('Ids of tool uses; their results are kept, GET /v1/tool-results has them'),
+    cleared: z
+      .array(z.string())
+      .describe('Ids of tool uses; what was cleared here, by time or size, GET /v1/tool-results has'),
     tokensBefore: tokens,
     tokensAfter: tokens,
   })

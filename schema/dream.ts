@@ -34,7 +34,7 @@ export const DreamBegun = z
       facts: Facts.describe('Of that gate, or of all of them'),
       why: z.string().optional(),
       gates: z.array(Gate),
-      lastCheck: DreamCheck.optional().describe('The last time nobody asked'),
+      lastCheck: DreamCheck.optional().describe('The newest check, this one included'),
     }),
   ])
   .describe('A dream that begins, or why there is none')

@@ -148,17 +148,17 @@ export function clip(text: string, chars: number): string {
  * What a summary misses, newest first and as much of each as there is room for: a little of everything before all of
  * something. The files and the to-dos are short and cannot be guessed, so they come before the words.
  */
-export function supplement(facts: readonly Fact[], capTokens = CAP_TOKENS): string {
-  if (facts.length === 0) return ''
+export function supplement(facts: readonly Fact[]): { text: string; named: number } {
+  if (facts.length === 0) return { text: '', named: 0 }
   const newest = facts.toSorted((a, b) => b.at - a.at)
   for (const chars of [LONGEST_CHARS, 250, 150, 100, SHORTEST_CHARS]) {
     const text = worded(newest, chars)
-    if (Buffer.byteLength(text) <= capTokens * BYTES_PER_TOKEN) return text
+    if (Buffer.byteLength(text) <= CAP_TOKENS * BYTES_PER_TOKEN) return { text, named: newest.length }
   }
   let few = newest
-  while (few.length > 1 && Buffer.byteLength(worded(few, SHORTEST_CHARS)) > capTokens * BYTES_PER_TOKEN)
+  while (few.length > 1 && Buffer.byteLength(worded(few, SHORTEST_CHARS)) > CAP_TOKENS * BYTES_PER_TOKEN)
     few = few.slice(0, Math.floor(few.length * 0.9))
-  return worded(few, SHORTEST_CHARS)
+  return { text: worded(few, SHORTEST_CHARS), named: few.length }
 }
 
 function worded(facts: readonly Fact[], chars: number): string {

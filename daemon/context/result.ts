@@ -18,8 +18,8 @@ export function completed({ before, between, after }: Parts, summary: string, op
   const stays = new Set(factsOf([...before, ...after]).map(({ kind, text }) => `${kind} ${text}`))
   const gone = factsOf(between, openTodos).filter(({ kind, text }) => !stays.has(`${kind} ${text}`))
   const missing = missingFrom(summary, gone)
-  const more = supplement(missing)
-  return { summary: more === '' ? summary.trim() : `${summary.trim()}\n\n${more}`, supplemented: missing.length }
+  const { text, named } = supplement(missing)
+  return { summary: text === '' ? summary.trim() : `${summary.trim()}\n\n${text}`, supplemented: named }
 }
 
 /** `restored`: blocks that are put back beside the summary. */

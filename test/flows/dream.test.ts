@@ -156,12 +156,7 @@ describe('a dream that goes wrong leaves the directory as it was, and says why',
       'writes outside',
       (n: number) =>
         n === 1
-          ? [
-              write('../outside.md', one),
-              write('/tmp/outside.md', one),
-              write('../../../.bashrc', 'x'),
-              write('x.sh', 'x'),
-            ]
+          ? [write('../outside.md', one), write('/outside.md', one), write('../../../.bashrc', 'x'), write('x.sh', 'x')]
           : says('Done.'),
       'applied',
       /asked 4 times for what it may not do/,
