@@ -243,7 +243,9 @@ export function createDreaming(deps: Deps) {
       { force = false, explain = false }: { force?: boolean | undefined; explain?: boolean | undefined },
     ): DreamBegun => {
       const at = memory.find(cwd, caller)
-      const trigger = force ? 'person' : 'asked'
+      // With daily logs only the night begins one by itself, so that is what is explained.
+      const byItself = explain && settings.current().dailyLog.enabled ? 'nightly' : 'asked'
+      const trigger = force ? 'person' : byItself
       const goesOn = progress.running(at.dir)
       if (goesOn && !explain) return { started: true, jobId: goesOn.jobId }
       const verdict = explain ? checks.explain(at, trigger) : checks.check(at, trigger)

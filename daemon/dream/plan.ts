@@ -118,7 +118,8 @@ function writesOf({ seen, before, after, drafts, merges }: Parts): PlannedWrite[
       file,
       // What was there when the model first saw it must be there still.
       expect: draft ? draft.expect : (hashes.get(file) ?? null),
-      reason: merged.has(file) ? MERGED : (draft?.because.reason ?? TIDIED),
+      // The mark is ours: a model that writes it would have the report tell something else than what happened.
+      reason: merged.has(file) ? MERGED : (draft?.because.reason.replaceAll(MERGED_MARK, '') ?? TIDIED),
     }
   }
   return [
