@@ -23,7 +23,7 @@ import { newRunId } from './memory/run-id.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Events } from './platform/events.ts'
 import { createDirectories } from './store/directories.ts'
-import { createDreams, type Dream } from './store/dreams.ts'
+import { createDreams, type Dream, isAtEnd } from './store/dreams.ts'
 import type { Due } from './store/job-rows.ts'
 import type { Store } from './store/store.ts'
 import { createTouched } from './store/touched.ts'
@@ -67,7 +67,7 @@ export function createDreaming(deps: Deps) {
     stateDir,
     clock,
     pid: process.pid,
-    isDone: (runId) => ['applied', 'nothing', 'review'].includes(dreams.get(runId)?.outcome ?? ''),
+    isDone: (runId) => isAtEnd(dreams.get(runId)?.outcome),
   })
   const progress = createDreamProgress({ publish: (event) => events.publish(event), clock })
   /** Those of projects: what sub-agents keep for themselves is theirs to tidy. */
@@ -78,6 +78,7 @@ export function createDreaming(deps: Deps) {
   const checks = createChecks({
     lock,
     touched,
+    failures: dreams.failures,
     rootsOf,
     offBecause: (root) => switches.because(root, root),
     settings: () => ({ ...settings.current().dream, dailyLog: settings.current().dailyLog.enabled }),
@@ -125,6 +126,11 @@ export function createDreaming(deps: Deps) {
     })
     const numbers = { turns: report.turns, denials: report.denials, spent }
     if (report.ended === 'aborted') return { ...numbers, aborted: report.why ?? 'it was stopped' }
+    // Whatever led it there may have led it in the rest as well, and asked again it would be led again.
+    if (report.astray > 0) {
+      const why = `the model tried to write outside the memory directory (${report.astray}×), so nothing of this dream was kept`
+      return { ...numbers, why, not: { refuse: why } }
+    }
     const not = whyNotDone(report)
     if (!not) return { ...numbers, drafts }
     // A limit that was reached, or words that mean nothing: the same question would be answered the same.

@@ -1,7 +1,7 @@
 /** What a model is told when something is not for it, or did not work. Pure. */
 
-/** Not allowed. Counted and logged. */
-export type Denied = { denied: string }
+/** Not allowed. Counted and logged. `astray`: a change of what is not a memory, which no task can have asked for. */
+export type Denied = { denied: string; astray?: true }
 /** Allowed, and it did not work: there is no such file, a pattern is broken. */
 export type Failed = { failed: string }
 

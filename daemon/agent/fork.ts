@@ -57,6 +57,8 @@ export type ForkReport = {
   files: string[]
   turns: number
   denials: number
+  /** Those that would have changed something that is no memory. */
+  astray: number
   account: Account
   cache: CacheVerdict | undefined
 }
@@ -103,7 +105,13 @@ export function createForks(deps: ForkDeps) {
     const [first] = loop.calls
     const cache = first && cacheWatch.judge(prefix, expected, first)
     const end = await settle(loop, overlay.drafts(), task)
-    const counts = { turns: loop.turns, denials: tools.denials(), account: accountOf(loop.calls), cache }
+    const counts = {
+      turns: loop.turns,
+      denials: tools.denials(),
+      astray: tools.astray(),
+      account: accountOf(loop.calls),
+      cache,
+    }
     log({ job, ended: end.ended, ...counts })
     return { ...end, text: loop.text, ...counts }
   }

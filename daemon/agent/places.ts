@@ -68,9 +68,12 @@ export function createPlaces({ memoryDir, readable, files = [], closed }: Reach)
     },
     locateChange: (asked) => {
       const place = locate(asked)
-      if ('denied' in place) return place
-      if (place.inMemory === undefined || place.inMemory === '')
-        return { denied: `${quoted(asked)} is not a file in the memory directory, and nothing else may be changed` }
+      // A name that leads nowhere is a slip; one that leads elsewhere is none.
+      if ('denied' in place) return troubleWith(asked) ? place : { ...place, astray: true }
+      if (place.inMemory === undefined || place.inMemory === '') {
+        const denied = `${quoted(asked)} is not a file in the memory directory, and nothing else may be changed`
+        return { denied, ...(place.inMemory === undefined && { astray: true }) }
+      }
       const plain = isAbsolute(asked) ? [memory, memoryDir] : [memory]
       if (!plain.some((dir) => relative(dir, resolve(memory, asked)) === place.inMemory))
         return { denied: `${quoted(asked)} leads through a link; name the file itself` }

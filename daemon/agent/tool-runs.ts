@@ -26,6 +26,8 @@ export type ToolRuns = {
   /** The model has what was answered so far. */
   delivered(): void
   denials(): number
+  /** How many of them would have changed something that is no memory. */
+  astray(): number
 }
 
 type Deps = ChangeDeps & {
@@ -49,6 +51,7 @@ export function createToolRuns(deps: Deps): ToolRuns {
   const { policy, places, workspace, redact, onDenied, onShown, clock } = deps
   const clean = createCleanTexts({ redact })
   let denials = 0
+  let astray = 0
   let toldChars = 0
   const inTurn = createInTurn()
 
@@ -59,7 +62,10 @@ export function createToolRuns(deps: Deps): ToolRuns {
       if (!isChange(call.name)) onShown(told.content)
       return told
     }
-    if (isDenied(said)) return deny(call.name, said.denied)
+    if (isDenied(said)) {
+      if (said.astray) astray++
+      return deny(call.name, said.denied)
+    }
     return { content: await redact(said.failed), isError: true }
   }
 
@@ -100,6 +106,7 @@ export function createToolRuns(deps: Deps): ToolRuns {
   return {
     deny,
     denials: () => denials,
+    astray: () => astray,
     delivered: () => {
       toldChars = 0
       workspace.delivered()

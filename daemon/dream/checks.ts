@@ -16,6 +16,7 @@ type Session = { harness: string; sessionId: string }
 type Deps = {
   lock: Pick<DreamLock, 'lastMs' | 'holder'>
   touched: Pick<Touched, 'count'>
+  failures: (dir: string) => { times: number; lastMs: number }
   /** Projects whose memories are in a directory. */
   rootsOf: (dir: string) => string[]
   /** Why memory is off there. Only what is known without looking at files. */
@@ -39,7 +40,7 @@ export type Checks = {
 const MOST_KEPT = 1_000
 
 export function createChecks(deps: Deps): Checks {
-  const { lock, touched, rootsOf, offBecause, settings, isRemote, isRunning, pid, clock } = deps
+  const { lock, touched, failures, rootsOf, offBecause, settings, isRemote, isRunning, pid, clock } = deps
   const counted = new Map<string, number>()
   const lasts = new Map<string, DreamCheck>()
 
@@ -50,6 +51,7 @@ export function createChecks(deps: Deps): Checks {
     },
     lastMs: () => lock.lastMs(dir),
     countedMs: () => counted.get(dir),
+    failures: () => failures(dir),
     sessionsSince: (sinceMs: number) => {
       onCount()
       return touched.count({ projects: rootsOf(dir), sinceMs, except: session })

@@ -7,7 +7,7 @@ import type { DreamFacts, DreamOutcome, Spent } from '../../schema/dream.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
-import type { Dream, Dreams } from '../store/dreams.ts'
+import { type Dream, type Dreams, isAtEnd } from '../store/dreams.ts'
 import type { Touched, TouchedSession } from '../store/touched.ts'
 import { type DailyLog, dailyLogs } from './daily-logs.ts'
 import { driftOf, type Mention, projectAt } from './drift.ts'
@@ -203,7 +203,7 @@ export function createDream(deps: DreamDeps) {
   // 6. The lock last: whoever dies before it left a note of how to put it back.
   const end = (job: Job, dream: Begun, ended: Ended, held: HeldLock, watched: Watched): Outcome => {
     const { outcome, why, facts, isOnRecord, not } = ended
-    const isDone = outcome === 'applied' || outcome === 'nothing' || outcome === 'review'
+    const isDone = isAtEnd(outcome)
     const isKilled = killed.delete(job.id)
     try {
       if (!isOnRecord && (outcome !== 'killed' || isKilled)) dreams.add(rowOf(dream, { outcome, why, facts }))

@@ -16,6 +16,8 @@ export type Looks = {
   /** One stat. */
   lastMs(): number | undefined
   countedMs(): number | undefined
+  /** Those since the last one that came to its end. */
+  failures(): { times: number; lastMs: number }
   /** One query. */
   sessionsSince(lastMs: number): number
   holder(): { pid: number; ageMs: number } | undefined
@@ -37,6 +39,8 @@ type Asked = { trigger: Trigger; limits: Limits; nowMs: number; goOn?: 'at-close
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
+const FAILED_MINUTES = 60
+const MOST_FAILED_MINUTES = 24 * 60
 const ORDER: readonly GateName[] = ['enabled', 'time', 'throttle', 'sessions', 'lock']
 /** Those who know what they want are not asked whether it is time. */
 const SKIPS: readonly GateName[] = ['time', 'throttle', 'sessions']
@@ -52,7 +56,7 @@ export function walkGates(looks: Looks, { trigger, limits, nowMs, goOn }: Asked)
       lastMs = looks.lastMs()
       return timeGate(lastMs, limits, nowMs)
     },
-    throttle: () => throttleGate(looks.countedMs(), limits, nowMs),
+    throttle: () => throttleGate(looks, limits, nowMs),
     sessions: () => sessionsGate(looks.sessionsSince(lastMs ?? 0), limits, lastMs),
     lock: () => lockGate(looks.holder()),
   }
@@ -92,12 +96,25 @@ function timeGate(lastMs: number | undefined, { minHours }: Limits, nowMs: numbe
   return { gate: 'time', facts, why: `the last one was ${rounded(hours)} hours ago, and ${minHours} must pass` }
 }
 
-function throttleGate(countedMs: number | undefined, { scanMinutes }: Limits, nowMs: number): Passed {
-  if (countedMs === undefined) return { gate: 'throttle', facts: { counted: 'never', scanMinutes } }
-  const minutes = (nowMs - countedMs) / MINUTE_MS
-  const facts = { minutes: rounded(minutes), scanMinutes }
-  if (minutes >= scanMinutes || minutes < 0) return { gate: 'throttle', facts }
-  return { gate: 'throttle', facts, why: `sessions were counted ${rounded(minutes)} minutes ago` }
+function throttleGate(looks: Looks, { scanMinutes }: Limits, nowMs: number): Passed {
+  const countedMs = looks.countedMs()
+  const minutes = countedMs === undefined ? Number.POSITIVE_INFINITY : (nowMs - countedMs) / MINUTE_MS
+  const facts = countedMs === undefined ? { counted: 'never' } : { minutes: rounded(minutes) }
+  const gate = 'throttle'
+  if (minutes >= 0 && minutes < scanMinutes)
+    return { gate, facts: { ...facts, scanMinutes }, why: `sessions were counted ${rounded(minutes)} minutes ago` }
+  const failed = leftAlone(looks.failures(), nowMs)
+  return { gate, facts: { ...facts, scanMinutes, ...failed?.facts }, ...(failed && { why: failed.why }) }
+}
+
+/** What failed costs as much when it fails again: each time it is left alone for longer. */
+function leftAlone({ times, lastMs }: ReturnType<Looks['failures']>, nowMs: number) {
+  const sinceMinutes = (nowMs - lastMs) / MINUTE_MS
+  const waitMinutes = Math.min(FAILED_MINUTES * 2 ** (times - 1), MOST_FAILED_MINUTES)
+  if (times === 0 || sinceMinutes >= waitMinutes || sinceMinutes < 0) return undefined
+  const what = times === 1 ? 'the last dream' : `the last ${times} dreams`
+  const why = `${what} failed ${rounded(sinceMinutes)} minutes ago, and ${waitMinutes} must pass`
+  return { facts: { failures: times, sinceMinutes: rounded(sinceMinutes), waitMinutes }, why }
 }
 
 function sessionsGate(sessions: number, { minSessions }: Limits, lastMs: number | undefined): Passed {

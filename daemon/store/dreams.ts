@@ -25,6 +25,15 @@ export type Dreams = {
   unreadSince(dir: string, lastMs: number | undefined): number | undefined
   /** Whether a dream with this input came to its end. */
   covers(dir: string, watermark: string): boolean
+  /** How many failed since the last one that came to its end, and when the latest of them did. */
+  failures(dir: string): { times: number; lastMs: number }
+}
+
+const AT_END: readonly DreamOutcome[] = ['applied', 'nothing', 'review']
+
+/** Whether it did what it was for, though that may have been nothing; the lock then says when. */
+export function isAtEnd(outcome: DreamOutcome | undefined): boolean {
+  return outcome !== undefined && AT_END.includes(outcome)
 }
 
 /** Of each directory. */
@@ -53,12 +62,12 @@ export function createDreams(db: Db): Dreams {
   const remove = db.prepare('DELETE FROM dreams WHERE run = ?')
   const get = db.prepare('SELECT * FROM dreams WHERE run = ?')
   const last = db.prepare('SELECT * FROM dreams WHERE dir = ? ORDER BY id DESC LIMIT 1')
-  const ended = db.prepare(
-    `SELECT * FROM dreams WHERE dir = ? AND outcome IN ('applied', 'nothing', 'review') ORDER BY id DESC`,
-  )
-  const covers = db
-    .prepare(`SELECT 1 FROM dreams WHERE dir = ? AND watermark = ? AND outcome IN ('applied', 'nothing', 'review')`)
-    .pluck()
+  const atEnd = `outcome IN (${AT_END.map((outcome) => `'${outcome}'`).join(', ')})`
+  const ended = db.prepare(`SELECT * FROM dreams WHERE dir = ? AND ${atEnd} ORDER BY id DESC`)
+  const covers = db.prepare(`SELECT 1 FROM dreams WHERE dir = ? AND watermark = ? AND ${atEnd}`).pluck()
+  const failures = db.prepare(`
+    SELECT count(*) AS times, coalesce(max(ended_at), 0) AS lastMs FROM dreams WHERE dir = @dir AND outcome = 'failed'
+      AND id > coalesce((SELECT max(id) FROM dreams WHERE dir = @dir AND ${atEnd}), 0)`)
   return {
     add: ({ why, facts, ...dream }) => {
       insert.run({ ...dream, why: why ?? null, facts: JSON.stringify(facts) })
@@ -74,6 +83,7 @@ export function createDreams(db: Db): Dreams {
       return isByRules ? earlier.find(({ facts }) => facts.mode === 'model')?.beganMs : lastMs
     },
     covers: (dir, watermark) => covers.get(dir, watermark) !== undefined,
+    failures: (dir) => failures.get({ dir }) as { times: number; lastMs: number },
   }
 }
 

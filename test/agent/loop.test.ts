@@ -52,6 +52,7 @@ function rig(model: Model, limits: Partial<Limits> = {}, until: 'done' | 'change
     },
     delivered: () => order.push('delivered'),
     denials: () => 0,
+    astray: () => 0,
   }
   const abort = new AbortController()
   const turns: unknown[] = []

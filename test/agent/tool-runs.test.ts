@@ -93,6 +93,18 @@ describe('tools', () => {
     expect([runs.denials(), denied]).toEqual([2, ['Read', 'unknown']])
   })
 
+  it('tell a change of what is no memory from a slip of the pen', async () => {
+    const { tools, project } = ground()
+    const { run, runs } = tools()
+    const write = (file_path: string) => run('Write', { file_path, content: topic('x') })
+    for (const slip of ['~/build.md', '.', 'build.txt', 'a\0b.md']) await write(slip)
+    await run('Read', { file_path: '/etc/passwd' })
+    expect([runs.denials(), runs.astray()]).toEqual([5, 0])
+    for (const file of ['../x.md', '/x.md', join(project, 'x.md'), '.ssh/../../../x.md']) await write(file)
+    await run('Edit', { file_path: join(project, 'src/main.ts'), old_string: 'one', new_string: 'two' })
+    expect([runs.denials(), runs.astray()]).toEqual([10, 5])
+  })
+
   it('send no credential upstream', async () => {
     const { tools, project } = ground()
     const key = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`

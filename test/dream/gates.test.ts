@@ -13,6 +13,7 @@ function looks(over: Partial<{ [K in keyof Looks]: ReturnType<Looks[K]> }> = {})
     enabled: { isOn: true, off: undefined, isRemote: false, isDailyLog: false },
     lastMs: NOW - 24 * HOUR_MS,
     countedMs: NOW - 10 * MINUTE_MS,
+    failures: { times: 0, lastMs: 0 },
     sessionsSince: 5,
     holder: undefined,
     ...over,
@@ -48,7 +49,7 @@ describe('the gates of a dream', () => {
         { gate: 'sessions', facts: { sessions: 5, minSessions: 5, since: '2026-05-31T12:00:00.000Z' } },
         { gate: 'lock', facts: { holder: 'nobody' } },
       ],
-      asked: ['enabled', 'lastMs', 'countedMs', 'sessionsSince', 'holder'],
+      asked: ['enabled', 'lastMs', 'countedMs', 'failures', 'sessionsSince', 'holder'],
     })
   })
 
@@ -59,8 +60,11 @@ describe('the gates of a dream', () => {
     ['enabled', { enabled: { isOn: true, off: undefined, isRemote: false, isDailyLog: true } }, 1],
     ['time', { lastMs: NOW - 24 * HOUR_MS + 1 }, 2],
     ['throttle', { countedMs: NOW - 10 * MINUTE_MS + 1 }, 3],
-    ['sessions', { sessionsSince: 4 }, 4],
-    ['lock', { holder: { pid: 7, ageMs: 90_000 } }, 5],
+    ['throttle', { failures: { times: 1, lastMs: NOW - HOUR_MS + 1 } }, 4],
+    ['throttle', { failures: { times: 3, lastMs: NOW - 4 * HOUR_MS + 1 } }, 4],
+    ['throttle', { failures: { times: 99, lastMs: NOW - 24 * HOUR_MS + 1 } }, 4],
+    ['sessions', { sessionsSince: 4 }, 5],
+    ['lock', { holder: { pid: 7, ageMs: 90_000 } }, 6],
   ] as const)('are closed just below: %s, and nothing behind it is looked at', (gate, over, asked) => {
     const verdict = walk(over)
     expect(verdict.gate).toBe(gate)
@@ -68,7 +72,19 @@ describe('the gates of a dream', () => {
     expect(verdict.gates.at(-1)).toMatchObject({ gate, why: verdict.why })
   })
 
+  it.each([
+    [1, 1],
+    [3, 4],
+    [99, 24],
+  ])('let another begin after %i failures %i hours later', (times, hours) => {
+    expect(walk({ failures: { times, lastMs: NOW - hours * HOUR_MS } }).gate).toBeUndefined()
+  })
+
   it('tell the numbers they went by', () => {
+    expect(walk({ failures: { times: 2, lastMs: NOW - 30 * MINUTE_MS } })).toMatchObject({
+      why: 'the last 2 dreams failed 30 minutes ago, and 120 must pass',
+      gates: [{}, {}, { facts: { failures: 2, sinceMinutes: 30, waitMinutes: 120 } }],
+    })
     expect(walk({ lastMs: NOW - 23.999 * HOUR_MS })).toMatchObject({
       why: 'the last one was 23.99 hours ago, and 24 must pass',
       gates: [{}, { facts: { hours: 23.99, minHours: 24 } }],

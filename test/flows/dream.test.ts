@@ -158,8 +158,8 @@ describe('a dream that goes wrong leaves the directory as it was, and says why',
         n === 1
           ? [write('../outside.md', one), write('/outside.md', one), write('../../../.bashrc', 'x'), write('x.sh', 'x')]
           : says('Done.'),
-      'applied',
-      /asked 4 times for what it may not do/,
+      'failed',
+      /tried to write outside the memory directory \(3×\)/,
     ],
     ['never stops', () => [read('MEMORY.md')], 'failed', /the limit of 30 turns was reached/],
     ['is cut off in its words', () => says('I will', { stop: 'max_tokens' }), 'failed', /cut at its longest/],
@@ -171,18 +171,12 @@ describe('a dream that goes wrong leaves the directory as it was, and says why',
     ],
   ] as const)('one that %s', async (_what, script, outcome, why) => {
     const { home } = await dreamModel(script as never)
-    const ground = sixtyMemories()
-    // In order already: whatever is different afterwards is the model's.
-    const files = Object.fromEntries(Object.entries(ground.files).filter(([file]) => !/^train_\d_2/.test(file)))
-    if (outcome === 'applied') Object.assign(ground, { files })
-    const { cwd, dir, before } = dreamGround(home, ground)
+    const { cwd, dir, before } = dreamGround(home)
     const { last } = await dreamt(home, cwd)
     expect(last).toMatchObject({ outcome, why: expect.stringMatching(why) })
-    const { 'MEMORY.md': _now, ...after } = snapshot(dir)
-    const { 'MEMORY.md': _then, ...earlier } = before
-    expect(after).toEqual(earlier)
-    if (outcome !== 'applied') expect(snapshot(dir)).toEqual(before)
-    expect(existsSync(join(dir, '..', 'outside.md'))).toBe(false)
+    expect(snapshot(dir)).toEqual(before)
+    for (const outside of [join(dir, '..', 'outside.md'), join(dir, '..', '..', '..', '.bashrc')])
+      expect(existsSync(outside)).toBe(false)
   })
 })
 

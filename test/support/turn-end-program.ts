@@ -18,6 +18,9 @@ const checks = createChecks({
       throw new Error('sessions were counted')
     },
   },
+  failures: () => {
+    throw new Error('failures were counted')
+  },
   rootsOf: () => [home],
   offBecause: () => undefined,
   settings: () => ({ enabled: true, dailyLog: false, minHours: 24, minSessions: 5, scanMinutes: 10 }),
