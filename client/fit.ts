@@ -5,6 +5,7 @@
 import type { Contract } from '../schema/contract.ts'
 import { MemoryError } from '../schema/errors.ts'
 import type { CallOptions } from './client.ts'
+import { type ResultLimits, type Wire, withoutLongResults } from './long-results.ts'
 
 /** In the form of the Messages API; `id` is the harness's own, and stays. */
 type AnyMessage = { role: string; content: unknown }
@@ -50,17 +51,9 @@ export type FitCalls = {
 /** A model may have to write a summary. */
 const COMPACT_MS = 300_000
 const LOOK_MS = 30_000
-/** What the daemon keeps in a file by default; shorter results are not even asked about. */
-const RESULT_CHARS = 50_000
-const MESSAGE_CHARS = 200_000
-/** The most that the daemon takes of these. */
-const MOST_RESULTS = 1_000
-const ID_CHARS = 512
-const NAME_CHARS = 256
-
-type Wire = Record<string, unknown>[]
-
 export function createFit(calls: FitCalls) {
+  // Until the daemon has told its own.
+  let limits: ResultLimits = { chars: 50_000, charsPerMessage: 200_000 }
   return async <M extends AnyMessage>(
     input: FitInput<M>,
     { signal, deadlineMs }: CallOptions = {},
@@ -69,25 +62,30 @@ export function createFit(calls: FitCalls) {
     const session = { sessionId, ...(harness !== undefined && { harness }) }
     const options = (ms: number): CallOptions => ({ deadlineMs: deadlineMs ?? ms, ...(signal && { signal }) })
     const did: FitStep[] = []
-    let messages = (await withoutLongResults(
-      calls,
-      session,
-      input.messages as unknown as Wire,
-      did,
-      options(LOOK_MS),
-    )) as Wire
-    const told = (more: Partial<Fitted<M>> = {}): Fitted<M> => ({ messages: messages as unknown as M[], did, ...more })
-
     const counted = { model, ...(betas && { betas }) }
-    const looked = await calls
-      .measureContext({ ...counted, messages, ...(usage && { usage }) }, options(LOOK_MS))
-      .catch(refusalOf)
-    if (!looked) return told()
-    if ('refused' in looked) {
-      did.push({ step: 'refused', ...looked.refused })
+    let messages = input.messages as unknown as Wire
+    const told = (more: Partial<Fitted<M>> = {}): Fitted<M> => ({ messages: messages as unknown as M[], did, ...more })
+    const look = async () => {
+      const short = await withoutLongResults(messages, limits, (results) =>
+        calls.keepToolResults({ ...session, results }, options(LOOK_MS)).catch(keptNothing),
+      )
+      messages = short.messages
+      if (short.stored.length > 0) did.push({ step: 'tool-results', stored: short.stored })
+      const asked = { ...counted, messages, ...(usage && { usage }) }
+      return calls.measureContext(asked, options(LOOK_MS)).catch(refusalOf)
+    }
+
+    let measured = await look()
+    if (measured && 'resultLimits' in measured && isLower(measured.resultLimits, limits)) {
+      limits = measured.resultLimits
+      measured = await look()
+    }
+    if (!measured) return told()
+    if ('refused' in measured) {
+      did.push({ step: 'refused', ...measured.refused })
       return told()
     }
-    const measured = looked
+    limits = measured.resultLimits
     const { autoCompact } = measured.thresholds
     let { tokens } = measured
     if (!measured.states.warning && tokens < autoCompact) return told({ tokens })
@@ -128,63 +126,8 @@ function refusalOf(error: unknown): { refused: { reason: string; message: string
   return { refused: { reason: error.reason ?? error.code, message: error.message } }
 }
 
-type Block = { type?: unknown; id?: unknown; name?: unknown; tool_use_id?: unknown; content?: unknown }
-
-async function withoutLongResults(
-  calls: FitCalls,
-  session: { sessionId: string; harness?: string },
-  messages: Wire,
-  did: FitStep[],
-  options: CallOptions,
-): Promise<Wire> {
-  const tools = new Map<unknown, string>()
-  const stored: string[] = []
-  const result: Wire = []
-  for (const message of messages) {
-    const blocks: Block[] = Array.isArray(message.content) ? message.content : []
-    for (const { type, id, name } of blocks) if (type === 'tool_use') tools.set(id, String(name))
-    const given = blocks.flatMap((block) => givenOf(block, tools) ?? [])
-    const lengths = given.map(({ content }) => lengthOf(content))
-    const isLong =
-      lengths.some((chars) => chars > RESULT_CHARS) || lengths.reduce((sum, chars) => sum + chars, 0) > MESSAGE_CHARS
-    const kept = isLong
-      ? await calls.keepToolResults({ ...session, results: given.slice(0, MOST_RESULTS) }, options).catch(keptNothing)
-      : undefined
-    const shown = new Map(
-      kept?.results.filter((each) => each.stored).map(({ toolUseId, content }) => [toolUseId, content]),
-    )
-    stored.push(...shown.keys())
-    const changed = blocks.map((block) => {
-      const content = block.type === 'tool_result' ? shown.get(String(block.tool_use_id)) : undefined
-      return content === undefined ? block : { ...block, content }
-    })
-    result.push(shown.size > 0 ? { ...message, content: changed } : message)
-  }
-  if (stored.length > 0) did.push({ step: 'tool-results', stored })
-  return stored.length > 0 ? result : messages
-}
-
-type GivenResult = Contract['keepToolResults']['input']['results'][number]
-
-/** A result of text that the daemon can keep; what is broken about a list is not for this to find out. */
-function givenOf(
-  { type, tool_use_id: id, content }: Block,
-  tools: ReadonlyMap<unknown, string>,
-): GivenResult | undefined {
-  if (type !== 'tool_result' || typeof id !== 'string' || id === '' || id.length > ID_CHARS) return undefined
-  const isKeepable = typeof content === 'string' || (Array.isArray(content) && content.every(isText))
-  if (!isKeepable) return undefined
-  return { toolUseId: id, tool: (tools.get(id) || 'unknown').slice(0, NAME_CHARS), content }
-}
-
-function isText(part: unknown): part is { type: 'text'; text: string } {
-  const { type, text } = (part ?? {}) as { type?: unknown; text?: unknown }
-  return type === 'text' && typeof text === 'string'
-}
-
-function lengthOf(content: GivenResult['content']): number {
-  if (typeof content === 'string') return content.length
-  return content.reduce((sum, part) => sum + (isText(part) ? part.text.length : 0), 0)
+function isLower(told: ResultLimits, known: ResultLimits): boolean {
+  return told.chars < known.chars || told.charsPerMessage < known.charsPerMessage
 }
 
 /** More at once than the daemon takes stays as it is: a later step may still make it fit. */

@@ -249,12 +249,15 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         redact,
         rootOf,
         notesOf: (session) => {
-          const { content, lastMessageId = '', updatedMs = 0, runningSinceMs } = noting.notesFor(session)
-          return { text: content, lastMessageId, updatedAt: updatedMs, runningSinceMs }
+          const { content, lastMessageId = '', runningSinceMs } = noting.notesFor(session)
+          return { text: content, lastMessageId, runningSinceMs }
         },
         onCompacted: ({ harness, session }) => {
           memory.prompting.renew({ harness, sessionId: session })
           recall.reset({ harness, sessionId: session })
+        },
+        onError: (error) => {
+          if (!disk.blames(error)) log.error({ err: error }, 'a compaction was done and could not be told of')
         },
       })
     const fitting = () => {

@@ -50,6 +50,7 @@ type Deps = {
   notesOf: (session: SessionKey) => Notes | undefined
   /** What a session was shown may be shown again. */
   onCompacted: (session: SessionKey) => void
+  onError: (error: unknown) => void
 }
 
 const LAST = Number.MAX_SAFE_INTEGER
@@ -225,6 +226,7 @@ export function createFitting(deps: Deps) {
       deps.onCompacted(key)
       await announce(key, 'the session was compacted')
     },
+    onError: deps.onError,
   })
 }
 

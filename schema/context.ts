@@ -53,6 +53,9 @@ export const Measured = z
     thresholds: levels(tokens),
     percentLeft: z.number(),
     states: levels(z.boolean()),
+    resultLimits: z
+      .object({ chars: z.int(), charsPerMessage: z.int() })
+      .describe('No result of a tool that is shorter is kept in a file, nor any of a message with less'),
   })
   .describe('How full a context is')
 export type Measured = z.infer<typeof Measured>

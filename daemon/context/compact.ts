@@ -45,6 +45,8 @@ export type CompactDeps = {
   preCompact: (signal: AbortSignal) => Promise<string>
   /** The session is not what it was: what it was shown may be shown again, and its cached beginning is of no use. */
   onCompacted: (key: SessionKey) => Promise<void>
+  /** What went wrong beside an answer that is good. */
+  onError: (error: unknown) => void
 }
 
 export type Wanted = Pick<CompactRequest, 'trigger' | 'instructions' | 'partial' | 'restore' | 'usage' | 'preview'> & {
@@ -56,7 +58,7 @@ export type Wanted = Pick<CompactRequest, 'trigger' | 'instructions' | 'partial'
 const RESTORED_SHARE = 0.8
 
 export function createCompaction(deps: CompactDeps) {
-  const { counter, guards, clock, notes, isOnline, ask, restore, preCompact, onCompacted } = deps
+  const { counter, guards, clock, notes, isOnline, ask, restore, preCompact, onCompacted, onError } = deps
 
   type Draft = { parts: Parts; strategy: Strategy; messages: Message[] } & Whole
 
@@ -69,7 +71,7 @@ export function createCompaction(deps: CompactDeps) {
     const found = await currentNotes(() => notes(key), { clock, signal: wanted.signal })
     if (!found || found.text.trim() === '') return undefined
     const parts = partsFromNotes(counter, messages, found)
-    if ('because' in parts || parts.between.length === 0) return undefined
+    if (!parts || parts.between.length === 0) return undefined
     const draft = drafted(parts, 'notes', found.text, todos)
     const tokens = counter.messages(draft.messages)
     const fits = tokens < wanted.room.thresholds.autoCompact && tokens <= counter.messages(messages)
@@ -140,7 +142,7 @@ export function createCompaction(deps: CompactDeps) {
       if (!wanted.preview) {
         guards.compacted(name, result)
         // Done is done: whoever waits for it gets it, though the disk may be too full to say so to others.
-        await onCompacted(key).catch(() => {})
+        await onCompacted(key).catch(onError)
       }
       return answerOf(draft, result, restored, messages, wanted)
     } catch (error) {

@@ -93,6 +93,7 @@ export function createContext(deps: Deps) {
         ...room,
         percentLeft: percentLeft(tokens, room),
         states: statesAt(tokens, room),
+        resultLimits: results.limits(),
       }
     },
     microcompact: async (request: MicrocompactRequest, caller: Caller): Promise<Microcompacted> => {

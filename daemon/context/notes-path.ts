@@ -13,12 +13,9 @@ import type { Counter } from './tokens.ts'
 export type Notes = {
   text: string
   lastMessageId: string
-  updatedAt: number
   runningSinceMs?: number | undefined
   before?: (() => readonly string[]) | undefined
 }
-
-export type Because = 'off' | 'no-notes' | 'message-not-found' | 'over-threshold'
 
 const WAIT_MS = 15_000
 const DEAD_MS = 60_000
@@ -38,13 +35,10 @@ export async function currentNotes(
   }
 }
 
-export function partsFromNotes(
-  counter: Counter,
-  messages: readonly Message[],
-  notes: Notes,
-): Parts | { because: Because } {
+/** Nothing where the last message that they know of is not among these. */
+export function partsFromNotes(counter: Counter, messages: readonly Message[], notes: Notes): Parts | undefined {
   const last = lastKnown(messages, notes)
-  if (last < 0) return { because: 'message-not-found' }
+  if (last < 0) return undefined
   // What an earlier summary stands for is not said again by notes, but nothing before it is there to be kept.
   const start = keptFrom(counter, messages, { from: last + 1, floor: lastSummary(messages.slice(0, last + 1)) + 1 })
   return { before: [], between: messages.slice(0, start), after: messages.slice(start) }

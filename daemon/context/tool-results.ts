@@ -79,6 +79,11 @@ export function createResultStore({ dir, table, redact, limits, clock }: Deps) {
   const named = async ({ harness, session }: SessionKey) => ({ harness, session: await nameOf(session) })
 
   return {
+    /** The lowest there are: whoever has only shorter ones need not ask. */
+    limits: () => {
+      const { chars, charsOf, charsPerMessage } = limits()
+      return { chars: Math.min(chars, ...Object.values(charsOf)), charsPerMessage }
+    },
     keep: async (
       session: SessionKey,
       messageId: string | undefined,

@@ -65,12 +65,15 @@ export const compacting: Row<'notes'> = {
         counter: createCounter(),
         guards: createGuards({ find: () => undefined, put: () => {} }),
         clock: createClock(),
-        notes: () => ({ text: notes, lastMessageId, updatedAt: 0 }),
+        notes: () => ({ text: notes, lastMessageId }),
         isOnline: () => false,
         ask: async () => ({ failed: 'none', message: 'there is no model' }),
         restore: createRestore({ isClosed: () => true }),
         preCompact: async () => '',
         onCompacted: async () => {},
+        onError: (error) => {
+          throw error
+        },
       })
       const conversation = { key: { harness: 'bench', session: 's' }, cwd: '/', source: 'given' as const }
       const wanted = {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { connect } from '../../client/index.ts'
 import { startDaemon } from '../support/daemon.ts'
@@ -55,6 +55,22 @@ describe('fit', () => {
     expect((await made(first.messages)).messages).toEqual(first.messages)
     const file = `${home.places.stateDir}/tool-results/s/t1.txt`
     expect(readFileSync(file, 'utf8')).toHaveLength(90_000)
+  })
+
+  it('keeps what the settings call long, from the first time on', async () => {
+    const home = makeHome()
+    const context = { toolResultChars: 20_000, toolResultCharsOf: { Grep: 5_000 } }
+    writeFileSync(home.places.configFile, JSON.stringify({ context }))
+    await startDaemon(home)
+    const fitted = (name: string, chars: number) => {
+      const memory = connect({ socket: home.places.socketPath, deadlineMs: 20_000 })
+      return memory.fit({ sessionId: `${name} ${chars}`, model: 'm', messages: session(1, name, chars), cwd: home.dir })
+    }
+    const kept = [{ step: 'tool-results', stored: ['t0'] }]
+    expect((await fitted('Bash', 20_001)).did).toEqual(kept)
+    expect((await fitted('Bash', 20_000)).did).toEqual([])
+    expect((await fitted('Grep', 5_001)).did).toEqual(kept)
+    expect((await fitted('Grep', 5_000)).did).toEqual([])
   })
 
   it('clears old results where that is enough, and goes by what the last response used', async () => {

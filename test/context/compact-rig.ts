@@ -27,6 +27,7 @@ export function compactRig({ answers, window = 200_000, records = memory(), ...g
   const time = manualTime()
   const asked: Question[] = []
   const compacted: string[] = []
+  const errors: unknown[] = []
   const queue = [...(answers ?? [])]
   const run = createCompaction({
     counter,
@@ -42,6 +43,7 @@ export function compactRig({ answers, window = 200_000, records = memory(), ...g
     restore: createRestore({ isClosed: () => false }),
     preCompact: async () => '',
     onCompacted: async ({ session }) => void compacted.push(session),
+    onError: (error) => void errors.push(error),
     ...given,
   })
   const signal = new AbortController().signal
@@ -53,7 +55,7 @@ export function compactRig({ answers, window = 200_000, records = memory(), ...g
       signal,
       ...more,
     })
-  return { compact, asked, compacted, time }
+  return { compact, asked, compacted, errors, time }
 }
 
 export const summary = (text: string): Answered => ({

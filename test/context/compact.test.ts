@@ -38,7 +38,6 @@ function conversation(turns: number, tokensEach: number): Message[] {
 const notesUpTo = (lastMessageId: string, text = '# Current State\n_What is going on_\nAll is well.'): Notes => ({
   text,
   lastMessageId,
-  updatedAt: 0,
 })
 
 describe('what stays beside a summary', () => {
@@ -434,8 +433,9 @@ describe('compactions of one session that come together', () => {
       },
     }
     const onCompacted = () => Promise.reject(new Error('ENOSPC'))
-    const { compact } = compactRig({ records: full, onCompacted, answers: [summary('Fine.')] })
+    const { compact, errors } = compactRig({ records: full, onCompacted, answers: [summary('Fine.')] })
     expect(await compact(list)).toMatchObject({ strategy: 'full' })
+    expect(errors).toEqual([new Error('ENOSPC')])
   })
 })
 

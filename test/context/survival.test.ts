@@ -20,7 +20,7 @@ async function lost(list: readonly Message[], way: 'notes' | 'full' | 'extractiv
   const { compact } = compactRig({
     ...(way === 'full' && { answers: [summary('1. Request and intent: nothing in particular.')] }),
     ...(way === 'notes' && {
-      notes: () => ({ text: '# Current State\nGoing on.', lastMessageId: middle, updatedAt: 0 }),
+      notes: () => ({ text: '# Current State\nGoing on.', lastMessageId: middle }),
     }),
   })
   const done = await compact(list)

@@ -38,6 +38,7 @@ describe('the context service', () => {
       thresholds: { warning: 160_000, error: 160_000, autoCompact: 167_000, blocked: 177_000 },
       percentLeft: expect.any(Number),
       states: { warning: false, error: false, autoCompact: false, blocked: false },
+      resultLimits: { chars: 50_000, charsPerMessage: 200_000 },
     })
     expect(await measure('claude-opus-5-5')).toMatchObject({ window: 1_000_000 })
     expect(await measure('small')).toMatchObject({ window: 100_000, effective: 80_000 })
