@@ -2,8 +2,9 @@
 import { z } from 'zod'
 import { type HttpCode, httpStatus, universalCodes } from './errors.ts'
 import { PROTOCOL, PROTOCOL_HEADER } from './rendezvous.ts'
+import type { Route } from './route.ts'
 import { JSON_LINES } from './route-table.ts'
-import { type Route, routes } from './routes.ts'
+import { routes } from './routes.ts'
 
 type Json = Record<string, unknown>
 

@@ -8,8 +8,8 @@ import type { HandlerTypes, PlainText } from '../../schema/contract.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Event } from '../../schema/event.ts'
 import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
-import { BODY_LIMIT_BYTES, type RouteName } from '../../schema/route-table.ts'
-import { type Route, routes } from '../../schema/routes.ts'
+import type { Route } from '../../schema/route.ts'
+import { BODY_LIMIT_BYTES, type RouteName, type RouteShape, routeTable } from '../../schema/route-table.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
 import type { Log } from '../platform/log.ts'
 import { jsonOf } from '../platform/ready-json.ts'
@@ -18,6 +18,7 @@ import { callerOf } from './caller.ts'
 import { failure, toFailure } from './errors.ts'
 import type { EventStreams } from './event-stream.ts'
 import { acceptLines, sendLines, uploadedLines } from './lines.ts'
+import { knownRoute, loadRoute } from './route-schemas.ts'
 import { parseInput } from './validate.ts'
 
 type Plain<K extends RouteName> = HandlerTypes[K]
@@ -90,7 +91,8 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
     return reply.code(known.status).send(known.body)
   })
   app.setErrorHandler((error, request, reply) => {
-    const { errors: declared = [], upload } = request.routeOptions.config as Partial<Route>
+    const { name } = request.routeOptions.config as { name?: RouteName }
+    const { errors: declared = [], upload } = (name && knownRoute(name)) ?? {}
     const ref = randomUUID()
     const failed = toFailure(error, { declared, takes: upload ? 'JSON lines' : 'JSON', ref })
     if (isDiskTrouble(error)) onDiskTrouble(error)
@@ -99,23 +101,25 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
     return reply.code(failed.status).send(failed.body)
   })
 
-  for (const [name, route] of Object.entries(routes) as [RouteName, Route][]) {
+  for (const [name, shape] of Object.entries(routeTable) as [RouteName, RouteShape][]) {
     const handle = handlers[name] as AnyHandler
     const options: RouteOptions = {
-      method: route.method,
-      url: route.url,
-      config: route,
-      ...(route.bodyLimitBytes && { bodyLimit: route.bodyLimitBytes }),
+      method: shape.method,
+      url: shape.url,
+      config: { name } as never,
+      ...(shape.bodyLimitBytes && { bodyLimit: shape.bodyLimitBytes }),
       handler:
-        route.stream === 'events'
+        shape.stream === 'events'
           ? streamHandler(handlers)
-          : route.stream === 'lines'
-            ? linesHandler(route, handle, running.signal, log)
-            : route.plain
-              ? plainHandler(route, handle, running.signal)
-              : jsonHandler(route, handle, { drained: running.signal, asText: createPrinter(route) }),
+          : withValidators(name, (route) =>
+              shape.stream === 'lines'
+                ? linesHandler(route, handle, running.signal, log)
+                : shape.plain
+                  ? plainHandler(route, handle, running.signal)
+                  : jsonHandler(route, handle, { drained: running.signal, asText: createPrinter(route) }),
+            ),
     }
-    if (route.upload) void app.register(async (scope) => acceptLines(scope).route(options))
+    if (shape.upload) void app.register(async (scope) => acceptLines(scope).route(options))
     else app.route(options)
   }
   await app.ready()
@@ -145,6 +149,19 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
 }
 
 type AnyHandler = (request: unknown) => unknown
+type Handle = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+
+/** Made with the first request: the validators of all routes would cost every start. */
+function withValidators(name: RouteName, make: (route: Route) => Handle): Handle {
+  let made: Handle | undefined
+  return (request, reply) => {
+    if (made) return made(request, reply)
+    return loadRoute(name).then((route) => {
+      made ??= make(route)
+      return made(request, reply)
+    })
+  }
+}
 
 type Surroundings = { drained: AbortSignal; asText: (answer: unknown) => Buffer | string }
 

@@ -1,5 +1,6 @@
 /** The index, MEMORY.md: what of it is loaded, which pointers it holds, and adding or removing one of them. Pure. */
 import { posix } from 'node:path'
+import { grouped } from '../platform/numbers.ts'
 import { oneLine } from './one-line.ts'
 import { type Pointer, pointerLine, readPointer, type WrittenPointer, writePointer } from './pointer.ts'
 
@@ -66,23 +67,19 @@ function cutWarning({ lines, bytes, lineCut, keptLines, keptBytes }: Cut): strin
   const hits: string[] = []
   if (lines > INDEX_LINES)
     hits.push(
-      `it has ${count(lines)} lines, ${count(lines - INDEX_LINES)} more than the ${INDEX_LINES} that are loaded`,
+      `it has ${grouped(lines)} lines, ${grouped(lines - INDEX_LINES)} more than the ${INDEX_LINES} that are loaded`,
     )
   if (lineCut > INDEX_BYTES) {
     const what = lines > INDEX_LINES ? `the first ${INDEX_LINES} of them take` : 'it takes'
     hits.push(
-      `${what} ${count(lineCut)} bytes, ${count(lineCut - INDEX_BYTES)} more than the ${count(INDEX_BYTES)} allowed`,
+      `${what} ${grouped(lineCut)} bytes, ${grouped(lineCut - INDEX_BYTES)} more than the ${grouped(INDEX_BYTES)} allowed`,
     )
   }
   const shown = keptLines === 0 ? 'the start of line 1' : `lines 1–${keptLines}`
   return (
-    `> Warning: MEMORY.md is not shown in full: ${hits.join('; ')}. Above: ${shown}, ${count(keptBytes)} of ${count(bytes)} bytes. ` +
+    `> Warning: MEMORY.md is not shown in full: ${hits.join('; ')}. Above: ${shown}, ${grouped(keptBytes)} of ${grouped(bytes)} bytes. ` +
     'To see all of it again, keep every entry to one short line, move detail into topic files, and remove pointers that no longer matter.'
   )
-}
-
-function count(number: number): string {
-  return number.toLocaleString('en-US')
 }
 
 /** Every pointer in the file's order; lines count from 1. */

@@ -1,6 +1,7 @@
 /** The texts that tell a model about its memory, complete and ready for a system prompt. Pure: no date, nothing that varies. */
 import type { AgentScope } from '../../schema/agent-memory.ts'
 import { GUIDELINES_CHARS } from '../../schema/caller.ts'
+import { grouped } from '../platform/numbers.ts'
 import { INDEX_BYTES, INDEX_LINES } from './index-file.ts'
 import { oneLine } from './one-line.ts'
 import { neverSaved, twoSteps, typeGuides, typeLines, upkeep, verifying } from './prompt-sections.ts'
@@ -77,7 +78,7 @@ Build it up so that later sessions know whom they work with, how the work should
 ${onRequest}`
 }
 
-const limits = `\`MEMORY.md\` is loaded into every session up to ${INDEX_LINES} lines and ${INDEX_BYTES.toLocaleString('en-US')} bytes; what is beyond is not seen. Keep its lines short.`
+const limits = `\`MEMORY.md\` is loaded into every session up to ${INDEX_LINES} lines and ${grouped(INDEX_BYTES)} bytes; what is beyond is not seen. Keep its lines short.`
 
 const sharing = `\`team/\` in the memory directory is shared through git with everybody on the project; it has its own \`MEMORY.md\`, for its files only.
 The types above say what goes there; everything else stays outside. Nothing that could be a credential.
@@ -113,7 +114,7 @@ function capped(guidelines: string): string {
     .slice(0, GUIDELINES_CHARS)
     .replace(/[\uD800-\uDBFF]$/, '')
     .trim()
-  return `${kept}\n\n(Cut here: no more than ${GUIDELINES_CHARS.toLocaleString('en-US')} characters are used.)`
+  return `${kept}\n\n(Cut here: no more than ${grouped(GUIDELINES_CHARS)} characters are used.)`
 }
 
 function section(heading: string, text: string): string {

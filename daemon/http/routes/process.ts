@@ -1,6 +1,5 @@
 /** Health, status, events and the OpenAPI document: the daemon about itself. */
 import type { Event } from '../../../schema/event.ts'
-import { openApiDocument } from '../../../schema/openapi.ts'
 import type { Status } from '../../../schema/status.ts'
 import type { EventStreams } from '../event-stream.ts'
 import type { Handlers } from '../server.ts'
@@ -17,6 +16,6 @@ export function processRoutes({
     health: () => ({ ok: true, version, pid: process.pid }),
     status: () => status(),
     events: () => ({ streams, first: connected() }),
-    openapi: () => openApiDocument(version),
+    openapi: async () => (await import('../../../schema/openapi.ts')).openApiDocument(version),
   }
 }
