@@ -3,7 +3,7 @@ import { killWhileImporting, killWhileMoving } from '../support/carry-kills.ts'
 
 it(
   'finds a memory set that was taken in whole, or nothing of it, through 6 kills',
-  () => killWhileImporting(12),
+  () => killWhileImporting(6),
   180_000,
 )
 it('finds memories in one place, with their history, through 6 kills of a move', () => killWhileMoving(6))

@@ -1,12 +1,14 @@
 /**
- * The scripted server by hand, for a look at online mode without a key: `npm run messages-api -- [port]`. It answers
- * every request with one sentence and prints what it was asked.
+ * The scripted server by hand, for a look at online mode without a key: `npm run messages-api -- [port] [ms]`. It answers
+ * every request with one sentence, so many milliseconds later, and prints what it was asked.
  */
 import { usualModels } from './admission.ts'
 import { says } from './answers.ts'
 import { createMessagesApi } from './server.ts'
 
 const port = Number(process.argv[2] ?? 8787)
+const takesMs = Number(process.argv[3] ?? 0)
+const PINGS = 10
 const key = 'scripted'
 const api = await createMessagesApi({
   port,
@@ -16,7 +18,8 @@ const api = await createMessagesApi({
   script: ({ body }) => {
     const tools = (body.tools ?? []).map(({ name }) => name).join(', ') || 'none'
     console.log(`${body.model}: ${body.messages.length} messages, tools: ${tools}`)
-    return says('Nothing to add.')
+    const said = says('Nothing to add.')
+    return takesMs === 0 ? said : { fault: 'slow', of: said, everyMs: takesMs / PINGS, pings: PINGS }
   },
 })
 console.log(`a scripted Messages API answers at ${api.url}; Ctrl-C ends it
