@@ -5,6 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest'
 import type { StrictClient } from '../../client/index.ts'
+import type { Event } from '../../schema/event.ts'
 import { memoryd } from '../support/cli.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { type Home, makeHome } from '../support/home.ts'
@@ -57,13 +58,14 @@ async function open(settings: object = {}): Promise<{ home: Home; cwd: string; c
   return { home, cwd, client }
 }
 
-/** Waits until something was saved. */
-async function saved(client: StrictClient): Promise<() => Promise<void>> {
+/** Waits for an event of a kind that is still to come. */
+async function awaiting<T extends Event['type']>(client: StrictClient, type: T) {
   const events = client.events()[Symbol.asyncIterator]()
   await events.next()
   return async () => {
-    for (let next = await events.next(); !next.done; next = await events.next()) if (next.value.type === 'saved') return
-    throw new Error('the daemon stopped before anything was saved')
+    for (let next = await events.next(); !next.done; next = await events.next())
+      if (next.value.type === type) return next.value as Extract<Event, { type: T }>
+    throw new Error(`the daemon stopped before there was one of ${type}`)
   }
 }
 
@@ -82,7 +84,7 @@ describe('real clients with our hooks', () => {
       return wordsOf(first)
     }
 
-    const kept = await saved(client)
+    const kept = await awaiting(client, 'saved')
     expect(await ask(STATED)).not.toContain(MARK)
     await kept()
     const { items } = await client.memories({ cwd })
@@ -128,9 +130,9 @@ describe('real clients with our hooks', () => {
     expect((await memoryd(home, 'connect', 'claude-code')).code).toBe(0)
     const run = (prompt: string, resume?: string) =>
       runClaude(claude, { home, model }, { cwd, prompt, ...(resume !== undefined && { resume }) })
+    const ended = await awaiting(client, 'turn')
     await run('The port of the shop is 4711, please note that in src/port.ts.')
-    const [session] = (await client.sessions({ cwd })).items
-    const id = session?.id ?? ''
+    const { sessionId: id } = await ended()
     // They are written once the turn was read, beside everything else.
     await expect.poll(async () => (await client.sessionNotes({ id })).content, { timeout: 30_000 }).toContain('4711')
     const compacting = await run('/compact', id)
