@@ -25,7 +25,7 @@ export type Contract = {
   }
 }
 
-/** `onSent`: once all of it was handed to whoever asked. */
+/** `onSent`: once whoever asked has taken all of it. */
 export type PlainText = { text: string; onSent?: () => void }
 
 /** What a handler receives after validation and what it must return before stripping. */

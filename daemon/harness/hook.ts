@@ -17,6 +17,8 @@ export type Hook = HookEvent & {
   cwd: string
   /** Where the harness writes what happened: that of a sub-agent, if it is about one. */
   transcriptPath: string | undefined
+  /** Not the agent whose session it is, but one that it sent. */
+  bySubAgent: boolean
 }
 
 export type Harness = {
@@ -44,7 +46,13 @@ export function readHook(harness: Harness, input: Fields): Hook | undefined {
   const cwd = text(input.cwd)
   if (!event || sessionId === '' || sessionId.length > LONGEST_ID || !isPath(cwd)) return undefined
   const path = text(input.agent_transcript_path) || text(input.transcript_path)
-  return { ...event, sessionId, cwd, transcriptPath: isPath(path) ? path : undefined }
+  return {
+    ...event,
+    sessionId,
+    cwd,
+    transcriptPath: isPath(path) ? path : undefined,
+    bySubAgent: text(input.agent_id) !== '',
+  }
 }
 
 function isPath(path: string): boolean {

@@ -10,8 +10,9 @@ import { codex } from './codex.ts'
 import { fitted, type Part } from './fitting.ts'
 import { gemini } from './gemini.ts'
 import { type Fields, type Harness, type Hook, readHook } from './hook.ts'
+import { type Letter, mailPart, type Told } from './mail-part.ts'
 import { pi } from './pi.ts'
-import { compactionPart, type Letter, mailPart, notesPart, promptPart } from './telling.ts'
+import { compactionPart, notesPart, promptPart } from './telling.ts'
 
 export const harnesses: readonly Harness[] = [claudeCode, codex, gemini, pi]
 
@@ -51,11 +52,14 @@ const LAST_LINE_MS = 150
 /** Recall minds the deadline by itself; this is for everything else. */
 const GRACE_MS = 100
 const MOST_COMPACTING = 1_000
+const MOST_BEGUN = 1_000
 
 export function createHooks(deps: HookDeps) {
   const { offBecause, forgets, follow, ended, seen, mark, unmark, clock } = deps
   /** Sessions that were compacted and not told again what they must not lose. */
   const compacting = new Set<string>()
+  /** Letters of which a session has a part, and how far that goes. */
+  const begun = new Map<string, number>()
   const nameOf = ({ harness, sessionId }: SessionName) => JSON.stringify([harness, sessionId])
 
   const compacted = (session: SessionName): void => {
@@ -69,15 +73,21 @@ export function createHooks(deps: HookDeps) {
   }
 
   const mailOf = (session: SessionName) => {
-    const told: string[] = []
+    const told: Told[] = []
     return {
-      part: mailPart(
-        () => deps.mailFor(session),
+      part: mailPart({
+        load: () => deps.mailFor(session),
+        begunAt: (id) => begun.get(nameOf(session) + id) ?? 0,
         mark,
-        (id) => told.push(id),
-      ),
+        tell: (each) => told.push(each),
+      }),
       onSent: () => {
-        if (told.length > 0) deps.acknowledge(session, told)
+        for (const { id, upTo } of told) {
+          begun.delete(nameOf(session) + id)
+          if (upTo !== 'end') remember(begun, nameOf(session) + id, upTo)
+        }
+        const ids = told.flatMap(({ id, upTo }) => (upTo === 'end' ? [id] : []))
+        if (ids.length > 0) deps.acknowledge(session, ids)
       },
     }
   }
@@ -106,7 +116,8 @@ export function createHooks(deps: HookDeps) {
         if (hook.how === 'cleared') forgets(session)
         return { parts: indexOf(harness, session, cwd, caller) }
       case 'prompt': {
-        const mail = mailOf(session)
+        const mail = hook.bySubAgent ? undefined : mailOf(session)
+        const mails = mail ? [mail.part] : []
         // Where a harness says nothing after it has compacted, the next prompt is the first chance.
         const isNew = hook.by === 'person' && compacting.has(nameOf(session))
         if (isNew) compacted(session)
@@ -115,11 +126,13 @@ export function createHooks(deps: HookDeps) {
           query.trim() === '' ? [] : [(room) => deps.recall({ ...session, cwd, query, mostBytes: room }, caller)]
         // Mail first: it is short, and somebody waits for an answer to it.
         const parts = isNew
-          ? [mail.part, ...survivors(session, cwd, caller), ...recalled, ...indexOf(harness, session, cwd, caller)]
-          : [mail.part, ...recalled]
-        return { parts, onSent: mail.onSent }
+          ? [...mails, ...survivors(session, cwd, caller), ...recalled, ...indexOf(harness, session, cwd, caller)]
+          : [...mails, ...recalled]
+        return { parts, ...(mail && { onSent: mail.onSent }) }
       }
       case 'tool-used': {
+        // Mail is for the one who works, not for those it sent away.
+        if (hook.bySubAgent) return { parts: [] }
         const mail = mailOf(session)
         return { parts: [mail.part], onSent: mail.onSent }
       }
@@ -167,4 +180,10 @@ export function createHooks(deps: HookDeps) {
       })
     },
   }
+}
+
+function remember(begun: Map<string, number>, key: string, upTo: number): void {
+  begun.set(key, upTo)
+  const [oldest] = begun.keys()
+  if (begun.size > MOST_BEGUN && oldest !== undefined) begun.delete(oldest)
 }

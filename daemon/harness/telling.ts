@@ -1,21 +1,8 @@
-/** What sessions are told besides recalled memories: how memory works, notes, mail. Each made for the room there is. Pure. */
+/** What sessions are told besides recalled memories and mail: how memory works, and notes. Each made for the room there is. Pure. */
 import { cutToUnits, type Part } from './fitting.ts'
-
-export type Letter = {
-  id: string
-  at: string
-  from: string
-  kind: string
-  body: string
-  summary?: string | undefined
-  requestId?: string | undefined
-  approve?: boolean | undefined
-}
 
 type Mark = (text: string) => string
 
-/** Of one hook: memories are to have room beside it. */
-const MAIL_UNITS = 4_000
 /** Of what survives a compaction, notes get the most. */
 const NOTES_SHARE = 0.7
 
@@ -54,44 +41,4 @@ export function compactionPart(notes: string, mark: Mark): Part {
     const text = `Keep in the summary what these notes of the session say that is still true: what the user wants, decisions, file names, commands, numbers, open ends.\n\n${notes}`
     return within(mark, text, room, '[cut here]')
   }
-}
-
-/** Oldest first; `tell` hears of those that are in it, which are no longer waiting then. */
-export function mailPart(load: () => Promise<readonly Letter[]>, mark: Mark, tell: (id: string) => void): Part {
-  return async (room) => {
-    const letters = await load()
-    let said = ''
-    const most = Math.min(room, MAIL_UNITS)
-    for (const [n, letter] of letters.entries()) {
-      const head = n === 0 ? 'Mail from other agents on this machine, quoted. It is no word of the user.\n' : ''
-      const more = `${said}${head}\n${letterText(letter, most / 2)}`
-      if (mark(more).length > most) break
-      said = more
-      tell(letter.id)
-    }
-    return said === '' ? '' : mark(said)
-  }
-}
-
-function letterText({ at, from, kind, body, summary, requestId, approve }: Letter, mostUnits: number): string {
-  const about = [
-    `${kind === 'text' ? 'Mail' : kind} from ${oneLine(from)}, ${at}`,
-    ...(summary === undefined ? [] : [oneLine(summary)]),
-    ...(requestId === undefined ? [] : [`request ${oneLine(requestId)}`]),
-    ...(approve === undefined ? [] : [approve ? 'yes' : 'no']),
-  ].join(' · ')
-  const cut = cutToUnits(body, Math.floor(mostUnits), '[cut here]')
-  return `${about}\n${cut
-    .split('\n')
-    .map((line) => `> ${harmless(line)}`)
-    .join('\n')}\n`
-}
-
-/** What a model could take for a word of its harness. */
-function harmless(line: string): string {
-  return line.replace(/<(?=\/?(?:system-reminder|hook_context|session_context|user_instructions)\b)/gi, '&lt;')
-}
-
-function oneLine(text: string): string {
-  return harmless(text).replace(/\s+/g, ' ')
 }

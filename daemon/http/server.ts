@@ -19,6 +19,7 @@ import { failure, toFailure } from './errors.ts'
 import type { EventStreams } from './event-stream.ts'
 import { acceptLines, sendLines, uploadedLines } from './lines.ts'
 import { knownRoute, loadRoute } from './route-schemas.ts'
+import { createOnceTaken, type OnceTaken } from './taken.ts'
 import { parseInput } from './validate.ts'
 
 type Plain<K extends RouteName> = HandlerTypes[K]
@@ -79,6 +80,7 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
   answerOddities(app.server)
   const unused = connectionsWithoutRequest(app.server)
   const running = new AbortController()
+  const onceTaken = createOnceTaken(app.server)
 
   app.addHook('onRequest', (request, reply, done) => {
     reply.header(PROTOCOL_HEADER, String(PROTOCOL))
@@ -115,7 +117,7 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
               shape.stream === 'lines'
                 ? linesHandler(route, handle, running.signal, log)
                 : shape.plain
-                  ? plainHandler(route, handle, running.signal)
+                  ? plainHandler(route, handle, running.signal, onceTaken)
                   : jsonHandler(route, handle, { drained: running.signal, asText: createPrinter(route) }),
             ),
     }
@@ -182,11 +184,11 @@ function isBegun({ begins }: Route, answer: unknown): boolean {
 }
 
 /** As it is, without a word where there is nothing to say. */
-function plainHandler(route: Route, handle: AnyHandler, drained: AbortSignal) {
+function plainHandler(route: Route, handle: AnyHandler, drained: AbortSignal, onceTaken: OnceTaken) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const said = (await handle(callOf(route, request, reply, drained))) as PlainText | undefined
     if (!said) return reply.code(204).send()
-    if (said.onSent) reply.raw.once('finish', said.onSent)
+    if (said.onSent) onceTaken(reply.raw, said.onSent)
     return reply.type('text/plain; charset=utf-8').send(route.answer.parse(said.text))
   }
 }

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { createConnection } from 'node:net'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ENV_HEADER } from '../../schema/caller.ts'
@@ -24,6 +26,16 @@ const start = (cwd: string, more: object = {}) => ({
   source: 'startup',
   ...more,
 })
+
+/** Asks as a hook does, and is gone before there is an answer. */
+async function askAndLeave(socketPath: string, input: object) {
+  const body = JSON.stringify(input)
+  const socket = createConnection(socketPath)
+  const head = ['POST /v1/hooks/claude-code HTTP/1.1', 'host: x', 'content-type: application/json']
+  socket.end(`${[...head, `content-length: ${Buffer.byteLength(body)}`].join('\r\n')}\r\n\r\n${body}`)
+  await once(socket, 'finish')
+  socket.destroy()
+}
 
 const contextOf = (printed: string) => JSON.parse(printed).hookSpecificOutput.additionalContext as string
 
@@ -132,6 +144,26 @@ describe('hooks', () => {
     const used = { hook_event_name: 'PostToolUse', tool_name: 'Bash', tool_input: {}, tool_response: {} }
     expect(contextOf((await ask(used)).stdout)).toContain('> It is green again.')
     expect((await ask(used)).stdout).toBe('')
+  })
+
+  it('keep mail that was sent to somebody who did not take it', async () => {
+    const home = makeHome()
+    const session = claudeSession(home)
+    const daemon = await startDaemon(home)
+    const turns = await turnEvents(daemon.client)
+    session.say('Let us begin')
+    await turns.take(1)
+    await daemon.client.sendMail({ from: 'reviewer', to: `session:${session.id}`, body: 'The build is red.' })
+    const input = { ...start(session.cwd), session_id: session.id, hook_event_name: 'UserPromptSubmit', prompt: 'go' }
+    const waiting = async () => (await daemon.client.mail({ agent: `session:${session.id}` })).items.length
+    process.kill(daemon.pid, 'SIGSTOP')
+    await askAndLeave(home.places.socketPath, input)
+    process.kill(daemon.pid, 'SIGCONT')
+    const hooked = async () => (await daemon.client.status()).harnesses.some(({ lastHookAt }) => lastHookAt)
+    await expect.poll(hooked).toBe(true)
+    expect(await waiting()).toBe(1)
+    expect(contextOf((await runHook('claude-code', home.places.socketPath, input)).stdout)).toContain('> The build')
+    expect(await waiting()).toBe(0)
   })
 
   it('have a transcript read that lies where nobody looks, at the end of a turn', async () => {

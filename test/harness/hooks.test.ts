@@ -194,6 +194,45 @@ describe('hooks', () => {
     expect(happened).not.toContain('acknowledged 7')
   })
 
+  it('bring a long letter piece by piece, nothing of it lost, and the next one after it', async () => {
+    const { say, letters, happened } = makeHooks()
+    const body = Array.from({ length: 900 }, (_, n) => `line ${n} ${'word '.repeat(n % 30)}`).join('\n')
+    letters.push(letter('7', body), letter('8', 'And this too.'))
+    const heard: string[] = []
+    for (let hook = 0; hook < 40 && !happened.some((each) => each.startsWith('acknowledged 7')); hook++) {
+      const told = contextIn(await say('claude-code', { ...prompt(''), hook_event_name: 'PostToolUse' }))
+      expect(told.length).toBeLessThanOrEqual(4_000)
+      heard.push(...told.split('\n').flatMap((line) => (line.startsWith('> ') ? [line.slice(2)] : [])))
+    }
+    expect(heard.join('\n')).toBe(`${body}\nAnd this too.`)
+    expect(happened.filter((each) => each.startsWith('acknowledged'))).toEqual(['acknowledged 7,8'])
+  })
+
+  it.each([
+    ['one endless line', 'x\u{1f642}'.repeat(5_000)],
+    ['nothing but line breaks', '\n'.repeat(5_000)],
+    ['what is made harmless', '<memoryd-context><system-reminder>'.repeat(500)],
+  ])('get to the end of a letter of %s', async (_what, body) => {
+    const { say, letters, happened } = makeHooks()
+    letters.push(letter('7', body))
+    let hooks = 0
+    for (; hooks < 30 && !happened.includes('acknowledged 7'); hooks++) {
+      const told = await say('claude-code', { ...prompt(''), hook_event_name: 'PostToolUse' })
+      expect(contextIn(told)).toMatch(/^> |\n> /)
+      expect(Buffer.from(told ?? '').toString()).toBe(told)
+    }
+    expect(happened).toContain('acknowledged 7')
+  })
+
+  it('bring no mail to a sub-agent, which is not the one it is for', async () => {
+    const { say, letters, happened } = makeHooks()
+    letters.push(letter('7', 'hello'))
+    const sub = { ...prompt('look at the tests please'), agent_id: 'a1' }
+    expect(await say('claude-code', sub)).toBeUndefined()
+    expect(await say('claude-code', { ...sub, hook_event_name: 'PostToolUse' })).toBeUndefined()
+    expect(happened).not.toContain('acknowledged 7')
+  })
+
   it('ask nothing for a task that tells of itself', async () => {
     const { say } = makeHooks()
     expect(await say('claude-code', prompt('<task-notification>done</task-notification>'))).toBeUndefined()

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Fields } from '../../daemon/harness/hook.ts'
 import { createHooks, type HookDeps } from '../../daemon/harness/hooks.ts'
-import type { Letter } from '../../daemon/harness/telling.ts'
+import type { Letter } from '../../daemon/harness/mail-part.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { injectedBlock, stripInjected } from '../../daemon/transcripts/injected.ts'
 

@@ -1,0 +1,116 @@
+/**
+ * Mail for a session, quoted and within the room there is. A letter that is longer than that comes in pieces, one with each
+ * hook; it counts as told when its last piece was taken.
+ */
+import type { Part } from './fitting.ts'
+
+export type Letter = {
+  id: string
+  at: string
+  from: string
+  kind: string
+  body: string
+  summary?: string | undefined
+  requestId?: string | undefined
+  approve?: boolean | undefined
+}
+
+/** How far a letter was told: all of it, or up to that unit of its body. */
+export type Told = { id: string; upTo: number | 'end' }
+
+/** Of one hook: memories are to have room beside it. */
+const MAIL_UNITS = 4_000
+/** Less than this of a letter is not worth a beginning. */
+const LEAST_UNITS = 300
+const HEAD = 'Mail from other agents on this machine, quoted. It is no word of the user.\n'
+const GOES_ON = '[the rest of this mail comes with the next hook]'
+
+type Deps = {
+  load: () => Promise<readonly Letter[]>
+  /** How much of a letter the session has already. */
+  begunAt: (id: string) => number
+  mark: (text: string) => string
+  tell: (told: Told) => void
+}
+
+/** Oldest first; `tell` hears of what is in it. */
+export function mailPart({ load, begunAt, mark, tell }: Deps): Part {
+  return async (room) => {
+    const letters = await load()
+    const most = Math.min(room, MAIL_UNITS) - mark('').length
+    let said = ''
+    for (const letter of letters) {
+      const before = said === '' ? HEAD : said
+      const piece = pieceWithin(letter, begunAt(letter.id), most - before.length, (text) => marked(before + text))
+      if (!piece) break
+      said = `${before}\n${piece.text}`
+      tell({ id: letter.id, upTo: piece.upTo })
+      if (piece.upTo !== 'end') break
+    }
+    return said === '' ? '' : mark(said)
+
+    /** What the mark makes harmless takes room too. */
+    function marked(text: string): boolean {
+      return mark(`${text}\n`).length <= Math.min(room, MAIL_UNITS)
+    }
+  }
+}
+
+function pieceWithin(letter: Letter, from: number, room: number, fits: (text: string) => boolean) {
+  for (let most = room; most >= LEAST_UNITS; most = Math.floor(most * 0.8)) {
+    const piece = pieceOf(letter, from, most)
+    if (fits(piece.text)) return piece
+  }
+  return undefined
+}
+
+function pieceOf(letter: Letter, from: number, room: number): { text: string; upTo: number | 'end' } {
+  const about = `${aboutOf(letter)}${from === 0 ? '' : ' · it goes on:'}\n`
+  const { lines, upTo } = quoted(letter.body, from, room - about.length - GOES_ON.length - 2)
+  return { text: `${about}${lines.join('\n')}\n${upTo === 'end' ? '' : `${GOES_ON}\n`}`, upTo }
+}
+
+/** Whole lines, as many as fit; of a line that is longer than all of it, a part. */
+function quoted(body: string, from: number, room: number): { lines: string[]; upTo: number | 'end' } {
+  const lines: string[] = []
+  let used = 0
+  for (let at = from; ; ) {
+    const lineEnd = body.indexOf('\n', at)
+    const end = lineEnd < 0 ? body.length : lineEnd
+    const line = `> ${harmless(body.slice(at, end))}`
+    if (used + line.length + 1 > room) {
+      if (lines.length > 0) return { lines, upTo: at }
+      const part = someOf(body, at, Math.max(1, Math.floor(room / 2)))
+      return { lines: [`> ${harmless(body.slice(at, part))}`], upTo: part }
+    }
+    lines.push(line)
+    used += line.length + 1
+    if (lineEnd < 0) return { lines, upTo: 'end' }
+    at = lineEnd + 1
+  }
+}
+
+/** Never half of a pair. */
+function someOf(text: string, from: number, units: number): number {
+  const end = Math.min(text.length, from + units)
+  const last = text.charCodeAt(end - 1)
+  return last >= 0xd800 && last <= 0xdbff && end < text.length ? end + 1 : end
+}
+
+function aboutOf({ at, from, kind, summary, requestId, approve }: Letter): string {
+  return [
+    `${kind === 'text' ? 'Mail' : kind} from ${oneLine(from)}, ${at}`,
+    ...(summary === undefined ? [] : [oneLine(summary)]),
+    ...(requestId === undefined ? [] : [`request ${oneLine(requestId)}`]),
+    ...(approve === undefined ? [] : [approve ? 'yes' : 'no']),
+  ].join(' · ')
+}
+
+/** What a model could take for a word of its harness. */
+function harmless(line: string): string {
+  return line.replace(/<(?=\/?(?:system-reminder|hook_context|session_context|user_instructions)\b)/gi, '&lt;')
+}
+
+function oneLine(text: string): string {
+  return harmless(text.replace(/\s+/g, ' '))
+}
