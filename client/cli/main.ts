@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The `memoryd` command: parses arguments, runs one command, turns errors into words and an exit code. */
 import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { basename, resolve } from 'node:path'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { exitCodeFor, exitCodes, explainError } from '../../schema/exit-codes.ts'
@@ -48,16 +49,17 @@ Examples:
 Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 no daemon answers, 4 a daemon already runs, 5 the set-up is wrong.`,
   )
 
-function context(): Context {
+function context(env: NodeJS.ProcessEnv = process.env): Context {
   const json = program.opts<{ json?: boolean }>().json ?? false
   const colour = process.stdout.isTTY && !process.env.NO_COLOR ? 'on' : 'off'
   const print = createPrint((text) => void process.stdout.write(spoken(text)), { json, colour })
-  return { env: process.env, places: findPlaces(process.env), connect, self, print }
+  return { env, places: findPlaces(env), connect, self, print }
 }
 
 // `memoryd logs | head` closes the pipe when it has seen enough.
+let atBrokenPipe: () => void = () => process.exit(exitCodes.ok)
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>
-  process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.failed),
+  error.code === 'EPIPE' ? atBrokenPipe() : process.exit(exitCodes.failed),
 )
 
 const examples = (lines: string) => `\nExamples:\n${lines}`
@@ -188,7 +190,15 @@ program
   .command('demo')
   .description('a tour of half a minute in a temporary home: nothing of yours is touched, nothing is left behind')
   .addHelpText('after', examples('  memoryd demo'))
-  .action(async () => (await import('./demo/demo.ts')).demo(context()))
+  .action(async () =>
+    // Whatever is wrong with the person's own home is no matter here.
+    (await import('./demo/demo.ts')).demo(
+      context({ ...process.env, HOME: tmpdir(), MEMORYD_SOCKET: undefined }),
+      (leave) => {
+        atBrokenPipe = leave
+      },
+    ),
+  )
 program
   .command('uninstall')
   .description('remove service, hooks and, if you agree, state; memories stay')

@@ -15,7 +15,8 @@ export async function mcp({ connect, places }: Context, { cwd, version, autostar
     deadlineMs: DEADLINE_MS,
     ...(autostart && { autostart: { command: start } }),
   })
-  const closed = new Promise<void>((resolve) => process.stdin.once('close', resolve))
+  // A file ends and is never closed.
+  const closed = new Promise<void>((resolve) => process.stdin.once('close', resolve).once('end', resolve))
   const onError = (error: Error) => void process.stderr.write(`memoryd mcp: ${error.message}\n`)
   const serving = serveMcp({ client, cwd, version, onError })
   await closed

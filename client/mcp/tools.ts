@@ -1,5 +1,6 @@
 /** The tools of the MCP server, each as one call of the client. Few and boring: a model reads every description. */
 import { z } from 'zod'
+import { MemoryError } from '../../schema/errors.ts'
 import { MemoryType } from '../../schema/memory.ts'
 import type { StrictClient } from '../client.ts'
 import { inWords } from './words.ts'
@@ -21,7 +22,11 @@ const cwd = z
   .optional()
   .describe('The absolute path of a folder in the project; by default the folder this server was started in')
 const text = (what: string, most: number) =>
-  z.string(`expected ${what}, as a string`).trim().min(1, `expected ${what}, not an empty text`).max(most)
+  z
+    .string(`expected ${what}, as a string`)
+    .trim()
+    .min(1, `expected ${what}, not an empty text`)
+    .max(most, `expected ${what}, in at most ${most} characters`)
 
 const READS = { readOnlyHint: true, openWorldHint: false } as const
 
@@ -90,8 +95,16 @@ export const tools: Readonly<Record<string, Tool>> = {
       ),
     },
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
-    run: async (client, folder, { file }, options) =>
-      inWords.forgotten(file, await client.forget({ file, cwd: folder }, options)),
+    run: async (client, folder, { file }, options) => {
+      const named = { file, cwd: folder }
+      const forgotten = await client.forget(named, options).catch(async (error) => {
+        if (!(error instanceof MemoryError) || error.code !== 'CONFLICT') throw error
+        // A person wrote it: as it is now it may be forgotten, and whatever they change meanwhile may not.
+        const { hash: ifHash } = await client.memory(named, options)
+        return client.forget({ ...named, ifHash }, options)
+      })
+      return inWords.forgotten(file, forgotten)
+    },
   }),
   search_transcripts: tool({
     title: 'Search transcripts',

@@ -175,6 +175,7 @@ export function createHooks(deps: HookDeps) {
       return new Promise((resolve, reject) => {
         const timer = clock.after(deps.deadlineMs() + GRACE_MS, () => resolve(undefined))
         void answer(harness, input, caller)
+          .catch(silentIfRefused)
           .then(resolve, reject)
           .finally(() => timer.stop())
       })
@@ -186,4 +187,9 @@ function remember(begun: Map<string, number>, key: string, upTo: number): void {
   begun.set(key, upTo)
   const [oldest] = begun.keys()
   if (begun.size > MOST_BEGUN && oldest !== undefined) begun.delete(oldest)
+}
+
+/** Where a caller's own variables make no sense there is no memory, and a hook is no place to say so. */
+function silentIfRefused(error: unknown): undefined {
+  if (!(error instanceof MemoryError) || error.code !== 'REFUSED') throw error
 }

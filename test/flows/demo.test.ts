@@ -46,12 +46,39 @@ describe('the demo', () => {
     expect(readdirSync(home.dir).sort()).toEqual(['.config', 't'])
   })
 
-  it('leaves nothing behind when somebody leaves it half way', async () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)(
+    'leaves nothing behind when somebody leaves it half way, or before it has begun: %s',
+    async (signal, code) => {
+      for (const heard of ['Sessions become memories', 'A tour of memoryd']) {
+        const { child, over, hears, left, said } = run()
+        await hears(heard)
+        child.kill(signal)
+        // Once more, while it tidies up.
+        child.kill(signal)
+        expect(await over).toBe(code)
+        expect(left()).toEqual([])
+        expect(said()).not.toContain('Nothing is left behind')
+      }
+    },
+  )
+
+  it('leaves nothing behind when nobody reads on', async () => {
     const { child, over, hears, left } = run()
+    await hears('A tour of memoryd')
+    child.stdout.destroy()
+    expect(await over).toBe(0)
+    expect(left()).toEqual([])
+  })
+
+  it('goes through with a home that is of no use', async () => {
+    const { over, complaint, hears, child } = run({ HOME: '', MEMORYD_SOCKET: 'relative' })
     await hears('Sessions become memories')
     child.kill('SIGINT')
-    expect(await over).toBe(130)
-    expect(left()).toEqual([])
+    expect({ code: await over, stderr: complaint() }).toEqual({ code: 130, stderr: '' })
   })
 
   it.each([80, 160, 40, undefined])('fits a terminal of %s columns', (columns) => {

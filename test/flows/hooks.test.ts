@@ -109,6 +109,7 @@ describe('hooks', () => {
     expect((await runHook('codex', home.places.socketPath, start(cwd), { env })).stdout).toBe('')
     await daemon.client.pause({ cwd })
     expect((await runHook('codex', home.places.socketPath, start(cwd))).stdout).toBe('')
+    await daemon.client.resume({ cwd })
     const ask = (path: string, body: string, headers = {}) =>
       rawRequest(home.places.socketPath, {
         method: 'POST',
@@ -116,7 +117,9 @@ describe('hooks', () => {
         body,
         headers: { 'content-type': 'application/json', ...headers },
       })
-    expect(await ask('/v1/hooks/codex', JSON.stringify(start(cwd)))).toMatchObject({ status: 204, body: '' })
+    const odd = { [ENV_HEADER]: JSON.stringify({ CLAUDE_CONFIG_DIR: 'relative' }) }
+    expect(await ask('/v1/hooks/codex', JSON.stringify(start(cwd)), odd)).toMatchObject({ status: 204, body: '' })
+    expect((await daemon.client.status()).errors).toEqual([])
     expect(await ask('/v1/hooks/emacs', '{}')).toMatchObject({ status: 404 })
     expect(await ask('/v1/hooks/codex', '[]')).toMatchObject({ status: 400 })
     expect(await ask('/v1/hooks/codex', '{}', { [ENV_HEADER]: '7' })).toMatchObject({ status: 400 })

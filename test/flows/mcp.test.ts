@@ -23,6 +23,7 @@ const wrong: readonly [name: string, args: Record<string, unknown>, words: strin
   ['remember', { text: 'x', type: 'thing' }, '"user"|"feedback"|"project"|"reference"'],
   ['remember', { text: 'x', words: 1 }, 'there is no argument words; there are text, type, cwd'],
   ['remember', { text: 'x', cwd: 'here' }, 'cwd: expected an absolute path'],
+  ['search_transcripts', { query: 'x'.repeat(1001) }, 'words to look for, in at most 1000 characters'],
   ['forget', { file: 'none.md' }, 'there is no memory none.md (memory_index lists the memories'],
   ['forget', { file: '../../secrets.md' }, 'leads to no place in the memory directory'],
   ['search_transcripts', { query: 'x', limit: 1000 }, 'limit: Too big: expected number to be <=50'],
@@ -72,6 +73,14 @@ describe('the MCP server', () => {
     expect((await person.memories({ cwd })).items).toEqual([])
     await person.undoChange({ id })
     expect(await mcp.said('memory_index', { cwd })).toContain(file)
+  })
+
+  it('forgets what a person wrote, which can be undone', async () => {
+    const { mcp, session, person } = await grounded()
+    const { cwd } = session
+    const { file } = await person.remember({ cwd, text: 'Always run the linter before a commit' })
+    expect(await mcp.said('forget', { file })).toContain(`Forgot ${file}`)
+    expect((await person.memories({ cwd })).items).toEqual([])
   })
 
   it('recalls what fits a question, and says when nothing does', async () => {
@@ -235,5 +244,11 @@ describe('the MCP server as a process', () => {
     expect(await ended).toEqual([0, null])
     expect((await lines.next()).done).toBe(true)
     expect(stderr).not.toContain('at ')
+  })
+
+  it('ends when there is nothing to read', async () => {
+    const { env, dir: cwd } = makeHome()
+    const child = spawn(process.execPath, [cliMain, 'mcp'], { cwd, env: env as NodeJS.ProcessEnv, stdio: 'ignore' })
+    expect(await once(child, 'close')).toEqual([0, null])
   })
 })

@@ -12,28 +12,35 @@ type Event = Contract['events']['answer']
 
 /** However busy the machine is: a tour that stands still is no tour. */
 const PATIENCE_MS = 15_000
-const INTERRUPTED = 130
+const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
-export async function demo(context: Context): Promise<void> {
-  const screen = createScreen((text) => void process.stdout.write(text), context.print.colour, process.stdout.columns)
+/** `onBrokenPipe`: who listens to this has seen enough. */
+export async function demo(context: Context, onBrokenPipe: (leave: () => void) => void): Promise<void> {
   const begunMs = performance.now()
-  let stage: Stage | undefined
-  let leave = () => {}
-  const left = new Promise<'left'>((resolve) => {
-    leave = () => resolve('left')
-  })
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, leave)
-  try {
-    screen.say('A tour of memoryd in a temporary home. Nothing of yours is read or changed, and no model is asked.')
-    const tour = async () => {
-      stage = await openStage(context)
-      await walk(stage, screen)
-    }
-    if ((await Promise.race([tour(), left])) === 'left') process.exitCode = INTERRUPTED
-  } finally {
-    await stage?.close()
+  const leaving = new AbortController()
+  const write = (text: string) => {
+    if (!leaving.signal.aborted) process.stdout.write(text)
   }
-  if (process.exitCode === INTERRUPTED) return
+  const screen = createScreen(write, context.print.colour, process.stdout.columns)
+  const leave = (code: number) => {
+    process.exitCode = code
+    leaving.abort()
+  }
+  onBrokenPipe(() => leave(0))
+  // For good: whoever presses it again wants it to be over, and not to be left with what is half tidied up.
+  for (const [signal, code] of Object.entries(SIGNALS)) process.on(signal, () => leave(code))
+  const left = new Promise<void>((resolve) => leaving.signal.addEventListener('abort', () => resolve()))
+  screen.say('A tour of memoryd in a temporary home. Nothing of yours is read or changed, and no model is asked.')
+  const opening = openStage(context)
+  try {
+    await Promise.race([opening.then((stage) => walk(stage, screen)), left])
+  } finally {
+    // Also where somebody leaves before it was there.
+    await opening.then(
+      (stage) => stage.close(),
+      () => {},
+    )
+  }
   screen.chapter('Nothing is left behind')
   screen.say(`The daemon is stopped and its home deleted, after ${seconds(performance.now() - begunMs)}.`)
   screen.say(`Next: ${context.self} start, then ${context.self} connect claude-code (or codex, gemini, pi).`)
