@@ -143,12 +143,18 @@ function replace(folder: Folder, leaf: string, bytes: Uint8Array, change: Change
     writeNew(folder, temporary, bytes, { mode })
     refuseMoved(folder)
     // Somebody may have saved the file, or closed it to others, while ours went to the disk.
-    compare(readPlain(folder, leaf), { ...change, mode })
+    compare(lookAt(folder, leaf, change), { ...change, mode })
     renameSync(folder.at(temporary), folder.at(leaf))
   } catch (error) {
     discard(folder, temporary)
     throw error
   }
+}
+
+/** Where nothing is expected a glance at the name is enough: an error for every new file would cost more. */
+function lookAt(folder: Folder, leaf: string, { expect }: Change): Content | undefined {
+  const isFree = expect === null && !lstatSync(folder.at(leaf), { throwIfNoEntry: false })
+  return isFree ? undefined : readPlain(folder, leaf)
 }
 
 function modeOf(folder: Folder, leaf: string, change: Change): number {
