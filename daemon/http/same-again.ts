@@ -53,5 +53,7 @@ export function createSameAgain({ send, otherwise }: Deps): SameAgain {
 }
 
 function areEqual(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((text, n) => text === b[n])
+  if (a.length !== b.length) return false
+  for (let n = 0; n < a.length; n++) if (a[n] !== b[n]) return false
+  return true
 }
