@@ -2,7 +2,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Caller } from '../../schema/caller.ts'
 
-type Input = {
+/** What is read from a request. */
+export type Input = {
   params: unknown
   query: unknown
   body: unknown

@@ -12,13 +12,14 @@ import type { Route } from '../../schema/route.ts'
 import { BODY_LIMIT_BYTES, type RouteName, type RouteShape, routeTable } from '../../schema/route-table.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
 import type { Log } from '../platform/log.ts'
-import { jsonOf } from '../platform/ready-json.ts'
-import { Call } from './call.ts'
+import { Call, type Input } from './call.ts'
 import { callerOf } from './caller.ts'
 import { failure, toFailure } from './errors.ts'
 import type { EventStreams } from './event-stream.ts'
 import { acceptLines, sendLines, uploadedLines } from './lines.ts'
+import { createPrinter, JSON_TYPE, type Printer, sendReady } from './ready.ts'
 import { knownRoute, loadRoute } from './route-schemas.ts'
+import { createSameAgain, type SameAgain } from './same-again.ts'
 import { createOnceTaken, type OnceTaken } from './taken.ts'
 import { parseInput } from './validate.ts'
 
@@ -51,8 +52,6 @@ const HEADER_LIMIT_BYTES = 131_072
 /** Shorter ones are sent as fastify sends them. */
 const LARGE_CHARS = 1_000
 
-const JSON_TYPE = 'application/json; charset=utf-8'
-const READY_HEADERS = ['content-type', JSON_TYPE, PROTOCOL_HEADER, String(PROTOCOL)]
 const protocolHeaders = { [PROTOCOL_HEADER]: String(PROTOCOL) }
 
 export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps): Promise<Server> {
@@ -77,6 +76,11 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
       void (reply as FastifyReply).code(failed.status).headers(protocolHeaders).send(failed.body)
     },
   })
+  const sameAgain = createSameAgain({
+    send: sendReady,
+    otherwise: (request, response) => app.routing(request, response),
+  })
+  app.server.removeAllListeners('request').on('request', sameAgain.serve)
   answerOddities(app.server)
   const unused = connectionsWithoutRequest(app.server)
   const running = new AbortController()
@@ -118,7 +122,7 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
                 ? linesHandler(route, handle, running.signal, log)
                 : shape.plain
                   ? plainHandler(route, handle, running.signal, onceTaken)
-                  : jsonHandler(route, handle, { drained: running.signal, asText: createPrinter(route) }),
+                  : jsonHandler(route, handle, { drained: running.signal, asText: createPrinter(route), sameAgain }),
             ),
     }
     if (shape.upload) void app.register(async (scope) => acceptLines(scope).route(options))
@@ -137,6 +141,7 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
         })
       }),
     close: async (signal) => {
+      sameAgain.stop()
       const cutOff = () => {
         running.abort()
         app.server.closeAllConnections()
@@ -165,14 +170,22 @@ function withValidators(name: RouteName, make: (route: Route) => Handle): Handle
   }
 }
 
-type Surroundings = { drained: AbortSignal; asText: (answer: unknown) => Buffer | string }
+type Surroundings = { drained: AbortSignal; asText: Printer; sameAgain: SameAgain }
 
-function jsonHandler(route: Route, handle: AnyHandler, { drained, asText }: Surroundings) {
+function jsonHandler(route: Route, handle: AnyHandler, { drained, asText, sameAgain }: Surroundings) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const given = await handle(callOf(route, request, reply, drained))
+    const input = inputOf(route, request)
+    const given = await handle(new Call(input, reply.raw, drained))
     const answer = asText(given)
-    if (typeof answer !== 'string') return sendReady(reply, answer)
-    if (!route.status && answer.length > LARGE_CHARS) return sendReady(reply, answer)
+    if (typeof answer !== 'string')
+      sameAgain.remember(request.raw, async (response) => {
+        const text = asText(await handle(new Call(input, response, drained)))
+        return typeof text === 'string' ? Buffer.from(text) : text
+      })
+    if (typeof answer !== 'string' || (!route.status && answer.length > LARGE_CHARS)) {
+      reply.hijack()
+      return sendReady(reply.raw, answer)
+    }
     if (route.status && isBegun(route, given)) reply.code(route.status)
     reply.type(JSON_TYPE)
     return answer
@@ -193,30 +206,6 @@ function plainHandler(route: Route, handle: AnyHandler, drained: AbortSignal, on
   }
 }
 
-/** Bytes that are ready need nothing of what fastify does for an answer, which costs more than to send them. */
-function sendReady(reply: FastifyReply, answer: Buffer | string): void {
-  reply.hijack()
-  const length = typeof answer === 'string' ? Buffer.byteLength(answer) : answer.length
-  reply.raw.writeHead(200, [...READY_HEADERS, 'content-length', String(length)])
-  // Nothing but ASCII goes out as it is, in one write with its head; another string would take several times as long.
-  if (typeof answer === 'string' && length === answer.length) reply.raw.end(answer, 'latin1')
-  else reply.raw.end(typeof answer === 'string' ? Buffer.from(answer) : answer)
-}
-
-/** Strips an answer to its schema. A frozen one stays as it is, so its text is made once, however often it is given. */
-function createPrinter(route: Route): Surroundings['asText'] {
-  const printed = new WeakMap<object, Buffer>()
-  return (answer) => {
-    if (typeof answer !== 'object' || answer === null) return JSON.stringify(route.answer.parse(answer))
-    if (!Object.isFrozen(answer)) return jsonOf(answer) ?? JSON.stringify(route.answer.parse(answer))
-    const known = printed.get(answer)
-    if (known) return known
-    const bytes = Buffer.from(JSON.stringify(route.answer.parse(answer)))
-    printed.set(answer, bytes)
-    return bytes
-  }
-}
-
 function linesHandler(route: Route, handle: AnyHandler, drained: AbortSignal, log: Log) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const lines = (await handle(callOf(route, request, reply, drained))) as AsyncIterable<string>
@@ -227,17 +216,20 @@ function linesHandler(route: Route, handle: AnyHandler, drained: AbortSignal, lo
 }
 
 function callOf(route: Route, request: FastifyRequest, reply: FastifyReply, drained: AbortSignal): Call {
+  return new Call(inputOf(route, request), reply.raw, drained)
+}
+
+function inputOf(route: Route, request: FastifyRequest): Input {
   // fastify does not even read the body of a GET.
   if (!route.body && request.body === undefined && Number(request.headers['content-length'] ?? 0) > 0)
     throw new MemoryError('BAD_REQUEST', 'body: this route takes none')
-  const input = {
+  return {
     params: parseInput(route.params, namedParams(request.params), 'path'),
     query: parseInput(route.query, request.query, 'query'),
     body: route.upload ? undefined : parseInput(route.body, request.body, 'body'),
     lines: route.upload ? uploadedLines(request.body) : undefined,
     caller: callerOf(request.headers),
   }
-  return new Call(input, reply.raw, drained)
 }
 
 /** The rest of a path is always a file. */

@@ -19,7 +19,8 @@ import {
   withNewFolders,
 } from './descend.ts'
 import { CAP_SEGMENTS, checkFileName, checkReadName, shown, twinAmong } from './file-name.ts'
-import { CAP_BYTES, type Content, hashOf, readPlain, writeNew } from './plain-file.ts'
+import { CAP_BYTES, type Content, NEW_MODE, readPlain, writeNew } from './plain-file.ts'
+import { stampOf } from './stamp.ts'
 
 /** What must be there for a change to happen: content with this hash, no file (`null`), or anything (`undefined`). */
 export type Expected = string | null | undefined
@@ -27,8 +28,13 @@ export type Expected = string | null | undefined
 export type Confined = {
   /** Any name that leads to a place inside, also one that we would not give. */
   read(file: string): Content | undefined
-  /** When it returns, the content survives a power cut; with `settle: 'later'`, once `settle()` has returned. */
-  write(file: string, bytes: Uint8Array, options: { expect: Expected; settle?: 'later' }): { hash: string }
+  /** Whether it is the file that was read, as far as a glance tells: a change within a tick of the clock may not show. */
+  isStill(file: string, read: Pick<Content, 'stamp'> | undefined): boolean
+  /**
+   * When it returns, the content survives a power cut; with `settle: 'later'`, once `settle()` has returned. Whoever has seen
+   * the `mode` of what is there spares a look at it; the one right before it is replaced takes place in any case.
+   */
+  write(file: string, bytes: Uint8Array, options: { expect: Expected; mode?: number; settle?: 'later' }): 'written'
   /** One wait for the names of several files instead of one for each. */
   settle(): void
   /** Folders that are empty then go as well. */
@@ -47,36 +53,44 @@ export function openFolder(root: string, { reach = bestReach(process.platform) }
   const top = openRoot(root, reach)
 
   const read: Confined['read'] = (file) => {
-    const name = checkReadName(file)
-    if (!name.ok) throw refused(name.refused)
-    return reaching(top, name.segments, enter, (folder, leaf, missing) => {
-      if (missing.length > 0) return undefined
-      const content = readPlain(folder, leaf)
+    if (top.reach === 'path') refuseMoved(top)
+    return reaching(top, inside(file), enter, (folder, leaf, missing) => {
+      const content = missing.length > 0 ? undefined : readPlain(folder, leaf)
+      // By descriptor it came from the folder that is held: it is enough that this one is still in its place.
       refuseMoved(folder)
       return content
     })
   }
 
+  const isStill: Confined['isStill'] = (file, seen) =>
+    reaching(top, inside(file), enter, (folder, leaf, missing) => {
+      const stats = missing.length > 0 ? undefined : lstatSync(folder.at(leaf), { throwIfNoEntry: false })
+      refuseMoved(folder)
+      return (stats && stampOf(stats)) === seen?.stamp
+    })
+
   let unsettled = false
-  const write: Confined['write'] = (file, bytes, { expect, settle }) => {
+  const write: Confined['write'] = (file, bytes, { expect, mode, settle }) => {
     if (bytes.length > CAP_BYTES) throw refused(`${shown(file)} would be larger than ${CAP_BYTES} bytes`)
+    refuseMoved(top)
     return reaching(top, changeable(file), enterNoTwin, (folder, leaf, missing) => {
       // Before any folder is made: a refused write leaves nothing behind.
       if (missing.length === 0) refuseTwin(folder, leaf)
       else compare(undefined, { file, expect })
       return withNewFolders(folder, missing, (target) => {
-        const hash = replace(target, leaf, bytes, { file, expect })
+        replace(target, leaf, bytes, { file, expect, mode })
         // Only the root stays open until then.
         if (settle === 'later' && target === top) unsettled = true
         else fsyncSync(target.fd)
         refuseMoved(target)
-        return { hash }
+        return 'written'
       })
     })
   }
 
-  const remove: Confined['remove'] = (file, { expect }) =>
-    reaching(top, changeable(file), enterNoTwin, (folder, leaf, missing) => {
+  const remove: Confined['remove'] = (file, { expect }) => {
+    refuseMoved(top)
+    return reaching(top, changeable(file), enterNoTwin, (folder, leaf, missing) => {
       if (missing.length === 0) refuseTwin(folder, leaf)
       const present = missing.length === 0 ? readPlain(folder, leaf) : undefined
       compare(present, { file, expect })
@@ -87,9 +101,11 @@ export function openFolder(root: string, { reach = bestReach(process.platform) }
       for (let each = folder; each.parent && removeIfEmpty(each) === 'removed'; ) each = each.parent
       return 'removed'
     })
+  }
 
   return {
     read,
+    isStill,
     write,
     remove,
     settle: () => {
@@ -109,7 +125,6 @@ function reaching<T>(
   act: (folder: Folder, leaf: string, missing: readonly string[]) => T,
 ): T {
   try {
-    refuseMoved(top)
     return descend(top, segments.slice(0, -1), step, (folder, missing) => act(folder, segments.at(-1) ?? '', missing))
   } catch (error) {
     // What may be missing or in the way was looked at already: it has changed since.
@@ -119,23 +134,33 @@ function reaching<T>(
   }
 }
 
-type Change = { file: string; expect: Expected }
+type Change = { file: string; expect: Expected; mode?: number | undefined }
 
-function replace(folder: Folder, leaf: string, bytes: Uint8Array, change: Change): string {
-  const present = readPlain(folder, leaf)
-  compare(present, change)
+function replace(folder: Folder, leaf: string, bytes: Uint8Array, change: Change): void {
+  const mode = change.mode ?? modeOf(folder, leaf, change)
   const temporary = `.memoryd-${process.pid}-${randomInt(2 ** 48 - 1)}.tmp`
   try {
-    writeNew(folder, temporary, bytes, { mode: present?.mode ?? 0o600 })
+    writeNew(folder, temporary, bytes, { mode })
     refuseMoved(folder)
-    // Somebody may have saved the file while ours went to the disk.
-    compare(readPlain(folder, leaf), change)
+    // Somebody may have saved the file, or closed it to others, while ours went to the disk.
+    compare(lookAt(folder, leaf, change), { ...change, mode })
     renameSync(folder.at(temporary), folder.at(leaf))
   } catch (error) {
     discard(folder, temporary)
     throw error
   }
-  return hashOf(bytes)
+}
+
+/** Where nothing is expected a glance at the name is enough: an error for every new file would cost more. */
+function lookAt(folder: Folder, leaf: string, { expect }: Change): Content | undefined {
+  const isFree = expect === null && !lstatSync(folder.at(leaf), { throwIfNoEntry: false })
+  return isFree ? undefined : readPlain(folder, leaf)
+}
+
+function modeOf(folder: Folder, leaf: string, change: Change): number {
+  const present = readPlain(folder, leaf)
+  compare(present, change)
+  return present?.mode ?? NEW_MODE
 }
 
 /** What went wrong before is what the caller must hear of; the next sweep takes what stays. */
@@ -145,10 +170,17 @@ function discard(folder: Folder, temporary: string): void {
   } catch {}
 }
 
-function compare(present: Content | undefined, { file, expect }: Change): void {
-  if (expect === undefined || present?.hash === (expect ?? undefined)) return
+function compare(present: Content | undefined, { file, expect, mode }: Change): void {
+  if (expect === undefined) return
+  if (present?.hash === (expect ?? undefined) && (!present || mode === undefined || present.mode === mode)) return
   const words = !present ? 'is no longer there' : expect === null ? 'is already there' : 'has changed since it was read'
   throw new MemoryError('CONFLICT', `${shown(file)} ${words}`, { hint: 'read it again, then decide' })
+}
+
+function inside(file: string): string[] {
+  const name = checkReadName(file)
+  if (!name.ok) throw refused(name.refused)
+  return name.segments
 }
 
 function changeable(file: string): string[] {

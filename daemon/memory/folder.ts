@@ -6,14 +6,13 @@ import { type Confined, openFolder } from './confined.ts'
 import { isCode } from './descend.ts'
 import { INDEX_FILE, INDEXES } from './file-name.ts'
 
-/** The bytes of a file as text; `exact` when the text gives the same bytes back. */
-export type Present = { hash: string; text: string; exact: boolean }
+/** The bytes of a file as text; `exact` when the text gives the same bytes back. `mode`: permissions only. */
+export type Present = { hash: string; text: string; exact: boolean; mode: number; stamp: string }
 
 /** Makes the directory if need be. Whoever opens it has to close it. */
 export function openIn(dir: string): Confined {
   try {
-    makeFolder(dir)
-    return openFolder(dir)
+    return openIfThere(dir) ?? openMade(dir)
   } catch (error) {
     throw placeTrouble(dir, error)
   }
@@ -28,6 +27,21 @@ export function inFolder<T>(dir: string, act: (folder: Confined) => T): T {
   } finally {
     folder.close()
   }
+}
+
+function openIfThere(dir: string): Confined | undefined {
+  try {
+    return openFolder(dir)
+  } catch (error) {
+    // Whatever stands in the way is named by whoever tries to make it.
+    if (isCode(error, 'ENOENT', 'ENOTDIR')) return undefined
+    throw error
+  }
+}
+
+function openMade(dir: string): Confined {
+  makeFolder(dir)
+  return openFolder(dir)
 }
 
 function makeFolder(dir: string): void {
@@ -61,8 +75,8 @@ export function placeTrouble(dir: string, cause: unknown): unknown {
 export function readPresent(folder: Confined, file: string): Present | undefined {
   const content = folder.read(file)
   if (!content) return undefined
-  const text = content.bytes.toString()
-  return { hash: content.hash, text, exact: isUtf8(content.bytes) }
+  const { bytes, hash, mode, stamp } = content
+  return { hash, text: bytes.toString(), exact: isUtf8(bytes), mode, stamp }
 }
 
 /** `team/x.md` is pointed to by the team's own index, everything else by the directory's. */

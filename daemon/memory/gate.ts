@@ -47,6 +47,9 @@ type Deps = {
   onChange: (dir: string, files: string[], by: By) => void
 }
 
+/** What becomes of the indexes. `clean`: hashes of those that hold no credential. */
+type Indexes = { changes: readonly IndexChange[]; clean: Set<string> }
+
 /** A directory that is held open for as long as a change takes. */
 type Open = { dir: string; folder: Confined }
 
@@ -75,14 +78,17 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
   }
 
   /** An index may hold a credential that a person put there: then its words are not kept. */
-  const cleanIndexes = async ({ dir, folder }: Open, prepared: readonly Prepared[]): Promise<Set<string>> => {
+  const prepareIndexes = async ({ dir, folder }: Open, prepared: readonly Prepared[]): Promise<Indexes> => {
+    const changes = indexChanges(folder, prepared)
     const clean = new Set<string>()
-    for (const { file, before } of indexChanges(folder, prepared)) {
-      if (!before) clean.add('')
-      else if (journal.exactHash(dir, file) === before.hash) clean.add(before.hash)
-      else if ((await redact(before.text)).kinds.length === 0) clean.add(before.hash)
+    let waited = false
+    for (const { file, before } of changes) {
+      const isClean = !before || journal.exactHash(dir, file) === before.hash
+      waited ||= !isClean
+      if (isClean || (await redact(before.text)).kinds.length === 0) clean.add(before?.hash ?? '')
     }
-    return clean
+    // Others may have written meanwhile.
+    return { changes: waited ? indexChanges(folder, prepared) : changes, clean }
   }
 
   /** Commits to the journal, then writes: no waiting in between, so nobody sees a half. */
@@ -90,14 +96,15 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
     { dir, folder }: Open,
     prepared: readonly Prepared[],
     by: By,
-    clean: Set<string>,
+    { changes: indexes, clean }: Indexes,
     along: Along | undefined,
   ): Applied[] => {
+    // A glance is enough: each of them is read once more right before it is replaced.
     for (const { write, before } of prepared)
-      if (readPresent(folder, write.file)?.hash !== before?.hash) throw overtaken(write.file)
+      if (!folder.isStill(write.file, before) && readPresent(folder, write.file)?.hash !== before?.hash)
+        throw overtaken(write.file)
     const at = clock.now()
     const changes = prepared.map((each) => changeOf(dir, each, by, at))
-    const indexes = indexChanges(folder, prepared)
     for (const { file, text } of indexes)
       if (Buffer.byteLength(text) > CAP_BYTES)
         throw new MemoryError('REFUSED', `${file} would be larger than ${CAP_BYTES} bytes`, { reason: 'shape' })
@@ -174,7 +181,7 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
     for (const write of writes) await recorded(dir, write, told, () => checkName(write))
     const done = await opened(dir, async (at) => {
       const prepared = await prepareAll(at, writes, told)
-      return commit(at, prepared, told, await cleanIndexes(at, prepared), along)
+      return commit(at, prepared, told, await prepareIndexes(at, prepared), along)
     })
     if (files.length > 0) onChange(dir, files, told)
     return done

@@ -88,7 +88,11 @@ export function createJudge({ tombstones, redact, teamEnabled, logsEnabled, ofSa
     if (clean.kinds.length > 0 && wish.file.startsWith('team/'))
       throw refuse('secret', `${wish.file} seems to hold a credential (${clean.kinds.join(', ')})`, 'leave it out')
     const advice = wish.form === 'checked' ? checkShape({ ...wish, content: clean.text }, known) : []
-    const grave = tombstones.find(ofSameProject(wish.dir), spokenValues(wish.file, clean.text))
+    // As long as nothing was ever rejected there is nothing to compare with.
+    const grave =
+      tombstones.stamp() === ''
+        ? undefined
+        : tombstones.find(ofSameProject(wish.dir), spokenValues(wish.file, clean.text))
     if (grave)
       throw refuse(
         'rejected-value',

@@ -15,11 +15,14 @@ import {
 import type { MemoryError } from '../../schema/errors.ts'
 import { type Folder, isCode, refused, refuseMoved } from './descend.ts'
 import { shown } from './file-name.ts'
+import { stampOf } from './stamp.ts'
 
-/** `hash`: SHA-256 of the bytes, in hex. `mode`: permissions only. */
-export type Content = { bytes: Buffer; hash: string; mode: number }
+/** `hash`: SHA-256 of the bytes, in hex. `mode`: permissions only. `stamp`: of the file that was read. */
+export type Content = { bytes: Buffer; hash: string; mode: number; stamp: string }
 
 export const CAP_BYTES = 1_048_576
+/** Of what was not there before. */
+export const NEW_MODE = 0o600
 
 const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
 const OPEN_NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
@@ -47,7 +50,7 @@ export function readPlain(folder: Folder, leaf: string): Content | undefined {
     }
     const bytes = readUpTo(fd, stats.size)
     if (!bytes) throw refused(`${shown(leaf)} is larger than ${CAP_BYTES} bytes`)
-    return { bytes, hash: hashOf(bytes), mode: stats.mode & 0o777 }
+    return { bytes, hash: hashOf(bytes), mode: stats.mode & 0o777, stamp: stampOf(stats) }
   } finally {
     closeSync(fd)
   }
@@ -56,10 +59,10 @@ export function readPlain(folder: Folder, leaf: string): Content | undefined {
 /** By path, no byte is written before it is certain that the new file is where it should be. */
 export function writeNew(folder: Folder, name: string, bytes: Uint8Array, { mode }: { mode: number }): void {
   if (folder.reach === 'path') refuseMoved(folder)
-  const fd = openSync(folder.at(name), OPEN_NEW, 0o600)
+  const fd = openSync(folder.at(name), OPEN_NEW, NEW_MODE)
   try {
     if (folder.reach === 'path') refuseElsewhere(folder, name, fd)
-    fchmodSync(fd, mode)
+    if (mode !== NEW_MODE) fchmodSync(fd, mode)
     writeFileSync(fd, bytes)
     fsyncSync(fd)
   } finally {

@@ -1,7 +1,7 @@
 /** Several files, written all or none. */
 import type { Confined } from './confined.ts'
 import type { Present } from './folder.ts'
-import { hashOf } from './plain-file.ts'
+import { hashOf, NEW_MODE } from './plain-file.ts'
 
 type Step = { file: string; before: Present | undefined; content: string | undefined }
 
@@ -10,13 +10,13 @@ export function putAll(folder: Confined, steps: readonly Step[]): void {
   const done: Step[] = []
   try {
     for (const step of steps) {
-      put(folder, step)
+      put(folder, { ...step, mode: step.before?.mode ?? NEW_MODE })
       done.push(step)
     }
     folder.settle()
   } catch (error) {
     for (const { file, before, content } of done.reverse()) {
-      const written = content === undefined ? undefined : { hash: hashOf(content), text: content, exact: true }
+      const written = content === undefined ? undefined : { hash: hashOf(content) }
       if (!before || before.exact) put(folder, { file, before: written, content: before?.text })
     }
     folder.settle()
@@ -24,7 +24,10 @@ export function putAll(folder: Confined, steps: readonly Step[]): void {
   }
 }
 
-function put(folder: Confined, { file, before, content }: Step): void {
-  if (content !== undefined) folder.write(file, Buffer.from(content), { expect: before?.hash ?? null, settle: 'later' })
-  else if (before) folder.remove(file, { expect: before.hash })
+type Put = { file: string; before: { hash: string } | undefined; content: string | undefined; mode?: number }
+
+function put(folder: Confined, { file, before, content, mode }: Put): void {
+  if (content === undefined) return void (before && folder.remove(file, { expect: before.hash }))
+  const expect = before?.hash ?? null
+  folder.write(file, Buffer.from(content), { expect, settle: 'later', ...(mode !== undefined && { mode }) })
 }

@@ -72,8 +72,8 @@ export function watchTree(options: TreeOptions): WatchedTree {
   const find = (folder: string): Stats | undefined => {
     try {
       if (folder === '' && !accepts(root)) return undefined
-      const stats = folder === '' ? statSync(root) : lstatSync(pathOf(folder))
-      return stats.isDirectory() ? stats : undefined
+      const stats = folder === '' ? statSync(root) : lstatSync(pathOf(folder), { throwIfNoEntry: false })
+      return stats?.isDirectory() ? stats : undefined
     } catch {
       return undefined
     }

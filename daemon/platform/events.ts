@@ -14,6 +14,7 @@ export function createEvents(clock: Clock): Events {
   const listeners = new Set<(event: Event) => void>()
   return {
     publish: (event) => {
+      if (listeners.size === 0) return
       const stamped: Event = { ...event, at: new Date(clock.now()).toISOString() }
       for (const listener of listeners) listener(stamped)
     },

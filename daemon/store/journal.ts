@@ -93,7 +93,7 @@ export function createJournal(db: Db): Journal {
                          undoable, evidence)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
   const mark = db.prepare(`INSERT INTO marks (name, value) VALUES ('applied', ?)
-    ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)`)
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE excluded.value > value`)
   const applied = db.prepare(`SELECT value FROM marks WHERE name = 'applied'`).pluck()
   const byId = db.prepare(`${SELECT} WHERE c.id = ?`)
   const byWhole = db.prepare(`${SELECT} WHERE c.part_of = ? ORDER BY c.id`)

@@ -1,7 +1,7 @@
 /** One kind of exchange with the daemon, measured in turns with fastify's “hello” on the same core. */
-import { readFileSync } from 'node:fs'
 import { routeTable } from '../../schema/route-table.ts'
 import { openConnection, requestFor, timeRequests } from './connection.ts'
+import { cpuUs } from './cpu.ts'
 import type { Home } from './daemon.ts'
 import { shareOneCore } from './one-core.ts'
 import { inRounds, quantile, ratio } from './rounds.ts'
@@ -45,18 +45,9 @@ export async function againstHello(
       daemonP99Us: 1000 * quantile(taken.daemon.flat(), 0.99),
       bareP50Us: 1000 * quantile(taken.bare.flat(), 0.5),
       bareP99Us: 1000 * quantile(taken.bare.flat(), 0.99),
-      // Of the processor, for one request: says more than times do where others use the machine.
+      // For one request.
       daemonCpuUs,
       bareCpuUs,
     },
-  }
-}
-
-/** What the main thread of a process has had of the processor; nothing where the system does not tell. */
-function cpuUs(pid: number): number {
-  try {
-    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1_000
-  } catch {
-    return 0
   }
 }

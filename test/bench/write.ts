@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
 import { routeTable } from '../../schema/route-table.ts'
 import { openConnection } from './connection.ts'
+import { cpuUs } from './cpu.ts'
 import { shareOneCore } from './one-core.ts'
 import { inRounds, quantile, ratio } from './rounds.ts'
 import type { Row } from './row.ts'
@@ -40,19 +41,29 @@ export const write: Row<'update' | 'create'> = {
 
     for (let n = 0; n < WARM_UP_WRITES; n++) for (const act of [update, bare]) await act()
     const cores = shareOneCore([pid])
+    const used = { update: 0, create: 0 }
+    const timedWithCpu = async (kind: 'update' | 'create', act: () => Promise<unknown>) => {
+      const beforeUs = cpuUs(pid)
+      const block = await timed(act)
+      used[kind] += cpuUs(pid) - beforeUs
+      return block
+    }
     const taken = await inRounds(ROUNDS[bench.pace], {
-      update: () => timed(update),
-      create: () => timed(create),
+      update: () => timedWithCpu('update', update),
+      create: () => timedWithCpu('create', create),
       bare: () => timed(bare),
       bareTwice: () => timed(bareTwice),
     }).finally(cores.release)
     connection.close()
+    const writes = ROUNDS[bench.pace] * WRITES_PER_BLOCK
     return {
       figures: { update: ratio(taken.update, taken.bare, 0.5), create: ratio(taken.create, taken.bareTwice, 0.5) },
       details: {
         updateP50Us: 1000 * quantile(taken.update.flat(), 0.5),
         createP50Us: 1000 * quantile(taken.create.flat(), 0.5),
         bareP50Us: 1000 * quantile(taken.bare.flat(), 0.5),
+        updateCpuUs: used.update / writes,
+        createCpuUs: used.create / writes,
       },
     }
   },

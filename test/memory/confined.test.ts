@@ -126,10 +126,15 @@ describe.each(reaches)('reached by %s', (reach) => {
     ])
       for (const content of contents) {
         const hash = hashOf(content)
-        expect(folder.write(file, content, anything)).toEqual({ hash })
+        folder.write(file, content, anything)
         expect(readFileSync(join(ground.memory, file)).equals(content)).toBe(true)
         const read = folder.read(file)
-        expect({ ...read, bytes: read?.bytes.equals(content) }).toEqual({ bytes: true, hash, mode: 0o600 })
+        expect({ ...read, bytes: read?.bytes.equals(content) }).toEqual({
+          bytes: true,
+          hash,
+          mode: 0o600,
+          stamp: expect.any(String),
+        })
       }
     expect(statSync(join(ground.memory, 'a/new/new')).mode & 0o777).toBe(0o700)
     expect(entriesOf(ground.memory).filter((name) => name.includes('.tmp'))).toEqual([])
@@ -169,12 +174,50 @@ describe.each(reaches)('reached by %s', (reach) => {
     }
   })
 
+  it('replaces only what has the permissions that were seen', () => {
+    const ground = makeGround()
+    const file = join(ground.memory, 'user_role.md')
+    chmodSync(file, 0o640)
+    const folder = open(ground, reach)
+    const read = folder.read('user_role.md')
+    const seen = { expect: read?.hash ?? '', mode: read?.mode ?? 0 }
+    folder.write('user_role.md', read?.bytes ?? bytes, seen)
+    expect(statSync(file).mode & 0o7777).toBe(0o640)
+    chmodSync(file, 0o600)
+    expect([
+      outcome(() => folder.write('user_role.md', bytes, seen)),
+      outcome(() => folder.write('user_role.md', bytes, { expect: null, mode: 0o600 })),
+    ]).toEqual(Array(2).fill(expect.objectContaining({ code: 'CONFLICT' })))
+    expect({ mode: statSync(file).mode & 0o7777, text: readFileSync(file) }).toEqual({ mode: 0o600, text: read?.bytes })
+    expect(folder.leftovers()).toEqual([])
+  })
+
+  it('tells at a glance whether a file is the one that was read', () => {
+    const ground = makeGround()
+    const folder = open(ground, reach)
+    const read = folder.read('user_role.md')
+    expect(['user_role.md', 'gone.md', 'no/gone.md'].map((file) => folder.isStill(file, read))).toEqual([
+      true,
+      false,
+      false,
+    ])
+    expect(['user_role.md', 'gone.md', 'no/gone.md'].map((file) => folder.isStill(file, undefined))).toEqual([
+      false,
+      true,
+      true,
+    ])
+    writeFileSync(join(ground.memory, 'user_role.md'), `${read?.bytes} and more`)
+    expect(folder.isStill('user_role.md', read)).toBe(false)
+    expect(outcome(() => folder.isStill('../x.md', read))).toEqual(refusal('leads to no place'))
+  })
+
   it('changes a file only where it holds what was expected', () => {
     const ground = makeGround()
     const folder = open(ground, reach)
     const read = folder.read('user_role.md')
-    expect(folder.write('user_role.md', bytes, { expect: read?.hash })).toEqual({ hash: hashOf(bytes) })
-    expect(folder.write('new.md', bytes, { expect: null })).toEqual({ hash: hashOf(bytes) })
+    folder.write('user_role.md', bytes, { expect: read?.hash })
+    folder.write('new.md', bytes, { expect: null })
+    expect(['user_role.md', 'new.md'].map((file) => folder.read(file)?.hash)).toEqual(Array(2).fill(hashOf(bytes)))
     const before = snapshot(ground.home)
     const conflict = (says: string) =>
       expect.objectContaining({ code: 'CONFLICT', message: expect.stringContaining(says) })
