@@ -21,7 +21,7 @@ function rig(slices: Record<string, number>) {
           bytes: 100_000,
         }
       },
-      save: (prepared) => {
+      ready: (prepared) => () => {
         if (failing) throw new Error('full')
         saved.push(prepared.map(({ rows }) => rows?.path ?? ''))
         return []
@@ -86,7 +86,7 @@ it('a round is as large as is written with 15 ms of work at the speed of the qui
   expect(after([900, 150_000])).toBe(150_000)
   expect(after([10, 150_000])).toBe(225_000)
   expect(after([1, 1_000])).toBe(225_000)
-  expect(after(...Array.from({ length: 9 }, (): [number, number] => [1, 200_000]))).toBe(512_000)
+  expect(after(...Array.from({ length: 9 }, (): [number, number] => [1, 200_000]))).toBe(1_000_000)
   expect(after(...Array.from({ length: 9 }, (): [number, number] => [500, 200_000]))).toBe(64_000)
 })
 
