@@ -138,7 +138,8 @@ function prepare(db: Db) {
       terms.add(fresh)
       for (const { id, text } of texts) {
         if (text === '') remove.run(id)
-        else insert.run(id, made.get(text) ?? text)
+        // To look a long text up in a map takes a walk through all of it.
+        else insert.run(id, made.size === 0 ? text : (made.get(text) ?? text))
       }
     },
     matching: db.prepare(`
