@@ -3,6 +3,7 @@
  * fail in a run ends here as an outcome. Decides neither what is due nor what a job does.
  */
 import { randomBytes } from 'node:crypto'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock, Timer } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
 import { aborted } from '../platform/signals.ts'
@@ -122,8 +123,9 @@ export function createRunner({
     running.set(job.id, run)
     beats ??= clock.every(LEASE_MS / 3, beat, onError)
     onNews(job, undefined)
-    // Not within the look that claimed it: a run may wake us.
-    void Promise.resolve()
+    // Not within the look that claimed it, for a run may wake us; and after whatever else has to be done: runs that wait for
+    // nothing would follow one another until none is due.
+    void turn()
       .then(() => perform(run))
       .then((outcome) => end(run, outcome))
       .catch(onError)

@@ -77,7 +77,7 @@ const pieces: Record<Detector, readonly string[]> = {
 const presetPieces: Record<string, readonly string[]> = {
   aws: words('a3t akia agpa aida aroa aipa anpa anva asia secretaccess secret_access'),
   privatekey: ['private key'],
-  slack: ['xox', 'xapp-', 'hooks.slack.com'],
+  slack: [...each('xoxa xoxb xoxo xoxp xoxr xapp', ['-']), 'hooks.slack.com'],
   shopify: ['shp'],
   github: ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_', 'github_pat_'],
   gitlab: ['glpat-'],
@@ -147,7 +147,8 @@ export function needsOf(text: string): Needs {
     starts: (name) => {
       const wanted = (bits.get(name) as Bit) & TRACED
       if (wanted === 0) return undefined
-      const starts = places.filter(({ bit }) => bit === wanted).map(({ at }) => at)
+      const starts: number[] = []
+      for (const { bit, at } of places) if (bit === wanted) starts.push(at)
       return starts.sort((one, other) => one - other)
     },
   }

@@ -11,17 +11,23 @@ const MAX_ROUNDS = 12
 /** At once where that can be; whoever has a hundred thousand short texts would wait longer for promises than for rules. */
 export function redactSoon(text: string): Redacted | Promise<Redacted> {
   const secrets = findNow(text)
-  return secrets !== 'later' && secrets.length === 0 ? { text, kinds: [] } : redactSecrets(text)
+  if (secrets === 'later') return redactSecrets(text)
+  return secrets.length === 0 ? { text, kinds: [] } : redactFound(text, secrets)
 }
 
 export async function redactSecrets(text: string): Promise<Redacted> {
+  return redactFound(text, await findSecrets(text))
+}
+
+/** `found`: what the first round found. */
+async function redactFound(text: string, found: Secret[]): Promise<Redacted> {
   const kinds = new Set<Kind>()
   let clean = text
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    const secrets = await findSecrets(clean)
-    if (secrets.length === 0) break
+  let secrets = found
+  for (let round = 1; secrets.length > 0; round++) {
     for (const { kind } of secrets) kinds.add(kind)
     clean = replace(clean, secrets)
+    secrets = round < MAX_ROUNDS ? await findSecrets(clean) : []
   }
   return { text: clean, kinds: [...kinds].sort() }
 }

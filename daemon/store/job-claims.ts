@@ -80,6 +80,8 @@ export function createJobClaims(current: () => Db): JobClaims {
 const DEAD = `owner IS NOT NULL AND owner <> @owner AND (lease_until <= @nowMs OR lease_until > @nowMs + @longestMs)`
 const READY = `(max(not_before, retry_at) <= @nowMs OR @nowMs < since - ${SET_BACK_MS})`
 
+type Placed = JobRow & { place: number }
+
 function prepare(db: Db) {
   const insert = jobInsertion(db)
   const get = db.prepare('SELECT * FROM jobs WHERE id = ?')
@@ -141,16 +143,25 @@ function prepare(db: Db) {
 
   const held = db.prepare(`SELECT * FROM jobs WHERE id = ? AND owner = ? AND state = 'running'`)
   const atWork = db.prepare(
-    `SELECT count(*) FROM jobs WHERE owner IS NOT NULL AND kind IN (SELECT value FROM json_each(?))`,
+    // Left to itself SQLite would count by kind, and all that wait are of a few.
+    `SELECT count(*) FROM jobs INDEXED BY jobs_owned WHERE owner IS NOT NULL AND kind IN (SELECT value FROM json_each(?))`,
   )
-  const first = db.prepare(`
-    SELECT * FROM jobs j WHERE state IN ('queued', 'waiting') AND ${READY} AND kind IN (SELECT value FROM json_each(@kinds))
-      AND NOT EXISTS (SELECT 1 FROM jobs o WHERE o.owner IS NOT NULL AND ((o.kind = j.kind AND o.key = j.key) OR o.dir = j.dir))
-      AND NOT EXISTS (SELECT 1 FROM json_each(@busy) o WHERE o.value ->> 'dir' = j.dir
-        OR (o.value ->> 'kind' = j.kind AND o.value ->> 'key' = j.key))
-    ORDER BY kind IN (SELECT value FROM json_each(@low)),
-      iif(kind IN (SELECT value FROM json_each(@low)), -coalesce(input ->> 'at', created_at),
-        max(not_before, retry_at, created_at)), seq LIMIT 1`)
+  const firstBy = (order: string) =>
+    db.prepare(`
+      SELECT *, ${order} AS place FROM jobs j WHERE kind = @kind AND state IN ('queued', 'waiting') AND ${READY}
+        AND NOT EXISTS (SELECT 1 FROM jobs o WHERE o.owner IS NOT NULL AND ((o.kind = j.kind AND o.key = j.key) OR o.dir = j.dir))
+        AND NOT EXISTS (SELECT 1 FROM json_each(@busy) o WHERE o.value ->> 'dir' = j.dir
+          OR (o.value ->> 'kind' = j.kind AND o.value ->> 'key' = j.key))
+      ORDER BY ${order}, seq LIMIT 1`)
+  const oldest = firstBy('max(not_before, retry_at, created_at)')
+  const newest = firstBy(`-coalesce(input ->> 'at', created_at)`)
+  /** Kind by kind, each by its own order: there may be a hundred thousand of one, and indexes know the first. */
+  const first = (kinds: readonly string[], low: readonly string[], given: { nowMs: number; busy: string }) => {
+    const of = (kind: string) => (low.includes(kind) ? newest : oldest).get({ ...given, kind }) as Placed | undefined
+    const best = (wanted: readonly string[]) =>
+      wanted.flatMap((kind) => of(kind) ?? []).sort((a, b) => a.place - b.place || a.seq - b.seq)[0]
+    return best(kinds.filter((kind) => !low.includes(kind))) ?? best(kinds.filter((kind) => low.includes(kind)))
+  }
   const take = db.prepare(`
     UPDATE jobs SET state = 'running', owner = @owner, lease_until = @until, started_at = @nowMs, attempts = attempts + 1
     WHERE id = @id`)
@@ -161,12 +172,10 @@ function prepare(db: Db) {
   const claim = ({ owner, nowMs, sorts, low, dirOf, busy }: Claim): Job | undefined => {
     free({ owner, nowMs, longestMs: LEASE_MS })
     const open = sorts.filter(({ kinds, atOnce }) => (atWork.pluck().get(JSON.stringify(kinds)) as number) < atOnce)
-    const kinds = JSON.stringify(open.flatMap(({ kinds }) => kinds))
+    const kinds = open.flatMap(({ kinds }) => kinds)
     const at = busy.map(({ kind, key, dir }) => ({ kind, key, dir }))
     for (;;) {
-      const found = first.get({ nowMs, kinds, low: JSON.stringify(low), busy: JSON.stringify(at) }) as
-        | JobRow
-        | undefined
+      const found = first(kinds, low, { nowMs, busy: JSON.stringify(at) })
       if (!found) return undefined
       const dir = found.dir ?? dirOf(jobOf(found)) ?? null
       if (dir !== found.dir) {
@@ -231,8 +240,9 @@ function prepare(db: Db) {
     resume: db.prepare(`UPDATE jobs SET retry_at = 0, since = ? WHERE state = 'waiting'`),
     nextReady: db
       .prepare(
-        `SELECT min(max(not_before, retry_at)) FROM jobs
-         WHERE state IN ('queued', 'waiting') AND max(not_before, retry_at) > ? AND max(not_before, retry_at) < ${NEVER_MS}`,
+        `SELECT max(not_before, retry_at) FROM jobs INDEXED BY jobs_ready
+         WHERE state IN ('queued', 'waiting') AND max(not_before, retry_at) > ? AND max(not_before, retry_at) < ${NEVER_MS}
+         ORDER BY max(not_before, retry_at) LIMIT 1`,
       )
       .pluck(),
   }

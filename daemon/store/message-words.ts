@@ -5,12 +5,14 @@ import { createSeenTerms } from './seen-terms.ts'
 import { prepareTerms, SHORTEST_PART, type TermsWith } from './terms.ts'
 
 export type MessageWords = {
+  /** What takes time and needs no lock: best before the transaction in which some or all of the texts are put. */
+  ready(texts: readonly string[]): Ready
   /**
    * The texts have no credentials any more; what was put before under an id is replaced, and by an empty text removed. Part
    * of the caller's transaction, and best its end: whatever else is written after it makes SQLite put down the words of each
    * message by themselves, which takes five times as long.
    */
-  put(texts: readonly MessageText[]): void
+  put(texts: readonly MessageText[], ready?: Ready): void
   /** The caller's transaction was rolled back, and the words with it. */
   forget(): void
   /**
@@ -21,6 +23,9 @@ export type MessageWords = {
 }
 
 export type MessageText = { id: number; text: string }
+
+/** `made`: the tokens of those texts of which the table's own tokenizer would make others. `fresh`: terms that may be new. */
+export type Ready = { made: ReadonlyMap<string, string>; fresh: readonly string[] }
 
 /** A message must have every word and everything that is demanded; with `any`, one of the words is enough. */
 export type Asked = {
@@ -79,7 +84,8 @@ const FILTER = `
 export function createMessageWords(current: () => Db): MessageWords {
   const statements = preparedIn(current, prepare)
   return {
-    put: (texts) => statements().put(texts),
+    ready: (texts) => statements().ready(texts),
+    put: (texts, ready) => statements().put(texts, ready),
     forget: () => statements().forget(),
     candidates: ({ words, match, literals, ...filter }, { before, most }) => {
       const {
@@ -109,24 +115,31 @@ function prepare(db: Db) {
   const holder = db.prepare('SELECT 1 FROM message_words(?) LIMIT 1').pluck()
   const terms = prepareTerms(db)
   const seen = createSeenTerms({ longest: PIECE_CHARS })
+  const ready = (texts: readonly string[]): Ready => {
+    const fresh: string[] = []
+    const made = new Map<string, string>()
+    for (const text of texts) {
+      // The tokenizer of the table makes the very tokens of it that we would.
+      if (seen.ofPlain(text, fresh) === 'plain') continue
+      const tokens = tokensOf(text)
+      for (const token of tokens) seen.add(token, fresh)
+      made.set(text, tokens.join(' '))
+    }
+    const isLittle = texts.length <= FEW_MESSAGES && fresh.length <= FEW_TERMS
+    return { made, fresh: isLittle ? fresh.filter((term) => !holder.get(quoted(term))) : fresh }
+  }
   return {
     terms,
     forget: seen.forget,
-    put: (texts: readonly MessageText[]) => {
-      const fresh: string[] = []
-      const tokens = texts.map(({ text }) => {
-        // The tokenizer of the table makes the very tokens of it that we would.
-        if (seen.ofPlain(text, fresh) === 'plain') return text
-        const made = tokensOf(text)
-        for (const token of made) seen.add(token, fresh)
-        return made.join(' ')
-      })
-      // Before the words: a question in between would make SQLite put them down by themselves.
-      const isLittle = texts.length <= FEW_MESSAGES && fresh.length <= FEW_TERMS
-      terms.add(isLittle ? fresh.filter((term) => !holder.get(quoted(term))) : fresh)
-      for (const [n, { id }] of texts.entries()) {
-        if (texts[n]?.text === '') remove.run(id)
-        else insert.run(id, tokens[n])
+    ready,
+    put: (texts: readonly MessageText[], { made, fresh } = ready(texts.map(({ text }) => text))) => {
+      // All of them, also those of a text that is not put after all: they count as seen. And before the words: whatever is
+      // asked in between would make SQLite put those down by themselves.
+      terms.add(fresh)
+      for (const { id, text } of texts) {
+        if (text === '') remove.run(id)
+        // To look a long text up in a map takes a walk through all of it.
+        else insert.run(id, made.size === 0 ? text : (made.get(text) ?? text))
       }
     },
     matching: db.prepare(`

@@ -527,4 +527,12 @@ export const indexMigrations: readonly Migration[] = [
       ALTER TABLE sessions ADD COLUMN guessed INTEGER NOT NULL DEFAULT 0;
       UPDATE files SET again = 1 WHERE gone = 0 AND NOT EXISTS (SELECT 1 FROM messages WHERE file = files.id);
     `),
+  (db) =>
+    db.exec(`
+      -- Which job is next, of each kind and by either order, and when the next one becomes due: without a look at all that
+      -- wait, which after a long absence are a hundred thousand.
+      CREATE INDEX jobs_oldest ON jobs (kind, max(not_before, retry_at, created_at)) WHERE state IN ('queued', 'waiting');
+      CREATE INDEX jobs_newest ON jobs (kind, -coalesce(input ->> 'at', created_at)) WHERE state IN ('queued', 'waiting');
+      CREATE INDEX jobs_ready ON jobs (max(not_before, retry_at)) WHERE state IN ('queued', 'waiting');
+    `),
 ]

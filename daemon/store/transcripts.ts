@@ -50,11 +50,13 @@ export type Slice = {
   due?: { jobs: readonly Due[]; nowMs: number } | undefined
 }
 
-/** The full-text index beside the rows. Called at the end of the transaction that writes them. */
-export type MessageWords = {
-  /** In this order; an empty text takes away what was put before. */
-  put(texts: readonly { id: number; text: string }[]): void
-  /** The transaction was rolled back. */
+/** The full-text index beside the rows. */
+export type MessageWords<Ready = unknown> = {
+  /** Before the transaction, so that nobody waits for it: all texts that may be put. */
+  ready(texts: readonly string[]): Ready
+  /** At its end, in this order; an empty text takes away what was put before. */
+  put(texts: readonly { id: number; text: string }[], ready: Ready): void
+  /** The transaction was rolled back, or there was none. */
   forget(): void
 }
 
@@ -65,13 +67,16 @@ export type FileRow = { cursor: string; known: string; gone: 0 | 1; again: 0 | 1
 
 export type Transcripts = {
   file(path: string): FileRow | undefined
-  /** All of them or none; of each file one at most. Gives the files that have to be read again because of it. */
-  save(slices: readonly Slice[]): Holder[]
+  /**
+   * Does all that needs no lock. What it gives saves them, all or none, of each file one at most, and gives the files that have
+   * to be read again because of it.
+   */
+  ready(slices: readonly Slice[]): () => Holder[]
   /** 1: the harness deleted the file; what is known of it stays. Gives the files that have to be read again because of it. */
   setGone(path: string, gone: 0 | 1): Holder[]
 }
 
-export function createTranscripts(db: Db, words: MessageWords): Transcripts {
+export function createTranscripts<Ready>(db: Db, words: MessageWords<Ready>): Transcripts {
   const fileRow = db.prepare('SELECT cursor, known, gone, again FROM files WHERE path = ?')
   const putFile = db
     .prepare(
@@ -125,11 +130,11 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
     if (due) for (const job of due.jobs) jobs.enqueue(job, due.nowMs)
     return again
   }
-  const saveAll = db.transaction((slices: readonly Slice[]) => {
+  const saveAll = db.transaction((slices: readonly Slice[], ready: Ready) => {
     const texts: Texts = []
     const again = slices.flatMap((slice) => saveOne(slice, texts))
     sessions.flush()
-    words.put(texts)
+    words.put(texts, ready)
     return again
   })
   const setGone = db.transaction((path: string, gone: 0 | 1): Holder[] => {
@@ -137,22 +142,34 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
     return file === undefined || gone === 0 ? [] : holders.left(file)
   })
 
+  const orForget = <T>(act: () => T): T => {
+    try {
+      return act()
+    } catch (error) {
+      words.forget()
+      sessions.forget()
+      throw error
+    } finally {
+      holders.forget()
+    }
+  }
+
   return {
     file: (path) => fileRow.get(path) as FileRow | undefined,
-    save: (slices) => {
-      try {
-        // At once the one that writes: turned into it half-way, it would be refused when somebody else has written.
-        return saveAll.immediate(slices)
-      } catch (error) {
-        words.forget()
-        sessions.forget()
-        throw error
-      } finally {
-        holders.forget()
-      }
+    ready: (slices) => {
+      const ready = orForget(() => words.ready(textsOf(slices)))
+      // At once the one that writes: turned into it half-way, it would be refused when somebody else has written.
+      return () => orForget(() => saveAll.immediate(slices, ready))
     },
     setGone: (path, gone) => setGone.immediate(path, gone),
   }
+}
+
+function textsOf(slices: readonly Slice[]): string[] {
+  const texts: string[] = []
+  for (const { steps } of slices)
+    for (const step of steps) if (step.kind === 'message' && step.text !== '') texts.push(step.text)
+  return texts
 }
 
 /** The same message in another session, and which of the two is the copy. */

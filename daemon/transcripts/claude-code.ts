@@ -85,17 +85,15 @@ function interactive(record: Fields): boolean | undefined {
   return record.promptSource === 'typed' || record.entrypoint === 'cli' ? true : undefined
 }
 
-/** A line as a place in the chain, with what was said there, if anything was. */
+/** A line as a place in the chain, with what was said there, if anything was: that is made for it, and completed. */
 function node(record: Fields, said: Draft): Message {
   const above = parent(record.parentUuid)
-  return compose({
-    ...said,
-    id: id(record.uuid),
-    // A boundary of compaction begins a chain for the model, not for the conversation.
-    parentId: above ?? id(record.logicalParentUuid) ?? above,
-    at: time(record.timestamp),
-    subAgent: record.isSidechain === true ? (id(record.agentId) ?? SIDECHAIN) : undefined,
-  })
+  said.id = id(record.uuid)
+  // A boundary of compaction begins a chain for the model, not for the conversation.
+  said.parentId = above ?? id(record.logicalParentUuid) ?? above
+  said.at = time(record.timestamp)
+  said.subAgent = record.isSidechain === true ? (id(record.agentId) ?? SIDECHAIN) : undefined
+  return compose(said)
 }
 
 function userMessage(record: Fields): Message {

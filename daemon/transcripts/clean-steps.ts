@@ -1,12 +1,12 @@
 /** Credentials out of all that is stored of a slice: texts, names and folders. Remembers what it has looked at lately. */
 import type { MessageStep, Step } from '../store/transcripts.ts'
-import { clean, cleanName, pathHasSecret, type Redact } from './clean.ts'
+import { clean, cleanName, pathHasSecret, type Redact, type Soon, whenever } from './clean.ts'
 import type { Ended, Known } from './digest.ts'
 import { present } from './fields.ts'
 import type { Session } from './session.ts'
 
 export type Cleaner = {
-  step(step: Step): Promise<Step>
+  step(step: Step): Soon<Step>
   known(known: Known): Promise<Known>
   hasSecret(path: string): Promise<boolean>
 }
@@ -17,7 +17,7 @@ const MOST_KNOWN = 2_000
 export function createCleaner(redact: Redact): Cleaner {
   const name = lately((text: string) => cleanName(text, redact))
   const hasSecret = lately((path: string) => pathHasSecret(path, redact))
-  const named = async (text: string | undefined) => (text === undefined ? undefined : name(text))
+  const named = (text: string | undefined) => (text === undefined ? undefined : name(text))
   /** A folder that cannot be told is none: its project could not be told either. */
   const folder = async (path: string | undefined) => (path === undefined || (await hasSecret(path)) ? undefined : path)
 
@@ -34,23 +34,39 @@ export function createCleaner(redact: Redact): Cleaner {
   }
 
   let last: { given: MessageStep['session']; cleaned: MessageStep['session'] } | undefined
-  const rowOf = async (given: MessageStep['session']) => {
-    if (last?.given !== given) last = { given, cleaned: await sessionRow(given) }
-    return last.cleaned
+  const rowOf = (given: MessageStep['session']): Soon<MessageStep['session']> => {
+    if (last?.given === given) return last.cleaned
+    return sessionRow(given).then((cleaned) => {
+      last = { given, cleaned }
+      return cleaned
+    })
+  }
+
+  const message = (step: MessageStep): Soon<MessageStep> => {
+    const session = rowOf(step.session)
+    const id = 'id' in step.name ? name(step.name.id) : undefined
+    const subAgent = name(step.subAgent)
+    const answerId = named(step.answerId)
+    const text = clean(step.text, redact)
+    const isNow =
+      !(session instanceof Promise || id instanceof Promise || subAgent instanceof Promise) &&
+      !(answerId instanceof Promise || text instanceof Promise)
+    if (isNow) return { ...step, session, name: id === undefined ? step.name : { id }, subAgent, answerId, text }
+    return Promise.all([session, id, subAgent, answerId, text]).then(([session, id, subAgent, answerId, text]) => ({
+      ...step,
+      session,
+      name: id === undefined ? step.name : { id },
+      subAgent,
+      answerId,
+      text,
+    }))
   }
 
   return {
-    hasSecret,
-    step: async (step) => {
-      if (step.kind === 'rewound') return 'from' in step ? { ...step, from: await name(step.from) } : step
-      return {
-        ...step,
-        session: await rowOf(step.session),
-        name: 'id' in step.name ? { id: await name(step.name.id) } : step.name,
-        subAgent: await name(step.subAgent),
-        answerId: await named(step.answerId),
-        text: await clean(step.text, redact),
-      }
+    hasSecret: async (path) => hasSecret(path),
+    step: (step) => {
+      if (step.kind === 'message') return message(step)
+      return 'from' in step ? whenever(name(step.from), (from) => ({ ...step, from })) : step
     },
     known: async ({ session, ended, last, ...rest }) => ({
       session: present<Session>({
@@ -71,14 +87,15 @@ export function createCleaner(redact: Redact): Cleaner {
   }
 }
 
-function lately<T>(ask: (text: string) => Promise<T>): (text: string) => Promise<T> {
+function lately<T>(ask: (text: string) => Soon<T>): (text: string) => Soon<T> {
   const known = new Map<string, T>()
-  return async (text) => {
+  return (text) => {
     const before = known.get(text)
     if (before !== undefined) return before
-    const answer = await ask(text)
-    if (known.size >= MOST_KNOWN) known.clear()
-    known.set(text, answer)
-    return answer
+    return whenever(ask(text), (answer) => {
+      if (known.size >= MOST_KNOWN) known.clear()
+      known.set(text, answer)
+      return answer
+    })
   }
 }

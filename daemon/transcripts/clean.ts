@@ -1,11 +1,17 @@
 /** Credentials out of what is kept. A name with one in it is kept as a hash: two of them must not become the same. */
 import { hash } from 'node:crypto'
 
-/** At once, or later. */
-export type Redact = (text: string) => { text: string } | Promise<{ text: string }>
+/** At once where that can be: to wait for each of a hundred thousand names and texts takes longer than to look at them. */
+export type Soon<T> = T | Promise<T>
 
-export async function clean(text: string, redact: Redact): Promise<string> {
-  return text === '' ? '' : (await redact(text)).text
+export type Redact = (text: string) => Soon<{ text: string }>
+
+export function clean(text: string, redact: Redact): Soon<string> {
+  return text === '' ? '' : whenever(redact(text), (redacted) => redacted.text)
+}
+
+export function whenever<A, B>(answer: Soon<A>, then: (answer: A) => B): Soon<B> {
+  return answer instanceof Promise ? answer.then(then) : then(answer)
 }
 
 /** Names that cannot hold one are the rule, and to look at each would cost more than all the rest. */
@@ -19,9 +25,9 @@ const HARMLESS = new RegExp(
   ].join('|')})$`,
 )
 
-export async function cleanName(name: string, redact: Redact): Promise<string> {
+export function cleanName(name: string, redact: Redact): Soon<string> {
   if (name === '' || HARMLESS.test(name)) return name
-  return (await redact(name)).text === name ? name : hash('sha256', name, 'hex')
+  return whenever(redact(name), ({ text }) => (text === name ? name : hash('sha256', name, 'hex')))
 }
 
 /** Each name in it by itself as well: beside a slash not every credential is recognised. */

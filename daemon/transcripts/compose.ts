@@ -5,15 +5,16 @@ import { withoutPrivate } from './private-spans.ts'
 
 export type Draft = { [K in keyof Message]?: Message[K] | undefined } & { by: By }
 
+const NONE: readonly never[] = []
+
 /** Field by field and in one order: every line of every transcript comes through here, and copies in a loop are slow. */
 export function compose(draft: Draft): Message {
-  const { toolCalls = [], toolResults = [] } = draft
   const { by, text, startsTurn } = heard(draft)
-  const message: Message = { kind: 'message', by, text, toolCalls, toolResults }
-  if (toolCalls.length > 0)
-    message.toolCalls = toolCalls.map(({ id, name, input }) => ({ id, name, input: withoutPrivate(input) }))
-  if (toolResults.length > 0)
-    message.toolResults = toolResults.map(({ callId, text }) => ({ callId, text: withoutPrivate(stripInjected(text)) }))
+  const message: Message = { kind: 'message', by, text, toolCalls: [], toolResults: [] }
+  for (const { id, name, input } of draft.toolCalls ?? NONE)
+    message.toolCalls.push({ id, name, input: withoutPrivate(input) })
+  for (const { callId, text } of draft.toolResults ?? NONE)
+    message.toolResults.push({ callId, text: withoutPrivate(stripInjected(text)) })
   if (draft.id !== undefined) message.id = draft.id
   if (draft.parentId !== undefined) message.parentId = draft.parentId
   if (draft.at !== undefined) message.at = draft.at

@@ -7,7 +7,7 @@ import { indexedText } from './indexed-text.ts'
 import type { Line } from './lines.ts'
 import type { End, Fact, Message, Usage } from './message.ts'
 import { learn, placeIn, type Session } from './session.ts'
-import { lastTotal, usageOf } from './usage.ts'
+import { usageOf } from './usage.ts'
 
 /** What has to be known to go on within a file; is stored with its cursor. */
 export type Known = {
@@ -103,7 +103,7 @@ function take(fact: Message, line: Line, place: number, state: Known, deps: Deps
   noteCourse(message, state)
   const sessionId = state.session.sessionId ?? deps.unnamed
   const tokens = message.total ? usageOf([message], state.counted) : message.usage
-  const counted = lastTotal([message])
+  const counted = message.total?.usage
   if (counted) state.counted = counted
   if (message.subAgent === undefined) noteEnd(message, sessionId, state)
   const text = indexedText(message)

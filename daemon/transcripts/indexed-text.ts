@@ -8,9 +8,14 @@ export const INDEXED_CHARS = 1_000_000
 
 /** Messages hold nothing private and nothing injected; an empty text means that there is nothing to find. */
 export function indexedText({ text, toolCalls, toolResults }: Message): string {
-  const parts = [text, ...toolCalls.map(({ input }) => head(input)), ...toolResults.map((result) => head(result.text))]
-  const all = parts.filter((part) => part !== '').join('\n')
-  return head(all, INDEXED_CHARS)
+  const parts: string[] = []
+  const add = (part: string) => {
+    if (part !== '') parts.push(part)
+  }
+  add(text)
+  for (const { input } of toolCalls) add(head(input))
+  for (const result of toolResults) add(head(result.text))
+  return head(parts.join('\n'), INDEXED_CHARS)
 }
 
 /**

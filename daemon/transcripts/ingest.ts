@@ -3,7 +3,7 @@
  * all or nothing: a kill leaves the places from which the same slices are read again.
  */
 import { lstatSync } from 'node:fs'
-import type { Slice as Rows, Step, Transcripts } from '../store/transcripts.ts'
+import type { MessageStep, Slice as Rows, Step, Transcripts } from '../store/transcripts.ts'
 import { adapterFor } from './adapters.ts'
 import type { Redact } from './clean.ts'
 import { createCleaner } from './clean-steps.ts'
@@ -41,8 +41,8 @@ export type Prepared = { progress: Progress; rows?: Rows; bytes: number; again?:
 export type Ingest = {
   /** The next slice of one transcript. Again of the same one only when it is saved. */
   read(source: Source, options: { capBytes: number }): Promise<Prepared>
-  /** Gives the files that have to be read again because of it. */
-  save(prepared: readonly Prepared[]): Source[]
+  /** What it gives saves them, and gives the files that have to be read again because of it: that alone keeps others waiting. */
+  ready(prepared: readonly Prepared[]): () => Source[]
 }
 
 export function createIngest({ tail, transcripts, redact, projectOf, isPrivate, dueAfter }: Deps): Ingest {
@@ -61,7 +61,10 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate, 
       isPrivate: once(isPrivate),
     })
     const steps: Step[] = []
-    for (const step of told.steps) steps.push(await cleaner.step(step))
+    for (const step of told.steps) {
+      const cleaned = cleaner.step(step)
+      steps.push(cleaned instanceof Promise ? await cleaned : cleaned)
+    }
     const skipped = new Map(told.broken)
     for (const { reason } of slice.skipped) skipped.set(reason, (skipped.get(reason) ?? 0) + 1)
     const { ended, ...quiet } = await cleaner.known(told.known)
@@ -112,9 +115,9 @@ export function createIngest({ tail, transcripts, redact, projectOf, isPrivate, 
       const before = row && begun === 'on' ? (JSON.parse(row.known) as Known) : begin(source)
       return take(source, { ...slice, begun }, placed(before, source, isPrivate))
     },
-    save: (prepared) => {
+    ready: (prepared) => {
       const rows = prepared.flatMap(({ rows }) => rows ?? [])
-      return rows.length > 0 ? transcripts.save(rows) : []
+      return rows.length > 0 ? transcripts.ready(rows) : () => []
     },
   }
 }
@@ -139,12 +142,15 @@ function placed(known: Known, source: Source, isPrivate: (cwd: string) => boolea
 }
 
 function toldIn(steps: readonly Step[], skipped: ReadonlyMap<string, number>): Told {
-  const messages = steps.filter((step) => step.kind === 'message')
-  return {
-    sessions: [...new Set(messages.map(({ session }) => `${session.harness} ${session.id}`))],
-    turns: messages.filter(({ startsTurn, subAgent, by }) => startsTurn && subAgent === '' && by !== 'injected').length,
-    skipped: Object.fromEntries(skipped),
+  const sessions = new Set<MessageStep['session']>()
+  let turns = 0
+  for (const step of steps) {
+    if (step.kind !== 'message') continue
+    sessions.add(step.session)
+    if (step.startsTurn && step.subAgent === '' && step.by !== 'injected') turns++
   }
+  const names = [...sessions].map(({ harness, id }) => `${harness} ${id}`)
+  return { sessions: [...new Set(names)], turns, skipped: Object.fromEntries(skipped) }
 }
 
 function endedIn(ended: Ended, harness: string, projectOf: (cwd: string) => string): TurnEnd {

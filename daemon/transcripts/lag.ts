@@ -16,28 +16,32 @@ export type Lag = {
   clear(): void
 }
 
+/** After so many they are counted from the beginning: nothing outlives a round that came to its end. */
+const ROUNDS = 16
+
 export function createLag(): Lag {
-  const owed = new Map<number, { bytes: number; round: number }>()
+  /** The bytes and the round in one number: an object for each would be half of all that is held. */
+  const owed = new Map<number, number>()
   let total = 0
   let round = 0
   const drop = (key: number) => {
-    total -= owed.get(key)?.bytes ?? 0
+    total -= Math.floor((owed.get(key) ?? 0) / ROUNDS)
     owed.delete(key)
   }
   return {
     owe: (path, bytes) => {
       const key = numberOf(path)
       drop(key)
-      owed.set(key, { bytes, round })
+      owed.set(key, bytes * ROUNDS + round)
       total += bytes
     },
     drop: (path) => drop(numberOf(path)),
     bytes: () => total,
     begin: () => {
-      round++
+      round = (round + 1) % ROUNDS
     },
     end: () => {
-      for (const [key, entry] of [...owed]) if (entry.round !== round) drop(key)
+      for (const [key, entry] of owed) if (entry % ROUNDS !== round) drop(key)
     },
     clear: () => {
       owed.clear()

@@ -61,19 +61,21 @@ export function createRounds({ ingest, clock, turnsOf, linesOf, setPrivate, tell
   }
 
   const keep = (taken: readonly Taken[]) => {
-    const begunMs = clock.elapsed()
-    const workedMs = clock.worked()
     try {
-      tellAgain(ingest.save(taken))
+      const save = ingest.ready(taken)
+      const begunMs = clock.elapsed()
+      const workedMs = clock.worked()
+      const again = save()
+      pace.took(
+        clock.elapsed() - begunMs,
+        clock.worked() - workedMs,
+        taken.reduce((sum, { bytes }) => sum + bytes, 0),
+      )
+      tellAgain(again)
     } catch (error) {
       for (const { source } of taken) tell({ kind: 'failed', source, error: failed(error) })
       return
     }
-    pace.took(
-      clock.elapsed() - begunMs,
-      clock.worked() - workedMs,
-      taken.reduce((sum, { bytes }) => sum + bytes, 0),
-    )
     for (const { due, source, progress } of taken) {
       if (progress.state === 'more') lanes.add(due)
       tell({ kind: 'progress', source, progress })

@@ -12,8 +12,8 @@ import { walk } from './walk.ts'
 /** `look`: what to remember once it is read. */
 export type Found = { source: Source; unreadBytes: number; look: Look | undefined }
 
-/** Per root: its folders as they were when they were listed last, and its files that were written lately. */
-export type KnownRoots = Map<string, { folders: Map<string, number>; files: Map<string, Source> }>
+/** Per root: its folders as they were when they were listed last, and the paths of its files that were written lately. */
+export type KnownRoots = Map<string, { folders: Map<string, number>; files: Set<string> }>
 
 type Deps = {
   files: Pick<TranscriptFiles, 'cursor' | 'present'>
@@ -54,7 +54,7 @@ const SETTLED_MS = 2_000
 export function createSweep({ files, looks, known, clock, anywhere, onFound, room, signal }: Deps): Sweep {
   const knownOf = ({ harness, path }: Root) => {
     const key = `${harness} ${path}`
-    const of = known.get(key) ?? { folders: new Map<string, number>(), files: new Map<string, Source>() }
+    const of = known.get(key) ?? { folders: new Map<string, number>(), files: new Set<string>() }
     known.set(key, of)
     return of
   }
@@ -72,7 +72,7 @@ export function createSweep({ files, looks, known, clock, anywhere, onFound, roo
   const lookIn = (root: Root, source: Source) => {
     const { files: lively } = knownOf(root)
     const stats = lstat(source.path)
-    if (stats && stats.mtimeMs > clock.now() - LIVELY_MS) lively.set(source.path, source)
+    if (stats && stats.mtimeMs > clock.now() - LIVELY_MS) lively.add(source.path)
     else lively.delete(source.path)
     if (stats) look(source.path, stats, () => source)
   }
@@ -115,7 +115,7 @@ export function createSweep({ files, looks, known, clock, anywhere, onFound, roo
     folder: (root, name) => folder(root, name),
     lively: async (root) => {
       const { folders, files } = knownOf(root)
-      for (const source of [...files.values()]) lookIn(root, source)
+      for (const path of [...files]) lookIn(root, { harness: root.harness, root: root.path, path })
       for (const [name, stamp] of [...folders]) {
         if (signal.aborted) return
         // Not a number is never the same: what was not settled is listed again. Below it only what is new.

@@ -31,6 +31,8 @@ export type ReadingThread = {
 }
 
 const IDLE_MS = 5_000
+/** A round of reading leaves little that lives on: more room for what has died would only be held. */
+const YOUNG_MB = 16
 
 type Running = { worker: Worker; exited: Promise<void>; post(message: ToThread): void }
 type Asked = { resolve: (answer: never) => void; reject: (error: Error) => void }
@@ -63,7 +65,7 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
   }
 
   const begin = (): Running => {
-    const worker = new Worker(program, { workerData: data })
+    const worker = new Worker(program, { workerData: data, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
     // What keeps the daemon alive is its socket.
     worker.unref()
     const mine: Running = {

@@ -64,7 +64,7 @@ async function oneTurn(indexFile: string, { root, paths }: { root: string; paths
     const said = lines.slice(turn * LINES_PER_TURN, (turn + 1) * LINES_PER_TURN)
     appendFileSync(path, said.map((line) => `${line.replaceAll('-m"', `-live"`)}\n`).join(''))
     const begunMs = performance.now()
-    ingest.save([await ingest.read({ harness: 'claude-code', root, path }, { capBytes: 128_000 })])
+    ingest.ready([await ingest.read({ harness: 'claude-code', root, path }, { capBytes: 128_000 })])()
     taken.push(performance.now() - begunMs)
   }
   db.close()

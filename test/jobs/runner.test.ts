@@ -22,6 +22,16 @@ function scripted(outcomes: Awaited<ReturnType<JobKind['run']>>[]): { kind: JobK
 }
 
 describe('a run', () => {
+  it('that waits for nothing keeps nobody else waiting, however many are due', async () => {
+    const { kind, seen } = scripted([])
+    const rig = jobRig([kind])
+    for (let n = 0; n < 100; n++) rig.runner.enqueue(due(`s${n}`, `m${n}`))
+    rig.runner.start()
+    await settled()
+    expect(seen.length).toBeGreaterThan(0)
+    expect(seen.length).toBeLessThan(20)
+  })
+
   it('is given its job, and its end is on record', async () => {
     const { kind, runs } = heldKind('plain')
     const rig = jobRig([kind])

@@ -167,6 +167,44 @@ describe('what is due', () => {
     ])
   })
 
+  it('is taken oldest first, and after all of it what is low, newest first', () => {
+    const { jobs, claims } = jobTables()
+    for (const [n, kind] of ['low', 'one', 'two', 'low', 'one'].entries())
+      jobs.enqueue({ ...due(`k${n}`, 'm'), kind, input: { at: T + n } }, T + n)
+    const sorts = [
+      { kinds: ['low', 'one'], atOnce: 100 },
+      { kinds: ['two'], atOnce: 100 },
+    ]
+    const claim = () =>
+      claims.claim({ owner: 'a', nowMs: T + 9, sorts, low: ['low'], dirOf: () => undefined, busy: [] })?.key
+    expect([claim(), claim(), claim(), claim(), claim(), claim()]).toEqual(['k1', 'k2', 'k4', 'k3', 'k0', undefined])
+  })
+
+  it('is found as quickly among ten thousand', () => {
+    const { store, jobs, claims } = jobTables()
+    const enqueue = store.index().transaction((from: number, to: number) => {
+      for (let n = from; n < to; n++)
+        for (const kind of ['plain', 'low']) jobs.enqueue({ ...due(`k${n}`, 'm'), kind, input: { at: T + n } }, T)
+    })
+    const quickest = (kinds: string[]) =>
+      Math.min(
+        ...Array.from({ length: 10 }, () => {
+          const begunMs = performance.now()
+          const sorts = [{ kinds, atOnce: 100 }]
+          const job = claims.claim({ owner: 'a', nowMs: T, sorts, low: ['low'], dirOf: () => undefined, busy: [] })
+          claims.nextReady(T)
+          const tookMs = performance.now() - begunMs
+          claims.settle(job?.id ?? '', 'a', done, T)
+          return tookMs
+        }),
+      )
+    enqueue(0, 100)
+    const few = [quickest(['plain']), quickest(['low'])]
+    enqueue(100, 10_000)
+    const many = [quickest(['plain']), quickest(['low'])]
+    for (const [n, ms] of many.entries()) expect(ms).toBeLessThan(10 * (few[n] as number))
+  })
+
   it('is not taken by one who is still at the same key or directory, though the index was begun anew', () => {
     const { jobs, claims } = jobTables()
     jobs.enqueue(due('s1', 'm1'), T)

@@ -20,8 +20,8 @@ export const due = (key: string, watermark: string, more: Partial<Due> = {}): Du
   ...more,
 })
 
-/** Lets everything that waits for nothing but its turn have it. */
-export const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
+/** Lets everything that waits for nothing but its turn have it: a run begins with one of its own. */
+export const settled = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
 
 export type Held = { job: Claimed; context: RunContext; end(outcome: Outcome): Promise<void> }
 

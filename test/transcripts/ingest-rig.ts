@@ -27,6 +27,7 @@ export function ingestRig({ isPrivate = () => false, redact = async (text) => ({
     createIngest({
       tail: createTail({ clock: { now: Date.now } }),
       transcripts: createTranscripts(db, {
+        ready: () => {},
         put: (texts) => {
           for (const { id, text } of texts) {
             words.delete(id)
@@ -44,7 +45,7 @@ export function ingestRig({ isPrivate = () => false, redact = async (text) => ({
   const again: string[] = []
   const next = async (harness: string, name: string): Promise<Progress> => {
     const prepared = await ingest.read({ harness, root, path: join(root, name) }, { capBytes: SLICE_BYTES })
-    for (const { path } of [...(prepared.again ?? []), ...ingest.save([prepared])])
+    for (const { path } of [...(prepared.again ?? []), ...ingest.ready([prepared])()])
       again.push(path.slice(root.length + 1))
     return prepared.progress
   }

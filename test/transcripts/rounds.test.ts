@@ -21,7 +21,7 @@ function rig(slices: Record<string, number>) {
           bytes: 100_000,
         }
       },
-      save: (prepared) => {
+      ready: (prepared) => () => {
         if (failing) throw new Error('full')
         saved.push(prepared.map(({ rows }) => rows?.path ?? ''))
         return []
