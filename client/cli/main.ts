@@ -43,7 +43,7 @@ Examples:
   memoryd status --json         how it is doing, for a script
   memoryd logs -f               follow what it does
   memoryd pause --project       nothing is captured or recalled in this folder
-  memoryd remember "..."        keep something for every agent in this project
+  memoryd remember "We deploy on Mondays"   keep something for every agent in this project
   memoryd doctor                what is wrong, and what to do
 
 Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 no daemon answers, 4 a daemon already runs, 5 the set-up is wrong.`,

@@ -164,7 +164,7 @@ export function addMemoryCommands(
   command(
     'review [decision] [id]',
     'changes that wait for you: approve or reject them',
-    '  memoryd review\n  memoryd review approve 4',
+    '  memoryd review\n  memoryd review approve 4\n  memoryd review reject 5',
   ).action(async (decision: string | undefined, id: string | undefined) => {
     if (decision !== undefined && (!['approve', 'reject'].includes(decision) || id === undefined))
       throw wrongUsage('say approve or reject, and which', 'memoryd review lists what waits')

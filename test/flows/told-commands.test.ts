@@ -1,0 +1,158 @@
+/** Everything the README and `--help` tell people to type is typed here, in a home of its own. */
+import { spawn } from 'node:child_process'
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { claudeSession } from '../support/claude-session.ts'
+import { cliMain, memoryd, stopsAfterwards } from '../support/cli.ts'
+import { connectAs } from '../support/connect-as.ts'
+import { makeHome } from '../support/home.ts'
+import { helpLines, readmeLines, readmeMentions } from '../support/told-commands.ts'
+
+/** Programs that people have and a test may not. */
+const programs = {
+  npx: `shift; exec "${process.execPath}" "${cliMain}" "$@"`,
+  memoryd: `exec "${process.execPath}" "${cliMain}" "$@"`,
+  jq: 'cat',
+  ssh: 'shift; exec "$@"',
+  claude: 'exit 0',
+  nano: 'echo "And more." >> "$1"',
+  // Those of whoever runs the tests are not for them.
+  systemctl: 'exit 1',
+  launchctl: 'exit 1',
+}
+
+/** What goes on until somebody ends it: how one knows that it is at work. */
+const endless: [RegExp, (on: Ground, said: string) => boolean | Promise<boolean>][] = [
+  [/^memoryd logs -f/, (_on, said) => said.includes('ready')],
+  [/^memoryd serve/, async ({ client }) => (await client.health()).ok],
+  [
+    /^memoryd jobs watch/,
+    async ({ client, session: { cwd } }, said) => {
+      await client.dream({ cwd, force: true })
+      return said !== ''
+    },
+  ],
+]
+
+/** What cannot go well in this home, and how it ends. */
+const otherwise: [RegExp, number, RegExp][] = [
+  [/^memoryd service (install|uninstall)/, 5, /nothing was changed/],
+  [/ --at 2026-03-01/, 1, /no memory user_role.md at that time/],
+  [/ --purge/, 2, /there is nobody to ask/],
+  [/ --lift 3/, 1, /no tombstone 3/],
+  [/^memoryd undo (17|--run)/, 1, /no change 17|nothing to undo/],
+  [/^memoryd review (approve|reject)/, 1, /no change \d that waits/],
+  [/^memoryd jobs (kill|retry)/, 1, /no job/],
+]
+
+const PATIENCE = { timeout: 30_000 }
+
+async function ground() {
+  const home = makeHome()
+  stopsAfterwards(home)
+  const bin = join(home.dir, 'bin')
+  mkdirSync(bin)
+  for (const [name, script] of Object.entries(programs)) {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`)
+    chmodSync(join(bin, name), 0o755)
+  }
+  home.env.PATH = `${bin}:${home.env.PATH}`
+  for (const folder of ['work/secret', 'work/shop', 'work/app', 'app', 'backup/.claude/projects', 'old-laptop'])
+    mkdirSync(join(home.dir, folder), { recursive: true })
+  const session = claudeSession(home)
+  for (let n = 0; n < 20; n++) session.say('Let us look at the token refresh', 'It is as it should be. '.repeat(200))
+  await memoryd(home, 'start')
+  const client = connectAs(home, 'user')
+  await expect.poll(async () => (await client.sessions({ cwd: session.cwd })).items[0]?.turns, PATIENCE).toBe(20)
+  return { home, client, session }
+}
+
+const FILES = ['user_role.md', 'feedback_testing.md', 'old.md', 'wrong.md', 'secret.md']
+
+type Ground = Awaited<ReturnType<typeof ground>>
+
+/** Whatever the line before has left: a daemon, and the files that lines name. */
+async function prepare(line: string, { home, client, session }: Ground): Promise<void> {
+  if (line.startsWith('memoryd serve')) return void (await memoryd(home, 'stop'))
+  if (!(await client.health().catch(() => undefined))) await memoryd(home, 'start')
+  await client.resume({})
+  await client.pause({ cwd: join(home.dir, 'work/secret') })
+  for (const file of FILES) {
+    const content = `---\nname: ${file}\ndescription: What ${file} is about\ntype: project\n---\n\nThis is what ${file} says.\n`
+    await client.putMemory({ cwd: session.cwd, file, content, ifHash: null }).catch(() => {})
+  }
+  if (!line.startsWith('mv ')) return
+  rmSync(join(home.dir, 'work/app'), { recursive: true })
+  await client.remember({ cwd: join(home.dir, 'app'), text: 'The app is written in Go' })
+}
+
+type Ended = { line: string; code: number | null; said: string }
+
+function type(line: string, on: Ground): Promise<Ended> {
+  const [, isAtWork] = endless.find(([which]) => which.test(line)) ?? []
+  const child = spawn('sh', ['-c', isAtWork ? `exec ${line}` : line], {
+    cwd: on.session.cwd,
+    env: on.home.env as NodeJS.ProcessEnv,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk))
+  if (isAtWork)
+    void expect
+      .poll(() => isAtWork(on, said), PATIENCE)
+      .toBe(true)
+      .finally(() => child.kill('SIGINT'))
+  return new Promise((resolve) => child.once('close', (code) => resolve({ line, code, said })))
+}
+
+function asExpected({ line, code, said }: Ended): boolean {
+  const [, other, why] = otherwise.find(([which]) => which.test(line)) ?? []
+  if (other !== undefined && why) return code === other && why.test(said)
+  // Ended by the signal that it was sent, or in its own way because of it.
+  return code === 0 || (endless.some(([which]) => which.test(line)) && (code === null || code === 130))
+}
+
+describe('what people are told to type', () => {
+  it('works as the README has it, line by line', async () => {
+    const on = await ground()
+    const wrong: Ended[] = []
+    for (const line of readmeLines()) {
+      const ended = await type(line, on)
+      if (!asExpected(ended)) wrong.push(ended)
+    }
+    expect(wrong).toEqual([])
+  })
+
+  it('works as each command tells of itself', async () => {
+    const on = await ground()
+    const wrong: Ended[] = []
+    const done = new Set(readmeLines().map(bare))
+    const lines = await helpLines((...args) => memoryd(on.home, ...args))
+    for (const line of new Set(lines)) {
+      if (done.has(line)) continue
+      await prepare(line, on)
+      const ended = await type(real(line, on), on)
+      if (!asExpected(ended)) wrong.push(ended)
+    }
+    expect(wrong).toEqual([])
+  }, 180_000)
+
+  it('is all there is: nothing that the README names in passing is missing among it', async () => {
+    const home = makeHome()
+    const lines = [...readmeLines(), ...(await helpLines((...args) => memoryd(home, ...args)))]
+    const typed = lines.map((line) => new Set(line.split(/[\s|&]+/)))
+    const never = readmeMentions().filter((words) => !typed.some((line) => words.every((word) => line.has(word))))
+    expect(never).toEqual([])
+  })
+})
+
+/** With what there is in this home in place of what stands for it. */
+function real(line: string, { session }: Ground): string {
+  return line.replace(/\b(?:1f0c|0c8f1d2e(?:-[0-9a-f-]{27})?)\b/g, session.id)
+}
+
+/** As `--help` has it. */
+function bare(line: string): string {
+  return line.replace(/^npx /, '').replace(/ *#.*$/, '')
+}

@@ -1,0 +1,48 @@
+/** Every command that people are told to type: in the README and in the help of each command. */
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { CliResult } from './cli.ts'
+
+const readme = readFileSync(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8')
+
+/** Lines of its shell blocks, in order, as a person would paste them. */
+export function readmeLines(): string[] {
+  return [...readme.matchAll(/^```sh\n([\s\S]*?)^```/gm)]
+    .flatMap(([, block = '']) => block.split('\n'))
+    .filter((line) => /\bmemoryd\b/.test(line))
+}
+
+/** What stands in its sentences, as words: no whole command line, but names and options. */
+export function readmeMentions(): string[][] {
+  return [...readme.matchAll(/`(?:npx )?memoryd ([^`\n]+)`/g)].flatMap(([, said = '']) =>
+    alternatives(said).map((words) => words.filter((word) => /^(?:--?)?[a-z][a-z-]*$/.test(word))),
+  )
+}
+
+/** `review approve|reject` is two of them. */
+function alternatives(said: string): string[][] {
+  return said
+    .split(' ')
+    .reduce<string[][]>((lines, word) => lines.flatMap((line) => word.split('|').map((one) => [...line, one])), [[]])
+}
+
+/** The examples of every command, found by asking each for its help. */
+export async function helpLines(
+  memoryd: (...args: string[]) => Promise<CliResult>,
+  path: string[] = [],
+): Promise<string[]> {
+  const { stdout } = await memoryd(...path, '--help')
+  const [, examples = ''] = /Examples:\n([\s\S]*?)(?:\n\n|$)/.exec(stdout) ?? []
+  const [, commands = ''] = /Commands:\n([\s\S]*?)(?:\n\n|$)/.exec(stdout) ?? []
+  const own = examples.split('\n').flatMap((line) => (line.trim() === '' ? [] : [withoutRemark(line.trim())]))
+  const names = [...commands.matchAll(/^ {2}([a-z][a-z-]*)/gm)].flatMap(([, name = '']) =>
+    name === 'help' ? [] : [name],
+  )
+  const below = await Promise.all(names.map((name) => helpLines(memoryd, [...path, name])))
+  return [...own, ...below.flat()]
+}
+
+/** What it is good for stands behind at least two blanks. */
+function withoutRemark(line: string): string {
+  return line.replace(/ {2,}.*$/, '')
+}
