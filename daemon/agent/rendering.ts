@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../platform/clock.ts'
 import { createInTurn } from '../platform/in-turn.ts'
+import { tokensIn } from '../platform/tokens.ts'
 import type { FrozenMessage, RenderingKey, Renderings } from '../store/renderings.ts'
 import { type Cuts, decideCuts, type Part } from './cuts.ts'
 import { fenced, isTold, messageText, nameOf, partsOf, type Said } from './message-text.ts'
@@ -120,8 +121,4 @@ function headOf(notes: string, moved: boolean): string {
   const standIn = notes === '' ? 'There are no notes of what came before.' : fenced(notes)
   const before = moved ? `<session-notes>\n${standIn}\n</session-notes>\n\n` : ''
   return `${before}<transcript>\n`
-}
-
-export function tokensIn(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / 4)
 }

@@ -2,6 +2,8 @@
  * What must survive a compaction whatever a model makes of it: what persons asked for, the files that were changed, the
  * commands that failed, and what is still to do. Finds it in messages, and looks for it in a result. Pure.
  */
+import { isShellTool } from '../platform/shell-tools.ts'
+import { BYTES_PER_TOKEN } from '../platform/tokens.ts'
 import {
   type Block,
   blocksOf,
@@ -19,16 +21,6 @@ export type FactKind = 'request' | 'file' | 'failed' | 'todo'
 export type Fact = { kind: FactKind; text: string; at: number }
 
 const EDITS = ['Edit', 'Write', 'MultiEdit', 'NotebookEdit', 'edit', 'write', 'apply_patch', 'replace', 'write_file']
-const SHELLS = [
-  'Bash',
-  'bash',
-  'shell',
-  'run_shell_command',
-  'exec_command',
-  'local_shell',
-  'shell_command',
-  'PowerShell',
-]
 const PATHS = ['file_path', 'path', 'notebook_path', 'filePath']
 
 /** Since the last compaction, oldest first. */
@@ -73,7 +65,7 @@ export function editedBy({ name, input }: ToolUse): string[] {
 }
 
 export function commandOf({ name, input }: ToolUse): string {
-  if (!SHELLS.includes(name)) return ''
+  if (!isShellTool(name)) return ''
   const { command, cmd } = input
   const given = command ?? cmd
   if (typeof given === 'string') return given.trim()
@@ -104,7 +96,6 @@ export function openTodos(list: readonly unknown[]): string[] {
 const SHORTEST_CHARS = 60
 const LONGEST_CHARS = 400
 const CAP_TOKENS = 4_000
-const BYTES_PER_TOKEN = 4
 const HEADS: Record<FactKind, string> = {
   request: 'Asked for',
   file: 'Changed',

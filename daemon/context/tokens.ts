@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import { shapeOf } from '../platform/json-shape.ts'
+import { BYTES_PER_TOKEN } from '../platform/tokens.ts'
 import { type Block, blocksOf, isText, type Message, recordOf, resultIdOf, toolUsesOf } from './message.ts'
 
 /** As the API tells it. */
@@ -24,7 +25,6 @@ export type Breakdown = {
   duplicateReads: number
 }
 
-const BYTES_PER_TOKEN = 4
 const JSON_BYTES_PER_TOKEN = 2
 const FLAT_TOKENS = 2_000
 /** A text that would take up more than this once it is parsed is not parsed: it counts as what it looks like. */

@@ -2,11 +2,11 @@
  * What is new in a session, in parts that a model can be told at once: whole turns, as many as fit, and of a turn that
  * does not fit by itself as many messages. Pure.
  */
+import { BYTES_PER_TOKEN } from '../platform/tokens.ts'
 import type { SaidMessage } from '../store/said.ts'
 
 /** Less than stays when a session is told anew from further on. */
 const SLICE_TOKENS = 18_000
-const BYTES_PER_TOKEN = 4
 /** Long results are cut when they are told. */
 const TOLD_BYTES = { tool: 2_000, agent: 28_000, person: 76_000 }
 

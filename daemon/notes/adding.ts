@@ -1,5 +1,5 @@
 /** Adds what was gathered to notes, section by section, so that notes by a model and by rules go on in each other. Pure. */
-import { tokensIn } from './caps.ts'
+import { BYTES_PER_TOKEN, tokensIn } from '../platform/tokens.ts'
 import type { Gathered } from './extractive.ts'
 import { bodiesOf } from './guard.ts'
 import { joined, type Template, titleKey } from './template.ts'
@@ -133,11 +133,11 @@ function fitted(lines: readonly string[], roomTokens: number, title: Title): str
     const line = kept[n] as string
     const condensed = line.startsWith('- ') ? `- ${shortWithNames(line.slice(2), CONDENSED_CHARS, 120)}` : line
     if (condensed.length >= line.length) continue
-    over -= Math.floor((Buffer.byteLength(line) - Buffer.byteLength(condensed)) / 4)
+    over -= Math.floor((Buffer.byteLength(line) - Buffer.byteLength(condensed)) / BYTES_PER_TOKEN)
     kept[n] = condensed
   }
   let gone = 1
   for (over = size(kept) - roomTokens; over > 0 && gone < kept.length - 1; gone++)
-    over -= Math.floor((Buffer.byteLength(kept[gone] as string) + 1) / 4)
+    over -= Math.floor((Buffer.byteLength(kept[gone] as string) + 1) / BYTES_PER_TOKEN)
   return gone === 1 ? kept : [kept[0] as string, ...kept.slice(gone)]
 }

@@ -1,4 +1,5 @@
 /** How long notes may be: which sections are too long, and notes as they are used, cut at the ends of lines. Pure. */
+import { tokensIn } from '../platform/tokens.ts'
 import { bodiesOf } from './guard.ts'
 import { joined, type Template } from './template.ts'
 
@@ -8,10 +9,6 @@ export const CAP_NOTES_TOKENS = 12_000
 const CAP_KEPT_TOKENS = 4 * CAP_SECTION_TOKENS
 
 const CUT = '[… the rest is left out: this section is too long …]'
-
-export function tokensIn(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / 4)
-}
 
 type Long = { title: string; tokens: number }
 

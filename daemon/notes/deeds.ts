@@ -1,17 +1,9 @@
 /** What an agent did with a tool, by the name and input of the call and by what came back: files, commands, errors. Pure. */
+import { isShellTool } from '../platform/shell-tools.ts'
 import type { Call } from './reading.ts'
 
 export type Deed = { file: string; how: 'read' | 'edited' | 'written' } | { command: string }
 
-const SHELLS = new Set([
-  'bash',
-  'exec_command',
-  'local_shell',
-  'powershell',
-  'run_shell_command',
-  'shell',
-  'shell_command',
-])
 const PATHS = ['file_path', 'filePath', 'absolute_path', 'notebook_path', 'path', 'filename']
 const EDITS = /edit|replace|patch|insert/
 const WRITES = /write|create/
@@ -24,14 +16,10 @@ export function deedsOf({ name, input }: Call): Deed[] {
     ([, what, file = '']): Deed => ({ file: file.trim(), how: what === 'Add' ? 'written' : 'edited' }),
   )
   if (patched.length > 0) return patched
-  if (isShell(name)) return input.trim() === '' ? [] : [{ command: input.trim() }]
+  if (isShellTool(name)) return input.trim() === '' ? [] : [{ command: input.trim() }]
   const how = EDITS.test(tool) ? 'edited' : WRITES.test(tool) ? 'written' : READS.test(tool) ? 'read' : undefined
   const file = how && pathIn(input)
   return how && file !== undefined ? [{ file, how }] : []
-}
-
-export function isShell(name: string): boolean {
-  return SHELLS.has((name.split('.').at(-1) ?? '').toLowerCase())
 }
 
 function pathIn(input: string): string | undefined {

@@ -2,7 +2,8 @@
  * Notes without a model: what the user asked, which files were touched, which commands were run, what failed, what was
  * answered, turn by turn. Gathered message by message, then added to the notes there are. Decides no structure. Pure.
  */
-import { deedsOf, errorsIn, isShell } from './deeds.ts'
+import { isShellTool } from '../platform/shell-tools.ts'
+import { deedsOf, errorsIn } from './deeds.ts'
 import type { Spoken } from './reading.ts'
 import { short, shortWithNames } from './wording.ts'
 
@@ -75,7 +76,7 @@ export function createGathering(cwd: string | null) {
         gathered.files.set(file, (gathered.files.get(file) ?? new Set()).add(deed.how))
         if (deed.how !== 'read') turn.changed.add(file)
       }
-      calls.set(call.id, { shell: isShell(call.name), of })
+      calls.set(call.id, { shell: isShellTool(call.name), of })
     }
   }
 

@@ -1,15 +1,7 @@
 /** What a tool was asked to do, as one text: the command of a shell, else compact JSON of bounded size. Pure. */
+import { isShellTool } from '../platform/shell-tools.ts'
 import { fields, list } from './fields.ts'
 
-const SHELLS = new Set([
-  'bash',
-  'exec_command',
-  'local_shell',
-  'powershell',
-  'run_shell_command',
-  'shell',
-  'shell_command',
-])
 const CAP_CHARS = 16_000
 const MAX_DEPTH = 8
 
@@ -20,7 +12,7 @@ export function toolInput(name: string, input: unknown): string {
 
 /** Other tools may call one of many fields `command`, and the rest says what for. */
 function isShell(name: string, input: unknown): boolean {
-  return SHELLS.has(name.toLowerCase()) || Object.keys(fields(input)).length === 1
+  return isShellTool(name) || Object.keys(fields(input)).length === 1
 }
 
 function command(input: unknown): string {

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Said } from '../../daemon/agent/message-text.ts'
-import { createRendering, KEEP_TOKENS, MOVE_TOKENS, tokensIn } from '../../daemon/agent/rendering.ts'
+import { createRendering, KEEP_TOKENS, MOVE_TOKENS } from '../../daemon/agent/rendering.ts'
+import { tokensIn } from '../../daemon/platform/tokens.ts'
 import { redactSecrets } from '../../daemon/secrets/redact.ts'
 import { createRenderings } from '../../daemon/store/renderings.ts'
 import { openStore } from '../../daemon/store/store.ts'

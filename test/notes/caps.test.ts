@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cappedNotes, keptNotes, tokensIn, tooLong } from '../../daemon/notes/caps.ts'
+import { cappedNotes, keptNotes, tooLong } from '../../daemon/notes/caps.ts'
 import { bodiesOf } from '../../daemon/notes/guard.ts'
 import { DEFAULT_TEMPLATE, joined } from '../../daemon/notes/template.ts'
+import { tokensIn } from '../../daemon/platform/tokens.ts'
 
 const fixed = DEFAULT_TEMPLATE.flatMap(({ heading, about }) => [heading, about])
 const notes = (bodies: Record<string, string>) =>
