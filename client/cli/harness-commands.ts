@@ -56,8 +56,19 @@ export function addHarnessCommands(program: Command, context: () => Context): vo
       examples(`  echo '{"hook_event_name":"SessionStart","session_id":"s","cwd":"'"$PWD"'"}' | memoryd hook codex`),
     )
     .action(async (name: string) => {
-      const { places, env } = context()
-      const { passOn } = await import('../hooks/pass-on.ts')
-      process.stdout.write(await passOn({ harness: name, socket: places.socketPath, env, input: process.stdin }))
+      const { msLeft, passOn } = await import('../hooks/pass-on.ts')
+      try {
+        const { places, env } = context()
+        const input = process.stdin
+        if (!input.isTTY)
+          process.stdout.write(
+            await passOn({ harness: name, socket: places.socketPath, env, input, deadlineMs: msLeft() }),
+          )
+      } catch {
+        // No place to ask at: who runs a hook is told nothing of it. Any other command says what is wrong.
+      } finally {
+        // It may never end, and would be waited for.
+        process.stdin.destroy()
+      }
     })
 }
