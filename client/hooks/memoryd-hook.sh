@@ -24,21 +24,10 @@ for name in CLAUDE_CODE_DISABLE_AUTO_MEMORY CLAUDE_CODE_SIMPLE CLAUDE_CODE_REMOT
   told="$told${told:+,}\"$name\":\"$value\""
 done
 
-# curl keeps its time, but before 7.87 not while it waits for standard input: then timeout ends it, where there is one.
-# Some of those know whole seconds only, and fail with 1 or 125 before anything is begun.
-bounded() {
-  if command -v timeout >/dev/null; then
-    timeout 0.45 "$@"
-    ended=$?
-    [ $ended = 1 ] || [ $ended = 125 ] || return $ended
-  fi
-  "$@"
-}
-
 if [ $plain = yes ] && command -v curl >/dev/null; then
   # Kept until it is whole: half of an answer would be told to the model. -q: not as somebody's .curlrc says.
-  # -T: sent while it is read; other ways read to the end first, and count the time from then on.
-  said=$(bounded curl -q -s --fail --max-time 0.35 --noproxy '*' --unix-socket "$2" -X POST -H 'Expect:' \
+  # -T: sent while it is read, within the time; other ways read to the end first, and count from then on.
+  said=$(curl -q -s --fail --max-time 0.35 --noproxy '*' --unix-socket "$2" -X POST -H 'Expect:' \
     -H 'content-type: application/json' -H 'x-memoryd-protocol: 1' -H "x-memoryd-actor: agent:$1" \
     -H "x-memoryd-env: {$told}" -w '%{http_code}' -T - "http://memoryd/v1/hooks/$1") &&
     case $said in

@@ -234,22 +234,6 @@ describe('the hook command', () => {
     }
   })
 
-  it('ends a curl that reads without looking at the time', async () => {
-    const bin = pathWith('sh', 'cat', 'timeout')
-    writeFileSync(join(bin, 'curl'), '#!/bin/sh\nexec cat\n', { mode: 0o755 })
-    const { tookMs, ...ended } = await runHook('codex', 's.sock', INPUT, { env: { PATH: bin }, ends: 'never' })
-    expect(ended).toEqual({ code: 0, stdout: '', stderr: '' })
-    expect(tookMs).toBeLessThan(MOST_MS)
-  })
-
-  it('goes without a timeout that knows whole seconds only', async () => {
-    const bin = pathWith('sh', 'curl')
-    writeFileSync(join(bin, 'timeout'), '#!/bin/sh\necho "invalid number $1" >&2\nexit 1\n', { mode: 0o755 })
-    const socket = await serve(echo)
-    const { stdout } = await untilTold(() => runHook('codex', socket, INPUT, { env: { PATH: bin } }))
-    expect(JSON.parse(stdout).body).toEqual(INPUT)
-  })
-
   it('says the same as the route table', () => {
     const text = readFileSync(hookScript, 'utf8')
     expect(text).toContain(`http://memoryd${routeTable.hook.url.replace(':harness', '$1')}`)
