@@ -195,6 +195,25 @@ describe('connect', () => {
     expect(readdirSync(project)).toEqual([])
   })
 
+  it('has a curl ended that waits for its input without looking at the time', async () => {
+    const home = makeHome()
+    const old = '#!/bin/sh\n[ "$1" = --version ] && echo "curl 7.81.0 (x86_64)" && exit 0\nexec cat\n'
+    const bin = join(home.dir, 'bin')
+    mkdirSync(bin)
+    writeFileSync(join(bin, 'curl'), old, { mode: 0o755 })
+    const env = { ...home.env, PATH: `${bin}:${process.env.PATH}` }
+    const connect = () => memoryd({ ...home, env }, 'connect', 'claude-code')
+    await connect()
+    const { command } = JSON.parse(read(join(home.dir, SETTINGS))).hooks.Stop[0].hooks[0]
+    const { tookMs, ...ended } = await runCommand(command, '{}', { PATH: env.PATH }, { ends: 'never' })
+    expect(ended).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(tookMs).toBeLessThan(5_000)
+    expect((await connect()).stdout).toContain('connected already')
+    expect((await memoryd(home, 'doctor', '--json')).stdout).toContain('connected: claude-code')
+    await memoryd(home, 'disconnect', 'claude-code')
+    expect(existsSync(join(home.dir, '.claude'))).toBe(false)
+  })
+
   it('forgets a project that was removed', async () => {
     const home = makeHome()
     const project = join(home.dir, 'project')

@@ -8,6 +8,7 @@ import { addHooks, apart, hasHooks, Misshapen, removeHooks } from './hook-settin
 import { JsoncError } from './jsonc.ts'
 import { lineDiff } from './line-diff.ts'
 import { createNoted, hashOf, lost, type Noted } from './noted.ts'
+import { boundFor } from './old-curl.ts'
 import type { Piece } from './pieces.ts'
 import {
   deepestFolder,
@@ -28,7 +29,7 @@ export function connectHarness(context: Context, harness: Harness, options: Conn
   const { print, places, self } = context
   const wanted = wantedOf(options)
   if (wanted.project !== undefined) refuseNoFolder(wanted.project)
-  const target = targetOf(harness, context, wanted)
+  const target = targetOf(harness, context, { ...wanted, bound: boundFor(context.env) })
   const noted = createNoted(places.stateDir)
   const file = readSettings(target.file)
   const known = noted.of(target.file)

@@ -17,7 +17,7 @@ const SCRIPT = `${HOOK_MARK}.sh`
 const WORD = String.raw`'(?:[^']|'\\'')*'`
 /** Exactly the form of ours: people have scripts of their own, and some of them speak of us. */
 const OURS = new RegExp(
-  String.raw`^(?:timeout [\d.]+ )?sh '(?:[^']|'\\'')*/${HOOK_MARK}\.sh' [a-z-]+ ${WORD} 2>/dev/null \|\| :$`,
+  String.raw`^(?:timeout 0\.45 )?sh '(?:[^']|'\\'')*/${HOOK_MARK}\.sh' [a-z-]+ ${WORD} 2>/dev/null \|\| :$`,
 )
 
 /** Throws `JsoncError` where the text is none, `Misshapen` where hooks are something else. */

@@ -14,6 +14,8 @@ export type Wanted = {
   /** Of a project, where given; else of the user. */
   project: string | undefined
   mail: boolean
+  /** What has to stand before the command, so that it ends in time. */
+  bound?: string
 }
 
 export type Target = {
@@ -35,17 +37,18 @@ export const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
 /** As somebody would type it. */
 export const shellWord = (word: string) => (/^[\w./@+-]+$/.test(word) ? word : quoted(word))
 
-export function hookCommand(harness: string, socket: string): string {
-  return `sh ${quoted(hookScript)} ${harness} ${quoted(socket)} 2>/dev/null || :`
+export function hookCommand(harness: string, socket: string, bound = ''): string {
+  return `${bound}sh ${quoted(hookScript)} ${harness} ${quoted(socket)} 2>/dev/null || :`
 }
 
 const CLAUDE_EVENTS = ['SessionStart', 'UserPromptSubmit', 'Stop', 'SubagentStop', 'PreCompact', 'SessionEnd']
 const GEMINI_EVENTS = ['SessionStart', 'BeforeAgent', 'AfterAgent', 'PreCompress', 'SessionEnd']
 
-export function targetOf(harness: Exclude<Connectable, 'mcp'>, context: Context, { project, mail }: Wanted): Target {
+export function targetOf(harness: Exclude<Connectable, 'mcp'>, context: Context, wanted: Wanted): Target {
   const { env, places } = context
+  const { project, mail, bound } = wanted
   const { home } = places
-  const command = hookCommand(harness, places.socketPath)
+  const command = hookCommand(harness, places.socketPath, bound)
   const events = (names: string[], hook: object): Events =>
     Object.fromEntries(names.map((name) => [name, { hooks: [{ type: 'command', command, ...hook }] }]))
   const own = (name: string, ...otherwise: string[]) => {
