@@ -214,6 +214,20 @@ describe('connect', () => {
     expect(existsSync(join(home.dir, '.claude'))).toBe(false)
   })
 
+  it('is one of several at once, and disconnect leaves nothing of any', async () => {
+    const home = makeHome()
+    const path = put(home, SETTINGS, THEIRS)
+    for (let round = 0; round < 3; round++) {
+      await Promise.all(
+        [[], ['--mail'], [], ['--mail']].map((more) => memoryd(home, 'connect', 'claude-code', ...more)),
+      )
+      expect(read(path).match(/"SessionStart"/g)).toHaveLength(1)
+      expect((await memoryd(home, 'disconnect', 'claude-code')).code).toBe(0)
+      expect(read(path)).toBe(THEIRS)
+      expect(readdirSync(dirname(path))).toEqual(['settings.json'])
+    }
+  })
+
   it('forgets a project that was removed', async () => {
     const home = makeHome()
     const project = join(home.dir, 'project')

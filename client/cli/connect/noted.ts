@@ -58,10 +58,17 @@ export function createNoted(stateDir: string) {
       try {
         mkdirSync(dir, { recursive: true, mode: 0o700 })
         sweepDrafts(dir)
-        const earlier = names().includes(basename(note)) ? readFileSync(note, 'utf8') : undefined
+        const noteThere = () => (names().includes(basename(note)) ? readFileSync(note, 'utf8') : undefined)
+        const earlier = noteThere()
+        const text = `${JSON.stringify(connection, null, 2)}\n`
         if (typeof before === 'string') writeWhole(backupOf(connection.file, before), before, rights)
-        writeWhole(note, `${JSON.stringify(connection, null, 2)}\n`, rights)
-        return () => (earlier === undefined ? drop(connection.file) : writeWhole(note, earlier, rights))
+        writeWhole(note, text, rights)
+        return () => {
+          // Another connect may have come first, and noted what is there now.
+          if (noteThere() !== text) return
+          if (earlier === undefined) drop(connection.file)
+          else writeWhole(note, earlier, rights)
+        }
       } catch (cause) {
         const why = (cause as NodeJS.ErrnoException).code ?? (cause as Error).message
         const what = `no backup of ${connection.file} can be kept in ${dir} (${why}); nothing was changed`
