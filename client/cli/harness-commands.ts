@@ -10,6 +10,11 @@ const examples = (lines: string) => `\nExamples:\n${lines}`
 
 export function addHarnessCommands(program: Command, context: () => Context): void {
   const harness = () => new Argument('<harness>', 'which one').choices(names)
+  const refuseOptions = (options: ConnectOptions) => {
+    const [option] = Object.keys(options)
+    if (option !== undefined)
+      program.error('error: mcp takes no options: it changes nothing, and only tells what to type')
+  }
   program
     .command('connect')
     .description('put hooks into the settings of a coding agent, so that it remembers')
@@ -31,7 +36,10 @@ export function addHarnessCommands(program: Command, context: () => Context): vo
       ),
     )
     .action(async (name: Name, options: ConnectOptions) => {
-      if (name === 'mcp') return (await import('./connect/mcp.ts')).showMcp(context())
+      if (name === 'mcp') {
+        refuseOptions(options)
+        return (await import('./connect/mcp.ts')).showMcp(context())
+      }
       return (await import('./connect/connect.ts')).connectHarness(context(), name, options)
     })
   program
@@ -45,7 +53,10 @@ export function addHarnessCommands(program: Command, context: () => Context): vo
       examples('  memoryd disconnect claude-code\n  memoryd disconnect gemini --project ~/work/shop'),
     )
     .action(async (name: Name, options: ConnectOptions) => {
-      if (name === 'mcp') return (await import('./connect/mcp.ts')).forgetMcp(context())
+      if (name === 'mcp') {
+        refuseOptions(options)
+        return (await import('./connect/mcp.ts')).forgetMcp(context())
+      }
       return (await import('./connect/connect.ts')).disconnectHarness(context(), name, options)
     })
   program
@@ -56,8 +67,19 @@ export function addHarnessCommands(program: Command, context: () => Context): vo
       examples(`  echo '{"hook_event_name":"SessionStart","session_id":"s","cwd":"'"$PWD"'"}' | memoryd hook codex`),
     )
     .action(async (name: string) => {
-      const { places, env } = context()
-      const { passOn } = await import('../hooks/pass-on.ts')
-      process.stdout.write(await passOn({ harness: name, socket: places.socketPath, env, input: process.stdin }))
+      const { msLeft, passOn } = await import('../hooks/pass-on.ts')
+      try {
+        const { places, env } = context()
+        const input = process.stdin
+        if (!input.isTTY)
+          process.stdout.write(
+            await passOn({ harness: name, socket: places.socketPath, env, input, deadlineMs: msLeft() }),
+          )
+      } catch {
+        // No place to ask at: who runs a hook is told nothing of it. Any other command says what is wrong.
+      } finally {
+        // It may never end, and would be waited for.
+        process.stdin.destroy()
+      }
     })
 }

@@ -3,8 +3,10 @@
 # Whatever goes wrong, it prints nothing, ends with 0, and is over within half a second.
 # All logic is in the daemon. Only POSIX shell here: dash, busybox and the like run it.
 
-[ -t 0 ] && exit 0
 exec 2>/dev/null
+[ -t 0 ] && exit 0
+# Where standard input is closed, the next pipe would take its number, and whoever reads it wait for itself.
+{ :; } 3<&0 || exit 0
 trap '' PIPE
 PATH=${PATH:-/usr/local/bin:/usr/bin:/bin}
 
@@ -24,10 +26,14 @@ done
 
 if [ $plain = yes ] && command -v curl >/dev/null; then
   # Kept until it is whole: half of an answer would be told to the model. -q: not as somebody's .curlrc says.
-  said=$(curl -q -s --fail --max-time 0.5 --noproxy '*' --unix-socket "$2" -H 'Expect:' \
+  # -T: sent while it is read, within the time; other ways read to the end first, and count from then on.
+  said=$(curl -q -s --fail --max-time 0.35 --noproxy '*' --unix-socket "$2" -X POST -H 'Expect:' \
     -H 'content-type: application/json' -H 'x-memoryd-protocol: 1' -H "x-memoryd-actor: agent:$1" \
-    -H "x-memoryd-env: {$told}" --data-binary @- "http://memoryd/v1/hooks/$1") && [ -n "$said" ] && printf '%s\n' "$said"
+    -H "x-memoryd-env: {$told}" -w '%{http_code}' -T - "http://memoryd/v1/hooks/$1") &&
+    case $said in
+      *200) printf '%s' "${said%200}" ;;
+    esac
 else
-  node "${0%/*}/../../dist/client/hooks/pass-on.js" "$1" "$2"
+  node "${0%/*}/../../dist/bundle/hook.cjs" "$1" "$2"
 fi
 exit 0

@@ -16,7 +16,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { ACTOR_HEADER, callerVariables, ENV_HEADER } from '../../schema/caller.ts'
 import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
 import { routeTable } from '../../schema/route-table.ts'
-import { hookScript, runHook } from '../support/hook-command.ts'
+import { hookScript, runCommand, runHook, untilTold } from '../support/hook-command.ts'
 import { projectRoot } from '../support/sources.ts'
 
 const INPUT = { session_id: 's', cwd: '/w', hook_event_name: 'UserPromptSubmit', prompt: 'Wie gehts, "日本"?\n\\' }
@@ -37,7 +37,11 @@ async function serve(answer: Answer, dir = folder()): Promise<string> {
   const socket = join(dir, 's.sock')
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
+    try {
+      for await (const chunk of request) chunks.push(chunk as Buffer)
+    } catch {
+      return // It has given up.
+    }
     answer(request, response, Buffer.concat(chunks).toString())
   })
   await new Promise<void>((resolve) => server.listen(socket, resolve))
@@ -52,6 +56,8 @@ const echo: Answer = (request, response, body) => {
   const told = { method: request.method, url: request.url, body: JSON.parse(body), headers: request.headers }
   response.writeHead(200).end(`${JSON.stringify(told)}\n`)
 }
+
+const refuse: Answer = (_request, response) => response.writeHead(400).end('{"error":{}}')
 
 /** Only these programs are on the way. */
 function pathWith(...programs: string[]): string {
@@ -79,7 +85,8 @@ const shells = [['sh'], ['dash'], ['bash', '--posix'], ['busybox', 'sh']].filter
 
 describe.each(ways)('the hook command with %s', (_name, envOf) => {
   it('hands over what it is given and prints what it is answered, as they are', async () => {
-    const { code, stdout, stderr } = await runHook('claude-code', await serve(echo), INPUT, { env: envOf() })
+    const [socket, env] = [await serve(echo), envOf()]
+    const { code, stdout, stderr } = await untilTold(() => runHook('claude-code', socket, INPUT, { env }))
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const { method, url } = routeTable.hook
     expect(JSON.parse(stdout)).toMatchObject({
@@ -98,7 +105,8 @@ describe.each(ways)('the hook command with %s', (_name, envOf) => {
     const socket = await serve(echo)
     const odd = { CLAUDE_CONFIG_DIR: '/x/"y" \\ é', CLAUDE_CODE_DISABLE_AUTO_MEMORY: '1' }
     for (const more of [{ CLAUDE_CODE_DISABLE_AUTO_MEMORY: '1', CLAUDE_CONFIG_DIR: '/a b/c' }, odd]) {
-      const { stdout } = await runHook('codex', socket, INPUT, { env: { ...envOf(), ...more, UNRELATED: 'x' } })
+      const env = { ...envOf(), ...more, UNRELATED: 'x' }
+      const { stdout } = await untilTold(() => runHook('codex', socket, INPUT, { env }))
       expect(JSON.parse(JSON.parse(stdout).headers[ENV_HEADER])).toEqual(more)
     }
   })
@@ -146,12 +154,37 @@ describe.each(ways)('the hook command with %s', (_name, envOf) => {
     ],
     ['the daemon fails', () => serve((_request, response) => void response.writeHead(500).end('{"error":{}}'))],
     ['the daemon refuses', () => serve((_request, response) => void response.writeHead(404).end('{"error":{}}'))],
+    ['the answer is none yet', () => serve((_request, response) => void response.writeHead(202).end('{"later":1}'))],
+    [
+      'the answer is elsewhere',
+      () => serve((_request, response) => void response.writeHead(302, { location: '/' }).end('there')),
+    ],
     ['there is nothing to say', () => serve((_request, response) => void response.writeHead(204).end())],
     ['somebody else answers', () => serve((_request, response) => void response.socket?.end('hello\n'))],
   ]
   it.each(silent)('prints nothing and ends well when %s', async (_what, open) => {
     const { code, stdout, stderr, tookMs } = await runHook('claude-code', await open(), INPUT, { env: envOf() })
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(tookMs).toBeLessThan(MOST_MS)
+  })
+
+  it.each([
+    ['nothing', ''],
+    ['all of it', INPUT],
+    ['a part', '{"session_id":'],
+  ])('does not wait for the end of what it is given, after %s', async (_what, input) => {
+    const { tookMs, ...ended } = await runHook('claude-code', await serve(refuse), input, {
+      env: envOf(),
+      ends: 'never',
+    })
+    expect(ended).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(tookMs).toBeLessThan(MOST_MS)
+  })
+
+  it.each(['<&-', '</dev/zero', '<&- >&- 2>&-', '</'])('ends well when it is run with %s', async (how) => {
+    const command = `sh '${hookScript}' claude-code '${await serve(refuse)}' ${how}`
+    const { tookMs, ...ended } = await runCommand(command, '', envOf())
+    expect(ended).toEqual({ code: 0, stdout: '', stderr: '' })
     expect(tookMs).toBeLessThan(MOST_MS)
   })
 
@@ -167,15 +200,14 @@ describe.each(ways)('the hook command with %s', (_name, envOf) => {
 
 describe('the hook command', () => {
   it.each(shells)('runs in %s', async (...shell) => {
-    const { code, stdout, stderr } = await runHook('gemini', await serve(echo), INPUT, { shell })
+    const socket = await serve(echo)
+    const { code, stdout, stderr } = await untilTold(() => runHook('gemini', socket, INPUT, { shell }))
     expect({ code, stderr, body: JSON.parse(stdout).body }).toEqual({ code: 0, stderr: '', body: INPUT })
   })
 
   it('needs nothing of the environment', async () => {
-    const { code, stdout, stderr } = await runHook('claude-code', await serve(echo), INPUT, {
-      env: {},
-      shell: ['/bin/sh'],
-    })
+    const [socket, options] = [await serve(echo), { env: {}, shell: ['/bin/sh'] }] as const
+    const { code, stdout, stderr } = await untilTold(() => runHook('claude-code', socket, INPUT, options))
     expect({ code, stderr, body: JSON.parse(stdout).body }).toEqual({ code: 0, stderr: '', body: INPUT })
   })
 
@@ -184,7 +216,8 @@ describe('the hook command', () => {
     writeFileSync(join(home, '.curlrc'), 'include\nverbose\noutput = "/dev/null"\n')
     const proxy = 'http://127.0.0.1:9'
     const env = { PATH: process.env.PATH ?? '', HOME: home, http_proxy: proxy, HTTP_PROXY: proxy, ALL_PROXY: proxy }
-    const { stdout } = await runHook('claude-code', await serve(echo), INPUT, { env })
+    const socket = await serve(echo)
+    const { stdout } = await untilTold(() => runHook('claude-code', socket, INPUT, { env }))
     expect(JSON.parse(stdout).body).toEqual(INPUT)
   })
 
@@ -196,7 +229,7 @@ describe('the hook command', () => {
     symlinkSync(join(projectRoot, 'dist'), join(home, 'dist'))
     const socket = await serve(echo, home)
     for (const env of [{ PATH: process.env.PATH ?? '' }, { PATH: pathWith('sh', 'node') }]) {
-      const { stdout } = await runHook('claude-code', socket, INPUT, { script, env })
+      const { stdout } = await untilTold(() => runHook('claude-code', socket, INPUT, { script, env }))
       expect(JSON.parse(stdout).body).toEqual(INPUT)
     }
   })
@@ -206,6 +239,6 @@ describe('the hook command', () => {
     expect(text).toContain(`http://memoryd${routeTable.hook.url.replace(':harness', '$1')}`)
     expect(text).toContain(`${PROTOCOL_HEADER}: ${PROTOCOL}`)
     for (const name of callerVariables) expect(text).toContain(name)
-    expect(existsSync(join(projectRoot, 'dist/client/hooks/pass-on.js'))).toBe(true)
+    expect(existsSync(join(projectRoot, 'dist/bundle/hook.cjs'))).toBe(true)
   })
 })

@@ -3,11 +3,12 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { addHooks, hasHooks, removeHooks } from '../../client/cli/connect/hook-settings.ts'
 import { JsoncError, parseJsonc, plain } from '../../client/cli/connect/jsonc.ts'
+import type { Piece } from '../../client/cli/connect/pieces.ts'
+import { hookCommand } from '../../client/cli/connect/targets.ts'
 
-const group = (event: string) => ({
-  hooks: [{ type: 'command', command: `sh '/x/memoryd-hook.sh' ${event}`, timeout: 2 }],
-})
-const EVENTS = Object.fromEntries(['SessionStart', 'Stop', 'PreCompact'].map((event) => [event, group(event)]))
+const COMMAND = hookCommand('claude-code', `/run/it's here/memoryd.sock`)
+const group = () => ({ hooks: [{ type: 'command', command: COMMAND, timeout: 5 }] })
+const EVENTS = Object.fromEntries(['SessionStart', 'Stop', 'PreCompact'].map((event) => [event, group()]))
 
 const theirs = { matcher: '*', hooks: [{ type: 'command', command: 'echo "hi" // no comment' }] }
 
@@ -83,6 +84,31 @@ function merged(value: { hooks?: Record<string, unknown[]> }) {
   return { ...value, hooks }
 }
 
+const TOKEN = /"(?:[^"\\]|\\.)*"|\/\/[^\n]*\n?|\/\*[\s\S]*?\*\/|[\s\S]/g
+
+const commentsOf = (text: string) =>
+  (text.match(TOKEN) ?? []).flatMap((token) => (/^\/[/*]/.test(token) ? [token.trimEnd()] : []))
+
+/** Where a comment can stand. */
+function gapsOf(text: string): number[] {
+  let at = 0
+  const gaps = [0]
+  for (const token of text.match(TOKEN) ?? []) {
+    at += token.length
+    // Not between the letters of a number or a word, and not as a part of another comment.
+    if (!/[\w.+-]$/.test(token) && !(token.startsWith('//') && !token.endsWith('\n'))) gaps.push(at)
+  }
+  return gaps
+}
+
+/** Where a place of the text before stands in the one after. */
+function placeIn(pieces: readonly Piece[], place: number): number {
+  return pieces.reduce((at, piece) => (piece.at <= at ? at + piece.text.length : at), place)
+}
+
+const isBeside = (pieces: readonly Piece[], at: number) =>
+  pieces.some((piece) => at >= piece.at && at <= piece.at + piece.text.length)
+
 describe('hooks in settings of any form', () => {
   it('come in beside what is there, and go without a trace', () => {
     fc.assert(
@@ -120,6 +146,63 @@ describe('hooks in settings of any form', () => {
     )
   })
 
+  it('go alone, byte for byte, when the user has changed several other things, and no note of theirs is ever lost', () => {
+    fc.assert(
+      fc.property(texts, fc.array(fc.nat(), { minLength: 2, maxLength: 4 }), ({ text }, picks) => {
+        const { text: after, pieces } = addHooks(text, EVENTS)
+        const places = gapsOf(text)
+        const at = [...new Set(picks.map((pick) => places[pick % places.length] as number))].sort((a, b) => b - a)
+        const notes = at.map((_place, n) => `/* note ${n} */`)
+        const edited = (whole: string, where: (place: number) => number) =>
+          at.reduce((now, place, n) => now.slice(0, where(place)) + notes[n] + now.slice(where(place)), whole)
+        const wanted = edited(text, (place) => place)
+        const left = removeHooks(
+          edited(after, (place) => placeIn(pieces, place)),
+          { before: text, pieces },
+        )
+        expect(plain(parseJsonc(left))).toEqual(plain(parseJsonc(text)))
+        for (const note of notes) expect(left).toContain(note)
+        expect(commentsOf(left)).toEqual(commentsOf(wanted))
+        if (!at.some((place) => isBeside(pieces, placeIn(pieces, place)))) expect(left).toBe(wanted)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it.each([
+    ['{\n  "model": "sonnet",\n  "hooks": { /* none */ },\n  "theme": "dark"\n}\n'],
+    ['{\n  "model": "sonnet",\n  "hooks": { },\n  "theme": "dark"\n}\n'],
+    ['{\n  "model": "sonnet",\n  "hooks": {\n  },\n  "theme": "dark"\n}\n'],
+    ['{\n  "model": "sonnet",\n  "hooks": {\n    "Stop": [\n\n    ]\n  },\n  "theme": "dark"\n}\n'],
+    [
+      '{\n  "model": "sonnet",\n  "hooks": {\n    "Stop": [\n      { "hooks": [] }\n      // off for now\n      ,\n    ]\n  },\n  "theme": "dark"\n}\n',
+    ],
+  ])('go without a trace from between two edits: %j', (before) => {
+    const edit = (text: string) => text.replace('sonnet', 'opus').replace('dark', 'light')
+    const { text, pieces } = addHooks(before, EVENTS)
+    expect(removeHooks(edit(text), { before, pieces })).toBe(edit(before))
+  })
+
+  it('leave what people noted in and beside them, where they go by their shape', () => {
+    const { text } = addHooks('{\n  "hooks": {\n    "Stop": [1 /* one */, /* two */]\n  }\n}\n', EVENTS)
+    const noted = text
+      .replace('"timeout": 5', '"timeout": 60 // long\n')
+      .replace('"PreCompact"', '// three\n    "PreCompact"')
+    expect(commentsOf(removeHooks(noted)).sort()).toEqual(['/* one */', '/* two */', '// long', '// three'])
+    expect(plain(parseJsonc(removeHooks(noted)))).toEqual({ hooks: { Stop: [1] } })
+  })
+
+  it.each([
+    '~/bin/memoryd-hook-wrapper.sh mine',
+    "sh '/home/me/memoryd-hook.sh.mine' claude-code 's'",
+    `echo "sh 'x/memoryd-hook.sh' claude-code 's' 2>/dev/null || :"`,
+    `${COMMAND} && mine`,
+  ])('are ours only in our own form, and %s is not', (command) => {
+    const theirs = JSON.stringify({ hooks: { Stop: [{ hooks: [{ type: 'command', command }] }] } })
+    expect(hasHooks(theirs)).toBe(false)
+    expect(removeHooks(addHooks(theirs, EVENTS).text)).toBe(theirs)
+  })
+
   it('go by their shape alone, when nobody knows how they came in', () => {
     fc.assert(
       fc.property(texts, ({ value, text }) => {
@@ -150,7 +233,7 @@ describe('hooks in settings of any form', () => {
   })
 
   it('leave alone what the user put into a group of ours', () => {
-    const { text, pieces } = addHooks('{}', { Stop: group('Stop') })
+    const { text, pieces } = addHooks('{}', { Stop: group() })
     const value = JSON.parse(text) as { hooks: { Stop: { hooks: object[] }[] } }
     value.hooks.Stop[0]?.hooks.push({ type: 'command', command: 'true' })
     const left = removeHooks(JSON.stringify(value), { before: '{}', pieces })

@@ -9,7 +9,7 @@ import { cliMain, memoryd } from '../support/cli.ts'
 import { connectAs } from '../support/connect-as.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { type Home, makeHome } from '../support/home.ts'
-import { runCommand, runHook } from '../support/hook-command.ts'
+import { runCommand, runHook, untilTold } from '../support/hook-command.ts'
 import { rawRequest } from '../support/raw.ts'
 import { turnEvents } from '../support/transcripts.ts'
 
@@ -76,7 +76,23 @@ describe('hooks', () => {
     expect(await runCommand(command, start(cwd), env)).toMatchObject({ code: 0, stdout: '', stderr: '' })
     await startDaemon(home)
     await connectAs(home, 'user').remember({ cwd, text: 'Always run the linter before a commit' })
-    expect(contextOf((await runCommand(command, start(cwd), env)).stdout)).toContain('linter')
+    const told = await untilTold(() => runCommand(command, start(cwd), env))
+    expect(contextOf(told.stdout)).toContain('linter')
+  })
+
+  it('are answered by the command with nothing, and at once, whatever is wrong', async () => {
+    const home = makeHome()
+    const daemon = await startDaemon(home)
+    const env = { ...home.env, PATH: process.env.PATH ?? '' } as Record<string, string>
+    const command = `'${process.execPath}' '${cliMain}' hook codex`
+    const silent = { code: 0, stdout: '', stderr: '' }
+    const given = start(projectIn(home))
+    for (const odd of [{ HOME: '' }, { MEMORYD_SOCKET: 'rel.sock' }, { MEMORYD_SOCKET: `/${'x'.repeat(200)}` }])
+      expect(await runCommand(command, given, { ...env, ...odd })).toMatchObject(silent)
+    expect(await runCommand(command, given, env, { ends: 'never' })).toMatchObject(silent)
+    daemon.signal('SIGSTOP')
+    expect(await runCommand(command, given, env)).toMatchObject(silent)
+    daemon.signal('SIGCONT')
   })
 
   it('say nothing and go on when the daemon hangs, and are answered again when it goes on', async () => {
@@ -91,7 +107,8 @@ describe('hooks', () => {
       stderr: '',
     })
     daemon.signal('SIGCONT')
-    expect(contextOf((await runHook('codex', home.places.socketPath, start(cwd))).stdout)).toContain('linter')
+    const told = await untilTold(() => runHook('codex', home.places.socketPath, start(cwd)))
+    expect(contextOf(told.stdout)).toContain('linter')
     await daemon.kill9()
     expect(await runHook('codex', home.places.socketPath, start(cwd))).toMatchObject({
       code: 0,

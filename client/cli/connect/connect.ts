@@ -1,15 +1,25 @@
 /** `memoryd connect` and `disconnect`: our hooks into the settings of a harness, and out again. */
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { MemoryError } from '../../../schema/errors.ts'
 import { HOOK_MARK } from '../../../schema/hook.ts'
 import type { Context } from '../context.ts'
-import { addHooks, hasHooks, Misshapen, removeHooks } from './hook-settings.ts'
+import { addHooks, apart, hasHooks, Misshapen, removeHooks } from './hook-settings.ts'
 import { JsoncError } from './jsonc.ts'
 import { lineDiff } from './line-diff.ts'
-import { createNoted, hashOf, type Noted } from './noted.ts'
+import { createNoted, hashOf, lost, type Noted } from './noted.ts'
+import { boundFor } from './old-curl.ts'
 import type { Piece } from './pieces.ts'
-import { deepestFolder, readSettings, removeSettings, replaceSettings, type SettingsFile } from './settings-file.ts'
-import { type Connectable, projectOf, type Target, targetOf } from './targets.ts'
+import {
+  deepestFolder,
+  draftSettings,
+  readSettings,
+  removeSettings,
+  replaceSettings,
+  type SettingsFile,
+  sweepBeside,
+} from './settings-file.ts'
+import { type Connectable, projectOf, shellWord, type Target, targetOf } from './targets.ts'
 
 export type ConnectOptions = { project?: string | true; mail?: boolean; dryRun?: boolean }
 
@@ -17,7 +27,9 @@ type Harness = Exclude<Connectable, 'mcp'>
 
 export function connectHarness(context: Context, harness: Harness, options: ConnectOptions): void {
   const { print, places, self } = context
-  const target = targetOf(harness, context, wantedOf(options))
+  const wanted = wantedOf(options)
+  if (wanted.project !== undefined) refuseNoFolder(wanted.project)
+  const target = targetOf(harness, context, { ...wanted, bound: boundFor(context.env) })
   const noted = createNoted(places.stateDir)
   const file = readSettings(target.file)
   const known = noted.of(target.file)
@@ -31,9 +43,9 @@ export function connectHarness(context: Context, harness: Harness, options: Conn
     return
   }
   const isNew = file.text === undefined
-  const backup = clean === undefined ? undefined : noted.backupOf(target.file)
+  const backup = clean === undefined ? undefined : noted.backupOf(target.file, clean)
   if (!options.dryRun) {
-    noted.keep({
+    const note: Noted = {
       harness,
       file: target.file,
       at: new Date().toISOString(),
@@ -42,8 +54,8 @@ export function connectHarness(context: Context, harness: Harness, options: Conn
       pieces,
       hash: hashOf(text),
       before: clean,
-    })
-    replaceSettings(file, text)
+    }
+    putIn(file, text, () => noted.keep(note))
   }
   const diff = lineDiff(file.text ?? '', text)
   const result = { harness, file: target.file, changed: !options.dryRun, ...(backup && { backup }), diff }
@@ -54,14 +66,33 @@ export function connectHarness(context: Context, harness: Harness, options: Conn
           `connected ${harness}: ${isNew ? 'made' : 'changed'} ${target.file}`,
           ...(backup ? [`as it was before: ${backup}`] : []),
           ...target.remarks,
-          `to undo it: ${self} disconnect ${harness}${options.project ? ' --project' : ''}`,
+          `to undo it: ${self} disconnect ${harness}${wanted.project === undefined ? '' : ` --project ${shellWord(wanted.project)}`}`,
         ],
   )
 }
 
+/** The new text is whole on the disk before anything is noted, and noted before it takes its place. */
+function putIn(file: SettingsFile, text: string, note: () => () => void): void {
+  const draft = draftSettings(file, text)
+  try {
+    const takeBack = note()
+    try {
+      draft.place()
+    } catch (error) {
+      takeBack()
+      throw error
+    }
+  } finally {
+    draft.discard()
+  }
+}
+
 export function disconnectHarness(context: Context, harness: Harness, options: ConnectOptions): void {
-  const target = targetOf(harness, context, wantedOf(options))
+  const wanted = wantedOf(options)
+  const target = targetOf(harness, context, wanted)
   const noted = createNoted(context.places.stateDir)
+  // Of a project that is gone nothing is left but our note.
+  if (wanted.project !== undefined && !noted.of(target.file)) refuseNoFolder(wanted.project)
   const { before, after } = disconnectFile(noted, target.file, { ...options, target })
   const diff = lineDiff(before ?? '', after ?? '')
   const isThere = before !== after
@@ -100,7 +131,11 @@ function disconnectFile(
     if (after === undefined) removeSettings(file, known?.folder ?? path)
     else replaceSettings(file, after)
   }
-  if (!dryRun) noted.drop(path)
+  if (!dryRun) {
+    noted.drop(path)
+    noted.sweep()
+    sweepBeside(path)
+  }
   return { before: file.text, after }
 }
 
@@ -109,11 +144,19 @@ function wantedOf({ project, mail = false }: ConnectOptions) {
   return { project: folder, mail }
 }
 
+function refuseNoFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
+  throw new MemoryError('REFUSED', `there is no folder ${folder}; nothing was changed`, {
+    reason: 'path',
+    hint: 'give --project the folder of a project, or run it there without one',
+  })
+}
+
 /** As it was before us: nothing where we made the file and nobody else has written into it. */
 function withoutUs(file: SettingsFile, known: Noted | undefined, target: Target | undefined): string | undefined {
   const { text, path } = file
   if (text === undefined) return undefined
-  if (known && hashOf(text) === known.hash) return known.before
+  if (known && known.before !== lost && hashOf(text) === known.hash) return known.before
   if (!path.endsWith('.json')) {
     if (!text.includes(HOOK_MARK)) return text
     if (target && 'whole' in target.holds && target.holds.whole === text) return undefined
@@ -125,8 +168,8 @@ function withoutUs(file: SettingsFile, known: Noted | undefined, target: Target 
   return explained(path, () => {
     const [mark, settings] = apart(text)
     if (!hasHooks(settings)) return text
-    const how = known && { before: apart(known.before ?? '')[1], pieces: known.pieces as Piece[] }
-    return mark + removeHooks(settings, how)
+    const { before = '', pieces = [] as Piece[] } = known ?? { before: lost }
+    return mark + removeHooks(settings, before === lost ? undefined : { before: apart(before)[1], pieces })
   })
 }
 
@@ -143,11 +186,6 @@ function withUs(clean: string | undefined, { file, holds }: Target): { text: str
     const { text, pieces } = addHooks(settings, holds.events)
     return { text: mark + text, pieces }
   })
-}
-
-/** Some editors put a byte order mark first. */
-function apart(text: string): [string, string] {
-  return text.startsWith('\ufeff') ? ['\ufeff', text.slice(1)] : ['', text]
 }
 
 function explained<T>(file: string, act: () => T): T {

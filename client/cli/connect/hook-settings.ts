@@ -13,6 +13,13 @@ export type Added = Inserted
 
 const NEW = '{}\n'
 
+const SCRIPT = `${HOOK_MARK}.sh`
+const WORD = String.raw`'(?:[^']|'\\'')*'`
+/** Exactly the form of ours: people have scripts of their own, and some of them speak of us. */
+const OURS = new RegExp(
+  String.raw`^(?:timeout 0\.45 )?sh '(?:[^']|'\\'')*/${HOOK_MARK}\.sh' [a-z-]+ ${WORD} 2>/dev/null \|\| :$`,
+)
+
 /** Throws `JsoncError` where the text is none, `Misshapen` where hooks are something else. */
 export class Misshapen extends Error {}
 
@@ -40,6 +47,17 @@ export function addHooks(before: string, events: Events): Added {
   return { text, pieces }
 }
 
+/** Some editors put a byte order mark first. */
+export function apart(text: string): [mark: string, settings: string] {
+  return text.startsWith('\ufeff') ? ['\ufeff', text.slice(1)] : ['', text]
+}
+
+/** The text that came of it when the pieces went into this one. */
+export function addedAgain(before: string, pieces: readonly Piece[]): string {
+  const [mark, settings] = apart(before)
+  return mark + withPieces(settings.trim() === '' ? NEW : settings, pieces)
+}
+
 export function hasHooks(text: string): boolean {
   return oursIn(rootOf(text.trim() === '' ? NEW : text)).length > 0
 }
@@ -47,7 +65,7 @@ export function hasHooks(text: string): boolean {
 /** Those of ours; none where the text cannot be read. */
 export function commandsOf(text: string): string[] {
   try {
-    return oursIn(rootOf(text.replace(/^\ufeff/, ''))).map(({ command }) => command)
+    return oursIn(rootOf(apart(text)[1])).map(({ command }) => command)
   } catch {
     return []
   }
@@ -63,7 +81,7 @@ export function removeHooks(text: string, noted?: Noted): string {
 
 /** As they went in, if that leaves the same settings. */
 function removeByPlace(text: string, { before, pieces }: Noted, wanted: string): string | undefined {
-  const left = withoutPieces(text, withPieces(before.trim() === '' ? NEW : before, pieces), pieces)
+  const left = withoutPieces(text, withPieces(before.trim() === '' ? NEW : before, pieces), pieces, SCRIPT)
   if (left === undefined) return undefined
   try {
     return isDeepStrictEqual(plain(rootOf(left)), plain(rootOf(wanted))) ? left : undefined
@@ -136,7 +154,7 @@ function oursIn(root: Node): Place[] {
       return inner.items.flatMap((item, hook) => {
         const command = memberOf(item, 'command')?.value
         if (command?.kind !== 'scalar' || typeof command.value !== 'string') return []
-        return command.value.includes(HOOK_MARK) ? [{ event, group, hook, command: command.value }] : []
+        return OURS.test(command.value) ? [{ event, group, hook, command: command.value }] : []
       })
     })
   })

@@ -1,16 +1,23 @@
-/** Whether the hooks that were put into settings are still there and still lead somewhere; for `memoryd doctor`. */
+/**
+ * Whether the hooks that were put into settings are still there and still lead somewhere; for `memoryd doctor`. Tidies up after
+ * a connect that was killed.
+ */
 import { existsSync, readFileSync } from 'node:fs'
 import type { Finding } from '../../../daemon/doctor/finding.ts'
 import { HOOK_MARK } from '../../../schema/hook.ts'
 import type { Context } from '../context.ts'
 import { commandsOf } from './hook-settings.ts'
 import { createNoted } from './noted.ts'
+import { sweepBeside } from './settings-file.ts'
 import { quoted } from './targets.ts'
 
 const SCRIPT = new RegExp(`sh '((?:[^']|'\\\\'')*${HOOK_MARK}[^']*)'`)
 
 export function hooksFinding({ places, self }: Context): Finding {
-  const noted = createNoted(places.stateDir).all()
+  const connections = createNoted(places.stateDir)
+  const noted = connections.all()
+  connections.sweep()
+  for (const { file } of noted) sweepBeside(file)
   if (noted.length === 0)
     return {
       check: 'hooks',
@@ -37,6 +44,7 @@ function troubleOf(file: string, socket: string): string | undefined {
   if (!text.includes(HOOK_MARK)) return 'has no longer a hook of ours'
   if (!file.endsWith('.json')) return text.includes(JSON.stringify(socket)) ? undefined : 'asks at another socket'
   const commands = commandsOf(text)
+  if (commands.length === 0) return 'has no longer a hook of ours'
   const gone = commands.some((command) => !existsSync(SCRIPT.exec(command)?.[1]?.replaceAll("'\\''", "'") ?? ''))
   if (gone) return 'has hooks that run a program which is not there'
   if (!commands.every((command) => command.includes(quoted(socket)))) return 'has hooks that ask at another socket'

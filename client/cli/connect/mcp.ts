@@ -1,6 +1,7 @@
 /** `memoryd connect mcp`: how each harness is told of the MCP server. Their files are rewritten by themselves: nothing is changed. */
 import { fileURLToPath } from 'node:url'
 import type { Context } from '../context.ts'
+import { shellWord } from './targets.ts'
 
 const main = fileURLToPath(new URL('../main.js', import.meta.url))
 
@@ -29,8 +30,4 @@ export function forgetMcp({ print }: Context): void {
     'Gemini CLI:',
     '  gemini mcp remove --scope user memoryd',
   ])
-}
-
-function shellWord(word: string): string {
-  return /^[\w./@+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

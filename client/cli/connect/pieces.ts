@@ -68,24 +68,53 @@ export function shifted(earlier: readonly Piece[], later: readonly Piece[]): Pie
   )
 }
 
-/**
- * Cuts the pieces out of a text that was changed in one place since they were put in; nothing where that place has to do
- * with a piece.
- */
-export function withoutPieces(text: string, after: string, pieces: readonly Piece[]): string | undefined {
-  const most = Math.min(text.length, after.length)
-  let same = 0
-  while (same < most && text[same] === after[same]) same++
-  let sameEnd = 0
-  while (sameEnd < most - same && text.at(-1 - sameEnd) === after.at(-1 - sameEnd)) sameEnd++
-  let whole = text
-  for (const { at, text: piece } of pieces.toSorted((a, b) => b.at - a.at)) {
-    const isBefore = at + piece.length <= same
-    if (!isBefore && at < after.length - sameEnd) return undefined
-    const place = isBefore ? at : at + text.length - after.length
-    whole = whole.slice(0, place) + whole.slice(place + piece.length)
+/** What of the text came in with the pieces: one may stand inside another, so they are joined. */
+function stretchesOf(pieces: readonly Piece[]): { start: number; end: number }[] {
+  const joined: { start: number; end: number }[] = []
+  for (const { at, text } of pieces) {
+    const last = joined.at(-1)
+    // The first first: what comes into a stretch makes it longer.
+    if (last && at <= last.end) last.end += text.length
+    else joined.push({ start: at, end: at + text.length })
   }
-  return whole
+  return joined
+}
+
+/**
+ * Cuts the pieces out of a text that was changed around them since they were put in; nothing where one of them is not as it
+ * was. Those with `mark` in them are found by their text, a comma by the one that it stands before.
+ */
+export function withoutPieces(text: string, after: string, pieces: readonly Piece[], mark: string): string | undefined {
+  let left = ''
+  let done = 0
+  let hasComma = false
+  for (const { start, end } of stretchesOf(pieces)) {
+    const ours = after.slice(start, end)
+    if (ours === ',') {
+      hasComma = true
+      continue
+    }
+    const at = text.indexOf(ours, done)
+    if (!ours.includes(mark) || at < 0) return undefined
+    const comma = hasComma ? commaBefore(text, done, at) : at
+    if (comma === undefined) return undefined
+    left += text.slice(done, comma) + text.slice(comma + 1, at)
+    done = at + ours.length
+    hasComma = false
+  }
+  return hasComma ? undefined : left + text.slice(done)
+}
+
+/** Between the two stand blanks and comments alone. The first of them: in a comment one may follow. */
+function commaBefore(text: string, from: number, to: number): number | undefined {
+  for (let at = text.indexOf(',', from); at >= 0 && at < to; at = text.indexOf(',', at + 1)) {
+    try {
+      if (skipBlank(text, at + 1) >= to) return at
+    } catch {
+      // It was in a comment, in which another seemed to begin.
+    }
+  }
+  return undefined
 }
 
 /** Where a comment ends that stands in the same line, after a comma or not. */
@@ -94,7 +123,7 @@ function commentAfter(text: string, from: number): number | undefined {
   return found ? from + found[0].length : undefined
 }
 
-/** Takes out one child with the comma that it needed, and the blanks before it. */
+/** Takes out one child with the comma that it needed, and the blanks before it. What people noted beside or in it stays. */
 export function removeChild(text: string, container: Node, index: number): string {
   const children = childrenOf(container)
   const child = children[index] as Child
@@ -103,9 +132,12 @@ export function removeChild(text: string, container: Node, index: number): strin
   const hasComma = text[next] === ','
   const start = before ? skipBlank(text, before.end) + 1 : container.start + 1
   // The last one with a comma after it: so has the one before, which keeps its own.
-  if (before && index === children.length - 1 && hasComma) return cut(text, start, child.start, next + 1)
-  if (before) return cut(text.slice(0, start - 1) + text.slice(start), start - 1, child.start - 1, child.end - 1)
-  const left = cut(text, start, child.start, hasComma ? next + 1 : child.end)
+  const isLast = index === children.length - 1
+  const comma = before && !(isLast && hasComma) ? start - 1 : hasComma ? next : undefined
+  const ahead = comma !== undefined && comma < child.start ? 1 : 0
+  const bare = comma === undefined ? text : text.slice(0, comma) + text.slice(comma + 1)
+  const left = cut(bare, start - ahead, child.start - ahead, child.end - ahead)
+  if (before) return left
   const end = container.end - (text.length - left.length)
   const isEmpty = left.slice(start, end - 1).trim() === ''
   return isEmpty ? left.slice(0, start) + left.slice(end - 1) : left
@@ -115,9 +147,18 @@ export function removeChild(text: string, container: Node, index: number): strin
 function cut(text: string, floor: number, from: number, to: number): string {
   let begin = from
   while (begin > floor && /[ \t\r\n]/.test(text[begin - 1] as string)) begin--
-  const isNoted = endsInLineComment(text.slice(floor, begin))
-  if (isNoted && !/^[ \t]*\r?\n/.test(text.slice(to))) begin = text.indexOf('\n', begin) + 1
-  return text.slice(0, begin) + text.slice(to)
+  const blank = text.slice(begin, from)
+  const notes = commentsIn(text.slice(from, to)).map((note) => `${blank.includes('\n') ? blank : ' '}${note}`)
+  const kept = text.slice(0, begin) + notes.join('')
+  const isNoted = endsInLineComment(text.slice(floor, begin) + notes.join(''))
+  const isEnded = /^[ \t]*\r?\n/.test(text.slice(to))
+  if (!isNoted || isEnded) return kept + text.slice(to)
+  return kept + (notes.length > 0 ? '\n' : text.slice(begin, text.indexOf('\n', begin) + 1)) + text.slice(to)
+}
+
+function commentsIn(text: string): string[] {
+  const tokens = text.match(/"(?:[^"\\]|\\.)*"|\/\/[^\r\n]*|\/\*[\s\S]*?\*\//g) ?? []
+  return tokens.filter((token) => !token.startsWith('"'))
 }
 
 function endsInLineComment(between: string): boolean {

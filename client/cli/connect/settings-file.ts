@@ -1,61 +1,60 @@
 /** A settings file of somebody else's: read as it is, replaced whole, never through a link that leads elsewhere by accident. */
-import { randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, rmdirSync, rmSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { MemoryError } from '../../../schema/errors.ts'
+import { type Draft, draftOf, type Rights, sweepDrafts } from './whole-file.ts'
 
 /** `text` is nothing where there is no file. */
-export type SettingsFile = { path: string; text: string | undefined; mode: number }
+export type SettingsFile = { path: string; text: string | undefined; rights: Rights }
 
 const MOST_BYTES = 5_000_000
 
 export function readSettings(file: string): SettingsFile {
   const path = targetOf(file)
   const stats = statSync(path, { throwIfNoEntry: false })
-  if (!stats) return { path, text: undefined, mode: 0o600 }
+  if (!stats) return { path, text: undefined, rights: { mode: 0o600 } }
   if (!stats.isFile()) throw refused(file, 'is no file')
   if (stats.size > MOST_BYTES) throw refused(file, 'is too large for settings')
   // As root everything can be written: what somebody made read-only stays as it is all the same.
   if ((stats.mode & 0o200) === 0) throw refused(file, 'is read-only')
+  // A new file takes the place of the old one: the other name would go on with what is no longer the settings.
+  if (stats.nlink > 1) throw refused(file, 'has a second name (a hard link), which would be cut off')
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(path))
-    return { path, text, mode: stats.mode & 0o777 }
+    return { path, text, rights: { mode: stats.mode & 0o7777, owner: { uid: stats.uid, gid: stats.gid } } }
   } catch (cause) {
     throw refused(file, 'cannot be read as UTF-8', cause)
   }
 }
 
-/** Whole or not at all, and only if nobody has changed it since it was read. */
-export function replaceSettings(before: SettingsFile, text: string): void {
-  const { path, mode } = before
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const draft = join(dirname(path), `.memoryd-${randomBytes(6).toString('hex')}`)
-  try {
-    const fd = openSync(draft, 'wx', mode)
-    try {
-      writeSync(fd, text)
-      fsyncSync(fd)
-    } finally {
-      closeSync(fd)
+/** A new text, on the disk but not yet in its place; it gets there only if nobody has changed the file since it was read. */
+export function draftSettings(before: SettingsFile, text: string): Draft {
+  const { path, rights } = before
+  return explained(path, () => {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    sweepDrafts(dirname(path))
+    const draft = draftOf(path, text, rights)
+    const place = () => {
+      if (readSettings(path).text !== before.text) throw refused(path, 'was changed by somebody else just now')
+      draft.place()
     }
-    if (readSettings(path).text !== before.text) throw refused(path, 'was changed by somebody else just now')
-    renameSync(draft, path)
+    return { discard: draft.discard, place: () => explained(path, place) }
+  })
+}
+
+export function replaceSettings(before: SettingsFile, text: string): void {
+  const draft = draftSettings(before, text)
+  try {
+    draft.place()
+  } finally {
+    draft.discard()
+  }
+}
+
+function explained<T>(path: string, act: () => T): T {
+  try {
+    return act()
   } catch (error) {
-    rmSync(draft, { force: true })
     if (error instanceof MemoryError) throw error
     throw refused(path, 'cannot be written', error)
   }
@@ -64,12 +63,22 @@ export function replaceSettings(before: SettingsFile, text: string): void {
 /** With the folders above it that were made for it, as far as nothing else is in them. */
 export function removeSettings({ path }: SettingsFile, upTo: string): void {
   rmSync(path)
+  sweepDrafts(dirname(path))
   for (let folder = dirname(path); folder.length > upTo.length && folder.startsWith(upTo); folder = dirname(folder)) {
     try {
       rmdirSync(folder)
     } catch {
       return
     }
+  }
+}
+
+/** What a connect that was killed has left beside a file. */
+export function sweepBeside(file: string): void {
+  try {
+    sweepDrafts(dirname(targetOf(file)))
+  } catch {
+    // A link that leads nowhere has nothing beside it.
   }
 }
 

@@ -1,7 +1,8 @@
 /** Where each harness keeps its settings, and what of ours belongs there. Decides; touches nothing. */
 import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { MemoryError } from '../../../schema/errors.ts'
 import type { Context } from '../context.ts'
 import type { Events } from './hook-settings.ts'
 import { piExtension } from './pi-extension.ts'
@@ -13,6 +14,8 @@ export type Wanted = {
   /** Of a project, where given; else of the user. */
   project: string | undefined
   mail: boolean
+  /** What has to stand before the command, so that it ends in time. */
+  bound?: string
 }
 
 export type Target = {
@@ -31,25 +34,36 @@ const SECONDS = 5
 /** In single quotes nothing means anything to a shell. */
 export const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
 
-export function hookCommand(harness: string, socket: string): string {
-  return `sh ${quoted(hookScript)} ${harness} ${quoted(socket)} 2>/dev/null || :`
+/** As somebody would type it. */
+export const shellWord = (word: string) => (/^[\w./@+-]+$/.test(word) ? word : quoted(word))
+
+export function hookCommand(harness: string, socket: string, bound = ''): string {
+  return `${bound}sh ${quoted(hookScript)} ${harness} ${quoted(socket)} 2>/dev/null || :`
 }
 
 const CLAUDE_EVENTS = ['SessionStart', 'UserPromptSubmit', 'Stop', 'SubagentStop', 'PreCompact', 'SessionEnd']
 const GEMINI_EVENTS = ['SessionStart', 'BeforeAgent', 'AfterAgent', 'PreCompress', 'SessionEnd']
 
-export function targetOf(harness: Exclude<Connectable, 'mcp'>, context: Context, { project, mail }: Wanted): Target {
+export function targetOf(harness: Exclude<Connectable, 'mcp'>, context: Context, wanted: Wanted): Target {
   const { env, places } = context
+  const { project, mail, bound } = wanted
   const { home } = places
-  const command = hookCommand(harness, places.socketPath)
+  const command = hookCommand(harness, places.socketPath, bound)
   const events = (names: string[], hook: object): Events =>
     Object.fromEntries(names.map((name) => [name, { hooks: [{ type: 'command', command, ...hook }] }]))
+  const own = (name: string, ...otherwise: string[]) => {
+    const value = env[name] || join(home, ...otherwise)
+    if (isAbsolute(value)) return value
+    throw new MemoryError('SETUP', `${name} must be an absolute path, got ${JSON.stringify(value)}`, {
+      hint: 'from where it counts, only the harness knows',
+    })
+  }
   switch (harness) {
     case 'claude-code':
       return {
         file: project
           ? join(project, '.claude', 'settings.local.json')
-          : join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'settings.json'),
+          : join(own('CLAUDE_CONFIG_DIR', '.claude'), 'settings.json'),
         holds: { events: events([...CLAUDE_EVENTS, ...(mail ? ['PostToolUse'] : [])], { timeout: SECONDS }) },
         remarks: project
           ? ['settings.local.json is yours alone; settings.json would be for everybody in the project']
@@ -57,9 +71,7 @@ export function targetOf(harness: Exclude<Connectable, 'mcp'>, context: Context,
       }
     case 'codex':
       return {
-        file: project
-          ? join(project, '.codex', 'hooks.json')
-          : join(env.CODEX_HOME || join(home, '.codex'), 'hooks.json'),
+        file: project ? join(project, '.codex', 'hooks.json') : join(own('CODEX_HOME', '.codex'), 'hooks.json'),
         holds: { events: events([...CLAUDE_EVENTS, ...(mail ? ['PostToolUse'] : [])], { timeout: SECONDS }) },
         remarks: [
           'Codex runs new hooks only once you trust them: start codex and agree in its own dialog (/hooks shows them)',
@@ -80,7 +92,7 @@ export function targetOf(harness: Exclude<Connectable, 'mcp'>, context: Context,
       return {
         file: project
           ? join(project, '.pi', 'extensions', 'memoryd.ts')
-          : join(env.PI_CODING_AGENT_DIR || join(home, '.pi', 'agent'), 'extensions', 'memoryd.ts'),
+          : join(own('PI_CODING_AGENT_DIR', '.pi', 'agent'), 'extensions', 'memoryd.ts'),
         holds: { whole: piExtension(places.socketPath) },
         remarks: mail ? ['pi gets mail with its prompts only'] : [],
       }
