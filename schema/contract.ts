@@ -25,8 +25,8 @@ export type Contract = {
   }
 }
 
-/** `onSent`: once all of it was handed to whoever asked. */
-export type PlainText = { text: string; onSent?: () => void }
+/** `onSent`: once all of it was handed to whoever asked. `onLost`: when they hung up before. */
+export type PlainText = { text: string; onSent?: () => void; onLost?: () => void }
 
 /** What a handler receives after validation and what it must return before stripping. */
 export type HandlerTypes = {

@@ -11,6 +11,7 @@ import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
 import type { Route } from '../../schema/route.ts'
 import { BODY_LIMIT_BYTES, type RouteName, type RouteShape, routeTable } from '../../schema/route-table.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
+import { undoIfLost, undoOf } from '../platform/if-lost.ts'
 import type { Log } from '../platform/log.ts'
 import { jsonOf } from '../platform/ready-json.ts'
 import { Call } from './call.ts'
@@ -168,6 +169,8 @@ type Surroundings = { drained: AbortSignal; asText: (answer: unknown) => Buffer 
 function jsonHandler(route: Route, handle: AnyHandler, { drained, asText }: Surroundings) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const given = await handle(callOf(route, request, reply, drained))
+    const undo = undoOf(given)
+    if (undo) undoIfLost(reply.raw, undo)
     const answer = asText(given)
     if (typeof answer !== 'string') return sendReady(reply, answer)
     if (!route.status && answer.length > LARGE_CHARS) return sendReady(reply, answer)
@@ -186,6 +189,7 @@ function plainHandler(route: Route, handle: AnyHandler, drained: AbortSignal) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const said = (await handle(callOf(route, request, reply, drained))) as PlainText | undefined
     if (!said) return reply.code(204).send()
+    if (said.onLost) undoIfLost(reply.raw, said.onLost)
     if (said.onSent) reply.raw.once('finish', said.onSent)
     return reply.type('text/plain; charset=utf-8').send(route.answer.parse(said.text))
   }

@@ -1,0 +1,32 @@
+/**
+ * Answers that leave something behind, a record of what was given: when one does not reach whoever asked, that is undone. It goes
+ * along with the answer to whoever sends it.
+ */
+import type { ServerResponse } from 'node:http'
+
+const UNDO = Symbol('undo')
+
+type Undoable = { [UNDO]?: () => void }
+
+export function withUndo<T extends object>(answer: T, undo: () => void): T {
+  return Object.defineProperty(answer, UNDO, { value: undo, enumerable: false })
+}
+
+export function undoOf(answer: unknown): (() => void) | undefined {
+  return typeof answer === 'object' && answer !== null ? (answer as Undoable)[UNDO] : undefined
+}
+
+/** Told before the answer is sent. */
+export function undoIfLost(response: ServerResponse, undo: () => void): void {
+  if (response.destroyed) {
+    undo()
+    return
+  }
+  let isSent = false
+  response.once('finish', () => {
+    isSent = true
+  })
+  response.once('close', () => {
+    if (!isSent) undo()
+  })
+}
