@@ -77,11 +77,10 @@ export function createCorpora({ source, vigils, clock, onError }: Deps): Corpora
     const entry: Entry = {
       dir,
       shelf: createShelf({
-        read: (files) => source.read(dir, files),
-        // Perhaps a folder that is called like a memory: the next one who asks looks.
-        onOdd: (file) => {
-          if (source.stamp(dir, file) !== undefined) entry.vigil?.end()
-        },
+        read: (file) => source.read(dir, [file])[0],
+        stamp: (file) => source.stamp(dir, file),
+        // The next one who asks looks at all.
+        onOdd: () => entry.vigil?.end(),
         clock,
         onError,
         isStopped: () => stopped,
@@ -160,15 +159,6 @@ export function createCorpora({ source, vigils, clock, onError }: Deps): Corpora
     return { index: shelf.index, items: shelf.items, fresh: isUpToDate && !partial, partial, reread: shelf.reread }
   }
 
-  const readWithin = (shelf: Shelf, waitMs: number): Promise<void> =>
-    new Promise((resolve) => {
-      const timer = clock.after(waitMs, resolve)
-      void shelf.readAll().finally(() => {
-        timer.stop()
-        resolve()
-      })
-    })
-
   return {
     open: (dir, { question, waitMs }) => {
       const entry = entryOf(dir)
@@ -178,7 +168,7 @@ export function createCorpora({ source, vigils, clock, onError }: Deps): Corpora
       if (shelf.unread() === 0) return corpusOf(entry, isUpToDate)
       // Should the time not be enough for all, it was for those that the words on disk lead to.
       shelf.first(source.known(dir, question.slice(0, QUESTION_CHARS)).filter(shelf.waits))
-      return readWithin(shelf, waitMs).then(() => corpusOf(entry, false))
+      return shelf.readFor(waitMs).then(() => corpusOf(entry, false))
     },
     changed: (dir, files) => {
       entries.get(dir)?.shelf.first(files.filter((file) => !NO_MEMORY.test(file)))

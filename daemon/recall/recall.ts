@@ -27,6 +27,8 @@ export type Recall = {
   hook(request: RecallRequest, caller: Caller, mostBytes?: number): Promise<RecallAnswer>
   /** The last memories that the session was given, once more: it was compacted and has none of them any more. */
   again(session: SessionName & { cwd: string }, caller: Caller, mostBytes: number): Promise<RecallAnswer>
+  /** A session begins in a folder: its memories are read, so that its first question need not wait for that. */
+  prepare(cwd: string, caller: Caller): void
   tickets: Tickets
   /** The session was cleared or compacted. */
   reset(session: SessionName): void
@@ -171,6 +173,12 @@ export function createRecall({ texts, rows, vigils, redact, driftOf, onError, ..
       const ranking = { ranked: [], fit: 0, explain: () => [] }
       const choice = { dir, corpus, mode: 'local' as const, k, files, skip, ranking, model: undefined, late: undefined }
       return give(request, choice, mostBytes)
+    },
+    prepare: (cwd, caller) => {
+      const reading = deps.find(cwd, caller).then(({ dir, off }) => {
+        if (off === undefined && settings().enabled) return corpora.open(dir, { question: '', waitMs: 0 })
+      })
+      reading.catch(onError)
     },
     tickets,
     reset: (session) => {

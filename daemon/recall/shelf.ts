@@ -32,8 +32,10 @@ export type Shelf = {
   unread(): number
   /** Reads for a moment. */
   readSome(): void
-  /** Until all is read, others get their turn meanwhile. */
+  /** Until all is read, others get their turn meanwhile: a smaller one while somebody waits. */
   readAll(): Promise<void>
+  /** Until all is read or the time has passed. */
+  readFor(waitMs: number): Promise<void>
   /** Reads one now; nothing when it is gone. */
   reread(file: string): MemoryText | undefined
   drop(file: string): void
@@ -41,25 +43,29 @@ export type Shelf = {
 
 /** Between two slices others get their turn. */
 const SLICE_MS = 10
-const SLICE_FILES = 50
+const WAITED_FOR_SLICE_MS = 25
+const SLICE_FILES = 100
 /** The words of a text after so many characters are not looked at: about 50 ms of work. */
 const INDEXED_CHARS = 65_536
 
 type Deps = {
-  read: (files: readonly string[]) => MemoryText[]
-  clock: Pick<Clock, 'elapsed'>
-  /** There is something, and it cannot be read. */
-  onOdd: (file: string) => void
+  read: (file: string) => MemoryText | undefined
+  /** Of what stands there now; nothing when it is gone. */
+  stamp: (file: string) => string | undefined
+  clock: Pick<Clock, 'elapsed' | 'after'>
+  /** There is something, and it cannot be read: perhaps a folder that is called like a memory. */
+  onOdd: () => void
   onError: (error: unknown) => void
   isStopped: () => boolean
 }
 
-export function createShelf({ read, clock, onOdd, onError, isStopped }: Deps): Shelf {
+export function createShelf({ read, stamp, clock, onOdd, onError, isStopped }: Deps): Shelf {
   const index = createWordIndex()
   const items = new Map<string, Item>()
   const urgent = new Set<string>()
   const waiting = new Set<string>()
   let reading: Promise<void> | undefined
+  let waiters = 0
 
   const unread = () => urgent.size + waiting.size
 
@@ -79,20 +85,37 @@ export function createShelf({ read, clock, onOdd, onError, isStopped }: Deps): S
   const take = (file: string): void => {
     const wasNamed = urgent.delete(file)
     waiting.delete(file)
-    const [text] = read([file])
+    const now = wasNamed ? stamp(file) : undefined
+    // Something was done to it, and it has been read since.
+    if (now !== undefined && items.get(file)?.stamp === now) return
+    const text = read(file)
     if (text) put(text)
     else drop(file)
-    if (!text && wasNamed) onOdd(file)
+    if (!text && now !== undefined) onOdd()
   }
 
   const readSome = (): void => {
-    const endMs = clock.elapsed() + SLICE_MS
-    for (let left = SLICE_FILES; left > 0; left--) {
-      const [file] = urgent.size > 0 ? urgent : waiting
-      if (file === undefined) return
-      take(file)
-      if (clock.elapsed() >= endMs) return
-    }
+    const endMs = clock.elapsed() + (waiters > 0 ? WAITED_FOR_SLICE_MS : SLICE_MS)
+    let left = SLICE_FILES
+    for (const files of [urgent, waiting])
+      for (const file of files) {
+        take(file)
+        if (--left === 0 || clock.elapsed() >= endMs) return
+      }
+  }
+
+  const readAll = (): Promise<void> => {
+    reading ??= (async () => {
+      while (unread() > 0 && !isStopped()) {
+        readSome()
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    })()
+      .catch(onError)
+      .finally(() => {
+        reading = undefined
+      })
+    return reading
   }
 
   return {
@@ -108,21 +131,20 @@ export function createShelf({ read, clock, onOdd, onError, isStopped }: Deps): S
     waits: (file) => urgent.has(file) || waiting.has(file),
     unread,
     readSome,
-    readAll: () => {
-      reading ??= (async () => {
-        while (unread() > 0 && !isStopped()) {
-          readSome()
-          await new Promise((resolve) => setImmediate(resolve))
-        }
-      })()
-        .catch(onError)
-        .finally(() => {
-          reading = undefined
+    readAll,
+    readFor: (waitMs) =>
+      new Promise<void>((resolve) => {
+        waiters++
+        const timer = clock.after(waitMs, resolve)
+        void readAll().finally(() => {
+          timer.stop()
+          resolve()
         })
-      return reading
-    },
+      }).finally(() => {
+        waiters--
+      }),
     reread: (file) => {
-      const [text] = read([file])
+      const text = read(file)
       if (!text) drop(file)
       else if (items.get(file)?.stamp !== text.stamp) put(text)
       return text

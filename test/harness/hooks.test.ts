@@ -167,6 +167,15 @@ describe('hooks', () => {
     expect(happened.every((what) => what.startsWith('seen'))).toBe(true)
   })
 
+  it('have memories read when a session begins, before it asks for any', async () => {
+    const { say, happened } = makeHooks()
+    await say('claude-code', { ...prompt(''), hook_event_name: 'SessionStart', source: 'startup', cwd: '/the/project' })
+    expect(happened).toContain('prepares /the/project')
+    const off = makeHooks({ offBecause: () => 'paused' })
+    await off.say('claude-code', { ...prompt(''), hook_event_name: 'SessionStart', source: 'startup' })
+    expect(off.happened).toEqual(['seen claude-code'])
+  })
+
   it('say nothing to what makes no sense', async () => {
     const { say } = makeHooks()
     for (const input of [

@@ -28,6 +28,7 @@ export function makeHooks(over: Partial<HookDeps> = {}) {
     memoryPrompt: async () => 'PROMPT',
     recall: async ({ query }) => ({ text: injectedBlock(`RECALLED for ${query}`) }),
     recallAgain: async () => ({ text: injectedBlock('RECALLED AGAIN') }),
+    prepare: (cwd) => void happened.push(`prepares ${cwd}`),
     notesOf: () => 'NOTES',
     mailFor: async () => letters,
     acknowledge: (_session, ids) => void happened.push(`acknowledged ${ids.join(',')}`),

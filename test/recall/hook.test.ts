@@ -27,6 +27,7 @@ const answered: Omit<ModelAnswer, 'output'> = {
 function rig(selects?: (request: ModelRequest, signal: AbortSignal) => Promise<string[]>) {
   const place: { off?: string } = {}
   const cleaned: number[] = []
+  const counts = { read: 0 }
   const { dir: home } = makeHome()
   const dir = join(home, 'memory')
   mkdirSync(dir)
@@ -37,7 +38,10 @@ function rig(selects?: (request: ModelRequest, signal: AbortSignal) => Promise<s
   const recall = createRecall({
     texts: {
       list: listTexts,
-      read: (at, files) => readTexts(at, files, time.clock.now()),
+      read: (at, files) => {
+        counts.read += files.length
+        return readTexts(at, files, time.clock.now())
+      },
       known: () => [],
       stamp: stampIn,
       rejections: () => '',
@@ -89,7 +93,7 @@ function rig(selects?: (request: ModelRequest, signal: AbortSignal) => Promise<s
       caller,
       signal: new AbortController().signal,
     })
-  return { recall, hook, ask, time, store, place, dir, cleaned }
+  return { recall, hook, ask, time, store, place, dir, cleaned, counts }
 }
 
 /** A model whose answers a test gives, one after the other. */
@@ -184,6 +188,14 @@ describe('recall for a prompt hook', () => {
     const [{ path = '' } = {}] = recall.given('s', undefined).items
     recall.forget({ dir: path.slice(0, path.lastIndexOf('/')), file: 'release.md' })
     expect(rows()).toEqual([])
+  })
+
+  it('has read all before it is asked, where it was told that a session begins', async () => {
+    const { recall, counts, hook } = rig()
+    recall.prepare('/', caller)
+    while (counts.read < 3) await turn()
+    expect(filesOf(await hook('about the release'))).toEqual(['release.md'])
+    expect(counts.read).toBe(4)
   })
 
   it('gives no more than there is room for', async () => {
