@@ -1,6 +1,6 @@
 /**
- * What each session was given: counted in memory, written down right after, so that nobody waits for the disk and a crash repeats
- * an answer at worst. A session that was compacted begins anew.
+ * What each session was given: counted in memory, written down right after, so that no answer waits for it and a crash repeats one
+ * at worst. A session that was compacted begins anew.
  */
 import type { GivenList } from '../../schema/recall.ts'
 import type { Clock, Timer } from '../platform/clock.ts'
@@ -25,8 +25,6 @@ export type Given = {
   stop(): void
 }
 
-/** So many answers as are given in this time are written down together. */
-const WRITE_MS = 20
 const MOST_SESSIONS = 1_000
 /** While the disk fails; what is older is lost, and may be given again after a restart. */
 const MOST_WAITING = 10_000
@@ -95,14 +93,18 @@ export function createGiven({ rows, clock, onError }: Deps): Given {
     },
     add: (session, dir, mode, handed) => {
       const state = stateOf(session)
+      const key = keyOf(session)
+      // Never more than one answer of a session is not on record.
+      if (waiting.some((row) => row.session === key.session)) write()
       const at = clock.now()
       const added = handed.map(({ file, bytes }) => {
         state.bytes += bytes
         state.files.add(`${dir}\n${file}`)
-        return { ...keyOf(session), at, dir, file, bytes, mode }
+        return { ...key, at, dir, file, bytes, mode }
       })
       waiting.push(...added)
-      timer ??= clock.after(WRITE_MS, write)
+      // After the answers of this moment are on their way, all together.
+      timer ??= clock.after(0, write)
       return () => takeBack(state, added)
     },
     reset: (session) => {

@@ -190,6 +190,15 @@ describe('recall for a prompt hook', () => {
     expect(rows()).toEqual([])
   })
 
+  it('has no more than one answer of a session that is not on record', async () => {
+    const { ask, store } = rig()
+    await ask('about the release')
+    await ask('about the auth', { sessionId: 'other' })
+    await ask('about the auth')
+    const files = store.history.prepare("SELECT file FROM recalled WHERE session = 's'").pluck().all()
+    expect(files).toEqual(['release.md'])
+  })
+
   it('has read all before it is asked, where it was told that a session begins', async () => {
     const { recall, counts, hook } = rig()
     recall.prepare('/', caller)
