@@ -383,7 +383,7 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
         return toldOf(await recall.hook(request, caller, mostBytes))
       },
       recallAgain: async ({ mostBytes, ...session }, caller) => toldOf(await recall.again(session, caller, mostBytes)),
-      prepare: recall.prepare,
+      readAhead: recall.readAhead,
       notesOf: ({ harness, sessionId }) => noting.textOf({ harness, session: sessionId }),
       mailFor: ({ sessionId }) => company.mailOf(`session:${sessionId}`),
       acknowledge: ({ sessionId }, ids) => void company.mailbox.acknowledge(`session:${sessionId}`, ids.map(Number)),

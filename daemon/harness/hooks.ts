@@ -30,7 +30,7 @@ export type HookDeps = {
   /** The memories that the session was given before it was compacted, once more. */
   recallAgain: (session: SessionName & { cwd: string; mostBytes: number }, caller: Caller) => Promise<Recalled>
   /** A session begins: memories will be asked for soon. */
-  prepare: (cwd: string, caller: Caller) => void
+  readAhead: (cwd: string, caller: Caller) => void
   notesOf: (session: SessionName) => string
   mailFor: (session: SessionName) => Promise<readonly Letter[]>
   acknowledge: (session: SessionName, ids: string[]) => void
@@ -109,7 +109,7 @@ export function createHooks(deps: HookDeps) {
     const { cwd } = hook
     switch (hook.event) {
       case 'session-start':
-        deps.prepare(cwd, caller)
+        deps.readAhead(cwd, caller)
         if (hook.how === 'compacted') {
           compacted(session)
           return { parts: [...survivors(session, cwd, caller, noted), ...indexOf(harness, session, cwd, caller)] }

@@ -28,7 +28,7 @@ export type Recall = {
   /** The last memories that the session was given, once more: it was compacted and has none of them any more. */
   again(session: SessionName & { cwd: string }, caller: Caller, mostBytes: number): Promise<RecallAnswer>
   /** A session begins in a folder: its memories are read, so that its first question need not wait for that. */
-  prepare(cwd: string, caller: Caller): void
+  readAhead(cwd: string, caller: Caller): void
   tickets: Tickets
   /** The session was cleared or compacted. */
   reset(session: SessionName): void
@@ -174,7 +174,7 @@ export function createRecall({ texts, rows, vigils, redact, driftOf, onError, ..
       const choice = { dir, corpus, mode: 'local' as const, k, files, skip, ranking, model: undefined, late: undefined }
       return give(request, choice, mostBytes)
     },
-    prepare: (cwd, caller) => {
+    readAhead: (cwd, caller) => {
       const reading = deps.find(cwd, caller).then(({ dir, off }) => {
         if (off === undefined && settings().enabled) return corpora.open(dir, { question: '', waitMs: 0 })
       })

@@ -126,7 +126,7 @@ describe('POST /v1/recall', () => {
     const { client, cwd, home, daemon, put } = await ground()
     for (let n = 0; n < 400; n++) put(`note_${n}.md`, `Note ${n}`, `Said of thing ${n}: ${'some words '.repeat(20)}`)
     put('lamp.md', 'Lighthouse', 'The lamp is lit at dusk.')
-    const ask = (query: string, by = client) => by.recall({ cwd, query, mode: 'local' })
+    const ask = (query: string, by = client) => by.recall({ cwd, query, mode: 'local', deadlineMs: 30_000 })
     const before = await ask('when is the lighthouse lamp lit?')
     expect(filesOf(before)).toEqual(['lamp.md'])
     await daemon.stop()

@@ -170,7 +170,7 @@ describe('hooks', () => {
   it('have memories read when a session begins, before it asks for any', async () => {
     const { say, happened } = makeHooks()
     await say('claude-code', { ...prompt(''), hook_event_name: 'SessionStart', source: 'startup', cwd: '/the/project' })
-    expect(happened).toContain('prepares /the/project')
+    expect(happened).toContain('reads ahead /the/project')
     const off = makeHooks({ offBecause: () => 'paused' })
     await off.say('claude-code', { ...prompt(''), hook_event_name: 'SessionStart', source: 'startup' })
     expect(off.happened).toEqual(['seen claude-code'])

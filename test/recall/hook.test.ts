@@ -201,7 +201,7 @@ describe('recall for a prompt hook', () => {
 
   it('has read all before it is asked, where it was told that a session begins', async () => {
     const { recall, counts, hook } = rig()
-    recall.prepare('/', caller)
+    recall.readAhead('/', caller)
     while (counts.read < 3) await turn()
     expect(filesOf(await hook('about the release'))).toEqual(['release.md'])
     expect(counts.read).toBe(4)
