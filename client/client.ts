@@ -1,7 +1,7 @@
 /** One typed method per route. A daemon that is away is not an error unless the caller says so. */
 import type { Contract } from '../schema/contract.ts'
 import { type ErrorBody, isHttpCode, MemoryError } from '../schema/errors.ts'
-import { BODY_LIMIT_BYTES, type RouteName, type RouteShape, routeTable } from '../schema/route-table.ts'
+import { BODY_LIMIT_BYTES, PATIENT_MS, type RouteName, type RouteShape, routeTable } from '../schema/route-table.ts'
 import type { Starter } from './autostart.ts'
 import { readEvents } from './event-reader.ts'
 import { createFit } from './fit.ts'
@@ -40,6 +40,9 @@ export type Client = Answers<undefined> & Files & Common
 export type StrictClient = Answers<never> & Files & Common
 
 export type ClientDeps = { transport: Transport; deadlineMs: number; strict: boolean; starter?: Starter | undefined }
+
+/** Who waits so long has a connection of their own. */
+const LONG_MS = 1_000
 
 export function createClient(deps: ClientDeps): Client {
   const { transport, starter } = deps
@@ -91,7 +94,7 @@ export function createClient(deps: ClientDeps): Client {
               bodyLimitBytes: limitOf(name),
               signal,
               deadlineMs: leftMs,
-              connection: waitMs > 0 ? 'own' : 'shared',
+              connection: waitMs >= LONG_MS ? 'own' : 'shared',
             }),
           ),
         ),
@@ -166,6 +169,7 @@ function limitOf(name: RouteName): number {
 
 /** How long the caller lets the daemon wait for something to answer with: the deadline is for what comes after. */
 function waitOf({ waits }: RouteShape, input: Record<string, unknown>): number {
+  if (waits === 'deadlineMs') return Number(input.deadlineMs ?? (input.mode === 'model' ? PATIENT_MS : 0))
   const seconds = waits === undefined ? 0 : Number(input[waits] ?? 0)
   return seconds > 0 ? seconds * 1_000 : 0
 }

@@ -1,5 +1,6 @@
 /** The composition root: every part of the daemon, in the order data flows. Stopping runs it backwards. */
 import { join } from 'node:path'
+import type { RecallAnswer } from '../schema/recall.ts'
 import type { Environment, Places } from '../schema/rendezvous.ts'
 import { createHandlers } from './answering.ts'
 import { createBackground } from './background.ts'
@@ -10,6 +11,7 @@ import { startReloading } from './config/reload.ts'
 import { createDreaming } from './dreaming.ts'
 import type { Fitting } from './fitting.ts'
 import { createForking } from './forking.ts'
+import type { Recalled } from './harness/hooks.ts'
 import { createHooking } from './hooking.ts'
 import { createHouse } from './house.ts'
 import { removeLeftovers } from './housekeeping/sweep.ts'
@@ -31,6 +33,7 @@ import { createConditions } from './platform/conditions.ts'
 import { createDisk } from './platform/disk.ts'
 import { createEvents } from './platform/events.ts'
 import { message } from './platform/files.ts'
+import { undoOf } from './platform/if-lost.ts'
 import { createLog, type LogTarget } from './platform/log.ts'
 import { createParts } from './platform/parts.ts'
 import { passedSocket } from './platform/socket.ts'
@@ -375,9 +378,12 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
       background,
       isKnown: ({ harness, sessionId }) => said.session(harness, sessionId) !== undefined,
       forgetsGiven: recall.reset,
-      recall: async ({ mostBytes, query, ...asked }, caller) =>
-        (await recall.hook({ ...asked, query: query.slice(0, LONGEST_PROMPT), mode: 'auto' }, caller, mostBytes)).text,
-      recallAgain: async ({ mostBytes, ...session }, caller) => (await recall.again(session, caller, mostBytes)).text,
+      recall: async ({ mostBytes, query, ...asked }, caller) => {
+        const request = { ...asked, query: query.slice(0, LONGEST_PROMPT), mode: 'auto' as const }
+        return toldOf(await recall.hook(request, caller, mostBytes))
+      },
+      recallAgain: async ({ mostBytes, ...session }, caller) => toldOf(await recall.again(session, caller, mostBytes)),
+      readAhead: recall.readAhead,
       notesOf: ({ harness, sessionId }) => noting.textOf({ harness, session: sessionId }),
       mailFor: ({ sessionId }) => company.mailOf(`session:${sessionId}`),
       acknowledge: ({ sessionId }, ids) => void company.mailbox.acknowledge(`session:${sessionId}`, ids.map(Number)),
@@ -473,4 +479,8 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
     await stop(0)
     throw error
   }
+}
+
+function toldOf(answer: RecallAnswer): Recalled {
+  return { text: answer.text, undo: undoOf(answer) }
 }

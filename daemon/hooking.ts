@@ -13,7 +13,7 @@ import { createHooksSeen } from './store/hooks-seen.ts'
 import type { Store } from './store/store.ts'
 import { injectedBlock, stripInjected } from './transcripts/injected.ts'
 
-type Deps = Pick<HookDeps, 'recall' | 'recallAgain' | 'notesOf' | 'mailFor' | 'acknowledge'> & {
+type Deps = Pick<HookDeps, 'recall' | 'recallAgain' | 'readAhead' | 'notesOf' | 'mailFor' | 'acknowledge'> & {
   store: Store
   stateDir: string
   settings: LiveSettings

@@ -25,8 +25,8 @@ export type Contract = {
   }
 }
 
-/** `onSent`: once whoever asked has taken all of it. */
-export type PlainText = { text: string; onSent?: () => void }
+/** `onSent`: once whoever asked has taken all of it. `onLost`: when they hung up before. */
+export type PlainText = { text: string; onSent?: () => void; onLost?: () => void }
 
 /** What a handler receives after validation and what it must return before stripping. */
 export type HandlerTypes = {

@@ -45,6 +45,7 @@ export const RecallAnswer = z
     text: z.string().describe('Ready to be put into a context; empty when there is nothing'),
     bytes: z.int().describe('Of the text'),
     sessionBytes: z.int().describe('Of all texts the session was given since it began or was compacted'),
+    partial: z.literal(true).optional().describe('Not all memories could be read in time: ask again'),
     explain: Explained.optional(),
   })
   .describe('Memories for a question')

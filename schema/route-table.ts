@@ -4,6 +4,9 @@
 export const BODY_LIMIT_BYTES = 1_000_000
 const CONVERSATION_LIMIT_BYTES = 32_000_000
 
+/** Who wants a model to select and names no deadline waits this long. */
+export const PATIENT_MS = 20_000
+
 /** The media type of a file of JSON lines. */
 export const JSON_LINES = 'application/x-ndjson'
 
@@ -19,8 +22,8 @@ export type RouteShape = {
   /** A field of the answer without which nothing was begun: then the status is 200 after all. */
   begins?: string
   bodyLimitBytes?: number
-  /** The field of the query that lets the daemon wait, in seconds, for something to answer with. */
-  waits?: 'wait'
+  /** The field that lets the daemon wait for something to answer with: `wait` in seconds, `deadlineMs` in what it says. */
+  waits?: 'wait' | 'deadlineMs'
   /** The answer is a text as it is, and 204 where there is nothing to say. */
   plain?: 'text'
   /** Fields that travel in the query though the route has a body; without one, all but the path's do. */
@@ -79,7 +82,7 @@ export const routeTable = {
   toolResult: { method: 'GET', url: '/v1/tool-results/:session/:id' },
   importTranscripts: { method: 'POST', url: '/v1/import' },
   moveProject: { method: 'POST', url: '/v1/projects/move' },
-  recall: { method: 'POST', url: '/v1/recall' },
+  recall: { method: 'POST', url: '/v1/recall', waits: 'deadlineMs' },
   prefetchRecall: { method: 'POST', url: '/v1/recall/prefetch' },
   collectRecall: { method: 'GET', url: '/v1/recall/:ticket', status: 202, begins: 'pending' },
   cancelRecall: { method: 'DELETE', url: '/v1/recall/:ticket' },

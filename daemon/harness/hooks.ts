@@ -3,6 +3,7 @@
  * model, never later than its deadline, and says nothing rather than something doubtful.
  */
 import type { Caller } from '../../schema/caller.ts'
+import type { PlainText } from '../../schema/contract.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { claudeCode } from './claude-code.ts'
@@ -18,14 +19,19 @@ export const harnesses: readonly Harness[] = [claudeCode, codex, gemini, pi]
 
 export type SessionName = { harness: string; sessionId: string }
 
+/** Memories, marked and ready. `undo`: they did not reach the session, which may be given them again. */
+export type Recalled = { text: string; undo?: (() => void) | undefined }
+
 export type HookDeps = {
   /** Why memory is off in a folder, if it is. */
   offBecause: (cwd: string, caller: Caller) => string | undefined
   memoryPrompt: (cwd: string, caller: Caller, session: SessionName) => Promise<string>
-  /** Memories for a prompt, marked and ready; at most so many bytes. */
-  recall: (asked: SessionName & { cwd: string; query: string; mostBytes: number }, caller: Caller) => Promise<string>
+  /** Memories for a prompt; at most so many bytes. */
+  recall: (asked: SessionName & { cwd: string; query: string; mostBytes: number }, caller: Caller) => Promise<Recalled>
   /** The memories that the session was given before it was compacted, once more. */
-  recallAgain: (session: SessionName & { cwd: string; mostBytes: number }, caller: Caller) => Promise<string>
+  recallAgain: (session: SessionName & { cwd: string; mostBytes: number }, caller: Caller) => Promise<Recalled>
+  /** A session begins: memories will be asked for soon. */
+  readAhead: (cwd: string, caller: Caller) => void
   notesOf: (session: SessionName) => string
   mailFor: (session: SessionName) => Promise<readonly Letter[]>
   acknowledge: (session: SessionName, ids: string[]) => void
@@ -45,7 +51,10 @@ export type HookDeps = {
   clock: Pick<Clock, 'after'>
 }
 
-export type Said = { text: string; onSent?: () => void } | undefined
+export type Said = PlainText | undefined
+
+/** Takes note of memories that are about to be told. */
+type Noted = (recalled: Recalled) => string
 
 /** The last line of an answer may be written after its hook has run: 13 to 97 ms were seen. */
 const LAST_LINE_MS = 150
@@ -92,9 +101,9 @@ export function createHooks(deps: HookDeps) {
     }
   }
 
-  const survivors = (session: SessionName, cwd: string, caller: Caller): Part[] => [
+  const survivors = (session: SessionName, cwd: string, caller: Caller, noted: Noted): Part[] => [
     notesPart(deps.notesOf(session), mark),
-    (room) => deps.recallAgain({ ...session, cwd, mostBytes: room }, caller),
+    async (room) => noted(await deps.recallAgain({ ...session, cwd, mostBytes: room }, caller)),
   ]
 
   const indexOf = (harness: Harness, session: SessionName, cwd: string, caller: Caller): Part[] =>
@@ -105,13 +114,15 @@ export function createHooks(deps: HookDeps) {
     hook: Hook,
     session: SessionName,
     caller: Caller,
+    noted: Noted,
   ): { parts: Part[]; onSent?: () => void } => {
     const { cwd } = hook
     switch (hook.event) {
       case 'session-start':
+        deps.readAhead(cwd, caller)
         if (hook.how === 'compacted') {
           compacted(session)
-          return { parts: [...survivors(session, cwd, caller), ...indexOf(harness, session, cwd, caller)] }
+          return { parts: [...survivors(session, cwd, caller, noted), ...indexOf(harness, session, cwd, caller)] }
         }
         if (hook.how === 'cleared') forgets(session)
         return { parts: indexOf(harness, session, cwd, caller) }
@@ -123,10 +134,17 @@ export function createHooks(deps: HookDeps) {
         if (isNew) compacted(session)
         const query = hook.by === 'person' ? unmark(hook.prompt) : ''
         const recalled: Part[] =
-          query.trim() === '' ? [] : [(room) => deps.recall({ ...session, cwd, query, mostBytes: room }, caller)]
+          query.trim() === ''
+            ? []
+            : [async (room) => noted(await deps.recall({ ...session, cwd, query, mostBytes: room }, caller))]
         // Mail first: it is short, and somebody waits for an answer to it.
         const parts = isNew
-          ? [...mails, ...survivors(session, cwd, caller), ...recalled, ...indexOf(harness, session, cwd, caller)]
+          ? [
+              ...mails,
+              ...survivors(session, cwd, caller, noted),
+              ...recalled,
+              ...indexOf(harness, session, cwd, caller),
+            ]
           : [...mails, ...recalled]
         return { parts, ...(mail && { onSent: mail.onSent }) }
       }
@@ -157,11 +175,27 @@ export function createHooks(deps: HookDeps) {
     const session = { harness: harness.name, sessionId: hook.sessionId }
     if (offBecause(hook.cwd, caller) !== undefined) return undefined
     note(hook, session)
-    const { parts, onSent } = partsOf(harness, hook, session, caller)
+    const recalled: Recalled[] = []
+    const noted: Noted = (part) => {
+      recalled.push(part)
+      return part.text
+    }
+    const { parts, onSent } = partsOf(harness, hook, session, caller, noted)
     if (parts.length === 0 || harness.print(hook, input, '') === undefined) return undefined
-    const told = await fitted(parts, harness.capUnits)
-    const printed = told === '' ? undefined : harness.print(hook, input, told)
-    return printed === undefined ? undefined : { text: printed, ...(onSent && { onSent }) }
+    const undo = (which: (each: Recalled) => boolean) => {
+      for (const each of recalled) if (which(each)) each.undo?.()
+    }
+    try {
+      const told = await fitted(parts, harness.capUnits)
+      const printed = told === '' ? undefined : harness.print(hook, input, told)
+      // What turned out too long was left out.
+      undo(({ text }) => printed === undefined || !told.includes(text))
+      if (printed === undefined) return undefined
+      return { text: printed, ...(onSent && { onSent }), onLost: () => undo(({ text }) => told.includes(text)) }
+    } catch (error) {
+      undo(() => true)
+      throw error
+    }
   }
 
   return {
@@ -173,10 +207,17 @@ export function createHooks(deps: HookDeps) {
         })
       seen(name)
       return new Promise((resolve, reject) => {
-        const timer = clock.after(deps.deadlineMs() + GRACE_MS, () => resolve(undefined))
+        let isLate = false
+        const timer = clock.after(deps.deadlineMs() + GRACE_MS, () => {
+          isLate = true
+          resolve(undefined)
+        })
         void answer(harness, input, caller)
           .catch(silentIfRefused)
-          .then(resolve, reject)
+          .then((said) => {
+            if (isLate) said?.onLost?.()
+            resolve(said)
+          }, reject)
           .finally(() => timer.stop())
       })
     },

@@ -11,6 +11,7 @@ import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
 import type { Route } from '../../schema/route.ts'
 import { BODY_LIMIT_BYTES, type RouteName, type RouteShape, routeTable } from '../../schema/route-table.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
+import { undoOf } from '../platform/if-lost.ts'
 import type { Log } from '../platform/log.ts'
 import { Call, type Input } from './call.ts'
 import { callerOf } from './caller.ts'
@@ -107,6 +108,7 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
     return reply.code(failed.status).send(failed.body)
   })
 
+  const surroundings = { drained: running.signal, sameAgain, onceTaken }
   for (const [name, shape] of Object.entries(routeTable) as [RouteName, RouteShape][]) {
     const handle = handlers[name] as AnyHandler
     const options: RouteOptions = {
@@ -122,7 +124,7 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
                 ? linesHandler(route, handle, running.signal, log)
                 : shape.plain
                   ? plainHandler(route, handle, running.signal, onceTaken)
-                  : jsonHandler(route, handle, { drained: running.signal, asText: createPrinter(route), sameAgain }),
+                  : jsonHandler(route, handle, { ...surroundings, asText: createPrinter(route) }),
             ),
     }
     if (shape.upload) void app.register(async (scope) => acceptLines(scope).route(options))
@@ -170,12 +172,14 @@ function withValidators(name: RouteName, make: (route: Route) => Handle): Handle
   }
 }
 
-type Surroundings = { drained: AbortSignal; asText: Printer; sameAgain: SameAgain }
+type Surroundings = { drained: AbortSignal; asText: Printer; sameAgain: SameAgain; onceTaken: OnceTaken }
 
-function jsonHandler(route: Route, handle: AnyHandler, { drained, asText, sameAgain }: Surroundings) {
+function jsonHandler(route: Route, handle: AnyHandler, { drained, asText, sameAgain, onceTaken }: Surroundings) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const input = inputOf(route, request)
     const given = await handle(new Call(input, reply.raw, drained))
+    const undo = undoOf(given)
+    if (undo) onceTaken(reply.raw, { onLost: undo })
     const answer = asText(given)
     if (typeof answer !== 'string')
       sameAgain.remember(request.raw, async (response) => {
@@ -201,7 +205,7 @@ function plainHandler(route: Route, handle: AnyHandler, drained: AbortSignal, on
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const said = (await handle(callOf(route, request, reply, drained))) as PlainText | undefined
     if (!said) return reply.code(204).send()
-    if (said.onSent) onceTaken(reply.raw, said.onSent)
+    if (said.onSent || said.onLost) onceTaken(reply.raw, said)
     return reply.type('text/plain; charset=utf-8').send(route.answer.parse(said.text))
   }
 }

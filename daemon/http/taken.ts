@@ -5,29 +5,36 @@
 import type { Server as HttpServer, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Calls back once the connection has ended well, or was used again by somebody who must have read the answer before. */
-export type OnceTaken = (response: ServerResponse, taken: () => void) => void
+/** What to do once an answer was taken, or when it was not; one of the two. */
+export type Ends = { onSent?: () => void; onLost?: () => void }
 
+/** Told before the answer is sent. */
+export type OnceTaken = (response: ServerResponse, ends: Ends) => void
+
+/** Taken is what a connection ended well after, or was used again after by somebody who must have read it. */
 export function createOnceTaken(server: HttpServer): OnceTaken {
-  const pending = new Map<Socket, () => void>()
-  const settle = (socket: Socket) => {
-    const taken = pending.get(socket)
+  const pending = new Map<Socket, Ends>()
+  const settle = (socket: Socket, how: keyof Ends) => {
+    const ends = pending.get(socket)
     pending.delete(socket)
-    taken?.()
+    ends?.[how]?.()
   }
-  server.on('request', ({ socket }) => settle(socket))
+  server.on('request', ({ socket }) => settle(socket, 'onSent'))
   server.on('connection', (socket) =>
-    socket.once('close', (hadError) => {
-      if (hadError) pending.delete(socket)
-      else settle(socket)
-    }),
+    socket.once('close', (hadError) => settle(socket, hadError ? 'onLost' : 'onSent')),
   )
-  return (response, taken) => {
+  return (response, ends) => {
     const { socket } = response
-    if (!socket) return
+    if (!socket || response.destroyed) return ends.onLost?.()
+    let isWritten = false
     response.once('finish', () => {
-      if (!socket.destroyed) pending.set(socket, taken)
-      else if (!socket.errored) taken()
+      isWritten = true
+      if (!socket.destroyed) pending.set(socket, ends)
+      else if (socket.errored) ends.onLost?.()
+      else ends.onSent?.()
+    })
+    response.once('close', () => {
+      if (!isWritten) ends.onLost?.()
     })
   }
 }

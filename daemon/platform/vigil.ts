@@ -10,20 +10,26 @@ import type { Clock } from './clock.ts'
 export type Watched = { folder: string } | { path: string }
 
 export type Vigil = {
-  /** False for good once something stirred, or when nobody would know. */
+  /** False once something stirred, or when nobody would know. */
   quiet(): boolean
+  /**
+   * The paths of what stirred since this was asked last: from now on it is quiet again. Nothing when nobody knows all of them;
+   * then it is not quiet for good.
+   */
+  stirred(): string[] | undefined
   end(): void
 }
 
 export type Vigils = {
   /** Nothing where it cannot be kept. What is read before it begins may be outdated already. */
-  keep(places: readonly Watched[]): Vigil | undefined
+  keep(places: readonly Watched[], remembering?: { mostPaths: number }): Vigil | undefined
   /** Resolves when every change that was made until now has been taken note of. */
   settled(): Promise<void>
   stop(): void
 }
 
-type Guard = { stirred: boolean; usedMs: number }
+/** `paths`: what stirred; nothing when that is not known. */
+type Guard = { stirred: boolean; usedMs: number; paths: Set<string> | undefined; mostPaths: number }
 type Folder = { watcher: FSWatcher; anything: Set<Guard>; named: Map<string, Set<Guard>> }
 
 const MOST_FOLDERS = 512
@@ -49,7 +55,7 @@ export function createVigils({ clock, platform = process.platform, watchFolder =
   }
 
   const close = (folder: Folder, path: string): void => {
-    for (const guard of guardsOf(folder)) guard.stirred = true
+    for (const guard of guardsOf(folder)) stir(guard)
     folder.watcher.close()
     if (folders.get(path) === folder) folders.delete(path)
   }
@@ -57,10 +63,11 @@ export function createVigils({ clock, platform = process.platform, watchFolder =
   const notice = (folder: Folder, path: string, name: string | undefined) => {
     // The folder itself was moved or removed: under its name there may be another one by now.
     if (name === undefined || name === basename(path)) return close(folder, path)
-    for (const guard of folder.anything) guard.stirred = true
-    for (const guard of folder.named.get(name) ?? []) guard.stirred = true
+    for (const guard of folder.anything) stir(guard, `${path}/${name}`)
+    for (const guard of folder.named.get(name) ?? []) stir(guard, `${path}/${name}`)
     const idle = clock.elapsed() - UNUSED_MS
-    if ([...guardsOf(folder)].every((guard) => guard.stirred || guard.usedMs < idle)) close(folder, path)
+    const isOver = (guard: Guard) => guard.usedMs < idle || (guard.stirred && !guard.paths)
+    if ([...guardsOf(folder)].every(isOver)) close(folder, path)
   }
 
   const leave = (path: string, guard: Guard): void => {
@@ -72,12 +79,12 @@ export function createVigils({ clock, platform = process.platform, watchFolder =
   }
 
   return {
-    keep: (places) => {
+    keep: (places, { mostPaths } = { mostPaths: 0 }) => {
       if (platform !== 'linux') return undefined
-      const guard: Guard = { stirred: false, usedMs: clock.elapsed() }
+      const guard: Guard = { stirred: false, usedMs: clock.elapsed(), paths: new Set(), mostPaths }
       const joined: string[] = []
       const end = () => {
-        guard.stirred = true
+        stir(guard)
         for (const path of joined) leave(path, guard)
       }
       for (const place of places) {
@@ -96,6 +103,14 @@ export function createVigils({ clock, platform = process.platform, watchFolder =
           guard.usedMs = clock.elapsed()
           return !guard.stirred
         },
+        stirred: () => {
+          guard.usedMs = clock.elapsed()
+          const paths = guard.paths && [...guard.paths]
+          if (!paths) return undefined
+          guard.paths?.clear()
+          guard.stirred = false
+          return paths
+        },
         end,
       }
     },
@@ -105,6 +120,12 @@ export function createVigils({ clock, platform = process.platform, watchFolder =
       for (const [path, folder] of folders) close(folder, path)
     },
   }
+}
+
+function stir(guard: Guard, path?: string): void {
+  guard.stirred = true
+  if (path !== undefined && guard.paths && guard.paths.size < guard.mostPaths) guard.paths.add(path)
+  else guard.paths = undefined
 }
 
 function guardsOf({ anything, named }: Folder): Set<Guard> {

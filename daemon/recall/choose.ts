@@ -5,6 +5,7 @@
 import { resolve } from 'node:path'
 import type { Caller } from '../../schema/caller.ts'
 import type { RecallAnswer, RecallRequest } from '../../schema/recall.ts'
+import { PATIENT_MS } from '../../schema/route-table.ts'
 import type { Provider } from '../llm/provider.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Corpora, Corpus, Item } from './corpus.ts'
@@ -47,6 +48,8 @@ export type Choice = {
   k: number
   /** Best first, more than `k` of them: one that does not fit or is gone leaves its place to the next. */
   files: string[]
+  /** What must not be given: the caller has it, or it is a team's and there is none. */
+  skip: (file: string) => boolean
   ranking: Ranking
   /** What became of the model, when it was asked. */
   model: string | undefined
@@ -57,20 +60,24 @@ export type Choice = {
 export type Chosen = Choice | { skipped: NonNullable<RecallAnswer['skipped']> }
 
 const LOOKED_AT = 20
-/** Who wants a model's answer and names no deadline waits this long. */
-const PATIENT_MS = 20_000
-const TEAM = 'team/'
+/** How long to wait for memories that have not been read yet. */
+const READ_MS = 1_500
+export const TEAM = 'team/'
 
 export async function choose(
   deps: ChooseDeps,
   request: RecallRequest,
-  { caller, signal }: { caller: Caller; signal: AbortSignal },
+  { caller, signal, readMs }: { caller: Caller; signal: AbortSignal; readMs?: number },
 ): Promise<Chosen> {
   const settings = deps.settings()
   const { dir, root, off } = await deps.find(request.cwd, caller)
   if (off !== undefined || !settings.enabled) return { skipped: 'off' }
   if (request.query.trim() === '') return { skipped: 'short' }
-  const corpus = deps.corpora.open(dir, request.query)
+  const waitMs = readMs ?? request.deadlineMs ?? READ_MS
+  const opened = deps.corpora.open(dir, { question: request.query, waitMs })
+  const corpus = opened instanceof Promise ? await opened : opened
+  // It may have been switched off meanwhile.
+  if (corpus !== opened && (await deps.find(request.cwd, caller)).off !== undefined) return { skipped: 'off' }
   const isKnown = knownTo(deps.given, request, dir)
   const skip = (file: string) => isKnown(file) || (!settings.teamEnabled && file.startsWith(TEAM))
   const ranking = rank(request.query, corpus.index, { limit: LOOKED_AT, skip })
@@ -80,6 +87,7 @@ export async function choose(
     mode: 'local',
     k: request.k ?? settings.k,
     files: ranking.fit >= ENOUGH ? ranking.ranked.map(({ file }) => file) : [],
+    skip,
     ranking,
     model: undefined,
     late: undefined,

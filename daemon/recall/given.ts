@@ -1,6 +1,6 @@
 /**
- * What each session was given: counted in memory, written down within a second, so that nobody waits for the disk and a crash
- * repeats a memory at worst. A session that was compacted begins anew.
+ * What each session was given: counted in memory, written down right after, so that no answer waits for it and a crash repeats one
+ * at worst. A session that was compacted begins anew.
  */
 import type { GivenList } from '../../schema/recall.ts'
 import type { Clock, Timer } from '../platform/clock.ts'
@@ -15,7 +15,8 @@ export type Given = {
   bytes(session: SessionName): number
   /** Tells of each file whether it was given until now. */
   knower(session: SessionName, dir: string): (file: string) => boolean
-  add(session: SessionName, dir: string, mode: 'local' | 'model', handed: readonly Handed[]): void
+  /** Takes it back when asked to: it did not reach the session. */
+  add(session: SessionName, dir: string, mode: 'local' | 'model', handed: readonly Handed[]): () => void
   /** The session was cleared or compacted: it has nothing of it any more. */
   reset(session: SessionName): void
   list(sessionId: string, harness: string | undefined): GivenList
@@ -24,7 +25,6 @@ export type Given = {
   stop(): void
 }
 
-const WRITE_MS = 500
 const MOST_SESSIONS = 1_000
 /** While the disk fails; what is older is lost, and may be given again after a restart. */
 const MOST_WAITING = 10_000
@@ -74,6 +74,17 @@ export function createGiven({ rows, clock, onError }: Deps): Given {
     }
   }
 
+  const takeBack = (state: State, added: readonly NewRecalled[]): void => {
+    for (const { dir, file, bytes } of added) if (state.files.delete(`${dir}\n${file}`)) state.bytes -= bytes
+    const written = added.filter((row) => !waiting.includes(row))
+    waiting = waiting.filter((row) => !added.includes(row))
+    try {
+      if (written.length > 0) rows.remove(written)
+    } catch (error) {
+      onError(error)
+    }
+  }
+
   return {
     bytes: (session) => stateOf(session).bytes,
     knower: (session, dir) => {
@@ -82,13 +93,19 @@ export function createGiven({ rows, clock, onError }: Deps): Given {
     },
     add: (session, dir, mode, handed) => {
       const state = stateOf(session)
+      const key = keyOf(session)
+      // Never more than one answer of a session is not on record.
+      if (waiting.some((row) => row.session === key.session)) write()
       const at = clock.now()
-      for (const { file, bytes } of handed) {
+      const added = handed.map(({ file, bytes }) => {
         state.bytes += bytes
         state.files.add(`${dir}\n${file}`)
-        waiting.push({ ...keyOf(session), at, dir, file, bytes, mode })
-      }
-      timer ??= clock.after(WRITE_MS, write)
+        return { ...key, at, dir, file, bytes, mode }
+      })
+      waiting.push(...added)
+      // After the answers of this moment are on their way, all together.
+      timer ??= clock.after(0, write)
+      return () => takeBack(state, added)
     },
     reset: (session) => {
       const key = keyOf(session)

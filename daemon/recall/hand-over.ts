@@ -9,6 +9,9 @@ import { type Printed, printed, printedOne } from './print.ts'
 import { ageDays, ageKey, cutToSize, FRAME_BYTES, framed, presented, type Shown } from './surface.ts'
 
 const MOST_KEPT = 512
+/** Of longer texts the beginning is cleaned and made harmless, as long as what is shown ends well before it does. */
+const CLEANED_CHARS = 32_768
+const SPARE_BYTES = 8_192
 
 export type HandOverDeps = {
   redact: (text: string) => Promise<{ text: string }>
@@ -50,16 +53,24 @@ export function createHandOver({ redact, isRejected, rejections, driftOf, stamp:
   const kept = new Map<string, Kept>()
   let rejected = rejections()
 
+  /** Cleaned before it is cut: half of a credential no longer looks like one. Of a long text only what may be shown of it. */
+  const shownOf = async (text: string, path: string): Promise<Shown> => {
+    if (text.length > CLEANED_CHARS) {
+      const begun = cutToSize((await redact(text.slice(0, CLEANED_CHARS))).text, path, sizeOf(text))
+      // So far from where the text was cut that nothing of what may have been cut there shows.
+      if (begun.spareBytes >= SPARE_BYTES) return begun
+    }
+    return cutToSize((await redact(text)).text, path)
+  }
+
   const make = async (dir: string, file: string, corpus: Corpus): Promise<Kept | undefined> => {
     const text = corpus.reread(file)
     if (!text) return undefined
     const { stamp } = text
     if (rejected !== '' && isRejected(dir, file, text.text)) return { stamp, made: undefined }
-    // Cleaned before it is cut: half of a credential no longer looks like one.
-    const clean = await redact(text.text)
     const { text: _text, body: _body, settled: _settled, ...item } = text
     const path = `${dir}/${file}`
-    const shown = cutToSize(clean.text, path)
+    const shown = await shownOf(text.text, path)
     const { type, trust } = item
     const { truncated, content } = shown
     return {
@@ -133,4 +144,8 @@ function partOf(made: Made, nowMs: number, driftOf: (text: string) => readonly s
   const text = presented({ path, type, trust, modifiedMs, missing: driftOf(shown.content), shown }, nowMs)
   made.part = { age, text, bytes: Buffer.byteLength(text), json: escaped(text) }
   return made.part
+}
+
+function sizeOf(text: string): { lines: number; bytes: number } {
+  return { lines: text.replace(/\n$/, '').split('\n').length, bytes: Buffer.byteLength(text) }
 }

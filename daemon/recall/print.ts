@@ -26,9 +26,10 @@ const [OPEN_JSON = '', CLOSE_JSON = ''] = framed(['\0']).split('\0').map(escaped
 
 /** `parts` of the text have been escaped. */
 export function printedAnswer(
-  { mode, bytes, sessionBytes }: Pick<RecallAnswer, 'mode' | 'bytes' | 'sessionBytes'>,
+  { mode, bytes, sessionBytes, partial }: Pick<RecallAnswer, 'mode' | 'bytes' | 'sessionBytes' | 'partial'>,
   { memories, parts }: { memories: readonly string[]; parts: readonly string[] },
 ): string {
   const text = `${OPEN_JSON}${parts.join('')}${CLOSE_JSON}`
-  return `{"mode":"${mode}","memories":[${memories.join(',')}],"text":"${text}","bytes":${bytes},"sessionBytes":${sessionBytes}}`
+  const rest = `"bytes":${bytes},"sessionBytes":${sessionBytes}${partial ? ',"partial":true' : ''}`
+  return `{"mode":"${mode}","memories":[${memories.join(',')}],"text":"${text}",${rest}}`
 }

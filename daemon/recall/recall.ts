@@ -5,16 +5,18 @@
 import type { Caller } from '../../schema/caller.ts'
 import type { GivenList, RecallAnswer, RecallRequest } from '../../schema/recall.ts'
 import type { Clock } from '../platform/clock.ts'
+import { withUndo } from '../platform/if-lost.ts'
 import { createInTurn } from '../platform/in-turn.ts'
 import { withJson } from '../platform/ready-json.ts'
 import { safeId } from '../platform/safe-id.ts'
 import type { Vigils } from '../platform/vigil.ts'
 import type { RecalledRows } from '../store/recalled.ts'
-import { type Choice, type ChooseDeps, type Chosen, choose, within } from './choose.ts'
+import { type Choice, type ChooseDeps, type Chosen, choose, TEAM, within } from './choose.ts'
 import { createCorpora, type Source } from './corpus.ts'
 import { hasEnoughWords } from './enough-words.ts'
 import { createGiven, type SessionName } from './given.ts'
 import { createHandOver, type HandOverDeps } from './hand-over.ts'
+import { createLate, LATEST_MS } from './late.ts'
 import { printedAnswer } from './print.ts'
 import { ENOUGH } from './rank.ts'
 import { createTickets, type Tickets } from './tickets.ts'
@@ -25,6 +27,8 @@ export type Recall = {
   hook(request: RecallRequest, caller: Caller, mostBytes?: number): Promise<RecallAnswer>
   /** The last memories that the session was given, once more: it was compacted and has none of them any more. */
   again(session: SessionName & { cwd: string }, caller: Caller, mostBytes: number): Promise<RecallAnswer>
+  /** A session begins in a folder: its memories are read, so that its first question need not wait for that. */
+  readAhead(cwd: string, caller: Caller): void
   tickets: Tickets
   /** The session was cleared or compacted. */
   reset(session: SessionName): void
@@ -46,12 +50,8 @@ type Deps = Omit<ChooseDeps, 'corpora' | 'given'> & {
   onError: (error: unknown) => void
 }
 
-/** Selections that came too late, one for a session. */
-const MOST_LATE = 1_000
-/** How long a model may take for an answer nobody waits for. */
-const LATEST_MS = 60_000
-
-type Late = { dir: string; files: string[] }
+/** Of the time a hook has, what it may wait for memories that have not been read yet. */
+const HOOK_READ_SHARE = 0.5
 
 export function createRecall({ texts, rows, vigils, redact, driftOf, onError, ...rest }: Deps): Recall {
   const { clock, settings } = rest
@@ -60,28 +60,14 @@ export function createRecall({ texts, rows, vigils, redact, driftOf, onError, ..
   const handOver = createHandOver({ ...texts, redact, driftOf })
   const deps: ChooseDeps = { ...rest, corpora, given }
   const inTurn = createInTurn()
-  const late = new Map<string, Late>()
-  const running = new Map<string, AbortController>()
-
-  const keepLate = (request: RecallRequest, dir: string, work: Promise<string[]>) => {
-    const key = sessionOf(request)
-    if (key === undefined) return
-    work.then((files) => {
-      if (files.length === 0) return
-      late.delete(key)
-      late.set(key, { dir, files })
-      if (late.size > MOST_LATE) late.delete(late.keys().next().value as string)
-    }, onError)
-  }
+  const late = createLate({ clock, onError })
 
   /** What was selected for the last question, if it is still to be had, comes before what fits this one. */
   const withLate = (request: RecallRequest, choice: Choice): Choice => {
-    const key = sessionOf(request)
-    const kept = key === undefined ? undefined : late.get(key)
-    if (key === undefined || kept?.dir !== choice.dir) return choice
-    late.delete(key)
-    const files = kept.files.filter((file) => choice.corpus.items.has(file))
-    return { ...choice, files: [...new Set([...files, ...choice.files])] }
+    const files = late.take(sessionOf(request), choice.dir)
+    if (files.length === 0) return choice
+    const wanted = files.filter((file) => choice.corpus.items.has(file) && !choice.skip(file))
+    return { ...choice, files: [...new Set([...wanted, ...choice.files])] }
   }
 
   /** One after the other for a session: two at once would not know of each other's bytes. */
@@ -102,7 +88,9 @@ export function createRecall({ texts, rows, vigils, redact, driftOf, onError, ..
     const before = session ? given.bytes(session) : 0
     if ('skipped' in chosen) return { ...NOTHING, skipped: chosen.skipped, sessionBytes: before }
     const choice = withLate(request, chosen)
-    const explain = request.explain ? { explain: explained(choice) } : {}
+    const more: Pick<RecallAnswer, 'partial' | 'explain'> = {}
+    if (choice.corpus.partial) more.partial = true
+    if (request.explain) more.explain = explained(choice)
     const { ranked } = choice.ranking
     const scoreOf = (file: string) => ranked.find((each) => each.file === file)?.score ?? 0
     const room = { bytes: Math.min(settings().sessionBytes - before, mostBytes), nowMs: clock.now() }
@@ -111,59 +99,65 @@ export function createRecall({ texts, rows, vigils, redact, driftOf, onError, ..
     const files = wasGiven ? choice.files.filter((file) => !wasGiven(file)) : choice.files
     const { memories, text, bytes, handed, json, crowded } = await handOver.pack({ ...choice, files, scoreOf }, room)
     if (memories.length === 0)
-      return { ...NOTHING, mode: choice.mode, skipped: crowded ? 'budget' : 'none', sessionBytes: before, ...explain }
-    if (session) given.add(session, choice.dir, choice.mode, handed)
-    const answer = { mode: choice.mode, memories, text, bytes, sessionBytes: before + bytes, ...explain }
+      return { ...NOTHING, mode: choice.mode, skipped: crowded ? 'budget' : 'none', sessionBytes: before, ...more }
+    const answer = { mode: choice.mode, memories, text, bytes, sessionBytes: before + bytes, ...more }
+    if (session) withUndo(answer, given.add(session, choice.dir, choice.mode, handed))
     return request.explain ? answer : withJson(answer, () => printedAnswer(answer, json))
   }
 
-  /** Goes on after the caller got its answer; a newer question of the session ends it. */
-  const background = (request: RecallRequest): AbortSignal => {
-    const key = sessionOf(request)
-    const controller = new AbortController()
-    const tooLate = clock.after(LATEST_MS, () => controller.abort())
-    controller.signal.addEventListener('abort', () => tooLate.stop(), { once: true })
-    if (key !== undefined) {
-      running.get(key)?.abort()
-      running.delete(key)
-      running.set(key, controller)
-      if (running.size > MOST_LATE) running.delete(running.keys().next().value as string)
+  /** Some time after it was chosen: memory may have been switched off there since. */
+  const giveLater = async (request: RecallRequest, chosen: Chosen, caller: Caller): Promise<RecallAnswer> => {
+    if ('skipped' in chosen) return give(request, chosen)
+    const { dir, off } = await deps.find(request.cwd, caller)
+    if (off !== undefined || !settings().enabled) return give(request, { skipped: 'off' })
+    if (dir !== chosen.dir) return give(request, { skipped: 'none' })
+    const files = settings().teamEnabled ? chosen.files : chosen.files.filter((file) => !file.startsWith(TEAM))
+    return give(request, { ...chosen, files })
+  }
+
+  /** Who hangs up waits for nothing any more; a deadline that passes leaves the model to its work. */
+  const select = async (request: RecallRequest, caller: Caller, hungUp: AbortSignal): Promise<Chosen> => {
+    const work = late.begin(sessionOf(request))
+    try {
+      const chosen = await choose(deps, request, { caller, signal: AbortSignal.any([hungUp, work.signal]) })
+      if (!('late' in chosen) || !chosen.late) work.done()
+      else work.goesOn(chosen.late.then((files) => ({ dir: chosen.dir, files })))
+      return chosen
+    } catch (error) {
+      work.done()
+      throw error
     }
-    return controller.signal
   }
 
-  const chooseAnd = async (request: RecallRequest, caller: Caller, signal: AbortSignal): Promise<Chosen> => {
-    const chosen = await choose(deps, request, { caller, signal })
-    if ('late' in chosen && chosen.late) keepLate(request, chosen.dir, chosen.late)
-    return chosen
+  /** For the session's next prompt. */
+  const selectBeside = (request: RecallRequest, caller: Caller): void => {
+    const work = late.begin(sessionOf(request))
+    const selecting = { ...request, mode: 'model' as const, deadlineMs: LATEST_MS }
+    const choosing = choose(deps, selecting, { caller, signal: work.signal })
+    work.goesOn(
+      choosing.then((found) =>
+        'files' in found && found.mode === 'model' ? { dir: found.dir, files: found.files } : NONE,
+      ),
+    )
   }
 
-  const tickets = createTickets({
-    begin: (request, caller, signal) => chooseAnd(request, caller, signal),
-    finish: give,
-    clock,
-  })
+  const tickets = createTickets({ begin: select, finish: giveLater, sessionOf, clock })
 
   return {
     recall: async (request, at) => {
       const { caller } = at
       if (request.mode === 'local' || (request.mode === 'auto' && !deps.model.isReady()))
         return give(request, await choose(deps, { ...request, mode: 'local' }, { caller, signal: NEVER }))
-      // Who hangs up waits for nothing any more; a deadline that passes leaves the model to its work.
-      const signal = AbortSignal.any([at.signal, background(request)])
-      return give(request, await chooseAnd(request, caller, signal))
+      return giveLater(request, await select(request, caller, at.signal), caller)
     },
     hook: async (request, caller, mostBytes) => {
       if (!hasEnoughWords(request.query)) return give(request, { skipped: 'short' })
-      const choosing = choose(deps, { ...request, mode: 'local' }, { caller, signal: NEVER })
-      const chosen = await within(choosing, settings().hookDeadlineMs, clock)
+      const { hookDeadlineMs } = settings()
+      const local = { ...request, mode: 'local' as const }
+      const choosing = choose(deps, local, { caller, signal: NEVER, readMs: hookDeadlineMs * HOOK_READ_SHARE })
+      const chosen = await within(choosing, hookDeadlineMs, clock)
       const answer = await give(request, chosen === 'late' ? { skipped: 'none' } : chosen, mostBytes)
-      if (request.mode !== 'local' && deps.model.isReady() && answer.skipped !== 'off') {
-        const selecting = { ...request, mode: 'model' as const, deadlineMs: LATEST_MS }
-        choose(deps, selecting, { caller, signal: background(request) }).then((found) => {
-          if ('files' in found && found.mode === 'model') keepLate(request, found.dir, Promise.resolve(found.files))
-        }, onError)
-      }
+      if (request.mode !== 'local' && deps.model.isReady() && answer.skipped !== 'off') selectBeside(request, caller)
       return answer
     },
     again: async ({ sessionId, harness, cwd }, caller, mostBytes) => {
@@ -171,27 +165,32 @@ export function createRecall({ texts, rows, vigils, redact, driftOf, onError, ..
       const { dir, off } = await deps.find(cwd, caller)
       const { enabled, teamEnabled, k } = settings()
       if (off !== undefined || !enabled) return give(request, { skipped: 'off' })
-      const corpus = corpora.open(dir, '')
+      const corpus = await corpora.open(dir, { question: '', waitMs: 0 })
       const last = given.list(sessionId, harness).items.filter(({ file, path }) => path === `${dir}/${file}`)
-      const files = [...new Set(last.toReversed().map(({ file }) => file))].filter(
-        (file) => corpus.items.has(file) && (teamEnabled || !file.startsWith('team/')),
-      )
+      const skip = (file: string) => !teamEnabled && file.startsWith(TEAM)
+      // What is gone shows when it is read.
+      const files = [...new Set(last.toReversed().map(({ file }) => file))].filter((file) => !skip(file))
       const ranking = { ranked: [], fit: 0, explain: () => [] }
-      const choice = { dir, corpus, mode: 'local' as const, k, files, ranking, model: undefined, late: undefined }
+      const choice = { dir, corpus, mode: 'local' as const, k, files, skip, ranking, model: undefined, late: undefined }
       return give(request, choice, mostBytes)
+    },
+    readAhead: (cwd, caller) => {
+      const reading = deps.find(cwd, caller).then(({ dir, off }) => {
+        if (off === undefined && settings().enabled) return corpora.open(dir, { question: '', waitMs: 0 })
+      })
+      reading.catch(onError)
     },
     tickets,
     reset: (session) => {
       const key = `${safeId(session.harness)}\n${safeId(session.sessionId)}`
-      running.get(key)?.abort()
-      late.delete(key)
+      late.forget(key)
       given.reset(session)
     },
     given: given.list,
     forget: given.forget,
     changed: corpora.changed,
     stop: () => {
-      for (const controller of running.values()) controller.abort()
+      late.stop()
       tickets.stop()
       corpora.stop()
       given.stop()
@@ -200,6 +199,7 @@ export function createRecall({ texts, rows, vigils, redact, driftOf, onError, ..
 }
 
 const NEVER = new AbortController().signal
+const NONE = { dir: '', files: [] }
 const NOTHING = { mode: 'local' as const, memories: [], text: '', bytes: 0 }
 
 function sessionOf({ sessionId, harness }: RecallRequest): string | undefined {

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { ModelRequest, Provider } from '../llm/provider.ts'
 import type { Item } from './corpus.ts'
-import { asData } from './fence.ts'
+import { asData, oneLine } from './fence.ts'
 
 export const MANIFEST_LINES = 200
 const MOST_NAMES = 5
@@ -83,8 +83,4 @@ function questionOf({ query, recentTools, without }: Pick<Ask, 'query' | 'recent
     parts.push(`Tools in use at the moment: ${recentTools.slice(0, MOST_TOOLS).map(oneLine).join(', ')}`)
   if (without.length > 0) parts.push(`Already known to the agent, not to be chosen: ${without.map(oneLine).join(', ')}`)
   return parts.join('\n\n')
-}
-
-function oneLine(text: string): string {
-  return asData(text).replace(/\s+/g, ' ').trim()
 }

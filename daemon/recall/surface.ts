@@ -1,28 +1,39 @@
 /** A memory as an agent gets it: cut to size, with its age and place, inside a fence that says what it is. Pure. */
 import type { MemoryType, Trust } from '../../schema/memory.ts'
-import { asData, quoted } from './fence.ts'
+import { asData, oneLine, quoted } from './fence.ts'
 
 export const CUT = { lines: 200, bytes: 4_096 }
 
 const LINE_END = 10
+/** So much of a line is left out rather than shown without its end. */
+const MOST_LOST_BYTES = 512
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** `quoted`: the content as it stands in the fence, with the note where something was cut. */
-export type Shown = { content: string; truncated: boolean; quoted: string }
+/** `quoted`: the content as it stands in the fence, with the note where something was cut. `spareBytes`: of the text, not shown. */
+export type Shown = { content: string; truncated: boolean; quoted: string; spareBytes: number }
 
-/** Harmless first: what is replaced may take more bytes. Lines, then bytes, at the last line end that fits, or inside one. */
-export function cutToSize(text: string, path: string): Shown {
+/**
+ * Harmless first: what is replaced may take more bytes. Lines, then bytes, at the last line end where that leaves little out, or
+ * inside a line. `whole`: what the text is the beginning of, when it is.
+ */
+export function cutToSize(text: string, path: string, whole?: { lines: number; bytes: number }): Shown {
   const data = asData(text)
   const lines = data.replace(/\n$/, '').split('\n')
   const bytes = Buffer.byteLength(data)
   const within = lines.slice(0, CUT.lines).join('\n')
   const fitting = Buffer.byteLength(within) <= CUT.bytes ? within : cutBytes(within, CUT.bytes)
-  const truncated = lines.length > CUT.lines || (bytes > CUT.bytes && fitting.length < data.replace(/\n$/, '').length)
-  if (!truncated) return { content: bytes <= CUT.bytes ? data : fitting, truncated, quoted: `${quoted(fitting)}\n` }
-  const note = `[cut here, of ${lines.length} lines, ${bytes} bytes; the rest is in ${oneLine(path)}]`
-  return { content: fitting, truncated, quoted: `${quoted(fitting)}\n${note}\n` }
+  const spareBytes = bytes - Buffer.byteLength(fitting)
+  const truncated =
+    whole !== undefined ||
+    lines.length > CUT.lines ||
+    (bytes > CUT.bytes && fitting.length < data.replace(/\n$/, '').length)
+  if (!truncated)
+    return { content: bytes <= CUT.bytes ? data : fitting, truncated, quoted: `${quoted(fitting)}\n`, spareBytes }
+  const of = whole ?? { lines: lines.length, bytes }
+  const note = `[cut here, of ${of.lines} lines, ${of.bytes} bytes; the rest is in ${oneLine(path)}]`
+  return { content: fitting, truncated, quoted: `${quoted(fitting)}\n${note}\n`, spareBytes }
 }
 
 function cutBytes(text: string, most: number): string {
@@ -33,7 +44,8 @@ function cutBytes(text: string, most: number): string {
   const cut = bytes.subarray(0, end).toString()
   if (bytes[end] === LINE_END) return cut
   const lineEnd = cut.lastIndexOf('\n')
-  return lineEnd > 0 ? cut.slice(0, lineEnd) : cut
+  const lost = Buffer.byteLength(cut.slice(lineEnd + 1))
+  return lineEnd > 0 && lost <= MOST_LOST_BYTES ? cut.slice(0, lineEnd) : cut
 }
 
 export type Presented = {
@@ -92,8 +104,4 @@ function ago(amount: number, unit: string): string {
 
 export function ageDays(ageMs: number): number {
   return Math.max(0, Math.floor(ageMs / DAY_MS))
-}
-
-function oneLine(text: string): string {
-  return asData(text).replace(/\s+/g, ' ')
 }

@@ -27,21 +27,23 @@ export async function runOnData(
 }
 
 function linesOf(path: string, { item }: DataBench): unknown[] {
-  const lines = readFileSync(path, 'utf8').split('\n')
+  const lines = readFileSync(path, 'utf8')
+    .replace(/^\uFEFF/, '')
+    .split('\n')
   return lines.flatMap((line, n) => {
     if (line.trim() === '') return []
-    const parsed = item.safeParse(parse(line))
+    const parsed = item.safeParse(parse(line, `${path}, line ${n + 1}`))
     if (parsed.success) return [parsed.data]
     const [issue] = parsed.error.issues
     throw new Error(`${path}, line ${n + 1}: ${issue?.path.join('.') || 'the line'}: ${issue?.message}`)
   })
 }
 
-function parse(line: string): unknown {
+function parse(line: string, place: string): unknown {
   try {
     return JSON.parse(line)
-  } catch {
-    return undefined
+  } catch (cause) {
+    throw new Error(`${place}: not JSON: ${(cause as Error).message}`, { cause })
   }
 }
 

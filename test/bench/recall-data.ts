@@ -10,6 +10,15 @@ import { createPlainSearch } from './plain-search.ts'
 import { quantile } from './rounds.ts'
 import type { Goal } from './row.ts'
 
+const UNANSWERABLE = 'unanswerable'
+
+const Question = z
+  .object({ id: z.string(), query: z.string(), category: z.string(), needs: z.array(z.array(z.string())) })
+  .refine(({ category, needs }) => category === UNANSWERABLE || needs.length > 0, {
+    path: ['needs'],
+    message: `expected a file at least: only what is ${UNANSWERABLE} needs none`,
+  })
+
 const RecallStore = z.object({
   store: z.string(),
   memories: z.array(
@@ -20,14 +29,11 @@ const RecallStore = z.object({
       body: z.string(),
     }),
   ),
-  queries: z.array(
-    z.object({ id: z.string(), query: z.string(), category: z.string(), needs: z.array(z.array(z.string())) }),
-  ),
+  queries: z.array(Question),
 })
 type RecallStore = z.infer<typeof RecallStore>
 type Query = RecallStore['queries'][number]
 
-const UNANSWERABLE = 'unanswerable'
 const SHOWN = 5
 const LOOKED_AT = 10
 

@@ -68,6 +68,19 @@ describe('a client whose daemon is away', () => {
     expect(client.lastError?.message).toContain('did not answer within 50 ms')
   })
 
+  it.each([{ mode: 'model' as const }, { deadlineMs: 1_000 }])(
+    'waits as long for a recall as the daemon may, beyond its deadline: %j',
+    async (more) => {
+      const answer = { mode: 'local', memories: [], text: '', bytes: 0, sessionBytes: 0 }
+      const socket = await impostor((_request, response) => {
+        setTimeout(() => response.writeHead(200, speaks).end(JSON.stringify(answer)), 300)
+      })
+      const client = connect({ socket, deadlineMs: 50 })
+      expect(await client.recall({ cwd: '/x', query: 'y', ...more })).toEqual(answer)
+      expect(await client.recall({ cwd: '/x', query: 'y', mode: 'local' })).toBeUndefined()
+    },
+  )
+
   it('gives up at its deadline when the answer stops half way', async () => {
     const socket = await impostor((_request, response) => {
       response.writeHead(200, speaks)

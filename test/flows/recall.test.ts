@@ -108,18 +108,38 @@ describe('POST /v1/recall', () => {
     ])
   })
 
-  it('knows after a kill what was given more than a second before', async () => {
+  it('knows after a kill what was given just before', async () => {
     const { client, cwd, home, daemon } = await ground()
     await client.recall({ cwd, query: 'token renewal', sessionId: 's' })
     const rows = () =>
       openForReading(storeLayout(home.places.stateDir).history).prepare('SELECT count(*) FROM recalled').pluck().get()
-    await vi.waitFor(() => expect(rows()).toBe(1), { timeout: 1_500, interval: 50 })
+    await vi.waitFor(() => expect(rows()).toBe(1), { timeout: 1_500, interval: 5 })
     await daemon.kill9()
     await startDaemon(home)
     expect(await connectAs(home, 'agent:test').recall({ cwd, query: 'token renewal', sessionId: 's' })).toMatchObject({
       skipped: 'none',
       sessionBytes: expect.any(Number),
     })
+  })
+
+  it('answers the same without its index, and knows at once what was just written, among many memories too', async () => {
+    const { client, cwd, home, daemon, put } = await ground()
+    for (let n = 0; n < 400; n++) put(`note_${n}.md`, `Note ${n}`, `Said of thing ${n}: ${'some words '.repeat(20)}`)
+    put('lamp.md', 'Lighthouse', 'The lamp is lit at dusk.')
+    const ask = (query: string, by = client) => by.recall({ cwd, query, mode: 'local', deadlineMs: 30_000 })
+    const before = await ask('when is the lighthouse lamp lit?')
+    expect(filesOf(before)).toEqual(['lamp.md'])
+    await daemon.stop()
+    const { index } = storeLayout(home.places.stateDir)
+    for (const end of ['', '-wal', '-shm']) rmSync(`${index}${end}`, { force: true })
+    await startDaemon(home)
+    const again = connectAs(home, 'user')
+    expect(await ask('when is the lighthouse lamp lit?', again)).toEqual(before)
+    put('owl.md', 'Owls', 'They sleep in the barn by day.')
+    expect(filesOf(await ask('where do the owls sleep?', again))).toEqual(['owl.md'])
+    const content = '---\nname: Giraffe\ndescription: Its neck\ntype: project\n---\n\nA giraffe neck is long.\n'
+    await again.putMemory({ cwd, file: 'giraffe.md', content })
+    expect(filesOf(await ask('how long is a giraffe neck?', again))).toEqual(['giraffe.md'])
   })
 
   it('leaves out what the caller has read itself, by path or by name', async () => {

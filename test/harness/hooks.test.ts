@@ -4,7 +4,7 @@ import { harnesses } from '../../daemon/harness/hooks.ts'
 import { injectedBlock } from '../../daemon/transcripts/injected.ts'
 import { samples } from '../transcripts/samples.ts'
 import { tell } from '../transcripts/telling.ts'
-import { contextIn, makeHooks, recordedHooks } from './rig.ts'
+import { CALLER, contextIn, makeHooks, recordedHooks } from './rig.ts'
 
 const at = { session_id: 's', cwd: '/work', transcript_path: '/t/s.jsonl' }
 const start = (source: string) => ({ ...at, hook_event_name: 'SessionStart', source })
@@ -167,6 +167,15 @@ describe('hooks', () => {
     expect(happened.every((what) => what.startsWith('seen'))).toBe(true)
   })
 
+  it('have memories read when a session begins, before it asks for any', async () => {
+    const { say, happened } = makeHooks()
+    await say('claude-code', { ...prompt(''), hook_event_name: 'SessionStart', source: 'startup', cwd: '/the/project' })
+    expect(happened).toContain('reads ahead /the/project')
+    const off = makeHooks({ offBecause: () => 'paused' })
+    await off.say('claude-code', { ...prompt(''), hook_event_name: 'SessionStart', source: 'startup' })
+    expect(off.happened).toEqual(['seen claude-code'])
+  })
+
   it('say nothing to what makes no sense', async () => {
     const { say } = makeHooks()
     for (const input of [
@@ -231,6 +240,35 @@ describe('hooks', () => {
     expect(await say('claude-code', sub)).toBeUndefined()
     expect(await say('claude-code', { ...sub, hook_event_name: 'PostToolUse' })).toBeUndefined()
     expect(happened).not.toContain('acknowledged 7')
+  })
+
+  it('take back what they recalled when it is late, too long, or lost on its way, and only then', async () => {
+    const undone: string[] = []
+    const recalling = (text: string, over: object = {}) =>
+      makeHooks({ recall: async () => ({ text, undo: () => undone.push(text.slice(0, 5)) }), ...over })
+    let pass = () => {}
+    const held = new Promise<void>((resolve) => {
+      pass = resolve
+    })
+    const late = recalling('late', {
+      // The mail comes first: it holds all of it up.
+      mailFor: () => held.then(() => []),
+      clock: {
+        after: (_ms: number, task: () => void) => {
+          queueMicrotask(task)
+          return { stop: () => {} }
+        },
+      },
+    })
+    expect(await late.say('claude-code', prompt('how do we deploy'))).toBeUndefined()
+    pass()
+    while (undone.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    expect(await recalling('long '.repeat(100_000)).say('claude-code', prompt('how do we deploy'))).toBeUndefined()
+    expect(await recalling('given').say('claude-code', prompt('how do we deploy'))).toContain('given')
+    const lost = await recalling('lost').hooks.answer('claude-code', prompt('how do we deploy'), CALLER)
+    expect(undone).toEqual(['late', 'long '])
+    lost?.onLost?.()
+    expect(undone).toEqual(['late', 'long ', 'lost'])
   })
 
   it('ask nothing for a task that tells of itself', async () => {

@@ -26,8 +26,9 @@ export function makeHooks(over: Partial<HookDeps> = {}) {
   const deps: HookDeps = {
     offBecause: () => undefined,
     memoryPrompt: async () => 'PROMPT',
-    recall: async ({ query }) => injectedBlock(`RECALLED for ${query}`),
-    recallAgain: async () => injectedBlock('RECALLED AGAIN'),
+    recall: async ({ query }) => ({ text: injectedBlock(`RECALLED for ${query}`) }),
+    recallAgain: async () => ({ text: injectedBlock('RECALLED AGAIN') }),
+    readAhead: (cwd) => void happened.push(`reads ahead ${cwd}`),
     notesOf: () => 'NOTES',
     mailFor: async () => letters,
     acknowledge: (_session, ids) => void happened.push(`acknowledged ${ids.join(',')}`),
@@ -47,7 +48,7 @@ export function makeHooks(over: Partial<HookDeps> = {}) {
     said?.onSent?.()
     return said?.text
   }
-  return { say, happened, letters }
+  return { hooks, say, happened, letters }
 }
 
 /** What the model is told of what is printed. */

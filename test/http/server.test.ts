@@ -2,6 +2,7 @@ import { connect as dial } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createServer, type Handlers } from '../../daemon/http/server.ts'
+import { withUndo } from '../../daemon/platform/if-lost.ts'
 import type { Log } from '../../daemon/platform/log.ts'
 import { jsonOf, withJson } from '../../daemon/platform/ready-json.ts'
 import { MemoryError } from '../../schema/errors.ts'
@@ -40,6 +41,14 @@ function converse(path: string, bytes: string): Promise<string> {
   })
 }
 
+function resolvers() {
+  let resolve = () => {}
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
+
 const json = { 'content-type': 'application/json' }
 
 describe('the server', () => {
@@ -55,6 +64,49 @@ describe('the server', () => {
     const { headers, body } = await ask({ path: '/v1/memory/index?cwd=/x' })
     expect(body).toEqual(answer)
     expect(headers['content-length']).toBe(String(Buffer.byteLength(JSON.stringify(answer))))
+  })
+
+  describe('an answer that leaves something behind', () => {
+    const nothing = { mode: 'local' as const, memories: [], text: '', bytes: 0, sessionBytes: 0 }
+    const body = JSON.stringify({ cwd: '/x', query: 'y' })
+    const request = `POST /v1/recall HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+
+    it.each(['', 'x'.repeat(200_000)])('undoes it when the caller hangs up before: %#', async (text) => {
+      const undone = resolvers()
+      const { path } = await serve({
+        recall: async (call) => {
+          const gone = new Promise((resolve) => call.signal.addEventListener('abort', resolve))
+          socket.destroy()
+          await gone
+          return withUndo({ ...nothing, text }, undone.resolve)
+        },
+      })
+      const socket = dial(path, () => socket.write(request))
+      await undone.promise
+    })
+
+    it('leaves it when the caller gets it', async () => {
+      let undone = 0
+      const { ask, server } = await serve({ recall: async () => withUndo({ ...nothing }, () => undone++) })
+      expect(await ask({ path: '/v1/recall', method: 'POST', headers: json, body })).toMatchObject({ status: 200 })
+      await server.close(new AbortController().signal)
+      expect(undone).toBe(0)
+    })
+
+    it('undoes it for a text, too', async () => {
+      const undone = resolvers()
+      const { path } = await serve({
+        hook: async (call) => {
+          const gone = new Promise((resolve) => call.signal.addEventListener('abort', resolve))
+          socket.destroy()
+          await gone
+          return { text: 'x', onLost: undone.resolve }
+        },
+      })
+      const hook = request.replace('/v1/recall', '/v1/hooks/codex')
+      const socket = dial(path, () => socket.write(hook))
+      await undone.promise
+    })
   })
 
   it('sends the JSON that goes along with an answer, and not with a copy of it', async () => {

@@ -37,6 +37,19 @@ describe('a vigil', () => {
     expect(vigil?.quiet()).toBe(false)
   })
 
+  it('tells what stirred, once, and goes on; of too much it knows nothing any more', async () => {
+    const { dir, vigils, told } = makeVigils()
+    const vigil = vigils.keep([{ folder: dir }], { mostPaths: 2 })
+    writeFileSync(join(dir, 'a.md'), 'x')
+    await told()
+    expect(vigil?.quiet()).toBe(false)
+    expect(vigil?.stirred()).toEqual([join(dir, 'a.md')])
+    expect([vigil?.quiet(), vigil?.stirred()]).toEqual([true, []])
+    for (const name of ['b.md', 'c.md', 'd.md']) writeFileSync(join(dir, name), 'x')
+    await told()
+    expect([vigil?.stirred(), vigil?.quiet()]).toEqual([undefined, false])
+  })
+
   it('of a path does not mind its neighbours', async () => {
     const { dir, vigils, told } = makeVigils()
     const vigil = vigils.keep([{ path: join(dir, 'settings.json') }])

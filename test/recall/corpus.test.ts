@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { listTexts, readTexts } from '../../daemon/memory/texts.ts'
+import { listTexts, readTexts, stampIn } from '../../daemon/memory/texts.ts'
 import { createVigils } from '../../daemon/platform/vigil.ts'
 import { createCorpora } from '../../daemon/recall/corpus.ts'
 import { manualTime } from '../support/clock.ts'
@@ -10,7 +10,7 @@ import { makeHome } from '../support/home.ts'
 import { topic } from '../support/memory.ts'
 
 /** The corpora over a real directory, and what was read for them. */
-function rig() {
+function rig({ known = [] as string[], readTakesMs = 0 } = {}) {
   const dir = join(makeHome().dir, 'memory')
   mkdirSync(dir)
   const time = manualTime(Date.now() + 60_000)
@@ -24,9 +24,11 @@ function rig() {
       },
       read: (at, files) => {
         counts.read += files.length
+        time.pass(readTakesMs)
         return readTexts(at, files, time.clock.now())
       },
-      known: () => ['note_7.md'],
+      known: () => known,
+      stamp: stampIn,
     },
     vigils,
     clock: time.clock,
@@ -42,9 +44,10 @@ function rig() {
     mkdirSync(join(dir, file, '..'), { recursive: true })
     writeFileSync(join(dir, file), topic(body, file.replace('.md', '')))
   }
-  const open = async () => {
-    await vigils.settled()
-    return corpora.open(dir, 'question')
+  // Twice: what a test itself did just now is told in the round after this one.
+  const open = async (waitMs = 1_000) => {
+    await vigils.settled().then(vigils.settled)
+    return corpora.open(dir, { question: 'question', waitMs })
   }
   return { dir, time, counts, corpora, put, open }
 }
@@ -83,22 +86,95 @@ describe('the corpus of a directory', () => {
     put('a.md')
     await open()
     const { read } = counts
+    put('a.md', 'lighthouse')
     corpora.changed(dir, ['a.md', 'MEMORY.md', 'team/MEMORY.md'])
+    // Not even waiting for what the kernel has to say.
+    const { index } = await corpora.open(dir, { question: '', waitMs: 0 })
+    expect(index.term('lighthous')).toBeDefined()
+    expect(counts.read).toBe(read + 1)
+    corpora.changed(dir, ['a.md'])
     await open()
     expect(counts.read).toBe(read + 1)
   })
 
-  it('of many memories has those first that the words on disk lead to, and the rest in a while', async () => {
-    const { put, open, dir } = rig()
+  it('of many memories has all, though nobody knows the words of any', async () => {
+    const { put, open } = rig()
+    for (let n = 0; n < 1_200; n++) put(`note_${n}.md`)
+    const { items, partial } = await open()
+    expect({ size: items.size, partial }).toEqual({ size: 1_200, partial: false })
+  })
+
+  it('has those that the words on disk lead to when there is no time for all, says so, and reads on', async () => {
+    const { put, open, dir } = rig({ known: ['note_7.md'], readTakesMs: 1 })
     for (let n = 0; n < 400; n++) put(`note_${n}.md`)
     const old = new Date(2020, 0, 1)
     utimesSync(join(dir, 'note_7.md'), old, old)
-    const first = await open()
-    expect(first).toMatchObject({ fresh: false })
+    const first = await open(50)
+    expect(first).toMatchObject({ fresh: false, partial: true })
     expect(first.items.has('note_7.md')).toBe(true)
     expect(first.items.size).toBeLessThan(400)
     while (first.items.size < 400) await turn()
-    expect((await open()).items.size).toBe(400)
+    expect(await open(0)).toMatchObject({ partial: false })
+  })
+
+  it.each([10, 1_200])(
+    'among %d memories has at once what was written from outside, and no longer what is gone',
+    async (many) => {
+      const { put, open, counts, dir } = rig()
+      for (let n = 0; n < many; n++) put(`note_${n}.md`)
+      await open()
+      const { listed, read } = counts
+      put('new.md', 'lighthouse')
+      put('note_3.md', 'zebra')
+      rmSync(join(dir, 'note_4.md'))
+      const { index, items } = await open(0)
+      expect(index.term('lighthous') && index.term('zebra')).toBeDefined()
+      expect([...items.keys()]).not.toContain('note_4.md')
+      // Told by name: nothing else was looked at.
+      expect(counts).toEqual({ listed, read: read + 3 })
+      put('deep/er.md', 'giraffe')
+      expect((await open(0)).items.has('deep/er.md')).toBe(true)
+    },
+  )
+
+  it('has what it was told of before all that is still to be read', async () => {
+    const { put, open, corpora, dir } = rig({ readTakesMs: 1 })
+    for (let n = 0; n < 400; n++) put(`note_${n}.md`)
+    await open(1)
+    put('new.md', 'lighthouse')
+    corpora.changed(dir, ['new.md', 'logs/2026/01/01.md'])
+    const { index, partial, items } = await open(1)
+    expect(partial).toBe(true)
+    expect(index.term('lighthous')).toBeDefined()
+    expect(items.has('logs/2026/01/01.md')).toBe(false)
+  })
+
+  it('lets others have their turn while large memories are read', async () => {
+    const { put, open, counts } = rig({ readTakesMs: 20 })
+    for (let n = 0; n < 10; n++) put(`note_${n}.md`)
+    let most = 0
+    let before = 0
+    let isDone = false
+    const opened = open().then(() => {
+      isDone = true
+    })
+    while (!isDone) {
+      await turn()
+      most = Math.max(most, counts.read - before)
+      before = counts.read
+    }
+    await opened
+    expect(counts.read).toBe(10)
+    expect(most).toBeLessThanOrEqual(3)
+  })
+
+  it('finds a new folder though it is called like a memory', async () => {
+    const { put, open } = rig()
+    put('a.md')
+    await open()
+    put('b.md/c.md')
+    await open()
+    expect((await open()).items.has('b.md/c.md')).toBe(true)
   })
 
   it('has nothing where there is nothing, and notices what comes', async () => {

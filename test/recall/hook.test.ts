@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ModelAnswer, ModelRequest } from '../../daemon/llm/provider.ts'
 import { listTexts, readTexts, stampIn } from '../../daemon/memory/texts.ts'
+import { undoOf } from '../../daemon/platform/if-lost.ts'
 import { createVigils } from '../../daemon/platform/vigil.ts'
 import { hasEnoughWords } from '../../daemon/recall/enough-words.ts'
 import { createRecall } from '../../daemon/recall/recall.ts'
@@ -24,6 +25,9 @@ const answered: Omit<ModelAnswer, 'output'> = {
 
 /** Recall over a real directory and a real store; what a model says is up to the test. */
 function rig(selects?: (request: ModelRequest, signal: AbortSignal) => Promise<string[]>) {
+  const place: { off?: string } = {}
+  const cleaned: number[] = []
+  const counts = { read: 0 }
   const { dir: home } = makeHome()
   const dir = join(home, 'memory')
   mkdirSync(dir)
@@ -34,7 +38,10 @@ function rig(selects?: (request: ModelRequest, signal: AbortSignal) => Promise<s
   const recall = createRecall({
     texts: {
       list: listTexts,
-      read: (at, files) => readTexts(at, files, time.clock.now()),
+      read: (at, files) => {
+        counts.read += files.length
+        return readTexts(at, files, time.clock.now())
+      },
       known: () => [],
       stamp: stampIn,
       rejections: () => '',
@@ -43,10 +50,13 @@ function rig(selects?: (request: ModelRequest, signal: AbortSignal) => Promise<s
     rows: createRecalledRows(store.history),
     vigils,
     driftOf: () => [],
-    redact: async (text) => ({ text }),
+    redact: async (text) => {
+      cleaned.push(text.length)
+      return { text: text.replace(/S{100,}E/g, '[gone]').replace(/S{30000,}/g, (half) => half.slice(-2_000)) }
+    },
     find: async () => {
       await vigils.settled()
-      return { dir, root: home, off: undefined }
+      return { dir, root: home, off: place.off }
     },
     model: {
       isReady: () => selects !== undefined,
@@ -78,7 +88,31 @@ function rig(selects?: (request: ModelRequest, signal: AbortSignal) => Promise<s
   })
   const hook = (query: string, more: object = {}) =>
     recall.hook(RecallRequest.parse({ cwd: home, query, sessionId: 's', ...more }), caller)
-  return { recall, hook, time, store }
+  const ask = (query: string, more: object = {}) =>
+    recall.recall(RecallRequest.parse({ cwd: home, query, sessionId: 's', ...more }), {
+      caller,
+      signal: new AbortController().signal,
+    })
+  return { recall, hook, ask, time, store, place, dir, cleaned, counts }
+}
+
+/** A model whose answers a test gives, one after the other. */
+function answering() {
+  const asked: { say: (files: string[]) => void; signal: AbortSignal }[] = []
+  const selects = (_: ModelRequest, signal: AbortSignal) =>
+    new Promise<string[]>((say) => {
+      asked.push({ say, signal })
+    })
+  const nth = async (n: number) => {
+    while (asked.length < n) await turn()
+    return asked[n - 1] as (typeof asked)[number]
+  }
+  return { selects, nth }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+const turns = async (count = 5) => {
+  for (let n = 0; n < count; n++) await turn()
 }
 
 const filesOf = ({ memories }: { memories: { file: string }[] }) => memories.map(({ file }) => file)
@@ -141,12 +175,12 @@ describe('recall for a prompt hook', () => {
     expect(Math.max(...answers.map(({ sessionBytes }) => sessionBytes))).toBe(answers[0]?.bytes)
   })
 
-  it('writes down within a second what was given, and forgets what is purged', async () => {
+  it('writes down right after it what was given, and forgets what is purged', async () => {
     const { hook, time, store, recall } = rig()
     await hook('about the release')
     const rows = () => store.history.prepare('SELECT file, live FROM recalled').all()
     expect(rows()).toEqual([])
-    time.pass(1_000)
+    time.pass(50)
     expect(rows()).toEqual([{ file: 'release.md', live: 1 }])
     recall.reset({ sessionId: 's', harness: 'generic' })
     expect(rows()).toEqual([{ file: 'release.md', live: 0 }])
@@ -154,6 +188,23 @@ describe('recall for a prompt hook', () => {
     const [{ path = '' } = {}] = recall.given('s', undefined).items
     recall.forget({ dir: path.slice(0, path.lastIndexOf('/')), file: 'release.md' })
     expect(rows()).toEqual([])
+  })
+
+  it('has no more than one answer of a session that is not on record', async () => {
+    const { ask, store } = rig()
+    await ask('about the release')
+    await ask('about the auth', { sessionId: 'other' })
+    await ask('about the auth')
+    const files = store.history.prepare("SELECT file FROM recalled WHERE session = 's'").pluck().all()
+    expect(files).toEqual(['release.md'])
+  })
+
+  it('has read all before it is asked, where it was told that a session begins', async () => {
+    const { recall, counts, hook } = rig()
+    recall.readAhead('/', caller)
+    while (counts.read < 3) await turn()
+    expect(filesOf(await hook('about the release'))).toEqual(['release.md'])
+    expect(counts.read).toBe(4)
   })
 
   it('gives no more than there is room for', async () => {
@@ -176,5 +227,86 @@ describe('recall for a prompt hook', () => {
     expect(filesOf(again)).toEqual(filesOf(first))
     expect(again.text).toContain('<memoryd-context>')
     expect(await hook('release notes')).toMatchObject({ text: '' })
+  })
+})
+
+describe('a recall that takes its time', () => {
+  it.each(['collected', 'waited for'])('gives nothing, %s, where memory was switched off meanwhile', async (how) => {
+    const { selects, nth } = answering()
+    const { recall, ask, place } = rig(selects)
+    const request = RecallRequest.parse({ cwd: '/', query: 'about the release', sessionId: 's', mode: 'model' })
+    const { ticket } = how === 'collected' ? recall.tickets.begin(request, caller) : { ticket: '' }
+    const asking = how === 'collected' ? undefined : ask('about the release', { mode: 'model' })
+    const { say } = await nth(1)
+    place.off = 'paused'
+    say(['release.md'])
+    await turns()
+    expect(await (asking ?? recall.tickets.collect(ticket))).toMatchObject({ skipped: 'off', memories: [], text: '' })
+    expect(recall.given('s', undefined).items).toEqual([])
+  })
+
+  it('never gives what the caller has read, though a model selected it for the last question', async () => {
+    const { selects, nth } = answering()
+    const { ask, time } = rig(selects)
+    const asking = ask('about the release', { deadlineMs: 100 })
+    const { say } = await nth(1)
+    time.pass(100)
+    expect(filesOf(await asking)).toEqual(['release.md'])
+    say(['owls.md', 'auth.md'])
+    await turns()
+    expect(filesOf(await ask('something else', { mode: 'local', readFiles: ['owls.md'] }))).toEqual(['auth.md'])
+  })
+
+  it('is not ended by another of its session while somebody waits for it, and is when nobody does', async () => {
+    const { selects, nth } = answering()
+    const { ask, time, hook } = rig(selects)
+    const first = ask('about the release', { mode: 'model' })
+    const second = ask('about the auth', { mode: 'model' })
+    const [one, two] = [await nth(1), await nth(2)]
+    await hook('about the owls')
+    expect([one.signal.aborted, two.signal.aborted]).toEqual([false, false])
+    one.say(['release.md'])
+    expect(await first).toMatchObject({ mode: 'model', memories: [{ file: 'release.md' }] })
+    time.pass(20_000)
+    expect(await second).toMatchObject({ mode: 'local' })
+    expect(two.signal.aborted).toBe(false)
+    await hook('about the auth')
+    expect(two.signal.aborted).toBe(true)
+  })
+
+  it('keeps nothing for a session that was cleared while it was waited for', async () => {
+    const { selects, nth } = answering()
+    const { ask, time, recall } = rig(selects)
+    const asking = ask('about the release', { deadlineMs: 100 })
+    const { say } = await nth(1)
+    recall.reset({ sessionId: 's', harness: 'generic' })
+    time.pass(100)
+    await asking
+    say(['owls.md'])
+    await turns()
+    expect(filesOf(await ask('about the auth', { mode: 'local' }))).toEqual(['auth.md'])
+  })
+
+  it.each([0, 100])('gives again what did not reach the session, %d ms later', async (laterMs) => {
+    const { ask, recall, time, store } = rig()
+    const answer = await ask('about the release')
+    await ask('about the auth')
+    time.pass(laterMs)
+    undoOf(answer)?.()
+    time.pass(100)
+    expect(store.history.prepare('SELECT file FROM recalled').pluck().all()).toEqual(['auth.md'])
+    expect(recall.given('s', undefined).items.map(({ file }) => file)).toEqual(['auth.md'])
+    expect(filesOf(await ask('about the release'))).toEqual(['release.md'])
+  })
+
+  it('looks at little more of a long memory than it shows, and shows no half of what had to go', async () => {
+    const { ask, dir, cleaned } = rig()
+    writeFileSync(join(dir, 'long.md'), topic(`Giraffe neck.\n${'word '.repeat(150_000)}`, 'Giraffe'))
+    const { text } = await ask('giraffe neck')
+    expect(text).toMatch(/\[cut here, of \d+ lines, 750\d{3} bytes; the rest is in /)
+    expect(Math.max(...cleaned)).toBeLessThan(40_000)
+    // All of this goes when it is cleaned as a whole, and only its beginning shows where it is cut.
+    writeFileSync(join(dir, 'key.md'), topic(`Zebra key.\n${'S'.repeat(60_000)}E\nend`, 'Zebra'))
+    expect((await ask('zebra key')).text).not.toContain('SSS')
   })
 })
