@@ -21,8 +21,10 @@ const marked = middles.map(([kind, left, mark, rest]) => ({
 /** A rejected run up to this length is searched again behind its prefix: a real token may follow a placeholder. */
 const SEARCH_AGAIN = 200
 
-// Only at the start of a run: inside one, each `eyJ` would scan the rest of it again.
-const JWT = /eyJ(?<=(?:^|[^A-Za-z0-9_-])_{0,2}eyJ)[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){1,3}/g
+// At the start of a run, a header of any length; behind a name that is glued to it (`session-eyJ…`), one of an ordinary
+// length: each `eyJ` of a long run would scan the rest of it again.
+const JWT =
+  /eyJ(?:(?<=(?:^|[^A-Za-z0-9_-])_{0,2}eyJ)[A-Za-z0-9_-]{8,}|(?<=[_-]eyJ)[A-Za-z0-9_-]{8,400})\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){1,3}/g
 
 /** JSON that was encoded as a whole, such as a registry's configuration: what it holds says whether it is a secret. */
 const ENCODED_JSON = /eyJ(?<=(?:^|[^A-Za-z0-9+/_-])eyJ)[A-Za-z0-9+/_-]{30,}={0,2}(?!\.)/g

@@ -31,6 +31,11 @@ describe('findings', () => {
     ])
   })
 
+  it.each(['', '_', 'e-', 'e-_', 'session_', 'of-user-', '/tmp/job-'])('see a web token behind %j', async (before) => {
+    const token = freeStanding.jwt?.(random) ?? ''
+    expect(await covers(`${before}${token}_ (expires in May)`, token)).toBe(true)
+  })
+
   it('do not depend on comments that switch secretlint off', async () => {
     const text = `// secretlint-disable\nconst a = '${github}' // secretlint-disable-line\n// secretlint-disable-next-line\n${github}`
     expect(await findSecrets(text)).toHaveLength(2)

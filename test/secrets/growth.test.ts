@@ -10,6 +10,8 @@ const hostile: [string, string][] = [
   ['keys in a row', 'password: x'],
   ['starts of tokens', 'sk-'],
   ['starts of web tokens', 'eyJaaaaaaaaa.'],
+  ['starts of web tokens in one run', '-eyJaaaaaaaaa'],
+  ['heads of web tokens in one run', '-eyJaaaaaaaaa.a'],
   ['addresses without a host', 'http://a:'],
   ['open private keys', '-----BEGIN PRIVATE KEY-----\n'],
   ['commands without options', 'mysql -u curl '],
