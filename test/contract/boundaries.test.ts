@@ -43,15 +43,18 @@ const roots = [
   'daemon/answering.ts',
   'daemon/dreaming.ts',
   'daemon/forking.ts',
+  'daemon/ground.ts',
   'daemon/learning.ts',
   'daemon/hooking.ts',
   'daemon/house.ts',
+  'daemon/keeping.ts',
   'daemon/noting.ts',
   'daemon/capture.ts',
   'daemon/fitting.ts',
   'daemon/background.ts',
   'daemon/company.ts',
   'daemon/reading-thread.ts',
+  'daemon/serving.ts',
 ]
 const doors = ['daemon/main.ts', 'daemon/version.ts', 'daemon/doctor/', 'daemon/platform/process-lock.ts']
 

@@ -1,0 +1,102 @@
+/** Memories, put together: where they are, who may keep them, and how they are found again. */
+import type { Environment, Places } from '../schema/rendezvous.ts'
+import type { LiveSettings } from './config/live.ts'
+import type { Ground } from './ground.ts'
+import type { Model } from './llm/model.ts'
+import { agentDirOf, isAgentDir, isAgentPlace } from './locate/agent-dir.ts'
+import { createLocator } from './locate/locate.ts'
+import { isMemoryPlace } from './locate/memory-dir.ts'
+import { mergeVariables } from './locate/variables.ts'
+import { createMemory } from './memory/memory.ts'
+import type { Clock } from './platform/clock.ts'
+import { message } from './platform/files.ts'
+import type { Parts } from './platform/parts.ts'
+import { createVigils } from './platform/vigil.ts'
+import { createRecall } from './recall/recall.ts'
+import { createPauses } from './store/pauses.ts'
+import { createRecalledRows } from './store/recalled.ts'
+import type { Store } from './store/store.ts'
+import { createSwitches } from './switches/switches.ts'
+
+type Deps = Pick<Ground, 'events' | 'conditions' | 'board' | 'disk' | 'logged'> & {
+  places: Places
+  stateDir: string
+  env: Environment
+  settings: LiveSettings
+  clock: Clock
+  store: Store
+  parts: Parts
+  redact: (text: string) => Promise<{ text: string; kinds: string[] }>
+  rootOf: (cwd: string) => string
+  /** Notes may hold what is purged. */
+  emptyNotes: () => void
+  driftOf: Parameters<typeof createRecall>[0]['driftOf']
+  /** Made after the memories that it is asked about. */
+  model: () => Pick<Model, 'waits' | 'provider'>
+}
+
+export function createKeeping(deps: Deps) {
+  const { places, stateDir, env, settings, clock, store, parts, redact, rootOf, driftOf, model } = deps
+  const { events, conditions, board, disk, logged } = deps
+  const locator = createLocator({ env, home: places.home, clock })
+  const switches = createSwitches({
+    pauses: createPauses(store.history),
+    clock,
+    rootOf,
+    privatePaths: () => settings.current().private,
+    onChange: () => {
+      memory.forgetAnswers()
+      board.announce('paused')
+    },
+  })
+  const vigils = createVigils({ clock })
+  parts.add('vigils', vigils.stop)
+  const memory = createMemory({
+    store,
+    keepers: [deps.emptyNotes, (purged) => recall.forget(purged)],
+    stateDir,
+    clock,
+    redact,
+    vigils,
+    locate: locator.locate,
+    placeOf: locator.placeOf,
+    offBecause: switches.because,
+    agentDir: (root, callerEnv, agent) =>
+      agentDirOf({ root, home: places.home, variables: mergeVariables(env, callerEnv), ...agent }),
+    isPlace: (dir) => (isAgentDir(dir) ? isAgentPlace(dir) : isMemoryPlace(dir, places.home)),
+    settings: {
+      reviewRequired: () => settings.current().review === 'required',
+      teamEnabled: () => settings.current().team.enabled,
+      logsEnabled: () => settings.current().dailyLog.enabled,
+    },
+    guidelines: (caller) => mergeVariables(env, caller.env).CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES,
+    conditions,
+    onChange: (dir, files, actor) => {
+      recall.changed(dir, files)
+      events.publish({ type: 'saved', dir, files, actor })
+    },
+    onError: logged('a memory directory could not be looked through'),
+    onDiskTrouble: (error) => disk.failed(message(error)),
+  })
+  parts.add('memory', memory.stop)
+  const recall = createRecall({
+    texts: memory.texts,
+    rows: createRecalledRows(store.history),
+    vigils,
+    redact,
+    find: memory.findAgain,
+    driftOf,
+    model: {
+      isReady: () => model().waits() === undefined,
+      provider: (project) => model().provider({ job: 'recall', project }),
+    },
+    settings: () => {
+      const { recall, model, team } = settings.current()
+      return { ...recall, model: model.select, teamEnabled: team.enabled }
+    },
+    clock,
+    onError: logged('recall failed beside an answer'),
+  })
+  parts.add('recall', recall.stop)
+  return { switches, memory, recall }
+}

@@ -1,0 +1,31 @@
+/** Composes the server: the routes with the parts that answer them, and the socket it listens on. */
+import { createHandlers } from './answering.ts'
+import type { Ground } from './ground.ts'
+import { bindServer } from './http/binding.ts'
+import { createEventStreams } from './http/event-stream.ts'
+import { createServer } from './http/server.ts'
+import type { Clock } from './platform/clock.ts'
+import { message } from './platform/files.ts'
+import type { Parts } from './platform/parts.ts'
+import { passedSocket } from './platform/socket.ts'
+
+type Deps = Omit<Parameters<typeof createHandlers>[0], 'streams'> &
+  Pick<Ground, 'events' | 'conditions' | 'disk' | 'log'> & { clock: Clock; parts: Parts }
+
+export async function startServing({ events, conditions, disk, log, clock, parts, ...answering }: Deps): Promise<void> {
+  const { places, env, company } = answering
+  const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
+  const server = await createServer({
+    handlers: createHandlers({ ...answering, streams }),
+    log,
+    onDiskTrouble: (error) => disk.failed(message(error)),
+  })
+  parts.add('server', (signal) => {
+    streams.closeAll()
+    company.mailbox.close()
+    return server.close(signal)
+  })
+  const passed = passedSocket(env, process.pid)
+  const binding = await bindServer({ server, path: places.socketPath, passed, clock, conditions, log })
+  parts.add('binding', binding.stop)
+}
