@@ -59,6 +59,12 @@ export function createPlaces({ memoryDir, readable, files = [], closed }: Reach)
     return trouble ? { denied: `${quoted(asked)} ${trouble}` } : placed(followed(resolve(memory, asked)), asked)
   }
 
+  /** Somebody's home is elsewhere, unless it is the memory directory that is named by way of it. */
+  const isElsewhere = (asked: string): boolean => {
+    if (asked.startsWith('~')) return !endsWithStartOf(memory, asked.slice(1))
+    return asked.includes('://') || !isInside(resolve(memory, asked), memory)
+  }
+
   return {
     memoryDir: memory,
     locate,
@@ -68,8 +74,8 @@ export function createPlaces({ memoryDir, readable, files = [], closed }: Reach)
     },
     locateChange: (asked) => {
       const place = locate(asked)
-      // A name that leads nowhere is a slip; one that leads elsewhere is none.
-      if ('denied' in place) return troubleWith(asked) ? place : { ...place, astray: true }
+      // A name that leads nowhere is a slip; one that leads elsewhere is none, however it is spelled.
+      if ('denied' in place) return troubleWith(asked) && !isElsewhere(asked) ? place : { ...place, astray: true }
       if (place.inMemory === undefined || place.inMemory === '') {
         const denied = `${quoted(asked)} is not a file in the memory directory, and nothing else may be changed`
         return { denied, ...(place.inMemory === undefined && { astray: true }) }
@@ -97,6 +103,13 @@ export function followed(path: string): string {
     const parent = dirname(path)
     return parent === path ? path : join(followed(parent), basename(path))
   }
+}
+
+/** Whether a path begins with folders that another one ends with. */
+function endsWithStartOf(ending: string, path: string): boolean {
+  for (let folder = dirname(path); folder !== sep && folder !== '.'; folder = dirname(folder))
+    if (folder.startsWith(sep) && ending.endsWith(folder)) return true
+  return false
 }
 
 function troubleWith(asked: string): string | undefined {

@@ -94,15 +94,17 @@ describe('tools', () => {
   })
 
   it('tell a change of what is no memory from a slip of the pen', async () => {
-    const { tools, project } = ground()
+    const { tools, project, memory } = ground()
     const { run, runs } = tools()
     const write = (file_path: string) => run('Write', { file_path, content: topic('x') })
-    for (const slip of ['~/build.md', '.', 'build.txt', 'a\0b.md']) await write(slip)
+    const byHome = `~/${memory.split('/').slice(-2).join('/')}/build.md`
+    for (const slip of [byHome, '.', 'build.txt', 'a\0b.md']) await write(slip)
     await run('Read', { file_path: '/etc/passwd' })
     expect([runs.denials(), runs.astray()]).toEqual([5, 0])
     for (const file of ['../x.md', '/x.md', join(project, 'x.md'), '.ssh/../../../x.md']) await write(file)
+    for (const file of ['~/.bashrc', '~/notes/build.md', '~root/x.md', 'file:///x.md', '../a\0b.md']) await write(file)
     await run('Edit', { file_path: join(project, 'src/main.ts'), old_string: 'one', new_string: 'two' })
-    expect([runs.denials(), runs.astray()]).toEqual([10, 5])
+    expect([runs.denials(), runs.astray()]).toEqual([15, 10])
   })
 
   it('send no credential upstream', async () => {
