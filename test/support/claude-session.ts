@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Home } from './home.ts'
 import { append } from './transcripts.ts'
 
-export function claudeSession(home: Home, id = 'session-1', project = 'project') {
+export function claudeSession(home: Home, id = 'session-1', project = 'project', beganMs = Date.now() - 60_000) {
   const cwd = join(home.dir, project)
   mkdirSync(join(cwd, '.git'), { recursive: true })
   const slug = cwd.replace(/[^A-Za-z0-9]/g, '-')
@@ -12,7 +12,7 @@ export function claudeSession(home: Home, id = 'session-1', project = 'project')
   const memories = join(home.dir, '.claude', 'projects', slug, 'memory')
   let count = 0
   let last: string | null = null
-  let clock = Date.now() - 60_000
+  let clock = beganMs
   const line = (type: string, message: object, more: object = {}) => {
     const uuid = `${id}-${++count}`
     const parentUuid = last
