@@ -19,7 +19,9 @@ export async function dream(context: Context, { watch, explain, last }: DreamOpt
   await asPerson(context, async (client) => {
     if (explain) return explained(context, client, cwd)
     if (last) return report(context, client, cwd)
-    const screen = watch && process.stdout.isTTY && context.print.form === 'text' ? liveScreen() : quietScreen()
+    // Without a keyboard nobody could answer what Ctrl-C asks.
+    const isSeen = process.stdout.isTTY && process.stdin.isTTY && context.print.form === 'text'
+    const screen = watch && isSeen ? liveScreen() : quietScreen()
     try {
       const end = await followed(client, cwd, screen)
       screen.close()
