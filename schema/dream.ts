@@ -66,6 +66,8 @@ export const DreamFacts = z.object({
   sessions: z.int().describe('Since the dream before'),
   drifted: z.int().describe('Memories that name what the project does not have any more'),
   logs: z.int().describe('Daily logs that were distilled'),
+  logsLeft: z.int().optional().describe('Daily logs that were too many for one dream: the next one goes on with them'),
+  logsTo: z.iso.date().optional().describe('The day of the last log that was distilled, where others are left'),
   turns: z.int(),
   denials: z.int().describe('What the model asked for and may not do'),
   spent: Spent,

@@ -56,8 +56,9 @@ function mended({ dangling, duplicate, orphan, long }: NonNullable<DreamReport['
   return `${count(dangling, 'dead pointer')}, ${duplicate} double, ${orphan} missing, ${count(long, 'long line')}`
 }
 
-function about({ sessions = 0, drifted = 0, logs = 0 }: DreamReport): string {
-  return `${count(sessions, 'session')}, ${count(logs, 'daily log')}, ${drifted} that name what is gone`
+function about({ sessions = 0, drifted = 0, logs = 0, logsLeft = 0 }: DreamReport): string {
+  const left = logsLeft > 0 ? ` (${logsLeft} more next time)` : ''
+  return `${count(sessions, 'session')}, ${count(logs, 'daily log')}${left}, ${drifted} that name what is gone`
 }
 
 function modelWords({ mode, turns = 0, denials = 0, spent }: DreamReport): string {

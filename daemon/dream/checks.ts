@@ -5,7 +5,7 @@
 import type { DreamCheck } from '../../schema/dream.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Touched } from '../store/touched.ts'
-import { type Limits, type Trigger, type Verdict, walkGates } from './gates.ts'
+import { type Limits, type Looks, type Trigger, type Verdict, walkGates } from './gates.ts'
 import type { DreamLock } from './lock.ts'
 
 /** `off`: why memory is off there, where somebody has looked. */
@@ -16,7 +16,7 @@ type Session = { harness: string; sessionId: string }
 type Deps = {
   lock: Pick<DreamLock, 'lastMs' | 'holder'>
   touched: Pick<Touched, 'count'>
-  failures: (dir: string) => { times: number; lastMs: number }
+  failures: (dir: string, sinceMs: number) => ReturnType<Looks['failures']>
   /** Projects whose memories are in a directory. */
   rootsOf: (dir: string) => string[]
   /** Why memory is off there. Only what is known without looking at files. */
@@ -38,6 +38,7 @@ export type Checks = {
 
 /** A daemon that knows a thousand projects remembers no more than that. */
 const MOST_KEPT = 1_000
+const DAY_MS = 86_400_000
 
 export function createChecks(deps: Deps): Checks {
   const { lock, touched, failures, rootsOf, offBecause, settings, isRemote, isRunning, pid, clock } = deps
@@ -51,7 +52,7 @@ export function createChecks(deps: Deps): Checks {
     },
     lastMs: () => lock.lastMs(dir),
     countedMs: () => counted.get(dir),
-    failures: () => failures(dir),
+    failures: () => failures(dir, clock.now() - DAY_MS),
     sessionsSince: (sinceMs: number) => {
       onCount()
       return touched.count({ projects: rootsOf(dir), sinceMs, except: session })

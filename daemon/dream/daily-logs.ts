@@ -5,31 +5,53 @@ import { join } from 'node:path'
 /** `text`: its beginning, where it is longer than anybody would read. */
 export type DailyLog = { file: string; bytes: number; text: string }
 
+/** Those for one dream, and how many wait for the next one; `to`: the day of the last of them, where some wait. */
+export type Unread = { logs: DailyLog[]; left: number; to?: string }
+
 export const LOG_PATTERN = 'logs/YYYY/MM/YYYY-MM-DD.md'
 
 const MOST_LOGS = 60
+/** Together: a dream that is told to read more than it can pay for would come to nothing, every night. */
+const MOST_BYTES = 120_000
 const TEXT_BYTES = 1_000_000
 const DAY_MS = 86_400_000
+const DATED = 'YYYY-MM-DD.md'.length
+const EXTENSION = '.md'.length
 
-/** Of the day of that moment and later, newest first. A day is one of the place where they are written. */
-export function dailyLogs(dir: string, sinceMs: number | undefined): DailyLog[] {
+/**
+ * Of the day of that moment and later, oldest first: where there are more than one dream can take in, the others are there
+ * for the next one. A day is one of the place where they are written.
+ */
+export function dailyLogs(dir: string, sinceMs: number | undefined): Unread {
   // A day early: whoever writes them may live elsewhere.
   const since = sinceMs === undefined ? '' : new Date(sinceMs - DAY_MS).toISOString().slice(0, 10)
   const names = (folder: string, pattern: RegExp) =>
     list(join(dir, folder))
       .filter((name) => pattern.test(name))
       .sort()
-      .reverse()
   const files: string[] = []
   for (const year of names('logs', /^\d{4}$/))
     for (const month of names(`logs/${year}`, /^\d{2}$/))
       for (const name of names(`logs/${year}/${month}`, /^\d{4}-\d{2}-\d{2}\.md$/))
-        if (name.slice(0, 10) >= since && name.startsWith(`${year}-${month}`) && files.length < MOST_LOGS)
+        if (name.slice(0, 10) >= since && name.startsWith(`${year}-${month}`))
           files.push(`logs/${year}/${month}/${name}`)
-  return files.flatMap((file) => {
+  return taken(dir, files)
+}
+
+/** The first one at least, however long it is. */
+function taken(dir: string, files: readonly string[]): Unread {
+  const logs: DailyLog[] = []
+  let bytes = 0
+  for (const [n, file] of files.entries()) {
     const found = readPlain(join(dir, file))
-    return found === undefined ? [] : [{ file, ...found }]
-  })
+    if (!found) continue
+    bytes += found.bytes
+    const last = logs.at(-1)
+    if (last && (logs.length >= MOST_LOGS || bytes > MOST_BYTES))
+      return { logs, left: files.length - n, to: last.file.slice(-DATED, -EXTENSION) }
+    logs.push({ file, ...found })
+  }
+  return { logs, left: 0 }
 }
 
 function list(folder: string): string[] {

@@ -11,7 +11,7 @@ import { type Dream, type Dreams, isAtEnd } from '../store/dreams.ts'
 import type { Touched, TouchedSession } from '../store/touched.ts'
 import { type DailyLog, dailyLogs } from './daily-logs.ts'
 import { driftOf, type Mention, projectAt } from './drift.ts'
-import type { Trigger } from './gates.ts'
+import { believed, type Trigger } from './gates.ts'
 import type { Acquired, DreamLock, HeldLock } from './lock.ts'
 import { type Counts, type Plan, planDream } from './plan.ts'
 import { type DreamProgress, NOTHING_SPENT, type Watched } from './progress.ts'
@@ -79,6 +79,8 @@ export type DreamDeps = {
 }
 
 const LISTED_SESSIONS = 100
+const DEAR_USD = 0.1
+const CHANGED = 'a memory was changed by somebody else meanwhile'
 
 export function createDream(deps: DreamDeps) {
   const { lock, dreams, touched, progress, rootsOf, placeOf, model, ask, read, consolidate, notify, clock } = deps
@@ -116,34 +118,39 @@ export function createDream(deps: DreamDeps) {
     const { dir, runId } = dream
     // 3. What there is.
     const seen = read(dir)
-    const since = { projects: rootsOf(dir), sinceMs: held.lastMs ?? 0 }
+    const lastMs = believed(held.lastMs, dream.beganMs)
+    const since = { projects: rootsOf(dir), sinceMs: lastMs ?? 0 }
     const sessions = touched.list({ ...since, except: input.session }, LISTED_SESSIONS)
     const project = projectAt(root)
     const drift = seen.memories
       .map(({ file, text }) => ({ file, missing: driftOf(text, project) }))
       .filter(({ missing }) => missing.length > 0)
-    const logs = dailyLogs(dir, dreams.unreadSince(dir, held.lastMs))
+    const { logs, left, to } = dailyLogs(dir, dreams.unreadSince(dir, lastMs))
     watched.about(sessions.length)
 
     // 4. What a model makes of it. Nothing is on disk yet.
     const maxDeletions = deps.maxDeletions()
-    const asked =
-      means === 'there' && (seen.memories.length > 0 || logs.length > 0)
-        ? await ask({
-            ...{ dir, root, runId, seen, sessions, lastMs: held.lastMs, drift, logs, maxDeletions },
-            onTurn: (turn, spent) => {
-              watched.turn(turn, spent)
-              at.progress(`turn ${turn.turn}, ${turn.files.length} files`)
-            },
-            stillOurs: at.stillOurs,
-            signal: at.signal,
-          })
-        : { turns: 0, denials: 0, spent: NOTHING_SPENT, drafts: [] }
-    const { turns, denials, spent } = asked
+    let soFar: Asked = { turns: 0, denials: 0, spent: NOTHING_SPENT, drafts: [] }
+    const isAsked = means === 'there' && (seen.memories.length > 0 || logs.length > 0)
+    const asking = {
+      ...{ dir, root, runId, seen, sessions, lastMs, drift, logs, maxDeletions },
+      onTurn: ((turn, spent) => {
+        soFar = { ...soFar, turns: turn.turn, spent }
+        watched.turn(turn, spent)
+        at.progress(`turn ${turn.turn}, ${turn.files.length} files`)
+      }) satisfies Asking['onTurn'],
+      stillOurs: at.stillOurs,
+      signal: at.signal,
+    }
+    const asked = isAsked ? await orFailed(ask(asking)) : soFar
+    // What it has cost is told, however it ended.
+    const { turns, denials, spent } = 'outcome' in asked ? soFar : asked
     const facts = {
       mode: means === 'there' ? ('model' as const) : ('rules' as const),
       ...{ sessions: sessions.length, drifted: drift.length, logs: logs.length, turns, denials, spent },
+      ...(to !== undefined && { logsLeft: left, logsTo: to }),
     }
+    if ('outcome' in asked) return { ...asked, facts }
     if ('not' in asked) return { outcome: 'failed', why: asked.why, facts, not: asked.not }
     if ('aborted' in asked || at.signal.aborted)
       return { outcome: 'killed', why: 'aborted' in asked ? asked.aborted : 'it was stopped', facts }
@@ -153,26 +160,29 @@ export function createDream(deps: DreamDeps) {
     const told = input.session ?? sessionOf(sessions[0])
     watched.updating()
     const offNow = () => placeOf(input.cwd).off
-    const done = await consolidate({
-      dir,
-      runId,
-      plan: (now) => planDream(now, { drafts: asked.drafts, maxDeletions, heard }),
-      along: ({ counts }, settled) => {
-        let untell = () => {}
-        return {
-          before: () => {
-            const why = settled.how === 'review' ? settled.why : whyDenied(denials)
-            dreams.add(rowOf(dream, { outcome: settled.how, why, facts: { ...facts, ...counts } }))
-            if (told && settled.how !== 'nothing') untell = notify(told, noticeOf(settled, counts, spent))
-          },
-          takeBack: () => {
-            dreams.remove(runId)
-            untell()
-          },
-        }
-      },
-      mayWrite: () => at.stillOurs() && !at.signal.aborted && held.isOurs() && offNow() === undefined,
-    })
+    const done = await orFailed(
+      consolidate({
+        dir,
+        runId,
+        plan: (now) => planDream(now, { drafts: asked.drafts, maxDeletions, heard }),
+        along: ({ counts }, settled) => {
+          let untell = () => {}
+          return {
+            before: () => {
+              const why = settled.how === 'review' ? settled.why : whyDenied(denials)
+              dreams.add(rowOf(dream, { outcome: settled.how, why, facts: { ...facts, ...counts } }))
+              if (told && settled.how !== 'nothing') untell = notify(told, noticeOf(settled, counts, spent))
+            },
+            takeBack: () => {
+              dreams.remove(runId)
+              untell()
+            },
+          }
+        },
+        mayWrite: () => at.stillOurs() && !at.signal.aborted && held.isOurs() && offNow() === undefined,
+      }),
+    )
+    if (done !== 'lost' && 'outcome' in done) return { ...done, facts }
     if (done === 'lost') {
       const off = offNow()
       const why = off === undefined ? 'somebody else has taken it over' : `memory is off: ${off}`
@@ -195,10 +205,13 @@ export function createDream(deps: DreamDeps) {
       return { outcome: 'failed', why: message(error), facts: {}, not: { wait: message(error) } }
     if (!(error instanceof MemoryError))
       return { outcome: 'failed', why: 'something went wrong; the log has it', facts: {}, surprise: error }
-    const why =
-      error.code === 'CONFLICT' ? 'a memory was changed by somebody else meanwhile' : `${error.code}: it was refused`
-    return { outcome: 'failed', why, facts: {}, not: error.code === 'CONFLICT' ? { retry: why } : { refuse: why } }
+    const { code } = error
+    // Where the directory itself is the trouble, its words name nothing else.
+    const why = code === 'CONFLICT' ? CHANGED : code === 'DEGRADED' ? error.message : `${code}: it was refused`
+    return { outcome: 'failed', why, facts: {}, not: code === 'CONFLICT' ? { retry: why } : { refuse: why } }
   }
+
+  const orFailed = <T>(work: Promise<T>): Promise<T | Ended> => work.catch(failed)
 
   // 6. The lock last: whoever dies before it left a note of how to put it back.
   const end = (job: Job, dream: Begun, ended: Ended, held: HeldLock, watched: Watched): Outcome => {
@@ -213,7 +226,7 @@ export function createDream(deps: DreamDeps) {
       else held.rollBack()
     }
     if (isDone) return { done: { outcome, ...numbersOf(facts) }, runId: dream.runId }
-    return not ?? { retry: why ?? 'it was stopped' }
+    return notAtOnce(not ?? { retry: why ?? 'it was stopped' }, facts)
   }
 
   return {
@@ -247,6 +260,11 @@ type Ended = {
   not?: NotDone
   /** Thrown on, once everything is back in its place. */
   surprise?: unknown
+}
+
+/** What has cost that much is not paid for again within the minute: the gates know when. */
+function notAtOnce(not: NotDone, { spent }: Partial<DreamFacts>): NotDone {
+  return 'retry' in not && (spent?.usd ?? 0) >= DEAR_USD ? { refuse: not.retry } : not
 }
 
 function whyNotAcquired(acquired: Exclude<Acquired, { lock: HeldLock }>): string {

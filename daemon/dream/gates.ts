@@ -16,8 +16,8 @@ export type Looks = {
   /** One stat. */
   lastMs(): number | undefined
   countedMs(): number | undefined
-  /** Those since the last one that came to its end. */
-  failures(): { times: number; lastMs: number }
+  /** Those since the last one that came to its end; `usd`: what they have cost within a day. */
+  failures(): { times: number; lastMs: number; usd: number }
   /** One query. */
   sessionsSince(lastMs: number): number
   holder(): { pid: number; ageMs: number } | undefined
@@ -35,12 +35,14 @@ export type Verdict = {
   lastMs: number | undefined
 }
 
-type Asked = { trigger: Trigger; limits: Limits; nowMs: number; goOn?: 'at-closed' }
+type Asked = { trigger: Trigger; limits: Limits; nowMs: number; goOn?: 'at-closed' | undefined }
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 const FAILED_MINUTES = 60
 const MOST_FAILED_MINUTES = 24 * 60
+/** Once it has cost so much within a day, it has had its chance that day: the rest is for what comes to something. */
+const MOST_FAILED_USD = 0.25
 const ORDER: readonly GateName[] = ['enabled', 'time', 'throttle', 'sessions', 'lock']
 /** Those who know what they want are not asked whether it is time. */
 const SKIPS: readonly GateName[] = ['time', 'throttle', 'sessions']
@@ -56,8 +58,11 @@ export function walkGates(looks: Looks, { trigger, limits, nowMs, goOn }: Asked)
       lastMs = looks.lastMs()
       return timeGate(lastMs, limits, nowMs)
     },
-    throttle: () => throttleGate(looks, limits, nowMs),
-    sessions: () => sessionsGate(looks.sessionsSince(lastMs ?? 0), limits, lastMs),
+    throttle: () => throttleGate(looks, { limits, nowMs, goOn }),
+    sessions: () => {
+      const since = believed(lastMs, nowMs)
+      return sessionsGate(looks.sessionsSince(since ?? 0), limits, since)
+    },
     lock: () => lockGate(looks.holder()),
   }
   for (const gate of ORDER) {
@@ -91,30 +96,38 @@ function timeGate(lastMs: number | undefined, { minHours }: Limits, nowMs: numbe
   if (lastMs === undefined) return { gate: 'time', facts: { last: 'never', minHours } }
   const hours = (nowMs - lastMs) / HOUR_MS
   const facts = { last: new Date(lastMs).toISOString(), hours: rounded(hours), minHours }
-  // A time that is yet to come was written by a clock that was wrong: nobody can wait for it.
-  if (hours >= minHours || hours < -1) return { gate: 'time', facts }
+  if (hours >= minHours || believed(lastMs, nowMs) === undefined) return { gate: 'time', facts }
   return { gate: 'time', facts, why: `the last one was ${rounded(hours)} hours ago, and ${minHours} must pass` }
 }
 
-function throttleGate(looks: Looks, { scanMinutes }: Limits, nowMs: number): Passed {
+/** A time that is yet to come was written by a clock that was wrong: nobody can wait for it, and nothing is later than it. */
+export function believed(lastMs: number | undefined, nowMs: number): number | undefined {
+  return lastMs === undefined || lastMs > nowMs + HOUR_MS ? undefined : lastMs
+}
+
+function throttleGate(looks: Looks, { limits: { scanMinutes }, nowMs, goOn }: Omit<Asked, 'trigger'>): Passed {
   const countedMs = looks.countedMs()
   const minutes = countedMs === undefined ? Number.POSITIVE_INFINITY : (nowMs - countedMs) / MINUTE_MS
   const facts = countedMs === undefined ? { counted: 'never' } : { minutes: rounded(minutes) }
-  const gate = 'throttle'
-  if (minutes >= 0 && minutes < scanMinutes)
-    return { gate, facts: { ...facts, scanMinutes }, why: `sessions were counted ${rounded(minutes)} minutes ago` }
-  const failed = leftAlone(looks.failures(), nowMs)
-  return { gate, facts: { ...facts, scanMinutes, ...failed?.facts }, ...(failed && { why: failed.why }) }
+  const isCounted = minutes >= 0 && minutes < scanMinutes
+  const counted = isCounted ? `sessions were counted ${rounded(minutes)} minutes ago` : undefined
+  const failed = isCounted && !goOn ? undefined : leftAlone(looks.failures(), nowMs)
+  // The longer wait is the one to tell of.
+  const why = failed?.why ?? counted
+  return { gate: 'throttle', facts: { ...facts, scanMinutes, ...failed?.facts }, ...(why !== undefined && { why }) }
 }
 
 /** What failed costs as much when it fails again: each time it is left alone for longer. */
-function leftAlone({ times, lastMs }: ReturnType<Looks['failures']>, nowMs: number) {
+function leftAlone({ times, lastMs, usd }: ReturnType<Looks['failures']>, nowMs: number) {
   const sinceMinutes = (nowMs - lastMs) / MINUTE_MS
-  const waitMinutes = Math.min(FAILED_MINUTES * 2 ** (times - 1), MOST_FAILED_MINUTES)
+  const doubled = Math.min(FAILED_MINUTES * 2 ** (times - 1), MOST_FAILED_MINUTES)
+  const waitMinutes = usd >= MOST_FAILED_USD ? MOST_FAILED_MINUTES : doubled
   if (times === 0 || sinceMinutes >= waitMinutes || sinceMinutes < 0) return undefined
   const what = times === 1 ? 'the last dream' : `the last ${times} dreams`
-  const why = `${what} failed ${rounded(sinceMinutes)} minutes ago, and ${waitMinutes} must pass`
-  return { facts: { failures: times, sinceMinutes: rounded(sinceMinutes), waitMinutes }, why }
+  const cost = usd > 0 ? `, for $${usd.toFixed(4)} within a day` : ''
+  const why = `${what} came to nothing ${rounded(sinceMinutes)} minutes ago${cost}, and ${waitMinutes} must pass`
+  const facts = { failures: times, failedUsd: usd, sinceMinutes: rounded(sinceMinutes), waitMinutes }
+  return { facts, why }
 }
 
 function sessionsGate(sessions: number, { minSessions }: Limits, lastMs: number | undefined): Passed {

@@ -7,6 +7,7 @@ import { hash } from 'node:crypto'
 import { lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { placeTrouble } from '../memory/folder.ts'
 import type { Clock } from '../platform/clock.ts'
 import { writeAtomic } from '../platform/files.ts'
 import { holdFile, isAlive } from '../platform/held-file.ts'
@@ -90,13 +91,13 @@ export function createDreamLock({ stateDir, clock, pid, isDone }: Deps): DreamLo
   const take = (dir: string, runId: string, letGo: () => void): Acquired => {
     const left = readNote(noteOf(dir))
     if (left) settle(left, noteOf(dir))
-    const before = read(dir)
+    const before = inPlace(dir, () => read(dir))
     const holder = holderOf(before)
     // Our own number, and no dream of ours: the daemon lives on after its dream.
     if (holder && holder.pid !== pid) return { heldBy: holder }
     const beforeNs = before ? String(before.mtimeNs) : null
     writeAtomic(noteOf(dir), JSON.stringify({ dir, pid, runId, beforeNs } satisfies Note))
-    const writing = putting(() => (before ? overwrite(dir, before, pid) : create(dir, pid)), dir)
+    const writing = putting(() => inPlace(dir, () => (before ? overwrite(dir, before, pid) : create(dir, pid))), dir)
     // Somebody came between; whoever reads back another number has lost.
     const seen = writing === 'written' ? read(dir) : undefined
     if (seen?.pid !== pid) {
@@ -143,7 +144,7 @@ export function createDreamLock({ stateDir, clock, pid, isDone }: Deps): DreamLo
     },
     acquire: (given, runId) => {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
-      mkdirSync(given, { recursive: true, mode: 0o700 })
+      inPlace(given, () => mkdirSync(given, { recursive: true, mode: 0o700 }))
       // Under all of its names it is one directory, and the number of this process in it would count as free.
       const dir = realpathSync(given)
       const letGo = holdFile(`${own(dir)}.lock`)
@@ -175,6 +176,15 @@ function readNote(file: string): Note | undefined {
   const text = attempt(() => readFileSync(file, 'utf8'))
   const note = text === undefined ? undefined : attempt(() => Note.parse(JSON.parse(text)))
   return note
+}
+
+/** Memories may be on another disk than what the daemon keeps, which is not to blame then. */
+function inPlace<T>(dir: string, act: () => T): T {
+  try {
+    return act()
+  } catch (error) {
+    throw placeTrouble(dir, error)
+  }
 }
 
 function attempt<T>(act: () => T): T | undefined {

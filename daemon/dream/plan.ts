@@ -6,7 +6,7 @@ import { withoutPointer, withPointers } from '../memory/index-file.ts'
 import { findDuplicates, type Merge } from './duplicates.ts'
 import { foundIn, structuralLoss } from './guards.ts'
 import { marked } from './marks.ts'
-import { pointerTo, type Repairs, repairIndex } from './repairs.ts'
+import { NO_REPAIRS, pointerTo, type Repairs, repairIndex } from './repairs.ts'
 import { changedAmong, type Draft, INDEX, laidOver, type SeenDirectory, type Texts, textsOf } from './state.ts'
 import { rareWords, topicWords } from './words.ts'
 
@@ -56,18 +56,17 @@ export function planDream(seen: SeenDirectory, { drafts, maxDeletions, heard }: 
   const asWritten = own ? (own.content ?? '') : withPointers(indexBefore, changedAmong(before, after).map(pointerTo))
   const exists = (file: string) => !before.has(file) && seen.exists(file)
   const removed = [...before.keys()].filter((file) => !after.has(file))
-  const { index, repairs } = repairIndex(removed.reduce(withoutPointer, asWritten), after, exists)
-  const losses = structuralLoss({
-    before,
-    after,
-    // Of its own words, not of what was mended in them: who empties an index has lost it.
-    index: { before: withoutModel(seen, before, maxDeletions), after: own ? asWritten : index },
-    maxDeletions,
-  })
-  const writes = writesOf({ seen, before, after, drafts, merges })
   // One that is no text, or a link, is not ours to write over.
   const isReadable = seen.index !== undefined || !seen.exists(INDEX)
-  if (index !== indexBefore && isReadable)
+  const { index, repairs } = isReadable
+    ? repairIndex(removed.reduce(withoutPointer, asWritten), after, exists)
+    : { index: indexBefore, repairs: NO_REPAIRS }
+  // Of its own words, not of what was mended in them: who empties an index has lost it.
+  const asLeft = own ? asWritten : index
+  const indexes = { before: isReadable ? withoutModel(seen, before, maxDeletions) : asLeft, after: asLeft }
+  const losses = structuralLoss({ before, after, index: indexes, maxDeletions })
+  const writes = writesOf({ seen, before, after, drafts, merges })
+  if (index !== indexBefore)
     writes.push({
       file: INDEX,
       content: index,

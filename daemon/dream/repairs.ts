@@ -11,6 +11,8 @@ import type { Texts } from './state.ts'
 
 export type Repairs = { dangling: number; duplicate: number; orphan: number; long: number }
 
+export const NO_REPAIRS: Repairs = { dangling: 0, duplicate: 0, orphan: 0, long: 0 }
+
 /** A person's line may be somewhat longer than ours. */
 const LONG_CHARS = Math.round((POINTER_CHARS * 4) / 3)
 
@@ -19,7 +21,7 @@ export function repairIndex(
   texts: Texts,
   exists: (file: string) => boolean,
 ): { index: string; repairs: Repairs } {
-  const repairs: Repairs = { dangling: 0, duplicate: 0, orphan: 0, long: 0 }
+  const repairs = { ...NO_REPAIRS }
   const seen = new Set<string>()
   const lines = splitLines(index).flatMap((line) => {
     const pointer = readPointer(line.text)

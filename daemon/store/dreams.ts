@@ -25,9 +25,12 @@ export type Dreams = {
   unreadSince(dir: string, lastMs: number | undefined): number | undefined
   /** Whether a dream with this input came to its end. */
   covers(dir: string, watermark: string): boolean
-  /** How many failed since the last one that came to its end, and when the latest of them did. */
-  failures(dir: string): { times: number; lastMs: number }
+  /** How many failed, or were stopped by somebody, since the last one that came to its end, and when the latest of them did. */
+  failures(dir: string, sinceMs: number): Failures
 }
+
+/** `usd`: what those since a moment have cost. */
+export type Failures = { times: number; lastMs: number; usd: number }
 
 const AT_END: readonly DreamOutcome[] = ['applied', 'nothing', 'review']
 
@@ -40,6 +43,7 @@ export function isAtEnd(outcome: DreamOutcome | undefined): boolean {
 const KEEP = 100
 /** A file system and a clock may differ by so much. */
 const SLACK_MS = 2_000
+const DAY_MS = 86_400_000
 
 type Row = {
   run: string
@@ -65,9 +69,12 @@ export function createDreams(db: Db): Dreams {
   const atEnd = `outcome IN (${AT_END.map((outcome) => `'${outcome}'`).join(', ')})`
   const ended = db.prepare(`SELECT * FROM dreams WHERE dir = ? AND ${atEnd} ORDER BY id DESC`)
   const covers = db.prepare(`SELECT 1 FROM dreams WHERE dir = ? AND watermark = ? AND ${atEnd}`).pluck()
+  // The latest is the last one written: a clock that was wrong for a while may have given an earlier one a later time.
   const failures = db.prepare(`
-    SELECT count(*) AS times, coalesce(max(ended_at), 0) AS lastMs FROM dreams WHERE dir = @dir AND outcome = 'failed'
-      AND id > coalesce((SELECT max(id) FROM dreams WHERE dir = @dir AND ${atEnd}), 0)`)
+    WITH failed AS (SELECT * FROM dreams WHERE dir = @dir AND NOT ${atEnd}
+      AND id > coalesce((SELECT max(id) FROM dreams WHERE dir = @dir AND ${atEnd}), 0))
+    SELECT count(*) AS times, coalesce((SELECT ended_at FROM failed ORDER BY id DESC LIMIT 1), 0) AS lastMs,
+      coalesce(sum(json_extract(facts, '$.spent.usd')) FILTER (WHERE ended_at > @sinceMs), 0) AS usd FROM failed`)
   return {
     add: ({ why, facts, ...dream }) => {
       insert.run({ ...dream, why: why ?? null, facts: JSON.stringify(facts) })
@@ -79,11 +86,15 @@ export function createDreams(db: Db): Dreams {
     unreadSince: (dir, lastMs) => {
       const [newest, ...earlier] = (ended.all(dir) as unknown[]).flatMap((row) => dreamOf(row) ?? [])
       const isByRules = newest?.facts.mode === 'rules' && lastMs !== undefined && lastMs <= newest.endedMs + SLACK_MS
+      const byModel = [newest, ...earlier].find((dream) => dream?.facts.mode === 'model')
       // Whatever consolidated it after that was another program, and had a model.
-      return isByRules ? earlier.find(({ facts }) => facts.mode === 'model')?.beganMs : lastMs
+      const sinceMs = isByRules ? byModel?.beganMs : lastMs
+      const { logsTo } = byModel?.facts ?? {}
+      // What one could not take in waits for the next, whatever happened in between.
+      return logsTo === undefined || sinceMs === undefined ? sinceMs : Math.min(sinceMs, Date.parse(logsTo) + DAY_MS)
     },
     covers: (dir, watermark) => covers.get(dir, watermark) !== undefined,
-    failures: (dir) => failures.get({ dir }) as { times: number; lastMs: number },
+    failures: (dir, sinceMs) => failures.get({ dir, sinceMs }) as Failures,
   }
 }
 

@@ -13,7 +13,7 @@ function looks(over: Partial<{ [K in keyof Looks]: ReturnType<Looks[K]> }> = {})
     enabled: { isOn: true, off: undefined, isRemote: false, isDailyLog: false },
     lastMs: NOW - 24 * HOUR_MS,
     countedMs: NOW - 10 * MINUTE_MS,
-    failures: { times: 0, lastMs: 0 },
+    failures: { times: 0, lastMs: 0, usd: 0 },
     sessionsSince: 5,
     holder: undefined,
     ...over,
@@ -60,9 +60,10 @@ describe('the gates of a dream', () => {
     ['enabled', { enabled: { isOn: true, off: undefined, isRemote: false, isDailyLog: true } }, 1],
     ['time', { lastMs: NOW - 24 * HOUR_MS + 1 }, 2],
     ['throttle', { countedMs: NOW - 10 * MINUTE_MS + 1 }, 3],
-    ['throttle', { failures: { times: 1, lastMs: NOW - HOUR_MS + 1 } }, 4],
-    ['throttle', { failures: { times: 3, lastMs: NOW - 4 * HOUR_MS + 1 } }, 4],
-    ['throttle', { failures: { times: 99, lastMs: NOW - 24 * HOUR_MS + 1 } }, 4],
+    ['throttle', { failures: { times: 1, lastMs: NOW - HOUR_MS + 1, usd: 0 } }, 4],
+    ['throttle', { failures: { times: 3, lastMs: NOW - 4 * HOUR_MS + 1, usd: 0.24 } }, 4],
+    ['throttle', { failures: { times: 1, lastMs: NOW - 24 * HOUR_MS + 1, usd: 0.25 } }, 4],
+    ['throttle', { failures: { times: 99, lastMs: NOW - 24 * HOUR_MS + 1, usd: 0 } }, 4],
     ['sessions', { sessionsSince: 4 }, 5],
     ['lock', { holder: { pid: 7, ageMs: 90_000 } }, 6],
   ] as const)('are closed just below: %s, and nothing behind it is looked at', (gate, over, asked) => {
@@ -73,18 +74,44 @@ describe('the gates of a dream', () => {
   })
 
   it.each([
-    [1, 1],
-    [3, 4],
-    [99, 24],
-  ])('let another begin after %i failures %i hours later', (times, hours) => {
-    expect(walk({ failures: { times, lastMs: NOW - hours * HOUR_MS } }).gate).toBeUndefined()
+    [1, 0.24, 1],
+    [3, 0.24, 4],
+    [1, 0.51, 24],
+    [99, 0, 24],
+  ])('let another begin after %i failures for $%d %i hours later', (times, usd, hours) => {
+    expect(walk({ failures: { times, lastMs: NOW - hours * HOUR_MS, usd } }).gate).toBeUndefined()
+  })
+
+  it('let failures cost no more within a day than one of them may, and somewhat', () => {
+    const failed: { atMs: number; usd: number }[] = []
+    for (let nowMs = NOW; nowMs < NOW + 7 * 24 * HOUR_MS; nowMs += 10 * MINUTE_MS) {
+      const recent = failed.filter(({ atMs }) => atMs > nowMs - 24 * HOUR_MS)
+      const usd = recent.reduce((sum, each) => sum + each.usd, 0)
+      expect(usd).toBeLessThan(0.25 + 0.51)
+      const { given } = looks({
+        lastMs: undefined,
+        countedMs: undefined,
+        failures: { times: failed.length, lastMs: failed.at(-1)?.atMs ?? 0, usd },
+      })
+      // Cheap ones first, then such as end at their limit.
+      if (walkGates(given, { trigger: 'turn', limits, nowMs }).gate === undefined)
+        failed.push({ atMs: nowMs, usd: failed.length < 2 ? 0.1 : 0.51 })
+    }
+    expect(failed.length).toBeGreaterThan(7)
   })
 
   it('tell the numbers they went by', () => {
-    expect(walk({ failures: { times: 2, lastMs: NOW - 30 * MINUTE_MS } })).toMatchObject({
-      why: 'the last 2 dreams failed 30 minutes ago, and 120 must pass',
-      gates: [{}, {}, { facts: { failures: 2, sinceMinutes: 30, waitMinutes: 120 } }],
+    expect(walk({ failures: { times: 2, lastMs: NOW - 30 * MINUTE_MS, usd: 0 } })).toMatchObject({
+      why: 'the last 2 dreams came to nothing 30 minutes ago, and 120 must pass',
+      gates: [{}, {}, { facts: { failures: 2, failedUsd: 0, sinceMinutes: 30, waitMinutes: 120 } }],
     })
+    // Whoever asks why is told of the longer wait, though sessions were counted just now.
+    const failures = { times: 1, lastMs: NOW - 30 * MINUTE_MS, usd: 0.5 }
+    expect(walk({ countedMs: NOW, failures }, 'asked', 'at-closed')).toMatchObject({
+      why: 'the last dream came to nothing 30 minutes ago, for $0.5000 within a day, and 1440 must pass',
+      gates: [{}, {}, { facts: { minutes: 0, failures: 1, failedUsd: 0.5, waitMinutes: 1440 } }, {}, {}],
+    })
+    expect(walk({ countedMs: NOW, failures }).why).toBe('sessions were counted 0 minutes ago')
     expect(walk({ lastMs: NOW - 23.999 * HOUR_MS })).toMatchObject({
       why: 'the last one was 23.99 hours ago, and 24 must pass',
       gates: [{}, { facts: { hours: 23.99, minHours: 24 } }],
@@ -100,7 +127,13 @@ describe('the gates of a dream', () => {
       gate: 'sessions',
       facts: { sessions: 5, minSessions: 5, since: 'ever' },
     })
-    expect(walk({ lastMs: NOW + 30 * 24 * HOUR_MS }).gate).toBeUndefined()
+    // Nothing was said after it either: everything counts.
+    const asked: number[] = []
+    const { given } = looks({ lastMs: NOW + 30 * 24 * HOUR_MS })
+    const sessionsSince = (sinceMs: number) => asked.push(sinceMs) * 5
+    const verdict = walkGates({ ...given, sessionsSince }, { trigger: 'turn', limits, nowMs: NOW })
+    expect(verdict).toMatchObject({ gate: undefined, gates: [{}, {}, {}, { facts: { since: 'ever' } }, {}] })
+    expect(asked).toEqual([0])
     expect(walk({ lastMs: NOW + HOUR_MS / 2 }).gate).toBe('time')
   })
 

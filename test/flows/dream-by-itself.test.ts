@@ -165,6 +165,34 @@ describe('with daily logs', () => {
     expect(await night({})).toEqual({ mode: 'model', logs: 0 })
   })
 
+  it('more of them than one night can take are distilled over several, and none is passed by', async () => {
+    const { api, home } = await dreamModel(() => says('All is in order.'))
+    writeFileSync(home.places.configFile, JSON.stringify({ dailyLog: { enabled: true } }))
+    const { cwd, dir } = dreamGround(home)
+    const days = Array.from({ length: 70 }, (_, n) => new Date(Date.UTC(2026, 0, 1 + n)).toISOString().slice(0, 10))
+    const files = days.map((day) => `logs/2026/${day.slice(5, 7)}/${day}.md`)
+    for (const file of files) {
+      mkdirSync(dirname(join(dir, file)), { recursive: true })
+      writeFileSync(join(dir, file), `- said in ${file}\n`)
+    }
+    const { client } = await startDaemon(home)
+    const ends = await jobEnds(client, 'dream')
+    const nights = []
+    for (let night = 0; night < 3; night++) {
+      await client.dream({ cwd, force: true })
+      await ends.next()
+      const { last } = await client.dreamStatus({ cwd })
+      nights.push([last?.logs, last?.logsLeft])
+    }
+    expect(nights).toEqual([
+      [60, 10],
+      [11, undefined],
+      [0, undefined],
+    ])
+    const dreamed = api.requests.map(({ body }) => JSON.stringify(body))
+    expect(files.filter((file) => !dreamed.some((text) => text.includes(file)))).toEqual([])
+  })
+
   it('only the night counts, and what the logs say becomes memories', async () => {
     const made =
       '---\nname: Rollout\ndescription: When the rollout of the new pricing begins\ntype: project\n---\n\nThe rollout of the new pricing begins on 2026-07-01.\n'

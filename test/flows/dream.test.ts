@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { DreamReport } from '../../schema/dream.ts'
+import type { DreamBegun, DreamReport } from '../../schema/dream.ts'
 import { memoryd } from '../support/cli.ts'
 import { connectAs } from '../support/connect-as.ts'
 import { startDaemon } from '../support/daemon.ts'
@@ -161,6 +161,15 @@ describe('a dream that goes wrong leaves the directory as it was, and says why',
       'failed',
       /tried to write outside the memory directory \(3×\)/,
     ],
+    [
+      'writes into somebody’s home beside a good dream',
+      (n: number) => {
+        const turn = goodDream(n)
+        return n === 2 && Array.isArray(turn) ? [...turn, write('~/.bashrc', 'x')] : turn
+      },
+      'failed',
+      /tried to write outside the memory directory \(1×\)/,
+    ],
     ['never stops', () => [read('MEMORY.md')], 'failed', /the limit of 30 turns was reached/],
     ['is cut off in its words', () => says('I will', { stop: 'max_tokens' }), 'failed', /cut at its longest/],
     [
@@ -172,9 +181,18 @@ describe('a dream that goes wrong leaves the directory as it was, and says why',
   ] as const)('one that %s', async (_what, script, outcome, why) => {
     const { home } = await dreamModel(script as never)
     const { cwd, dir, before } = dreamGround(home)
-    const { last } = await dreamt(home, cwd)
+    const { last, person } = await dreamt(home, cwd)
     expect(last).toMatchObject({ outcome, why: expect.stringMatching(why) })
     expect(snapshot(dir)).toEqual(before)
+    // And nobody pays for it again at once.
+    const { gates } = (await person.dream({ cwd, explain: true })) as Extract<DreamBegun, { started: false }>
+    if (outcome === 'failed')
+      expect(gates[2]).toMatchObject({
+        gate: 'throttle',
+        facts: { failures: 1, failedUsd: last.spent?.usd ?? 0, waitMinutes: 60 },
+        why: expect.stringMatching(/^the last dream came to nothing 0(\.\d+)? minutes ago.*, and 60 must pass$/),
+      })
+    else expect(gates[1]).toMatchObject({ gate: 'time', why: expect.stringContaining('24 must pass') })
     for (const outside of [join(dir, '..', 'outside.md'), join(dir, '..', '..', '..', '.bashrc')])
       expect(existsSync(outside)).toBe(false)
   })
