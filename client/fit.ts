@@ -51,14 +51,27 @@ export type FitCalls = {
 /** A model may have to write a summary. */
 const COMPACT_MS = 300_000
 const LOOK_MS = 30_000
+const CAP_SESSIONS = 1_000
+
 export function createFit(calls: FitCalls) {
   // Until the daemon has told its own.
   let limits: ResultLimits = { chars: 50_000, charsPerMessage: 200_000 }
+  // What the last response used before something was taken out. A harness whose request failed sends it once more, and
+  // would be made to fit twice.
+  const spent = new Map<string, string>()
   return async <M extends AnyMessage>(
     input: FitInput<M>,
     { signal, deadlineMs }: CallOptions = {},
   ): Promise<Fitted<M>> => {
-    const { sessionId, harness, model, usage, betas, cwd = process.cwd(), restore } = input
+    const { sessionId, harness, model, betas, cwd = process.cwd(), restore } = input
+    const name = JSON.stringify([harness, sessionId])
+    const usage = input.usage && spent.get(name) === JSON.stringify(input.usage) ? undefined : input.usage
+    const spend = () => {
+      if (!usage) return
+      spent.delete(name)
+      spent.set(name, JSON.stringify(usage))
+      if (spent.size > CAP_SESSIONS) spent.delete(spent.keys().next().value as string)
+    }
     const session = { sessionId, ...(harness !== undefined && { harness }) }
     const options = (ms: number): CallOptions => ({ deadlineMs: deadlineMs ?? ms, ...(signal && { signal }) })
     const did: FitStep[] = []
@@ -97,6 +110,7 @@ export function createFit(calls: FitCalls) {
     if (cleared?.messages) {
       messages = cleared.messages
       tokens = cleared.tokensAfter
+      spend()
       did.push({
         step: 'microcompact',
         cleared: cleared.cleared,
@@ -115,6 +129,7 @@ export function createFit(calls: FitCalls) {
     }
     const { strategy, tokensAfter, boundary, summary } = compacted
     messages = compacted.messages
+    spend()
     did.push({ step: 'compact', strategy, tokensBefore: tokens, tokensAfter })
     return told({ tokens: tokensAfter, boundary, summary })
   }

@@ -82,6 +82,23 @@ describe('fit', () => {
     expect(fitted.messages).toHaveLength(messages.length)
   })
 
+  it.each([
+    ['cleared', 'Bash', 'microcompact'],
+    ['compacted', 'mcp__db__query', 'compact'],
+  ])(
+    'does nothing more for a request that is repeated: what was %s is not in that use any more',
+    async (_what, tool, step) => {
+      const { made } = await rig()
+      const usage = { input_tokens: 168_000, output_tokens: 100 }
+      const fitted = await made(session(14, tool, 40_000), { usage })
+      expect(fitted.did).toMatchObject([{ step }])
+      const again = await made(fitted.messages, { usage })
+      expect(again).toMatchObject({ did: [], messages: fitted.messages })
+      const next = [...fitted.messages, { role: 'assistant', content: 'Done.' }, { role: 'user', content: 'And now?' }]
+      expect((await made(next, { usage: { ...usage, output_tokens: 101 } })).did).not.toEqual([])
+    },
+  )
+
   it('compacts what nothing else makes fit, and says so; what was refused too', async () => {
     const { made } = await rig()
     const messages = session(16, 'mcp__db__query', 40_000)
