@@ -32,7 +32,7 @@ import type { Said } from './store/said.ts'
 import type { Store } from './store/store.ts'
 import { createToolResults } from './store/tool-results.ts'
 import { privateFolder } from './switches/private.ts'
-import { withoutPrivate } from './transcripts/private-spans.ts'
+import { withoutPrivate, withPrivateHidden } from './transcripts/private-spans.ts'
 import { messagesAt } from './transcripts/text-at.ts'
 
 type Deps = {
@@ -188,7 +188,7 @@ export function createFitting(deps: Deps) {
     results: createResultStore({
       dir: join(stateDir, 'tool-results'),
       table: createToolResults(store.history),
-      redact,
+      redact: (text) => redact(withPrivateHidden(text)),
       limits: () => {
         const { enabled, toolResultChars, toolResultCharsOf, toolResultCharsPerMessage } = settings.current().context
         return {
@@ -206,6 +206,7 @@ export function createFitting(deps: Deps) {
     },
     transcript,
     announce,
+    onMemoriesCleared: deps.onMemoriesCleared,
     notes,
     isOnline: ({ cwd }) => model.waits() === undefined && !isPrivate(cwd),
     ask,

@@ -146,7 +146,7 @@ export const ToolResultPiece = z
     to: z.int(),
     chars: z.int().describe('Of all of it'),
   })
-  .describe('A result that is kept, or a part of it, without credentials')
+  .describe('A result that is kept, or a part of it, without credentials and what is marked as private')
 export type ToolResultPiece = z.infer<typeof ToolResultPiece>
 
 const Restore = z.strictObject({

@@ -1,5 +1,5 @@
 /** What people marked as private never leaves an adapter: everything that stores or sends text goes through here. Pure. */
-import { markedSpans, without } from './spans.ts'
+import { markedSpans, replaced, without } from './spans.ts'
 
 /** An opening mark needs no end: all that follows it is private anyway, its own attributes included. */
 const PRIVATE = /<\s{0,8}(\/?)\s{0,8}(private)(?:\s{0,8}>|(?=[\s/])|$)/gi
@@ -9,4 +9,12 @@ export function withoutPrivate(text: string): string {
   if (!text.includes('<')) return text
   const { closed, unclosed } = markedSpans(text, PRIVATE)
   return without(text, [...closed, ...unclosed.map(({ start }) => ({ start, end: text.length }))])
+}
+
+/**
+ * For what a tool printed and an agent may want back: says where something is left out, and a mark that nobody closed hides
+ * nothing. There it is mostly a word about the mark, or code, and everything after it would be lost.
+ */
+export function withPrivateHidden(text: string): string {
+  return text.includes('<') ? replaced(text, markedSpans(text, PRIVATE).closed, '[private]') : text
 }

@@ -31,13 +31,17 @@ export function markedSpans(text: string, token: RegExp): Marked {
 
 /** The text without the spans, which may overlap; untouched when there are none. */
 export function without(text: string, spans: readonly Span[]): string {
-  if (spans.length === 0) return text
+  return spans.length === 0 ? text : replaced(text, spans, '').trim()
+}
+
+/** The text with something else where the spans are, once for those that overlap. */
+export function replaced(text: string, spans: readonly Span[], instead: string): string {
   const parts: string[] = []
   let from = 0
   for (const { start, end } of [...spans].sort((a, b) => a.start - b.start)) {
-    if (start > from) parts.push(text.slice(from, start))
+    if (start >= from) parts.push(text.slice(from, start), instead)
     from = Math.max(from, end)
   }
   parts.push(text.slice(from))
-  return parts.join('').trim()
+  return parts.join('')
 }

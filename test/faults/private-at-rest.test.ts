@@ -92,3 +92,32 @@ it('keeps nothing of sessions in private folders but that they were read, in any
     ['session', ...harnesses.map(() => 'hidden session')].sort(),
   )
 })
+
+it('keeps nothing of what stands between marks of privacy in results of tools, long ones or cleared ones', async () => {
+  const home = makeHome()
+  const { client, kill9 } = await startDaemon(home)
+  const printed = (n: number) =>
+    `${n} <private>${PRIVATE}</private> after, <Private>and\n${PRIVATE}</ private> and <private> as a word`
+  const long = `${printed(0)}\n${'A line of what a tool has printed.\n'.repeat(2_000)}`
+  const { results } = await client.keepToolResults({
+    sessionId: 's',
+    results: [{ toolUseId: 'long', tool: 'Bash', content: long }],
+  })
+  expect(results[0]?.content).toContain('0 [private] after, [private] and <private> as a word\nA line')
+  const messages = Array.from({ length: 14 }, (_, n) => [
+    { role: 'user', content: 'Go.' },
+    { role: 'assistant', content: [{ type: 'tool_use', id: `t${n}`, name: 'Bash', input: {} }] },
+    {
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: `t${n}`, content: printed(n).padEnd(40_000, ' word') }],
+    },
+  ]).flat()
+  const { cleared } = await client.microcompact({ sessionId: 's', model: 'm', messages })
+  expect(cleared).toContain('t4')
+  expect((await client.toolResult({ session: 's', id: 't4' })).content).toMatch(
+    /^4 \[private\] after, \[private\] and <private> as a word word/,
+  )
+  await kill9()
+  const trace = createTrace([{ name: 'private', text: PRIVATE }])
+  expect(filesAtRest(home.places.stateDir).flatMap((file) => (trace(file).length > 0 ? [file.path] : []))).toEqual([])
+})
