@@ -166,6 +166,7 @@ async function startParts(deps: DaemonDeps, ground: Ground, parts: Parts): Promi
         const { content, lastMessageId = '', runningSinceMs } = noting.notesFor(session)
         return { text: content, lastMessageId, runningSinceMs }
       },
+      onMemoriesCleared: ({ harness, session }) => recall.reset({ harness, sessionId: session }),
       onCompacted: ({ harness, session }) => {
         memory.prompting.renew({ harness, sessionId: session })
         recall.reset({ harness, sessionId: session })

@@ -49,6 +49,7 @@ type Deps = {
   /** The notes of a session, and how far they go. */
   notesOf: (session: SessionKey) => Notes | undefined
   /** What a session was shown may be shown again. */
+  onMemoriesCleared: (session: SessionKey) => void
   onCompacted: (session: SessionKey) => void
   onError: (error: unknown) => void
 }

@@ -1,6 +1,6 @@
 /** What a harness is told of the place where a conversation was compacted. Pure. */
 import type { Boundary } from '../../schema/context.ts'
-import { blocksOf, type Message, recordOf } from './message.ts'
+import { type Block, blocksOf, type Message, recordOf } from './message.ts'
 import { type Parts, summaryId } from './result.ts'
 import type { Trigger } from './thresholds.ts'
 
@@ -29,13 +29,18 @@ export function boundaryOf(
 /** Tools that were found by searching for them: a harness has to name them again. */
 function discovered(messages: readonly Message[]): string[] {
   const names = messages.flatMap(({ content }) =>
-    blocksOf(content).flatMap((block) => {
-      const parts = block.type === 'tool_result' && Array.isArray(block.content) ? block.content : []
-      return parts.flatMap((part) => {
+    blocksOf(content)
+      .flatMap(referencesIn)
+      .flatMap((part) => {
         const { type, tool_name } = recordOf(part)
         return type === 'tool_reference' && typeof tool_name === 'string' ? [tool_name] : []
-      })
-    }),
+      }),
   )
   return [...new Set(names)].sort()
+}
+
+/** A harness searches with a tool of its own, or has the server search. */
+function referencesIn({ type, content }: Block): unknown[] {
+  const found = type === 'tool_search_tool_result' ? recordOf(content).tool_references : content
+  return /tool_result$/.test(type) && Array.isArray(found) ? found : []
 }

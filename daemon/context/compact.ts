@@ -146,8 +146,10 @@ export function createCompaction(deps: CompactDeps) {
       }
       return answerOf(draft, result, restored, messages, wanted)
     } catch (error) {
-      // Whoever hung up, named what is not there, or had nothing to compact is no sign that the next attempt fails too.
-      const isHarmless = error instanceof MemoryError && (error.code !== 'CONFLICT' || error.reason === 'nothing')
+      // Whoever hung up, named what is not there, had nothing to compact, or was stopped with the daemon is no sign that the
+      // next attempt fails too.
+      const isHarmless =
+        error instanceof MemoryError && (error.code !== 'CONFLICT' || HARMLESS.includes(error.reason ?? ''))
       const counts = !wanted.preview && !wanted.signal.aborted && !isHarmless
       if (counts) guards.failed(name)
       throw error
@@ -159,7 +161,10 @@ export function createCompaction(deps: CompactDeps) {
   function finish({ parts, strategy, summary, messages: bare }: Draft, messages: readonly Message[], wanted: Wanted) {
     const tokens = counter.messages(bare)
     if (tokens > counter.messages(messages))
-      throw new MemoryError('CONFLICT', 'the summary is longer than what it would stand for', { reason: 'inflated' })
+      throw new MemoryError('CONFLICT', 'the summary is longer than what it would stand for', {
+        reason: 'inflated',
+        hint: 'go on as it is: so far nothing is gained by a summary',
+      })
     const roomTokens = Math.max(0, Math.floor(wanted.room.thresholds.autoCompact * RESTORED_SHARE) - tokens)
     const asked: Restore = wanted.restore ?? {}
     const kept = [...parts.before, ...parts.after]
@@ -189,6 +194,8 @@ export function createCompaction(deps: CompactDeps) {
     }
   }
 }
+
+const HARMLESS = ['nothing', 'stopped']
 
 const HINTS = {
   breaker: 'compact by hand: that tries once more',

@@ -29,7 +29,7 @@ import {
   statesAt,
   windowOf,
 } from './thresholds.ts'
-import { breakdownOf, createCounter, tokensInContext } from './tokens.ts'
+import { breakdownOf, type Counter, createCounter, tokensInContext, type WireUsage } from './tokens.ts'
 import type { ResultStore, SessionKey } from './tool-results.ts'
 
 type Deps = Omit<CompactDeps, 'counter' | 'guards'> & {
@@ -43,6 +43,8 @@ type Deps = Omit<CompactDeps, 'counter' | 'guards'> & {
   transcript: (key: SessionKey, signal: AbortSignal) => Promise<unknown[] | undefined>
   /** Says beforehand that the session will not begin as it did. */
   announce: (key: SessionKey, because: string) => Promise<void>
+  /** Memories that the session was shown are not before it any more. */
+  onMemoriesCleared: (key: SessionKey) => void
   clock: Clock
 }
 
@@ -51,7 +53,7 @@ const SLICE_MS = 15
 const MOST_TOKENS = 1_000_000_000
 
 export function createContext(deps: Deps) {
-  const { settings, variables, windowTokens, results, guarded, transcript, announce, clock } = deps
+  const { settings, variables, windowTokens, results, guarded, transcript, announce, onMemoriesCleared, clock } = deps
   const counter = createCounter()
   const compaction = createCompaction({ ...deps, counter, guards: createGuards(guarded) })
 
@@ -98,10 +100,11 @@ export function createContext(deps: Deps) {
     },
     microcompact: async (request: MicrocompactRequest, caller: Caller): Promise<Microcompacted> => {
       const messages = await taken(request.messages)
-      const tokensBefore = tokensInContext(counter, messages, request.usage ?? usageIn(request.messages))
+      const usage = request.usage ?? usageIn(request.messages)
+      const tokensBefore = tokensInContext(counter, messages, usage)
       const unchanged = { tokensBefore, tokensAfter: tokensBefore }
       if (request.form === 'api')
-        return { form: 'api', contextManagement: editsAtApi(request), cleared: [], ...unchanged }
+        return { form: 'api', contextManagement: editsAtApi(messages, request), cleared: [], ...unchanged }
       if (request.form === 'cached') {
         const { contextManagement, cleared } = request.fork
           ? { contextManagement: undefined, cleared: [] }
@@ -114,13 +117,13 @@ export function createContext(deps: Deps) {
       const key = { harness: request.harness, session: request.sessionId }
       await results.save(key, originals(cleared))
       await announce(key, 'old results were cleared')
-      const freed = counter.messages(messages) - counter.messages(cleared.messages)
+      if (cleared.memories) onMemoriesCleared(key)
       return {
         form,
         messages: cleared.messages,
         cleared: cleared.results.map(({ toolUseId }) => toolUseId),
         tokensBefore,
-        tokensAfter: Math.max(0, tokensBefore - freed),
+        tokensAfter: Math.max(0, tokensBefore - freedBy(counter, messages, cleared, usage)),
       }
     },
     compact: async (request: CompactRequest, caller: Caller, signal: AbortSignal): Promise<Compacted> => {
@@ -151,6 +154,15 @@ export function createContext(deps: Deps) {
     result: (key: SessionKey, toolUseId: string, range: { from?: number | undefined; to?: number | undefined }) =>
       results.read(key, toolUseId, range),
   }
+}
+
+/** Of what a server has counted itself no more than that is gone: a third more would be taken from it twice. */
+function freedBy(counter: Counter, before: readonly Message[], after: Cleared, usage: WireUsage | undefined): number {
+  if (!usage) return counter.messages(before) - counter.messages(after.messages)
+  return before.reduce(
+    (sum, each, at) => sum + counter.message(each) - counter.message(after.messages[at] as Message),
+    0,
+  )
 }
 
 function originals({ results }: Cleared): { toolUseId: string; text: string }[] {

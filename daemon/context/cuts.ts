@@ -1,35 +1,53 @@
 /** Where a conversation may be cut: never between a call and its result, never within an answer. Pure. */
-import { blocksOf, type Message } from './message.ts'
+import { blocksOf, type Message, serverCallBehind, serverCallOf } from './message.ts'
 
 /** Whether what begins at `at` can stand without what is before it. */
 export function isCut(messages: readonly Message[], at: number): boolean {
-  if (at <= 0 || at >= messages.length) return true
-  const message = messages[at] as Message
-  const before = messages[at - 1] as Message
-  if (message.role === 'assistant') return before.role !== 'assistant'
-  return at > lastResult(messages, at)
+  return at <= 0 || at >= messages.length || placesWithin(messages)[at] === 0
 }
 
-const lastResults = new WeakMap<readonly Message[], Int32Array>()
+const known = new WeakMap<readonly Message[], Uint8Array>()
 
 /**
- * Where the last results stand that are on the same side as `at`, if any: they may be spread over several messages. Looked
- * up once for all of a list, which is never changed: to look again from each place would take the square of its length.
+ * Marks every place that lies within something. Looked up once for all of a list, which is never changed: to look again
+ * from each place would take the square of its length.
  */
-function lastResult(messages: readonly Message[], at: number): number {
-  let places = lastResults.get(messages)
-  if (!places) {
-    places = new Int32Array(messages.length)
-    let last = -1
-    for (let n = messages.length - 1; n >= 0; n--) {
-      const { role, content } = messages[n] as Message
-      if (role === 'assistant') last = -1
-      else if (last < 0 && blocksOf(content).some(({ type }) => type === 'tool_result')) last = n
-      places[n] = last
-    }
-    lastResults.set(messages, places)
+function placesWithin(messages: readonly Message[]): Uint8Array {
+  const before = known.get(messages)
+  if (before) return before
+  const within = new Uint8Array(messages.length)
+  const ends = serverCalls(messages)
+  // Results may be spread over several messages of their side: up to the last it is all one.
+  let isBeforeResult = false
+  for (let at = messages.length - 1; at > 0; at--) {
+    const { role, content } = messages[at] as Message
+    if (role === 'assistant') isBeforeResult = false
+    else isBeforeResult ||= blocksOf(content).some(({ type }) => type === 'tool_result')
+    const isAnswer = role === 'assistant' && messages[at - 1]?.role === 'assistant'
+    within[at] = Number(isBeforeResult || isAnswer)
   }
-  return places[at] ?? -1
+  for (let at = 1, end = 0; at < messages.length; at++) {
+    end = Math.max(end, ends[at - 1] as number)
+    if (at <= end) within[at] = 1
+  }
+  known.set(messages, within)
+  return within
+}
+
+/** How far what a server has called reaches: what came of it may stand in a later answer, with calls of ours between. */
+function serverCalls(messages: readonly Message[]): Int32Array {
+  const ends = new Int32Array(messages.length)
+  const begins = new Map<string, number>()
+  for (const [at, { role, content }] of messages.entries()) {
+    if (role !== 'assistant' || typeof content === 'string') continue
+    for (const block of content) {
+      const call = serverCallOf(block)
+      if (call !== undefined) begins.set(call, at)
+      const begin = begins.get(serverCallBehind(block) ?? '')
+      if (begin !== undefined) ends[begin] = at
+    }
+  }
+  return ends
 }
 
 /** The nearest place at or before it. */

@@ -1,7 +1,7 @@
 /** A summary with no model: what persons said, word for word, the files and commands, and what is open. Pure. */
 import { clip, commandOf, editedBy, type Fact, factsOf, isFailure } from './facts.ts'
-import { blocksOf, type Message, resultIdOf, textsOf, toolUsesOf } from './message.ts'
-import { lastSummary, saidIn } from './summary-mark.ts'
+import { blocksOf, headOf, type Message, resultIdOf, tailOf, textsOf, toolUsesOf } from './message.ts'
+import { isSummary, notSummedUpFrom, saidIn, summaryWords } from './summary-mark.ts'
 
 const CAP_REQUEST_CHARS = 4_000
 const CAP_REQUESTS_CHARS = 40_000
@@ -41,13 +41,12 @@ function short(text: string): string {
 
 /** The newest whole, the oldest as much of each as is left. */
 function requests(messages: readonly Message[]): string[] {
-  const since = lastSummary(messages) + 1
-  const said = messages.slice(since).flatMap(saidIn)
+  const said = messages.slice(notSummedUpFrom(messages)).flatMap(saidIn)
   const shown: string[] = []
   let room = CAP_REQUESTS_CHARS
   for (const text of said.toReversed()) {
     const cut = room > CAP_REQUEST_CHARS ? CAP_REQUEST_CHARS : Math.max(80, Math.floor(room / 20))
-    const words = text.length > cut ? `${text.slice(0, cut).trimEnd()} […]` : text.trim()
+    const words = text.length > cut ? `${headOf(text, cut).trimEnd()} […]` : text.trim()
     if (room <= 0) {
       shown.push(`(${said.length - shown.length} earlier ones are left out)`)
       break
@@ -58,21 +57,17 @@ function requests(messages: readonly Message[]): string[] {
   return shown.reverse()
 }
 
-/** What the last compaction left, as far as there is room for it. */
+/** What earlier compactions left, as far as there is room for it. */
 function earlier(messages: readonly Message[]): string[] {
-  const at = lastSummary(messages)
-  if (at < 0) return []
-  const text = textsOf(messages[at] as Message)
-    .join('\n')
-    .replace(/<\/?memoryd-context>/g, '')
-    .trim()
-    .split('\n')
-    .slice(2, -2)
-    .join('\n')
+  const text = messages
+    .slice(notSummedUpFrom(messages))
+    .flatMap((message) => (message.role === 'user' ? textsOf(message).filter(isSummary) : []))
+    .map(summaryWords)
+    .join('\n\n')
   if (text === '') return []
   return [
     '## From an earlier compaction',
-    text.length > CAP_EARLIER_CHARS ? `${text.slice(0, CAP_EARLIER_CHARS)} […]` : text,
+    text.length > CAP_EARLIER_CHARS ? `${headOf(text, CAP_EARLIER_CHARS)} […]` : text,
     '',
   ]
 }
@@ -99,5 +94,5 @@ function lastWords(messages: readonly Message[]): string[] {
   const last = messages.findLast((message) => message.role === 'assistant' && textsOf(message).length > 0)
   if (!last) return []
   const text = textsOf(last).join('\n').trim()
-  return [text.length > CAP_LAST_CHARS ? `[…] ${text.slice(-CAP_LAST_CHARS)}` : text]
+  return [text.length > CAP_LAST_CHARS ? `[…] ${tailOf(text, CAP_LAST_CHARS)}` : text]
 }

@@ -7,6 +7,7 @@ import { BYTES_PER_TOKEN } from '../platform/tokens.ts'
 import {
   type Block,
   blocksOf,
+  headOf,
   type Message,
   recordOf,
   resultIdOf,
@@ -14,7 +15,7 @@ import {
   type ToolUse,
   toolUsesOf,
 } from './message.ts'
-import { lastSummary, saidIn } from './summary-mark.ts'
+import { notSummedUpFrom, saidIn } from './summary-mark.ts'
 
 export type FactKind = 'request' | 'file' | 'failed' | 'todo'
 /** `at`: where it stands in the conversation. */
@@ -25,7 +26,7 @@ const PATHS = ['file_path', 'path', 'notebook_path', 'filePath']
 
 /** Since the last compaction, oldest first. */
 export function factsOf(messages: readonly Message[], open: readonly string[] = []): Fact[] {
-  const since = lastSummary(messages) + 1
+  const since = notSummedUpFrom(messages)
   const uses = toolUsesOf(messages)
   const facts: Fact[] = []
   let todos: Fact[] = []
@@ -103,10 +104,22 @@ const HEADS: Record<FactKind, string> = {
   todo: 'Still to do',
 }
 
-/** Those of which `text` says nothing. */
+/** More cannot be added to a summary, however short each is. */
+const MOST_MISSING = 5_000
+
+/** Those of which `text` says nothing, newest first. */
 export function missingFrom(text: string, facts: readonly Fact[]): Fact[] {
   const there = normal(text)
-  return facts.filter((fact) => !holds(there, normal(clip(fact.text, LONGEST_CHARS))))
+  const missing: Fact[] = []
+  for (const fact of newestFirst(facts)) {
+    if (missing.length >= MOST_MISSING) break
+    if (!holds(there, normal(clip(fact.text, LONGEST_CHARS)))) missing.push(fact)
+  }
+  return missing
+}
+
+function newestFirst(facts: readonly Fact[]): Fact[] {
+  return facts.toSorted((a, b) => b.at - a.at)
 }
 
 /** As a whole: `/a.ts` is not named by `/a.tsx`, nor "no" said by "nothing". Cut ones go on. */
@@ -129,10 +142,7 @@ function normal(text: string): string {
 }
 
 export function clip(text: string, chars: number): string {
-  const words = normal(text.slice(0, 4 * chars + 100))
-  if (words.length <= chars) return words
-  const end = /[\udc00-\udfff]/.test(words[chars] ?? '') ? chars + 1 : chars
-  return words.slice(0, end)
+  return headOf(normal(headOf(text, 4 * chars + 100)), chars)
 }
 
 /**
@@ -141,7 +151,7 @@ export function clip(text: string, chars: number): string {
  */
 export function supplement(facts: readonly Fact[]): { text: string; named: number } {
   if (facts.length === 0) return { text: '', named: 0 }
-  const newest = facts.toSorted((a, b) => b.at - a.at)
+  const newest = newestFirst(facts)
   for (const chars of [LONGEST_CHARS, 250, 150, 100, SHORTEST_CHARS]) {
     const text = worded(newest, chars)
     if (Buffer.byteLength(text) <= CAP_TOKENS * BYTES_PER_TOKEN) return { text, named: newest.length }

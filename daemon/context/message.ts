@@ -23,6 +23,25 @@ export function toolUseOf(block: Block): ToolUse | undefined {
   return { id: String(block.id), name: String(block.name), input: recordOf(block.input) }
 }
 
+/** Calls that a server makes and answers itself, whatever its tools are named: both stand in an answer. */
+const OF_SERVER = /^(?:server|mcp)_tool_use$|^[a-z_]{1,64}_tool_result$/
+
+export function isOfServer({ type }: Block): boolean {
+  return OF_SERVER.test(type)
+}
+
+export function serverCallOf(block: Block): string | undefined {
+  return isOfServer(block) && /_use$/.test(block.type) ? String(block.id) : undefined
+}
+
+/** The server's own call on which a block hangs: as what came of it, or as a call that its program makes meanwhile. */
+export function serverCallBehind(block: Block): string | undefined {
+  if (block.type !== 'tool_use')
+    return isOfServer(block) && !/_use$/.test(block.type) ? String(block.tool_use_id) : undefined
+  const { tool_id } = recordOf(block.caller)
+  return typeof tool_id === 'string' ? tool_id : undefined
+}
+
 export function resultIdOf(block: Block): string | undefined {
   return block.type === 'tool_result' ? String(block.tool_use_id) : undefined
 }
@@ -58,4 +77,19 @@ export function toolUsesOf(messages: readonly Message[]): Map<string, ToolUse> {
 
 export function recordOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
+}
+
+/** So many characters of its beginning; a server refuses a text with half a character in it. */
+export function headOf(text: string, chars: number): string {
+  return text.slice(0, isWithinCharacter(text, chars) ? chars + 1 : chars)
+}
+
+/** The same of its end. */
+export function tailOf(text: string, chars: number): string {
+  const from = Math.max(0, text.length - chars)
+  return text.slice(isWithinCharacter(text, from) ? from - 1 : from)
+}
+
+function isWithinCharacter(text: string, at: number): boolean {
+  return /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(Math.max(0, at - 1), at + 1))
 }

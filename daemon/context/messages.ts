@@ -2,7 +2,18 @@
  * Makes of whatever a harness keeps a list that the Messages API takes: drops what is only shown, pairs every call with
  * its result, merges neighbours of one role. Keeps the order and the bytes of what stays. Pure.
  */
-import { type Block, blocksOf, isText, type Message, type Role, recordOf, side } from './message.ts'
+import {
+  type Block,
+  blocksOf,
+  isOfServer,
+  isText,
+  type Message,
+  type Role,
+  recordOf,
+  serverCallBehind,
+  serverCallOf,
+  side,
+} from './message.ts'
 
 /** What stands for the result of a call that never got one. */
 export const NO_RESULT = '[No result: the call was interrupted]'
@@ -27,8 +38,13 @@ const fieldsOf: Record<string, readonly string[] | undefined> = {
   container_upload: undefined,
 }
 
-/** Calls that a server makes and answers itself, whatever its tools are named: both stand in an answer. */
-const OF_SERVER = /^(?:server|mcp)_tool_use$|^[a-z_]{1,64}_tool_result$/
+/** What a block is nothing without. */
+const neededBy: Record<string, Record<string, 'string' | 'object'>> = {
+  image: { source: 'object' },
+  document: { source: 'object' },
+  thinking: { thinking: 'string', signature: 'string' },
+  redacted_thinking: { data: 'string' },
+}
 
 export function flatten(given: readonly unknown[]): Message[] {
   const known = given.flatMap((entry) => messageOf(entry) ?? [])
@@ -57,23 +73,34 @@ function contentOf(content: unknown, role: Role): Message['content'] {
 
 function blockOf(value: unknown, role: Role): Block | undefined {
   const block = recordOf(value) as Block
-  const isKnown = Object.hasOwn(fieldsOf, String(block.type)) || OF_SERVER.test(String(block.type))
-  if (!isKnown || !fits(block, role)) return undefined
+  if (typeof block.type !== 'string') return undefined
+  const isKnown = Object.hasOwn(fieldsOf, block.type) || isOfServer(block)
+  if (!isKnown || !fits(block, role) || !isWhole(block)) return undefined
   const known = fieldsOf[block.type]
   const whole = known ? only(block, known) : block
   if (block.type === 'text') return isText(block) && /\S/.test(block.text) ? whole : undefined
   if (block.type === 'tool_use')
-    return typeof block.id === 'string' && typeof block.name === 'string' && block.name !== ''
-      ? { ...whole, input: recordOf(block.input) }
-      : undefined
+    return isName(block.id) && isName(block.name) ? { ...whole, input: recordOf(block.input) } : undefined
   if (block.type === 'tool_result') return resultOf(whole)
   return whole
 }
 
-function fits({ type }: Block, role: Role): boolean {
+function fits(block: Block, role: Role): boolean {
+  const { type } = block
   if (role === 'system') return type === 'text'
-  if (role === 'user') return type !== 'tool_use' && !/thinking$/.test(type) && !OF_SERVER.test(type)
+  if (role === 'user') return type !== 'tool_use' && !/thinking$/.test(type) && !isOfServer(block)
   return type !== 'tool_result'
+}
+
+/** No server takes a picture of nothing, or a thought that it has not signed. */
+function isWhole(block: Block): boolean {
+  return Object.entries(neededBy[block.type] ?? {}).every(
+    ([field, type]) => typeof block[field] === type && block[field] !== null,
+  )
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
 }
 
 /** The block itself where it has nothing else. */
@@ -86,7 +113,7 @@ function only(block: Block, known: readonly string[]): Block {
 const IN_RESULTS = ['text', 'image', 'document', 'search_result', 'tool_reference']
 
 function resultOf(block: Block): Block | undefined {
-  if (typeof block.tool_use_id !== 'string') return undefined
+  if (!isName(block.tool_use_id)) return undefined
   const { content } = block
   if (content === undefined || typeof content === 'string') return block
   if (!Array.isArray(content)) return { ...block, content: '' }
@@ -104,24 +131,21 @@ function blockIn(part: unknown): Block | undefined {
 }
 
 /**
- * What a server's own tool said goes where nobody called it, and a call goes where nothing came of it, but for the last
- * answer: that goes on.
+ * What a server's own tool said goes where nobody called it, and a call goes where nothing came of it, but for those that
+ * go on: of the last answer, and those whose program has called a tool of ours.
  */
 function withoutHalves(messages: readonly Message[]): Message[] {
-  const ofServer = (content: Message['content']) =>
-    typeof content === 'string' ? [] : content.filter(({ type }) => OF_SERVER.test(type))
-  const isCall = ({ type }: Block) => /_use$/.test(type)
   const last = messages.findLastIndex(({ role }) => role === 'user')
-  const called = new Set<unknown>()
-  const paired = new Set<unknown>()
+  const called = new Set<string>()
+  const whole = new Set<string>()
   for (const [at, { content }] of messages.entries())
-    for (const block of ofServer(content)) {
-      if (isCall(block)) called.add(block.id)
-      else if (called.has(block.tool_use_id)) paired.add(block.tool_use_id)
-      if (at > last && isCall(block)) paired.add(block.id)
+    for (const block of typeof content === 'string' ? [] : content) {
+      const call = serverCallOf(block)
+      if (call !== undefined) called.add(call)
+      const behind = at > last && call !== undefined ? call : serverCallBehind(block)
+      if (behind !== undefined && called.has(behind)) whole.add(behind)
     }
-  const isHalf = (block: Block) =>
-    OF_SERVER.test(block.type) && !paired.has(isCall(block) ? block.id : block.tool_use_id)
+  const isHalf = (block: Block) => isOfServer(block) && !whole.has(serverCallOf(block) ?? serverCallBehind(block) ?? '')
   return messages.flatMap((message) => {
     if (typeof message.content === 'string' || !message.content.some(isHalf)) return [message]
     const content = message.content.filter((block) => !isHalf(block))

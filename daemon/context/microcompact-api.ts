@@ -1,6 +1,6 @@
 /** Clearing that a server does with its own copy of a conversation: what to ask it for. Local messages stay. Pure. */
-import type { Message } from './message.ts'
-import { clearable } from './microcompact.ts'
+import { type Message, toolUsesOf } from './message.ts'
+import { clearable, isClearable } from './microcompact.ts'
 import type { Counter } from './tokens.ts'
 
 export type Edit = { type: string } & Record<string, unknown>
@@ -13,7 +13,7 @@ const REGISTERED = 20
 const KEPT = 5
 
 /** For harnesses that let the server do it: with large windows, or where nothing is compacted. */
-export function editsAtApi({ thinking }: { thinking: 'one' | 'all' }): ContextManagement {
+export function editsAtApi(messages: readonly Message[], { thinking }: { thinking: 'one' | 'all' }): ContextManagement {
   return {
     edits: [
       // The API wants what it clears of thoughts before what it clears of tools.
@@ -22,9 +22,17 @@ export function editsAtApi({ thinking }: { thinking: 'one' | 'all' }): ContextMa
         type: 'clear_tool_uses_20250919',
         trigger: { type: 'input_tokens', value: TRIGGER_TOKENS },
         clear_at_least: { type: 'input_tokens', value: CLEAR_AT_LEAST_TOKENS },
+        ...but(messages),
       },
     ],
   }
+}
+
+/** A server would clear whatever came of any tool: those that cannot be asked again it has to be told. */
+function but(messages: readonly Message[]): { exclude_tools?: string[] } {
+  const names = new Set([...toolUsesOf(messages).values()].map(({ name }) => name))
+  const kept = [...names].filter((name) => !isClearable(name)).sort()
+  return kept.length > 0 ? { exclude_tools: kept } : {}
 }
 
 export type CachedPlan = { contextManagement: ContextManagement | undefined; cleared: string[] }
@@ -49,6 +57,7 @@ export function planCached(counter: Counter, messages: readonly Message[]): Cach
     type: 'clear_tool_uses_20250919',
     trigger: { type: 'tool_uses', value: REGISTERED },
     keep: { type: 'tool_uses', value: registered.length },
+    ...but(messages),
   }
   return { contextManagement: { edits: [edit] }, cleared }
 }

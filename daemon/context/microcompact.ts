@@ -20,7 +20,12 @@ const FREED_TOKENS = 20_000
 /** `at`: where the message stands. */
 export type Result = { toolUseId: string; tool: string; at: number; block: Block; tokens: number }
 
-export type Cleared = { messages: Message[]; results: Result[] }
+/** `memories`: whether any that were shown went with them. */
+export type Cleared = { messages: Message[]; results: Result[]; memories: boolean }
+
+export function isClearable(tool: string): boolean {
+  return CLEARABLE.includes(tool)
+}
 
 /** What may be cleared, in order; what was cleared before is not. */
 export function clearable(counter: Counter, messages: readonly Message[]): Result[] {
@@ -29,7 +34,7 @@ export function clearable(counter: Counter, messages: readonly Message[]): Resul
     blocksOf(content).flatMap((block) => {
       const toolUseId = resultIdOf(block)
       const use = toolUseId === undefined ? undefined : uses.get(toolUseId)
-      if (!use || toolUseId === undefined || !CLEARABLE.includes(use.name) || isCleared(block)) return []
+      if (!use || toolUseId === undefined || !isClearable(use.name) || isCleared(block)) return []
       return [{ toolUseId, tool: use.name, at, block, tokens: counter.block(block) }]
     }),
   )
@@ -54,19 +59,24 @@ export function clearByTime(
   messages: readonly Message[],
   { gapMs, keep = KEEP_BY_TIME }: ByTime,
 ): Cleared {
-  if (gapMs === undefined || gapMs < GAP_MS) return { messages: [...messages], results: [] }
+  if (gapMs === undefined || gapMs < GAP_MS) return nothing(messages)
   return clearAllBut(counter, messages, savable(counter, messages), Math.max(1, keep))
 }
 
 export type BySize = { tokens: number; warning: number }
 
 export function clearBySize(counter: Counter, messages: readonly Message[], { tokens, warning }: BySize): Cleared {
-  const nothing = { messages: [...messages], results: [] }
-  if (tokens < warning) return nothing
+  if (tokens < warning) return nothing(messages)
   const results = savable(counter, messages)
-  if (sum(results) < CLEARABLE_TOKENS) return nothing
+  if (sum(results) < CLEARABLE_TOKENS) return nothing(messages)
   const cleared = clearAllBut(counter, messages, results, KEEP_BY_SIZE)
-  return sum(cleared.results) - cleared.results.length * counter.block(EMPTY) >= FREED_TOKENS ? cleared : nothing
+  return sum(cleared.results) - cleared.results.length * counter.block(EMPTY) >= FREED_TOKENS
+    ? cleared
+    : nothing(messages)
+}
+
+function nothing(messages: readonly Message[]): Cleared {
+  return { messages: [...messages], results: [], memories: false }
 }
 
 const EMPTY: Block = { type: 'tool_result', tool_use_id: '', content: CLEARED }
@@ -78,31 +88,44 @@ function sum(results: readonly Result[]): number {
 /** Only what is longer than the mark that would stand for it. */
 function clearAllBut(counter: Counter, messages: readonly Message[], all: readonly Result[], keep: number): Cleared {
   const old = all.slice(0, Math.max(0, all.length - keep))
-  const results = old.filter(({ tokens }) => tokens > counter.block(EMPTY))
-  if (results.length === 0) return { messages: [...messages], results: [] }
+  const least = counter.block(EMPTY)
+  const results = old.filter(({ tokens }) => tokens > least)
+  if (results.length === 0) return nothing(messages)
   const ids = new Set(results.map(({ toolUseId }) => toolUseId))
   const upTo = (results.at(-1) as Result).at
-  return { results, messages: messages.map((message, at) => without(message, ids, at <= upTo)) }
+  const cleared = messages.map((message) => withoutResults(message, ids))
+  const whole = cleared.map((message, at) => (at <= upTo ? withoutMemories(message) : message))
+  return { results, messages: whole, memories: whole.some((message, at) => message !== cleared[at]) }
+}
+
+function withoutResults(message: Message, ids: ReadonlySet<string>): Message {
+  return changed(message, (block) => (ids.has(resultIdOf(block) ?? '') ? { ...block, content: CLEARED } : block))
 }
 
 /** Memories that were shown beside what is cleared go with it: they are found again when they matter. */
-function without(message: Message, ids: ReadonlySet<string>, isOld: boolean): Message {
-  const { content } = message
-  if (typeof content === 'string') return message
-  const changed = content.map((block): Block => {
-    const id = resultIdOf(block)
-    if (id !== undefined && ids.has(id)) return { ...block, content: CLEARED }
-    return isOld && message.role === 'user' && isMemoryAttachment(block) ? { ...block, text: CLEARED } : block
-  })
-  return changed.every((block, n) => block === content[n]) ? message : { ...message, content: changed }
+function withoutMemories(message: Message): Message {
+  if (message.role !== 'user') return message
+  if (typeof message.content === 'string')
+    return isMemoryAttachment(message.content) ? { ...message, content: CLEARED } : message
+  return changed(message, (block) =>
+    isText(block) && isMemoryAttachment(block.text) ? { ...block, text: CLEARED } : block,
+  )
 }
 
-/** A block that is nothing but what this program put there. */
-function isMemoryAttachment(block: Block): boolean {
-  return (
-    isText(block) &&
-    block.text.length > CLEARED.length &&
-    !standsForConversation(block.text) &&
-    /^\s*<memoryd-context>[\s\S]*<\/memoryd-context>\s*$/.test(block.text)
-  )
+/** The message itself where nothing is. */
+function changed(message: Message, change: (block: Block) => Block): Message {
+  const { content } = message
+  if (typeof content === 'string') return message
+  const after = content.map(change)
+  return after.every((block, n) => block === content[n]) ? message : { ...message, content: after }
+}
+
+const MEMORY =
+  /^\s*(?:<system-reminder>\s*)?<memoryd-context>([\s\S]*)<\/memoryd-context>\s*(?:<\/system-reminder>\s*)?$/
+
+/** Nothing but what this program put there, and nothing that anybody said in between. */
+function isMemoryAttachment(text: string): boolean {
+  if (text.length <= CLEARED.length || standsForConversation(text)) return false
+  const within = MEMORY.exec(text)?.[1]
+  return within !== undefined && !within.includes('</memoryd-context>')
 }

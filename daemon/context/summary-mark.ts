@@ -31,6 +31,28 @@ export function lastSummary(messages: readonly Message[]): number {
   return messages.findLastIndex((message) => message.role === 'user' && textsOf(message).some(isSummary))
 }
 
+/**
+ * Where what no summary stands for begins: with the newest one that stands for all before it, since something may be said
+ * beside it in the same message. What stands before one of a later part was never summed up.
+ */
+export function notSummedUpFrom(messages: readonly Message[]): number {
+  const standsForAll = (text: string) => isSummary(text) && text.trimStart().startsWith(`<${TAG}>\n${BEGINS}`)
+  return Math.max(
+    0,
+    messages.findLastIndex((message) => message.role === 'user' && textsOf(message).some(standsForAll)),
+  )
+}
+
+/** The words of one, without what stands around them. */
+export function summaryWords(text: string): string {
+  return text
+    .replace(/<\/?memoryd-context>/g, '')
+    .trim()
+    .split('\n')
+    .slice(2, -2)
+    .join('\n')
+}
+
 export function isSummary(text: string): boolean {
   return /^\s*<memoryd-context>\nThe (?:conversation before this point|part of the conversation from here on) was compacted\./.test(
     text,

@@ -1,4 +1,5 @@
 /** A session as its transcript tells it, in the form of the Messages API. Pure. */
+import { hash } from 'node:crypto'
 import type { Block, Message } from './message.ts'
 
 /** A message as transcripts are read. */
@@ -18,7 +19,7 @@ export function messagesOfTranscript(lines: readonly Line[]): Message[] {
     const { id, by, text } = line
     if (by === 'agent') {
       const calls = line.toolCalls.map(({ id: name = '', ...call }) => {
-        if (name !== '') return callOf({ ...call, id: name })
+        if (name !== '') return callOf({ ...call, id: nameOf(name) })
         const own = `call-${++made}`
         open.push(own)
         return callOf({ ...call, id: own })
@@ -28,12 +29,17 @@ export function messagesOfTranscript(lines: readonly Line[]): Message[] {
     }
     if (by !== 'person' && by !== 'tool') return []
     const results = line.toolResults.map(({ callId = '', text: result }) =>
-      resultOf({ callId: callId === '' ? (open.shift() ?? '') : callId, text: result }),
+      resultOf({ callId: callId === '' ? (open.shift() ?? '') : nameOf(callId), text: result }),
     )
     if (by === 'person') open = []
     const content = [...results, ...said(text)]
     return content.length === 0 ? [] : [{ id, role: 'user', content }]
   })
+}
+
+/** Others name calls as they like; a server takes only letters, digits and lines. */
+function nameOf(id: string): string {
+  return /^[A-Za-z0-9_-]+$/.test(id) ? id : `call-${hash('sha256', id).slice(0, 32)}`
 }
 
 function said(text: string): Block[] {

@@ -154,6 +154,33 @@ describe('from notes', () => {
     expect(wordsOf(done.messages as Message[])).toContain('/src/part-3.ts')
   })
 
+  it('names the tools that were found, by the harness or by the server', async () => {
+    const reference = (tool_name: string) => ({ type: 'tool_reference', tool_name })
+    const found: Message[] = [
+      {
+        id: 'f1',
+        role: 'assistant',
+        content: [
+          { type: 'server_tool_use', id: 's', name: 'tool_search_tool_regex', input: {} },
+          {
+            type: 'tool_search_tool_result',
+            tool_use_id: 's',
+            content: { type: 'tool_search_tool_search_result', tool_references: [reference('get_weather')] },
+          },
+          { type: 'tool_use', id: 'own', name: 'ToolSearch', input: {} },
+        ],
+      },
+      {
+        id: 'f2',
+        role: 'user',
+        content: [{ type: 'tool_result', tool_use_id: 'own', content: [reference('book_boat')] }],
+      },
+    ]
+    const { compact } = compactRig({ answers: [summary('x')] })
+    const { boundary } = await compact([list[0] as Message, ...found, ...list.slice(3)])
+    expect(boundary.discoveredTools).toEqual(['book_boat', 'get_weather'])
+  })
+
   it.each<[string, Notes | undefined, number]>([
     ['there are none', undefined, 200_000],
     ['they say nothing', notesUpTo('m199', '  '), 200_000],
@@ -367,6 +394,52 @@ describe('what must survive', () => {
   })
 })
 
+describe('what must survive the next compaction too', () => {
+  const long = (n: number): Message[] => [
+    { role: 'assistant', content: [{ type: 'tool_use', id: `t${n}`, name: 'mcp__db__query', input: {} }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: `t${n}`, content: words(30_000) }] },
+    { role: 'assistant', content: 'That was long.' },
+  ]
+  const wish: Message = { role: 'user', content: 'Paint it zinc yellow.' }
+  const more = [...long(11), ...long(12), ...long(13), { role: 'user', content: 'And now?' }]
+  const ways = ['full', 'extractive'] as const
+  const rigFor = (way: (typeof ways)[number]) => compactRig(way === 'full' ? { answers: [summary('Nothing.')] } : {})
+
+  it.each(ways)('is what stands in one message with the summary, where messages have no names: %s', async (way) => {
+    const { compact } = rigFor(way)
+    const first = await compact([{ role: 'user', content: 'Go.' }, ...long(1), ...long(2), ...long(3), wish])
+    const second = await compact([...first.messages, ...more])
+    expect(wordsOf(second.messages as Message[])).toContain('Paint it zinc yellow.')
+    const third = await compact([...second.messages, ...long(21), ...long(22), { role: 'user', content: 'Next.' }])
+    expect(wordsOf(third.messages as Message[])).toContain('And now?')
+  })
+
+  it.each(ways)('is what stood before a part that was compacted, and what was said of that part: %s', async (way) => {
+    const { compact } = rigFor(way)
+    const list = [wish, ...long(1), { role: 'user', content: 'And a second coat.' }, ...long(2)]
+    const first = await compact(list, { partial: { direction: 'from', messageId: '#4' } })
+    const second = await compact([...first.messages, ...more])
+    expect(wordsOf(second.messages as Message[])).toContain('Paint it zinc yellow.')
+    if (way === 'extractive') expect(wordsOf(second.messages as Message[])).toContain('And a second coat.')
+  })
+
+  it.each([0, 1])('is told in whole characters, from the %ith on', async (before) => {
+    const faces = (count: number) => 'x'.repeat(before) + '😀'.repeat(count)
+    const { compact } = compactRig()
+    const list: Message[] = [
+      { role: 'user', content: faces(30_000) },
+      ...long(1),
+      { role: 'user', content: faces(3_000) },
+      { role: 'assistant', content: `${faces(3_000)}z` },
+      { role: 'user', content: 'Go on.' },
+    ]
+    const { messages } = await compact(list)
+    expect(problemWith(messages as Message[])).toBeUndefined()
+    const next = await compact([...messages, ...more])
+    expect(problemWith(next.messages as Message[])).toBeUndefined()
+  })
+})
+
 describe('compactions of one session that come together', () => {
   /** A model that answers when it is told to. */
   const slow = () => {
@@ -425,6 +498,15 @@ describe('compactions of one session that come together', () => {
     await expect(rig([summary('Fine.')]).compact(done.messages)).rejects.toMatchObject({ reason: 'thrash' })
   })
 
+  it('that were stopped with the daemon are no failures', async () => {
+    const { compact, asked } = compactRig({
+      answers: [...Array(3).fill({ failed: 'stopped' as const, message: 'it was stopped' }), summary('Fine.')],
+    })
+    for (let n = 0; n < 3; n++) await expect(compact(list)).rejects.toMatchObject({ reason: 'stopped' })
+    expect(await compact(list)).toMatchObject({ strategy: 'full' })
+    expect(asked).toHaveLength(4)
+  })
+
   it('are answered though nothing can be remembered of them', async () => {
     const full: GuardRecords = {
       find: () => undefined,
@@ -454,8 +536,15 @@ describe('what must survive', () => {
       },
     ])
     const missing = missingFrom('Nothing of note in /src/a.tsx, but `/src/b.ts`.', facts)
-    expect(missing.map(({ text }) => text)).toEqual(['no', '/src/a.ts'])
+    expect(missing.map(({ text }) => text)).toEqual(['/src/a.ts', 'no'])
     expect(missingFrom('They said: no. In /src/a.ts, /src/b.ts.', facts)).toEqual([])
+  })
+
+  it('is looked for from the newest on, as far as anything can be added', () => {
+    const facts = factsOf(Array.from({ length: 20_000 }, (_, n): Message => ({ role: 'user', content: `Part ${n}` })))
+    const missing = missingFrom('They said: Part 19999, Part 7', facts)
+    expect(missing).toHaveLength(5_000)
+    expect([missing[0], missing.at(-1)]).toMatchObject([{ text: 'Part 19998' }, { text: 'Part 14999' }])
   })
 
   it('is what somebody says of a tag too, though it never ends', () => {

@@ -20,7 +20,15 @@ export function problemWith(messages: readonly Message[]): string | undefined {
 const words = fc.oneof(
   fc.string({ minLength: 1, maxLength: 40 }).filter((text) => /\S/.test(text)),
   fc.integer({ min: 1, max: 3_000 }).map((count) => 'word '.repeat(count)),
-  fc.constantFrom('{"a": [1, 2]}', '[1, 2, 3]', '<memoryd-context>\nA memory.\n</memoryd-context>', 'Fix the build.'),
+  fc.constantFrom(
+    '{"a": [1, 2]}',
+    '[1, 2, 3]',
+    '<memoryd-context>\nA memory.\n</memoryd-context>',
+    '<system-reminder>\n<memoryd-context>\nA memory that was recalled.\n</memoryd-context>\n</system-reminder>\n',
+    'Fix the build.',
+    '😀'.repeat(2_001),
+    `x${'😀'.repeat(2_001)}`,
+  ),
 )
 const text = words.map((said): Block => ({ type: 'text', text: said }))
 const image = fc.constant<Block>({

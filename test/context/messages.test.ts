@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { openPrompt } from '../../daemon/context/cuts.ts'
+import { isCut, openPrompt } from '../../daemon/context/cuts.ts'
 import { factsOf } from '../../daemon/context/facts.ts'
 import type { Message } from '../../daemon/context/message.ts'
 import { flatten, NO_BEGINNING, NO_RESULT } from '../../daemon/context/messages.ts'
@@ -9,6 +9,8 @@ import { accepted, broken, problemWith } from './lists.ts'
 
 const call = (id: string) => ({ type: 'tool_use', id, name: 'Read', input: {} })
 const result = (id: string, content = 'x') => ({ type: 'tool_result', tool_use_id: id, content })
+
+const server = (id: string) => ({ type: 'server_tool_use', id, name: 'code_execution', input: {} })
 
 /** What a server sees: blocks on either side, one after the other. */
 const seen = (messages: readonly Message[]) =>
@@ -146,6 +148,39 @@ describe('flattening', () => {
       ],
     ],
     [
+      'drops what no server takes: calls and results without a name, thoughts that nobody signed, pictures of nothing',
+      [
+        { role: 'user', content: [{ type: 'image' }, { type: 'document', source: null }, { type: 'text', text: 'a' }] },
+        {
+          role: 'assistant',
+          content: [{ type: 'thinking', thinking: 'x' }, { type: 'redacted_thinking' }, call(''), call('1')],
+        },
+        { role: 'user', content: [result(''), result('1')] },
+      ],
+      [
+        { role: 'user', content: [{ type: 'text', text: 'a' }] },
+        { role: 'assistant', content: [call('1')] },
+        { role: 'user', content: [result('1')] },
+      ],
+    ],
+    [
+      'keeps a call of a server that waits for a tool of ours',
+      [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: [server('s1'), { ...call('1'), caller: { type: 'code', tool_id: 's1' } }] },
+        { role: 'user', content: [result('1')] },
+        { role: 'assistant', content: [{ ...call('2'), caller: { type: 'code', tool_id: 's1' } }] },
+        { role: 'user', content: [result('2')] },
+      ],
+      [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: [server('s1'), { ...call('1'), caller: { type: 'code', tool_id: 's1' } }] },
+        { role: 'user', content: [result('1')] },
+        { role: 'assistant', content: [{ ...call('2'), caller: { type: 'code', tool_id: 's1' } }] },
+        { role: 'user', content: [result('2')] },
+      ],
+    ],
+    [
       'keeps what was found by a search in a result',
       [
         { role: 'user', content: 'a' },
@@ -206,6 +241,41 @@ describe('flattening', () => {
     expect(others).toEqual([])
     expect(one?.content).toHaveLength(30_000)
   }, 10_000)
+
+  it('is cut nowhere between what a server called and what came of it', () => {
+    const list: Message[] = [
+      { role: 'user', content: 'a' },
+      { role: 'assistant', content: 'b' },
+      { role: 'user', content: 'c' },
+      { role: 'assistant', content: [server('s1'), { ...call('1'), caller: { type: 'code', tool_id: 's1' } }] },
+      { role: 'user', content: [result('1')] },
+      { role: 'assistant', content: [{ ...call('2'), caller: { type: 'code', tool_id: 's1' } }] },
+      { role: 'user', content: [result('2')] },
+      {
+        role: 'assistant',
+        content: [{ type: 'code_execution_tool_result', tool_use_id: 's1', content: {} }, server('s2')],
+      },
+      { role: 'user', content: 'd' },
+      { role: 'assistant', content: 'e' },
+    ]
+    expect(list.flatMap((_, at) => (isCut(list, at) ? [at] : []))).toEqual([0, 1, 2, 3, 8, 9])
+  })
+
+  it('names calls of a transcript as a server takes them', () => {
+    const messages = messagesOfTranscript([
+      { id: '1', by: 'person', text: 'Go.', toolCalls: [], toolResults: [] },
+      {
+        id: '2',
+        by: 'agent',
+        text: '',
+        toolCalls: [{ id: 'call_1|fc_2', name: 'Read', input: '{}' }],
+        toolResults: [],
+      },
+      { id: '3', by: 'tool', text: '', toolCalls: [], toolResults: [{ callId: 'call_1|fc_2', text: 'x' }] },
+    ])
+    expect(problemWith(flatten(messages))).toBeUndefined()
+    expect(JSON.stringify(flatten(messages))).not.toContain(NO_RESULT)
+  })
 
   it('pairs calls of a transcript that nobody gave a name, so that none is taken for the other', () => {
     const edit = (path: string) => ({ name: 'Edit', input: JSON.stringify({ file_path: path }) })

@@ -105,9 +105,36 @@ describe('by size', () => {
   })
 })
 
+describe('memories that were shown', () => {
+  const { memories: none } = clearBySize(counter, session(6, 10_000), { tokens: 1, warning: 0 })
+  const memory = '<memoryd-context>\nA memory of old, told at some length.\n</memoryd-context>'
+  const recalled = `<system-reminder>\n${memory}\n</system-reminder>\n`
+
+  it.each([
+    ['as they are recalled', recalled, true],
+    ['by themselves', memory, true],
+    ['with words in between', `${memory} And what I said. ${memory}`, false],
+    ['with words behind', `${recalled} And what I said.`, false],
+    ['beside a reminder of the harness', `<system-reminder>Mind the gap.</system-reminder>${recalled}`, false],
+    [
+      'as what stands for the conversation',
+      memory.replace('A', `${'The conversation before this point was compacted.'} A`),
+      false,
+    ],
+  ])('%s', (_what, text, isCleared) => {
+    expect(none).toBe(false)
+    const list = session(6, 10_000).flatMap((message, n): Message[] =>
+      n === 2 ? [message, { role: 'user', content: text }, { role: 'assistant', content: text }] : [message],
+    )
+    const { messages, memories } = clearBySize(counter, list, { tokens: 1, warning: 0 })
+    expect(memories).toBe(isCleared)
+    expect(messages.slice(3, 5).map(({ content }) => content)).toEqual([isCleared ? CLEARED : text, text])
+  })
+})
+
 describe('at the API', () => {
   it('asks the server to clear by itself', () => {
-    expect(editsAtApi({ thinking: 'one' })).toEqual({
+    expect(editsAtApi(session(3, 10), { thinking: 'one' })).toEqual({
       edits: [
         { type: 'clear_thinking_20251015', keep: { type: 'thinking_turns', value: 1 } },
         {
@@ -117,7 +144,15 @@ describe('at the API', () => {
         },
       ],
     })
-    expect(editsAtApi({ thinking: 'all' }).edits[0]).toEqual({ type: 'clear_thinking_20251015', keep: 'all' })
+    expect(editsAtApi([], { thinking: 'all' }).edits[0]).toEqual({ type: 'clear_thinking_20251015', keep: 'all' })
+  })
+
+  it('has the server spare what came of tools that cannot be asked again', () => {
+    const list = [...session(21, 10), ...session(2, 10, 'mcp__db__query').map(renamed)]
+    const spared = { type: 'clear_tool_uses_20250919', exclude_tools: ['mcp__db__query'] }
+    expect(editsAtApi(list, { thinking: 'one' }).edits[1]).toMatchObject(spared)
+    expect(planCached(counter, list).contextManagement?.edits).toMatchObject([spared])
+    expect(planCached(counter, session(21, 10)).contextManagement?.edits[0]).not.toHaveProperty('exclude_tools')
   })
 
   it.each([

@@ -25,6 +25,19 @@ it('prints the summary that a session would get, and leaves it as it is', async 
   expect(printed.stdout).toContain('put together without a model')
   const json = JSON.parse((await memoryd(home, 'compact', 'today', '--json')).stdout)
   expect(json).toMatchObject({ strategy: 'extractive', boundary: { trigger: 'manual' } })
+  await client.pushTurn({
+    cwd,
+    sessionId: 'short',
+    turnId: '1',
+    messages: [
+      { role: 'user', content: 'Hello.' },
+      { role: 'assistant', content: 'Hi.' },
+    ],
+  })
+  expect(await memoryd(home, 'compact', 'short')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('so far nothing is gained by a summary'),
+  })
   expect(await memoryd(home, 'compact', 'never')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('no session never is known'),

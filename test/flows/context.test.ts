@@ -5,6 +5,7 @@ import { connect } from '../../client/index.ts'
 import { problemWith } from '../context/lists.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
+import { memoryDirOf } from '../support/model-writes.ts'
 
 const call = (id: string, name = 'Read', input: object = { file_path: `/${id}` }) => ({
   role: 'assistant',
@@ -66,6 +67,42 @@ describe('the context service', () => {
       form: 'size',
       cleared: [],
     })
+  })
+
+  it('says of a use that a server has counted how much less it is, and no third more', async () => {
+    const { client } = await startDaemon(makeHome())
+    const usage = { input_tokens: 165_000, output_tokens: 0 }
+    const asked = { sessionId: 's', model: 'unknown', messages: session(14, 10_000), usage }
+    const { tokensBefore, tokensAfter } = await client.microcompact(asked)
+    // What is new since the last answer, and eleven results but for the marks in their place.
+    expect({ tokensBefore, freed: tokensBefore - tokensAfter }).toEqual({
+      tokensBefore: 175_000,
+      freed: 11 * (10_000 - 9),
+    })
+  })
+
+  it('lets memories that it clears be given again', async () => {
+    const home = makeHome()
+    const cwd = join(home.dir, 'project')
+    const dir = memoryDirOf(home, cwd)
+    mkdirSync(cwd)
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    const memory = '---\nname: Token renewal\ndescription: About tokens\ntype: project\n---\n\nA minute early.\n'
+    writeFileSync(join(dir, 'auth.md'), memory)
+    const { client } = await startDaemon(home)
+    const recall = () => client.recall({ cwd, query: 'how is the token renewal done?', sessionId: 's' })
+    const { text } = await recall()
+    expect(text).toContain('A minute early.')
+    const asked = { sessionId: 's', model: 'unknown' }
+    await client.microcompact({ ...asked, messages: session(14, 10_000) })
+    expect((await recall()).text).toBe('')
+    const [first, ...others] = session(14, 10_000)
+    const { messages = [] } = await client.microcompact({
+      ...asked,
+      messages: [first ?? {}, { role: 'user', content: text }, ...others],
+    })
+    expect(JSON.stringify(messages)).not.toContain('A minute early.')
+    expect((await recall()).text).toBe(text)
   })
 
   it('has the other forms: by time, at the API, and planned', async () => {

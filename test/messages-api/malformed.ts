@@ -35,6 +35,7 @@ export const malformed: readonly [what: string, body: Json, why: RegExp][] = [
   ['an empty message', say(user('')), /non-empty content/],
   ['a message without blocks', say(user([])), /non-empty content/],
   ['an empty block', say(user([text('')])), /must be non-empty/],
+  ['half a character', say(user([text('half of it: \ud83d')])), /no low surrogate/],
   ['a blank block', say(user([text(' \n')])), /non-whitespace/],
   ['an empty block with a mark', say(user([text('', mark())])), /cache_control cannot be set for empty/],
   ['an empty system block', { ...sound, system: [text('')] }, /^system\.0: /],

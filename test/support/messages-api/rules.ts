@@ -7,6 +7,7 @@ export type Turn = { role: 'user' | 'assistant'; blocks: Block[] }
 /** The first rule that is broken, in the API's manner. */
 export function ruleProblem(body: Body): string | undefined {
   return (
+    characterProblem(body) ??
     contentProblem(body) ??
     turnProblem(body) ??
     pairingProblem(turnsOf(body)) ??
@@ -15,6 +16,13 @@ export function ruleProblem(body: Body): string | undefined {
     thinkingProblem(body) ??
     outputProblem(body)
   )
+}
+
+/** Half a character becomes an escape when it is written as JSON, and nothing else becomes this one. */
+function characterProblem(body: Body): string | undefined {
+  return /(?<!\\)(?:\\\\)*\\ud[89a-f][0-9a-f]{2}/.test(JSON.stringify(body))
+    ? 'The request body is not valid JSON: no low surrogate in string'
+    : undefined
 }
 
 /** Messages of one role that follow each other are one turn; what the system says in between belongs to the user's. */
