@@ -116,6 +116,8 @@ describe('Claude Code', () => {
       write('toolu_1', join(dir, 'deploy-branch.md'), BY_CLIENT),
       write('toolu_2', join(dir, 'MEMORY.md'), POINTER),
     ])
+    // Noticed while they are written, or when somebody next looks.
+    const saved = await listen(person)
     await claude(cwd, 'Remember that we deploy from the release branch only')
     expect(readdirSync(dir).sort()).toEqual(['MEMORY.md', 'deploy-branch.md'])
     // The client adds to the metadata of what its model writes: its session, the time, and what kind of node it is.
@@ -124,7 +126,6 @@ describe('Claude Code', () => {
     for (const line of block.trimEnd().split('\n')) expect(written.split('\n')).toContain(line)
     expect(written.split('---\n')[2]).toBe(BY_CLIENT.split('---\n')[2])
 
-    const saved = await listen(person)
     expect(await person.memories({ cwd })).toMatchObject({
       dir,
       items: [
@@ -137,7 +138,7 @@ describe('Claude Code', () => {
         },
       ],
     })
-    expect((await saved('external')).sort()).toEqual(['MEMORY.md', 'deploy-branch.md'])
+    await saved('external', ['MEMORY.md', 'deploy-branch.md'])
     const run = (...args: string[]) => memoryd({ ...home, dir: cwd }, ...args)
     expect((await run('list')).stdout).toContain('feedback  deploy-branch.md  Deploys go out')
     expect((await run('show', 'deploy-branch.md')).stdout).toBe(written)
@@ -169,14 +170,18 @@ describe('Claude Code', () => {
   })
 })
 
-/** From now on: gives the files of the next event that tells of a change by an actor. */
-async function listen(client: StrictClient): Promise<(actor: string) => Promise<string[]>> {
+/** From now on: waits until events have told of changes to all these files by an actor, and to no others. */
+async function listen(client: StrictClient): Promise<(actor: string, files: string[]) => Promise<void>> {
   const events = client.events()[Symbol.asyncIterator]()
   // The first one only says that the stream is open.
   await events.next()
-  return async (actor) => {
-    for (let next = await events.next(); !next.done; next = await events.next())
-      if (next.value.type === 'saved' && next.value.actor === actor) return next.value.files
+  return async (actor, files) => {
+    const told = new Set<string>()
+    for (let next = await events.next(); !next.done; next = await events.next()) {
+      if (next.value.type !== 'saved' || next.value.actor !== actor) continue
+      for (const file of next.value.files) told.add(file)
+      if (told.size >= files.length) return expect([...told].sort()).toEqual(files)
+    }
     throw new Error('the daemon stopped before it told of a change')
   }
 }

@@ -148,7 +148,7 @@ describe('real clients with our hooks', () => {
     const model = await startGemini()
     configureGemini(home)
     expect((await memoryd(home, 'connect', 'gemini')).code).toBe(0)
-    await client.remember({ cwd, text: 'Deploys of the shop go out from the release branch only' })
+    const { file } = await client.remember({ cwd, text: 'Deploys of the shop go out from the release branch only' })
     const ask = async (prompt: string) => {
       const from = model.requests.length
       await runGemini(gemini, home, { cwd, prompt, url: model.url })
@@ -156,7 +156,10 @@ describe('real clients with our hooks', () => {
     }
     const fitting = await ask(FITS)
     expect(fitting).toContain('memoryd-context')
+    expect(fitting).toContain(`(${file})`)
     expect(fitting).toContain(RECALLED)
-    expect(await ask(FITS_NOT)).not.toContain(RECALLED)
+    const other = await ask(FITS_NOT)
+    expect(other).toContain(`(${file})`)
+    expect(other).not.toContain(RECALLED)
   })
 })
