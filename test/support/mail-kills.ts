@@ -75,8 +75,11 @@ export async function killWhileMailed(each: number, mailsForAKill: number): Prom
   }
   const written = (await writing).flat()
   await daemon.logged('memoryd is ready')
-  const gotBy = (name: string) => factsOf(name).flatMap(({ got = [] }) => got)
-  const missing = () => written.filter(({ to, body }) => !gotBy(to).some((mail) => mail.body === body))
+  const bodiesOf = (name: string) => new Set(factsOf(name).flatMap(({ got = [] }) => got.map(({ body }) => body)))
+  const missing = () => {
+    const gotBy = new Map(AGENTS.map((name) => [name, bodiesOf(name)]))
+    return written.filter(({ to, body }) => !gotBy.get(to)?.has(body))
+  }
   const begun = performance.now()
   while (missing().length > 0 && performance.now() - begun < 20_000) await delay(50)
   expect(missing()).toEqual([])
