@@ -221,6 +221,15 @@ describe('the hook command', () => {
     expect(JSON.parse(stdout).body).toEqual(INPUT)
   })
 
+  it('is not put off by what somebody else has node do first', async () => {
+    const before = join(folder(), 'before.cjs')
+    writeFileSync(before, 'console.log("somebody else"); require("fs").readSync(0, Buffer.alloc(1))')
+    const socket = await serve(echo)
+    const env = { PATH: pathWith('sh', 'node'), NODE_OPTIONS: `--require ${before}` }
+    const { code, stdout } = await untilTold(() => runHook('claude-code', socket, INPUT, { env }))
+    expect({ code, body: JSON.parse(stdout).body }).toEqual({ code: 0, body: INPUT })
+  })
+
   it('lives in folders of any name', async () => {
     const home = folder(`it's "odd" $HOME é 日本`)
     mkdirSync(join(home, 'client', 'hooks'), { recursive: true })

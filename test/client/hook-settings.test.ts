@@ -192,6 +192,13 @@ describe('hooks in settings of any form', () => {
     expect(plain(parseJsonc(removeHooks(noted)))).toEqual({ hooks: { Stop: [1] } })
   })
 
+  it('leave each note a note of its own, where they stood in one line', () => {
+    const { text } = addHooks('{ "a": 1, "hooks": { "Stop": [ ] } }', { Stop: group() })
+    const left = removeHooks(text.replace('"hooks":[', '//one\n"hooks"://two\n[/* three */'))
+    expect(commentsOf(left)).toEqual(['//one', '//two', '/* three */'])
+    expect(plain(parseJsonc(left))).toEqual({ a: 1 })
+  })
+
   it.each([
     '~/bin/memoryd-hook-wrapper.sh mine',
     "sh '/home/me/memoryd-hook.sh.mine' claude-code 's'",

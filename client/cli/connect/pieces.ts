@@ -148,12 +148,18 @@ function cut(text: string, floor: number, from: number, to: number): string {
   let begin = from
   while (begin > floor && /[ \t\r\n]/.test(text[begin - 1] as string)) begin--
   const blank = text.slice(begin, from)
-  const notes = commentsIn(text.slice(from, to)).map((note) => `${blank.includes('\n') ? blank : ' '}${note}`)
-  const kept = text.slice(0, begin) + notes.join('')
-  const isNoted = endsInLineComment(text.slice(floor, begin) + notes.join(''))
+  const notes = noted(commentsIn(text.slice(from, to)), blank.includes('\n') ? blank : ' ')
+  const kept = text.slice(0, begin) + notes
+  const isNoted = endsInLineComment(text.slice(floor, begin) + notes)
   const isEnded = /^[ \t]*\r?\n/.test(text.slice(to))
   if (!isNoted || isEnded) return kept + text.slice(to)
-  return kept + (notes.length > 0 ? '\n' : text.slice(begin, text.indexOf('\n', begin) + 1)) + text.slice(to)
+  return kept + (notes !== '' ? '\n' : text.slice(begin, text.indexOf('\n', begin) + 1)) + text.slice(to)
+}
+
+/** Each with its gap before it; one that goes to the end of its line leaves no room there for the next. */
+function noted(comments: readonly string[], gap: string): string {
+  const after = (comment: string | undefined) => (comment?.startsWith('//') && !gap.includes('\n') ? '\n' : gap)
+  return comments.map((comment, n) => after(comments[n - 1]) + comment).join('')
 }
 
 function commentsIn(text: string): string[] {
