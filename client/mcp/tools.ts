@@ -28,6 +28,7 @@ const text = (what: string, most: number) =>
     .min(1, `expected ${what}, not an empty text`)
     .max(most, `expected ${what}, in at most ${most} characters`)
 
+const INDEXES = ['MEMORY.md', 'team/MEMORY.md']
 const READS = { readOnlyHint: true, openWorldHint: false } as const
 
 function tool<Input extends z.ZodRawShape>(
@@ -96,6 +97,11 @@ export const tools: Readonly<Record<string, Tool>> = {
     },
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     run: async (client, folder, { file }, options) => {
+      if (INDEXES.includes(file))
+        throw new MemoryError('REFUSED', `${file} is the index, not a memory`, {
+          reason: 'path',
+          hint: 'forget the memories that it lists: their lines go with them',
+        })
       const named = { file, cwd: folder }
       const forgotten = await client.forget(named, options).catch(async (error) => {
         if (!(error instanceof MemoryError) || error.code !== 'CONFLICT') throw error

@@ -26,6 +26,7 @@ const wrong: readonly [name: string, args: Record<string, unknown>, words: strin
   ['search_transcripts', { query: 'x'.repeat(1001) }, 'words to look for, in at most 1000 characters'],
   ['forget', { file: 'none.md' }, 'there is no memory none.md (memory_index lists the memories'],
   ['forget', { file: '../../secrets.md' }, 'leads to no place in the memory directory'],
+  ['forget', { file: 'MEMORY.md' }, 'MEMORY.md is the index, not a memory (forget the memories that it lists'],
   ['search_transcripts', { query: 'x', limit: 1000 }, 'limit: Too big: expected number to be <=50'],
   ['search_transcripts', { query: 'role:nobody x' }, 'role'],
   ['session_notes', { session: 'none' }, 'no session none is known'],
