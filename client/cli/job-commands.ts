@@ -18,6 +18,7 @@ Examples:
   memoryd jobs                       the newest, with what they wait for or failed of
   memoryd jobs list --state failed
   memoryd jobs watch                 live, until Ctrl-C
+  memoryd jobs show housekeeping-0a1b2c3d4e5f
   memoryd jobs kill housekeeping-0a1b2c3d4e5f
   memoryd jobs retry housekeeping-0a1b2c3d4e5f   one that was given up, killed, or waits`,
     )

@@ -1,16 +1,26 @@
 /** Everything the README and `--help` tell people to type is typed here, in a home of its own. */
 import { spawn } from 'node:child_process'
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { claudeSession } from '../support/claude-session.ts'
 import { cliMain, memoryd, stopsAfterwards } from '../support/cli.ts'
 import { connectAs } from '../support/connect-as.ts'
 import { makeHome } from '../support/home.ts'
-import { helpLines, readmeLines, readmeMentions } from '../support/told-commands.ts'
+import { projectRoot } from '../support/sources.ts'
+import { helpOf, readmeLines, readmeMentions, readmeScripts } from '../support/told-commands.ts'
+
+const { scripts } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
+  scripts: Record<string, string>
+}
+/** What there is here was built, and is being tested: of each script its last step is left. The scripted server takes a free port. */
+const steps = Object.entries({ ...scripts, test: 'true', build: 'true', ci: scripts.prepare ?? 'false' }).map(
+  ([name, script]) => `${name}) exec ${script.split(' && ').at(-1)}${name === 'messages-api' ? ' 0' : ''} ;;`,
+)
 
 /** Programs that people have and a test may not. */
 const programs = {
+  npm: `cd "${projectRoot}"; [ "$1" = run ] && shift; [ "$1" = --silent ] && shift; case $1 in\n${steps.join('\n')}\nesac; exit 1`,
   npx: `shift; exec "${process.execPath}" "${cliMain}" "$@"`,
   memoryd: `exec "${process.execPath}" "${cliMain}" "$@"`,
   jq: 'cat',
@@ -25,6 +35,7 @@ const programs = {
 /** What goes on until somebody ends it: how one knows that it is at work. */
 const endless: [RegExp, (on: Ground, said: string) => boolean | Promise<boolean>][] = [
   [/^memoryd logs -f/, (_on, said) => said.includes('ready')],
+  [/^npm run messages-api/, (_on, said) => said.includes('answers at')],
   [/^memoryd serve/, async ({ client }) => (await client.health()).ok],
   [
     /^memoryd jobs watch/,
@@ -43,7 +54,7 @@ const otherwise: [RegExp, number, RegExp][] = [
   [/ --lift 3/, 1, /no tombstone 3/],
   [/^memoryd undo (17|--run)/, 1, /no change 17|nothing to undo/],
   [/^memoryd review (approve|reject)/, 1, /no change \d that waits/],
-  [/^memoryd jobs (kill|retry)/, 1, /no job/],
+  [/^memoryd jobs (show|kill|retry)/, 1, /no job/],
 ]
 
 const PATIENCE = { timeout: 30_000 }
@@ -128,8 +139,8 @@ describe('what people are told to type', () => {
     const on = await ground()
     const wrong: Ended[] = []
     const done = new Set(readmeLines().map(bare))
-    const lines = await helpLines((...args) => memoryd(on.home, ...args))
-    for (const line of new Set(lines)) {
+    const help = await helpOf((...args) => memoryd(on.home, ...args))
+    for (const line of new Set(help.flatMap(({ examples }) => examples))) {
       if (done.has(line)) continue
       await prepare(line, on)
       const ended = await type(real(line, on), on)
@@ -138,12 +149,16 @@ describe('what people are told to type', () => {
     expect(wrong).toEqual([])
   }, 180_000)
 
-  it('is all there is: nothing that the README names in passing is missing among it', async () => {
+  it('is all there is: every command, and nothing that the README names in passing is missing among it', async () => {
     const home = makeHome()
-    const lines = [...readmeLines(), ...(await helpLines((...args) => memoryd(home, ...args)))]
+    const help = await helpOf((...args) => memoryd(home, ...args))
+    const lines = [...readmeLines().map(bare), ...help.flatMap(({ examples }) => examples)]
+    const isTyped = (command: string) => lines.some((line) => ` ${line} `.includes(` ${command} `))
+    expect(help.filter(({ command }) => !isTyped(command))).toEqual([])
     const typed = lines.map((line) => new Set(line.split(/[\s|&]+/)))
     const never = readmeMentions().filter((words) => !typed.some((line) => words.every((word) => line.has(word))))
     expect(never).toEqual([])
+    expect(readmeScripts().filter((name) => !Object.hasOwn(scripts, name))).toEqual([])
   })
 })
 

@@ -9,7 +9,12 @@ const readme = readFileSync(fileURLToPath(new URL('../../README.md', import.meta
 export function readmeLines(): string[] {
   return [...readme.matchAll(/^```sh\n([\s\S]*?)^```/gm)]
     .flatMap(([, block = '']) => block.split('\n'))
-    .filter((line) => /\bmemoryd\b/.test(line))
+    .filter((line) => line !== '')
+}
+
+/** The scripts that its sentences name. */
+export function readmeScripts(): string[] {
+  return [...readme.matchAll(/`[^`\n]*\bnpm run ([a-z0-9:-]+)[^`\n]*`/g)].map(([, name = '']) => name)
 }
 
 /** What stands in its sentences, as words: no whole command line, but names and options. */
@@ -26,11 +31,12 @@ function alternatives(said: string): string[][] {
     .reduce<string[][]>((lines, word) => lines.flatMap((line) => word.split('|').map((one) => [...line, one])), [[]])
 }
 
-/** The examples of every command, found by asking each for its help. */
-export async function helpLines(
-  memoryd: (...args: string[]) => Promise<CliResult>,
-  path: string[] = [],
-): Promise<string[]> {
+type Help = (...args: string[]) => Promise<CliResult>
+
+type Told = { command: string; examples: string[] }
+
+/** Every command with its examples, found by asking each for its help. */
+export async function helpOf(memoryd: Help, path: string[] = []): Promise<Told[]> {
   const { stdout } = await memoryd(...path, '--help')
   const [, examples = ''] = /Examples:\n([\s\S]*?)(?:\n\n|$)/.exec(stdout) ?? []
   const [, commands = ''] = /Commands:\n([\s\S]*?)(?:\n\n|$)/.exec(stdout) ?? []
@@ -38,8 +44,8 @@ export async function helpLines(
   const names = [...commands.matchAll(/^ {2}([a-z][a-z-]*)/gm)].flatMap(([, name = '']) =>
     name === 'help' ? [] : [name],
   )
-  const below = await Promise.all(names.map((name) => helpLines(memoryd, [...path, name])))
-  return [...own, ...below.flat()]
+  const below = await Promise.all(names.map((name) => helpOf(memoryd, [...path, name])))
+  return [{ command: ['memoryd', ...path].join(' '), examples: own }, ...below.flat()]
 }
 
 /** What it is good for stands behind at least two blanks. */
