@@ -197,6 +197,10 @@ describe('hooks in settings of any form', () => {
     const left = removeHooks(text.replace('"hooks":[', '//one\n"hooks"://two\n[/* three */'))
     expect(commentsOf(left)).toEqual(['//one', '//two', '/* three */'])
     expect(plain(parseJsonc(left))).toEqual({ a: 1 })
+    const before = '{\n  "hooks": {\n    "Stop": [] // mine\n  }\n}\n'
+    const { text: after, pieces } = addHooks(before, { Notification: group() })
+    const between = removeHooks(after.replace(/\]\n {2}\}/, ']// and mine\n  }'), { before, pieces })
+    expect(commentsOf(between)).toEqual(['// mine', '// and mine'])
   })
 
   it.each([

@@ -5,7 +5,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import { HOOK_MARK } from '../../../schema/hook.ts'
 import { memberOf, type Node, parseJsonc, plain } from './jsonc.ts'
-import { type Inserted, insertLast, type Piece, removeChild, shifted, withoutPieces, withPieces } from './pieces.ts'
+import {
+  commentsIn,
+  type Inserted,
+  insertLast,
+  type Piece,
+  removeChild,
+  shifted,
+  withoutPieces,
+  withPieces,
+} from './pieces.ts'
 
 export type HookGroup = { hooks: { command: string }[] }
 export type Events = Record<string, HookGroup>
@@ -83,6 +92,8 @@ export function removeHooks(text: string, noted?: Noted): string {
 function removeByPlace(text: string, { before, pieces }: Noted, wanted: string): string | undefined {
   const left = withoutPieces(text, withPieces(before.trim() === '' ? NEW : before, pieces), pieces, SCRIPT)
   if (left === undefined) return undefined
+  // What a user noted right behind ours may have become a part of the note before it.
+  if (commentsIn(left).length !== commentsIn(text).length) return undefined
   try {
     return isDeepStrictEqual(plain(rootOf(left)), plain(rootOf(wanted))) ? left : undefined
   } catch {

@@ -162,7 +162,7 @@ function noted(comments: readonly string[], gap: string): string {
   return comments.map((comment, n) => after(comments[n - 1]) + comment).join('')
 }
 
-function commentsIn(text: string): string[] {
+export function commentsIn(text: string): string[] {
   const tokens = text.match(/"(?:[^"\\]|\\.)*"|\/\/[^\r\n]*|\/\*[\s\S]*?\*\//g) ?? []
   return tokens.filter((token) => !token.startsWith('"'))
 }
