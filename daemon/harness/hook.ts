@@ -2,6 +2,8 @@
 
 export type Fields = Readonly<Record<string, unknown>>
 
+export type SessionName = { harness: string; sessionId: string }
+
 export type HookEvent =
   /** `cleared` and `compacted`: what the session was told before is gone. */
   | { event: 'session-start'; how: 'begun' | 'resumed' | 'cleared' | 'compacted' }

@@ -10,14 +10,13 @@ import { claudeCode } from './claude-code.ts'
 import { codex } from './codex.ts'
 import { fitted, type Part } from './fitting.ts'
 import { gemini } from './gemini.ts'
-import { type Fields, type Harness, type Hook, readHook } from './hook.ts'
-import { type Letter, mailPart, type Told } from './mail-part.ts'
+import { type Fields, type Harness, type Hook, readHook, type SessionName } from './hook.ts'
+import { createMailGiving, type Giving } from './mail-giving.ts'
+import type { Letter } from './mail-part.ts'
 import { pi } from './pi.ts'
 import { compactionPart, notesPart, promptPart } from './telling.ts'
 
 export const harnesses: readonly Harness[] = [claudeCode, codex, gemini, pi]
-
-export type SessionName = { harness: string; sessionId: string }
 
 /** Memories, marked and ready. `undo`: they did not reach the session, which may be given them again. */
 export type Recalled = { text: string; undo?: (() => void) | undefined }
@@ -61,14 +60,12 @@ const LAST_LINE_MS = 150
 /** Recall minds the deadline by itself; this is for everything else. */
 const GRACE_MS = 100
 const MOST_COMPACTING = 1_000
-const MOST_BEGUN = 1_000
 
 export function createHooks(deps: HookDeps) {
   const { offBecause, forgets, follow, ended, seen, mark, unmark, clock } = deps
   /** Sessions that were compacted and not told again what they must not lose. */
   const compacting = new Set<string>()
-  /** Letters of which a session has a part, and how far that goes. */
-  const begun = new Map<string, number>()
+  const mailOf = createMailGiving(deps)
   const nameOf = ({ harness, sessionId }: SessionName) => JSON.stringify([harness, sessionId])
 
   const compacted = (session: SessionName): void => {
@@ -79,26 +76,6 @@ export function createHooks(deps: HookDeps) {
     compacting.add(nameOf(session))
     const [oldest] = compacting
     if (compacting.size > MOST_COMPACTING && oldest !== undefined) compacting.delete(oldest)
-  }
-
-  const mailOf = (session: SessionName) => {
-    const told: Told[] = []
-    return {
-      part: mailPart({
-        load: () => deps.mailFor(session),
-        begunAt: (id) => begun.get(nameOf(session) + id) ?? 0,
-        mark,
-        tell: (each) => told.push(each),
-      }),
-      onSent: () => {
-        for (const { id, upTo } of told) {
-          begun.delete(nameOf(session) + id)
-          if (upTo !== 'end') remember(begun, nameOf(session) + id, upTo)
-        }
-        const ids = told.flatMap(({ id, upTo }) => (upTo === 'end' ? [id] : []))
-        if (ids.length > 0) deps.acknowledge(session, ids)
-      },
-    }
   }
 
   const survivors = (session: SessionName, cwd: string, caller: Caller, noted: Noted): Part[] => [
@@ -115,7 +92,7 @@ export function createHooks(deps: HookDeps) {
     session: SessionName,
     caller: Caller,
     noted: Noted,
-  ): { parts: Part[]; onSent?: () => void } => {
+  ): { parts: Part[]; mail?: Giving | undefined } => {
     const { cwd } = hook
     switch (hook.event) {
       case 'session-start':
@@ -146,13 +123,13 @@ export function createHooks(deps: HookDeps) {
               ...indexOf(harness, session, cwd, caller),
             ]
           : [...mails, ...recalled]
-        return { parts, ...(mail && { onSent: mail.onSent }) }
+        return { parts, mail }
       }
       case 'tool-used': {
         // Mail is for the one who works, not for those it sent away.
         if (hook.bySubAgent) return { parts: [] }
         const mail = mailOf(session)
-        return { parts: [mail.part], onSent: mail.onSent }
+        return { parts: [mail.part], mail }
       }
       case 'before-compaction':
         willCompact(session)
@@ -180,20 +157,31 @@ export function createHooks(deps: HookDeps) {
       recalled.push(part)
       return part.text
     }
-    const { parts, onSent } = partsOf(harness, hook, session, caller, noted)
+    const { parts, mail } = partsOf(harness, hook, session, caller, noted)
     if (parts.length === 0 || harness.print(hook, input, '') === undefined) return undefined
     const undo = (which: (each: Recalled) => boolean) => {
       for (const each of recalled) if (which(each)) each.undo?.()
     }
+    const lost = (which: (each: Recalled) => boolean) => {
+      undo(which)
+      mail?.onLost()
+    }
     try {
       const told = await fitted(parts, harness.capUnits)
       const printed = told === '' ? undefined : harness.print(hook, input, told)
+      if (printed === undefined) {
+        lost(() => true)
+        return undefined
+      }
       // What turned out too long was left out.
-      undo(({ text }) => printed === undefined || !told.includes(text))
-      if (printed === undefined) return undefined
-      return { text: printed, ...(onSent && { onSent }), onLost: () => undo(({ text }) => told.includes(text)) }
+      undo(({ text }) => !told.includes(text))
+      return {
+        text: printed,
+        ...(mail && { onSent: mail.onSent }),
+        onLost: () => lost(({ text }) => told.includes(text)),
+      }
     } catch (error) {
-      undo(() => true)
+      lost(() => true)
       throw error
     }
   }
@@ -222,12 +210,6 @@ export function createHooks(deps: HookDeps) {
       })
     },
   }
-}
-
-function remember(begun: Map<string, number>, key: string, upTo: number): void {
-  begun.set(key, upTo)
-  const [oldest] = begun.keys()
-  if (begun.size > MOST_BEGUN && oldest !== undefined) begun.delete(oldest)
 }
 
 /** Where a caller's own variables make no sense there is no memory, and a hook is no place to say so. */

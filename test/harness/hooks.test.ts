@@ -203,6 +203,25 @@ describe('hooks', () => {
     expect(happened).not.toContain('acknowledged 7')
   })
 
+  it('bring mail once where several come at once, and again where it was lost', async () => {
+    const { hooks, letters, happened } = makeHooks()
+    letters.push(letter('7', 'hello'))
+    const tool = { ...prompt(''), hook_event_name: 'PostToolUse' }
+    const used = (over: object = {}) => hooks.answer('claude-code', { ...tool, ...over }, CALLER)
+    const [first, ...others] = await Promise.all([used(), used(), used(), used({ session_id: 'other' })])
+    expect(others.map((said) => said !== undefined)).toEqual([false, false, true])
+    expect(await used()).toBeUndefined()
+    first?.onLost?.()
+    const again = await used()
+    expect(contextIn(again?.text)).toContain('> hello')
+    again?.onSent?.()
+    expect(happened.filter((each) => each.startsWith('acknowledged'))).toEqual(['acknowledged 7'])
+    letters.length = 0
+    expect(await used()).toBeUndefined()
+    letters.push(letter('8', 'and more'))
+    expect(contextIn((await used())?.text)).toContain('> and more')
+  })
+
   it('bring a long letter piece by piece, nothing of it lost, and the next one after it', async () => {
     const { say, letters, happened } = makeHooks()
     const body = Array.from({ length: 900 }, (_, n) => `line ${n} ${'word '.repeat(n % 30)}`).join('\n')
