@@ -15,7 +15,7 @@ export const claudeCode: Harness = {
   eventOf: sharedEventOf,
   print: (hook, input, said) => {
     // What is printed before a compaction are more instructions for the summary, as they are.
-    if (hook.event === 'before-compaction') return `${said}\n`
+    if (hook.event === 'before-compaction') return said
     return asContext(hook, input, said)
   },
   index: 'own',

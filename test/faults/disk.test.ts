@@ -2,10 +2,15 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, type TestContext } from 'vitest'
+import { connectAs } from '../support/connect-as.ts'
 import { launch, startDaemon } from '../support/daemon.ts'
 import { statusEvents } from '../support/events.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { runHook } from '../support/hook-command.ts'
 import { append, genericRoot, turn, turnEvents } from '../support/transcripts.ts'
+
+/** Half a second for the command, the rest for a machine that does other things, too. */
+const MOST_MS = 3_000
 
 /** A home whose state folder is a small file system of its own. */
 function smallDisk({ skip }: TestContext): Home {
@@ -66,6 +71,47 @@ describe('a disk that is full', () => {
     expect(paused.projects).toEqual([...full.paused.projects, '/after'].sort())
     expect(errors).toEqual([])
   })
+})
+
+it('a disk that is full keeps no hook waiting, and none says anything but what it should', async (context) => {
+  const home = smallDisk(context)
+  const cwd = join(home.dir, 'project')
+  mkdirSync(join(cwd, '.git'), { recursive: true })
+  const daemon = await startDaemon(home)
+  const person = connectAs(home, 'user')
+  await person.remember({ cwd, text: 'Deploys of the shop go out from the release branch only' })
+  const ballast = fill(home)
+  expect(await refusal(daemon.client)).toMatchObject({ code: 'DEGRADED' })
+  const hook = (hook_event_name: string, more: object = {}) =>
+    runHook('claude-code', home.places.socketPath, { hook_event_name, session_id: 's', cwd, ...more })
+  const prompt = () => hook('UserPromptSubmit', { prompt: 'How do I deploy the shop?' })
+  const transcript_path = join(home.dir, 'none.jsonl')
+  const runs = [
+    await hook('SessionStart', { source: 'startup' }),
+    await prompt(),
+    await hook('PostToolUse'),
+    await hook('Stop', { transcript_path }),
+    await hook('PreCompact', { trigger: 'auto' }),
+    await hook('SessionStart', { source: 'compact' }),
+    await hook('SessionEnd', { transcript_path }),
+  ]
+  for (const { code, stderr, tookMs } of runs) {
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(tookMs).toBeLessThan(MOST_MS)
+  }
+  // To read takes no room.
+  expect(runs.map(({ stdout }) => stdout.includes('release branch only') || stdout)).toEqual([
+    '',
+    true,
+    '',
+    '',
+    '',
+    '',
+    '',
+  ])
+  expect((await daemon.client.status()).errors).toEqual([])
+  rmSync(ballast)
+  await expect.poll(async () => (await prompt()).stdout, { timeout: 20_000 }).toContain('release branch only')
 })
 
 it('a disk that is full while transcripts are read is told as such, and what could not be saved is read when there is room', async (context) => {

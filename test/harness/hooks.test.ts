@@ -130,6 +130,8 @@ describe.each(harnesses.map(({ name, index }) => ({ name, index })))('$name', ({
           expect(given.length).toBeLessThanOrEqual(capUnits)
           expect(given).not.toMatch(/[\ud800-\udbff](?![\udc00-\udfff])/)
         }
+        // Printed as it is, for the summary.
+        expect((await say(name, form.before as never))?.length ?? 0).toBeLessThanOrEqual(capUnits)
       }),
       { numRuns: 20 },
     )
