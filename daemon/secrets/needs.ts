@@ -27,7 +27,7 @@ const prefixes = () => shapes.flatMap(([, prefix]) => beginningsOf(prefix)).filt
 const KEYS =
   'api access auth account encryption signing private master shared service session subscription license licence app application client admin deploy storage webhook consumer integration secret hmac ssh root aes enc hash cookie jwt rsa crypto cipher fernet vapid captcha pusher algolia firebase datadog sentry map maps openai stripe'
 
-const pieces: Record<Detector, readonly string[]> = {
+const pieces: Record<Detector | 'near-runs', readonly string[]> = {
   'private-keys': [
     ...['private key', 'private-lines', 'ibaakc', 'ibadanbgkqhkig9w0b', 'mhccaqeei', 'gbyqgsm49', 'mc4caqawbqydk2vw'],
     ...['b3blbnnzac1rzxktdje', 'ls0tls1crudjti', 'kty"', "kty'"],
@@ -36,17 +36,16 @@ const pieces: Record<Detector, readonly string[]> = {
     ...[':aa', 'q~', '-us', '.atlasv1.', 'eyj', '$2', '$apr1$', '$1$', '$5$', '$6$', '$7$', '$y$', '$gy$', '$sha1$'],
     ...['$md5$', '$argon2', '$scrypt$', '$pbkdf2', '{ssha', '{sha', '{smd5', '{crypt', 'pbkdf2_sha'],
   ],
-  nearby: words(
-    'aws amazon s3 akia asia secret access bedrock twilio heroku vault private wallet secp256k1 mnemonic seed recovery',
-  ),
+  nearby: words('aws amazon s3 akia asia access bedrock mnemonic seed recovery'),
+  // Of use only beside a run of letters and digits. The others that are known by their neighbours are long runs.
+  'near-runs': words('heroku vault'),
   urls: [
     '@',
-    ...each('signature security-token credential sig access_token refresh_token id_token auth_token apikey api_key', [
-      '=',
-    ]),
-    ...each('key token auth password passwd pwd secret code sid sessionid session_id jwt hmac st', ['=']).flatMap(
-      (name) => ['?', '&', ';', '#', '_'].map((before) => before + name),
-    ),
+    ...each('signature security-token credential', ['=']),
+    ...each(
+      'sig access_token refresh_token id_token auth_token private_token apikey api_key key token auth password passwd pwd client_secret secret code sid sessionid session_id jwt hmac st',
+      ['='],
+    ).flatMap((name) => ['?', '&', ';', '#'].map((before) => before + name)),
   ],
   headers: [
     ...each(
@@ -58,10 +57,11 @@ const pieces: Record<Detector, readonly string[]> = {
   ],
   commands: [
     ...[' -p', ' -u', ' --user', ' --proxy-user', ' -a', ' --auth', ' --pass', ' -w', ' -k', 'htpasswd', 'rabbitmqctl'],
-    ...['freerdp', 'sqlplus', 'sudo', 'docker login', 'passwd', 'base64', '/user:', 'secret', 'variable', 'oracle:'],
+    ...['freerdp', 'sqlplus', 'sudo', 'docker login', 'passwd', 'base64', '/user:', 'oracle:'],
+    ...[' -b', ' --body', ' -v', ' --value'].flatMap((option) => [`${option} `, `${option}=`]),
     ...['credential', 'creds', 'login', 'log-in', 'user/pass', 'username/pass', 'net ', 'securestring'],
     ...each('auth', ['(', ' ', '=', ':']),
-    ...['passw', 'passphrase', 'pwd', '-secret', '-token', '-key', '-credential', 'identified'],
+    ...['password ', '-passw', '-passphrase', '-pwd', '-secret', '-token', '-key', '-credential', 'identified'],
   ],
   'password-files': ['*:', ...words('0 1 2 3 4 5 6 7 8 9').map((digit) => `${digit}:`)],
   assignments: [
@@ -100,7 +100,7 @@ const presetPieces: Record<string, readonly string[]> = {
 const DOTTED = /[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\./
 const COLONS = /:(?:\d{2,5}|\*):[\w.*-]{1,64}:[\w.*@-]{1,64}:/
 
-const named = Object.entries(pieces) as [Detector, readonly string[]][]
+const named = Object.entries(pieces) as [keyof typeof pieces, readonly string[]][]
 const bits = new Map<string, Bit>(named.map(([name], n) => [name, 1 << n]))
 const presetBits = new Map<string, Bit>(Object.keys(presetPieces).map((name, n) => [name, 1 << (named.length + n)]))
 const TRACED = (bits.get('assignments') as Bit) | (bits.get('headers') as Bit)
@@ -134,12 +134,13 @@ export type Needs = {
 
 export function needsOf(text: string): Needs {
   const { bits: found, places } = hintsIn(text)
-  const has = (name: Detector) => (found & (bits.get(name) as Bit)) !== 0
+  const has = (name: keyof typeof pieces) => (found & (bits.get(name) as Bit)) !== 0
   return {
     detector: (name) => {
       if (name === 'tokens')
         return has(name) || (found & LONG_RUN) !== 0 || ((found & DASHED_RUN) !== 0 && DOTTED.test(text))
-      if (name === 'nearby') return has(name) || (found & LONG_RUN) !== 0
+      if (name === 'nearby')
+        return has(name) || (found & LONG_RUN) !== 0 || ((found & DASHED_RUN) !== 0 && has('near-runs'))
       if (name === 'password-files') return has(name) && COLONS.test(text)
       return has(name)
     },

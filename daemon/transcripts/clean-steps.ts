@@ -1,6 +1,6 @@
 /** Credentials out of all that is stored of a slice: texts, names and folders. Remembers what it has looked at lately. */
 import type { MessageStep, Step } from '../store/transcripts.ts'
-import { clean, cleanName, pathHasSecret, type Redact, type Soon, whenever } from './clean.ts'
+import { clean, cleanName, isHarmless, pathHasSecret, type Redact, type Soon, whenever } from './clean.ts'
 import type { Ended, Known } from './digest.ts'
 import { present } from './fields.ts'
 import type { Session } from './session.ts'
@@ -15,7 +15,9 @@ export type Cleaner = {
 const MOST_KNOWN = 2_000
 
 export function createCleaner(redact: Redact): Cleaner {
-  const name = lately((text: string) => cleanName(text, redact))
+  const looked = lately((text: string) => cleanName(text, redact))
+  // Ids of messages come once: to remember them would cost more than to look at them.
+  const name = (text: string) => (isHarmless(text) ? text : looked(text))
   const hasSecret = lately((path: string) => pathHasSecret(path, redact))
   const named = (text: string | undefined) => (text === undefined ? undefined : name(text))
   /** A folder that cannot be told is none: its project could not be told either. */

@@ -25,8 +25,12 @@ const HARMLESS = new RegExp(
   ].join('|')})$`,
 )
 
+export function isHarmless(name: string): boolean {
+  return name === '' || HARMLESS.test(name)
+}
+
 export function cleanName(name: string, redact: Redact): Soon<string> {
-  if (name === '' || HARMLESS.test(name)) return name
+  if (isHarmless(name)) return name
   return whenever(redact(name), ({ text }) => (text === name ? name : hash('sha256', name, 'hex')))
 }
 

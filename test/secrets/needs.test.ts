@@ -75,7 +75,7 @@ const least: string[] = [
   `dana:${V}@host.org:8080`,
   ...'signature sig hmac access_token id_token key token auth pwd client_secret code sid session_id jwt private_token st'
     .split(' ')
-    .map((name) => `?${name}=${V}`),
+    .flatMap((name) => [`?${name}=${V}`, `&amp;${name}=${V}`, `#${name}=${V}`]),
   ...'bearer token apikey api-key digest negotiate hawk sso-key splunk geniekey'
     .split(' ')
     .map((name) => `${name} ${V}`),
@@ -96,6 +96,9 @@ const least: string[] = [
   ].map((command) => `${command}hunter22x`),
   ...['sqlplus a/', 'lftp -u a,', 'useradd -p ', 'net use x /user:a ', 'gh secret set X -b ', 'net user a '].map(
     (command) => `${command}hunter22x`,
+  ),
+  ...['gh secret set X --value=', 'glab secret set X -v ', '--db-passwd=', '--pwd ', "create role a password '"].map(
+    (command) => `${command}hunter22x'`,
   ),
   ...['echo hunter22x | sudo -S', 'echo a:hunter22x | base64', 'oracle:thin:a/hunter22x@h'],
   ...[
