@@ -15,7 +15,7 @@ import { createRounds, failed } from './transcripts/rounds.ts'
 import { createTail } from './transcripts/tail.ts'
 import type { FromThread, ThreadData, ToThread } from './transcripts/thread-messages.ts'
 
-const { indexFile, backlogDays } = workerData as ThreadData
+const { indexFile, backlogDays, seenTerms } = workerData as ThreadData
 const port = parentPort
 if (!port) throw new Error('reading-thread.js is not a program: the daemon starts it as a thread')
 
@@ -33,7 +33,7 @@ function begin(port: MessagePort): void {
   prepareForBulk(db)
   const clock = createClock()
   const tail = createTail({ clock })
-  const words = createMessageWords(() => db)
+  const words = createMessageWords(() => db, { seen: seenTerms })
   const projectOf = (cwd: string) => findProjectRoot(cwd).root
   let privatePaths: readonly string[] = []
 

@@ -1,7 +1,7 @@
 /** The words of messages in `index.db`, and which messages may answer a question. Knows no text: that stands in the transcripts. */
 import { type Db, preparedIn } from './database.ts'
 import { type Demand, PIECE_CHARS, tokensOf } from './message-tokens.ts'
-import { createSeenTerms } from './seen-terms.ts'
+import { createSeenTerms, SEEN_TERMS_BYTES } from './seen-terms.ts'
 import { prepareTerms, SHORTEST_PART, type TermsWith } from './terms.ts'
 
 export type MessageWords = {
@@ -56,17 +56,6 @@ export type Candidate = {
 const MOST_TERMS = 2_000
 /** So few that to read them costs less than to collect every token that begins with one or two letters. */
 const FEW = 200
-/**
- * So few are new in a line or two of a live session: the words of messages tell which were there before this thread began,
- * and the terms do not grow by every word that is said again. To ask for all of a backlog would take longer than to read it.
- */
-const FEW_TERMS = 500
-/**
- * A round of a backlog of short transcripts has few new terms as well, but there are thousands of such rounds, and each term
- * asks every part of the index, of which there are more and more.
- */
-const FEW_MESSAGES = 16
-
 const COLUMNS = `m.id, s.harness, s.session, m.uid, m.said_by AS saidBy, m.at, f.path, m.offset, m.length`
 // Of a message that stands in several sessions: the origin, as long as it is there, else the first of its copies.
 const FIRST = `NOT EXISTS (
@@ -81,8 +70,12 @@ const FILTER = `
     AND (@session IS NULL AND (m.copied = 0 OR ${FIRST}) OR s.session = @session)
     AND (@saidBy IS NULL OR m.said_by = @saidBy) AND (@sinceMs IS NULL OR m.at >= @sinceMs)`
 
-export function createMessageWords(current: () => Db): MessageWords {
-  const statements = preparedIn(current, prepare)
+/** `seen`: which terms the index has, as far as is known. Whoever goes on with that of another adds no term once more. */
+export function createMessageWords(
+  current: () => Db,
+  { seen }: { seen?: ArrayBufferLike | undefined } = {},
+): MessageWords {
+  const statements = preparedIn(current, (db) => prepare(db, seen ?? new ArrayBuffer(SEEN_TERMS_BYTES)))
   return {
     ready: (texts) => statements().ready(texts),
     put: (texts, ready) => statements().put(texts, ready),
@@ -109,12 +102,11 @@ export function createMessageWords(current: () => Db): MessageWords {
   }
 }
 
-function prepare(db: Db) {
+function prepare(db: Db, memory: ArrayBufferLike) {
   const insert = db.prepare('REPLACE INTO message_words (rowid, tokens) VALUES (?, ?)')
   const remove = db.prepare('DELETE FROM message_words WHERE rowid = ?')
-  const holder = db.prepare('SELECT 1 FROM message_words(?) LIMIT 1').pluck()
   const terms = prepareTerms(db)
-  const seen = createSeenTerms({ longest: PIECE_CHARS })
+  const seen = createSeenTerms({ longest: PIECE_CHARS, memory })
   const ready = (texts: readonly string[]): Ready => {
     const fresh: string[] = []
     const made = new Map<string, string>()
@@ -125,8 +117,7 @@ function prepare(db: Db) {
       for (const token of tokens) seen.add(token, fresh)
       made.set(text, tokens.join(' '))
     }
-    const isLittle = texts.length <= FEW_MESSAGES && fresh.length <= FEW_TERMS
-    return { made, fresh: isLittle ? fresh.filter((term) => !holder.get(quoted(term))) : fresh }
+    return { made, fresh }
   }
   return {
     terms,

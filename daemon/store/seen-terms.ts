@@ -1,6 +1,7 @@
 /**
  * Which terms were met lately, by two hashes of 32 bits each and without their letters: to make a string of every word of
- * every message costs more than all the rest that is done with it. Pure but for what it remembers.
+ * every message costs more than all the rest that is done with it. Pure but for what it remembers, which can be handed on
+ * from one thread to the next.
  */
 
 export type SeenTerms = {
@@ -21,21 +22,30 @@ const MOST = SLOTS / 2
 const LATEST = 1 << 12
 const LONGEST_TEXT_BYTES = 65_536
 
+const WORD_BYTES = Uint32Array.BYTES_PER_ELEMENT
+export const SEEN_TERMS_BYTES = WORD_BYTES * (2 * SLOTS + 2 * LATEST + 1)
+
 /** The code of a letter or digit without case, and nothing for what parts terms. */
 const LETTERS = Uint8Array.from({ length: 256 }, (_, code) =>
   /[A-Za-z0-9]/.test(String.fromCharCode(code)) ? String.fromCharCode(code).toLowerCase().charCodeAt(0) : 0,
 )
 
-export function createSeenTerms({ longest }: { longest: number }): SeenTerms {
-  const hashes = new Uint32Array(2 * SLOTS)
-  const latest = new Uint32Array(2 * LATEST)
+type Deps = {
+  longest: number
+  /** Of `SEEN_TERMS_BYTES`: empty, or what another remembered that is over. */
+  memory: ArrayBufferLike
+}
+
+export function createSeenTerms({ longest, memory }: Deps): SeenTerms {
+  const hashes = new Uint32Array(memory, 0, 2 * SLOTS)
+  const latest = new Uint32Array(memory, WORD_BYTES * 2 * SLOTS, 2 * LATEST)
+  const count = new Uint32Array(memory, WORD_BYTES * (2 * SLOTS + 2 * LATEST), 1)
   const scratch = Buffer.alloc(LONGEST_TEXT_BYTES)
-  let count = 0
 
   const forget = () => {
     hashes.fill(0)
     latest.fill(0)
-    count = 0
+    count[0] = 0
   }
 
   const isFresh = (one: number, two: number): boolean => {
@@ -44,7 +54,7 @@ export function createSeenTerms({ longest }: { longest: number }): SeenTerms {
     const low = (two | 1) >>> 0
     const near = 2 * ((high ^ (high >>> 12)) & (LATEST - 1))
     if (latest[near] === high && latest[near + 1] === low) return false
-    if (count >= MOST) forget()
+    if ((count[0] as number) >= MOST) forget()
     latest[near] = high
     latest[near + 1] = low
     for (let slot = (high ^ (high >>> 15)) & (SLOTS - 1); ; slot = (slot + 1) & (SLOTS - 1)) {
@@ -53,7 +63,7 @@ export function createSeenTerms({ longest }: { longest: number }): SeenTerms {
       if (known !== 0) continue
       hashes[2 * slot] = high
       hashes[2 * slot + 1] = low
-      count++
+      count[0] = (count[0] as number) + 1
       return true
     }
   }

@@ -5,7 +5,12 @@ import type { PushedTurn } from './pushed-lines.ts'
 import type { Source } from './source.ts'
 import type { Turn } from './turns.ts'
 
-export type ThreadData = { indexFile: string; backlogDays: number }
+export type ThreadData = {
+  indexFile: string
+  backlogDays: number
+  /** What the thread before knew of the terms in the index. */
+  seenTerms?: SharedArrayBuffer
+}
 
 /** `turn` grows with everything that is asked: the answer `idle` names the last one that is done. */
 export type ToThread =

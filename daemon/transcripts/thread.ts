@@ -5,6 +5,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from '../platform/clock.ts'
 import { aborted } from '../platform/signals.ts'
+import { SEEN_TERMS_BYTES } from '../store/seen-terms.ts'
 import type { Due } from './lanes.ts'
 import type { PushedTurn } from './pushed-lines.ts'
 import type { Source } from './source.ts'
@@ -13,7 +14,7 @@ import type { Turn } from './turns.ts'
 
 type Deps = {
   program: URL
-  data: ThreadData
+  data: Omit<ThreadData, 'seenTerms'>
   clock: Clock
   privatePaths: () => readonly string[]
   onNews: (news: Extract<FromThread, { source: Source }>) => void
@@ -25,7 +26,7 @@ export type ReadingThread = {
   read(due: Due[]): void
   turns(sources: Source[]): Promise<Turn[]>
   lines(pushed: PushedTurn): Promise<string[]>
-  /** Ends; whatever is asked of it next begins another. */
+  /** Ends, and forgets what it knew of the index; whatever is asked of it next begins another. */
   end(): void
   stop(signal: AbortSignal): Promise<void>
 }
@@ -44,6 +45,11 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
   let said = 0
   let asks = 0
   let idle: Timer | undefined
+  /** Each turn of a live session may get a thread of its own: every word of it would be put down once more. */
+  let seenTerms = new SharedArrayBuffer(SEEN_TERMS_BYTES)
+  const forgetTerms = () => {
+    seenTerms = new SharedArrayBuffer(SEEN_TERMS_BYTES)
+  }
 
   const hear = (message: Exclude<FromThread, { kind: 'broken' }>) => {
     if ('source' in message) return onNews(message)
@@ -65,7 +71,8 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
   }
 
   const begin = (): Running => {
-    const worker = new Worker(program, { workerData: data, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
+    const workerData: ThreadData = { ...data, seenTerms }
+    const worker = new Worker(program, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
     // What keeps the daemon alive is its socket.
     worker.unref()
     const mine: Running = {
@@ -86,6 +93,8 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
     worker.once('exit', () => {
       if (running !== mine) return
       running = undefined
+      // It may have met some that it did not live to put down.
+      forgetTerms()
       lost(trouble)
     })
     return mine
@@ -125,6 +134,7 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
       const gone: Failed = { message: 'the thread that reads transcripts was ended' }
       for (const ask of [...asked.keys()]) settle(ask, gone)
       end()
+      forgetTerms()
     },
     stop: async (signal) => {
       state = 'stopped'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { PIECE_CHARS, tokensOf } from '../../daemon/store/message-tokens.ts'
-import { createSeenTerms } from '../../daemon/store/seen-terms.ts'
+import { createSeenTerms, SEEN_TERMS_BYTES } from '../../daemon/store/seen-terms.ts'
 
 const plainText = fc.stringMatching(/^[ -~\n\t]{0,300}$/)
 
@@ -10,7 +10,7 @@ describe('terms that were not seen', () => {
     fc.assert(
       fc.property(plainText, (text) => {
         const fresh: string[] = []
-        const seen = createSeenTerms({ longest: PIECE_CHARS })
+        const seen = createSeenTerms({ longest: PIECE_CHARS, memory: new ArrayBuffer(SEEN_TERMS_BYTES) })
         if (seen.ofPlain(text, fresh) === 'plain') expect(fresh).toEqual([...new Set(tokensOf(text))])
         else expect(text).toMatch(/[A-Za-z0-9]{65}/)
         const again: string[] = []
@@ -22,7 +22,7 @@ describe('terms that were not seen', () => {
   })
 
   it('are told of no other text, but one by one', () => {
-    const seen = createSeenTerms({ longest: PIECE_CHARS })
+    const seen = createSeenTerms({ longest: PIECE_CHARS, memory: new ArrayBuffer(SEEN_TERMS_BYTES) })
     const fresh: string[] = []
     for (const text of ['Straße', 'a\0b', 'x'.repeat(65)]) expect(seen.ofPlain(text, fresh)).toBe('other')
     fresh.length = 0
@@ -33,7 +33,7 @@ describe('terms that were not seen', () => {
   })
 
   it('are fresh once more when too many were met, and when all is forgotten', () => {
-    const seen = createSeenTerms({ longest: PIECE_CHARS })
+    const seen = createSeenTerms({ longest: PIECE_CHARS, memory: new ArrayBuffer(SEEN_TERMS_BYTES) })
     const fresh: string[] = []
     for (let n = 0; n < 300_000; n++) seen.add(`t${n}`, fresh)
     expect(fresh.length).toBe(300_000)
