@@ -162,7 +162,8 @@ describe('search', () => {
   it('puts no term down twice when another thread goes on with what is known of them', async () => {
     const rig = spokenRig()
     const seen = new SharedArrayBuffer(SEEN_TERMS_BYTES)
-    const terms = () => (rig.store.index().prepare('SELECT terms FROM term_blocks').pluck().all() as string[]).join('\n')
+    const terms = () =>
+      (rig.store.index().prepare('SELECT terms FROM term_blocks').pluck().all() as string[]).join('\n')
     createMessageWords(rig.store.index, { seen }).put([{ id: 1, text: 'strawberry' }])
     createMessageWords(rig.store.index, { seen }).put([{ id: 2, text: 'strawberry plum' }])
     expect(terms().split('\n')).toEqual(['strawberry', 'plum'])
