@@ -17,6 +17,7 @@ import { createHouse } from './house.ts'
 import { removeLeftovers } from './housekeeping/sweep.ts'
 import { createKeeping } from './keeping.ts'
 import { createLearning } from './learning.ts'
+import { createAskingThread } from './llm/asking.ts'
 import { createModel } from './llm/model.ts'
 import { configDirOf } from './locate/memory-dir.ts'
 import { findProjectRoot } from './locate/project-root.ts'
@@ -134,10 +135,13 @@ async function startParts(deps: DaemonDeps, ground: Ground, parts: Parts): Promi
   parts.add('reading transcripts', reading.stop)
 
   // What is asked of models.
+  const asking = createAskingThread({ clock })
+  parts.add('asking models', asking.stop)
   const model = createModel({
     env,
     settings: settings.current,
     ledger: createLedger(store.history),
+    send: asking.send,
     clock,
     redact,
     onTrouble: (trouble) => (trouble ? conditions.raise('key', trouble) : conditions.clear('key')),

@@ -13,6 +13,7 @@ import type { Model } from './llm/model.ts'
 import { costInNanos, factsOf } from './llm/models.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Log } from './platform/log.ts'
+import { createTurns } from './platform/turns.ts'
 import type { RenderingKey } from './store/renderings.ts'
 import type { Said } from './store/said.ts'
 import type { Store } from './store/store.ts'
@@ -50,7 +51,11 @@ const STILL_THERE_MS = 3_600_000
 export function createForking(deps: Deps) {
   const { store, said, stateDir, settings, model, clock, log, searchPath, notesOf } = deps
   const messagesOf = createSessionMessages({ said, messagesAt })
-  const redact = async (text: string) => (await deps.redact(withoutPrivate(text))).text
+  const turns = createTurns()
+  const redact = async (text: string) => {
+    await turns(text.length)
+    return (await deps.redact(withoutPrivate(text))).text
+  }
   let made: Promise<Agent> | undefined
   const load = async () =>
     (await import('./agent/agent.ts')).createAgent({

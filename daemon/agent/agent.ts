@@ -11,6 +11,7 @@ import { createHandovers, type Handover, type Last, type Own } from './handover.
 import type { Said } from './message-text.ts'
 import { barePrefix, harnessPrefix, type Keep, type Prefix, renderedPrefix } from './prefix.ts'
 import { createRendering, sessionName } from './rendering.ts'
+import { toolSpecs } from './tools.ts'
 
 type Deps = Omit<ForkDeps, 'cacheWatch'> & {
   history: Db
@@ -38,6 +39,8 @@ export function createAgent({ history, own, ...deps }: Deps) {
   const renderings = createRenderings(history)
   const rendering = createRendering({ renderings, redact, clock, onBreak: announce })
   const handovers = createHandovers({ clock })
+  // The same for every run, and a millisecond to make.
+  const tools = toolSpecs()
   return {
     run: createForks({ ...deps, cacheWatch }),
     /** Says beforehand that what a session's jobs share will not be what it was. */
@@ -54,10 +57,10 @@ export function createAgent({ history, own, ...deps }: Deps) {
       if ('params' in handed) return { prefix: harnessPrefix(sessionName(key), handed.params), names: new Map() }
       const rendered = await rendering.render({ key, messages, notes })
       const names = new Map(rendered.messages.map(({ name, id }) => [name, id]))
-      return { prefix: renderedPrefix({ key: sessionName(key), model, keep }, rendered), names }
+      return { prefix: renderedPrefix({ key: sessionName(key), model, keep }, rendered, tools), names }
     },
     /** For a job that is about no session; `key` says about what. */
-    toldNothing: (key: string, model: string): Prefix => barePrefix({ key, model, keep: '5m' }),
+    toldNothing: (key: string, model: string): Prefix => barePrefix({ key, model, keep: '5m' }, tools),
   }
 }
 

@@ -44,9 +44,8 @@ function fixedParts(tools: readonly ToolSpec[]): Part[] {
   ]
 }
 
-export function renderedPrefix({ key, model, keep }: Of, rendered: Rendered): Prefix {
+export function renderedPrefix({ key, model, keep }: Of, rendered: Rendered, tools = toolSpecs()): Prefix {
   const { head, messages } = rendered
-  const tools = toolSpecs()
   const fixed = fixedParts(tools)
   const parts = [
     ...fixed,
@@ -76,8 +75,7 @@ function marked(keep: Keep): { cacheControl?: CacheControl } {
 }
 
 /** For a job that is about no session: only what is the same for all. */
-export function barePrefix({ key, model, keep }: Of): Prefix {
-  const tools = toolSpecs()
+export function barePrefix({ key, model, keep }: Of, tools = toolSpecs()): Prefix {
   return {
     key,
     model,

@@ -41,8 +41,11 @@ export const MOVE_TOKENS = 60_000
 export const KEEP_TOKENS = 20_000
 
 export function createRendering({ renderings, redact, clock, onBreak }: Deps) {
-  const clean = (said: Said): Promise<Part[]> =>
-    Promise.all(partsOf(said).map(async ({ kind, text }) => ({ kind, text: await redact(text) })))
+  const clean = async (said: Said): Promise<Part[]> => {
+    const parts: Part[] = []
+    for (const { kind, text } of partsOf(said)) parts.push({ kind, text: await redact(text) })
+    return parts
+  }
   const inTurn = createInTurn()
 
   const render = async ({ key, messages, notes }: Told): Promise<Rendered> => {

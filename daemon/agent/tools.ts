@@ -83,7 +83,7 @@ export function inputOf<N extends ToolName>(name: N): (typeof described)[N]['inp
   return described[name].input
 }
 
-/** Made when a fork needs it: a daemon that never calls a model pays nothing. */
+/** Made with the first fork: a daemon that never calls a model pays nothing. */
 export function toolSpecs(): ToolSpec[] {
   return Object.entries(described).map(([name, { description, input }]) => {
     const { $schema: _, ...inputSchema } = z.toJSONSchema(input, { io: 'input' })

@@ -69,7 +69,7 @@ export function createRunner({
   const owner = randomBytes(8).toString('hex')
   const byName = new Map(kinds.map((kind) => [kind.name, kind]))
   const named = (which: (kind: JobKind) => boolean) => kinds.filter(which).map(({ name }) => name)
-  const usesModel = ({ model }: JobKind) => model === true || (model !== false && isOnline())
+  const usesModel = ({ model }: JobKind, online = isOnline()) => model === true || (model !== false && online)
   const low = named((kind) => kind.low === true)
   const running = new Map<string, Run>()
   const ended = new Set<() => void>()
@@ -77,6 +77,7 @@ export function createRunner({
   // Done by the next look that can write: neither a start nor a change of the settings fails of a full disk.
   let deadHold = true
   let mayGoOn = true
+  let isCalled = false
   let next: Timer | undefined
   let beats: Timer | undefined
 
@@ -99,11 +100,25 @@ export function createRunner({
     next = clock.after(delayMs, look)
   }
 
-  const sortsNow = () => [
-    { kinds: named(usesModel), atOnce: MODEL_RUNS_AT_ONCE },
-    { kinds: named((kind) => !usesModel(kind) && !kind.low), atOnce: OTHER_RUNS_AT_ONCE },
-    { kinds: isBusy() ? [] : named((kind) => !usesModel(kind) && kind.low === true), atOnce: LOW_RUNS_AT_ONCE },
-  ]
+  /** One look is enough for all who call by then, and others have their turn before it. */
+  const lookSoon = () => {
+    if (isCalled) return
+    isCalled = true
+    void turn().then(() => {
+      isCalled = false
+      look()
+    })
+  }
+
+  const sortsNow = () => {
+    const online = isOnline()
+    const others = (low: boolean) => named((kind) => !usesModel(kind, online) && (kind.low ?? false) === low)
+    return [
+      { kinds: named((kind) => usesModel(kind, online)), atOnce: MODEL_RUNS_AT_ONCE },
+      { kinds: others(false), atOnce: OTHER_RUNS_AT_ONCE },
+      { kinds: isBusy() ? [] : others(true), atOnce: LOW_RUNS_AT_ONCE },
+    ]
+  }
 
   const claimOne = () =>
     claims.claim({
@@ -159,7 +174,7 @@ export function createRunner({
     const after = { failures: job.failures, nowMs: clock.now(), random }
     const cutOff = abort.signal.aborted && !('done' in outcome)
     settle(run, cutOff ? { to: 'released' } : endingOf(outcome, after))
-    look()
+    lookSoon()
   }
 
   /** An end that cannot be written, on a full disk, is written when it can be: until then the job is held. */
@@ -204,7 +219,7 @@ export function createRunner({
       look()
       return enqueued
     },
-    wake: look,
+    wake: lookSoon,
     resume: () => {
       mayGoOn = true
       look()

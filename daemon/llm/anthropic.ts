@@ -6,40 +6,31 @@ import type { Clock } from '../platform/clock.ts'
 import type { Access } from './access.ts'
 import { failure, kindOfErrorType, networkFailure, statusFailure } from './failure.ts'
 import { createGathering, type Gathering, type Wrong } from './gather.ts'
-import { judged } from './judge.ts'
 import type { ModelAnswer, ModelFailure } from './provider.ts'
-import { loadSdk, type Sdk } from './sdk.ts'
+import { Anthropic, APIError, rawEvents } from './sdk.ts'
 import { createWatch, type Ending, LONGEST_MS, type Watch } from './watch.ts'
-import type { Prepared } from './wire.ts'
+import type { Params } from './wire.ts'
 
 /** More than any answer, and any event of one, has. */
 const LARGEST_BYTES = 32_000_000
 const LONGEST_LINE_BYTES = 2_000_000
 
-type Deps = {
-  clock: Clock
-  /** How long a stream may stand still, the wait for its beginning included. */
-  idleMs: () => number
-}
-
+/** `idleMs`: how long a stream may stand still, the wait for its beginning included. */
 export type Sender = (
-  prepared: Prepared,
-  at: { access: Access; signal: AbortSignal },
+  params: Params,
+  at: { access: Access; idleMs: number; signal: AbortSignal },
 ) => Promise<ModelAnswer | ModelFailure>
 
-export function createSender({ clock, idleMs }: Deps): Sender {
-  return async (prepared, { access, signal }) => {
+export function createSender({ clock }: { clock: Clock }): Sender {
+  return async (params, { access, idleMs, signal }) => {
     if (signal.aborted) return failure('aborted', 'broken off before it was sent', { spent: 'nothing' })
-    const sdk = loadSdk()
-    const watch = createWatch(clock, idleMs(), signal)
+    const watch = createWatch(clock, idleMs, signal)
     const gathering = createGathering()
     const begunMs = clock.elapsed()
     let requestId: string | undefined
     let begun = false
     try {
-      const response = await clientOf(sdk, access)
-        .messages.create(prepared.params, { signal: watch.signal })
-        .asResponse()
+      const response = await clientOf(access).messages.create(params, { signal: watch.signal }).asResponse()
       begun = true
       requestId = response.headers.get('request-id') ?? undefined
       const type = response.headers.get('content-type') ?? 'nothing'
@@ -47,17 +38,17 @@ export function createSender({ clock, idleMs }: Deps): Sender {
         await response.body?.cancel()
         return failure('garbage', `answered with ${type.slice(0, 100)} instead of a stream`, named(requestId))
       }
-      const wrong = await readAll(sdk, response, gathering, watch)
+      const wrong = await readAll(response, gathering, watch)
       if (watch.why()) return unfinished(watch.why() as Ending, gathering, requestId)
       if (wrong) return spoilt(wrong, gathering, requestId)
       const whole = gathering.whole()
       if (!whole) return unfinished('cut', gathering, requestId)
       if (!('content' in whole)) return spoilt(whole, gathering, requestId)
-      return judged({ ...whole, requestId, latencyMs: clock.elapsed() - begunMs }, prepared.outputSchema)
+      return { ...whole, requestId, latencyMs: clock.elapsed() - begunMs }
     } catch (error) {
       const why = watch.why()
       if (why) return unfinished(why, gathering, requestId)
-      if (error instanceof sdk.APIError && error.status) return statusFailure(error, clock.now())
+      if (error instanceof APIError && error.status) return statusFailure(error, clock.now())
       if (begun) return unfinished('cut', gathering, requestId)
       return networkFailure(error)
     } finally {
@@ -66,7 +57,7 @@ export function createSender({ clock, idleMs }: Deps): Sender {
   }
 }
 
-function clientOf({ Anthropic }: Sdk, { key, baseUrl }: Access) {
+function clientOf({ key, baseUrl }: Access) {
   return new Anthropic({
     ...(key.kind === 'api-key' ? { apiKey: key.value } : { authToken: key.value }),
     baseURL: baseUrl,
@@ -80,12 +71,7 @@ function clientOf({ Anthropic }: Sdk, { key, baseUrl }: Access) {
   })
 }
 
-async function readAll(
-  { rawEvents }: Sdk,
-  response: Response,
-  gathering: Gathering,
-  watch: Watch,
-): Promise<Wrong | undefined> {
+async function readAll(response: Response, gathering: Gathering, watch: Watch): Promise<Wrong | undefined> {
   const flow = boundedFlow(response.body)
   for await (const event of rawEvents({ body: flow.chunks } as never, watch.controller)) {
     watch.alive()

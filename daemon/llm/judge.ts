@@ -5,7 +5,8 @@ import { parseJson } from './json.ts'
 import type { ModelAnswer, ModelFailure } from './provider.ts'
 
 /** Its usage counts, whatever it says. */
-export function judged(answer: ModelAnswer, schema: z.ZodType | undefined): ModelAnswer | ModelFailure {
+export function judged(answer: ModelAnswer | ModelFailure, schema: z.ZodType | undefined): ModelAnswer | ModelFailure {
+  if ('failed' in answer) return answer
   const known = {
     usage: answer.usage,
     spent: 'final' as const,

@@ -1,15 +1,17 @@
 /** The model as the rest of the daemon sees it: online or not, and whoever asks gets a provider that minds the budget. */
 import type { Clock } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
+import { createTurns } from '../platform/turns.ts'
 import type { Ledger } from '../store/ledger.ts'
 import { type Access, createAccess, type NoAccess } from './access.ts'
-import { createSender } from './anthropic.ts'
+import type { Sender } from './anthropic.ts'
 import { failure } from './failure.ts'
+import { judged } from './judge.ts'
 import { createKeys } from './keys.ts'
 import type { OwnModels } from './models.ts'
 import { type Ask, type Caps, createMoney, type Money, type Over, type Purpose } from './money.ts'
 import type { ModelFailure, ModelRequest, Provider } from './provider.ts'
-import { loadSdk } from './sdk.ts'
+import { supportedSchema } from './supported-schema.ts'
 import { type Prepared, prepare, type Redact } from './wire.ts'
 
 export type Model = Pick<Money, 'budget' | 'totals'> & {
@@ -32,6 +34,7 @@ type Deps = {
     models: OwnModels
   }
   ledger: Ledger
+  send: Sender
   clock: Clock
   redact: Redact
   /** A key was meant to be there and cannot be used; undefined once that is over. */
@@ -41,11 +44,10 @@ type Deps = {
 
 const LOOK_AGAIN_MS = 30_000
 
-export function createModel({ env, settings, ledger, clock, redact, onTrouble, onModeChange }: Deps): Model {
+export function createModel({ env, settings, ledger, send, clock, redact, onTrouble, onModeChange }: Deps): Model {
   const keys = createKeys({ env, settings: () => settings().model, clock })
   const access = createAccess({ keys, env, baseUrl: () => settings().model.baseUrl })
   const money = createMoney({ ledger, clock, caps: () => settings().budget, models: () => settings().models })
-  const send = createSender({ clock, idleMs: () => settings().model.idleSeconds * 1_000 })
   let last: 'online' | 'offline' | undefined
 
   const look = async () => {
@@ -72,11 +74,18 @@ export function createModel({ env, settings, ledger, clock, redact, onTrouble, o
     const found = await access.find()
     note(found)
     if (!('key' in found)) return offline(found)
-    const { supportedSchema } = loadSdk()
-    const prepared = await prepare(request, { redact, supportedSchema: supportedSchema as never })
+    const turns = createTurns()
+    const inTurns: Redact = async (text) => {
+      await turns(text.length)
+      return redact(text)
+    }
+    const prepared = await prepare(request, { redact: inTurns, supportedSchema })
     const ask = askOf(prepared)
     if ('failed' in ask) return ask
-    const result = await money.spend({ ...purpose, ...ask }, () => send(prepared, { access: found, signal }))
+    const idleMs = settings().model.idleSeconds * 1_000
+    const asked = async () =>
+      judged(await send(prepared.params, { access: found, idleMs, signal }), prepared.outputSchema)
+    const result = await money.spend({ ...purpose, ...ask }, asked)
     if ('over' in result) return over(result)
     if (!('failed' in result)) return result
     if (result.failed === 'auth') keys.refused()

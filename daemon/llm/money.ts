@@ -59,6 +59,7 @@ export function createMoney({ ledger, clock, caps, models }: Deps): Money {
       const entry = { at: now, day: dayOf(now), job, project, model, bytes, nanos, uncached: uncached(usage) }
       const reserved = ledger.reserve(entry, (spent) => overBy(spent, { nanos, uncached: uncached(usage) }, caps()))
       if ('refused' in reserved) return { over: reserved.refused, untilMs: nextDayMs(now) }
+      await ledger.reservedForGood()
       const begunMs = clock.elapsed()
       const result = await call()
       settle(reserved.id, ask, result, clock.elapsed() - begunMs)

@@ -3,7 +3,7 @@ import type Anthropic from '@anthropic-ai/sdk'
 import { z } from 'zod'
 import type { Block, CacheControl, Message, ModelRequest, ToolSpec } from './provider.ts'
 
-type Params = Anthropic.MessageCreateParamsStreaming
+export type Params = Anthropic.MessageCreateParamsStreaming
 type Json = Record<string, unknown>
 
 /** Takes credentials out of a text. */
@@ -90,13 +90,18 @@ function wireBlock(block: Block): Json {
 
 const AS_IT_IS = Symbol('as it is')
 
-/** Every text in it, however deep. The names of fields are ours or a schema's. */
+/** Every text in it, however deep, one after the other. The names of fields are ours or a schema's. */
 async function clean<T>(value: T, redact: Redact): Promise<T> {
   if (typeof value === 'string') return (await redact(value)).text as T
-  if (Array.isArray(value)) return (await Promise.all(value.map((part) => clean(part, redact)))) as T
+  if (Array.isArray(value)) {
+    const parts: unknown[] = []
+    for (const part of value) parts.push(await clean(part, redact))
+    return parts as T
+  }
   if (typeof value !== 'object' || value === null) return value
   // Thoughts are signed by whoever had them: another letter in them and they are refused.
   if (AS_IT_IS in value) return value[AS_IT_IS] as T
-  const fields = Object.entries(value).map(async ([name, part]) => [name, await clean(part, redact)] as const)
-  return Object.fromEntries(await Promise.all(fields)) as T
+  const fields: [string, unknown][] = []
+  for (const [name, part] of Object.entries(value)) fields.push([name, await clean(part, redact)])
+  return Object.fromEntries(fields) as T
 }

@@ -1,4 +1,5 @@
 /** Opens a SQLite file the way every file of ours is opened. All pragmas live here. */
+import { open } from 'node:fs/promises'
 import Database from 'better-sqlite3'
 
 export type Db = Database.Database
@@ -49,6 +50,19 @@ export function withoutWaiting<T>(db: Db, write: () => T): T {
     return write()
   } finally {
     if (mode) db.exec('PRAGMA synchronous = FULL')
+  }
+}
+
+/**
+ * What was written without waiting is on the disk for good after this, as if it had been waited for, but nobody else waits:
+ * the log that all of it stands in is synced by another thread. SQLite holds no lock on that file that this could lose.
+ */
+export async function untilOnDisk(db: Db): Promise<void> {
+  const log = await open(`${db.name}-wal`, 'r')
+  try {
+    await log.datasync()
+  } finally {
+    await log.close()
   }
 }
 

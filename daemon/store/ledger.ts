@@ -2,7 +2,7 @@
  * What models have cost: a row for every call, reserved before it is made and settled after it. A row that a crash left
  * reserved keeps counting. Rows of later days count as today's, so that a clock set back gives no fresh allowance.
  */
-import { type Db, withoutWaiting } from './database.ts'
+import { type Db, untilOnDisk, withoutWaiting } from './database.ts'
 
 export type Entry = {
   at: number
@@ -45,6 +45,8 @@ export type Total = {
 export type Ledger = {
   /** Looks and writes in one step: what others have reserved counts. The entry is there unless `refuse` gave a reason. */
   reserve<Reason>(entry: Entry, refuse: (spent: Spent) => Reason | undefined): { id: number } | { refused: Reason }
+  /** What was reserved counts from here on, even if the power goes: not before may anything be sent. */
+  reservedForGood(): Promise<void>
   settle(id: number, settlement: Settlement): void
   /** The call failed in a way that tells nothing of its cost: what was reserved stays. */
   leave(id: number, outcome: string, latencyMs: number): void
@@ -97,7 +99,8 @@ export function createLedger(db: Db): Ledger {
 
   return {
     // Immediately, so that nobody else can reserve between the look and the row.
-    reserve: (entry, refuse) => reserve.immediate(entry, refuse) as never,
+    reserve: (entry, refuse) => withoutWaiting(db, () => reserve.immediate(entry, refuse)) as never,
+    reservedForGood: () => untilOnDisk(db),
     // What a power cut takes back of these counts with what was reserved for it, which is more.
     settle: (id, { nanos, request, latencyMs, ...rest }) => {
       const row = { id, ...rest, nanos: nanos ?? null, request: request ?? null, latencyMs: Math.round(latencyMs) }

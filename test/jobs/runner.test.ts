@@ -32,6 +32,19 @@ describe('a run', () => {
     expect(seen.length).toBeLessThan(20)
   })
 
+  it('is looked for once, however many say at once that something may be due', async () => {
+    const { kind, runs } = heldKind('plain')
+    const rig = jobRig([kind])
+    rig.runner.start()
+    const looks = rig.looks.times
+    rig.jobs.enqueue(due('s1', 'm1'), START_MS)
+    for (let n = 0; n < 20; n++) rig.runner.wake()
+    await settled()
+    expect(runs).toHaveLength(1)
+    // The one that found it, and the one after that found nothing more.
+    expect(rig.looks.times - looks).toBe(2)
+  })
+
   it('is given its job, and its end is on record', async () => {
     const { kind, runs } = heldKind('plain')
     const rig = jobRig([kind])

@@ -1,9 +1,10 @@
 /** The real SDK against the scripted server, as the daemon puts it together. */
 import type { Access } from '../../daemon/llm/access.ts'
 import { createSender } from '../../daemon/llm/anthropic.ts'
+import { judged } from '../../daemon/llm/judge.ts'
 import { fingerprintOf } from '../../daemon/llm/keys.ts'
 import type { Message, ModelRequest } from '../../daemon/llm/provider.ts'
-import { loadSdk } from '../../daemon/llm/sdk.ts'
+import { supportedSchema } from '../../daemon/llm/supported-schema.ts'
 import { prepare, type Redact } from '../../daemon/llm/wire.ts'
 import { type Clock, createClock } from '../../daemon/platform/clock.ts'
 
@@ -29,8 +30,7 @@ type Around = { key?: string; signal?: AbortSignal; idleMs?: number; clock?: Clo
 /** Prepares and sends, outside of any budget. */
 export async function ask(url: string, request: ModelRequest = hello, around: Around = {}) {
   const { signal = new AbortController().signal, idleMs = 5_000, clock = createClock(), redact = asItIs } = around
-  const send = createSender({ clock, idleMs: () => idleMs })
-  const { supportedSchema } = loadSdk()
-  const prepared = await prepare(request, { redact, supportedSchema: supportedSchema as never })
-  return send(prepared, { access: accessTo(url, around.key), signal })
+  const send = createSender({ clock })
+  const { params, outputSchema } = await prepare(request, { redact, supportedSchema })
+  return judged(await send(params, { access: accessTo(url, around.key), idleMs, signal }), outputSchema)
 }

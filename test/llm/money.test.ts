@@ -2,6 +2,8 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { costOf } from '../../daemon/llm/cost.ts'
+import { failure } from '../../daemon/llm/failure.ts'
+import { createMoney } from '../../daemon/llm/money.ts'
 import { manualTime } from '../support/clock.ts'
 import { makeHome } from '../support/home.ts'
 import { broken, overloaded, rateLimited, says } from '../support/messages-api/answers.ts'
@@ -70,6 +72,25 @@ describe('the ledger', () => {
       unpriced: [],
       today: { usd: (input + 10) / 1_000, capUsd: 1_000, tokens: input, capTokens: 1_000_000 },
     })
+  })
+
+  it('has the row on the disk before anything is sent', async () => {
+    const { ledger, time } = await rig()
+    const steps: string[] = []
+    const reservedForGood = async () => {
+      const { uncached } = ledger.spentSince('2026-03-10')
+      steps.push(uncached > 0 ? 'reserved' : 'not reserved')
+      await ledger.reservedForGood()
+      steps.push('on the disk')
+    }
+    const caps = () => roomy
+    const money = createMoney({ ledger: { ...ledger, reservedForGood }, clock: time.clock, caps, models: () => models })
+    const ask = { job: 'extraction', model: 'claude-haiku-5-5', bytes: 1_000, maxTokens: 100, kept: undefined }
+    await money.spend(ask, async () => {
+      steps.push('sent')
+      return failure('server', 'it fell over', {})
+    })
+    expect(steps).toEqual(['reserved', 'on the disk', 'sent'])
   })
 
   it('adds up by day, project and job, and tells how much a cache gave', async () => {

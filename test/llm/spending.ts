@@ -1,6 +1,7 @@
 /** The model of a daemon over a real ledger, without a process around it: key and caps are the test's. */
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { createSender } from '../../daemon/llm/anthropic.ts'
 import { createModel, type Model } from '../../daemon/llm/model.ts'
 import type { OwnModels } from '../../daemon/llm/models.ts'
 import type { Clock } from '../../daemon/platform/clock.ts'
@@ -43,6 +44,7 @@ export function spendingRig(wanted: Wanted, { url, clock, stateDir, key = 'test-
       models: live.models ?? {},
     }),
     ledger,
+    send: createSender({ clock }),
     clock,
     redact: asItIs,
     onTrouble: (trouble) => void troubles.push(trouble),

@@ -20,8 +20,10 @@ export const due = (key: string, watermark: string, more: Partial<Due> = {}): Du
   ...more,
 })
 
-/** Lets everything that waits for nothing but its turn have it: a run begins with one of its own. */
-export const settled = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
+/** Lets everything that waits for nothing but its turn have it: the look after a run has one of its own, and so has each run. */
+export const settled = async () => {
+  for (let turns = 0; turns < 4; turns++) await new Promise<void>((resolve) => setImmediate(resolve))
+}
 
 export type Held = { job: Claimed; context: RunContext; end(outcome: Outcome): Promise<void> }
 
@@ -67,10 +69,17 @@ export function jobRig(kinds: readonly JobKind[]) {
   const news: string[] = []
   const model: { waits: Waits; online: boolean } = { waits: undefined, online: true }
   const others = { busy: false }
+  const looks = { times: 0 }
   const newRunner = () =>
     createRunner({
       jobs,
-      claims,
+      claims: {
+        ...claims,
+        claim: (claim) => {
+          looks.times++
+          return claims.claim(claim)
+        },
+      },
       kinds,
       clock: time.clock,
       // The longest a jitter can make of it.
@@ -82,7 +91,7 @@ export function jobRig(kinds: readonly JobKind[]) {
       onError: (error) => errors.push(error),
     })
   const runner = newRunner()
-  return { store, jobs, claims, time, runner, newRunner, errors, news, model, others }
+  return { store, jobs, claims, looks, time, runner, newRunner, errors, news, model, others }
 }
 
 export type JobRig = ReturnType<typeof jobRig>

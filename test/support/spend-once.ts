@@ -1,4 +1,5 @@
 /** A process that asks a model once and says what became of it: to be killed at any time. */
+import { createSender } from '../../daemon/llm/anthropic.ts'
 import { createModel } from '../../daemon/llm/model.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { createLedger } from '../../daemon/store/ledger.ts'
@@ -16,6 +17,7 @@ const model = createModel({
     models: { 'claude-haiku-5-5': { prices: [{ input: 1_000, output: 1_000 }] } },
   }),
   ledger: createLedger(store.history),
+  send: createSender({ clock }),
   clock,
   redact: async (text) => ({ text }),
   onTrouble: () => {},
