@@ -113,7 +113,7 @@ export function missingFrom(text: string, facts: readonly Fact[]): Fact[] {
   const missing: Fact[] = []
   for (const fact of newestFirst(facts)) {
     if (missing.length >= MOST_MISSING) break
-    if (!holds(there, normal(clip(fact.text, LONGEST_CHARS)))) missing.push(fact)
+    if (!holds(there, clip(fact.text, LONGEST_CHARS).trimEnd())) missing.push(fact)
   }
   return missing
 }

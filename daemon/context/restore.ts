@@ -37,10 +37,11 @@ export function createRestore({ isClosed }: Deps) {
     const found: Restored = { blocks: [], items: [] }
     let room = roomTokens
     const add = (kind: Compacted['restored'][number]['kind'], name: string, text: string, capTokens: number) => {
-      const cut = cutTo(text, capTokens)
-      const block = restoredText(`${LABELS[kind](name)}\n${cut}`)
+      const label = `${LABELS[kind](name)}\n`
+      const cut = cutTo(text, Math.max(0, capTokens - textTokens(restoredText(label))))
+      const block = restoredText(label + cut)
       const tokens = textTokens(block)
-      if (text.trim() === '' || tokens > room) return 0
+      if (text.trim() === '' || tokens > Math.min(room, capTokens)) return 0
       room -= tokens
       found.blocks.push(block)
       found.items.push({ kind, name, tokens })

@@ -48,6 +48,7 @@ describe('what stays beside a summary', () => {
         const start = keptFrom(counter, list, { from })
         expect(start).toBeLessThanOrEqual(from)
         expect(isCut(list, start)).toBe(true)
+        expect([list[start - 1]?.role, list[start]?.role]).not.toEqual(['assistant', 'assistant'])
         expect(
           problemWith([{ role: 'user', content: 'Before.' }, ...list.slice(start), { role: 'user', content: 'x' }]),
         ).toBeUndefined()
@@ -65,6 +66,16 @@ describe('what stays beside a summary', () => {
   ])('%s', (_what, list, from, expected) => {
     const start = keptFrom(counter, list, { from })
     expect(start).toBe(expected)
+  })
+
+  it.each([
+    ['is enough from 10,000 tokens on', [1, 7_496, 1, 1, 1, 1], 1],
+    ['is extended below that', [1, 7_495, 1, 1, 1, 1], 0],
+    ['is extended to less than 40,000', [29_998, 1], 0],
+    ['and never to as much', [29_999, 1], 1],
+  ])('%s', (_what, sizes, expected) => {
+    const list = sizes.map((tokens, n): Message => ({ role: n % 2 ? 'assistant' : 'user', content: words(tokens) }))
+    expect(keptFrom(counter, list, { from: 1 })).toBe(expected)
   })
 })
 
@@ -257,6 +268,12 @@ describe('by a model', () => {
     const none = compactRig({ answers: [{ text: '<summary>never closed' }] })
     await expect(none.compact(list)).rejects.toMatchObject({ code: 'CONFLICT', reason: 'unusable' })
     expect(none.asked).toHaveLength(3)
+  })
+
+  it('takes nothing of the draft for the summary, whatever it speaks of', () => {
+    const draft = '<analysis>It goes into <summary>half of it</summary>.</analysis>'
+    expect(readSummary(`${draft}\n<summary>The whole.</summary>`)).toEqual({ summary: 'The whole.' })
+    expect(readSummary(draft)).toEqual({ unusable: 'empty' })
   })
 
   it('drops what is too much from the beginning: as much as is said, else a fifth, three times at most', async () => {
@@ -586,7 +603,7 @@ describe('what is put back', () => {
       { role: 'assistant', content: [{ type: 'tool_use', id: `r${n}`, name: 'Read', input: { file_path: path } }] },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: `r${n}`, content: words(8_000) }] },
     ]
-    const names = ['a.ts', 'CLAUDE.md', 'b.ts', 'c.ts', 'd.ts', 'e.ts', 'f.ts', 'gone.ts', 'session.jsonl']
+    const names = ['oldest.ts', 'a.ts', 'CLAUDE.md', 'b.ts', 'c.ts', 'd.ts', 'e.ts', 'f.ts', 'gone.ts', 'session.jsonl']
     const paths = names.map((name) =>
       name === 'gone.ts' ? join(dir, name) : file(name, `// ${name}\n${'let it = 1\n'.repeat(10_000)}`),
     )
@@ -620,12 +637,25 @@ describe('what is put back', () => {
       ['file', 'a.ts'],
       ['skill', 'review'],
     ])
-    for (const { tokens } of done.restored) expect(tokens).toBeLessThanOrEqual(5_100)
+    for (const { tokens } of done.restored) expect(tokens).toBeLessThanOrEqual(5_000)
     const text = wordsOf(done.messages as Message[])
     expect(text).toContain('- write it down')
     expect(text).not.toContain('- old')
     expect(text).toContain('First this, then that.')
     expect(problemWith([...(done.messages as Message[])])).toBeUndefined()
+  })
+})
+
+describe('skills that are put back', () => {
+  it('are the newest, 5,000 tokens of each and 25,000 in all', () => {
+    const skills = Array.from({ length: 9 }, (_, n) => ({ name: `skill-${n}`, content: words(9_000) }))
+    const restore = createRestore({ isClosed: () => false })
+    const { items } = restore({ restore: { skills }, between: [], kept: [], roomTokens: 1_000_000 })
+    expect(items.map(({ name }) => name).slice(0, 5)).toEqual(skills.slice(0, 5).map(({ name }) => name))
+    for (const { tokens } of items) expect(tokens).toBeLessThanOrEqual(5_000)
+    const total = items.reduce((sum, { tokens }) => sum + tokens, 0)
+    expect(total).toBeGreaterThan(20_000)
+    expect(total).toBeLessThanOrEqual(25_000)
   })
 })
 

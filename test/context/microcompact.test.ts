@@ -84,6 +84,8 @@ describe('by size', () => {
 
   it.each([
     ['with less than 40,000 tokens of results', session(6, 4_999), 0],
+    ['with less, though one of them is large', [...session(1, 20_000), ...session(3, 3_330).map(renamed)], 0],
+    ['with as much, one of them large', [...session(1, 20_000), ...session(3, 3_334).map(renamed)], 1],
     ['from 40,000 tokens of results on', session(7, 5_000), 4],
     ['where it frees less than 20,000', [...session(1, 14_000), ...session(3, 6_000).map(renamed)], 0],
     ['where it frees that much', [...session(1, 15_020), ...session(3, 6_000).map(renamed)], 1],

@@ -5,6 +5,7 @@ import { clip, factsOf } from '../../daemon/context/facts.ts'
 import type { Message } from '../../daemon/context/message.ts'
 import { flatten } from '../../daemon/context/messages.ts'
 import { busySession } from '../support/busy-session.ts'
+import { longSession } from '../support/long-session.ts'
 import { projectRoot } from '../support/sources.ts'
 import { compactRig, summary } from './compact-rig.ts'
 import { wordsOf } from './words.ts'
@@ -74,6 +75,26 @@ describe('after any compaction', () => {
     const list = busySession(turns)
     for (const way of ['notes', 'full', 'extractive'] as const)
       expect({ way, lost: await lost(list, way) }).toEqual({ way, lost: [] })
+  })
+
+  it('what the generator knows of a session is there, however it is found out', async () => {
+    const list = busySession(60)
+    const turns = Array.from({ length: 60 }, (_, turn) => turn)
+    const asked = longSession(60).flatMap((turn) => turn.flatMap(({ by, text }) => (by === 'person' ? [text] : [])))
+    expect(asked).toHaveLength(60)
+    const known = [
+      ...turns.filter((turn) => turn % 3 === 0).map((turn) => `/repo/src/area-${turn % 7}/module-${turn}.ts`),
+      ...turns.filter((turn) => turn % 5 === 0).map((turn) => `npm run verify:${turn} -- --strict`),
+      'finish what was begun in turn 56',
+      'document turn 55',
+      ...asked.map((text) => clip(text, SHOWN_CHARS)),
+    ]
+    for (const answers of [undefined, [summary('1. Request and intent: nothing in particular.')]]) {
+      const { compact } = compactRig(answers && { answers })
+      const { messages } = await compact(list)
+      const words = normal(wordsOf(messages as Message[]))
+      expect(known.filter((each) => !words.includes(each))).toEqual([])
+    }
   })
 
   it('and after the next ones, what came since', async () => {
