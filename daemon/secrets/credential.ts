@@ -73,11 +73,17 @@ export function isChosen(value: string): boolean {
 
 /** A value that a machine made: long, of many different characters, and no name built from words. */
 export function isRandom(value: string, { minChars = 16 } = {}): boolean {
+  if (isHexKey(value)) return true
   if (value.length < minChars || isPlaceholder(value) || isSomethingElse(value)) return false
   if (!/^[A-Za-z0-9_.~+/=:|!@#$%^&*-]+$/.test(value) || isWordy(value)) return false
   const { letter, digit, symbol } = has(value)
   if (isNameWithNumbers(value)) return false
   return letter && (digit || symbol || value.length >= 20) && entropyBits(value.slice(0, 200)) >= 2.8
+}
+
+/** A key of 16 bytes or more. Its digits may happen to be decimal, or few different ones. */
+function isHexKey(value: string): boolean {
+  return /^[0-9a-f]{32,}$/i.test(value) && new Set(value.toLowerCase()).size >= 5 && !isPlaceholder(value)
 }
 
 /** `claude-3-5-sonnet-20241022`, `eu-west-1b`: words and numbers, each on its own side of a dash. */
