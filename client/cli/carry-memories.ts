@@ -26,7 +26,7 @@ export async function exportMemories(context: Context, { cwd, out }: Where & { o
   const { files, changes, tombstones } = await writeWhole(resolve(out), fill)
   context.print.result({ out, files, changes, tombstones }, () => [
     `wrote ${count(files, 'file')} and ${count(changes, 'change')} to ${out}`,
-    `take it in elsewhere with: memoryd import --memories ${out}`,
+    `take it in elsewhere with: ${context.self} import --memories ${out}`,
   ])
 }
 
@@ -90,7 +90,7 @@ export async function importMemories(context: Context, { cwd, memories }: Where 
       ...done.renamed.map(({ file, as }) => `${file} came as ${as}: what has its name says something else`),
       ...done.refused.map(({ file, reason }) => `${file} was refused: ${reason}`),
       ...(done.tombstones > 0 ? [`${count(done.tombstones, 'rejection')} came along`] : []),
-      ...(done.runId ? [`take it back with: memoryd undo --run ${done.runId}`] : []),
+      ...(done.runId ? [`take it back with: ${context.self} undo --run ${done.runId}`] : []),
     ]
   })
 }

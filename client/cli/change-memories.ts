@@ -15,7 +15,7 @@ export async function remember(
   context.print.result(done, () => [
     done.action === 'created' ? `remembered in ${done.file} (${done.type})` : `known already: ${done.file}`,
     ...(done.redacted.length > 0 ? [`took out what looked like a credential: ${done.redacted.join(', ')}`] : []),
-    ...(done.changeId ? [`take it back with: memoryd undo ${done.changeId}`] : []),
+    ...(done.changeId ? [`take it back with: ${context.self} undo ${done.changeId}`] : []),
   ])
 }
 
@@ -40,7 +40,7 @@ export async function forget(
   const done = await asPerson(context, (client) => client.forget({ cwd: options.cwd, file, reject }))
   context.print.result(done, () => [
     done.tombstoneId ? `forgot ${file}; it will not come back (tombstone ${done.tombstoneId})` : `forgot ${file}`,
-    `take it back with: memoryd undo ${done.changeId}`,
+    `take it back with: ${context.self} undo ${done.changeId}`,
   ])
 }
 
@@ -80,7 +80,7 @@ export async function undo(context: Context, change: string | undefined, { run }
     run !== undefined ? client.undoRun({ id: run }) : client.undoChange({ id: change ?? '' }),
   )
   const back = done.runId === undefined ? done.changeIds[0] : `--run ${done.runId}`
-  context.print.result(done, () => [`undone; take that back with: memoryd undo ${back}`])
+  context.print.result(done, () => [`undone; take that back with: ${context.self} undo ${back}`])
 }
 
 export async function review(

@@ -8,6 +8,8 @@ export type Context = {
   connect: typeof connect
   /** What the user types to run this program, for hints that work when pasted. */
   self: string
+  /** Advice that names this program, with the name that works here. Never what somebody else wrote. */
+  typed: (advice: string) => string
   print: Print
 }
 

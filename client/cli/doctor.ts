@@ -15,12 +15,13 @@ export async function doctor(context: Context, options: DoctorOptions): Promise<
   const { inspect } = await import('../../daemon/doctor/inspect.ts')
   const { places, env } = context
   const { hooksFinding } = await import('./connect/hooks-finding.ts')
-  const findings = [
+  const found = [
     ...(await inspect({ places, env })),
     await daemonFinding(context),
     serviceFinding(context),
     hooksFinding(context),
   ]
+  const findings = found.map((each) => ({ ...each, ...(each.remedy && { remedy: context.typed(each.remedy) }) }))
   const [bad, odd] = (['problem', 'warning'] as const).map(
     (state) => findings.filter((each) => each.state === state).length,
   ) as [number, number]
@@ -79,7 +80,7 @@ async function daemonFinding({ connect, places, self }: Context): Promise<Findin
 function serviceFinding(context: Context): Finding {
   const service = findService(context)
   if (!service)
-    return { check: 'service', state: 'ok', message: 'no service manager here; memoryd start works without' }
+    return { check: 'service', state: 'ok', message: `no service manager here; ${context.self} start works without` }
   if (service.installed()) return { check: 'service', state: 'ok', message: `installed with ${service.kind}` }
   const remedy = `optional: ${context.self} service install`
   return { check: 'service', state: 'ok', message: `not installed with ${service.kind}`, remedy }

@@ -7,12 +7,13 @@ import { count } from './numbers.ts'
 const OUTCOMES: Record<DreamReport['outcome'], string> = {
   applied: 'was applied',
   nothing: 'found nothing to change',
-  review: 'waits for you: memoryd review',
+  review: 'waits for you',
   failed: 'failed, and everything is as it was',
   killed: 'was stopped, and everything is as it was',
 }
 
-export function reportLines(report: DreamReport | undefined): string[] {
+/** `self`: what somebody types to run this program. */
+export function reportLines(report: DreamReport | undefined, self: string): string[] {
   if (!report) return ['there was no dream here yet']
   const { runId, outcome, why, files, undone } = report
   return [
@@ -34,7 +35,8 @@ export function reportLines(report: DreamReport | undefined): string[] {
       ...(report.spent ? [['model', modelWords(report)] as const] : []),
     ]),
     ...files.flatMap(({ file, op, diff }) => ['', `${op} ${file}`, ...diff.split('\n').map((line) => `  ${line}`)]),
-    ...(outcome === 'applied' && !undone ? ['', `to take all of it back: memoryd undo --run ${runId}`] : []),
+    ...(outcome === 'review' && !undone ? ['', `to approve or to reject it: ${self} review`] : []),
+    ...(outcome === 'applied' && !undone ? ['', `to take all of it back: ${self} undo --run ${runId}`] : []),
   ]
 }
 

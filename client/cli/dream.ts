@@ -25,7 +25,7 @@ export async function dream(context: Context, { watch, explain, last }: DreamOpt
     try {
       const end = await followed(client, cwd, screen)
       screen.close()
-      if (end === 'left') return leave()
+      if (end === 'left') return leave(context)
       await report(context, client, cwd)
     } finally {
       screen.close()
@@ -40,12 +40,12 @@ async function explained(context: Context, client: StrictClient, cwd: string): P
 
 async function report(context: Context, client: StrictClient, cwd: string): Promise<void> {
   const status = await client.dreamStatus({ cwd })
-  context.print.result(status, () => reportLines(status.last))
+  context.print.result(status, () => reportLines(status.last, context.self))
   if (status.last?.outcome === 'failed') process.exitCode = 1
 }
 
-function leave(): void {
-  process.stderr.write('memoryd: it goes on without you; memoryd dream --watch shows it again\n')
+function leave({ self }: Context): void {
+  process.stderr.write(`memoryd: it goes on without you; ${self} dream --watch shows it again\n`)
   process.exitCode = INTERRUPTED
 }
 

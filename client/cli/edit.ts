@@ -26,7 +26,7 @@ export async function edit(context: Context, file: string, { cwd }: Where): Prom
       throw error
     })
     context.print.result({ changed: true, ...done }, () => [
-      `saved ${file}; take it back with: memoryd undo ${done.changeId}`,
+      `saved ${file}; take it back with: ${context.self} undo ${done.changeId}`,
     ])
   } finally {
     rmSync(folder, { recursive: true, force: true })

@@ -25,8 +25,10 @@ const { version } = JSON.parse(readFileSync(new URL('../../../package.json', imp
 // From a checkout the name is not on the PATH; what we tell people to type must work there too.
 const viaNpm = process.env.npm_command === 'exec' || basename(process.argv[1] ?? '') === 'main.js'
 const self = viaNpm ? 'npx memoryd' : 'memoryd'
-const spoken = (text: string) =>
-  text.replace(/(?<!npx )\bmemoryd (?=(connect|disconnect|start|stop|restart|doctor|jobs|logs|status)\b)/g, `${self} `)
+const typed = (advice: string) => {
+  const commands = program.commands.map((command) => command.name()).join('|')
+  return advice.replace(new RegExp(`(?<!npx )\\bmemoryd (?=(?:${commands})\\b)`, 'g'), `${self} `)
+}
 
 const program = new Command('memoryd')
   .description('One memory for every coding agent on this machine: a daemon on a Unix socket.')
@@ -52,8 +54,8 @@ Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 no daemon answers, 4 a daemon alr
 function context(env: NodeJS.ProcessEnv = process.env): Context {
   const json = program.opts<{ json?: boolean }>().json ?? false
   const colour = process.stdout.isTTY && !process.env.NO_COLOR ? 'on' : 'off'
-  const print = createPrint((text) => void process.stdout.write(spoken(text)), { json, colour })
-  return { env, places: findPlaces(env), connect, self, print }
+  const print = createPrint((text) => void process.stdout.write(text), { json, colour })
+  return { env, places: findPlaces(env), connect, self, typed, print }
 }
 
 // `memoryd logs | head` closes the pipe when it has seen enough.
@@ -224,7 +226,7 @@ try {
   } else {
     const json = program.opts<{ json?: boolean }>().json
     process.stderr.write(
-      json ? `${JSON.stringify(asJson(error))}\n` : `memoryd: ${harmless(spoken(explainError(error)), 'off')}\n`,
+      json ? `${JSON.stringify(asJson(error))}\n` : `memoryd: ${harmless(typed(explainError(error)), 'off')}\n`,
     )
     process.exitCode = exitCodeFor(error)
   }

@@ -12,7 +12,7 @@ function projectsLine(projects: Status['projects']): string {
   return sharing.length === 0 ? count : `${count}; these share a directory: ${sharing.join(', ')}`
 }
 
-export async function status({ connect, places, print }: Context): Promise<void> {
+export async function status({ connect, places, print, self, typed }: Context): Promise<void> {
   const client = connect({ socket: places.socketPath, strict: true })
   const now = await client.status().finally(client.close)
   print.result(now, () => [
@@ -30,22 +30,22 @@ export async function status({ connect, places, print }: Context): Promise<void>
       ['to read', `${now.ingest.lagBytes} bytes of transcripts`],
       ['skipped', skippedLine(now.ingest.skipped)],
       ['jobs', jobsLine(now.jobs)],
-      ['harnesses', harnessesLine(now.harnesses)],
+      ['harnesses', harnessesLine(now.harnesses) ?? `none connected; ${self} connect <harness>`],
       ['paused', now.paused.all ? 'everywhere' : now.paused.projects.join(', ') || 'nowhere'],
     ]),
-    ...now.reasons.map(({ code, message, since }) => `degraded since ${since}: ${code}: ${message}`),
+    ...now.reasons.map(({ code, message, since }) => `degraded since ${since}: ${code}: ${typed(message)}`),
     ...now.errors.slice(0, 5).map(({ at, message }) => `${at} ${message}`),
   ])
 }
 
-function harnessesLine(harnesses: Status['harnesses']): string {
+function harnessesLine(harnesses: Status['harnesses']): string | undefined {
   const known = harnesses
     .filter(({ connected, lastHookAt }) => connected || lastHookAt !== undefined)
     .map(({ name, connected, lastHookAt }) => {
       const last = lastHookAt === undefined ? 'no hook seen yet' : `last hook ${lastHookAt}`
       return `${name} (${connected ? '' : 'not connected, '}${last})`
     })
-  return known.length > 0 ? known.join(', ') : 'none connected; memoryd connect <harness>'
+  return known.length > 0 ? known.join(', ') : undefined
 }
 
 function jobsLine({ queued, waiting, running, failed }: Jobs): string {

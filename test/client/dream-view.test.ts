@@ -120,28 +120,31 @@ describe('a dream on a terminal', () => {
 
 describe('what came of a dream, in words', () => {
   it('has every number and what differs', () => {
-    const lines = reportLines({
-      runId: 'dream-20260601T030000Z-0a1b2c3d',
-      trigger: 'nightly',
-      beganAt: '2026-06-01T03:00:00.000Z',
-      endedAt: '2026-06-01T03:01:05.500Z',
-      outcome: 'applied',
-      mode: 'model',
-      sessions: 7,
-      drifted: 1,
-      logs: 2,
-      turns: 3,
-      denials: 1,
-      spent: live.spent,
-      created: 0,
-      merged: 1,
-      updated: 1,
-      removed: 0,
-      repairs: { dangling: 1, duplicate: 0, orphan: 2, long: 0 },
-      index: { before: { lines: 61, bytes: 5_300 }, after: { lines: 60, bytes: 5_100 } },
-      files: [{ file: 'demo.md', op: 'update', diff: '- The demo is next Tuesday\n+ The demo is on 2026-06-09' }],
-      undone: false,
-    })
+    const lines = reportLines(
+      {
+        runId: 'dream-20260601T030000Z-0a1b2c3d',
+        trigger: 'nightly',
+        beganAt: '2026-06-01T03:00:00.000Z',
+        endedAt: '2026-06-01T03:01:05.500Z',
+        outcome: 'applied',
+        mode: 'model',
+        sessions: 7,
+        drifted: 1,
+        logs: 2,
+        turns: 3,
+        denials: 1,
+        spent: live.spent,
+        created: 0,
+        merged: 1,
+        updated: 1,
+        removed: 0,
+        repairs: { dangling: 1, duplicate: 0, orphan: 2, long: 0 },
+        index: { before: { lines: 61, bytes: 5_300 }, after: { lines: 60, bytes: 5_100 } },
+        files: [{ file: 'demo.md', op: 'update', diff: '- The demo is next Tuesday\n+ The demo is on 2026-06-09' }],
+        undone: false,
+      },
+      'memoryd',
+    )
     expect(lines.join('\n')).toMatchInlineSnapshot(`
       "dream-20260601T030000Z-0a1b2c3d was applied
         when      2026-06-01 03:00:00, for 65.5 s, at night
@@ -157,7 +160,7 @@ describe('what came of a dream, in words', () => {
 
       to take all of it back: memoryd undo --run dream-20260601T030000Z-0a1b2c3d"
     `)
-    expect(reportLines(undefined)).toEqual(['there was no dream here yet'])
+    expect(reportLines(undefined, 'memoryd')).toEqual(['there was no dream here yet'])
   })
 
   it('says which gate is closed, with all numbers', () => {
