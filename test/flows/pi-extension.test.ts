@@ -1,7 +1,9 @@
+import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { piExtension } from '../../client/cli/connect/pi-extension.ts'
 import { connectAs } from '../support/connect-as.ts'
 import { startDaemon } from '../support/daemon.ts'
@@ -49,4 +51,17 @@ it('the extension for pi is silent when nobody answers', async () => {
   const home = makeHome()
   const { happens, names } = await load(home)
   for (const name of names) expect(await happens(name, { prompt: 'How do I deploy the shop?' })).toBeUndefined()
+})
+
+it('the extension for pi hangs up on a daemon that hangs, so that nothing that comes too late counts as taken', async () => {
+  const home = makeHome()
+  mkdirSync(dirname(home.places.socketPath), { recursive: true })
+  const hungUp: Promise<unknown>[] = []
+  const server = createServer((socket) => void hungUp.push(once(socket.resume(), 'close')))
+  await new Promise<void>((resolve) => server.listen(home.places.socketPath, resolve))
+  onTestFinished(() => void server.close())
+  const { happens } = await load(home)
+  expect(await happens('before_agent_start', { prompt: 'How do I deploy the shop?' })).toBeUndefined()
+  expect(hungUp).toHaveLength(1)
+  await Promise.all(hungUp)
 })

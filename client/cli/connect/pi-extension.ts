@@ -11,15 +11,18 @@ export function piExtension(socket: string): string {
 import { request } from 'node:http'
 
 const SOCKET = ${JSON.stringify(socket)}
-const DEADLINE_MS = 500
+const DEADLINE_MS = 450
 
 function ask(hook) {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(''), DEADLINE_MS)
+    let outgoing
     const done = (text) => {
       clearTimeout(timer)
       resolve(text)
+      // What comes too late must not count as taken.
+      outgoing?.destroy()
     }
+    const timer = setTimeout(() => done(''), DEADLINE_MS)
     try {
       const body = Buffer.from(JSON.stringify(hook))
       const headers = {
@@ -28,7 +31,7 @@ function ask(hook) {
         '${ACTOR_HEADER}': 'agent:pi',
       }
       const options = { socketPath: SOCKET, method: 'POST', path: '${URL_PATH}', headers, agent: false }
-      const outgoing = request(options, (response) => {
+      outgoing = request(options, (response) => {
         const chunks = []
         response.on('data', (chunk) => chunks.push(chunk))
         response.on('error', () => done(''))
