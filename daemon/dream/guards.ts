@@ -4,7 +4,7 @@
  */
 import { parseTopic } from '../memory/topic-file.ts'
 import type { Texts } from './state.ts'
-import { rareWords, shareOf, topicWords, wordsIn } from './words.ts'
+import { rareWords, shareOf, type WordsOf, wordsIn } from './words.ts'
 
 export type Guarded = {
   before: Texts
@@ -12,6 +12,7 @@ export type Guarded = {
   /** The index as it would be without the model, and as it would be with it. */
   index: { before: string; after: string }
   maxDeletions: number
+  wordsOf: WordsOf
 }
 
 /** A memory that keeps less than this of its words was rewritten into another. */
@@ -22,15 +23,15 @@ const LEFT_AT_LEAST = 0.5
 const FOUND_AT_LEAST = 0.5
 
 export function structuralLoss(guarded: Guarded): string[] {
-  const { before, after, index, maxDeletions } = guarded
+  const { before, after, index, maxDeletions, wordsOf } = guarded
   const deleted = [...before.keys()].filter((file) => !after.has(file)).length
-  const lost = lostAmong(before, after).length
+  const lost = lostAmong(before, after, wordsOf).length
   const bytes = { before: Buffer.byteLength(index.before), after: Buffer.byteLength(index.after) }
   return [
     ...(lost > 0
       ? [`${counted(lost, 'memory', 'memories')} would be gone, and what was said there stands nowhere else`]
       : []),
-    ...(lost === 0 && leftOf(before, after) < LEFT_AT_LEAST
+    ...(lost === 0 && leftOf(before, after, wordsOf) < LEFT_AT_LEAST
       ? ['of the words of all memories together less than half would be left']
       : []),
     ...(deleted > maxDeletions
@@ -43,11 +44,12 @@ export function structuralLoss(guarded: Guarded): string[] {
 }
 
 /** Memories that were there and of whose words too little is left, in their own file and in any other. */
-export function lostAmong(before: Texts, after: Texts): string[] {
-  const known = new Map([...after].map(([file, text]) => [file, topicWords(text)]))
-  const rare = rareWords(before.values())
-  return [...before].flatMap(([file, text]) => {
-    if (after.get(file) === text) return []
+export function lostAmong(before: Texts, after: Texts, wordsOf: WordsOf): string[] {
+  const touched = [...before].filter(([file, text]) => after.get(file) !== text)
+  if (touched.length === 0) return []
+  const known = new Map([...after].map(([file, text]) => [file, wordsOf(text)]))
+  const rare = rareWords(before.values(), wordsOf)
+  return touched.flatMap(([file, text]) => {
     const words = rare(text)
     const left = known.get(file)
     // A title and a description are no memory any more, once their body is gone.
@@ -65,13 +67,15 @@ function bodyWords(text: string, words: ReadonlySet<string>): ReadonlySet<string
   return own.size === 0 ? words : own
 }
 
-function leftOf(before: Texts, after: Texts): number {
+function leftOf(before: Texts, after: Texts, wordsOf: WordsOf): number {
   const isSame = [...before].every(([file, text]) => after.get(file) === text)
-  return isSame ? 1 : shareOf(wordsOf(before), wordsOf(after))
+  return isSame ? 1 : shareOf(wordsOfAll(before, wordsOf), wordsOfAll(after, wordsOf))
 }
 
-function wordsOf(texts: Texts): Set<string> {
-  return new Set([...texts.values()].flatMap((text) => [...topicWords(text)]))
+function wordsOfAll(texts: Texts, wordsOf: WordsOf): Set<string> {
+  const all = new Set<string>()
+  for (const text of texts.values()) for (const word of wordsOf(text)) all.add(word)
+  return all
 }
 
 /** The memory that says most of it, if one says enough. */

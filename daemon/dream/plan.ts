@@ -8,7 +8,7 @@ import { foundIn, structuralLoss } from './guards.ts'
 import { marked } from './marks.ts'
 import { NO_REPAIRS, pointerTo, type Repairs, repairIndex } from './repairs.ts'
 import { changedAmong, type Draft, INDEX, laidOver, type SeenDirectory, type Texts, textsOf } from './state.ts'
-import { rareWords, topicWords } from './words.ts'
+import { rareWords, rememberedWords, type WordsOf } from './words.ts'
 
 export type PlannedWrite = {
   file: string
@@ -46,7 +46,8 @@ export function planDream(seen: SeenDirectory, { drafts, maxDeletions, heard }: 
   const indexBefore = seen.index?.text ?? ''
   const drafted = laidOver(before, drafts)
   const gone = (texts: Texts) => [...before.keys()].filter((file) => !texts.has(file)).length
-  const after = marked(before, drafted, heard)
+  const wordsOf = rememberedWords()
+  const after = marked(before, drafted, heard, wordsOf)
   // Who has put one of two back wants both.
   const mayGo = (file: string) => !seen.wasPutBack(file)
   const merges = findDuplicates(after, Math.max(0, maxDeletions - gone(after)), mayGo)
@@ -63,9 +64,11 @@ export function planDream(seen: SeenDirectory, { drafts, maxDeletions, heard }: 
     : { index: indexBefore, repairs: NO_REPAIRS }
   // Of its own words, not of what was mended in them: who empties an index has lost it.
   const asLeft = own ? asWritten : index
-  const indexes = { before: isReadable ? withoutModel(seen, before, maxDeletions) : asLeft, after: asLeft }
-  const losses = structuralLoss({ before, after, index: indexes, maxDeletions })
-  const writes = writesOf({ seen, before, after, drafts, merges })
+  // Without drafts it is what the rules leave already.
+  const isDrafted = isReadable && drafts.length > 0
+  const indexes = { before: isDrafted ? withoutModel(seen, before, maxDeletions) : asLeft, after: asLeft }
+  const losses = structuralLoss({ before, after, index: indexes, maxDeletions, wordsOf })
+  const writes = writesOf({ seen, before, after, drafts, merges, wordsOf })
   if (index !== indexBefore)
     writes.push({
       file: INDEX,
@@ -98,16 +101,23 @@ function withoutModel(seen: SeenDirectory, before: Texts, maxDeletions: number):
   return repairIndex(seen.index?.text ?? '', kept, (file) => !before.has(file) && seen.exists(file)).index
 }
 
-type Parts = { seen: SeenDirectory; before: Texts; after: Texts; drafts: readonly Draft[]; merges: readonly Merge[] }
+type Parts = {
+  seen: SeenDirectory
+  before: Texts
+  after: Texts
+  drafts: readonly Draft[]
+  merges: readonly Merge[]
+  wordsOf: WordsOf
+}
 
-function writesOf({ seen, before, after, drafts, merges }: Parts): PlannedWrite[] {
+function writesOf({ seen, before, after, drafts, merges, wordsOf }: Parts): PlannedWrite[] {
   const hashes = new Map(seen.memories.map(({ file, hash }) => [file, hash]))
   const byFile = new Map(drafts.map((draft) => [draft.file, draft]))
   const changed = changedAmong(before, after)
-  const words = new Map(changed.map(([file, text]) => [file, topicWords(text)]))
+  const words = new Map(changed.map(([file, text]) => [file, wordsOf(text)]))
   const removed = [...before].filter(([file]) => !after.has(file))
   const merged = new Set(merges.map(({ file }) => file))
-  const rare = rareWords(before.values())
+  const rare = rareWords(before.values(), wordsOf)
   const into = new Map(
     removed.map(([file, text]) => [file, merged.has(file) ? undefined : foundIn(rare(text), words, file)]),
   )

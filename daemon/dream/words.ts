@@ -65,24 +65,36 @@ export function topicWords(text: string): Set<string> {
   return new Set([name, description, body].flatMap(wordsIn))
 }
 
+export type WordsOf = (text: string) => ReadonlySet<string>
+
+/** The same, for whoever asks for the same texts again and again: a directory may have thousands. */
+export function rememberedWords(): WordsOf {
+  const known = new Map<string, ReadonlySet<string>>()
+  return (text) => {
+    const words = known.get(text) ?? topicWords(text)
+    known.set(text, words)
+    return words
+  }
+}
+
 /**
  * What only few memories say: a directory has words that stand in most of them, and two that share no others have nothing
  * in common. Where a memory has none of its own, all of its words have to do.
  */
-export function rareWords(texts: Iterable<string>): (text: string) => Set<string> {
+export function rareWords(texts: Iterable<string>, wordsOf: WordsOf): WordsOf {
   const given = [...texts]
   const most = Math.max(2, given.length / 10)
   let counted: Map<string, number> | undefined
   // Counted when it is first asked: most dreams take nothing away.
   const count = () => {
     const times = new Map<string, number>()
-    for (const text of given) for (const word of topicWords(text)) times.set(word, (times.get(word) ?? 0) + 1)
+    for (const text of given) for (const word of wordsOf(text)) times.set(word, (times.get(word) ?? 0) + 1)
     return times
   }
   return (text) => {
     counted ??= count()
     const times = counted
-    const words = topicWords(text)
+    const words = wordsOf(text)
     const rare = new Set([...words].filter((word) => (times.get(word) ?? 0) <= most))
     return rare.size >= LEAST_RARE ? rare : words
   }
