@@ -90,12 +90,25 @@ async function followed(client: StrictClient, cwd: string, screen: Screen): Prom
   try {
     const kill = () => void client.killJob({ id: jobId }).catch(() => {})
     const end = await Promise.race([watching(), screen.left(kill)])
-    if (end === 'over') await settled(client, cwd)
+    if (end === 'over') {
+      await settled(client, cwd)
+      await orSkipped(client, jobId)
+    }
     return end
   } finally {
     leaving.abort()
     await events.return?.().catch(() => {})
   }
+}
+
+/** What is over without a dream has no report: the last one there is would tell of another. */
+async function orSkipped(client: StrictClient, jobId: string): Promise<void> {
+  const { result } = await client.job({ id: jobId })
+  const { skipped } = (result ?? {}) as { skipped?: string }
+  if (skipped !== undefined)
+    throw new MemoryError('CONFLICT', `there was no dream: ${skipped}`, {
+      hint: 'memoryd dream --last has the last one',
+    })
 }
 
 /** A job that was killed is over before its dream has put everything back. */

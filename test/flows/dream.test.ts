@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { DreamBegun, DreamReport } from '../../schema/dream.ts'
@@ -336,6 +336,14 @@ describe('memoryd dream', () => {
     const again = await memoryd(here, 'dream', '--json')
     expect(JSON.parse(again.stdout)).toMatchObject({
       last: { outcome: 'applied', merged: 0, repairs: { dangling: 2 } },
+    })
+    // One that could not begin is not taken for the one before it.
+    rmSync(join(dir, '.consolidate-lock'))
+    mkdirSync(join(dir, '.consolidate-lock'))
+    expect(await memoryd(here, 'dream')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('there was no dream: .consolidate-lock is not a plain file'),
     })
     await memoryd(here, 'pause', '--project')
     expect(await memoryd(here, 'dream')).toMatchObject({ code: 1, stderr: expect.stringContaining('memory is off') })
