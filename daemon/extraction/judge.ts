@@ -28,7 +28,8 @@ const chinese: readonly Cue[] = [...feedbackChinese, ...userChinese, ...referenc
 const order: readonly MemoryType[] = ['reference', 'user', 'project', 'feedback']
 
 /** Cues that say what a sentence is about hold even where it begins like an order: "from now on run the linter". */
-const STANDING = /^(?:scope|remember|for the future|we always|from|a habit|less of that|look there|记住|以后|从)/
+const STANDING =
+  /^(?:scope|remember|for the future|we always|from|a habit|less of that|look there|ask before|记住|以后|从)/
 
 export function ruledOut(text: string): string | undefined {
   return messageDoubts.find(({ pattern }) => pattern.test(text))?.name

@@ -1,6 +1,7 @@
 /**
  * The socket while twenty sessions end their turns at once and a model is asked about each, against the socket at rest. The
- * model takes a second for an answer, which is quick for one; `p99AtOnce` tells how it is with one that takes no time at all.
+ * model takes a second for an answer, which is quick for one: most of the time the daemon waits for it. `p99AtOnce` tells how
+ * it is with one that takes no time at all, where it does nothing but work.
  */
 import { spawn } from 'node:child_process'
 import { appendFileSync, mkdirSync } from 'node:fs'
@@ -44,6 +45,9 @@ export const turnsAtOnce: Row<'p50' | 'p99' | 'p99AtOnce'> = {
         modelRuns: usual.modelRuns,
         idleP99Us: 1000 * quantile(usual.idle, 0.99),
         busyP99Us: 1000 * quantile(usual.busy, 0.99),
+        busyLongestUs: 1000 * quantile(usual.busy, 1),
+        atOnceP99Us: 1000 * quantile(atOnce.busy, 0.99),
+        atOnceLongestUs: 1000 * quantile(atOnce.busy, 1),
       },
     }
   },

@@ -31,7 +31,10 @@ export const messageDoubts: readonly Doubt[] = [
     'a supposition',
     /(?:^|[.,!?\n] ?)(?:what if|let'?s say|suppose|say i'?m|assume|assuming|if (?:i|we) (?:were|was|had|decided?|ever|would|moved?|switch(?:ed)?|went|said))\b/i,
   ),
-  veto('a supposition', /(?:^|[，。\n])(?:如果|假如|要是|万一|假设)我?们?(?:决定|换|改|用|要)/),
+  veto(
+    'a supposition',
+    /(?:^|[，。\n])(?:如果|假如|要是|万一|假设)(?:我们?|以后|老板|领导)?(?:以后)?(?:都|也)?(?:决定|换|改|用|要)/,
+  ),
   veto(
     'taken back',
     /\b(?:never mind|nevermind|forget (?:it|that|what i|about (?:it|that))|scratch that|ignore (?:that|what i))\b|算了|当我没说|不用记/i,
@@ -66,7 +69,7 @@ export const doubts: readonly Doubt[] = [
   ),
   veto(
     'question',
-    /(?:吗|呢|么|对吧|对不对|行不行|好不好)[。.…]*$|为什么|为啥|什么(?!都|也|的)|(?<![不没])怎么(?!都|也|样都)|什么意思|啥意思|是不是|能不能|会不会|要不要|可不可以|有没有|哪(?:个|里|儿|些)|谁(?:写|改|动|信)|多少(?!有)|(?:string|还是).{0,8}好/,
+    /(?:吗|呢|么|对吧|对不对|行不行|好不好)[。.…]*$|为什么|为啥|什么(?!都|也|的)|(?<![不没])怎么(?!都|也|样都)|什么意思|啥意思|是不是|能不能|会不会|要不要|可不可以|有没有|哪(?:个|里|儿|些)|谁(?:写|改|动|信)|多少(?!有)|(?:要|得|需要|大概)多久|多长时间|是几号|怎么办|(?:string|还是).{0,8}好/,
   ),
   veto(
     'reminiscing',
@@ -78,11 +81,15 @@ export const doubts: readonly Doubt[] = [
   ),
   veto(
     'for now',
-    /(?<!\b(?:to|as|up|till|until|by|from) )\b(?:for now(?!-)|right now|at the moment|for the moment|temporar(?:y|ily)|as a (?:stopgap|workaround)|i'?ll (?:revert|undo|clean|fix) (?:it|this|that)?|until i (?:get|come|am) back|brb|hold on|throwaway)\b/i,
+    /(?<!\b(?:to|as|up|till|until|by|from) )\b(?:for now(?!-)|right now|at the moment|for the moment|temporar(?:y|ily)|as a (?:stopgap|workaround)|i'?ll (?:revert|undo|clean|fix) (?:it|this|that)?|until i (?:get|come|am) back|(?:when|once) you(?:'re| are) (?:done|finished|through)|brb|hold on|throwaway)\b/i,
   ),
   veto(
     '只这一次',
     /就这一?(?:个|次|回)|(?:这次|这回|本次)(?:先|就|不|别|用|选)|(?:先|暂时|临时)(?:写死|不要|不写|hardcode|用着|这样|先|跳过|不动)|先别|只(?:改|动)这|(?:不要|别)(?:改|动|删|用)这(?:个|里|段|行)?|demo 完|回头/i,
+  ),
+  veto(
+    'not yet',
+    /(?:^|[,;:] ?|\b(?:please|pls|but|and|so) )(?:don'?t|do not|not) [^,.;]{1,40}\byet\b|\bi (?:have|need|got) to (?:leave|go|run|head (?:out|home)|log off)\b|\bgotta (?:go|run|leave)\b/i,
   ),
   veto(
     'deferred',
@@ -90,7 +97,7 @@ export const doubts: readonly Doubt[] = [
   ),
   veto(
     'somebody else says',
-    /^(?:[\w.'’-]+ ){0,5}(?:said|says|wrote|thinks|claims|told me|suggests|recommends|warns|mentions)\b(?! no\b)/i,
+    /^(?!(?:legal|security|compliance|finance|the (?:regulator|auditors?|bank|customer|client)) (?:says?|said) (?:that )?we (?:must|have to|need to|can'?t|cannot|may not)\b)(?:[\w.'’-]+ ){0,5}(?:said|says|wrote|thinks|claims|told me|suggests|recommends|warns|mentions)\b(?! no\b)/i,
   ),
   veto(
     'somebody else says',
@@ -98,7 +105,7 @@ export const doubts: readonly Doubt[] = [
   ),
   veto(
     'joke',
-    /🙄|😂|🎵|\b(?:lmao|rofl|til|fun fact|did you know|yeah right|oh sure|oh great|of course it|lol of course|kidding|whatever\.|funny)\b|哈哈/i,
+    /🙄|😂|🎵|\b(?:lmao|rofl|til|fun fact|did you know|yeah right|oh sure|oh great|of course it|lol of course|kidding|whatever\.|funny)\b|(?<!^)\b(?:haha+|hehe|jok(?:e|es|ing))\b|\/s[.!]*$|\bin another life\b|哈哈|呵呵/i,
   ),
   veto(
     'unsure',
@@ -173,6 +180,14 @@ export const doubts: readonly Doubt[] = [
       /\b(?:fails?|failing|failed|crash(?:es|ed|ing)?|slow|(?:the|this|that|a) bug|exceptions?|null|broken|broke|missing|403|500|502|typo|off by one|out of disk|compiles?|bisect|reproduce|works now|fixed it|stack ?trace|segfault)\b/i,
     ),
     against: ['project', 'user'],
+  },
+  {
+    ...doubt(
+      'where a quote is from',
+      1,
+      /^(?:that|this|it)(?:'s| is| was) (?:from|out of) (?:the|our|an?|my|some) [^,.!?]{2,30}[.!]*$/i,
+    ),
+    against: ['reference'],
   },
   doubt(
     'off by a little',

@@ -83,7 +83,7 @@ export const feedback: readonly Cue[] = [
   cue(
     'we do it so',
     0.6,
-    /(?:^|[,.:;] ?|\b(?:no|nope|yes|and|but) )(?:here )?we (?:don'?t|do not|only|use|stick to|follow|write|keep|prefix|name|deploy|avoid|ban|format|indent|pin|tag|version)\b(?! (?:have|know|need to|want to|care))/i,
+    /(?:^|[,.:;] ?|\b(?:no|nope|yes|and|but|code ?base|repo|repository|project|team|company|shop) )(?:here )?we (?:don'?t|do not|only|use|stick to|follow|write|keep|prefix|name|deploy|avoid|ban|format|indent|pin|tag|version)\b(?! (?:have|know|need to|want to|care))/i,
   ),
   cue(
     'our convention',
@@ -120,11 +120,21 @@ export const feedback: readonly Cue[] = [
     0.8,
     /\b(?:when|if|before|after) (?!you (?:can'?t|cannot|find|see|are done|want|like|need)|you'?re done)(?:a|an|you|something|there(?:'s| is)|in doubt)\b[^,]{0,60},? (?:please )?(?:i (?:want|need|expect)|don'?t|do|always|never|add|use|run|ask|ping|check|write|find|log|put|make|keep|prefer|tell|update|show|leave)\b/i,
   ),
+  cue(
+    'on such work, do',
+    1,
+    /(?:^|[,.;:] ?|please )when(?:ever)? (?:you(?:'re| are) )?(?:writing|naming|adding|reviewing|committing|refactoring|testing|answering|explaining|debugging|deploying|merging|creating|documenting|commenting) (?!the\b|this\b|that\b|these\b|those\b|it\b|my\b)[\w -]{2,40}, (?!we\b|i\b|it\b|the\b|this\b|there\b|what|why|how|can\b|could|is\b|does\b)[a-z]+/i,
+  ),
   cue('what a phrase means', 1, /\bwhen i (?:say|write|ask for|type) .{1,60}\bi (?:mean|want|expect)\b/i),
   cue(
     'ask first',
     0.8,
     /\b(?:ask|check with|ping|tell|confirm with|talk to|warn|show) me (?:first|before|the)\b|\bwithout (?:asking|telling|checking with|my|an? (?:ok|review|approval))\b|\bunless i (?:explicitly )?(?:ask|say|tell)\b|\bkeep asking\b/i,
+  ),
+  cue(
+    'ask before',
+    1,
+    /\bask (?:me )?(?:first )?before (?:you )?(?:ever )?(?:delet|remov|chang|touch|push|deploy|run|drop|merg|overwrit|install|add|publish)/i,
   ),
   cue(
     'before you say so',
@@ -135,6 +145,27 @@ export const feedback: readonly Cue[] = [
     'how to answer',
     1,
     /(?:^|[,.;:] ?|please )(?:don'?t |always |only |just )?(?:answer|reply|respond|explain|talk|write) (?:to me |back )?(?:in|with|as) (?:english|chinese|german|french|spanish|japanese|korean|prose|bullets?|bullet (?:lists|points)|short|plain|full|code)\b/i,
+  ),
+  cue('known already', 1, /\bdon'?t (?:explain|teach|introduce) [\w -]{2,40} to me\b/i),
+  cue(
+    'short',
+    1,
+    /(?:^|[,.;] ?|please )keep (?:your |all |any )?(?:answers?|replies|responses|explanations|summaries|commit messages|commits|prs|pull requests|functions|diffs|descriptions|comments) (?:\w+ )?(?:short|brief|concise|small|simple|terse|focused|minimal|to the point)\b/i,
+  ),
+  cue(
+    'prefer',
+    1,
+    /(?:^|[,;:.] ?|please )prefer (?!the\b|this\b|that\b|it\b)[\w -]{3,40} (?:over|to) (?!the\b|this\b|that\b)[\w -]{3,40}(?!.*\bhere[.!]?$)/i,
+  ),
+  cue(
+    'use it in all',
+    0.6,
+    /(?:^|[,;:.] ?|please )use [^,]{3,40}\b(?:in|for|on|with) (?:all|every|any|each) (?!of\b|the\b|these\b|those\b|two\b|three\b|\d)/i,
+  ),
+  cue(
+    'for a reason that lasts',
+    0.3,
+    /\b(?:don'?t|do not|never|avoid|no)\b[^,;]{3,60}[,;] (?:because |since |as )?(?:the|our|other|every|some) [\w -]{2,30} (?:overwrites?|breaks?|rejects?|depends?|relies|reads?|checks?|uses?|expects?|ignores?|needs?|locks?)\b/i,
   ),
   cue(
     'a habit',
@@ -162,7 +193,7 @@ export const feedback: readonly Cue[] = [
   cue(
     'less of that',
     1,
-    /(?:^|[,.;] ?|please )(?:skip|drop|cut|spare me|lose|ditch|no need for|enough) (?:the |all the |those |your )?(?:[\w-]+ )?(?:tables?|summar(?:y|ies)|recaps?|explanations?|pleasantries|intros?|introductions?|preambles?|apolog(?:y|ies)|disclaimers?|emojis?|bullet points?|bullets|small talk|praise|caveats?)\b/i,
+    /(?:^|[,.;] ?|please )(?:skip|drop|cut|spare me|lose|ditch|no need for|enough) (?:the |all the |those |your )?(?:[\w-]+ )?(?:tables|summar(?:y|ies)|recaps?|explanations?|pleasantries|intros?|introductions?|preambles?|apolog(?:y|ies)|disclaimers?|emojis?|bullet points?|bullets|small talk|praise|caveats?)\b/i,
   ),
   {
     ...cue(
@@ -214,8 +245,21 @@ export const feedback: readonly Cue[] = [
   cue(
     'learnt the hard way',
     0.25,
-    /\b(?:we had to|had to restore|got burned|burned us|bit us|last time|cost (?:me|us)|we lost|twice already|already twice|once too often)\b/i,
+    /\b(?:we had to|had to restore|last time|cost (?:me|us)|we lost|twice already|already twice|once too often)\b/i,
   ),
+  cue(
+    'burnt',
+    0.6,
+    /\b(?:got|been|were|was) (?:burn(?:ed|t)|bitten)\b|\b(?:burned|bit) us\b|\blearn(?:ed|t) (?:it |that |this )?the hard way\b/i,
+  ),
+  {
+    ...cue(
+      'time after time',
+      0.6,
+      /\b(?:second|third|fourth|fifth|nth|\d+(?:st|nd|rd|th)) time (?:now )?(?:that )?you\b/i,
+    ),
+    remedyFollows: true,
+  },
   cue(
     'every such thing needs',
     1,

@@ -44,6 +44,22 @@ export const project: readonly Cue[] = [
     ),
   ),
   cue(
+    'support ends',
+    1.1,
+    new RegExp(
+      `\\b(?:support|maintenance|trial|subscription|warranty|contract|licen[cs]e|embargo|pilot|sprint)\\b[^.]{0,40}\\bends?\\b.{0,20}${DATE_MARK}`,
+      'iu',
+    ),
+  ),
+  cue(
+    'ready on a date',
+    0.9,
+    new RegExp(
+      `\\b(?:have to|has to|must|need to|needs to) be (?:ready|done|finished|live|online)\\b.{0,60}${DATE_MARK}`,
+      'iu',
+    ),
+  ),
+  cue(
     'must be done by a date',
     0.9,
     new RegExp(
@@ -67,12 +83,28 @@ export const project: readonly Cue[] = [
   cue(
     'owner',
     1,
-    /\b[A-Z]?[a-z]+(?:'s team)? (?:is taking|takes|took|will take) over\b|\b(?:[A-Z][a-z]+|they|she|he)(?:'s team| team)? (?:now )?(?:owns?|is (?:now )?(?:responsible|in charge|the owner|on point)|runs|maintains) (?!into|out)/,
+    /\b[A-Z]?[a-z]+(?:'s team)? (?:is taking|takes|took|will take) over\b|\b(?:[A-Z][a-z]+|they|she|he)(?:'s team| team)? (?:now )?(?:owns?|leads|heads|is (?:now )?(?:responsible|in charge|the owner|on point)|runs|maintains) (?!into|out)/,
   ),
   cue(
     'owner, said low',
     0.5,
     /\b(?:questions|reviews?|approvals?|decisions?) (?:are|go to|is) (?:hers|his|theirs|now)\b|\b(?:mid-rewrite|mid-migration|in the middle of (?:a|the) (?:rewrite|migration|move))\b/i,
+  ),
+  cue(
+    'somebody who may says so',
+    1,
+    /\b(?:legal|security|compliance|finance|the (?:regulator|auditors?|bank|customer|client)) (?:says?|said) (?:that )?we (?:must|have to|need to|can'?t|cannot|may not)\b/i,
+  ),
+  cue(
+    'our agreement',
+    1,
+    /\bour (?:sla|slo|error budget|uptime (?:target|goal)|retention(?: period)?|rpo|rto)\b.{0,20}\b(?:is|are)\b/i,
+  ),
+  cue('going away', 1, /\b(?:is|are) (?:going away|being (?:removed|retired|phased out|shut down|sunset|replaced))\b/i),
+  cue(
+    'stays until',
+    0.8,
+    /\b(?:stays?|remains?|is kept|are kept) until (?:they|everyone|everybody|all|the [\w ]{2,20}) (?!is green|pass)[a-z]+/i,
   ),
   cue(
     'off the table',
@@ -137,6 +169,12 @@ export const project: readonly Cue[] = [
       'iu',
     ),
   ),
+  cue(
+    'on a day, we',
+    0.8,
+    new RegExp(`${DATE_MARK},? we (?:move|switch|migrate|launch|turn off|switch off|shut|drop|retire|freeze)\\b`, 'iu'),
+  ),
+  cue('stops working', 0.4, /\bstops? (?:working|being (?:supported|available)|accepting|answering)\b/i),
   cue(
     'somebody does it on a day',
     0.9,

@@ -61,7 +61,7 @@ export const user: readonly Cue[] = [
   cue(
     'where',
     1,
-    /\b[iI](?:'m| am) (?:based |living |located )(?:in|out of)\b|\b[iI](?:'m| am) in (?!a\b|the\b|this\b|that\b|an?\b|my\b)[A-Z][a-z]+|\b[iI] live in\b|\bmy time ?zone\b|\bmy (?:working )?hours\b/,
+    /\b[iI](?:'m| am) (?:based |living |located )(?:in|out of)\b|\b[iI](?:'m| am) in (?!a\b|the\b|this\b|that\b|an?\b|my\b)[A-Z][a-z]+\b(?! (?:for|until|till|this|next|on)\b)|\b[iI] live in\b|\bmy time ?zone\b|\bmy (?:working )?hours\b/,
   ),
   cue(
     'habit',
