@@ -121,6 +121,40 @@ describe('relative dates', () => {
     expect(resolve('next quarter', '2026-12-24T10:00:00Z')).toBe('Q1 2027 (2027-01-01..2027-03-31)')
   })
 
+  it.each([
+    ['due Feb 29', 'due 2028-02-29'],
+    ['broken since Feb 29', 'broken since 2024-02-29'],
+    ['2月29日发版', '2028-02-29 发版'],
+    // Nobody can tell which day was meant.
+    ['due April 31', 'due April 31'],
+    ['February 29, 2027', 'February 29, 2027'],
+    ['the 31st of next month', '2026-06-30'],
+    ['下个月31号', '2026-06-30'],
+  ])('knows which days there are: %s', (text, expected) => {
+    expect(resolve(text)).toBe(expected)
+  })
+
+  it.each([
+    ['March 1 next year', '2027-03-01'],
+    ['on the 1st of March next year', 'on 2027-03-01'],
+    ['next year on March 1', '2027-03-01'],
+    ['December 5 last year', '2025-12-05'],
+    ['by the end of March next year', 'by 2027-03-31'],
+    ['in March of next year', 'in March 2027'],
+    ['we may next year drop it', 'we may 2027 drop it'],
+    ['Q2 next year', 'Q2 2027 (2027-04-01..2027-06-30)'],
+    ['明年3月1日上线', '2027-03-01 上线'],
+    ['去年12月1号', '2025-12-01'],
+    ['今年三月', '2026-03'],
+    ['后年3月底', '2028-03-31'],
+    ['前年年底', '2024-12-31'],
+    ['以后年底都要盘点', '以后 2026-12-31 都要盘点'],
+    ['two weeks from Friday', '2026-05-29'],
+    ['by Friday week', 'by 2026-05-22'],
+  ])('keeps a day and the year it is said with together: %s', (text, expected) => {
+    expect(resolve(text)).toBe(expected)
+  })
+
   it('says what it changed', () => {
     expect(absoluteDates('freeze tomorrow, open again May 22', AT).changes).toEqual([
       { from: 'tomorrow', to: '2026-05-13' },

@@ -10,6 +10,13 @@ export function dayOf(year: number, month: number, day: number): number {
   return Math.floor(Date.UTC(year, month - 1, day) / DAY_MS)
 }
 
+/** Nothing where there is no such day: February has its 29th every four years, and never a 30th. */
+export function dayIn(year: number, month: number, day: number): number | undefined {
+  const found = dayOf(year, month, day)
+  const parts = partsOf(found)
+  return parts.month === month && parts.day === day ? found : undefined
+}
+
 /** The day it was where the message was written: what the stamp says, not what it is in UTC. */
 export function localDay(atIso: string): number | undefined {
   const written = /^(\d{4})-(\d\d)-(\d\d)/.exec(atIso)

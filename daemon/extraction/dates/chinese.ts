@@ -2,6 +2,7 @@
 import {
   addMonths,
   addWorkingDays,
+  dayIn,
   dayOf,
   iso,
   isoMonth,
@@ -14,7 +15,17 @@ import {
   type Weekday,
   weekStart,
 } from './calendar.ts'
-import { dayOfMonth, type Form, inWeek, monthAlone, monthAndDay, nearest, plain, quarterSpan } from './form.ts'
+import {
+  dayOfMonth,
+  dayOfMonthAway,
+  type Form,
+  inWeek,
+  monthAlone,
+  monthAndDay,
+  nearest,
+  plain,
+  quarterSpan,
+} from './form.ts'
 
 const WEEK = '(?:周|星期|礼拜)'
 const DAY = '([一二三四五六日天])'
@@ -50,6 +61,12 @@ const behind = (count: string, unit: string, today: number) => {
     : today - days
 }
 
+const MONTH = '(\\d{1,2}|[一二三四五六七八九十]{1,2}) ?月'
+const DAY_OF_MONTH = '(\\d{1,2}|[一二三十][一二三四五六七八九十]{0,2}) ?[号日]'
+/** 前年 and 后年 only where they are not the end of 以前 and 以后. */
+const YEAR = '((?<![以之然今])后|(?<![以之年月天周日])前|今|明|去)年'
+const yearOf = (which: string, today: number) => partsOf(today).year + ({ 明: 1, 去: -1, 后: 2, 前: -2 }[which] ?? 0)
+
 const UNIT = '(个?工作日|天|周|个?星期|个?礼拜|个?月|年)'
 
 export const chinese: readonly Form[] = [
@@ -81,11 +98,27 @@ export const chinese: readonly Form[] = [
     const start = dayOf(monthAlone(month, context).year, month, 1)
     return plain(part === '初' ? start : monthEnd(start, 0))
   }),
+  form(`${YEAR} ?${MONTH} ?${DAY_OF_MONTH}`, ([, which = '', month = '', day = ''], { today }) => {
+    const found = dayIn(yearOf(which, today), numberOf(month), numberOf(day))
+    return found === undefined ? undefined : plain(found)
+  }),
+  form(
+    `${YEAR} ?${MONTH}(?:份)?([底末初])?(?! ?[\\d一二三四五六七八九十])`,
+    ([, which = '', word = '', part], { today }) => {
+      const start = dayIn(yearOf(which, today), numberOf(word), 1)
+      if (start === undefined) return undefined
+      if (part === undefined) return { text: isoMonth(start, 0), day: start }
+      return plain(part === '初' ? start : monthEnd(start, 0))
+    },
+  ),
   form('(下个?)月初', (_, { today }) => plain(monthStart(today, 1))),
   form(
     '(下个?|上个?|本|这个?)月(\\d{1,2}|[一二三十][一二三四五六七八九十]{0,2})[号日]',
-    ([, which = '', day = ''], { today }) =>
-      plain(monthStart(today, which.startsWith('下') ? 1 : which.startsWith('上') ? -1 : 0) + numberOf(day) - 1),
+    ([, which = '', day = ''], { today }) => {
+      const months = which.startsWith('下') ? 1 : which.startsWith('上') ? -1 : 0
+      const found = dayOfMonthAway(numberOf(day), today, months)
+      return found === undefined ? undefined : plain(found)
+    },
   ),
   form('(下个?|上个?|本|这个)月(?![底末初\\d])', ([, which = ''], { today }) => {
     const months = which.startsWith('下') ? 1 : which.startsWith('上') ? -1 : 0
@@ -128,11 +161,9 @@ export const chinese: readonly Form[] = [
     const quarter = numberOf(word)
     return quarterSpan(yearFor(quarter, today), quarter)
   }),
-  form('(明|今)?年(?:底|末)', ([, which], { today }) =>
-    plain(quarterEnd(partsOf(today).year + (which === '明' ? 1 : 0), 4)),
-  ),
-  form('(今|明|去)年', ([, which = ''], { today }) => {
-    const year = partsOf(today).year + ({ 明: 1, 去: -1 }[which] ?? 0)
+  form(`${YEAR}年?(?:底|末)|年(?:底|末)`, ([, which = ''], { today }) => plain(quarterEnd(yearOf(which, today), 4))),
+  form(YEAR, ([, which = ''], { today }) => {
+    const year = yearOf(which, today)
     return { text: `${year} 年`, day: quarterStart(year, 1) }
   }),
 ]

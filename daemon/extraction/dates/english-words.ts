@@ -2,7 +2,7 @@
 import {
   addMonths,
   addWorkingDays,
-  dayOf,
+  dayIn,
   iso,
   monthEnd,
   partsOf,
@@ -85,9 +85,14 @@ export function quarterYear(quarter: number, { today, past }: Context): number {
   return past || quarter >= now.quarter ? now.year : now.year + 1
 }
 
+/** A year that is named by how far away it is. */
+export const YEAR = '(next|last|this) year'
+export const yearOf = (which: string, today: number) =>
+  partsOf(today).year + (/next/i.test(which) ? 1 : /last/i.test(which) ? -1 : 0)
+
 export const yearAfter = '(?!\\s*(?:,|of)?\\s*(?:20\\d\\d|\\())'
 
 export function plainDate(year: number, month: number, day: number): { text: string; day: number } | undefined {
-  if (month < 1 || day < 1 || day > 31) return undefined
-  return plain(dayOf(year, month, day))
+  const found = dayIn(year, month, day)
+  return found === undefined ? undefined : plain(found)
 }

@@ -25,16 +25,58 @@ import {
   told,
   UNIT,
   weekdayOf,
+  YEAR,
   yearAfter,
+  yearOf,
 } from './english-words.ts'
-import { dayOfMonth, type Form, inWeek, monthAlone, monthAndDay, nearest, plain, quarterSpan } from './form.ts'
+import {
+  dayOfMonth,
+  dayOfMonthAway,
+  type Form,
+  inWeek,
+  monthAlone,
+  monthAndDay,
+  nearest,
+  plain,
+  quarterSpan,
+} from './form.ts'
 
 export const english: readonly Form[] = [
   form(`${NUMBER} ${UNIT} from (today|tomorrow|now)`, ([, count = '', unit = '', from = ''], { today }) =>
     told(away(count, unit, today + (/^tom/i.test(from) ? 1 : 0), 1)),
   ),
-  form(`(?:a|one) week (?:from|on|after) ${LONG_DAY}`, ([, day = ''], context) =>
-    plain(nearest(weekdayOf(day), { ...context, past: false }) + 7),
+  form(
+    `(?:a|one) week on ${LONG_DAY}|(?<=\\b(?:on|by|until|till|before|from|due) )${LONG_DAY} week(?! \\d)`,
+    (match, context) => plain(nearest(weekdayOf(match[1] ?? match[2] ?? ''), { ...context, past: false }) + 7),
+  ),
+  form(`${NUMBER} weeks? (?:from|after) ${LONG_DAY}`, ([, count = '', day = ''], context) =>
+    told(away(count, 'weeks', nearest(weekdayOf(day), { ...context, past: false }), 1)),
+  ),
+  form(`${MONTH} (\\d{1,2})(?:st|nd|rd|th)?,? (?:of )?${YEAR}`, ([, month = '', day, which = ''], { today }) =>
+    plainDate(yearOf(which, today), monthOf(month), Number(day)),
+  ),
+  form(
+    `(?:the )?(\\d{1,2})(?:st|nd|rd|th)? (?:of )?${MONTH},? (?:of )?${YEAR}`,
+    ([, day, month = '', which = ''], { today }) => plainDate(yearOf(which, today), monthOf(month), Number(day)),
+  ),
+  form(`${YEAR},? (?:on |in )?${MONTH} (\\d{1,2})(?:st|nd|rd|th)?`, ([, which = '', month = '', day], { today }) =>
+    plainDate(yearOf(which, today), monthOf(month), Number(day)),
+  ),
+  form(`(?:the )?end of ${MONTH},? (?:of )?${YEAR}`, ([, month = '', which = ''], { today }) =>
+    plain(monthEnd(dayOf(yearOf(which, today), monthOf(month), 1), 0)),
+  ),
+  form(
+    `(?<=\\b(?:in|by|until|till|before|since|during|early|mid|late|of|from) )${MONTH},? (?:of )?${YEAR}`,
+    ([, month = '', which = ''], { today }) => {
+      const year = yearOf(which, today)
+      return { text: `${month} ${year}`, day: dayOf(year, monthOf(month), 1) }
+    },
+  ),
+  form(`(?:the )?end of q([1-4]),? (?:of )?${YEAR}`, ([, quarter, which = ''], { today }) =>
+    told(quarterEnd(yearOf(which, today), Number(quarter))),
+  ),
+  form(`q([1-4]),? (?:of )?${YEAR}`, ([, quarter, which = ''], { today }) =>
+    quarterSpan(yearOf(which, today), Number(quarter)),
   ),
   form(`${LONG_DAY} (?:of )?next week|next week(?:'s)? (?:on )?${LONG_DAY}`, ([, first, second], { today }) =>
     plain(inWeek(weekdayOf(first ?? second ?? ''), today, 1)),
@@ -114,7 +156,7 @@ export const english: readonly Form[] = [
   ),
   form(`(?:the )?(?:1st|first) of (?:the )?next month`, (_, { today }) => plain(monthStart(today, 1))),
   form(`(?:the )?(\\d{1,2})(?:st|nd|rd|th) of next month`, ([, day], { today }) =>
-    plain(monthStart(today, 1) + Number(day) - 1),
+    told(dayOfMonthAway(Number(day), today, 1)),
   ),
   form(`(next|last|this) week(?:'s)?`, ([, which = ''], { today }) =>
     told(weekStart(today, /next/i.test(which) ? 1 : /last/i.test(which) ? -1 : 0), 'the week of '),
@@ -123,8 +165,8 @@ export const english: readonly Form[] = [
     const months = /next/i.test(which) ? 1 : /last/i.test(which) ? -1 : 0
     return { text: isoMonth(today, months), day: monthStart(today, months) }
   }),
-  form(`(next|last|this) year(?:'s)?`, ([, which = ''], { today }) => {
-    const year = partsOf(today).year + (/next/i.test(which) ? 1 : /last/i.test(which) ? -1 : 0)
+  form(`${YEAR}(?:'s)?`, ([, which = ''], { today }) => {
+    const year = yearOf(which, today)
     return { text: String(year), day: quarterStart(year, 1) }
   }),
   form(`(?:in|within) (?:the next )?${NUMBER} ${UNIT}(?:' time)?`, ([whole, count = '', unit = ''], { today }) =>
@@ -138,15 +180,15 @@ export const english: readonly Form[] = [
     `(?:${LONG_DAY},? )?${MONTH} (\\d{1,2})(?:st|nd|rd|th)?(?:,? (20\\d\\d))?(?! ?(?:%|ms|:|am\\b|pm\\b))`,
     (match, context) => {
       const [, , month = '', day, year] = match
-      const written = year ? plainDate(Number(year), monthOf(month), Number(day)) : undefined
-      return written ?? told(monthAndDay(monthOf(month), Number(day), context))
+      if (year) return plainDate(Number(year), monthOf(month), Number(day))
+      return told(monthAndDay(monthOf(month), Number(day), context))
     },
   ),
   form(
     `(?:the )?(\\d{1,2})(?:st|nd|rd|th)? (?:of )?${MONTH}(?:,? (20\\d\\d))?`,
     ([, day, month = '', year], context) => {
-      const written = year ? plainDate(Number(year), monthOf(month), Number(day)) : undefined
-      return written ?? told(monthAndDay(monthOf(month), Number(day), context))
+      if (year) return plainDate(Number(year), monthOf(month), Number(day))
+      return told(monthAndDay(monthOf(month), Number(day), context))
     },
   ),
   form(

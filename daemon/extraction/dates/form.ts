@@ -1,5 +1,15 @@
 /** One way to say a date that only means something on the day it is said: how it looks and which day it means. */
-import { dayOf, iso, monthStart, partsOf, quarterEnd, quarterStart, type Weekday, weekStart } from './calendar.ts'
+import {
+  dayIn,
+  iso,
+  monthEnd,
+  monthStart,
+  partsOf,
+  quarterEnd,
+  quarterStart,
+  type Weekday,
+  weekStart,
+} from './calendar.ts'
 
 export type Context = {
   /** The day of the message. */
@@ -36,11 +46,14 @@ export function inWeek(weekday: Weekday, today: number, weeksAway: number): numb
   return weekStart(today, weeksAway) + weekday
 }
 
+/** Between two 29ths of February there may be eight years. */
+const FARTHEST_YEARS = 8
+
 /** A month and a day without a year: the next one, or the last one of what is over. */
 export function monthAndDay(month: number, day: number, { today, past }: Context): number | undefined {
-  if (month < 1 || month > 12 || day < 1 || day > 31) return undefined
-  const { year } = partsOf(today)
-  const candidates = [year - 1, year, year + 1].map((each) => dayOf(each, month, day))
+  const first = partsOf(today).year - FARTHEST_YEARS
+  const years = Array.from({ length: 2 * FARTHEST_YEARS + 1 }, (_, n) => first + n)
+  const candidates = years.flatMap((year) => dayIn(year, month, day) ?? [])
   return past ? candidates.filter((each) => each <= today).at(-1) : candidates.find((each) => each >= today)
 }
 
@@ -49,6 +62,12 @@ export function monthAlone(month: number, { today, past }: Context): { year: num
   const now = partsOf(today)
   if (past) return { year: month <= now.month ? now.year : now.year - 1, month }
   return { year: month >= now.month ? now.year : now.year + 1, month }
+}
+
+/** A day of a month that is named by how far away it is, or its last one where it is shorter. */
+export function dayOfMonthAway(day: number, today: number, monthsAway: number): number | undefined {
+  if (day < 1 || day > 31) return undefined
+  return Math.min(monthStart(today, monthsAway) + day - 1, monthEnd(today, monthsAway))
 }
 
 /** "the 15th": of this month, or the nearest other one that has such a day. */
