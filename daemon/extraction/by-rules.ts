@@ -1,4 +1,5 @@
 /** What persons state in a part of a session, found by rules, and saved as a whole. Works without a model. */
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
 import type { Evidence } from '../store/journal.ts'
 import { localStamp } from './local-time.ts'
@@ -25,24 +26,31 @@ type Deps = {
 }
 
 export function createByRules({ reading, save, isLogging, clock }: Deps) {
+  let rules: ReturnType<typeof load> | undefined
+  // Loaded with the first words there are: its patterns would cost every start.
+  const load = async () => {
+    const { statementsIn, readied } = await import('./statements.ts')
+    for (const _ of readied()) await turn()
+    return statementsIn
+  }
+
   const statedIn = async (words: readonly Word[], part: Slice['part'], sessionId: string): Promise<Found[]> => {
     if (words.length === 0) return []
-    // Loaded with the first words there are: its patterns would cost every start.
-    const { statementsIn } = await import('./statements.ts')
+    rules ??= load()
+    const statementsIn = await rules
     const timeOf = timesOf(part, clock.now())
-    return words.flatMap(({ message: spoken, text, previousAssistant }) => {
+    const found: Found[] = []
+    for (const { message: spoken, text, previousAssistant } of words) {
+      await turn()
       const saidMs = timeOf(spoken)
-      const stated = statementsIn({ text, atIso: localStamp(saidMs), previousAssistant })
       const at = new Date(saidMs).toISOString()
-      return stated.map(({ type, name, description, body, quote, cues }) => ({
-        type,
-        name,
-        description,
-        body,
-        reason: `a person stated it (${cues.join(', ')})`,
-        evidence: [{ sessionId, messageIds: [spoken.uid], excerpt: quote, at }],
-      }))
-    })
+      const stated = statementsIn({ text, atIso: localStamp(saidMs), previousAssistant })
+      for (const { type, name, description, body, quote, cues } of stated) {
+        const evidence = [{ sessionId, messageIds: [spoken.uid], excerpt: quote, at }]
+        found.push({ type, name, description, body, reason: `a person stated it (${cues.join(', ')})`, evidence })
+      }
+    }
+    return found
   }
 
   const dayOf = (part: Slice['part']) => {

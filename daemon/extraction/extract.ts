@@ -2,6 +2,7 @@
  * After a turn: looks through what is new in a session and has saved what will matter later, once. With a model it is the
  * one to find it, without one rules do. Numbered so that a kill at any point leaves either nothing or all of a part.
  */
+import { setImmediate as others } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
 import { message } from '../platform/files.ts'
@@ -108,15 +109,19 @@ export function createExtraction(deps: Deps) {
     const { dir } = placeOf(cwd)
     const mayWrite = () => stillOurs() && offBecause(session) === undefined
     const workOn = (slice: readonly SaidMessage[]): Slice => {
-      // Of a turn that had to be parted all of it counts.
-      const here = new Set(slice)
-      const turns = turnsOf(part).filter((turn) => turn.some((message) => here.has(message)))
-      const wroteItself = () => reading.someCall(turns.flat(), (call) => writesInto(dir, call, { cwd, home }))
+      const wroteItself = () => {
+        // Of a turn that had to be parted all of it counts.
+        const here = new Set(slice)
+        const turns = turnsOf(part).filter((turn) => turn.some((message) => here.has(message)))
+        return reading.someCall(turns.flat(), (call) => writesInto(dir, call, { cwd, home }))
+      }
       return { key, row, cwd, part: slice, signal, wroteItself, along: alongOf(key, reachedBy(slice)), mayWrite }
     }
     const ends: Kept[] = []
     const slices: (readonly SaidMessage[])[] = isOnline() ? slicesOf(part) : [part]
     for (let slice = slices.shift(); slice; slice = slices.shift()) {
+      // One turn may have hundreds of these, and nothing in most of them.
+      await others()
       if (!mayWrite()) return LOST
       const work = workOn(slice)
       const tried = await (isOnline() ? byModel(work) : byRules(work))

@@ -24,6 +24,14 @@ export type Judged = Sentence & {
 const plain: readonly Cue[] = [...explicit, ...feedback, ...confirmations, ...user, ...reference, ...project]
 const chinese: readonly Cue[] = [...feedbackChinese, ...userChinese, ...referenceChinese, ...projectChinese]
 
+/** All that a sentence is looked at with. */
+export const patterns: readonly RegExp[] = [
+  ...[...plain, ...chinese].flatMap(({ pattern, to }) => (to ? [pattern, to] : [pattern])),
+  ...[...messageDoubts, ...doubts].map(({ pattern }) => pattern),
+  taskStart,
+  taskStartChinese,
+]
+
 /** Where two types weigh the same, the one that is harder to see by chance. */
 const order: readonly MemoryType[] = ['reference', 'user', 'project', 'feedback']
 

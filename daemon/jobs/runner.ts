@@ -151,6 +151,8 @@ export function createRunner({
     const kind = byName.get(job.kind) as JobKind
     try {
       if (kind.covered?.(job)) return { done: null }
+      // Both look through all that is new.
+      await turn()
       const waits = kind.model !== 'may' && usesModel(kind) ? modelWaits() : undefined
       if (waits) return waits
       return await kind.run(job, {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { relativeDatesIn } from '../../daemon/extraction/dates/dates.ts'
-import { statementsIn } from '../../daemon/extraction/statements.ts'
+import { readied, statementsIn } from '../../daemon/extraction/statements.ts'
 import { redactSecrets } from '../../daemon/secrets/redact.ts'
 import { figuresOf, StatementItem, score } from '../bench/statements.ts'
 
@@ -72,6 +72,16 @@ describe('statements in a message', () => {
     '> nobody deploys on Fridays\n\nthat is from the old wiki',
   ])('are not seen in what holds for now, is asked or is said in jest: %s', (text) => {
     expect(said(text)).toEqual([])
+  })
+
+  it('are the same while the rules are still being readied', () => {
+    const text = 'never push to main, always open a PR by Friday. 明天封版'
+    const before = said(text)
+    expect(before.length).toBeGreaterThan(0)
+    let steps = 0
+    for (const _ of readied()) if (steps++ % 50 === 0) expect(said(text)).toEqual(before)
+    // One at a time: what others wait for is a single pattern.
+    expect(steps).toBeGreaterThan(1_000)
   })
 
   it('are found by a confirmation only where there is something to confirm', () => {

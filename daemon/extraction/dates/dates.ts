@@ -13,6 +13,8 @@ export type Dated = { text: string; changes: DateChange[] }
 
 const forms: readonly Form[] = [...english, ...chinese]
 
+export const datePatterns: readonly RegExp[] = forms.map(({ pattern }) => pattern)
+
 type Found = { at: number; match: RegExpExecArray; form: Form }
 
 /** Most sentences have none of these, and then no form has to look. */
