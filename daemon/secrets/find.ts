@@ -39,6 +39,7 @@ export function findNow(text: string): Secret[] | 'later' {
   if (!preset || text.length > LONG_TEXT) return 'later'
   const given = needsOf(text)
   if (preset.some(({ name }) => given.preset(name))) return 'later'
+  if (given.none) return []
   const found: Secret[] = []
   for (const secrets of ownRules(text, given, needsOf)) for (const secret of secrets) found.push(secret)
   return tidied(text, found)

@@ -132,10 +132,12 @@ export type Needs = {
   starts(name: Detector): Starts
 }
 
-export function needsOf(text: string): Needs {
+/** `none`: nothing of what any known rule needs. */
+export function needsOf(text: string): Needs & { none: boolean } {
   const { bits: found, places } = hintsIn(text)
   const has = (name: keyof typeof pieces) => (found & (bits.get(name) as Bit)) !== 0
   return {
+    none: found === 0,
     detector: (name) => {
       if (name === 'tokens')
         return has(name) || (found & LONG_RUN) !== 0 || ((found & DASHED_RUN) !== 0 && DOTTED.test(text))

@@ -50,10 +50,20 @@ const HEAD = 400
 export function isPlaceholder(whole: string): boolean {
   const value = whole.slice(0, HEAD)
   const lower = value.toLowerCase()
-  if (BARE_WORDS.has(lower) || new Set(lower).size <= 2) return true
+  if (BARE_WORDS.has(lower) || !hasThree(lower)) return true
   if (MASKED.test(value) || /^(?:1234|abcd|qwer)$/.test(lower)) return true
   if (REFERENCES.some((reference) => reference.test(value))) return true
   return value.split(/[^A-Za-z0-9]+/).some(isStandIn)
+}
+
+/** Different characters; a mask is made of one or two. */
+function hasThree(text: string): boolean {
+  const seen: string[] = []
+  for (const character of text) {
+    if (seen.includes(character)) continue
+    if (seen.push(character) === 3) return true
+  }
+  return false
 }
 
 /** In one case throughout, and the short ones whole: random characters spell `yOur` sooner or later. */

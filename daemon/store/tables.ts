@@ -535,4 +535,10 @@ export const indexMigrations: readonly Migration[] = [
       CREATE INDEX jobs_newest ON jobs (kind, -coalesce(input ->> 'at', created_at)) WHERE state IN ('queued', 'waiting');
       CREATE INDEX jobs_ready ON jobs (max(not_before, retry_at)) WHERE state IN ('queued', 'waiting');
     `),
+  (db) =>
+    db.exec(`
+      -- Nobody asks for every word of every turn any more, only for those of a question: they can stand in more parts.
+      INSERT INTO message_words (message_words, rank) VALUES ('automerge', 64);
+      INSERT INTO message_words (message_words, rank) VALUES ('crisismerge', 256);
+    `),
 ]

@@ -7,7 +7,7 @@ export type Pace = {
 }
 
 const LEAST_BYTES = 64_000
-const MOST_BYTES = 512_000
+const MOST_BYTES = 1_024_000
 const START_BYTES = 256_000
 /** Nobody else may have to wait longer than 20 ms for the lock; the fewer transactions, the less each message costs. */
 const AIM_MS = 15

@@ -86,7 +86,7 @@ it('a round is as large as is written with 15 ms of work at the speed of the qui
   expect(after([900, 150_000])).toBe(150_000)
   expect(after([10, 150_000])).toBe(225_000)
   expect(after([1, 1_000])).toBe(225_000)
-  expect(after(...Array.from({ length: 9 }, (): [number, number] => [1, 200_000]))).toBe(512_000)
+  expect(after(...Array.from({ length: 9 }, (): [number, number] => [1, 200_000]))).toBe(1_024_000)
   expect(after(...Array.from({ length: 9 }, (): [number, number] => [500, 200_000]))).toBe(64_000)
 })
 
