@@ -4,9 +4,9 @@ import { copyFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { syncPath } from '../platform/files.ts'
 import { type Db, hasTable, openDatabase, openForReading, sweepFreePages } from './database.ts'
+import { historyMigrations } from './history-tables.ts'
 import { problemsOf } from './integrity.ts'
 import { schemaVersion } from './migrations.ts'
-import { historyMigrations } from './tables.ts'
 
 const DAILY = /^history-\d{4}-\d\d-\d\d\.db$/
 

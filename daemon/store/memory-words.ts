@@ -1,7 +1,7 @@
 /** The words of memories in `index.db`: a full-text index that can be thrown away and made again from the journal. */
 import { MemoryError } from '../../schema/errors.ts'
 import { type Db, preparedIn, withoutWaiting } from './database.ts'
-import { MEMORY_WORDS } from './tables.ts'
+import { MEMORY_WORDS } from './index-tables.ts'
 import { indexable, wordsQuery } from './words.ts'
 
 export type MemoryWords = {

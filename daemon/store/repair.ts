@@ -7,10 +7,10 @@ import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncPath } from '../platform/files.ts'
 import { type Db, isCorruption, openDatabase, openForReading } from './database.ts'
+import { historyMigrations } from './history-tables.ts'
 import { quickCheck, setAside } from './integrity.ts'
 import type { Layout } from './layout.ts'
 import { migrate } from './migrations.ts'
-import { historyMigrations } from './tables.ts'
 
 export type RepairReport = { setAside: string; backup: string | undefined; rowsRead: number }
 

@@ -5,13 +5,14 @@ import { isDiskTrouble } from '../platform/disk.ts'
 import { backUp, backUpBeforeMigration, dailyBackupName, dailyBackups, newestUsableBackup } from './backup.ts'
 import { checkInWorker } from './check.ts'
 import { closeDatabase, type Db, openDatabase } from './database.ts'
+import { historyMigrations } from './history-tables.ts'
+import { indexMigrations } from './index-tables.ts'
 import { problemsOf, setAside } from './integrity.ts'
 import { type Layout, storeLayout } from './layout.ts'
 import { migrate, schemaVersion } from './migrations.ts'
 import { finishPurges, type Keeper, type Purged } from './purge.ts'
 import { finishRepair, repairHistory } from './repair.ts'
 import type { Indexes } from './scrub.ts'
-import { historyMigrations, indexMigrations } from './tables.ts'
 
 export type Store = {
   history: Db

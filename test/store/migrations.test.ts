@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openDatabase } from '../../daemon/store/database.ts'
+import { historyMigrations } from '../../daemon/store/history-tables.ts'
 import { type Migration, migrate, schemaVersion } from '../../daemon/store/migrations.ts'
-import { historyMigrations } from '../../daemon/store/tables.ts'
 import { makeHome } from '../support/home.ts'
 
 const steps: Migration[] = [

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { openDatabase } from '../../daemon/store/database.ts'
+import { indexMigrations } from '../../daemon/store/index-tables.ts'
 import { migrate } from '../../daemon/store/migrations.ts'
 import { openStore } from '../../daemon/store/store.ts'
-import { indexMigrations } from '../../daemon/store/tables.ts'
 import { prepareTerms } from '../../daemon/store/terms.ts'
 import { makeHome } from '../support/home.ts'
 
