@@ -16,6 +16,9 @@ export type AskingThread = { send: Sender; stop(): void }
 /** People think between two turns; what the package holds in memory is held no longer. */
 const IDLE_MS = 300_000
 
+/** An answer leaves little that lives on: more room for what has died would only be held. */
+const YOUNG_MB = 16
+
 type Settle = (result: ModelAnswer | ModelFailure) => void
 
 export function createAskingThread({
@@ -39,7 +42,7 @@ export function createAskingThread({
   }
 
   const begin = (): Worker => {
-    const worker = new Worker(program)
+    const worker = new Worker(program, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
     // What keeps the daemon alive is its socket.
     worker.unref()
     let why = 'the thread that asks models ended by itself'

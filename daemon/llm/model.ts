@@ -48,6 +48,7 @@ export function createModel({ env, settings, ledger, send, clock, redact, onTrou
   const keys = createKeys({ env, settings: () => settings().model, clock })
   const access = createAccess({ keys, env, baseUrl: () => settings().model.baseUrl })
   const money = createMoney({ ledger, clock, caps: () => settings().budget, models: () => settings().models })
+  const sentTools = new WeakMap()
   let last: 'online' | 'offline' | undefined
 
   const look = async () => {
@@ -79,7 +80,7 @@ export function createModel({ env, settings, ledger, send, clock, redact, onTrou
       await turns(text.length)
       return redact(text)
     }
-    const prepared = await prepare(request, { redact: inTurns, supportedSchema })
+    const prepared = await prepare(request, { redact: inTurns, supportedSchema, sentTools })
     const ask = askOf(prepared)
     if ('failed' in ask) return ask
     const idleMs = settings().model.idleSeconds * 1_000

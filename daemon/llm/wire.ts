@@ -13,12 +13,15 @@ type Deps = {
   redact: Redact
   /** Leaves of a JSON schema what the API understands. */
   supportedSchema(schema: Json): Json
+  /** Tools as they were sent before: they are the same for most that is asked. */
+  sentTools: WeakMap<readonly ToolSpec[], Json[]>
 }
 
 /** What is sent, and what is to be made of the answer. */
 export type Prepared = { params: Params; outputSchema?: z.ZodType | undefined }
 
-export async function prepare(request: ModelRequest, { redact, supportedSchema }: Deps): Promise<Prepared> {
+export async function prepare(request: ModelRequest, deps: Deps): Promise<Prepared> {
+  const { redact, supportedSchema } = deps
   const { outputSchema } = request
   const schema = outputSchema && (z.toJSONSchema(outputSchema, { unrepresentable: 'any' }) as Json)
   const said = schema ? withSchema(request.messages, schema) : request.messages
@@ -28,13 +31,21 @@ export async function prepare(request: ModelRequest, { redact, supportedSchema }
     model: request.model,
     max_tokens: request.maxTokens,
     ...(request.system.length > 0 && { system: await clean(request.system.map(wireBlock), redact) }),
-    ...(request.tools.length > 0 && { tools: await clean(request.tools.map(wireTool), redact) }),
+    ...(request.tools.length > 0 && { tools: await toolsOnWire(request.tools, deps) }),
     ...(request.thinking !== undefined && { thinking: request.thinking }),
     ...(schema && { output_config: { format: { type: 'json_schema', schema: supportedSchema(schema) } } }),
     messages,
     stream: true,
   }
   return { params: params as unknown as Params, outputSchema }
+}
+
+async function toolsOnWire(tools: readonly ToolSpec[], { redact, sentTools }: Deps): Promise<Json[]> {
+  const known = sentTools.get(tools)
+  if (known) return known
+  const made = await clean(tools.map(wireTool), redact)
+  sentTools.set(tools, made)
+  return made
 }
 
 /**

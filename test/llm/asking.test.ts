@@ -16,7 +16,7 @@ const built = new URL('../../dist/daemon/llm/asking-thread.js', import.meta.url)
 async function rig(program: URL = built) {
   const thread = createAskingThread({ clock: createClock(), program })
   onTestFinished(thread.stop)
-  const { params } = await prepare(hello, { redact: asItIs, supportedSchema })
+  const { params } = await prepare(hello, { redact: asItIs, supportedSchema, sentTools: new WeakMap() })
   const ask = (url: string, signal = new AbortController().signal, idleMs = 5_000) =>
     thread.send(params, { access: accessTo(url), idleMs, signal })
   return { thread, ask }

@@ -31,6 +31,6 @@ type Around = { key?: string; signal?: AbortSignal; idleMs?: number; clock?: Clo
 export async function ask(url: string, request: ModelRequest = hello, around: Around = {}) {
   const { signal = new AbortController().signal, idleMs = 5_000, clock = createClock(), redact = asItIs } = around
   const send = createSender({ clock })
-  const { params, outputSchema } = await prepare(request, { redact, supportedSchema })
+  const { params, outputSchema } = await prepare(request, { redact, supportedSchema, sentTools: new WeakMap() })
   return judged(await send(params, { access: accessTo(url, around.key), idleMs, signal }), outputSchema)
 }
