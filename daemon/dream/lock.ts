@@ -90,7 +90,7 @@ export function createDreamLock({ stateDir, clock, pid, isDone }: Deps): DreamLo
 
   const take = (dir: string, runId: string, letGo: () => void): Acquired => {
     const left = readNote(noteOf(dir))
-    if (left) settle(left, noteOf(dir))
+    if (left) inPlace(dir, () => settle(left, noteOf(dir)))
     const before = inPlace(dir, () => read(dir))
     const holder = holderOf(before)
     // Our own number, and no dream of ours: the daemon lives on after its dream.
@@ -106,8 +106,9 @@ export function createDreamLock({ stateDir, clock, pid, isDone }: Deps): DreamLo
     }
     const end = (putsBack: boolean) => {
       try {
-        if (putsBack && isOurs(dir)) putBack(dir, beforeNs)
-        rmSync(noteOf(dir), { force: true })
+        // Where it cannot be, the note stays: whoever takes it next does so.
+        const isBack = !putsBack || !isOurs(dir) || attempt(() => put(dir, beforeNs))
+        if (isBack) rmSync(noteOf(dir), { force: true })
       } finally {
         letGo()
       }
@@ -185,6 +186,11 @@ function inPlace<T>(dir: string, act: () => T): T {
   } catch (error) {
     throw placeTrouble(dir, error)
   }
+}
+
+function put(dir: string, beforeNs: string | null): true {
+  putBack(dir, beforeNs)
+  return true
 }
 
 function attempt<T>(act: () => T): T | undefined {

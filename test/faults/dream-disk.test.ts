@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, statfsSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, type TestContext } from 'vitest'
 import { LOCK_FILE } from '../../daemon/dream/lock-file.ts'
@@ -59,6 +59,34 @@ describe('a dream', () => {
     rmSync(join(dir, 'ballast'))
     await client.dream({ cwd, force: true })
     expect(await ends.next()).toMatchObject({ state: 'done', result: { outcome: 'applied', created: 1, updated: 4 } })
+  })
+
+  it('says so where its disk becomes read-only meanwhile, and has its lock put back when it can be', async (context) => {
+    const remount = (how: 'ro' | 'rw', dir: string) => spawnSync('mount', ['-o', `remount,${how}`, dir])
+    let isFirst = true
+    const { api, home } = await dreamModel((n, dir) => {
+      if (n === 3 && isFirst) remount('ro', dir)
+      isFirst &&= n !== 3
+      return goodDream(n)
+    })
+    const { cwd, dir, before } = smallGround(home, context)
+    const lock = join(dir, LOCK_FILE)
+    writeFileSync(lock, '')
+    utimesSync(lock, 1_700_000_000, 1_700_000_000)
+    const { client } = await startDaemon(home)
+    const ends = await jobEnds(client, 'dream')
+    await client.dream({ cwd, force: true })
+    expect(await ends.next()).toMatchObject({ state: 'failed', error: expect.stringContaining('it is read-only') })
+    expect((await client.dreamStatus({ cwd })).last).toMatchObject({ outcome: 'failed', turns: 3 })
+    expect(await client.status()).toMatchObject({ state: 'ready', reasons: [] })
+    expect(snapshot(dir)).toEqual(before)
+
+    remount('rw', dir)
+    await client.dream({ cwd, force: true })
+    expect(await ends.next()).toMatchObject({ state: 'done', result: { outcome: 'applied', merged: 5, updated: 4 } })
+    // From the time before, not from that of the one that came to nothing.
+    const told = api.requests.map(({ body }) => /last put in order on (\S+)\./.exec(JSON.stringify(body))?.[1])
+    expect(new Set(told)).toEqual(new Set(['2023-11-14']))
   })
 
   it('asks no model where its lock cannot be written, and blames the right disk', async (context) => {
