@@ -112,11 +112,11 @@ export async function choose(
 
 /** What the session was given, and what the caller says it has read: by its path, or by its name. */
 function knownTo(given: Given, { sessionId, harness, readFiles = [], cwd }: RecallRequest, dir: string) {
-  const read = new Set(readFiles.flatMap((file) => [file, resolve(cwd, file)]).map((file) => file.normalize('NFC')))
   const wasGiven = sessionId === undefined ? undefined : given.knower({ sessionId, harness }, dir)
+  if (readFiles.length === 0) return wasGiven ?? (() => false)
+  const read = new Set(readFiles.flatMap((file) => [file, resolve(cwd, file)]).map((file) => file.normalize('NFC')))
   return (file: string): boolean =>
-    wasGiven?.(file) ||
-    (read.size > 0 && (read.has(file.normalize('NFC')) || read.has(`${dir}/${file}`.normalize('NFC'))))
+    wasGiven?.(file) || read.has(file.normalize('NFC')) || read.has(`${dir}/${file}`.normalize('NFC'))
 }
 
 /** All there are, as long as they are few: the same for every question. Of more, those the words of this one lead to. */

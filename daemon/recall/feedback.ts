@@ -34,19 +34,13 @@ export function feedBack(
     }
   for (const { alternatives } of wanted) for (const { term } of alternatives) term.sum = 0
   const telling: Telling[] = []
-  let bar = 0
   for (const term of shared) {
     const { postings, sum } = term
     term.sum = 0
     if (sum === 0) continue
     const weight = (sum / best.length) * index.rarity(postings.length / STRIDE)
-    if (weight < bar) continue
-    telling.push({ term, weight })
-    if (telling.length < 2 * MOST_TERMS) continue
-    telling.sort(heavier).length = MOST_TERMS
-    bar = (telling.at(-1) as Telling).weight
+    insert(telling, { term, weight })
   }
-  telling.sort(heavier).length = Math.min(telling.length, MOST_TERMS)
   const found = createFinder(
     rest.map(({ doc }) => doc.id),
     index,
@@ -56,6 +50,15 @@ export function feedBack(
     for (let n = 0; n < rest.length; n++) if ((places[n] as number) >= 0) (rest[n] as Scored).score += STRENGTH * weight
   }
   found.done()
+}
+
+/** Heaviest first, and no more than so many. */
+function insert(telling: Telling[], one: Telling): void {
+  if (telling.length < MOST_TERMS) telling.push(one)
+  else if (heavier(one, telling[MOST_TERMS - 1] as Telling) > 0) return
+  let at = telling.length - 1
+  for (; at > 0 && heavier(one, telling[at - 1] as Telling) < 0; at--) telling[at] = telling[at - 1] as Telling
+  telling[at] = one
 }
 
 function heavier(a: Telling, b: Telling): number {

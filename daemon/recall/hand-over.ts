@@ -31,7 +31,7 @@ export type Parcel = {
   bytes: number
   handed: { file: string; bytes: number }[]
   /** The memories and the parts of the text as JSON. */
-  json: { memories: string[]; parts: string[] }
+  json: { memories: string; parts: string }
   /** Something fitted the question and found no room. */
   crowded: boolean
 }
@@ -50,7 +50,9 @@ type Part = { age: string; text: string; bytes: number; json: string }
 type Kept = { stamp: string; made: Made | undefined }
 
 export function createHandOver({ redact, isRejected, rejections, driftOf, stamp: stampOf }: HandOverDeps): HandOver {
-  const kept = new Map<string, Kept>()
+  /** By directory, then by file: a path made of both would have to be read anew each time. */
+  const kept = new Map<string, Map<string, Kept>>()
+  let size = 0
   let rejected = rejections()
 
   /** Cleaned before it is cut: half of a credential no longer looks like one. Of a long text only what may be shown of it. */
@@ -80,30 +82,46 @@ export function createHandOver({ redact, isRejected, rejections, driftOf, stamp:
   }
 
   const keptOf = (dir: string, file: string, corpus: Corpus): Kept | undefined => {
-    const known = kept.get(`${dir}\n${file}`)
+    const known = kept.get(dir)?.get(file)
     if (!known) return undefined
     const stamp = corpus.fresh ? corpus.items.get(file)?.stamp : stampOf(dir, file)
     return known.stamp === stamp ? known : undefined
   }
 
   const renew = async (dir: string, file: string, corpus: Corpus): Promise<Kept | undefined> => {
-    const key = `${dir}\n${file}`
     const made = await make(dir, file, corpus)
-    kept.delete(key)
-    if (made) kept.set(key, made)
-    if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value as string)
+    drop(dir, file)
+    if (made) keep(dir, file, made)
     return made
+  }
+
+  const keep = (dir: string, file: string, made: Kept): void => {
+    kept.set(dir, (kept.get(dir) ?? new Map<string, Kept>()).set(file, made))
+    size++
+    if (size <= MOST_KEPT) return
+    const [first] = kept
+    if (first) drop(first[0], first[1].keys().next().value as string)
+  }
+
+  const drop = (dir: string, file: string): void => {
+    const files = kept.get(dir)
+    if (!files?.delete(file)) return
+    size--
+    if (files.size === 0) kept.delete(dir)
   }
 
   return {
     pack: async ({ dir, corpus, files, k, scoreOf }, { bytes, nowMs }) => {
       const rejectedNow = rejections()
-      if (rejectedNow !== rejected) kept.clear()
+      if (rejectedNow !== rejected) {
+        kept.clear()
+        size = 0
+      }
       rejected = rejectedNow
       const memories: Parcel['memories'] = []
       const handed: Parcel['handed'] = []
-      const json: Parcel['json'] = { memories: [], parts: [] }
-      const parts: string[] = []
+      const json = { memories: '', parts: '' }
+      let parts = ''
       let crowded = false
       let left = bytes - FRAME_BYTES
       for (const file of files) {
@@ -119,17 +137,18 @@ export function createHandOver({ redact, isRejected, rejections, driftOf, stamp:
           continue
         }
         left -= part.bytes
-        handed.push({ file, bytes: part.bytes + (parts.length === 0 ? FRAME_BYTES : 0) })
-        parts.push(part.text)
-        json.parts.push(part.json)
+        handed.push({ file, bytes: part.bytes + (parts === '' ? FRAME_BYTES : 0) })
+        parts += part.text
+        json.parts += part.json
         const { type, trust } = item
         const { truncated, content } = shown
         const score = scoreOf(file)
         const age = ageDays(nowMs - item.modifiedMs)
         memories.push({ file, path, type, score, ageDays: age, trust, truncated, content })
-        json.memories.push(printedOne(found.printed, { score, ageDays: age }))
+        if (json.memories !== '') json.memories += ','
+        json.memories += printedOne(found.printed, { score, ageDays: age })
       }
-      const used = parts.length === 0 ? 0 : bytes - left
+      const used = parts === '' ? 0 : bytes - left
       return { memories, text: framed(parts), bytes: used, handed, json, crowded }
     },
   }

@@ -22,14 +22,14 @@ export function printedOne(
   return `${before}${score},"ageDays":${ageDays}${after}`
 }
 
-const [OPEN_JSON = '', CLOSE_JSON = ''] = framed(['\0']).split('\0').map(escaped)
+const [OPEN_JSON = '', CLOSE_JSON = ''] = framed('\0').split('\0').map(escaped)
 
-/** `parts` of the text have been escaped. */
+/** `parts` of the text have been escaped; between the `memories` are commas. */
 export function printedAnswer(
   { mode, bytes, sessionBytes, partial }: Pick<RecallAnswer, 'mode' | 'bytes' | 'sessionBytes' | 'partial'>,
-  { memories, parts }: { memories: readonly string[]; parts: readonly string[] },
+  { memories, parts }: { memories: string; parts: string },
 ): string {
-  const text = `${OPEN_JSON}${parts.join('')}${CLOSE_JSON}`
+  const text = `${OPEN_JSON}${parts}${CLOSE_JSON}`
   const rest = `"bytes":${bytes},"sessionBytes":${sessionBytes}${partial ? ',"partial":true' : ''}`
-  return `{"mode":"${mode}","memories":[${memories.join(',')}],"text":"${text}",${rest}}`
+  return `{"mode":"${mode}","memories":[${memories}],"text":"${text}",${rest}}`
 }

@@ -63,7 +63,7 @@ function isLetter({ kind, surface }: Word): boolean {
 
 function wantedOf(word: Word, index: WordIndex): Wanted {
   const { kind, surface, named } = word
-  const { alternatives, weight, common } = index.remembered(`${kind} ${surface}`, () => sought(word, index))
+  const { alternatives, weight, common } = index.remembered(kind, surface, () => sought(word, index))
   return { surface, alternatives, weight, extra: kind === 'whole', named: named && !common, common }
 }
 

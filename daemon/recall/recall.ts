@@ -88,19 +88,23 @@ export function createRecall({ texts, rows, vigils, redact, driftOf, onError, ..
     const before = session ? given.bytes(session) : 0
     if ('skipped' in chosen) return { ...NOTHING, skipped: chosen.skipped, sessionBytes: before }
     const choice = withLate(request, chosen)
-    const more: Pick<RecallAnswer, 'partial' | 'explain'> = {}
-    if (choice.corpus.partial) more.partial = true
-    if (request.explain) more.explain = explained(choice)
+    const more: Pick<RecallAnswer, 'partial' | 'explain'> | undefined =
+      choice.corpus.partial || request.explain
+        ? { ...(choice.corpus.partial && { partial: true }), ...(request.explain && { explain: explained(choice) }) }
+        : undefined
     const { ranked } = choice.ranking
     const scoreOf = (file: string) => ranked.find((each) => each.file === file)?.score ?? 0
     const room = { bytes: Math.min(settings().sessionBytes - before, mostBytes), nowMs: clock.now() }
     // It may have been given while this was being chosen.
     const wasGiven = session && given.knower(session, choice.dir)
     const files = wasGiven ? choice.files.filter((file) => !wasGiven(file)) : choice.files
-    const { memories, text, bytes, handed, json, crowded } = await handOver.pack({ ...choice, files, scoreOf }, room)
+    const { dir, corpus, k } = choice
+    const packed = await handOver.pack({ dir, corpus, k, files, scoreOf }, room)
+    const { memories, text, bytes, handed, json, crowded } = packed
     if (memories.length === 0)
       return { ...NOTHING, mode: choice.mode, skipped: crowded ? 'budget' : 'none', sessionBytes: before, ...more }
-    const answer = { mode: choice.mode, memories, text, bytes, sessionBytes: before + bytes, ...more }
+    const plain: RecallAnswer = { mode: choice.mode, memories, text, bytes, sessionBytes: before + bytes }
+    const answer = more ? { ...plain, ...more } : plain
     if (session) withUndo(answer, given.add(session, choice.dir, choice.mode, handed))
     return request.explain ? answer : withJson(answer, () => printedAnswer(answer, json))
   }
@@ -147,14 +151,14 @@ export function createRecall({ texts, rows, vigils, redact, driftOf, onError, ..
     recall: async (request, at) => {
       const { caller } = at
       if (request.mode === 'local' || (request.mode === 'auto' && !deps.model.isReady()))
-        return give(request, await choose(deps, { ...request, mode: 'local' }, { caller, signal: NEVER }))
+        return give(request, await choose(deps, inLocalMode(request), { caller, signal: NEVER }))
       return giveLater(request, await select(request, caller, at.signal), caller)
     },
     hook: async (request, caller, mostBytes) => {
       if (!hasEnoughWords(request.query)) return give(request, { skipped: 'short' })
       const { hookDeadlineMs } = settings()
-      const local = { ...request, mode: 'local' as const }
-      const choosing = choose(deps, local, { caller, signal: NEVER, readMs: hookDeadlineMs * HOOK_READ_SHARE })
+      const readMs = hookDeadlineMs * HOOK_READ_SHARE
+      const choosing = choose(deps, inLocalMode(request), { caller, signal: NEVER, readMs })
       const chosen = await within(choosing, hookDeadlineMs, clock)
       const answer = await give(request, chosen === 'late' ? { skipped: 'none' } : chosen, mostBytes)
       if (request.mode !== 'local' && deps.model.isReady() && answer.skipped !== 'off') selectBeside(request, caller)
@@ -201,6 +205,10 @@ export function createRecall({ texts, rows, vigils, redact, driftOf, onError, ..
 const NEVER = new AbortController().signal
 const NONE = { dir: '', files: [] }
 const NOTHING = { mode: 'local' as const, memories: [], text: '', bytes: 0 }
+
+function inLocalMode(request: RecallRequest): RecallRequest {
+  return request.mode === 'local' ? request : { ...request, mode: 'local' }
+}
 
 function sessionOf({ sessionId, harness }: RecallRequest): string | undefined {
   return sessionId === undefined ? undefined : `${safeId(harness)}\n${safeId(sessionId)}`

@@ -7,7 +7,7 @@ export type Scored = {
   doc: Doc
   score: number
   /** From `row` on, for each thing wanted: how sure it is that it is there; 0: it is not. */
-  sure: Float64Array
+  sure: readonly number[]
   row: number
 }
 
@@ -74,15 +74,16 @@ function telling(wanted: readonly Wanted[], memories: number): readonly Wanted[]
 
 /** Word after word for all of them: most words are in few memories, and those are walked through once. */
 export function scoreAll(ids: readonly number[], wanted: readonly Wanted[], index: WordIndex): Scored[] {
-  const sure = new Float64Array(ids.length * wanted.length)
-  const lines = new Int32Array(ids.length * wanted.length)
+  // Plain lists: typed ones of this size are made outside of the heap, which takes longer than to fill them.
+  const sure = new Array<number>(ids.length * wanted.length).fill(0)
+  const lines = new Array<number>(ids.length * wanted.length).fill(0)
   const scored = ids.map((id, one): Scored => ({ doc: index.doc(id), score: 0, sure, row: one * wanted.length }))
-  const titles = new Int32Array(ids.length)
-  const best = new Float64Array(ids.length)
+  const { best, titles } = index.scratch()
+  titles.fill(0, 0, ids.length)
   const found = createFinder(ids, index)
   wanted.forEach(({ alternatives, weight, named }, n) => {
     if (alternatives.length === 0) return
-    best.fill(0)
+    best.fill(0, 0, ids.length)
     for (const { term, weight: part } of alternatives) {
       const { postings } = term
       const { shares } = index.worth(term)
@@ -112,10 +113,9 @@ export function scoreAll(ids: readonly number[], wanted: readonly Wanted[], inde
   return scored
 }
 
-/** Finds the postings of a few memories in many lists. */
+/** Finds the postings of a few memories in many lists; one of these at a time. */
 export function createFinder(ids: readonly number[], index: WordIndex) {
-  const { slots } = index.scratch()
-  const places = new Int32Array(ids.length)
+  const { slots, places } = index.scratch()
   ids.forEach((id, one) => {
     slots[id] = one + 1
   })
@@ -127,7 +127,7 @@ export function createFinder(ids: readonly number[], index: WordIndex) {
         for (let one = 0; one < ids.length; one++) places[one] = findPosting(term.postings, ids[one] as number)
         return places
       }
-      places.fill(-1)
+      places.fill(-1, 0, ids.length)
       for (let n = 0; n < holders.length; n++) {
         const slot = slots[holders[n] as number] as number
         if (slot > 0) places[slot - 1] = n * STRIDE
@@ -141,7 +141,7 @@ export function createFinder(ids: readonly number[], index: WordIndex) {
 }
 
 /** The most that one line has of what is wanted; `from` is where the lines of this memory stand. */
-function bestLine(wanted: readonly Wanted[], lines: Int32Array, from: number): number {
+function bestLine(wanted: readonly Wanted[], lines: readonly number[], from: number): number {
   let used = 0
   for (let n = 0; n < wanted.length; n++) {
     const places = lines[from + n] as number

@@ -81,8 +81,8 @@ export function presented({ path, type, trust, modifiedMs, missing, shown }: Pre
   return `${lines.join('\n')}\n${shown.quoted}`
 }
 
-export function framed(parts: readonly string[]): string {
-  return parts.length === 0 ? '' : `${OPEN}\n${parts.join('')}${CLOSE}\n`
+export function framed(parts: string): string {
+  return parts === '' ? '' : `${OPEN}\n${parts}${CLOSE}\n`
 }
 
 export function ageInWords(ageMs: number): string {

@@ -65,7 +65,8 @@ export function wordsOf(text: string, stem: (word: string) => string): Word[] {
   const words: Word[] = []
   const isAscii = ASCII.test(text)
   const plain = isAscii ? text : text.normalize('NFKC')
-  const chunks = new RegExp(isAscii ? ASCII_CHUNK : CHUNK)
+  const chunks = isAscii ? ASCII_CHUNK : CHUNK
+  chunks.lastIndex = 0
   for (let match = chunks.exec(plain); match && words.length <= MOST_WORDS; match = chunks.exec(plain)) {
     const chunk = match[0]
     if (!isAscii && UNSPACED_RUN.test(chunk)) for (const pair of pairsOf(chunk)) words.push(pair)

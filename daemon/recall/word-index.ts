@@ -42,6 +42,10 @@ export type Scratch = {
   /** Not zeros: written before they are read. */
   touched: Int32Array
   own: Int32Array
+  /** The same; for the few that are looked at closely, in their order. */
+  places: Int32Array
+  best: Float64Array
+  titles: Int32Array
 }
 
 /** A bit for each line; the last stands for all that come after it. */
@@ -60,7 +64,7 @@ export type WordIndex = Pick<Spellings, 'alike' | 'beginning'> & {
   /** How much a word tells that so many memories have. */
   rarity(holders: number): number
   /** What only depends on the memories there are: worked out once, until one comes or goes. */
-  remembered<T>(key: string, make: () => T): T
+  remembered<T>(kind: string, word: string, make: () => T): T
   scratch(): Scratch
   doc(id: number): Doc
   term(text: string): Term | undefined
@@ -73,6 +77,7 @@ const WEIGHTS = { name: 20, description: 12, body: 10 }
 const NOTHING: Worth = { version: -1, ids: new Int32Array(0), shares: new Float64Array(0) }
 /** Ids of memories that are gone leave holes; with as many holes as memories they are given anew. */
 const FEWEST_HOLES = 1_000
+/** Of each kind. */
 const MOST_REMEMBERED = 5_000
 const MOST_RARITIES = 4_096
 
@@ -86,7 +91,7 @@ export function createWordIndex(): WordIndex {
   let totalLength = 0
   /** Counts changes: what was worked out before the last one holds no longer. */
   let version = 0
-  const kept = new Map<string, unknown>()
+  const kept = new Map<string, Map<string, unknown>>()
   let rarities = new Float64Array(0)
 
   const changed = (): void => {
@@ -131,15 +136,17 @@ export function createWordIndex(): WordIndex {
   }
 
   const averageLength = (): number => totalLength / Math.max(1, ids.size)
-  const remembered = <T>(key: string, make: () => T): T => {
-    const known = kept.get(key)
+  const remembered = <T>(kind: string, word: string, make: () => T): T => {
+    const ofKind = kept.get(kind) ?? new Map<string, unknown>()
+    const known = ofKind.get(word)
     if (known !== undefined) return known as T
     const made = make()
-    if (kept.size >= MOST_REMEMBERED) kept.clear()
-    kept.set(key, made)
+    if (ofKind.size >= MOST_REMEMBERED) ofKind.clear()
+    ofKind.set(copied(word), made)
+    kept.set(kind, ofKind)
     return made
   }
-  const knownStem = (word: string): string => stems.get(word) ?? remembered(`stem ${word}`, () => stem(word))
+  const knownStem = (word: string): string => stems.get(word) ?? remembered('stem', word, () => stem(copied(word)))
   const learntStem = (word: string): string => {
     const known = stems.get(word)
     if (known !== undefined) return known
@@ -212,7 +219,15 @@ function scratchFor(ids: number): Scratch {
     slots: new Int32Array(ids),
     touched: new Int32Array(ids),
     own: new Int32Array(ids),
+    places: new Int32Array(ids),
+    best: new Float64Array(ids),
+    titles: new Int32Array(ids),
   }
+}
+
+/** A part of a text keeps the whole of it in memory: this one does not. */
+function copied(word: string): string {
+  return ` ${word}`.slice(1)
 }
 
 /** Where the posting of a memory begins; -1 where there is none. */

@@ -6,6 +6,7 @@ import { framed } from '../../daemon/recall/surface.ts'
 import { RecallAnswer } from '../../schema/recall.ts'
 
 const text = fc.string({ unit: 'grapheme' })
+const part = fc.string({ unit: 'grapheme', minLength: 1 })
 const memory = fc.record({
   file: text,
   path: text,
@@ -21,17 +22,19 @@ describe('an answer put together from parts', () => {
   it('is letter for letter what its schema makes of it', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.tuple(memory, text), { minLength: 1, maxLength: 5 }),
+        fc.array(fc.tuple(memory, part), { minLength: 1, maxLength: 5 }),
         fc.constantFrom('local' as const, 'model' as const),
         fc.nat(),
         (found, mode, sessionBytes) => {
           const parts = found.map(([, part]) => part)
-          const whole = framed(parts)
+          const whole = framed(parts.join(''))
           const memories = found.map(([each]) => each)
           const answer = { mode, memories, text: whole, bytes: Buffer.byteLength(whole), sessionBytes }
           const json = printedAnswer(answer, {
-            memories: memories.map(({ score, ageDays, ...same }) => printedOne(printed(same), { score, ageDays })),
-            parts: parts.map(escaped),
+            memories: memories
+              .map(({ score, ageDays, ...same }) => printedOne(printed(same), { score, ageDays }))
+              .join(','),
+            parts: parts.map(escaped).join(''),
           })
           expect(json).toBe(JSON.stringify(RecallAnswer.parse(answer)))
         },

@@ -17,14 +17,8 @@ type Names = 'recall' | 'prefetchRecall' | 'collectRecall' | 'cancelRecall' | 'r
 
 export function recallRoutes({ recall, tickets, given }: Deps): Pick<Handlers, Names> {
   return {
-    // The signal is looked at only where a model is asked: making one costs as much as a small answer.
-    recall: (call) =>
-      recall(call.body, {
-        caller: call.caller,
-        get signal() {
-          return call.signal
-        },
-      }),
+    // As it is: its signal is looked at only where a model is asked, and making one costs as much as a small answer.
+    recall: (call) => recall(call.body, call),
     prefetchRecall: ({ body, caller }) => tickets.begin(body, caller),
     collectRecall: ({ params }) => tickets.collect(params.ticket),
     cancelRecall: ({ params }) => tickets.cancel(params.ticket),
