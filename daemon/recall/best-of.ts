@@ -1,7 +1,15 @@
 /** A few of many by their numbers, without sorting the many. Pure. */
 
-/** The `most` ids with the largest sums, in no order; of equal ones the lower ids. Only who would be among them is asked about. */
-export function bestOf(ids: Int32Array, sums: Float64Array, most: number, skip: (id: number) => boolean): number[] {
+/**
+ * The `most` ids with the largest sums, in no order; of equal ones the lower ids. Only who would be among them is asked about.
+ * The ids are the first `count` of a list.
+ */
+export function bestOf(
+  { ids, count }: { ids: Int32Array; count: number },
+  sums: Float64Array,
+  most: number,
+  skip?: (id: number) => boolean,
+): number[] {
   // A heap: the least of those kept stands at its top.
   const kept: number[] = []
   const isLess = (a: number, b: number) => {
@@ -30,12 +38,12 @@ export function bestOf(ids: Int32Array, sums: Float64Array, most: number, skip: 
     kept[at] = id
   }
   let bar = Number.NEGATIVE_INFINITY
-  for (let n = 0; n < ids.length; n++) {
+  for (let n = 0; n < count; n++) {
     const id = ids[n] as number
     if ((sums[id] as number) < bar) continue
     if (kept.length < most) {
-      if (!skip(id)) rise(id)
-    } else if (isLess(kept[0] as number, id) && !skip(id)) sink(id)
+      if (!skip?.(id)) rise(id)
+    } else if (isLess(kept[0] as number, id) && !skip?.(id)) sink(id)
     if (kept.length === most) bar = sums[kept[0] as number] as number
   }
   return kept

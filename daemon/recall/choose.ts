@@ -78,9 +78,12 @@ export async function choose(
   const corpus = opened instanceof Promise ? await opened : opened
   // It may have been switched off meanwhile.
   if (corpus !== opened && (await deps.find(request.cwd, caller)).off !== undefined) return { skipped: 'off' }
-  const isKnown = knownTo(deps.given, request, dir)
+  const known = knownTo(deps.given, request, dir)
+  const isKnown = known ?? (() => false)
   const skip = (file: string) => isKnown(file) || (!settings.teamEnabled && file.startsWith(TEAM))
-  const ranking = rank(request.query, corpus.index, { limit: LOOKED_AT, skip })
+  // To ask of each memory takes longer than the rest of a ranking: seldom is there a reason to.
+  const maySkip = known !== undefined || (!settings.teamEnabled && corpus.nested.size > 0)
+  const ranking = rank(request.query, corpus.index, { limit: LOOKED_AT, ...(maySkip && { skip }) })
   const local: Choice = {
     dir,
     corpus,
@@ -110,10 +113,10 @@ export async function choose(
   return { ...local, mode: 'model', files: selected.files, model: 'answered' }
 }
 
-/** What the session was given, and what the caller says it has read: by its path, or by its name. */
+/** What the session was given, and what the caller says it has read: by its path, or by its name. Nothing when there is none. */
 function knownTo(given: Given, { sessionId, harness, readFiles = [], cwd }: RecallRequest, dir: string) {
   const wasGiven = sessionId === undefined ? undefined : given.knower({ sessionId, harness }, dir)
-  if (readFiles.length === 0) return wasGiven ?? (() => false)
+  if (readFiles.length === 0) return wasGiven
   const read = new Set(readFiles.flatMap((file) => [file, resolve(cwd, file)]).map((file) => file.normalize('NFC')))
   return (file: string): boolean =>
     wasGiven?.(file) || read.has(file.normalize('NFC')) || read.has(`${dir}/${file}`.normalize('NFC'))

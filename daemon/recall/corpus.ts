@@ -23,6 +23,8 @@ export type Source = {
 export type Corpus = {
   index: WordIndex
   items: ReadonlyMap<string, Item>
+  /** Those of them that stand in folders. */
+  nested: ReadonlySet<string>
   /** Nothing has changed on disk since it was looked at. */
   fresh: boolean
   /** There was no time to read all of it. */
@@ -156,7 +158,8 @@ export function createCorpora({ source, vigils, clock, onError }: Deps): Corpora
 
   const corpusOf = ({ shelf }: Entry, isUpToDate: boolean): Corpus => {
     const partial = shelf.unread() > 0
-    return { index: shelf.index, items: shelf.items, fresh: isUpToDate && !partial, partial, reread: shelf.reread }
+    const { index, items, nested, reread } = shelf
+    return { index, items, nested, fresh: isUpToDate && !partial, partial, reread }
   }
 
   return {

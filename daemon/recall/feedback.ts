@@ -46,8 +46,8 @@ export function feedBack(
     index,
   )
   for (const { term, weight } of telling) {
-    const places = found.in(term)
-    for (let n = 0; n < rest.length; n++) if ((places[n] as number) >= 0) (rest[n] as Scored).score += STRENGTH * weight
+    const hits = found.in(term)
+    for (let hit = 0; hit < hits; hit++) (rest[found.ones[hit] as number] as Scored).score += STRENGTH * weight
   }
   found.done()
 }

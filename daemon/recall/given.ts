@@ -13,8 +13,8 @@ export type Handed = { file: string; bytes: number }
 
 export type Given = {
   bytes(session: SessionName): number
-  /** Tells of each file whether it was given until now. */
-  knower(session: SessionName, dir: string): (file: string) => boolean
+  /** Tells of each file whether it was given until now; nothing while none was. */
+  knower(session: SessionName, dir: string): ((file: string) => boolean) | undefined
   /** Takes it back when asked to: it did not reach the session. */
   add(session: SessionName, dir: string, mode: 'local' | 'model', handed: readonly Handed[]): () => void
   /** The session was cleared or compacted: it has nothing of it any more. */
@@ -89,7 +89,7 @@ export function createGiven({ rows, clock, onError }: Deps): Given {
     bytes: (session) => stateOf(session).bytes,
     knower: (session, dir) => {
       const { files } = stateOf(session)
-      return files.size === 0 ? knowsNothing : (file) => files.has(`${dir}\n${file}`)
+      return files.size === 0 ? undefined : (file) => files.has(`${dir}\n${file}`)
     },
     add: (session, dir, mode, handed) => {
       const state = stateOf(session)
@@ -135,10 +135,6 @@ export function createGiven({ rows, clock, onError }: Deps): Given {
     },
     stop: write,
   }
-}
-
-function knowsNothing(): boolean {
-  return false
 }
 
 function keyOf({ sessionId, harness }: SessionName): SessionKey {

@@ -38,7 +38,7 @@ const SHOWN = 5
 
 export type RankOptions = { limit: number; skip?: Skip }
 
-export function rank(question: string, index: WordIndex, { limit, skip = () => false }: RankOptions): Ranking {
+export function rank(question: string, index: WordIndex, { limit, skip }: RankOptions): Ranking {
   const wanted = questionOf(question, index)
   const ids = candidates(wanted, index, Math.max(CLOSELY, limit), skip)
   const scored = scoreAll(ids, wanted, index)

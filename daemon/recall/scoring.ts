@@ -22,7 +22,7 @@ const ENOUGH_HOLDERS = 100
 export type Skip = (file: string) => boolean
 
 /** The ids of those that have the most, in no order. */
-export function candidates(wanted: readonly Wanted[], index: WordIndex, most: number, skip: Skip): number[] {
+export function candidates(wanted: readonly Wanted[], index: WordIndex, most: number, skip?: Skip): number[] {
   const { sums, parts, touched, own } = index.scratch()
   let count = 0
   for (const { alternatives, weight } of telling(wanted, index.size())) {
@@ -58,7 +58,7 @@ export function candidates(wanted: readonly Wanted[], index: WordIndex, most: nu
       parts[id] = 0
     }
   }
-  const found = bestOf(touched.subarray(0, count), sums, most, (id) => skip(index.doc(id).file))
+  const found = bestOf({ ids: touched, count }, sums, most, skip && ((id) => skip(index.doc(id).file)))
   for (let n = 0; n < count; n++) sums[touched[n] as number] = 0
   return found
 }
@@ -74,68 +74,86 @@ function telling(wanted: readonly Wanted[], memories: number): readonly Wanted[]
 
 /** Word after word for all of them: most words are in few memories, and those are walked through once. */
 export function scoreAll(ids: readonly number[], wanted: readonly Wanted[], index: WordIndex): Scored[] {
+  const things = wanted.length
   // Plain lists: typed ones of this size are made outside of the heap, which takes longer than to fill them.
-  const sure = new Array<number>(ids.length * wanted.length).fill(0)
-  const lines = new Array<number>(ids.length * wanted.length).fill(0)
-  const scored = ids.map((id, one): Scored => ({ doc: index.doc(id), score: 0, sure, row: one * wanted.length }))
-  const { best, titles } = index.scratch()
-  titles.fill(0, 0, ids.length)
+  const sure = zeros(ids.length * things)
+  const lines = zeros(ids.length * things)
+  const { scores, best, titles } = index.scratch()
+  for (let one = 0; one < ids.length; one++) scores[one] = titles[one] = best[one] = 0
   const found = createFinder(ids, index)
-  wanted.forEach(({ alternatives, weight, named }, n) => {
-    if (alternatives.length === 0) return
-    best.fill(0, 0, ids.length)
+  for (let n = 0; n < things; n++) {
+    const { alternatives, weight, named } = wanted[n] as Wanted
+    if (alternatives.length === 0) continue
     for (const { term, weight: part } of alternatives) {
       const { postings } = term
       const { shares } = index.worth(term)
-      const places = found.in(term)
-      for (let one = 0; one < ids.length; one++) {
-        const at = places[one] as number
-        if (at < 0) continue
-        const value = part * (shares[at / STRIDE] as number)
-        const row = one * wanted.length + n
-        lines[row] = (lines[row] as number) | (postings[at + 2] as number)
+      const hits = found.in(term)
+      for (let hit = 0; hit < hits; hit++) {
+        const one = found.ones[hit] as number
+        const at = found.places[hit] as number
+        const row = one * things + n
+        lines[row] = (lines[row] as number) | (postings[at * STRIDE + 2] as number)
+        const value = part * (shares[at] as number)
         if (value <= (best[one] as number)) continue
         best[one] = value
         sure[row] = part
       }
     }
     for (let one = 0; one < ids.length; one++) {
-      ;(scored[one] as Scored).score += weight * (best[one] as number)
-      if (named && lines[one * wanted.length + n] === EVERY_LINE) titles[one] = (titles[one] as number) + 1
+      scores[one] = (scores[one] as number) + weight * (best[one] as number)
+      best[one] = 0
+      if (named && lines[one * things + n] === EVERY_LINE) titles[one] = (titles[one] as number) + 1
     }
-  })
+  }
   found.done()
   const all = Math.log(1 + index.size())
-  for (let one = 0; one < ids.length; one++) {
-    const each = scored[one] as Scored
-    each.score = each.score + LINE * bestLine(wanted, lines, each.row) + (titles[one] as number) * TITLE * all
-  }
-  return scored
+  return ids.map((id, one) => {
+    const row = one * things
+    const score = (scores[one] as number) + LINE * bestLine(wanted, lines, row) + (titles[one] as number) * TITLE * all
+    return { doc: index.doc(id), score, sure, row }
+  })
+}
+
+/** Filled one by one: for so few that is quicker than to have it done. */
+function zeros(count: number): number[] {
+  const list = new Array<number>(count)
+  for (let n = 0; n < count; n++) list[n] = 0
+  return list
 }
 
 /** Finds the postings of a few memories in many lists; one of these at a time. */
 export function createFinder(ids: readonly number[], index: WordIndex) {
-  const { slots, places } = index.scratch()
-  ids.forEach((id, one) => {
-    slots[id] = one + 1
-  })
+  const { slots, ones, places } = index.scratch()
+  for (let one = 0; one < ids.length; one++) slots[ids[one] as number] = one + 1
   return {
-    /** Where each memory's begins, in the order of the ids; -1 where there is none. Valid until the next call. */
-    in: (term: Term): Int32Array => {
+    /** Which of the ids a term has, by their order in the list; valid until the next call, as are the places. */
+    ones,
+    /** The how manieth of the term's postings each of those is. */
+    places,
+    /** How many of them it has. */
+    in: (term: Term): number => {
       const { ids: holders } = index.worth(term)
-      if (holders.length > ids.length * Math.log2(holders.length)) {
-        for (let one = 0; one < ids.length; one++) places[one] = findPosting(term.postings, ids[one] as number)
-        return places
+      let hits = 0
+      const steps = 32 - Math.clz32(holders.length)
+      if (holders.length > ids.length * steps) {
+        for (let one = 0; one < ids.length; one++) {
+          const at = findPosting(term.postings, ids[one] as number)
+          if (at < 0) continue
+          ones[hits] = one
+          places[hits++] = at / STRIDE
+        }
+        return hits
       }
-      places.fill(-1, 0, ids.length)
       for (let n = 0; n < holders.length; n++) {
         const slot = slots[holders[n] as number] as number
-        if (slot > 0) places[slot - 1] = n * STRIDE
+        if (slot === 0) continue
+        ones[hits] = slot - 1
+        places[hits++] = n
       }
-      return places
+      return hits
     },
     done: () => {
-      for (const id of ids) slots[id] = 0
+      for (let one = 0; one < ids.length; one++) slots[ids[one] as number] = 0
     },
   }
 }

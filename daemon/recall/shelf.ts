@@ -23,6 +23,8 @@ export type Item = Omit<MemoryText, 'text' | 'body' | 'settled'>
 export type Shelf = {
   index: WordIndex
   items: ReadonlyMap<string, Item>
+  /** Those of them that stand in folders. */
+  nested: ReadonlySet<string>
   /** To be read, these before all others. */
   first(files: Iterable<string>): void
   /** To be read when it is their turn. */
@@ -62,6 +64,7 @@ type Deps = {
 export function createShelf({ read, stamp, clock, onOdd, onError, isStopped }: Deps): Shelf {
   const index = createWordIndex()
   const items = new Map<string, Item>()
+  const nested = new Set<string>()
   const urgent = new Set<string>()
   const waiting = new Set<string>()
   let reading: Promise<void> | undefined
@@ -72,6 +75,7 @@ export function createShelf({ read, stamp, clock, onOdd, onError, isStopped }: D
   const put = ({ text: _text, body, settled, ...item }: MemoryText): void => {
     // A stamp that another change may leave as it is tells nothing yet.
     items.set(item.file, settled ? item : { ...item, stamp: '' })
+    if (item.file.includes('/')) nested.add(item.file)
     const { file, name = '', description = '' } = item
     index.put({ file, name, description, body: body.length > INDEXED_CHARS ? body.slice(0, INDEXED_CHARS) : body })
   }
@@ -79,6 +83,7 @@ export function createShelf({ read, stamp, clock, onOdd, onError, isStopped }: D
     urgent.delete(file)
     waiting.delete(file)
     items.delete(file)
+    nested.delete(file)
     index.remove(file)
   }
 
@@ -121,6 +126,7 @@ export function createShelf({ read, stamp, clock, onOdd, onError, isStopped }: D
   return {
     index,
     items,
+    nested,
     first: (files) => {
       for (const file of files) {
         waiting.delete(file)

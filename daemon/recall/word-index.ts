@@ -43,7 +43,9 @@ export type Scratch = {
   touched: Int32Array
   own: Int32Array
   /** The same; for the few that are looked at closely, in their order. */
+  ones: Int32Array
   places: Int32Array
+  scores: Float64Array
   best: Float64Array
   titles: Int32Array
 }
@@ -219,7 +221,9 @@ function scratchFor(ids: number): Scratch {
     slots: new Int32Array(ids),
     touched: new Int32Array(ids),
     own: new Int32Array(ids),
+    ones: new Int32Array(ids),
     places: new Int32Array(ids),
+    scores: new Float64Array(ids),
     best: new Float64Array(ids),
     titles: new Int32Array(ids),
   }
