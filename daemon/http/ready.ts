@@ -24,6 +24,11 @@ export function createPrinter(route: Route): Printer {
   }
 }
 
+export function sendFailure(response: ServerResponse, { status, body }: { status: number; body: object }): void {
+  const text = Buffer.from(JSON.stringify(body))
+  response.writeHead(status, [...HEADERS, 'content-length', String(text.length)]).end(text)
+}
+
 /** Bytes that are ready need nothing of what fastify does for an answer, which costs more than to send them. */
 export function sendReady(response: ServerResponse, answer: Buffer | string): void {
   const length = typeof answer === 'string' ? Buffer.byteLength(answer) : answer.length

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Server as HttpServer, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import fastify, { type FastifyReply, type FastifyRequest, type RouteOptions } from 'fastify'
+import fastify, { type FastifyBodyParser, type FastifyReply, type FastifyRequest, type RouteOptions } from 'fastify'
 import type { HandlerTypes, PlainText } from '../../schema/contract.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Event } from '../../schema/event.ts'
@@ -13,12 +13,13 @@ import { BODY_LIMIT_BYTES, type RouteName, type RouteShape, routeTable } from '.
 import { isDiskTrouble } from '../platform/disk.ts'
 import { undoOf } from '../platform/if-lost.ts'
 import type { Log } from '../platform/log.ts'
+import { type AnotherBody, createAnotherBody, type Known } from './another-body.ts'
 import { Call, type Input } from './call.ts'
 import { callerOf } from './caller.ts'
-import { failure, toFailure } from './errors.ts'
+import { type Failure, failure, toFailure } from './errors.ts'
 import type { EventStreams } from './event-stream.ts'
 import { acceptLines, sendLines, uploadedLines } from './lines.ts'
-import { createPrinter, JSON_TYPE, type Printer, sendReady } from './ready.ts'
+import { createPrinter, JSON_TYPE, type Printer, sendFailure, sendReady } from './ready.ts'
 import { knownRoute, loadRoute } from './route-schemas.ts'
 import { createSameAgain, type SameAgain } from './same-again.ts'
 import { createOnceTaken, type OnceTaken } from './taken.ts'
@@ -77,10 +78,8 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
       void (reply as FastifyReply).code(failed.status).headers(protocolHeaders).send(failed.body)
     },
   })
-  const sameAgain = createSameAgain({
-    send: sendReady,
-    otherwise: (request, response) => app.routing(request, response),
-  })
+  const anotherBody = createAnotherBody((request, response) => app.routing(request, response))
+  const sameAgain = createSameAgain({ send: sendReady, otherwise: anotherBody.serve })
   app.server.removeAllListeners('request').on('request', sameAgain.serve)
   answerOddities(app.server)
   const unused = connectionsWithoutRequest(app.server)
@@ -97,18 +96,24 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
     })
     return reply.code(known.status).send(known.body)
   })
-  app.setErrorHandler((error, request, reply) => {
-    const { name } = request.routeOptions.config as { name?: RouteName }
-    const { errors: declared = [], upload } = (name && knownRoute(name)) ?? {}
+  const failedWith = (error: unknown, url: string | undefined, route: Partial<Route> = {}): Failure => {
+    const { errors: declared = [], upload } = route
     const ref = randomUUID()
     const failed = toFailure(error, { declared, takes: upload ? 'JSON lines' : 'JSON', ref })
     if (isDiskTrouble(error)) onDiskTrouble(error)
     // The route's pattern, not the URL: a query may hold what a person said.
-    if (failed.unexpected) log.error({ ref, route: request.routeOptions.url, err: error }, 'request failed')
+    if (failed.unexpected) log.error({ ref, route: url, err: error }, 'request failed')
+    return failed
+  }
+  app.setErrorHandler((error, request, reply) => {
+    const { name } = request.routeOptions.config as { name?: RouteName }
+    const failed = failedWith(error, request.routeOptions.url, name && knownRoute(name))
     return reply.code(failed.status).send(failed.body)
   })
 
-  const surroundings = { drained: running.signal, sameAgain, onceTaken }
+  const fail: Surroundings['fail'] = (error, route) => failedWith(error, route.url, route)
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  const surroundings = { drained: running.signal, sameAgain, anotherBody, parseJson, onceTaken, fail }
   for (const [name, shape] of Object.entries(routeTable) as [RouteName, RouteShape][]) {
     const handle = handlers[name] as AnyHandler
     const options: RouteOptions = {
@@ -144,6 +149,7 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
       }),
     close: async (signal) => {
       sameAgain.stop()
+      anotherBody.stop()
       const cutOff = () => {
         running.abort()
         app.server.closeAllConnections()
@@ -172,9 +178,19 @@ function withValidators(name: RouteName, make: (route: Route) => Handle): Handle
   }
 }
 
-type Surroundings = { drained: AbortSignal; asText: Printer; sameAgain: SameAgain; onceTaken: OnceTaken }
+type Surroundings = {
+  drained: AbortSignal
+  asText: Printer
+  sameAgain: SameAgain
+  anotherBody: AnotherBody
+  parseJson: FastifyBodyParser<string>
+  onceTaken: OnceTaken
+  /** Takes note of it, and tells what to answer. */
+  fail: (error: unknown, route: Route) => Failure
+}
 
-function jsonHandler(route: Route, handle: AnyHandler, { drained, asText, sameAgain, onceTaken }: Surroundings) {
+function jsonHandler(route: Route, handle: AnyHandler, surroundings: Surroundings) {
+  const { drained, asText, sameAgain, anotherBody, onceTaken } = surroundings
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const input = inputOf(route, request)
     const given = await handle(new Call(input, reply.raw, drained))
@@ -186,6 +202,8 @@ function jsonHandler(route: Route, handle: AnyHandler, { drained, asText, sameAg
         const text = asText(await handle(new Call(input, response, drained)))
         return typeof text === 'string' ? Buffer.from(text) : text
       })
+    if (route.body && !route.params && !route.query && !route.status)
+      anotherBody.remember(request.raw, anotherTime(route, handle, input, surroundings))
     if (typeof answer !== 'string' || (!route.status && answer.length > LARGE_CHARS)) {
       reply.hijack()
       return sendReady(reply.raw, answer)
@@ -193,6 +211,35 @@ function jsonHandler(route: Route, handle: AnyHandler, { drained, asText, sameAg
     if (route.status && isBegun(route, given)) reply.code(route.status)
     reply.type(JSON_TYPE)
     return answer
+  }
+}
+
+/** With another body: all else of the input is the same. */
+function anotherTime(
+  route: Route,
+  handle: AnyHandler,
+  { params, query, caller }: Input,
+  { drained, asText, parseJson, onceTaken, fail }: Surroundings,
+): Known<Input> {
+  return {
+    parse: (request, text) => {
+      let parsed: Input | undefined
+      void parseJson(request as never, text, (error, json) => {
+        const found = error ? undefined : route.body?.safeParse(json)
+        if (found?.success) parsed = { params, query, body: found.data, lines: undefined, caller }
+      })
+      return parsed
+    },
+    answer: async (input, response) => {
+      try {
+        const given = await handle(new Call(input, response, drained))
+        const undo = undoOf(given)
+        if (undo) onceTaken(response, { onLost: undo })
+        sendReady(response, asText(given))
+      } catch (error) {
+        sendFailure(response, fail(error, route))
+      }
+    },
   }
 }
 
@@ -238,8 +285,10 @@ function inputOf(route: Route, request: FastifyRequest): Input {
 
 /** The rest of a path is always a file. */
 function namedParams(params: unknown): unknown {
-  const { '*': file, ...named } = params as Record<string, string>
-  return file === undefined ? named : { ...named, file }
+  const given = params as Record<string, string>
+  if (given['*'] === undefined) return given
+  const { '*': file, ...named } = given
+  return { ...named, file }
 }
 
 function streamHandler(handlers: Handlers) {
