@@ -45,7 +45,7 @@ export type HandOver = {
 
 /** What is made of a file once. Of the part of the text only its age changes, and that is seldom. */
 type Made = { path: string; item: Item; shown: Shown; printed: Printed; part: Part | undefined }
-type Part = { age: string; text: string; bytes: number; json: string }
+type Part = { age: number; text: string; bytes: number; json: string }
 /** `made` is nothing where it must not be given. */
 type Kept = { stamp: string; made: Made | undefined }
 

@@ -45,16 +45,21 @@ const NOT_ASCII = /[^ -~\s]/
 const UNSPACED_STOPS = new RegExp(unspacedStops.join('|'), 'gu')
 
 export function questionOf(text: string, index: WordIndex): Wanted[] {
-  const asked = new Map<string, Wanted>()
+  const terms: string[] = []
+  const asked: Wanted[] = []
   const short = text.slice(0, MOST_CHARS)
   const spaced = NOT_ASCII.test(short) ? short.replace(UNSPACED_STOPS, ' ') : short
-  for (const word of wordsOf(spaced, index.stem)) {
-    if (STOP_WORDS.has(word.surface) || isLetter(word)) continue
-    const known = asked.get(word.term)
+  for (const word of wordsOf(spaced, index.stem, STOP_WORDS)) {
+    if ((word.kind !== 'word' && STOP_WORDS.has(word.surface)) || isLetter(word)) continue
+    // They are few: to look through them is quicker than to keep them by name.
+    const known = asked[terms.indexOf(word.term)]
     if (known) known.named ||= word.named
-    else if (asked.size < MOST_WANTED) asked.set(word.term, wantedOf(word, index))
+    else if (asked.length < MOST_WANTED) {
+      terms.push(word.term)
+      asked.push(wantedOf(word, index))
+    }
   }
-  return [...asked.values()]
+  return asked
 }
 
 function isLetter({ kind, surface }: Word): boolean {

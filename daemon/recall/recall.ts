@@ -151,7 +151,7 @@ export function createRecall({ texts, rows, vigils, redact, driftOf, onError, ..
     recall: async (request, at) => {
       const { caller } = at
       if (request.mode === 'local' || (request.mode === 'auto' && !deps.model.isReady()))
-        return give(request, await choose(deps, inLocalMode(request), { caller, signal: NEVER }))
+        return await give(request, await choose(deps, inLocalMode(request), { caller, signal: NEVER }))
       return giveLater(request, await select(request, caller, at.signal), caller)
     },
     hook: async (request, caller, mostBytes) => {

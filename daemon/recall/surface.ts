@@ -92,9 +92,12 @@ export function ageInWords(ageMs: number): string {
   return ago(ageMs / DAY_MS, 'day')
 }
 
-/** Ages of which the same is said. */
-export function ageKey(ageMs: number): string {
-  return ageMs > DAY_MS ? `more than ${ageInWords(ageMs)}` : ageInWords(ageMs)
+/** Tells ages apart of which something else is said: the same number, the same words. */
+export function ageKey(ageMs: number): number {
+  if (ageMs < MINUTE_MS) return 0
+  if (ageMs < HOUR_MS) return Math.floor(ageMs / MINUTE_MS)
+  if (ageMs < DAY_MS) return HOUR_MS + Math.floor(ageMs / HOUR_MS)
+  return DAY_MS + (ageMs === DAY_MS ? 0 : Math.floor(ageMs / DAY_MS))
 }
 
 function ago(amount: number, unit: string): string {

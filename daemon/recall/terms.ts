@@ -32,6 +32,7 @@ const CAPITAL = /^\p{Lu}/u
 /** The fifth is the fifth. */
 const LEADING_ZEROS = /^0+(?=\d+$)/
 const LONGEST_WORD = 64
+const NONE: ReadonlySet<string> = new Set()
 /** Of a text: more than any memory has. */
 const MOST_WORDS = 20_000
 
@@ -60,8 +61,8 @@ const DATES = new RegExp(
   'gi',
 )
 
-/** `stem` takes a word's ending away. */
-export function wordsOf(text: string, stem: (word: string) => string): Word[] {
+/** `stem` takes a word's ending away; single words that stand in `without` are left out. */
+export function wordsOf(text: string, stem: (word: string) => string, without: ReadonlySet<string> = NONE): Word[] {
   const words: Word[] = []
   const isAscii = ASCII.test(text)
   const plain = isAscii ? text : text.normalize('NFKC')
@@ -70,7 +71,7 @@ export function wordsOf(text: string, stem: (word: string) => string): Word[] {
   for (let match = chunks.exec(plain); match && words.length <= MOST_WORDS; match = chunks.exec(plain)) {
     const chunk = match[0]
     if (!isAscii && UNSPACED_RUN.test(chunk)) for (const pair of pairsOf(chunk)) words.push(pair)
-    else addChunk(chunk, plain, match.index, words, stem)
+    else addChunk(chunk, plain, match.index, words, stem, without)
   }
   for (const date of datesIn(plain)) words.push({ term: stem(date), surface: date, kind: 'whole', named: false })
   return words
@@ -78,16 +79,16 @@ export function wordsOf(text: string, stem: (word: string) => string): Word[] {
 
 type Stem = (word: string) => string
 
-function addChunk(chunk: string, text: string, at: number, words: Word[], stem: Stem): void {
+function addChunk(chunk: string, text: string, at: number, words: Word[], stem: Stem, without: ReadonlySet<string>) {
   const named = isCapital(chunk) && !beginsSentence(text, at)
   if (PLAIN_WORD.test(chunk)) {
-    addWord(chunk, named, words, stem)
+    addWord(chunk, named, words, stem, without)
     return
   }
   const bare = chunk.replace(APOSTROPHE, '')
   const segments = bare.split('/').map(partsOf)
   for (const parts of segments) {
-    for (const part of parts) addWord(part, named && isCapital(part), words, stem)
+    for (const part of parts) addWord(part, named && isCapital(part), words, stem, without)
     if (parts.length > 1) addWhole(parts.join(''), words, stem)
   }
   if (segments.length > 1) addWhole(segments.flat().join(''), words, stem)
@@ -100,8 +101,9 @@ function partsOf(chunk: string): string[] {
     .filter((part) => part !== '')
 }
 
-function addWord(written: string, named: boolean, words: Word[], stem: Stem): void {
+function addWord(written: string, named: boolean, words: Word[], stem: Stem, without: ReadonlySet<string>): void {
   const surface = shortened(written.toLowerCase())
+  if (without.has(surface)) return
   words.push({ term: stem(surface), surface, kind: 'word', named })
 }
 

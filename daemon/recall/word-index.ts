@@ -66,7 +66,7 @@ export type WordIndex = Pick<Spellings, 'alike' | 'beginning'> & {
   /** How much a word tells that so many memories have. */
   rarity(holders: number): number
   /** What only depends on the memories there are: worked out once, until one comes or goes. */
-  remembered<T>(kind: string, word: string, make: () => T): T
+  remembered<T>(kind: Word['kind'] | 'stem', word: string, make: () => T): T
   scratch(): Scratch
   doc(id: number): Doc
   term(text: string): Term | undefined
@@ -93,12 +93,12 @@ export function createWordIndex(): WordIndex {
   let totalLength = 0
   /** Counts changes: what was worked out before the last one holds no longer. */
   let version = 0
-  const kept = new Map<string, Map<string, unknown>>()
+  const kept = { word: newMap(), whole: newMap(), pair: newMap(), stem: newMap() }
   let rarities = new Float64Array(0)
 
   const changed = (): void => {
     version++
-    kept.clear()
+    for (const ofKind of Object.values(kept)) if (ofKind.size > 0) ofKind.clear()
     rarities = new Float64Array(0)
   }
 
@@ -138,14 +138,13 @@ export function createWordIndex(): WordIndex {
   }
 
   const averageLength = (): number => totalLength / Math.max(1, ids.size)
-  const remembered = <T>(kind: string, word: string, make: () => T): T => {
-    const ofKind = kept.get(kind) ?? new Map<string, unknown>()
+  const remembered = <T>(kind: Word['kind'] | 'stem', word: string, make: () => T): T => {
+    const ofKind = kept[kind]
     const known = ofKind.get(word)
     if (known !== undefined) return known as T
     const made = make()
     if (ofKind.size >= MOST_REMEMBERED) ofKind.clear()
     ofKind.set(copied(word), made)
-    kept.set(kind, ofKind)
     return made
   }
   const knownStem = (word: string): string => stems.get(word) ?? remembered('stem', word, () => stem(copied(word)))
@@ -212,6 +211,10 @@ export function createWordIndex(): WordIndex {
     alike: spellings.alike,
     beginning: spellings.beginning,
   }
+}
+
+function newMap(): Map<string, unknown> {
+  return new Map()
 }
 
 function scratchFor(ids: number): Scratch {
