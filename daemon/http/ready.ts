@@ -7,33 +7,46 @@ import { jsonOf } from '../platform/ready-json.ts'
 export const JSON_TYPE = 'application/json; charset=utf-8'
 const HEADERS = ['content-type', JSON_TYPE, PROTOCOL_HEADER, String(PROTOCOL)]
 
-/** Bytes where they are kept. */
-export type Printer = (answer: unknown) => Buffer | string
+/** A body with its head. Nothing but ASCII stays a string, which goes out in one write with the head; any other is bytes. */
+export type Ready = { body: Buffer | string; bytes: number; head: readonly string[] }
+
+export type Printer = (answer: unknown) => Ready
 
 /** Strips an answer to its schema. A frozen one stays as it is, so its text is made once, however often it is given. */
 export function createPrinter(route: Route): Printer {
-  const printed = new WeakMap<object, Buffer>()
+  const printed = new WeakMap<object, Ready>()
   return (answer) => {
-    if (typeof answer !== 'object' || answer === null) return JSON.stringify(route.answer.parse(answer))
-    if (!Object.isFrozen(answer)) return jsonOf(answer) ?? JSON.stringify(route.answer.parse(answer))
+    if (!isKept(answer)) return ready(jsonOf(answer) ?? JSON.stringify(route.answer.parse(answer)))
     const known = printed.get(answer)
     if (known) return known
-    const bytes = Buffer.from(JSON.stringify(route.answer.parse(answer)))
-    printed.set(answer, bytes)
-    return bytes
+    const made = ready(JSON.stringify(route.answer.parse(answer)))
+    printed.set(answer, made)
+    return made
   }
 }
 
+/** It stays as it is, so it may be asked for again. */
+export function isKept(answer: unknown): answer is object {
+  return typeof answer === 'object' && answer !== null && Object.isFrozen(answer)
+}
+
+function ready(text: string): Ready {
+  const bytes = Buffer.byteLength(text)
+  const head = [...HEADERS, 'content-length', String(bytes)]
+  return { body: bytes === text.length ? text : Buffer.from(text), bytes, head }
+}
+
 export function sendFailure(response: ServerResponse, { status, body }: { status: number; body: object }): void {
-  const text = Buffer.from(JSON.stringify(body))
-  response.writeHead(status, [...HEADERS, 'content-length', String(text.length)]).end(text)
+  send(response, status, ready(JSON.stringify(body)))
 }
 
 /** Bytes that are ready need nothing of what fastify does for an answer, which costs more than to send them. */
-export function sendReady(response: ServerResponse, answer: Buffer | string): void {
-  const length = typeof answer === 'string' ? Buffer.byteLength(answer) : answer.length
-  response.writeHead(200, [...HEADERS, 'content-length', String(length)])
-  // Nothing but ASCII goes out as it is, in one write with its head; another string would take several times as long.
-  if (typeof answer === 'string' && length === answer.length) response.end(answer, 'latin1')
-  else response.end(typeof answer === 'string' ? Buffer.from(answer) : answer)
+export function sendReady(response: ServerResponse, answer: Ready): void {
+  send(response, 200, answer)
+}
+
+function send(response: ServerResponse, status: number, { body, head }: Ready): void {
+  response.writeHead(status, head as string[])
+  if (typeof body === 'string') response.end(body, 'latin1')
+  else response.end(body)
 }

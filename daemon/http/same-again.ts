@@ -3,8 +3,9 @@
  * neither routed nor parsed anew, which costs more than to answer it. What fails is left to those who do that.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Ready } from './ready.ts'
 
-type Known = { headers: readonly string[]; answer: (response: ServerResponse) => Promise<Buffer> }
+type Known = { headers: readonly string[]; answer: (response: ServerResponse) => Promise<Ready> }
 
 export type SameAgain = {
   serve(request: IncomingMessage, response: ServerResponse): void
@@ -15,7 +16,7 @@ export type SameAgain = {
 }
 
 type Deps = {
-  send: (response: ServerResponse, bytes: Buffer) => void
+  send: (response: ServerResponse, answer: Ready) => void
   /** The usual way. */
   otherwise: (request: IncomingMessage, response: ServerResponse) => void
 }
@@ -33,7 +34,7 @@ export function createSameAgain({ send, otherwise }: Deps): SameAgain {
       // Whatever a header may mean: where all of them are the same, so is what they mean.
       if (!same || !areEqual(same.headers, request.rawHeaders)) return otherwise(request, response)
       void same.answer(response).then(
-        (bytes) => send(response, bytes),
+        (ready) => send(response, ready),
         () => otherwise(request, response),
       )
     },

@@ -19,7 +19,7 @@ import { callerOf } from './caller.ts'
 import { type Failure, failure, toFailure } from './errors.ts'
 import type { EventStreams } from './event-stream.ts'
 import { acceptLines, sendLines, uploadedLines } from './lines.ts'
-import { createPrinter, JSON_TYPE, type Printer, sendFailure, sendReady } from './ready.ts'
+import { createPrinter, isKept, JSON_TYPE, type Printer, sendFailure, sendReady } from './ready.ts'
 import { knownRoute, loadRoute } from './route-schemas.ts'
 import { createSameAgain, type SameAgain } from './same-again.ts'
 import { createOnceTaken, type OnceTaken } from './taken.ts'
@@ -52,7 +52,7 @@ const LONGEST_PARAM = 2_048
 const HEADER_LIMIT_BYTES = 131_072
 
 /** Shorter ones are sent as fastify sends them. */
-const LARGE_CHARS = 1_000
+const LARGE_BYTES = 1_000
 
 const protocolHeaders = { [PROTOCOL_HEADER]: String(PROTOCOL) }
 
@@ -129,7 +129,7 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
                 ? linesHandler(route, handle, running.signal, log)
                 : shape.plain
                   ? plainHandler(route, handle, running.signal, onceTaken)
-                  : jsonHandler(route, handle, { ...surroundings, asText: createPrinter(route) }),
+                  : jsonHandler(route, handle, { ...surroundings, print: createPrinter(route) }),
             ),
     }
     if (shape.upload) void app.register(async (scope) => acceptLines(scope).route(options))
@@ -180,7 +180,7 @@ function withValidators(name: RouteName, make: (route: Route) => Handle): Handle
 
 type Surroundings = {
   drained: AbortSignal
-  asText: Printer
+  print: Printer
   sameAgain: SameAgain
   anotherBody: AnotherBody
   parseJson: FastifyBodyParser<string>
@@ -190,27 +190,24 @@ type Surroundings = {
 }
 
 function jsonHandler(route: Route, handle: AnyHandler, surroundings: Surroundings) {
-  const { drained, asText, sameAgain, anotherBody, onceTaken } = surroundings
+  const { drained, print, sameAgain, anotherBody, onceTaken } = surroundings
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const input = inputOf(route, request)
     const given = await handle(new Call(input, reply.raw, drained))
     const undo = undoOf(given)
     if (undo) onceTaken(reply.raw, { onLost: undo })
-    const answer = asText(given)
-    if (typeof answer !== 'string')
-      sameAgain.remember(request.raw, async (response) => {
-        const text = asText(await handle(new Call(input, response, drained)))
-        return typeof text === 'string' ? Buffer.from(text) : text
-      })
+    const answer = print(given)
+    if (isKept(given))
+      sameAgain.remember(request.raw, async (response) => print(await handle(new Call(input, response, drained))))
     if (route.body && !route.params && !route.query && !route.status)
       anotherBody.remember(request.raw, anotherTime(route, handle, input, surroundings))
-    if (typeof answer !== 'string' || (!route.status && answer.length > LARGE_CHARS)) {
+    if (isKept(given) || (!route.status && answer.bytes > LARGE_BYTES)) {
       reply.hijack()
       return sendReady(reply.raw, answer)
     }
     if (route.status && isBegun(route, given)) reply.code(route.status)
     reply.type(JSON_TYPE)
-    return answer
+    return answer.body
   }
 }
 
@@ -219,7 +216,7 @@ function anotherTime(
   route: Route,
   handle: AnyHandler,
   { params, query, caller }: Input,
-  { drained, asText, parseJson, onceTaken, fail }: Surroundings,
+  { drained, print, parseJson, onceTaken, fail }: Surroundings,
 ): Known<Input> {
   return {
     parse: (request, text) => {
@@ -235,7 +232,7 @@ function anotherTime(
         const given = await handle(new Call(input, response, drained))
         const undo = undoOf(given)
         if (undo) onceTaken(response, { onLost: undo })
-        sendReady(response, asText(given))
+        sendReady(response, print(given))
       } catch (error) {
         sendFailure(response, fail(error, route))
       }

@@ -81,7 +81,9 @@ export function createReading({ places, journal, catalogue, searching, answers, 
 }
 
 export function keyOf(what: string, cwd: string, { env }: Caller): string {
-  return `${what}\n${cwd}\n${JSON.stringify(env)}`
+  // Most callers have none.
+  for (const _ in env) return `${what}\n${cwd}\n${JSON.stringify(env)}`
+  return `${what}\n${cwd}\n{}`
 }
 
 function indexAt(dir: string, text: string): Omit<MemoryIndex, 'team' | 'skipped'> {

@@ -11,8 +11,8 @@ export function withJson<T extends object>(answer: T, json: () => string): T {
   return Object.defineProperty(answer, JSON_TEXT, { value: json, enumerable: false })
 }
 
-export function jsonOf(answer: object): string | undefined {
-  return (answer as Ready)[JSON_TEXT]?.()
+export function jsonOf(answer: unknown): string | undefined {
+  return typeof answer === 'object' && answer !== null ? (answer as Ready)[JSON_TEXT]?.() : undefined
 }
 
 /** A text as it stands between quotation marks. */
