@@ -7,7 +7,10 @@ import { jsonOf } from '../platform/ready-json.ts'
 export const JSON_TYPE = 'application/json; charset=utf-8'
 const HEADERS = ['content-type', JSON_TYPE, PROTOCOL_HEADER, String(PROTOCOL)]
 
-/** A body with its head. Nothing but ASCII stays a string, which goes out in one write with the head; any other is bytes. */
+/** To put more than this into one piece takes longer than to write two. */
+const SHORT_BYTES = 8_192
+
+/** A body with its head. A short one of ASCII stays a string, which goes out in one piece with the head; any other is bytes. */
 export type Ready = { body: Buffer | string; bytes: number; head: readonly string[] }
 
 export type Printer = (answer: unknown) => Ready
@@ -33,7 +36,8 @@ export function isKept(answer: unknown): answer is object {
 function ready(text: string): Ready {
   const bytes = Buffer.byteLength(text)
   const head = [...HEADERS, 'content-length', String(bytes)]
-  return { body: bytes === text.length ? text : Buffer.from(text), bytes, head }
+  const isShort = bytes <= SHORT_BYTES && bytes === text.length
+  return { body: isShort ? text : Buffer.from(text), bytes, head }
 }
 
 export function sendFailure(response: ServerResponse, { status, body }: { status: number; body: object }): void {
