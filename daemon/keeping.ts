@@ -10,6 +10,7 @@ import { mergeVariables } from './locate/variables.ts'
 import { createMemory } from './memory/memory.ts'
 import type { Clock } from './platform/clock.ts'
 import { message } from './platform/files.ts'
+import { madeOnce } from './platform/made-once.ts'
 import type { Parts } from './platform/parts.ts'
 import { createVigils } from './platform/vigil.ts'
 import { createRecall } from './recall/recall.ts'
@@ -90,10 +91,11 @@ export function createKeeping(deps: Deps) {
       isReady: () => model().waits() === undefined,
       provider: (project) => model().provider({ job: 'recall', project }),
     },
-    settings: () => {
-      const { recall, model, team } = settings.current()
-      return { ...recall, model: model.select, teamEnabled: team.enabled }
-    },
+    settings: madeOnce(settings.current, ({ recall, model, team }) => ({
+      ...recall,
+      model: model.select,
+      teamEnabled: team.enabled,
+    })),
     clock,
     onError: logged('recall failed beside an answer'),
   })
