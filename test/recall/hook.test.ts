@@ -129,6 +129,15 @@ describe('recall for a prompt hook', () => {
     expect(hasEnoughWords(text)).toBe(enough)
   })
 
+  it('gives nothing of a team where there is none, nor of a folder of one that came since', async () => {
+    const { ask, dir, recall } = rig()
+    expect(filesOf(await ask('all of auth', { sessionId: undefined }))).toEqual(['auth.md'])
+    mkdirSync(join(dir, 'team'))
+    writeFileSync(join(dir, 'team/zebra.md'), topic('All of zebras.', 'zebra crossing'))
+    recall.changed(dir, ['team/zebra.md'])
+    expect(await ask('zebra crossing', { sessionId: undefined })).toMatchObject({ skipped: 'none', memories: [] })
+  })
+
   it('skips what is too short, as other callers do not', async () => {
     const { hook, recall } = rig()
     expect(await hook('release')).toMatchObject({ skipped: 'short', memories: [] })
