@@ -20,8 +20,8 @@ type Deps = {
 
 export type Rounds = { hear(message: Exclude<ToThread, { kind: 'end' }>): void; stop(): void }
 
-/** What a transcript costs that has nothing new. */
-const LEAST_BYTES = 2_000
+/** What a transcript costs that has nothing new, or little: so a round of short ones is of a few hundred at most. */
+const LEAST_BYTES = 4_000
 
 type Taken = Prepared & { due: Due; source: Source }
 

@@ -12,8 +12,11 @@ import { walk } from './walk.ts'
 /** `look`: what to remember once it is read. */
 export type Found = { source: Source; unreadBytes: number; look: Look | undefined }
 
-/** Per root: its folders as they were when they were listed last, and the paths of its files that were written lately. */
-export type KnownRoots = Map<string, { folders: Map<string, number>; files: Set<string> }>
+/**
+ * Per root: its folders as they were when they were listed last, and the paths of its files that were written lately;
+ * `crowded` when there are too many of those to keep.
+ */
+export type KnownRoots = Map<string, { folders: Map<string, number>; files: Set<string>; crowded: boolean }>
 
 type Deps = {
   files: Pick<TranscriptFiles, 'cursor' | 'present'>
@@ -48,13 +51,15 @@ export type Sweep = {
 const PAGE = 200
 /** Written within the last hour: the next line may come any moment. */
 const LIVELY_MS = 3_600_000
+/** A hundred thousand that came at once would be most of what the daemon holds: where there are more, all are looked at. */
+const MOST_LIVELY = 2_000
 /** As for files: a folder that changed this short ago may change once more within the same tick. */
 const SETTLED_MS = 2_000
 
 export function createSweep({ files, looks, known, clock, anywhere, onFound, room, signal }: Deps): Sweep {
   const knownOf = ({ harness, path }: Root) => {
     const key = `${harness} ${path}`
-    const of = known.get(key) ?? { folders: new Map<string, number>(), files: new Set<string>() }
+    const of = known.get(key) ?? { folders: new Map<string, number>(), files: new Set<string>(), crowded: false }
     known.set(key, of)
     return of
   }
@@ -70,10 +75,11 @@ export function createSweep({ files, looks, known, clock, anywhere, onFound, roo
   }
 
   const lookIn = (root: Root, source: Source) => {
-    const { files: lively } = knownOf(root)
+    const known = knownOf(root)
     const stats = lstat(source.path)
-    if (stats && stats.mtimeMs > clock.now() - LIVELY_MS) lively.add(source.path)
-    else lively.delete(source.path)
+    if (!stats || stats.mtimeMs <= clock.now() - LIVELY_MS) known.files.delete(source.path)
+    else if (known.files.size < MOST_LIVELY) known.files.add(source.path)
+    else if (!known.files.has(source.path)) known.crowded = true
     if (stats) look(source.path, stats, () => source)
   }
 
@@ -114,7 +120,13 @@ export function createSweep({ files, looks, known, clock, anywhere, onFound, roo
   return {
     folder: (root, name) => folder(root, name),
     lively: async (root) => {
-      const { folders, files } = knownOf(root)
+      const known = knownOf(root)
+      const { folders, files } = known
+      if (known.crowded) {
+        known.crowded = false
+        files.clear()
+        return folder(root, '')
+      }
       for (const path of [...files]) lookIn(root, { harness: root.harness, root: root.path, path })
       for (const [name, stamp] of [...folders]) {
         if (signal.aborted) return

@@ -66,3 +66,13 @@ it('a look at the lively leaves an old file to the watches, and a look at all fi
   expect(await lively()).toEqual([])
   expect(await whole()).toEqual(['a/old.jsonl'])
 })
+
+it('where more files are lively than are kept in mind, a look at the lively is one at all', async () => {
+  const { write, append, whole, lively } = rig()
+  const names = Array.from({ length: 2_001 }, (_, n) => `a/${n}.jsonl`)
+  for (const name of names) write(name, { age: 'fresh' })
+  expect(await whole()).toEqual(names.toSorted())
+  for (const name of names) append(name)
+  expect(await lively()).toEqual(names.toSorted())
+  expect(await lively()).toEqual([])
+})
