@@ -31,7 +31,7 @@ export function openDatabase(file: string): Db {
  */
 export function prepareForBulk(db: Db): void {
   db.pragma('synchronous = NORMAL')
-  db.pragma('cache_size = -16384')
+  db.pragma('cache_size = -8192')
   db.pragma('wal_autocheckpoint = 4000')
 }
 
