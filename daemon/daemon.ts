@@ -59,7 +59,7 @@ const MUCH_TO_READ_BYTES = 500_000
 const LONGEST_PROMPT = 100_000
 
 /** Loaded with the first text that is looked through: its patterns would cost every start. */
-const redact = async (text: string) => (await import('./secrets/redact.ts')).redactSecrets(text)
+const redact = async (text: string) => (await import('./secrets/redact.ts')).redactSoon(text)
 
 /** Everything that was started is stopped again when one part cannot be. */
 export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
