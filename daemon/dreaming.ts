@@ -1,22 +1,20 @@
-/** Everything about dreams, put together: when one is due, how a model is asked, and what is told of it. */
+/** Everything about dreams, put together: when one is due, who makes it, and what is told of it. */
 import type { Caller } from '../schema/caller.ts'
-import type { DreamBegun, DreamReport, DreamStatus, Spent } from '../schema/dream.ts'
+import type { DreamBegun, DreamReport, DreamStatus } from '../schema/dream.ts'
 import type { Environment } from '../schema/rendezvous.ts'
-import { whyNotDone } from './agent/outcome.ts'
 import type { LiveSettings } from './config/live.ts'
 import { createChecks } from './dream/checks.ts'
-import { type Asked, type Asking, createDream, type DreamInput } from './dream/dream.ts'
+import { createDream, type DreamInput } from './dream/dream.ts'
 import { driftOf, mentionText, projectAt } from './dream/drift.ts'
 import type { Trigger, Verdict } from './dream/gates.ts'
 import { createDreamLock } from './dream/lock.ts'
-import { MERGED_MARK } from './dream/plan.ts'
-import { createDreamProgress, NOTHING_SPENT } from './dream/progress.ts'
+import { createDreamProgress } from './dream/progress.ts'
+import { dreamReport } from './dream/report.ts'
+import { createDreamAsking } from './dream-asking.ts'
 import type { Forking } from './forking.ts'
 import type { JobKind } from './jobs/job.ts'
 import type { Schedule } from './jobs/scheduler.ts'
 import type { Model } from './llm/model.ts'
-import { costInNanos, factsOf } from './llm/models.ts'
-import type { Usage } from './llm/provider.ts'
 import { isAgentDir } from './locate/agent-dir.ts'
 import type { createMemory } from './memory/memory.ts'
 import { newRunId } from './memory/run-id.ts'
@@ -48,10 +46,6 @@ type Deps = {
   onError: (error: unknown) => void
 }
 
-/** Enough turns to read and rewrite a whole directory; the others keep a model that never stops from costing more than it may. */
-const LIMITS = { turns: 30, outputTokens: 60_000, wallMs: 30 * 60_000, usd: 0.5 }
-const ANSWER_TOKENS = 8_000
-const MOST_TRANSCRIPTS = 100
 /** So many things that are gone are named to an agent; more say nothing more. */
 const MOST_MISSING = 5
 const ROUND = 'dream-check'
@@ -88,56 +82,6 @@ export function createDreaming(deps: Deps) {
     clock,
   })
 
-  const usdOf = (usage: Usage): number | undefined => {
-    const { model: models, models: own } = settings.current()
-    const nanos = costInNanos(usage, factsOf(models.dream, own))
-    return nanos === undefined ? undefined : nanos / 1e9
-  }
-
-  const ask = async (asking: Asking): Promise<Asked> => {
-    // Loaded with the first dream: most starts of a daemon have none.
-    const { askForDream } = await import('./dream/asking.ts')
-    const { dir, root, runId, sessions, signal, stillOurs } = asking
-    let drafts: Parameters<Parameters<Forking['run']>[0]['apply']>[0] = []
-    let spent: Spent = NOTHING_SPENT
-    const report = await forking.run({
-      job: 'dream',
-      project: root,
-      prefix: await forking.toldNothing(`dream ${dir}`, settings.current().model.dream),
-      ...askForDream(asking, clock.now()),
-      policy: { may: 'memory' },
-      // The files alone: beside them may be what was said elsewhere.
-      reach: forking.reachOf(dir, [root], sessions.flatMap(({ paths }) => paths).slice(0, MOST_TRANSCRIPTS)),
-      limits: LIMITS,
-      maxTokens: ANSWER_TOKENS,
-      atTurnLimit: 'fail',
-      check: (draft) => memory.consolidating.refusalOf(dir, draft, runId),
-      cite: () => ({ evidence: [] }),
-      // Applied with what rules make of it, once the model is done.
-      apply: async (given) => {
-        drafts = given
-      },
-      stillOurs,
-      signal,
-      onTurn: ({ turn, text, tools, files, usage }) => {
-        spent = withUsage(spent, usage, usdOf(usage))
-        asking.onTurn({ turn, text, tools, files }, spent)
-      },
-    })
-    const numbers = { turns: report.turns, denials: report.denials, spent }
-    if (report.ended === 'aborted') return { ...numbers, aborted: report.why ?? 'it was stopped' }
-    // Whatever led it there may have led it in the rest as well, and asked again it would be led again.
-    if (report.astray > 0) {
-      const why = `the model tried to write outside the memory directory (${report.astray}×), so nothing of this dream was kept`
-      return { ...numbers, why, not: { refuse: why } }
-    }
-    const not = whyNotDone(report)
-    if (!not) return { ...numbers, drafts }
-    // A limit that was reached, or words that mean nothing: the same question would be answered the same.
-    const { text: why } = await redact(report.why ?? 'it came to nothing')
-    return { ...numbers, why, not: report.failure ? not : { refuse: why } }
-  }
-
   const kind: JobKind = createDream({
     lock,
     dreams,
@@ -149,7 +93,7 @@ export function createDreaming(deps: Deps) {
       if (model.mode() === 'offline') return 'none'
       return model.waits() ?? 'there'
     },
-    ask,
+    ask: createDreamAsking({ settings, clock, memory, forking, redact }),
     read: memory.consolidating.read,
     consolidate: (run) => memory.consolidating.consolidate(run),
     notify: deps.notify,
@@ -193,26 +137,11 @@ export function createDreaming(deps: Deps) {
     },
   }
 
-  const isInJournal = (runId: string) => memory.history.hasRun(runId)
   const reportOf = (dream: Dream): DreamReport => {
-    const files = memory.history.filesOf(dream.runId)
-    const isApproved = dream.outcome === 'review' && isInJournal(dream.runId)
-    const { runId, trigger, beganMs, endedMs, outcome, why, facts } = dream
-    return {
-      ...facts,
-      runId,
-      trigger: trigger as Trigger,
-      beganAt: new Date(beganMs).toISOString(),
-      endedAt: new Date(endedMs).toISOString(),
-      outcome: isApproved ? 'applied' : outcome,
-      ...(why !== undefined && { why }),
-      files: files.map(({ file, op, reason, diff }) => ({
-        file,
-        op: op === 'delete' && reason.includes(MERGED_MARK) ? 'merge' : op,
-        diff,
-      })),
-      undone: isInJournal(runId) && memory.history.run(runId).undone,
-    }
+    const { history } = memory
+    const isInJournal = history.hasRun(dream.runId)
+    const undone = isInJournal && history.run(dream.runId).undone
+    return dreamReport(dream, { isInJournal, undone, files: history.filesOf(dream.runId) })
   }
 
   return {
@@ -287,16 +216,4 @@ export function createDreaming(deps: Deps) {
 
 function isSet(value: string | undefined): boolean {
   return ['1', 'true', 'yes', 'on'].includes(value?.trim().toLowerCase() ?? '')
-}
-
-function withUsage(spent: Spent, { input, cacheRead, cacheWrite, output }: Usage, usd: number | undefined): Spent {
-  return {
-    calls: spent.calls + 1,
-    input: spent.input + input,
-    cacheRead: spent.cacheRead + cacheRead,
-    cacheWrite: spent.cacheWrite + cacheWrite,
-    output: spent.output + output,
-    // In whole billionths, as the ledger counts.
-    ...(usd !== undefined && { usd: Math.round(((spent.usd ?? 0) + usd) * 1e9) / 1e9 }),
-  }
 }

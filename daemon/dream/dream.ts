@@ -3,17 +3,26 @@
  * or nothing. Whatever goes wrong, the directory is as it was, the lock as well, and the reason is in the report.
  */
 import { existsSync } from 'node:fs'
-import type { DreamFacts, DreamOutcome, Spent } from '../../schema/dream.ts'
-import { MemoryError } from '../../schema/errors.ts'
+import type { DreamFacts, Spent } from '../../schema/dream.ts'
 import type { Clock } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
 import { type Dream, type Dreams, isAtEnd } from '../store/dreams.ts'
 import type { Touched, TouchedSession } from '../store/touched.ts'
 import { type DailyLog, dailyLogs } from './daily-logs.ts'
 import { driftOf, type Mention, projectAt } from './drift.ts'
+import {
+  type Ended,
+  endedBy,
+  type NotDone,
+  notAtOnce,
+  noticeOf,
+  type Settled,
+  whyDenied,
+  whyNotAcquired,
+} from './ended.ts'
 import { believed, type Trigger } from './gates.ts'
-import type { Acquired, DreamLock, HeldLock } from './lock.ts'
-import { type Counts, type Plan, planDream } from './plan.ts'
+import type { DreamLock, HeldLock } from './lock.ts'
+import { type Plan, planDream } from './plan.ts'
 import { type DreamProgress, NOTHING_SPENT, type Watched } from './progress.ts'
 import type { Draft, SeenDirectory } from './state.ts'
 
@@ -22,14 +31,9 @@ export type DreamInput = { cwd: string; trigger: Trigger; session?: { harness: s
 
 export type Job = { id: string; key: string; watermark: string; input: unknown }
 type At = { signal: AbortSignal; progress(text: string): void; stillOurs(): boolean }
-type NotDone =
-  | { retry: string; afterMs?: number | undefined }
-  | { wait: string; untilMs?: number | undefined }
-  | { refuse: string }
 export type Outcome = { done: unknown; runId?: string } | NotDone
 
 type Along = { before(): void; takeBack(): void }
-type Settled = { how: 'applied' | 'nothing' } | { how: 'review'; why: string }
 
 /** What is asked of a model, and what it made of it. */
 export type Asking = {
@@ -79,8 +83,6 @@ export type DreamDeps = {
 }
 
 const LISTED_SESSIONS = 100
-const DEAR_USD = 0.1
-const CHANGED = 'a memory was changed by somebody else meanwhile'
 
 export function createDream(deps: DreamDeps) {
   const { lock, dreams, touched, progress, rootsOf, placeOf, model, ask, read, consolidate, notify, clock } = deps
@@ -199,18 +201,7 @@ export function createDream(deps: DreamDeps) {
     facts,
   })
 
-  /** What went wrong is a reason too; what only the disk is to blame for is tried again when it can be. */
-  const failed = (error: unknown): Ended => {
-    if (deps.blamesDisk(error))
-      return { outcome: 'failed', why: message(error), facts: {}, not: { wait: message(error) } }
-    if (!(error instanceof MemoryError))
-      return { outcome: 'failed', why: 'something went wrong; the log has it', facts: {}, surprise: error }
-    const { code } = error
-    // Where the directory itself is the trouble, its words name nothing else.
-    const why = code === 'CONFLICT' ? CHANGED : code === 'DEGRADED' ? error.message : `${code}: it was refused`
-    return { outcome: 'failed', why, facts: {}, not: code === 'CONFLICT' ? { retry: why } : { refuse: why } }
-  }
-
+  const failed = (error: unknown): Ended => endedBy(error, deps.blamesDisk)
   const orFailed = <T>(work: Promise<T>): Promise<T | Ended> => work.catch(failed)
 
   // 6. The lock last: whoever dies before it left a note of how to put it back.
@@ -252,30 +243,6 @@ type Performance = {
   watched: Watched
   at: At
 }
-type Ended = {
-  outcome: DreamOutcome
-  why?: string
-  facts: Partial<DreamFacts>
-  isOnRecord?: true
-  not?: NotDone
-  /** Thrown on, once everything is back in its place. */
-  surprise?: unknown
-}
-
-/** What has cost that much is not paid for again within the minute: the gates know when. */
-function notAtOnce(not: NotDone, { spent }: Partial<DreamFacts>): NotDone {
-  return 'retry' in not && (spent?.usd ?? 0) >= DEAR_USD ? { refuse: not.retry } : not
-}
-
-function whyNotAcquired(acquired: Exclude<Acquired, { lock: HeldLock }>): string {
-  if ('refused' in acquired) return acquired.refused
-  return acquired.heldBy === 'ours' ? 'another dream is at it' : `process ${acquired.heldBy.pid} holds the lock`
-}
-
-/** What it was not allowed is a reason to look at it, whatever came of the rest. */
-function whyDenied(denials: number): string | undefined {
-  return denials === 0 ? undefined : `the model asked ${denials} times for what it may not do`
-}
 
 function sessionOf(session: TouchedSession | undefined): { harness: string; sessionId: string } | undefined {
   return session && { harness: session.harness, sessionId: session.id }
@@ -283,19 +250,4 @@ function sessionOf(session: TouchedSession | undefined): { harness: string; sess
 
 function numbersOf({ created, merged, updated, removed }: Partial<DreamFacts>) {
   return { created, merged, updated, removed }
-}
-
-/** Names nothing: a notice stays when a memory is purged. */
-function noticeOf(
-  settled: Settled,
-  { created, merged, updated, removed, index }: Counts,
-  { usd, calls }: Spent,
-): string {
-  const numbers = Object.entries({ created, merged, updated, removed })
-    .filter(([, count]) => count > 0)
-    .map(([what, count]) => `${count} ${what}`)
-  const what = numbers.length > 0 ? numbers.join(', ') : `the index has ${index.after.lines} lines now`
-  const cost = calls === 0 ? '' : usd === undefined ? `, ${calls} calls of a model` : `, for $${usd.toFixed(4)}`
-  if (settled.how === 'review') return `dreamed, and a person has to approve it: ${what}${cost}; memoryd review`
-  return `dreamed: ${what}${cost}; memoryd dream --last shows it, and it can be undone`
 }

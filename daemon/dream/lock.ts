@@ -104,21 +104,29 @@ export function createDreamLock({ stateDir, clock, pid, isDone }: Deps): DreamLo
       rmSync(noteOf(dir), { force: true })
       return { heldBy: holderOf(read(dir)) ?? { pid: 0, ageMs: 0 } }
     }
-    const end = (putsBack: boolean) => {
+    const end = () => {
       try {
-        // Where it cannot be, the note stays: whoever takes it next does so.
-        const isBack = !putsBack || !isOurs(dir) || attempt(() => put(dir, beforeNs))
-        if (isBack) rmSync(noteOf(dir), { force: true })
+        rmSync(noteOf(dir), { force: true })
       } finally {
         letGo()
       }
+    }
+    const rollBack = () => {
+      const putItBack = () => {
+        putBack(dir, beforeNs)
+        return true
+      }
+      const isBack = !isOurs(dir) || attempt(putItBack)
+      // Where it cannot be, the note stays: whoever takes the lock next puts it back.
+      if (isBack) end()
+      else letGo()
     }
     return {
       lock: {
         lastMs: before && msOf(before.mtimeNs),
         isOurs: () => isOurs(dir),
-        succeed: () => end(false),
-        rollBack: () => end(true),
+        succeed: end,
+        rollBack,
       },
     }
   }
@@ -186,11 +194,6 @@ function inPlace<T>(dir: string, act: () => T): T {
   } catch (error) {
     throw placeTrouble(dir, error)
   }
-}
-
-function put(dir: string, beforeNs: string | null): true {
-  putBack(dir, beforeNs)
-  return true
 }
 
 function attempt<T>(act: () => T): T | undefined {

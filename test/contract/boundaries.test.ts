@@ -42,6 +42,7 @@ const roots = [
   'daemon/daemon.ts',
   'daemon/answering.ts',
   'daemon/dreaming.ts',
+  'daemon/dream-asking.ts',
   'daemon/forking.ts',
   'daemon/ground.ts',
   'daemon/learning.ts',
