@@ -1,6 +1,5 @@
 /** The composition root: every part of the daemon, in the order data flows. Stopping runs it backwards. */
 import { join } from 'node:path'
-import type { RecallAnswer } from '../schema/recall.ts'
 import type { Environment, Places } from '../schema/rendezvous.ts'
 import { createBackground } from './background.ts'
 import { createCapture } from './capture.ts'
@@ -11,7 +10,6 @@ import { createDreaming } from './dreaming.ts'
 import type { Fitting } from './fitting.ts'
 import { createForking } from './forking.ts'
 import { createGround, type Ground } from './ground.ts'
-import type { Recalled } from './harness/hooks.ts'
 import { createHooking } from './hooking.ts'
 import { createHouse } from './house.ts'
 import { removeLeftovers } from './housekeeping/sweep.ts'
@@ -24,7 +22,6 @@ import { findProjectRoot } from './locate/project-root.ts'
 import { createNotesFiles } from './notes/files.ts'
 import { createNoting } from './noting.ts'
 import type { Clock } from './platform/clock.ts'
-import { undoOf } from './platform/if-lost.ts'
 import type { LogTarget } from './platform/log.ts'
 import { createParts, type Parts } from './platform/parts.ts'
 import { startServing } from './serving.ts'
@@ -54,9 +51,6 @@ export type Daemon = {
 
 /** So much of a backlog is read first: every job that is settled meanwhile would hold up the reading. */
 const MUCH_TO_READ_BYTES = 500_000
-
-/** Of a prompt, to find memories by. */
-const LONGEST_PROMPT = 100_000
 
 /** Loaded with the first text that is looked through: its patterns would cost every start. */
 const redact = async (text: string) => (await import('./secrets/redact.ts')).redactSoon(text)
@@ -102,7 +96,7 @@ async function startParts(deps: DaemonDeps, ground: Ground, parts: Parts): Promi
   /** What most parts need. Each takes what it names. */
   const common = { store, layout, stateDir, env, settings, clock, events, conditions, log, redact, rootOf, blamesDisk }
   const notesFiles = createNotesFiles({ stateDir, table: createNotesTable(store.history) })
-  const { switches, memory, recall } = createKeeping({
+  const { switches, memory, recall, forHooks } = createKeeping({
     ...common,
     places,
     board,
@@ -243,17 +237,12 @@ async function startParts(deps: DaemonDeps, ground: Ground, parts: Parts): Promi
   // What harnesses tell, and are told.
   const hooking = createHooking({
     ...common,
+    ...forHooks,
     memory,
     capture,
     background,
     isKnown: ({ harness, sessionId }) => said.session(harness, sessionId) !== undefined,
     forgetsGiven: recall.reset,
-    recall: async ({ mostBytes, query, ...asked }, caller) => {
-      const request = { ...asked, query: query.slice(0, LONGEST_PROMPT), mode: 'auto' as const }
-      return toldOf(await recall.hook(request, caller, mostBytes))
-    },
-    recallAgain: async ({ mostBytes, ...session }, caller) => toldOf(await recall.again(session, caller, mostBytes)),
-    readAhead: recall.readAhead,
     notesOf: ({ harness, sessionId }) => noting.textOf({ harness, session: sessionId }),
     mailFor: ({ sessionId }) => company.mailOf(`session:${sessionId}`),
     acknowledge: ({ sessionId }, ids) => void company.mailbox.acknowledge(`session:${sessionId}`, ids.map(Number)),
@@ -303,8 +292,4 @@ async function startParts(deps: DaemonDeps, ground: Ground, parts: Parts): Promi
   })
   parts.add('settings', reloading.stop)
   return { reload: reloading.reload }
-}
-
-function toldOf(answer: RecallAnswer): Recalled {
-  return { text: answer.text, undo: undoOf(answer) }
 }

@@ -1,7 +1,9 @@
-/** Memories, put together: where they are, who may keep them, and how they are found again. */
+/** Memories, put together: where they are, who may keep them, and how they are found again, for hooks as well. */
+import type { RecallAnswer } from '../schema/recall.ts'
 import type { Environment, Places } from '../schema/rendezvous.ts'
 import type { LiveSettings } from './config/live.ts'
 import type { Ground } from './ground.ts'
+import type { HookDeps, Recalled } from './harness/hooks.ts'
 import type { Model } from './llm/model.ts'
 import { agentDirOf, isAgentDir, isAgentPlace } from './locate/agent-dir.ts'
 import { createLocator } from './locate/locate.ts'
@@ -10,6 +12,7 @@ import { mergeVariables } from './locate/variables.ts'
 import { createMemory } from './memory/memory.ts'
 import type { Clock } from './platform/clock.ts'
 import { message } from './platform/files.ts'
+import { undoOf } from './platform/if-lost.ts'
 import { madeOnce } from './platform/made-once.ts'
 import type { Parts } from './platform/parts.ts'
 import { createVigils } from './platform/vigil.ts'
@@ -35,6 +38,9 @@ type Deps = Pick<Ground, 'events' | 'conditions' | 'board' | 'disk' | 'logged'> 
   /** Made after the memories that it is asked about. */
   model: () => Pick<Model, 'waits' | 'provider'>
 }
+
+/** Of a prompt, to find memories by. */
+const LONGEST_PROMPT = 100_000
 
 export function createKeeping(deps: Deps) {
   const { places, stateDir, env, settings, clock, store, parts, redact, rootOf, driftOf, model } = deps
@@ -100,5 +106,18 @@ export function createKeeping(deps: Deps) {
     onError: logged('recall failed beside an answer'),
   })
   parts.add('recall', recall.stop)
-  return { switches, memory, recall }
+  const forHooks: Pick<HookDeps, 'recall' | 'recallAgain' | 'readAhead'> = {
+    recall: async ({ mostBytes, query, ...asked }, caller) => {
+      const request = { ...asked, query: query.slice(0, LONGEST_PROMPT), mode: 'auto' as const }
+      return recalledOf(await recall.hook(request, caller, mostBytes))
+    },
+    recallAgain: async ({ mostBytes, ...session }, caller) =>
+      recalledOf(await recall.again(session, caller, mostBytes)),
+    readAhead: recall.readAhead,
+  }
+  return { switches, memory, recall, forHooks }
+}
+
+function recalledOf(answer: RecallAnswer): Recalled {
+  return { text: answer.text, undo: undoOf(answer) }
 }
