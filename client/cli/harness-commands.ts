@@ -11,8 +11,7 @@ const examples = (lines: string) => `\nExamples:\n${lines}`
 export function addHarnessCommands(program: Command, context: () => Context): void {
   const harness = () => new Argument('<harness>', 'which one').choices(names)
   const refuseOptions = (options: ConnectOptions) => {
-    const [option] = Object.keys(options)
-    if (option !== undefined)
+    if (Object.keys(options).length > 0)
       program.error('error: mcp takes no options: it changes nothing, and only tells what to type')
   }
   program

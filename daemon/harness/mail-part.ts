@@ -37,22 +37,20 @@ type Deps = {
 export function mailPart({ load, begunAt, mark, tell }: Deps): Part {
   return async (room) => {
     const letters = await load()
-    const most = Math.min(room, MAIL_UNITS) - mark('').length
+    const most = Math.min(room, MAIL_UNITS)
+    // What the mark makes harmless takes room too.
+    const fits = (text: string) => mark(`${text}\n`).length <= most
+    const roomInMark = most - mark('').length
     let said = ''
     for (const letter of letters) {
       const before = said === '' ? HEAD : said
-      const piece = pieceWithin(letter, begunAt(letter.id), most - before.length, (text) => marked(before + text))
+      const piece = pieceWithin(letter, begunAt(letter.id), roomInMark - before.length, (text) => fits(before + text))
       if (!piece) break
       said = `${before}\n${piece.text}`
       tell({ id: letter.id, upTo: piece.upTo })
       if (piece.upTo !== 'end') break
     }
     return said === '' ? '' : mark(said)
-
-    /** What the mark makes harmless takes room too. */
-    function marked(text: string): boolean {
-      return mark(`${text}\n`).length <= Math.min(room, MAIL_UNITS)
-    }
   }
 }
 

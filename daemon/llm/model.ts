@@ -12,7 +12,7 @@ import type { OwnModels } from './models.ts'
 import { type Ask, type Caps, createMoney, type Money, type Over, type Purpose } from './money.ts'
 import type { ModelFailure, ModelRequest, Provider } from './provider.ts'
 import { supportedSchema } from './supported-schema.ts'
-import { type Prepared, prepare, type Redact } from './wire.ts'
+import { type Prepared, prepare, type Redact, type SentTools } from './wire.ts'
 
 export type Model = Pick<Money, 'budget' | 'totals'> & {
   mode(): 'online' | 'offline'
@@ -48,7 +48,7 @@ export function createModel({ env, settings, ledger, send, clock, redact, onTrou
   const keys = createKeys({ env, settings: () => settings().model, clock })
   const access = createAccess({ keys, env, baseUrl: () => settings().model.baseUrl })
   const money = createMoney({ ledger, clock, caps: () => settings().budget, models: () => settings().models })
-  const sentTools = new WeakMap()
+  const sentTools: SentTools = new WeakMap()
   let last: 'online' | 'offline' | undefined
 
   const look = async () => {

@@ -9,12 +9,14 @@ type Json = Record<string, unknown>
 /** Takes credentials out of a text. */
 export type Redact = (text: string) => Promise<{ text: string }>
 
+/** Tools as they were sent before: they are the same for most that is asked. */
+export type SentTools = WeakMap<readonly ToolSpec[], Json[]>
+
 type Deps = {
   redact: Redact
   /** Leaves of a JSON schema what the API understands. */
   supportedSchema(schema: Json): Json
-  /** Tools as they were sent before: they are the same for most that is asked. */
-  sentTools: WeakMap<readonly ToolSpec[], Json[]>
+  sentTools: SentTools
 }
 
 /** What is sent, and what is to be made of the answer. */

@@ -1,5 +1,4 @@
 /** Agents: who is there, their mail, their own memories. */
-
 import { AgentList, AgentRegistration, RegisteredAgent } from '../agent.ts'
 import { AgentFileParams, AgentForgetQuery, AgentMemory, AgentParams, AgentQuery } from '../agent-memory.ts'
 import { Acknowledged, Acknowledgement, Letter, MailboxParams, MailList, MailQuery, Sent } from '../mail.ts'

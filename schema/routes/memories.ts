@@ -82,6 +82,7 @@ export const memoryRoutes = {
     answer: Remembered,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
   },
+  // Not beside the export: which file has a route goes by what its address begins with.
   importMemories: {
     ...routeTable.importMemories,
     summary: 'Take in a file that was exported, as one run; what is there is never written over',
