@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { openDatabase } from '../../daemon/store/database.ts'
-import type { Ending } from '../../daemon/store/job-claims.ts'
+import { createJobClaims, type Ending } from '../../daemon/store/job-claims.ts'
 import { createJobTable } from '../../daemon/store/jobs.ts'
 import { storeLayout } from '../../daemon/store/layout.ts'
 import { due, jobTables, START_MS as T } from '../support/jobs.ts'
@@ -180,29 +180,24 @@ describe('what is due', () => {
     expect([claim(), claim(), claim(), claim(), claim(), claim()]).toEqual(['k1', 'k2', 'k4', 'k3', 'k0', undefined])
   })
 
-  it('is found as quickly among ten thousand', () => {
-    const { store, jobs, claims } = jobTables()
-    const enqueue = store.index().transaction((from: number, to: number) => {
-      for (let n = from; n < to; n++)
-        for (const kind of ['plain', 'low']) jobs.enqueue({ ...due(`k${n}`, 'm'), kind, input: { at: T + n } }, T)
-    })
-    const quickest = (kinds: string[]) =>
-      Math.min(
-        ...Array.from({ length: 10 }, () => {
-          const begunMs = performance.now()
-          const sorts = [{ kinds, atOnce: 100 }]
-          const job = claims.claim({ owner: 'a', nowMs: T, sorts, low: ['low'], dirOf: () => undefined, busy: [] })
-          claims.nextReady(T)
-          const tookMs = performance.now() - begunMs
-          claims.settle(job?.id ?? '', 'a', done, T)
-          return tookMs
-        }),
-      )
-    enqueue(0, 100)
-    const few = [quickest(['plain']), quickest(['low'])]
-    enqueue(100, 10_000)
-    const many = [quickest(['plain']), quickest(['low'])]
-    for (const [n, ms] of many.entries()) expect(ms).toBeLessThan(10 * (few[n] as number))
+  it('is found by indexes alone, however much waits', () => {
+    const db = jobTables().store.index()
+    const prepared: string[] = []
+    const prepare = db.prepare.bind(db)
+    db.prepare = ((sql: string) => {
+      prepared.push(sql)
+      return prepare(sql)
+    }) as typeof db.prepare
+    createJobClaims(() => db).nextReady(T)
+    const searches = prepared.filter((sql) => /^\s*SELECT[\s\S]*'waiting'[\s\S]*LIMIT 1/.test(sql))
+    expect(searches).toHaveLength(3)
+    for (const sql of searches) {
+      const plan = prepare(`EXPLAIN QUERY PLAN ${sql.replace(/@\w+|\?/g, '1')}`).all() as { detail: string }[]
+      const steps = plan.map(({ detail }) => detail)
+      expect(steps[0]).toMatch(/^SEARCH \w+ USING INDEX jobs_(?:oldest|newest|ready) /)
+      // What runs is given as a list.
+      expect(steps.filter((step) => /^SCAN (?!\w+ VIRTUAL TABLE)|TEMP B-TREE/.test(step))).toEqual([])
+    }
   })
 
   it('is not taken by one who is still at the same key or directory, though the index was begun anew', () => {
