@@ -190,7 +190,7 @@ service
   .action(async () => (await import('./service/command.ts')).serviceStatus(context()))
 program
   .command('demo')
-  .description('a tour of half a minute in a temporary home: nothing of yours is touched, nothing is left behind')
+  .description('a tour of a few seconds in a temporary home: nothing of yours is touched, nothing is left behind')
   .addHelpText('after', examples('  memoryd demo'))
   .action(async () =>
     // Whatever is wrong with the person's own home is no matter here.
