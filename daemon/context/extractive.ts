@@ -1,6 +1,7 @@
 /** A summary with no model: what persons said, word for word, the files and commands, and what is open. Pure. */
+import { headOf, tailOf } from '../platform/characters.ts'
 import { clip, commandOf, editedBy, type Fact, factsOf, isFailure } from './facts.ts'
-import { blocksOf, headOf, type Message, resultIdOf, tailOf, textsOf, toolUsesOf } from './message.ts'
+import { blocksOf, type Message, resultIdOf, textsOf, toolUsesOf } from './message.ts'
 import { isSummary, notSummedUpFrom, saidIn, summaryWords } from './summary-mark.ts'
 
 const CAP_REQUEST_CHARS = 4_000

@@ -2,12 +2,12 @@
  * What must survive a compaction whatever a model makes of it: what persons asked for, the files that were changed, the
  * commands that failed, and what is still to do. Finds it in messages, and looks for it in a result. Pure.
  */
+import { headOf } from '../platform/characters.ts'
 import { isShellTool } from '../platform/shell-tools.ts'
 import { BYTES_PER_TOKEN } from '../platform/tokens.ts'
 import {
   type Block,
   blocksOf,
-  headOf,
   type Message,
   recordOf,
   resultIdOf,

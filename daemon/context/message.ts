@@ -78,18 +78,3 @@ export function toolUsesOf(messages: readonly Message[]): Map<string, ToolUse> {
 export function recordOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
 }
-
-/** So many characters of its beginning; a server refuses a text with half a character in it. */
-export function headOf(text: string, chars: number): string {
-  return text.slice(0, isWithinCharacter(text, chars) ? chars + 1 : chars)
-}
-
-/** The same of its end. */
-export function tailOf(text: string, chars: number): string {
-  const from = Math.max(0, text.length - chars)
-  return text.slice(isWithinCharacter(text, from) ? from - 1 : from)
-}
-
-function isWithinCharacter(text: string, at: number): boolean {
-  return /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(Math.max(0, at - 1), at + 1))
-}

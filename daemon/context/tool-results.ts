@@ -7,6 +7,7 @@ import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { MemoryError } from '../../schema/errors.ts'
+import { isWithinCharacter } from '../platform/characters.ts'
 import type { Clock } from '../platform/clock.ts'
 import { createInTurn } from '../platform/in-turn.ts'
 import { safeId } from '../platform/safe-id.ts'
@@ -142,7 +143,7 @@ export function createResultStore({ dir, table, redact, limits, clock }: Deps) {
 
 /** The place itself, or the one before it where it lies within a character: whoever asks piece by piece gets each once. */
 function wholeFrom(text: string, at: number): number {
-  return /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(Math.max(0, at - 1), at + 1)) ? at - 1 : at
+  return isWithinCharacter(text, at) ? at - 1 : at
 }
 
 function shownChars(known: { chars: number; shown: string | undefined } | undefined): number {

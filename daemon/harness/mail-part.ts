@@ -2,6 +2,7 @@
  * Mail for a session, quoted and within the room there is. A letter that is longer than that comes in pieces, one with each
  * hook; it counts as told when its last piece was taken.
  */
+import { isWithinCharacter } from '../platform/characters.ts'
 import type { Part } from './fitting.ts'
 
 export type Letter = {
@@ -88,11 +89,9 @@ function quoted(body: string, from: number, room: number): { lines: string[]; up
   }
 }
 
-/** Never half of a pair. */
 function someOf(text: string, from: number, units: number): number {
   const end = Math.min(text.length, from + units)
-  const last = text.charCodeAt(end - 1)
-  return last >= 0xd800 && last <= 0xdbff && end < text.length ? end + 1 : end
+  return isWithinCharacter(text, end) ? end + 1 : end
 }
 
 function aboutOf({ at, from, kind, summary, requestId, approve }: Letter): string {

@@ -41,10 +41,11 @@ function troubleOf(file: string, socket: string): string | undefined {
   } catch {
     return 'cannot be read any more'
   }
-  if (!text.includes(HOOK_MARK)) return 'has no longer a hook of ours'
-  if (!file.endsWith('.json')) return text.includes(JSON.stringify(socket)) ? undefined : 'asks at another socket'
-  const commands = commandsOf(text)
-  if (commands.length === 0) return 'has no longer a hook of ours'
+  const isJson = file.endsWith('.json')
+  const commands = isJson ? commandsOf(text) : []
+  const hasOurs = isJson ? commands.length > 0 : text.includes(HOOK_MARK)
+  if (!hasOurs) return 'has no longer a hook of ours'
+  if (!isJson) return text.includes(JSON.stringify(socket)) ? undefined : 'asks at another socket'
   const gone = commands.some((command) => !existsSync(SCRIPT.exec(command)?.[1]?.replaceAll("'\\''", "'") ?? ''))
   if (gone) return 'has hooks that run a program which is not there'
   if (!commands.every((command) => command.includes(quoted(socket)))) return 'has hooks that ask at another socket'
