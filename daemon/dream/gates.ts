@@ -123,9 +123,9 @@ function leftAlone({ times, lastMs, usd }: ReturnType<Looks['failures']>, nowMs:
   const doubled = Math.min(FAILED_MINUTES * 2 ** (times - 1), MOST_FAILED_MINUTES)
   const waitMinutes = usd >= MOST_FAILED_USD ? MOST_FAILED_MINUTES : doubled
   if (times === 0 || sinceMinutes >= waitMinutes || sinceMinutes < 0) return undefined
-  const what = times === 1 ? 'the last dream' : `the last ${times} dreams`
+  const what = times === 1 ? 'the last dream failed or was stopped' : `the last ${times} dreams failed or were stopped`
   const cost = usd > 0 ? `, for $${usd.toFixed(4)} within a day` : ''
-  const why = `${what} came to nothing ${rounded(sinceMinutes)} minutes ago${cost}, and ${waitMinutes} must pass`
+  const why = `${what} ${rounded(sinceMinutes)} minutes ago${cost}, and ${waitMinutes} must pass`
   const facts = { failures: times, failedUsd: usd, sinceMinutes: rounded(sinceMinutes), waitMinutes }
   return { facts, why }
 }

@@ -16,7 +16,7 @@ import type { EventStreams } from './event-stream.ts'
 import { sendLines, uploadedLines } from './lines.ts'
 import { protocolHeaders } from './protocol.ts'
 import { createPrinter, isKept, JSON_TYPE, type Printer, sendFailure, sendReady } from './ready.ts'
-import { loadRoute } from './route-schemas.ts'
+import type { RouteSchemas } from './route-schemas.ts'
 import type { SameAgain } from './same-again.ts'
 import type { OnceTaken } from './taken.ts'
 import { parseInput } from './validate.ts'
@@ -30,6 +30,7 @@ export type Handle = (request: FastifyRequest, reply: FastifyReply) => Promise<u
 export type Surroundings = {
   /** Aborts what is still asked when the time to finish is over. */
   drained: AbortSignal
+  schemas: Pick<RouteSchemas, 'load'>
   sameAgain: SameAgain
   anotherBody: AnotherBody
   parseJson: FastifyBodyParser<string>
@@ -44,7 +45,7 @@ export function handlerOf(name: RouteName, handle: AnyHandler, surroundings: Sur
   let made: Handle | undefined
   return (request, reply) => {
     if (made) return made(request, reply)
-    return loadRoute(name).then((route) => {
+    return surroundings.schemas.load(name).then((route) => {
       made ??= kindOf(route)(route, handle, surroundings)
       return made(request, reply)
     })

@@ -5,7 +5,7 @@ import { type RouteName, type RouteNoun, routeTable } from '../../schema/route-t
 type Load = () => Promise<RouteGroup>
 
 const health: Load = async () => (await import('../../schema/routes/health.ts')).healthRoutes
-const process: Load = async () => (await import('../../schema/routes/process.ts')).processRoutes
+const itself: Load = async () => (await import('../../schema/routes/process.ts')).processRoutes
 const memories: Load = async () => (await import('../../schema/routes/memories.ts')).memoryRoutes
 const carrying: Load = async () => (await import('../../schema/routes/carrying.ts')).carryingRoutes
 const changes: Load = async () => (await import('../../schema/routes/changes.ts')).changeRoutes
@@ -19,11 +19,11 @@ const hooks: Load = async () => (await import('../../schema/routes/hooks.ts')).h
 /** By what an address begins with. */
 const files: Record<RouteNoun, Load> = {
   health,
-  status: process,
-  'openapi.json': process,
-  events: process,
-  pause: process,
-  resume: process,
+  status: itself,
+  'openapi.json': itself,
+  events: itself,
+  pause: itself,
+  resume: itself,
   memory: memories,
   memories,
   remember: memories,
@@ -49,16 +49,21 @@ const files: Record<RouteNoun, Load> = {
   hooks,
 }
 
-const known = new Map<RouteName, Route>()
-
-/** `undefined` until it was loaded: who has it already need not wait. */
-export function knownRoute(name: RouteName): Route | undefined {
-  return known.get(name)
+export type RouteSchemas = {
+  load(name: RouteName): Promise<Route>
+  /** `undefined` until it was loaded. */
+  known(name: RouteName): Route | undefined
 }
 
-export async function loadRoute(name: RouteName): Promise<Route> {
-  const [, , noun] = routeTable[name].url.split('/')
-  const group = await files[noun as RouteNoun]()
-  for (const [each, route] of Object.entries(group)) known.set(each as RouteName, route)
-  return group[name] as Route
+export function createRouteSchemas(): RouteSchemas {
+  const known = new Map<RouteName, Route>()
+  return {
+    load: async (name) => {
+      const [, , noun] = routeTable[name].url.split('/')
+      const group = await files[noun as RouteNoun]()
+      for (const [each, route] of Object.entries(group)) known.set(each as RouteName, route)
+      return group[name] as Route
+    },
+    known: (name) => known.get(name),
+  }
 }

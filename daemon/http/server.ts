@@ -15,7 +15,7 @@ import { type AnyHandler, handlerOf, type Surroundings, streamHandler } from './
 import { acceptLines } from './lines.ts'
 import { protocolHeaders, protocolProblem } from './protocol.ts'
 import { sendReady } from './ready.ts'
-import { knownRoute } from './route-schemas.ts'
+import { createRouteSchemas } from './route-schemas.ts'
 import { createSameAgain } from './same-again.ts'
 import { createOnceTaken } from './taken.ts'
 
@@ -69,10 +69,12 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
   })
   const anotherBody = createAnotherBody((request, response) => app.routing(request, response))
   const sameAgain = createSameAgain({ send: sendReady, otherwise: anotherBody.serve })
+  // Before fastify, which is left what neither of them knows.
   app.server.removeAllListeners('request').on('request', sameAgain.serve)
   answerOddities(app.server)
   const unused = connectionsWithoutRequest(app.server)
   const running = new AbortController()
+  const schemas = createRouteSchemas()
   const onceTaken = createOnceTaken(app.server)
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -96,12 +98,13 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
   }
   app.setErrorHandler((error, request, reply) => {
     const { name } = request.routeOptions.config as { name?: RouteName }
-    const failed = failedWith(error, request.routeOptions.url, name && knownRoute(name))
+    const failed = failedWith(error, request.routeOptions.url, name && schemas.known(name))
     return reply.code(failed.status).send(failed.body)
   })
 
   const surroundings: Surroundings = {
     drained: running.signal,
+    schemas,
     sameAgain,
     anotherBody,
     parseJson: app.getDefaultJsonParser('error', 'error'),

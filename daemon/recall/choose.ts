@@ -8,10 +8,11 @@ import type { RecallAnswer, RecallRequest } from '../../schema/recall.ts'
 import { PATIENT_MS } from '../../schema/route-table.ts'
 import type { Provider } from '../llm/provider.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Corpora, Corpus, Item } from './corpus.ts'
+import type { Corpora, Corpus } from './corpus.ts'
 import type { Given } from './given.ts'
 import { ENOUGH, type Ranking, rank } from './rank.ts'
 import { MANIFEST_LINES, type Selected, select } from './select.ts'
+import type { Item } from './shelf.ts'
 
 export type Place = { dir: string; root: string; off: string | undefined }
 

@@ -8,8 +8,6 @@ import type { Vigil, Vigils, Watched } from '../platform/vigil.ts'
 import { createShelf, type Item, type MemoryText, type Shelf, type Stamped } from './shelf.ts'
 import type { WordIndex } from './word-index.ts'
 
-export type { Item } from './shelf.ts'
-
 export type Source = {
   /** Newest first. */
   list(dir: string): { files: Stamped[]; folders: string[] }

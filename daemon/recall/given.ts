@@ -1,6 +1,6 @@
 /**
- * What each session was given: counted in memory, written down right after, so that no answer waits for it and a crash repeats one
- * at worst. A session that was compacted begins anew.
+ * What each session was given: counted in memory, written down right after, so that no answer waits for it and a crash repeats
+ * one memory at worst. A session that was compacted begins anew.
  */
 import type { GivenList } from '../../schema/recall.ts'
 import type { Clock, Timer } from '../platform/clock.ts'

@@ -4,8 +4,9 @@
  */
 import type { RecallAnswer } from '../../schema/recall.ts'
 import { escaped } from '../platform/ready-json.ts'
-import type { Corpus, Item } from './corpus.ts'
+import type { Corpus } from './corpus.ts'
 import { type Printed, printed, printedOne } from './print.ts'
+import type { Item } from './shelf.ts'
 import { ageDays, ageKey, cutToSize, FRAME_BYTES, framed, presented, type Shown } from './surface.ts'
 
 const MOST_KEPT = 512

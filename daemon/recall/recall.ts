@@ -186,8 +186,7 @@ export function createRecall({ texts, rows, vigils, redact, driftOf, onError, ..
     },
     tickets,
     reset: (session) => {
-      const key = `${safeId(session.harness)}\n${safeId(session.sessionId)}`
-      late.forget(key)
+      late.forget(keyOf(session))
       given.reset(session)
     },
     given: given.list,
@@ -211,7 +210,11 @@ function inLocalMode(request: RecallRequest): RecallRequest {
 }
 
 function sessionOf({ sessionId, harness }: RecallRequest): string | undefined {
-  return sessionId === undefined ? undefined : `${safeId(harness)}\n${safeId(sessionId)}`
+  return sessionId === undefined ? undefined : keyOf({ sessionId, harness })
+}
+
+function keyOf({ sessionId, harness }: SessionName): string {
+  return `${safeId(harness)}\n${safeId(sessionId)}`
 }
 
 function explained({ ranking, model }: Choice): NonNullable<RecallAnswer['explain']> {

@@ -1,8 +1,8 @@
 /** Lets a model select from the manifest: what it is asked, and what its answer amounts to. Pure but for the one call. */
 import { z } from 'zod'
 import type { ModelRequest, Provider } from '../llm/provider.ts'
-import type { Item } from './corpus.ts'
 import { asData, oneLine } from './fence.ts'
+import type { Item } from './shelf.ts'
 
 export const MANIFEST_LINES = 200
 const MOST_NAMES = 5

@@ -1,6 +1,6 @@
 /**
- * Recalls that were begun ahead of time: collected once, cancelled, or given up when nobody comes for them. There are no more of
- * them, nor more bytes in them, than they may have; who begins too many loses their own first.
+ * Recalls that were begun ahead of time: collected once, cancelled, or given up when nobody comes for them. Their number
+ * and their size have limits; whoever begins too many loses their own first.
  */
 import { randomUUID } from 'node:crypto'
 import type { Caller } from '../../schema/caller.ts'

@@ -102,13 +102,13 @@ describe('the gates of a dream', () => {
 
   it('tell the numbers they went by', () => {
     expect(walk({ failures: { times: 2, lastMs: NOW - 30 * MINUTE_MS, usd: 0 } })).toMatchObject({
-      why: 'the last 2 dreams came to nothing 30 minutes ago, and 120 must pass',
+      why: 'the last 2 dreams failed or were stopped 30 minutes ago, and 120 must pass',
       gates: [{}, {}, { facts: { failures: 2, failedUsd: 0, sinceMinutes: 30, waitMinutes: 120 } }],
     })
     // Whoever asks why is told of the longer wait, though sessions were counted just now.
     const failures = { times: 1, lastMs: NOW - 30 * MINUTE_MS, usd: 0.5 }
     expect(walk({ countedMs: NOW, failures }, 'asked', 'at-closed')).toMatchObject({
-      why: 'the last dream came to nothing 30 minutes ago, for $0.5000 within a day, and 1440 must pass',
+      why: 'the last dream failed or was stopped 30 minutes ago, for $0.5000 within a day, and 1440 must pass',
       gates: [{}, {}, { facts: { minutes: 0, failures: 1, failedUsd: 0.5, waitMinutes: 1440 } }, {}, {}],
     })
     expect(walk({ countedMs: NOW, failures }).why).toBe('sessions were counted 0 minutes ago')

@@ -7,7 +7,6 @@ import {
   readFileSync,
   rmSync,
   statSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -127,10 +126,7 @@ require('module').syncBuiltinESMExports()`,
     const path = put(home, SETTINGS, THEIRS)
     await memoryd(home, 'connect', 'claude-code')
     await killedAt(home, 'renameSync', 1, 'connect', 'claude-code', '--mail')
-    const old = join(dirname(path), '.memoryd-0123456789ab')
-    writeFileSync(old, 'left behind')
-    utimesSync(old, 0, 0)
-    expect(readdirSync(dirname(path))).toHaveLength(3)
+    expect(readdirSync(dirname(path))).toHaveLength(2)
     await memoryd(home, 'doctor')
     expect(readdirSync(dirname(path))).toEqual(['settings.json'])
   })

@@ -190,7 +190,7 @@ describe('a dream that goes wrong leaves the directory as it was, and says why',
       expect(gates[2]).toMatchObject({
         gate: 'throttle',
         facts: { failures: 1, failedUsd: last.spent?.usd ?? 0, waitMinutes: 60 },
-        why: expect.stringMatching(/^the last dream came to nothing 0(\.\d+)? minutes ago.*, and 60 must pass$/),
+        why: expect.stringMatching(/^the last dream failed or was stopped 0(\.\d+)? minutes ago.*, and 60 must pass$/),
       })
     else expect(gates[1]).toMatchObject({ gate: 'time', why: expect.stringContaining('24 must pass') })
     for (const outside of [join(dir, '..', 'outside.md'), join(dir, '..', '..', '..', '.bashrc')])

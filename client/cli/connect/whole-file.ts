@@ -11,7 +11,6 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  statSync,
   writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -25,9 +24,8 @@ export type Draft = {
   discard(): void
 }
 
-/** Whose it is stands in the name: so it is known whether somebody still writes it. Those before had no number. */
-const DRAFT = /^\.memoryd-(?:(\d+)-)?[0-9a-f]{12}$/
-const OLD_MS = 60_000
+/** Whose it is stands in the name: so it is known whether somebody still writes it. */
+const DRAFT = /^\.memoryd-(\d+)-[0-9a-f]{12}$/
 
 /** All of it is on the disk, beside the file, before anything is replaced. */
 export function draftOf(path: string, text: string, { mode, owner }: Rights): Draft {
@@ -73,10 +71,7 @@ export function writeWhole(path: string, text: string, rights: Rights): void {
 export function sweepDrafts(folder: string): void {
   for (const name of namesIn(folder)) {
     const [draft, pid] = DRAFT.exec(name) ?? []
-    if (draft === undefined) continue
-    const path = join(folder, draft)
-    const isLeft = pid === undefined ? isOld(path) : !isAlive(Number(pid))
-    if (isLeft) rmSync(path, { force: true })
+    if (draft !== undefined && !isAlive(Number(pid))) rmSync(join(folder, draft), { force: true })
   }
 }
 
@@ -86,11 +81,6 @@ function namesIn(folder: string): string[] {
   } catch {
     return []
   }
-}
-
-function isOld(path: string): boolean {
-  const stats = statSync(path, { throwIfNoEntry: false })
-  return stats?.isFile() === true && Date.now() - stats.mtimeMs > OLD_MS
 }
 
 function isAlive(pid: number): boolean {
