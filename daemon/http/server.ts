@@ -45,6 +45,8 @@ const LONGEST_PARAM = 2_048
 /** The variables of a caller: a long text and three paths, each character of which may take six bytes there. */
 const HEADER_LIMIT_BYTES = 131_072
 
+type At = Partial<Pick<RouteShape, 'url' | 'upload'>>
+
 export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps): Promise<Server> {
   const app = fastify({
     bodyLimit: BODY_LIMIT_BYTES,
@@ -87,8 +89,7 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
     })
     return reply.code(known.status).send(known.body)
   })
-  const failedWith = (error: unknown, url: string | undefined, route: Partial<Route> = {}): Failure => {
-    const { errors: declared = [], upload } = route
+  const failedWith = (error: unknown, { url, upload }: At, declared: Route['errors']): Failure => {
     const ref = randomUUID()
     const failed = toFailure(error, { declared, takes: upload ? 'JSON lines' : 'JSON', ref })
     if (isDiskTrouble(error)) onDiskTrouble(error)
@@ -98,7 +99,8 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
   }
   app.setErrorHandler((error, request, reply) => {
     const { name } = request.routeOptions.config as { name?: RouteName }
-    const failed = failedWith(error, request.routeOptions.url, name && schemas.known(name))
+    // What it takes is known before its schemas are: a body may be refused with the very first request.
+    const failed = failedWith(error, name ? routeTable[name] : {}, (name && schemas.known(name)?.errors) ?? [])
     return reply.code(failed.status).send(failed.body)
   })
 
@@ -109,7 +111,7 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
     anotherBody,
     parseJson: app.getDefaultJsonParser('error', 'error'),
     onceTaken,
-    fail: (error, route) => failedWith(error, route.url, route),
+    fail: (error, route) => failedWith(error, route, route.errors),
     log,
   }
   for (const [name, shape] of Object.entries(routeTable) as [RouteName, RouteShape][]) {
