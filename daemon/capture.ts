@@ -10,6 +10,7 @@ import { message } from './platform/files.ts'
 import type { Log } from './platform/log.ts'
 import { createSearch } from './search/search.ts'
 import { mayTouchMark } from './secrets/kinds.ts'
+import { redactLazily } from './secrets/redact-lazily.ts'
 import { createImports } from './store/imports.ts'
 import type { Layout } from './store/layout.ts'
 import { createMessageWords } from './store/message-words.ts'
@@ -138,7 +139,14 @@ export function createCapture(deps: Deps) {
       projectOf: rootOf,
       isPrivate: (cwd) => privateAmong([cwd, rootOf(cwd)]) !== undefined,
     }),
-    search: createSearch({ words: createMessageWords(store.index), textAt, redact, mayTouchMark, projectOf, clock }),
+    search: createSearch({
+      words: createMessageWords(store.index),
+      textAt,
+      redact: redactLazily(),
+      mayTouchMark,
+      projectOf,
+      clock,
+    }),
     ingest: () => ({ lagBytes: reading.lagBytes(), skipped: files.skipped() }),
   }
 }

@@ -4,11 +4,12 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Found, FoundList } from '../../schema/search.ts'
 import type { Clock } from '../platform/clock.ts'
 import { handfuls, openReadBack } from '../platform/read-back.ts'
-import { type Demand, demandOfLiteral, demandOfWord, tokensOf } from '../store/message-tokens.ts'
+import { withJson } from '../platform/ready-json.ts'
+import { type Demand, demandOfLiteral, demandOfWord, tokenLook } from '../store/message-tokens.ts'
 import type { Asked, Candidate, MessageWords } from '../store/message-words.ts'
 import { parseQuery, type Query, type SearchRole } from './query.ts'
 import { ranked } from './ranking.ts'
-import { snippetOf } from './snippet.ts'
+import { type Snippet, snippetsOf } from './snippet.ts'
 
 export type Search = {
   search(q: string, at: { cwd: string; caller: Caller; limit: number; signal: AbortSignal }): Promise<FoundList>
@@ -18,7 +19,8 @@ type Deps = {
   words: Pick<MessageWords, 'candidates'>
   /** The text of the message in a line; empty where there is nothing to find in it. */
   textAt: (harness: string, line: string) => string
-  redact: (text: string) => Promise<{ text: string }>
+  /** At once where that can be: to wait for each of many short texts takes longer than to look through them. */
+  redact: (text: string) => { text: string } | Promise<{ text: string }>
   /** Whether a literal may be there only since credentials were taken out. */
   mayTouchMark: (literal: string) => boolean
   projectOf: (cwd: string, caller: Caller) => { root: string; off: string | undefined }
@@ -30,15 +32,18 @@ const PAGE = 2_000
 
 export function createSearch({ words, textAt, redact, mayTouchMark, projectOf, clock }: Deps): Search {
   /** The text without credentials, if it is still there and has what was asked for. */
-  const textOf = async (raw: string | undefined, query: Query, wanted: Asked) => {
+  const textOf = (raw: string | undefined, query: Query, wanted: Asked) => {
     // To take credentials out is slow, and most of what is not it can be told without.
     if (raw === undefined || !query.literals.every((one) => raw.includes(one) || mayTouchMark(one))) return undefined
-    const { text } = await redact(raw)
-    return query.literals.every((one) => text.includes(one)) && hasWords(text, wanted) ? text : undefined
+    const ifAsked = ({ text }: { text: string }) =>
+      query.literals.every((one) => text.includes(one)) && hasWords(text, wanted) ? text : undefined
+    const redacted = redact(raw)
+    return redacted instanceof Promise ? redacted.then(ifAsked) : ifAsked(redacted)
   }
 
   const find = async (query: Query, wanted: Asked, limit: number, signal: AbortSignal): Promise<Found[]> => {
     const readBack = openReadBack((harness, line) => textAt(harness, line) || undefined)
+    const snippetOf = snippetsOf(query)
     const found: Found[] = []
     try {
       for (let before = Number.MAX_SAFE_INTEGER; ; ) {
@@ -46,8 +51,9 @@ export function createSearch({ words, textAt, redact, mayTouchMark, projectOf, c
         for (const handful of handfuls(ranked(page, clock.now()))) {
           signal.throwIfAborted()
           for (const [n, raw] of (await readBack.read(handful)).entries()) {
-            const text = await textOf(raw, query, wanted)
-            if (text !== undefined) found.push(toFound(handful[n] as Candidate, text, query))
+            const soon = textOf(raw, query, wanted)
+            const text = soon instanceof Promise ? await soon : soon
+            if (text !== undefined) found.push(toFound(handful[n] as Candidate, snippetOf(text)))
             if (found.length >= limit) return found
           }
         }
@@ -68,11 +74,16 @@ export function createSearch({ words, textAt, redact, mayTouchMark, projectOf, c
       if (off !== undefined) return { items: [], skipped: 'off' }
       const wanted = askedOf(query, root)
       const items = await find(query, wanted, limit, signal)
-      if (items.length > 0 || wanted.words.length < 2) return { items }
+      if (items.length > 0 || wanted.words.length < 2) return printed({ items })
       // Nobody said all of it: whoever said some of it may be meant.
-      return { items: await find(query, { ...wanted, match: 'any' }, limit, signal) }
+      return printed({ items: await find(query, { ...wanted, match: 'any' }, limit, signal) })
     },
   }
+}
+
+/** Made here field by field as its schema has them, so that nothing is left to take away from it. */
+function printed(list: FoundList): FoundList {
+  return withJson(list, () => JSON.stringify(list))
 }
 
 function askedOf({ words, literals, session, role, sinceMs }: Query, project: string): Asked {
@@ -91,18 +102,13 @@ function askedOf({ words, literals, session, role, sinceMs }: Query, project: st
 /** A transcript that was written anew may have something else where the message stood. */
 function hasWords(text: string, { words, match }: Asked): boolean {
   if (words.length === 0) return true
-  const tokens = tokensOf(text)
-  const there = new Set(tokens)
-  const has = ({ phrase, lastIs }: Demand) =>
-    phrase.every((token, at) =>
-      lastIs === 'beginning' && at === phrase.length - 1
-        ? tokens.some((other) => other.startsWith(token))
-        : there.has(token),
-    )
-  return match === 'all' ? words.every(has) : words.some(has)
+  const has = tokenLook(text)
+  const meets = ({ phrase, lastIs }: Demand) =>
+    phrase.every((token, at) => has(token, lastIs === 'beginning' && at === phrase.length - 1 ? 'beginning' : 'whole'))
+  return match === 'all' ? words.every(meets) : words.some(meets)
 }
 
-function toFound(candidate: Candidate, text: string, query: Query): Found {
+function toFound(candidate: Candidate, snippet: Snippet): Found {
   const { session, harness, uid, saidBy, at, path, offset, length } = candidate
   return {
     sessionId: session,
@@ -110,7 +116,7 @@ function toFound(candidate: Candidate, text: string, query: Query): Found {
     messageId: uid,
     role: saidBy as SearchRole,
     at: at === null ? null : new Date(at).toISOString(),
-    ...snippetOf(text, query),
+    ...snippet,
     path,
     offset,
     length,

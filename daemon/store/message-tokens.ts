@@ -13,6 +13,7 @@ const FOLDABLE = /[\u{80}-\u{3040}\u{3095}-\u{30a0}\u{30fb}-\u{4dff}\u{a000}-\u{
 /** Longer runs (keys, encoded pictures) become pieces that overlap: any part of up to half a piece stands in one of them. */
 export const PIECE_CHARS = 64
 const PART_CHARS = PIECE_CHARS / 2
+const PLAIN = new RegExp(`^[a-z0-9]{1,${PIECE_CHARS}}$`)
 
 /** `pairs` is of an unspaced script. */
 type Run = { kind: 'word' | 'pairs'; text: string; from: number; to: number }
@@ -27,6 +28,35 @@ export function tokensOf(text: string): string[] {
   if (/[\u0080-\uffff]/.test(text)) return runsOf(fold(text)).flatMap(tokensOfRun)
   const words: string[] = text.toLowerCase().match(/[a-z0-9]+/g) ?? []
   return words.some((word) => word.length > PIECE_CHARS) ? words.flatMap((word) => pieces([...word])) : words
+}
+
+/** Looks into one text for tokens. Most stand there plainly; all tokens are made only of a text in which one does not. */
+export function tokenLook(text: string): (token: string, is: Demand['lastIs']) => boolean {
+  const lower = text.toLowerCase()
+  let made: { tokens: string[]; there: Set<string> } | undefined
+  return (token, is) => {
+    if (standsPlainly(lower, token)) return true
+    if (!made) {
+      const tokens = tokensOf(text)
+      made = { tokens, there: new Set(tokens) }
+    }
+    return is === 'whole' ? made.there.has(token) : made.tokens.some((other) => other.startsWith(token))
+  }
+}
+
+/** Between signs of ASCII, of which no token is made whatever else the text has: then it is a token for sure. */
+function standsPlainly(lower: string, token: string): boolean {
+  if (!PLAIN.test(token)) return false
+  for (let at = lower.indexOf(token); at !== -1; at = lower.indexOf(token, at + 1))
+    if (isSign(lower.charCodeAt(at - 1)) && isSign(lower.charCodeAt(at + token.length))) return true
+  return false
+}
+
+/** Neither a letter nor a digit of ASCII, nor anything beyond it; also where the text ends. */
+function isSign(code: number): boolean {
+  if (Number.isNaN(code)) return true
+  const isDigit = code >= 0x30 && code <= 0x39
+  return code < 0x80 && !isDigit && !(code >= 0x61 && code <= 0x7a)
 }
 
 /** A word as somebody types it. One character of an unspaced script is the beginning of a pair more often than alone. */

@@ -3,6 +3,7 @@
  * which they came and some of them more than once; of each block it is known which threes of characters may stand in it.
  */
 import type { Db } from './database.ts'
+import { createHeldThrees } from './held-threes.ts'
 
 /** Terms that have the part in them, `most` of them. */
 export type TermsWith = (part: string, most: number) => string[]
@@ -34,13 +35,16 @@ export function prepareTerms(db: Db): Terms {
   const begin = db.prepare('INSERT INTO term_blocks (threes, terms) VALUES (?, ?)')
   const grow = db.prepare('UPDATE term_blocks SET threes = ?, terms = ? WHERE id = ?')
   const threesAfter = db.prepare('SELECT id, threes FROM term_blocks WHERE id > ? ORDER BY id').raw()
-  const termsOf = db.prepare('SELECT terms FROM term_blocks WHERE id = ?').pluck()
-  const held: Threes[] = []
-  const threes = (): Threes[] => {
-    const others = threesAfter.all(held.at(-1)?.[0] ?? 0) as Threes[]
+  // As bytes: to make a text of a whole block takes longer than to look through it.
+  const termsOf = db.prepare('SELECT CAST(terms AS BLOB) FROM term_blocks WHERE id = ?').pluck()
+  const held = createHeldThrees(THREES_BITS)
+  /** Blocks that may have all of the threes. */
+  const blocksWith = (wanted: readonly number[]): number[] => {
+    const others = threesAfter.all(held.last()) as Threes[]
     // All but the last are as they will be for ever.
-    held.push(...others.splice(0, Math.min(others.length - 1, MOST_HELD - held.length)))
-    return [...held, ...others]
+    for (const [id, bits] of others.splice(0, Math.min(others.length - 1, MOST_HELD - held.count()))) held.add(id, bits)
+    const last = others.filter(([, bits]) => bits.length === 0 || wanted.every((bit) => has(bits, bit)))
+    return [...held.withAll(wanted), ...last.map(([id]) => id)]
   }
 
   return {
@@ -54,11 +58,10 @@ export function prepareTerms(db: Db): Terms {
       grow.run(withThrees(open.threes, block), `${open.terms}${BETWEEN}${block}`, open.id)
     },
     termsWith: (part, most) => {
-      const wanted = threesOf(part)
+      const bytes = Buffer.from(part)
       const found = new Set<string>()
-      for (const [id, bits] of threes()) {
-        if (bits.length > 0 && !wanted.every((bit) => has(bits, bit))) continue
-        collect(termsOf.get(id) as string, part, found, most)
+      for (const id of blocksWith(threesOf(part))) {
+        collect(termsOf.get(id) as Buffer, bytes, found, most)
         if (found.size >= most) break
       }
       return [...found]
@@ -66,11 +69,11 @@ export function prepareTerms(db: Db): Terms {
   }
 }
 
-function collect(terms: string, part: string, found: Set<string>, most: number): void {
+function collect(terms: Buffer, part: Buffer, found: Set<string>, most: number): void {
   for (let at = terms.indexOf(part); at !== -1 && found.size < most; ) {
-    const end = terms.indexOf(BETWEEN, at)
+    const end = terms.indexOf(BETWEEN_CODE, at)
     const to = end === -1 ? terms.length : end
-    found.add(terms.slice(terms.lastIndexOf(BETWEEN, at) + 1, to))
+    found.add(terms.toString('utf8', terms.lastIndexOf(BETWEEN_CODE, at) + 1, to))
     at = terms.indexOf(part, to)
   }
 }

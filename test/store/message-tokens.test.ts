@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { demandOfLiteral, demandOfWord, tokensOf } from '../../daemon/store/message-tokens.ts'
+import { demandOfLiteral, demandOfWord, tokenLook, tokensOf } from '../../daemon/store/message-tokens.ts'
 
 describe('the tokens of a text', () => {
   it.each([
@@ -18,6 +19,27 @@ describe('the tokens of a text', () => {
     const run = Array.from({ length: 130 }, (_, n) => String.fromCharCode(97 + (n % 26))).join('')
     expect(tokensOf(run)).toEqual([run.slice(0, 64), run.slice(32, 96), run.slice(64, 128), run.slice(96)])
     expect(tokensOf(`é${run}`)[0]).toBe(`e${run.slice(0, 63)}`)
+  })
+})
+
+describe('a look for a token', () => {
+  const parts = ['a', 'B', 'ab', '1', ' ', '_', '.', 'é', 'e\u0301', 'İ', 'i', '\u212a', 'k', '脚', '本', 'ﬁ', 'fi']
+  const runs = ['x'.repeat(64), 'x'.repeat(65), 'xy'.repeat(50)]
+  const part = fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...parts) }, fc.constantFrom(...runs))
+  const text = fc.array(part, { maxLength: 12 }).map((all) => all.join(''))
+
+  it('finds those of the text, and no other', () => {
+    fc.assert(
+      fc.property(text, text, (text, other) => {
+        const tokens = tokensOf(text)
+        const has = tokenLook(text)
+        for (const token of [...tokens, ...tokensOf(other), ...tokens.map((own) => own.slice(1)).filter(Boolean)]) {
+          expect(has(token, 'whole')).toBe(tokens.includes(token))
+          expect(has(token, 'beginning')).toBe(tokens.some((own) => own.startsWith(token)))
+        }
+      }),
+      { numRuns: 2_000 },
+    )
   })
 })
 
