@@ -80,26 +80,28 @@ export function createMessageWords(
     ready: (texts) => statements().ready(texts),
     put: (texts, ready) => statements().put(texts, ready),
     forget: () => statements().forget(),
-    candidates: ({ words, match, literals, ...filter }, { before, most }) => {
-      const {
-        terms: { termsWith },
-        matching,
-        all,
-      } = statements()
-      const { project, session = null, saidBy = null, sinceMs = null } = filter
-      const bound = { before, most, project, session, saidBy, sinceMs }
-      const asWords = wordsExpression(words, match)
-      const rough = expression(asWords, literals.map(withoutShortEnd), termsWith)
-      if (rough === 'nothing') return []
-      if (rough !== 'anything') {
-        const few = matching.all({ ...bound, ...rough, most: Math.min(most, FEW) })
-        if (few.length < FEW) return few as Candidate[]
-      }
-      const exact = expression(asWords, literals, termsWith)
-      if (exact === 'nothing') return []
-      return (exact === 'anything' ? all.all(bound) : matching.all({ ...bound, ...exact })) as Candidate[]
-    },
+    // In one transaction: to begin one for each block of terms takes longer than to read some of them.
+    candidates: (asked, page) => statements().inOne(() => candidatesIn(statements(), asked, page)),
   }
+}
+
+function candidatesIn(
+  { terms: { termsWith }, matching, all }: Pick<ReturnType<typeof prepare>, 'terms' | 'matching' | 'all'>,
+  { words, match, literals, ...filter }: Asked,
+  { before, most }: { before: number; most: number },
+): Candidate[] {
+  const { project, session = null, saidBy = null, sinceMs = null } = filter
+  const bound = { before, most, project, session, saidBy, sinceMs }
+  const asWords = wordsExpression(words, match)
+  const rough = expression(asWords, literals.map(withoutShortEnd), termsWith)
+  if (rough === 'nothing') return []
+  if (rough !== 'anything') {
+    const few = matching.all({ ...bound, ...rough, most: Math.min(most, FEW) })
+    if (few.length < FEW) return few as Candidate[]
+  }
+  const exact = expression(asWords, literals, termsWith)
+  if (exact === 'nothing') return []
+  return (exact === 'anything' ? all.all(bound) : matching.all({ ...bound, ...exact })) as Candidate[]
 }
 
 function prepare(db: Db, memory: ArrayBufferLike) {
@@ -120,6 +122,7 @@ function prepare(db: Db, memory: ArrayBufferLike) {
     return { made, fresh }
   }
   return {
+    inOne: db.transaction((read: () => Candidate[]) => read()),
     terms,
     forget: seen.forget,
     ready,
