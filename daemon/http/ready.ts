@@ -34,10 +34,9 @@ export function isKept(answer: unknown): answer is object {
 }
 
 function ready(text: string): Ready {
-  const bytes = Buffer.byteLength(text)
-  const head = [...HEADERS, 'content-length', String(bytes)]
-  const isShort = bytes <= SHORT_BYTES && bytes === text.length
-  return { body: isShort ? text : Buffer.from(text), bytes, head }
+  const isShort = text.length <= SHORT_BYTES && Buffer.byteLength(text) === text.length
+  const body = isShort ? text : Buffer.from(text)
+  return { body, bytes: body.length, head: [...HEADERS, 'content-length', String(body.length)] }
 }
 
 export function sendFailure(response: ServerResponse, { status, body }: { status: number; body: object }): void {

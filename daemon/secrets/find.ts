@@ -35,10 +35,10 @@ export function findSecrets(text: string): Promise<Secret[]> {
 
 /** The same at once, but for long texts and for those in which a rule of the preset may find something. */
 export function findNow(text: string): Secret[] | 'later' {
-  const preset = loadedPreset()
-  if (!preset || text.length > LONG_TEXT) return 'later'
+  // Where each of its rules is known, one look at the text tells of all of them.
+  if (loadedPreset() !== 'known' || text.length > LONG_TEXT) return 'later'
   const given = needsOf(text)
-  if (preset.some(({ name }) => given.preset(name))) return 'later'
+  if (given.ofPreset) return 'later'
   if (given.none) return []
   const found: Secret[] = []
   for (const secrets of ownRules(text, given, needsOf)) for (const secret of secrets) found.push(secret)

@@ -103,6 +103,7 @@ const COLONS = /:(?:\d{2,5}|\*):[\w.*-]{1,64}:[\w.*@-]{1,64}:/
 const named = Object.entries(pieces) as [keyof typeof pieces, readonly string[]][]
 const bits = new Map<string, Bit>(named.map(([name], n) => [name, 1 << n]))
 const presetBits = new Map<string, Bit>(Object.keys(presetPieces).map((name, n) => [name, 1 << (named.length + n)]))
+const ANY_PRESET = [...presetBits.values()].reduce((all, bit) => all | bit, 0)
 const TRACED = (bits.get('assignments') as Bit) | (bits.get('headers') as Bit)
 
 /** Made on first use: whoever starts the daemon does not wait for it. */
@@ -132,12 +133,18 @@ export type Needs = {
   starts(name: Detector): Starts
 }
 
-/** `none`: nothing of what any known rule needs. */
-export function needsOf(text: string): Needs & { none: boolean } {
+/** Whether it is said here what a rule of the preset needs. */
+export function isKnownOfPreset(rule: string): boolean {
+  return presetPieces[rule] !== undefined
+}
+
+/** `none`: nothing of what any known rule needs; `ofPreset`: something of what a known rule of the preset does. */
+export function needsOf(text: string): Needs & { none: boolean; ofPreset: boolean } {
   const { bits: found, places } = hintsIn(text)
   const has = (name: keyof typeof pieces) => (found & (bits.get(name) as Bit)) !== 0
   return {
     none: found === 0,
+    ofPreset: (found & ANY_PRESET) !== 0,
     detector: (name) => {
       if (name === 'tokens')
         return has(name) || (found & LONG_RUN) !== 0 || ((found & DASHED_RUN) !== 0 && DOTTED.test(text))
@@ -146,7 +153,7 @@ export function needsOf(text: string): Needs & { none: boolean } {
       if (name === 'password-files') return has(name) && COLONS.test(text)
       return has(name)
     },
-    preset: (rule) => presetPieces[rule] === undefined || (found & (presetBits.get(rule) as Bit)) !== 0,
+    preset: (rule) => !isKnownOfPreset(rule) || (found & (presetBits.get(rule) as Bit)) !== 0,
     starts: (name) => {
       const wanted = (bits.get(name) as Bit) & TRACED
       if (wanted === 0) return undefined

@@ -6,6 +6,7 @@
  * a comment in the text (`secretlint-disable`) switch detection off.
  */
 import type { Kind } from './kinds.ts'
+import { isKnownOfPreset } from './needs.ts'
 import { isPlaceholder } from './placeholder.ts'
 import type { Secret } from './ranges.ts'
 
@@ -44,7 +45,7 @@ const KINDS: Record<string, Kind> = {
 export type PresetRule = { name: string; find(text: string): Promise<Secret[]> }
 
 let loading: Promise<PresetRule[]> | undefined
-let loaded: PresetRule[] | undefined
+let loaded: 'known' | 'unknown' = 'unknown'
 
 /** Loaded on first use: most runs of the command line never look at a secret. */
 export function loadPreset(): Promise<PresetRule[]> {
@@ -52,19 +53,20 @@ export function loadPreset(): Promise<PresetRule[]> {
   return loading
 }
 
-/** Without waiting: none before they were first used. */
-export function loadedPreset(): readonly PresetRule[] | undefined {
+/** Without waiting: whether the rules were used before, and of each of them it is said what it needs. */
+export function loadedPreset(): 'known' | 'unknown' {
   return loaded
 }
 
 async function load(): Promise<PresetRule[]> {
   const { rules } = await import('@secretlint/secretlint-rule-preset-recommend')
-  loaded = (rules as readonly Rule[]).flatMap((rule) => {
+  const made = (rules as readonly Rule[]).flatMap((rule) => {
     const name = rule.meta.id.replace('@secretlint/secretlint-rule-', '')
     const find = (text: string) => run(rule, KINDS[name] ?? 'secret', text)
     return LEFT_OUT.includes(name) ? [] : [{ name, find }]
   })
-  return loaded
+  if (made.every(({ name }) => isKnownOfPreset(name))) loaded = 'known'
+  return made
 }
 
 async function run(rule: Rule, kind: Kind, text: string): Promise<Secret[]> {

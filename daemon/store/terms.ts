@@ -35,8 +35,7 @@ export function prepareTerms(db: Db): Terms {
   const begin = db.prepare('INSERT INTO term_blocks (threes, terms) VALUES (?, ?)')
   const grow = db.prepare('UPDATE term_blocks SET threes = ?, terms = ? WHERE id = ?')
   const threesAfter = db.prepare('SELECT id, threes FROM term_blocks WHERE id > ? ORDER BY id').raw()
-  // As bytes: to make a text of a whole block takes longer than to look through it.
-  const termsOf = db.prepare('SELECT CAST(terms AS BLOB) FROM term_blocks WHERE id = ?').pluck()
+  const termsOf = db.prepare('SELECT terms FROM term_blocks WHERE id = ?').pluck()
   const held = createHeldThrees(THREES_BITS)
   /** Blocks that may have all of the threes. */
   const blocksWith = (wanted: readonly number[]): number[] => {
@@ -58,10 +57,9 @@ export function prepareTerms(db: Db): Terms {
       grow.run(withThrees(open.threes, block), `${open.terms}${BETWEEN}${block}`, open.id)
     },
     termsWith: (part, most) => {
-      const bytes = Buffer.from(part)
       const found = new Set<string>()
       for (const id of blocksWith(threesOf(part))) {
-        collect(termsOf.get(id) as Buffer, bytes, found, most)
+        collect(termsOf.get(id) as string, part, found, most)
         if (found.size >= most) break
       }
       return [...found]
@@ -69,11 +67,11 @@ export function prepareTerms(db: Db): Terms {
   }
 }
 
-function collect(terms: Buffer, part: Buffer, found: Set<string>, most: number): void {
+function collect(terms: string, part: string, found: Set<string>, most: number): void {
   for (let at = terms.indexOf(part); at !== -1 && found.size < most; ) {
-    const end = terms.indexOf(BETWEEN_CODE, at)
+    const end = terms.indexOf(BETWEEN, at)
     const to = end === -1 ? terms.length : end
-    found.add(terms.toString('utf8', terms.lastIndexOf(BETWEEN_CODE, at) + 1, to))
+    found.add(terms.slice(terms.lastIndexOf(BETWEEN, at) + 1, to))
     at = terms.indexOf(part, to)
   }
 }
