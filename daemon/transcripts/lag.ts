@@ -2,6 +2,7 @@
  * How much is left to read of files that are not in the queue: those for which there was no room yet, and those that could
  * not be saved. Kept by numbers, not by names: after a long absence there may be a hundred thousand.
  */
+import { createNumberMap } from '../platform/number-map.ts'
 import { numberOf } from './looks.ts'
 
 export type Lag = {
@@ -20,12 +21,13 @@ export type Lag = {
 const ROUNDS = 16
 
 export function createLag(): Lag {
-  /** The bytes and the round in one number: an object for each would be half of all that is held. */
-  const owed = new Map<number, number>()
+  /** The bytes and the round in one number. */
+  const owed = createNumberMap()
   let total = 0
   let round = 0
+  const bytesIn = (entry: number) => Math.floor(entry / ROUNDS)
   const drop = (key: number) => {
-    total -= Math.floor((owed.get(key) ?? 0) / ROUNDS)
+    total -= bytesIn(owed.get(key) ?? 0)
     owed.delete(key)
   }
   return {
@@ -41,7 +43,11 @@ export function createLag(): Lag {
       round = (round + 1) % ROUNDS
     },
     end: () => {
-      for (const [key, entry] of owed) if (entry % ROUNDS !== round) drop(key)
+      owed.keep((entry) => {
+        if (entry % ROUNDS === round) return true
+        total -= bytesIn(entry)
+        return false
+      })
     },
     clear: () => {
       owed.clear()

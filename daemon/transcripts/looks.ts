@@ -3,6 +3,7 @@
  * shall neither ask the database for each nor remember their names.
  */
 import type { Stats } from 'node:fs'
+import { createNumberMap } from '../platform/number-map.ts'
 
 /** None while the times are too fresh to tell the next change. */
 export type Look = { path: number; look: number }
@@ -19,15 +20,15 @@ export type Looks = {
 const SETTLED_MS = 2_000
 
 export function createLooks(): Looks {
-  const known = new Map<number, number>()
+  const known = createNumberMap()
   return {
     of: (path, { dev, ino, size, mtimeMs, ctimeMs }, nowMs) =>
       ctimeMs + SETTLED_MS < nowMs
         ? { path: numberOf(path), look: numberOf(`${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`) }
         : undefined,
     isKnown: ({ path, look }) => known.get(path) === look,
-    remember: ({ path, look }) => void known.set(path, look),
-    forget: (path) => void known.delete(numberOf(path)),
+    remember: ({ path, look }) => known.set(path, look),
+    forget: (path) => known.delete(numberOf(path)),
     clear: () => known.clear(),
   }
 }
