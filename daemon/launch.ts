@@ -8,6 +8,7 @@ import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Script } from 'node:vm'
+import { resetHeap } from './platform/heap.ts'
 
 const bundle = fileURLToPath(new URL('../bundle/daemon.cjs', import.meta.url))
 const text = readFileSync(bundle)
@@ -30,7 +31,11 @@ const script = new Script(source, {
 })
 // The build runs the daemon once and keeps what was compiled by then, functions that run late included.
 if (process.env.MEMORYD_KEEP_COMPILED) {
-  process.on('exit', () => writeFileSync(compiled, script.createCachedData()))
+  process.on('exit', () => {
+    // It is only taken under the flags that it was made under, which will be those of a start.
+    resetHeap()
+    writeFileSync(compiled, script.createCachedData())
+  })
 }
 const exported = { exports: {} }
 script.runInThisContext()(exported.exports, createRequire(bundle), exported, bundle, dirname(bundle))

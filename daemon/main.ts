@@ -6,6 +6,7 @@ import { loadSettings } from './config/live.ts'
 import { startDaemon } from './daemon.ts'
 import { createClock } from './platform/clock.ts'
 import { ensurePrivateFolder } from './platform/files.ts'
+import { keepHeapSmall } from './platform/heap.ts'
 import { waitForLock } from './platform/process-lock.ts'
 import { notifyReady } from './platform/readiness.ts'
 import { readVersion } from './version.ts'
@@ -69,6 +70,7 @@ async function main(): Promise<void> {
       await daemon.stop(0)
       throw error
     })
+    keepHeapSmall()
     await stopping
     ending = 'unclean'
     // A second signal means now: the lock frees itself, and what was acknowledged is on disk.

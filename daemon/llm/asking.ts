@@ -4,6 +4,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from '../platform/clock.ts'
+import { keepHeapSmall } from '../platform/heap.ts'
 import type { Sender } from './anthropic.ts'
 import type { FromAsking, ToAsking } from './asking-messages.ts'
 import { failure } from './failure.ts'
@@ -45,6 +46,7 @@ export function createAskingThread({
     const worker = new Worker(program, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
     // What keeps the daemon alive is its socket.
     worker.unref()
+    worker.once('online', keepHeapSmall)
     let why = 'the thread that asks models ended by itself'
     worker.on('message', ({ ask, result }: FromAsking) => settle(ask, result))
     worker.once('error', ({ message }: Partial<Error>) => {

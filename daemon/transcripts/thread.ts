@@ -4,6 +4,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from '../platform/clock.ts'
+import { keepHeapSmall } from '../platform/heap.ts'
 import { aborted } from '../platform/signals.ts'
 import { SEEN_TERMS_BYTES } from '../store/seen-terms.ts'
 import type { Due } from './lanes.ts'
@@ -75,6 +76,7 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
     const worker = new Worker(program, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
     // What keeps the daemon alive is its socket.
     worker.unref()
+    worker.once('online', keepHeapSmall)
     const mine: Running = {
       worker,
       exited: new Promise((resolve) => worker.once('exit', () => resolve())),

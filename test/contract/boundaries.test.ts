@@ -38,6 +38,7 @@ const allowed: Record<string, readonly string[]> = {
 
 /** Composition roots, and the doors through which the command line enters the daemon's half. */
 const roots = [
+  'daemon/launch.ts',
   'daemon/main.ts',
   'daemon/daemon.ts',
   'daemon/answering.ts',
