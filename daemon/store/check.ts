@@ -1,5 +1,6 @@
 /** Runs SQLite's check in a thread of its own: over gigabytes it takes seconds, and nobody shall wait for it. */
 import { Worker } from 'node:worker_threads'
+import { keepHeapSmall } from '../platform/heap.ts'
 
 /** Given up when the signal aborts, with nothing found. */
 export function checkInWorker(file: string, signal: AbortSignal): Promise<string[]> {
@@ -13,5 +14,6 @@ export function checkInWorker(file: string, signal: AbortSignal): Promise<string
       void worker.terminate()
     })
     worker.unref()
+    worker.once('online', keepHeapSmall)
   })
 }
