@@ -90,8 +90,10 @@ export function createDreams(db: Db): Dreams {
       // Whatever consolidated it after that was another program, and had a model.
       const sinceMs = isByRules ? byModel?.beganMs : lastMs
       const { logsTo } = byModel?.facts ?? {}
-      // What one could not take in waits for the next, whatever happened in between.
-      return logsTo === undefined || sinceMs === undefined ? sinceMs : Math.min(sinceMs, Date.parse(logsTo) + DAY_MS)
+      if (logsTo === undefined || sinceMs === undefined) return sinceMs
+      // What one could not take in waits for the next, whatever happened in between. Who looks for logs begins a day early: that
+      // is the one behind the last that was read, which would be all that a dream can take in again if it is long.
+      return Math.min(sinceMs, Date.parse(logsTo) + 2 * DAY_MS)
     },
     covers: (dir, watermark) => covers.get(dir, watermark) !== undefined,
     failures: (dir, sinceMs) => failures.get({ dir, sinceMs }) as Failures,

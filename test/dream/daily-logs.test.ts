@@ -25,8 +25,8 @@ it('finds the logs of the days since then, oldest first, and follows no link', (
 })
 
 it.each([
-  ['too many', 75, 10, [60, 16]],
-  ['too long together', 10, 50_000, [2, 2, 2, 2, 2, 2, 2, 2, 2]],
+  ['too many', 75, 10, [60, 15]],
+  ['too long together', 10, 50_000, [2, 2, 2, 2, 2]],
   ['too long each', 3, 500_000, [1, 1, 1]],
 ])('those that are %s for one dream are there for the next, and none is left out', (_what, count, bytes, taken) => {
   const { dir } = makeHome()
@@ -38,16 +38,16 @@ it.each([
   }
   const seen: string[][] = []
   let sinceMs: number | undefined
-  for (;;) {
+  while (seen.length < count) {
     const { logs, left, to } = dailyLogs(dir, sinceMs)
     seen.push(logs.map(({ file }) => file.slice(-13, -3)))
     expect(left > 0).toBe(to !== undefined)
     if (to === undefined) break
     expect(to).toBe(seen.at(-1)?.at(-1))
     // As the next one asks.
-    sinceMs = Date.parse(to) + 86_400_000
+    sinceMs = Date.parse(to) + 2 * 86_400_000
   }
-  expect(new Set(seen.flat())).toEqual(new Set(days))
+  expect(seen.flat()).toEqual(days)
   expect(seen.map(({ length }) => length)).toEqual(taken)
 })
 

@@ -186,7 +186,7 @@ describe('with daily logs', () => {
     }
     expect(nights).toEqual([
       [60, 10],
-      [11, undefined],
+      [10, undefined],
       [0, undefined],
     ])
     const dreamed = api.requests.map(({ body }) => JSON.stringify(body))
