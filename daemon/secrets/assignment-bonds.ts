@@ -23,6 +23,7 @@ const SIGN =
 const TYPED = /\??[ \t]{0,2}:[ \t]{0,2}[A-Za-z&<>[\]., |]{1,40}=[ \t]{0,4}(?=["'`])/y
 const CALL = /["'`]?\(\s{0,4}(?=["'`])/y
 const ARGUMENT = /["'`],\s{0,4}(?=["'`])/y
+const CLOSED_CELL = /^[^|\n]{0,20}\|[^|\n]{1,250}\|/
 const CELL = /["'`*_]{0,3}[ \t]{0,8}\|[ \t]{0,8}/y
 const SAID =
   /["'`*_)]{0,4}[ \t]{1,4}(?:\([^\n()]{1,40}\)[ \t]{1,2}|(?:used|value|here|today)[ \t]{0,2})?(?:(?:for|of|to|on|in|from|at)[ \t][^\n:=|"'`]{1,60}?)??(?:(?:is|was|are|be|set to|changed to|ist|lautet|es|est|é)[ \t]{0,2}:?[ \t]|:[ \t]|=[ \t]?)[ \t]{0,4}(?:now |still |currently |just |simply )?/iy
@@ -71,7 +72,12 @@ function isFirstArgument(text: string, name: Name): boolean {
   return /\(\s{0,4}["'`]$/.test(before(text, name, 6))
 }
 
-/** A row of a table begins with its bar, on a line, in quotes or as the hook of an index; a union type does not. */
+/**
+ * A row of a table begins with its bar, on a line, in quotes or as the hook of an index; a union type does not. One that was
+ * put behind something else is known by the cell before the name, and by the bar that closes that of the value.
+ */
 function isInRow(text: string, name: Name): boolean {
-  return /(?:\n[ \t>]{0,8}|["']|— )\|[^\n]*$/.test(before(text, name, 300))
+  const lead = before(text, name, 300)
+  if (/(?:\n[ \t>]{0,8}|["']|— )\|[^\n]*$/.test(lead)) return true
+  return /\|[^|\n]{1,100}\|[ \t*_`]{0,8}$/.test(lead) && CLOSED_CELL.test(text.slice(name.end, name.end + 300))
 }
