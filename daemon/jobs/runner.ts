@@ -112,11 +112,12 @@ export function createRunner({
 
   const sortsNow = () => {
     const online = isOnline()
-    const others = (low: boolean) => named((kind) => !usesModel(kind, online) && (kind.low ?? false) === low)
+    const others = kinds.filter((kind) => !usesModel(kind, online))
+    const namesOf = (some: readonly JobKind[]) => some.map(({ name }) => name)
     return [
       { kinds: named((kind) => usesModel(kind, online)), atOnce: MODEL_RUNS_AT_ONCE },
-      { kinds: others(false), atOnce: OTHER_RUNS_AT_ONCE },
-      { kinds: isBusy() ? [] : others(true), atOnce: LOW_RUNS_AT_ONCE },
+      { kinds: namesOf(others.filter(({ low }) => !low)), atOnce: OTHER_RUNS_AT_ONCE },
+      { kinds: isBusy() ? [] : namesOf(others.filter(({ low }) => low)), atOnce: LOW_RUNS_AT_ONCE },
     ]
   }
 
@@ -151,7 +152,7 @@ export function createRunner({
     const kind = byName.get(job.kind) as JobKind
     try {
       if (kind.covered?.(job)) return { done: null }
-      // Both look through all that is new.
+      // To look whether it was done and to do it both take a while: others have their turn in between.
       await turn()
       const waits = kind.model !== 'may' && usesModel(kind) ? modelWaits() : undefined
       if (waits) return waits
