@@ -8,6 +8,7 @@ import type { Clock, Timer } from './platform/clock.ts'
 import type { Conditions } from './platform/conditions.ts'
 import type { Events } from './platform/events.ts'
 import { message } from './platform/files.ts'
+import type { GivingWay } from './platform/giving-way.ts'
 import type { Log } from './platform/log.ts'
 import { aborted } from './platform/signals.ts'
 import { createJobClaims } from './store/job-claims.ts'
@@ -33,6 +34,7 @@ type Deps = {
   schedules: () => readonly Schedule[]
   /** Whether low jobs have to wait for something else. */
   isBusy: () => boolean
+  givingWay: GivingWay
   isOnline: () => boolean
   modelWaits: () => { wait: string; untilMs?: number | undefined } | undefined
 }
@@ -54,7 +56,8 @@ export type Background = {
 }
 
 export function createBackground(deps: Deps): Background {
-  const { store, clock, events, conditions, log, blamesDisk, kinds, schedules, isOnline, modelWaits, isBusy } = deps
+  const { store, clock, events, conditions, log, blamesDisk, kinds, schedules } = deps
+  const { isOnline, modelWaits, isBusy, givingWay } = deps
   const jobs = createJobTable(store.index)
   const onError = (error: unknown, job?: Job) => {
     if (!blamesDisk(error)) log.error({ err: error, ...(job && { job: job.id }) }, 'a job could not be looked after')
@@ -68,6 +71,7 @@ export function createBackground(deps: Deps): Background {
     isOnline,
     modelWaits,
     isBusy,
+    givingWay,
     onNews: (job, progress, more) => {
       const { id, kind, key, state, error, runId } = job
       const details = { ...(error !== undefined && { error }), ...(runId !== undefined && { runId }) }

@@ -22,6 +22,7 @@ import { findProjectRoot } from './locate/project-root.ts'
 import { createNotesFiles } from './notes/files.ts'
 import { createNoting } from './noting.ts'
 import type { Clock } from './platform/clock.ts'
+import { createGivingWay } from './platform/giving-way.ts'
 import type { LogTarget } from './platform/log.ts'
 import { createParts, type Parts } from './platform/parts.ts'
 import { startServing } from './serving.ts'
@@ -221,8 +222,10 @@ async function startParts(deps: DaemonDeps, ground: Ground, parts: Parts): Promi
     expireJobs: (days) => background.expire(days),
     expireMail: company.expire,
   })
+  const givingWay = createGivingWay(clock)
   const background = createBackground({
     ...common,
+    givingWay,
     kinds: [house.kind, capture.importKind, learning.kind, noting.kind, ...dreaming.kinds],
     schedules: () => [house.schedule, ...dreaming.schedules()],
     isOnline: () => model.mode() === 'online',
@@ -252,7 +255,7 @@ async function startParts(deps: DaemonDeps, ground: Ground, parts: Parts): Promi
 
   // What is answered.
   const asked = { switches, memory, capture, model, telling: learning.telling, noting, recall, dreaming, fitting }
-  await startServing({ ...common, ...deps, ...asked, background, company, hooking, board, disk, parts })
+  await startServing({ ...common, ...deps, ...asked, background, givingWay, company, hooking, board, disk, parts })
 
   // What goes on from here by itself.
   background.start()

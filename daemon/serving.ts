@@ -6,19 +6,22 @@ import { createEventStreams } from './http/event-stream.ts'
 import { createServer } from './http/server.ts'
 import type { Clock } from './platform/clock.ts'
 import { message } from './platform/files.ts'
+import type { GivingWay } from './platform/giving-way.ts'
 import type { Parts } from './platform/parts.ts'
 import { passedSocket } from './platform/socket.ts'
 
 type Deps = Omit<Parameters<typeof createHandlers>[0], 'streams'> &
-  Pick<Ground, 'events' | 'conditions' | 'disk' | 'log'> & { clock: Clock; parts: Parts }
+  Pick<Ground, 'events' | 'conditions' | 'disk' | 'log'> & { clock: Clock; parts: Parts; givingWay: GivingWay }
 
-export async function startServing({ events, conditions, disk, log, clock, parts, ...answering }: Deps): Promise<void> {
+export async function startServing(deps: Deps): Promise<void> {
+  const { events, conditions, disk, log, clock, parts, givingWay, ...answering } = deps
   const { places, env, company } = answering
   const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
   const server = await createServer({
     handlers: createHandlers({ ...answering, streams }),
     log,
     onDiskTrouble: (error) => disk.failed(message(error)),
+    onAsked: givingWay.asked,
   })
   parts.add('server', (signal) => {
     streams.closeAll()

@@ -31,6 +31,7 @@ export type ServerDeps = {
   log: Log
   /** Takes note of a write that failed because of the disk. */
   onDiskTrouble: (error: unknown) => void
+  onAsked: () => void
 }
 
 export type Server = {
@@ -47,7 +48,7 @@ const HEADER_LIMIT_BYTES = 131_072
 
 type At = Partial<Pick<RouteShape, 'url' | 'upload'>>
 
-export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps): Promise<Server> {
+export async function createServer({ handlers, log, onDiskTrouble, onAsked }: ServerDeps): Promise<Server> {
   const app = fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     logger: false,
@@ -72,7 +73,7 @@ export async function createServer({ handlers, log, onDiskTrouble }: ServerDeps)
   const anotherBody = createAnotherBody((request, response) => app.routing(request, response))
   const sameAgain = createSameAgain({ send: sendReady, otherwise: anotherBody.serve })
   // Before fastify, which is left what neither of them knows.
-  app.server.removeAllListeners('request').on('request', sameAgain.serve)
+  app.server.removeAllListeners('request').on('request', sameAgain.serve).on('request', onAsked)
   answerOddities(app.server)
   const unused = connectionsWithoutRequest(app.server)
   const running = new AbortController()

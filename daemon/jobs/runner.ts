@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock, Timer } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
+import type { GivingWay } from '../platform/giving-way.ts'
 import { aborted } from '../platform/signals.ts'
 import { type Ending, type JobClaims, LEASE_MS, type Retried } from '../store/job-claims.ts'
 import type { Due, Job } from '../store/job-rows.ts'
@@ -33,11 +34,19 @@ type Deps = {
   modelWaits: () => { wait: string; untilMs?: number | undefined } | undefined
   /** Whether something goes on that those which give way would keep from the disk. */
   isBusy: () => boolean
+  givingWay: Pick<GivingWay, 'begin'>
   onNews: (job: Job, progress: string | undefined, more?: Telling) => void
   onError: (error: unknown, job?: Job) => void
 }
 
-type Run = { job: Job; abort: AbortController; progress: string | undefined; ending: Ending | undefined }
+type Run = {
+  job: Job
+  abort: AbortController
+  progress: string | undefined
+  ending: Ending | undefined
+  /** How long to rest after it. */
+  restMs: () => number
+}
 
 export type Runner = {
   /** Only for the one process that may be at the jobs: takes back whatever dead ones held. */
@@ -63,6 +72,7 @@ export function createRunner({
   isOnline,
   modelWaits,
   isBusy,
+  givingWay,
   onNews,
   onError,
 }: Deps): Runner {
@@ -78,6 +88,7 @@ export function createRunner({
   let deadHold = true
   let mayGoOn = true
   let isCalled = false
+  let restedAtMs = 0
   let next: Timer | undefined
   let beats: Timer | undefined
 
@@ -91,13 +102,20 @@ export function createRunner({
       if (mayGoOn) claims.resume(clock.now())
       mayGoOn = false
       for (const run of running.values()) if (run.ending) settle(run, run.ending)
-      for (let job = claimOne(); job; job = claimOne()) begin(job)
-      const nowMs = clock.now()
-      delayMs = Math.min(LOOK_EVERY_MS, (claims.nextReady(nowMs) ?? Number.POSITIVE_INFINITY) - nowMs)
+      delayMs = beginDue()
     } catch (error) {
       onError(error)
     }
     next = clock.after(delayMs, look)
+  }
+
+  /** Tells after how many ms there may be more. */
+  const beginDue = (): number => {
+    const restMs = restedAtMs - clock.elapsed()
+    if (restMs > 0) return restMs
+    for (let job = claimOne(); job; job = claimOne()) begin(job)
+    const nowMs = clock.now()
+    return Math.min(LOOK_EVERY_MS, (claims.nextReady(nowMs) ?? Number.POSITIVE_INFINITY) - nowMs)
   }
 
   /** One look is enough for all who call by then, and others have their turn before it. */
@@ -135,7 +153,13 @@ export function createRunner({
     })
 
   const begin = (job: Job) => {
-    const run: Run = { job, abort: new AbortController(), progress: undefined, ending: undefined }
+    const run: Run = {
+      job,
+      abort: new AbortController(),
+      progress: undefined,
+      ending: undefined,
+      restMs: givingWay.begin(),
+    }
     running.set(job.id, run)
     beats ??= clock.every(LEASE_MS / 3, beat, onError)
     onNews(job, undefined)
@@ -190,6 +214,7 @@ export function createRunner({
       beats?.stop()
       beats = undefined
     }
+    restedAtMs = Math.max(restedAtMs, clock.elapsed() + run.restMs())
     if (job) onNews(job, undefined)
     for (const tell of ended) tell()
   }

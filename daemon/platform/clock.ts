@@ -10,6 +10,8 @@ export type Clock = {
   elapsed(): number
   /** Ms of the processor that this process has had, all of its threads together. */
   worked(): number
+  /** Ms for which this thread has not waited for anything. */
+  busy(): number
   /** Runs `task` each time `everyMs` have passed; once, not in a burst, after a sleep. Never overlaps itself. */
   every(everyMs: number, task: () => void | Promise<void>, onError: (error: unknown) => void): Timer
   /** Runs `task` once after `delayMs`. */
@@ -85,7 +87,8 @@ export function createClock(source: TimeSource = systemTime): Clock {
     const { user, system } = process.cpuUsage()
     return (user + system) / 1_000
   }
-  return { now: source.wall, elapsed: source.monotonic, worked, every, after, delay }
+  const busy = () => performance.eventLoopUtilization().active
+  return { now: source.wall, elapsed: source.monotonic, worked, busy, every, after, delay }
 }
 
 type Moment = { wall: number; monotonic: number }

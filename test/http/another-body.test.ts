@@ -12,7 +12,12 @@ async function serve(recall: Handlers['recall']) {
   const path = join(makeHome().dir, 's')
   const logged: unknown[] = []
   const log = { error: (...given: unknown[]) => logged.push(given), info() {}, warn() {}, debug() {} } as unknown as Log
-  const server = await createServer({ handlers: { recall } as Handlers, log, onDiskTrouble: () => {} })
+  const server = await createServer({
+    handlers: { recall } as Handlers,
+    log,
+    onDiskTrouble: () => {},
+    onAsked: () => {},
+  })
   await server.listen({ path })
   onTestFinished(() => server.close(AbortSignal.abort()))
   const ask = async (body: string, more: Record<string, string> = {}) => {

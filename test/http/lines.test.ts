@@ -13,7 +13,7 @@ async function serve(handlers: Partial<Handlers>) {
   const path = join(makeHome().dir, 's')
   const logged: unknown[] = []
   const log = { error: (...given: unknown[]) => logged.push(given), info() {}, warn() {}, debug() {} } as unknown as Log
-  const server = await createServer({ handlers: handlers as Handlers, log, onDiskTrouble: () => {} })
+  const server = await createServer({ handlers: handlers as Handlers, log, onDiskTrouble: () => {}, onAsked: () => {} })
   await server.listen({ path })
   onTestFinished(() => server.close(AbortSignal.abort()))
   const client = connect({ socket: path, strict: true })

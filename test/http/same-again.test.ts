@@ -12,7 +12,12 @@ type Index = Handlers['memoryIndex']
 async function serve(memoryIndex: Index) {
   const path = join(makeHome().dir, 's')
   const log = { error() {}, info() {}, warn() {}, debug() {} } as unknown as Log
-  const server = await createServer({ handlers: { memoryIndex } as Handlers, log, onDiskTrouble: () => {} })
+  const server = await createServer({
+    handlers: { memoryIndex } as Handlers,
+    log,
+    onDiskTrouble: () => {},
+    onAsked: () => {},
+  })
   await server.listen({ path })
   onTestFinished(() => server.close(AbortSignal.abort()))
   return async (headers: Record<string, string> = {}, cwd = '/x', method = 'GET') => {

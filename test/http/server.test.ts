@@ -19,6 +19,7 @@ async function serve(handlers: Partial<Handlers>) {
     handlers: handlers as Handlers,
     log,
     onDiskTrouble: (error) => troubles.push((error as Error).message),
+    onAsked: () => {},
   })
   await server.listen({ path })
   onTestFinished(() => server.close(AbortSignal.abort()))

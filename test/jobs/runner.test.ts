@@ -32,6 +32,23 @@ describe('a run', () => {
     expect(seen.length).toBeLessThan(20)
   })
 
+  it('is begun only after the rest that the one before it has to be followed by', async () => {
+    const { kind, runs } = heldKind('plain')
+    const rig = jobRig([kind])
+    rig.others.restMs = 250
+    rig.runner.start()
+    rig.runner.enqueue(due('s1', 'm1'))
+    await settled()
+    await runs[0]?.end({ done: null })
+    rig.runner.enqueue(due('s2', 'm2'))
+    rig.time.pass(249)
+    await settled()
+    expect(runs).toHaveLength(1)
+    rig.time.pass(1)
+    await settled()
+    expect(runs.map(({ job }) => job.key)).toEqual(['s1', 's2'])
+  })
+
   it('is looked for once, however many say at once that something may be due', async () => {
     const { kind, runs } = heldKind('plain')
     const rig = jobRig([kind])

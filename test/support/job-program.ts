@@ -10,6 +10,7 @@ import { createJudge } from '../../daemon/memory/judge.ts'
 import { recoverChanges } from '../../daemon/memory/recover.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
+import { createGivingWay } from '../../daemon/platform/giving-way.ts'
 import { createParts } from '../../daemon/platform/parts.ts'
 import { aborted } from '../../daemon/platform/signals.ts'
 import { createJobClaims } from '../../daemon/store/job-claims.ts'
@@ -123,6 +124,7 @@ const runner = createRunner({
   isOnline: () => true,
   modelWaits: () => undefined,
   isBusy: () => false,
+  givingWay: createGivingWay(clock),
   onNews: () => {
     const { queued, waiting, running } = jobs.counts()
     if (queued + waiting + running === 0) setImmediate(end)

@@ -68,7 +68,7 @@ export function jobRig(kinds: readonly JobKind[]) {
   const errors: unknown[] = []
   const news: string[] = []
   const model: { waits: Waits; online: boolean } = { waits: undefined, online: true }
-  const others = { busy: false }
+  const others = { busy: false, restMs: 0 }
   const looks = { times: 0 }
   const newRunner = () =>
     createRunner({
@@ -85,6 +85,7 @@ export function jobRig(kinds: readonly JobKind[]) {
       // The longest a jitter can make of it.
       random: () => 1,
       isBusy: () => others.busy,
+      givingWay: { begin: () => () => others.restMs },
       isOnline: () => model.online,
       modelWaits: () => model.waits,
       onNews: (job, progress) => news.push(`${job.key} ${progress ?? job.state}`),
