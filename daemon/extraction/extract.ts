@@ -2,7 +2,7 @@
  * After a turn: looks through what is new in a session and has saved what will matter later, once. With a model it is the
  * one to find it, without one rules do. Numbered so that a kill at any point leaves either nothing or all of a part.
  */
-import { setImmediate as others } from 'node:timers/promises'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
 import { message } from '../platform/files.ts'
@@ -121,7 +121,7 @@ export function createExtraction(deps: Deps) {
     const slices: (readonly SaidMessage[])[] = isOnline() ? slicesOf(part) : [part]
     for (let slice = slices.shift(); slice; slice = slices.shift()) {
       // One turn may have hundreds of these, and nothing in most of them.
-      await others()
+      await turn()
       if (!mayWrite()) return LOST
       const work = workOn(slice)
       const tried = await (isOnline() ? byModel(work) : byRules(work))

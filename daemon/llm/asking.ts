@@ -2,9 +2,9 @@
  * Asks models in a thread of its own, as the main one sees it: to load the package, to write long prompts and to read
  * streams takes milliseconds, in which nobody would be answered. Begun with the first call, ended after a while without one.
  */
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from '../platform/clock.ts'
-import { keepHeapSmall } from '../platform/heap.ts'
+import { beginThread } from '../platform/thread.ts'
 import type { Sender } from './anthropic.ts'
 import type { FromAsking, ToAsking } from './asking-messages.ts'
 import { failure } from './failure.ts'
@@ -16,9 +16,6 @@ export type AskingThread = { send: Sender; stop(): void }
 
 /** People think between two turns; what the package holds in memory is held no longer. */
 const IDLE_MS = 300_000
-
-/** An answer leaves little that lives on: more room for what has died would only be held. */
-const YOUNG_MB = 16
 
 type Settle = (result: ModelAnswer | ModelFailure) => void
 
@@ -43,10 +40,7 @@ export function createAskingThread({
   }
 
   const begin = (): Worker => {
-    const worker = new Worker(program, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
-    // What keeps the daemon alive is its socket.
-    worker.unref()
-    worker.once('online', keepHeapSmall)
+    const worker = beginThread(program)
     let why = 'the thread that asks models ended by itself'
     worker.on('message', ({ ask, result }: FromAsking) => settle(ask, result))
     worker.once('error', ({ message }: Partial<Error>) => {

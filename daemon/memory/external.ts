@@ -1,5 +1,5 @@
 /** Notices what others changed in a memory directory (an editor, a harness) and journals it. Never fights it. */
-import { setImmediate as othersTurn } from 'node:timers/promises'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
 import type { Journal, NewChange } from '../store/journal.ts'
 import { type Confined, openFolder } from './confined.ts'
@@ -89,7 +89,7 @@ export function createExternal({ gate, journal, clock, redact, isPlace, onChange
     try {
       while (rest.length > 0) {
         changed.push(...(await compare(dir, folder, rest.splice(0, AT_ONCE))))
-        await othersTurn()
+        await turn()
       }
     } finally {
       if (changed.length > 0) onChange(dir, changed)

@@ -2,10 +2,10 @@
  * The reading thread as the main one sees it: begun when something is due, ended when it has had nothing to do for a while.
  * Holds no truth: what is lost with the thread is found again by the next sweep.
  */
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from '../platform/clock.ts'
-import { keepHeapSmall } from '../platform/heap.ts'
 import { aborted } from '../platform/signals.ts'
+import { beginThread } from '../platform/thread.ts'
 import { SEEN_TERMS_BYTES } from '../store/seen-terms.ts'
 import type { Due } from './lanes.ts'
 import type { PushedTurn } from './pushed-lines.ts'
@@ -33,8 +33,6 @@ export type ReadingThread = {
 }
 
 const IDLE_MS = 5_000
-/** A round of reading leaves little that lives on: more room for what has died would only be held. */
-const YOUNG_MB = 16
 
 type Running = { worker: Worker; exited: Promise<void>; post(message: ToThread): void }
 type Asked = { resolve: (answer: never) => void; reject: (error: Error) => void }
@@ -73,10 +71,7 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
 
   const begin = (): Running => {
     const workerData: ThreadData = { ...data, seenTerms }
-    const worker = new Worker(program, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
-    // What keeps the daemon alive is its socket.
-    worker.unref()
-    worker.once('online', keepHeapSmall)
+    const worker = beginThread(program, workerData)
     const mine: Running = {
       worker,
       exited: new Promise((resolve) => worker.once('exit', () => resolve())),

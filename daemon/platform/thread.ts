@@ -1,0 +1,14 @@
+/** How every thread of the daemon begins. */
+import { Worker } from 'node:worker_threads'
+import { keepHeapSmall } from './heap.ts'
+
+/** What a thread does leaves little that lives on: more room for what has died would only be held. */
+const YOUNG_MB = 16
+
+export function beginThread(program: URL, workerData?: unknown): Worker {
+  const worker = new Worker(program, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
+  // What keeps the daemon alive is its socket.
+  worker.unref()
+  worker.once('online', keepHeapSmall)
+  return worker
+}
