@@ -10,6 +10,8 @@ export type Described = { harness?: string; sessionId?: string; subAgent?: strin
 export type Adapter = {
   harness: HarnessName
   isTranscript(path: string): boolean
+  /** Whether any can be below a folder, where the harness keeps other things beside them as well. */
+  mayHold?(folder: string): boolean
   /** A line as no other harness writes it. The generic form knows only that it could be one of its own. */
   recognises(record: Fields): boolean
   describe(path: string): Described

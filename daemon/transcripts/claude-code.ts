@@ -10,6 +10,8 @@ const SESSION = /^[^/]+\/([\w-]+)\.jsonl$/
 const SUB_AGENT = /^[^/]+\/([\w-]+)\/subagents\/(?:[^/]+\/)*agent-([\w-]+)\.jsonl$/
 /** Up to 2.0 they stood beside the sessions, which only their lines name. */
 const LOOSE_SUB_AGENT = /^[^/]+\/agent-([\w-]+)\.jsonl$/
+/** Where the memories of a project are by default, which are written again and again. */
+const MEMORIES = /^[^/]+\/memory(?:\/|$)/
 
 /** All sub-agents of a session up to 1.0, which did not tell them apart. */
 const SIDECHAIN = 'sidechain'
@@ -38,6 +40,7 @@ const BOOKKEEPING = new Set([
 export const claudeCode: Adapter = {
   harness: 'claude-code',
   isTranscript: (path) => SESSION.test(path) || SUB_AGENT.test(path),
+  mayHold: (folder) => !MEMORIES.test(folder),
   describe,
   recognises: ({ type, uuid, sessionId, leafUuid, messageId }) =>
     typeof type === 'string' &&

@@ -19,6 +19,11 @@ export function sourceOf({ harness, path: root }: Root, name: string): Source | 
   return adapterFor(harness).isTranscript(name) ? { harness, root, path: `${root}/${name}` } : undefined
 }
 
+/** Whether transcripts can be below the folder of that name, from the root on. */
+export function mayHold({ harness }: Root, folder: string): boolean {
+  return adapterFor(harness).mayHold?.(folder) ?? true
+}
+
 export function nameOf({ root, path }: Source): string {
   return path.slice(root.length + 1)
 }

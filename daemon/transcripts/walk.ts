@@ -1,7 +1,7 @@
 /** Lists what is below a folder, a few names at a time so that others get their turn. Follows no link, keeps no list. */
 import { type Dir, opendirSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
-import { depthOf, type Root, type Source, sourceOf } from './source.ts'
+import { depthOf, mayHold, type Root, type Source, sourceOf } from './source.ts'
 
 /** Names between two turns. */
 const AT_ONCE = 200
@@ -49,10 +49,12 @@ export async function* walkNames(
 export async function* walk(
   root: Root,
   folder: string,
-  enters?: (folder: string) => boolean,
+  enters: (folder: string) => boolean = () => true,
 ): AsyncGenerator<Source[]> {
+  const depth = depthOf(root.harness)
   const isWanted = (name: string) => sourceOf(root, name) !== undefined
-  for await (const entries of walkNames(root.path, folder, { depth: depthOf(root.harness), isWanted, enters })) {
+  const isEntered = (name: string) => mayHold(root, name) && enters(name)
+  for await (const entries of walkNames(root.path, folder, { depth, isWanted, enters: isEntered })) {
     const files = entries.filter(({ kind }) => kind === 'file')
     yield files.map(({ name }) => ({ harness: root.harness, root: root.path, path: `${root.path}/${name}` }))
   }

@@ -6,7 +6,7 @@ import type { Conditions } from '../platform/conditions.ts'
 import { type WatchedTree, watchTree } from '../platform/directory-watch.ts'
 import type { Watch } from '../platform/path-wait.ts'
 import { watchRemedy } from '../platform/watch-report.ts'
-import { depthOf, type Root } from './source.ts'
+import { depthOf, mayHold, type Root } from './source.ts'
 
 export type RootState = Root & { state: 'watching' | 'polling' | 'missing' }
 
@@ -48,6 +48,7 @@ export function createWatchedRoots({ clock, conditions, onHint, watch }: Deps): 
       root: root.path,
       depth: depthOf(root.harness),
       mostFolders: MOST_FOLDERS,
+      enters: (folder) => mayHold(root, folder),
       onChange: burst.add,
       onState: report,
       ...(watch && { watch }),

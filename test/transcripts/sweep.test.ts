@@ -7,9 +7,9 @@ import { createSweep } from '../../daemon/transcripts/sweep.ts'
 import { makeHome } from '../support/home.ts'
 
 /** Time stands an hour and more after the files were written, unless they are said to be fresh. */
-function rig() {
+function rig({ harness = 'generic' } = {}) {
   const path = join(makeHome().dir, 'root')
-  const root: Root = { harness: 'generic', path }
+  const root: Root = { harness, path }
   const nowMs = Date.now() + 7_200_000
   const found: string[] = []
   const looks = createLooks()
@@ -74,5 +74,14 @@ it('where more files are lively than are kept in mind, a look at the lively is o
   expect(await whole()).toEqual(names.toSorted())
   for (const name of names) append(name)
   expect(await lively()).toEqual(names.toSorted())
+  expect(await lively()).toEqual([])
+})
+
+it('looks for none among the memories of a project', async () => {
+  const { write, whole, lively } = rig({ harness: 'claude-code' })
+  for (const folder of ['a/session', 'a/memory', 'memory/session'])
+    write(`${folder}/subagents/agent-1.jsonl`, { age: 'old' })
+  expect(await whole()).toEqual(['a/session/subagents/agent-1.jsonl', 'memory/session/subagents/agent-1.jsonl'])
+  write('a/memory/subagents/agent-2.jsonl', { age: 'old' })
   expect(await lively()).toEqual([])
 })
