@@ -118,7 +118,9 @@ export function checkReadName(relative: string): { ok: true; segments: string[] 
 /** The entry, if any, that `name` would be mistaken for: the same but for case or Unicode form. */
 export function twinAmong(name: string, entries: readonly string[]): string | undefined {
   const key = twinKey(name)
-  return entries.find((entry) => entry !== name && twinKey(entry) === key)
+  // Most of a thousand entries are plain, and a plain one is a twin of no other plain one.
+  const others = PLAIN.test(name) ? entries.filter((entry) => !PLAIN.test(entry)) : entries
+  return others.find((entry) => entry !== name && twinKey(entry) === key)
 }
 
 /** The n-th name to try where others may have the ones before it; the first is the name itself. */

@@ -141,5 +141,9 @@ describe('twins', () => {
   it('are found among many others, and a name is no twin of itself', () => {
     expect(twinAmong('Straße.md', ['a.md', 'Straße.md', 'STRASSE.md'])).toBe('STRASSE.md')
     expect(twinAmong('Straße.md', ['a.md', 'Straße.md', 'Strase.md'])).toBeUndefined()
+    expect(twinAmong('user_style.md', ['user_styles.md', 'user_style.md', 'User_Style.md'])).toBe('User_Style.md')
+    expect(twinAmong('user_style.md', ['user_styles.md', 'user_ſtyle.md'])).toBe('user_ſtyle.md')
+    expect(twinAmong('User_Style.md', ['user_styles.md', 'user_style.md'])).toBe('user_style.md')
+    expect(twinAmong('user_style.md', ['user_styles.md', 'user_style.md'])).toBeUndefined()
   })
 })
