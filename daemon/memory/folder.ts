@@ -5,6 +5,7 @@ import { MemoryError } from '../../schema/errors.ts'
 import { type Confined, openFolder } from './confined.ts'
 import { isCode } from './descend.ts'
 import { INDEX_FILE, INDEXES } from './file-name.ts'
+import type { Content } from './plain-file.ts'
 
 /** The bytes of a file as text; `exact` when the text gives the same bytes back. `mode`: permissions only. */
 export type Present = { hash: string; text: string; exact: boolean; mode: number; stamp: string }
@@ -74,8 +75,10 @@ export function placeTrouble(dir: string, cause: unknown): unknown {
 
 export function readPresent(folder: Confined, file: string): Present | undefined {
   const content = folder.read(file)
-  if (!content) return undefined
-  const { bytes, hash, mode, stamp } = content
+  return content && presentOf(content)
+}
+
+export function presentOf({ bytes, hash, mode, stamp }: Content): Present {
   return { hash, text: bytes.toString(), exact: isUtf8(bytes), mode, stamp }
 }
 

@@ -93,6 +93,32 @@ export function parsePointers(content: string): (Pointer & { line: number })[] {
 }
 
 /**
+ * Whether `withPointer` would leave the index as it is, told from its bytes: only lines that may name the file are made out, and
+ * the others cost next to nothing.
+ */
+export function saysAlready(index: Buffer, pointer: Pointer): boolean {
+  const named = [posix.basename(pointer.file), ...SPELLED_OTHERWISE].flatMap((mark) => linesWith(index, mark))
+  let own: { start: number; pointer: WrittenPointer } | undefined
+  for (const { start, text } of named) {
+    const found = own && own.start <= start ? undefined : readPointer(text)
+    if (found?.file === pointer.file) own = { start, pointer: found }
+  }
+  return own !== undefined && says(own.pointer, pointer, writePointer(pointer, own.pointer))
+}
+
+function linesWith(index: Buffer, mark: string): { start: number; text: string }[] {
+  const lines: { start: number; text: string }[] = []
+  for (let at = index.indexOf(mark); at !== -1; ) {
+    const start = index.lastIndexOf(NEWLINE, at) + 1
+    const newline = index.indexOf(NEWLINE, at)
+    const end = newline === -1 ? index.length : newline + 1
+    lines.push({ start, text: splitLines(index.toString('utf8', start, end))[0]?.text ?? '' })
+    at = index.indexOf(mark, end)
+  }
+  return lines
+}
+
+/**
  * The index with a pointer to this file. A file that has one keeps its place and spelling; title and hook are replaced
  * only when they say something else. A new one follows the last pointer, in its style, or stands at the end.
  * Nothing else changes by a byte.
@@ -177,8 +203,8 @@ function lineEnding(lines: Line[]): Line['end'] {
 
 type Found = { at: number; pointer: WrittenPointer }
 
-/** A name may be escaped or encoded. */
-const SPELLED_OTHERWISE = /[\\%]/
+/** What stands in a name that is escaped or encoded. */
+const SPELLED_OTHERWISE = ['\\', '%']
 
 function pointersOf(lines: Line[]): Found[] {
   return lines.flatMap(({ text }, at) => {
@@ -190,8 +216,9 @@ function pointersOf(lines: Line[]): Found[] {
 /** With every new memory the whole index is looked through: only lines that may name the file are taken apart. */
 function pointersTo(file: string, lines: Line[]): Found[] {
   const name = posix.basename(file)
+  const marks = [name, ...SPELLED_OTHERWISE]
   return lines.flatMap(({ text }, at) => {
-    const pointer = text.includes(name) || SPELLED_OTHERWISE.test(text) ? readPointer(text) : undefined
+    const pointer = marks.some((mark) => text.includes(mark)) ? readPointer(text) : undefined
     return pointer?.file === file ? [{ at, pointer }] : []
   })
 }

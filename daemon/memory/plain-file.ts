@@ -17,8 +17,8 @@ import { type Folder, isCode, refused, refuseMoved } from './descend.ts'
 import { shown } from './file-name.ts'
 import { stampOf } from './stamp.ts'
 
-/** `hash`: SHA-256 of the bytes, in hex. `mode`: permissions only. `stamp`: of the file that was read. */
-export type Content = { bytes: Buffer; hash: string; mode: number; stamp: string }
+/** `hash`: SHA-256 of the bytes, in hex, made when it is asked for. `mode`: permissions only. `stamp`: of the file that was read. */
+export type Content = { bytes: Buffer; readonly hash: string; mode: number; stamp: string }
 
 export const CAP_BYTES = 1_048_576
 /** Of what was not there before. */
@@ -50,7 +50,14 @@ export function readPlain(folder: Folder, leaf: string): Content | undefined {
     }
     const bytes = readUpTo(fd, stats.size)
     if (!bytes) throw refused(`${shown(leaf)} is larger than ${CAP_BYTES} bytes`)
-    return { bytes, hash: hashOf(bytes), mode: stats.mode & 0o777, stamp: stampOf(stats) }
+    return {
+      bytes,
+      get hash() {
+        return hashOf(bytes)
+      },
+      mode: stats.mode & 0o777,
+      stamp: stampOf(stats),
+    }
   } finally {
     closeSync(fd)
   }

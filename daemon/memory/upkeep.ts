@@ -1,8 +1,8 @@
 /** Keeps an index true to the memories it points to, touching only the lines it has to. */
 import type { Confined } from './confined.ts'
 import { isLog } from './daily-log.ts'
-import { indexOf, nameInIndex, type Present, readPresent } from './folder.ts'
-import { withoutPointer, withPointers } from './index-file.ts'
+import { indexOf, nameInIndex, type Present, presentOf } from './folder.ts'
+import { saysAlready, withoutPointer, withPointers } from './index-file.ts'
 import type { Pointer } from './pointer.ts'
 import { hookOf, parseTopic } from './topic-file.ts'
 
@@ -16,11 +16,16 @@ export function upkeep(folder: Confined, changed: readonly Pointed[]): IndexChan
   const memories = changed.filter(({ file }) => !isLog(file))
   const files = [...new Set(memories.map(({ file }) => indexOf(file)))]
   return files.flatMap((file) => {
-    const before = readPresent(folder, file)
-    if (before && !before.exact) return []
     const own = memories.filter((memory) => indexOf(memory.file) === file)
-    const rest = own.filter(({ content }) => content === undefined).reduce(withoutGone, before?.text ?? '')
-    const text = withPointers(rest, own.flatMap(pointerTo))
+    const gone = own.filter(({ content }) => content === undefined)
+    const pointers = own.flatMap(pointerTo)
+    const index = folder.read(file)
+    // Most changes leave name and description as they are: nothing more is made of an index of a thousand lines then.
+    if (index && gone.length === 0 && pointers.every((pointer) => saysAlready(index.bytes, pointer))) return []
+    const before = index && presentOf(index)
+    if (before && !before.exact) return []
+    const rest = gone.reduce(withoutGone, before?.text ?? '')
+    const text = withPointers(rest, pointers)
     return text === (before?.text ?? '') ? [] : [{ file, before, text }]
   })
 }

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parsePointers, withoutPointer, withPointer, withPointers } from '../../daemon/memory/index-file.ts'
+import {
+  parsePointers,
+  saysAlready,
+  withoutPointer,
+  withPointer,
+  withPointers,
+} from '../../daemon/memory/index-file.ts'
 
 const ending = fc.constantFrom('\n', '\n', '\r\n')
 
@@ -174,6 +180,40 @@ describe('many pointers at once', () => {
     fc.assert(
       fc.property(index, pointers, (content, list) => {
         expect(withPointers(content, list)).toBe(list.reduce(withPointer, content))
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+})
+
+describe('an index that says it already', () => {
+  it('is told from its bytes exactly where a pointer would change nothing', () => {
+    const title = fc.constantFrom('T', 'Other', 'Größe')
+    const hook = fc.constantFrom('h', 'a 100% of it', 'C:\\temp', 'mehr — Wörter')
+    const target = fc.constantFrom(
+      'a.md',
+      'aa.md',
+      './a.md',
+      '<a.md>',
+      'a%2Emd',
+      'a\\.md',
+      'b%20a.md',
+      '<b a.md>',
+      'x/a.md',
+    )
+    const line = fc.oneof(
+      fc.tuple(title, target, hook).map(([text, to, more]) => `- [${text}](${to}) — ${more}`),
+      fc.constantFrom('# Heading', '', 'a.md in prose', 'half of it: 50%', '\uFEFF* [T](a.md): h', '- [T](a.md) — h\r'),
+    )
+    const index = fc
+      .tuple(fc.array(line, { maxLength: 6 }), fc.constantFrom('\n', '\r\n'), fc.constantFrom('', '\n', '\r\n', '\n\n'))
+      .map(([lines, end, last]) => lines.join(end) + last)
+    const pointer = fc.record({ file: fc.constantFrom('a.md', 'aa.md', 'b a.md', 'x/a.md', 'c.md'), title, hook })
+    fc.assert(
+      fc.property(index, pointer, (content, wanted) => {
+        const after = withPointer(content, wanted)
+        expect(saysAlready(Buffer.from(content), wanted)).toBe(after === content)
+        expect(saysAlready(Buffer.from(after), wanted)).toBe(true)
       }),
       { numRuns: 3_000 },
     )
