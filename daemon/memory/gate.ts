@@ -6,9 +6,9 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
 import { createInTurn } from '../platform/in-turn.ts'
-import type { Journal, NewChange } from '../store/journal.ts'
+import type { Journal, NewChange, Tip } from '../store/journal.ts'
 import type { Confined } from './confined.ts'
-import { indexOf, isIndex, openIn, placeTrouble, readPresent } from './folder.ts'
+import { indexOf, isIndex, openIn, type Present, placeTrouble, readPresent } from './folder.ts'
 import { guard } from './guard.ts'
 import { type Judge, type Judged, type Redact, withoutCredentials } from './judge.ts'
 import { changeOf, indexPart } from './new-change.ts'
@@ -65,10 +65,10 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
     const { dir, folder } = at
     const { file, content } = write
     const before = readPresent(folder, file)
-    const latest = journal.latest(dir, file)
+    const latest = journal.tip(dir, file)
     guard({ write, by, before, latest })
-    const kept = latest?.after && latest.after.hash === before?.hash ? latest.after.text : undefined
-    const beforeText = before ? (kept ?? (await redact(before.text)).text) : ''
+    const isClean = !before || isKept(latest, before)
+    const beforeText = isClean ? (before?.text ?? '') : (await redact(before.text)).text
     if (content === null) {
       if (!before && write.leaves !== 'nothing') throw new MemoryError('NOT_FOUND', `there is no memory ${file}`)
       return { write, before, beforeText, judged: undefined }
@@ -83,7 +83,7 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
     const clean = new Set<string>()
     let waited = false
     for (const { file, before } of changes) {
-      const isClean = !before || journal.exactHash(dir, file) === before.hash
+      const isClean = !before || isKept(journal.tip(dir, file), before)
       waited ||= !isClean
       if (isClean || (await redact(before.text)).kinds.length === 0) clean.add(before?.hash ?? '')
     }
@@ -105,8 +105,8 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
         throw overtaken(write.file)
     const at = clock.now()
     const changes = prepared.map((each) => changeOf(dir, each, by, at))
-    for (const { file, text } of indexes)
-      if (Buffer.byteLength(text) > CAP_BYTES)
+    for (const { file, bytes } of indexes)
+      if (bytes.length > CAP_BYTES)
         throw new MemoryError('REFUSED', `${file} would be larger than ${CAP_BYTES} bytes`, { reason: 'shape' })
     const parts = indexes.map((index) => indexPart(changes[0] as NewChange, index, clean))
     const ids = journal.append(
@@ -116,7 +116,7 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
     )
     const steps = [
       ...prepared.map(({ write, before, judged }) => ({ file: write.file, before, content: judged?.content })),
-      ...indexes.map(({ file, before, text }) => ({ file, before, content: text })),
+      ...indexes.map(({ file, before, bytes }) => ({ file, before, content: bytes })),
     ]
     try {
       putAll(folder, steps)
@@ -199,6 +199,11 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
       recorded(dir, write, await withoutCredentials(by, redact), () => check(dir, write, by)),
     apply: (dir, writes, by) => alone(dir, (now) => now(writes, by)),
   }
+}
+
+/** What the journal keeps byte for byte holds no credential: it was looked through. */
+function isKept(latest: Tip | undefined, { hash }: Present): boolean {
+  return latest?.exact === true && latest.hash === hash
 }
 
 async function becauseTold(write: Write, { actor }: By, redact: Redact): Promise<Write> {

@@ -1,12 +1,12 @@
 /** Keeps writes from going over what whoever writes has not seen. Pure. */
 import { MemoryError } from '../../schema/errors.ts'
-import type { Change } from '../store/journal.ts'
+import type { Tip } from '../store/journal.ts'
 import type { Present } from './folder.ts'
 import { isAgent } from './people.ts'
 import type { By, Write } from './write.ts'
 
 /** What is there, and the last change of it that the journal knows. */
-type Facts = { write: Write; by: By; before: Present | undefined; latest: Change | undefined }
+type Facts = { write: Write; by: By; before: Present | undefined; latest: Tip | undefined }
 
 /** A person's word stands until whoever writes has seen it. */
 export function guard({ write: { file, expect, content }, by, before, latest }: Facts): void {
@@ -18,7 +18,7 @@ export function guard({ write: { file, expect, content }, by, before, latest }: 
   if (expect === null && before) throw conflict(`${file} exists already`)
   if (typeof expect === 'string' && before?.hash !== expect) throw conflict(`${file} is not what it was`)
   if (expect !== undefined || !before || !isAgent(by.actor) || content === before.text) return
-  const isOwn = latest?.after?.hash === before.hash && isAgent(latest.actor)
+  const isOwn = latest?.hash === before.hash && isAgent(latest.actor)
   // Who added a line to an index has not seen the rest of it.
   const byPerson = !isOwn || latest.partOf !== undefined
   if (byPerson) throw conflict(`${file} was last changed by a person, and this write does not say it has seen that`)

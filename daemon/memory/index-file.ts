@@ -97,13 +97,13 @@ export function parsePointers(content: string): (Pointer & { line: number })[] {
  * the others cost next to nothing.
  */
 export function saysAlready(index: Buffer, pointer: Pointer): boolean {
-  const named = [posix.basename(pointer.file), ...SPELLED_OTHERWISE].flatMap((mark) => linesWith(index, mark))
+  const named = marksOf(pointer.file).flatMap((mark) => linesWith(index, mark))
   let own: { start: number; pointer: WrittenPointer } | undefined
   for (const { start, text } of named) {
     const found = own && own.start <= start ? undefined : readPointer(text)
     if (found?.file === pointer.file) own = { start, pointer: found }
   }
-  return own !== undefined && says(own.pointer, pointer, writePointer(pointer, own.pointer))
+  return own !== undefined && says(own.pointer, pointer)
 }
 
 function linesWith(index: Buffer, mark: string): { start: number; text: string }[] {
@@ -125,12 +125,11 @@ function linesWith(index: Buffer, mark: string): { start: number; text: string }
  */
 export function withPointer(content: string, pointer: Pointer): string {
   const lines = splitLines(content)
-  const [own] = pointersTo(pointer.file, lines)
+  const mayBeThere = marksOf(pointer.file).some((mark) => content.includes(mark))
+  const [own] = mayBeThere ? pointersTo(pointer.file, lines) : []
   if (own) {
     const text = writePointer(pointer, own.pointer)
-    return says(own.pointer, pointer, text)
-      ? content
-      : join(lines.with(own.at, { text, end: lines[own.at]?.end ?? '' }))
+    return says(own.pointer, pointer) ? content : join(lines.with(own.at, { text, end: lines[own.at]?.end ?? '' }))
   }
 
   const last = lastPointer(lines)
@@ -142,7 +141,9 @@ export function withPointer(content: string, pointer: Pointer): string {
     const end = before.text.endsWith('\r') ? '\r\n' : lineEnding(lines)
     return `${content}${end}${text}`
   }
-  return join(lines.toSpliced(at, 0, { text, end: before?.end ?? '\n' }))
+  // Not put together anew: an index may have thousands of lines, and gets one more with every new memory.
+  const cut = lines.slice(0, at).reduce((chars, line) => chars + line.text.length + line.end.length, 0)
+  return `${content.slice(0, cut)}${text}${before?.end ?? '\n'}${content.slice(cut)}`
 }
 
 /**
@@ -213,10 +214,14 @@ function pointersOf(lines: Line[]): Found[] {
   })
 }
 
+/** What a pointer to the file has in it, one or the other. */
+function marksOf(file: string): string[] {
+  return [posix.basename(file), ...SPELLED_OTHERWISE]
+}
+
 /** With every new memory the whole index is looked through: only lines that may name the file are taken apart. */
 function pointersTo(file: string, lines: Line[]): Found[] {
-  const name = posix.basename(file)
-  const marks = [name, ...SPELLED_OTHERWISE]
+  const marks = marksOf(file)
   return lines.flatMap(({ text }, at) => {
     const pointer = marks.some((mark) => text.includes(mark)) ? readPointer(text) : undefined
     return pointer?.file === file ? [{ at, pointer }] : []
@@ -232,12 +237,12 @@ function lastPointer(lines: Line[]): Found | undefined {
 }
 
 /** Whether a line says this already, in full or as short as it would be written. */
-function says(written: WrittenPointer, { title, hook }: Pointer, line: string): boolean {
-  const short = readPointer(line)
-  return (
-    (written.title === oneLine(title) || written.title === short?.title) &&
-    (written.hook === oneLine(hook) || written.hook === short?.hook)
-  )
+function says(written: WrittenPointer, pointer: Pointer): boolean {
+  const saysTitle = written.title === oneLine(pointer.title)
+  const saysHook = written.hook === oneLine(pointer.hook)
+  if (saysTitle && saysHook) return true
+  const short = readPointer(writePointer(pointer, written))
+  return (saysTitle || written.title === short?.title) && (saysHook || written.hook === short?.hook)
 }
 
 /** Lines indented below an item belong to it: a new item stands after them. */

@@ -3,7 +3,8 @@ import type { Confined } from './confined.ts'
 import type { Present } from './folder.ts'
 import { hashOf, NEW_MODE } from './plain-file.ts'
 
-type Step = { file: string; before: Present | undefined; content: string | undefined }
+type Content = string | Buffer | undefined
+type Step = { file: string; before: Present | undefined; content: Content }
 
 /** All of them, each only over what was seen; what was written before one failed is put back. */
 export function putAll(folder: Confined, steps: readonly Step[]): void {
@@ -24,10 +25,11 @@ export function putAll(folder: Confined, steps: readonly Step[]): void {
   }
 }
 
-type Put = { file: string; before: { hash: string } | undefined; content: string | undefined; mode?: number }
+type Put = { file: string; before: { hash: string } | undefined; content: Content; mode?: number }
 
 function put(folder: Confined, { file, before, content, mode }: Put): void {
   if (content === undefined) return void (before && folder.remove(file, { expect: before.hash }))
   const expect = before?.hash ?? null
-  folder.write(file, Buffer.from(content), { expect, settle: 'later', ...(mode !== undefined && { mode }) })
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content
+  folder.write(file, bytes, { expect, settle: 'later', ...(mode !== undefined && { mode }) })
 }

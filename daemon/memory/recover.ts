@@ -47,7 +47,7 @@ function completeIn(folder: Confined, pending: readonly Change[]): string[] {
   const memories = files
     .filter((file) => !isIndex(file) && !files.includes(indexOf(file)))
     .map((file) => ({ file, content: readPresent(folder, file)?.text }))
-  for (const { file, text } of upkeep(folder, memories)) folder.write(file, Buffer.from(text), { expect: undefined })
+  for (const { file, bytes } of upkeep(folder, memories)) folder.write(file, bytes, { expect: undefined })
   return written
 }
 

@@ -9,7 +9,8 @@ import { hookOf, parseTopic } from './topic-file.ts'
 /** A memory as it will be; nothing when it goes. */
 export type Pointed = { file: string; content: string | undefined }
 
-export type IndexChange = { file: string; before: Present | undefined; text: string }
+/** `bytes`: the same as the text. */
+export type IndexChange = { file: string; before: Present | undefined; text: string; bytes: Buffer }
 
 /** The indexes that have to change, and to what. An index whose bytes are no text is left alone. */
 export function upkeep(folder: Confined, changed: readonly Pointed[]): IndexChange[] {
@@ -26,7 +27,7 @@ export function upkeep(folder: Confined, changed: readonly Pointed[]): IndexChan
     if (before && !before.exact) return []
     const rest = gone.reduce(withoutGone, before?.text ?? '')
     const text = withPointers(rest, pointers)
-    return text === (before?.text ?? '') ? [] : [{ file, before, text }]
+    return text === (before?.text ?? '') ? [] : [{ file, before, text, bytes: Buffer.from(text) }]
   })
 }
 

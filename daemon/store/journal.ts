@@ -12,6 +12,9 @@ export type Evidence = { sessionId: string; messageIds: string[]; excerpt: strin
 /** One state of a file: the hash of its bytes, and its text without credentials, or nothing once it was purged. */
 export type Version = { hash: string; text: string | undefined }
 
+/** `exact`: the hash is that of the text as well, which then need not be made again. */
+type NewVersion = Version & { exact?: boolean }
+
 export type NewChange = {
   at: number
   dir: string
@@ -20,8 +23,8 @@ export type NewChange = {
   actor: string
   reason: string
   runId: string | undefined
-  before: Version | undefined
-  after: Version | undefined
+  before: NewVersion | undefined
+  after: NewVersion | undefined
   undoable: boolean
   evidence: readonly Evidence[]
   /** `nothing`: everything that is kept of the file goes as well, this change included, if need be at the next start. */
@@ -31,6 +34,9 @@ export type NewChange = {
 }
 
 export type Change = Omit<NewChange, 'parts' | 'leaves'> & { id: number; partOf: number | undefined }
+
+/** The last change of a file without its words. `exact`: they are kept byte for byte, there was nothing to be taken out of them. */
+export type Tip = { actor: string; partOf: number | undefined; hash: string | undefined; exact: boolean }
 
 export type ChangeFilter = { dir: string; file?: string | undefined; limit: number; before?: number | undefined }
 
@@ -47,8 +53,7 @@ export type Journal = {
   list(filter: ChangeFilter): Change[]
   /** The last change that took effect. */
   latest(dir: string, file: string): Change | undefined
-  /** The hash of a file, if the journal has its text byte for byte: there was nothing to be taken out of it. */
-  exactHash(dir: string, file: string): string | undefined
+  tip(dir: string, file: string): Tip | undefined
   /** What a file rests on, newest first, however often it was edited since. */
   evidence(dir: string, file: string): Evidence[]
   /** Files that exist according to the journal, with their hashes. */
@@ -80,6 +85,8 @@ type Row = {
   evidence: string
 }
 
+type TipRow = { actor: string; partOf: number | null; hash: string | null; exact: number | null }
+
 const SELECT = `
   SELECT c.id, c.at, c.dir, c.file, c.op, c.actor, c.reason, c.run, c.part_of, c.before_hash, b.text AS before_text,
          c.after_hash, a.text AS after_text, c.undoable, c.evidence
@@ -106,12 +113,9 @@ export function createJournal(db: Db): Journal {
        (SELECT max(id) FROM changes WHERE dir = ? AND op <> 'refused' GROUP BY file) AND after_hash IS NOT NULL`,
   )
   // A content's key is the hash of its text.
-  const exact = db
-    .prepare(
-      `SELECT iif(after_hash = after_key, after_hash, NULL) FROM changes
-       WHERE dir = ? AND file = ? AND op <> 'refused' ORDER BY id DESC LIMIT 1`,
-    )
-    .pluck()
+  const tip =
+    db.prepare(`SELECT actor, part_of AS partOf, after_hash AS hash, after_hash = after_key AS exact FROM changes
+    WHERE dir = ? AND file = ? AND op <> 'refused' ORDER BY id DESC LIMIT 1`)
   const resting = db
     .prepare(`SELECT evidence FROM changes WHERE dir = ? AND file = ? AND evidence <> '[]' ORDER BY id DESC LIMIT 50`)
     .pluck()
@@ -125,9 +129,9 @@ export function createJournal(db: Db): Journal {
   const purge = db.prepare(`INSERT INTO purges (at, dir, file, change, keys) VALUES (?, ?, ?, ?, '[]')`)
   const spare = db.prepare('DELETE FROM purges WHERE change = ?')
 
-  const keyOf = (version: Version | undefined): string | null => {
+  const keyOf = (version: NewVersion | undefined): string | null => {
     if (version?.text === undefined) return null
-    const key = contentKey(version.text)
+    const key = version.exact ? version.hash : contentKey(version.text)
     // What a file held before is there already, nearly always.
     if (!isKept.get(key)) keep.run(key, version.text)
     return key
@@ -173,7 +177,12 @@ export function createJournal(db: Db): Journal {
     list: ({ dir, file, limit, before = END }) =>
       all(file === undefined ? newest.all(dir, before, limit) : newestOfFile.all(dir, file, before, limit)),
     latest: (dir, file) => one(latest.get(dir, file)),
-    exactHash: (dir, file) => (exact.get(dir, file) as string | null | undefined) ?? undefined,
+    tip: (dir, file) => {
+      const found = tip.get(dir, file) as TipRow | undefined
+      if (!found) return undefined
+      const { actor, partOf, hash, exact } = found
+      return { actor, partOf: partOf ?? undefined, hash: hash ?? undefined, exact: exact === 1 }
+    },
     evidence: (dir, file) => (resting.all(dir, file) as string[]).flatMap((text) => JSON.parse(text) as Evidence[]),
     hashes: hashesIn,
     files: (dir) => [...hashesIn(dir).keys()],

@@ -1,4 +1,5 @@
-import { existsSync, linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { hash } from 'node:crypto'
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { agent, memoryRig, person, topic } from '../support/memory.ts'
@@ -63,6 +64,33 @@ describe('a written memory', () => {
     expect(read(rig, 'MEMORY.md')).toBe(
       '# Mine\n\n- [Alpha](a.md) — my own words\n- [Beta](b.md) — What is known of Beta\n\nsome prose of mine\n',
     )
+  })
+
+  it('is pointed to again when its line was taken out of the index, and touches no index that says it already', async () => {
+    const rig = memoryRig()
+    for (const name of ['Alpha', 'Beta']) await put(rig, `${name}.md`, topic('First.', name))
+    const index = read(rig, 'MEMORY.md')
+    const { ino } = statSync(join(rig.dir, 'MEMORY.md'))
+    await put(rig, 'Alpha.md', topic('Second.', 'Alpha'))
+    expect(statSync(join(rig.dir, 'MEMORY.md')).ino).toBe(ino)
+    writeFileSync(join(rig.dir, 'MEMORY.md'), '- [Beta](Beta.md) — What is known of Beta\n')
+    await put(rig, 'Alpha.md', topic('Third.', 'Alpha'))
+    expect(read(rig, 'MEMORY.md').split('\n').sort()).toEqual(index.split('\n').sort())
+  })
+
+  it('and what it was before are kept under the hashes of their texts, whatever became of them', async () => {
+    const rig = memoryRig()
+    const key = `sk-ant-api03-${'a1B2'.repeat(12)}`
+    await put(rig, 'a.md', topic('One.'))
+    writeFileSync(join(rig.dir, 'MEMORY.md'), `- [A thing](a.md) — use ${key}\n`)
+    writeFileSync(join(rig.dir, 'a.md'), topic(`The key is ${key}.`))
+    await put(rig, 'a.md', topic(`Two, and ${key}.`))
+    await put(rig, 'b.md', topic('Three.', 'Größe'))
+    writeFileSync(join(rig.dir, 'b.md'), Buffer.from([0x2d, 0xff, 0x0a]))
+    await put(rig, 'b.md', topic('Four.', 'Maß'))
+    const kept = rig.store.history.prepare('SELECT key, text FROM contents').all() as { key: string; text: string }[]
+    expect(kept.length).toBeGreaterThan(6)
+    for (const { key, text } of kept) expect(key).toBe(hash('sha256', text))
   })
 
   it('is refused, and the refusal recorded, when it has no shape', async () => {
