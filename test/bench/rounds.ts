@@ -16,11 +16,15 @@ export async function inRounds<C extends string>(count: number, contenders: Reco
   return taken
 }
 
-/** Over all rounds together; the rounds one by one only tell how far to trust it. */
+/**
+ * The middle of what the rounds tell, one by one: what is compared within a round was measured side by side, so a disk that
+ * changes its pace from one to the next does so for both. A tail needs more than a round has: there all count together.
+ */
 export function ratio(ours: number[][], yardstick: number[][], share: number): Figure {
   const each = ours.map((block, round) => quantile(block, share) / quantile(yardstick[round] ?? [], share))
+  const together = quantile(ours.flat(), share) / quantile(yardstick.flat(), share)
   return {
-    value: quantile(ours.flat(), share) / quantile(yardstick.flat(), share),
+    value: share === 0.5 ? quantile(each, 0.5) : together,
     middle: [quantile(each, 0.25), quantile(each, 0.75)],
   }
 }
