@@ -52,6 +52,7 @@ function begin(port: MessagePort): void {
     setPrivate: (paths) => {
       privatePaths = paths
     },
+    merge: words.merge,
     tell,
   })
 

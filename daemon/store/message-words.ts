@@ -16,6 +16,11 @@ export type MessageWords = {
   /** The caller's transaction was rolled back, and the words with it. */
   forget(): void
   /**
+   * Each transaction leaves a part of its own, and a question looks into all of them: puts a few together, as a transaction
+   * of its own that nobody has to wait for longer than for one of these.
+   */
+  merge(): 'more' | 'done'
+  /**
    * The newest messages below `before` that may have what is asked for, newest first: none that has it is missing, whether
    * one really has it only its text tells. A page with fewer than `most` is the last.
    */
@@ -56,6 +61,10 @@ export type Candidate = {
 const MOST_TERMS = 2_000
 /** So few that to read them costs less than to collect every token that begins with one or two letters. */
 const FEW = 200
+/** Of the table, written by one step of merging. */
+const MERGED_PAGES = 64
+/** As a sum: SQLite plans for the value of a bare parameter, and so prepares the statement anew each time. */
+const LIMIT = 'LIMIT @most + 0'
 const COLUMNS = `m.id, s.harness, s.session, m.uid, m.said_by AS saidBy, m.at, f.path, m.offset, m.length`
 // Of a message that stands in several sessions: the origin, as long as it is there, else the first of its copies.
 const FIRST = `NOT EXISTS (
@@ -80,6 +89,7 @@ export function createMessageWords(
     ready: (texts) => statements().ready(texts),
     put: (texts, ready) => statements().put(texts, ready),
     forget: () => statements().forget(),
+    merge: () => statements().merge(),
     // In one transaction: to begin one for each block of terms takes longer than to read some of them.
     candidates: (asked, page) => statements().inOne(() => candidatesIn(statements(), asked, page)),
   }
@@ -107,6 +117,8 @@ function candidatesIn(
 function prepare(db: Db, memory: ArrayBufferLike) {
   const insert = db.prepare('REPLACE INTO message_words (rowid, tokens) VALUES (?, ?)')
   const remove = db.prepare('DELETE FROM message_words WHERE rowid = ?')
+  const merge = db.prepare(`INSERT INTO message_words (message_words, rank) VALUES ('merge', ${MERGED_PAGES})`)
+  const changes = db.prepare('SELECT total_changes()').pluck()
   const terms = prepareTerms(db)
   const seen = createSeenTerms({ longest: PIECE_CHARS, memory })
   const ready = (texts: readonly string[]): Ready => {
@@ -126,6 +138,12 @@ function prepare(db: Db, memory: ArrayBufferLike) {
     terms,
     forget: seen.forget,
     ready,
+    merge: () => {
+      const before = changes.get() as number
+      merge.run()
+      // One is of the order itself.
+      return (changes.get() as number) - before > 1 ? ('more' as const) : ('done' as const)
+    },
     put: (texts: readonly MessageText[], { made, fresh } = ready(texts.map(({ text }) => text))) => {
       // All of them, also those of a text that is not put after all: they count as seen. And before the words: whatever is
       // asked in between would make SQLite put those down by themselves.
@@ -140,8 +158,8 @@ function prepare(db: Db, memory: ArrayBufferLike) {
       SELECT ${COLUMNS}, bm25(message_words) AS score
       FROM message_words CROSS JOIN messages m ON m.id = message_words.rowid ${FILTER}
         AND message_words MATCH @match AND message_words.rowid < @before
-      ORDER BY message_words.rowid DESC LIMIT @most`),
-    all: db.prepare(`SELECT ${COLUMNS}, 0 AS score FROM messages m ${FILTER} ORDER BY m.id DESC LIMIT @most`),
+      ORDER BY message_words.rowid DESC ${LIMIT}`),
+    all: db.prepare(`SELECT ${COLUMNS}, 0 AS score FROM messages m ${FILTER} ORDER BY m.id DESC ${LIMIT}`),
   }
 }
 

@@ -15,6 +15,8 @@ type Deps = {
   turnsOf: (sources: readonly Source[]) => Promise<Turn[]>
   linesOf: (turn: PushedTurn) => Promise<string[]>
   setPrivate: (paths: readonly string[]) => void
+  /** One step towards an index that is quicker to ask. */
+  merge: () => 'more' | 'done'
   tell: (message: FromThread) => void
 }
 
@@ -23,14 +25,18 @@ export type Rounds = { hear(message: Exclude<ToThread, { kind: 'end' }>): void; 
 /** What a transcript costs that has nothing new, or little: so a round of short ones is of a few hundred at most. */
 const LEAST_BYTES = 4_000
 
+/** So many rounds leave so many parts in the index that it pays to put them together: a gigabyte is a thousand. */
+const MANY_ROUNDS = 64
+
 type Taken = Prepared & { due: Due; source: Source }
 
-export function createRounds({ ingest, clock, turnsOf, linesOf, setPrivate, tell }: Deps): Rounds {
+export function createRounds({ ingest, clock, turnsOf, linesOf, setPrivate, merge, tell }: Deps): Rounds {
   const lanes = createLanes()
   const pace = createPace()
   let state: 'resting' | 'working' | 'stopped' = 'resting'
   let asked = 0
   let heard = 0
+  let unmerged = 0
 
   const tellAgain = (sources: readonly Source[] = []) => {
     for (const source of sources) tell({ kind: 'again', source })
@@ -60,6 +66,15 @@ export function createRounds({ ingest, clock, turnsOf, linesOf, setPrivate, tell
     return [...taken.values()]
   }
 
+  const mergeSome = () => {
+    try {
+      if (merge() === 'done') unmerged = 0
+    } catch {
+      // On a full disk, say. Nothing is missing: the next of many rounds tries again, and tells what is wrong with the disk.
+      unmerged = 0
+    }
+  }
+
   const keep = (taken: readonly Taken[]) => {
     try {
       const save = ingest.ready(taken)
@@ -85,8 +100,11 @@ export function createRounds({ ingest, clock, turnsOf, linesOf, setPrivate, tell
   const work = async () => {
     if (state !== 'resting') return
     state = 'working'
-    while (lanes.size() > 0) {
-      keep(await gather())
+    while (lanes.size() > 0 || unmerged >= MANY_ROUNDS) {
+      if (lanes.size() > 0) {
+        keep(await gather())
+        unmerged++
+      } else mergeSome()
       // News of others is heard between two rounds.
       await turn()
       if (isStopped()) return

@@ -35,6 +35,21 @@ describe('search', () => {
     ])
   })
 
+  it('finds the same when the parts of the index have been put together', async () => {
+    const rig = spokenRig()
+    for (let n = 0; n < 40; n++)
+      await rig.say([user(`m${n}`, `plum number${n} ${n % 3 ? 'pear' : 'fig'}`)], { session: `s${n}` })
+    rig.words.put([{ id: rig.told[0]?.id ?? 0, text: '' }])
+    const questions = ['plum', 'number7', '"umber1"', 'plum fig', '"pear"', 'number0']
+    const before = await Promise.all(questions.map(rig.ids))
+    const steps: string[] = []
+    while (steps.at(-1) !== 'done') steps.push(rig.words.merge())
+    expect(steps.length).toBeGreaterThan(1)
+    expect(rig.words.merge()).toBe('done')
+    expect(await Promise.all(questions.map(rig.ids))).toEqual(before)
+    expect(before.map(({ length }) => length)).toEqual([39, 1, 11, 13, 26, 0])
+  })
+
   it('finds Chinese from two characters on, in words and in literals', async () => {
     const rig = spokenRig()
     await rig.say([user('a', '请先运行部署脚本，再提交。'), user('b', '部门的署名'), user('c', 'deploy部署')])

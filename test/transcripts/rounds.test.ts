@@ -1,12 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Prepared } from '../../daemon/transcripts/ingest.ts'
 import { createPace } from '../../daemon/transcripts/pace.ts'
 import { createRounds } from '../../daemon/transcripts/rounds.ts'
 import type { FromThread } from '../../daemon/transcripts/thread-messages.ts'
 
 /** Every transcript has so many slices of 100,000 bytes. */
-function rig(slices: Record<string, number>) {
+function rig(slices: Record<string, number>, merge: () => 'more' | 'done' = () => 'done') {
   const saved: string[][] = []
   const told: FromThread[] = []
   let failing = false
@@ -31,17 +31,22 @@ function rig(slices: Record<string, number>) {
     linesOf: async () => [],
     turnsOf: async () => [],
     setPrivate: () => {},
+    merge,
     tell: (message) => told.push(message),
   })
+  const hear = (...paths: string[]) => {
+    const due = paths.map((path) => ({ harness: 'generic', root: '/', path, lane: 'backlog' as const }))
+    rounds.hear({ kind: 'read', turn: 1, due, privatePaths: [] })
+  }
   return {
     saved,
     told,
     fail: () => {
       failing = true
     },
+    hear,
     read: async (...paths: string[]) => {
-      const due = paths.map((path) => ({ harness: 'generic', root: '/', path, lane: 'backlog' as const }))
-      rounds.hear({ kind: 'read', turn: 1, due, privatePaths: [] })
+      hear(...paths)
       while (!told.some(({ kind }) => kind === 'idle')) await turn()
     },
   }
@@ -72,6 +77,50 @@ it('tells of every transcript of a round that could not be saved', async () => {
     })),
     { kind: 'idle', turn: 1 },
   ])
+})
+
+describe('after many rounds', () => {
+  it('what they left in the index is put together before it rests, step by step', async () => {
+    const steps: number[] = []
+    const { told, read } = rig({ a: 64 }, () => (steps.push(told.length) < 5 ? 'more' : 'done'))
+    await read('a')
+    expect(told.at(-1)).toEqual({ kind: 'idle', turn: 1 })
+    expect(steps).toEqual([64, 64, 64, 64, 64])
+    told.length = 0
+    await read('b')
+    expect(steps.length).toBe(5)
+  })
+
+  it('and not after fewer', async () => {
+    let merged = 0
+    const { read } = rig({ a: 63 }, () => (++merged < 5 ? 'more' : 'done'))
+    await read('a')
+    expect(merged).toBe(0)
+  })
+
+  it('what comes in between is read first', async () => {
+    const order: string[] = []
+    const { saved, told, read, hear } = rig({ a: 64 }, () => {
+      if (order.push(`merge after ${saved.length}`) === 2) hear('b')
+      return order.length < 4 ? 'more' : 'done'
+    })
+    await read('a')
+    expect(order).toEqual(['merge after 64', 'merge after 64', 'merge after 65', 'merge after 65'])
+    expect(told.at(-1)?.kind).toBe('idle')
+  })
+
+  it('a merge that fails keeps nothing from being read, and is tried again after as many more', async () => {
+    let tried = 0
+    const { saved, told, read } = rig({ a: 64, b: 64 }, () => {
+      tried++
+      throw new Error('full')
+    })
+    await read('a')
+    expect([tried, saved.length]).toEqual([1, 64])
+    told.length = 0
+    await read('b')
+    expect([tried, saved.length]).toEqual([2, 128])
+  })
 })
 
 it('a round is as large as is written with 15 ms of work at the speed of the quickest of the last, within bounds', () => {
