@@ -65,7 +65,7 @@ const FEW = 200
 const MERGED_PAGES = 64
 /** As a sum: SQLite plans for the value of a bare parameter, and so prepares the statement anew each time. */
 const LIMIT = 'LIMIT @most + 0'
-const COLUMNS = `m.id, s.harness, s.session, m.uid, m.said_by AS saidBy, m.at, f.path, m.offset, m.length`
+const COLUMNS = `m.id, s.harness, s.session, m.uid, m.said_by, m.at, f.path, m.offset, m.length`
 // Of a message that stands in several sessions: the origin, as long as it is there, else the first of its copies.
 const FIRST = `NOT EXISTS (
   SELECT 1 FROM messages o JOIN files of ON of.id = o.file JOIN sessions os ON os.id = o.session
@@ -106,12 +106,12 @@ function candidatesIn(
   const rough = expression(asWords, literals.map(withoutShortEnd), termsWith)
   if (rough === 'nothing') return []
   if (rough !== 'anything') {
-    const few = matching.all({ ...bound, ...rough, most: Math.min(most, FEW) })
-    if (few.length < FEW) return few as Candidate[]
+    const few = matching({ ...bound, ...rough, most: Math.min(most, FEW) })
+    if (few.length < FEW) return few
   }
   const exact = expression(asWords, literals, termsWith)
   if (exact === 'nothing') return []
-  return (exact === 'anything' ? all.all(bound) : matching.all({ ...bound, ...exact })) as Candidate[]
+  return exact === 'anything' ? all(bound) : matching({ ...bound, ...exact })
 }
 
 function prepare(db: Db, memory: ArrayBufferLike) {
@@ -154,13 +154,27 @@ function prepare(db: Db, memory: ArrayBufferLike) {
         else insert.run(id, made.size === 0 ? text : (made.get(text) ?? text))
       }
     },
-    matching: db.prepare(`
-      SELECT ${COLUMNS}, bm25(message_words) AS score
-      FROM message_words CROSS JOIN messages m ON m.id = message_words.rowid ${FILTER}
-        AND message_words MATCH @match AND message_words.rowid < @before
-      ORDER BY message_words.rowid DESC ${LIMIT}`),
-    all: db.prepare(`SELECT ${COLUMNS}, 0 AS score FROM messages m ${FILTER} ORDER BY m.id DESC ${LIMIT}`),
+    matching: inOrder(
+      db.prepare(`
+        SELECT ${COLUMNS}, bm25(message_words)
+        FROM message_words CROSS JOIN messages m ON m.id = message_words.rowid ${FILTER}
+          AND message_words MATCH @match AND message_words.rowid < @before
+        ORDER BY message_words.rowid DESC ${LIMIT}`),
+    ),
+    all: inOrder(db.prepare(`SELECT ${COLUMNS}, 0 FROM messages m ${FILTER} ORDER BY m.id DESC ${LIMIT}`)),
   }
+}
+
+/** The driver names the columns of each row anew: by their order it takes half of the time. */
+function inOrder(statement: ReturnType<Db['prepare']>): (bound: object) => Candidate[] {
+  const rows = statement.raw()
+  return (bound) => (rows.all(bound) as Row[]).map(toCandidate)
+}
+
+type Row = [number, string, string, string, string, number | null, string, number, number, number]
+
+function toCandidate([id, harness, session, uid, saidBy, at, path, offset, length, score]: Row): Candidate {
+  return { id, harness, session, uid, saidBy, at, path, offset, length, score }
 }
 
 type Question = { match: string } | 'anything' | 'nothing'
