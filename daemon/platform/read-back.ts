@@ -22,11 +22,12 @@ const HANDFUL_BYTES = 1024 * 1024
 
 /**
  * For the length of one search: files stay open from one message to the next. Read without a thread, which would take
- * ten times as long as the reading of a line; between handfuls others get their turn.
+ * ten times as long as the reading of a line; between handfuls, not before the first, others get their turn.
  */
 export function openReadBack<T>(at: At<T>): ReadBack<T> {
   const opened = new Map<string, number | undefined>()
   let scratch = Buffer.allocUnsafe(SCRATCH_BYTES)
+  let reads = 0
   const close = () => {
     for (const fd of opened.values()) if (fd !== undefined) closeSync(fd)
     opened.clear()
@@ -45,7 +46,7 @@ export function openReadBack<T>(at: At<T>): ReadBack<T> {
   }
   return {
     read: async (places) => {
-      await turn()
+      if (reads++ > 0) await turn()
       return places.map(readOne)
     },
     close,
@@ -53,11 +54,11 @@ export function openReadBack<T>(at: At<T>): ReadBack<T> {
 }
 
 /** In their order, a few at a time: many where lines are short, one where it is as long as a book. */
-export function* handfuls<P extends Place>(places: readonly P[]): Generator<P[]> {
+export function* handfuls<P extends Place>(places: readonly P[], most: number = HANDFUL): Generator<P[]> {
   let handful: P[] = []
   let bytes = 0
   for (const place of places) {
-    if (handful.length > 0 && (handful.length >= HANDFUL || bytes + place.length > HANDFUL_BYTES)) {
+    if (handful.length > 0 && (handful.length >= most || bytes + place.length > HANDFUL_BYTES)) {
       yield handful
       handful = []
       bytes = 0

@@ -29,6 +29,8 @@ type Deps = {
 
 /** Candidates are ranked page by page, the newest page first: a word that stands everywhere costs no more than this. */
 const PAGE = 2_000
+/** Texts that are looked at before others get their turn: two milliseconds, and mostly all there are. */
+const AT_ONCE = 32
 
 export function createSearch({ words, textAt, redact, mayTouchMark, projectOf, clock }: Deps): Search {
   /** The text without credentials, if it is still there and has what was asked for. */
@@ -48,7 +50,7 @@ export function createSearch({ words, textAt, redact, mayTouchMark, projectOf, c
     try {
       for (let before = Number.MAX_SAFE_INTEGER; ; ) {
         const page = words.candidates(wanted, { before, most: PAGE })
-        for (const handful of handfuls(ranked(page, clock.now()))) {
+        for (const handful of handfuls(ranked(page, clock.now()), Math.min(limit, AT_ONCE))) {
           signal.throwIfAborted()
           for (const [n, raw] of (await readBack.read(handful)).entries()) {
             const soon = textOf(raw, query, wanted)

@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { handfuls, openReadBack, type Place } from '../../daemon/platform/read-back.ts'
+
+function linesIn(...lines: string[]): Place[] {
+  const dir = mkdtempSync(join(tmpdir(), 'lines-'))
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  const path = join(dir, 'said.jsonl')
+  writeFileSync(path, lines.join('\n'))
+  let offset = 0
+  return lines.map((line) => {
+    const place = { harness: 'generic', path, offset, length: line.length }
+    offset += line.length + 1
+    return place
+  })
+}
+
+it('reads the first handful at once, and lets others have their turn before each further one', async () => {
+  const [one, two] = linesIn('one', 'two')
+  const happened: string[] = []
+  const lines = openReadBack((_harness, line) => {
+    happened.push(line)
+    return line
+  })
+  onTestFinished(lines.close)
+  setImmediate(() => happened.push('another'))
+  expect(await lines.read([one as Place])).toEqual(['one'])
+  expect(await lines.read([two as Place])).toEqual(['two'])
+  expect(happened).toEqual(['one', 'another', 'two'])
+})
+
+it('takes as many at a time as it is told, and a line as long as a book alone', () => {
+  const place = { harness: 'generic', path: '/x', offset: 0 }
+  const sizes = (lengths: number[], most?: number) =>
+    [
+      ...handfuls(
+        lengths.map((length) => ({ ...place, length })),
+        most,
+      ),
+    ].map(({ length }) => length)
+  const short = Array.from({ length: 40 }, () => 100)
+  expect(sizes(short)).toEqual([16, 16, 8])
+  expect(sizes(short, 20)).toEqual([20, 20])
+  expect(sizes(short, 1).length).toBe(40)
+  expect(sizes([100, 100, 5_000_000, 100])).toEqual([2, 1, 1])
+})
