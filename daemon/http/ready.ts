@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
 import type { Route } from '../../schema/route.ts'
-import { jsonOf } from '../platform/ready-json.ts'
+import { counted, type Json, jsonOf } from '../platform/ready-json.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 const HEADERS = ['content-type', JSON_TYPE, PROTOCOL_HEADER, String(PROTOCOL)]
@@ -19,10 +19,10 @@ export type Printer = (answer: unknown) => Ready
 export function createPrinter(route: Route): Printer {
   const printed = new WeakMap<object, Ready>()
   return (answer) => {
-    if (!isKept(answer)) return ready(jsonOf(answer) ?? JSON.stringify(route.answer.parse(answer)))
+    if (!isKept(answer)) return ready(jsonOf(answer) ?? counted(JSON.stringify(route.answer.parse(answer))))
     const known = printed.get(answer)
     if (known) return known
-    const made = ready(JSON.stringify(route.answer.parse(answer)))
+    const made = ready(counted(JSON.stringify(route.answer.parse(answer))))
     printed.set(answer, made)
     return made
   }
@@ -33,14 +33,13 @@ export function isKept(answer: unknown): answer is object {
   return typeof answer === 'object' && answer !== null && Object.isFrozen(answer)
 }
 
-function ready(text: string): Ready {
-  const isShort = text.length <= SHORT_BYTES && Buffer.byteLength(text) === text.length
-  const body = isShort ? text : Buffer.from(text)
-  return { body, bytes: body.length, head: [...HEADERS, 'content-length', String(body.length)] }
+function ready({ text, bytes }: Json): Ready {
+  const isShort = bytes <= SHORT_BYTES && bytes === text.length
+  return { body: isShort ? text : Buffer.from(text), bytes, head: [...HEADERS, 'content-length', String(bytes)] }
 }
 
 export function sendFailure(response: ServerResponse, { status, body }: { status: number; body: object }): void {
-  send(response, status, ready(JSON.stringify(body)))
+  send(response, status, ready(counted(JSON.stringify(body))))
 }
 
 /** Bytes that are ready need nothing of what fastify does for an answer, which costs more than to send them. */
@@ -49,7 +48,11 @@ export function sendReady(response: ServerResponse, answer: Ready): void {
 }
 
 function send(response: ServerResponse, status: number, { body, head }: Ready): void {
-  response.writeHead(status, head as string[])
-  if (typeof body === 'string') response.end(body, 'latin1')
-  else response.end(body)
+  const { socket } = response.writeHead(status, head as string[])
+  if (typeof body !== 'string' || !socket || socket.destroyed) return void response.end(body, 'latin1')
+  // As one string: `end` adds an empty one to what it is given, and several are put together in a buffer first.
+  socket.cork()
+  response.write(body, 'latin1')
+  socket.uncork()
+  response.end()
 }

@@ -4,15 +4,22 @@
  */
 const JSON_TEXT = Symbol('json')
 
-type Ready = { [JSON_TEXT]?: () => string }
+/** With its bytes: where they were counted part by part before, nobody has to look through the whole for them. */
+export type Json = { text: string; bytes: number }
+
+type Ready = { [JSON_TEXT]?: () => Json }
 
 /** `json` must be what the answer's schema makes of it. */
-export function withJson<T extends object>(answer: T, json: () => string): T {
+export function withJson<T extends object>(answer: T, json: () => Json): T {
   return Object.defineProperty(answer, JSON_TEXT, { value: json, enumerable: false })
 }
 
-export function jsonOf(answer: unknown): string | undefined {
+export function jsonOf(answer: unknown): Json | undefined {
   return typeof answer === 'object' && answer !== null ? (answer as Ready)[JSON_TEXT]?.() : undefined
+}
+
+export function counted(text: string): Json {
+  return { text, bytes: Buffer.byteLength(text) }
 }
 
 /** A text as it stands between quotation marks. */

@@ -5,7 +5,7 @@
 import type { RecallAnswer } from '../../schema/recall.ts'
 import { escaped } from '../platform/ready-json.ts'
 import type { Corpus } from './corpus.ts'
-import { type Printed, printed, printedOne } from './print.ts'
+import { beyondOf, type Printed, printed, printedOne } from './print.ts'
 import type { Item } from './shelf.ts'
 import { ageDays, ageKey, cutToSize, FRAME_BYTES, framed, presented, type Shown } from './surface.ts'
 
@@ -31,8 +31,8 @@ export type Parcel = {
   text: string
   bytes: number
   handed: { file: string; bytes: number }[]
-  /** The memories and the parts of the text as JSON. */
-  json: { memories: string; parts: string }
+  /** The memories and the parts of the text as JSON, and the bytes that these have more than characters. */
+  json: { memories: string; parts: string; beyond: number }
   /** Something fitted the question and found no room. */
   crowded: boolean
 }
@@ -46,7 +46,7 @@ export type HandOver = {
 
 /** What is made of a file once. Of the part of the text only its age changes, and that is seldom. */
 type Made = { path: string; item: Item; shown: Shown; printed: Printed; part: Part | undefined }
-type Part = { age: number; text: string; bytes: number; json: string }
+type Part = { age: number; text: string; bytes: number; json: string; beyond: number }
 /** `made` is nothing where it must not be given. */
 type Kept = { stamp: string; made: Made | undefined }
 
@@ -121,7 +121,7 @@ export function createHandOver({ redact, isRejected, rejections, driftOf, stamp:
       rejected = rejectedNow
       const memories: Parcel['memories'] = []
       const handed: Parcel['handed'] = []
-      const json = { memories: '', parts: '' }
+      const json = { memories: '', parts: '', beyond: 0 }
       let parts = ''
       let crowded = false
       let left = bytes - FRAME_BYTES
@@ -148,6 +148,7 @@ export function createHandOver({ redact, isRejected, rejections, driftOf, stamp:
         memories.push({ file, path, type, score, ageDays: age, trust, truncated, content })
         if (json.memories !== '') json.memories += ','
         json.memories += printedOne(found.printed, { score, ageDays: age })
+        json.beyond += part.beyond + found.printed.beyond
       }
       const used = parts === '' ? 0 : bytes - left
       return { memories, text: framed(parts), bytes: used, handed, json, crowded }
@@ -162,7 +163,8 @@ function partOf(made: Made, nowMs: number, driftOf: (text: string) => readonly s
   if (made.part?.age === age) return made.part
   const { type, trust, modifiedMs } = item
   const text = presented({ path, type, trust, modifiedMs, missing: driftOf(shown.content), shown }, nowMs)
-  made.part = { age, text, bytes: Buffer.byteLength(text), json: escaped(text) }
+  const json = escaped(text)
+  made.part = { age, text, bytes: Buffer.byteLength(text), json, beyond: beyondOf(json) }
   return made.part
 }
 

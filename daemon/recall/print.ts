@@ -1,18 +1,22 @@
 /** Answers as JSON, put together from what was made of each memory before; the same as their schema would make of them. Pure. */
 import type { RecallAnswer } from '../../schema/recall.ts'
-import { escaped } from '../platform/ready-json.ts'
+import { escaped, type Json } from '../platform/ready-json.ts'
 import { framed } from './surface.ts'
 
 type Recalled = RecallAnswer['memories'][number]
 
-/** What stays the same of a memory, however it is ranked and however old it is. */
-export type Printed = { before: string; after: string }
+/** What stays the same of a memory, however it is ranked and however old it is. `beyond`: bytes that it has more than characters. */
+export type Printed = { before: string; after: string; beyond: number }
 
 export function printed({ file, path, type, trust, truncated, content }: Omit<Recalled, 'score' | 'ageDays'>): Printed {
-  return {
-    before: `${JSON.stringify({ file, path, type }).slice(0, -1)},"score":`,
-    after: `,${JSON.stringify({ trust, truncated, content }).slice(1)}`,
-  }
+  const before = `${JSON.stringify({ file, path, type }).slice(0, -1)},"score":`
+  const after = `,${JSON.stringify({ trust, truncated, content }).slice(1)}`
+  return { before, after, beyond: beyondOf(before) + beyondOf(after) }
+}
+
+/** Added up for the parts of an answer, it tells the bytes of the whole. */
+export function beyondOf(text: string): number {
+  return Buffer.byteLength(text) - text.length
 }
 
 export function printedOne(
@@ -24,12 +28,13 @@ export function printedOne(
 
 const [OPEN_JSON = '', CLOSE_JSON = ''] = framed('\0').split('\0').map(escaped)
 
-/** `parts` of the text have been escaped; between the `memories` are commas. */
+/** `parts` of the text have been escaped; between the `memories` are commas; `beyond` is that of both. */
 export function printedAnswer(
   { mode, bytes, sessionBytes, partial }: Pick<RecallAnswer, 'mode' | 'bytes' | 'sessionBytes' | 'partial'>,
-  { memories, parts }: { memories: string; parts: string },
-): string {
+  { memories, parts, beyond }: { memories: string; parts: string; beyond: number },
+): Json {
   const text = `${OPEN_JSON}${parts}${CLOSE_JSON}`
   const rest = `"bytes":${bytes},"sessionBytes":${sessionBytes}${partial ? ',"partial":true' : ''}`
-  return `{"mode":"${mode}","memories":[${memories}],"text":"${text}",${rest}}`
+  const whole = `{"mode":"${mode}","memories":[${memories}],"text":"${text}",${rest}}`
+  return { text: whole, bytes: whole.length + beyond }
 }

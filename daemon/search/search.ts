@@ -4,7 +4,7 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Found, FoundList } from '../../schema/search.ts'
 import type { Clock } from '../platform/clock.ts'
 import { handfuls, openReadBack } from '../platform/read-back.ts'
-import { withJson } from '../platform/ready-json.ts'
+import { counted, withJson } from '../platform/ready-json.ts'
 import { type Demand, demandOfLiteral, demandOfWord, tokenLook } from '../store/message-tokens.ts'
 import type { Asked, Candidate, MessageWords } from '../store/message-words.ts'
 import { parseQuery, type Query, type SearchRole } from './query.ts'
@@ -85,7 +85,7 @@ export function createSearch({ words, textAt, redact, mayTouchMark, projectOf, c
 
 /** Made here field by field as its schema has them, so that nothing is left to take away from it. */
 function printed(list: FoundList): FoundList {
-  return withJson(list, () => JSON.stringify(list))
+  return withJson(list, () => counted(JSON.stringify(list)))
 }
 
 function askedOf({ words, literals, session, role, sinceMs }: Query, project: string): Asked {

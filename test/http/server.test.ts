@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createServer, type Handlers } from '../../daemon/http/server.ts'
 import { withUndo } from '../../daemon/platform/if-lost.ts'
 import type { Log } from '../../daemon/platform/log.ts'
-import { jsonOf, withJson } from '../../daemon/platform/ready-json.ts'
+import { counted, jsonOf, withJson } from '../../daemon/platform/ready-json.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import { makeHome } from '../support/home.ts'
 import { rawRequest } from '../support/raw.ts'
@@ -111,7 +111,7 @@ describe('the server', () => {
   })
 
   it('sends the JSON that goes along with an answer, and not with a copy of it', async () => {
-    const answer = withJson({ ok: true as const, version: '1', pid: 2 }, () => '{"ready":true}')
+    const answer = withJson({ ok: true as const, version: '1', pid: 2 }, () => counted('{"ready":true}'))
     const { ask } = await serve({ health: () => answer })
     expect((await ask({ path: '/v1/health' })).body).toEqual({ ready: true })
     expect(jsonOf({ ...answer })).toBeUndefined()

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { escaped } from '../../daemon/platform/ready-json.ts'
-import { printed, printedAnswer, printedOne } from '../../daemon/recall/print.ts'
+import { beyondOf, type Printed, printed, printedAnswer, printedOne } from '../../daemon/recall/print.ts'
 import { framed } from '../../daemon/recall/surface.ts'
 import { RecallAnswer } from '../../schema/recall.ts'
 
@@ -19,7 +19,7 @@ const memory = fc.record({
 })
 
 describe('an answer put together from parts', () => {
-  it('is letter for letter what its schema makes of it', () => {
+  it('is letter for letter what its schema makes of it, and knows its bytes', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(memory, part), { minLength: 1, maxLength: 5 }),
@@ -30,13 +30,15 @@ describe('an answer put together from parts', () => {
           const whole = framed(parts.join(''))
           const memories = found.map(([each]) => each)
           const answer = { mode, memories, text: whole, bytes: Buffer.byteLength(whole), sessionBytes }
+          const same = memories.map(({ score: _score, ageDays: _ageDays, ...rest }) => printed(rest))
+          const escapedParts = parts.map(escaped)
           const json = printedAnswer(answer, {
-            memories: memories
-              .map(({ score, ageDays, ...same }) => printedOne(printed(same), { score, ageDays }))
-              .join(','),
-            parts: parts.map(escaped).join(''),
+            memories: memories.map((each, n) => printedOne(same[n] as Printed, each)).join(','),
+            parts: escapedParts.join(''),
+            beyond: [...same.map(({ beyond }) => beyond), ...escapedParts.map(beyondOf)].reduce((a, b) => a + b),
           })
-          expect(json).toBe(JSON.stringify(RecallAnswer.parse(answer)))
+          const text = JSON.stringify(RecallAnswer.parse(answer))
+          expect(json).toEqual({ text, bytes: Buffer.byteLength(text) })
         },
       ),
     )
