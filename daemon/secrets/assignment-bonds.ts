@@ -26,7 +26,12 @@ const ARGUMENT = /["'`],\s{0,4}(?=["'`])/y
 const CLOSED_CELL = /^[^|\n]{0,20}\|[^|\n]{1,250}\|/
 const CELL = /["'`*_]{0,3}[ \t]{0,8}\|[ \t]{0,8}/y
 const SAID =
-  /["'`*_)]{0,4}[ \t]{1,4}(?:\([^\n()]{1,40}\)[ \t]{1,2}|(?:used|value|here|today)[ \t]{0,2})?(?:(?:for|of|to|on|in|from|at)[ \t][^\n:=|"'`]{1,60}?)??(?:(?:is|was|are|be|set to|changed to|ist|lautet|es|est|é)[ \t]{0,2}:?[ \t]|:[ \t]|=[ \t]?)[ \t]{0,4}(?:now |still |currently |just |simply )?/iy
+  /["'`*_)]{0,4}[ \t]{1,4}(?:\([^\n()]{1,40}\)[ \t]{1,2}|(?:used|value|here|today)[ \t]{0,2})?(?:(?:for|of|to|on|in|from|at)[ \t][^\n:=|"'`]{1,60}?)??(?:(?:(?:(?:got|was|has been|is now)[ \t])?(?:set|reset|changed) to|is|was|are|be|ist|lautet|es|est|é)[ \t]{0,2}:?[ \t]|:[ \t]|=[ \t]?)[ \t]{0,4}(?:now |still |currently |just |simply )?/iy
+/** 密码是 value, 口令已经重置为value. What stands between tells of the credential (密码长度是 16) or leads to it. */
+const SAID_IN_CHINESE =
+  /["'`*_)]{0,4}[ \t]{0,4}(?!字段|列|表|长度|强度|位数|规则|策略|校验|哈希|加密|算法|文件|接口|页|框|类型|格式|参数|变量)\p{Script=Han}{0,6}(?:[是为用成叫]|is)[ \t]{0,4}[:：]?[ \t]{0,4}(?=["'`“‘*!-~])/uy
+/** Nobody writes a space between the two scripts who does not want to. */
+const BESIDE_IN_CHINESE = /(?<=\p{Script=Han})(?=[!-~])(?![:=|"'`(){}<>,.;/\\])/uy
 const BESIDE = /["'*_]{0,3}[ \t]{1,4}(?=[^\s:=|])/y
 
 /** In the order in which they are tried; a form may ask for more than what follows the name. */
@@ -41,7 +46,9 @@ const FORMS: readonly { bond: Bond; pattern: RegExp; holds?: (text: string, name
   { bond: 'assigned', pattern: CALL, holds: (_, { verb }) => !verb },
   { bond: 'assigned', pattern: CELL, holds: isInRow },
   { bond: 'said', pattern: SAID },
+  { bond: 'said', pattern: SAID_IN_CHINESE },
   { bond: 'beside', pattern: BESIDE, holds: (_, { verb }) => !verb },
+  { bond: 'beside', pattern: BESIDE_IN_CHINESE },
 ]
 
 export function attach(text: string, name: Name): Attached | undefined {

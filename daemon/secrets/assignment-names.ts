@@ -16,14 +16,14 @@ export type Name = { announced: Announced; owner: string; verb: boolean; start: 
 const NAMES: readonly (readonly [Announced, string])[] = [
   [
     'password',
-    'pass(?:word|wd|phrase|code|wort|wrd)|kennwort|contrase(?:ñ|n)a|senha|wachtwoord|mot[ _-]?de[ _-]?passe|parola|пароль|密码|密碼|パスワード|비밀번호|(?:ssh|db|user|root|admin|ftp|smtp|mail|ldap|mysql|pg|wifi|sudo|key|store|sql)pass(?!word|wd|phrase|code)|requirepass|masterauth|bindpw|psk|pwd|pass|pw',
+    'pass(?:word|wd|phrase|code|wort|wrd)|kennwort|contrase(?:ñ|n)a|senha|wachtwoord|mot[ _-]?de[ _-]?passe|parola|пароль|密码|密碼|口令|授权码|パスワード|비밀번호|(?:ssh|db|user|root|admin|ftp|smtp|mail|ldap|mysql|pg|wifi|sudo|key|store|sql)pass(?!word|wd|phrase|code)|requirepass|masterauth|bindpw|psk|pwd|pass|pw',
   ],
   [
     'api-key',
-    '(?:api|access|auth|account|encryption|signing|private|master|shared|service|session|subscription|licen[sc]e|app|application|client|admin|deploy|storage|webhook|consumer|integration|secret|hmac|ssh|root|aes|enc|hash|cookie|jwt|rsa|crypto|cipher|fernet|vapid|captcha|pusher|algolia|firebase|datadog|sentry|maps?|openai|stripe)[ _.-]?key|x-[a-z-]{2,30}-key',
+    '(?:api|access|auth|account|encryption|signing|private|master|shared|service|session|subscription|licen[sc]e|app|application|client|admin|deploy|storage|webhook|consumer|integration|secret|hmac|ssh|root|aes|enc|hash|cookie|jwt|rsa|crypto|cipher|fernet|vapid|captcha|pusher|algolia|firebase|datadog|sentry|maps?|openai|stripe)[ _.-]?key|x-[a-z-]{2,30}-key|密钥|秘钥|私钥|金鑰',
   ],
   ['secret', 'secret|credentials?|creds|(?:hash|password|encryption)[_-]salt'],
-  ['token', 'token|jwt|bearer|session[_-]?id|(?:github|gh|gitlab|azure|ado|ci)[_-]pat'],
+  ['token', 'token|令牌|jwt|bearer|session[_-]?id|(?:github|gh|gitlab|azure|ado|ci)[_-]pat'],
 ]
 const NAME = new RegExp(NAMES.map(([, names]) => `(${names})`).join('|'), 'gi')
 const FIRST_NAME = new RegExp(NAME.source, 'i')
@@ -41,7 +41,8 @@ export function* findNames(text: string, starts?: Starts): Generator<Name> {
     const announced = NAMES[NAMES.findIndex((_, at) => match[at + 1] !== undefined)]?.[0]
     const owner = identifierBefore(text, index)
     const nameEnd = index + match[0].length
-    const after = identifierAfter(text, nameEnd)
+    // 密码hunter2: what follows in another script is no part of the name.
+    const after = /\p{Script=Han}$/u.test(match[0]) ? '' : identifierAfter(text, nameEnd)
     const start = index - owner.length
     if (!announced || !startsWell(match[0], owner) || !endsWell(match[0], after) || isWithin(text, start)) continue
     const verb = /^-*$/.test(owner) && after === '' && VERB.test(match[0])

@@ -14,8 +14,9 @@ const REST = /(?:[^\s"'`<]|<(?![/A-Za-z!]))+/y
 const TRAILING = /[.,;:)\]}\\]{1,8}$/
 const ANGLED = /<[^<>\n]{1,80}>/y
 
-/** Where the next pair of `a=1;b=2`, `a=1&b=2` or `a=1, b=2` begins, the value is over. */
-const NEXT_PAIR = /[;,&](?=[A-Za-z_][\w .-]{0,30}=)|,(?=["'[{]|$)|\\?["'`]|\\[nrt]/
+/** Where the next pair of `a=1;b=2`, `a=1&b=2` or `a=1, b=2` begins, or a Chinese sentence goes on, the value is over. */
+const NEXT_PAIR = /[;,&](?=[A-Za-z_][\w .-]{0,30}=)|,(?=["'[{]|$)|\\?["'`]|\\[nrt]|[，。；、！？）】」』]/
+const CHINESE_AFTER = /(?<=[!-~])\p{Script=Han}{1,40}$/u
 
 export function readValue(text: string, at: number): Value | undefined {
   const opening = stick(OPENING, text, at)
@@ -52,7 +53,7 @@ function bare(text: string, start: number, opening: string): Value | undefined {
   const cutOff = pair < 0 && run.length === JUDGED
   let value = pair < 0 ? run : run.slice(0, pair)
   if (opening !== '') value = value.replace(/[*_~]{1,3}[.,;:!?)]*$/, '')
-  if (!cutOff) value = value.replace(TRAILING, '')
+  if (!cutOff) value = value.replace(CHINESE_AFTER, '').replace(TRAILING, '')
   return value === '' ? undefined : { start, end: start + value.length, quoted: false, cutOff }
 }
 

@@ -66,7 +66,8 @@ const pieces: Record<Detector | 'near-runs', readonly string[]> = {
   'password-files': ['*:', ...words('0 1 2 3 4 5 6 7 8 9').map((digit) => `${digit}:`)],
   assignments: [
     ...['pass', 'kennwort', 'contrase', 'senha', 'wachtwoord', 'parola', 'masterauth', 'bindpw', 'psk', 'pwd', 'pw'],
-    ...['пароль', '密码', '密碼', 'パスワード', '비밀번호', '-key', 'secret', 'credential', 'creds', '-salt', '_salt'],
+    ...['пароль', '密码', '密碼', '口令', '授权码', 'パスワード', '비밀번호', '密钥', '秘钥', '私钥', '金鑰', '令牌'],
+    ...['-key', 'secret', 'credential', 'creds', '-salt', '_salt'],
     ...['token', 'jwt', 'bearer', 'sessionid', 'session_id', 'session-id'],
     ...each('github gh gitlab azure ado ci', ['_pat', '-pat']),
     ...each(KEYS, ['key', ' key', '_key', '.key', '-key']),

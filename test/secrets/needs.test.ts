@@ -110,10 +110,10 @@ const least: string[] = [
   ...['auth = ("a", "hunter22x")', 'auth("a", "hunter22x")', '--passphrase hunter22x', `--key ${V}`],
   ...["identified by 'hunter22x'", 'machine h.org login a password hunter22x'],
   ...['h:5432:db:a:hunter22x', '*:*:*:*:hunter22x'],
-  ...'kennwort contraseña senha wachtwoord parola пароль 密码 密碼 パスワード 비밀번호 masterauth bindpw psk pwd pass pw'
+  ...'kennwort contraseña senha wachtwoord parola пароль 密码 密碼 口令 授权码 パスワード 비밀번호 masterauth bindpw psk pwd pass pw'
     .split(' ')
     .map((name) => `${name}=${V}!1`),
-  ...'secret creds hash_salt token jwt session-id ado_pat apikey auth.key licence_key maps-key x-my-key'
+  ...'secret creds hash_salt token jwt session-id ado_pat apikey auth.key licence_key maps-key x-my-key 密钥 秘钥 私钥 金鑰 令牌'
     .split(' ')
     .map((name) => `${name}="${V}"`),
 ]
