@@ -7,8 +7,10 @@ import { feedback } from './rules/feedback.ts'
 import { feedbackChinese } from './rules/feedback-chinese.ts'
 import { project } from './rules/project.ts'
 import { projectChinese } from './rules/project-chinese.ts'
+import { reasons } from './rules/reasons.ts'
 import { reference, referenceChinese } from './rules/reference.ts'
 import type { Cue } from './rules/rule.ts'
+import { terse } from './rules/terse.ts'
 import { user, userChinese } from './rules/user.ts'
 import type { Sentence } from './sentences.ts'
 
@@ -21,7 +23,16 @@ export type Judged = Sentence & {
   remedyFollows: boolean
 }
 
-const plain: readonly Cue[] = [...explicit, ...feedback, ...confirmations, ...user, ...reference, ...project]
+const plain: readonly Cue[] = [
+  ...explicit,
+  ...feedback,
+  ...terse,
+  ...confirmations,
+  ...user,
+  ...reference,
+  ...project,
+  ...reasons,
+]
 const chinese: readonly Cue[] = [...feedbackChinese, ...userChinese, ...referenceChinese, ...projectChinese]
 
 /** All that a sentence is looked at with. */

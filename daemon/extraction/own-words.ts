@@ -13,7 +13,7 @@ const LOOKED_UNITS = 8_000
 
 const FENCE = /^[ \t]{0,8}(```|~~~|""")/
 const LOG_OR_TRACE =
-  /^\s*(?:at [\w$.<]|File "|Traceback \(|Caused by:|\.\.\. \d+ more|(?:[\w$]+\.)*[A-Z]\w*(?:Exception|Error|Warning)\b:|\[?\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d(?::\d\d)?\]? |(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL|TRACE)\b|npm (?:ERR|WARN)|error(?:\[\w+\])?: |warning: |thread '|Error response from|\d+ \|)/
+  /^\s*(?:at [\w$.<]|File "|Traceback \(|Caused by:|\.\.\. \d+ more|(?:[\w$]+\.)*[A-Z]\w*(?:Exception|Error|Warning)\b:|\[?\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d(?::\d\d)?\]? |\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL|TRACE)\b|npm (?:ERR|WARN)|error(?:\[\w+\])?: |warning: |thread '|Error response from|\d+ \|)/
 const CHAT = /^\s*(?:\[?\d\d?:\d\d(?::\d\d)?(?: ?[ap]m)?\]? ?<?[\w.-]+>?:|<[\w.-]+> )/i
 const CODE =
   /^\s*(?:\/\/|\/\*|\*\/|#(?!\d|[a-z]+-)|--(?: |$)(?!.*[a-z]+ [a-z]+ [a-z]+ [a-z]+)|<\/?[a-z!]|[$%] \S|[@+-]{2,}|[{}()[\];]+\s*$|(?:import|export|const|let|var|def|class|public|private|protected|static|return|function|func|fn|package|#include|using)\s+[\w{*"'$]|(?:select|insert into|update|delete from|create (?:table|index)|alter table)\s.*|["'{[].*["'}\]],?\s*$|["']?[\w.-]+["']?\s*[:=]\s*["'[{]?[\w./:-]*["'\]}]?,?\s*$)|[{;]\s*$|^\s*[\w.]+\([^)]*\)[;{]?\s*$/i

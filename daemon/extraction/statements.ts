@@ -31,6 +31,8 @@ const BELONGS = 0.3
 const PREVIOUS_UNITS = 2_000
 
 const POINTS_BACK = /^(?:\w+ ){1,3}(?:it|that|this|them|those)\b.{0,16}$/i
+/** "Each row needs a key. add one": even a rule was only said for what lacks it. */
+const WHAT_LACKS = /^(?:\w+ ){1,3}(?:one|some)[.!]*$/i
 const CONTEXT_LESS = 0.8
 
 const REDACTED = /\[redacted:[\w-]+\]/
@@ -76,8 +78,11 @@ function withoutSecrets(sentence: Sentence): Sentence[] {
 /** "The index is missing. create it": what a short order points back at was said for its sake. */
 function lessAsContext(each: Judged, index: number, all: readonly Judged[]): Judged {
   const next = all[index + 1]
-  const order = next?.ruledOutBy === 'a piece of work' && POINTS_BACK.test(next.heard)
-  return order && each.type !== 'feedback' ? { ...each, weight: each.weight - CONTEXT_LESS } : each
+  if (next?.ruledOutBy !== 'a piece of work') return each
+  if (WHAT_LACKS.test(next.heard)) return { ...each, weight: 0 }
+  return each.type !== 'feedback' && POINTS_BACK.test(next.heard)
+    ? { ...each, weight: each.weight - CONTEXT_LESS }
+    : each
 }
 
 /** Runs of sentences that stand together and say enough. */

@@ -70,6 +70,12 @@ describe('statements in a message', () => {
     'clean up the temp folder when you are done',
     "I'm in Osaka for a fair this week",
     '> nobody deploys on Fridays\n\nthat is from the old wiki',
+    'every cell needs a unit, otherwise the table is wrong. add one',
+    'from here on the log is only noise',
+    'I tried that font but never liked it',
+    '[WARN] 必须先登录，禁止匿名访问',
+    '以后有空再重构',
+    "I can't review anything until Monday",
   ])('are not seen in what holds for now, is asked or is said in jest: %s', (text) => {
     expect(said(text)).toEqual([])
   })
@@ -82,6 +88,16 @@ describe('statements in a message', () => {
     for (const _ of readied()) if (steps++ % 50 === 0) expect(said(text)).toEqual(before)
     // One at a time: what others wait for is a single pattern.
     expect(steps).toBeGreaterThan(1_000)
+  })
+
+  it.each([
+    ['explicit casts over implicit conversions', 'I cast it implicitly.'],
+    ['one topic per commit please', 'Committed all of it.'],
+    ["I can't stand one-liners. spell the steps out", 'I wrote it as a one-liner.'],
+    ['start with the risk, otherwise I get lost', 'Here is the plan, and the risk at its end.'],
+  ])('are heard in few words where these answer something: %s', (text, previous) => {
+    expect(said(text)).toEqual([])
+    expect(said(text, previous).map(({ type }) => type)).toEqual(['feedback'])
   })
 
   it('are found by a confirmation only where there is something to confirm', () => {
@@ -111,17 +127,23 @@ describe('statements in a message', () => {
     expect(said(text).map(({ body }) => body)).toEqual(['Always read the token from the environment.\n'])
   })
 
-  it.each(['plain.jsonl', 'casual.jsonl', 'traps.jsonl', 'pairs.jsonl', 'daily.jsonl', 'later.jsonl', 'rounds.jsonl'])(
-    'are told from everything else in %s',
-    async (file) => {
-      const figures = figuresOf(await Promise.all(itemsOf(file).map(score)))
-      expect(figures.precision.value).toBeGreaterThanOrEqual(92)
-      expect(figures.recall.value).toBeGreaterThanOrEqual(60)
-      expect(figures.type.value).toBeGreaterThanOrEqual(90)
-      expect(figures.dates.value).toBeGreaterThanOrEqual(95)
-      expect(figures['secrets saved'].value).toBe(0)
-    },
-  )
+  it.each([
+    'plain.jsonl',
+    'casual.jsonl',
+    'traps.jsonl',
+    'pairs.jsonl',
+    'daily.jsonl',
+    'later.jsonl',
+    'rounds.jsonl',
+    'few-words.jsonl',
+  ])('are told from everything else in %s', async (file) => {
+    const figures = figuresOf(await Promise.all(itemsOf(file).map(score)))
+    expect(figures.precision.value).toBeGreaterThanOrEqual(92)
+    expect(figures.recall.value).toBeGreaterThanOrEqual(60)
+    expect(figures.type.value).toBeGreaterThanOrEqual(90)
+    expect(figures.dates.value).toBeGreaterThanOrEqual(95)
+    expect(figures['secrets saved'].value).toBe(0)
+  })
 
   it('never hold a relative date, and quote the person to the letter', () => {
     const part = fc.constantFrom(

@@ -21,7 +21,7 @@ export const messageDoubts: readonly Doubt[] = [
   ),
   veto(
     'text to write',
-    /\b(?:it|that|which|text|copy|label|banner|toast|message|comment|title|heading|file|readme|doc)\b[^.!?\n]{0,30}\b(?:should )?(?:says?|reads?|saying)\b ?:/i,
+    /\b(?:it|that|which|text|copy|label|banner|toast|message|comment|title|heading|file|readme|doc|footer|header|prompt|template|page|mail|notice|error)\b[^.!?\n]{0,30}\b(?:should )?(?:says?|reads?|saying|starts? with|begins? with|ends? with)\b ?:/i,
   ),
   veto(
     'a game',
@@ -52,7 +52,7 @@ const LEAD =
   "(?:(?:ok|okay|so|now|then|and|also|just|please|pls|hey|first|next|yes|yep|no|great|thanks|cool|right|hm+|for now|anyway|meanwhile|oh|alright|lgtm|perfect|but|lets|let's|btw|after that|in the meantime|you can|could you|can you|i want you to|i need you to|go ahead and)[,:!.]? )*"
 
 export const taskStart = new RegExp(
-  `^${LEAD}(?:${WORK})\\b(?! (?:me )?(?:before|first)\\b)(?!ing|s? (?:is|are|was|were|go|goes|should|must|live|lives|on|results?|reports?|style|messages?|descriptions?)\\b)(?! [\\w-]+s (?:is|are|was|were|go|goes|should|must|live|lives|get|need|have)\\b)`,
+  `^(?!you (?:can|will|'ll) find\\b)${LEAD}(?:${WORK})\\b(?! ?(?:之前|前|之后|后|的时候|时))(?! (?:for|of) [\\w .-]{2,30} (?:is|are|ends?|starts?|moves?|goes|expires?|stops?|will|has)\\b)(?! (?:me )?(?:before|first)\\b)(?!ing|s? (?:is|are|was|were|go|goes|should|must|live|lives|on|results?|reports?|style|messages?|descriptions?)\\b)(?! [\\w-]+s (?:is|are|was|were|go|goes|should|must|live|lives|get|need|have)\\b)`,
   'i',
 )
 
@@ -63,6 +63,7 @@ export const taskStartChinese =
 export const doubts: readonly Doubt[] = [
   veto('question', /[?？]\s*[)"'”]*$/),
   veto('question', QUESTION_START),
+  veto('question', /, (?:right|correct|isn'?t it|aren'?t they|don'?t we|doesn'?t it|huh|eh|or not|or what)[.!]*$/i),
   veto(
     'question',
     /(?:^|, )(?:what|why|where|who|which one)(?:'s| is| are| does| do)? (?:it|this|that|they|wrong|up|going on)[.!]*$/i,
@@ -81,7 +82,7 @@ export const doubts: readonly Doubt[] = [
   ),
   veto(
     'for now',
-    /(?<!\b(?:to|as|up|till|until|by|from) )\b(?:for now(?!-)|right now|at the moment|for the moment|temporar(?:y|ily)|as a (?:stopgap|workaround)|i'?ll (?:revert|undo|clean|fix) (?:it|this|that)?|until i (?:get|come|am) back|(?:when|once) you(?:'re| are) (?:done|finished|through)|brb|hold on|throwaway)\b/i,
+    /(?<!\b(?:to|as|up|till|until|by|from) )\b(?:for now(?!-)|right now|at the moment|for the moment|temporar(?:y|ily)|as a (?:stopgap|workaround)|i'?ll (?:revert|undo|clean|fix) (?:it|this|that)?|until i (?:get|come|am) back|(?:when|once) you(?:'re| are) (?:done|finished|through)|brb|hold on|throwaway (?:script|code|branch|test|thing|one|hack|prototype)|(?:is|it'?s)(?: just)?(?: a)? throwaway)\b/i,
   ),
   veto(
     '只这一次',
@@ -93,11 +94,11 @@ export const doubts: readonly Doubt[] = [
   ),
   veto(
     'deferred',
-    /以后再(?:说|看|弄|改|讲)|回头再|后面再(?:说|看|改)|(?:明天|下周|晚点)再|先到这|\bpick (?:this|it) up (?:tomorrow|later)\b|\u2402 ?再|\bpick (?:this|it) up \u2402/iu,
+    /(?:以后|将来|哪天)(?:有空|有时间|有机会|闲了)再|以后再(?:说|看|弄|改|讲|优化|补|处理|考虑)|回头再|后面再(?:说|看|改)|(?:明天|下周|晚点)再|先到这|\bpick (?:this|it) up (?:tomorrow|later)\b|\u2402 ?再|\bpick (?:this|it) up \u2402/iu,
   ),
   veto(
     'somebody else says',
-    /^(?!(?:legal|security|compliance|finance|the (?:regulator|auditors?|bank|customer|client)) (?:says?|said) (?:that )?we (?:must|have to|need to|can'?t|cannot|may not)\b)(?:[\w.'’-]+ ){0,5}(?:said|says|wrote|thinks|claims|told me|suggests|recommends|warns|mentions)\b(?! no\b)/i,
+    /^(?!(?:legal|security|compliance|finance|the (?:regulator|auditors?|bank|customer|client)) (?:says?|said) (?:that )?we (?:must|have to|need to|can'?t|cannot|may not)\b)(?!.*\bthat'?s why\b)(?:[\w.'’-]+ ){0,5}(?:said|says|wrote|thinks|claims|told me|suggests|recommends|warns|mentions)\b(?! no\b)/i,
   ),
   veto(
     'somebody else says',
@@ -105,7 +106,7 @@ export const doubts: readonly Doubt[] = [
   ),
   veto(
     'joke',
-    /🙄|😂|🎵|\b(?:lmao|rofl|til|fun fact|did you know|yeah right|oh sure|oh great|of course it|lol of course|kidding|whatever\.|funny)\b|(?<!^)\b(?:haha+|hehe|jok(?:e|es|ing))\b|\/s[.!]*$|\bin another life\b|哈哈|呵呵/i,
+    /🙄|😂|🎵|\b(?:lmao|rofl|til|fun fact|did you know|yeah right|oh sure|oh great|of course it|lol of course|sure,? (?:always|never|because|let'?s)|kidding|whatever\.|funny)\b|(?<!^)\b(?:haha+|hehe|jok(?:e|es|ing))\b|\/s[.!]*$|\bin another life\b|哈哈|呵呵/i,
   ),
   veto(
     'unsure',
@@ -113,7 +114,7 @@ export const doubts: readonly Doubt[] = [
   ),
   veto(
     'the person now',
-    /\bi(?:'m| am|m) (?:on (?!the [\w-]+ (?:team|side))(?:a|the|my|it|call)|getting|going|off|at (?:lunch|the|a)|back|tired|so |stuck|lost|a bit|confused|about to|in a meeting|not sure|afraid|keeping|looking|trying|running|seeing|done|here|out|late|working on this|pairing|happy|curious|sorry|so)\b|\bi(?:'ve| have) decided to (?:grab|get|take|go)\b|\bbe (?:right )?back\b/i,
+    /\bi(?:'m| am|m) (?:on (?!the [\w-]+ (?:team|side))(?:a|the|my|it|call)|getting|going|off|at (?:lunch|the|a)|back|tired|so |stuck|lost|a bit|confused|about to|in a meeting|not sure|afraid|keeping|looking|trying|running|seeing|done|here|out|late|working on this|pairing|happy|curious|sorry|so)\b|\bi(?:'ve| have) decided to (?:grab|get|take|go)\b|\bbe (?:right )?back\b|\bi (?:can'?t|cannot|won'?t) [^,.]{0,40}\u2402/iu,
   ),
   veto(
     'an interruption',
@@ -131,7 +132,7 @@ export const doubts: readonly Doubt[] = [
   doubt(
     'code by its place',
     1,
-    /(?<![\w./-])[\w./-]{1,120}\.(?:ts|tsx|js|jsx|py|go|rs|java|rb|c|h|cpp|cs|php|kt|swift|vue|css|scss|html|sql|sh|toml)\b(?!\w)|\b(?:function|method|class|handler|enum|router|folder|module) (?:that|which|is|lives)\b|\bline \d+|(?:枚举|函数|方法|类)在/i,
+    /(?<![\w./-])[\w./-]{1,120}\.(?:ts|tsx|js|jsx|py|go|rs|java|rb|c|h|cpp|cs|php|kt|swift|vue|css|scss|html|sql|sh|toml)\b(?!\w)|\b(?:function|method|class|handler|enum|router|folder|module) (?:that|which|is|lives)\b|(?<!\/)\bline \d+|(?:枚举|函数|方法|类)在/i,
   ),
   doubt(
     'product behaviour',
@@ -143,6 +144,19 @@ export const doubts: readonly Doubt[] = [
     1,
     /\b(?:deadline|timeout|prefer|remember|always)(?:\(|_|[A-Z]| exceeded| parameter| passed| header| field| prop| keyword|-)|\u2402?\+\d+s\b/u,
   ),
+  doubt(
+    'a name in the code',
+    1,
+    /^(?:and |but |so |ok |the )*(?:[a-z][a-z0-9]*[A-Z]\w*|\w+_\w+|[A-Z]{2,}_\w+) (?:should|must|needs?|has to|can'?t|cannot|may not)\b/,
+  ),
+  {
+    ...doubt(
+      'the parts of one thing',
+      1,
+      /^(?:and |but |so |also )*(?:all|every|each|any) (?:[\w-]+ ){1,3}(?:in|of|on|from) (?:the|this|that) (?!repo|repository|code ?base|project|team|company|org|monorepo|house|shop)[\w-]+ (?:should|must|needs?|has|have|gets?|goes?)\b/i,
+    ),
+    against: ['feedback'],
+  },
   veto('a user story', /\bas an? [\w -]{2,30}\b,? i want\b|\buser story\b/i),
   veto(
     'small talk',
@@ -169,7 +183,7 @@ export const doubts: readonly Doubt[] = [
     ...doubt(
       '为了眼前的事',
       1,
-      /[，,](?:你|再|请|麻烦)?(?:看看|看下|看一下|帮忙.{0,8}|帮我.{0,12}|分析(?:一下|下).{0,6}|抓紧.{0,14}|赶紧.{0,14}|修(?:一下|下)|现在加上|改(?:一下|下|掉)|处理(?:一下|下)|查(?:一下|下).{0,12}|定位.{0,6}|检查一下.{0,12}|先 ?mock.{0,4})[吧。.]*$/i,
+      /[，,](?:你|再|请|麻烦)?(?:看看|看下|看一下|帮忙.{0,8}|帮我.{0,12}|分析(?:一下|下).{0,6}|抓紧.{0,14}|赶紧.{0,14}|修(?:一下|下)|现在加上|改(?:一下|下|掉)|去掉|删掉|换掉|补上|处理(?:一下|下)|查(?:一下|下).{0,12}|定位.{0,6}|检查一下.{0,12}|先 ?mock.{0,4})[吧。.]*$/i,
     ),
     against: ['project', 'reference', 'user', 'feedback'],
   },

@@ -7,7 +7,7 @@ export const feedback: readonly Cue[] = [
   cue(
     'scope: from now on',
     1,
-    /\b(?:from (?:now|here) on(?! it'?s)|going forward(?! step| with| to)|henceforth|in (?:the )?future|as a rule|rule of thumb|for (?:all|every|future) sessions?|all sessions|from (?:this|that) point on)\b/i,
+    /\b(?:from now on(?! it'?s)|from here on(?! (?:it|the|this|that|everything|all)\b)|going forward(?! step| with| to)|henceforth|in (?:the )?future(?! [a-z]+s\b)|as a rule|rule of thumb|for (?:all|every|future) sessions?|all sessions|from (?:this|that) point on)\b/i,
   ),
   cue(
     'scope: in general',
@@ -33,7 +33,7 @@ export const feedback: readonly Cue[] = [
   cue(
     'always or never, as an order',
     1,
-    /(?:^|[,:;—–] ?|\b(?:and|but|so|please|pls|remember|no|yes|also)[,:]? )(?:always|never|don'?t ever|do not ever|only ever|at no point) (?!mind|gonna|ever|said|heard|seen|knew|thought|work|pass|a |an |the |been|had|got |happen|show up|on |in |at |there|here|so |such|learn|again)[a-z-]{2,}/i,
+    /(?:^|[,:;—–] ?|\b(?:and|but|so|please|pls|remember|no|yes|also)[,:]? )(?:always|never|don'?t ever|do not ever|only ever|at no point) (?!mind|gonna|ever|(?!need|embed|feed|seed|shed|shred|proceed|exceed|speed|heed|breed)[a-z]+ed\b|said|heard|seen|knew|thought|work|pass|a |an |the |been|had|got |happen|show up|on |in |at |there|here|so |such|learn|again)[a-z-]{2,}/i,
   ),
   cue(
     'we always or never',
@@ -134,7 +134,7 @@ export const feedback: readonly Cue[] = [
   cue(
     'ask before',
     1,
-    /\bask (?:me )?(?:first )?before (?:you )?(?:ever )?(?:delet|remov|chang|touch|push|deploy|run|drop|merg|overwrit|install|add|publish)/i,
+    /\bask (?:me )?(?:first )?before (?:you )?(?:ever )?(?:delet|remov|chang|touch|push|deploy|run|drop|merg|overwrit|install|add|publish)|\b(?:tell|show|warn|ping) me [^,.]{0,30}\bbefore (?:you )?(?:ever )?(?:delet|remov|chang|touch|push|deploy|run|drop|merg|overwrit|install|add|publish)[a-z]* (?:any|anything|something|things)\b/i,
   ),
   cue(
     'before you say so',

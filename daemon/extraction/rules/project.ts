@@ -39,7 +39,7 @@ export const project: readonly Cue[] = [
     'milestone with a date',
     1.1,
     new RegExp(
-      `\\b(?:deadline|freeze[sd]?|frozen|unfreezes|release[sd]?|launch(?:es|ed)?|go(?:es|ing)? live|went live|go-live|cuts?|ships?|shipped|sunsets?|shut(?:s|ting)? (?:off|down)|switch(?:es|ed)? (?:off|over)|turn(?:s|ed)? off|end of life|eol|expires?|runs? out|audit|assessment|certification|review|demo|migrat(?:es?|ion|ed)|cutover|contract|due|beta|pilot|rollout|rolls out|deprecat\\w+|go out|lands?|submission|kick-?off|offsite|maintenance|renewal|handover|new date|slipped|moved to|pushed to|postponed|takes? over|taking over|hand(?:s|ing|ed) over|leaves?|starts?|begins?|closes?|opens?)\\b.{0,90}${DATE_MARK}|${DATE_MARK}.{0,60}\\b(?:deadline|freeze|release|launch|go(?:es)? live|cut|sunset|shut (?:off|down)|switch(?:es|ed)? (?:off|over)|audit|assessment|review|demo|cutover|maintenance|migration|read[- ]only|begins|starts|takes over|rollout|offsite)\\b`,
+      `\\b(?:deadline|freeze[sd]?|frozen|unfreezes|release[sd]?|launch(?:es|ed)?|go(?:es|ing)? live|went live|go-live|cuts?|ships?|shipped|sunsets?|shut(?:s|ting)? (?:off|down)|switch(?:es|ed)? (?:off|over)|turn(?:s|ed)? off|end of life|eol|expires?|runs? out|audit|assessment|certification|(?<!\\b(?:can'?t|cannot|to|please|you|i|we|will) )review|demo|migrat(?:es?|ion|ed)|cutover|contract|due|beta|pilot|rollout|rolls out|deprecat\\w+|go out|lands?|submission|kick-?off|offsite|maintenance|renewal|handover|new date|slipped|moved to|pushed to|postponed|takes? over|taking over|hand(?:s|ing|ed) over|leaves?|starts?|begins?|closes?|opens?)\\b.{0,90}${DATE_MARK}|${DATE_MARK}.{0,60}\\b(?:deadline|freeze|release|launch|go(?:es)? live|cut|sunset|shut (?:off|down)|switch(?:es|ed)? (?:off|over)|audit|assessment|review|demo|cutover|maintenance|migration|read[- ]only|begins|starts|takes over|rollout|offsite)\\b`,
       'iu',
     ),
   ),
@@ -114,7 +114,7 @@ export const project: readonly Cue[] = [
   cue(
     'bound to',
     0.9,
-    /\b(?:is|are|we're|we are) (?:stuck|pinned|locked|limited|capped) (?:on|to|at)\b.{0,60}\b(?:until|because|since|till|for)\b|\bstay(?:ing|s)? on .{2,40}\b(?:until|because|till)\b/i,
+    /\b(?:is|are|we're|we are) (?:stuck|pinned|locked|limited|capped) (?:on|to|at)\b.{0,60}\b(?:until|because|since|till|for)\b(?! i\b)|\bstay(?:ing|s)? on .{2,40}\b(?:until|because|till)\b/i,
   ),
   cue(
     'goal',

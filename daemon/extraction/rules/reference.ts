@@ -67,6 +67,22 @@ export const reference: readonly Cue[] = [
   ),
   cue('name: address', 1, new RegExp(`^[\\w -]{3,40}[:→]\\s*${ADDRESS_MARK}`, 'i')),
   cue(
+    'name: place in a system',
+    0.3,
+    new RegExp(
+      `^[\\w -]{3,40}[:→]\\s*(?:the |our )?${SYSTEM_MARK}[\\w&.]+(?: (?:drive|docs?|sheets?|issues|wiki|teams|projects?))?(?:[.!]*$|, (?!.*${SYSTEM_MARK})| ?[>/(—]| (?:under|in|space|board|channel|folder|page|project)\\b)`,
+      'i',
+    ),
+  ),
+  cue(
+    'for such things, there',
+    1,
+    new RegExp(
+      `\\bfor (?!now|this|that|it)[\\w -]{3,40},? (?:look|check|see|go|ask|search|use)\\b (?:it up )?(?:in |at |on |into |to )?(?:the |our )?(?:[\\w-]+ )?(?:${ADDRESS_MARK}|${SYSTEM_MARK})(?!.*\\b(?:and|then) (?:tell|show|give|fix|send)\\b)`,
+      'i',
+    ),
+  ),
+  cue(
     'is a place in a system',
     0.8,
     new RegExp(`\\b(?:is|are) (?:in |on )?(?:the|our|an?) (?:[\\w-]+ )?${SYSTEM_MARK}`, 'i'),

@@ -4,7 +4,7 @@ import type { Cue } from './rule.ts'
 const cue = (name: string, weight: number, pattern: RegExp): Cue => ({ name, type: 'user', weight, pattern })
 
 const ROLE =
-  '(?:engineer|developer|dev|programmer|analyst|designer|manager|lead|sre|dba|pm|po|product|intern|student|scientist|architect|consultant|founder|cto|ceo|writer|tester|qa|admin|administrator|sysadmin|contractor|freelancer|researcher|physicist|biologist|mathematician|statistician|professor|teacher|maintainer|director|head|owner|marketer|accountant|lawyer|journalist|economist|devops|ops|support|eng|sales|junior|senior|principal|staff|newbie|beginner|novice)'
+  '(?:engineer|developer|dev|programmer|analyst|designer|manager|lead|sre|dba|pm|po|product|intern|student|scientist|architect|consultant|founder|cto|ceo|writer|tester|qa|admin|administrator|sysadmin|contractor|freelancer|researcher|physicist|biologist|mathematician|statistician|professor|teacher|maintainer|director|head|owner|marketer|accountant|lawyer|journalist|economist|devops|ops|support|eng|sales|junior|senior|principal|staff|chemist|doctor|nurse|geologist|astronomer|musician|artist|animator|illustrator|linguist|translator|pharmacist|psychologist|historian|technician|machinist|electrician|trader|quant|actuary|librarian|photographer|hobbyist|newbie|beginner|novice)'
 
 export const user: readonly Cue[] = [
   cue(
@@ -47,6 +47,11 @@ export const user: readonly Cue[] = [
     0.9,
     /\bi (?:own|maintain|lead|manage|run|wrote|created|founded|head|oversee|am responsible for|look after|take care of) (?:the |our |a |all )?(?!it\b|this\b|that\b|them\b|into\b|out\b|a test|the (?:test|build|script|command|suite|migration)|tests?\b)[\w-]+/i,
   ),
+  cue(
+    'owns for good',
+    0.1,
+    /\bi (?:own|maintain|lead|manage|look after|am responsible for|take care of) (?:the|our|all)\b/i,
+  ),
   cue('owns, as an answer', 0.3, /^(?:haha|lol|hey|fyi|btw|actually)[, ]+i\b/i),
   cue(
     'joined',
@@ -61,7 +66,7 @@ export const user: readonly Cue[] = [
   cue(
     'where',
     1,
-    /\b[iI](?:'m| am) (?:based |living |located )(?:in|out of)\b|\b[iI](?:'m| am) in (?!a\b|the\b|this\b|that\b|an?\b|my\b)[A-Z][a-z]+\b(?! (?:for|until|till|this|next|on)\b)|\b[iI] live in\b|\bmy time ?zone\b|\bmy (?:working )?hours\b/,
+    /\b[iI](?:'m| am) (?:based |living |located )(?:in|out of)\b|\b[iI](?:'m| am) in (?!a\b|the\b|this\b|that\b|an?\b|my\b)[A-Z][a-z]+\b(?! (?:\u2402|(?:for|until|till|this|next|on|today)\b))|\b[iI] live in\b|\bmy time ?zone\b|\bmy (?:working )?hours\b/,
   ),
   cue(
     'habit',
@@ -119,7 +124,11 @@ export const user: readonly Cue[] = [
     0.7,
     /\b(?:is|are) (?:beyond|above|lost on) me\b|\bbe gentle with\b|\bi (?:barely|hardly|can'?t really) (?:read|write|know|speak|understand)\b/i,
   ),
-  cue('comes from', 0.9, /\b[iI] (?:come|came) from (?:an? )?(?:[A-Z][\w+#]+|[\w-]+ (?:background|world|land|side))\b/),
+  cue(
+    'comes from',
+    0.9,
+    /\b[iI] (?:come|came) from (?:an? )?(?:[A-Z][\w+#]+|[\w-]+ (?:background|world|land|side|dev|development|engineering))\b/,
+  ),
   cue('new territory', 0.6, /\b(?:new|unknown|uncharted|unfamiliar) (?:territory|ground|world) ?(?:for|to)?\b/i),
   cue(
     'reads it well',
@@ -135,7 +144,7 @@ export const user: readonly Cue[] = [
   cue(
     'did it for years',
     1,
-    /\bi(?:'ve| have)? (?:been|done|did|worked|built|run|ran|written|wrote|used|taught|managed) .{2,40}\bfor (?:\w+|\d+) (?:years|yrs|decades)\b/i,
+    /\bi(?:'ve| have)? (?:been|done|did|worked|built|run|ran|written|wrote|used|taught|managed) .{2,40}\bfor (?:\w+|\d+) (?:years|yrs|decades?)\b/i,
   ),
 ]
 
@@ -174,6 +183,9 @@ export const userChinese: readonly Cue[] = [
     0.9,
     /我(?:之前|以前|原来|过去)?(?:一直|都是|原来)(?:在)?(?:做|搞|写|用)|我带.{1,8}(?:组|团队)|我(?:是)?学.{1,8}(?:的|出身|专业)|自学的|是新手|是小白/,
   ),
+  cue('时差', 0.6, /时差/),
+  cue('我在某地', 0.4, /^我(?:人)?在(?![做看用写跑改等想找调测开家路这那群])\p{Script=Han}{2,4}(?=[，。,])/u),
+  cue('给我…就行', 0.2, /给我.{0,8}就(?:行|好|可以)/),
   cue('很熟', 0.6, /很熟|熟悉|懂一点|会一点|精通/),
   cue('我不是…是', 1, /我不是.{1,8}[，,].{0,3}是(?:做|搞|学)?.{1,8}(?:的|[，。]|$)/),
   cue('背景', 1, /我(?:是)?\s?[\w\p{Script=Han}]{1,10}\s?背景/u),
