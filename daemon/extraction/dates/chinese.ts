@@ -81,6 +81,9 @@ export const chinese: readonly Form[] = [
     const weeks = { 下下: 2, 下: 1, 上: -1 }[which] ?? 0
     return plain(inWeek(weekdayOf(day), today, weeks))
   }),
+  form(`${NUMBER} ?个?${WEEK}(?:之|以)?后的?${WEEK}${DAY}`, ([, count = '', day = ''], { today }) =>
+    count === '半' ? undefined : plain(inWeek(weekdayOf(day), today, numberOf(count))),
+  ),
   form(`(?<![每到至、\\d一二两三四五六七八九十])${WEEK}${DAY}(?![到至、])`, ([, day = ''], context) =>
     plain(nearest(weekdayOf(day), context)),
   ),

@@ -54,7 +54,7 @@ export const form = (source: string, says: Form['says']): Form => ({
 export const weekdayOf = (word: string) => DAYS.split('|').indexOf(word.slice(0, 3).toLowerCase()) as Weekday
 export const monthOf = (word: string) => MONTHS.split('|').indexOf(word.slice(0, 3).toLowerCase()) + 1
 /** "a few" is no number. */
-const numberOf = (word: string) => WORDS[word.toLowerCase()] ?? (/^\d+$/.test(word) ? Number(word) : undefined)
+export const numberOf = (word: string) => WORDS[word.toLowerCase()] ?? (/^\d+$/.test(word) ? Number(word) : undefined)
 
 export function away(count: string, unit: string, from: number, sign: 1 | -1): number | undefined {
   const number = numberOf(count)

@@ -1,5 +1,6 @@
 /** Relative dates as English-speaking engineers type them. Data: a form a line; the longer before what it contains. */
 import {
+  addMonths,
   dayOf,
   iso,
   isoMonth,
@@ -20,6 +21,7 @@ import {
   MONTH,
   monthOf,
   NUMBER,
+  numberOf,
   plainDate,
   quarterYear,
   told,
@@ -51,6 +53,16 @@ export const english: readonly Form[] = [
   ),
   form(`${NUMBER} weeks? (?:from|after) ${LONG_DAY}`, ([, count = '', day = ''], context) =>
     told(away(count, 'weeks', nearest(weekdayOf(day), { ...context, past: false }), 1)),
+  ),
+  form(
+    `(on )?${LONG_DAY} in ${NUMBER} weeks?(?:' time)?|in ${NUMBER} weeks?(?:' time)?,? on ${LONG_DAY}`,
+    ([, on, first, count, another, second], { today }) => {
+      const weeks = numberOf(count ?? another ?? '')
+      return weeks === undefined ? undefined : told(inWeek(weekdayOf(first ?? second ?? ''), today, weeks), on)
+    },
+  ),
+  form(`(in|within) half a year`, ([, word = ''], { today }) =>
+    told(addMonths(today, 6), /^within/i.test(word) ? 'by ' : 'on '),
   ),
   form(`${MONTH} (\\d{1,2})(?:st|nd|rd|th)?,? (?:of )?${YEAR}`, ([, month = '', day, which = ''], { today }) =>
     plainDate(yearOf(which, today), monthOf(month), Number(day)),
