@@ -9,6 +9,7 @@ export type Said = {
   toolCalls: readonly { name: string; input: string }[]
   toolResults: readonly { text: string }[]
   at?: number
+  minutesEast?: number
   startsTurn?: true
 }
 

@@ -4,7 +4,7 @@ import { meantIn, type Said as SaidTable } from '../store/said.ts'
 import type { Said } from './message-text.ts'
 
 /** A message as its line tells it. */
-type Line = Pick<Said, 'by' | 'text' | 'toolCalls' | 'toolResults'> & { id?: string }
+type Line = Pick<Said, 'by' | 'text' | 'toolCalls' | 'toolResults'> & { id?: string; minutesEast?: number }
 
 type Deps = {
   said: Pick<SaidTable, 'from'>
@@ -33,9 +33,13 @@ export function createSessionMessages({ said, messagesAt }: Deps): SessionMessag
         for (const [n, message] of handful.entries()) {
           const line = meantIn(read[n], message)
           if (!line) continue
-          const { by, text, toolCalls, toolResults } = line
+          const { by, text, toolCalls, toolResults, minutesEast } = line
           const { uid: id, at, startsTurn } = message
-          const known = { ...(at !== null && { at }), ...(startsTurn === 1 && { startsTurn: true as const }) }
+          const known = {
+            ...(at !== null && { at }),
+            ...(minutesEast !== undefined && { minutesEast }),
+            ...(startsTurn === 1 && { startsTurn: true as const }),
+          }
           found.push({ id, by, text, toolCalls, toolResults, ...known })
         }
       }

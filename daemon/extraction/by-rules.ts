@@ -40,11 +40,11 @@ export function createByRules({ reading, save, isLogging, clock }: Deps) {
     const statementsIn = await rules
     const timeOf = timesOf(part, clock.now())
     const found: Found[] = []
-    for (const { message: spoken, text, previousAssistant } of words) {
+    for (const { message: spoken, text, previousAssistant, minutesEast } of words) {
       await turn()
       const saidMs = timeOf(spoken)
       const at = new Date(saidMs).toISOString()
-      const stated = statementsIn({ text, atIso: localStamp(saidMs), previousAssistant })
+      const stated = statementsIn({ text, atIso: localStamp(saidMs, minutesEast), previousAssistant })
       for (const { type, name, description, body, quote, cues } of stated) {
         const evidence = [{ sessionId, messageIds: [spoken.uid], excerpt: quote, at }]
         found.push({ type, name, description, body, reason: `a person stated it (${cues.join(', ')})`, evidence })

@@ -4,9 +4,15 @@ import { meantIn, type Said, type SaidMessage } from '../store/said.ts'
 import type { Call } from './own-writes.ts'
 
 /** A message as its line tells it. */
-export type Spoken = { by: string; text: string; toolCalls: readonly Call[]; id?: string }
+export type Spoken = { by: string; text: string; toolCalls: readonly Call[]; id?: string; minutesEast?: number }
 
-export type Word = { message: SaidMessage; text: string; previousAssistant: string | undefined }
+export type Word = {
+  message: SaidMessage
+  text: string
+  previousAssistant: string | undefined
+  /** Where it was said, if that is told. */
+  minutesEast: number | undefined
+}
 
 type Deps = {
   said: Pick<Said, 'agentBefore'>
@@ -41,7 +47,8 @@ export function createReading({ said, messagesAt, redact }: Deps) {
           const spoken = await one(lines, message)
           if (!spoken || spoken.text.trim() === '') continue
           const { text } = await redact(spoken.text)
-          words.push({ message, text, previousAssistant: await answerBefore(lines, row, message) })
+          const previousAssistant = await answerBefore(lines, row, message)
+          words.push({ message, text, previousAssistant, minutesEast: spoken.minutesEast })
         }
         return words
       } finally {

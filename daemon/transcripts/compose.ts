@@ -18,6 +18,7 @@ export function compose(draft: Draft): Message {
   if (draft.id !== undefined) message.id = draft.id
   if (draft.parentId !== undefined) message.parentId = draft.parentId
   if (draft.at !== undefined) message.at = draft.at
+  if (draft.minutesEast !== undefined) message.minutesEast = draft.minutesEast
   if (draft.answerId !== undefined) message.answerId = draft.answerId
   if (draft.usage !== undefined) message.usage = draft.usage
   if (draft.total !== undefined) message.total = draft.total

@@ -74,6 +74,14 @@ export function time(value: unknown): number | undefined {
   return at >= 0 && at <= LATEST_MS ? at : undefined
 }
 
+/** How many minutes east of Greenwich a time was written, where it says more than that it is reckoned from there. */
+export function zone(value: unknown): number | undefined {
+  if (typeof value !== 'string' || value.length > MAX_NAME_CHARS) return undefined
+  const written = /T.*([+-])(\d\d):?(\d\d)$/.exec(value)
+  if (!written || time(value) === undefined) return undefined
+  return (written[1] === '-' ? -1 : 1) * (Number(written[2]) * 60 + Number(written[3]))
+}
+
 export function count(value: unknown): number {
   return typeof value === 'number' && value > 0 && value <= Number.MAX_SAFE_INTEGER ? Math.trunc(value) : 0
 }

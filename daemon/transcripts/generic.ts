@@ -5,7 +5,21 @@
 import { type Adapter, type Described, reader } from './adapter.ts'
 import { compose, type Draft } from './compose.ts'
 import { readContent, toolCall } from './content.ts'
-import { count, type Fields, fields, folder, id, list, parent, present, text, time, typeName, usage } from './fields.ts'
+import {
+  count,
+  type Fields,
+  fields,
+  folder,
+  id,
+  list,
+  parent,
+  present,
+  text,
+  time,
+  typeName,
+  usage,
+  zone,
+} from './fields.ts'
 import type { Compacted, End, Fact, Message, SessionFact } from './message.ts'
 
 const PUSHED = /^(?:.*\/)?([^/]+)\/([^/]+)\/pushed\.jsonl$/
@@ -82,6 +96,7 @@ function node(record: Fields, said: Draft): Message {
     id: id(record.id),
     parentId: parent(record.parentId),
     at: time(record.at),
+    minutesEast: zone(record.at),
     subAgent: id(record.subAgent),
     ...said,
   })

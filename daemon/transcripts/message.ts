@@ -26,6 +26,8 @@ export type Message = {
   parentId?: string | null
   /** Milliseconds since 1970. */
   at?: number
+  /** Where it was said, in minutes east of Greenwich, if the line tells. */
+  minutesEast?: number
   /** Lines that share it are parts of one answer, and each repeats the usage of the whole. */
   answerId?: string
   usage?: Usage

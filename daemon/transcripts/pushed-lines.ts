@@ -2,6 +2,7 @@
  * Messages as a harness pushes them → lines of the generic form, as they are kept: nothing private, nothing injected and no
  * credential is left in them. Opens no file.
  */
+import { stampAt } from '../platform/stamps.ts'
 import { clean, cleanName, type Redact } from './clean.ts'
 import { present } from './fields.ts'
 import { generic } from './generic.ts'
@@ -57,6 +58,11 @@ async function sessionRecord({ branch, model, interactive, forkOf }: SessionFact
   })
 }
 
+/** With its zone, where it has one: what "tomorrow" means depends on it. */
+function timeOf({ at, minutesEast }: Message): number | string | undefined {
+  return at === undefined || minutesEast === undefined ? at : stampAt(at, minutesEast)
+}
+
 async function messageRecords(message: Message, defaults: Defaults, redact: Redact): Promise<object[]> {
   const type = typeOf(message)
   if (!type) return []
@@ -67,7 +73,7 @@ async function messageRecords(message: Message, defaults: Defaults, redact: Reda
     type,
     id,
     parentId,
-    at: message.at ?? defaults.atMs,
+    at: timeOf(message) ?? defaults.atMs,
     subAgent: await named(message.subAgent),
   })
   if (type === 'tool') {

@@ -25,6 +25,12 @@ it.each([
   expect(relativeDaysIn('', dated)).toEqual([])
 })
 
+it('goes by the day it was where the words were said', () => {
+  const spoken = { id: 'a', by: 'person' as const, text: 'x', shown: [], at: Date.UTC(2026, 10, 1, 10, 30) }
+  const dated = (minutesEast: number) => datedText('', 'due tomorrow', [{ ...spoken, minutesEast }])
+  expect([dated(-660), dated(840)]).toEqual(['due 2026-11-01', 'due 2026-11-03'])
+})
+
 it('leaves what stood there before as it is', () => {
   expect(datedText('It was said tomorrow.', 'It was said tomorrow.\nDue tomorrow.', cited)).toBe(
     'It was said tomorrow.\nDue 2026-05-13.',

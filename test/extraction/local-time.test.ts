@@ -11,3 +11,8 @@ it.each([
   vi.stubEnv('TZ', zone)
   expect(localStamp(Date.UTC(2026, 10, 16, 23, 30))).toBe(stamp)
 })
+
+it('is the day where it was said, if that is known, wherever the machine stands', () => {
+  vi.stubEnv('TZ', 'Pacific/Kiritimati')
+  expect(localStamp(Date.UTC(2026, 10, 1, 10, 30), -660)).toBe('2026-10-31T23:30:00.000-11:00')
+})

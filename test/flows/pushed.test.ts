@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { startDaemon } from '../support/daemon.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { jobEnds } from '../support/job-ends.ts'
 import { rawRequest } from '../support/raw.ts'
 import { append, genericRoot, turn, turnEvents } from '../support/transcripts.ts'
 
@@ -31,6 +32,25 @@ const said = (question: string, answer: string) => [
 ]
 
 describe('a turn that is pushed', () => {
+  it('is dated by the day it was where it was said', async () => {
+    const home = makeHome({ TZ: 'Pacific/Kiritimati' })
+    const cwd = projectIn(home)
+    const daemon = await startDaemon(home)
+    const ends = await jobEnds(daemon.client, 'extract')
+    const messages = [
+      {
+        role: 'user',
+        content: 'the code freeze starts tomorrow, nothing lands after that',
+        at: '2026-10-31T23:30:00-11:00',
+      },
+      { role: 'assistant', content: 'Noted.' },
+    ]
+    await daemon.client.pushTurn({ cwd, harness: 'mine', sessionId: 's', turnId: 'one', messages })
+    await ends.next()
+    const { items } = await daemon.client.notices({ id: 's', harness: 'mine' })
+    expect(items.flatMap(({ files }) => files)).toEqual(['project_the_code_freeze_starts_2026_11_01_nothing_lands.md'])
+  })
+
   it('is kept in the generic form, read like any transcript, and taken once', async () => {
     const home = makeHome()
     genericRoot(home)

@@ -33,6 +33,18 @@ describe('the generic form', () => {
     })
   })
 
+  it.each([
+    ['2026-10-31T23:30:00-11:00', -660],
+    ['2026-11-02T00:30:00+1400', 840],
+    ['2026-11-01T10:30:00Z', undefined],
+    ['2026-13-01T10:30:00+02:00', undefined],
+    [1_793_529_000, undefined],
+  ])('knows from %s where something was said', (at, minutesEast) => {
+    const [message] = generic.read(json({ type: 'user', text: 'q', at }))
+    expect(message).toHaveProperty('by', 'person')
+    expect((message as { minutesEast?: number }).minutesEast).toBe(minutesEast)
+  })
+
   it('ends a turn where it says so, and else perhaps', () => {
     const ask = { type: 'user', text: 'q' }
     expect(turns(ask, { type: 'assistant', text: 'a' })).toEqual([['settling', 'person: q', 'agent: a']])

@@ -40,7 +40,7 @@ function stretches(lines: readonly string[], known: ReadonlySet<string>): { isFr
 function datedLine(line: string, cited: readonly Spoken[]): string {
   const said = relativeDatesIn(line).length < relativeDatesIn(seen(line)).length ? seen(line) : line
   const at = saidAt(said, cited)
-  return at === undefined ? line : absoluteDates(said, localStamp(at)).text
+  return at === undefined ? line : absoluteDates(said, at).text
 }
 
 /** What could not be made absolute. */
@@ -86,11 +86,12 @@ function piecesOf(content: string): Piece[] {
 }
 
 /** By which day a relative one is reckoned: that on which the words were said, or else the last on which the person spoke. */
-function saidAt(line: string, cited: readonly Spoken[]): number | undefined {
+function saidAt(line: string, cited: readonly Spoken[]): string | undefined {
   const days = relativeDatesIn(line).map((day) => day.toLowerCase())
   if (days.length === 0) return undefined
   const theirs = cited.filter(({ by }) => by === 'person')
   const among = theirs.length > 0 ? theirs : cited
   const said = among.find(({ text }) => days.some((day) => text.toLowerCase().includes(day)))
-  return (said ?? among.at(-1))?.at
+  const by = said ?? among.at(-1)
+  return by && localStamp(by.at, by.minutesEast)
 }

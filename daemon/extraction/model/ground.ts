@@ -12,6 +12,7 @@ export type Told = {
   toolCalls: readonly { input: string }[]
   toolResults: readonly { text: string }[]
   at?: number
+  minutesEast?: number
 }
 
 export type Draft = {
@@ -54,11 +55,11 @@ export type Part = {
 export function spokenIn(messages: readonly Told[], names: ReadonlyMap<string, string>, nowMs: number): Spoken[] {
   const ids = new Set(names.values())
   let last: number | undefined
-  return messages.flatMap(({ id, by, text, toolCalls, toolResults, at }) => {
+  return messages.flatMap(({ id, by, text, toolCalls, toolResults, at, minutesEast }) => {
     last = at ?? last
     if ((by !== 'person' && by !== 'agent' && by !== 'tool') || (ids.size > 0 && !ids.has(id))) return []
     const shown = [...toolCalls.map(({ input }) => input), ...toolResults.map((result) => result.text)]
-    return [{ id, by, text, shown, at: last ?? nowMs }]
+    return [{ id, by, text, shown, at: last ?? nowMs, minutesEast }]
   })
 }
 

@@ -6,7 +6,14 @@ import { sentences } from './units.ts'
 import { plainText, runOf, type Word, wordsIn } from './words.ts'
 
 /** A message as it is told. `shown`: what was asked of tools and what they answered. */
-export type Spoken = { id: string; by: 'person' | 'agent' | 'tool'; text: string; shown: readonly string[]; at: number }
+export type Spoken = {
+  id: string
+  by: 'person' | 'agent' | 'tool'
+  text: string
+  shown: readonly string[]
+  at: number
+  minutesEast?: number | undefined
+}
 
 /** `pairs`: neighbours among the words that count. `runs`: every word. `text`: for what is said to the letter. */
 export type Voice = { words: Set<string>; pairs: Set<string>; runs: string[]; text: string }
