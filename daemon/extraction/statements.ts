@@ -33,6 +33,8 @@ const PREVIOUS_UNITS = 2_000
 const POINTS_BACK = /^(?:\w+ ){1,3}(?:it|that|this|them|those)\b.{0,16}$/i
 /** "Each row needs a key. add one": even a rule was only said for what lacks it. */
 const WHAT_LACKS = /^(?:\w+ ){1,3}(?:one|some)[.!]*$/i
+/** Cues of what was said for more than the one thing that lacks it. */
+const MEANT_TO_LAST = /^(?:remember|always or never|scope: (?:from now on|this repository))/
 const CONTEXT_LESS = 0.8
 
 const REDACTED = /\[redacted:[\w-]+\]/
@@ -79,7 +81,7 @@ function withoutSecrets(sentence: Sentence): Sentence[] {
 function lessAsContext(each: Judged, index: number, all: readonly Judged[]): Judged {
   const next = all[index + 1]
   if (next?.ruledOutBy !== 'a piece of work') return each
-  if (WHAT_LACKS.test(next.heard)) return { ...each, weight: 0 }
+  if (WHAT_LACKS.test(next.heard) && !each.cues.some((cue) => MEANT_TO_LAST.test(cue))) return { ...each, weight: 0 }
   return each.type !== 'feedback' && POINTS_BACK.test(next.heard)
     ? { ...each, weight: each.weight - CONTEXT_LESS }
     : each

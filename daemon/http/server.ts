@@ -31,6 +31,7 @@ export type ServerDeps = {
   log: Log
   /** Takes note of a write that failed because of the disk. */
   onDiskTrouble: (error: unknown) => void
+  /** With every request: what nobody waits for gives way to them. */
   onAsked: () => void
 }
 

@@ -67,7 +67,7 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
     const before = readPresent(folder, file)
     const latest = journal.tip(dir, file)
     guard({ write, by, before, latest })
-    const isClean = !before || isKept(latest, before)
+    const isClean = !before || isExactlyKept(latest, before)
     const beforeText = isClean ? (before?.text ?? '') : (await redact(before.text)).text
     if (content === null) {
       if (!before && write.leaves !== 'nothing') throw new MemoryError('NOT_FOUND', `there is no memory ${file}`)
@@ -83,7 +83,7 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
     const clean = new Set<string>()
     let waited = false
     for (const { file, before } of changes) {
-      const isClean = !before || isKept(journal.tip(dir, file), before)
+      const isClean = !before || isExactlyKept(journal.tip(dir, file), before)
       waited ||= !isClean
       if (isClean || (await redact(before.text)).kinds.length === 0) clean.add(before?.hash ?? '')
     }
@@ -202,7 +202,7 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
 }
 
 /** What the journal keeps byte for byte holds no credential: it was looked through. */
-function isKept(latest: Tip | undefined, { hash }: Present): boolean {
+function isExactlyKept(latest: Tip | undefined, { hash }: Present): boolean {
   return latest?.exact === true && latest.hash === hash
 }
 

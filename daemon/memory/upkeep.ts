@@ -9,7 +9,7 @@ import { hookOf, parseTopic } from './topic-file.ts'
 /** A memory as it will be; nothing when it goes. */
 export type Pointed = { file: string; content: string | undefined }
 
-/** `bytes`: the same as the text. */
+/** `bytes`: of the text, for whoever measures, hashes or writes it. */
 export type IndexChange = { file: string; before: Present | undefined; text: string; bytes: Buffer }
 
 /** The indexes that have to change, and to what. An index whose bytes are no text is left alone. */

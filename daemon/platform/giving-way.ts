@@ -1,6 +1,6 @@
 /**
- * What nobody waits for gives way to those who ask: while anybody does, a piece of work is followed by a rest several times as
- * long, so that most of the time belongs to them. While nobody does, there is no rest.
+ * What nobody waits for gives way to those who ask: where anybody has asked since the piece of work before it, one is followed by
+ * a rest, many times as long as the thread was at work meanwhile. While nobody asks, there is none.
  */
 import type { Clock } from './clock.ts'
 
@@ -11,22 +11,23 @@ export type GivingWay = {
   begin(): () => number
 }
 
-/** One in a hundred may find the thread at work, and a run works in many pieces. */
+/** So that of a hundred who ask in a row about one finds the thread at work: a good part of it is waiting. */
 const REST_PER_WORK = 50
 /** While a run waits for a model, the thread works for those who ask: not all of it was the run's. */
 const LONGEST_REST_MS = 300
 
 export function createGivingWay({ busy }: Pick<Clock, 'busy'>): GivingWay {
-  let count = 0
+  let isAsked = false
   return {
     asked: () => {
-      count++
+      isAsked = true
     },
     begin: () => {
-      const before = { count, busyMs: busy() }
+      const begunMs = busy()
       return () => {
-        if (count === before.count) return 0
-        return Math.min(LONGEST_REST_MS, REST_PER_WORK * (busy() - before.busyMs))
+        const mayRest = isAsked
+        isAsked = false
+        return mayRest ? Math.min(LONGEST_REST_MS, REST_PER_WORK * (busy() - begunMs)) : 0
       }
     },
   }

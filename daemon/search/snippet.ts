@@ -13,7 +13,7 @@ type Look = (text: string, from: number) => Hit | undefined
 
 /** Made once for all texts in which the same is asked for. */
 export function snippetsOf(asked: Asked): (text: string) => Snippet {
-  const looks = [...asked.literals.map(forLiteral), ...asked.words.flatMap(forWord)]
+  const looks = [...asked.literals.filter(Boolean).map(forLiteral), ...asked.words.flatMap(forWord)]
   /** Of something that was asked for, in whatever case, no hit is longer. */
   const longest = 2 * Math.max(0, ...[...asked.words, ...asked.literals].map(({ length }) => length))
   return (text) => {

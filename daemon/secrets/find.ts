@@ -1,5 +1,5 @@
 /** Finds credentials in a text: secretlint's rules and our own, over the text and its unescaped views. */
-import { setImmediate as letOthersRun } from 'node:timers/promises'
+import { setImmediate as othersTurn } from 'node:timers/promises'
 import { findAssignments } from './assignments.ts'
 import { findInCommands, findInPasswordFiles } from './commands.ts'
 import type { Starts } from './from-starts.ts'
@@ -48,7 +48,7 @@ export function findNow(text: string): Secret[] | 'later' {
 /** `needs`: which rules can find anything in a text at all. */
 export async function findWith(text: string, needs: (text: string) => Needs): Promise<Secret[]> {
   const found: Secret[] = []
-  const turn = async () => text.length > LONG_TEXT && letOthersRun()
+  const turn = async () => text.length > LONG_TEXT && othersTurn()
   const given = needs(text)
   for (const secrets of ownRules(text, given, needs)) {
     for (const secret of secrets) found.push(secret)

@@ -79,7 +79,8 @@ export function zone(value: unknown): number | undefined {
   if (typeof value !== 'string' || value.length > MAX_NAME_CHARS) return undefined
   const written = /T.*([+-])(\d\d):?(\d\d)$/.exec(value)
   if (!written || time(value) === undefined) return undefined
-  return (written[1] === '-' ? -1 : 1) * (Number(written[2]) * 60 + Number(written[3]))
+  const minutes = Number(written[2]) * 60 + Number(written[3])
+  return minutes === 0 ? undefined : written[1] === '-' ? -minutes : minutes
 }
 
 export function count(value: unknown): number {

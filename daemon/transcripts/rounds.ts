@@ -1,6 +1,7 @@
 /** What the reading thread does: round by round whatever is due, fairly, and what is asked in between. Knows no thread. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
+import { isDiskTrouble } from '../platform/disk.ts'
 import type { Ingest, Prepared } from './ingest.ts'
 import { createLanes, type Due } from './lanes.ts'
 import { createPace } from './pace.ts'
@@ -69,9 +70,11 @@ export function createRounds({ ingest, clock, turnsOf, linesOf, setPrivate, merg
   const mergeSome = () => {
     try {
       if (merge() === 'done') unmerged = 0
-    } catch {
-      // On a full disk, say. Nothing is missing: the next of many rounds tries again, and tells what is wrong with the disk.
+    } catch (error) {
+      // Nothing is missing: after many more rounds it is tried again. What is wrong with a disk, the next of them tells.
       unmerged = 0
+      const isBusy = /^SQLITE_(?:BUSY|LOCKED)/.test(String((error as { code?: unknown }).code))
+      if (!isDiskTrouble(error) && !isBusy) throw error
     }
   }
 
@@ -86,6 +89,7 @@ export function createRounds({ ingest, clock, turnsOf, linesOf, setPrivate, merg
         clock.worked() - workedMs,
         taken.reduce((sum, { bytes }) => sum + bytes, 0),
       )
+      unmerged++
       tellAgain(again)
     } catch (error) {
       for (const { source } of taken) tell({ kind: 'failed', source, error: failed(error) })
@@ -101,10 +105,8 @@ export function createRounds({ ingest, clock, turnsOf, linesOf, setPrivate, merg
     if (state !== 'resting') return
     state = 'working'
     while (lanes.size() > 0 || unmerged >= MANY_ROUNDS) {
-      if (lanes.size() > 0) {
-        keep(await gather())
-        unmerged++
-      } else mergeSome()
+      if (lanes.size() > 0) keep(await gather())
+      else mergeSome()
       // News of others is heard between two rounds.
       await turn()
       if (isStopped()) return

@@ -10,9 +10,19 @@ describe('what nobody waits for', () => {
   it('does not rest while nobody asks', () => {
     const { thread, asked, begin } = rig()
     asked()
+    begin()()
     const restMs = begin()
     thread.busyMs += 4
     expect(restMs()).toBe(0)
+  })
+
+  it('rests, too, when somebody asked between two pieces', () => {
+    const { thread, asked, begin } = rig()
+    begin()()
+    asked()
+    const restMs = begin()
+    thread.busyMs += 1
+    expect(restMs()).toBe(50)
   })
 
   it('rests many times as long as it worked while somebody asks', () => {

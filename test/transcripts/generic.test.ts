@@ -37,6 +37,8 @@ describe('the generic form', () => {
     ['2026-10-31T23:30:00-11:00', -660],
     ['2026-11-02T00:30:00+1400', 840],
     ['2026-11-01T10:30:00Z', undefined],
+    ['2026-11-01T10:30:00+00:00', undefined],
+    ['2026-11-01T10:30:00-00:00', undefined],
     ['2026-13-01T10:30:00+02:00', undefined],
     [1_793_529_000, undefined],
   ])('knows from %s where something was said', (at, minutesEast) => {

@@ -113,7 +113,7 @@ describe('after many rounds', () => {
     let tried = 0
     const { saved, told, read } = rig({ a: 64, b: 64 }, () => {
       tried++
-      throw new Error('full')
+      throw Object.assign(new Error('full'), { code: 'SQLITE_FULL' })
     })
     await read('a')
     expect([tried, saved.length]).toEqual([1, 64])

@@ -54,12 +54,12 @@ export type Part = {
 /** What the model was told, in order; who says nothing of the time speaks when the last one spoke. */
 export function spokenIn(messages: readonly Told[], names: ReadonlyMap<string, string>, nowMs: number): Spoken[] {
   const ids = new Set(names.values())
-  let last: number | undefined
+  let last: { at?: number; minutesEast?: number | undefined } = {}
   return messages.flatMap(({ id, by, text, toolCalls, toolResults, at, minutesEast }) => {
-    last = at ?? last
+    if (at !== undefined) last = { at, minutesEast }
     if ((by !== 'person' && by !== 'agent' && by !== 'tool') || (ids.size > 0 && !ids.has(id))) return []
     const shown = [...toolCalls.map(({ input }) => input), ...toolResults.map((result) => result.text)]
-    return [{ id, by, text, shown, at: last ?? nowMs, minutesEast }]
+    return [{ id, by, text, shown, at: last.at ?? nowMs, minutesEast: last.minutesEast }]
   })
 }
 

@@ -21,7 +21,7 @@ export const messageDoubts: readonly Doubt[] = [
   ),
   veto(
     'text to write',
-    /\b(?:it|that|which|text|copy|label|banner|toast|message|comment|title|heading|file|readme|doc|footer|header|prompt|template|page|mail|notice|error)\b[^.!?\n]{0,30}\b(?:should )?(?:says?|reads?|saying|starts? with|begins? with|ends? with)\b ?:/i,
+    /\b(?:it|that|which|text|copy|label|banner|toast|message|comment|title|heading|file|readme|doc|footer|header|prompt|template|page|mail|notice|error)\b[^.!?\n]{0,30}\b(?:should )?(?:says?|reads?|saying|should (?:start|begin|end) with)\b ?:/i,
   ),
   veto(
     'a game',
@@ -106,7 +106,7 @@ export const doubts: readonly Doubt[] = [
   ),
   veto(
     'joke',
-    /🙄|😂|🎵|\b(?:lmao|rofl|til|fun fact|did you know|yeah right|oh sure|oh great|of course it|lol of course|sure,? (?:always|never|because|let'?s)|kidding|whatever\.|funny)\b|(?<!^)\b(?:haha+|hehe|jok(?:e|es|ing))\b|\/s[.!]*$|\bin another life\b|哈哈|呵呵/i,
+    /🙄|😂|🎵|\b(?:lmao|rofl|til|fun fact|did you know|yeah right|oh sure|oh great|of course it|lol of course|kidding|whatever\.|funny)\b|(?<!^)\b(?:haha+|hehe|jok(?:e|es|ing))\b|(?:^|[.!?…] )(?:yeah,? |ok,? )?sure,? (?:always|never|because|let'?s)\b|\/s[.!]*$|\bin another life\b|哈哈|呵呵/i,
   ),
   veto(
     'unsure',

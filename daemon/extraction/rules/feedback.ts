@@ -7,7 +7,7 @@ export const feedback: readonly Cue[] = [
   cue(
     'scope: from now on',
     1,
-    /\b(?:from now on(?! it'?s)|from here on(?! (?:it|the|this|that|everything|all)\b)|going forward(?! step| with| to)|henceforth|in (?:the )?future(?! [a-z]+s\b)|as a rule|rule of thumb|for (?:all|every|future) sessions?|all sessions|from (?:this|that) point on)\b/i,
+    /\b(?:from now on(?! it'?s)|from here on(?! (?:it|the|this|that|everything|all)\b)|going forward(?! step| with| to)|henceforth|in (?:the )?future(?! (?:releases|versions|updates|sprints|quarters|iterations)\b)|as a rule|rule of thumb|for (?:all|every|future) sessions?|all sessions|from (?:this|that) point on)\b/i,
   ),
   cue(
     'scope: in general',
