@@ -23,11 +23,11 @@ const Recalled = z.object({
   file: z.string(),
   path: z.string(),
   type: MemoryType.optional(),
-  score: z.number().describe('Of the local ranking; comparable within one answer only'),
   ageDays: z.int(),
   trust: Trust.optional().describe('untrusted: rests only on what tools or the web said'),
   truncated: z.boolean(),
   content: z.string().describe('At most 200 lines and 4,096 bytes of the file'),
+  score: z.number().describe('Of the local ranking; comparable within one answer only'),
 })
 
 const Explained = z.object({

@@ -84,13 +84,17 @@ export async function choose(
   const skip = (file: string) => isKnown(file) || (!settings.teamEnabled && file.startsWith(TEAM))
   // To ask of each memory takes longer than the rest of a ranking: seldom is there a reason to.
   const maySkip = known !== undefined || (!settings.teamEnabled && corpus.nested.size > 0)
-  const ranking = rank(request.query, corpus.index, { limit: LOOKED_AT, ...(maySkip && { skip }) })
+  const ranking = rank(request.query, corpus.index, {
+    limit: LOOKED_AT,
+    ...(maySkip && { skip }),
+    ...(request.explain && { explain: true }),
+  })
   const local: Choice = {
     dir,
     corpus,
     mode: 'local',
     k: request.k ?? settings.k,
-    files: ranking.fit >= ENOUGH ? ranking.ranked.map(({ file }) => file) : [],
+    files: ranking.fit >= ENOUGH ? ranking.files : [],
     skip,
     ranking,
     model: undefined,
@@ -135,8 +139,8 @@ function manifest(of: {
   if (all.length <= MANIFEST_LINES) return all
   const free = all.filter(({ file }) => !skip(file))
   if (free.length <= MANIFEST_LINES) return free
-  const { ranked } = rank(request.query, corpus.index, { limit: MANIFEST_LINES, skip })
-  const chosen = new Map(ranked.flatMap(({ file }) => [[file, corpus.items.get(file)] as const]))
+  const { files } = rank(request.query, corpus.index, { limit: MANIFEST_LINES, skip })
+  const chosen = new Map(files.map((file) => [file, corpus.items.get(file)]))
   // The newest fill up what the words leave free.
   for (const item of free.sort((a, b) => b.modifiedMs - a.modifiedMs)) {
     if (chosen.size >= MANIFEST_LINES) break

@@ -71,6 +71,7 @@ type Deps = {
 
 export function createCorpora({ source, vigils, clock, onError }: Deps): Corpora {
   const entries = new Map<string, Entry>()
+  let last: Entry | undefined
   let stopped = false
 
   const newEntry = (dir: string): Entry => {
@@ -93,7 +94,10 @@ export function createCorpora({ source, vigils, clock, onError }: Deps): Corpora
   }
 
   const entryOf = (dir: string): Entry => {
+    // Mostly the one that was asked for last: to put a map in order costs more than to look into it.
+    if (last?.dir === dir) return last
     const entry = entries.get(dir) ?? newEntry(dir)
+    last = entry
     // The map is in order of use.
     entries.delete(dir)
     entries.set(dir, entry)
@@ -178,6 +182,7 @@ export function createCorpora({ source, vigils, clock, onError }: Deps): Corpora
       stopped = true
       for (const { vigil } of entries.values()) vigil?.end()
       entries.clear()
+      last = undefined
     },
   }
 }

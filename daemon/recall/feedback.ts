@@ -1,9 +1,10 @@
 /**
  * What the best memories have in common tells what the question is about: others that speak of it, too, move up. The best
- * themselves stay where they are, so that a wrong guess cannot push away what was found. Pure.
+ * themselves stay where they are, so that a wrong guess cannot push away what was found. Works in the scratch of the index.
  */
+import { look, mark, unmark } from './finding.ts'
 import type { Wanted } from './question.ts'
-import { createFinder, type Scored } from './scoring.ts'
+import type { Scored } from './scoring.ts'
 import { STRIDE, type Term, type WordIndex } from './word-index.ts'
 
 /** Chosen by measurement. */
@@ -15,22 +16,20 @@ const LARGEST_SHARE = 1 / 3
 
 type Telling = { term: Term; weight: number }
 
-export function feedBack(
-  best: readonly Scored[],
-  rest: readonly Scored[],
-  wanted: readonly Wanted[],
-  index: WordIndex,
-) {
+/** Adds to the scores of all but the best, whose places among the few are given, the very best first. */
+export function feedBack(best: readonly number[], scored: Scored, wanted: readonly Wanted[], index: WordIndex): void {
+  const { ids, scores } = scored
   const fewest = FEWEST_HOLDERS * STRIDE
   const most = index.size() * LARGEST_SHARE * STRIDE
-  const top = best[0]?.score || 1
+  const theirs = best.map((one) => scores[one] as number)
+  const top = theirs[0] || 1
   const shared: Term[] = []
-  for (const { doc, score } of best)
-    for (const term of doc.terms) {
+  for (let n = 0; n < best.length; n++)
+    for (const term of index.doc(ids[best[n] as number] as number).terms) {
       const { length } = term.postings
       if (length < fewest || length > most) continue
       if (term.sum === 0) shared.push(term)
-      term.sum += score / top
+      term.sum += (theirs[n] as number) / top
     }
   for (const { alternatives } of wanted) for (const { term } of alternatives) term.sum = 0
   const telling: Telling[] = []
@@ -41,15 +40,17 @@ export function feedBack(
     const weight = (sum / best.length) * index.rarity(postings.length / STRIDE)
     insert(telling, { term, weight })
   }
-  const found = createFinder(
-    rest.map(({ doc }) => doc.id),
-    index,
-  )
+  const { ones } = index.scratch()
+  mark(scored, index)
   for (const { term, weight } of telling) {
-    const hits = found.in(term)
-    for (let hit = 0; hit < hits; hit++) (rest[found.ones[hit] as number] as Scored).score += STRENGTH * weight
+    const hits = look(term, scored, index)
+    for (let hit = 0; hit < hits; hit++) {
+      const one = ones[hit] as number
+      scores[one] = (scores[one] as number) + STRENGTH * weight
+    }
   }
-  found.done()
+  unmark(scored, index)
+  for (let n = 0; n < best.length; n++) scores[best[n] as number] = theirs[n] as number
 }
 
 /** Heaviest first, and no more than so many. */

@@ -1,6 +1,5 @@
 /** How much of a question a memory answers to: what of it was found, measured by how much each word tells. Pure. */
 import type { Wanted } from './question.ts'
-import type { Scored } from './scoring.ts'
 
 /** A word that nobody ever wrote: often only another word for what was written. A name has no other. */
 const UNKNOWN = 0.8
@@ -11,7 +10,8 @@ const LONE_AMONG = 2
 /** A long question is about some of its words only. */
 const MOST_COUNTED = 12
 
-export function fitOf({ sure, row }: Pick<Scored, 'sure' | 'row'>, wanted: readonly Wanted[]): number {
+/** `sure`, from `row` on, tells of each thing wanted how sure it is that it is there. */
+export function fitOf(sure: Float64Array, row: number, wanted: readonly Wanted[]): number {
   let all = 0
   let covered = 0
   let met = 0

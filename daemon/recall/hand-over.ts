@@ -37,16 +37,28 @@ export type Parcel = {
   crowded: boolean
 }
 
+/** Of a file that is the nth of those chosen. */
+type ScoreOf = (file: string, n: number) => number
+
 export type HandOver = {
   pack(
-    choice: { dir: string; corpus: Corpus; files: readonly string[]; k: number; scoreOf: (file: string) => number },
+    choice: { dir: string; corpus: Corpus; files: readonly string[]; k: number; scoreOf: ScoreOf },
     room: { bytes: number; nowMs: number },
   ): Promise<Parcel>
 }
 
-/** What is made of a file once. Of the part of the text only its age changes, and that is seldom. */
-type Made = { path: string; item: Item; shown: Shown; printed: Printed; part: Part | undefined }
-type Part = { age: number; text: string; bytes: number; json: string; beyond: number }
+/** What is made of a file once. Of what is given of it only its age changes, and that is seldom. */
+type Made = { path: string; item: Item; shown: Shown; part: Part | undefined }
+/** Of the text; and the memory itself, all but its score. `beyond`: bytes that the JSON of both has more than characters. */
+type Part = {
+  age: number
+  text: string
+  bytes: number
+  json: string
+  memory: Omit<RecallAnswer['memories'][number], 'score'>
+  printed: Printed
+  beyond: number
+}
 /** `made` is nothing where it must not be given. */
 type Kept = { stamp: string; made: Made | undefined }
 
@@ -74,12 +86,7 @@ export function createHandOver({ redact, isRejected, rejections, driftOf, stamp:
     const { text: _text, body: _body, settled: _settled, ...item } = text
     const path = `${dir}/${file}`
     const shown = await shownOf(text.text, path)
-    const { type, trust } = item
-    const { truncated, content } = shown
-    return {
-      stamp,
-      made: { path, item, shown, printed: printed({ file, path, type, trust, truncated, content }), part: undefined },
-    }
+    return { stamp, made: { path, item, shown, part: undefined } }
   }
 
   const keptOf = (dir: string, file: string, corpus: Corpus): Kept | undefined => {
@@ -125,13 +132,12 @@ export function createHandOver({ redact, isRejected, rejections, driftOf, stamp:
       let parts = ''
       let crowded = false
       let left = bytes - FRAME_BYTES
-      for (const file of files) {
-        if (memories.length >= k) break
+      for (let n = 0; n < files.length && memories.length < k; n++) {
+        const file = files[n] as string
         // One that is gone or rejected leaves its place to the next.
         const known = keptOf(dir, file, corpus)
         const found = (known ?? (await renew(dir, file, corpus)))?.made
         if (!found) continue
-        const { path, item, shown } = found
         const part = partOf(found, nowMs, (text) => driftOf(dir, text))
         if (part.bytes > left) {
           crowded = true
@@ -141,14 +147,11 @@ export function createHandOver({ redact, isRejected, rejections, driftOf, stamp:
         handed.push({ file, bytes: part.bytes + (parts === '' ? FRAME_BYTES : 0) })
         parts += part.text
         json.parts += part.json
-        const { type, trust } = item
-        const { truncated, content } = shown
-        const score = scoreOf(file)
-        const age = ageDays(nowMs - item.modifiedMs)
-        memories.push({ file, path, type, score, ageDays: age, trust, truncated, content })
+        const score = scoreOf(file, n)
+        memories.push({ ...part.memory, score })
         if (json.memories !== '') json.memories += ','
-        json.memories += printedOne(found.printed, { score, ageDays: age })
-        json.beyond += part.beyond + found.printed.beyond
+        json.memories += printedOne(part.printed, score)
+        json.beyond += part.beyond
       }
       const used = parts === '' ? 0 : bytes - left
       return { memories, text: framed(parts), bytes: used, handed, json, crowded }
@@ -161,10 +164,14 @@ function partOf(made: Made, nowMs: number, driftOf: (text: string) => readonly s
   const { path, item, shown } = made
   const age = ageKey(nowMs - item.modifiedMs)
   if (made.part?.age === age) return made.part
-  const { type, trust, modifiedMs } = item
-  const text = presented({ path, type, trust, modifiedMs, missing: driftOf(shown.content), shown }, nowMs)
+  const { file, type, trust, modifiedMs } = item
+  const { truncated, content } = shown
+  const text = presented({ path, type, trust, modifiedMs, missing: driftOf(content), shown }, nowMs)
   const json = escaped(text)
-  made.part = { age, text, bytes: Buffer.byteLength(text), json, beyond: beyondOf(json) }
+  const memory = { file, path, type, ageDays: ageDays(nowMs - modifiedMs), trust, truncated, content }
+  const inJson = printed(memory)
+  const beyond = beyondOf(json) + inJson.beyond
+  made.part = { age, text, bytes: Buffer.byteLength(text), json, memory, printed: inJson, beyond }
   return made.part
 }
 

@@ -5,13 +5,13 @@ import { framed } from './surface.ts'
 
 type Recalled = RecallAnswer['memories'][number]
 
-/** What stays the same of a memory, however it is ranked and however old it is. `beyond`: bytes that it has more than characters. */
-export type Printed = { before: string; after: string; beyond: number }
+/** What stays the same of a memory, however it is ranked: all but its score. `beyond`: bytes that it has more than characters. */
+export type Printed = { before: string; beyond: number }
 
-export function printed({ file, path, type, trust, truncated, content }: Omit<Recalled, 'score' | 'ageDays'>): Printed {
-  const before = `${JSON.stringify({ file, path, type }).slice(0, -1)},"score":`
-  const after = `,${JSON.stringify({ trust, truncated, content }).slice(1)}`
-  return { before, after, beyond: beyondOf(before) + beyondOf(after) }
+export function printed({ file, path, type, ageDays, trust, truncated, content }: Omit<Recalled, 'score'>): Printed {
+  const same = JSON.stringify({ file, path, type, ageDays, trust, truncated, content })
+  const before = `${same.slice(0, -1)},"score":`
+  return { before, beyond: beyondOf(before) }
 }
 
 /** Added up for the parts of an answer, it tells the bytes of the whole. */
@@ -19,11 +19,8 @@ export function beyondOf(text: string): number {
   return Buffer.byteLength(text) - text.length
 }
 
-export function printedOne(
-  { before, after }: Printed,
-  { score, ageDays }: Pick<Recalled, 'score' | 'ageDays'>,
-): string {
-  return `${before}${score},"ageDays":${ageDays}${after}`
+export function printedOne({ before }: Printed, score: number): string {
+  return `${before}${score}}`
 }
 
 const [OPEN_JSON = '', CLOSE_JSON = ''] = framed('\0').split('\0').map(escaped)

@@ -24,6 +24,8 @@ export type Wanted = {
   common: boolean
 }
 
+type Sought = Pick<Wanted, 'alternatives' | 'weight' | 'common'>
+
 /** Chosen by measurement, on questions of several kinds: none of them is critical. */
 const COMMON = 0.35
 const RELATED = 0.5
@@ -49,11 +51,12 @@ export function questionOf(text: string, index: WordIndex): Wanted[] {
   const asked: Wanted[] = []
   const short = text.slice(0, MOST_CHARS)
   const spaced = NOT_ASCII.test(short) ? short.replace(UNSPACED_STOPS, ' ') : short
-  for (const word of wordsOf(spaced, index.stem, STOP_WORDS)) {
+  const stemOf = (word: string) => (index.remembered('asked', word) as string | undefined) ?? askedStem(word, index)
+  for (const word of wordsOf(spaced, stemOf)) {
     if ((word.kind !== 'word' && STOP_WORDS.has(word.surface)) || isLetter(word)) continue
     // They are few: to look through them is quicker than to keep them by name.
-    const known = asked[terms.indexOf(word.term)]
-    if (known) known.named ||= word.named
+    const at = terms.indexOf(word.term)
+    if (at >= 0) (asked[at] as Wanted).named ||= word.named
     else if (asked.length < MOST_WANTED) {
       terms.push(word.term)
       asked.push(wantedOf(word, index))
@@ -68,12 +71,18 @@ function isLetter({ kind, surface }: Word): boolean {
 
 function wantedOf(word: Word, index: WordIndex): Wanted {
   const { kind, surface, named } = word
-  const { alternatives, weight, common } = index.remembered(kind, surface, () => sought(word, index))
+  const known = index.remembered(kind, surface) as Sought | undefined
+  const { alternatives, weight, common } = known ?? index.remember(kind, surface, sought(word, index))
   return { surface, alternatives, weight, extra: kind === 'whole', named: named && !common, common }
 }
 
+/** Nothing is left of what says nothing: one look tells that and the stem. */
+function askedStem(word: string, index: WordIndex): string {
+  return index.remember('asked', word, STOP_WORDS.has(word) ? '' : index.stem(word))
+}
+
 /** Nothing of the question itself is in it: a part of a text keeps the whole of it in memory. */
-function sought(word: Word, index: WordIndex): Pick<Wanted, 'alternatives' | 'weight' | 'common'> {
+function sought(word: Word, index: WordIndex): Sought {
   const alternatives = alternativesOf(word, index)
   const common = COMMON_WORDS.has(word.surface)
   const holders = (alternatives[0]?.term.postings.length ?? 0) / STRIDE

@@ -1,10 +1,10 @@
 /**
  * Puts the memories of a directory in order for a question, without a model: BM25 over the words, more for what is said in one
- * line and for names, then what the best have in common. Says whether anything fits at all. Pure.
+ * line and for names, then what the best have in common. Says whether anything fits at all. Works in the scratch of the index.
  */
 import { feedBack } from './feedback.ts'
 import { fitOf } from './fit.ts'
-import { questionOf } from './question.ts'
+import { questionOf, type Wanted } from './question.ts'
 import { candidates, type Scored, type Skip, scoreAll } from './scoring.ts'
 import type { WordIndex } from './word-index.ts'
 
@@ -19,11 +19,13 @@ export type Ranked = {
 
 export type Ranking = {
   /** Best first, whether or not they fit. */
-  ranked: { file: string; score: number }[]
+  files: string[]
+  /** Of each of them. */
+  scores: number[]
   /** Of the one that fits best; below `ENOUGH` a wrong memory is more likely than a right one. */
   fit: number
-  /** The same with all that speaks for them: only who wants to see it pays for it. */
-  explain(): Ranked[]
+  /** The same with all that speaks for them, for who wants to see it. */
+  explained: Ranked[] | undefined
 }
 
 /** Chosen by measurement, in the middle of the range in which it hardly matters. */
@@ -36,60 +38,84 @@ const SURE = 3
 /** A long answer is no better than its best. */
 const SHOWN = 5
 
-export type RankOptions = { limit: number; skip?: Skip }
+export type RankOptions = { limit: number; skip?: Skip; explain?: boolean }
 
-export function rank(question: string, index: WordIndex, { limit, skip }: RankOptions): Ranking {
+export function rank(question: string, index: WordIndex, { limit, skip, explain }: RankOptions): Ranking {
   const wanted = questionOf(question, index)
-  const ids = candidates(wanted, index, Math.max(CLOSELY, limit), skip)
-  const scored = scoreAll(ids, wanted, index)
-  const top = takeBest(scored, Math.min(SURE, limit))
-  feedBack(top, scored, wanted, index)
-  const ordered = [...top, ...inOrder(scored).slice(0, limit - top.length)]
-  const fit = ordered.slice(0, SHOWN).reduce((most, each) => Math.max(most, fitOf(each, wanted)), 0)
-  return {
-    ranked: ordered.map(({ doc, score }) => ({ file: doc.file, score })),
-    fit,
-    explain: () =>
-      ordered.map((each) => ({
-        file: each.doc.file,
-        score: each.score,
-        fit: fitOf(each, wanted),
-        words: wanted.flatMap(({ surface }, n) => (each.sure[each.row + n] === 0 ? [] : [surface])),
-      })),
+  const scored = scoreAll(candidates(wanted, index, Math.max(CLOSELY, limit), skip), wanted, index)
+  const best = inOrder(scored, Math.min(SURE, limit), wanted, index)
+  const shown = Math.min(limit, scored.count)
+  const files: string[] = []
+  const scores: number[] = []
+  let fit = 0
+  for (let n = 0; n < shown; n++) {
+    const one = best[n] as number
+    files.push(fileOf(one, scored, index))
+    scores.push(scored.scores[one] as number)
+    if (n < SHOWN) fit = Math.max(fit, fitOf(scored.sure, one * wanted.length, wanted))
   }
+  const explained = explain
+    ? files.map((file, n) => explainedOne({ file, score: scores[n] as number }, best[n] as number, scored, wanted))
+    : undefined
+  return { files, scores, fit, explained }
 }
 
-/** Takes so many out, best first. */
-function takeBest(scored: Scored[], most: number): Scored[] {
-  const taken: Scored[] = []
-  while (taken.length < most && scored.length > 0) {
-    let first = 0
-    for (let n = 1; n < scored.length; n++) if (best(scored[n] as Scored, scored[first] as Scored) < 0) first = n
-    taken.push(scored[first] as Scored)
-    const last = scored.pop() as Scored
-    if (first < scored.length) scored[first] = last
-  }
-  return taken
+/** The places of all among the few: the sure ones first, then, by what those have in common, the others. */
+function inOrder(scored: Scored, sure: number, wanted: readonly Wanted[], index: WordIndex): Int32Array {
+  const { count } = scored
+  const { order } = index.scratch()
+  for (let n = 0; n < count; n++) order[n] = n
+  const top: number[] = []
+  for (let n = 0; n < Math.min(sure, count); n++) top.push(bringBest(order, n, scored, index))
+  feedBack(top, scored, wanted, index)
+  sortFrom(order, top.length, scored, index)
+  return order
+}
+
+/** Swaps the best of those from a place on with the one that stands there. */
+function bringBest(order: Int32Array, to: number, scored: Scored, index: WordIndex): number {
+  let at = to
+  for (let n = to + 1; n < scored.count; n++)
+    if (isBetter(order[n] as number, order[at] as number, scored, index)) at = n
+  const best = order[at] as number
+  order[at] = order[to] as number
+  order[to] = best
+  return best
 }
 
 /** Each is put where it belongs among those before it: they are few, and to compare names takes longest. */
-function inOrder(scored: Scored[]): Scored[] {
-  for (let n = 1; n < scored.length; n++) {
-    const each = scored[n] as Scored
-    let low = 0
+function sortFrom(order: Int32Array, from: number, scored: Scored, index: WordIndex): void {
+  for (let n = from + 1; n < scored.count; n++) {
+    const each = order[n] as number
+    let low = from
     let high = n
     while (low < high) {
       const middle = (low + high) >> 1
-      if (best(each, scored[middle] as Scored) < 0) high = middle
+      if (isBetter(each, order[middle] as number, scored, index)) high = middle
       else low = middle + 1
     }
-    for (let at = n; at > low; at--) scored[at] = scored[at - 1] as Scored
-    scored[low] = each
+    for (let at = n; at > low; at--) order[at] = order[at - 1] as number
+    order[low] = each
   }
-  return scored
 }
 
 /** By name where nothing else decides: the same question gets the same answer. */
-function best(a: Scored, b: Scored): number {
-  return b.score - a.score || (a.doc.file < b.doc.file ? -1 : 1)
+function isBetter(a: number, b: number, scored: Scored, index: WordIndex): boolean {
+  const difference = (scored.scores[a] as number) - (scored.scores[b] as number)
+  return difference > 0 || (difference === 0 && fileOf(a, scored, index) < fileOf(b, scored, index))
+}
+
+function fileOf(one: number, { ids }: Scored, index: WordIndex): string {
+  return index.doc(ids[one] as number).file
+}
+
+function explainedOne(
+  ranked: Pick<Ranked, 'file' | 'score'>,
+  one: number,
+  { sure }: Scored,
+  wanted: readonly Wanted[],
+): Ranked {
+  const row = one * wanted.length
+  const words = wanted.flatMap(({ surface }, n) => (sure[row + n] === 0 ? [] : [surface]))
+  return { ...ranked, fit: fitOf(sure, row, wanted), words }
 }

@@ -92,8 +92,9 @@ export function createRecall({ texts, rows, vigils, redact, driftOf, onError, ..
       choice.corpus.partial || request.explain
         ? { ...(choice.corpus.partial && { partial: true }), ...(request.explain && { explain: explained(choice) }) }
         : undefined
-    const { ranked } = choice.ranking
-    const scoreOf = (file: string) => ranked.find((each) => each.file === file)?.score ?? 0
+    const { ranking } = choice
+    const scoreOf = (file: string, n: number) =>
+      ranking.scores[ranking.files[n] === file ? n : ranking.files.indexOf(file)] ?? 0
     const room = { bytes: Math.min(settings().sessionBytes - before, mostBytes), nowMs: clock.now() }
     // It may have been given while this was being chosen.
     const wasGiven = session && given.knower(session, choice.dir)
@@ -174,7 +175,7 @@ export function createRecall({ texts, rows, vigils, redact, driftOf, onError, ..
       const skip = (file: string) => !teamEnabled && file.startsWith(TEAM)
       // What is gone shows when it is read.
       const files = [...new Set(last.toReversed().map(({ file }) => file))].filter((file) => !skip(file))
-      const ranking = { ranked: [], fit: 0, explain: () => [] }
+      const ranking = { files: [], scores: [], fit: 0, explained: undefined }
       const choice = { dir, corpus, mode: 'local' as const, k, files, skip, ranking, model: undefined, late: undefined }
       return give(request, choice, mostBytes)
     },
@@ -221,7 +222,7 @@ function explained({ ranking, model }: Choice): NonNullable<RecallAnswer['explai
   return {
     fit: ranking.fit,
     enough: ENOUGH,
-    ranked: ranking.explain().slice(0, 10),
+    ranked: ranking.explained?.slice(0, 10) ?? [],
     ...(model !== undefined && { model }),
   }
 }

@@ -2,6 +2,8 @@
  * Text → the terms it is found by: words without their endings, the parts of identifiers and paths and these as a whole, pairs
  * of characters where a script has no spaces, days and months. The same for memories and for questions. Pure.
  */
+import { chunkEnd, chunkStart, isPlainWord } from './ascii-chunks.ts'
+
 export type Word = {
   /** What it is found by. */
   term: string
@@ -22,7 +24,6 @@ const CHUNK = new RegExp(
 )
 /** Most texts are, and it is much quicker to look through them then. */
 const ASCII = /^[ -~\s]*$/
-const ASCII_CHUNK = /[A-Za-z0-9_]+(?:[.\-/:'@#][A-Za-z0-9_]+)*/g
 /** Nothing to take apart: no hump, no mark. */
 const PLAIN_WORD = /^[A-Z]?[a-z0-9]+$/
 const APOSTROPHE = /['’]\p{L}{1,2}$/u
@@ -32,7 +33,6 @@ const CAPITAL = /^\p{Lu}/u
 /** The fifth is the fifth. */
 const LEADING_ZEROS = /^0+(?=\d+$)/
 const LONGEST_WORD = 64
-const NONE: ReadonlySet<string> = new Set()
 /** Of a text: more than any memory has. */
 const MOST_WORDS = 20_000
 
@@ -61,34 +61,44 @@ const DATES = new RegExp(
   'gi',
 )
 
-/** `stem` takes a word's ending away; single words that stand in `without` are left out. */
-export function wordsOf(text: string, stem: (word: string) => string, without: ReadonlySet<string> = NONE): Word[] {
+/** `stem` takes a word's ending away; single words of which it leaves nothing are left out. */
+export function wordsOf(text: string, stem: (word: string) => string): Word[] {
   const words: Word[] = []
   const isAscii = ASCII.test(text)
   const plain = isAscii ? text : text.normalize('NFKC')
-  const chunks = isAscii ? ASCII_CHUNK : CHUNK
-  chunks.lastIndex = 0
-  for (let match = chunks.exec(plain); match && words.length <= MOST_WORDS; match = chunks.exec(plain)) {
-    const chunk = match[0]
-    if (!isAscii && UNSPACED_RUN.test(chunk)) for (const pair of pairsOf(chunk)) words.push(pair)
-    else addChunk(chunk, plain, match.index, words, stem, without)
-  }
+  if (isAscii) addAscii(plain, words, stem)
+  else addAny(plain, words, stem)
   for (const date of datesIn(plain)) words.push({ term: stem(date), surface: date, kind: 'whole', named: false })
   return words
 }
 
 type Stem = (word: string) => string
 
-function addChunk(chunk: string, text: string, at: number, words: Word[], stem: Stem, without: ReadonlySet<string>) {
-  const named = isCapital(chunk) && !beginsSentence(text, at)
-  if (PLAIN_WORD.test(chunk)) {
-    addWord(chunk, named, words, stem, without)
-    return
+function addAscii(text: string, words: Word[], stem: Stem): void {
+  let end = 0
+  for (let at = chunkStart(text, 0); at < text.length && words.length <= MOST_WORDS; at = chunkStart(text, end)) {
+    end = chunkEnd(text, at)
+    const chunk = text.slice(at, end)
+    if (isPlainWord(text, at, end)) addWord(chunk, isNamed(chunk, text, at), words, stem)
+    else addChunk(chunk, text, at, words, stem)
   }
+}
+
+function addAny(text: string, words: Word[], stem: Stem): void {
+  for (const { 0: chunk, index } of text.matchAll(CHUNK)) {
+    if (words.length > MOST_WORDS) return
+    if (UNSPACED_RUN.test(chunk)) for (const pair of pairsOf(chunk)) words.push(pair)
+    else if (PLAIN_WORD.test(chunk)) addWord(chunk, isNamed(chunk, text, index), words, stem)
+    else addChunk(chunk, text, index, words, stem)
+  }
+}
+
+function addChunk(chunk: string, text: string, at: number, words: Word[], stem: Stem) {
+  const named = isNamed(chunk, text, at)
   const bare = chunk.replace(APOSTROPHE, '')
   const segments = bare.split('/').map(partsOf)
   for (const parts of segments) {
-    for (const part of parts) addWord(part, named && isCapital(part), words, stem, without)
+    for (const part of parts) addWord(part, named && isCapital(part), words, stem)
     if (parts.length > 1) addWhole(parts.join(''), words, stem)
   }
   if (segments.length > 1) addWhole(segments.flat().join(''), words, stem)
@@ -101,10 +111,10 @@ function partsOf(chunk: string): string[] {
     .filter((part) => part !== '')
 }
 
-function addWord(written: string, named: boolean, words: Word[], stem: Stem, without: ReadonlySet<string>): void {
+function addWord(written: string, named: boolean, words: Word[], stem: Stem): void {
   const surface = shortened(written.toLowerCase())
-  if (without.has(surface)) return
-  words.push({ term: stem(surface), surface, kind: 'word', named })
+  const term = stem(surface)
+  if (term !== '') words.push({ term, surface, kind: 'word', named })
 }
 
 function shortened(word: string): string {
@@ -115,6 +125,10 @@ function shortened(word: string): string {
 function addWhole(joined: string, words: Word[], stem: Stem): void {
   const surface = joined.toLowerCase().slice(0, LONGEST_WORD)
   words.push({ term: stem(surface), surface, kind: 'whole', named: false })
+}
+
+function isNamed(chunk: string, text: string, at: number): boolean {
+  return isCapital(chunk) && !beginsSentence(text, at)
 }
 
 function isCapital(word: string): boolean {
@@ -139,9 +153,9 @@ function pairsOf(run: string): Word[] {
 }
 
 /** `@2026-03-05`, `@2026-03` and `march` for each day that is written out, the last two for a month. */
-function datesIn(text: string): Set<string> {
+function datesIn(text: string): Iterable<string> {
+  if (!/\d{4}/.test(text)) return []
   const found = new Set<string>()
-  if (!/\d{4}/.test(text)) return found
   for (const [, y1, m1, d1, d2, m2, y2, m3, d3, y3, m4, y4] of text.matchAll(DATES)) {
     const named = (m2 ?? m3 ?? m4)?.toLowerCase()
     const month = named === undefined ? Number(m1) : MONTHS.findIndex((name) => name.startsWith(named)) + 1

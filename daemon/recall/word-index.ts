@@ -2,6 +2,7 @@
  * Which memories hold which terms, how often and in which of their lines. Kept in memory for one directory; memories are put in,
  * replaced and taken out one by one, and the result is the same as if all had been put in at once. Does no I/O.
  */
+import { createScratch, type Grid, type Scratch } from './scratch.ts'
 import { createSpellings, type Spellings } from './spellings.ts'
 import { stem } from './stem.ts'
 import { type Word, wordsOf } from './terms.ts'
@@ -34,26 +35,13 @@ export type Worth = { version: number; ids: Int32Array; shares: Float64Array }
 export type Postings = number[]
 export const STRIDE = 3
 
-/** Numbers for each id, made once: to make them for each question would take longer than to answer it. Zeros are left behind. */
-export type Scratch = {
-  sums: Float64Array
-  parts: Float64Array
-  slots: Int32Array
-  /** Not zeros: written before they are read. */
-  touched: Int32Array
-  own: Int32Array
-  /** The same; for the few that are looked at closely, in their order. */
-  ones: Int32Array
-  places: Int32Array
-  scores: Float64Array
-  best: Float64Array
-  titles: Int32Array
-}
-
 /** A bit for each line; the last stands for all that come after it. */
 export const LINES = 30
 /** What a memory is called is about every line of it. */
 export const EVERY_LINE = (1 << LINES) - 1
+
+/** The kinds of words, and for the words of a question: what is left of them without their endings. */
+type Remembered = Word['kind'] | 'stem' | 'asked'
 
 export type WordIndex = Pick<Spellings, 'alike' | 'beginning'> & {
   put(memory: Indexed): void
@@ -61,13 +49,15 @@ export type WordIndex = Pick<Spellings, 'alike' | 'beginning'> & {
   size(): number
   /** Ids are below this. */
   idLimit(): number
-  averageLength(): number
   worth(term: Term): Worth
   /** How much a word tells that so many memories have. */
   rarity(holders: number): number
-  /** What only depends on the memories there are: worked out once, until one comes or goes. */
-  remembered<T>(kind: Word['kind'] | 'stem', word: string, make: () => T): T
+  /** What was worked out of a word and only depends on the memories there are; nothing once one has come or gone. */
+  remembered(kind: Remembered, word: string): unknown
+  remember<T>(kind: Remembered, word: string, what: T): T
   scratch(): Scratch
+  /** So many cells of it are zeros; valid until it is asked for again. */
+  grid(cells: number): Grid
   doc(id: number): Doc
   term(text: string): Term | undefined
   /** A word without its ending; for words that some memory has, without work. */
@@ -89,11 +79,17 @@ export function createWordIndex(): WordIndex {
   const terms = new Map<string, Term>()
   const stems = new Map<string, string>()
   const spellings = createSpellings()
-  let scratch = scratchFor(0)
+  const scratch = createScratch()
   let totalLength = 0
   /** Counts changes: what was worked out before the last one holds no longer. */
   let version = 0
-  const kept = { word: newMap(), whole: newMap(), pair: newMap(), stem: newMap() }
+  const kept: Record<Remembered, Map<string, unknown>> = {
+    word: new Map(),
+    whole: new Map(),
+    pair: new Map(),
+    stem: new Map(),
+    asked: new Map(),
+  }
   let rarities = new Float64Array(0)
 
   const changed = (): void => {
@@ -138,16 +134,15 @@ export function createWordIndex(): WordIndex {
   }
 
   const averageLength = (): number => totalLength / Math.max(1, ids.size)
-  const remembered = <T>(kind: Word['kind'] | 'stem', word: string, make: () => T): T => {
+  const remembered = (kind: Remembered, word: string): unknown => kept[kind].get(word)
+  const remember = <T>(kind: Remembered, word: string, what: T): T => {
     const ofKind = kept[kind]
-    const known = ofKind.get(word)
-    if (known !== undefined) return known as T
-    const made = make()
     if (ofKind.size >= MOST_REMEMBERED) ofKind.clear()
-    ofKind.set(copied(word), made)
-    return made
+    ofKind.set(copied(word), what)
+    return what
   }
-  const knownStem = (word: string): string => stems.get(word) ?? remembered('stem', word, () => stem(copied(word)))
+  const knownStem = (word: string): string =>
+    stems.get(word) ?? (remembered('stem', word) as string | undefined) ?? remember('stem', word, stem(copied(word)))
   const learntStem = (word: string): string => {
     const known = stems.get(word)
     if (known !== undefined) return known
@@ -176,7 +171,6 @@ export function createWordIndex(): WordIndex {
     remove,
     size: () => ids.size,
     idLimit: () => docs.length,
-    averageLength,
     worth: (term) => {
       if (term.worth.version === version) return term.worth
       const { postings } = term
@@ -201,34 +195,14 @@ export function createWordIndex(): WordIndex {
       return found
     },
     remembered,
-    scratch: () => {
-      if (scratch.sums.length < docs.length) scratch = scratchFor(2 * docs.length)
-      return scratch
-    },
+    remember,
+    scratch: () => scratch.forIds(docs.length),
+    grid: scratch.grid,
     doc: (id) => docs[id] as Doc,
     term: (text) => terms.get(text),
     stem: knownStem,
     alike: spellings.alike,
     beginning: spellings.beginning,
-  }
-}
-
-function newMap(): Map<string, unknown> {
-  return new Map()
-}
-
-function scratchFor(ids: number): Scratch {
-  return {
-    sums: new Float64Array(ids),
-    parts: new Float64Array(ids),
-    slots: new Int32Array(ids),
-    touched: new Int32Array(ids),
-    own: new Int32Array(ids),
-    ones: new Int32Array(ids),
-    places: new Int32Array(ids),
-    scores: new Float64Array(ids),
-    best: new Float64Array(ids),
-    titles: new Int32Array(ids),
   }
 }
 

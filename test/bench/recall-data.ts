@@ -60,9 +60,10 @@ export function answer(store: RecallStore): { answers: Answered[]; bytes: number
   const plain = createPlainSearch(store.memories)
   const answers = store.queries.map(({ id, query, category, needs }): Answered => {
     const begunMs = performance.now()
-    const { explain, fit } = rank(query, index, { limit: LOOKED_AT })
+    const { fit } = rank(query, index, { limit: LOOKED_AT })
     const rankUs = 1000 * (performance.now() - begunMs)
-    const found = { ranked: explain(), silent: fit < ENOUGH, plain: plain.search(query, LOOKED_AT), rankUs }
+    const { explained: ranked = [] } = rank(query, index, { limit: LOOKED_AT, explain: true })
+    const found = { ranked, silent: fit < ENOUGH, plain: plain.search(query, LOOKED_AT), rankUs }
     return { store: store.store, id, category, query, needs, ...found }
   })
   plain.close()

@@ -11,11 +11,11 @@ const memory = fc.record({
   file: text,
   path: text,
   type: fc.option(fc.constantFrom('user' as const, 'project' as const), { nil: undefined }),
-  score: fc.double({ noNaN: true, noDefaultInfinity: true }),
   ageDays: fc.nat(),
   trust: fc.option(fc.constantFrom('tool' as const, 'untrusted' as const), { nil: undefined }),
   truncated: fc.boolean(),
   content: text,
+  score: fc.double({ noNaN: true, noDefaultInfinity: true }),
 })
 
 describe('an answer put together from parts', () => {
@@ -30,10 +30,10 @@ describe('an answer put together from parts', () => {
           const whole = framed(parts.join(''))
           const memories = found.map(([each]) => each)
           const answer = { mode, memories, text: whole, bytes: Buffer.byteLength(whole), sessionBytes }
-          const same = memories.map(({ score: _score, ageDays: _ageDays, ...rest }) => printed(rest))
+          const same = memories.map(({ score: _score, ...rest }) => printed(rest))
           const escapedParts = parts.map(escaped)
           const json = printedAnswer(answer, {
-            memories: memories.map((each, n) => printedOne(same[n] as Printed, each)).join(','),
+            memories: memories.map((each, n) => printedOne(same[n] as Printed, each.score)).join(','),
             parts: escapedParts.join(''),
             beyond: [...same.map(({ beyond }) => beyond), ...escapedParts.map(beyondOf)].reduce((a, b) => a + b),
           })

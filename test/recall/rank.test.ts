@@ -43,12 +43,12 @@ function indexOf(all: readonly Indexed[]) {
 
 const index = indexOf(memories)
 const seen = (question: string, of: typeof index) => {
-  const { fit, explain } = rank(question, of, { limit: 5 })
-  return { fit, ranked: explain() }
+  const { fit, explained } = rank(question, of, { limit: 5, explain: true })
+  return { fit, ranked: explained }
 }
 const first = (question: string) => {
-  const { ranked, fit } = rank(question, index, { limit: 5 })
-  return fit >= ENOUGH ? ranked[0]?.file : undefined
+  const { files, fit } = rank(question, index, { limit: 5 })
+  return fit >= ENOUGH ? files[0] : undefined
 }
 
 describe('rank', () => {
@@ -92,13 +92,14 @@ describe('rank', () => {
   })
 
   it('gives no more than asked for, and none that is to be skipped', () => {
-    const { ranked } = rank('token tests merge commit', index, { limit: 2, skip: (file) => file === 'auth.md' })
-    expect(ranked.map(({ file }) => file)).toHaveLength(2)
-    expect(ranked.map(({ file }) => file)).not.toContain('auth.md')
+    const { files } = rank('token tests merge commit', index, { limit: 2, skip: (file) => file === 'auth.md' })
+    expect(files).toHaveLength(2)
+    expect(files).not.toContain('auth.md')
   })
 
   it('says which words it found', () => {
-    expect(rank('token refresh trouble', index, { limit: 1 }).explain()[0]?.words).toEqual(['token', 'refresh'])
+    const { explained } = rank('token refresh trouble', index, { limit: 1, explain: true })
+    expect(explained?.[0]?.words).toEqual(['token', 'refresh'])
   })
 
   it('answers the same after any changes as when made anew', () => {
@@ -138,6 +139,6 @@ describe('rank', () => {
 
   it('takes its time in proportion to a hostile text', () => {
     const hostile = indexOf([memory('long.md', 'x'.repeat(100_000), 'a-'.repeat(50_000), 'aB'.repeat(60_000))])
-    expect(rank('y'.repeat(1_000_000), hostile, { limit: 5 }).ranked).toEqual([])
+    expect(rank('y'.repeat(1_000_000), hostile, { limit: 5 }).files).toEqual([])
   })
 })
