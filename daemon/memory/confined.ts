@@ -6,11 +6,11 @@ import { randomInt } from 'node:crypto'
 import { closeSync, fsyncSync, lstatSync, readdirSync, renameSync, rmSync, unlinkSync } from 'node:fs'
 import { MemoryError } from '../../schema/errors.ts'
 import {
-  bestReach,
   descend,
   enter,
   type Folder,
   isCode,
+  OWN_REACH,
   openRoot,
   type Reach,
   refused,
@@ -28,6 +28,8 @@ export type Expected = string | null | undefined
 export type Confined = {
   /** Any name that leads to a place inside, also one that we would not give. */
   read(file: string): Content | undefined
+  /** The same for what is probably not there: a glance first, for opening what is not there makes an error each time. */
+  find(file: string): Content | undefined
   /** Whether it is the file that was read, as far as a glance tells: a change within a tick of the clock may not show. */
   isStill(file: string, read: Pick<Content, 'stamp'> | undefined): boolean
   /**
@@ -49,13 +51,13 @@ export type Confined = {
 const TEMPORARY = /^\.memoryd-\d+-\d+\.tmp$/
 
 /** Holds `root` open until `close()`. Once another folder stands in its place, everything is refused: open it again. */
-export function openFolder(root: string, { reach = bestReach(process.platform) }: { reach?: Reach } = {}): Confined {
+export function openFolder(root: string, { reach = OWN_REACH }: { reach?: Reach } = {}): Confined {
   const top = openRoot(root, reach)
 
-  const read: Confined['read'] = (file) => {
+  const readBy = (look: typeof readPlain) => (file: string) => {
     if (top.reach === 'path') refuseMoved(top)
     return reaching(top, inside(file), enter, (folder, leaf, missing) => {
-      const content = missing.length > 0 ? undefined : readPlain(folder, leaf)
+      const content = missing.length > 0 ? undefined : look(folder, leaf)
       // By descriptor it came from the folder that is held: it is enough that this one is still in its place.
       refuseMoved(folder)
       return content
@@ -104,7 +106,8 @@ export function openFolder(root: string, { reach = bestReach(process.platform) }
   }
 
   return {
-    read,
+    read: readBy(readPlain),
+    find: readBy(findPlain),
     isStill,
     write,
     remove,
@@ -143,7 +146,8 @@ function replace(folder: Folder, leaf: string, bytes: Uint8Array, change: Change
     writeNew(folder, temporary, bytes, { mode })
     refuseMoved(folder)
     // Somebody may have saved the file, or closed it to others, while ours went to the disk.
-    compare(lookAt(folder, leaf, change), { ...change, mode })
+    const look = change.expect === null ? findPlain : readPlain
+    compare(look(folder, leaf), { ...change, mode })
     renameSync(folder.at(temporary), folder.at(leaf))
   } catch (error) {
     discard(folder, temporary)
@@ -151,10 +155,12 @@ function replace(folder: Folder, leaf: string, bytes: Uint8Array, change: Change
   }
 }
 
-/** Where nothing is expected a glance at the name is enough: an error for every new file would cost more. */
-function lookAt(folder: Folder, leaf: string, { expect }: Change): Content | undefined {
-  const isFree = expect === null && !lstatSync(folder.at(leaf), { throwIfNoEntry: false })
-  return isFree ? undefined : readPlain(folder, leaf)
+/** Where nothing is expected a glance at the name is enough. What keeps us from that is told by whoever opens it. */
+function findPlain(folder: Folder, leaf: string): Content | undefined {
+  try {
+    if (!lstatSync(folder.at(leaf), { throwIfNoEntry: false })) return undefined
+  } catch {}
+  return readPlain(folder, leaf)
 }
 
 function modeOf(folder: Folder, leaf: string, change: Change): number {

@@ -5,17 +5,17 @@
 import { closeSync, fsyncSync, mkdirSync, rmdirSync } from 'node:fs'
 import { MemoryError } from '../../schema/errors.ts'
 import {
-  bestReach,
   enterFolder,
   type Folder,
   isCode,
   movedOf,
+  OWN_REACH,
   openRootFolder,
   type Reach,
 } from '../platform/open-folder.ts'
 import { shown } from './file-name.ts'
 
-export { bestReach, type Folder, isCode, type Reach } from '../platform/open-folder.ts'
+export { bestReach, type Folder, isCode, OWN_REACH, type Reach } from '../platform/open-folder.ts'
 
 export function openRoot(root: string, reach: Reach): Folder {
   const top = openRootFolder(root, reach)
@@ -25,7 +25,7 @@ export function openRoot(root: string, reach: Reach): Folder {
 
 /** Opens the root for as long as `act` takes. */
 export function inRoot<T>(root: string, act: (top: Folder) => T): T {
-  const top = openRoot(root, bestReach(process.platform))
+  const top = openRoot(root, OWN_REACH)
   try {
     return act(top)
   } finally {

@@ -63,8 +63,9 @@ export function createExternal({ gate, journal, clock, redact, isPlace, onChange
   }
 
   const difference = async (dir: string, file: string, now: Present | undefined): Promise<NewChange | undefined> => {
+    // Without the words first: what we wrote ourselves is looked at, too, and is as it should be.
+    if (journal.tip(dir, file)?.hash === now?.hash) return undefined
     const before = journal.latest(dir, file)?.after
-    if (before?.hash === now?.hash) return undefined
     // A name cannot be kept without what it gives away.
     if ((await nameWithoutCredential(file, redact)) !== file) return undefined
     const after = now && { hash: now.hash, text: (await redact(now.text)).text }

@@ -87,7 +87,12 @@ const rules: Rule[] = [
 const PLAIN = /^[a-z0-9_-]{7,100}\.md$/
 
 export function checkFileName(relative: string): FileName {
-  return PLAIN.test(relative) ? { ok: true, file: relative } : checkByRules(relative)
+  return isUsual(relative) ? { ok: true, file: relative } : checkByRules(relative)
+}
+
+/** Every write looks at the index. */
+function isUsual(relative: string): boolean {
+  return relative === INDEX_FILE || PLAIN.test(relative)
 }
 
 /** Exported for the test that holds the short way against it. */
@@ -105,6 +110,7 @@ export function checkByRules(relative: string): FileName {
 
 /** For reading: others name their files as they like. All that counts is that the name leads to a place inside. */
 export function checkReadName(relative: string): { ok: true; segments: string[] } | { ok: false; refused: string } {
+  if (isUsual(relative)) return { ok: true, segments: [relative] }
   const segments = relative.split('/', READ_CAP_SEGMENTS + 1)
   const astray =
     relative.length > READ_CAP_UNITS ||

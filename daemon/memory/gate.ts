@@ -8,7 +8,7 @@ import { message } from '../platform/files.ts'
 import { createInTurn } from '../platform/in-turn.ts'
 import type { Journal, NewChange, Tip } from '../store/journal.ts'
 import type { Confined } from './confined.ts'
-import { indexOf, isIndex, openIn, type Present, placeTrouble, readPresent } from './folder.ts'
+import { indexOf, isIndex, openIn, type Present, placeTrouble, presentOf, readPresent } from './folder.ts'
 import { guard } from './guard.ts'
 import { type Judge, type Judged, type Redact, withoutCredentials } from './judge.ts'
 import { changeOf, indexPart } from './new-change.ts'
@@ -64,8 +64,9 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
   const prepare = async (at: Open, write: Write, by: By, known: readonly string[]): Promise<Prepared> => {
     const { dir, folder } = at
     const { file, content } = write
-    const before = readPresent(folder, file)
     const latest = journal.tip(dir, file)
+    const found = latest?.hash === undefined ? folder.find(file) : folder.read(file)
+    const before = found && presentOf(found)
     guard({ write, by, before, latest })
     const isClean = !before || isExactlyKept(latest, before)
     const beforeText = isClean ? (before?.text ?? '') : (await redact(before.text)).text

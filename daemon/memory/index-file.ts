@@ -124,25 +124,30 @@ function linesWith(index: Buffer, mark: string): { start: number; text: string }
  * Nothing else changes by a byte.
  */
 export function withPointer(content: string, pointer: Pointer): string {
-  const lines = splitLines(content)
   const mayBeThere = marksOf(pointer.file).some((mark) => content.includes(mark))
-  const [own] = mayBeThere ? pointersTo(pointer.file, lines) : []
+  const lines = mayBeThere ? splitLines(content) : []
+  const [own] = pointersTo(pointer.file, lines)
   if (own) {
     const text = writePointer(pointer, own.pointer)
     return says(own.pointer, pointer) ? content : join(lines.with(own.at, { text, end: lines[own.at]?.end ?? '' }))
   }
+  return withNewPointer(content, pointer)
+}
 
-  const last = lastPointer(lines)
+/** Only the end is taken apart: an index may have thousands of lines, and gets one more with every new memory. */
+function withNewPointer(content: string, pointer: Pointer): string {
+  const last = lastPointerIn(content)
+  const from = last?.start ?? 0
+  const lines = splitLines(content.slice(from))
   const text = pointerLine(pointer, last?.pointer)
-  const at = last ? afterItem(lines, last) : lines.length
+  const at = last ? afterItem(lines, { at: 0, pointer: last.pointer }) : lines.length
   const before = lines[at - 1]
   if (before?.end === '') {
     // The file ends without a newline: it still does afterwards. A bare CR there must not become half of a CRLF.
-    const end = before.text.endsWith('\r') ? '\r\n' : lineEnding(lines)
+    const end = before.text.endsWith('\r') ? '\r\n' : firstEnding(content)
     return `${content}${end}${text}`
   }
-  // Not put together anew: an index may have thousands of lines, and gets one more with every new memory.
-  const cut = lines.slice(0, at).reduce((chars, line) => chars + line.text.length + line.end.length, 0)
+  const cut = lines.slice(0, at).reduce((chars, line) => chars + line.text.length + line.end.length, from)
   return `${content.slice(0, cut)}${text}${before?.end ?? '\n'}${content.slice(cut)}`
 }
 
@@ -198,8 +203,9 @@ function join(lines: Line[]): string {
   return lines.map(({ text, end }) => text + end).join('')
 }
 
-function lineEnding(lines: Line[]): Line['end'] {
-  return lines[0]?.end || '\n'
+/** As the first line ends. */
+function firstEnding(content: string): Line['end'] {
+  return splitLines(content.slice(0, content.indexOf('\n') + 1))[0]?.end || '\n'
 }
 
 type Found = { at: number; pointer: WrittenPointer }
@@ -232,6 +238,17 @@ function lastPointer(lines: Line[]): Found | undefined {
   for (let at = lines.length - 1; at >= 0; at--) {
     const pointer = readPointer(lines[at]?.text ?? '')
     if (pointer) return { at, pointer }
+  }
+  return undefined
+}
+
+/** The same in a text that nobody has split, from its end on; `start`: of its line. */
+function lastPointerIn(content: string): { start: number; pointer: WrittenPointer } | undefined {
+  for (let end = content.length; end > 0; ) {
+    const start = end < 2 ? 0 : content.lastIndexOf('\n', end - 2) + 1
+    const pointer = readPointer(splitLines(content.slice(start, end))[0]?.text ?? '')
+    if (pointer) return { start, pointer }
+    end = start
   }
   return undefined
 }

@@ -27,7 +27,7 @@ export function indexPart(owner: NewChange, index: IndexChange, clean: Set<strin
     file,
     op: before ? 'update' : 'create',
     before: before && { hash: before.hash, text: keep ? before.text : '', exact: keep && before.exact },
-    after: { hash: hashOf(bytes), text: keep ? text : '', exact: keep },
+    after: { hash: hashOf(bytes), ...(keep ? { text, bytes, exact: true } : { text: '', exact: false }) },
     undoable: keep && (before?.exact ?? true),
     evidence: [],
   }

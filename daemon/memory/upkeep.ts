@@ -27,8 +27,17 @@ export function upkeep(folder: Confined, changed: readonly Pointed[]): IndexChan
     if (before && !before.exact) return []
     const rest = gone.reduce(withoutGone, before?.text ?? '')
     const text = withPointers(rest, pointers)
-    return text === (before?.text ?? '') ? [] : [{ file, before, text, bytes: Buffer.from(text) }]
+    if (text === (before?.text ?? '')) return []
+    return [
+      { file, before, text, bytes: index && before ? bytesOf(text, before.text, index.bytes) : Buffer.from(text) },
+    ]
   })
+}
+
+/** A new memory adds a line at the end, as a rule: the thousand before it are not encoded once more. */
+function bytesOf(text: string, before: string, bytes: Buffer): Buffer {
+  if (!text.startsWith(before)) return Buffer.from(text)
+  return Buffer.concat([bytes, Buffer.from(text.slice(before.length))])
 }
 
 function withoutGone(index: string, { file }: Pointed): string {

@@ -6,7 +6,7 @@
  * folder swapped for a link after the check changes nothing. Elsewhere it is resolved by path, and what the names lead to
  * is compared before and after: whoever swaps folders within those microseconds can still win.
  */
-import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, realpathSync } from 'node:fs'
+import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readlinkSync, realpathSync } from 'node:fs'
 
 export type Reach = 'descriptor' | 'path'
 
@@ -32,18 +32,39 @@ export function bestReach(platform: NodeJS.Platform): Reach {
   return platform === 'linux' && existsSync('/proc/self/fd') ? 'descriptor' : 'path'
 }
 
+/** Of this machine, asked once: folders are opened with every write. */
+export const OWN_REACH: Reach = bestReach(process.platform)
+
 /** The root may be reached through links: that is the owner's choice. From there on none is followed. */
 export function openRootFolder(root: string, reach: Reach): Folder | 'moved' {
-  const where = realpathSync.native(root)
-  const fd = openSync(where, OPEN_FOLDER)
+  const { fd, where } = reach === 'descriptor' ? openAsLed(root) : openAsNamed(root)
   let isKept = false
   try {
     const folder = asFolder({ fd, reach, name: root, where, parent: undefined })
-    isKept = realpathSync.native(root) === where && movedOf(folder) === undefined
+    const isNamedSo = reach === 'descriptor' || realpathSync.native(root) === where
+    isKept = isNamedSo && movedOf(folder) === undefined
     return isKept ? folder : 'moved'
   } finally {
     if (!isKept) closeSync(fd)
   }
+}
+
+type Opened = { fd: number; where: string }
+
+/** What the links led to when it was opened is held; where that is, the kernel says, and nobody walks the path twice. */
+function openAsLed(root: string): Opened {
+  const fd = openSync(root, constants.O_RDONLY | constants.O_DIRECTORY)
+  try {
+    return { fd, where: readlinkSync(`/proc/self/fd/${fd}`) }
+  } catch (error) {
+    closeSync(fd)
+    throw error
+  }
+}
+
+function openAsNamed(root: string): Opened {
+  const where = realpathSync.native(root)
+  return { fd: openSync(where, OPEN_FOLDER), where }
 }
 
 /** A link is no folder. */

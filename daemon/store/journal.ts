@@ -12,8 +12,8 @@ export type Evidence = { sessionId: string; messageIds: string[]; excerpt: strin
 /** One state of a file: the hash of its bytes, and its text without credentials, or nothing once it was purged. */
 export type Version = { hash: string; text: string | undefined }
 
-/** `exact`: the hash is that of the text as well, which then need not be made again. */
-type NewVersion = Version & { exact?: boolean }
+/** `exact`: the hash is that of the text as well, which then need not be made again. `bytes`: of the text, where they are at hand. */
+type NewVersion = Version & { exact?: boolean; bytes?: Uint8Array }
 
 export type NewChange = {
   at: number
@@ -94,7 +94,7 @@ const SELECT = `
 
 export function createJournal(db: Db): Journal {
   const isKept = db.prepare('SELECT 1 FROM contents WHERE key = ?').pluck()
-  const keep = db.prepare('INSERT INTO contents (key, text) VALUES (?, ?)')
+  const keep = db.prepare('INSERT INTO contents (key, text) VALUES (?, CAST(? AS TEXT))')
   const insert = db.prepare(`
     INSERT INTO changes (at, dir, file, op, actor, reason, run, part_of, before_hash, before_key, after_hash, after_key,
                          undoable, evidence)
@@ -133,7 +133,7 @@ export function createJournal(db: Db): Journal {
     if (version?.text === undefined) return null
     const key = version.exact ? version.hash : contentKey(version.text)
     // What a file held before is there already, nearly always.
-    if (!isKept.get(key)) keep.run(key, version.text)
+    if (!isKept.get(key)) keep.run(key, version.bytes ?? version.text)
     return key
   }
   const add = (change: NewChange, partOf: number | null): number => {

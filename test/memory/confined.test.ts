@@ -61,11 +61,11 @@ function complaints(ground: Ground, folder: Confined, { name, path, says }: Host
     outcome(() => folder.write(file, bytes, { expect: hashOf(bytes) })),
     outcome(() => folder.remove(file, anything)),
   ]
-  const read = outcome(() => folder.read(file))
+  const looks = [outcome(() => folder.read(file)), outcome(() => folder.find(file))]
   const after = snapshot(ground.home)
   const touched = [...before, ...after].filter((line) => !before.includes(line) || !after.includes(line))
   const wrong = refusals.filter((error) => !isRefusal(error, says))
-  if (read !== undefined && !isRefusal(read, '')) wrong.push(read)
+  wrong.push(...looks.filter((found) => found !== undefined && !isRefusal(found, '')))
   return [...wrong, ...touched].map((what) => ({ name, what }))
 }
 
@@ -145,11 +145,10 @@ describe.each(reaches)('reached by %s', (reach) => {
     const folder = open(ground, reach)
     for (const file of ['What?.MD', '.hidden', 'cafe\u0301.md']) {
       writeFileSync(join(ground.memory, file), file)
-      expect(folder.read(file)?.bytes.toString()).toBe(file)
+      for (const look of [folder.read, folder.find]) expect(look(file)?.bytes.toString()).toBe(file)
     }
-    expect(['no.md', 'no/no.md', 'x'.repeat(300), `a/${'x'.repeat(300)}/x.md`].map(folder.read)).toEqual(
-      Array(4).fill(undefined),
-    )
+    const missing = ['no.md', 'no/no.md', 'x'.repeat(300), `a/${'x'.repeat(300)}/x.md`]
+    for (const look of [folder.read, folder.find]) expect(missing.map(look)).toEqual(Array(4).fill(undefined))
   })
 
   it('reads no file that is swapped for a link to one outside', () => {

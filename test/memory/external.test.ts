@@ -33,14 +33,14 @@ function looking({ isPlace = () => true, aheadMs = HOUR_MS }: { isPlace?: () => 
   })
   const gate = createGate({ journal, judge, redact, clock, onChange: () => {} })
   let compared: string[] = []
-  const latest: typeof journal.latest = (...of) => {
+  const tip: typeof journal.tip = (...of) => {
     compared.push(of[1])
-    return journal.latest(...of)
+    return journal.tip(...of)
   }
   const told: string[][] = []
   const external = createExternal({
     gate,
-    journal: { ...journal, latest },
+    journal: { ...journal, tip },
     clock,
     redact,
     isPlace,
