@@ -20,13 +20,21 @@ const SCRATCH_BYTES = 65_536
 const HANDFUL = 16
 const HANDFUL_BYTES = 1024 * 1024
 
+/** Where a line lies until it is a text. What is longer than most lines is not kept for the next. */
+export type LineRoom = (bytes: number) => Buffer
+
+/** For one who reads again and again: to get the room for it each time takes as long as to read some of the lines. */
+export function createLineRoom(): LineRoom {
+  const usual = Buffer.allocUnsafe(SCRATCH_BYTES)
+  return (bytes) => (bytes <= SCRATCH_BYTES ? usual : Buffer.allocUnsafe(bytes))
+}
+
 /**
  * For the length of one search: files stay open from one message to the next. Read without a thread, which would take
  * ten times as long as the reading of a line; between handfuls, not before the first, others get their turn.
  */
-export function openReadBack<T>(at: At<T>): ReadBack<T> {
+export function openReadBack<T>(at: At<T>, room: LineRoom = createLineRoom()): ReadBack<T> {
   const opened = new Map<string, number | undefined>()
-  let scratch = Buffer.allocUnsafe(SCRATCH_BYTES)
   let reads = 0
   const close = () => {
     for (const fd of opened.values()) if (fd !== undefined) closeSync(fd)
@@ -40,8 +48,7 @@ export function openReadBack<T>(at: At<T>): ReadBack<T> {
     }
     const fd = opened.get(path)
     if (fd === undefined) return undefined
-    if (length > scratch.length) scratch = Buffer.allocUnsafe(length)
-    const line = readExactly(fd, scratch, offset, length)
+    const line = readExactly(fd, room(length), offset, length)
     return line === undefined ? undefined : at(harness, line)
   }
   return {

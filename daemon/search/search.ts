@@ -3,7 +3,7 @@ import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Found, FoundList } from '../../schema/search.ts'
 import type { Clock } from '../platform/clock.ts'
-import { handfuls, openReadBack } from '../platform/read-back.ts'
+import { createLineRoom, handfuls, openReadBack } from '../platform/read-back.ts'
 import { counted, withJson } from '../platform/ready-json.ts'
 import { type Demand, demandOfLiteral, demandOfWord, tokenLook } from '../store/message-tokens.ts'
 import type { Asked, Candidate, MessageWords } from '../store/message-words.ts'
@@ -33,6 +33,7 @@ const PAGE = 2_000
 const AT_ONCE = 32
 
 export function createSearch({ words, textAt, redact, mayTouchMark, projectOf, clock }: Deps): Search {
+  const room = createLineRoom()
   /** The text without credentials, if it is still there and has what was asked for. */
   const textOf = (raw: string | undefined, query: Query, wanted: Asked) => {
     // To take credentials out is slow, and most of what is not it can be told without.
@@ -44,7 +45,7 @@ export function createSearch({ words, textAt, redact, mayTouchMark, projectOf, c
   }
 
   const find = async (query: Query, wanted: Asked, limit: number, signal: AbortSignal): Promise<Found[]> => {
-    const readBack = openReadBack((harness, line) => textAt(harness, line) || undefined)
+    const readBack = openReadBack((harness, line) => textAt(harness, line) || undefined, room)
     const snippetOf = snippetsOf(query)
     const found: Found[] = []
     try {

@@ -76,21 +76,21 @@ export function createHints(lists: readonly (readonly [Bit, readonly string[]])[
 
 type Codes = Uint8Array | Uint16Array
 
-/** Looks at every so manieth character only: a run that is long enough holds one of them. */
+/** From the end at which the next run would be long enough: whatever parts it on the way back, the next one begins behind. */
 function runsIn(codes: Codes, length: number, runs: Uint8Array): number {
   let bits = 0
-  for (let at = DASHED_CHARS - 1; at < length; at += DASHED_CHARS) {
-    if (runs[codes[at] as number] === 0) continue
-    let from = at
-    while (from > 0 && runs[codes[from - 1] as number] !== 0) from--
-    let to = from
-    for (let letters = 0; to < length && runs[codes[to] as number] !== 0; to++) {
-      letters = runs[codes[to] as number] === LETTER ? letters + 1 : 0
-      if (letters === RUN_CHARS) bits |= LONG_RUN
+  for (let from = 0; from + DASHED_CHARS <= length; ) {
+    let at = from + DASHED_CHARS - 1
+    while (at >= from && runs[codes[at] as number] !== 0) at--
+    if (at < from) {
+      bits |= DASHED_RUN
+      at = from
+      for (let letters = 0; at < length && runs[codes[at] as number] !== 0; at++) {
+        letters = runs[codes[at] as number] === LETTER ? letters + 1 : 0
+        if (letters === RUN_CHARS) bits |= LONG_RUN
+      }
     }
-    if (to - from >= DASHED_CHARS) bits |= DASHED_RUN
-    // Once is enough, however long it is.
-    at = to - 1
+    from = at + 1
   }
   return bits
 }

@@ -104,15 +104,20 @@ const COLONS = /:(?:\d{2,5}|\*):[\w.*-]{1,64}:[\w.*@-]{1,64}:/
 const named = Object.entries(pieces) as [keyof typeof pieces, readonly string[]][]
 const bits = new Map<string, Bit>(named.map(([name], n) => [name, 1 << n]))
 const presetBits = new Map<string, Bit>(Object.keys(presetPieces).map((name, n) => [name, 1 << (named.length + n)]))
+const bitOf = (name: keyof typeof pieces) => bits.get(name) as Bit
 const ANY_PRESET = [...presetBits.values()].reduce((all, bit) => all | bit, 0)
-const TRACED = (bits.get('assignments') as Bit) | (bits.get('headers') as Bit)
+const ANY_OWN = [...bits.values()].reduce((all, bit) => all | bit, 0) & ~bitOf('near-runs')
+const TOKENS = bitOf('tokens')
+const NEARBY = bitOf('nearby')
+const PASSWORD_FILES = bitOf('password-files')
+const TRACED = bitOf('assignments') | bitOf('headers')
 
 /** Made on first use: whoever starts the daemon does not wait for it. */
 const hintsIn = onFirstUse(() =>
   createHints(
     [
-      ...named.map(([name, list]) => [bits.get(name) as Bit, list] as const),
-      [bits.get('tokens') as Bit, prefixes().map((piece) => `^${piece}`)],
+      ...named.map(([name, list]) => [bitOf(name), list] as const),
+      [TOKENS, prefixes().map((piece) => `^${piece}`)],
       ...Object.entries(presetPieces).map(([name, list]) => [presetBits.get(name) as Bit, list] as const),
     ],
     TRACED,
@@ -142,25 +147,29 @@ export function isKnownOfPreset(rule: string): boolean {
 /** `none`: nothing of what any known rule needs; `ofPreset`: something of what a known rule of the preset does. */
 export function needsOf(text: string): Needs & { none: boolean; ofPreset: boolean } {
   const { bits: found, places } = hintsIn(text)
-  const has = (name: keyof typeof pieces) => (found & (bits.get(name) as Bit)) !== 0
+  const rules = ownRulesFor(found, text)
   return {
-    none: found === 0,
+    none: (rules | (found & ANY_PRESET)) === 0,
     ofPreset: (found & ANY_PRESET) !== 0,
-    detector: (name) => {
-      if (name === 'tokens')
-        return has(name) || (found & LONG_RUN) !== 0 || ((found & DASHED_RUN) !== 0 && DOTTED.test(text))
-      if (name === 'nearby')
-        return has(name) || (found & LONG_RUN) !== 0 || ((found & DASHED_RUN) !== 0 && has('near-runs'))
-      if (name === 'password-files') return has(name) && COLONS.test(text)
-      return has(name)
-    },
+    detector: (name) => (rules & bitOf(name)) !== 0,
     preset: (rule) => !isKnownOfPreset(rule) || (found & (presetBits.get(rule) as Bit)) !== 0,
     starts: (name) => {
-      const wanted = (bits.get(name) as Bit) & TRACED
+      const wanted = bitOf(name) & TRACED
       if (wanted === 0) return undefined
       const starts: number[] = []
       for (const { bit, at } of places) if (bit === wanted) starts.push(at)
       return starts.sort((one, other) => one - other)
     },
   }
+}
+
+/** What of our own may find something, as the bits of its pieces. */
+function ownRulesFor(found: Bit, text: string): Bit {
+  let rules = found & ANY_OWN
+  if ((found & LONG_RUN) !== 0) rules |= TOKENS | NEARBY
+  else if ((found & DASHED_RUN) !== 0) {
+    if (DOTTED.test(text)) rules |= TOKENS
+    if ((found & bitOf('near-runs')) !== 0) rules |= NEARBY
+  }
+  return (rules & PASSWORD_FILES) !== 0 && !COLONS.test(text) ? rules & ~PASSWORD_FILES : rules
 }

@@ -15,9 +15,12 @@ export type SeenTerms = {
   forget(): void
 }
 
-/** Two megabytes; emptied when it is half full, after which the frequent ones are fresh once more. */
+/** Two megabytes; when half full, what came once goes, and what came again stays: else every block of terms would have it. */
 const SLOTS = 1 << 18
 const MOST = SLOTS / 2
+/** In the second hash: the slot is taken, and its term came again since it was cleared up last. */
+const TAKEN = 1
+const AGAIN = 2
 /** Those that were met last, where the processor finds them quicker than among all. */
 const LATEST = 1 << 12
 const LONGEST_TEXT_BYTES = 65_536
@@ -48,18 +51,38 @@ export function createSeenTerms({ longest, memory }: Deps): SeenTerms {
     count[0] = 0
   }
 
+  /** Who came again stays, but has to come once more before the next time. Where all did, nobody does. */
+  const clearUp = () => {
+    const kept: [number, number][] = []
+    for (let slot = 0; slot < SLOTS; slot++) {
+      const low = hashes[2 * slot + 1] as number
+      if ((low & AGAIN) !== 0) kept.push([hashes[2 * slot] as number, low & ~AGAIN])
+    }
+    if (kept.length > MOST / 2) return forget()
+    hashes.fill(0)
+    count[0] = 0
+    for (const [high, low] of kept) take(high, low >>> 0)
+  }
+
   const isFresh = (one: number, two: number): boolean => {
     const high = one >>> 0
-    // Both zero stands for an empty slot.
-    const low = (two | 1) >>> 0
+    const low = ((two & ~AGAIN) | TAKEN) >>> 0
     const near = 2 * ((high ^ (high >>> 12)) & (LATEST - 1))
     if (latest[near] === high && latest[near + 1] === low) return false
-    if ((count[0] as number) >= MOST) forget()
+    if ((count[0] as number) >= MOST) clearUp()
     latest[near] = high
     latest[near + 1] = low
+    return take(high, low)
+  }
+
+  /** Whether it was not there yet. */
+  const take = (high: number, low: number): boolean => {
     for (let slot = (high ^ (high >>> 15)) & (SLOTS - 1); ; slot = (slot + 1) & (SLOTS - 1)) {
-      const known = hashes[2 * slot + 1]
-      if (known === low && hashes[2 * slot] === high) return false
+      const known = hashes[2 * slot + 1] as number
+      if ((known & ~AGAIN) >>> 0 === low && hashes[2 * slot] === high) {
+        hashes[2 * slot + 1] = (low | AGAIN) >>> 0
+        return false
+      }
       if (known !== 0) continue
       hashes[2 * slot] = high
       hashes[2 * slot + 1] = low

@@ -26,7 +26,7 @@ const OWN = tokens([INJECTED_TAG])
 const ALL = tokens([INJECTED_TAG, ...HARNESS_TAGS])
 
 function tokens(tags: readonly string[]): RegExp {
-  return new RegExp(`<(\\/?)(${tags.join('|')})(?=[\\s/>]|$)[^<>]*>?`, 'gi')
+  return new RegExp(`<(\\/?)(${tags.join('|')})(?=[\\s/>]|$)[^<>]*>?`, 'iy')
 }
 
 /** The form in which this program injects; nothing in the text can end it early. */

@@ -2,7 +2,7 @@
 import { markedSpans, replaced, without } from './spans.ts'
 
 /** An opening mark needs no end: all that follows it is private anyway, its own attributes included. */
-const PRIVATE = /<\s{0,8}(\/?)\s{0,8}(private)(?:\s{0,8}>|(?=[\s/])|$)/gi
+const PRIVATE = /<\s{0,8}(\/?)\s{0,8}(private)(?:\s{0,8}>|(?=[\s/])|$)/iy
 
 /** Without `<private>…</private>`; one that nobody closed reaches to the end. */
 export function withoutPrivate(text: string): string {

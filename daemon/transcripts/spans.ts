@@ -8,13 +8,19 @@ export type Marked = {
 }
 
 /**
- * The token has two groups: the slash of a closing mark, and the name. Each closing mark belongs to the nearest open one of
- * its name, so that marks may stand within marks.
+ * The token is sticky, begins with `<` and has two groups: the slash of a closing mark, and the name. Each closing mark belongs
+ * to the nearest open one of its name, so that marks may stand within marks.
  */
 export function markedSpans(text: string, token: RegExp): Marked {
   const open = new Map<string, number[]>()
   const closed: Span[] = []
-  for (const match of text.matchAll(token)) {
+  let next = 0
+  // From one `<` to the next: to try the token at every character of a long text takes as long as to parse it.
+  for (let at = text.indexOf('<'); at !== -1; at = text.indexOf('<', next)) {
+    token.lastIndex = at
+    const match = token.exec(text)
+    next = match ? token.lastIndex : at + 1
+    if (!match) continue
     const name = (match[2] ?? '').toLowerCase()
     const starts = open.get(name) ?? []
     open.set(name, starts)

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { handfuls, openReadBack, type Place } from '../../daemon/platform/read-back.ts'
+import { createLineRoom, handfuls, openReadBack, type Place } from '../../daemon/platform/read-back.ts'
 
 function linesIn(...lines: string[]): Place[] {
   const dir = mkdtempSync(join(tmpdir(), 'lines-'))
@@ -45,4 +45,16 @@ it('takes as many at a time as it is told, and a line as long as a book alone', 
   expect(sizes(short, 20)).toEqual([20, 20])
   expect(sizes(short, 1).length).toBe(40)
   expect(sizes([100, 100, 5_000_000, 100])).toEqual([2, 1, 1])
+})
+
+it('reads long and short lines of several through the same memory', async () => {
+  const long = 'x'.repeat(100_000)
+  const places = linesIn('first', long, 'end')
+  const room = createLineRoom()
+  const readers = [0, 1].map(() => openReadBack((_harness, line) => line, room))
+  for (const { close } of readers) onTestFinished(close)
+  expect(await Promise.all(readers.map((lines) => lines.read(places)))).toEqual([
+    ['first', long, 'end'],
+    ['first', long, 'end'],
+  ])
 })

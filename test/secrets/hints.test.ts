@@ -64,3 +64,15 @@ it('knows nothing of the text before', () => {
   expect(hints('é token').bits).toBe(1)
   expect(hints('é tok').bits).toBe(0)
 })
+
+it('knows a long run wherever it stands, and none that is shorter by one', () => {
+  const hints = createHints(lists, TRACED)
+  const dashed = (chars: number) => 'a-_7'.repeat(8).slice(0, chars)
+  for (const before of ['', '.', 'a b ', `${dashed(23)} `])
+    for (const after of ['', '.', ' b', ` ${dashed(23)}`]) {
+      const bitsOf = (run: string) => hints(`${before}${run}${after}`).bits
+      expect(
+        [dashed(23), dashed(24), 'x'.repeat(31), 'x'.repeat(32), `${dashed(8)}${'x'.repeat(32)}`].map(bitsOf),
+      ).toEqual([0, DASHED_RUN, DASHED_RUN, DASHED_RUN | LONG_RUN, DASHED_RUN | LONG_RUN])
+    }
+})

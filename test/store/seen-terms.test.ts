@@ -45,4 +45,26 @@ describe('terms that were not seen', () => {
     seen.add('t299999', fresh)
     expect(fresh).toEqual(['t1', 't299999'])
   })
+
+  it('are not those that came again and again, however many others are met in between', () => {
+    const seen = createSeenTerms({ longest: PIECE_CHARS, memory: new ArrayBuffer(SEEN_TERMS_BYTES) })
+    const fresh: string[] = []
+    for (let n = 0; n < 1_000_000; n++) {
+      seen.add(`t${n}`, fresh)
+      if (n % 40_000 === 0) seen.add('again', fresh)
+    }
+    expect(fresh.filter((term) => term === 'again')).toEqual(['again'])
+    expect(fresh.length).toBe(1_000_001)
+  })
+
+  it('are fresh once more when more of them came again than can be kept', () => {
+    const seen = createSeenTerms({ longest: PIECE_CHARS, memory: new ArrayBuffer(SEEN_TERMS_BYTES) })
+    const fresh: string[] = []
+    for (let time = 0; time < 2; time++) for (let n = 0; n < 100_000; n++) seen.add(`t${n}`, fresh)
+    expect(fresh.length).toBe(100_000)
+    for (let n = 0; n < 32_000; n++) seen.add(`u${n}`, fresh)
+    fresh.length = 0
+    seen.add('t1', fresh)
+    expect(fresh).toEqual(['t1'])
+  })
 })
