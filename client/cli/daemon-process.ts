@@ -11,7 +11,7 @@ import { HOLDER_FILE, type Holder, parseHolder } from '../../schema/holder.ts'
 import type { Context } from './context.ts'
 
 /** The daemon in one file, compiled beforehand: it starts in a third of the time. */
-export const daemonMain = fileURLToPath(new URL('../../daemon/launch.js', import.meta.url))
+export const daemonMain = fileURLToPath(new URL('../../bundle/launch.cjs', import.meta.url))
 
 const LOOK_EVERY_MS = 25
 const START_LIMIT_MS = 30_000

@@ -28,14 +28,16 @@ export function endWithBadRequest(socket: Duplex): void {
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`)
 }
 
-/** Node closes idle connections only once they have had a request: those that never sent one would hold up a stop. */
+/**
+ * Node closes idle connections only once they have had a request: those that never sent one would hold up a stop. Whoever takes
+ * the requests takes theirs out.
+ */
 export function connectionsWithoutRequest(server: HttpServer): Set<Socket> {
   const waiting = new Set<Socket>()
   server.on('connection', (socket) => {
     waiting.add(socket)
     socket.once('close', () => waiting.delete(socket))
   })
-  server.on('request', ({ socket }) => waiting.delete(socket))
   return waiting
 }
 

@@ -73,10 +73,14 @@ export async function createServer({ handlers, log, onDiskTrouble, onAsked }: Se
   })
   const anotherBody = createAnotherBody((request, response) => app.routing(request, response))
   const sameAgain = createSameAgain({ send: sendReady, otherwise: anotherBody.serve })
-  // Before fastify, which is left what neither of them knows.
-  app.server.removeAllListeners('request').on('request', sameAgain.serve).on('request', onAsked)
   answerOddities(app.server)
   const unused = connectionsWithoutRequest(app.server)
+  // Before fastify, which is left what neither of them knows.
+  app.server.removeAllListeners('request').on('request', (request, response) => {
+    onAsked()
+    unused.delete(request.socket)
+    sameAgain.serve(request, response)
+  })
   const running = new AbortController()
   const schemas = createRouteSchemas()
   const onceTaken = createOnceTaken(app.server)

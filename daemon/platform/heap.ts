@@ -11,6 +11,8 @@ export function keepHeapSmall(): void {
   setFlagsFromString('--heap-growing-percent=30')
   // Threads begin with what they may hold: they have no time to grow.
   setFlagsFromString('--min-semi-space-size=4')
+  // What lives of so little is gone through before other threads are awake to help, and whoever asks meanwhile waits for them.
+  setFlagsFromString('--no-parallel-scavenge')
 }
 
 /** As Node starts with. */
@@ -18,4 +20,5 @@ export function resetHeap(): void {
   setFlagsFromString('--semi-space-growth-factor=2')
   setFlagsFromString('--heap-growing-percent=0')
   setFlagsFromString('--min-semi-space-size=0')
+  setFlagsFromString('--parallel-scavenge')
 }

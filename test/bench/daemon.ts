@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { type Environment, findPlaces } from '../../schema/rendezvous.ts'
 import { firstAnswer } from './first-answer.ts'
 
-const daemonMain = fileURLToPath(new URL('../../daemon/launch.js', import.meta.url))
+const daemonMain = fileURLToPath(new URL('../../bundle/launch.cjs', import.meta.url))
 const bareMain = fileURLToPath(new URL('./bare-server.js', import.meta.url))
 
 const START_MS = 30_000

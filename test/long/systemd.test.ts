@@ -255,7 +255,7 @@ describe.skipIf(reason)('memoryd as a service of a real systemd', { timeout: 180
     await user.json('service', 'install')
     const { MainPID } = await user.show('memoryd.service', 'MainPID')
     const command = (await user.read('cat', `/proc/${MainPID}/cmdline`)).split('\0')
-    expect(command[1]).toBe(`${checkout}/dist/daemon/launch.js`)
+    expect(command[1]).toBe(`${checkout}/dist/bundle/launch.cjs`)
     expect(await user.read('readlink', `/proc/${MainPID}/exe`)).toBe(`${node}\n`)
     expect(await user.json('status')).toMatchObject({
       pid: Number(MainPID),

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest'
 import { connect, type StrictClient } from '../../client/index.ts'
 import type { Home } from './home.ts'
 
-export const daemonMain = fileURLToPath(new URL('../../dist/daemon/launch.js', import.meta.url))
+export const daemonMain = fileURLToPath(new URL('../../dist/bundle/launch.cjs', import.meta.url))
 
 export type Exit = { code: number | null; signal: string | null; stderr: string }
 
