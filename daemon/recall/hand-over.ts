@@ -26,8 +26,10 @@ export type HandOverDeps = {
   stamp: (dir: string, file: string) => string | undefined
 }
 
+type Recalled = RecallAnswer['memories'][number]
+
 export type Parcel = {
-  memories: RecallAnswer['memories']
+  memories: Recalled[]
   text: string
   bytes: number
   handed: { file: string; bytes: number }[]
@@ -55,7 +57,7 @@ type Part = {
   text: string
   bytes: number
   json: string
-  memory: Omit<RecallAnswer['memories'][number], 'score'>
+  memory: Omit<Recalled, 'score'>
   printed: Printed
   beyond: number
 }
@@ -148,7 +150,7 @@ export function createHandOver({ redact, isRejected, rejections, driftOf, stamp:
         parts += part.text
         json.parts += part.json
         const score = scoreOf(file, n)
-        memories.push({ ...part.memory, score })
+        memories.push(scored(part.memory, score))
         if (json.memories !== '') json.memories += ','
         json.memories += printedOne(part.printed, score)
         json.beyond += part.beyond
@@ -157,6 +159,11 @@ export function createHandOver({ redact, isRejected, rejections, driftOf, stamp:
       return { memories, text: framed(parts), bytes: used, handed, json, crowded }
     },
   }
+}
+
+/** Field by field: a copy to which one is added gets a shape of its own from V8 each time, which it keeps until it tidies up. */
+function scored({ file, path, type, ageDays, trust, truncated, content }: Part['memory'], score: number): Recalled {
+  return { file, path, type, ageDays, trust, truncated, content, score }
 }
 
 /** What a project no longer has is looked for when its age is told anew: once a day, for most. */
