@@ -15,14 +15,11 @@ import type { Failure } from './errors.ts'
 import type { EventStreams } from './event-stream.ts'
 import { sendLines, uploadedLines } from './lines.ts'
 import { protocolHeaders } from './protocol.ts'
-import { createPrinter, isKept, JSON_TYPE, type Printer, sendFailure, sendReady } from './ready.ts'
+import { createPrinter, isKept, type Printer, sendFailure, sendReady } from './ready.ts'
 import type { RouteSchemas } from './route-schemas.ts'
 import type { SameAgain } from './same-again.ts'
 import type { OnceTaken } from './taken.ts'
 import { parseInput } from './validate.ts'
-
-/** Shorter ones are sent as fastify sends them. */
-const LARGE_BYTES = 1_000
 
 export type AnyHandler = (request: unknown) => unknown
 export type Handle = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
@@ -70,13 +67,9 @@ function jsonHandler(route: Route, handle: AnyHandler, surroundings: Surrounding
       sameAgain.remember(request.raw, async (response) => print(await handle(new Call(input, response, drained))))
     if (route.body && !route.params && !route.query && !route.status)
       anotherBody.remember(request.raw, anotherTime(route, handle, input, { ...surroundings, print }))
-    if (isKept(given) || (!route.status && answer.bytes > LARGE_BYTES)) {
-      reply.hijack()
-      return sendReady(reply.raw, answer)
-    }
-    if (route.status && isBegun(route, given)) reply.code(route.status)
-    reply.type(JSON_TYPE)
-    return answer.body
+    reply.hijack()
+    sendReady(reply.raw, answer, route.status && isBegun(route, given) ? route.status : 200)
+    return undefined
   }
 }
 

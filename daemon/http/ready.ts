@@ -4,7 +4,7 @@ import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
 import type { Route } from '../../schema/route.ts'
 import { counted, type Json, jsonOf } from '../platform/ready-json.ts'
 
-export const JSON_TYPE = 'application/json; charset=utf-8'
+const JSON_TYPE = 'application/json; charset=utf-8'
 const HEADERS = ['content-type', JSON_TYPE, PROTOCOL_HEADER, String(PROTOCOL)]
 
 /** To put more than this into one piece takes longer than to write two. */
@@ -39,15 +39,11 @@ function ready({ text, bytes }: Json): Ready {
 }
 
 export function sendFailure(response: ServerResponse, { status, body }: { status: number; body: object }): void {
-  send(response, status, ready(counted(JSON.stringify(body))))
+  sendReady(response, ready(counted(JSON.stringify(body))), status)
 }
 
 /** Bytes that are ready need nothing of what fastify does for an answer, which costs more than to send them. */
-export function sendReady(response: ServerResponse, answer: Ready): void {
-  send(response, 200, answer)
-}
-
-function send(response: ServerResponse, status: number, { body, head }: Ready): void {
+export function sendReady(response: ServerResponse, { body, head }: Ready, status = 200): void {
   const { socket } = response.writeHead(status, head as string[])
   if (typeof body !== 'string' || !socket || socket.destroyed) return void response.end(body, 'latin1')
   // As one string: `end` adds an empty one to what it is given, and several are put together in a buffer first.

@@ -1,6 +1,7 @@
 /**
  * Puts the two ends of a conversation on one core. They take turns anyway, and waking a sleeping core costs more than
  * what is measured here, differently each time: without this, single rounds come out anywhere between half and double.
+ * Only the threads that take turns: those in which V8 compiles and collects beside them stay where they are.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -16,7 +17,7 @@ export function shareOneCore(pids: readonly number[]): { release(): void } {
 }
 
 function move(pid: number, cores: string): void {
-  execFileSync('taskset', ['--all-tasks', '--cpu-list', '--pid', cores, String(pid)], { stdio: 'ignore' })
+  execFileSync('taskset', ['--cpu-list', '--pid', cores, String(pid)], { stdio: 'ignore' })
 }
 
 function allowedCores(): string | undefined {
