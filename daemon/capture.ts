@@ -44,6 +44,8 @@ type Deps = {
   rootOf: (cwd: string) => string
   /** The same for a caller, with whether memory is on there. */
   projectOf: (cwd: string, caller: Caller) => { root: string; off: string | undefined }
+  /** The same for who asks again and again. */
+  projectAgain: (cwd: string, caller: Caller) => Promise<{ root: string; off: string | undefined }>
   blamesDisk: (error: unknown) => boolean
   /** A turn has ended: what that makes due may be done. */
   onTurn: (turn: EndedTurn) => void
@@ -144,7 +146,7 @@ export function createCapture(deps: Deps) {
       textAt,
       redact: redactLazily(),
       mayTouchMark,
-      projectOf,
+      projectOf: deps.projectAgain,
       clock,
     }),
     ingest: () => ({ lagBytes: reading.lagBytes(), skipped: files.skipped() }),

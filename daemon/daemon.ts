@@ -118,6 +118,7 @@ async function startParts(deps: DaemonDeps, ground: Ground, parts: Parts): Promi
   const capture = createCapture({
     ...common,
     projectOf: memory.find,
+    projectAgain: memory.findAgain,
     onTurn: (turn) => {
       background.wake()
       dreaming.turnEnded(turn)

@@ -12,7 +12,8 @@ import { ranked } from './ranking.ts'
 import { type Snippet, snippetsOf } from './snippet.ts'
 
 export type Search = {
-  search(q: string, at: { cwd: string; caller: Caller; limit: number; signal: AbortSignal }): Promise<FoundList>
+  /** The signal is made when it is asked for: most searches are over before anybody could hang up. */
+  search(q: string, at: { cwd: string; caller: Caller; limit: number; signal: () => AbortSignal }): Promise<FoundList>
 }
 
 type Deps = {
@@ -23,7 +24,7 @@ type Deps = {
   redact: (text: string) => { text: string } | Promise<{ text: string }>
   /** Whether a literal may be there only since credentials were taken out. */
   mayTouchMark: (literal: string) => boolean
-  projectOf: (cwd: string, caller: Caller) => { root: string; off: string | undefined }
+  projectOf: (cwd: string, caller: Caller) => Promise<{ root: string; off: string | undefined }>
   clock: Pick<Clock, 'now'>
 }
 
@@ -44,15 +45,17 @@ export function createSearch({ words, textAt, redact, mayTouchMark, projectOf, c
     return redacted instanceof Promise ? redacted.then(ifAsked) : ifAsked(redacted)
   }
 
-  const find = async (query: Query, wanted: Asked, limit: number, signal: AbortSignal): Promise<Found[]> => {
+  const find = async (query: Query, wanted: Asked, limit: number, signal: () => AbortSignal): Promise<Found[]> => {
     const readBack = openReadBack((harness, line) => textAt(harness, line) || undefined, room)
     const snippetOf = snippetsOf(query)
     const found: Found[] = []
+    let looked = 0
     try {
       for (let before = Number.MAX_SAFE_INTEGER; ; ) {
         const page = words.candidates(wanted, { before, most: PAGE })
         for (const handful of handfuls(ranked(page, clock.now()), Math.min(limit, AT_ONCE))) {
-          signal.throwIfAborted()
+          // The first are looked at in any case: that takes hardly longer than to find out whether anybody waits.
+          if (looked++ > 0) signal().throwIfAborted()
           for (const [n, raw] of (await readBack.read(handful)).entries()) {
             const soon = textOf(raw, query, wanted)
             const text = soon instanceof Promise ? await soon : soon
@@ -71,7 +74,7 @@ export function createSearch({ words, textAt, redact, mayTouchMark, projectOf, c
 
   return {
     search: async (q, { cwd, caller, limit, signal }) => {
-      const { root, off } = projectOf(cwd, caller)
+      const { root, off } = await projectOf(cwd, caller)
       const query = parseQuery(q, clock.now())
       if ('refused' in query) throw new MemoryError('BAD_REQUEST', query.refused, { hint: query.hint })
       if (off !== undefined) return { items: [], skipped: 'off' }
@@ -111,7 +114,7 @@ function hasWords(text: string, { words, match }: Asked): boolean {
   return match === 'all' ? words.every(meets) : words.some(meets)
 }
 
-function toFound(candidate: Candidate, snippet: Snippet): Found {
+function toFound(candidate: Candidate, { snippet, hits }: Snippet): Found {
   const { session, harness, uid, saidBy, at, path, offset, length } = candidate
   return {
     sessionId: session,
@@ -119,7 +122,8 @@ function toFound(candidate: Candidate, snippet: Snippet): Found {
     messageId: uid,
     role: saidBy as SearchRole,
     at: at === null ? null : new Date(at).toISOString(),
-    ...snippet,
+    snippet,
+    hits,
     path,
     offset,
     length,

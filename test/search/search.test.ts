@@ -195,7 +195,7 @@ describe('search', () => {
 
   it('stops when nobody waits any more', async () => {
     const rig = spokenRig()
-    await rig.say([user('a', 'apple')])
+    await rig.say(Array.from({ length: 40 }, (_, n) => user(`m${n}`, 'apple')))
     await expect(rig.find('apple', { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' })
   })
 })

@@ -86,13 +86,13 @@ export function spokenRig({ redact = redactSecrets }: { redact?: (text: string) 
     textAt,
     redact,
     mayTouchMark,
-    projectOf: (root) => ({ root, off: root.endsWith('/off') ? 'paused' : undefined }),
+    projectOf: async (root) => ({ root, off: root.endsWith('/off') ? 'paused' : undefined }),
     clock,
   })
   const caller = { actor: 'user', env: {} }
   const patient = new AbortController().signal
   const find = (q: string, at: { cwd?: string; limit?: number; signal?: AbortSignal } = {}) =>
-    search.search(q, { cwd: project, caller, limit: 999, signal: patient, ...at })
+    search.search(q, { cwd: project, caller, limit: 999, ...at, signal: () => at.signal ?? patient })
   const ids = async (q: string) => (await find(q)).items.map(({ messageId }) => messageId)
   return { home, project, clock, store, words, told, take, say, find, ids }
 }

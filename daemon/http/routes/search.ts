@@ -4,13 +4,16 @@ import type { FoundList } from '../../../schema/search.ts'
 import type { Handlers } from '../server.ts'
 
 type Deps = {
-  search(q: string, at: { cwd: string; caller: Caller; limit: number; signal: AbortSignal }): Promise<FoundList>
+  search(q: string, at: { cwd: string; caller: Caller; limit: number; signal: () => AbortSignal }): Promise<FoundList>
 }
 
 const USUAL_LIMIT = 20
 
 export function searchRoutes({ search }: Deps): Pick<Handlers, 'search'> {
   return {
-    search: ({ query: { q, cwd, limit = USUAL_LIMIT }, caller, signal }) => search(q, { cwd, caller, limit, signal }),
+    search: (call) => {
+      const { q, cwd, limit = USUAL_LIMIT } = call.query
+      return search(q, { cwd, caller: call.caller, limit, signal: () => call.signal })
+    },
   }
 }
