@@ -1,17 +1,18 @@
 /** `memoryd start`, `stop` and `restart`. */
 import type { Holder } from '../../schema/holder.ts'
+import type { Status } from '../../schema/status.ts'
 import { type Context, columns } from './context.ts'
-import { endDaemon, health, readHolder, spawnDaemon, untilItAnswers } from './daemon-process.ts'
+import { endDaemon, readHolder, spawnDaemon, untilItAnswers } from './daemon-process.ts'
 import { findService } from './service/service.ts'
 
 export async function start(context: Context): Promise<void> {
-  const before = await health(context)
-  const running = before ?? (await startOne(context))
-  const client = context.connect({ socket: context.places.socketPath, strict: true })
-  const status = await client.status().finally(client.close)
-  const { self } = context
+  const { self, connect, places } = context
+  const hopeful = connect({ socket: places.socketPath })
+  // All at once: one that answers a first question may have stopped before the second.
+  const before = await hopeful.status().finally(hopeful.close)
+  const status = before ?? (await statusOfNew(context))
   context.print.result({ started: !before, ...status }, () => [
-    `memoryd ${running.version} ${before ? 'already runs' : 'is running'} (pid ${running.pid}): one memory for every coding agent on this machine.`,
+    `memoryd ${status.version} ${before ? 'already runs' : 'is running'} (pid ${status.pid}): one memory for every coding agent on this machine.`,
     ...columns([
       ['socket', status.socket],
       ['state', status.stateDir],
@@ -21,11 +22,18 @@ export async function start(context: Context): Promise<void> {
   ])
 }
 
-async function startOne(context: Context): Promise<{ pid: number; version: string }> {
+async function statusOfNew(context: Context): Promise<Status> {
+  await startOne(context)
+  const client = context.connect({ socket: context.places.socketPath, strict: true })
+  return client.status().finally(client.close)
+}
+
+async function startOne(context: Context): Promise<void> {
   const service = findService(context)
-  if (!service?.installed()) return spawnDaemon(context)
-  service.start()
-  return untilItAnswers(context)
+  if (service?.installed()) {
+    service.start()
+    await untilItAnswers(context)
+  } else await spawnDaemon(context)
 }
 
 export function modeLine(mode: 'online' | 'offline'): string {

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { daemonEnv } from '../../client/cli/daemon-process.ts'
 import { type Environment, findPlaces } from '../../schema/rendezvous.ts'
 import { firstAnswer } from './first-answer.ts'
 
@@ -34,7 +35,7 @@ export type Server = {
 }
 
 export function startDaemon(home: Home): Promise<Server> {
-  return startServer([daemonMain], home, home.socketPath)
+  return startServer([daemonMain], { ...home, env: { ...daemonEnv, ...home.env } }, home.socketPath)
 }
 
 export function startBareServer(home: Home): Promise<Server> {

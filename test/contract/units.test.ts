@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { daemonEnv } from '../../client/cli/daemon-process.ts'
 import { fillPlist, fillSystemdUnit, type UnitValues } from '../../client/cli/service/units.ts'
 import { passedSocket } from '../../daemon/platform/socket.ts'
 import { MemoryError } from '../../schema/errors.ts'
@@ -83,6 +84,11 @@ describe('the systemd units', () => {
     const node = join(folder, 'node')
     symlinkSync(process.execPath, node)
     expect(verify(fillSystemd({ ...realistic, node }))).toEqual(satisfied)
+  })
+
+  it('give the daemon what the command gives it', () => {
+    for (const [name, value] of Object.entries(daemonEnv))
+      expect(template('systemd/memoryd.service').split('\n')).toContain(`Environment=${name}=${value}`)
   })
 
   it('keep systemd from reading variables, specifiers and quotes into a path', () => {
