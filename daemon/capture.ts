@@ -44,7 +44,7 @@ type Deps = {
   rootOf: (cwd: string) => string
   /** The same for a caller, with whether memory is on there. */
   projectOf: (cwd: string, caller: Caller) => { root: string; off: string | undefined }
-  /** The same for who asks again and again. */
+  /** The same for who asks again and again: what the kernel does not tell shows after a second. */
   projectAgain: (cwd: string, caller: Caller) => Promise<{ root: string; off: string | undefined }>
   blamesDisk: (error: unknown) => boolean
   /** A turn has ended: what that makes due may be done. */

@@ -10,12 +10,12 @@ import { exitCodes } from '../../schema/exit-codes.ts'
 import { HOLDER_FILE, type Holder, parseHolder } from '../../schema/holder.ts'
 import type { Context } from './context.ts'
 
-/** The daemon in one file, compiled beforehand: it starts in a third of the time. */
+/** Starts the daemon, which is one file and compiled beforehand: that takes a third of the time. */
 export const daemonMain = fileURLToPath(new URL('../../bundle/launch.cjs', import.meta.url))
 
 /**
- * Of what the daemon frees, the C library keeps up to twice the largest piece that was ever freed, for each thread; with this no
- * more than half a megabyte. As `systemd/memoryd.service` has it.
+ * Of what the daemon frees, glibc would keep up to twice the largest piece that was ever freed, for each thread: fifteen megabytes
+ * after many transcripts. With this it keeps half of one. As `systemd/memoryd.service` has it.
  */
 export const daemonEnv = { MALLOC_TRIM_THRESHOLD_: '524288' }
 
@@ -23,10 +23,12 @@ const LOOK_EVERY_MS = 25
 const START_LIMIT_MS = 30_000
 /** The daemon drains for up to 60 s. */
 const STOP_LIMIT_MS = 70_000
+/** Whoever holds the lock without a name has only just taken it, or is about to let go of it. */
+const NAMELESS_LIMIT_MS = 10_000
 
 type Health = { pid: number; version: string }
 
-async function health({ connect, places }: Context): Promise<Health | undefined> {
+export async function health({ connect, places }: Context): Promise<Health | undefined> {
   const client = connect({ socket: places.socketPath })
   try {
     return await client.health()
@@ -41,20 +43,24 @@ async function health({ connect, places }: Context): Promise<Health | undefined>
  */
 export async function spawnDaemon(context: Context): Promise<Health> {
   const until = performance.now() + STOP_LIMIT_MS
-  while (performance.now() < until) {
+  let namedMs = performance.now()
+  for (;;) {
     const outcome = await spawnOnce(context)
-    if (outcome !== 'another was there') return outcome
+    if (!('another' in outcome)) return outcome
     const { isLocked } = await import('../../daemon/platform/process-lock.ts')
-    while (isLocked(context.places.stateDir) && performance.now() < until) {
+    while (isLocked(context.places.stateDir)) {
       const answer = await health(context)
       if (answer) return answer
+      const nowMs = performance.now()
+      if (readHolder(context)) namedMs = nowMs
+      if (nowMs > until || nowMs - namedMs > NAMELESS_LIMIT_MS || isElsewhere(context)) throw outcome.another
       await delay(LOOK_EVERY_MS)
     }
   }
-  throw silent(context)
 }
 
-async function spawnOnce(context: Context): Promise<Health | 'another was there'> {
+/** `another`: what it said of one that holds the lock. */
+async function spawnOnce(context: Context): Promise<Health | { another: MemoryError }> {
   const words = openUnnamedFile()
   const child = spawn(process.execPath, [daemonMain], {
     detached: true,
@@ -71,18 +77,19 @@ async function spawnOnce(context: Context): Promise<Health | 'another was there'
     return await untilItAnswers(context, async () => {
       const code = await Promise.race([exited, delay(LOOK_EVERY_MS, undefined)])
       if (code === undefined) return undefined
-      if (code === exitCodes.alreadyRunning && !answersElsewhere(readHolder(context), context.places.socketPath))
-        return 'another was there'
-      throw startFailure(code, readAll(words))
+      const failure = startFailure(code, readAll(words))
+      if (code === exitCodes.alreadyRunning && !isElsewhere(context)) return { another: failure }
+      throw failure
     })
   } finally {
     closeSync(words)
   }
 }
 
-/** One that answers where we ask is as good as ours. One without a name is only just coming, or has stopped by now. */
-export function answersElsewhere(holder: Holder | undefined, socketPath: string): boolean {
-  return holder !== undefined && holder.socket !== socketPath
+/** One that answers where we ask is as good as ours. */
+function isElsewhere(context: Context): boolean {
+  const holder = readHolder(context)
+  return holder !== undefined && holder.socket !== context.places.socketPath
 }
 
 /** `between` may end the wait with an outcome of its own. */

@@ -2,17 +2,18 @@
 import type { Holder } from '../../schema/holder.ts'
 import type { Status } from '../../schema/status.ts'
 import { type Context, columns } from './context.ts'
-import { endDaemon, readHolder, spawnDaemon, untilItAnswers } from './daemon-process.ts'
+import { endDaemon, health, readHolder, spawnDaemon, untilItAnswers } from './daemon-process.ts'
 import { findService } from './service/service.ts'
 
 export async function start(context: Context): Promise<void> {
   const { self, connect, places } = context
-  const hopeful = connect({ socket: places.socketPath })
-  // All at once: one that answers a first question may have stopped before the second.
-  const before = await hopeful.status().finally(hopeful.close)
-  const status = before ?? (await statusOfNew(context))
-  context.print.result({ started: !before, ...status }, () => [
-    `memoryd ${status.version} ${before ? 'already runs' : 'is running'} (pid ${status.pid}): one memory for every coding agent on this machine.`,
+  const before = await health(context)
+  const client = connect({ socket: places.socketPath })
+  // One that has just answered may be gone by now: it was stopping.
+  const status = (before && (await client.status().finally(client.close))) ?? (await statusOfNew(context))
+  const started = status.pid !== before?.pid
+  context.print.result({ started, ...status }, () => [
+    `memoryd ${status.version} ${started ? 'is running' : 'already runs'} (pid ${status.pid}): one memory for every coding agent on this machine.`,
     ...columns([
       ['socket', status.socket],
       ['state', status.stateDir],

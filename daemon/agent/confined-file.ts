@@ -8,7 +8,15 @@ import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync,
 import { opendir } from 'node:fs/promises'
 import { relative, sep } from 'node:path'
 import { promisify } from 'node:util'
-import { bestReach, enterFolder, type Folder, isCode, movedOf, openRootFolder } from '../platform/open-folder.ts'
+import {
+  enterFolder,
+  type Folder,
+  isCode,
+  movedOf,
+  OWN_REACH,
+  openRootFolder,
+  type Reach,
+} from '../platform/open-folder.ts'
 import { type Denied, type Failed, quoted } from './denied.ts'
 import type { Place } from './places.ts'
 
@@ -20,7 +28,7 @@ const OPEN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | 
 const readBytes = promisify(read)
 
 /** What a place holds by the way of open folders; `reach` is for who tests the other way. */
-export function createConfined({ reach = bestReach(process.platform) } = {}) {
+export function createConfined({ reach = OWN_REACH }: { reach?: Reach } = {}) {
   /** Goes to the folder, acts in it, and closes all that was opened. */
   const inFolder = async <T extends object>(
     place: Place,

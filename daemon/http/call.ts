@@ -40,9 +40,12 @@ export class Call {
   get signal(): AbortSignal {
     if (this.#signal) return this.#signal
     const gone = new AbortController()
-    this.#response.once('close', () => {
+    const ended = () => {
       if (!this.#response.writableFinished) gone.abort()
-    })
+    }
+    // Whoever asks late may have missed it.
+    if (this.#response.destroyed) ended()
+    else this.#response.once('close', ended)
     this.#signal = AbortSignal.any([gone.signal, this.#drained])
     return this.#signal
   }

@@ -15,7 +15,7 @@ import {
 } from '../platform/open-folder.ts'
 import { shown } from './file-name.ts'
 
-export { bestReach, type Folder, isCode, OWN_REACH, type Reach } from '../platform/open-folder.ts'
+export { type Folder, isCode, OWN_REACH, type Reach } from '../platform/open-folder.ts'
 
 export function openRoot(root: string, reach: Reach): Folder {
   const top = openRootFolder(root, reach)

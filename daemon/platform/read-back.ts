@@ -20,13 +20,20 @@ const SCRATCH_BYTES = 65_536
 const HANDFUL = 16
 const HANDFUL_BYTES = 1024 * 1024
 
-/** Where a line lies until it is a text. What is longer than most lines is not kept for the next. */
+/** Where a line lies until it is a text. */
 export type LineRoom = (bytes: number) => Buffer
 
-/** For one who reads again and again: to get the room for it each time takes as long as to read some of the lines. */
+/**
+ * For one who reads again and again: to get the room for it each time takes as long as to read some of the lines. It grows with
+ * them; what is as long as a book gets its own.
+ */
 export function createLineRoom(): LineRoom {
-  const usual = Buffer.allocUnsafe(SCRATCH_BYTES)
-  return (bytes) => (bytes <= SCRATCH_BYTES ? usual : Buffer.allocUnsafe(bytes))
+  let room = Buffer.allocUnsafe(SCRATCH_BYTES)
+  return (bytes) => {
+    if (bytes > HANDFUL_BYTES) return Buffer.allocUnsafe(bytes)
+    if (bytes > room.length) room = Buffer.allocUnsafe(bytes)
+    return room
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Answers whose JSON is put together from parts that were made before: it goes along with the answer to whoever sends it. A copy
- * of the answer, which may have been changed, does not have it.
+ * Answers whose JSON is put together from parts that were made before: it goes along with the answer to whoever sends it. For a
+ * copy of the answer, which may have been changed, it does not count.
  */
 const JSON_TEXT = Symbol('json')
 

@@ -35,7 +35,7 @@ export function chunkEnd(text: string, start: number): number {
   return at
 }
 
-/** Nothing to take apart: no hump, no mark, no letter all by itself in capitals. */
+/** Nothing to take apart: no hump, no mark, no single capital. */
 export function isPlainWord(text: string, start: number, end: number): boolean {
   const rest = KINDS[text.charCodeAt(start)] === CAPITAL ? start + 1 : start
   for (let at = rest; at < end; at++) if (KINDS[text.charCodeAt(at)] !== SMALL) return false

@@ -51,7 +51,7 @@ export type HandOver = {
 
 /** What is made of a file once. Of what is given of it only its age changes, and that is seldom. */
 type Made = { path: string; item: Item; shown: Shown; part: Part | undefined }
-/** Of the text; and the memory itself, all but its score. `beyond`: bytes that the JSON of both has more than characters. */
+/** What is given of it at one age: its part of the text, and the memory without its score. `beyond`: bytes that the JSON of both has more than characters. */
 type Part = {
   age: number
   text: string

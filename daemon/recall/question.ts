@@ -1,6 +1,7 @@
 /**
  * A question → what is looked for, each with the words that would do in its place and how much it matters. Knows the words of the
- * store it is asked of: what nobody ever wrote there is a slip, a short form, or a sign that nothing fits. Pure.
+ * store it is asked of: what nobody ever wrote there is a slip, a short form, or a sign that nothing fits. Pure but for
+ * what the index remembers.
  */
 import { COMMON_WORDS, STOP_WORDS } from './common-words.ts'
 import { RELATED_GROUPS } from './related-words.ts'

@@ -2,6 +2,7 @@
 import { bestOf } from './best-of.ts'
 import { type Few, look, mark, unmark } from './finding.ts'
 import type { Wanted } from './question.ts'
+import { MOST_FEW } from './scratch.ts'
 import { EVERY_LINE, STRIDE, type WordIndex } from './word-index.ts'
 
 /** Of the few that are looked at closely, by their order among them. In the scratch of the index, until the next question. */
@@ -60,7 +61,7 @@ export function candidates(wanted: readonly Wanted[], index: WordIndex, most: nu
   }
   const found = bestOf(
     { ids: touched, count, sums },
-    { most, into: few, skip: skip && ((id) => skip(index.doc(id).file)) },
+    { most: Math.min(most, MOST_FEW), into: few, skip: skip && ((id) => skip(index.doc(id).file)) },
   )
   for (let n = 0; n < count; n++) sums[touched[n] as number] = 0
   return { ids: few, count: found }

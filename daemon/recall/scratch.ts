@@ -18,6 +18,9 @@ export type Scratch = {
   titles: Int32Array
 }
 
+/** Nobody looks at more of them closely. */
+export const MOST_FEW = 512
+
 /** For each of the few and each thing that is wanted. */
 export type Grid = { sure: Float64Array; lines: Int32Array }
 
@@ -47,19 +50,20 @@ export function createScratch(): Scratches {
 }
 
 function scratchFor(ids: number): Scratch {
+  const few = Math.min(ids, MOST_FEW)
   return {
     sums: new Float64Array(ids),
     parts: new Float64Array(ids),
     slots: new Int32Array(ids),
     touched: new Int32Array(ids),
     own: new Int32Array(ids),
-    ones: new Int32Array(ids),
-    places: new Int32Array(ids),
-    few: new Int32Array(ids),
-    order: new Int32Array(ids),
-    scores: new Float64Array(ids),
-    best: new Float64Array(ids),
-    titles: new Int32Array(ids),
+    ones: new Int32Array(few),
+    places: new Int32Array(few),
+    few: new Int32Array(few),
+    order: new Int32Array(few),
+    scores: new Float64Array(few),
+    best: new Float64Array(few),
+    titles: new Int32Array(few),
   }
 }
 

@@ -40,7 +40,7 @@ export const LINES = 30
 /** What a memory is called is about every line of it. */
 export const EVERY_LINE = (1 << LINES) - 1
 
-/** The kinds of words, and for the words of a question: what is left of them without their endings. */
+/** The kinds of words. `stem`: a word without its ending. `asked`: the same of a question's, nothing of one that says nothing. */
 type Remembered = Word['kind'] | 'stem' | 'asked'
 
 export type WordIndex = Pick<Spellings, 'alike' | 'beginning'> & {

@@ -76,7 +76,10 @@ export function createHints(lists: readonly (readonly [Bit, readonly string[]])[
 
 type Codes = Uint8Array | Uint16Array
 
-/** From the end at which the next run would be long enough: whatever parts it on the way back, the next one begins behind. */
+/**
+ * Looks backwards from where a run that begins at `from` would be long enough: what ends it there tells where the next may begin,
+ * so that most characters are never looked at.
+ */
 function runsIn(codes: Codes, length: number, runs: Uint8Array): number {
   let bits = 0
   for (let from = 0; from + DASHED_CHARS <= length; ) {

@@ -51,17 +51,18 @@ export function createSeenTerms({ longest, memory }: Deps): SeenTerms {
     count[0] = 0
   }
 
-  /** Who came again stays, but has to come once more before the next time. Where all did, nobody does. */
+  /** Who came again stays, but has to come once more before the next time. Where more than half did, nobody stays. */
   const clearUp = () => {
-    const kept: [number, number][] = []
-    for (let slot = 0; slot < SLOTS; slot++) {
-      const low = hashes[2 * slot + 1] as number
-      if ((low & AGAIN) !== 0) kept.push([hashes[2 * slot] as number, low & ~AGAIN])
-    }
-    if (kept.length > MOST / 2) return forget()
+    let again = 0
+    for (let slot = 0; slot < SLOTS; slot++) if (((hashes[2 * slot + 1] as number) & AGAIN) !== 0) again++
+    if (again > MOST / 2) return forget()
+    const kept = hashes.slice()
     hashes.fill(0)
     count[0] = 0
-    for (const [high, low] of kept) take(high, low >>> 0)
+    for (let slot = 0; slot < SLOTS; slot++) {
+      const low = kept[2 * slot + 1] as number
+      if ((low & AGAIN) !== 0) take(kept[2 * slot] as number, (low & ~AGAIN) >>> 0)
+    }
   }
 
   const isFresh = (one: number, two: number): boolean => {

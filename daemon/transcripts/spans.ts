@@ -19,7 +19,7 @@ export function markedSpans(text: string, token: RegExp): Marked {
   for (let at = text.indexOf('<'); at !== -1; at = text.indexOf('<', next)) {
     token.lastIndex = at
     const match = token.exec(text)
-    next = match ? token.lastIndex : at + 1
+    next = match ? match.index + match[0].length : at + 1
     if (!match) continue
     const name = (match[2] ?? '').toLowerCase()
     const starts = open.get(name) ?? []

@@ -4,11 +4,10 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { daemonEnv } from '../../client/cli/daemon-process.ts'
+import { daemonEnv, daemonMain } from '../../client/cli/daemon-process.ts'
 import { type Environment, findPlaces } from '../../schema/rendezvous.ts'
 import { firstAnswer } from './first-answer.ts'
 
-const daemonMain = fileURLToPath(new URL('../../bundle/launch.cjs', import.meta.url))
 const bareMain = fileURLToPath(new URL('./bare-server.js', import.meta.url))
 
 const START_MS = 30_000

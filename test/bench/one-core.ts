@@ -1,7 +1,7 @@
 /**
  * Puts the two ends of a conversation on one core. They take turns anyway, and waking a sleeping core costs more than
  * what is measured here, differently each time: without this, single rounds come out anywhere between half and double.
- * Only the threads that take turns: those in which V8 compiles and collects beside them stay where they are.
+ * Only main threads: those in which V8 compiles and collects beside them keep the cores they had.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

@@ -17,7 +17,7 @@ const ROUNDS = { full: 60, quick: 15 }
 /** The first ones of a daemon's life. */
 const FRESH_ROUNDS = 10
 const WRITES_PER_BLOCK = 10
-/** Until V8 has compiled the hot paths, as for every other row. */
+/** Until V8 has compiled the hot paths, as for the rows of single requests. */
 const WARM_UP_WRITES = 1_000
 
 export const write: Row<'update' | 'create' | 'fresh'> = {

@@ -1,9 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { holdFile } from '../../daemon/platform/held-file.ts'
 import { openLogFile } from '../../daemon/platform/log-file.ts'
 import { cliMain, memoryd, stopsAfterwards } from '../support/cli.ts'
 import { startDaemon } from '../support/daemon.ts'
@@ -70,6 +72,23 @@ describe('a newcomer in an empty home', () => {
     upload.end('}')
     await stopped
     expect(JSON.parse((await started).stdout).pid).not.toBe(old.pid)
+  })
+
+  it('starts a new one when the old one has taken its name away and lets go of the lock', async () => {
+    const home = makeHome()
+    stopsAfterwards(home)
+    mkdirSync(home.places.stateDir, { recursive: true, mode: 0o700 })
+    const letGo = holdFile(join(home.places.stateDir, 'daemon.lock'))
+    const cli = spawn(process.execPath, [cliMain, 'start', '--json'], {
+      env: home.env as NodeJS.ProcessEnv,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    // The daemon that it starts waits for a name, and gives up.
+    const children = () => readFileSync(`/proc/${cli.pid}/task/${cli.pid}/children`, 'utf8')
+    await vi.waitUntil(() => children() !== '', { timeout: 30_000 })
+    await vi.waitUntil(() => children() === '', { timeout: 30_000 })
+    letGo?.()
+    expect(JSON.parse(await text(cli.stdout))).toMatchObject({ started: true })
   })
 
   it('finds and stops a daemon whose socket was deleted', async () => {

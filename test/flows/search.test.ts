@@ -72,4 +72,22 @@ describe('memoryd search', () => {
       expect(bytes.includes(SECRET.slice(4).toLowerCase()), name).toBe(false)
     }
   })
+
+  it('finds nothing where memory has just been switched off, however often it was asked before', async () => {
+    const home = makeHome()
+    heard(home, 'the token refresh fails', 'the token refresh fails')
+    const { client } = await startDaemon(home)
+    const ask = () => client.search({ q: 'token', cwd: home.dir })
+    const askOften = async () => {
+      for (let n = 0; n < 4; n++) expect((await ask()).items.map(({ messageId }) => messageId)).toEqual(['m1'])
+    }
+    await askOften()
+    await client.pause({ cwd: home.dir })
+    expect(await ask()).toEqual({ items: [], skipped: 'off' })
+    await client.resume({ cwd: home.dir })
+    await askOften()
+    mkdirSync(join(home.dir, '.claude'), { recursive: true })
+    writeFileSync(join(home.dir, '.claude/settings.json'), '{"autoMemoryEnabled":false}')
+    expect(await ask()).toEqual({ items: [], skipped: 'off' })
+  })
 })

@@ -46,7 +46,7 @@ describe('terms that were not seen', () => {
     expect(fresh).toEqual(['t1', 't299999'])
   })
 
-  it('are not those that came again and again, however many others are met in between', () => {
+  it('are not those that come again before so many others have come that some must go', () => {
     const seen = createSeenTerms({ longest: PIECE_CHARS, memory: new ArrayBuffer(SEEN_TERMS_BYTES) })
     const fresh: string[] = []
     for (let n = 0; n < 1_000_000; n++) {
