@@ -26,6 +26,10 @@ const STOP_LIMIT_MS = 70_000
 /** Whoever holds the lock without a name has only just taken it, or is about to let go of it. */
 const NAMELESS_LIMIT_MS = 10_000
 
+/** As far as a clock may have been set since. */
+const CLOCK_STEP_MS = 60_000
+const TICKS_PER_S = 100
+
 type Health = { pid: number; version: string }
 
 export async function health({ connect, places }: Context): Promise<Health | undefined> {
@@ -112,8 +116,7 @@ function silent({ self }: Context): MemoryError {
 /** Ends the daemon and waits until it is gone; tells whether there was one. */
 export async function endDaemon(context: Context): Promise<Holder | Health | undefined> {
   const running = (await health(context)) ?? (await livingHolder(context))
-  if (!running) return undefined
-  process.kill(running.pid, 'SIGTERM')
+  if (!running || !askToEnd(running.pid)) return undefined
   const until = performance.now() + STOP_LIMIT_MS
   while (isThere(running.pid)) {
     if (performance.now() > until)
@@ -129,10 +132,25 @@ export async function endDaemon(context: Context): Promise<Holder | Health | und
   return running
 }
 
-/** A holder that was killed leaves its name behind, and the kernel may have given its pid to somebody else: the lock tells. */
+/**
+ * A holder that was killed leaves its name behind, and the kernel may have given its pid to somebody else. The lock tells, but
+ * whoever looks at it has it for a moment, and looks like a holder: so the process must be as old as its name, too.
+ */
 async function livingHolder(context: Context): Promise<Holder | undefined> {
   const { isLocked } = await import('../../daemon/platform/process-lock.ts')
-  return isLocked(context.places.stateDir) ? readHolder(context) : undefined
+  const holder = isLocked(context.places.stateDir) ? readHolder(context) : undefined
+  return holder && begunMs(holder.pid) <= Date.parse(holder.startedAt) + CLOCK_STEP_MS ? holder : undefined
+}
+
+/** When a process began; where the system does not tell, long ago. */
+function begunMs(pid: number): number {
+  try {
+    const ticks = Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19])
+    const [upS] = readFileSync('/proc/uptime', 'utf8').split(' ')
+    return Date.now() - 1000 * (Number(upS) - ticks / TICKS_PER_S)
+  } catch {
+    return 0
+  }
 }
 
 export function readHolder({ places }: Context): Holder | undefined {
@@ -140,6 +158,16 @@ export function readHolder({ places }: Context): Holder | undefined {
     return parseHolder(readFileSync(join(places.stateDir, HOLDER_FILE), 'utf8'))
   } catch {
     return undefined
+  }
+}
+
+/** False where it is gone already. */
+function askToEnd(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGTERM')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
+    throw error
   }
 }
 

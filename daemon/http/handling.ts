@@ -33,7 +33,7 @@ export type Surroundings = {
   parseJson: FastifyBodyParser<string>
   onceTaken: OnceTaken
   /** Takes note of it, and tells what to answer. */
-  fail: (error: unknown, route: Route) => Failure
+  fail: (error: unknown, route: Route, to: ServerResponse) => Failure
   log: Log
 }
 
@@ -96,7 +96,7 @@ function anotherTime(
         if (undo) onceTaken(response, { onLost: undo })
         sendReady(response, print(given))
       } catch (error) {
-        sendFailure(response, fail(error, route))
+        sendFailure(response, fail(error, route, response))
       }
     },
   }

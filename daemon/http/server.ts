@@ -1,5 +1,6 @@
 /** Serves the routes of `schema/` on a Unix socket. Knows shapes, not features. */
 import { randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import fastify, { type FastifyReply, type RouteOptions } from 'fastify'
 import type { HandlerTypes } from '../../schema/contract.ts'
 import type { Event } from '../../schema/event.ts'
@@ -95,18 +96,21 @@ export async function createServer({ handlers, log, onDiskTrouble, onAsked }: Se
     })
     return reply.code(known.status).send(known.body)
   })
-  const failedWith = (error: unknown, { url, upload }: At, declared: Route['errors']): Failure => {
+  const failedWith = (error: unknown, { url, upload }: At, declared: Route['errors'], to: ServerResponse): Failure => {
     const ref = randomUUID()
     const failed = toFailure(error, { declared, takes: upload ? 'JSON lines' : 'JSON', ref })
     if (isDiskTrouble(error)) onDiskTrouble(error)
+    // Who has hung up is told nothing, and that their request was broken off is no fault.
+    const isBrokenOff = to.destroyed && (error as Error).name === 'AbortError'
     // The route's pattern, not the URL: a query may hold what a person said.
-    if (failed.unexpected) log.error({ ref, route: url, err: error }, 'request failed')
+    if (failed.unexpected && !isBrokenOff) log.error({ ref, route: url, err: error }, 'request failed')
     return failed
   }
   app.setErrorHandler((error, request, reply) => {
     const { name } = request.routeOptions.config as { name?: RouteName }
     // What it takes is known before its schemas are: a body may be refused with the very first request.
-    const failed = failedWith(error, name ? routeTable[name] : {}, (name && schemas.known(name)?.errors) ?? [])
+    const declared = (name && schemas.known(name)?.errors) ?? []
+    const failed = failedWith(error, name ? routeTable[name] : {}, declared, reply.raw)
     return reply.code(failed.status).send(failed.body)
   })
 
@@ -117,7 +121,7 @@ export async function createServer({ handlers, log, onDiskTrouble, onAsked }: Se
     anotherBody,
     parseJson: app.getDefaultJsonParser('error', 'error'),
     onceTaken,
-    fail: (error, route) => failedWith(error, route, route.errors),
+    fail: (error, route, to) => failedWith(error, route, route.errors, to),
     log,
   }
   for (const [name, shape] of Object.entries(routeTable) as [RouteName, RouteShape][]) {

@@ -20,27 +20,18 @@ const SCRATCH_BYTES = 65_536
 const HANDFUL = 16
 const HANDFUL_BYTES = 1024 * 1024
 
-/** Where a line lies until it is a text. */
-export type LineRoom = (bytes: number) => Buffer
-
-/**
- * For one who reads again and again: to get the room for it each time takes as long as to read some of the lines. It grows with
- * them; what is as long as a book gets its own.
- */
-export function createLineRoom(): LineRoom {
-  let room = Buffer.allocUnsafe(SCRATCH_BYTES)
-  return (bytes) => {
-    if (bytes > HANDFUL_BYTES) return Buffer.allocUnsafe(bytes)
-    if (bytes > room.length) room = Buffer.allocUnsafe(bytes)
-    return room
-  }
+/** Where lines lie until they are texts, for one who reads again and again: to get it each time takes as long as to read some. */
+export function createLineRoom(): Buffer {
+  return Buffer.allocUnsafe(SCRATCH_BYTES)
 }
 
 /**
  * For the length of one search: files stay open from one message to the next. Read without a thread, which would take
  * ten times as long as the reading of a line; between handfuls, not before the first, others get their turn.
  */
-export function openReadBack<T>(at: At<T>, room: LineRoom = createLineRoom()): ReadBack<T> {
+export function openReadBack<T>(at: At<T>, room: Buffer = createLineRoom()): ReadBack<T> {
+  // A longer line gets more of it, which stays until all is read: memory outside of the heap is collected late.
+  let scratch = room
   const opened = new Map<string, number | undefined>()
   let reads = 0
   const close = () => {
@@ -55,7 +46,8 @@ export function openReadBack<T>(at: At<T>, room: LineRoom = createLineRoom()): R
     }
     const fd = opened.get(path)
     if (fd === undefined) return undefined
-    const line = readExactly(fd, room(length), offset, length)
+    if (length > scratch.length) scratch = Buffer.allocUnsafe(length)
+    const line = readExactly(fd, scratch, offset, length)
     return line === undefined ? undefined : at(harness, line)
   }
   return {
@@ -83,10 +75,10 @@ export function* handfuls<P extends Place>(places: readonly P[], most: number = 
   if (handful.length > 0) yield handful
 }
 
-/** Harnesses delete old transcripts whenever they like. Opening a pipe that stands there now does not wait. */
+/** Harnesses delete old transcripts whenever they like. Opening a pipe that stands there now does not wait, and no link is followed. */
 function openPlain(path: string): number | undefined {
   try {
-    return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   } catch {
     return undefined
   }

@@ -21,6 +21,8 @@ const DASHED_CHARS = 24
 export const DASHED_RUN: Bit = 1 << 29
 
 const SHORT_CHARS = 65_536
+/** As much as the longest character: else a text that does not fit might seem to have as many bytes as characters. */
+const SPARE_BYTES = 4
 const ALPHANUMERIC = /[A-Za-z0-9]/
 /** What stands in a run: a dash, or a letter or digit. */
 const DASH = 1
@@ -63,7 +65,7 @@ export function createHints(lists: readonly (readonly [Bit, readonly string[]])[
   const inBytes = scanner()
   const inCharacters = scanner()
 
-  const bytes = Buffer.alloc(SHORT_CHARS)
+  const bytes = Buffer.alloc(SHORT_CHARS + SPARE_BYTES)
   const characters = new Uint16Array(SHORT_CHARS)
   return (text) => {
     const { length } = text

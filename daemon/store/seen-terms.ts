@@ -3,6 +3,7 @@
  * every message costs more than all the rest that is done with it. Pure but for what it remembers, which can be handed on
  * from one thread to the next.
  */
+import { randomInt } from 'node:crypto'
 
 export type SeenTerms = {
   /**
@@ -24,9 +25,11 @@ const AGAIN = 2
 /** Those that were met last, where the processor finds them quicker than among all. */
 const LATEST = 1 << 12
 const LONGEST_TEXT_BYTES = 65_536
+/** As much as the longest character: else a text that does not fit might seem to have as many bytes as characters. */
+const SPARE_BYTES = 4
 
 const WORD_BYTES = Uint32Array.BYTES_PER_ELEMENT
-export const SEEN_TERMS_BYTES = WORD_BYTES * (2 * SLOTS + 2 * LATEST + 1)
+export const SEEN_TERMS_BYTES = WORD_BYTES * (2 * SLOTS + 2 * LATEST + 2)
 
 /** The code of a letter or digit without case, and nothing for what parts terms. */
 const LETTERS = Uint8Array.from({ length: 256 }, (_, code) =>
@@ -42,8 +45,11 @@ type Deps = {
 export function createSeenTerms({ longest, memory }: Deps): SeenTerms {
   const hashes = new Uint32Array(memory, 0, 2 * SLOTS)
   const latest = new Uint32Array(memory, WORD_BYTES * 2 * SLOTS, 2 * LATEST)
-  const count = new Uint32Array(memory, WORD_BYTES * (2 * SLOTS + 2 * LATEST), 1)
-  const scratch = Buffer.alloc(LONGEST_TEXT_BYTES)
+  const count = new Uint32Array(memory, WORD_BYTES * (2 * SLOTS + 2 * LATEST), 2)
+  // Goes along with the rest: who does not know it cannot make two terms that are taken for one.
+  count[1] ||= randomInt(1, 2 ** 32 - 1)
+  const seed = count[1] as number
+  const scratch = Buffer.alloc(LONGEST_TEXT_BYTES + SPARE_BYTES)
 
   const forget = () => {
     hashes.fill(0)
@@ -93,7 +99,7 @@ export function createSeenTerms({ longest, memory }: Deps): SeenTerms {
   }
 
   const ofBytes = (text: string, bytes: Uint8Array, length: number, fresh: string[]): 'plain' | 'other' => {
-    let high = 0
+    let high = seed
     let low = 0
     let from = 0
     for (let at = 0; at < length; at++) {
@@ -109,7 +115,7 @@ export function createSeenTerms({ longest, memory }: Deps): SeenTerms {
       if (at > from) {
         if (at - from > longest) return 'other'
         if (isFresh(high, low)) fresh.push(text.slice(from, at).toLowerCase())
-        high = 0
+        high = seed
         low = 0
       }
       from = at + 1
@@ -128,7 +134,7 @@ export function createSeenTerms({ longest, memory }: Deps): SeenTerms {
       return ofBytes(text, scratch, length + 1, fresh)
     },
     add: (term, fresh) => {
-      let high = 0
+      let high = seed
       let low = 0
       for (let at = 0; at < term.length; at++) {
         const code = term.charCodeAt(at)

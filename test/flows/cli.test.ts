@@ -91,6 +91,20 @@ describe('a newcomer in an empty home', () => {
     expect(JSON.parse(await text(cli.stdout))).toMatchObject({ started: true })
   })
 
+  it('ends no stranger who was given the pid of a daemon that was killed', async () => {
+    const home = makeHome()
+    mkdirSync(home.places.stateDir, { recursive: true, mode: 0o700 })
+    const stranger = spawn('sleep', ['60'])
+    onTestFinished(() => void stranger.kill())
+    const startedAt = new Date(Date.now() - 600_000).toISOString()
+    const name = { pid: stranger.pid, version: '0.1.0', socket: home.places.socketPath, startedAt }
+    writeFileSync(join(home.places.stateDir, 'daemon.json'), JSON.stringify(name))
+    // As it is while somebody else only looks whether the lock is free.
+    onTestFinished(holdFile(join(home.places.stateDir, 'daemon.lock')) ?? (() => {}))
+    expect(await memoryd(home, 'stop')).toEqual({ code: 0, stdout: 'memoryd is not running\n', stderr: '' })
+    expect(stranger.signalCode).toBe(null)
+  })
+
   it('finds and stops a daemon whose socket was deleted', async () => {
     const home = makeHome()
     const daemon = await startDaemon(home)

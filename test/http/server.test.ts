@@ -219,6 +219,24 @@ describe('the server', () => {
     await gone
   })
 
+  it('does not take it for a fault that a request was broken off because its caller had gone', async () => {
+    const begun = resolvers()
+    const over = resolvers()
+    const { path, logged } = await serve({
+      health: async ({ signal }) => {
+        begun.resolve()
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        setImmediate(over.resolve)
+        return signal.throwIfAborted() as never
+      },
+    })
+    const caller = dial(path, () => caller.write('GET /v1/health HTTP/1.1\r\nhost: x\r\n\r\n'))
+    await begun.promise
+    caller.destroy()
+    await over.promise
+    expect(logged).toEqual([])
+  })
+
   it('takes a POST without a body as an empty one', async () => {
     const { ask } = await serve({ pause: ({ body }) => ({ all: body.cwd === undefined, projects: [] }) })
     expect(await ask({ method: 'POST', path: '/v1/pause' })).toMatchObject({ status: 200, body: { all: true } })

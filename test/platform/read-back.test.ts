@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
@@ -29,6 +29,15 @@ it('reads the first handful at once, and lets others have their turn before each
   expect(await lines.read([one as Place])).toEqual(['one'])
   expect(await lines.read([two as Place])).toEqual(['two'])
   expect(happened).toEqual(['one', 'another', 'two'])
+})
+
+it('follows no link: what stands at its other end is not what was read', async () => {
+  const [place] = linesIn('line')
+  const link = `${place?.path}.link`
+  symlinkSync(place?.path ?? '', link)
+  const lines = openReadBack((_harness, line) => line)
+  onTestFinished(lines.close)
+  expect(await lines.read([place as Place, { ...(place as Place), path: link }])).toEqual(['line', undefined])
 })
 
 it('takes as many at a time as it is told, and a line as long as a book alone', () => {

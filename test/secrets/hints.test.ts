@@ -65,6 +65,16 @@ it('knows nothing of the text before', () => {
   expect(hints('é tok').bits).toBe(0)
 })
 
+it.each(['é', '中', '😀'])('looks at all of a text that has more bytes than room: %s', (other) => {
+  const hints = createHints(lists, TRACED)
+  // What does not fit is cut between characters: the bytes that do may be as many as the text has characters.
+  for (let length = 65_528; length < 65_544; length++)
+    for (let before = 0; before < 4; before++) {
+      const text = `${'.'.repeat(before)}${' my token'.padStart(length - before, other)}`
+      expect([text.length, hints(text).bits]).toEqual([length, 1])
+    }
+})
+
 it('knows a long run wherever it stands, and none that is shorter by one', () => {
   const hints = createHints(lists, TRACED)
   const dashed = (chars: number) => 'a-_7'.repeat(8).slice(0, chars)

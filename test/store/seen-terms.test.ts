@@ -21,6 +21,13 @@ describe('terms that were not seen', () => {
     )
   })
 
+  it.each(['é', '中', '😀'])('are told of no text with other signs, however long it is: %s', (other) => {
+    const seen = createSeenTerms({ longest: PIECE_CHARS, memory: new ArrayBuffer(SEEN_TERMS_BYTES) })
+    for (let length = 65_528; length < 65_544; length++)
+      for (let before = 0; before < 4; before++)
+        expect(seen.ofPlain(`${'.'.repeat(before)}${'word'.padStart(length - before, other)}`, [])).toBe('other')
+  })
+
   it('are told of no other text, but one by one', () => {
     const seen = createSeenTerms({ longest: PIECE_CHARS, memory: new ArrayBuffer(SEEN_TERMS_BYTES) })
     const fresh: string[] = []
