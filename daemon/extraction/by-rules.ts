@@ -34,13 +34,12 @@ export function createByRules({ reading, save, isLogging, clock }: Deps) {
     return statementsIn
   }
 
-  const statedIn = async (words: readonly Word[], part: Slice['part'], sessionId: string): Promise<Found[]> => {
-    if (words.length === 0) return []
-    rules ??= load()
-    const statementsIn = await rules
+  const statedIn = async (words: AsyncIterable<Word>, part: Slice['part'], sessionId: string): Promise<Found[]> => {
     const timeOf = timesOf(part, clock.now())
     const found: Found[] = []
-    for (const { message: spoken, text, previousAssistant, minutesEast } of words) {
+    for await (const { message: spoken, text, previousAssistant, minutesEast } of words) {
+      rules ??= load()
+      const statementsIn = await rules
       await turn()
       const saidMs = timeOf(spoken)
       const at = new Date(saidMs).toISOString()
@@ -59,7 +58,7 @@ export function createByRules({ reading, save, isLogging, clock }: Deps) {
   }
 
   return async ({ key, row, cwd, part, signal, wroteItself, along, mayWrite }: Slice): Promise<Kept> => {
-    const memories = await statedIn(await reading.words(row, part, signal), part, key.sessionId)
+    const memories = await statedIn(reading.words(row, part, signal), part, key.sessionId)
     if (memories.length === 0) return { skip: 'nothing is stated in it' }
     // Two who keep the same turn would keep it twice.
     if (await wroteItself()) return { skip: 'the agent wrote memories itself' }

@@ -1,4 +1,5 @@
 /** What persons said in a part of a session, read back from its transcript, and what the agent did meanwhile. */
+import { copied, headOf, tailOf } from '../platform/characters.ts'
 import { handfuls, openReadBack } from '../platform/read-back.ts'
 import { meantIn, type Said, type SaidMessage } from '../store/said.ts'
 import type { Call } from './own-writes.ts'
@@ -20,7 +21,22 @@ type Deps = {
   redact: (text: string) => Promise<{ text: string }>
 }
 
+/** As much as a model is told of a person's message: what is longer was pasted, and its beginning tells what for. */
+const LONGEST_CHARS = 76_000
+/** More of an answer than anybody looks at who reads what is replied to it. */
+const ANSWER_CHARS = 12_000
+/** Not kept where a text was cut: half a credential is not recognised. */
+const MARGIN_CHARS = 4_000
+
 export function createReading({ said, messagesAt, redact }: Deps) {
+  const beginningOf = async (text: string): Promise<string> => {
+    if (text.length <= LONGEST_CHARS) return (await redact(text)).text
+    return (await redact(copied(headOf(text, LONGEST_CHARS)))).text.slice(0, -MARGIN_CHARS)
+  }
+  const endOf = async (text: string): Promise<string> => {
+    if (text.length <= ANSWER_CHARS) return (await redact(text)).text
+    return (await redact(copied(tailOf(text, ANSWER_CHARS)))).text.slice(MARGIN_CHARS)
+  }
   const open = () => openReadBack((harness, line) => messagesAt(harness, line))
   type Open = ReturnType<typeof open>
 
@@ -31,26 +47,24 @@ export function createReading({ said, messagesAt, redact }: Deps) {
   const answerBefore = async (lines: Open, row: number, message: SaidMessage): Promise<string | undefined> => {
     for (const before of said.agentBefore(row, message.id)) {
       const spoken = await one(lines, before)
-      if (spoken && spoken.text !== '') return (await redact(spoken.text)).text
+      if (spoken && spoken.text !== '') return endOf(spoken.text)
     }
     return undefined
   }
 
   return {
-    /** Free of credentials. */
-    words: async (row: number, part: readonly SaidMessage[], signal: AbortSignal): Promise<Word[]> => {
+    /** Free of credentials, and one after the other: a day of them need not be held at once. */
+    words: async function* (row: number, part: readonly SaidMessage[], signal: AbortSignal): AsyncGenerator<Word> {
       const lines = open()
-      const words: Word[] = []
       try {
         for (const message of part.filter(({ by }) => by === 'person')) {
           signal.throwIfAborted()
           const spoken = await one(lines, message)
           if (!spoken || spoken.text.trim() === '') continue
-          const { text } = await redact(spoken.text)
+          const text = await beginningOf(spoken.text)
           const previousAssistant = await answerBefore(lines, row, message)
-          words.push({ message, text, previousAssistant, minutesEast: spoken.minutesEast })
+          yield { message, text, previousAssistant, minutesEast: spoken.minutesEast }
         }
-        return words
       } finally {
         lines.close()
       }

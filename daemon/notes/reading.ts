@@ -1,5 +1,6 @@
 /** A part of a session's conversation, read back from its transcript, message by message and free of credentials. */
 import { setImmediate as turn } from 'node:timers/promises'
+import { copied } from '../platform/characters.ts'
 import { handfuls, openReadBack } from '../platform/read-back.ts'
 import { meantIn, type SaidMessage } from '../store/said.ts'
 
@@ -25,8 +26,8 @@ export function createReading({ messagesAt, redact }: Deps) {
   const clean = async (text: string): Promise<string> => {
     if (text === '') return ''
     if (text.length <= WHOLE_CHARS) return (await redact(text)).text
-    const head = (await redact(text.slice(0, EDGE_CHARS))).text
-    const tail = (await redact(text.slice(-EDGE_CHARS))).text
+    const head = (await redact(copied(text.slice(0, EDGE_CHARS)))).text
+    const tail = (await redact(copied(text.slice(-EDGE_CHARS)))).text
     return `${head.slice(0, -MARGIN_CHARS)}\n[…]\n${tail.slice(MARGIN_CHARS)}`
   }
   const cleanLine = async ({ by, text, toolCalls, toolResults }: Line): Promise<Omit<Line, 'id'>> => {

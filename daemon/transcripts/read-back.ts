@@ -1,5 +1,6 @@
 /** The turns of one session, read back from its files: their texts are stored nowhere else. */
 import { setImmediate as turn } from 'node:timers/promises'
+import { copied } from '../platform/characters.ts'
 import { adapterFor } from './adapters.ts'
 import { liveChain } from './chain.ts'
 import type { Cursor } from './cursor.ts'
@@ -50,9 +51,4 @@ function light(message: Fact & { kind: 'message' }): Fact {
   // Cut only after redaction to what is shown: half of a credential is not recognised.
   const text = message.startsTurn ? copied(head(message.text, 2 * HEAD_CHARS)) : ''
   return { ...message, text, toolCalls: message.toolCalls.map((call) => ({ ...call, input: '' })), toolResults: [] }
-}
-
-/** A part of a text keeps the whole of it in memory: a copy does not. */
-function copied(text: string): string {
-  return Buffer.from(text, 'utf16le').toString('utf16le')
 }

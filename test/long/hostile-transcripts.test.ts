@@ -7,7 +7,7 @@ import { appendLong, peakMb, WORDS } from '../support/long-lines.ts'
 import { append, genericRoot, turn, turnEvents } from '../support/transcripts.ts'
 
 /** Many such lines are garbage, of which the engine lets much lie before it looks. */
-const MOST_MB = 1_400
+const MOST_MB = 1_200
 const LINES = 30
 
 it.runIf(process.platform === 'linux')(`keeps nothing of ${LINES} lines of 60 MB that were read`, async () => {
