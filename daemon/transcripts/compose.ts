@@ -1,7 +1,7 @@
 /** Makes the message out of what an adapter found: nothing injected and nothing private is left in it. Pure. */
 import { stripInjected, stripOwn } from './injected.ts'
 import type { By, Message } from './message.ts'
-import { withoutPrivate } from './private-spans.ts'
+import { isPrivateToTheEnd, withoutPrivate } from './private-spans.ts'
 
 export type Draft = { [K in keyof Message]?: Message[K] | undefined } & { by: By }
 
@@ -11,8 +11,10 @@ const NONE: readonly never[] = []
 export function compose(draft: Draft): Message {
   const { by, text, startsTurn } = heard(draft)
   const message: Message = { kind: 'message', by, text, toolCalls: [], toolResults: [] }
+  // What an agent calls comes after what it says.
+  const hidden = by === 'agent' && draft.toolCalls !== undefined && isPrivateToTheEnd(draft.text ?? '')
   for (const { id, name, input } of draft.toolCalls ?? NONE)
-    message.toolCalls.push({ id, name, input: withoutPrivate(input) })
+    message.toolCalls.push({ id, name, input: hidden ? '' : withoutPrivate(input) })
   for (const { callId, text } of draft.toolResults ?? NONE)
     message.toolResults.push({ callId, text: withoutPrivate(stripInjected(text)) })
   if (draft.id !== undefined) message.id = draft.id

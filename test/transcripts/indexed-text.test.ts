@@ -62,6 +62,14 @@ describe('what can be searched for', () => {
 })
 
 describe('a private span', () => {
+  it('that is never closed hides what the agent calls after it', () => {
+    const call = { id: 'c', name: 'Bash', input: 'echo SECRET' }
+    const inputsOf = (text: string) =>
+      compose({ by: 'agent', text, toolCalls: [call] }).toolCalls.map(({ input }) => input)
+    expect(inputsOf('see <private>SECRET')).toEqual([''])
+    expect(inputsOf('see <private>SECRET</private>')).toEqual(['echo SECRET'])
+  })
+
   it.each([
     ['a <private>SECRET</private> b', 'a  b'],
     ['a <PRIVATE why="x > y">SECRET</Private > b', 'a  b'],
@@ -69,6 +77,8 @@ describe('a private span', () => {
     ['a <private\nSECRET', 'a'],
     ['a <private>SECRET', 'a'],
     ['a <private', 'a'],
+    ['{"x":"a <private\\n>SECRET</private>"}', '{"x":"a "}'],
+    ['{"x":"a <\\nprivate>SECRET<\\t/private> b"}', '{"x":"a  b"}'],
     ['a <private/>SECRET', 'a'],
     ['a < private >SECRET< / private > b', 'a  b'],
     ['a <private>S<private>E</private>CRET</private> b', 'a  b'],
