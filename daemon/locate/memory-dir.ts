@@ -32,11 +32,10 @@ export function refuseLinked({ dir, source }: MemoryDir, target: string | undefi
   if (problem) throw refusal(dir, source, `leads to ${shown(target)}, which ${problem}`)
 }
 
-/** Whether a directory that was chosen once still leads to a place for memories: links change while nobody looks. */
+/** Whether a directory is, or leads to, a place for memories: one that was chosen once may have become a link to any other. */
 export function isMemoryPlace(dir: string, home: string): boolean {
   try {
-    refuseLinked({ dir, source: 'default' }, realpathSync(dir), home)
-    return true
+    return problemOf(realpathSync(dir), home) === undefined
   } catch {
     return false
   }

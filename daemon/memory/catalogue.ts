@@ -2,12 +2,15 @@
 import type { Clock } from '../platform/clock.ts'
 import { type Read, type Scan, scanMemories } from './scan.ts'
 import { isSettled } from './stamp.ts'
+import type { TellingNames } from './telling-names.ts'
 
 export type Catalogue = { list(dir: string): Scan }
 
 const MOST_DIRECTORIES = 32
 
-export function createCatalogue({ clock }: { clock: Pick<Clock, 'now'> }): Catalogue {
+type Deps = { clock: Pick<Clock, 'now'>; names: Pick<TellingNames, 'isKnownTelling'> }
+
+export function createCatalogue({ clock, names }: Deps): Catalogue {
   const directories = new Map<string, Map<string, Read>>()
   return {
     list: (dir) => {
@@ -20,7 +23,7 @@ export function createCatalogue({ clock }: { clock: Pick<Clock, 'now'> }): Catal
       directories.delete(dir)
       directories.set(dir, known)
       if (directories.size > MOST_DIRECTORIES) directories.delete(directories.keys().next().value as string)
-      return scan
+      return { ...scan, items: scan.items.filter(({ file }) => !names.isKnownTelling(file)) }
     },
   }
 }

@@ -3,13 +3,14 @@
  * way. Judges places, never content. A file is replaced whole or not at all, and only where it holds what was expected.
  */
 import { randomInt } from 'node:crypto'
-import { closeSync, fsyncSync, lstatSync, readdirSync, renameSync, rmSync, unlinkSync } from 'node:fs'
+import { closeSync, fsyncSync, linkSync, lstatSync, readdirSync, renameSync, rmSync, unlinkSync } from 'node:fs'
 import { MemoryError } from '../../schema/errors.ts'
 import {
   descend,
   enter,
   type Folder,
   isCode,
+  type MayBeAt,
   OWN_REACH,
   openRoot,
   type Reach,
@@ -39,8 +40,8 @@ export type Confined = {
   write(file: string, bytes: Uint8Array, options: { expect: Expected; mode?: number; settle?: 'later' }): 'written'
   /** One wait for the names of several files instead of one for each. */
   settle(): void
-  /** Folders that are empty then go as well. */
-  remove(file: string, options: { expect: string | undefined }): 'removed' | 'absent'
+  /** Folders that are empty then go as well. With a `mode`, only a file that has it. */
+  remove(file: string, options: { expect: string | undefined; mode?: number }): 'removed' | 'absent'
   /** Half-written files of a process that was killed. */
   leftovers(): string[]
   /** Removes them and tells which. Not while another process writes here. */
@@ -48,11 +49,13 @@ export type Confined = {
   close(): void
 }
 
+type OpenOptions = { reach?: Reach; mayBeAt?: MayBeAt | undefined }
+
 const TEMPORARY = /^\.memoryd-\d+-\d+\.tmp$/
 
 /** Holds `root` open until `close()`. Once another folder stands in its place, everything is refused: open it again. */
-export function openFolder(root: string, { reach = OWN_REACH }: { reach?: Reach } = {}): Confined {
-  const top = openRoot(root, reach)
+export function openFolder(root: string, { reach = OWN_REACH, mayBeAt }: OpenOptions = {}): Confined {
+  const top = openRoot(root, reach, mayBeAt)
 
   const readBy = (look: typeof readPlain) => (file: string) => {
     if (top.reach === 'path') refuseMoved(top)
@@ -90,12 +93,12 @@ export function openFolder(root: string, { reach = OWN_REACH }: { reach?: Reach 
     })
   }
 
-  const remove: Confined['remove'] = (file, { expect }) => {
+  const remove: Confined['remove'] = (file, { expect, mode }) => {
     refuseMoved(top)
     return reaching(top, changeable(file), enterNoTwin, (folder, leaf, missing) => {
       if (missing.length === 0) refuseTwin(folder, leaf)
       const present = missing.length === 0 ? readPlain(folder, leaf) : undefined
-      compare(present, { file, expect })
+      compare(present, { file, expect, mode })
       if (!present) return 'absent'
       refuseMoved(folder)
       unlinkSync(folder.at(leaf))
@@ -145,6 +148,7 @@ function replace(folder: Folder, leaf: string, bytes: Uint8Array, change: Change
   try {
     writeNew(folder, temporary, bytes, { mode })
     refuseMoved(folder)
+    if (change.expect === null && nameNew(folder, temporary, leaf, change) === 'named') return
     // Somebody may have saved the file, or closed it to others, while ours went to the disk.
     const look = change.expect === null ? findPlain : readPlain
     compare(look(folder, leaf), { ...change, mode })
@@ -153,6 +157,27 @@ function replace(folder: Folder, leaf: string, bytes: Uint8Array, change: Change
     discard(folder, temporary)
     throw error
   }
+}
+
+/** What systems say that know no second name for a file, or keep us from giving it one. */
+const NO_LINKS = ['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV', 'EINVAL']
+
+/**
+ * A new file gets its name only where nobody has it, which a rename does not ask. For a moment it has two names, and a kill
+ * may leave it both: then it is not read until the sweep has taken the other one away.
+ */
+function nameNew(folder: Folder, temporary: string, leaf: string, change: Change): 'named' | 'no-links' {
+  try {
+    linkSync(folder.at(temporary), folder.at(leaf))
+  } catch (error) {
+    if (isCode(error, ...NO_LINKS)) return 'no-links'
+    if (!isCode(error, 'EEXIST')) throw error
+    // By what it is taken is told by whoever looks at it; that may be gone again by now.
+    compare(findPlain(folder, leaf), change)
+    throw conflict(change, 'is already there')
+  }
+  unlinkSync(folder.at(temporary))
+  return 'named'
 }
 
 /** Where nothing is expected a glance at the name is enough. What keeps us from that is told by whoever opens it. */
@@ -180,7 +205,11 @@ function compare(present: Content | undefined, { file, expect, mode }: Change): 
   if (expect === undefined) return
   if (present?.hash === (expect ?? undefined) && (!present || mode === undefined || present.mode === mode)) return
   const words = !present ? 'is no longer there' : expect === null ? 'is already there' : 'has changed since it was read'
-  throw new MemoryError('CONFLICT', `${shown(file)} ${words}`, { hint: 'read it again, then decide' })
+  throw conflict({ file }, words)
+}
+
+function conflict({ file }: Pick<Change, 'file'>, words: string): MemoryError {
+  return new MemoryError('CONFLICT', `${shown(file)} ${words}`, { hint: 'read it again, then decide' })
 }
 
 function inside(file: string): string[] {

@@ -17,10 +17,31 @@ import { shown } from './file-name.ts'
 
 export { type Folder, isCode, OWN_REACH, type Reach } from '../platform/open-folder.ts'
 
-export function openRoot(root: string, reach: Reach): Folder {
+/** Whether a directory that was reached through a link may be where it was found to be. */
+export type MayBeAt = (where: string) => boolean
+
+/** `mayBeAt` is asked only where a link leads to another place than the one that was named. */
+export function openRoot(root: string, reach: Reach, mayBeAt: MayBeAt = () => true): Folder {
   const top = openRootFolder(root, reach)
   if (top === 'moved') throw moved(root)
-  return top
+  try {
+    refuseAstray(root, top.where, mayBeAt)
+    return top
+  } catch (error) {
+    closeSync(top.fd)
+    throw error
+  }
+}
+
+/** Of what is held open, or is about to be made in it: a link may have stood on the way for that one moment only. */
+export function refuseAstray(root: string, where: string, mayBeAt: MayBeAt): void {
+  if (where === root || (!isAgentDir(root) && mayBeAt(where))) return
+  throw refused(`the folder ${shown(root)} leads elsewhere through a link`)
+}
+
+/** A sub-agent's, which may stand in a repository: it is located with every link followed, so that none may be left in it. */
+function isAgentDir(dir: string): boolean {
+  return /\/agent-memory(-local)?\/[^/]+$/.test(dir)
 }
 
 /** Opens the root for as long as `act` takes. */

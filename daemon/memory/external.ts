@@ -5,16 +5,18 @@ import type { Journal, NewChange } from '../store/journal.ts'
 import { type Confined, openFolder } from './confined.ts'
 import { type Present, placeTrouble, readPresent } from './folder.ts'
 import type { Gate } from './gate.ts'
-import { nameWithoutCredential, type Redact } from './judge.ts'
+import type { Redact } from './judge.ts'
 import { markdownFiles, type Stamp, whereabouts } from './markdown-files.ts'
 import { isMemoryName } from './memory-tree.ts'
 import { isExact } from './plain-file.ts'
+import type { TellingNames } from './telling-names.ts'
 
 type Deps = {
   gate: Gate
   journal: Journal
   clock: Clock
   redact: Redact
+  names: Pick<TellingNames, 'isTelling'>
   /** Whether a directory still is one where memories may be. */
   isPlace: (dir: string) => boolean
   onChange: (dir: string, files: string[]) => void
@@ -28,7 +30,7 @@ export type External = {
   look(dir: string, names?: readonly string[]): Promise<string[]>
 }
 
-export function createExternal({ gate, journal, clock, redact, isPlace, onChange }: Deps): External {
+export function createExternal({ gate, journal, clock, redact, names: telling, isPlace, onChange }: Deps): External {
   /** Stamps of files whose content the journal has: as long as they stay, the files need not be read again. */
   const known = new Map<string, Map<string, string>>()
 
@@ -67,7 +69,7 @@ export function createExternal({ gate, journal, clock, redact, isPlace, onChange
     if (journal.tip(dir, file)?.hash === now?.hash) return undefined
     const before = journal.latest(dir, file)?.after
     // A name cannot be kept without what it gives away.
-    if ((await nameWithoutCredential(file, redact)) !== file) return undefined
+    if (await telling.isTelling(file)) return undefined
     const after = now && { hash: now.hash, text: (await redact(now.text)).text }
     return {
       at: clock.now(),
@@ -105,7 +107,7 @@ export function createExternal({ gate, journal, clock, redact, isPlace, onChange
       if (where === 'unknown' || !isPlace(dir)) return []
       let folder: Confined | undefined
       try {
-        folder = openFolder(dir)
+        folder = openFolder(dir, { mayBeAt: isPlace })
         return await compareAll(dir, folder, names ? withoutStamps(names.filter(isMemoryName)) : suspects(dir))
       } catch (error) {
         throw placeTrouble(dir, error)

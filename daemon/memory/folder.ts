@@ -1,26 +1,27 @@
 /** A memory directory as the gate sees it: texts and hashes, opened for one piece of work and closed again. */
 import { isUtf8 } from 'node:buffer'
-import { mkdirSync } from 'node:fs'
+import { closeSync, existsSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
 import { type Confined, openFolder } from './confined.ts'
-import { isCode } from './descend.ts'
-import { INDEX_FILE, INDEXES } from './file-name.ts'
+import { isCode, type MayBeAt, OWN_REACH, openRoot, refuseAstray, refused, withNewFolders } from './descend.ts'
+import { INDEX_FILE, INDEXES, shown } from './file-name.ts'
 import type { Content } from './plain-file.ts'
 
-/** The bytes of a file as text; `exact` when the text gives the same bytes back. `mode`: permissions only. */
-export type Present = { hash: string; text: string; exact: boolean; mode: number; stamp: string }
+/** A file as text; `exact` when the text gives the same bytes back. `mode`: permissions only. */
+export type Present = { hash: string; bytes: Buffer; text: string; exact: boolean; mode: number; stamp: string }
 
 /** Makes the directory if need be. Whoever opens it has to close it. */
-export function openIn(dir: string): Confined {
+export function openIn(dir: string, mayBeAt?: MayBeAt): Confined {
   try {
-    return openIfThere(dir) ?? openMade(dir)
+    return openIfThere(dir, mayBeAt) ?? openMade(dir, mayBeAt)
   } catch (error) {
     throw placeTrouble(dir, error)
   }
 }
 
-export function inFolder<T>(dir: string, act: (folder: Confined) => T): T {
-  const folder = openIn(dir)
+export function inFolder<T>(dir: string, act: (folder: Confined) => T, mayBeAt?: MayBeAt): T {
+  const folder = openIn(dir, mayBeAt)
   try {
     return act(folder)
   } catch (error) {
@@ -30,9 +31,9 @@ export function inFolder<T>(dir: string, act: (folder: Confined) => T): T {
   }
 }
 
-function openIfThere(dir: string): Confined | undefined {
+function openIfThere(dir: string, mayBeAt: MayBeAt | undefined): Confined | undefined {
   try {
-    return openFolder(dir)
+    return openFolder(dir, { mayBeAt })
   } catch (error) {
     // Whatever stands in the way is named by whoever tries to make it.
     if (isCode(error, 'ENOENT', 'ENOTDIR')) return undefined
@@ -40,17 +41,28 @@ function openIfThere(dir: string): Confined | undefined {
   }
 }
 
-function openMade(dir: string): Confined {
-  makeFolder(dir)
-  return openFolder(dir)
+function openMade(dir: string, mayBeAt: MayBeAt | undefined): Confined {
+  try {
+    makeFolder(dir, mayBeAt)
+    return openFolder(dir, { mayBeAt })
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) throw refused(`the folder ${shown(dir)} was taken away while it was being opened`)
+    if (!isCode(error, 'ENOTDIR')) throw error
+    throw new MemoryError('REFUSED', `${dir} is not a folder`, { reason: 'path', hint: 'move it away', cause: error })
+  }
 }
 
-function makeFolder(dir: string): void {
+/** From the last folder that is there, held open, and only where that leads to the right place: nothing is made elsewhere. */
+function makeFolder(dir: string, mayBeAt: MayBeAt = () => true): void {
+  const missing: string[] = []
+  let there = dir
+  for (; !existsSync(there) && dirname(there) !== there; there = dirname(there)) missing.unshift(basename(there))
+  const top = openRoot(there, OWN_REACH)
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 })
-  } catch (cause) {
-    if (!isCode(cause, 'EEXIST', 'ENOTDIR')) throw cause
-    throw new MemoryError('REFUSED', `${dir} is not a folder`, { reason: 'path', hint: 'move it away', cause })
+    refuseAstray(dir, join(top.where, ...missing), mayBeAt)
+    withNewFolders(top, missing, () => {})
+  } finally {
+    closeSync(top.fd)
   }
 }
 
@@ -79,7 +91,7 @@ export function readPresent(folder: Confined, file: string): Present | undefined
 }
 
 export function presentOf({ bytes, hash, mode, stamp }: Content): Present {
-  return { hash, text: bytes.toString(), exact: isUtf8(bytes), mode, stamp }
+  return { hash, bytes, text: bytes.toString(), exact: isUtf8(bytes), mode, stamp }
 }
 
 /** `team/x.md` is pointed to by the team's own index, everything else by the directory's. */

@@ -44,6 +44,8 @@ type Deps = {
   judge: Judge
   redact: Redact
   clock: Clock
+  /** Whether memories may be in a directory that was found behind a link. */
+  isPlace?: (dir: string) => boolean
   onChange: (dir: string, files: string[], by: By) => void
 }
 
@@ -53,7 +55,7 @@ type Indexes = { changes: readonly IndexChange[]; clean: Set<string> }
 /** A directory that is held open for as long as a change takes. */
 type Open = { dir: string; folder: Confined }
 
-export function createGate({ journal, judge, redact, clock, onChange }: Deps): Gate {
+export function createGate({ journal, judge, redact, clock, isPlace, onChange }: Deps): Gate {
   const inTurn = createInTurn()
   let applied = journal.applied()
 
@@ -171,7 +173,7 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
 
   const check = async (dir: string, write: Write, by: By): Promise<void> => {
     await checkName(write)
-    await opened(dir, (at) => prepare(at, write, by, knownTo(at.dir, [write])))
+    await opened(dir, isPlace, (at) => prepare(at, write, by, knownTo(at.dir, [write])))
   }
 
   /** For whoever is alone with the directory. */
@@ -180,7 +182,7 @@ export function createGate({ journal, judge, redact, clock, onChange }: Deps): G
     const writes = await Promise.all(given.map((write) => becauseTold(write, told, redact)))
     const files = writes.map(({ file }) => file)
     for (const write of writes) await recorded(dir, write, told, () => checkName(write))
-    const done = await opened(dir, async (at) => {
+    const done = await opened(dir, isPlace, async (at) => {
       const prepared = await prepareAll(at, writes, told)
       return commit(at, prepared, told, await prepareIndexes(at, prepared), along)
     })
@@ -213,8 +215,8 @@ async function becauseTold(write: Write, { actor }: By, redact: Redact): Promise
   return { ...write, because: { reason, evidence } }
 }
 
-async function opened<T>(dir: string, act: (at: Open) => Promise<T>): Promise<T> {
-  const folder = openIn(dir)
+async function opened<T>(dir: string, isPlace: Deps['isPlace'], act: (at: Open) => Promise<T>): Promise<T> {
+  const folder = openIn(dir, isPlace)
   try {
     return await act({ dir, folder })
   } catch (error) {

@@ -1,7 +1,7 @@
 /** Which memories and indexes a directory holds, as they are now, however many. */
 import { existsSync } from 'node:fs'
 import type { Ground } from './bringing.ts'
-import { inRoot } from './descend.ts'
+import { inRoot, isCode } from './descend.ts'
 import { READ_CAP_SEGMENTS } from './file-name.ts'
 import { inFolder, readPresent } from './folder.ts'
 import { type Visitor, visitMemories } from './memory-tree.ts'
@@ -29,8 +29,17 @@ export function listMemories(dir: string): Listing {
     otherThing: (file) => void closed.push(file),
     closedFolder: (folder) => void closed.push(folder),
   }
-  if (existsSync(dir)) inRoot(dir, (top) => visitMemories(top, visitor))
+  if (existsSync(dir)) visit(dir, visitor)
   return { files: files.sort(), folders: folders.sort(), closed: closed.sort() }
+}
+
+/** One that has gone just now holds nothing. */
+function visit(dir: string, visitor: Visitor): void {
+  try {
+    inRoot(dir, (top) => visitMemories(top, visitor))
+  } catch (error) {
+    if (!isCode(error, 'ENOENT')) throw error
+  }
 }
 
 /** The directory as it is for what comes from elsewhere. */

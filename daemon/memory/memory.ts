@@ -41,7 +41,8 @@ import { redactShortOnce } from './redact-once.ts'
 import { createReviewing } from './reviewing.ts'
 import { createSaving } from './saving.ts'
 import { createSearching } from './searching.ts'
-import { listTexts, readTexts, stampIn } from './texts.ts'
+import { createTellingNames } from './telling-names.ts'
+import { textsWithout } from './texts.ts'
 import { createUndo } from './undo.ts'
 import { createWatching } from './watching.ts'
 import { createWriting } from './writing.ts'
@@ -78,6 +79,7 @@ export function createMemory(deps: Deps) {
   const { conditions, watch, onChange, onError } = deps
   const db = store.history
   const redact = redactShortOnce(deps.redact)
+  const names = createTellingNames(redact)
   const journal = createJournal(db)
   const tombstones = createTombstones(db)
   const reviews = createReviews(db)
@@ -99,6 +101,7 @@ export function createMemory(deps: Deps) {
     judge,
     redact,
     clock,
+    isPlace,
     onChange: (dir, files, { actor }) => changed(dir, files, actor),
   })
   const external = createExternal({
@@ -106,10 +109,11 @@ export function createMemory(deps: Deps) {
     journal,
     clock,
     redact,
+    names,
     isPlace,
     onChange: (dir, files) => changed(dir, files, 'external'),
   })
-  const catalogue = createCatalogue({ clock })
+  const catalogue = createCatalogue({ clock, names })
   const searching = createSearching({ journal, words: createMemoryWords(store.index), clock, onError })
   const changed = (dir: string, files: string[], actor: string) => {
     searching.changed(dir, files)
@@ -136,7 +140,7 @@ export function createMemory(deps: Deps) {
   const keepers = [searching.wipe, ...deps.keepers]
   const purging = createPurging({ store, keepers, purges: createPurges(db), gate, journal, tombstones, clock, look })
   const readingIn = (where: Places) =>
-    createReading({ places: where, journal, catalogue, searching, answers, teamEnabled: settings.teamEnabled })
+    createReading({ places: where, journal, catalogue, searching, answers, names, teamEnabled: settings.teamEnabled })
   const writingIn = (where: Places) =>
     createWriting({
       places: where,
@@ -172,10 +176,8 @@ export function createMemory(deps: Deps) {
     searching,
     /** What recall ranks and gives. */
     texts: {
-      list: listTexts,
-      read: (dir: string, files: readonly string[]) => readTexts(dir, files, clock.now()),
+      ...textsWithout(names.isKnownTelling, clock),
       known: searching.known,
-      stamp: stampIn,
       rejections: tombstones.stamp,
       /** Whether a person has rejected something that it says. */
       isRejected: (dir: string, file: string, text: string) =>

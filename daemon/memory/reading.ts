@@ -14,6 +14,7 @@ import { readIndexes } from './indexes.ts'
 import type { Places } from './place.ts'
 import { readMemories, type ScannedMemory } from './scan.ts'
 import type { Searching } from './searching.ts'
+import type { TellingNames } from './telling-names.ts'
 import { topicFields } from './topic-file.ts'
 
 export type ListFilter = { type: MemoryType | undefined; q: string | undefined }
@@ -30,10 +31,11 @@ type Deps = {
   catalogue: Catalogue
   searching: Searching
   answers: Answers
+  names: Pick<TellingNames, 'isTelling'>
   teamEnabled: () => boolean
 }
 
-export function createReading({ places, journal, catalogue, searching, answers, teamEnabled }: Deps): Reading {
+export function createReading({ places, journal, catalogue, searching, answers, names, teamEnabled }: Deps): Reading {
   const makeIndex = (cwd: string, caller: Caller): Made<MemoryIndex> => {
     const { dir, off, madeFrom } = places.find(cwd, caller)
     const from = [...madeFrom.map((path) => ({ path })), { folder: dir }, { folder: join(dir, 'team') }]
@@ -53,10 +55,27 @@ export function createReading({ places, journal, catalogue, searching, answers, 
     }
   }
 
+  /** By the list that was kept: it is looked through once for as long as nothing stirs. */
+  const harmless = new WeakMap<MemoryList, MemoryList>()
+  const withoutTelling = async (list: MemoryList): Promise<MemoryList> => {
+    const known = harmless.get(list)
+    if (known) return known
+    const journaled = new Set(journal.files(list.dir))
+    const telling = new Set<string>()
+    for (const { file } of list.items) if (!journaled.has(file) && (await names.isTelling(file))) telling.add(file)
+    const told = telling.size === 0 ? list : { ...list, items: list.items.filter(({ file }) => !telling.has(file)) }
+    harmless.set(list, told)
+    return told
+  }
+
   return {
     index: (cwd, caller) => answers.answer(keyOf('index', cwd, caller), () => makeIndex(cwd, caller)),
     list: async (cwd, caller, { type, q }) => {
-      if (q === undefined) return answers.answer(keyOf(`list ${type}`, cwd, caller), () => makeList(cwd, caller, type))
+      if (q === undefined)
+        return withoutTelling(
+          await answers.answer(keyOf(`list ${type}`, cwd, caller), () => makeList(cwd, caller, type)),
+        )
+      // Words are found by the journal, which knows no name that tells.
       const { dir, off } = places.find(cwd, caller)
       if (off !== undefined) return { dir, items: [], older: 0, skipped: 'off' }
       const found = readMemories(dir, searching.search(dir, q))

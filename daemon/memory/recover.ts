@@ -19,10 +19,15 @@ export function recoverChanges(journal: Journal, dirs: readonly string[], isPlac
     if (!existsSync(dir) || !isPlace(dir)) continue
     try {
       const own = pending.filter((change) => change.dir === dir)
-      const completed = inFolder(dir, (folder) => {
-        folder.sweep()
-        return completeIn(folder, own)
-      })
+      const completed = inFolder(
+        dir,
+        (folder) => {
+          // First of all: a new file may still have the name of its half-written one as well, and is not read until then.
+          folder.sweep()
+          return completeIn(folder, own)
+        },
+        isPlace,
+      )
       recovery.completed.push(...completed)
     } catch (error) {
       // One project's trouble is not another's.

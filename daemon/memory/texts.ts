@@ -4,6 +4,7 @@
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs'
 import { basename, join } from 'node:path'
+import type { Clock } from '../platform/clock.ts'
 import { descend, enter, type Folder, inRoot } from './descend.ts'
 import { INDEX_FILE } from './file-name.ts'
 import { DEPTH_FOLDERS, visitMemories } from './memory-tree.ts'
@@ -26,6 +27,19 @@ export type MemoryText = Partial<TopicFields> &
 const LAST_DATE_MS = 8.64e15
 // A name may have become a link or a FIFO since it was looked at: neither is followed, and opening never waits.
 const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+
+/** Those whose names may be told, for whoever gives them to a model. */
+export function textsWithout(isTelling: (file: string) => boolean, clock: Pick<Clock, 'now'>) {
+  const mayBeTold = (file: string) => !isTelling(file)
+  return {
+    list: (dir: string) => {
+      const { files, folders } = listTexts(dir)
+      return { files: files.filter(({ file }) => mayBeTold(file)), folders }
+    },
+    read: (dir: string, files: readonly string[]) => readTexts(dir, files.filter(mayBeTold), clock.now()),
+    stamp: (dir: string, file: string) => (isTelling(file) ? undefined : stampIn(dir, file)),
+  }
+}
 
 /** Newest first. Nothing for a directory that cannot be looked into. */
 export function listTexts(dir: string): { files: Stamped[]; folders: string[] } {

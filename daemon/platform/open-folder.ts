@@ -35,7 +35,10 @@ export function bestReach(platform: NodeJS.Platform): Reach {
 /** Of this machine, asked once: folders are opened with every write. */
 export const OWN_REACH: Reach = bestReach(process.platform)
 
-/** The root may be reached through links: that is the owner's choice. From there on none is followed. */
+/**
+ * The root may be reached through links: that is the owner's choice. From there on none is followed. Whether it may lead to
+ * where it led is for the caller to say, by `where`: asking the path once more would ask about another moment.
+ */
 export function openRootFolder(root: string, reach: Reach): Folder | 'moved' {
   const { fd, where } = reach === 'descriptor' ? openAsLed(root) : openAsNamed(root)
   let isKept = false

@@ -1,7 +1,10 @@
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ClaudeSettings } from '../../daemon/locate/claude-settings.ts'
-import { chooseMemoryDir, refuseLinked } from '../../daemon/locate/memory-dir.ts'
+import { chooseMemoryDir, isMemoryPlace, refuseLinked } from '../../daemon/locate/memory-dir.ts'
 import type { Variables } from '../../daemon/locate/variables.ts'
+import { makeHome } from '../support/home.ts'
 
 const silent: ClaudeSettings = { policy: {}, local: {}, committed: {}, user: {} }
 const home = '/home/dev'
@@ -116,5 +119,26 @@ describe('a place that nobody can mean', () => {
     expect(() => refuseLinked(place, undefined, home)).toThrow('"/home/dev/link" cannot be resolved')
     expect(() => refuseLinked(place, '/home/dev', home)).toThrow('is your home directory')
     expect(refuseLinked(place, '/srv/memories', home)).toBeUndefined()
+  })
+})
+
+describe('a directory', () => {
+  it('is no place for memories where it is one that nobody can mean, or leads to one', () => {
+    const home = join(makeHome().dir, 'me')
+    const dir = join(home, 'memory')
+    mkdirSync(dir, { recursive: true })
+    symlinkSync('/usr', join(home, 'to-usr'))
+    symlinkSync(home, join(home, 'to-home'))
+    symlinkSync(dir, join(home, 'to-memory'))
+    const places = [
+      dir,
+      join(home, 'to-memory'),
+      join(home, 'to-usr'),
+      join(home, 'to-home'),
+      '/usr',
+      home,
+      join(home, 'no'),
+    ]
+    expect(places.map((place) => isMemoryPlace(place, home))).toEqual([true, true, false, false, false, false, false])
   })
 })

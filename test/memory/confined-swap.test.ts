@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Confined, openFolder } from '../../daemon/memory/confined.ts'
+import { inFolder } from '../../daemon/memory/folder.ts'
 import { bestReach } from '../../daemon/platform/open-folder.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import { makeHome } from '../support/home.ts'
@@ -89,6 +90,19 @@ describe.skipIf(bestReach(process.platform) === 'path')('while another process s
     const { ground, folder } = await begin(each)
     const before = snapshot(ground.outside)
     expect(insist((round) => folder.write(each.file, Buffer.from(`ours ${round}\n`), anything))).toEqual(often)
+    expect(snapshot(ground.outside)).toEqual(before)
+  })
+
+  it('the memory folder of a sub-agent, a write into it as it is opened never lands outside', async () => {
+    const ground = prepareGround(makeHome().dir)
+    const dir = join(ground.memory, '.claude/agent-memory/reviewer')
+    mkdirSync(dir, { recursive: true })
+    mkdirSync(join(ground.home, 'parking'))
+    await swap(dir, ground.outside, join(ground.home, 'parking', 'lot'))
+    const before = snapshot(ground.outside)
+    const writing = (round: number) =>
+      inFolder(dir, (folder) => folder.write(`${round}.md`, Buffer.from(`ours ${round}\n`), anything))
+    expect(insist(writing)).toEqual(often)
     expect(snapshot(ground.outside)).toEqual(before)
   })
 

@@ -5,6 +5,7 @@ import { createExternal } from '../../daemon/memory/external.ts'
 import { createGate } from '../../daemon/memory/gate.ts'
 import { createJudge } from '../../daemon/memory/judge.ts'
 import { MOST_FILES } from '../../daemon/memory/markdown-files.ts'
+import { createTellingNames } from '../../daemon/memory/telling-names.ts'
 import { createJournal } from '../../daemon/store/journal.ts'
 import { openStore } from '../../daemon/store/store.ts'
 import { createTombstones } from '../../daemon/store/tombstones.ts'
@@ -43,6 +44,7 @@ function looking({ isPlace = () => true, aheadMs = HOUR_MS }: { isPlace?: () => 
     journal: { ...journal, tip },
     clock,
     redact,
+    names: createTellingNames(redact),
     isPlace,
     onChange: (_dir, files) => told.push(files),
   })
@@ -144,6 +146,7 @@ describe('a look', () => {
       journal,
       clock: manualTime().clock,
       redact,
+      names: createTellingNames(redact),
       isPlace: () => true,
       onChange: (_dir, files) => told.push(files.length),
     })

@@ -314,3 +314,32 @@ it('shows a memory as it was believed at a time', async () => {
   expect(rig.memory.reading.get(rig.cwd, person, 'a.md', undefined).content).toBe(topic('Two.'))
   expect(() => rig.memory.reading.get(rig.cwd, person, 'a.md', 0)).toThrow('at that time')
 })
+
+describe('a name that gives a credential away', () => {
+  const file = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}.md`
+  const all = { type: undefined, q: undefined }
+  const listed = async (rig: ReturnType<typeof memoryRig>) =>
+    (await rig.memory.reading.list(rig.cwd, person, all)).items.map((item) => item.file)
+
+  it('is in no list, also when nobody has looked through the directory yet', async () => {
+    const rig = memoryRig()
+    await put(rig, 'a.md', topic('Alpha is first.', 'Alpha'))
+    writeFileSync(join(rig.dir, file), topic('The key is the name.'))
+    writeFileSync(join(rig.dir, 'by_hand.md'), topic('Written by hand.'))
+    for (let asked = 0; asked < 3; asked++) expect((await listed(rig)).sort()).toEqual(['a.md', 'by_hand.md'])
+    expect((await rig.memory.reading.list(rig.cwd, person, { ...all, type: 'project' })).items).toHaveLength(2)
+  })
+
+  it('is not given to recall once the directory was looked through, after a restart as well', async () => {
+    const rig = memoryRig()
+    await put(rig, 'a.md', topic('Alpha is first.', 'Alpha'))
+    writeFileSync(join(rig.dir, file), topic('The key is the name.'))
+    for (const { memory } of [rig, rig.open()]) {
+      await memory.lookEverywhere()
+      const { texts } = memory
+      expect(texts.list(rig.dir).files.map((each) => each.file)).toEqual(['a.md'])
+      expect(texts.read(rig.dir, [file, 'a.md']).map((each) => each.file)).toEqual(['a.md'])
+      expect([texts.stamp(rig.dir, file), texts.stamp(rig.dir, 'a.md')]).toEqual([undefined, expect.any(String)])
+    }
+  })
+})

@@ -1,6 +1,16 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { inFolder } from '../../daemon/memory/folder.ts'
 import { createGate } from '../../daemon/memory/gate.ts'
 import { createJudge } from '../../daemon/memory/judge.ts'
 import { recoverChanges } from '../../daemon/memory/recover.ts'
@@ -31,11 +41,12 @@ function makeGate() {
     createGate({ journal: over, judge, redact, clock: manualTime().clock, onChange: () => {} })
   const tree = () =>
     Object.fromEntries(
-      readdirSync(dir)
+      readdirSync(dir, { recursive: true, encoding: 'utf8' })
+        .filter((name) => statSync(join(dir, name)).isFile())
         .sort()
         .map((name) => [name, readFileSync(join(dir, name), 'utf8')]),
     )
-  return { dir, journal, gateOver, gate: gateOver(journal), tree }
+  return { dir, home, journal, judge, redact, gateOver, gate: gateOver(journal), tree }
 }
 
 const by = { actor: 'agent:test', reason: 'test' }
@@ -102,12 +113,74 @@ describe('after a kill', () => {
     expect(problems).toEqual([expect.stringContaining('is not a folder')])
   })
 
+  it('a new file that still has the name of its half-written one is read again', async () => {
+    const { dir, journal, gateOver, gate, tree } = makeGate()
+    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    const killed = gateOver({
+      ...journal,
+      append: (changes, applied) => {
+        journal.append(changes, applied)
+        throw new Error('killed')
+      },
+    })
+    const writes = ['b.md', 'sub/c.md'].map((file) => ({ file, content: topic('Two.', file) }))
+    await expect(killed.apply(dir, writes, by)).rejects.toThrow('killed')
+    // Killed between the two names: it has both, and no file with two is read.
+    mkdirSync(join(dir, 'sub'))
+    for (const { file, content } of writes) {
+      const half = join(dir, dirname(file), '.memoryd-123-456.tmp')
+      writeFileSync(half, content, { mode: 0o600 })
+      linkSync(half, join(dir, file))
+    }
+    expect(() => inFolder(dir, (folder) => folder.read('b.md'))).toThrow('hard link')
+    expect(recoverChanges(journal, [dir], () => true)).toEqual({ completed: [], problems: [] })
+    const { 'MEMORY.md': index, ...files } = tree()
+    expect(files).toEqual({
+      'a.md': topic('One.'),
+      'b.md': topic('Two.', 'b.md'),
+      'sub/c.md': topic('Two.', 'sub/c.md'),
+    })
+    expect(index?.match(/\(.*?\)/g)).toEqual(['(a.md)', '(b.md)', '(sub/c.md)'])
+    expect(inFolder(dir, (folder) => folder.read('b.md'))?.bytes.toString()).toBe(topic('Two.', 'b.md'))
+  })
+
   it('half-written files are swept away', async () => {
     const { dir, journal, gate, tree } = makeGate()
     await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
     writeFileSync(join(dir, '.memoryd-123-456.tmp'), 'half')
     recoverChanges(journal, [dir], () => true)
     expect(Object.keys(tree())).toEqual(['MEMORY.md', 'a.md'])
+  })
+})
+
+describe('a directory that has become a link', () => {
+  it('is written to only where memories may be, by a change as by recovery', async () => {
+    const { dir, home, journal, gateOver, gate, judge, redact } = makeGate()
+    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    const killed = gateOver({
+      ...journal,
+      append: (changes, applied) => {
+        journal.append(changes, applied)
+        throw new Error('killed')
+      },
+    })
+    await expect(killed.apply(dir, [{ file: 'b.md', content: topic('Two.') }], by)).rejects.toThrow('killed')
+    renameSync(dir, `${dir}-away`)
+    const elsewhere = join(home, 'elsewhere')
+    mkdirSync(elsewhere)
+    symlinkSync(elsewhere, dir)
+    // Whoever asks by the name is told of another moment, in which no link was there.
+    const isPlace = (place: string) => place !== elsewhere
+    const careful = createGate({ journal, judge, redact, clock: manualTime().clock, isPlace, onChange: () => {} })
+    await expect(careful.apply(dir, [{ file: 'c.md', content: topic('Three.') }], by)).rejects.toMatchObject({
+      code: 'REFUSED',
+      reason: 'path',
+    })
+    expect(recoverChanges(journal, [dir], isPlace)).toEqual({
+      completed: [],
+      problems: [expect.stringContaining('leads elsewhere through a link')],
+    })
+    expect(readdirSync(elsewhere)).toEqual([])
   })
 })
 

@@ -1,7 +1,9 @@
+import { hash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { normaliseValue, valuesOf } from '../../daemon/memory/values.ts'
+import { normaliseValue, valuesOf, wholeValue } from '../../daemon/memory/values.ts'
 import { agent, memoryRig, person, type Rig, topic } from '../support/memory.ts'
 
 const SAID = 'The staging database may be wiped at any time'
@@ -13,6 +15,12 @@ const disguises: [string, string][] = [
   ['with other spaces', SAID.replaceAll(' ', ' \u00a0 ')],
   ['in compatibility forms', SAID.replaceAll('s', '\uff53').replace('fi', '\ufb01')],
   ['with invisible characters', SAID.replaceAll('a', 'a\u200b').replace('w', 'w\u2060\ufe0f')],
+  ...['\x08', '\x0b', '\x0c', '\x1b', '\x7f', '\u0080', '\u0085', '\ue000', '\u{e0fff}', '\u0378', '\u2800'].map(
+    (unseen): [string, string] => [
+      `with ${JSON.stringify(unseen)} in a word`,
+      SAID.replace('staging', `sta${unseen}ging`),
+    ],
+  ),
   ['with other punctuation', `${SAID.replace('database', 'database,')}!!`],
 ]
 
@@ -86,10 +94,75 @@ describe('review', () => {
   })
 })
 
+/** As values were made when the first tombstones were. */
+function asBefore(text: string): string {
+  const seen = text.normalize('NFKC').replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, '')
+  const small = seen.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase()
+  return small.replace(/[\p{P}\p{S}\p{Z}\p{C}\s]+/gu, ' ').trim()
+}
+
+function valuesBefore(text: string): string[] {
+  const mark = /^\s*(?:(?:[-*+>]|\d{1,3}[.)]|#{1,6}|\[[ xX]\])\s+)*/
+  const values = [text, ...text.split(/\r?\n[^\S\r\n]*\r?\n/), ...text.split(/\r?\n/)]
+    .map((part) => asBefore(part.replace(mark, '').replace(/^\*\*[^*\n]{1,40}:\*\*\s*/, '')))
+    .filter((value) => value.length >= 12)
+  return [...new Set(values)].map((value) => hash('sha256', value))
+}
+
 describe('values', () => {
   it('are what is said, not how', () => {
     for (const [, text] of disguises) expect(normaliseValue(text)).toBe(normaliseValue(SAID))
     expect(normaliseValue('Straße')).toBe(normaliseValue('STRASSE'))
+  })
+
+  it('are those of every line, whatever ends it, and of a text that shows a control character as a space', () => {
+    for (const end of ['\n', '\r\n', '\r', '\x0b', '\x0c', '\u0085', '\u2028', '\u2029']) {
+      const wrapped = SAID.replace(' may', `${end}may`)
+      expect(valuesOf(`Hello to everybody${end}${SAID}${end}that is all`)).toEqual(
+        expect.arrayContaining(valuesOf(SAID)),
+      )
+      expect(valuesOf(`Hello${end}${end}${wrapped}${end}${end}that is all`)).toEqual(
+        expect.arrayContaining(valuesOf(SAID)),
+      )
+    }
+    for (const between of ['\x0b', '\x1f', '\u0085', '\u2800'])
+      expect(valuesOf(SAID.replaceAll(' ', between))).toEqual(expect.arrayContaining(valuesOf(SAID)))
+    expect(valuesOf(`\u200b1. ${SAID}`)).toEqual(expect.arrayContaining(valuesOf(SAID)))
+    expect(wholeValue('no\x7fpe')).toEqual(expect.arrayContaining(wholeValue('nope')))
+  })
+
+  it('are still those that earlier versions kept', () => {
+    const parts = [
+      'a',
+      'ﬁ',
+      'ß',
+      '1. ',
+      '- ',
+      '> ',
+      '**Why:** ',
+      ', ',
+      ' ',
+      '\n',
+      '\n\n',
+      '\r\n',
+      '\t',
+      '\u200b',
+      'Σ',
+      'twelve ',
+    ]
+    const usual = fc.array(fc.constantFrom(...parts), { maxLength: 40 }).map((all) => all.join(''))
+    const unusual = fc.string({ unit: 'binary', maxLength: 40 })
+    fc.assert(
+      fc.property(usual, (text) => {
+        expect(normaliseValue(text)).toBe(asBefore(text))
+        if (!text.includes('\u200b')) expect(valuesOf(text)).toEqual(valuesBefore(text))
+      }),
+    )
+    fc.assert(
+      fc.property(fc.oneof(usual, unusual), (text) => {
+        expect(valuesOf(text)).toEqual(expect.arrayContaining(valuesBefore(text)))
+      }),
+    )
   })
 
   it('are taken from paragraphs, list items and labelled lines, and not from scraps', () => {
