@@ -85,6 +85,9 @@ export function createHandOver({ redact, isRejected, rejections, driftOf, stamp:
     if (!text) return undefined
     const { stamp } = text
     if (rejected !== '' && isRejected(dir, file, text.text)) return { stamp, made: undefined }
+    // A name is told with what it stands for, and cannot be told without what it gives away. Its ending would hide that.
+    const name = file.replace(/\.md$/, '')
+    if ((await redact(name)).text !== name) return { stamp, made: undefined }
     const { text: _text, body: _body, settled: _settled, ...item } = text
     const path = `${dir}/${file}`
     const shown = await shownOf(text.text, path)

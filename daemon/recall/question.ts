@@ -6,7 +6,7 @@
 import { COMMON_WORDS, STOP_WORDS } from './common-words.ts'
 import { RELATED_GROUPS } from './related-words.ts'
 import { stem } from './stem.ts'
-import { type Word, wordsOf } from './terms.ts'
+import { ASCII, type Word, wordsOf } from './terms.ts'
 import { STRIDE, type Term, type WordIndex } from './word-index.ts'
 
 export type Alternative = { term: Term; weight: number }
@@ -14,7 +14,7 @@ export type Alternative = { term: Term; weight: number }
 export type Wanted = {
   /** As it was written. */
   surface: string
-  /** Those that are in some memory; none when nobody ever wrote anything like it. */
+  /** Those that are in some memory, the one whose rarity counts first; none when nobody ever wrote anything like it. */
   alternatives: readonly Alternative[]
   /** Rare words tell more, and some words little of their own. */
   weight: number
@@ -44,14 +44,13 @@ const MOST_CHARS = 8_000
 const isLatin = (word: string) => /^[a-z0-9]+$/.test(word)
 const related = relatedWords()
 const unspacedStops = [...STOP_WORDS].filter((word) => !isLatin(word)).sort((a, b) => b.length - a.length)
-const NOT_ASCII = /[^ -~\s]/
 const UNSPACED_STOPS = new RegExp(unspacedStops.join('|'), 'gu')
 
 export function questionOf(text: string, index: WordIndex): Wanted[] {
   const terms: string[] = []
   const asked: Wanted[] = []
   const short = text.slice(0, MOST_CHARS)
-  const spaced = NOT_ASCII.test(short) ? short.replace(UNSPACED_STOPS, ' ') : short
+  const spaced = ASCII.test(short) ? short : short.replace(UNSPACED_STOPS, ' ')
   const stemOf = (word: string) => (index.remembered('asked', word) as string | undefined) ?? askedStem(word, index)
   for (const word of wordsOf(spaced, stemOf)) {
     if ((word.kind !== 'word' && STOP_WORDS.has(word.surface)) || isLetter(word)) continue
@@ -92,20 +91,25 @@ function sought(word: Word, index: WordIndex): Sought {
 
 function alternativesOf({ term, surface, kind }: Word, index: WordIndex): Alternative[] {
   const alternatives: Alternative[] = []
-  const add = (other: string, weight: number) => {
-    const found = index.term(other)
+  const add = (found: Term | undefined, weight: number) => {
     if (found && !alternatives.some(({ term }) => term === found)) alternatives.push({ term: found, weight })
   }
-  add(term, 1)
+  add(index.term(term), 1)
   const isKnown = alternatives.length > 0
-  for (const other of related.get(term) ?? []) add(other, RELATED)
+  for (const other of related.get(term) ?? []) add(index.term(other), RELATED)
   if (isKnown || kind !== 'word') return alternatives
   if (surface.length >= SLIP_CHARS && !/\d/.test(surface))
-    for (const other of index.alike(surface)) add(index.stem(other), SLIP)
+    for (const other of guessed(index.alike(surface), index)) add(other, SLIP)
   if (alternatives.length > 0 || surface.length < SHORT_FORM_CHARS) return alternatives
   const longer = index.beginning(surface, MOST_LONGER)
-  if (longer.length <= MOST_LONGER) for (const other of longer) add(index.stem(other), SHORT_FORM)
+  if (longer.length <= MOST_LONGER) for (const other of guessed(longer, index)) add(other, SHORT_FORM)
   return alternatives
+}
+
+/** What a word may have been meant to be: first what most memories have, for that is the likeliest, whichever was read first. */
+function guessed(words: readonly string[], index: WordIndex): Term[] {
+  const terms = words.flatMap((word) => index.term(index.stem(word)) ?? [])
+  return terms.sort((a, b) => b.postings.length - a.postings.length || (a.text < b.text ? -1 : 1))
 }
 
 function relatedWords(): Map<string, Set<string>> {

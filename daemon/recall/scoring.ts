@@ -25,6 +25,7 @@ export type Skip = (file: string) => boolean
 /** Those that have the most, in no order; valid until the next question. */
 export function candidates(wanted: readonly Wanted[], index: WordIndex, most: number, skip?: Skip): Few {
   const { sums, parts, touched, own, few } = index.scratch()
+  const starts = index.headStarts()
   let count = 0
   for (const { alternatives, weight } of telling(wanted, index.size())) {
     const [only] = alternatives
@@ -35,7 +36,7 @@ export function candidates(wanted: readonly Wanted[], index: WordIndex, most: nu
         const id = ids[n] as number
         const before = sums[id] as number
         if (before === 0) touched[count++] = id
-        sums[id] = before + factor * (shares[n] as number)
+        sums[id] = (before === 0 ? (starts[id] as number) : before) + factor * (shares[n] as number)
       }
       continue
     }
@@ -55,19 +56,19 @@ export function candidates(wanted: readonly Wanted[], index: WordIndex, most: nu
       const id = own[n] as number
       const before = sums[id] as number
       if (before === 0) touched[count++] = id
-      sums[id] = before + weight * (parts[id] as number)
+      sums[id] = (before === 0 ? (starts[id] as number) : before) + weight * (parts[id] as number)
       parts[id] = 0
     }
   }
   const found = bestOf(
-    { ids: touched, count, sums },
-    { most: Math.min(most, MOST_FEW), into: few, skip: skip && ((id) => skip(index.doc(id).file)) },
+    { ids: touched, count, sums, doc: index.doc },
+    { most: Math.min(most, MOST_FEW), into: few, skip },
   )
   for (let n = 0; n < count; n++) sums[touched[n] as number] = 0
   return { ids: few, count: found }
 }
 
-/** Rare ones first. What is in very many memories decides only among those that something else has led to. */
+/** What is in very many memories decides only among those that something else has led to. */
 function telling(wanted: readonly Wanted[], memories: number): readonly Wanted[] {
   if (memories < FREQUENT) return wanted
   const holders = ({ alternatives }: Wanted) =>

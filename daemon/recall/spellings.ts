@@ -1,48 +1,108 @@
-/** All words as they were written, to guess what a word that nobody ever wrote was meant to be. Does no I/O. */
+/**
+ * All words of the memories there are, as they were written: knows them without their endings, and guesses what a word that nobody
+ * ever wrote was meant to be. Does no I/O.
+ */
+import { copied } from '../platform/characters.ts'
 import { withinOneEdit } from './edits.ts'
+import { stem } from './stem.ts'
+
+export type Spelling = {
+  word: string
+  stem: string
+  /** How many memories have it. */
+  holders: number
+  /** The memory that was counted last: each has a word once, however often it says it. */
+  last: number
+}
 
 export type Spellings = {
-  add(word: string): void
-  /** Words that differ from this one by one slip of the fingers. */
+  /** To take down the words of one more memory: they are `held` until they are released. */
+  hold(): { stemOf(word: string): string; held: Spelling[] }
+  /** The memory that held them is gone. */
+  release(held: readonly Spelling[]): void
+  /** A word without its ending; nothing for one that is not known. */
+  stemOf(word: string): string | undefined
+  /** Words that differ from this one by one slip of the fingers, in no order. */
   alike(word: string): string[]
-  /** Longer words that begin so; `most` and one more at the most. */
+  /** Longer words that begin so, in no order; `most` and one more at the most. */
   beginning(part: string, most: number): string[]
 }
 
 const SHORTEST = 3
+/** Words that nobody has any more are passed over, for they often come again; with as many of them as of others they are forgotten. */
+const FEWEST_GONE = 1_000
 
-/** Words of memories that are gone stay known: they find nothing. */
 export function createSpellings(): Spellings {
-  const known = new Set<string>()
+  const known = new Map<string, Spelling>()
   /** By length, with the first or the last letter: a slip leaves one of both as it was. */
-  const byEnd = new Map<string, string[]>()
-  const byStart = new Map<string, string[]>()
+  const byEnd = new Map<string, Spelling[]>()
+  const byStart = new Map<string, Spelling[]>()
+  let gone = 0
+  let memories = 0
+
+  const learn = (met: string): Spelling => {
+    const word = copied(met)
+    const spelling = { word, stem: stem(word), holders: 0, last: 0 }
+    // Until it is held, which is right after this.
+    gone++
+    known.set(word, spelling)
+    file(spelling)
+    return spelling
+  }
+  const file = (spelling: Spelling): void => {
+    const { word } = spelling
+    if (word.length < SHORTEST) return
+    addTo(byEnd, `${word[0]} ${word.length}`, spelling)
+    addTo(byEnd, `${word.length} ${word.at(-1)}`, spelling)
+    addTo(byStart, word.slice(0, SHORTEST), spelling)
+  }
+  const forgetGone = (): void => {
+    byEnd.clear()
+    byStart.clear()
+    for (const [word, spelling] of known)
+      if (spelling.holders === 0) known.delete(word)
+      else file(spelling)
+    gone = 0
+  }
+
   return {
-    add: (word) => {
-      if (known.has(word) || word.length < SHORTEST) return
-      known.add(word)
-      addTo(byEnd, `${word[0]} ${word.length}`, word)
-      addTo(byEnd, `${word.length} ${word.at(-1)}`, word)
-      addTo(byStart, word.slice(0, SHORTEST), word)
+    hold: () => {
+      const memory = ++memories
+      const held: Spelling[] = []
+      const stemOf = (word: string): string => {
+        const spelling = known.get(word) ?? learn(word)
+        if (spelling.last === memory) return spelling.stem
+        spelling.last = memory
+        if (spelling.holders++ === 0) gone--
+        held.push(spelling)
+        return spelling.stem
+      }
+      return { stemOf, held }
     },
+    release: (held) => {
+      for (const spelling of held) if (--spelling.holders === 0) gone++
+      if (gone > Math.max(known.size - gone, FEWEST_GONE)) forgetGone()
+    },
+    stemOf: (word) => known.get(word)?.stem,
     alike: (word) => {
       const found = new Set<string>()
       for (let length = word.length - 1; length <= word.length + 1; length++)
         for (const key of [`${word[0]} ${length}`, `${length} ${word.at(-1)}`])
-          for (const other of byEnd.get(key) ?? []) if (withinOneEdit(word, other)) found.add(other)
+          for (const other of byEnd.get(key) ?? [])
+            if (other.holders > 0 && withinOneEdit(word, other.word)) found.add(other.word)
       return [...found]
     },
     beginning: (part, most) => {
       const found: string[] = []
-      for (const word of byStart.get(part.slice(0, SHORTEST)) ?? [])
-        if (word.length > part.length && word.startsWith(part) && found.push(word) > most) break
+      for (const { word, holders } of byStart.get(part.slice(0, SHORTEST)) ?? [])
+        if (holders > 0 && word.length > part.length && word.startsWith(part) && found.push(word) > most) break
       return found
     },
   }
 }
 
-function addTo(map: Map<string, string[]>, key: string, word: string): void {
-  const words = map.get(key)
-  if (words) words.push(word)
-  else map.set(key, [word])
+function addTo(map: Map<string, Spelling[]>, key: string, spelling: Spelling): void {
+  const spellings = map.get(key)
+  if (spellings) spellings.push(spelling)
+  else map.set(key, [spelling])
 }

@@ -22,8 +22,8 @@ const CHUNK = new RegExp(
   `[${UNSPACED}]+|(?:(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}_])+(?:[.\\-/:'’@#](?:(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}_])+)*`,
   'gu',
 )
-/** Most texts are, and it is much quicker to look through them then. */
-const ASCII = /^[ -~\s]*$/
+/** Most texts are, and it is much quicker to look through them then. White space of other kinds is none: it has to be made plain. */
+export const ASCII = /^[\t-\r -~]*$/
 /** Nothing to take apart: no hump, no mark. */
 const PLAIN_WORD = /^[A-Z]?[a-z0-9]+$/
 const APOSTROPHE = /['’]\p{L}{1,2}$/u

@@ -2,8 +2,10 @@
  * Which memories hold which terms, how often and in which of their lines. Kept in memory for one directory; memories are put in,
  * replaced and taken out one by one, and the result is the same as if all had been put in at once. Does no I/O.
  */
+import { copied } from '../platform/characters.ts'
+import { headStart } from './head-start.ts'
 import { createScratch, type Grid, type Scratch } from './scratch.ts'
-import { createSpellings, type Spellings } from './spellings.ts'
+import { createSpellings, type Spelling, type Spellings } from './spellings.ts'
 import { stem } from './stem.ts'
 import { type Word, wordsOf } from './terms.ts'
 import { rarity, saturated } from './weights.ts'
@@ -13,10 +15,12 @@ export type Indexed = { file: string; name: string; description: string; body: s
 export type Doc = {
   id: number
   file: string
-  /** In words; those of fields that say more count for more. */
+  /** In tenths of a word; those of fields that say more count for more. */
   length: number
   /** Each once. */
   terms: readonly Term[]
+  /** Each once. */
+  spellings: readonly Spelling[]
 }
 
 export type Term = {
@@ -59,6 +63,8 @@ export type WordIndex = Pick<Spellings, 'alike' | 'beginning'> & {
   /** So many cells of it are zeros; valid until it is asked for again. */
   grid(cells: number): Grid
   doc(id: number): Doc
+  /** By id: what each memory has before any word is looked for. */
+  headStarts(): readonly number[]
   term(text: string): Term | undefined
   /** A word without its ending; for words that some memory has, without work. */
   stem(word: string): string
@@ -76,10 +82,12 @@ const MOST_RARITIES = 4_096
 export function createWordIndex(): WordIndex {
   const ids = new Map<string, number>()
   let docs: (Doc | undefined)[] = []
+  /** By id: numbers in a row are read quicker than out of the documents. */
+  let headStarts: number[] = []
   const terms = new Map<string, Term>()
-  const stems = new Map<string, string>()
   const spellings = createSpellings()
   const scratch = createScratch()
+  /** Whole numbers only: in whichever order memories come and go, it is the same to the last bit, and so is what words are worth. */
   let totalLength = 0
   /** Counts changes: what was worked out before the last one holds no longer. */
   let version = 0
@@ -110,12 +118,14 @@ export function createWordIndex(): WordIndex {
       postings.splice(findPosting(postings, doc.id), STRIDE)
       if (postings.length === 0) terms.delete(text)
     }
+    spellings.release(doc.spellings)
     if (docs.length - ids.size > Math.max(ids.size, FEWEST_HOLES)) closeHoles()
   }
 
   const closeHoles = (): void => {
     const moved = new Map<number, number>()
     const present = docs.filter((doc) => doc !== undefined)
+    headStarts = present.map(({ id }) => headStarts[id] as number)
     docs = present.map((doc, id) => {
       moved.set(doc.id, id)
       ids.set(doc.file, id)
@@ -142,21 +152,16 @@ export function createWordIndex(): WordIndex {
     return what
   }
   const knownStem = (word: string): string =>
-    stems.get(word) ?? (remembered('stem', word) as string | undefined) ?? remember('stem', word, stem(copied(word)))
-  const learntStem = (word: string): string => {
-    const known = stems.get(word)
-    if (known !== undefined) return known
-    const short = stem(word)
-    stems.set(word, short)
-    spellings.add(word)
-    return short
-  }
+    spellings.stemOf(word) ??
+    (remembered('stem', word) as string | undefined) ??
+    remember('stem', word, stem(copied(word)))
 
   return {
     put: (memory) => {
       remove(memory.file)
       changed()
-      const { found, length } = gather(memory, learntStem)
+      const { stemOf, held } = spellings.hold()
+      const { found, length } = gather(memory, stemOf)
       const id = docs.length
       const own: Term[] = []
       for (const [text, { tenths, lines }] of found) {
@@ -164,7 +169,9 @@ export function createWordIndex(): WordIndex {
         term.postings.push(id, tenths, lines)
         own.push(term)
       }
-      docs.push({ id, file: memory.file, length, terms: own })
+      // Copied: lists that grew have room for more, and these stay as they are.
+      docs.push({ id, file: memory.file, length, terms: own.slice(), spellings: held.slice() })
+      headStarts.push(headStart(memory.file))
       ids.set(memory.file, id)
       totalLength += length
     },
@@ -199,16 +206,12 @@ export function createWordIndex(): WordIndex {
     scratch: () => scratch.forIds(docs.length),
     grid: scratch.grid,
     doc: (id) => docs[id] as Doc,
+    headStarts: () => headStarts,
     term: (text) => terms.get(text),
     stem: knownStem,
     alike: spellings.alike,
     beginning: spellings.beginning,
   }
-}
-
-/** A part of a text keeps the whole of it in memory: this one does not. */
-function copied(word: string): string {
-  return ` ${word}`.slice(1)
 }
 
 /** Where the posting of a memory begins; -1 where there is none. */
@@ -236,7 +239,7 @@ function gather({ name, description, body }: Indexed, stemOf: (word: string) => 
         known.lines |= lines
       } else found.set(term, { tenths: weight, lines })
       // The parts of what is whole have been counted.
-      if (kind !== 'whole') length += weight / 10
+      if (kind !== 'whole') length += weight
     }
   }
   take(wordsOf(name, stemOf), WEIGHTS.name, EVERY_LINE)
