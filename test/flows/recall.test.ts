@@ -241,6 +241,7 @@ describe('POST /v1/recall', () => {
     const { client, cwd, put, home } = await ground()
     const person = connectAs(home, 'user')
     put('key.md', 'Zebra deploy key', `Use ${SECRET} for it.`)
+    put(`${SECRET}.md`, 'Zebra deploy host', 'It is called by its key.')
     const { text } = await client.recall({ cwd, query: 'zebra deploy key' })
     expect(text).toContain('[redacted:')
     expect(text).not.toContain(SECRET)
