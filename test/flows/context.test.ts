@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { connect } from '../../client/index.ts'
 import { problemWith } from '../context/lists.ts'
 import { startDaemon } from '../support/daemon.ts'
@@ -202,10 +202,9 @@ describe('the context service', () => {
     const home = makeHome()
     const { client } = await startDaemon(home)
     const ask = (env: Record<string, string>, trigger: 'auto' | 'manual') => {
-      const before = { ...process.env }
-      Object.assign(process.env, env)
+      for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
       const own = connect({ socket: home.places.socketPath, strict: true })
-      process.env = before
+      vi.unstubAllEnvs()
       const asked = own.compact({ sessionId: 's', cwd: home.dir, model: 'm', messages: session(3, 10), trigger })
       return asked.finally(own.close)
     }
