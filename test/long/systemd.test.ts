@@ -219,7 +219,7 @@ describe.skipIf(reason)('memoryd as a service of a real systemd', { timeout: 180
     expect(await user.json('service', 'uninstall')).toEqual({ uninstalled: false, kind: 'systemd' })
 
     await user.json('service', 'install')
-    expect(await user.json('uninstall', '--state')).toEqual({ service: true, state: true })
+    expect(await user.json('uninstall', '--state')).toEqual({ service: true, hooks: [], failed: [], state: true })
     expect(await exists(user, user.state)).toBe(false)
     expect(await unitStates(user, 'is-active')).toEqual(['inactive', 'inactive'])
     expect(await user.read('find', join(user.home, '.config', 'systemd'), '-not', '-type', 'd')).toBe('')
@@ -268,6 +268,6 @@ describe.skipIf(reason)('memoryd as a service of a real systemd', { timeout: 180
     await user.json('stop')
     await user.read('rm', '-r', user.state)
     expect(await user.json('start')).toMatchObject({ state: 'ready', stateDir: user.state })
-    expect(await user.json('uninstall', '--state')).toEqual({ service: true, state: true })
+    expect(await user.json('uninstall', '--state')).toEqual({ service: true, hooks: [], failed: [], state: true })
   })
 })
