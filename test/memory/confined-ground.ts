@@ -1,0 +1,36 @@
+/** A folder tree with hostile things around it, opened for a test. */
+import { expect, onTestFinished } from 'vitest'
+import { type Confined, openFolder } from '../../daemon/memory/confined.ts'
+import { bestReach, type Reach } from '../../daemon/platform/open-folder.ts'
+import { makeHome } from '../support/home.ts'
+import { prepareGround } from './containment-corpus.ts'
+import type { Ground } from './hostile-names.ts'
+
+export const native = bestReach(process.platform)
+/** By path works everywhere, so the way of other systems is tested here too. */
+export const reaches = [...new Set<Reach>([native, 'path'])]
+
+export const bytes = Buffer.from('ours\n')
+export const anything = { expect: undefined }
+
+export function open(ground: Ground, reach: Reach = native): Confined {
+  const folder = openFolder(ground.memory, { reach })
+  onTestFinished(folder.close)
+  return folder
+}
+
+export function makeGround(): Ground {
+  return prepareGround(makeHome().dir)
+}
+
+/** What came of it, for comparing: the value, or the error that was thrown. */
+export function outcome(act: () => unknown): unknown {
+  try {
+    return act()
+  } catch (error) {
+    return error
+  }
+}
+
+export const refusal = (says = '') =>
+  expect.objectContaining({ code: 'REFUSED', reason: 'path', message: expect.stringContaining(says) })
