@@ -8,6 +8,7 @@ import type { Conditions } from './platform/conditions.ts'
 import type { Events } from './platform/events.ts'
 import { message } from './platform/files.ts'
 import type { Log } from './platform/log.ts'
+import { threadFile } from './platform/thread.ts'
 import { createSearch } from './search/search.ts'
 import { mayTouchMark } from './secrets/kinds.ts'
 import { redactLazily } from './secrets/redact-lazily.ts'
@@ -72,7 +73,7 @@ export function createCapture(deps: Deps) {
     clock,
     thread: (hear) =>
       createThread({
-        program: new URL('./reading-thread.js', import.meta.url),
+        program: threadFile('./reading-thread.ts', import.meta.url),
         data: {
           indexFile: layout.index,
           // Read whenever a thread begins.

@@ -1,6 +1,6 @@
 /**
  * Build step of the client package: writes the type `Contract` out in plain TypeScript, so that a harness gets exact types
- * without having zod. Run as `node dist/schema/declare.js <folder>`.
+ * without having zod. Run as `node schema/declare.ts <folder>`.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -60,5 +60,5 @@ function printObject({ properties = {}, required = [], additionalProperties }: J
 }
 
 const folder = process.argv[2]
-if (!folder) throw new Error('usage: node dist/schema/declare.js <folder>')
+if (!folder) throw new Error('usage: node schema/declare.ts <folder>')
 writeFileSync(join(folder, 'contract.d.ts'), declareContract())

@@ -4,14 +4,11 @@ import { closeSync, existsSync, fstatSync, mkdtempSync, openSync, readFileSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { MemoryError } from '../../schema/errors.ts'
 import { exitCodes } from '../../schema/exit-codes.ts'
 import { HOLDER_FILE, type Holder, parseHolder } from '../../schema/holder.ts'
 import type { Context } from './context.ts'
-
-/** Starts the daemon, which is one file and compiled beforehand: that takes a third of the time. */
-export const daemonMain = fileURLToPath(new URL('../../bundle/launch.cjs', import.meta.url))
+import { daemonMain } from './installation.ts'
 
 /**
  * Of what the daemon frees, glibc would keep up to twice the largest piece that was ever freed, for each thread: fifteen megabytes

@@ -3,6 +3,7 @@ import pc from 'picocolors'
 import type { Finding } from '../../daemon/doctor/finding.ts'
 import { exitCodes } from '../../schema/exit-codes.ts'
 import type { Context } from './context.ts'
+import { version } from './installation.ts'
 import { findService } from './service/service.ts'
 
 export type DoctorOptions = { restore?: string | true }
@@ -44,8 +45,7 @@ function verdict(bad: number, odd: number): string {
 
 async function restore({ places, print, self }: Context, chosen: string | true): Promise<number> {
   const { restoreHistory } = await import('../../daemon/doctor/restore.ts')
-  const { readVersion } = await import('../../daemon/version.ts')
-  const done = restoreHistory(places, chosen === true ? undefined : chosen, readVersion(), Date.now())
+  const done = restoreHistory(places, chosen === true ? undefined : chosen, version, Date.now())
   print.result(done, () => [
     `history.db is now ${done.backup}`,
     `the one before it is kept as ${done.setAside}`,

@@ -1,8 +1,6 @@
-#!/usr/bin/env node
 /** The `memoryd` command: parses arguments, runs one command, turns errors into words and an exit code. */
-import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { exitCodeFor, exitCodes, explainError } from '../../schema/exit-codes.ts'
 import { logLevels } from '../../schema/log-line.ts'
@@ -14,6 +12,7 @@ import type { CostOptions } from './cost.ts'
 import type { DoctorOptions } from './doctor.ts'
 import type { DreamOptions } from './dream.ts'
 import { addHarnessCommands } from './harness-commands.ts'
+import { cliMain, ownCommandName, version } from './installation.ts'
 import { addJobCommands } from './job-commands.ts'
 import { type LogsOptions, logs } from './logs.ts'
 import { addMemoryCommands } from './memory-commands.ts'
@@ -21,10 +20,7 @@ import { type PauseOptions, setPaused } from './pause.ts'
 import { restart, start, stop } from './start.ts'
 import { status } from './status.ts'
 
-const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
-// From a checkout the name is not on the PATH; what we tell people to type must work there too.
-const viaNpm = process.env.npm_command === 'exec' || basename(process.argv[1] ?? '') === 'main.js'
-const self = viaNpm ? 'npx memoryd' : 'memoryd'
+const self = ownCommandName(process.env)
 const typed = (advice: string) => {
   const commands = program.commands.map((command) => command.name()).join('|')
   return advice.replace(new RegExp(`(?<!npx )\\bmemoryd (?=(?:${commands})\\b)`, 'g'), `${self} `)
@@ -166,7 +162,7 @@ program
       cwd: resolve(options.project ?? '.'),
       version,
       autostart: options.autostart,
-      start: [process.execPath, process.argv[1] ?? '', 'start'],
+      start: [process.execPath, cliMain, 'start'],
     }),
   )
 const service = program

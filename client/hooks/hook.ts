@@ -1,6 +1,6 @@
 /**
- * The hook as a program of its own, `hook.cjs <harness> <socket>`, for where there is no curl. Bundled into one file: to find
- * and read modules takes longer than all it does.
+ * The hook as a program of its own, `hook.js <harness> <socket>`, for where there is no curl. Imports little: to find and read
+ * modules takes longer than all it does.
  */
 import { msLeft, passOn } from './pass-on.ts'
 

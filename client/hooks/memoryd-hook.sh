@@ -35,6 +35,10 @@ if [ $plain = yes ] && command -v curl >/dev/null; then
     esac
 else
   # What a harness gives node to do first may print, or wait for a debugger.
-  NODE_OPTIONS='' node "${0%/*}/../../dist/bundle/hook.cjs" "$1" "$2"
+  root=${0%/*}/../..
+  hook=$root/dist/hook.js
+  # A checkout is not built, and brings the Node that runs its sources.
+  [ -e "$root/client/hooks/hook.ts" ] && hook=$root/client/hooks/hook.ts && PATH=$root/node_modules/.bin:$PATH
+  NODE_OPTIONS='' node "$hook" "$1" "$2"
 fi
 exit 0

@@ -4,7 +4,7 @@
  */
 import type { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from '../platform/clock.ts'
-import { beginThread } from '../platform/thread.ts'
+import { beginThread, threadFile } from '../platform/thread.ts'
 import type { Sender } from './anthropic.ts'
 import type { FromAsking, ToAsking } from './asking-messages.ts'
 import { failure } from './failure.ts'
@@ -21,7 +21,7 @@ type Settle = (result: ModelAnswer | ModelFailure) => void
 
 export function createAskingThread({
   clock,
-  program = new URL('./asking-thread.js', import.meta.url),
+  program = threadFile('./asking-thread.ts', import.meta.url),
 }: Deps): AskingThread {
   const waiting = new Map<number, Settle>()
   let running: Worker | undefined

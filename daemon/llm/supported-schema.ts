@@ -1,16 +1,8 @@
-/**
- * Leaves of a JSON schema what the API understands. The package that knows is loaded with the first schema: most that is
- * asked needs none. By `require`, since the bundle of the daemon is a script that cannot import.
- */
-import { createRequire } from 'node:module'
-import type { transformJSONSchema } from '@anthropic-ai/sdk/lib/transform-json-schema'
+/** Leaves of a JSON schema what the API understands. The SDK that knows is loaded with the first schema: most requests have none. */
 
 type Json = Record<string, unknown>
 
-export function supportedSchema(schema: Json): Json {
-  const load = createRequire(import.meta.url)
-  const known = load('@anthropic-ai/sdk/lib/transform-json-schema') as {
-    transformJSONSchema: typeof transformJSONSchema
-  }
-  return known.transformJSONSchema(schema as never) as never
+export async function supportedSchema(schema: Json): Promise<Json> {
+  const { transformJSONSchema } = await import('@anthropic-ai/sdk/lib/transform-json-schema')
+  return transformJSONSchema(schema as never) as never
 }

@@ -15,7 +15,7 @@ export type SentTools = WeakMap<readonly ToolSpec[], Json[]>
 type Deps = {
   redact: Redact
   /** Leaves of a JSON schema what the API understands. */
-  supportedSchema(schema: Json): Json
+  supportedSchema(schema: Json): Promise<Json>
   sentTools: SentTools
 }
 
@@ -35,7 +35,7 @@ export async function prepare(request: ModelRequest, deps: Deps): Promise<Prepar
     ...(request.system.length > 0 && { system: await clean(request.system.map(wireBlock), redact) }),
     ...(request.tools.length > 0 && { tools: await toolsOnWire(request.tools, deps) }),
     ...(request.thinking !== undefined && { thinking: request.thinking }),
-    ...(schema && { output_config: { format: { type: 'json_schema', schema: supportedSchema(schema) } } }),
+    ...(schema && { output_config: { format: { type: 'json_schema', schema: await supportedSchema(schema) } } }),
     messages,
     stream: true,
   }

@@ -1,7 +1,6 @@
 /** Sets one field in the text of a front matter and leaves every other byte of it alone. Pure. */
-import type { Node, Pair, Scalar, YAMLMap } from 'yaml'
+import { isMap, isScalar, type Node, type Pair, parseDocument, type Scalar, type YAMLMap } from 'yaml'
 import { nestsTooDeep } from '../platform/front-matter.ts'
-import { yaml as library } from '../platform/yaml.ts'
 
 /** `head + yaml + tail + body` is the text: the opening line, what stands between, the closing line, the rest. */
 export type Block = { head: string; yaml: string; tail: string; body: string }
@@ -21,7 +20,7 @@ export function setField(yaml: string, field: Field, value: string): string {
   const map = readMap(yaml)
   if (!map) return setLine(yaml, field, value)
   const inner = field.inside === undefined ? undefined : findPair(map, field.inside)?.value
-  for (const holder of library().isMap(inner) ? [map, inner] : [map]) {
+  for (const holder of isMap(inner) ? [map, inner] : [map]) {
     const pair = findPair(holder, field.key)
     if (pair) return replaceValue(yaml, { holder, pair, field, value })
   }
@@ -32,14 +31,14 @@ export function setField(yaml: string, field: Field, value: string): string {
 function readMap(yaml: string): YAMLMap | undefined {
   if (nestsTooDeep(yaml)) return undefined
   try {
-    const document = library().parseDocument(yaml, {
+    const document = parseDocument(yaml, {
       schema: 'core',
       uniqueKeys: false,
       logLevel: 'silent',
       prettyErrors: false,
     })
     const map: unknown = document.contents
-    return document.errors.length === 0 && library().isMap(map) ? map : undefined
+    return document.errors.length === 0 && isMap(map) ? map : undefined
   } catch {
     return undefined
   }
@@ -49,7 +48,7 @@ type Found = { holder: YAMLMap; pair: Pair; field: Field; value: string }
 
 function replaceValue(yaml: string, { holder, pair, field, value }: Found): string {
   const node = pair.value
-  if (!library().isScalar(node) || !node.range || node.tag !== undefined) return setLine(yaml, field, value)
+  if (!isScalar(node) || !node.range || node.tag !== undefined) return setLine(yaml, field, value)
   const [start, end] = node.range
   // A block scalar owns the newline after its last line; a missing value may touch its colon or a comment.
   const newline = /\r?\n$/.exec(yaml.slice(start, end))?.[0] ?? ''
@@ -62,9 +61,7 @@ function replaceValue(yaml: string, { holder, pair, field, value }: Found): stri
 function insertEntry(yaml: string, map: YAMLMap, { key, after, end }: Field, value: string): string {
   const first = yaml.lastIndexOf('\n', offsetOf(map.items[0]?.key) - 1) + 1
   const indent = /^[ \t]*/.exec(yaml.slice(first))?.[0] ?? ''
-  const previous = after
-    .map((name) => findPair(map, name)?.value)
-    .filter((node) => library().isScalar(node) && node.range)
+  const previous = after.map((name) => findPair(map, name)?.value).filter((node) => isScalar(node) && node.range)
   const ends = previous.map((node) => lineEnd(yaml, (node as Scalar).range?.[1] ?? 0))
   const at = ends.length > 0 ? Math.max(...ends) : first
   return splice(yaml, at, 0, `${indent}${key}: ${yamlScalar(value)}${end}`)
@@ -97,7 +94,7 @@ export function yamlScalar(text: string): string {
 }
 
 function findPair(map: YAMLMap, key: string): Pair | undefined {
-  return map.items.find((pair) => library().isScalar(pair.key) && pair.key.value === key)
+  return map.items.find((pair) => isScalar(pair.key) && pair.key.value === key)
 }
 
 function offsetOf(node: unknown): number {

@@ -2,10 +2,10 @@
  * Front matter of a markdown file: YAML between two lines of three dashes. Never throws, never runs code, keeps no cache;
  * what it cannot read is body, with the problem named. Does not write front matter.
  */
-import type { CST } from 'yaml'
+import grayMatter from 'gray-matter'
+import { type CST, isMap, isScalar, LineCounter, Parser, parseDocument, visit } from 'yaml'
 import { message } from './files.ts'
 import { readPlainYaml } from './plain-yaml.ts'
-import { grayMatter, yaml as library } from './yaml.ts'
 
 export type FrontMatter = {
   data: Record<string, unknown>
@@ -69,11 +69,11 @@ function read(yaml: string): Record<string, unknown> {
 /** Exported for the test that holds the short way against it. */
 export function readYaml(yaml: string): Record<string, unknown> {
   try {
-    return grayMatter()(`---\n${yaml}\n---\n`, OPTIONS).data
+    return grayMatter(`---\n${yaml}\n---\n`, OPTIONS).data
   } catch (error) {
     const quoted = quoteValues(yaml)
     if (quoted === yaml) throw error
-    return grayMatter()(`---\n${quoted}\n---\n`, OPTIONS).data
+    return grayMatter(`---\n${quoted}\n---\n`, OPTIONS).data
   }
 }
 
@@ -86,7 +86,6 @@ const OPTIONS = { language: 'yaml', engines: { yaml: parseYaml, javascript: refu
 
 function parseYaml(yaml: string): Record<string, unknown> {
   if (nestsTooDeep(yaml)) throw new Error(`it nests more than ${CAP_DEPTH} deep`)
-  const { isMap, isScalar, LineCounter, parseDocument, visit } = library()
   const lineCounter = new LineCounter()
   const document = parseDocument(yaml, {
     schema: 'core',
@@ -119,7 +118,6 @@ function parseYaml(yaml: string): Record<string, unknown> {
 
 /** To be asked before any YAML of unknown origin is parsed. Goes level by level, on syntax parsed without recursion. */
 export function nestsTooDeep(yaml: string): boolean {
-  const { Parser } = library()
   let level: CST.Token[] = [...new Parser().parse(yaml)]
   for (let depth = 0; depth <= CAP_DEPTH; depth++) {
     if (level.length === 0) return false

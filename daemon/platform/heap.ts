@@ -14,11 +14,3 @@ export function keepHeapSmall(): void {
   // What lives of so little is gone through before other threads are awake to help, and whoever asks meanwhile waits for them.
   setFlagsFromString('--no-parallel-scavenge')
 }
-
-/** As Node starts with. */
-export function resetHeap(): void {
-  setFlagsFromString('--semi-space-growth-factor=2')
-  setFlagsFromString('--heap-growing-percent=0')
-  setFlagsFromString('--min-semi-space-size=0')
-  setFlagsFromString('--parallel-scavenge')
-}

@@ -18,7 +18,8 @@ const RUN_CHARS = 32
 export const LONG_RUN: Bit = 1 << 30
 /** With dashes and underscores among them, fewer set `DASHED_RUN`. */
 const DASHED_CHARS = 24
-export const DASHED_RUN: Bit = 1 << 29
+export const FIRST_RUN_BIT = 29
+export const DASHED_RUN: Bit = 1 << FIRST_RUN_BIT
 
 const SHORT_CHARS = 65_536
 /** As much as the longest character: else a text that does not fit might seem to have as many bytes as characters. */

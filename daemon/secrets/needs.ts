@@ -4,7 +4,7 @@
  */
 import { beginningsOf } from './beginnings.ts'
 import type { Starts } from './from-starts.ts'
-import { type Bit, createHints, DASHED_RUN, type Hints, LONG_RUN } from './hints.ts'
+import { type Bit, createHints, DASHED_RUN, FIRST_RUN_BIT, type Hints, LONG_RUN } from './hints.ts'
 import { shapes } from './token-shapes.ts'
 
 export type Detector =
@@ -95,6 +95,9 @@ const presetPieces: Record<string, readonly string[]> = {
   databricks: ['dapi'],
   docker: ['dckr_pat_'],
   figma: ['figd_'],
+  stripe: ['k_live_', 'k_test_'],
+  cloudflare: ['cfk_', 'cfut_', 'cfat_'],
+  tailscale: ['tskey-'],
 }
 
 /** Discord's have no piece of their own but a dot behind a long run of letters. */
@@ -103,7 +106,10 @@ const COLONS = /:(?:\d{2,5}|\*):[\w.*-]{1,64}:[\w.*@-]{1,64}:/
 
 const named = Object.entries(pieces) as [keyof typeof pieces, readonly string[]][]
 const bits = new Map<string, Bit>(named.map(([name], n) => [name, 1 << n]))
-const presetBits = new Map<string, Bit>(Object.keys(presetPieces).map((name, n) => [name, 1 << (named.length + n)]))
+/** The bits above belong to runs. There are more rules than bits below: two rules that share one both run on the pieces of either. */
+const presetBits = new Map<string, Bit>(
+  Object.keys(presetPieces).map((name, n) => [name, 1 << (named.length + (n % (FIRST_RUN_BIT - named.length)))]),
+)
 const bitOf = (name: keyof typeof pieces) => bits.get(name) as Bit
 const ANY_PRESET = [...presetBits.values()].reduce((all, bit) => all | bit, 0)
 const ANY_OWN = [...bits.values()].reduce((all, bit) => all | bit, 0) & ~bitOf('near-runs')

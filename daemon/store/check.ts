@@ -1,10 +1,10 @@
 /** Runs SQLite's check in a thread of its own: over gigabytes it takes seconds, and nobody shall wait for it. */
-import { beginThread } from '../platform/thread.ts'
+import { beginThread, threadFile } from '../platform/thread.ts'
 
 /** Given up when the signal aborts, with nothing found. */
 export function checkInWorker(file: string, signal: AbortSignal): Promise<string[]> {
   return new Promise((resolve, reject) => {
-    const worker = beginThread(new URL('./check-worker.js', import.meta.url), file)
+    const worker = beginThread(threadFile('./check-worker.ts', import.meta.url), file)
     worker.once('message', (problems: string[]) => resolve(problems))
     worker.once('error', reject)
     worker.once('exit', () => reject(new Error('the database check ended without a result')))

@@ -1,14 +1,15 @@
-/** Real servers in a temporary HOME: the compiled daemon, and the bare one. Whoever starts one has to stop it. */
+/** Real servers in a temporary HOME: the daemon as it is published, and the bare one. Whoever starts one has to stop it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { daemonEnv, daemonMain } from '../../client/cli/daemon-process.ts'
+import { daemonEnv } from '../../client/cli/daemon-process.ts'
 import { type Environment, findPlaces } from '../../schema/rendezvous.ts'
 import { firstAnswer } from './first-answer.ts'
 
-const bareMain = fileURLToPath(new URL('./bare-server.js', import.meta.url))
+const daemonMain = fileURLToPath(new URL('../../dist/daemon.js', import.meta.url))
+const bareMain = fileURLToPath(new URL('./bare-server.ts', import.meta.url))
 
 const START_MS = 30_000
 const STOP_MS = 10_000

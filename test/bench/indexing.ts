@@ -9,7 +9,7 @@ import { findPlaces } from '../../schema/rendezvous.ts'
 import type { Home } from './daemon.ts'
 import { type Made, makeTranscripts } from './made-transcripts.ts'
 
-const program = new URL('../../bundle/reading-thread.js', import.meta.url)
+const program = new URL('../../dist/reading-thread.js', import.meta.url)
 
 export type Ground = Made & { root: string; cwd: string; paths: string[] }
 

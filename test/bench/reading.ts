@@ -72,7 +72,7 @@ function faster(bare: number[], ours: number[]): Figure {
 }
 
 function readBare(order: BareOrder): Promise<BareDone> {
-  const worker = new Worker(new URL('./bare-reading.js', import.meta.url), { workerData: order })
+  const worker = new Worker(new URL('./bare-reading.ts', import.meta.url), { workerData: order })
   return new Promise((resolve, reject) => {
     worker.once('message', resolve)
     worker.once('error', reject)

@@ -14,7 +14,7 @@ import { quantile } from './rounds.ts'
 import type { Row } from './row.ts'
 import type { Workbench } from './workbench.ts'
 
-const serverMain = fileURLToPath(new URL('../support/messages-api/main.js', import.meta.url))
+const serverMain = fileURLToPath(new URL('../support/messages-api/main.ts', import.meta.url))
 const SESSIONS = 20
 const PROJECTS = 5
 const ROUNDS = { full: 3, quick: 1 }

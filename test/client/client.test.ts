@@ -214,7 +214,7 @@ describe('a client', () => {
 
   it('lets a script end that only asks once, and one that only waits for a start', () => {
     const home = makeHome()
-    const index = fileURLToPath(new URL('../../client/dist/client/index.js', import.meta.url))
+    const index = fileURLToPath(new URL('../../client/index.ts', import.meta.url))
     const autostart = JSON.stringify({ command: ['sh', '-c', 'exit 1'] })
     const script = `import { connect } from '${index}'
       console.log(await connect().health())

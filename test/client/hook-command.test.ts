@@ -235,7 +235,8 @@ describe('the hook command', () => {
     mkdirSync(join(home, 'client', 'hooks'), { recursive: true })
     const script = join(home, 'client', 'hooks', 'memoryd-hook.sh')
     copyFileSync(hookScript, script)
-    symlinkSync(join(projectRoot, 'dist'), join(home, 'dist'))
+    for (const part of ['client/hooks/hook.ts', 'client/hooks/pass-on.ts', 'schema', 'node_modules', 'package.json'])
+      symlinkSync(join(projectRoot, part), join(home, part))
     const socket = await serve(echo, home)
     for (const env of [{ PATH: process.env.PATH ?? '' }, { PATH: pathWith('sh', 'node') }]) {
       const { stdout } = await untilTold(() => runHook('claude-code', socket, INPUT, { script, env }))
@@ -248,6 +249,5 @@ describe('the hook command', () => {
     expect(text).toContain(`http://memoryd${routeTable.hook.url.replace(':harness', '$1')}`)
     expect(text).toContain(`${PROTOCOL_HEADER}: ${PROTOCOL}`)
     for (const name of callerVariables) expect(text).toContain(name)
-    expect(existsSync(join(projectRoot, 'dist/bundle/hook.cjs'))).toBe(true)
   })
 })

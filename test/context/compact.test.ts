@@ -538,7 +538,7 @@ describe('compactions of one session that come together', () => {
   })
 })
 
-describe('what must survive', () => {
+describe('what must survive, as a name', () => {
   it('is looked for as a whole: a longer name does not name it, and a word is not a part of one', () => {
     const facts = factsOf([
       { role: 'user', content: 'no' },

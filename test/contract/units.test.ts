@@ -14,7 +14,7 @@ const systemdUnits = ['memoryd.service', 'memoryd.socket'] as const
 
 const realistic: UnitValues = {
   node: process.execPath,
-  main: '/usr/lib/node_modules/memoryd/dist/daemon/main.js',
+  main: '/usr/lib/node_modules/memoryd/dist/daemon.js',
   config: '/home/ann/.config/memoryd/config.json',
   state: '/home/ann/.local/state/memoryd',
   socket: '/run/user/1000/memoryd/memoryd.sock',

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { makeHome } from '../support/home.ts'
 import { needPrograms } from '../support/programs.ts'
 
-const program = fileURLToPath(new URL('../../dist/test/support/turn-end-program.js', import.meta.url))
+const program = fileURLToPath(new URL('../support/turn-end-program.ts', import.meta.url))
 const TURNS = 200
 
 it('the end of a turn costs one stat of the lock and no look into the directory', (context) => {

@@ -123,7 +123,7 @@ describe('doctor in a broken set-up', () => {
     expect(problems[0]).toMatchObject({
       check: 'socket',
       message: expect.stringContaining(`pid ${daemon.pid}`),
-      remedy: 'npx memoryd restart',
+      remedy: 'memoryd restart',
     })
   })
 

@@ -13,7 +13,7 @@ import type { MessagesApi, Seen } from '../support/messages-api/server.ts'
 import { startMessagesApi } from '../support/messages-api/start.ts'
 import { seeded } from '../support/seed.ts'
 
-const program = fileURLToPath(new URL('../../dist/test/support/spend-once.js', import.meta.url))
+const program = fileURLToPath(new URL('../support/spend-once.ts', import.meta.url))
 const models = { 'claude-haiku-5-5': { prices: [{ input: 1_000, output: 1_000 }] } }
 const DAY = 86_400_000
 

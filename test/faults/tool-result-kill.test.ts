@@ -15,9 +15,9 @@ const bash = (toolUseId: string) => ({ toolUseId, tool: 'Bash', content: long(to
 /** Keeps one result in a process of its own that is killed right before the decision is written down. */
 function killedBeforeTheRow(home: Home): void {
   const program = `
-    import { openStore } from '${projectRoot}/dist/daemon/store/store.js'
-    import { createToolResults } from '${projectRoot}/dist/daemon/store/tool-results.js'
-    import { createResultStore } from '${projectRoot}/dist/daemon/context/tool-results.js'
+    import { openStore } from '${projectRoot}/daemon/store/store.ts'
+    import { createToolResults } from '${projectRoot}/daemon/store/tool-results.ts'
+    import { createResultStore } from '${projectRoot}/daemon/context/tool-results.ts'
     const state = ${JSON.stringify(home.places.stateDir)}
     const table = { ...createToolResults(openStore(state, 0).history), freeze: () => process.kill(process.pid, 'SIGKILL') }
     const limits = () => ({ enabled: true, chars: 50_000, charsOf: {}, charsPerMessage: 200_000 })

@@ -118,12 +118,12 @@ describe('the command', () => {
   it('says what was wrong with each thing it was asked, also without a daemon', async () => {
     const home = makeHome()
     const wrong: [string[], string][] = [
-      [['undo'], 'name a change or a run\nnpx memoryd history lists them'],
-      [['undo', 'abc'], 'abc is not the number of a change\nnpx memoryd history lists them'],
-      [['undo', '3', '--run', 'r'], 'name a change or a run, not both\nto undo the run: npx memoryd undo --run r'],
-      [['review', 'approve'], 'say approve or reject, and which\nnpx memoryd review lists what waits'],
-      [['review', 'maybe', '1'], 'say approve or reject, and which\nnpx memoryd review lists what waits'],
-      [['review', 'reject', 'x'], 'x is not the number of a change that waits\nnpx memoryd review lists them'],
+      [['undo'], 'name a change or a run\nmemoryd history lists them'],
+      [['undo', 'abc'], 'abc is not the number of a change\nmemoryd history lists them'],
+      [['undo', '3', '--run', 'r'], 'name a change or a run, not both\nto undo the run: memoryd undo --run r'],
+      [['review', 'approve'], 'say approve or reject, and which\nmemoryd review lists what waits'],
+      [['review', 'maybe', '1'], 'say approve or reject, and which\nmemoryd review lists what waits'],
+      [['review', 'reject', 'x'], 'x is not the number of a change that waits\nmemoryd review lists them'],
     ]
     for (const [args, told] of wrong)
       expect(await memoryd(home, ...args)).toEqual({ code: 2, stdout: '', stderr: `memoryd: ${told}\n` })
@@ -136,11 +136,11 @@ describe('the command', () => {
     const said = 'Run memoryd start before the tests, and memoryd stop after them'
     const remembered = await memoryd(home, 'remember', said)
     const file = /remembered in (\S+)/.exec(remembered.stdout)?.[1] ?? ''
-    expect(remembered.stdout).toContain('take it back with: npx memoryd undo 1')
+    expect(remembered.stdout).toContain('take it back with: memoryd undo 1')
     const shown = await memoryd(home, 'show', file)
     expect(shown.stdout).toContain(`\n${said}\n`)
     expect(JSON.parse((await memoryd(home, 'show', file, '--json')).stdout).content).toBe(shown.stdout)
-    expect((await memoryd(home, 'status')).stdout).toContain('none connected; npx memoryd connect <harness>')
+    expect((await memoryd(home, 'status')).stdout).toContain('none connected; memoryd connect <harness>')
   })
 
   it('has exit codes and remedies that scripts and people can use', async () => {
@@ -148,7 +148,7 @@ describe('the command', () => {
     expect(await memoryd(home, 'status')).toEqual({
       code: 3,
       stdout: '',
-      stderr: `memoryd: no daemon at ${home.places.socketPath}\nrun: npx memoryd start\n`,
+      stderr: `memoryd: no daemon at ${home.places.socketPath}\nrun: memoryd start\n`,
     })
     const json = await memoryd(home, 'status', '--json')
     expect(JSON.parse(json.stderr)).toMatchObject({ error: { code: 'UNREACHABLE', hint: 'run: memoryd start' } })

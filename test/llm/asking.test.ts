@@ -11,7 +11,7 @@ import { says } from '../support/messages-api/answers.ts'
 import { startMessagesApi } from '../support/messages-api/start.ts'
 import { accessTo, asItIs, hello } from './asking.ts'
 
-const built = new URL('../../dist/daemon/llm/asking-thread.js', import.meta.url)
+const built = new URL('../../daemon/llm/asking-thread.ts', import.meta.url)
 
 async function rig(program: URL = built) {
   const thread = createAskingThread({ clock: createClock(), program })

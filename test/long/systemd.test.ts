@@ -243,7 +243,7 @@ describe.skipIf(reason)('memoryd as a service of a real systemd', { timeout: 180
     const checkout = `${folder}/o'neill "q"`
     const socket = `${home}/run/memoryd.sock`
     const env = [`MEMORYD_SOCKET=${socket}`]
-    const user = await newUser({ home, node, cli: `${checkout}/dist/client/cli/main.js`, env })
+    const user = await newUser({ home, node, cli: `${checkout}/client/cli/memoryd.js`, env })
     for (const command of [
       ['touch', node],
       ['mount', '--bind', installation.node, node],
@@ -255,7 +255,7 @@ describe.skipIf(reason)('memoryd as a service of a real systemd', { timeout: 180
     await user.json('service', 'install')
     const { MainPID } = await user.show('memoryd.service', 'MainPID')
     const command = (await user.read('cat', `/proc/${MainPID}/cmdline`)).split('\0')
-    expect(command[1]).toBe(`${checkout}/dist/bundle/launch.cjs`)
+    expect(command[1]).toBe(`${checkout}/daemon/main.ts`)
     expect(await user.read('readlink', `/proc/${MainPID}/exe`)).toBe(`${node}\n`)
     expect(await user.json('status')).toMatchObject({
       pid: Number(MainPID),

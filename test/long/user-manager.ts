@@ -40,7 +40,9 @@ export function prepareInstallation(): Installation {
   if (!hidden && runs(inPlace)) return { ...inPlace, cli: cliOf(checkout), remove: () => {} }
   const folder = mkdtempSync(join(tmpdir(), 'memoryd-copy-'))
   const copied = { node: join(folder, 'node'), folder }
-  const parts = ['dist', 'node_modules', 'package.json', 'systemd'].map((name) => join(checkout, name))
+  const parts = ['client', 'daemon', 'schema', 'node_modules', 'package.json', 'systemd'].map((name) =>
+    join(checkout, name),
+  )
   spawnSync('cp', ['-a', ...parts, folder])
   spawnSync('cp', [process.execPath, copied.node])
   spawnSync('chmod', ['-R', 'a+rX', folder])
@@ -50,7 +52,7 @@ export function prepareInstallation(): Installation {
   throw new Error(`uid ${UID} can run memoryd neither in ${checkout} nor in ${folder}; set TMPDIR to an open folder`)
 }
 
-const cliOf = (folder: string) => join(folder, 'dist', 'client', 'cli', 'main.js')
+const cliOf = (folder: string) => join(folder, 'client', 'cli', 'memoryd.js')
 
 function runs({ node, folder }: { node: string; folder: string }): boolean {
   return spawnSync('setpriv', [...identity, node, cliOf(folder), '--version'], { cwd: '/' }).status === 0

@@ -364,7 +364,7 @@ describe('what is watched', () => {
   })
 
   it('keeps no process alive', () => {
-    const module = fileURLToPath(new URL('../../dist/daemon/platform/directory-watch.js', import.meta.url))
+    const module = fileURLToPath(new URL('../../daemon/platform/directory-watch.ts', import.meta.url))
     const program = `
       const { watchTree } = await import(${JSON.stringify(module)})
       const tree = (root) => watchTree({ root, depth: 3, mostFolders: 10, onChange: () => {} })

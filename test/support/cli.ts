@@ -1,10 +1,10 @@
 /** The real `memoryd` command in a temporary HOME. */
 import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { onTestFinished } from 'vitest'
+import { join } from 'node:path'
+import { inject, onTestFinished } from 'vitest'
 import type { Home } from './home.ts'
 
-export const cliMain = fileURLToPath(new URL('../../dist/client/cli/main.js', import.meta.url))
+export const cliMain = join(inject('packageRoot'), 'client/cli/memoryd.js')
 
 export type CliResult = { code: number; stdout: string; stderr: string }
 

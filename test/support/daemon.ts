@@ -1,12 +1,12 @@
-/** A real daemon process in a temporary HOME. Run `npm run build` first: it is the compiled one. */
+/** A real daemon process in a temporary HOME, as it is published. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { onTestFinished } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
 import { connect, type StrictClient } from '../../client/index.ts'
 import type { Home } from './home.ts'
 
-export const daemonMain = fileURLToPath(new URL('../../dist/bundle/launch.cjs', import.meta.url))
+export const daemonMain = join(inject('packageRoot'), 'dist/daemon.js')
 
 export type Exit = { code: number | null; signal: string | null; stderr: string }
 

@@ -1,8 +1,8 @@
 /** A HOME of its own for every test, with a path short enough for a socket. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { delimiter, join } from 'node:path'
+import { inject, onTestFinished } from 'vitest'
 import { type Environment, findPlaces, type Places } from '../../schema/rendezvous.ts'
 
 export type Home = { dir: string; env: Environment; places: Places }
@@ -12,6 +12,7 @@ export function makeHome(extra: Environment = {}): Home {
   const dir = mkdtempSync(join(tmpdir(), 'md-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
   mkdirSync(join(dir, '.config', 'memoryd'), { recursive: true })
-  const env = { HOME: dir, PATH: process.env.PATH, NO_COLOR: '1', ...extra }
+  const path = [join(inject('packageRoot'), 'bin'), process.env.PATH].join(delimiter)
+  const env = { HOME: dir, PATH: path, NO_COLOR: '1', ...extra }
   return { dir, env, places: findPlaces(env) }
 }

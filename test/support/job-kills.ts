@@ -13,7 +13,7 @@ import { openStore, type Store } from '../../daemon/store/store.ts'
 import { makeHome } from './home.ts'
 import { seeded } from './seed.ts'
 
-const program = fileURLToPath(new URL('../../dist/test/support/job-program.js', import.meta.url))
+const program = fileURLToPath(new URL('../support/job-program.ts', import.meta.url))
 const JOBS = 50
 const KINDS = ['extract', 'import', 'notes'] as const
 const SPREAD_MS = 250

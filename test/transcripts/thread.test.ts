@@ -9,7 +9,7 @@ import { createThread } from '../../daemon/transcripts/thread.ts'
 import type { Failed } from '../../daemon/transcripts/thread-messages.ts'
 import { makeHome } from '../support/home.ts'
 
-const program = new URL('../../dist/daemon/reading-thread.js', import.meta.url)
+const program = new URL('../../daemon/reading-thread.ts', import.meta.url)
 
 it('a thread that cannot open the index tells why, so that the disk can be blamed', async () => {
   const { dir } = makeHome()

@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { MemoryError } from '../../../schema/errors.ts'
 import { HOOK_MARK } from '../../../schema/hook.ts'
 import type { Context } from '../context.ts'
+import { shellWord } from '../installation.ts'
 import { addHooks, apart, hasHooks, Misshapen, removeHooks } from './hook-settings.ts'
 import { JsoncError } from './jsonc.ts'
 import { lineDiff } from './line-diff.ts'
@@ -19,7 +20,7 @@ import {
   type SettingsFile,
   sweepBeside,
 } from './settings-file.ts'
-import { type Connectable, projectOf, shellWord, type Target, targetOf } from './targets.ts'
+import { type Connectable, projectOf, type Target, targetOf } from './targets.ts'
 
 export type ConnectOptions = { project?: string | true; mail?: boolean; dryRun?: boolean }
 

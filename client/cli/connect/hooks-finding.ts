@@ -6,10 +6,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import type { Finding } from '../../../daemon/doctor/finding.ts'
 import { HOOK_MARK } from '../../../schema/hook.ts'
 import type { Context } from '../context.ts'
+import { quoted } from '../installation.ts'
 import { commandsOf } from './hook-settings.ts'
 import { createNoted } from './noted.ts'
 import { sweepBeside } from './settings-file.ts'
-import { quoted } from './targets.ts'
 
 const SCRIPT = new RegExp(`sh '((?:[^']|'\\\\'')*${HOOK_MARK}[^']*)'`)
 

@@ -1,12 +1,9 @@
 /** `memoryd connect mcp`: how each harness is told of the MCP server. Their files are rewritten by themselves: nothing is changed. */
-import { fileURLToPath } from 'node:url'
 import type { Context } from '../context.ts'
-import { shellWord } from './targets.ts'
-
-const main = fileURLToPath(new URL('../main.js', import.meta.url))
+import { cliMain, shellWord } from '../installation.ts'
 
 export function showMcp({ print }: Context): void {
-  const server = { command: process.execPath, args: [main, 'mcp'] }
+  const server = { command: process.execPath, args: [cliMain, 'mcp'] }
   const words = [server.command, ...server.args].map(shellWord).join(' ')
   const config = JSON.stringify({ mcpServers: { memoryd: server } }, null, 2)
   print.result({ mcpServers: { memoryd: server } }, () => [

@@ -1,9 +1,9 @@
 /** Where each harness keeps its settings, and what of ours belongs there. Decides; touches nothing. */
 import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { MemoryError } from '../../../schema/errors.ts'
 import type { Context } from '../context.ts'
+import { hookScript, quoted } from '../installation.ts'
 import type { Events } from './hook-settings.ts'
 import { piExtension } from './pi-extension.ts'
 
@@ -26,16 +26,8 @@ export type Target = {
   remarks: string[]
 }
 
-export const hookScript = fileURLToPath(new URL('../../../../client/hooks/memoryd-hook.sh', import.meta.url))
-
 /** The command is over after half a second; who waits longer waits for a shell that cannot begin. */
 const SECONDS = 5
-
-/** In single quotes nothing means anything to a shell. */
-export const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
-
-/** As somebody would type it. */
-export const shellWord = (word: string) => (/^[\w./@+-]+$/.test(word) ? word : quoted(word))
 
 export function hookCommand(harness: string, socket: string, bound = ''): string {
   return `${bound}sh ${quoted(hookScript)} ${harness} ${quoted(socket)} 2>/dev/null || :`

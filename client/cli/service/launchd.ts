@@ -2,16 +2,8 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Context } from '../context.ts'
-import {
-  control,
-  mentions,
-  readTemplate,
-  refuseToReplace,
-  type Service,
-  succeeds,
-  unitValues,
-  writeUnit,
-} from './manager.ts'
+import { readTemplate } from '../installation.ts'
+import { control, mentions, refuseToReplace, type Service, succeeds, unitValues, writeUnit } from './manager.ts'
 import { fillPlist, xml } from './units.ts'
 
 const LABEL = 'dev.memoryd'

@@ -2,11 +2,10 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { MemoryError } from '../../../schema/errors.ts'
 import { settingsVariables } from '../../../schema/rendezvous.ts'
 import type { Context } from '../context.ts'
-import { daemonMain } from '../daemon-process.ts'
+import { daemonMain } from '../installation.ts'
 import type { UnitValues } from './units.ts'
 
 export type Service = {
@@ -45,11 +44,6 @@ export function refuseToReplace(file: string, serves: () => boolean): void {
     throw new MemoryError('CONFLICT', `${file} serves another state folder, so nothing was changed`, {
       hint: 'uninstall that service with the environment it was installed with, or delete the file',
     })
-}
-
-/** From dist/client/cli/service/ up to the package. */
-export function readTemplate(name: string): string {
-  return readFileSync(fileURLToPath(new URL(`../../../../${name}`, import.meta.url)), 'utf8')
 }
 
 export function writeUnit(path: string, content: string): void {

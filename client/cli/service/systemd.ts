@@ -2,16 +2,8 @@
 import { existsSync, rmSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import type { Context } from '../context.ts'
-import {
-  control,
-  mentions,
-  readTemplate,
-  refuseToReplace,
-  type Service,
-  succeeds,
-  unitValues,
-  writeUnit,
-} from './manager.ts'
+import { readTemplate } from '../installation.ts'
+import { control, mentions, refuseToReplace, type Service, succeeds, unitValues, writeUnit } from './manager.ts'
 import { fillSystemdUnit, quoted } from './units.ts'
 
 const UNITS = ['memoryd.socket', 'memoryd.service']

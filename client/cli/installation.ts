@@ -1,0 +1,53 @@
+/** Where the files of this installation are, and what a user types to run it. A checkout runs its sources, a package `dist`. */
+import { readFileSync, realpathSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { readVersion } from '../../daemon/version.ts'
+import type { Environment } from '../../schema/rendezvous.ts'
+
+const isCheckout = import.meta.url.endsWith('.ts')
+const root = fileURLToPath(new URL(isCheckout ? '../..' : '..', import.meta.url)).replace(/\/$/, '')
+
+export const version = readVersion()
+export const cliMain = join(root, 'client/cli/memoryd.js')
+export const daemonMain = join(root, isCheckout ? 'daemon/main.ts' : 'dist/daemon.js')
+export const hookScript = join(root, 'client/hooks/memoryd-hook.sh')
+
+export function readTemplate(name: string): string {
+  return readFileSync(join(root, name), 'utf8')
+}
+
+export type Invocation = { env: Environment; cwd: string; main: string; root: string; node: string }
+
+/**
+ * What the user types to run this program: `memoryd` where the PATH leads to it, `npx memoryd` where npx finds it from this
+ * folder or fetched it, otherwise the path.
+ */
+export function commandName({ env, cwd, main, root, node }: Invocation): string {
+  const target = realPath(main)
+  const isOurs = (file: string) => target !== undefined && realPath(file) === target
+  // npm and npx put folders like these on the PATH of what they run; the user's shell does not have them.
+  const lasting = (env.PATH ?? '').split(delimiter).filter((folder) => !/(^|\/)node_modules\/\.bin\/?$/.test(folder))
+  if (lasting.some((folder) => isOurs(join(folder, 'memoryd')))) return 'memoryd'
+  const isFetched = /\/_npx\/[^/]+\/node_modules\//.test(main)
+  if (isFetched || cwd === root || isOurs(join(cwd, 'node_modules/.bin/memoryd'))) return 'npx memoryd'
+  return `${shellWord(node)} ${shellWord(main)}`
+}
+
+export function ownCommandName(env: Environment): string {
+  return commandName({ env, cwd: process.cwd(), main: cliMain, root, node: process.execPath })
+}
+
+/** In single quotes nothing means anything to a shell. */
+export const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
+
+/** As a user would type it. */
+export const shellWord = (word: string) => (/^[\w./@+-]+$/.test(word) ? word : quoted(word))
+
+function realPath(file: string): string | undefined {
+  try {
+    return realpathSync(file)
+  } catch {
+    return undefined
+  }
+}

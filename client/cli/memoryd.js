@@ -1,0 +1,25 @@
+#!/usr/bin/env node
+/**
+ * The `memoryd` command. Checks the version of Node, in syntax that older versions can read, then loads the program: a checkout
+ * runs its sources, a package what was built from them.
+ */
+import { existsSync } from 'node:fs'
+import module from 'node:module'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+const OLDEST = [22, 22]
+
+const [major, minor] = process.versions.node.split('.').map(Number)
+if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
+  process.stderr.write(
+    `memoryd needs Node ${OLDEST.join('.')} or newer; ${process.execPath} is ${process.versions.node}\n`,
+  )
+  process.exitCode = 5
+} else {
+  // Not in the folder for temporary files, which is Node's default: others may write there.
+  const cache = process.env.XDG_CACHE_HOME || join(process.env.HOME || homedir(), '.cache')
+  module.enableCompileCache(join(cache, 'memoryd', 'compiled'))
+  const source = new URL('./main.ts', import.meta.url)
+  await import(existsSync(source) ? source.href : new URL('../../dist/cli.js', import.meta.url).href)
+}
