@@ -1,4 +1,5 @@
 /** `memoryd doctor`: what is wrong, and what to do about it. */
+import { existsSync } from 'node:fs'
 import pc from 'picocolors'
 import type { Finding } from '../../daemon/doctor/finding.ts'
 import { exitCodes } from '../../schema/exit-codes.ts'
@@ -81,7 +82,16 @@ function serviceFinding(context: Context): Finding {
   const service = findService(context)
   if (!service)
     return { check: 'service', state: 'ok', message: `no service manager here; ${context.self} start works without` }
-  if (service.installed()) return { check: 'service', state: 'ok', message: `installed with ${service.kind}` }
+  if (service.installed()) {
+    const gone = service.starts().find((file) => !existsSync(file))
+    if (gone === undefined) return { check: 'service', state: 'ok', message: `installed with ${service.kind}` }
+    return {
+      check: 'service',
+      state: 'problem',
+      message: `the ${service.kind} service starts ${gone}, which is gone`,
+      remedy: `${context.self} service install`,
+    }
+  }
   const remedy = `optional: ${context.self} service install`
   return { check: 'service', state: 'ok', message: `not installed with ${service.kind}`, remedy }
 }

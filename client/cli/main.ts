@@ -32,6 +32,8 @@ const program = new Command('memoryd')
   .option('--json', 'print data instead of text')
   .configureHelp({ showGlobalOptions: true })
   .exitOverride()
+  // Subcommands inherit this: help shows commands as they can be typed here.
+  .configureOutput({ writeOut: (text) => void process.stdout.write(typed(text)) })
   .addHelpText(
     'after',
     `

@@ -7,7 +7,10 @@ export type McpOptions = { cwd: string; version: string; autostart: boolean; sta
 /** Whoever asks a model waits longer than for a hook, and a daemon may have to be started first. */
 const DEADLINE_MS = 30_000
 
-export async function mcp({ connect, places }: Context, { cwd, version, autostart, start }: McpOptions): Promise<void> {
+export async function mcp(
+  { connect, places, self }: Context,
+  { cwd, version, autostart, start }: McpOptions,
+): Promise<void> {
   const client = connect({
     socket: places.socketPath,
     strict: true,
@@ -18,7 +21,7 @@ export async function mcp({ connect, places }: Context, { cwd, version, autostar
   // A file ends and is never closed.
   const closed = new Promise<void>((resolve) => process.stdin.once('close', resolve).once('end', resolve))
   const onError = (error: Error) => void process.stderr.write(`memoryd mcp: ${error.message}\n`)
-  const serving = serveMcp({ client, cwd, version, onError })
+  const serving = serveMcp({ client, cwd, version, self, onError })
   await closed
   await serving.close()
   client.close()

@@ -3,10 +3,9 @@
  * The `memoryd` command. Checks the version of Node, in syntax that older versions can read, then loads the program: a checkout
  * runs its sources, a package what was built from them.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import module from 'node:module'
-import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 
 const OLDEST = [22, 22]
 
@@ -17,9 +16,15 @@ if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
   )
   process.exitCode = 5
 } else {
-  // Not in the folder for temporary files, which is Node's default: others may write there.
-  const cache = process.env.XDG_CACHE_HOME || join(process.env.HOME || homedir(), '.cache')
-  module.enableCompileCache(join(cache, 'memoryd', 'compiled'))
+  // Not in the folder for temporary files, which is Node's default: others may write there. The demo leaves nothing behind.
+  const cache = join(process.env.XDG_CACHE_HOME || join(process.env.HOME || '', '.cache'), 'memoryd')
+  if (!isAbsolute(cache)) {
+    // Without a home there is no place for a cache.
+  } else if (process.argv[2] === 'uninstall') {
+    rmSync(cache, { recursive: true, force: true })
+  } else if (process.argv[2] !== 'demo') {
+    module.enableCompileCache(cache)
+  }
   const source = new URL('./main.ts', import.meta.url)
   await import(existsSync(source) ? source.href : new URL('../../dist/cli.js', import.meta.url).href)
 }

@@ -12,6 +12,8 @@ type Deps = {
   /** The project that is meant where a call names none. */
   cwd: string
   version: string
+  /** How the user calls memoryd. */
+  self: string
   /** What goes wrong apart from calls. Never to standard output. */
   onError: (error: Error) => void
 }
@@ -20,48 +22,53 @@ const INSTRUCTIONS = `One memory that every coding agent on this machine shares,
 Ask recall before you begin with something that may have been talked about before. Remember what will matter in later sessions, and forget what turned out wrong.`
 
 /** Serves until whoever started this program closes standard input. */
-export function serveMcp({ client, cwd, version, onError }: Deps): { close(): Promise<void> } {
-  return serveStdio(() => createServer({ client, cwd, version }), { onerror: onError })
+export function serveMcp({ onError, ...deps }: Deps): { close(): Promise<void> } {
+  return serveStdio(() => createServer(deps), { onerror: onError })
 }
 
-function createServer({ client, cwd, version }: Omit<Deps, 'onError'>): McpServer {
+function createServer({ client, cwd, version, self }: Omit<Deps, 'onError'>): McpServer {
   const server = new McpServer(
     { name: 'memoryd', title: 'memoryd', version },
     { capabilities: { tools: { listChanged: false }, resources: { listChanged: false } }, instructions: INSTRUCTIONS },
   )
-  for (const [name, tool] of Object.entries(tools)) register(server, name, tool, { client, cwd })
+  for (const [name, tool] of Object.entries(tools)) register(server, name, tool, { client, cwd, self })
   server.registerResource(
     'memories',
     new ResourceTemplate(MEMORY_TEMPLATE, {
-      list: ({ mcpReq }) => asProtocol(listMemories(client, cwd, mcpReq.signal)),
+      list: ({ mcpReq }) => asProtocol(listMemories(client, cwd, mcpReq.signal), self),
     }),
     { title: 'Memories', description: 'What is remembered for this project, one file each', mimeType: 'text/markdown' },
-    (uri, _variables, { mcpReq }) => asProtocol(readMemory(client, cwd, uri.href, mcpReq.signal)),
+    (uri, _variables, { mcpReq }) => asProtocol(readMemory(client, cwd, uri.href, mcpReq.signal), self),
   )
   return server
 }
 
-function register(server: McpServer, name: string, tool: Tool, { client, cwd }: Pick<Deps, 'client' | 'cwd'>): void {
+function register(
+  server: McpServer,
+  name: string,
+  tool: Tool,
+  { client, cwd, self }: Pick<Deps, 'client' | 'cwd' | 'self'>,
+): void {
   const { title, description, input: inputSchema, annotations, run } = tool
   server.registerTool(name, { title, description, inputSchema, annotations }, async (args, { mcpReq }) => {
     const { cwd: folder = cwd, ...rest } = args as { cwd?: string }
     try {
-      const text = await run(client, folder, rest as never, mcpReq.signal)
+      const text = await run(client, folder, rest as never, { signal: mcpReq.signal, self })
       return { content: [{ type: 'text', text }] }
     } catch (error) {
-      return { content: [{ type: 'text', text: errorInWords(error) }], isError: true }
+      return { content: [{ type: 'text', text: errorInWords(error, self) }], isError: true }
     }
   })
 }
 
 /** A resource has no other way to say what is wrong. */
-async function asProtocol<T>(answer: Promise<T>): Promise<T> {
+async function asProtocol<T>(answer: Promise<T>, self: string): Promise<T> {
   try {
     return await answer
   } catch (error) {
     const isTheirs = error instanceof URIError || (error instanceof MemoryError && THEIRS.includes(error.code))
     const code = isTheirs ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError
-    throw new ProtocolError(code, errorInWords(error))
+    throw new ProtocolError(code, errorInWords(error, self))
   }
 }
 

@@ -5,13 +5,16 @@ import { MemoryType } from '../../schema/memory.ts'
 import type { StrictClient } from '../client.ts'
 import { inWords } from './words.ts'
 
+/** `self` is how the user calls memoryd. */
+type Call = { signal: AbortSignal; self: string }
+
 export type Tool = {
   title: string
   description: string
   input: z.ZodObject
   annotations: { readOnlyHint: boolean; destructiveHint?: boolean; idempotentHint?: boolean; openWorldHint: false }
   /** `args` have been checked against `input`; the answer is for a model to read. */
-  run(client: StrictClient, cwd: string, args: never, signal: AbortSignal): Promise<string>
+  run(client: StrictClient, cwd: string, args: never, call: Call): Promise<string>
 }
 
 const cwd = z
@@ -34,12 +37,7 @@ const READS = { readOnlyHint: true, openWorldHint: false } as const
 function tool<Input extends z.ZodRawShape>(
   given: Omit<Tool, 'input' | 'run'> & {
     input: Input
-    run(
-      client: StrictClient,
-      cwd: string,
-      args: z.infer<z.ZodObject<Input>>,
-      options: { signal: AbortSignal },
-    ): Promise<string>
+    run(client: StrictClient, cwd: string, args: z.infer<z.ZodObject<Input>>, call: Call): Promise<string>
   },
 ): Tool {
   const { input, run, ...rest } = given
@@ -55,7 +53,7 @@ function tool<Input extends z.ZodRawShape>(
             : undefined,
       },
     ),
-    run: (client, folder, args, signal) => run(client, folder, args, { signal }),
+    run: (client, folder, args, call) => run(client, folder, args, call),
   }
 }
 
@@ -69,8 +67,8 @@ export const tools: Readonly<Record<string, Tool>> = {
       k: z.int().min(1).max(5).optional().describe('At most so many memories; 5 by default'),
     },
     annotations: READS,
-    run: async (client, folder, args, options) =>
-      inWords.recalled(await client.recall({ ...args, cwd: folder }, options)),
+    run: async (client, folder, args, { signal }) =>
+      inWords.recalled(await client.recall({ ...args, cwd: folder }, { signal })),
   }),
   remember: tool({
     title: 'Remember',
@@ -83,8 +81,8 @@ export const tools: Readonly<Record<string, Tool>> = {
       ),
     },
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-    run: async (client, folder, args, options) =>
-      inWords.remembered(await client.remember({ ...args, cwd: folder }, options)),
+    run: async (client, folder, args, { signal }) =>
+      inWords.remembered(await client.remember({ ...args, cwd: folder }, { signal })),
   }),
   forget: tool({
     title: 'Forget',
@@ -96,7 +94,8 @@ export const tools: Readonly<Record<string, Tool>> = {
       ),
     },
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
-    run: async (client, folder, { file }, options) => {
+    run: async (client, folder, { file }, { signal, self }) => {
+      const options = { signal }
       if (INDEXES.includes(file))
         throw new MemoryError('REFUSED', `${file} is the index, not a memory`, {
           reason: 'path',
@@ -109,7 +108,7 @@ export const tools: Readonly<Record<string, Tool>> = {
         const { hash: ifHash } = await client.memory(named, options)
         return client.forget({ ...named, ifHash }, options)
       })
-      return inWords.forgotten(file, forgotten)
+      return inWords.forgotten(file, forgotten, self)
     },
   }),
   search_transcripts: tool({
@@ -123,8 +122,8 @@ export const tools: Readonly<Record<string, Tool>> = {
       limit: z.int().min(1).max(50).optional().describe('At most so many; 10 by default'),
     },
     annotations: READS,
-    run: async (client, folder, { query: q, limit = 10 }, options) =>
-      inWords.found(q, await client.search({ q, cwd: folder, limit: String(limit) }, options)),
+    run: async (client, folder, { query: q, limit = 10 }, { signal }) =>
+      inWords.found(q, await client.search({ q, cwd: folder, limit: String(limit) }, { signal })),
   }),
   memory_index: tool({
     title: 'Memory index',
@@ -132,7 +131,8 @@ export const tools: Readonly<Record<string, Tool>> = {
       'The list of everything that is remembered for this project, one line for each memory. A memory itself is a resource, or comes with recall.',
     input: {},
     annotations: READS,
-    run: async (client, folder, _args, options) => inWords.index(await client.memoryIndex({ cwd: folder }, options)),
+    run: async (client, folder, _args, { signal }) =>
+      inWords.index(await client.memoryIndex({ cwd: folder }, { signal })),
   }),
   session_notes: tool({
     title: 'Session notes',
@@ -144,12 +144,12 @@ export const tools: Readonly<Record<string, Tool>> = {
         .describe('The id of a session, as search_transcripts names it'),
     },
     annotations: READS,
-    run: async (client, folder, { session }, options) => {
-      const [last] = session === undefined ? (await client.sessions({ cwd: folder, limit: '1' }, options)).items : []
+    run: async (client, folder, { session }, { signal }) => {
+      const [last] = session === undefined ? (await client.sessions({ cwd: folder, limit: '1' }, { signal })).items : []
       const id = session ?? last?.id
       if (id === undefined) return 'No session of this project is known yet.'
       const of = session === undefined && last ? { id, harness: last.harness } : { id }
-      return inWords.notes(id, await client.sessionNotes(of, options))
+      return inWords.notes(id, await client.sessionNotes(of, { signal }))
     },
   }),
 }

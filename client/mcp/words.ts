@@ -20,9 +20,9 @@ export const inWords = {
         : `It will be in ${file} (${type}) once the user has approved it (review ${reviewId}).`
     return redacted.length === 0 ? what : `${what} Credentials were taken out of it: ${redacted.join(', ')}.`
   },
-  forgotten: (file: string, { changeId, reviewId }: Answer<'forget'>): string =>
+  forgotten: (file: string, { changeId, reviewId }: Answer<'forget'>, self: string): string =>
     reviewId === undefined
-      ? `Forgot ${file} (change ${changeId}). The user can bring it back: memoryd undo ${changeId}`
+      ? `Forgot ${file} (change ${changeId}). The user can bring it back: ${self} undo ${changeId}`
       : `${file} will be forgotten once the user has approved it (review ${reviewId}).`,
   found: (query: string, { items, skipped }: Answer<'search'>): string => {
     if (skipped) return OFF
@@ -45,13 +45,15 @@ export const inWords = {
       : `Notes of session ${session}${updatedAt === undefined ? '' : `, as of ${updatedAt}`}:\n\n${content}`,
 }
 
-/** What went wrong, for somebody who has tools but neither a terminal nor our documentation. */
-export function errorInWords(error: unknown): string {
+/** What went wrong, for a model that has tools but neither a terminal nor our documentation. `self` is how the user calls memoryd. */
+export function errorInWords(error: unknown, self: string): string {
   if (!(error instanceof MemoryError)) return error instanceof Error ? error.message : String(error)
   const { code, message, hint } = error
   if (code === 'UNREACHABLE')
-    return `memoryd does not answer: ${message}. Ask the user to run: memoryd start (or memoryd doctor, if it runs). Nothing was read or written; go on without memory until then.`
+    return `memoryd does not answer: ${message}. Ask the user to run: ${self} start (or ${self} doctor, if it runs). Nothing was read or written; go on without memory until then.`
   if (code === 'MEMORY_OFF') return `${message}. The user has switched memory off here; go on without it.`
+  if (code === 'PROTOCOL')
+    return `PROTOCOL: ${message} (memoryd was upgraded; ask the user to run ${self} restart, and to start this server anew)`
   const advice = remedies[code] ?? hint
   return advice === undefined ? `${code}: ${message}` : `${code}: ${message} (${advice})`
 }
@@ -59,6 +61,5 @@ export function errorInWords(error: unknown): string {
 /** Where what the daemon advises is meant for somebody else. */
 const remedies: Partial<Record<MemoryError['code'], string>> = {
   NOT_FOUND: 'memory_index lists the memories, search_transcripts names sessions',
-  PROTOCOL: 'memoryd was upgraded; ask the user to run memoryd restart, and to start this server anew',
   DEGRADED: 'the disk cannot be written; reading still works, and memoryd recovers by itself',
 }

@@ -38,7 +38,6 @@ const allowed: Record<string, readonly string[]> = {
 
 /** Composition roots, and the doors through which the command line enters the daemon's half. */
 const roots = [
-  'daemon/launch.ts',
   'daemon/main.ts',
   'daemon/daemon.ts',
   'daemon/answering.ts',

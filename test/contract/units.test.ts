@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { daemonEnv } from '../../client/cli/daemon-process.ts'
-import { fillPlist, fillSystemdUnit, type UnitValues } from '../../client/cli/service/units.ts'
+import { fillPlist, fillSystemdUnit, startedBy, type UnitValues } from '../../client/cli/service/units.ts'
 import { passedSocket } from '../../daemon/platform/socket.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import { makeHome } from '../support/home.ts'
@@ -89,6 +89,17 @@ describe('the systemd units', () => {
   it('give the daemon what the command gives it', () => {
     for (const [name, value] of Object.entries(daemonEnv))
       expect(template('systemd/memoryd.service').split('\n')).toContain(`Environment=${name}=${value}`)
+  })
+
+  it.each([...names, ...namesWithQuotes])('tell what they start, in a folder called %s', (name) => {
+    const node = join('/opt', names.includes(name) ? name : 'plain', 'node')
+    const values = { node, ...inFolder(join('/home', name)) }
+    expect(startedBy(fillSystemd(values)('memoryd.service'))).toEqual([node, values.main])
+    expect(startedBy(fillPlist(template('launchd/dev.memoryd.plist'), values))).toEqual([node, values.main])
+  })
+
+  it('tell nothing of a start command that is not ours', () => {
+    expect(startedBy('[Service]\nExecStart=/usr/bin/env node main.js\n')).toEqual([])
   })
 
   it('keep systemd from reading variables, specifiers and quotes into a path', () => {

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -247,6 +247,31 @@ describe('the command', () => {
     for (const steering of ['\u001b', '\u0007']) expect(stdout).not.toContain(steering)
   })
 
+  it('finds a service whose node is gone', async () => {
+    const home = makeHome()
+    const bin = join(home.dir, 'bin')
+    const node = join(home.dir, 'node')
+    mkdirSync(bin)
+    symlinkSync(process.execPath, node)
+    writeFileSync(join(bin, 'systemctl'), '#!/bin/sh\nexit 0\n', { mode: 0o755 })
+    const env = { ...home.env, XDG_RUNTIME_DIR: home.dir, PATH: `${bin}:${home.env.PATH}` }
+    const unit = join(home.dir, '.config/systemd/user/memoryd.service')
+    expect(await memoryd({ ...home, env }, 'service', 'install')).toMatchObject({ code: 0 })
+    writeFileSync(unit, readFileSync(unit, 'utf8').replace(process.execPath, node))
+    const finding = async () => {
+      const { stdout } = await memoryd({ ...home, env }, 'doctor', '--json')
+      return JSON.parse(stdout).findings.find(({ check }: { check: string }) => check === 'service')
+    }
+    expect(await finding()).toEqual({ check: 'service', state: 'ok', message: 'installed with systemd' })
+    rmSync(node)
+    expect(await finding()).toEqual({
+      check: 'service',
+      state: 'problem',
+      message: `the systemd service starts ${node}, which is gone`,
+      remedy: 'memoryd service install',
+    })
+  })
+
   it('declines politely where there is no service manager, and changes nothing', async () => {
     const home = makeHome()
     expect(await memoryd(home, 'service', 'install')).toMatchObject({
@@ -261,6 +286,7 @@ describe('the command', () => {
     await startDaemon(home)
     expect(await memoryd(home, 'uninstall')).toMatchObject({ code: 0, stdout: expect.stringContaining('kept') })
     expect(existsSync(`${home.places.stateDir}/history.db`)).toBe(true)
+    expect(existsSync(join(home.dir, '.cache', 'memoryd'))).toBe(false)
     writeFileSync(`${home.places.stateDir}/thesis.txt`, 'mine')
     expect(await memoryd(home, 'uninstall', '--state')).toMatchObject({ code: 0 })
     expect(readdirSync(home.places.stateDir)).toEqual(['thesis.txt'])

@@ -1,10 +1,10 @@
 /** memoryd as a launchd agent. */
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Context } from '../context.ts'
 import { readTemplate } from '../installation.ts'
 import { control, mentions, refuseToReplace, type Service, succeeds, unitValues, writeUnit } from './manager.ts'
-import { fillPlist, xml } from './units.ts'
+import { fillPlist, startedBy, xml } from './units.ts'
 
 const LABEL = 'dev.memoryd'
 
@@ -22,6 +22,7 @@ export function launchdService(context: Context): Service | undefined {
   return {
     kind: 'launchd',
     files: [file],
+    starts: () => startedBy(readFileSync(file, 'utf8')),
     installed: () => existsSync(file) && serves(),
     running,
     install: () => {

@@ -12,6 +12,8 @@ export type Service = {
   kind: 'systemd' | 'launchd'
   /** Where its files go. */
   files: string[]
+  /** The files its unit needs to start: node and the program. Only where it is installed. */
+  starts(): string[]
   installed(): boolean
   running(): boolean
   install(): void

@@ -1,10 +1,10 @@
 /** memoryd as a systemd user service with its socket. */
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import type { Context } from '../context.ts'
 import { readTemplate } from '../installation.ts'
 import { control, mentions, refuseToReplace, type Service, succeeds, unitValues, writeUnit } from './manager.ts'
-import { fillSystemdUnit, quoted } from './units.ts'
+import { fillSystemdUnit, quoted, startedBy } from './units.ts'
 
 const UNITS = ['memoryd.socket', 'memoryd.service']
 
@@ -23,6 +23,7 @@ export function systemdService(context: Context): Service | undefined {
   return {
     kind: 'systemd',
     files,
+    starts: () => startedBy(readFileSync(unit, 'utf8')),
     installed: () => files.every((file) => existsSync(file)) && serves(),
     running: () => serves() && UNITS.some((unit) => succeeds(context, 'systemctl', ['--user', 'is-active', unit])),
     install: () => {

@@ -54,6 +54,16 @@ function fill(template: string, values: Record<string, string>): string {
   return template.replace(/@([A-Z_]+)@/g, (whole, name: string) => values[name] ?? whole)
 }
 
+/** The node and the program that a unit we wrote starts; nothing where it was edited beyond that form. */
+export function startedBy(unit: string): string[] {
+  const [, node, main] = /^ExecStart="((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"$/m.exec(unit) ?? []
+  if (node !== undefined && main !== undefined)
+    return [node, main.replaceAll('$$', '$')].map((word) => word.replace(/\\(.)|%(%)/g, '$1$2'))
+  const [, ...words] =
+    /<key>ProgramArguments<\/key>\s*<array>\s*<string>(.*)<\/string>\s*<string>(.*)<\/string>/.exec(unit) ?? []
+  return words.map((word) => word.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&'))
+}
+
 export function quoted(text: string): string {
   const escaped = text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%')
   return `"${escaped}"`
