@@ -6,9 +6,9 @@ export default defineConfig({
     cli: 'client/cli/main.ts',
     daemon: 'daemon/main.ts',
     hook: 'client/hooks/hook.ts',
-    'reading-thread': 'daemon/reading-thread.ts',
-    'asking-thread': 'daemon/llm/asking-thread.ts',
-    'check-worker': 'daemon/store/check-worker.ts',
+    'reader-worker': 'daemon/transcripts/reader-worker.ts',
+    'asking-thread': 'daemon/models/asking-thread.ts',
+    'check-worker': 'daemon/db/check-worker.ts',
   },
   platform: 'node',
   // fastify loads the last two only where it is given no compilers of ours.

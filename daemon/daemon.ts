@@ -1,36 +1,36 @@
 /** The composition root: every part of the daemon, in the order data flows. Stopping runs it backwards. */
 import { join } from 'node:path'
 import type { Environment, Places } from '../schema/rendezvous.ts'
-import { createBackground } from './background.ts'
-import { createCapture } from './capture.ts'
-import { createCompany } from './company.ts'
-import type { LiveSettings } from './config/live.ts'
-import { startReloading } from './config/reload.ts'
-import { createDreaming } from './dreaming.ts'
-import type { Fitting } from './fitting.ts'
-import { createForking } from './forking.ts'
+import { createForking } from './agent/forking.ts'
+import type { Fitting } from './context/fitting.ts'
+import { openStore } from './db/databases.ts'
+import { storeLayout } from './db/layout.ts'
+import { createDreaming } from './dream/dreaming.ts'
+import { createLearning } from './extraction/learning.ts'
 import { createGround, type Ground } from './ground.ts'
-import { createHooking } from './hooking.ts'
-import { createHouse } from './house.ts'
+import { createHooking } from './hooks/hooking.ts'
+import { createHouse } from './housekeeping/house.ts'
 import { removeLeftovers } from './housekeeping/sweep.ts'
-import { createKeeping } from './keeping.ts'
-import { createLearning } from './learning.ts'
-import { createAskingThread } from './llm/asking.ts'
-import { createModel } from './llm/model.ts'
-import { configDirOf } from './locate/memory-dir.ts'
-import { findProjectRoot } from './locate/project-root.ts'
+import { startServing } from './http/serving.ts'
+import { createBackground } from './jobs/background.ts'
+import { createCompany } from './mail/company.ts'
+import { createAskingThread } from './models/asking.ts'
+import { createLedger } from './models/ledger.ts'
+import { createModel } from './models/model.ts'
 import { createNotesFiles } from './notes/files.ts'
-import { createNoting } from './noting.ts'
+import { createNotesTable } from './notes/notes-table.ts'
+import { createNoting } from './notes/noting.ts'
 import type { Clock } from './platform/clock.ts'
 import { createGivingWay } from './platform/giving-way.ts'
 import type { LogTarget } from './platform/log.ts'
 import { createParts, type Parts } from './platform/parts.ts'
-import { startServing } from './serving.ts'
-import { storeLayout } from './store/layout.ts'
-import { createLedger } from './store/ledger.ts'
-import { createSaid } from './store/said.ts'
-import { createNotesTable } from './store/session-notes.ts'
-import { openStore } from './store/store.ts'
+import { configDirOf } from './projects/memory-dir.ts'
+import { findProjectRoot } from './projects/project-root.ts'
+import { createKeeping } from './recall/keeping.ts'
+import { createSaid } from './sessions/said.ts'
+import type { LiveSettings } from './settings/live.ts'
+import { startReloading } from './settings/reload.ts'
+import { createCapture } from './transcripts/capture.ts'
 
 export type DaemonDeps = {
   places: Places
@@ -157,7 +157,7 @@ async function startParts(deps: DaemonDeps, ground: Ground, parts: Parts): Promi
   })
   let made: Promise<Fitting> | undefined
   const load = async () =>
-    (await import('./fitting.ts')).createFitting({
+    (await import('./context/fitting.ts')).createFitting({
       ...common,
       said,
       model,

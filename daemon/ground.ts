@@ -1,6 +1,6 @@
 /** What every part of the daemon stands on: the log, conditions and events it reports to, and the disk it may blame. */
 import type { Places } from '../schema/rendezvous.ts'
-import type { LiveSettings } from './config/live.ts'
+import { createStatusBoard, type StatusBoard } from './http/board.ts'
 import type { Clock } from './platform/clock.ts'
 import { type Conditions, createConditions } from './platform/conditions.ts'
 import { createDisk, type Disk } from './platform/disk.ts'
@@ -8,7 +8,7 @@ import { createEvents, type Events } from './platform/events.ts'
 import { message } from './platform/files.ts'
 import { createLog, type Log, type LogTarget } from './platform/log.ts'
 import type { Parts } from './platform/parts.ts'
-import { createStatusBoard, type StatusBoard } from './status/board.ts'
+import type { LiveSettings } from './settings/live.ts'
 
 type Deps = {
   places: Places

@@ -2,14 +2,14 @@
 import { closeSync, openSync } from 'node:fs'
 import { exitCodeFor, exitCodes, explainError } from '../schema/exit-codes.ts'
 import { findPlaces } from '../schema/rendezvous.ts'
-import { loadSettings } from './config/live.ts'
+import { readVersion } from '../schema/version.ts'
 import { startDaemon } from './daemon.ts'
 import { createClock } from './platform/clock.ts'
 import { ensurePrivateFolder } from './platform/files.ts'
 import { keepHeapSmall } from './platform/heap.ts'
 import { waitForLock } from './platform/process-lock.ts'
 import { notifyReady } from './platform/readiness.ts'
-import { readVersion } from './version.ts'
+import { loadSettings } from './settings/live.ts'
 
 const DRAIN_MS = 60_000
 

@@ -1,5 +1,5 @@
 /** What a run used, added up. Pure. */
-import type { Usage } from '../llm/provider.ts'
+import type { Usage } from '../models/provider.ts'
 
 export type Account = {
   calls: number

@@ -1,6 +1,6 @@
 /** Edit and Write: what they would leave is checked and put over what is there. Nothing reaches the disk from here. */
 import { join } from 'node:path'
-import type { Evidence } from '../store/journal.ts'
+import type { Evidence } from '../memory/journal.ts'
 import { type Denied, isDenied, isFailed, type Output, quoted } from './denied.ts'
 import type { Draft, Overlay } from './overlay.ts'
 import type { Permitted } from './permission.ts'

@@ -3,7 +3,7 @@
  * nothing is. Each has its own view of the files, its own limits and its own counts, and none can start another.
  */
 import { MemoryError } from '../../schema/errors.ts'
-import type { ModelFailure, Provider, Usage } from '../llm/provider.ts'
+import type { ModelFailure, Provider, Usage } from '../models/provider.ts'
 import type { Clock } from '../platform/clock.ts'
 import { type Account, accountOf } from './account.ts'
 import type { CacheVerdict, CacheWatch } from './cache-watch.ts'

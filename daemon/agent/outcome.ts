@@ -1,5 +1,5 @@
 /** What a run that came to nothing means for the job it was for. Pure. */
-import type { ModelFailure } from '../llm/provider.ts'
+import type { ModelFailure } from '../models/provider.ts'
 import type { ForkReport } from './fork.ts'
 
 /** `of: 'part'`: what was asked is why; asked about something else, the model may answer. */

@@ -2,7 +2,7 @@
  * What a run has changed so far, in memory only: nothing is on disk before the run has ended well, and nothing has to be
  * taken back when it has not. Decides nothing.
  */
-import type { Evidence } from '../store/journal.ts'
+import type { Evidence } from '../memory/journal.ts'
 
 /**
  * `file`: from the memory directory on. `content`: `null` takes it away. `expect`: the hash of what was there when the run

@@ -7,9 +7,9 @@ import { hash } from 'node:crypto'
 import type { Clock } from '../platform/clock.ts'
 import { createInTurn } from '../platform/in-turn.ts'
 import { tokensIn } from '../platform/tokens.ts'
-import type { FrozenMessage, RenderingKey, Renderings } from '../store/renderings.ts'
 import { type Cuts, decideCuts, type Part } from './cuts.ts'
 import { fenced, isTold, messageText, nameOf, partsOf, type Said } from './message-text.ts'
+import type { FrozenMessage, RenderingKey, Renderings } from './rendering-table.ts'
 
 export type RenderedMessage = { id: string; name: string; text: string; hash: string }
 

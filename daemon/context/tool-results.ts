@@ -12,9 +12,9 @@ import type { Clock } from '../platform/clock.ts'
 import { createInTurn } from '../platform/in-turn.ts'
 import { safeId } from '../platform/safe-id.ts'
 import { type NewFile, writeMany } from '../platform/write-many.ts'
-import type { NewResult, ToolResults } from '../store/tool-results.ts'
 import { isText } from './message.ts'
 import { type StoringLimits, standIn, toStore } from './storing.ts'
+import type { NewResult, ToolResults } from './tool-result-table.ts'
 
 export type SessionKey = { harness: string; session: string }
 /** As the API has it: text, or blocks. */

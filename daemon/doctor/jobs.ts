@@ -1,8 +1,8 @@
 /** Looks for jobs that do not get on: given up, at it for hours, or due and taken by nobody. Changes nothing. */
 import { existsSync } from 'node:fs'
-import { hasTable, openForReading } from '../store/database.ts'
-import type { Job } from '../store/job-rows.ts'
-import { createJobTable } from '../store/jobs.ts'
+import { hasTable, openForReading } from '../db/database.ts'
+import type { Job } from '../jobs/job-rows.ts'
+import { createJobTable } from '../jobs/job-table.ts'
 import type { Finding } from './finding.ts'
 
 const HOUR_MS = 3_600_000

@@ -1,14 +1,14 @@
 /** Looks at the memories of every project the daemon has seen: lost, shared, cut off, or beyond finding. Changes nothing. */
 import { existsSync, lstatSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
+import { openForReading } from '../db/database.ts'
+import { schemaVersion } from '../db/migrate.ts'
 import { openFolder } from '../memory/confined.ts'
+import { createDirectories, type Directory } from '../memory/directories.ts'
 import { INDEX_FILE } from '../memory/file-name.ts'
 import { loadIndex } from '../memory/index-file.ts'
 import { type Scan, scanMemories } from '../memory/scan.ts'
 import { message } from '../platform/files.ts'
-import { openForReading } from '../store/database.ts'
-import { createDirectories, type Directory } from '../store/directories.ts'
-import { schemaVersion } from '../store/migrations.ts'
 import { isVague } from './descriptions.ts'
 import type { Finding } from './finding.ts'
 

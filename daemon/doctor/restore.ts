@@ -3,12 +3,12 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Places } from '../../schema/rendezvous.ts'
+import { isUsable, newestUsableBackup } from '../db/backup.ts'
+import { storeLayout } from '../db/layout.ts'
+import { waitsForPurge } from '../db/purges.ts'
+import { restoreBackup } from '../db/repair.ts'
 import { ensurePrivateFolder } from '../platform/files.ts'
 import { takeProcessLock } from '../platform/process-lock.ts'
-import { isUsable, newestUsableBackup } from '../store/backup.ts'
-import { storeLayout } from '../store/layout.ts'
-import { waitsForPurge } from '../store/purges.ts'
-import { restoreBackup } from '../store/repair.ts'
 
 export type Restored = { backup: string; setAside: string }
 

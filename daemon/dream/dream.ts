@@ -6,9 +6,9 @@ import { existsSync } from 'node:fs'
 import type { DreamFacts, Spent } from '../../schema/dream.ts'
 import type { Clock } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
-import { type Dream, type Dreams, isAtEnd } from '../store/dreams.ts'
-import type { Touched, TouchedSession } from '../store/touched.ts'
+import type { Touched, TouchedSession } from '../sessions/touched.ts'
 import { type DailyLog, dailyLogs } from './daily-logs.ts'
+import { type Dream, type Dreams, isAtEnd } from './dream-table.ts'
 import { driftOf, type Mention, projectAt } from './drift.ts'
 import {
   type Ended,

@@ -1,6 +1,6 @@
 /** What a dream did, as it is told to whoever asks. Pure. */
 import type { DreamReport } from '../../schema/dream.ts'
-import type { Dream } from '../store/dreams.ts'
+import type { Dream } from './dream-table.ts'
 import type { Trigger } from './gates.ts'
 import { MERGED_MARK } from './plan.ts'
 

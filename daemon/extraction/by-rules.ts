@@ -1,7 +1,7 @@
 /** What persons state in a part of a session, found by rules, and saved as a whole. Works without a model. */
 import { setImmediate as turn } from 'node:timers/promises'
+import type { Evidence } from '../memory/journal.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Evidence } from '../store/journal.ts'
 import { localStamp } from './local-time.ts'
 import type { Reading, Word } from './reading.ts'
 import { timesOf } from './slices.ts'

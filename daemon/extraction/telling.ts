@@ -1,7 +1,7 @@
 /** What a session is told of what was saved and put in order for it, and how it asks for that. Changes of the index alone are not told. */
 import type { NoticeList } from '../../schema/session.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Notices } from '../store/notices.ts'
+import type { Notices } from '../sessions/notices.ts'
 
 type Deps = { notices: Notices; clock: Pick<Clock, 'now'> }
 

@@ -1,8 +1,8 @@
 /** Jobs as the interface tells of them; kill and retry with their refusals in words. */
 import { MemoryError } from '../../schema/errors.ts'
 import type { JobList, Job as JobShown, OneJob } from '../../schema/job.ts'
-import type { Job } from '../store/job-rows.ts'
-import type { JobTable } from '../store/jobs.ts'
+import type { Job } from './job-rows.ts'
+import type { JobTable } from './job-table.ts'
 import type { Runner } from './runner.ts'
 
 const PAGE = 50

@@ -1,7 +1,8 @@
 /** Decides what becomes of a job after a run: tried again and when, given up, waiting. Does no I/O. */
-import type { Ending } from '../store/job-claims.ts'
-import { NEVER_MS } from '../store/job-rows.ts'
+
 import type { Outcome } from './job.ts'
+import type { Ending } from './job-claims.ts'
+import { NEVER_MS } from './job-rows.ts'
 
 const FIRST_BACKOFF_MS = 30_000
 const BACKOFF_GROWS = 4

@@ -8,11 +8,11 @@ import type { Clock, Timer } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
 import type { GivingWay } from '../platform/giving-way.ts'
 import { aborted } from '../platform/signals.ts'
-import { type Ending, type JobClaims, LEASE_MS, type Retried } from '../store/job-claims.ts'
-import type { Due, Job } from '../store/job-rows.ts'
-import type { Enqueued, JobTable } from '../store/jobs.ts'
 import { endingOf } from './ending.ts'
 import type { JobKind, Outcome, Telling } from './job.ts'
+import { type Ending, type JobClaims, LEASE_MS, type Retried } from './job-claims.ts'
+import type { Due, Job } from './job-rows.ts'
+import type { Enqueued, JobTable } from './job-table.ts'
 
 const MODEL_RUNS_AT_ONCE = 2
 const OTHER_RUNS_AT_ONCE = 4

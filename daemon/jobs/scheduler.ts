@@ -3,9 +3,9 @@
  * machine or by us, is made up for by one run. Runs nothing itself.
  */
 import type { Clock, Timer } from '../platform/clock.ts'
-import type { Due } from '../store/job-rows.ts'
-import type { Planned, Schedules } from '../store/schedules.ts'
 import type { NextAfter } from './calendar.ts'
+import type { Due } from './job-rows.ts'
+import type { Planned, Schedules } from './schedule-table.ts'
 
 export type Schedule = {
   name: string

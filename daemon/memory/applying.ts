@@ -3,11 +3,11 @@
  * review as a whole. What the run has to remember of itself is in the same transaction.
  */
 import type { Clock } from '../platform/clock.ts'
-import type { Reviews } from '../store/reviews.ts'
 import { inFolder, readPresent } from './folder.ts'
 import type { Along, Apply, Gate } from './gate.ts'
 import { type Redact, withoutCredentials } from './judge.ts'
 import { isRefusal } from './refusal.ts'
+import type { Reviews } from './reviews.ts'
 import type { By, Write } from './write.ts'
 
 export type RunWrite = Write & { because: NonNullable<Write['because']> }

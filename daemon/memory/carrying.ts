@@ -1,21 +1,22 @@
 /** Whole memory sets on their way, put together: export, import, move. Nothing of it is needed for a start. */
+
+import type { Db } from '../db/database.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Db } from '../store/database.ts'
-import type { Directories } from '../store/directories.ts'
-import { createExportSource } from '../store/export-source.ts'
-import { createFollowing } from '../store/following.ts'
-import type { Journal } from '../store/journal.ts'
-import type { Moves } from '../store/moves.ts'
-import { createPast } from '../store/past.ts'
-import type { Tombstones } from '../store/tombstones.ts'
+import type { Directories } from './directories.ts'
 import { createExport, type Exporting } from './export.ts'
+import { createExportSource } from './export-source.ts'
+import { createFollowing } from './following.ts'
 import type { Gate } from './gate.ts'
 import { createImport, type Importing } from './import.ts'
+import type { Journal } from './journal.ts'
 import type { Judge, Redact } from './judge.ts'
 import { createMerging } from './merging.ts'
 import { createFindEnds, endsWithin, type PlaceOf } from './move-ends.ts'
+import type { Moves } from './moves.ts'
 import { createMoving, type Moving } from './moving.ts'
+import { createPast } from './past.ts'
 import type { Places } from './place.ts'
+import type { Tombstones } from './tombstones.ts'
 
 type Deps = {
   db: Db

@@ -1,7 +1,7 @@
 /** How a memory set is written as one file: a JSON value a line, and an end that tells a whole file from a cut one. Pure. */
 import { createHash } from 'node:crypto'
 import { type ChangeLine, EXPORT_VERSION, type ExportLine } from '../../schema/export.ts'
-import type { KeptChange, KeptTombstone } from '../store/export-source.ts'
+import type { KeptChange, KeptTombstone } from './export-source.ts'
 
 export type Counts = { files: number; texts: number; changes: number; tombstones: number }
 

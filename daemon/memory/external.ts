@@ -1,10 +1,10 @@
 /** Notices what others changed in a memory directory (an editor, a harness) and journals it. Never fights it. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
-import type { Journal, NewChange } from '../store/journal.ts'
 import { type Confined, openFolder } from './confined.ts'
 import { type Present, placeTrouble, readPresent } from './folder.ts'
 import type { Gate } from './gate.ts'
+import type { Journal, NewChange } from './journal.ts'
 import type { Redact } from './judge.ts'
 import { markdownFiles, type Stamp, whereabouts } from './markdown-files.ts'
 import { isMemoryName } from './memory-tree.ts'

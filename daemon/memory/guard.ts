@@ -1,7 +1,7 @@
 /** Keeps writes from going over what whoever writes has not seen. Pure. */
 import { MemoryError } from '../../schema/errors.ts'
-import type { Tip } from '../store/journal.ts'
 import type { Present } from './folder.ts'
+import type { Tip } from './journal.ts'
 import { isAgent } from './people.ts'
 import type { By, Write } from './write.ts'
 

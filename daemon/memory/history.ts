@@ -2,12 +2,12 @@
 import type { Caller } from '../../schema/caller.ts'
 import type { Change, ChangeItem, ChangeList, Run } from '../../schema/change.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import type { Journal, Change as Row } from '../store/journal.ts'
-import type { Review, Reviews } from '../store/reviews.ts'
-import type { Tombstones } from '../store/tombstones.ts'
 import { diffLines } from './diff.ts'
 import { isIndex } from './folder.ts'
+import type { Journal, Change as Row } from './journal.ts'
 import type { Places } from './place.ts'
+import type { Review, Reviews } from './reviews.ts'
+import type { Tombstones } from './tombstones.ts'
 import { isPurged, isUndoable } from './undo.ts'
 
 type Deps = { journal: Journal; places: Places; tombstones: Tombstones; reviews: Reviews }

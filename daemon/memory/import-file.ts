@@ -5,10 +5,10 @@ import { MemoryError } from '../../schema/errors.ts'
 import { EXPORT_VERSION, ExportLine } from '../../schema/export.ts'
 import { shapeOf } from '../platform/json-shape.ts'
 import { type Line, readLines } from '../platform/line-reader.ts'
-import type { Spool } from '../store/spool.ts'
 import type { Counts } from './export-format.ts'
 import { shown } from './file-name.ts'
 import { hashOf } from './plain-file.ts'
+import type { Spool } from './spool.ts'
 
 const caps = {
   bytes: 2_000_000_000,

@@ -1,6 +1,5 @@
 /** Decides what an import will write, and what becomes of each file of it. Asks the gate, writes nothing. */
 import type { Imported } from '../../schema/export.ts'
-import type { Spool } from '../store/spool.ts'
 import { type Fate, fatesOf, type Named } from './bringing.ts'
 import { twinKey } from './file-name.ts'
 import { indexOf, isIndex } from './folder.ts'
@@ -9,6 +8,7 @@ import type { Redact } from './judge.ts'
 import { groundOf } from './listing.ts'
 import { CAP_BYTES, hashOf } from './plain-file.ts'
 import { isRefusal, whyRefused } from './refusal.ts'
+import type { Spool } from './spool.ts'
 import type { By, Write } from './write.ts'
 
 type Deps = { gate: Pick<Gate, 'check'>; redact: Redact }

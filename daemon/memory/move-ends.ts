@@ -3,9 +3,9 @@ import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import type { Directories } from '../store/directories.ts'
-import type { Journal } from '../store/journal.ts'
-import type { Ends } from '../store/moves.ts'
+import type { Directories } from './directories.ts'
+import type { Journal } from './journal.ts'
+import type { Ends } from './moves.ts'
 import type { Places } from './place.ts'
 
 /** Where the memories of a project are that had its root here. */

@@ -1,5 +1,5 @@
 /** A change as the journal keeps it: of a memory, and of the index that points to it. Pure. */
-import type { NewChange } from '../store/journal.ts'
+import type { NewChange } from './journal.ts'
 import { hashOf } from './plain-file.ts'
 import type { IndexChange } from './upkeep.ts'
 import type { By, Prepared } from './write.ts'

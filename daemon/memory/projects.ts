@@ -1,6 +1,6 @@
 /** Which projects have memories, and which of them share a directory. Pure. */
 import type { Status } from '../../schema/status.ts'
-import type { Directory } from '../store/directories.ts'
+import type { Directory } from './directories.ts'
 
 /** `exists`: a project that is gone shares nothing with anybody. What lies within its root is a sub-agent's. */
 export function projectsOf(known: readonly Directory[], exists: (path: string) => boolean): Status['projects'] {

@@ -1,9 +1,9 @@
 /** Completes at start what a kill interrupted: a change that is in the journal happens. Runs before anyone is served. */
 import { existsSync } from 'node:fs'
 import { message } from '../platform/files.ts'
-import type { Change, Journal } from '../store/journal.ts'
 import type { Confined } from './confined.ts'
 import { indexOf, inFolder, isIndex, readPresent } from './folder.ts'
+import type { Change, Journal } from './journal.ts'
 import { isExact } from './plain-file.ts'
 import { upkeep } from './upkeep.ts'
 

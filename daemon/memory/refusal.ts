@@ -1,6 +1,6 @@
 /** A refusal as it is told and as the journal keeps it: that something was turned down and why, never what it said. */
 import { MemoryError } from '../../schema/errors.ts'
-import type { NewChange } from '../store/journal.ts'
+import type { NewChange } from './journal.ts'
 import { nameWithoutCredential, type Redact } from './judge.ts'
 import type { By } from './write.ts'
 

@@ -5,12 +5,12 @@
 import type { Decided } from '../../schema/change.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Review, Reviews } from '../store/reviews.ts'
-import type { Tombstones } from '../store/tombstones.ts'
 import type { Gate } from './gate.ts'
 import { rejectedValues } from './judge.ts'
 import { shorten } from './one-line.ts'
+import type { Review, Reviews } from './reviews.ts'
 import { isDream } from './run-id.ts'
+import type { Tombstones } from './tombstones.ts'
 
 type Deps = {
   reviews: Reviews

@@ -1,9 +1,9 @@
 /** Keeps the words of memories findable. Everything comes from the journal, which knows every file's last text without credentials. */
 import type { Clock, Timer } from '../platform/clock.ts'
-import type { Journal } from '../store/journal.ts'
-import type { MemoryWords, WordChange } from '../store/memory-words.ts'
 import { isLog } from './daily-log.ts'
 import { isIndex } from './folder.ts'
+import type { Journal } from './journal.ts'
+import type { MemoryWords, WordChange } from './memory-words.ts'
 import { parseTopic } from './topic-file.ts'
 
 export type Searching = {

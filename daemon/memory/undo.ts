@@ -1,9 +1,9 @@
 /** Puts back what was before a change, or before all changes of a run: everything or nothing, as new changes. */
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Change, Journal } from '../store/journal.ts'
 import { inFolder, isIndex, readPresent } from './folder.ts'
 import type { Applied, Gate } from './gate.ts'
+import type { Change, Journal } from './journal.ts'
 import { forPeople, isAgent } from './people.ts'
 import { isExact } from './plain-file.ts'
 import { isMove, newRunId } from './run-id.ts'

@@ -1,6 +1,7 @@
 /** What is to be changed, by whom, and what was seen before it: the words the gate and its parts share. Types only. */
-import type { Evidence, Op } from '../store/journal.ts'
+
 import type { Present } from './folder.ts'
+import type { Evidence, Op } from './journal.ts'
 import type { Judged } from './judge.ts'
 
 export type Write = {

@@ -1,9 +1,9 @@
 /** Notes as others use them: within their caps, with what they cover and whether they are being written. */
 import type { SessionNotes } from '../../schema/session.ts'
 import { tokensIn } from '../platform/tokens.ts'
-import type { NotesKey } from '../store/session-notes.ts'
 import { cappedNotes } from './caps.ts'
 import type { NotesFiles } from './files.ts'
+import type { NotesKey } from './notes-table.ts'
 import { blankNotes, type Template } from './template.ts'
 
 type Deps = {

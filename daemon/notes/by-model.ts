@@ -5,10 +5,10 @@ import type { Told } from '../agent/agent.ts'
 import type { ForkReport, Task } from '../agent/fork.ts'
 import { type NotDone, whyNotDone } from '../agent/outcome.ts'
 import type { Reach } from '../agent/places.ts'
-import type { SaidMessage } from '../store/said.ts'
-import type { NotesKey } from '../store/session-notes.ts'
+import type { SaidMessage } from '../sessions/said.ts'
 import { notesDirective } from './directive.ts'
 import { hashOf, NOTES_FILE } from './files.ts'
+import type { NotesKey } from './notes-table.ts'
 import type { Template } from './template.ts'
 
 export type Asking = {

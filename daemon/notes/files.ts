@@ -7,7 +7,7 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs
 import { join } from 'node:path'
 import { writeAtomic } from '../platform/files.ts'
 import { safeId } from '../platform/safe-id.ts'
-import type { NotesClaim, NotesKey, NotesTable } from '../store/session-notes.ts'
+import type { NotesClaim, NotesKey, NotesTable } from './notes-table.ts'
 
 export const NOTES_FILE = 'notes.md'
 

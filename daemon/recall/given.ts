@@ -5,7 +5,7 @@
 import type { GivenList } from '../../schema/recall.ts'
 import type { Clock, Timer } from '../platform/clock.ts'
 import { safeId } from '../platform/safe-id.ts'
-import type { NewRecalled, RecalledRows, SessionKey } from '../store/recalled.ts'
+import type { NewRecalled, RecalledRows, SessionKey } from './recalled.ts'
 
 export type SessionName = { sessionId: string; harness: string }
 

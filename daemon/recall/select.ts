@@ -1,6 +1,6 @@
 /** Lets a model select from the manifest: what it is asked, and what its answer amounts to. Pure but for the one call. */
 import { z } from 'zod'
-import type { ModelRequest, Provider } from '../llm/provider.ts'
+import type { ModelRequest, Provider } from '../models/provider.ts'
 import { asData, oneLine } from './fence.ts'
 import type { Item } from './shelf.ts'
 

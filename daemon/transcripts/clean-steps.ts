@@ -1,9 +1,10 @@
 /** Credentials out of all that is stored of a slice: texts, names and folders. Remembers what it has looked at lately. */
-import type { MessageStep, Step } from '../store/transcripts.ts'
+
 import { clean, cleanName, isHarmless, pathHasSecret, type Redact, type Soon, whenever } from './clean.ts'
 import type { Ended, Known } from './digest.ts'
 import { present } from './fields.ts'
 import type { Session } from './session.ts'
+import type { MessageStep, Step } from './transcript-table.ts'
 
 export type Cleaner = {
   step(step: Step): Soon<Step>

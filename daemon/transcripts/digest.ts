@@ -1,12 +1,12 @@
 /** Makes rows of lines: what is stored of each message, and what is known of the session after them. Does no I/O. */
 import { hash } from 'node:crypto'
-import type { MessageStep, Step } from '../store/transcripts.ts'
 import type { Adapter } from './adapter.ts'
 import { present } from './fields.ts'
 import { indexedText } from './indexed-text.ts'
 import type { Line } from './lines.ts'
 import type { End, Fact, Message, Usage } from './message.ts'
 import { learn, placeIn, type Session } from './session.ts'
+import type { MessageStep, Step } from './transcript-table.ts'
 import { usageOf } from './usage.ts'
 
 /** What has to be known to go on within a file; is stored with its cursor. */

@@ -1,7 +1,7 @@
 /** What becomes due when a turn ends: what was said is looked through for something to keep, and noted. Decides; stores nothing. */
 import type { Clock } from '../platform/clock.ts'
-import type { Slice, Step } from '../store/transcripts.ts'
 import type { Cursor } from './cursor.ts'
+import type { Slice, Step } from './transcript-table.ts'
 
 type Deps = {
   clock: Pick<Clock, 'now'>

@@ -5,11 +5,11 @@
 import { lstatSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { ImportProgress } from '../../schema/import.ts'
+import type { Due } from '../jobs/job-rows.ts'
 import type { Clock } from '../platform/clock.ts'
 import { aborted } from '../platform/signals.ts'
-import type { Imports } from '../store/imports.ts'
-import type { Due } from '../store/job-rows.ts'
 import type { Anywhere, Folder } from './anywhere.ts'
+import type { Imports } from './import-table.ts'
 import type { Progress } from './ingest.ts'
 import type { Outcome, Reading } from './reading.ts'
 

@@ -3,7 +3,6 @@
  * all or nothing: a kill leaves the places from which the same slices are read again.
  */
 import { lstatSync } from 'node:fs'
-import type { MessageStep, Slice as Rows, Step, Transcripts } from '../store/transcripts.ts'
 import { adapterFor } from './adapters.ts'
 import type { Redact } from './clean.ts'
 import { createCleaner } from './clean-steps.ts'
@@ -14,6 +13,7 @@ import { present } from './fields.ts'
 import { readSmall } from './small-file.ts'
 import { nameOf, type Source } from './source.ts'
 import type { Slice, Tail } from './tail.ts'
+import type { MessageStep, Slice as Rows, Step, Transcripts } from './transcript-table.ts'
 
 export type Progress =
   /** `ended`: all is read, and the turn that was read last is over. */

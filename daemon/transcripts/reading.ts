@@ -3,7 +3,6 @@
  * it. Decides when; does not read.
  */
 import type { Clock, Timer } from '../platform/clock.ts'
-import type { TranscriptFiles } from '../store/transcript-files.ts'
 import type { Anywhere, Folder } from './anywhere.ts'
 import type { Progress } from './ingest.ts'
 import { createLag } from './lag.ts'
@@ -13,8 +12,8 @@ import { type Root, type Source, sourceOf } from './source.ts'
 import { createSweep, type Found, type KnownRoots } from './sweep.ts'
 import type { ReadingThread } from './thread.ts'
 import type { Failed, FromThread } from './thread-messages.ts'
-import type { EndedTurn } from './turn-ends.ts'
-import { createTurnEnds } from './turn-ends.ts'
+import type { TranscriptFiles } from './transcript-files.ts'
+import { createTurnEnds, type EndedTurn } from './turn-ends.ts'
 import type { RootState, WatchedRoots } from './watched-roots.ts'
 
 type News = Extract<FromThread, { source: Source }>

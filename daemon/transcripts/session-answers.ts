@@ -1,7 +1,7 @@
 /** What is told of sessions: a project's, page by page, and one with its turns. */
 import { MemoryError } from '../../schema/errors.ts'
 import type { OneSession, Session, SessionList } from '../../schema/session.ts'
-import type { Sessions, StoredSession } from '../store/sessions.ts'
+import type { Sessions, StoredSession } from '../sessions/sessions.ts'
 import { present } from './fields.ts'
 import type { Source } from './source.ts'
 import type { Turn } from './turns.ts'

@@ -2,11 +2,11 @@
 import { lstatSync, type Stats } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
-import type { TranscriptFiles } from '../store/transcript-files.ts'
 import type { Anywhere, Folder } from './anywhere.ts'
 import { type Cursor, compare, lookOf } from './cursor.ts'
 import type { Look, Looks } from './looks.ts'
 import type { Root, Source } from './source.ts'
+import type { TranscriptFiles } from './transcript-files.ts'
 import { walk } from './walk.ts'
 
 /** `look`: what to remember once it is read. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { harnessPrefix, renderedPrefix } from '../../daemon/agent/prefix.ts'
-import { fingerprintOf } from '../../daemon/llm/keys.ts'
+import { fingerprintOf } from '../../daemon/models/keys.ts'
 import { calls, says } from '../support/messages-api/answers.ts'
 import { conversation, forkRig, key, MODEL, said } from './fork-rig.ts'
 

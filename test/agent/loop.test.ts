@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Limits, runLoop } from '../../daemon/agent/loop.ts'
 import type { ToolRuns } from '../../daemon/agent/tool-runs.ts'
-import type { Block, ModelAnswer, ModelFailure, ModelRequest, Provider, Usage } from '../../daemon/llm/provider.ts'
+import type { Block, ModelAnswer, ModelFailure, ModelRequest, Provider, Usage } from '../../daemon/models/provider.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { manualTime } from '../support/clock.ts'
 

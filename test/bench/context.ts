@@ -16,7 +16,7 @@ import type { Row } from './row.ts'
 
 const TOKENS = 200_000
 const ROUNDS = { full: 40, quick: 10 }
-const fixtures = fileURLToPath(new URL('../../test/fixtures/transcripts', import.meta.url))
+const fixtures = fileURLToPath(new URL('../fixtures/transcripts', import.meta.url))
 
 /** What a recorded answer was told to have used, and what is estimated of everything before and in it. */
 type Told = { estimated: number; used: number }

@@ -2,14 +2,14 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { storeLayout } from '../../daemon/store/layout.ts'
-import { openStore } from '../../daemon/store/store.ts'
+import { openStore } from '../../daemon/db/databases.ts'
+import { storeLayout } from '../../daemon/db/layout.ts'
 import type { FromThread, ThreadData, ToThread } from '../../daemon/transcripts/thread-messages.ts'
 import { findPlaces } from '../../schema/rendezvous.ts'
 import type { Home } from './daemon.ts'
 import { type Made, makeTranscripts } from './made-transcripts.ts'
 
-const program = new URL('../../dist/reading-thread.js', import.meta.url)
+const program = new URL('../../dist/reader-worker.js', import.meta.url)
 
 export type Ground = Made & { root: string; cwd: string; paths: string[] }
 

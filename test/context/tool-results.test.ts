@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { standIn, toStore } from '../../daemon/context/storing.ts'
+import { createToolResults } from '../../daemon/context/tool-result-table.ts'
 import { createResultStore } from '../../daemon/context/tool-results.ts'
+import { openStore } from '../../daemon/db/databases.ts'
 import { removeLeftovers } from '../../daemon/housekeeping/sweep.ts'
 import { redactSecrets } from '../../daemon/secrets/redact.ts'
-import { openStore } from '../../daemon/store/store.ts'
-import { createToolResults } from '../../daemon/store/tool-results.ts'
 import { manualTime } from '../support/clock.ts'
 import { makeHome } from '../support/home.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { Settings, settingsJsonSchema } from '../../daemon/config/settings.ts'
+import { Settings, settingsJsonSchema } from '../../daemon/settings/settings.ts'
 import { projectRoot } from '../support/sources.ts'
 
 it('publishes the JSON schema of the settings as they are (npm run config-schema writes it)', () => {

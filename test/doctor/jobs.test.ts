@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import { storeLayout } from '../../daemon/db/layout.ts'
 import { jobFinding } from '../../daemon/doctor/jobs.ts'
-import { storeLayout } from '../../daemon/store/layout.ts'
 import { due, jobTables, START_MS as T } from '../support/jobs.ts'
 
 const HOUR = 3_600_000

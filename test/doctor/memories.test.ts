@@ -1,9 +1,9 @@
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { storeLayout } from '../../daemon/db/layout.ts'
 import { isVague } from '../../daemon/doctor/descriptions.ts'
 import { memoryFindings } from '../../daemon/doctor/memories.ts'
-import { storeLayout } from '../../daemon/store/layout.ts'
 import { memoryRig, person, type Rig, topic } from '../support/memory.ts'
 
 const put = (rig: Rig, file: string, content: string, cwd = rig.cwd) =>

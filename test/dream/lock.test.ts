@@ -13,10 +13,10 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { openStore } from '../../daemon/db/databases.ts'
 import { createDreamLock } from '../../daemon/dream/lock.ts'
+import { createJournal } from '../../daemon/memory/journal.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
-import { createJournal } from '../../daemon/store/journal.ts'
-import { openStore } from '../../daemon/store/store.ts'
 import { contend, type Ground, lockGround, lockProgram } from '../support/lock-rounds.ts'
 import { topic } from '../support/memory.ts'
 

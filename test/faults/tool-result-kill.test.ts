@@ -15,8 +15,8 @@ const bash = (toolUseId: string) => ({ toolUseId, tool: 'Bash', content: long(to
 /** Keeps one result in a process of its own that is killed right before the decision is written down. */
 function killedBeforeTheRow(home: Home): void {
   const program = `
-    import { openStore } from '${projectRoot}/daemon/store/store.ts'
-    import { createToolResults } from '${projectRoot}/daemon/store/tool-results.ts'
+    import { openStore } from '${projectRoot}/daemon/db/databases.ts'
+    import { createToolResults } from '${projectRoot}/daemon/context/tool-result-table.ts'
     import { createResultStore } from '${projectRoot}/daemon/context/tool-results.ts'
     const state = ${JSON.stringify(home.places.stateDir)}
     const table = { ...createToolResults(openStore(state, 0).history), freeze: () => process.kill(process.pid, 'SIGKILL') }

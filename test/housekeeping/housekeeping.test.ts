@@ -1,12 +1,12 @@
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { dailyBackups } from '../../daemon/db/backup.ts'
 import { expired } from '../../daemon/housekeeping/expire.ts'
 import { createHousekeeping } from '../../daemon/housekeeping/housekeeping.ts'
 import { filesIn, removeLeftovers, sweepKept } from '../../daemon/housekeeping/sweep.ts'
 import { createConditions } from '../../daemon/platform/conditions.ts'
 import type { Log } from '../../daemon/platform/log.ts'
-import { dailyBackups } from '../../daemon/store/backup.ts'
 import { manualTime } from '../support/clock.ts'
 import { makeHome } from '../support/home.ts'
 

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { expect, it, onTestFinished } from 'vitest'
 import { readExport } from '../../daemon/memory/import-file.ts'
-import { openSpool } from '../../daemon/store/spool.ts'
+import { openSpool } from '../../daemon/memory/spool.ts'
 import { header, inPieces, sealed } from '../support/carry.ts'
 import { makeHome } from '../support/home.ts'
 

@@ -1,8 +1,8 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createMoves } from '../../daemon/store/moves.ts'
-import { createPauses } from '../../daemon/store/pauses.ts'
+import { createMoves } from '../../daemon/memory/moves.ts'
+import { createPauses } from '../../daemon/projects/pause-table.ts'
 import { tree } from '../support/carry.ts'
 import { agent, memoryRig, person, type Rig, topic } from '../support/memory.ts'
 

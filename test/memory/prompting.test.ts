@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { memoryPrompt } from '../../daemon/memory/prompt-text.ts'
 import { createPrompting } from '../../daemon/memory/prompting.ts'
-import { createPrompts, type Prompts } from '../../daemon/store/prompts.ts'
+import { createPrompts, type Prompts } from '../../daemon/memory/prompts.ts'
 import { agent, memoryRig, type Rig } from '../support/memory.ts'
 
 const DAY_MS = 86_400_000

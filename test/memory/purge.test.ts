@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { isUsable, listBackups } from '../../daemon/store/backup.ts'
-import { storeLayout } from '../../daemon/store/layout.ts'
+import { isUsable, listBackups } from '../../daemon/db/backup.ts'
+import { storeLayout } from '../../daemon/db/layout.ts'
 import { agent, memoryRig, person, type Rig, topic } from '../support/memory.ts'
 import { missing, traces } from '../support/traces.ts'
 

@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { openStore } from '../../daemon/db/databases.ts'
 import { createNotesFiles, hashOf } from '../../daemon/notes/files.ts'
-import { createNotesTable, type NotesTable } from '../../daemon/store/session-notes.ts'
-import { openStore } from '../../daemon/store/store.ts'
+import { createNotesTable, type NotesTable } from '../../daemon/notes/notes-table.ts'
 import { makeHome } from '../support/home.ts'
 
 const key = { harness: 'claude-code', session: 's-1' }

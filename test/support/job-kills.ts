@@ -6,14 +6,14 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
-import type { Due } from '../../daemon/store/job-rows.ts'
-import { createJobTable } from '../../daemon/store/jobs.ts'
-import { createJournal } from '../../daemon/store/journal.ts'
-import { openStore, type Store } from '../../daemon/store/store.ts'
+import { openStore, type Store } from '../../daemon/db/databases.ts'
+import type { Due } from '../../daemon/jobs/job-rows.ts'
+import { createJobTable } from '../../daemon/jobs/job-table.ts'
+import { createJournal } from '../../daemon/memory/journal.ts'
 import { makeHome } from './home.ts'
 import { seeded } from './seed.ts'
 
-const program = fileURLToPath(new URL('../support/job-program.ts', import.meta.url))
+const program = fileURLToPath(new URL('./job-program.ts', import.meta.url))
 const JOBS = 50
 const KINDS = ['extract', 'import', 'notes'] as const
 const SPREAD_MS = 250

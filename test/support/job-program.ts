@@ -3,21 +3,21 @@
  * that leave one entry per run in the journal. `<state folder> <drain ms>`; SIGTERM stops it as it stops a daemon.
  */
 
+import { openStore } from '../../daemon/db/databases.ts'
 import type { Claimed, JobKind, RunContext } from '../../daemon/jobs/job.ts'
+import { createJobClaims } from '../../daemon/jobs/job-claims.ts'
+import { createJobTable } from '../../daemon/jobs/job-table.ts'
 import { createRunner } from '../../daemon/jobs/runner.ts'
 import { createGate } from '../../daemon/memory/gate.ts'
+import { createJournal } from '../../daemon/memory/journal.ts'
 import { createJudge } from '../../daemon/memory/judge.ts'
 import { recoverChanges } from '../../daemon/memory/recover.ts'
+import { createTombstones } from '../../daemon/memory/tombstones.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { createGivingWay } from '../../daemon/platform/giving-way.ts'
 import { createParts } from '../../daemon/platform/parts.ts'
 import { aborted } from '../../daemon/platform/signals.ts'
-import { createJobClaims } from '../../daemon/store/job-claims.ts'
-import { createJobTable } from '../../daemon/store/jobs.ts'
-import { createJournal } from '../../daemon/store/journal.ts'
-import { openStore } from '../../daemon/store/store.ts'
-import { createTombstones } from '../../daemon/store/tombstones.ts'
 
 const [stateDir = '', drainMs = '0'] = process.argv.slice(2)
 const clock = createClock()

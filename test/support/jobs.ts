@@ -1,12 +1,12 @@
 /** A runner over a real store, with time that a test moves and runs that a test ends. */
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { openStore } from '../../daemon/db/databases.ts'
 import type { Claimed, JobKind, Outcome, RunContext } from '../../daemon/jobs/job.ts'
+import { createJobClaims } from '../../daemon/jobs/job-claims.ts'
+import type { Due } from '../../daemon/jobs/job-rows.ts'
+import { createJobTable } from '../../daemon/jobs/job-table.ts'
 import { createRunner } from '../../daemon/jobs/runner.ts'
-import { createJobClaims } from '../../daemon/store/job-claims.ts'
-import type { Due } from '../../daemon/store/job-rows.ts'
-import { createJobTable } from '../../daemon/store/jobs.ts'
-import { openStore } from '../../daemon/store/store.ts'
 import { manualTime } from './clock.ts'
 import { makeHome } from './home.ts'
 

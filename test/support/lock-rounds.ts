@@ -8,7 +8,7 @@ import { expect, onTestFinished } from 'vitest'
 import { LOCK_FILE } from '../../daemon/dream/lock-file.ts'
 import { makeHome } from './home.ts'
 
-const program = fileURLToPath(new URL('../support/lock-program.ts', import.meta.url))
+const program = fileURLToPath(new URL('./lock-program.ts', import.meta.url))
 const PROCESSES = 8
 
 export function lockGround() {

@@ -11,7 +11,7 @@ import { launch } from './daemon.ts'
 import { type Home, makeHome } from './home.ts'
 import { seeded } from './seed.ts'
 
-const program = fileURLToPath(new URL('../support/mail-reader.ts', import.meta.url))
+const program = fileURLToPath(new URL('./mail-reader.ts', import.meta.url))
 /** Sixteen that ask without pause would keep the daemon from starting. */
 const PAUSE_MS = 100
 const AGENTS = Array.from({ length: 8 }, (_, n) => `agent-${n}`)

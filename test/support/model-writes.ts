@@ -1,13 +1,13 @@
 /** What a model writes in a run, put into the history of a daemon that is not running: nothing over the socket can do it. */
 import { join } from 'node:path'
-import { slugOf } from '../../daemon/locate/slug.ts'
+import { openStore } from '../../daemon/db/databases.ts'
 import { createGate, type Gate } from '../../daemon/memory/gate.ts'
+import { createJournal, type Journal } from '../../daemon/memory/journal.ts'
 import { createJudge } from '../../daemon/memory/judge.ts'
+import { createTombstones } from '../../daemon/memory/tombstones.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
+import { slugOf } from '../../daemon/projects/slug.ts'
 import { redactSecrets } from '../../daemon/secrets/redact.ts'
-import { createJournal, type Journal } from '../../daemon/store/journal.ts'
-import { openStore } from '../../daemon/store/store.ts'
-import { createTombstones } from '../../daemon/store/tombstones.ts'
 import type { Home } from './home.ts'
 
 export type OpenGate = { gate: Gate; journal: Journal; close(): void }

@@ -1,9 +1,10 @@
 /** A process that asks a model once and says what became of it: to be killed at any time. */
-import { createSender } from '../../daemon/llm/anthropic.ts'
-import { createModel } from '../../daemon/llm/model.ts'
+
+import { openStore } from '../../daemon/db/databases.ts'
+import { createSender } from '../../daemon/models/anthropic.ts'
+import { createLedger } from '../../daemon/models/ledger.ts'
+import { createModel } from '../../daemon/models/model.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
-import { createLedger } from '../../daemon/store/ledger.ts'
-import { openStore } from '../../daemon/store/store.ts'
 
 const [stateDir = '', url = '', usdPerDay = '0'] = process.argv.slice(2)
 const clock = createClock()

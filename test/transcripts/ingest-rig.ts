@@ -2,13 +2,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { createSaid } from '../../daemon/store/said.ts'
-import { createSessions } from '../../daemon/store/sessions.ts'
-import { openStore } from '../../daemon/store/store.ts'
-import { createTranscripts } from '../../daemon/store/transcripts.ts'
+import { openStore } from '../../daemon/db/databases.ts'
+import { createSaid } from '../../daemon/sessions/said.ts'
+import { createSessions } from '../../daemon/sessions/sessions.ts'
 import { createDueAfter } from '../../daemon/transcripts/due.ts'
 import { createIngest, type Progress } from '../../daemon/transcripts/ingest.ts'
 import { createTail } from '../../daemon/transcripts/tail.ts'
+import { createTranscripts } from '../../daemon/transcripts/transcript-table.ts'
 import { makeHome } from '../support/home.ts'
 
 const SLICE_BYTES = 128_000

@@ -8,7 +8,7 @@ import type { Skipped } from '../../daemon/transcripts/lines.ts'
 export type Found = { lines: { offset: number; length: number }[]; skipped: Skipped[] }
 export type Measured = Found & { heldBytes: number }
 
-const measureMain = fileURLToPath(new URL('../transcripts/tail-measure.ts', import.meta.url))
+const measureMain = fileURLToPath(new URL('./tail-measure.ts', import.meta.url))
 
 export async function readApart(path: string): Promise<Measured> {
   const child = spawn(process.execPath, [measureMain, path], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })

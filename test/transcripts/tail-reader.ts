@@ -4,8 +4,8 @@
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { openDatabase } from '../../daemon/db/database.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
-import { openDatabase } from '../../daemon/store/database.ts'
 import type { Cursor } from '../../daemon/transcripts/cursor.ts'
 import { createTail } from '../../daemon/transcripts/tail.ts'
 import { idOf } from './tail-lines.ts'

@@ -15,7 +15,7 @@ import { idOf, linesOf } from './tail-lines.ts'
 import type { Order, Report } from './tail-reader.ts'
 
 const STEPS = 40
-const readerMain = fileURLToPath(new URL('../transcripts/tail-reader.ts', import.meta.url))
+const readerMain = fileURLToPath(new URL('./tail-reader.ts', import.meta.url))
 
 export async function runSequences(count: number): Promise<void> {
   const random = seeded(`${count} histories of transcripts`)

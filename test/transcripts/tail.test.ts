@@ -21,7 +21,7 @@ import type { Outcome } from './tail-exhausted.ts'
 import { AMPLE, openFixture } from './tail-fixture.ts'
 import { lineOf, linesOf } from './tail-lines.ts'
 
-const exhaustedMain = fileURLToPath(new URL('../transcripts/tail-exhausted.ts', import.meta.url))
+const exhaustedMain = fileURLToPath(new URL('./tail-exhausted.ts', import.meta.url))
 
 describe('reading a transcript', () => {
   it('gives whole lines with their place, and leaves the torn one for later', () => {

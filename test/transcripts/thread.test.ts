@@ -1,15 +1,15 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { openStore } from '../../daemon/db/databases.ts'
+import { storeLayout } from '../../daemon/db/layout.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { isDiskTrouble } from '../../daemon/platform/disk.ts'
-import { storeLayout } from '../../daemon/store/layout.ts'
-import { openStore } from '../../daemon/store/store.ts'
 import { createThread } from '../../daemon/transcripts/thread.ts'
 import type { Failed } from '../../daemon/transcripts/thread-messages.ts'
 import { makeHome } from '../support/home.ts'
 
-const program = new URL('../../daemon/reading-thread.ts', import.meta.url)
+const program = new URL('../../daemon/transcripts/reader-worker.ts', import.meta.url)
 
 it('a thread that cannot open the index tells why, so that the disk can be blamed', async () => {
   const { dir } = makeHome()

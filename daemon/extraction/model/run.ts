@@ -3,7 +3,7 @@
  * finished before they are applied. Decides about changes as they are made; the fork sees to everything else.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Evidence } from '../../store/journal.ts'
+import type { Evidence } from '../../memory/journal.ts'
 import { datedText, relativeDaysIn, tooLong } from './dating.ts'
 import { extractionDirective, type NewMessage, TURNS } from './directive.ts'
 import { aboutOf, excerptOf } from './excerpt.ts'

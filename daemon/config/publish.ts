@@ -1,7 +1,0 @@
-/** Build tool: writes the JSON schema of the configuration. Run as `node daemon/config/publish.ts <file>`. */
-import { writeFileSync } from 'node:fs'
-import { settingsJsonSchema } from './settings.ts'
-
-const file = process.argv[2]
-if (!file) throw new Error('usage: node daemon/config/publish.ts <file>')
-writeFileSync(file, `${JSON.stringify(settingsJsonSchema(), null, 2)}\n`)

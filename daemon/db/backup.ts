@@ -1,0 +1,126 @@
+/** Copies of history.db: one a day, one before each schema change, and the newest one that is sound. */
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { copyFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { syncPath } from '../platform/files.ts'
+import { type Db, hasTable, openDatabase, openForReading, sweepFreePages } from './database.ts'
+import { historyMigrations } from './history-schema.ts'
+import { problemsOf } from './integrity.ts'
+import { schemaVersion } from './migrate.ts'
+
+const DAILY = /^history-\d{4}-\d\d-\d\d\.db$/
+
+export function dailyBackupName(nowMs: number): string {
+  return `history-${new Date(nowMs).toISOString().slice(0, 10)}.db`
+}
+
+/** Copies in steps, so that nobody waits for it; the copy appears under its name only when it is whole and on disk. */
+export async function backUp(db: Db, folder: string, name: string): Promise<void> {
+  await replaceWhole(folder, name, async (temporary) => void (await db.backup(temporary)))
+}
+
+/** At start, before anyone is served, a plain synchronous copy is simpler and safer. */
+export function backUpBeforeMigration(db: Db, folder: string, fromSchema: number): void {
+  const name = `history-schema-${fromSchema}.db`
+  const temporary = prepare(folder, name)
+  db.prepare('VACUUM INTO ?').run(temporary)
+  publish(temporary, folder, name)
+}
+
+/** Replaces a copy by one that `edit` has been over, with nothing left of what it took out. A kill leaves the old one. */
+export async function rewriteCopy(file: string, edit: (db: Db) => void): Promise<void> {
+  const { atime, mtime } = statSync(file)
+  // A file that was set aside may have a WAL, which would be replayed into whatever takes its place.
+  if (existsSync(`${file}-wal`)) settle(file)
+  await replaceWhole(dirname(file), basename(file), async (temporary) => {
+    await copyFile(file, temporary)
+    const db = openDatabase(temporary)
+    try {
+      edit(db)
+      sweepFreePages(db)
+    } finally {
+      db.close()
+    }
+  })
+  // Retention counts from the day it was made.
+  utimesSync(file, atime, mtime)
+}
+
+export function dailyBackups(folder: string): string[] {
+  return listBackups(folder).filter((file) => DAILY.test(basename(file)))
+}
+
+export function migrationBackups(folder: string): string[] {
+  return listBackups(folder).filter((file) => !DAILY.test(basename(file)))
+}
+
+/** Daily ones newest first, then those made before a schema change. */
+export function listBackups(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  const names = readdirSync(folder).filter((name) => /^history-.*\.db$/.test(name))
+  const daily = names.filter((name) => DAILY.test(name))
+  const others = names.filter((name) => !DAILY.test(name))
+  return [...daily.sort().reverse(), ...others.sort().reverse()].map((name) => join(folder, name))
+}
+
+/** One dated later than today comes from a clock that was ahead: nobody knows how old it is, so it is the last resort. */
+export function newestUsableBackup(folder: string, nowMs: number): string | undefined {
+  const today = dailyBackupName(nowMs)
+  const files = listBackups(folder)
+  const fromTheFuture = (file: string) => DAILY.test(basename(file)) && basename(file) > today
+  return [...files.filter((file) => !fromTheFuture(file)), ...files.filter(fromTheFuture)].find(isUsable)
+}
+
+/** Sound, ours, and of a schema we know. Whatever cannot even be opened is no backup. */
+export function isUsable(file: string): boolean {
+  try {
+    if (!statSync(file).isFile()) return false
+    const problems = problemsOf(file, openForReading, (db) =>
+      isKnownSchema(schemaVersion(db)) && hasTable(db, 'pauses') ? [] : ['is not a history of ours'],
+    )
+    return problems.length === 0
+  } catch {
+    return false
+  }
+}
+
+export function isKnownSchema(version: number): boolean {
+  return version >= 1 && version <= historyMigrations.length
+}
+
+async function replaceWhole(folder: string, name: string, fill: (temporary: string) => Promise<void>): Promise<void> {
+  const temporary = prepare(folder, name)
+  try {
+    await fill(temporary)
+    settle(temporary)
+    // A copy of a damaged file must not push a sound one out.
+    if (!isUsable(temporary)) throw new Error('the copy is damaged; is history.db?')
+    publish(temporary, folder, name)
+  } catch (error) {
+    for (const tail of ['', '-wal', '-shm', '-journal']) rmSync(`${temporary}${tail}`, { force: true })
+    throw error
+  }
+}
+
+function prepare(folder: string, name: string): string {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const temporary = join(folder, `${name}.tmp`)
+  rmSync(temporary, { force: true })
+  return temporary
+}
+
+/** A backup is a single file: no WAL of its own that could be lost on the way. */
+function settle(file: string): void {
+  const db = openDatabase(file)
+  try {
+    db.pragma('journal_mode = DELETE')
+  } finally {
+    db.close()
+  }
+}
+
+function publish(temporary: string, folder: string, name: string): void {
+  syncPath(temporary)
+  renameSync(temporary, join(folder, name))
+  syncPath(folder)
+}

@@ -1,0 +1,142 @@
+/** Both databases, opened, checked and migrated; broken ones set aside. The one place that knows there are two. */
+import { existsSync, lstatSync, mkdirSync } from 'node:fs'
+import { MemoryError } from '../../schema/errors.ts'
+import { isDiskTrouble } from '../platform/disk.ts'
+import { backUp, backUpBeforeMigration, dailyBackupName, dailyBackups, newestUsableBackup } from './backup.ts'
+import { checkInWorker } from './check.ts'
+import { closeDatabase, type Db, openDatabase } from './database.ts'
+import { historyMigrations } from './history-schema.ts'
+import { indexMigrations } from './index-schema.ts'
+import { problemsOf, setAside } from './integrity.ts'
+import { type Layout, storeLayout } from './layout.ts'
+import { migrate, schemaVersion } from './migrate.ts'
+import { finishPurges, type Keeper, type Purged } from './purge.ts'
+import { finishRepair, repairHistory } from './repair.ts'
+import type { Indexes } from './scrub.ts'
+
+export type Store = {
+  history: Db
+  /** Ask for it each time: it is replaced when it turns out to be broken. */
+  index(): Db
+  /** What was found and done at opening, for the log. */
+  repairs: string[]
+  /** Looks through index.db without keeping anyone waiting; a broken one is set aside and begun anew, and said so. */
+  checkIndex(signal: AbortSignal): Promise<string | undefined>
+  /** Makes today's backup unless there is one. */
+  backUpDaily(nowMs: number): Promise<'made' | 'exists'>
+  /** Waits for whatever else copies history.db as a whole, then runs `work` alone: no copy is made of a half. */
+  alone<T>(work: () => Promise<T>): Promise<T>
+  /** Takes every purge that is on record to its end. Only while `alone`. */
+  finishPurges(indexes: Indexes, keepers: readonly Keeper[]): Promise<Purged[]>
+  close(): void
+}
+
+export function openStore(stateDir: string, nowMs: number): Store {
+  const layout = storeLayout(stateDir)
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 })
+  const repairs: string[] = []
+  const history = openHistory(layout, nowMs, repairs)
+  let index: Db
+  try {
+    index = openIndex(layout, nowMs, repairs)
+  } catch (error) {
+    history.close()
+    throw error
+  }
+  let last: Promise<unknown> = Promise.resolve()
+  const alone = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = last.then(work)
+    last = turn.catch(() => {})
+    return turn
+  }
+
+  return {
+    history,
+    index: () => index,
+    repairs,
+    checkIndex: async (signal) => {
+      const problems = await checkInWorker(layout.index, signal)
+      if (problems.length === 0) return undefined
+      index.close()
+      const aside = setAside(layout.index, layout.corrupt, nowMs)
+      index = openIndex(layout, nowMs, repairs)
+      return `index.db was damaged (${problems[0]}); it is kept as ${aside}, and a new one is begun`
+    },
+    backUpDaily: (now) =>
+      alone(async () => {
+        const name = dailyBackupName(now)
+        if (dailyBackups(layout.backups).some((file) => file.endsWith(name))) return 'exists'
+        await backUp(history, layout.backups, name)
+        return 'made'
+      }),
+    alone,
+    finishPurges: (indexes, keepers) => finishPurges({ db: history, layout, indexes, keepers }),
+    close: () => {
+      closeDatabase(index)
+      closeDatabase(history)
+    },
+  }
+}
+
+function openHistory(layout: Layout, nowMs: number, repairs: string[]): Db {
+  const finished = finishRepair(layout, nowMs)
+  if (finished) repairs.push(`finished an interrupted repair of history.db; the damaged file is kept as ${finished}`)
+  const backup = newestUsableBackup(layout.backups, nowMs)
+  const problems = historyProblems(layout.history, backup)
+  if (problems.length > 0) {
+    const report = repairHistory(layout, backup, nowMs)
+    const source = report.backup ? `restored from ${report.backup}` : 'begun anew (there was no sound backup)'
+    repairs.push(
+      `history.db was damaged (${problems[0]}): ${source} with ${report.rowsRead} rows read from the damaged file${existsSync(report.setAside) ? `, which is kept as ${report.setAside}` : ''}`,
+    )
+  }
+  try {
+    return openMigrated(layout.history, (db) =>
+      migrate(db, layout.history, historyMigrations, (from) => backUpBeforeMigration(db, layout.backups, from)),
+    )
+  } catch (error) {
+    throw unusable(layout.history, error)
+  }
+}
+
+/** With a backup there was a history: one that is gone or holds nothing is as damaged as one with a broken page. */
+function historyProblems(file: string, backup: string | undefined): string[] {
+  if (!existsSync(file)) return backup ? ['it was missing'] : []
+  const empty = (db: Db) => (backup && schemaVersion(db) === 0 ? ['it was empty'] : [])
+  return problemsOf(file, openDatabase, empty)
+}
+
+function openIndex(layout: Layout, nowMs: number, repairs: string[]): Db {
+  // Derived data needs no backup before a migration: it can be made again.
+  const open = () => openMigrated(layout.index, (db) => migrate(db, layout.index, indexMigrations, () => {}))
+  const isForeign = lstatSync(layout.index, { throwIfNoEntry: false })?.isFile() === false
+  try {
+    return open()
+  } catch (error) {
+    // It may be deleted at any time, so nothing that stands in its place keeps the daemon from starting.
+    if (error instanceof MemoryError || (isDiskTrouble(error) && !isForeign)) throw error
+    const aside = setAside(layout.index, layout.corrupt, nowMs)
+    repairs.push(`index.db was damaged (${(error as Error).message}); it is kept as ${aside}, and a new one is begun`)
+    return open()
+  }
+}
+
+function openMigrated(file: string, bring: (db: Db) => void): Db {
+  const db = openDatabase(file)
+  try {
+    bring(db)
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+/** Not damage and not the disk: something that is not ours stands in the place of history.db. */
+function unusable(file: string, cause: unknown): unknown {
+  if (cause instanceof MemoryError || isDiskTrouble(cause)) return cause
+  return new MemoryError('SETUP', `${file} cannot be used: ${(cause as Error).message}`, {
+    hint: 'move it away; the newest backup takes its place at the next start',
+    cause,
+  })
+}

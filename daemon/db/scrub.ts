@@ -1,0 +1,256 @@
+/** Takes everything that is said of one memory out of one database: history.db, or a copy of it of any schema we know. */
+
+import { contentKey, dropOrphans, type Evidence } from '../memory/journal.ts'
+import { type Db, hasTable } from './database.ts'
+import { type Name, otherNames } from './other-names.ts'
+import { distinctPhrases } from './phrases.ts'
+
+export type Purge = {
+  id: number
+  at: number
+  dir: string
+  file: string
+  /** The change that deleted the memory: what came later under its name is another one. */
+  change: number
+  /** Contents that go, also where other changes refer to them. */
+  keys: readonly string[]
+}
+
+/** The files that point to memories, and what one of them says without pointing to this one. */
+export type Indexes = {
+  files: readonly string[]
+  without(index: string, text: string, file: string): string
+  /** Whether a memory has this name now: then the name is another one's. */
+  isThere(name: Name): boolean
+}
+
+type Found = {
+  own: number[]
+  touched: number[]
+  keys: string[]
+  /** Under which it stood somewhere, its own first. */
+  names: Name[]
+  /** Those of them that say nothing but what goes. */
+  goingNames: Name[]
+}
+
+const WORD = 'purged'
+/** Stands wherever a text could not be kept; it says nothing, and others refer to it. */
+const EMPTY = contentKey('')
+
+const OWN = 'dir = @dir AND file = @file AND (id <= @change OR at <= @at)'
+
+/** All of it in one transaction. Returns the keys of the contents that went, and how many of them were here. */
+export function scrub(db: Db, purge: Purge, indexes: Indexes): { keys: string[]; versions: number } {
+  if (!hasTable(db, 'changes')) return { keys: [...purge.keys], versions: 0 }
+  return db.transaction(() => {
+    const found = find(db, purge, indexes)
+    const phrases = phrasesIn(db, found)
+    const quotes = (text: string | null) => text !== null && phrases.some((phrase) => text.includes(phrase))
+    forgetReviews(db, purge, indexes, quotes)
+    hideExcerpts(db, purge, found, quotes)
+    hideQuotes(db, found, quotes)
+    forgetPrompts(db, found)
+    forgetRenderings(db)
+    forgetNotices(db, found)
+    forgetRecalled(db, found)
+    hideMail(db, quotes)
+    const versions = forgetContents(db, purge, found)
+    for (const { dir, file } of found.names)
+      for (const index of indexes.files)
+        cleanIndex(db, { ...purge, dir }, index, (text) => indexes.without(index, text, file))
+    // Of index versions that were replaced just now, and of writes that were withdrawn.
+    dropOrphans(db)
+    return { keys: found.keys, versions }
+  })()
+}
+
+/** What a database that cannot be opened is searched for. Nothing once the database itself was scrubbed. */
+export function phrasesToFind(db: Db, purge: Purge, indexes: Indexes): string[] {
+  return phrasesIn(db, find(db, purge, indexes))
+}
+
+function find(db: Db, { dir, file, change, at, keys }: Purge, { files, isThere }: Indexes): Found {
+  const own = db.prepare(`SELECT id FROM changes WHERE ${OWN}`).pluck().all({ dir, file, change, at }) as number[]
+  const lists = { own: JSON.stringify(own) }
+  const held = db
+    .prepare(
+      `SELECT before_key FROM changes WHERE id IN ${listed('own')} AND before_key IS NOT NULL
+       UNION SELECT after_key FROM changes WHERE id IN ${listed('own')} AND after_key IS NOT NULL`,
+    )
+    .pluck()
+    .all(lists) as string[]
+  const all = [...new Set([...keys, ...held])].filter((key) => key !== EMPTY)
+  // With their parts, which have the same reason.
+  const touched = db
+    .prepare(
+      `WITH whole AS (SELECT id FROM changes WHERE id IN ${listed('own')} OR before_key IN ${listed('keys')}
+         OR after_key IN ${listed('keys')})
+       SELECT id FROM whole UNION SELECT id FROM changes WHERE part_of IN (SELECT id FROM whole)`,
+    )
+    .pluck()
+    .all({ ...lists, keys: JSON.stringify(all) }) as number[]
+  const others = otherNames(db, { dir, file }, { touched, silent: [...all, EMPTY], indexes: files })
+  const going = others.filter((name) => name.spent && !isThere(name))
+  return { own, touched, keys: all, names: [{ dir, file }, ...others], goingNames: [{ dir, file }, ...going] }
+}
+
+function phrasesIn(db: Db, { touched, keys }: Found): string[] {
+  const lists = { keys: JSON.stringify(keys), touched: JSON.stringify(touched) }
+  const texts = (sql: string) => db.prepare(sql).pluck()
+  const contents = texts(`SELECT text FROM contents WHERE key IN ${listed('keys')}`).all(lists) as string[]
+  const evidence = texts(`SELECT evidence FROM changes WHERE id IN ${listed('touched')}`).all(lists) as string[]
+  const excerpts = evidence.flatMap((json) => evidenceIn(json).map(({ excerpt }) => excerpt))
+  const staying = texts(`SELECT text FROM contents WHERE key NOT IN ${listed('keys')}`)
+  return distinctPhrases([...contents, ...excerpts], staying.iterate(lists) as Iterable<string>)
+}
+
+type Quotes = (text: string | null) => boolean
+
+type ReviewRow = {
+  id: number
+  dir: string
+  file: string
+  reason: string
+  evidence: string
+  before_text: string | null
+  after_text: string | null
+}
+type TombstoneRow = { id: number; dir: string; file: string; excerpt: string }
+type MailRow = { id: number; body: string; summary: string | null }
+type ChangeRow = { id: number; dir: string; reason: string; evidence: string }
+
+/** A change that would bring it back, or an index that would point to it. */
+function forgetReviews(db: Db, { dir, file }: Purge, { files, without }: Indexes, quotes: Quotes): void {
+  const remove = db.prepare('DELETE FROM reviews WHERE id = ?')
+  for (const row of db.prepare('SELECT * FROM reviews').all() as ReviewRow[]) {
+    const texts = [row.before_text, row.after_text]
+    const points = (text: string | null) => text !== null && without(row.file, text, file) !== text
+    const isAbout = row.dir === dir && (row.file === file || (files.includes(row.file) && texts.some(points)))
+    if (isAbout || [...texts, row.reason, row.evidence].some(quotes)) remove.run(row.id)
+  }
+}
+
+/** What was rejected stays rejected: values are recognised by their hashes. */
+function hideExcerpts(db: Db, purge: Purge, { goingNames }: Found, quotes: Quotes): void {
+  const rows = db.prepare('SELECT id, dir, file, excerpt FROM tombstones').all() as TombstoneRow[]
+  const update = db.prepare('UPDATE tombstones SET file = ?, excerpt = ? WHERE id = ?')
+  for (const { id, dir, file, excerpt } of rows) {
+    const isOwn = goingNames.some((name) => name.dir === dir && name.file === file)
+    if (isOwn || quotes(excerpt)) update.run(isOwn ? nameFor(purge) : file, WORD, id)
+  }
+}
+
+/** Other memories may rest on the same words of a person, or name this one in their reasons. */
+function hideQuotes(db: Db, { touched, goingNames }: Found, quotes: Quotes): void {
+  const rows = db
+    .prepare(`SELECT id, dir, reason, evidence FROM changes WHERE id NOT IN ${listed('touched')}`)
+    .all({ touched: JSON.stringify(touched) }) as ChangeRow[]
+  const update = db.prepare('UPDATE changes SET reason = ?, evidence = ? WHERE id = ?')
+  for (const { id, dir, reason, evidence } of rows) {
+    const isNamed = goingNames.some((name) => name.dir === dir && names(reason, name.file))
+    const hidden = quotes(reason) || isNamed ? WORD : reason
+    const silent = evidenceIn(evidence).map((entry) => (quotes(entry.excerpt) ? { ...entry, excerpt: '' } : entry))
+    const rest = JSON.stringify(silent)
+    if (rest !== evidence || hidden !== reason) update.run(hidden, rest, id)
+  }
+}
+
+/** They show indexes, and so what those said of it. */
+function forgetPrompts(db: Db, { names }: Found): void {
+  if (!hasTable(db, 'prompts')) return
+  const remove = db.prepare('DELETE FROM prompts WHERE dir = ?')
+  for (const { dir } of names) remove.run(dir)
+}
+
+/** Notes of sessions say in words of their own what was said, and nobody knows of which project: all are made anew. */
+function forgetRenderings(db: Db): void {
+  if (!hasTable(db, 'renderings')) return
+  db.prepare('DELETE FROM rendered_messages').run()
+  db.prepare('DELETE FROM renderings').run()
+}
+
+/** They name files, and not in which directory: one too many that goes says nothing wrong. */
+function forgetNotices(db: Db, { names }: Found): void {
+  if (!hasTable(db, 'notices')) return
+  const remove = db.prepare('DELETE FROM notices WHERE EXISTS (SELECT 1 FROM json_each(files) WHERE value = ?)')
+  for (const { file } of names) remove.run(file)
+}
+
+/** A name may be made of what the memory said. */
+function forgetRecalled(db: Db, { names }: Found): void {
+  if (!hasTable(db, 'recalled')) return
+  const remove = db.prepare('DELETE FROM recalled WHERE dir = ? AND file = ?')
+  for (const { dir, file } of names) remove.run(dir, file)
+}
+
+/** Whoever has not read it yet still learns that there was something. */
+function hideMail(db: Db, quotes: Quotes): void {
+  if (!hasTable(db, 'mail')) return
+  const rows = db.prepare('SELECT id, body, summary FROM mail WHERE acknowledged = 0').iterate()
+  const said: number[] = []
+  for (const { id, body, summary } of rows as Iterable<MailRow>) if (quotes(body) || quotes(summary)) said.push(id)
+  const hide = db.prepare(`UPDATE mail SET body = '${WORD}', summary = NULL WHERE id = ?`)
+  for (const id of said) hide.run(id)
+}
+
+/** That something happened stays, and when, and whose it was; a name that is made of what was said goes too. */
+function forgetContents(db: Db, purge: Purge, { own, touched, keys, goingNames }: Found): number {
+  const lists = { own: JSON.stringify(own), touched: JSON.stringify(touched), keys: JSON.stringify(keys) }
+  const run = (sql: string) => db.prepare(sql).run({ ...lists, name: nameFor(purge) }).changes
+  run(`UPDATE changes SET reason = '${WORD}', evidence = '[]' WHERE id IN ${listed('touched')}`)
+  run(`UPDATE changes SET undoable = 0 WHERE id IN ${listed('own')} OR before_key IN ${listed('keys')}`)
+  run(`UPDATE changes SET before_key = NULL WHERE before_key IN ${listed('keys')}`)
+  run(`UPDATE changes SET after_key = NULL WHERE after_key IN ${listed('keys')}`)
+  run(`UPDATE changes SET file = @name WHERE id IN ${listed('own')}`)
+  for (const name of goingNames.slice(1)) giveUpName(db, name, nameFor(purge))
+  return run(`DELETE FROM contents WHERE key IN ${listed('keys')}`)
+}
+
+/** Nobody would notice under the new name that the file is gone: it is on record as gone. */
+function giveUpName(db: Db, { dir, file }: Name, name: string): void {
+  db.prepare(`UPDATE changes SET after_hash = NULL WHERE id = (SELECT max(id) FROM changes
+    WHERE dir = @dir AND file = @file AND op <> 'refused')`).run({ dir, file })
+  db.prepare('UPDATE changes SET file = @name WHERE dir = @dir AND file = @file').run({ dir, file, name })
+}
+
+/** Title and hook say what the memory says. The cleaned text takes the place of every version that had them. */
+function cleanIndex(db: Db, { dir, change, at }: Purge, file: string, without: (text: string) => string): void {
+  const versions = db
+    .prepare(
+      `SELECT key, text FROM contents WHERE key IN (SELECT before_key FROM changes WHERE ${OWN}
+         UNION SELECT after_key FROM changes WHERE ${OWN})`,
+    )
+    .all({ dir, file, change, at }) as { key: string; text: string }[]
+  const insert = db.prepare('INSERT OR IGNORE INTO contents (key, text) VALUES (?, ?)')
+  const before = db.prepare('UPDATE changes SET before_key = ?, undoable = 0 WHERE before_key = ?')
+  const after = db.prepare('UPDATE changes SET after_key = ? WHERE after_key = ?')
+  for (const { key, text } of versions) {
+    const rest = without(text)
+    if (rest === text) continue
+    insert.run(contentKey(rest), rest)
+    before.run(contentKey(rest), key)
+    after.run(contentKey(rest), key)
+  }
+}
+
+/** A list of ids or keys that is given as JSON under this name. */
+function listed(name: string): string {
+  return `(SELECT value FROM json_each(@${name}))`
+}
+
+/** No memory can have this name. */
+function nameFor({ change }: Purge): string {
+  return `purged-${change}`
+}
+
+function evidenceIn(json: string): Evidence[] {
+  return JSON.parse(json) as Evidence[]
+}
+
+/** `a.md` is not named by `data.md`. */
+function names(text: string, file: string): boolean {
+  for (let at = text.indexOf(file); at !== -1; at = text.indexOf(file, at + 1))
+    if (!/[\w./-]/.test(text[at - 1] ?? ' ')) return true
+  return false
+}

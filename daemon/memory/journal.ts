@@ -1,0 +1,241 @@
+/**
+ * The journal of changes to memories, which is appended to. Only what did not happen after all is rewritten here; what is
+ * purged is by `scrub.ts`, what moves with its project by `following.ts`.
+ */
+import { hash } from 'node:crypto'
+import { type Db, withoutWaiting } from '../db/database.ts'
+
+export type Op = 'create' | 'update' | 'delete' | 'undo' | 'refused'
+
+export type Evidence = { sessionId: string; messageIds: string[]; excerpt: string; at: string }
+
+/** One state of a file: the hash of its bytes, and its text without credentials, or nothing once it was purged. */
+export type Version = { hash: string; text: string | undefined }
+
+/** `exact`: the hash is that of the text as well, which then need not be made again. `bytes`: of the text, where they are at hand. */
+type NewVersion = Version & { exact?: boolean; bytes?: Uint8Array }
+
+export type NewChange = {
+  at: number
+  dir: string
+  file: string
+  op: Op
+  actor: string
+  reason: string
+  runId: string | undefined
+  before: NewVersion | undefined
+  after: NewVersion | undefined
+  undoable: boolean
+  evidence: readonly Evidence[]
+  /** `nothing`: everything that is kept of the file goes as well, this change included, if need be at the next start. */
+  leaves?: 'history' | 'nothing'
+  /** What belongs to this change and is undone with it: the line in the index. */
+  parts?: readonly NewChange[]
+}
+
+export type Change = Omit<NewChange, 'parts' | 'leaves'> & { id: number; partOf: number | undefined }
+
+/** The last change of a file without its words. `exact`: they are kept byte for byte, there was nothing to be taken out of them. */
+export type Tip = { actor: string; partOf: number | undefined; hash: string | undefined; exact: boolean }
+
+export type ChangeFilter = { dir: string; file?: string | undefined; limit: number; before?: number | undefined }
+
+export type Journal = {
+  /**
+   * All in one transaction: a run is there as a whole or not at all, and `before`, which runs first, with it.
+   * Returns the ids of the changes, not of their parts.
+   */
+  append(changes: readonly NewChange[], appliedUpTo: number, before?: () => void): number[]
+  get(id: number): Change | undefined
+  partsOf(id: number): Change[]
+  ofRun(runId: string): Change[]
+  /** Newest first, parts left out unless their file is asked for. */
+  list(filter: ChangeFilter): Change[]
+  /** The last change that took effect. */
+  latest(dir: string, file: string): Change | undefined
+  tip(dir: string, file: string): Tip | undefined
+  /** What a file rests on, newest first, however often it was edited since. */
+  evidence(dir: string, file: string): Evidence[]
+  /** Files that exist according to the journal, with their hashes. */
+  hashes(dir: string): Map<string, string>
+  files(dir: string): string[]
+  at(dir: string, file: string, at: number): Change | undefined
+  applied(): number
+  setApplied(id: number): void
+  /** What could not be written after all did not happen: it stays as a refusal, without its words. */
+  withdraw(ids: readonly number[], why: string, also?: () => void): void
+  since(id: number): Change[]
+}
+
+type Row = {
+  id: number
+  at: number
+  dir: string
+  file: string
+  op: Op
+  actor: string
+  reason: string
+  run: string | null
+  part_of: number | null
+  before_hash: string | null
+  before_text: string | null
+  after_hash: string | null
+  after_text: string | null
+  undoable: number
+  evidence: string
+}
+
+type TipRow = { actor: string; partOf: number | null; hash: string | null; exact: number | null }
+
+const SELECT = `
+  SELECT c.id, c.at, c.dir, c.file, c.op, c.actor, c.reason, c.run, c.part_of, c.before_hash, b.text AS before_text,
+         c.after_hash, a.text AS after_text, c.undoable, c.evidence
+  FROM changes c LEFT JOIN contents b ON b.key = c.before_key LEFT JOIN contents a ON a.key = c.after_key`
+
+export function createJournal(db: Db): Journal {
+  const isKept = db.prepare('SELECT 1 FROM contents WHERE key = ?').pluck()
+  const keep = db.prepare('INSERT INTO contents (key, text) VALUES (?, CAST(? AS TEXT))')
+  const insert = db.prepare(`
+    INSERT INTO changes (at, dir, file, op, actor, reason, run, part_of, before_hash, before_key, after_hash, after_key,
+                         undoable, evidence)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const mark = db.prepare(`INSERT INTO marks (name, value) VALUES ('applied', ?)
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE excluded.value > value`)
+  const applied = db.prepare(`SELECT value FROM marks WHERE name = 'applied'`).pluck()
+  const byId = db.prepare(`${SELECT} WHERE c.id = ?`)
+  const byWhole = db.prepare(`${SELECT} WHERE c.part_of = ? ORDER BY c.id`)
+  const byRun = db.prepare(`${SELECT} WHERE c.run = ? ORDER BY c.id`)
+  const newest = db.prepare(`${SELECT} WHERE c.dir = ? AND c.part_of IS NULL AND c.id < ? ORDER BY c.id DESC LIMIT ?`)
+  const newestOfFile = db.prepare(`${SELECT} WHERE c.dir = ? AND c.file = ? AND c.id < ? ORDER BY c.id DESC LIMIT ?`)
+  const latest = db.prepare(`${SELECT} WHERE c.dir = ? AND c.file = ? AND c.op <> 'refused' ORDER BY c.id DESC LIMIT 1`)
+  const hashes = db.prepare(
+    `SELECT file, after_hash AS hash FROM changes WHERE id IN
+       (SELECT max(id) FROM changes WHERE dir = ? AND op <> 'refused' GROUP BY file) AND after_hash IS NOT NULL`,
+  )
+  // A content's key is the hash of its text.
+  const tip =
+    db.prepare(`SELECT actor, part_of AS partOf, after_hash AS hash, after_hash = after_key AS exact FROM changes
+    WHERE dir = ? AND file = ? AND op <> 'refused' ORDER BY id DESC LIMIT 1`)
+  const resting = db
+    .prepare(`SELECT evidence FROM changes WHERE dir = ? AND file = ? AND evidence <> '[]' ORDER BY id DESC LIMIT 50`)
+    .pluck()
+  // By time and not by number: what an import brought along is older than what was here before it.
+  const atTime = db.prepare(
+    `${SELECT} WHERE c.dir = ? AND c.file = ? AND c.op <> 'refused' AND c.at <= ? ORDER BY c.at DESC, c.id DESC LIMIT 1`,
+  )
+  const withdraw = db.prepare(`UPDATE changes SET op = 'refused', reason = ?, before_key = NULL, after_key = NULL,
+    before_hash = NULL, after_hash = NULL, undoable = 0 WHERE id = ? OR part_of = ?`)
+  const since = db.prepare(`${SELECT} WHERE c.id > ? AND c.op <> 'refused' ORDER BY c.id`)
+  const purge = db.prepare(`INSERT INTO purges (at, dir, file, change, keys) VALUES (?, ?, ?, ?, '[]')`)
+  const spare = db.prepare('DELETE FROM purges WHERE change = ?')
+
+  const keyOf = (version: NewVersion | undefined): string | null => {
+    if (version?.text === undefined) return null
+    const key = version.exact ? version.hash : contentKey(version.text)
+    // What a file held before is there already, nearly always.
+    if (!isKept.get(key)) keep.run(key, version.bytes ?? version.text)
+    return key
+  }
+  const add = (change: NewChange, partOf: number | null): number => {
+    const { at, dir, file, op, actor, reason, runId, before, after, undoable, evidence } = change
+    const { lastInsertRowid } = insert.run(
+      at,
+      dir,
+      file,
+      op,
+      actor,
+      reason,
+      runId ?? null,
+      partOf,
+      before?.hash ?? null,
+      keyOf(before),
+      after?.hash ?? null,
+      keyOf(after),
+      undoable ? 1 : 0,
+      JSON.stringify(evidence),
+    )
+    const id = Number(lastInsertRowid)
+    if (change.leaves === 'nothing') purge.run(at, dir, file, id)
+    for (const part of change.parts ?? []) add(part, id)
+    return id
+  }
+  const hashesIn = (dir: string): Map<string, string> => {
+    const rows = hashes.all(dir) as { file: string; hash: string }[]
+    return new Map(rows.map(({ file, hash }) => [file, hash]))
+  }
+  const END = Number.MAX_SAFE_INTEGER
+
+  return {
+    append: db.transaction((changes: readonly NewChange[], appliedUpTo: number, before?: () => void) => {
+      mark.run(appliedUpTo)
+      before?.()
+      return changes.map((change) => add(change, null))
+    }),
+    get: (id) => one(byId.get(id)),
+    partsOf: (id) => all(byWhole.all(id)),
+    ofRun: (runId) => all(byRun.all(runId)),
+    list: ({ dir, file, limit, before = END }) =>
+      all(file === undefined ? newest.all(dir, before, limit) : newestOfFile.all(dir, file, before, limit)),
+    latest: (dir, file) => one(latest.get(dir, file)),
+    tip: (dir, file) => {
+      const found = tip.get(dir, file) as TipRow | undefined
+      if (!found) return undefined
+      const { actor, partOf, hash, exact } = found
+      return { actor, partOf: partOf ?? undefined, hash: hash ?? undefined, exact: exact === 1 }
+    },
+    evidence: (dir, file) => (resting.all(dir, file) as string[]).flatMap((text) => JSON.parse(text) as Evidence[]),
+    hashes: hashesIn,
+    files: (dir) => [...hashesIn(dir).keys()],
+    at: (dir, file, at) => one(atTime.get(dir, file, at)),
+    applied: () => (applied.get() as number | undefined) ?? 0,
+    // If a power cut takes it back, recovery looks at files that are as they should be.
+    setApplied: (id) => withoutWaiting(db, () => mark.run(id)),
+    withdraw: db.transaction((ids: readonly number[], why: string, also?: () => void) => {
+      for (const id of ids) {
+        withdraw.run(why, id, id)
+        spare.run(id)
+      }
+      also?.()
+    }),
+    since: (id) => all(since.all(id)),
+  }
+}
+
+export function contentKey(text: string): string {
+  return hash('sha256', text)
+}
+
+/** Texts that no change refers to any more. */
+export function dropOrphans(db: Db): void {
+  db.exec(`DELETE FROM contents WHERE NOT EXISTS (SELECT 1 FROM changes WHERE before_key = key)
+    AND NOT EXISTS (SELECT 1 FROM changes WHERE after_key = key)`)
+}
+
+function all(rows: unknown[]): Change[] {
+  return rows.map((row) => one(row) as Change)
+}
+
+function one(found: unknown): Change | undefined {
+  if (!found) return undefined
+  const row = found as Row
+  const { id, at, dir, file, op, actor, reason } = row
+  return {
+    id,
+    at,
+    dir,
+    file,
+    op,
+    actor,
+    reason,
+    runId: row.run ?? undefined,
+    partOf: row.part_of ?? undefined,
+    before: version(row.before_hash, row.before_text),
+    after: version(row.after_hash, row.after_text),
+    undoable: row.undoable === 1,
+    evidence: JSON.parse(row.evidence),
+  }
+}
+
+function version(hash: string | null, text: string | null): Version | undefined {
+  return hash === null ? undefined : { hash, text: text ?? undefined }
+}

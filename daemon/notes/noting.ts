@@ -1,0 +1,48 @@
+/** Session notes, put together: where they are kept, the job that writes them, and how they are told. */
+
+import type { Forking } from '../agent/forking.ts'
+import { endedPart } from '../extraction/ended-part.ts'
+import type { Model } from '../models/model.ts'
+import type { Conditions } from '../platform/conditions.ts'
+import { messagesAt } from '../transcripts/text-at.ts'
+import { createNotesAnswers } from './answers.ts'
+import { readCustom } from './custom.ts'
+import type { NotesFiles } from './files.ts'
+import { createUpdates, type UpdateDeps } from './update.ts'
+
+type Deps = Pick<UpdateDeps, 'said' | 'redact' | 'placeOf' | 'settings' | 'blamesDisk' | 'clock'> & {
+  files: NotesFiles
+  forking: Pick<Forking, 'tell' | 'run' | 'reachOf'>
+  model: Pick<Model, 'waits'>
+  modelName: () => string
+  conditions: Conditions
+  /** Where a person's own template and instructions may be. */
+  claudeDir: string
+}
+
+export function createNoting({ files, forking, model, modelName, conditions, claudeDir, ...deps }: Deps) {
+  const updates = createUpdates({
+    ...deps,
+    files,
+    messagesAt,
+    endedPart,
+    custom: () => {
+      const custom = readCustom(claudeDir)
+      if (custom.troubles.length === 0) conditions.clear('notes')
+      else conditions.raise('notes', `${custom.troubles.join('; ')}: correct it, or move it away`)
+      return custom
+    },
+    asking: { ...forking, model: modelName },
+    modelWaits: model.waits,
+  })
+  return {
+    kind: updates.kind,
+    ...createNotesAnswers({
+      files,
+      template: () => readCustom(claudeDir).template,
+      runningSince: updates.runningSince,
+    }),
+  }
+}
+
+export type Noting = ReturnType<typeof createNoting>

@@ -1,0 +1,157 @@
+/** Everything about transcripts, put together: they are watched, read, imported and pushed, listed and searched. */
+import { join } from 'node:path'
+import type { Caller } from '../../schema/caller.ts'
+import type { Store } from '../db/databases.ts'
+import type { Layout } from '../db/layout.ts'
+import type { JobKind } from '../jobs/job.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Conditions } from '../platform/conditions.ts'
+import type { Events } from '../platform/events.ts'
+import { message } from '../platform/files.ts'
+import type { Log } from '../platform/log.ts'
+import { threadFile } from '../platform/thread.ts'
+import { privateFolder } from '../projects/private.ts'
+import { mayTouchMark } from '../secrets/kinds.ts'
+import { redactLazily } from '../secrets/redact-lazily.ts'
+import { createSearch } from '../sessions/search.ts'
+import { createSessions } from '../sessions/sessions.ts'
+import type { LiveSettings } from '../settings/live.ts'
+import { createAnywhere, type Folder } from './anywhere.ts'
+import { importFolder } from './import-folder.ts'
+import { createImports } from './import-table.ts'
+import { createImporting } from './importing.ts'
+import { createMessageWords } from './message-words.ts'
+import { createPushing } from './pushing.ts'
+import { createReading } from './reading.ts'
+import { createSessionAnswers } from './session-answers.ts'
+import { createTail } from './tail.ts'
+import { textAt } from './text-at.ts'
+import { createThread } from './thread.ts'
+import { createTranscriptFiles } from './transcript-files.ts'
+import type { EndedTurn } from './turn-ends.ts'
+import { createWatchedRoots } from './watched-roots.ts'
+
+type Deps = {
+  store: Store
+  layout: Layout
+  stateDir: string
+  settings: LiveSettings
+  clock: Clock
+  conditions: Conditions
+  events: Events
+  log: Log
+  redact: (text: string) => Promise<{ text: string; kinds: string[] }>
+  /** The root of the project that a folder belongs to. */
+  rootOf: (cwd: string) => string
+  /** The same for a caller, with whether memory is on there. */
+  projectOf: (cwd: string, caller: Caller) => { root: string; off: string | undefined }
+  /** The same for who asks again and again: what the kernel does not tell shows after a second. */
+  projectAgain: (cwd: string, caller: Caller) => Promise<{ root: string; off: string | undefined }>
+  blamesDisk: (error: unknown) => boolean
+  /** A turn has ended: what that makes due may be done. */
+  onTurn: (turn: EndedTurn) => void
+  jobsOf: Parameters<typeof createPushing>[0]['jobsOf']
+  handOver: Parameters<typeof createPushing>[0]['handOver']
+}
+
+export function createCapture(deps: Deps) {
+  const { store, layout, stateDir, settings, clock, conditions, events, log, redact, rootOf, projectOf } = deps
+  const roots = () =>
+    Object.entries(settings.current().roots).flatMap(([harness, paths]) => paths.map((path) => ({ harness, path })))
+  const privateAmong = (folders: string[]) => privateFolder(settings.current().private, folders)
+  const anywhere = createAnywhere({ roots, stateDir, isPrivate: (folder) => privateAmong([folder]) !== undefined })
+  const imports = createImports(store.history)
+  const files = createTranscriptFiles(store.index)
+  const own = { harness: 'generic', path: join(stateDir, 'sessions') }
+  const reading = createReading({
+    roots,
+    own,
+    imported: imports.list,
+    anywhere,
+    sweepMs: () => settings.current().sweepSeconds * 1_000,
+    files,
+    clock,
+    thread: (hear) =>
+      createThread({
+        program: threadFile('./reader-worker.ts', import.meta.url),
+        data: {
+          indexFile: layout.index,
+          // Read whenever a thread begins.
+          get backlogDays() {
+            return settings.current().extraction.backlogDays
+          },
+        },
+        clock,
+        privatePaths: () => settings.current().private,
+        ...hear,
+      }),
+    watched: (onHint) => createWatchedRoots({ clock, conditions, onHint }),
+    onTurn: (turn) => {
+      events.publish({ type: 'turn', ...turn })
+      deps.onTurn(turn)
+    },
+    onError: (error) => {
+      if (deps.blamesDisk(error)) return
+      conditions.failed('transcripts', message(error))
+      log.error({ err: error }, 'a transcript could not be read')
+    },
+  })
+  const importing = createImporting({
+    anywhere,
+    reading,
+    imports,
+    folderOf: (dir) =>
+      importFolder(dir, {
+        stateDir,
+        redact,
+        privateBecause: (folder) => {
+          const secret = privateAmong([folder])
+          return secret === undefined ? undefined : `${secret} is private`
+        },
+      }),
+    clock,
+  })
+  const importKind: JobKind = {
+    name: 'import',
+    model: false,
+    resumes: true,
+    run: ({ input }, at) => importing.run(input as Folder, at),
+    killed: ({ input }) => importing.giveUp(input as Folder),
+  }
+  return {
+    reading,
+    importing,
+    importKind,
+    pushing: createPushing({
+      root: own,
+      tail: createTail({ clock }),
+      anywhere,
+      redact,
+      linesOf: reading.thread.lines,
+      onNews: reading.changed,
+      jobsOf: deps.jobsOf,
+      handOver: deps.handOver,
+      projectOf,
+      clock,
+    }),
+    /** Where what is pushed is kept, beside the notes. */
+    sessionsDir: own.path,
+    sessions: createSessionAnswers({
+      sessions: createSessions(store.index),
+      turnsOf: reading.thread.turns,
+      projectOf: rootOf,
+      isPrivate: (cwd) => privateAmong([cwd, rootOf(cwd)]) !== undefined,
+    }),
+    search: createSearch({
+      words: createMessageWords(store.index),
+      textAt,
+      redact: redactLazily(),
+      mayTouchMark,
+      projectOf: deps.projectAgain,
+      clock,
+    }),
+    ingest: () => ({ lagBytes: reading.lagBytes(), skipped: files.skipped() }),
+  }
+}
+
+export type Capture = ReturnType<typeof createCapture>

@@ -1,0 +1,260 @@
+/** What was read of transcripts, in `index.db`: one transaction for each slice, with the place where reading goes on. */
+import type { Db } from '../db/database.ts'
+import type { Due } from '../jobs/job-rows.ts'
+import { createJobTable } from '../jobs/job-table.ts'
+import { createOtherHolders, type Holder } from './other-holders.ts'
+import { createSessionRows, type SessionRow } from './session-rows.ts'
+
+/** A harness's own id, or the hash of a line that has none. */
+export type Name = { id: string } | { hash: string }
+
+export type Tokens = { input: number; output: number; cacheRead: number; cacheWrite: number }
+
+export type MessageStep = {
+  kind: 'message'
+  session: SessionRow
+  name: Name
+  /** Empty for the conversation of the session itself. */
+  subAgent: string
+  offset: number
+  length: number
+  at: number | undefined
+  by: string
+  answerId: string | undefined
+  startsTurn: 0 | 1
+  ends: string | undefined
+  toolCalls: number
+  tokens: Tokens | undefined
+  /** What can be searched for, free of credentials; empty when there is nothing to find. Is not stored. */
+  text: string
+}
+
+/** Within the file: a message and all after it, or the last turns. */
+export type RewoundStep = { kind: 'rewound'; from: string } | { kind: 'rewound'; turns: number }
+
+export type Step = MessageStep | RewoundStep
+
+export type Slice = {
+  harness: string
+  root: string
+  path: string
+  /** When the file came to be, as it was first seen. */
+  bornAt: number
+  /** `anew`: the file was rewritten; what does not come again is gone. `again`: the same, from its beginning. */
+  begun: 'on' | 'anew' | 'again'
+  cursor: string
+  known: string
+  steps: readonly Step[]
+  skipped: ReadonlyMap<string, number>
+  /** What these lines make due, and since when. */
+  due?: { jobs: readonly Due[]; nowMs: number } | undefined
+}
+
+/** The full-text index beside the rows. */
+export type MessageWords<Ready = unknown> = {
+  /** Before the transaction, so that nobody waits for it: all texts that may be put. */
+  ready(texts: readonly string[]): Ready
+  /** At its end, in this order; an empty text takes away what was put before. */
+  put(texts: readonly { id: number; text: string }[], ready: Ready): void
+  /** The transaction was rolled back, or there was none. */
+  forget(): void
+}
+
+type Texts = { id: number; text: string }[]
+
+/** `again`: it has to be read from its beginning, however far it was read. */
+export type FileRow = { cursor: string; known: string; gone: 0 | 1; again: 0 | 1 }
+
+export type Transcripts = {
+  file(path: string): FileRow | undefined
+  /**
+   * Does all that needs no lock. What it gives saves them, all or none, of each file one at most, and gives the files that have
+   * to be read again because of it.
+   */
+  ready(slices: readonly Slice[]): () => Holder[]
+  /** 1: the harness deleted the file; what is known of it stays. Gives the files that have to be read again because of it. */
+  setGone(path: string, gone: 0 | 1): Holder[]
+}
+
+export function createTranscripts<Ready>(db: Db, words: MessageWords<Ready>): Transcripts {
+  const fileRow = db.prepare('SELECT cursor, known, gone, again FROM files WHERE path = ?')
+  const putFile = db
+    .prepare(
+      `INSERT INTO files (harness, root, path, born, cursor, known) VALUES (@harness, @root, @path, @bornAt, @cursor, @known)
+       ON CONFLICT (path) DO UPDATE SET harness = @harness, root = @root, cursor = @cursor, known = @known, gone = 0,
+         again = iif(@begun = 'on', again, 0)
+       RETURNING id`,
+    )
+    .pluck()
+  const fileGone = db.prepare('UPDATE files SET gone = ? WHERE path = ? RETURNING id').pluck()
+  const forgetPlaces = db.prepare('UPDATE messages SET gone = 1 WHERE file = ?')
+  const forgetSkipped = db.prepare('DELETE FROM skipped_lines WHERE file = ?')
+  const addSkipped = db.prepare(
+    `INSERT INTO skipped_lines (file, reason, count) VALUES (?, ?, ?)
+     ON CONFLICT (file, reason) DO UPDATE SET count = count + excluded.count`,
+  )
+  const sessions = createSessionRows(db)
+  const holders = createOtherHolders(db)
+  const message = prepareMessages(db)
+  const rewind = prepareRewinds(db)
+  const jobs = createJobTable(() => db)
+
+  const putMessage = (file: number, step: MessageStep, texts: Texts) => {
+    const session = sessions.put(step.session, step.at)
+    const uid = 'id' in step.name ? step.name.id : message.uidOf(file, step.name.hash)
+    const isNew = !message.isKnown(uid)
+    const known = isNew ? undefined : message.find(uid, session, step.subAgent)
+    // Another file of the same session holds it as well: it stands where it was read first, as long as it is there.
+    if (known && known.file !== file && known.there === 1) return holders.add(known.file, file)
+    const twin = isNew || known ? undefined : message.twinOf(uid, { session, file, at: step.at })
+    // Files are read in any order: the fork may have been the first.
+    if (twin?.copied === 'there') message.setCopied(twin.id)
+    if (twin) sessions.setFork(twin.copied === 'here' ? [session, twin.name] : [twin.session, step.session.id])
+    const id = message.put(step, { file, session, uid, copied: twin?.copied === 'here' ? 1 : 0, isNew })
+    if (known || step.text !== '') texts.push({ id, text: step.text })
+  }
+
+  const saveOne = ({ steps, skipped, due, ...row }: Slice, texts: Texts): Holder[] => {
+    const file = putFile.get(row) as number
+    if (row.begun !== 'on') {
+      forgetPlaces.run(file)
+      forgetSkipped.run(file)
+    }
+    // What is read again holds what it held: others would be sent back and forth.
+    const again = row.begun === 'anew' ? holders.left(file) : []
+    for (const [reason, count] of skipped) addSkipped.run(file, reason, count)
+    for (const step of steps) {
+      if (step.kind === 'message') putMessage(file, step, texts)
+      else rewind(file, step)
+    }
+    if (due) for (const job of due.jobs) jobs.enqueue(job, due.nowMs)
+    return again
+  }
+  const saveAll = db.transaction((slices: readonly Slice[], ready: Ready) => {
+    const texts: Texts = []
+    const again = slices.flatMap((slice) => saveOne(slice, texts))
+    sessions.flush()
+    words.put(texts, ready)
+    return again
+  })
+  const setGone = db.transaction((path: string, gone: 0 | 1): Holder[] => {
+    const file = fileGone.get(gone, path) as number | undefined
+    return file === undefined || gone === 0 ? [] : holders.left(file)
+  })
+
+  const orForget = <T>(act: () => T): T => {
+    try {
+      return act()
+    } catch (error) {
+      words.forget()
+      sessions.forget()
+      throw error
+    } finally {
+      holders.forget()
+    }
+  }
+
+  return {
+    file: (path) => fileRow.get(path) as FileRow | undefined,
+    ready: (slices) => {
+      const ready = orForget(() => words.ready(textsOf(slices)))
+      // At once the one that writes: turned into it half-way, it would be refused when somebody else has written.
+      return () => orForget(() => saveAll.immediate(slices, ready))
+    },
+    setGone: (path, gone) => setGone.immediate(path, gone),
+  }
+}
+
+function textsOf(slices: readonly Slice[]): string[] {
+  const texts: string[] = []
+  for (const { steps } of slices)
+    for (const step of steps) if (step.kind === 'message' && step.text !== '') texts.push(step.text)
+  return texts
+}
+
+/** The same message in another session, and which of the two is the copy. */
+type Twin = { id: number; session: number; name: string; copied: 'here' | 'there' }
+
+type Belongs = { file: number; session: number; uid: string; copied: 0 | 1; isNew: boolean }
+
+/** From here on an id is that of one message in the world, and not only in its session. */
+const WORLDWIDE_CHARS = 20
+
+function prepareMessages(db: Db) {
+  const occurrences = db
+    // By the name, not by the file, which may hold a hundred thousand.
+    .prepare(`SELECT count(*) FROM messages WHERE +file = @file AND gone = 0 AND uid >= @first AND uid < @beyond`)
+    .pluck()
+  const isKnown = db.prepare('SELECT 1 FROM messages WHERE uid = ? LIMIT 1').pluck()
+  const find = db.prepare(
+    `SELECT m.file, NOT (m.gone OR f.gone) AS there FROM messages m JOIN files f ON f.id = m.file
+     WHERE m.uid = ? AND m.session = ? AND m.sub_agent = ?`,
+  )
+  // Ids come again in sessions that have nothing to do with each other: the time must be the same too, or the origin named.
+  // Short ones, as pi's, come again at the same time as well where agents work side by side.
+  const twin = db.prepare(
+    `SELECT m.id, m.session, other.session AS name,
+       CASE WHEN own.fork_of = other.session THEN 'here' WHEN other.fork_of = own.session THEN 'there'
+         WHEN theirs.born > ours.born THEN 'there' ELSE 'here' END AS copied
+     FROM messages m JOIN sessions other ON other.id = m.session JOIN files theirs ON theirs.id = m.file
+       JOIN sessions own ON own.id = @session JOIN files ours ON ours.id = @file
+     WHERE m.uid = @uid AND m.session <> @session AND m.copied = 0 AND other.harness = own.harness
+       AND (m.at = @at AND length(@uid) >= ${WORLDWIDE_CHARS} OR own.fork_of = other.session OR other.fork_of = own.session) LIMIT 1`,
+  )
+  const copied = db.prepare('UPDATE messages SET copied = 1 WHERE id = ?')
+  // By position and without names: this is done for every message there is.
+  const row = `INSERT INTO messages (session, file, offset, length, uid, sub_agent, at, said_by, answer, starts_turn, ends,
+      tool_calls, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, copied)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  const insert = db.prepare(row)
+  const put = db
+    .prepare(
+      `${row} ON CONFLICT (uid, session, sub_agent) DO UPDATE SET file = excluded.file, offset = excluded.offset,
+         length = excluded.length, at = excluded.at, said_by = excluded.said_by, answer = excluded.answer,
+         starts_turn = excluded.starts_turn, ends = excluded.ends, tool_calls = excluded.tool_calls,
+         input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
+         cache_read_tokens = excluded.cache_read_tokens, cache_write_tokens = excluded.cache_write_tokens,
+         rewound = 0, gone = 0
+       RETURNING id`,
+    )
+    .pluck()
+  return {
+    /** Under whatever session: most come once. */
+    isKnown: (uid: string) => isKnown.get(uid) !== undefined,
+    find: (uid: string, session: number, subAgent: string) =>
+      find.get(uid, session, subAgent) as { file: number; there: 0 | 1 } | undefined,
+    twinOf: (uid: string, { session, file, at }: { session: number; file: number; at: number | undefined }) =>
+      twin.get({ uid, session, file, at: at ?? null }) as Twin | undefined,
+    setCopied: (id: number) => void copied.run(id),
+    /** The same line may stand in a file several times; the n-th is the n-th again when the file is read anew. */
+    uidOf: (file: number, hash: string): string => {
+      const before = occurrences.get({ file, first: `#${hash}.`, beyond: `#${hash}/` }) as number
+      return `#${hash}.${before + 1}`
+    },
+    /** One that is new cannot be there already: it needs no conflict clause and no answer. */
+    put: (step: MessageStep, { session, file, uid, copied, isNew }: Belongs): number => {
+      const { offset, length, subAgent, at = null, by, answerId = null, startsTurn, ends = null, toolCalls } = step
+      const { input = null, output = null, cacheRead = null, cacheWrite = null } = step.tokens ?? {}
+      const place = [session, file, offset, length, uid, subAgent, at, by, answerId, startsTurn, ends, toolCalls]
+      const values = [...place, input, output, cacheRead, cacheWrite, copied]
+      return isNew ? Number(insert.run(values).lastInsertRowid) : (put.get(values) as number)
+    },
+  }
+}
+
+function prepareRewinds(db: Db): (file: number, step: RewoundStep) => void {
+  const byId = db.prepare('SELECT min(id) FROM messages WHERE uid = ? AND +file = ?').pluck()
+  const byTurn = db
+    .prepare(
+      `SELECT id FROM messages WHERE file = @file AND starts_turn = 1 AND said_by <> 'injected' AND rewound = 0 AND gone = 0
+       ORDER BY id DESC LIMIT 1 OFFSET @before`,
+    )
+    .pluck()
+  const drop = db.prepare('UPDATE messages SET rewound = 1 WHERE file = ? AND id >= ?')
+  return (file, step) => {
+    if ('turns' in step && step.turns === 0) return
+    // More turns than there are: all of it. A message that was never seen takes nothing with it.
+    const from = 'from' in step ? byId.get(step.from, file) : (byTurn.get({ file, before: step.turns - 1 }) ?? 0)
+    if (typeof from === 'number') drop.run(file, from)
+  }
+}

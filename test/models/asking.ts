@@ -1,0 +1,36 @@
+/** The real SDK against the scripted server, as the daemon puts it together. */
+import type { Access } from '../../daemon/models/access.ts'
+import { createSender } from '../../daemon/models/anthropic.ts'
+import { judged } from '../../daemon/models/judge.ts'
+import { fingerprintOf } from '../../daemon/models/keys.ts'
+import type { Message, ModelRequest } from '../../daemon/models/provider.ts'
+import { supportedSchema } from '../../daemon/models/supported-schema.ts'
+import { prepare, type Redact } from '../../daemon/models/wire.ts'
+import { type Clock, createClock } from '../../daemon/platform/clock.ts'
+
+export const user = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] })
+
+export const hello: ModelRequest = {
+  model: 'claude-haiku-5-5',
+  system: [{ type: 'text', text: 'Be brief.' }],
+  tools: [{ name: 'Read', description: 'Reads a file.', inputSchema: { type: 'object', properties: {} } }],
+  messages: [user('Hello.')],
+  maxTokens: 1_000,
+}
+
+export const asItIs: Redact = async (text) => ({ text })
+
+export const accessTo = (url: string, value = 'test-key'): Access => ({
+  baseUrl: url,
+  key: { kind: 'api-key', value, fingerprint: fingerprintOf(value) },
+})
+
+type Around = { key?: string; signal?: AbortSignal; idleMs?: number; clock?: Clock; redact?: Redact }
+
+/** Prepares and sends, outside of any budget. */
+export async function ask(url: string, request: ModelRequest = hello, around: Around = {}) {
+  const { signal = new AbortController().signal, idleMs = 5_000, clock = createClock(), redact = asItIs } = around
+  const send = createSender({ clock })
+  const { params, outputSchema } = await prepare(request, { redact, supportedSchema, sentTools: new WeakMap() })
+  return judged(await send(params, { access: accessTo(url, around.key), idleMs, signal }), outputSchema)
+}

@@ -1,0 +1,144 @@
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { ClaudeSettings } from '../../daemon/projects/claude-settings.ts'
+import { chooseMemoryDir, isMemoryPlace, refuseLinked } from '../../daemon/projects/memory-dir.ts'
+import type { Variables } from '../../daemon/projects/variables.ts'
+import { makeHome } from '../support/home.ts'
+
+const silent: ClaudeSettings = { policy: {}, local: {}, committed: {}, user: {} }
+const home = '/home/dev'
+const at = (autoMemoryDirectory: string) => ({ autoMemoryDirectory })
+const choose = (variables: Variables, settings: Partial<ClaudeSettings> = {}, root = '/home/dev/proj/demo') =>
+  chooseMemoryDir({ root, home, variables, settings: { ...silent, ...settings } })
+
+describe('the memory directory', () => {
+  const all = { policy: at('/p/m'), local: at('/l/m'), user: at('/u/m') }
+  const everything: Variables = {
+    CLAUDE_COWORK_MEMORY_PATH_OVERRIDE: '/o/m',
+    CLAUDE_CODE_REMOTE_MEMORY_DIR: '/r/base',
+    CLAUDE_CONFIG_DIR: '/c/base',
+  }
+  const { CLAUDE_COWORK_MEMORY_PATH_OVERRIDE: _override, ...bases } = everything
+
+  it.each<[string, string, Variables, Partial<ClaudeSettings>]>([
+    ['override', '/o/m', everything, all],
+    ['policy', '/p/m', bases, all],
+    ['local', '/l/m', bases, { ...all, policy: {} }],
+    ['user', '/u/m', bases, { user: all.user }],
+    ['default', '/r/base/projects/-home-dev-proj-demo/memory', bases, {}],
+    [
+      'default',
+      '/c/base/projects/-home-dev-proj-demo/memory',
+      { CLAUDE_CONFIG_DIR: '/c/base', CLAUDE_CODE_REMOTE: '1' },
+      {},
+    ],
+    ['default', '/home/dev/.claude/projects/-home-dev-proj-demo/memory', {}, {}],
+  ])('is where the first source says: %s %s', (source, dir, variables, settings) => {
+    expect(choose(variables, settings)).toEqual({ dir, source })
+  })
+
+  it.each([
+    ['~/notes/m', '/home/dev/notes/m'],
+    ['~//notes', '/home/dev/notes'],
+    ['/a/b/', '/a/b'],
+    ['/a//b/./c/../d//', '/a/b/d'],
+    ['/a/cafe\u0301', '/a/caf\u00e9'],
+    ['/a/~/b', '/a/~/b'],
+    ['~/../other/x', '/home/other/x'],
+  ])('is written in one way: %j', (given, dir) => {
+    expect(choose({}, { user: at(given) })).toEqual({ dir, source: 'user' })
+  })
+
+  it('is composed only after the slug was made from the root as it is', () => {
+    const base = { CLAUDE_CONFIG_DIR: '/c/cafe\u0301' }
+    expect(choose(base, {}, '/p/cafe\u0301').dir).toBe('/c/caf\u00e9/projects/-p-cafe-/memory')
+    expect(choose(base, {}, '/p/caf\u00e9').dir).toBe('/c/caf\u00e9/projects/-p-caf-/memory')
+  })
+})
+
+describe('a place that nobody can mean', () => {
+  const places: [string, string][] = [
+    ['relative/path', 'is relative'],
+    ['.', 'is relative'],
+    ['..', 'is relative'],
+    ['~', 'is relative'],
+    ['~root/m', 'is relative'],
+    ['C:\\Users\\me', 'is relative'],
+    ['/', 'is the root or one level below it'],
+    ['/etc', 'is the root or one level below it'],
+    ['/etc/', 'is the root or one level below it'],
+    ['/a/..', 'is the root or one level below it'],
+    ['/a/../../b', 'is the root or one level below it'],
+    ['/./a//.', 'is the root or one level below it'],
+    ['C:\\', 'is a drive root'],
+    ['c:', 'is a drive root'],
+    ['C:/', 'is a drive root'],
+    ['\\\\server\\share\\m', 'is a network path'],
+    ['//server/share/m', 'is a network path'],
+    ['/a/b\0c', 'holds a NUL byte'],
+    ['/home/dev', 'is your home directory or holds it'],
+  ]
+
+  it.each([...places, ['~/', 'is relative']] as const)('is refused as an override: %j', (path, problem) => {
+    expect(() => choose({ CLAUDE_COWORK_MEMORY_PATH_OVERRIDE: path })).toThrow(
+      expect.objectContaining({
+        code: 'REFUSED',
+        message: `the memory directory ${JSON.stringify(path)} ${problem}`,
+        reason: 'path',
+        hint: 'CLAUDE_COWORK_MEMORY_PATH_OVERRIDE must name an absolute path, at least two levels below the root',
+      }),
+    )
+  })
+
+  it.each([
+    ...places,
+    ['~/', 'is your home directory or holds it'],
+    ['~/..', 'is the root or one level below it'],
+    ['~/../../etc', 'is the root or one level below it'],
+  ] as const)('is refused in every settings file: %j', (path, problem) => {
+    for (const source of ['policy', 'local', 'user'] as const)
+      expect(() => choose({}, { [source]: at(path) })).toThrow(
+        expect.objectContaining({ reason: 'path', message: expect.stringContaining(problem) }),
+      )
+  })
+
+  it.each([
+    [{ CLAUDE_CONFIG_DIR: 'relative' }, 'is relative'],
+    [{ CLAUDE_CODE_REMOTE_MEMORY_DIR: '//server/share' }, 'is a network path'],
+    [{ CLAUDE_CONFIG_DIR: '/a\0b' }, 'holds a NUL byte'],
+  ])('is refused as the base of the default: %j', (variables, problem) => {
+    expect(() => choose(variables)).toThrow(problem)
+  })
+
+  it('is refused behind a link, and so is one that cannot be told', () => {
+    const place = { dir: '/home/dev/link', source: 'user' } as const
+    expect(() => refuseLinked(place, '/etc', home)).toThrow(
+      'the memory directory "/home/dev/link" leads to "/etc", which is the root or one level below it',
+    )
+    expect(() => refuseLinked(place, undefined, home)).toThrow('"/home/dev/link" cannot be resolved')
+    expect(() => refuseLinked(place, '/home/dev', home)).toThrow('is your home directory')
+    expect(refuseLinked(place, '/srv/memories', home)).toBeUndefined()
+  })
+})
+
+describe('a directory', () => {
+  it('is no place for memories where it is one that nobody can mean, or leads to one', () => {
+    const home = join(makeHome().dir, 'me')
+    const dir = join(home, 'memory')
+    mkdirSync(dir, { recursive: true })
+    symlinkSync('/usr', join(home, 'to-usr'))
+    symlinkSync(home, join(home, 'to-home'))
+    symlinkSync(dir, join(home, 'to-memory'))
+    const places = [
+      dir,
+      join(home, 'to-memory'),
+      join(home, 'to-usr'),
+      join(home, 'to-home'),
+      '/usr',
+      home,
+      join(home, 'no'),
+    ]
+    expect(places.map((place) => isMemoryPlace(place, home))).toEqual([true, true, false, false, false, false, false])
+  })
+})
