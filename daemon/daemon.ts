@@ -1,16 +1,12 @@
 /** The composition root: every part of the daemon, in the order data flows. Stopping runs it backwards. */
 import { join } from 'node:path'
-import type { Environment, Places } from '../schema/rendezvous.ts'
 import { createForking } from './agent/forking.ts'
 import type { Fitting } from './context/fitting.ts'
-import { openStore } from './db/databases.ts'
-import { storeLayout } from './db/layout.ts'
+import { type Core, type CoreOptions, openCore } from './core.ts'
 import { createDreaming } from './dream/dreaming.ts'
 import { createLearning } from './extraction/learning.ts'
-import { createGround, type Ground } from './ground.ts'
 import { createHooking } from './hooks/hooking.ts'
 import { createHouse } from './housekeeping/house.ts'
-import { removeLeftovers } from './housekeeping/sweep.ts'
 import { startServing } from './http/serving.ts'
 import { createBackground } from './jobs/background.ts'
 import { createCompany } from './mail/company.ts'
@@ -20,27 +16,12 @@ import { createModel } from './models/model.ts'
 import { createNotesFiles } from './notes/files.ts'
 import { createNotesTable } from './notes/notes-table.ts'
 import { createNoting } from './notes/noting.ts'
-import type { Clock } from './platform/clock.ts'
-import { createGivingWay } from './platform/giving-way.ts'
-import type { LogTarget } from './platform/log.ts'
-import { createParts, type Parts } from './platform/parts.ts'
 import { configDirOf } from './projects/memory-dir.ts'
 import { findProjectRoot } from './projects/project-root.ts'
 import { createKeeping } from './recall/keeping.ts'
 import { createSaid } from './sessions/said.ts'
-import type { LiveSettings } from './settings/live.ts'
 import { startReloading } from './settings/reload.ts'
 import { createCapture } from './transcripts/capture.ts'
-
-export type DaemonDeps = {
-  places: Places
-  settings: LiveSettings
-  env: Environment
-  clock: Clock
-  version: string
-  lastStop: 'clean' | 'unclean'
-  terminal: LogTarget['terminal']
-}
 
 export type Daemon = {
   reload(): void
@@ -57,15 +38,13 @@ const MUCH_TO_READ_BYTES = 500_000
 const redact = async (text: string) => (await import('./secrets/redact.ts')).redactSoon(text)
 
 /** Everything that was started is stopped again when one part cannot be. */
-export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
-  const parts = createParts(deps.clock)
-  const ground = createGround({ ...deps, parts })
-  const { log } = ground
-  const stop = (drainMs: number) =>
-    parts.stop(drainMs, ({ part, error }) => log.error({ part, err: error }, 'did not stop in order'))
+export async function startDaemon(options: CoreOptions): Promise<Daemon> {
+  const core = await openCore(options)
+  const { log, stop } = core
   try {
-    const { reload } = await startParts(deps, ground, parts)
-    log.info({ version: deps.version, socket: deps.places.socketPath, lastStop: deps.lastStop }, 'memoryd is ready')
+    const { reload } = await startParts(core)
+    const { version, places, lastStop } = core
+    log.info({ version, socket: places.socketPath, lastStop }, 'memoryd is ready')
     return {
       reload,
       logCrash: (error) => log.error({ err: error }, 'memoryd crashed'),
@@ -81,26 +60,19 @@ export async function startDaemon(deps: DaemonDeps): Promise<Daemon> {
   }
 }
 
-async function startParts(deps: DaemonDeps, ground: Ground, parts: Parts): Promise<{ reload(): void }> {
-  const { places, settings, env, clock, lastStop } = deps
-  const { stateDir } = places
-  const { board, conditions, disk, events, log, logged, repaired } = ground
+async function startParts(core: Core): Promise<{ reload(): void }> {
+  const { places, settings, env, clock, lastStop, stateDir, layout, db: store, givingWay } = core
+  const { health, disk, events, log, logged, repaired, lifecycle: parts } = core
   const blamesDisk = disk.blames
-  const layout = storeLayout(stateDir)
 
   // What is kept.
-  removeLeftovers([stateDir, layout.backups, layout.corrupt])
-  const store = openStore(stateDir, clock.now())
-  parts.add('store', store.close)
-  store.repairs.forEach(repaired)
   const rootOf = (cwd: string) => findProjectRoot(cwd).root
   /** What most parts need. Each takes what it names. */
-  const common = { store, layout, stateDir, env, settings, clock, events, conditions, log, redact, rootOf, blamesDisk }
+  const common = { store, layout, stateDir, env, settings, clock, events, health, log, redact, rootOf, blamesDisk }
   const notesFiles = createNotesFiles({ stateDir, table: createNotesTable(store.history) })
   const { switches, memory, recall, forHooks } = createKeeping({
     ...common,
     places,
-    board,
     disk,
     logged,
     parts,
@@ -140,9 +112,9 @@ async function startParts(deps: DaemonDeps, ground: Ground, parts: Parts): Promi
     send: asking.send,
     clock,
     redact,
-    onTrouble: (trouble) => (trouble ? conditions.raise('key', trouble) : conditions.clear('key')),
+    onTrouble: (trouble) => (trouble ? health.raise('key', trouble) : health.clear('key')),
     onModeChange: () => {
-      board.announce('mode')
+      health.announce('mode')
       background.resume()
     },
   })
@@ -223,7 +195,6 @@ async function startParts(deps: DaemonDeps, ground: Ground, parts: Parts): Promi
     expireJobs: (days) => background.expire(days),
     expireMail: company.expire,
   })
-  const givingWay = createGivingWay(clock)
   const background = createBackground({
     ...common,
     givingWay,
@@ -233,7 +204,7 @@ async function startParts(deps: DaemonDeps, ground: Ground, parts: Parts): Promi
     modelWaits: model.waits,
     isBusy: () => reading.lagBytes() > MUCH_TO_READ_BYTES,
   })
-  ground.whenDiskRecovers(() => {
+  disk.onRecovered(() => {
     background.resume()
     reading.diskRecovered()
   })
@@ -256,7 +227,7 @@ async function startParts(deps: DaemonDeps, ground: Ground, parts: Parts): Promi
 
   // What is answered.
   const asked = { switches, memory, capture, model, telling: learning.telling, noting, recall, dreaming, fitting }
-  await startServing({ ...common, ...deps, ...asked, background, givingWay, company, hooking, board, disk, parts })
+  await startServing(core, { ...asked, background, company, hooking })
 
   // What goes on from here by itself.
   background.start()
@@ -278,22 +249,17 @@ async function startParts(deps: DaemonDeps, ground: Ground, parts: Parts): Promi
   reading.start()
   company.summaries.start()
   void model.refresh()
-  const reloading = startReloading({
-    file: places.configFile,
-    settings,
-    conditions,
-    log,
-    onChange: (changed) => {
-      log.configure(changed.log)
-      memory.forgetAnswers()
-      reading.settingsChanged()
-      company.summaries.start()
-      // Before what may follow from it: another mode, and jobs that go on.
-      board.announce('settings')
-      background.settingsChanged()
-      void model.refresh()
-    },
+  settings.onChange((changed) => {
+    log.configure(changed.log)
+    memory.forgetAnswers()
+    reading.settingsChanged()
+    company.summaries.start()
+    // Before what may follow from it: another mode, and jobs that go on.
+    health.announce('settings')
+    background.settingsChanged()
+    void model.refresh()
   })
+  const reloading = startReloading(places.configFile, settings, health, log)
   parts.add('settings', reloading.stop)
   return { reload: reloading.reload }
 }

@@ -3,7 +3,7 @@
  * there. Loaded with the first of them: most starts of a daemon ask no model.
  */
 
-import type { Store } from '../db/databases.ts'
+import type { Databases } from '../db/databases.ts'
 import type { Model } from '../models/model.ts'
 import { costInNanos, factsOf } from '../models/models.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -22,7 +22,7 @@ import type { RenderingKey } from './rendering-table.ts'
 import { createSessionMessages } from './session-messages.ts'
 
 type Deps = {
-  store: Store
+  store: Databases
   said: Said
   stateDir: string
   settings: LiveSettings

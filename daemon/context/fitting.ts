@@ -11,7 +11,7 @@ import type { Said as SaidMessage } from '../agent/message-text.ts'
 import type { Prefix } from '../agent/prefix.ts'
 import type { Rendered } from '../agent/rendering.ts'
 import { createSessionMessages } from '../agent/session-messages.ts'
-import type { Store } from '../db/databases.ts'
+import type { Databases } from '../db/databases.ts'
 import type { Model } from '../models/model.ts'
 import { factsOf } from '../models/models.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -36,7 +36,7 @@ import { createResultStore, type SessionKey } from './tool-results.ts'
 import { type Line, messagesOfTranscript } from './transcript.ts'
 
 type Deps = {
-  store: Store
+  store: Databases
   said: Said
   stateDir: string
   settings: LiveSettings

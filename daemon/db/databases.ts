@@ -14,7 +14,7 @@ import { finishPurges, type Keeper, type Purged } from './purge.ts'
 import { finishRepair, repairHistory } from './repair.ts'
 import type { Indexes } from './scrub.ts'
 
-export type Store = {
+export type Databases = {
   history: Db
   /** Ask for it each time: it is replaced when it turns out to be broken. */
   index(): Db
@@ -31,7 +31,7 @@ export type Store = {
   close(): void
 }
 
-export function openStore(stateDir: string, nowMs: number): Store {
+export function openDatabases(stateDir: string, nowMs: number): Databases {
   const layout = storeLayout(stateDir)
   mkdirSync(stateDir, { recursive: true, mode: 0o700 })
   const repairs: string[] = []

@@ -3,7 +3,7 @@ import type { Caller } from '../../schema/caller.ts'
 import type { DreamBegun, DreamReport, DreamStatus } from '../../schema/dream.ts'
 import type { Environment } from '../../schema/rendezvous.ts'
 import type { Forking } from '../agent/forking.ts'
-import type { Store } from '../db/databases.ts'
+import type { Databases } from '../db/databases.ts'
 import type { JobKind } from '../jobs/job.ts'
 import type { Due } from '../jobs/job-rows.ts'
 import type { Schedule } from '../jobs/scheduler.ts'
@@ -28,7 +28,7 @@ import { createDreamProgress } from './progress.ts'
 import { dreamReport } from './report.ts'
 
 type Deps = {
-  store: Store
+  store: Databases
   stateDir: string
   env: Environment
   settings: LiveSettings

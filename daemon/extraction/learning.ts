@@ -3,7 +3,7 @@
 import type { Forking } from '../agent/forking.ts'
 import { whyNotDone } from '../agent/outcome.ts'
 import type { Prefix } from '../agent/prefix.ts'
-import type { Store } from '../db/databases.ts'
+import type { Databases } from '../db/databases.ts'
 import { evidenceIn, markUntrusted, memoryOf } from '../memory/changing.ts'
 import { logFile } from '../memory/daily-log.ts'
 import type { Memory } from '../memory/memory.ts'
@@ -21,7 +21,7 @@ import { createReading } from './reading.ts'
 import { createTelling } from './telling.ts'
 
 type Deps = {
-  store: Store
+  store: Databases
   said: Said
   settings: LiveSettings
   clock: Clock

@@ -1,7 +1,7 @@
 /** Hooks, put together: what is told to sessions, what is read when they say that something happened, and who was seen. */
 import type { Caller } from '../../schema/caller.ts'
 import type { Status } from '../../schema/status.ts'
-import type { Store } from '../db/databases.ts'
+import type { Databases } from '../db/databases.ts'
 import type { Background } from '../jobs/background.ts'
 import type { Memory } from '../memory/memory.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -15,7 +15,7 @@ import { createHooksSeen } from './hooks-seen.ts'
 import { createLastSeen } from './last-seen.ts'
 
 type Deps = Pick<HookDeps, 'recall' | 'recallAgain' | 'readAhead' | 'notesOf' | 'mailFor' | 'acknowledge'> & {
-  store: Store
+  store: Databases
   stateDir: string
   settings: LiveSettings
   clock: Clock

@@ -3,25 +3,26 @@
 import { createCompactions } from '../context/compactions.ts'
 import { createToolResults } from '../context/tool-result-table.ts'
 import { dailyBackups, migrationBackups } from '../db/backup.ts'
-import type { Store } from '../db/databases.ts'
+import type { Databases } from '../db/databases.ts'
 import type { Layout } from '../db/layout.ts'
 import type { JobKind } from '../jobs/job.ts'
 import type { Schedule } from '../jobs/scheduler.ts'
 import { createNotesTable } from '../notes/notes-table.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Conditions } from '../platform/conditions.ts'
+import { filesBelow, filesIn, removeLeftovers } from '../platform/files.ts'
+import type { Health } from '../platform/health.ts'
 import type { Log } from '../platform/log.ts'
 import type { LiveSettings } from '../settings/live.ts'
 import { createHousekeeping } from './housekeeping.ts'
-import { filesBelow, filesIn, removeLeftovers, sweepKept } from './sweep.ts'
+import { sweepKept } from './sweep.ts'
 
 type Deps = {
-  store: Store
+  store: Databases
   layout: Layout
   stateDir: string
   settings: LiveSettings
   clock: Clock
-  conditions: Conditions
+  health: Health
   log: Log
   finishPurges: () => Promise<{ change: number }[]>
   /** Where notes are kept, and turns that harnesses pushed. */
@@ -44,7 +45,7 @@ export function createHouse(deps: Deps): { kind: JobKind; schedule: Schedule } {
     stateDir,
     settings,
     clock,
-    conditions,
+    health,
     log,
     finishPurges,
     sessionsDir,
@@ -60,7 +61,7 @@ export function createHouse(deps: Deps): { kind: JobKind; schedule: Schedule } {
     ...filesBelow(toolResults),
   ]
   const run = createHousekeeping({
-    conditions,
+    health,
     log,
     backUp: async () => {
       await store.backUpDaily(clock.now())

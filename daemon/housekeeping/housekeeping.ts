@@ -1,10 +1,11 @@
 /** The hourly round: today's backup, then retention. A failed round is shown in `status` until one succeeds. */
-import type { Conditions } from '../platform/conditions.ts'
+
 import { message } from '../platform/files.ts'
+import type { Health } from '../platform/health.ts'
 import type { Log } from '../platform/log.ts'
 
 type Deps = {
-  conditions: Conditions
+  health: Health
   log: Log
   backUp: () => Promise<unknown>
   /** Returns how much was deleted. */
@@ -15,17 +16,17 @@ type Deps = {
 
 export type Round = { done: { deleted: number } } | { retry: string } | { wait: string }
 
-export function createHousekeeping({ conditions, log, backUp, sweep, blamesDisk }: Deps): () => Promise<Round> {
+export function createHousekeeping({ health, log, backUp, sweep, blamesDisk }: Deps): () => Promise<Round> {
   return async () => {
     try {
       await backUp()
       const deleted = await sweep()
       if (deleted > 0) log.info({ deleted }, 'deleted what is past its retention')
-      conditions.clear('housekeeping')
+      health.clear('housekeeping')
       return { done: { deleted } }
     } catch (error) {
       if (blamesDisk(error)) return { wait: 'the disk cannot be written' }
-      conditions.raise('housekeeping', `today's backup and clean-up failed and will be tried again: ${message(error)}`)
+      health.raise('housekeeping', `today's backup and clean-up failed and will be tried again: ${message(error)}`)
       return { retry: message(error) }
     }
   }

@@ -1,7 +1,7 @@
 /** Composes what is answered: every route with the part that answers it. */
 import type { Caller } from '../../schema/caller.ts'
-import type { Environment, Places } from '../../schema/rendezvous.ts'
 import type { Fitting } from '../context/fitting.ts'
+import type { Core } from '../core.ts'
 import type { createDreaming } from '../dream/dreaming.ts'
 import type { createTelling } from '../extraction/telling.ts'
 import type { Hooking } from '../hooks/hooking.ts'
@@ -16,9 +16,7 @@ import { configDirOf } from '../projects/memory-dir.ts'
 import type { Switches } from '../projects/switches.ts'
 import { mergeVariables } from '../projects/variables.ts'
 import type { Recall } from '../recall/recall.ts'
-import type { LiveSettings } from '../settings/live.ts'
 import type { Capture } from '../transcripts/capture.ts'
-import type { StatusBoard } from './board.ts'
 import type { EventStreams } from './event-stream.ts'
 import { agentRoutes } from './routes/agents.ts'
 import { carryingRoutes } from './routes/carrying.ts'
@@ -41,11 +39,6 @@ import { transcriptRoutes } from './routes/transcripts.ts'
 import type { Handlers } from './server.ts'
 
 type Deps = {
-  places: Places
-  env: Environment
-  settings: LiveSettings
-  version: string
-  board: StatusBoard
   streams: EventStreams
   switches: Switches
   memory: ReturnType<typeof createMemory>
@@ -61,8 +54,9 @@ type Deps = {
   hooking: Hooking
 }
 
-export function createHandlers(deps: Deps): Handlers {
-  const { places, env, settings, version, board, streams, switches, memory, capture, model } = deps
+export function createHandlers(core: Core, deps: Deps): Handlers {
+  const { places, env, settings } = core
+  const { streams, switches, memory, capture, model } = deps
   const { telling, noting, recall, dreaming, background, fitting, company, hooking } = deps
   const instructions = async (cwd: string, caller: Caller) => {
     const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
@@ -74,22 +68,16 @@ export function createHandlers(deps: Deps): Handlers {
     return { items: content === '' ? items : [...items, { kind: 'memory' as const, path, content }] }
   }
   return {
-    ...processRoutes({
-      version,
-      status: () =>
-        board.answer({
-          mode: model.mode(),
-          budget: model.budget(),
-          paused: switches.paused(),
-          projects: memory.projects().map((project) => ({ ...project, ...dreaming.lastAt(project.memoryDir) })),
-          roots: capture.reading.roots(),
-          ingest: capture.ingest(),
-          jobs: background.counts(),
-          harnesses: hooking.harnesses(),
-        }),
-      streams,
-      connected: board.connected,
-    }),
+    ...processRoutes(core, streams, () => ({
+      mode: model.mode(),
+      budget: model.budget(),
+      paused: switches.paused(),
+      projects: memory.projects().map((project) => ({ ...project, ...dreaming.lastAt(project.memoryDir) })),
+      roots: capture.reading.roots(),
+      ingest: capture.ingest(),
+      jobs: background.counts(),
+      harnesses: hooking.harnesses(),
+    })),
     ...switchRoutes(switches),
     ...hookRoutes(hooking),
     ...memoryRoutes(memory),

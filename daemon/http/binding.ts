@@ -1,8 +1,8 @@
 /** Puts the server on its socket: the one systemd passed, or our own, which is made again when its file is deleted. */
 import { dirname } from 'node:path'
 import type { Clock, Timer } from '../platform/clock.ts'
-import type { Conditions } from '../platform/conditions.ts'
 import { ensurePrivateFolder, message } from '../platform/files.ts'
+import type { Health } from '../platform/health.ts'
 import type { Log } from '../platform/log.ts'
 import { clearSocketPath, closeToOthers, socketIsThere } from '../platform/socket.ts'
 import type { Server } from './server.ts'
@@ -12,7 +12,7 @@ type Deps = {
   path: string
   passed: number | undefined
   clock: Clock
-  conditions: Conditions
+  health: Health
   log: Log
 }
 
@@ -22,7 +22,7 @@ type Deps = {
  */
 const LOOK_EVERY_MS = 10_000
 
-export async function bindServer({ server, path, passed, clock, conditions, log }: Deps): Promise<Timer> {
+export async function bindServer({ server, path, passed, clock, health, log }: Deps): Promise<Timer> {
   if (passed !== undefined) {
     await server.listen({ fd: passed })
     // Whoever made it: where callers look for it, it must be as closed as one of our own.
@@ -41,10 +41,10 @@ export async function bindServer({ server, path, passed, clock, conditions, log 
   const look = async () => {
     if (socketIsThere(path)) return
     await bind()
-    conditions.clear('socket')
+    health.clear('socket')
     log.warn({ socket: path }, 'the socket had been deleted; it is there again')
   }
   return clock.every(LOOK_EVERY_MS, look, (error) =>
-    conditions.raise('socket', `${path} was deleted and cannot be made again: ${message(error)}`),
+    health.raise('socket', `${path} was deleted and cannot be made again: ${message(error)}`),
   )
 }

@@ -1,11 +1,11 @@
 /** Composes what happens while nobody asks: the queue, its runner, the calendar, and how all of it is told. */
 
-import type { Store } from '../db/databases.ts'
+import type { Databases } from '../db/databases.ts'
 import type { Clock, Timer } from '../platform/clock.ts'
-import type { Conditions } from '../platform/conditions.ts'
 import type { Events } from '../platform/events.ts'
 import { message } from '../platform/files.ts'
 import type { GivingWay } from '../platform/giving-way.ts'
+import type { Health } from '../platform/health.ts'
 import type { Log } from '../platform/log.ts'
 import { aborted } from '../platform/signals.ts'
 import { createJobAnswers, type JobAnswers } from './answers.ts'
@@ -23,10 +23,10 @@ const DAY_MS = 86_400_000
 const START_MS = 300
 
 type Deps = {
-  store: Store
+  store: Databases
   clock: Clock
   events: Events
-  conditions: Conditions
+  health: Health
   log: Log
   blamesDisk: (error: unknown) => boolean
   /** Every kind of job there is. */
@@ -57,7 +57,7 @@ export type Background = {
 }
 
 export function createBackground(deps: Deps): Background {
-  const { store, clock, events, conditions, log, blamesDisk, kinds, schedules } = deps
+  const { store, clock, events, health, log, blamesDisk, kinds, schedules } = deps
   const { isOnline, modelWaits, isBusy, givingWay } = deps
   const jobs = createJobTable(store.index)
   const onError = (error: unknown, job?: Job) => {
@@ -90,7 +90,7 @@ export function createBackground(deps: Deps): Background {
       log.debug({ job: id, state }, 'job')
       // Its words may be made of a person's: the log gets what it is, `status` and `memoryd jobs` why.
       if (state !== 'failed') return
-      conditions.failed('job', `${id} was given up: ${error ?? 'no reason was given'}`)
+      health.failed('job', `${id} was given up: ${error ?? 'no reason was given'}`)
       log.warn({ job: id, attempts: job.attempts }, 'a job was given up')
     },
     onError,
@@ -103,7 +103,7 @@ export function createBackground(deps: Deps): Background {
     clock,
     onError: (error) => {
       if (blamesDisk(error)) return
-      conditions.failed('schedule', message(error))
+      health.failed('schedule', message(error))
       log.error({ err: error }, 'the calendar could not be kept')
     },
   })

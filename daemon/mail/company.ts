@@ -1,6 +1,6 @@
 /** Composes what agents have of each other: who is there, what they write to each other, and what each is doing. */
 
-import type { Store } from '../db/databases.ts'
+import type { Databases } from '../db/databases.ts'
 import type { Model } from '../models/model.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Events } from '../platform/events.ts'
@@ -17,7 +17,7 @@ import { createRegistry } from './registry.ts'
 import { createSummaries } from './summaries.ts'
 
 type Deps = {
-  store: Store
+  store: Databases
   said: Said
   settings: LiveSettings
   model: Model

@@ -2,11 +2,11 @@
 import { existsSync } from 'node:fs'
 import type { Agent } from '../../schema/agent-memory.ts'
 import type { Caller } from '../../schema/caller.ts'
-import type { Store } from '../db/databases.ts'
+import type { Databases } from '../db/databases.ts'
 import type { Keeper } from '../db/purge.ts'
 import { createPurges } from '../db/purges.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Conditions } from '../platform/conditions.ts'
+import type { Health } from '../platform/health.ts'
 import type { Watch } from '../platform/path-wait.ts'
 import type { Vigils } from '../platform/vigil.ts'
 import { createAgentMemories } from './agent-memory.ts'
@@ -48,7 +48,7 @@ import { createWatching } from './watching.ts'
 import { createWriting } from './writing.ts'
 
 type Deps = {
-  store: Store
+  store: Databases
   /** Whoever else keeps memories: each takes out what it has of one that is purged. */
   keepers: readonly Keeper[]
   stateDir: string
@@ -64,7 +64,7 @@ type Deps = {
   settings: { reviewRequired: () => boolean; teamEnabled: () => boolean; logsEnabled: () => boolean }
   /** What a person wants to be added to the prompt about memory. */
   guidelines: (caller: Caller) => string | undefined
-  conditions: Pick<Conditions, 'raise' | 'clear'>
+  health: Pick<Health, 'raise' | 'clear'>
   /** How folders are watched, if not by the system's own means. */
   watch?: Watch
   /** Somebody changed memories of a directory. */
@@ -76,7 +76,7 @@ type Deps = {
 
 export function createMemory(deps: Deps) {
   const { store, clock, vigils, locate, offBecause, isPlace, settings } = deps
-  const { conditions, watch, onChange, onError } = deps
+  const { health, watch, onChange, onError } = deps
   const db = store.history
   const redact = redactShortOnce(deps.redact)
   const names = createTellingNames(redact)
@@ -120,7 +120,7 @@ export function createMemory(deps: Deps) {
     onChange(dir, files, actor)
   }
   const answers = createAnswers({ vigils, clock })
-  const watching = createWatching({ known, look: external.look, isPlace, clock, conditions, onError, watch })
+  const watching = createWatching({ known, look: external.look, isPlace, clock, health, onError, watch })
   const placesWith = (where: typeof locate) =>
     createPlaces({ locate: where, offBecause, directories, onUse: watching.used })
   const places = placesWith(locate)

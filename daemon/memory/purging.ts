@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Forgotten } from '../../schema/memory.ts'
-import type { Store } from '../db/databases.ts'
+import type { Databases } from '../db/databases.ts'
 import type { Keeper, Purged } from '../db/purge.ts'
 import type { Purges } from '../db/purges.ts'
 import type { Indexes } from '../db/scrub.ts'
@@ -19,7 +19,7 @@ import { forPeople } from './people.ts'
 import type { Tombstones } from './tombstones.ts'
 
 type Deps = {
-  store: Pick<Store, 'alone' | 'finishPurges'>
+  store: Pick<Databases, 'alone' | 'finishPurges'>
   keepers: readonly Keeper[]
   purges: Purges
   gate: Gate

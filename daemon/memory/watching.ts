@@ -4,7 +4,7 @@
  */
 import { existsSync, statSync } from 'node:fs'
 import type { Clock, Timer } from '../platform/clock.ts'
-import type { Conditions } from '../platform/conditions.ts'
+import type { Health } from '../platform/health.ts'
 import type { Watch } from '../platform/path-wait.ts'
 import { aborted } from '../platform/signals.ts'
 import { type WatchState, watchRemedy } from '../platform/watch-report.ts'
@@ -17,7 +17,7 @@ type Deps = {
   /** Whether a directory still is one where memories may be. */
   isPlace: (dir: string) => boolean
   clock: Clock
-  conditions: Pick<Conditions, 'raise' | 'clear'>
+  health: Pick<Health, 'raise' | 'clear'>
   onError: (error: unknown) => void
   watch?: Watch | undefined
 }
@@ -51,7 +51,7 @@ type Entry = {
 const WATCHING: WatchState = { how: 'watching' }
 
 export function createWatching(deps: Deps): Watching {
-  const { known, look, isPlace, clock, conditions, onError, watch } = deps
+  const { known, look, isPlace, clock, health, onError, watch } = deps
   /** The one used last comes last. */
   const entries = new Map<string, Entry>()
   const running = new Set<Promise<void>>()
@@ -120,8 +120,8 @@ export function createWatching(deps: Deps): Watching {
 
   const report = () => {
     for (const { state } of entries.values())
-      if (state.how === 'polling' && state.code !== 'CAP') return conditions.raise('watch', words(state))
-    conditions.clear('watch')
+      if (state.how === 'polling' && state.code !== 'CAP') return health.raise('watch', words(state))
+    health.clear('watch')
   }
 
   const used: Watching['used'] = (dir, seen) => {

@@ -3,7 +3,7 @@
 import type { Forking } from '../agent/forking.ts'
 import { endedPart } from '../extraction/ended-part.ts'
 import type { Model } from '../models/model.ts'
-import type { Conditions } from '../platform/conditions.ts'
+import type { Health } from '../platform/health.ts'
 import { messagesAt } from '../transcripts/text-at.ts'
 import { createNotesAnswers } from './answers.ts'
 import { readCustom } from './custom.ts'
@@ -15,12 +15,12 @@ type Deps = Pick<UpdateDeps, 'said' | 'redact' | 'placeOf' | 'settings' | 'blame
   forking: Pick<Forking, 'tell' | 'run' | 'reachOf'>
   model: Pick<Model, 'waits'>
   modelName: () => string
-  conditions: Conditions
+  health: Health
   /** Where a person's own template and instructions may be. */
   claudeDir: string
 }
 
-export function createNoting({ files, forking, model, modelName, conditions, claudeDir, ...deps }: Deps) {
+export function createNoting({ files, forking, model, modelName, health, claudeDir, ...deps }: Deps) {
   const updates = createUpdates({
     ...deps,
     files,
@@ -28,8 +28,8 @@ export function createNoting({ files, forking, model, modelName, conditions, cla
     endedPart,
     custom: () => {
       const custom = readCustom(claudeDir)
-      if (custom.troubles.length === 0) conditions.clear('notes')
-      else conditions.raise('notes', `${custom.troubles.join('; ')}: correct it, or move it away`)
+      if (custom.troubles.length === 0) health.clear('notes')
+      else health.raise('notes', `${custom.troubles.join('; ')}: correct it, or move it away`)
       return custom
     },
     asking: { ...forking, model: modelName },

@@ -2,15 +2,8 @@
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock, Timer } from './clock.ts'
-import type { Conditions } from './conditions.ts'
 import { message } from './files.ts'
-
-export type Disk = {
-  /** A write failed; tells whether the reason lies with the disk, and takes note of it if so. */
-  blames(error: unknown): boolean
-  failed(problem: string): void
-  stop(): void
-}
+import type { Health } from './health.ts'
 
 const PROBE_EVERY_MS = 5_000
 /** Large enough to need a block of its own: a file of a few bytes may still fit where nothing else does. */
@@ -22,31 +15,33 @@ export function isDiskTrouble(error: unknown): boolean {
   return /^(SQLITE_(FULL|IOERR|READONLY|CANTOPEN|PERM)|ENOSPC|EDQUOT|EROFS|EIO)/.test(code)
 }
 
-type Deps = { stateDir: string; clock: Clock; conditions: Conditions; onRecovered: () => void }
-
-export function createDisk({ stateDir, clock, conditions, onRecovered }: Deps): Disk {
+export function createDisk(stateDir: string, clock: Clock, health: Health) {
+  const listeners: (() => void)[] = []
   let probing: Timer | undefined
   const stop = () => {
     probing?.stop()
     probing = undefined
   }
   const failed = (problem: string) => {
-    conditions.raise('disk', `cannot write to ${stateDir} (${problem}); free space or make it writable`)
+    health.raise('disk', `cannot write to ${stateDir} (${problem}); free space or make it writable`)
     const probe = () => {
       if (!canWrite(stateDir)) return
-      conditions.clear('disk')
+      health.clear('disk')
       stop()
-      onRecovered()
+      for (const listener of listeners) listener()
     }
     probing ??= clock.every(PROBE_EVERY_MS, probe, (error) => failed(message(error)))
   }
   return {
     failed,
-    blames: (error) => {
+    /** Whether the disk is the cause of a failed write; if so, it becomes a condition. */
+    blames: (error: unknown) => {
       const trouble = isDiskTrouble(error)
       if (trouble) failed(message(error))
       return trouble
     },
+    /** Called when the state folder can be written again. */
+    onRecovered: (listener: () => void) => void listeners.push(listener),
     stop,
   }
 }

@@ -3,17 +3,19 @@
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   type MakeDirectoryOptions,
   mkdirSync,
   openSync,
+  readdirSync,
   renameSync,
   rmSync,
   type Stats,
   statSync,
   writeSync,
 } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
 
 /** After this returns, a power cut leaves the new content; before, the old. Never a mixture, never an empty file. */
@@ -96,4 +98,25 @@ export function privateFolderTrouble(
 
 export function message(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
+}
+
+/** Half-written files of a process that was killed. Only before the daemon begins to write. */
+export function removeLeftovers(folders: readonly string[]): string[] {
+  const doomed = folders
+    .flatMap(filesIn)
+    .filter((path) => /\.tmp(-journal|-wal|-shm)?$|\.building(-journal|-wal|-shm)?$/.test(path))
+  for (const path of doomed) rmSync(path, { force: true })
+  return doomed
+}
+
+export function filesIn(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
+}
+
+/** At any depth; none where there is no such folder. */
+export function filesBelow(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
 }

@@ -1,16 +1,16 @@
 /** Memories, put together: where they are, who may keep them, and how they are found again, for hooks as well. */
 import type { RecallAnswer } from '../../schema/recall.ts'
 import type { Environment, Places } from '../../schema/rendezvous.ts'
-import type { Store } from '../db/databases.ts'
-import type { Ground } from '../ground.ts'
+import type { Core } from '../core.ts'
+import type { Databases } from '../db/databases.ts'
 import type { HookDeps, Recalled } from '../hooks/hooks.ts'
 import { createMemory } from '../memory/memory.ts'
 import type { Model } from '../models/model.ts'
 import type { Clock } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
 import { undoOf } from '../platform/if-lost.ts'
+import type { Lifecycle } from '../platform/lifecycle.ts'
 import { madeOnce } from '../platform/made-once.ts'
-import type { Parts } from '../platform/parts.ts'
 import { createVigils } from '../platform/vigil.ts'
 import { agentDirOf, isAgentDir, isAgentPlace } from '../projects/agent-dir.ts'
 import { createLocator } from '../projects/locate.ts'
@@ -22,14 +22,14 @@ import type { LiveSettings } from '../settings/live.ts'
 import { createRecall } from './recall.ts'
 import { createRecalledRows } from './recalled.ts'
 
-type Deps = Pick<Ground, 'events' | 'conditions' | 'board' | 'disk' | 'logged'> & {
+type Deps = Pick<Core, 'events' | 'health' | 'disk' | 'logged'> & {
   places: Places
   stateDir: string
   env: Environment
   settings: LiveSettings
   clock: Clock
-  store: Store
-  parts: Parts
+  store: Databases
+  parts: Lifecycle
   redact: (text: string) => Promise<{ text: string; kinds: string[] }>
   rootOf: (cwd: string) => string
   /** Notes may hold what is purged. */
@@ -44,7 +44,7 @@ const LONGEST_PROMPT = 100_000
 
 export function createKeeping(deps: Deps) {
   const { places, stateDir, env, settings, clock, store, parts, redact, rootOf, driftOf, model } = deps
-  const { events, conditions, board, disk, logged } = deps
+  const { events, health, disk, logged } = deps
   const locator = createLocator({ env, home: places.home, clock })
   const switches = createSwitches({
     pauses: createPauses(store.history),
@@ -53,7 +53,7 @@ export function createKeeping(deps: Deps) {
     privatePaths: () => settings.current().private,
     onChange: () => {
       memory.forgetAnswers()
-      board.announce('paused')
+      health.announce('paused')
     },
   })
   const vigils = createVigils({ clock })
@@ -77,7 +77,7 @@ export function createKeeping(deps: Deps) {
       logsEnabled: () => settings.current().dailyLog.enabled,
     },
     guidelines: (caller) => mergeVariables(env, caller.env).CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES,
-    conditions,
+    health,
     onChange: (dir, files, actor) => {
       recall.changed(dir, files)
       events.publish({ type: 'saved', dir, files, actor })

@@ -7,6 +7,8 @@ import type { Settings } from './settings.ts'
 
 export type LiveSettings = {
   current(): Settings
+  /** Called with the new settings after a reload that changed them. */
+  onChange(listener: (settings: Settings) => void): void
   /** Reads the file again. Refusal keeps what was in force. */
   reload(): { outcome: 'changed' | 'unchanged' } | { outcome: 'refused'; error: MemoryError }
 }
@@ -16,13 +18,16 @@ const LARGEST_FILE_BYTES = 1_000_000
 /** Throws when the very first read is refused: starting with defaults could ignore a privacy or money setting. */
 export function loadSettings(file: string, env: Environment, home: string): LiveSettings {
   let current = readSettings(file, env, home)
+  const listeners: ((settings: Settings) => void)[] = []
   return {
     current: () => current,
+    onChange: (listener) => void listeners.push(listener),
     reload: () => {
       try {
         const next = readSettings(file, env, home)
         if (JSON.stringify(next) === JSON.stringify(current)) return { outcome: 'unchanged' }
         current = next
+        for (const listener of listeners) listener(next)
         return { outcome: 'changed' }
       } catch (error) {
         // Whatever a file does to us, the settings before it stay in force.

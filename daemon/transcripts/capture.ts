@@ -1,13 +1,13 @@
 /** Everything about transcripts, put together: they are watched, read, imported and pushed, listed and searched. */
 import { join } from 'node:path'
 import type { Caller } from '../../schema/caller.ts'
-import type { Store } from '../db/databases.ts'
+import type { Databases } from '../db/databases.ts'
 import type { Layout } from '../db/layout.ts'
 import type { JobKind } from '../jobs/job.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Conditions } from '../platform/conditions.ts'
 import type { Events } from '../platform/events.ts'
 import { message } from '../platform/files.ts'
+import type { Health } from '../platform/health.ts'
 import type { Log } from '../platform/log.ts'
 import { threadFile } from '../platform/thread.ts'
 import { privateFolder } from '../projects/private.ts'
@@ -32,12 +32,12 @@ import type { EndedTurn } from './turn-ends.ts'
 import { createWatchedRoots } from './watched-roots.ts'
 
 type Deps = {
-  store: Store
+  store: Databases
   layout: Layout
   stateDir: string
   settings: LiveSettings
   clock: Clock
-  conditions: Conditions
+  health: Health
   events: Events
   log: Log
   redact: (text: string) => Promise<{ text: string; kinds: string[] }>
@@ -55,7 +55,7 @@ type Deps = {
 }
 
 export function createCapture(deps: Deps) {
-  const { store, layout, stateDir, settings, clock, conditions, events, log, redact, rootOf, projectOf } = deps
+  const { store, layout, stateDir, settings, clock, health, events, log, redact, rootOf, projectOf } = deps
   const roots = () =>
     Object.entries(settings.current().roots).flatMap(([harness, paths]) => paths.map((path) => ({ harness, path })))
   const privateAmong = (folders: string[]) => privateFolder(settings.current().private, folders)
@@ -85,14 +85,14 @@ export function createCapture(deps: Deps) {
         privatePaths: () => settings.current().private,
         ...hear,
       }),
-    watched: (onHint) => createWatchedRoots({ clock, conditions, onHint }),
+    watched: (onHint) => createWatchedRoots({ clock, health, onHint }),
     onTurn: (turn) => {
       events.publish({ type: 'turn', ...turn })
       deps.onTurn(turn)
     },
     onError: (error) => {
       if (deps.blamesDisk(error)) return
-      conditions.failed('transcripts', message(error))
+      health.failed('transcripts', message(error))
       log.error({ err: error }, 'a transcript could not be read')
     },
   })

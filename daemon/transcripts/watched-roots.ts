@@ -2,8 +2,8 @@
 import { statSync } from 'node:fs'
 import { createBurst } from '../platform/burst.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Conditions } from '../platform/conditions.ts'
 import { type WatchedTree, watchTree } from '../platform/directory-watch.ts'
+import type { Health } from '../platform/health.ts'
 import type { Watch } from '../platform/path-wait.ts'
 import { watchRemedy } from '../platform/watch-report.ts'
 import { depthOf, mayHold, type Root } from './source.ts'
@@ -12,7 +12,7 @@ export type RootState = Root & { state: 'watching' | 'polling' | 'missing' }
 
 type Deps = {
   clock: Clock
-  conditions: Pick<Conditions, 'raise' | 'clear'>
+  health: Pick<Health, 'raise' | 'clear'>
   /** A name that ends with a slash is a folder in which anything may have changed, `/` the root. */
   onHint: (root: Root, names: ReadonlySet<string>) => void
   watch?: Watch
@@ -34,7 +34,7 @@ const MOST_FOLDERS = 2_000
 
 type Watched = { root: Root; tree: WatchedTree; stop(): void }
 
-export function createWatchedRoots({ clock, conditions, onHint, watch }: Deps): WatchedRoots {
+export function createWatchedRoots({ clock, health, onHint, watch }: Deps): WatchedRoots {
   const all = new Map<string, Watched>()
 
   const begin = (root: Root): Watched => {
@@ -69,9 +69,9 @@ export function createWatchedRoots({ clock, conditions, onHint, watch }: Deps): 
       const state = tree.state()
       if (state.how === 'watching' || state.code === 'CAP' || !isFolder(root.path)) continue
       const late = 'polling: what is new in transcripts is noticed by the next sweep, not at once'
-      return conditions.raise('transcripts', `${late}; ${watchRemedy(state)}`)
+      return health.raise('transcripts', `${late}; ${watchRemedy(state)}`)
     }
-    conditions.clear('transcripts')
+    health.clear('transcripts')
   }
 
   return {

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Said } from '../../daemon/agent/message-text.ts'
 import { createRendering, KEEP_TOKENS, MOVE_TOKENS } from '../../daemon/agent/rendering.ts'
 import { createRenderings } from '../../daemon/agent/rendering-table.ts'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { tokensIn } from '../../daemon/platform/tokens.ts'
 import { redactSecrets } from '../../daemon/secrets/redact.ts'
 import type { Message } from '../../daemon/transcripts/message.ts'
@@ -32,7 +32,7 @@ function rig() {
   const time = manualTime()
   const breaks: string[] = []
   const open = () => {
-    const store = openStore(dir, 0)
+    const store = openDatabases(dir, 0)
     onTestFinished(() => store.close())
     const renderings = createRenderings(store.history)
     const rendering = createRendering({

@@ -8,7 +8,7 @@ import type { Policy } from '../../daemon/agent/permission.ts'
 import { createPlaces } from '../../daemon/agent/places.ts'
 import { createToolRuns } from '../../daemon/agent/tool-runs.ts'
 import { createWorkspace } from '../../daemon/agent/workspace.ts'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { createGate } from '../../daemon/memory/gate.ts'
 import { createJournal } from '../../daemon/memory/journal.ts'
 import { createJudge } from '../../daemon/memory/judge.ts'
@@ -30,7 +30,7 @@ export function agentGround() {
   const state = join(home, 'state')
   const outside = join(home, 'outside')
   for (const dir of [memory, project, transcripts, state, outside]) mkdirSync(dir, { mode: 0o700 })
-  const store = openStore(state, 0)
+  const store = openDatabases(state, 0)
   onTestFinished(() => store.close())
   const journal = createJournal(store.history)
   const judge = createJudge({

@@ -2,7 +2,7 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { storeLayout } from '../../daemon/db/layout.ts'
 import type { FromThread, ThreadData, ToThread } from '../../daemon/transcripts/thread-messages.ts'
 import { findPlaces } from '../../schema/rendezvous.ts'
@@ -25,7 +25,7 @@ export function makeGround(home: Home, order: { files: number; messagesPerFile: 
 /** An empty index as a daemon would begin it. */
 export function prepareIndex(stateDir: string): string {
   mkdirSync(dirname(stateDir), { recursive: true })
-  openStore(stateDir, 0).close()
+  openDatabases(stateDir, 0).close()
   return storeLayout(stateDir).index
 }
 

@@ -11,7 +11,7 @@ import type { Task } from '../../daemon/agent/fork.ts'
 import { messageText, partsOf } from '../../daemon/agent/message-text.ts'
 import { type Prefix, renderedPrefix } from '../../daemon/agent/prefix.ts'
 import type { Rendered } from '../../daemon/agent/rendering.ts'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { costInNanos, factsOf } from '../../daemon/models/models.ts'
 import type { Provider, Usage } from '../../daemon/models/provider.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
@@ -58,7 +58,7 @@ type Options = {
 export async function replay({ home, session, compactAt, prefix }: Options): Promise<JobCost[]> {
   const clock = createClock()
   const api = await createMessagesApi()
-  const store = openStore(join(home.dir, `state-${prefix}-${session.length}`), clock.now())
+  const store = openDatabases(join(home.dir, `state-${prefix}-${session.length}`), clock.now())
   const redact = async (text: string) => (await redactSecrets(text)).text
   const costs: JobCost[] = []
   let turn = 0

@@ -4,8 +4,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { standIn, toStore } from '../../daemon/context/storing.ts'
 import { createToolResults } from '../../daemon/context/tool-result-table.ts'
 import { createResultStore } from '../../daemon/context/tool-results.ts'
-import { openStore } from '../../daemon/db/databases.ts'
-import { removeLeftovers } from '../../daemon/housekeeping/sweep.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
+import { removeLeftovers } from '../../daemon/platform/files.ts'
 import { redactSecrets } from '../../daemon/secrets/redact.ts'
 import { manualTime } from '../support/clock.ts'
 import { makeHome } from '../support/home.ts'
@@ -17,7 +17,7 @@ const lines = (chars: number) => 'A line of what a tool has printed.\n'.repeat(M
 function rig({ dir } = makeHome(), time = manualTime()) {
   const state = join(dir, 'state')
   mkdirSync(state, { recursive: true })
-  const store = openStore(state, 0)
+  const store = openDatabases(state, 0)
   onTestFinished(() => store.close())
   const table = createToolResults(store.history)
   const redact = async (text: string) => (await redactSecrets(text)).text

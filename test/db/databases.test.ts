@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { backUpBeforeMigration, dailyBackups, isUsable, listBackups } from '../../daemon/db/backup.ts'
 import { openDatabase } from '../../daemon/db/database.ts'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { historyMigrations } from '../../daemon/db/history-schema.ts'
 import { storeLayout } from '../../daemon/db/layout.ts'
 import { schemaVersion } from '../../daemon/db/migrate.ts'
@@ -37,7 +37,7 @@ const DAY = 86_400_000
 function stateFolder() {
   const { dir } = makeHome()
   const layout = storeLayout(join(dir, 'state'))
-  const open = (now = NOW) => openStore(join(dir, 'state'), now)
+  const open = (now = NOW) => openDatabases(join(dir, 'state'), now)
   /** A history with so many pauses that they fill several pages. */
   const fill = (from: number, to: number) => {
     const store = open()

@@ -15,7 +15,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createRenderings } from '../../daemon/agent/rendering-table.ts'
 import { isUsable, listBackups } from '../../daemon/db/backup.ts'
 import { openDatabase, openForReading } from '../../daemon/db/database.ts'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { historyMigrations } from '../../daemon/db/history-schema.ts'
 import { storeLayout } from '../../daemon/db/layout.ts'
 import { distinctPhrases, phrasesOf } from '../../daemon/db/phrases.ts'
@@ -78,7 +78,7 @@ function makeState() {
   const state = join(home, 'state')
   const layout = storeLayout(state)
   const open = () => {
-    const store = openStore(state, NOW)
+    const store = openDatabases(state, NOW)
     onTestFinished(() => store.close())
     const { history: db } = store
     const finish = (keepers: Keeper[] = []) => store.alone(() => store.finishPurges(indexes, keepers))

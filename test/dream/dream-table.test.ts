@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { createDreams } from '../../daemon/dream/dream-table.ts'
 import type { DreamFacts, DreamOutcome } from '../../schema/dream.ts'
 import { makeHome } from '../support/home.ts'
@@ -9,7 +9,7 @@ import { makeHome } from '../support/home.ts'
 function ground() {
   const state = join(makeHome().dir, 'state')
   mkdirSync(state)
-  const store = openStore(state, 0)
+  const store = openDatabases(state, 0)
   onTestFinished(() => store.close())
   const dreams = createDreams(store.history)
   const dream = (dir: string, outcome: DreamOutcome, endedMs: number, facts: Partial<DreamFacts> = {}) =>

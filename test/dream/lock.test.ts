@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { createDreamLock } from '../../daemon/dream/lock.ts'
 import { createJournal } from '../../daemon/memory/journal.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
@@ -57,7 +57,7 @@ describe('the lock of a memory directory', () => {
     const lines = readFileSync(memory, 'utf8').split('\n')
     for (let n = 0; n < 400; n++) expect(lines).toContain(`- foreign ${n}`)
     // What they wrote over is in the journal.
-    const store = openStore(ground.state, Date.now())
+    const store = openDatabases(ground.state, Date.now())
     const journal = createJournal(store.history)
     const kept = journal.list({ dir: ground.dir, limit: 999 }).filter(({ op }) => op !== 'refused')
     store.close()

@@ -15,11 +15,11 @@ const bash = (toolUseId: string) => ({ toolUseId, tool: 'Bash', content: long(to
 /** Keeps one result in a process of its own that is killed right before the decision is written down. */
 function killedBeforeTheRow(home: Home): void {
   const program = `
-    import { openStore } from '${projectRoot}/daemon/db/databases.ts'
+    import { openDatabases } from '${projectRoot}/daemon/db/databases.ts'
     import { createToolResults } from '${projectRoot}/daemon/context/tool-result-table.ts'
     import { createResultStore } from '${projectRoot}/daemon/context/tool-results.ts'
     const state = ${JSON.stringify(home.places.stateDir)}
-    const table = { ...createToolResults(openStore(state, 0).history), freeze: () => process.kill(process.pid, 'SIGKILL') }
+    const table = { ...createToolResults(openDatabases(state, 0).history), freeze: () => process.kill(process.pid, 'SIGKILL') }
     const limits = () => ({ enabled: true, chars: 50_000, charsOf: {}, charsPerMessage: 200_000 })
     const results = createResultStore({
       dir: state + '/tool-results', table, redact: async (text) => text, limits, clock: { now: () => 0 },

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { StrictClient } from '../../client/index.ts'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { createSchedules } from '../../daemon/jobs/schedule-table.ts'
 import { claudeSession } from '../support/claude-session.ts'
 import { startDaemon } from '../support/daemon.ts'
@@ -32,7 +32,7 @@ async function turn(home: Home, client: StrictClient, id: string, project = 'pro
 
 /** The calendar as it is when its moment has come while nobody was there. */
 function missed(home: Home, name: string, agoMs: number): void {
-  const store = openStore(home.places.stateDir, Date.now())
+  const store = openDatabases(home.places.stateDir, Date.now())
   const schedules = createSchedules(store.history)
   const known = schedules.list().find((each) => each.name === name)
   if (!known) throw new Error(`${name} is not planned`)

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { createJobTable } from '../../daemon/jobs/job-table.ts'
 import { makeHome } from '../support/home.ts'
 import { begin } from '../support/job-kills.ts'
@@ -9,14 +9,14 @@ import { due } from '../support/jobs.ts'
 /** Stops the program with SIGTERM while a job of so many ms runs; gives what is left of the job. */
 async function stopWithin(drainMs: number, jobMs: number) {
   const state = join(makeHome().dir, 'state')
-  const enqueue = openStore(state, Date.now())
+  const enqueue = openDatabases(state, Date.now())
   const { id } = createJobTable(enqueue.index).enqueue(due('s1', 'm1', { kind: 'slow', input: { ms: jobMs } }), 0)
   enqueue.close()
   const { child, exited, working } = begin(state, drainMs)
   await working
   child.kill('SIGTERM')
   const exit = await exited
-  const store = openStore(state, Date.now())
+  const store = openDatabases(state, Date.now())
   const left = createJobTable(store.index).get(id)
   const owners = store.index().prepare('SELECT count(*) FROM jobs WHERE owner IS NOT NULL').pluck().get()
   store.close()

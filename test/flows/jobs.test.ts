@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { StrictClient } from '../../client/index.ts'
-import { openStore, type Store } from '../../daemon/db/databases.ts'
+import { type Databases, openDatabases } from '../../daemon/db/databases.ts'
 import { createJobClaims } from '../../daemon/jobs/job-claims.ts'
 import { createJobTable } from '../../daemon/jobs/job-table.ts'
 import { cliMain, memoryd } from '../support/cli.ts'
@@ -15,8 +15,8 @@ import { due } from '../support/jobs.ts'
 const IN_A_YEAR = Date.now() + 365 * 86_400_000
 
 /** While no daemon runs. */
-function withStore<T>(home: Home, work: (store: Store) => T): T {
-  const store = openStore(home.places.stateDir, Date.now())
+function withStore<T>(home: Home, work: (store: Databases) => T): T {
+  const store = openDatabases(home.places.stateDir, Date.now())
   try {
     return work(store)
   } finally {

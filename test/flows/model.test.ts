@@ -3,7 +3,7 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { dayOf } from '../../daemon/models/calendar.ts'
 import { createLedger } from '../../daemon/models/ledger.ts'
 import type { ModelRequest } from '../../daemon/models/provider.ts'
@@ -89,7 +89,7 @@ describe('the mode of a daemon', () => {
 describe('a cap that is reached', () => {
   it('is told, and keeps nobody from reading or writing', async () => {
     const home = makeHome({ ANTHROPIC_API_KEY: 'k' })
-    const store = openStore(home.places.stateDir, Date.now())
+    const store = openDatabases(home.places.stateDir, Date.now())
     const spent = { at: Date.now(), day: dayOf(Date.now()), job: 'x', project: undefined, model: 'm', bytes: 1 }
     createLedger(store.history).reserve({ ...spent, nanos: 1_000_000_000, uncached: 1 }, () => undefined)
     store.close()

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { dayOf } from '../../daemon/models/calendar.ts'
 import { createLedger } from '../../daemon/models/ledger.ts'
 import { blankNotes, DEFAULT_TEMPLATE } from '../../daemon/notes/template.ts'
@@ -345,7 +345,7 @@ describe('notes by a model', () => {
 
   it('are made by rules when the day is paid for, and by a model again when there is money', async () => {
     const { api, home } = await online()
-    const store = openStore(home.places.stateDir, Date.now())
+    const store = openDatabases(home.places.stateDir, Date.now())
     const spent = { at: Date.now(), day: dayOf(Date.now()), job: 'x', project: undefined, model: 'm', bytes: 1 }
     createLedger(store.history).reserve({ ...spent, nanos: 1_000_000_000, uncached: 1 }, () => undefined)
     store.close()

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../client/index.ts'
 import { isUsable, listBackups } from '../../daemon/db/backup.ts'
 import { openForReading } from '../../daemon/db/database.ts'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { createJournal } from '../../daemon/memory/journal.ts'
 import { cliMain, memoryd } from '../support/cli.ts'
 import { type RunningDaemon, startDaemon } from '../support/daemon.ts'
@@ -98,7 +98,7 @@ describe('forget --purge', () => {
     ground.seed()
     await (await startDaemon(ground.home)).stop()
     const { home, dir, layout } = ground
-    const store = openStore(home.places.stateDir, Date.now())
+    const store = openDatabases(home.places.stateDir, Date.now())
     const purged = { at: 1, dir, file: FILE, op: 'delete', actor: 'user', reason: 'purged' } as const
     createJournal(store.history).append(
       [

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { createMessageWords } from '../../daemon/transcripts/message-words.ts'
 import { memoryd } from '../support/cli.ts'
 import { startDaemon } from '../support/daemon.ts'
@@ -14,7 +14,7 @@ function heard(home: Home, said: string, indexed: string): string {
   const path = join(home.dir, 'one.jsonl')
   writeFileSync(path, `${JSON.stringify({ type: 'user', id: 'm1', text: said })}\n`)
   mkdirSync(home.places.stateDir, { recursive: true, mode: 0o700 })
-  const store = openStore(home.places.stateDir, Date.UTC(2026, 0, 1))
+  const store = openDatabases(home.places.stateDir, Date.UTC(2026, 0, 1))
   store.index().exec(`
     INSERT INTO files (id, harness, path, root, cursor, known, born)
       VALUES (1, 'generic', '${path}', '${home.dir}', '{}', '{}', 0);

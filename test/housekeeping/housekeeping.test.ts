@@ -4,8 +4,10 @@ import { describe, expect, it } from 'vitest'
 import { dailyBackups } from '../../daemon/db/backup.ts'
 import { expired } from '../../daemon/housekeeping/expire.ts'
 import { createHousekeeping } from '../../daemon/housekeeping/housekeeping.ts'
-import { filesIn, removeLeftovers, sweepKept } from '../../daemon/housekeeping/sweep.ts'
-import { createConditions } from '../../daemon/platform/conditions.ts'
+import { sweepKept } from '../../daemon/housekeeping/sweep.ts'
+import { createEvents } from '../../daemon/platform/events.ts'
+import { filesIn, removeLeftovers } from '../../daemon/platform/files.ts'
+import { createHealth } from '../../daemon/platform/health.ts'
 import type { Log } from '../../daemon/platform/log.ts'
 import { manualTime } from '../support/clock.ts'
 import { makeHome } from '../support/home.ts'
@@ -56,10 +58,10 @@ describe('retention', () => {
 
 describe('the hourly round', () => {
   it('raises a condition when it fails and clears it when it succeeds again', async () => {
-    const conditions = createConditions({ clock: manualTime().clock, onChange: () => {} })
+    const health = createHealth(manualTime().clock, createEvents(manualTime().clock))
     let trouble: Error | undefined = new Error('no space')
     const round = createHousekeeping({
-      conditions,
+      health,
       log: silent,
       backUp: async () => {
         if (trouble) throw trouble
@@ -68,11 +70,11 @@ describe('the hourly round', () => {
       blamesDisk: (error) => (error as Error).message === 'disk',
     })
     expect(await round()).toEqual({ retry: 'no space' })
-    expect(conditions.list()).toMatchObject([{ code: 'housekeeping', message: expect.stringContaining('no space') }])
+    expect(health.list()).toMatchObject([{ code: 'housekeeping', message: expect.stringContaining('no space') }])
     trouble = new Error('disk')
     expect(await round()).toEqual({ wait: 'the disk cannot be written' })
     trouble = undefined
     expect(await round()).toEqual({ done: { deleted: 3 } })
-    expect(conditions.list()).toEqual([])
+    expect(health.list()).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { nextAfter } from '../../daemon/jobs/calendar.ts'
 import type { Due } from '../../daemon/jobs/job-rows.ts'
 import { createSchedules } from '../../daemon/jobs/schedule-table.ts'
@@ -18,7 +18,7 @@ const at = (ms: number) => new Date(ms).toISOString()
 /** Survives its schedulers, as the history does. */
 function ground() {
   const time = manualTime(NOON)
-  const store = openStore(join(makeHome().dir, 'state'), NOON)
+  const store = openDatabases(join(makeHome().dir, 'state'), NOON)
   onTestFinished(() => store.close())
   const planned = createSchedules(store.history)
   const dues: string[] = []

@@ -1,6 +1,6 @@
 /** Agents and their mail on a real database, with time that stands still and processes that live by decree. */
 import { onTestFinished } from 'vitest'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { createAgentTable } from '../../daemon/mail/agent-table.ts'
 import { createMailTable } from '../../daemon/mail/mail-table.ts'
 import { createMailbox } from '../../daemon/mail/mailbox.ts'
@@ -13,7 +13,7 @@ import { makeHome } from '../support/home.ts'
 export function company() {
   const home = makeHome()
   const time = manualTime()
-  const store = openStore(home.places.stateDir, time.clock.now())
+  const store = openDatabases(home.places.stateDir, time.clock.now())
   onTestFinished(() => store.close())
   const dead = new Set<number>()
   const news: object[] = []

@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { createExternal } from '../../daemon/memory/external.ts'
 import { createGate } from '../../daemon/memory/gate.ts'
 import { createJournal } from '../../daemon/memory/journal.ts'
@@ -21,7 +21,7 @@ function looking({ isPlace = () => true, aheadMs = HOUR_MS }: { isPlace?: () => 
   const { dir: home } = makeHome()
   const dir = join(home, 'above', 'memory')
   mkdirSync(dir, { recursive: true })
-  const store = openStore(join(home, 'state'), 0)
+  const store = openDatabases(join(home, 'state'), 0)
   const journal = createJournal(store.history)
   const { clock, pass } = manualTime(Date.now() + aheadMs)
   const redact = async (text: string) => ({ text, kinds: [] })

@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { inFolder } from '../../daemon/memory/folder.ts'
 import { createGate } from '../../daemon/memory/gate.ts'
 import { createJournal, type Journal } from '../../daemon/memory/journal.ts'
@@ -27,7 +27,7 @@ import { topic } from '../support/memory.ts'
 function makeGate() {
   const { dir: home } = makeHome()
   const dir = join(home, 'memory')
-  const store = openStore(join(home, 'state'), 0)
+  const store = openDatabases(join(home, 'state'), 0)
   const journal = createJournal(store.history)
   const redact = async (text: string) => ({ text, kinds: [] })
   const judge = createJudge({

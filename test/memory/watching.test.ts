@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createWatching, MOST_WATCHED } from '../../daemon/memory/watching.ts'
-import { createConditions } from '../../daemon/platform/conditions.ts'
+import { createEvents } from '../../daemon/platform/events.ts'
+import { createHealth } from '../../daemon/platform/health.ts'
 import type { Watch } from '../../daemon/platform/path-wait.ts'
 import { manualTime } from '../support/clock.ts'
 import { makeHome } from '../support/home.ts'
@@ -45,7 +46,7 @@ function watching({ folders = ['a'] }: { folders?: string[] } = {}) {
   for (const folder of folders) mkdirSync(dirOf(folder))
   const known = new Set(folders.map(dirOf))
   const time = manualTime()
-  const conditions = createConditions({ clock: time.clock, onChange: () => {} })
+  const health = createHealth(time.clock, createEvents(time.clock))
   const script = scriptedWatch()
   let looks: string[] = []
   let failure: Error | undefined
@@ -58,7 +59,7 @@ function watching({ folders = ['a'] }: { folders?: string[] } = {}) {
     },
     isPlace: () => true,
     clock: time.clock,
-    conditions,
+    health,
     onError: (error) => errors.push(error),
     watch: script.watch,
   })
@@ -69,7 +70,7 @@ function watching({ folders = ['a'] }: { folders?: string[] } = {}) {
     home,
     dirOf,
     known,
-    conditions,
+    health,
     errors,
     pass: time.pass,
     failLooks: (next: Error | undefined) => {
@@ -189,12 +190,12 @@ describe('a watched directory', () => {
 
 describe('where the system will not watch', () => {
   it('looks through everything in every sweep, says so, and watches again when it can', async () => {
-    const { start, fail, looks, sweep, conditions, watched } = watching({ folders: ['a', 'b'] })
+    const { start, fail, looks, sweep, health, watched } = watching({ folders: ['a', 'b'] })
     fail('ENOSPC')
     start()
     await turn()
     looks()
-    expect(conditions.list()).toEqual([
+    expect(health.list()).toEqual([
       {
         code: 'watch',
         message:
@@ -208,24 +209,24 @@ describe('where the system will not watch', () => {
     expect(looks().sort()).toEqual(['a everything', 'b everything'])
     fail('EACCES')
     await sweep()
-    expect(conditions.list()).toMatchObject([
+    expect(health.list()).toMatchObject([
       { message: expect.stringContaining('cannot be watched (EACCES): make it readable for you') },
     ])
     fail(undefined)
     await sweep()
-    expect(conditions.list()).toEqual([])
+    expect(health.list()).toEqual([])
     expect(watched()).toHaveLength(2)
   })
 
   it('does not call it a failure when there are more folders than are watched, but sweeps', async () => {
-    const { start, sweep, looks, conditions, dirOf } = watching()
+    const { start, sweep, looks, health, dirOf } = watching()
     for (let n = 0; n < 150; n++) mkdirSync(join(dirOf('a'), `f${n}`))
     start()
     while (looks().length === 0) await turn()
     for (let n = 0; n < 10; n++) await turn()
     await sweep()
     expect(looks()).toEqual(['a everything'])
-    expect(conditions.list()).toEqual([])
+    expect(health.list()).toEqual([])
   })
 })
 
@@ -312,7 +313,7 @@ describe('edits by others, with memory as a whole', () => {
     rig.time.pass(60_000)
     await rig.memory.watching.stop(never)
     expect(changes(rig)).toEqual(['create a.md user', 'update a.md external'])
-    expect(rig.conditions.list()).toMatchObject([{ code: 'watch' }])
+    expect(rig.health.list()).toMatchObject([{ code: 'watch' }])
     expect(rig.errors).toEqual([])
   })
 

@@ -1,7 +1,7 @@
 /** The model of a daemon over a real ledger, without a process around it: key and caps are the test's. */
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { createSender } from '../../daemon/models/anthropic.ts'
 import { createLedger } from '../../daemon/models/ledger.ts'
 import { createModel, type Model } from '../../daemon/models/model.ts'
@@ -22,7 +22,7 @@ type Around = { url: string; clock: Clock; stateDir?: string; key?: string | nul
 
 export function spendingRig(wanted: Wanted, { url, clock, stateDir, key = 'test-key' }: Around) {
   const dir = stateDir ?? join(makeHome().dir, 'state')
-  const store = openStore(dir, clock.now())
+  const store = openDatabases(dir, clock.now())
   const ledger = createLedger(store.history)
   const live = { ...wanted }
   const troubles: (string | undefined)[] = []

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { createNotesFiles, hashOf } from '../../daemon/notes/files.ts'
 import { createNotesTable, type NotesTable } from '../../daemon/notes/notes-table.ts'
 import { makeHome } from '../support/home.ts'
@@ -11,7 +11,7 @@ const upTo = (message: string) => ({ message, saidAt: 5, tokens: 12_000, source:
 
 function ground() {
   const stateDir = makeHome().dir
-  const store = openStore(stateDir, 0)
+  const store = openDatabases(stateDir, 0)
   onTestFinished(() => store.close())
   const table = createNotesTable(store.history)
   return {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ForkReport, Task } from '../../daemon/agent/fork.ts'
 import { barePrefix } from '../../daemon/agent/prefix.ts'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { createNotesFiles } from '../../daemon/notes/files.ts'
 import { createNotesTable } from '../../daemon/notes/notes-table.ts'
 import type { Line } from '../../daemon/notes/reading.ts'
@@ -19,7 +19,7 @@ const failed = (failure: ForkReport['failure']) =>
 /** A session of one turn in a transcript of two lines; the fork does what the test says. */
 function ground(given: { run?: (task: Task) => Promise<ForkReport>; interactive?: 0 | 1 | null; at?: number } = {}) {
   const { dir } = makeHome()
-  const store = openStore(dir, 0)
+  const store = openDatabases(dir, 0)
   onTestFinished(() => store.close())
   const files = createNotesFiles({ stateDir: dir, table: createNotesTable(store.history) })
   const path = join(dir, 't.jsonl')

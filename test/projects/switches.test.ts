@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { createPauses } from '../../daemon/projects/pause-table.ts'
 import { findProjectRoot } from '../../daemon/projects/project-root.ts'
 import { createSwitches } from '../../daemon/projects/switches.ts'
@@ -10,7 +10,7 @@ import { makeHome } from '../support/home.ts'
 
 function makeSwitches(privatePaths: string[] = []) {
   const { dir } = makeHome()
-  const store = openStore(join(dir, 'state'), 0)
+  const store = openDatabases(join(dir, 'state'), 0)
   return {
     dir,
     switches: createSwitches({

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { listTexts, readTexts, stampIn } from '../../daemon/memory/texts.ts'
 import type { ModelAnswer, ModelRequest } from '../../daemon/models/provider.ts'
 import { undoOf } from '../../daemon/platform/if-lost.ts'
@@ -33,7 +33,7 @@ function rig(selects?: (request: ModelRequest, signal: AbortSignal) => Promise<s
   mkdirSync(dir)
   for (const name of ['auth', 'release', 'owls']) writeFileSync(join(dir, `${name}.md`), topic(`All of ${name}.`, name))
   const time = manualTime()
-  const store = openStore(join(home, 'state'), time.clock.now())
+  const store = openDatabases(join(home, 'state'), time.clock.now())
   const vigils = createVigils({ clock: time.clock })
   const recall = createRecall({
     texts: {

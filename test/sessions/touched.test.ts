@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { createTouched } from '../../daemon/sessions/touched.ts'
 import { makeHome } from '../support/home.ts'
 
 it('counts sessions that were used since, without the one that asks and without what only sub-agents said', () => {
-  const store = openStore(join(makeHome().dir, 'state'), 0)
+  const store = openDatabases(join(makeHome().dir, 'state'), 0)
   onTestFinished(() => store.close())
   const db = store.index()
   const touched = createTouched(store.index)

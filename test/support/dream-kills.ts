@@ -2,7 +2,7 @@
 import { watch } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { createDreams, isAtEnd } from '../../daemon/dream/dream-table.ts'
 import { createDreamLock } from '../../daemon/dream/lock.ts'
 import { LOCK_FILE } from '../../daemon/dream/lock-file.ts'
@@ -36,7 +36,7 @@ export async function killWhileDreaming(kills: number): Promise<void> {
 
     // What the next start does before anybody is served.
     const clock = createClock()
-    const store = openStore(home.places.stateDir, clock.now())
+    const store = openDatabases(home.places.stateDir, clock.now())
     const journal = createJournal(store.history)
     expect(recoverChanges(journal, [dir], () => true).problems).toEqual([])
     const dreams = createDreams(store.history)

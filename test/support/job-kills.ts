@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
-import { openStore, type Store } from '../../daemon/db/databases.ts'
+import { type Databases, openDatabases } from '../../daemon/db/databases.ts'
 import type { Due } from '../../daemon/jobs/job-rows.ts'
 import { createJobTable } from '../../daemon/jobs/job-table.ts'
 import { createJournal } from '../../daemon/memory/journal.ts'
@@ -25,8 +25,8 @@ export async function killWhileJobsRun(kills: number): Promise<void> {
   const memories = ['one', 'two', 'three'].map((name) => join(home, name))
   for (const dir of memories) mkdirSync(dir)
   const dues: Due[] = []
-  const within = <T>(look: (store: Store) => T): T => {
-    const store = openStore(state, Date.now())
+  const within = <T>(look: (store: Databases) => T): T => {
+    const store = openDatabases(state, Date.now())
     try {
       return look(store)
     } finally {
@@ -104,13 +104,13 @@ export function begin(state: string, drainMs = 60_000) {
   return { child, exited, working }
 }
 
-function idle(store: Store): boolean {
+function idle(store: Databases): boolean {
   const { queued, waiting, running } = createJobTable(store.index).counts()
   return queued + waiting + running === 0
 }
 
 /** What the jobs left behind, and which of them left too little or too much. */
-function effects(store: Store, dues: readonly Due[], memories: readonly string[]) {
+function effects(store: Databases, dues: readonly Due[], memories: readonly string[]) {
   const journal = createJournal(store.history)
   const entries = (run: string) => journal.ofRun(run).filter(({ partOf }) => partOf === undefined)
   const wrong = dues.flatMap(({ kind, key, dir }) => {

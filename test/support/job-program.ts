@@ -3,7 +3,7 @@
  * that leave one entry per run in the journal. `<state folder> <drain ms>`; SIGTERM stops it as it stops a daemon.
  */
 
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import type { Claimed, JobKind, RunContext } from '../../daemon/jobs/job.ts'
 import { createJobClaims } from '../../daemon/jobs/job-claims.ts'
 import { createJobTable } from '../../daemon/jobs/job-table.ts'
@@ -16,12 +16,12 @@ import { createTombstones } from '../../daemon/memory/tombstones.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { createGivingWay } from '../../daemon/platform/giving-way.ts'
-import { createParts } from '../../daemon/platform/parts.ts'
+import { createLifecycle } from '../../daemon/platform/lifecycle.ts'
 import { aborted } from '../../daemon/platform/signals.ts'
 
 const [stateDir = '', drainMs = '0'] = process.argv.slice(2)
 const clock = createClock()
-const store = openStore(stateDir, clock.now())
+const store = openDatabases(stateDir, clock.now())
 const journal = createJournal(store.history)
 recoverChanges(journal, [], () => true)
 // The real one takes longer to load than a job takes here, and none of these words is a credential.
@@ -135,7 +135,7 @@ const runner = createRunner({
   },
 })
 
-const parts = createParts(clock)
+const parts = createLifecycle(clock)
 parts.add('store', store.close)
 parts.add('jobs', runner.stop)
 

@@ -1,7 +1,7 @@
 /** A runner over a real store, with time that a test moves and runs that a test ends. */
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import type { Claimed, JobKind, Outcome, RunContext } from '../../daemon/jobs/job.ts'
 import { createJobClaims } from '../../daemon/jobs/job-claims.ts'
 import type { Due } from '../../daemon/jobs/job-rows.ts'
@@ -53,7 +53,7 @@ type Waits = { wait: string; untilMs?: number } | undefined
 /** The tables alone; `claim` takes the next job of the kind `due` makes. */
 export function jobTables() {
   const state = join(makeHome().dir, 'state')
-  const store = openStore(state, START_MS)
+  const store = openDatabases(state, START_MS)
   onTestFinished(() => store.close())
   const claims = createJobClaims(store.index)
   const sorts = [{ kinds: ['plain'], atOnce: 100 }]

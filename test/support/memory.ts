@@ -2,10 +2,11 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { openStore, type Store } from '../../daemon/db/databases.ts'
+import { type Databases, openDatabases } from '../../daemon/db/databases.ts'
 import { createMemory } from '../../daemon/memory/memory.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
-import { createConditions } from '../../daemon/platform/conditions.ts'
+import { createEvents } from '../../daemon/platform/events.ts'
+import { createHealth } from '../../daemon/platform/health.ts'
 import type { Watch } from '../../daemon/platform/path-wait.ts'
 import { createVigils } from '../../daemon/platform/vigil.ts'
 import { redactSecrets } from '../../daemon/secrets/redact.ts'
@@ -47,8 +48,8 @@ export function memoryRig({
   const dirOf = (folder: string) => join(home, 'memories', folder.replaceAll('/', '-'))
   const errors: unknown[] = []
   const saved: Saved[] = []
-  const conditions = createConditions({ clock: time.clock, onChange: () => {} })
-  const openOver = (store: Store) => {
+  const health = createHealth(time.clock, createEvents(time.clock))
+  const openOver = (store: Databases) => {
     const vigils = createVigils({ clock: time.clock })
     onTestFinished(() => vigils.stop())
     const memory = createMemory({
@@ -70,7 +71,7 @@ export function memoryRig({
       isPlace,
       settings: { reviewRequired: () => review === 'required', teamEnabled: () => team, logsEnabled: () => false },
       guidelines: (caller) => caller.env.CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES,
-      conditions,
+      health,
       ...(watch && { watch }),
       onChange: (dir, files, actor) => saved.push({ dir, files, actor }),
       onError: (error) => errors.push(error),
@@ -79,10 +80,10 @@ export function memoryRig({
     return { memory, store }
   }
   const open = () => {
-    const store = openStore(state, time.clock.now())
+    const store = openDatabases(state, time.clock.now())
     onTestFinished(() => store.close())
     return openOver(store)
   }
   const first = open()
-  return { ...first, open, openOver, home, state, cwd, dir: dirOf(cwd), time, errors, saved, conditions }
+  return { ...first, open, openOver, home, state, cwd, dir: dirOf(cwd), time, errors, saved, health }
 }

@@ -1,6 +1,6 @@
 /** What a model writes in a run, put into the history of a daemon that is not running: nothing over the socket can do it. */
 import { join } from 'node:path'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { createGate, type Gate } from '../../daemon/memory/gate.ts'
 import { createJournal, type Journal } from '../../daemon/memory/journal.ts'
 import { createJudge } from '../../daemon/memory/judge.ts'
@@ -15,7 +15,7 @@ export type OpenGate = { gate: Gate; journal: Journal; close(): void }
 /** The gate over the databases of a state folder, as a daemon would have it. */
 export function openGate(stateDir: string): OpenGate {
   const clock = createClock()
-  const store = openStore(stateDir, clock.now())
+  const store = openDatabases(stateDir, clock.now())
   const tombstones = createTombstones(store.history)
   const judge = createJudge({
     tombstones,

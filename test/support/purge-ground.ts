@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { listBackups } from '../../daemon/db/backup.ts'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { storeLayout } from '../../daemon/db/layout.ts'
 import { createJournal, type NewChange } from '../../daemon/memory/journal.ts'
 import { createTombstones } from '../../daemon/memory/tombstones.ts'
@@ -44,7 +44,7 @@ export function makeGround({ fillers = 20 }: { fillers?: number } = {}) {
 }
 
 function seed(home: Home, dir: string, others: readonly string[]): void {
-  const store = openStore(home.places.stateDir, Date.now())
+  const store = openDatabases(home.places.stateDir, Date.now())
   const journal = createJournal(store.history)
   const files = new Map<string, string>()
   const write = (file: string, text: string, more: Partial<NewChange> = {}): NewChange => {

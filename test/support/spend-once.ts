@@ -1,6 +1,6 @@
 /** A process that asks a model once and says what became of it: to be killed at any time. */
 
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { createSender } from '../../daemon/models/anthropic.ts'
 import { createLedger } from '../../daemon/models/ledger.ts'
 import { createModel } from '../../daemon/models/model.ts'
@@ -8,7 +8,7 @@ import { createClock } from '../../daemon/platform/clock.ts'
 
 const [stateDir = '', url = '', usdPerDay = '0'] = process.argv.slice(2)
 const clock = createClock()
-const store = openStore(stateDir, clock.now())
+const store = openDatabases(stateDir, clock.now())
 const model = createModel({
   env: { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'test-key' },
   settings: () => ({

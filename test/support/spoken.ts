@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { mayTouchMark } from '../../daemon/secrets/kinds.ts'
 import { redactSecrets } from '../../daemon/secrets/redact.ts'
 import { createSearch } from '../../daemon/sessions/search.ts'
@@ -25,7 +25,7 @@ export function spokenRig({ redact = redactSecrets }: { redact?: (text: string) 
   const home = makeHome()
   const { clock } = manualTime()
   const project = join(home.dir, 'project')
-  const store = openStore(home.places.stateDir, clock.now())
+  const store = openDatabases(home.places.stateDir, clock.now())
   onTestFinished(() => store.close())
   const words = createMessageWords(store.index)
   const told: Told[] = []

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { createSaid } from '../../daemon/sessions/said.ts'
 import { createSessions } from '../../daemon/sessions/sessions.ts'
 import { createDueAfter } from '../../daemon/transcripts/due.ts'
@@ -19,7 +19,7 @@ export function ingestRig({ isPrivate = () => false, redact = async (text) => ({
   const { dir } = makeHome()
   const root = join(dir, 'root')
   mkdirSync(root)
-  const store = openStore(join(dir, 'state'), 0)
+  const store = openDatabases(join(dir, 'state'), 0)
   onTestFinished(() => store.close())
   const db = store.index()
   const words = new Map<number, string>()

@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { openDatabase } from '../../daemon/db/database.ts'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { indexMigrations } from '../../daemon/db/index-schema.ts'
 import { migrate } from '../../daemon/db/migrate.ts'
 import { prepareTerms } from '../../daemon/transcripts/terms.ts'
 import { makeHome } from '../support/home.ts'
 
 function rig() {
-  const store = openStore(join(makeHome().dir, 'state'), 0)
+  const store = openDatabases(join(makeHome().dir, 'state'), 0)
   onTestFinished(() => store.close())
   return { db: store.index(), blocks: () => store.index().prepare('SELECT count(*) FROM term_blocks').pluck().get() }
 }

@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { openStore } from '../../daemon/db/databases.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
 import { storeLayout } from '../../daemon/db/layout.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { isDiskTrouble } from '../../daemon/platform/disk.ts'
@@ -31,7 +31,7 @@ it('a thread that cannot open the index tells why, so that the disk can be blame
 
 it('one that goes on after a rest puts no term down twice; one that is begun anew knows of none', async () => {
   const { dir } = makeHome()
-  const store = openStore(join(dir, 'state'), 0)
+  const store = openDatabases(join(dir, 'state'), 0)
   onTestFinished(() => store.close())
   const path = join(dir, 's.jsonl')
   let onIdle = (_rest: () => void) => {}

@@ -12,7 +12,7 @@ it('watches the sessions of a project, and not the memories beside them', () => 
   const watched: string[] = []
   const roots = createWatchedRoots({
     clock: createClock(),
-    conditions: { raise: () => {}, clear: () => {} },
+    health: { raise: () => {}, clear: () => {} },
     onHint: () => {},
     watch: (folder, options, onEvent) => {
       watched.push(folder.slice(path.length))

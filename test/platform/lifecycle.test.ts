@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { createParts } from '../../daemon/platform/parts.ts'
+import { createLifecycle } from '../../daemon/platform/lifecycle.ts'
 import { manualTime } from '../support/clock.ts'
 
 it('stops parts in reverse order, and all of them though one fails', async () => {
-  const parts = createParts(manualTime().clock)
+  const parts = createLifecycle(manualTime().clock)
   const stopped: string[] = []
   for (const name of ['store', 'jobs', 'server']) {
     parts.add(name, async () => {
@@ -20,7 +20,7 @@ it('stops parts in reverse order, and all of them though one fails', async () =>
 
 it('tells the parts when the drain time is over, and stops each only once', async () => {
   const time = manualTime()
-  const parts = createParts(time.clock)
+  const parts = createLifecycle(time.clock)
   let stops = 0
   parts.add('store', () => void stops++)
   parts.add('server', (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())))

@@ -1,0 +1,72 @@
+/** What every service gets first: clock, log, settings, databases, events, health and paths. Decides nothing. */
+import type { Environment, Places } from '../schema/rendezvous.ts'
+import { openDatabases } from './db/databases.ts'
+import { storeLayout } from './db/layout.ts'
+import type { Clock } from './platform/clock.ts'
+import { createDisk } from './platform/disk.ts'
+import { createEvents } from './platform/events.ts'
+import { message, removeLeftovers } from './platform/files.ts'
+import { createGivingWay } from './platform/giving-way.ts'
+import { createHealth } from './platform/health.ts'
+import { createLifecycle } from './platform/lifecycle.ts'
+import { createLog, type LogTarget } from './platform/log.ts'
+import type { LiveSettings } from './settings/live.ts'
+
+export type CoreOptions = {
+  places: Places
+  settings: LiveSettings
+  env: Environment
+  clock: Clock
+  version: string
+  lastStop: 'clean' | 'unclean'
+  terminal: LogTarget['terminal']
+}
+
+/** Throws when the databases cannot be opened; what was opened until then is closed again. */
+export async function openCore({ places, settings, env, clock, version, lastStop, terminal }: CoreOptions) {
+  const { stateDir } = places
+  const layout = storeLayout(stateDir)
+  const lifecycle = createLifecycle(clock)
+  const events = createEvents(clock)
+  const health = createHealth(clock, events)
+  const disk = lifecycle.add('disk', createDisk(stateDir, clock, health))
+  const log = createLog(settings.current().log, { file: places.logFile, terminal, clock, onTrouble: disk.failed })
+  lifecycle.add('log', log.close)
+  health.onChange((change) => {
+    if ('raised' in change) log.warn({ condition: change.raised.code }, change.raised.message)
+    else log.info({ condition: change.cleared }, 'is over')
+  })
+  /** Something was found broken and has been put right. */
+  const repaired = (what: unknown) => {
+    health.failed('store', message(what))
+    log.warn(message(what))
+  }
+  const stop = (drainMs: number) =>
+    lifecycle.stop(drainMs, ({ part, error }) => log.error({ part, err: error }, 'did not stop in order'))
+  const core = {
+    ...{ places, stateDir, layout, env, version, lastStop },
+    ...{ clock, log, settings, events, health, disk, lifecycle },
+    /** Background work rests while requests come in. */
+    givingWay: createGivingWay(clock),
+    repaired,
+    /** Handles an error of background work: it is logged, unless the disk is the cause, which is a condition already. */
+    logged: (what: string) => (error: unknown) => {
+      if (!disk.blames(error)) log.error({ err: error }, what)
+    },
+    stop,
+  }
+  try {
+    removeLeftovers([stateDir, layout.backups, layout.corrupt])
+    const db = openDatabases(stateDir, clock.now())
+    lifecycle.add('databases', db.close)
+    db.repairs.forEach(repaired)
+    return { ...core, db }
+  } catch (error) {
+    log.error({ err: error }, 'memoryd could not start')
+
+    await stop(0)
+    throw error
+  }
+}
+
+export type Core = Awaited<ReturnType<typeof openCore>>

@@ -1,0 +1,51 @@
+/** How the daemon is doing: conditions that last until they are cleared, the newest failures, and the event that tells of a change. */
+import type { Event, StatusEvent } from '../../schema/event.ts'
+import type { Condition, Failure } from '../../schema/status.ts'
+import type { Clock } from './clock.ts'
+import type { Events } from './events.ts'
+
+type Code = Condition['code']
+type Change = { raised: Condition } | { cleared: Code }
+
+const KEPT_FAILURES = 20
+
+export function createHealth(clock: Clock, events: Events) {
+  const raised = new Map<Code, Condition>()
+  const failures: Failure[] = []
+  const listeners = new Set<(change: Change) => void>()
+  const now = () => new Date(clock.now()).toISOString()
+  const state = (): StatusEvent['state'] => (raised.size > 0 ? 'degraded' : 'ready')
+  const announce = (change: StatusEvent['change']) => events.publish({ type: 'status', state: state(), change })
+  const changed = (change: Change) => {
+    for (const listener of listeners) listener(change)
+    announce('condition')
+  }
+  return {
+    /** Raising again with another message updates it and keeps `since`. */
+    raise: (code: Code, message: string) => {
+      const before = raised.get(code)
+      if (before?.message === message) return
+      const condition = { code, message, since: before?.since ?? now() }
+      raised.set(code, condition)
+      changed({ raised: condition })
+    },
+    clear: (code: Code) => {
+      if (raised.delete(code)) changed({ cleared: code })
+    },
+    list: () => [...raised.values()],
+    /** Notes a failure of background work: no caller gets to see it. */
+    failed: (code: string, message: string) => {
+      failures.unshift({ at: now(), code, message })
+      failures.length = Math.min(failures.length, KEPT_FAILURES)
+    },
+    failures: () => [...failures],
+    state,
+    /** Tells event readers that `status` answers something else now. */
+    announce,
+    /** The first event of every stream. */
+    connected: (): Event => ({ type: 'status', at: now(), state: state(), change: 'connected' }),
+    onChange: (listener: (change: Change) => void) => void listeners.add(listener),
+  }
+}
+
+export type Health = ReturnType<typeof createHealth>
