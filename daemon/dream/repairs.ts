@@ -2,10 +2,9 @@
  * Makes an index true without asking anybody: pointers that lead nowhere and second ones to the same file go, memories that
  * nothing points to get one, lines that are far too long are cut. Leaves everything else as a person wrote it. Pure.
  */
-import { splitLines, withPointers } from '../memory/index-file.ts'
-import { isOutside } from '../memory/index-problems.ts'
-import { isMemoryName } from '../memory/memory-tree.ts'
+import { isOutside, splitLines, withPointers } from '../memory/index-file.ts'
 import { POINTER_CHARS, type Pointer, readPointer, writePointer } from '../memory/pointer.ts'
+import { isMemoryName } from '../memory/scan.ts'
 import { hookOf, parseTopic } from '../memory/topic-file.ts'
 import type { Texts } from './state.ts'
 

@@ -1,12 +1,11 @@
 /** The memories of a type of sub-agent: the same gate and journal as the project's, confined to a directory of their own. */
 import type { Agent, AgentMemory } from '../../schema/agent-memory.ts'
 import type { Caller } from '../../schema/caller.ts'
-import { loadIndex } from './index-file.ts'
-import { readIndexes } from './indexes.ts'
+import { loadIndex, readIndexes } from './index-file.ts'
 import type { Redact } from './judge.ts'
 import type { Places } from './place.ts'
 import { agentPrompt } from './prompt-text.ts'
-import type { Reading } from './reading.ts'
+import type { Reading } from './reader.ts'
 import type { Writing } from './writing.ts'
 
 type Deps = {

@@ -1,5 +1,4 @@
 /** Whole memory sets on their way, put together: export, import, move. Nothing of it is needed for a start. */
-
 import type { Db } from '../db/database.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Directories } from './directories.ts'
@@ -11,9 +10,7 @@ import { createImport, type Importing } from './import.ts'
 import type { Journal } from './journal.ts'
 import type { Judge, Redact } from './judge.ts'
 import { createMerging } from './merging.ts'
-import { createFindEnds, endsWithin, type PlaceOf } from './move-ends.ts'
-import type { Moves } from './moves.ts'
-import { createMoving, type Moving } from './moving.ts'
+import { createFindEnds, createMoving, endsWithin, type Moves, type Moving, type PlaceOf } from './move.ts'
 import { createPast } from './past.ts'
 import type { Places } from './place.ts'
 import type { Tombstones } from './tombstones.ts'

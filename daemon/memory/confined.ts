@@ -19,7 +19,7 @@ import {
   removeIfEmpty,
   withNewFolders,
 } from './descend.ts'
-import { CAP_SEGMENTS, checkFileName, checkReadName, shown, twinAmong } from './file-name.ts'
+import { CAP_SEGMENTS, checkFileName, checkReadName, shown, twinAmong } from './file-names.ts'
 import { CAP_BYTES, type Content, NEW_MODE, readPlain, writeNew } from './plain-file.ts'
 import { stampOf } from './stamp.ts'
 

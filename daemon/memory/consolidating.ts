@@ -5,16 +5,15 @@
  */
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
-import { INDEX_FILE } from './file-name.ts'
+import { INDEX_FILE } from './file-names.ts'
 import { inFolder, type Present, readPresent } from './folder.ts'
 import type { Along, Gate } from './gate.ts'
 import type { Evidence, Journal } from './journal.ts'
 import { type Redact, withoutCredentials } from './judge.ts'
-import { isMemoryName } from './memory-tree.ts'
 import { isAgent } from './people.ts'
 import type { Review, Reviews } from './reviews.ts'
 import { isDream } from './run-id.ts'
-import { scanMemories } from './scan.ts'
+import { isMemoryName, scanMemories } from './scan.ts'
 import type { By, Write } from './write.ts'
 
 type Seen = {

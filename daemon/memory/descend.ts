@@ -13,7 +13,7 @@ import {
   openRootFolder,
   type Reach,
 } from '../platform/open-folder.ts'
-import { shown } from './file-name.ts'
+import { shown } from './file-names.ts'
 
 export { type Folder, isCode, OWN_REACH, type Reach } from '../platform/open-folder.ts'
 

@@ -6,9 +6,8 @@ import { type Present, placeTrouble, readPresent } from './folder.ts'
 import type { Gate } from './gate.ts'
 import type { Journal, NewChange } from './journal.ts'
 import type { Redact } from './judge.ts'
-import { markdownFiles, type Stamp, whereabouts } from './markdown-files.ts'
-import { isMemoryName } from './memory-tree.ts'
 import { isExact } from './plain-file.ts'
+import { isMemoryName, markdownFiles, type Stamp, whereabouts } from './scan.ts'
 import type { TellingNames } from './telling-names.ts'
 
 type Deps = {

@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
 import { type Confined, openFolder } from './confined.ts'
 import { isCode, type MayBeAt, OWN_REACH, openRoot, refuseAstray, refused, withNewFolders } from './descend.ts'
-import { INDEX_FILE, INDEXES, shown } from './file-name.ts'
+import { INDEX_FILE, INDEXES, shown } from './file-names.ts'
 import type { Content } from './plain-file.ts'
 
 /** A file as text; `exact` when the text gives the same bytes back. `mode`: permissions only. */

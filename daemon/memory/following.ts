@@ -2,7 +2,7 @@
 import type { Db } from '../db/database.ts'
 import type { Directories } from './directories.ts'
 import type { Journal, Version } from './journal.ts'
-import type { Ends, Move, Moves } from './moves.ts'
+import type { Ends, Move, Moves } from './move.ts'
 import type { Past } from './past.ts'
 
 type Deps = { journal: Journal; past: Past; directories: Directories; moves: Moves }

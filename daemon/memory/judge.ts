@@ -1,14 +1,11 @@
 /** Decides whether a text may become a memory: shape, credentials, rejected values. Writes nothing. */
 import { MemoryError } from '../../schema/errors.ts'
-import { isLog } from './daily-log.ts'
-import { checkFileName } from './file-name.ts'
+import { checkFileName, isLog } from './file-names.ts'
 import { isIndex } from './folder.ts'
-import { parsePointers } from './index-file.ts'
-import { indexProblems } from './index-problems.ts'
+import { indexProblems, parsePointers } from './index-file.ts'
 import type { Evidence } from './journal.ts'
 import type { Tombstones } from './tombstones.ts'
-import { parseTopic } from './topic-file.ts'
-import { topicProblems } from './topic-problems.ts'
+import { parseTopic, topicProblems } from './topic-file.ts'
 import { valuesOf, wholeValue } from './values.ts'
 
 export type Redact = (text: string) => Promise<{ text: string; kinds: string[] }>

@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import type { MemoryError } from '../../schema/errors.ts'
 import { type Folder, isCode, refused, refuseMoved } from './descend.ts'
-import { shown } from './file-name.ts'
+import { shown } from './file-names.ts'
 import { stampOf } from './stamp.ts'
 
 /** `hash`: SHA-256 of the bytes, in hex, made when it is asked for. `mode`: permissions only. `stamp`: of the file that was read. */

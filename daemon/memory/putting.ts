@@ -1,7 +1,7 @@
 /** Several files, written all or none. */
 import type { Confined } from './confined.ts'
 import { isCode } from './descend.ts'
-import { twinKey } from './file-name.ts'
+import { twinKey } from './file-names.ts'
 import type { Present } from './folder.ts'
 import { hashOf, NEW_MODE } from './plain-file.ts'
 

@@ -2,15 +2,27 @@
  * Lists the memories of a directory from its names, times and front matter. Follows no link, opens nothing but regular
  * files, parses no more than their first lines, writes nothing.
  */
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from 'node:fs'
-import { basename } from 'node:path'
-import { descend, enter, type Folder, inRoot } from './descend.ts'
-import { INDEX_FILE } from './file-name.ts'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  type Stats,
+  statSync,
+} from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { descend, enter, type Folder, inRoot, isCode } from './descend.ts'
+import { INDEX_FILE, READ_CAP_SEGMENTS } from './file-names.ts'
+import { inFolder, readPresent } from './folder.ts'
 import { splitFrontMatter } from './front-matter-edit.ts'
-import { DEPTH_FOLDERS, visitMemories } from './memory-tree.ts'
-import { oneLine } from './one-line.ts'
+import type { Ground } from './import-plan.ts'
 import { hashOf, readUpTo } from './plain-file.ts'
-import { stampOf } from './stamp.ts'
+import { oneLine } from './pointer.ts'
+import { isSettled, stampOf } from './stamp.ts'
 import { type TopicFields, topicFields } from './topic-file.ts'
 
 export type ScannedMemory = Partial<TopicFields> & {
@@ -160,4 +172,163 @@ export function manifest(items: Pick<ScannedMemory, 'file' | 'type' | 'modifiedA
       return description === undefined ? start : `${start}: ${oneLine(description)}`
     })
     .join('\n')
+}
+
+/**
+ * The way through a memory directory: which names in it are those of memories and their indexes, folder by folder. Follows
+ * no link, opens no file, never goes into hidden folders and logs. How far it goes is up to whoever looks.
+ */
+
+/** As deep as a memory is found by itself; one that lies deeper can still be named. */
+export const DEPTH_FOLDERS = 8
+
+export type Visitor = {
+  /** Whether to look into a folder, so many levels below the directory. */
+  enters(folder: string, depth: number): boolean
+  file(file: string, stat: () => Stats | undefined): void
+  /** Something that is called like a memory and is no plain file. */
+  otherThing(file: string): void
+  closedFolder(folder: string, cause: unknown): void
+}
+
+/** Throws when the directory itself cannot be looked into. */
+export function visitMemories(folder: Folder, visitor: Visitor, path: readonly string[] = []): void {
+  for (const entry of readdirSync(folder.at(''), { withFileTypes: true })) {
+    const here = [...path, entry.name]
+    const name = here.join('/')
+    if (entry.isDirectory()) {
+      if (isMemoryFolder(name) && visitor.enters(name, here.length)) visitBelow(folder, visitor, here)
+    } else if (isMemoryName(name)) {
+      if (entry.isFile()) visitor.file(name, () => lstatSync(folder.at(entry.name), { throwIfNoEntry: false }))
+      else visitor.otherThing(name)
+    }
+  }
+}
+
+function visitBelow(folder: Folder, visitor: Visitor, path: readonly string[]): void {
+  try {
+    descend(folder, path.slice(-1), enter, (below, missing) => {
+      if (missing.length === 0) visitMemories(below, visitor, path)
+    })
+  } catch (error) {
+    visitor.closedFolder(path.join('/'), error)
+  }
+}
+
+export function isMemoryName(file: string): boolean {
+  return file.endsWith('.md') && isMemoryFolder(file)
+}
+
+export function isMemoryFolder(folder: string): boolean {
+  return folder !== 'logs' && !folder.startsWith('logs/') && !/(?:^|\/)\./.test(folder)
+}
+
+/** Which memories and indexes a directory holds, as they are now, however many. */
+
+export type Listing = {
+  /** With slashes, sorted. */
+  files: string[]
+  folders: string[]
+  /** Folders that cannot be looked into or lie too deep, and what is called like a memory and is no plain file. */
+  closed: string[]
+}
+
+export function listMemories(dir: string): Listing {
+  const files: string[] = []
+  const folders: string[] = []
+  const closed: string[] = []
+  const visitor: Visitor = {
+    enters: (folder, depth) => {
+      folders.push(folder)
+      if (depth < READ_CAP_SEGMENTS) return true
+      closed.push(folder)
+      return false
+    },
+    file: (file) => void files.push(file),
+    otherThing: (file) => void closed.push(file),
+    closedFolder: (folder) => void closed.push(folder),
+  }
+  if (existsSync(dir)) visit(dir, visitor)
+  return { files: files.sort(), folders: folders.sort(), closed: closed.sort() }
+}
+
+/** One that has gone just now holds nothing. */
+function visit(dir: string, visitor: Visitor): void {
+  try {
+    inRoot(dir, (top) => visitMemories(top, visitor))
+  } catch (error) {
+    if (!isCode(error, 'ENOENT')) throw error
+  }
+}
+
+/** The directory as it is for what comes from elsewhere. */
+export function groundOf(dir: string): Ground {
+  const { files, folders, closed } = listMemories(dir)
+  const readable = new Set(files)
+  return {
+    names: [...files, ...folders, ...closed],
+    hashAt: (file) => (readable.has(file) ? hashIn(dir, file) : undefined),
+  }
+}
+
+/** Nothing for what cannot be read safely: then it is the same as nothing else. */
+function hashIn(dir: string, file: string): string | undefined {
+  try {
+    return inFolder(dir, (folder) => readPresent(folder, file))?.hash
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Which markdown files are in a memory directory, by their names and stamps. Opens none of them.
+ * Also where the directory itself has gone to.
+ */
+
+/** `settled`: a change after this look is sure to show in the stamp. */
+export type Stamp = { value: string; settled: boolean }
+
+/** Of a directory with more, the others are compared when they are named or known already. */
+export const MOST_FILES = 5_000
+const MOST_FOLDERS = 1_000
+
+export function markdownFiles(dir: string, nowMs: number): Map<string, Stamp> {
+  const found = new Map<string, Stamp>()
+  let folders = 0
+  const visitor: Visitor = {
+    enters: (_folder, depth) => depth <= DEPTH_FOLDERS && folders++ < MOST_FOLDERS,
+    file: (file, stat) => {
+      const stats = found.size < MOST_FILES ? stat() : undefined
+      if (stats) found.set(file, { value: stampOf(stats), settled: isSettled(stats, nowMs) })
+    },
+    otherThing: () => {},
+    // One that is closed to us, or became a link just now, is passed by.
+    closedFolder: (_folder, cause) => {
+      if (!isCode(cause, 'EACCES', 'REFUSED')) throw cause
+    },
+  }
+  inRoot(dir, (top) => visitMemories(top, visitor))
+  return found
+}
+
+/**
+ * A directory that is certainly not there any more has lost its files. One behind a link that leads nowhere, or out of
+ * reach, may come back as it was: on a disk that is not mounted, say.
+ */
+export function whereabouts(dir: string): 'here' | 'gone' | 'unknown' {
+  for (let at = dir; ; at = dirname(at)) {
+    try {
+      return statSync(at).isDirectory() && at === dir ? 'here' : 'gone'
+    } catch (error) {
+      if (!isCode(error, 'ENOENT', 'ENOTDIR') || isLink(at)) return 'unknown'
+    }
+  }
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink()
+  } catch {
+    return false
+  }
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts'
 import { watchTree } from '../platform/directory-watch.ts'
 import type { Watch } from '../platform/path-wait.ts'
 import type { WatchState } from '../platform/watch-report.ts'
-import { DEPTH_FOLDERS, isMemoryFolder, isMemoryName } from './memory-tree.ts'
+import { DEPTH_FOLDERS, isMemoryFolder, isMemoryName } from './scan.ts'
 
 export type WatchedDirectory = { refresh(): void; stop(): void }
 

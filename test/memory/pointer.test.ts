@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { oneLine } from '../../daemon/memory/one-line.ts'
-import { pointerLine, readPointer } from '../../daemon/memory/pointer.ts'
+import { oneLine, pointerLine, readPointer } from '../../daemon/memory/pointer.ts'
 
 describe('a pointer line', () => {
   it('is what Claude Code writes', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fatesOf } from '../../daemon/memory/bringing.ts'
+import { fatesOf } from '../../daemon/memory/import-plan.ts'
 
 /** A directory where every file's hash is what stands after its name. */
 const ground = (files: Record<string, string>) => ({

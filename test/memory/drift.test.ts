@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { driftOf, mentionsIn, projectAt } from '../../daemon/dream/drift.ts'
+import { driftOf, mentionsIn, projectAt } from '../../daemon/memory/drift.ts'
 import { makeHome } from '../support/home.ts'
 
 function project(files: Record<string, string>) {

@@ -1,9 +1,8 @@
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { createPrompting, createPrompts, type Prompts } from '../../daemon/memory/prompt.ts'
 import { memoryPrompt } from '../../daemon/memory/prompt-text.ts'
-import { createPrompting } from '../../daemon/memory/prompting.ts'
-import { createPrompts, type Prompts } from '../../daemon/memory/prompts.ts'
 import { agent, memoryRig, type Rig } from '../support/memory.ts'
 
 const DAY_MS = 86_400_000
