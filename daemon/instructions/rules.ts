@@ -1,6 +1,10 @@
 /** Decides whether a rule applies: its `paths:` against the files in question. Does no I/O. */
-import { isAbsolute, join, relative, resolve } from 'node:path'
+
+import { type Dirent, opendirSync, statSync } from 'node:fs'
+import { isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { message } from '../platform/files.ts'
 import { compileGlob, splitList } from '../platform/glob.ts'
+import { type Bounds, isInside, locate } from './includes.ts'
 
 export type Verdict = { applies: boolean; warning?: string }
 
@@ -51,4 +55,111 @@ function namesOf(file: string, roots: string[]): { relative: string[]; absolute:
   const absolute = resolve(roots[0] ?? '/', file)
   const below = roots.map((root) => relative(root, absolute)).filter((name) => name !== '..' && !name.startsWith('../'))
   return { relative: below, absolute: [absolute, ...below.flatMap((name) => roots.map((root) => join(root, name)))] }
+}
+
+/** Names the places where instruction files may stand, lowest priority first. Lists folders, reads no file. */
+
+export type Kind = 'managed' | 'user' | 'project' | 'local'
+
+/** `trouble`: nothing to read there, but somebody should know. */
+export type Source = { kind: Kind; path: string; role: 'file' | 'rule' } | { kind: Kind; path: string; trouble: string }
+
+export type Places = {
+  cwd: string
+  /** The project's folder: nothing of kind project or local comes from outside it. */
+  root: string
+  claudeDir: string
+  managedFile: string
+  agentsMd: boolean
+}
+
+/** Entries looked at in all rules folders together, and how deep they nest. */
+const CAP_ENTRIES = 2000
+const CAP_DEPTH = 16
+
+export function findSources(places: Places, { project }: { project: Bounds }): Source[] {
+  const listRules = createRulesLister()
+  const folders = foldersBetween(places.root, places.cwd)
+  const file = (kind: Kind, path: string): Source => ({ kind, path, role: 'file' })
+  return [
+    file('managed', places.managedFile),
+    file('user', join(places.claudeDir, 'CLAUDE.md')),
+    ...listRules('user', join(places.claudeDir, 'rules'), undefined),
+    ...folders.flatMap((folder) => [
+      // First: what is meant for every agent yields to what is meant for this one.
+      ...(places.agentsMd ? [file('project', join(folder, 'AGENTS.md'))] : []),
+      file('project', join(folder, 'CLAUDE.md')),
+      file('project', join(folder, '.claude', 'CLAUDE.md')),
+      ...listRules('project', join(folder, '.claude', 'rules'), project),
+    ]),
+    ...folders.map((folder) => file('local', join(folder, 'CLAUDE.local.md'))),
+  ]
+}
+
+/** The root, and each folder on the way down to cwd; the root alone when cwd is elsewhere. */
+function foldersBetween(root: string, cwd: string): string[] {
+  if (!isInside([root], cwd)) return [root]
+  const names = relative(root, cwd)
+    .split(sep)
+    .filter((name) => name !== '')
+  return [root, ...names.map((_, last) => join(root, ...names.slice(0, last + 1)))]
+}
+
+function createRulesLister() {
+  let entriesLeft = CAP_ENTRIES
+  return (kind: Kind, top: string, bounds: Bounds | undefined): Source[] => {
+    const rules: string[] = []
+    const troubles: Source[] = []
+    const visited = new Set<string>()
+    const list = (folder: string, depth: number) => {
+      const found = locate(folder, bounds)
+      if (found === undefined || entriesLeft === 0) return
+      if ('refused' in found) return void troubles.push({ kind, path: folder, trouble: found.reason })
+      if (visited.has(found.real)) return
+      visited.add(found.real)
+      const { entries, trouble } = depth > CAP_DEPTH ? tooDeep : entriesOf(found.real, entriesLeft)
+      entriesLeft -= entries.length
+      if (trouble) troubles.push({ kind, path: folder, trouble })
+      for (const entry of entries) {
+        const path = join(folder, entry.name)
+        if (isFolder(entry, path)) list(path, depth + 1)
+        else if (entry.name.endsWith('.md')) rules.push(path)
+      }
+    }
+    list(top, 0)
+    return [...rules.sort().map((path): Source => ({ kind, path, role: 'rule' })), ...troubles]
+  }
+}
+
+type Listing = { entries: Dirent[]; trouble?: string }
+
+const tooDeep: Listing = { entries: [], trouble: `folders of rules nest more than ${CAP_DEPTH} deep` }
+
+function entriesOf(folder: string, most: number): Listing {
+  const entries: Dirent[] = []
+  try {
+    const handle = opendirSync(folder)
+    try {
+      for (let entry = handle.readSync(); entry; entry = handle.readSync()) {
+        if (entries.length === most)
+          return { entries, trouble: `folders of rules hold more than ${CAP_ENTRIES} names; the rest is left out` }
+        entries.push(entry)
+      }
+    } finally {
+      handle.closeSync()
+    }
+    return { entries }
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    return code === 'ENOTDIR' ? { entries } : { entries, trouble: `it cannot be read (${code ?? message(error)})` }
+  }
+}
+
+function isFolder(entry: Dirent, path: string): boolean {
+  if (!entry.isSymbolicLink()) return entry.isDirectory()
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
 }

@@ -19,8 +19,8 @@ import { createPauses } from '../projects/pause-table.ts'
 import { createSwitches } from '../projects/switches.ts'
 import { mergeVariables } from '../projects/variables.ts'
 import type { LiveSettings } from '../settings/live.ts'
+import { createRecalledRows } from './given.ts'
 import { createRecall } from './recall.ts'
-import { createRecalledRows } from './recalled.ts'
 
 type Deps = Pick<Core, 'events' | 'health' | 'disk' | 'logged'> & {
   places: Places

@@ -3,11 +3,10 @@
  * store it is asked of: what nobody ever wrote there is a slip, a short form, or a sign that nothing fits. Pure but for
  * what the index remembers.
  */
-import { COMMON_WORDS, STOP_WORDS } from './common-words.ts'
-import { RELATED_GROUPS } from './related-words.ts'
-import { stem } from './stem.ts'
-import { ASCII, type Word, wordsOf } from './terms.ts'
+
+import { COMMON_WORDS, RELATED_GROUPS, STOP_WORDS } from './vocabulary.ts'
 import { STRIDE, type Term, type WordIndex } from './word-index.ts'
+import { ASCII, stem, type Word, wordsOf } from './words.ts'
 
 export type Alternative = { term: Term; weight: number }
 

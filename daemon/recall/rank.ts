@@ -2,11 +2,9 @@
  * Puts the memories of a directory in order for a question, without a model: BM25 over the words, more for what is said in one
  * line and for names, then what the best have in common. Says whether anything fits at all. Works in the scratch of the index.
  */
-import { feedBack } from './feedback.ts'
-import { fitOf } from './fit.ts'
 import { questionOf, type Wanted } from './question.ts'
-import { candidates, type Scored, type Skip, scoreAll } from './scoring.ts'
-import type { WordIndex } from './word-index.ts'
+import { candidates, look, mark, type Scored, type Skip, scoreAll, unmark } from './scoring.ts'
+import { STRIDE, type Term, type WordIndex } from './word-index.ts'
 
 export type Ranked = {
   file: string
@@ -118,4 +116,113 @@ function explainedOne(
   const row = one * wanted.length
   const words = wanted.flatMap(({ surface }, n) => (sure[row + n] === 0 ? [] : [surface]))
   return { ...ranked, fit: fitOf(sure, row, wanted), words }
+}
+
+/** How much of a question a memory answers to: what of it was found, measured by how much each word tells. Pure. */
+
+/** A word that nobody ever wrote: often only another word for what was written. A name has no other. */
+const UNKNOWN = 0.8
+const UNKNOWN_NAME = 3
+/** One word of several is shared by chance. */
+const LONE = 0.6
+const LONE_AMONG = 2
+/** A long question is about some of its words only. */
+const MOST_COUNTED = 12
+
+/** `sure`, from `row` on, tells of each thing wanted how sure it is that it is there. */
+export function fitOf(sure: Float64Array, row: number, wanted: readonly Wanted[]): number {
+  let all = 0
+  let covered = 0
+  let met = 0
+  let missed = 0
+  for (let n = 0; n < wanted.length; n++) {
+    const want = wanted[n] as Wanted
+    if (want.extra) continue
+    const weight = weightOf(want)
+    const certainty = sure[row + n] as number
+    all += weight
+    covered += weight * certainty
+    if (want.common) continue
+    if (certainty > 0) met++
+    else missed++
+  }
+  if (wanted.length > MOST_COUNTED) all = heaviest(wanted)
+  if (all === 0) return 0
+  return Math.min(1, covered / all) * (met <= 1 && missed >= LONE_AMONG ? LONE : 1)
+}
+
+function heaviest(wanted: readonly Wanted[]): number {
+  const weights = wanted.filter(({ extra }) => !extra).map(weightOf)
+  return weights
+    .sort((a, b) => b - a)
+    .slice(0, MOST_COUNTED)
+    .reduce((sum, weight) => sum + weight, 0)
+}
+
+function weightOf({ weight, alternatives, named }: Wanted): number {
+  return weight * (alternatives.length > 0 ? 1 : named ? UNKNOWN_NAME : UNKNOWN)
+}
+
+/**
+ * What the best memories have in common tells what the question is about: others that speak of it, too, move up. The best
+ * themselves stay where they are, so that a wrong guess cannot push away what was found. Works in the scratch of the index.
+ */
+
+/** Chosen by measurement. */
+const STRENGTH = 0.45
+const MOST_TERMS = 12
+/** What is in one memory leads nowhere, what is in many anywhere. */
+const FEWEST_HOLDERS = 2
+const LARGEST_SHARE = 1 / 3
+
+type Telling = { term: Term; weight: number }
+
+/** Adds to the scores of all but the best, whose places among the few are given, the very best first. */
+export function feedBack(best: readonly number[], scored: Scored, wanted: readonly Wanted[], index: WordIndex): void {
+  const { ids, scores } = scored
+  const fewest = FEWEST_HOLDERS * STRIDE
+  const most = index.size() * LARGEST_SHARE * STRIDE
+  const theirs = best.map((one) => scores[one] as number)
+  const top = theirs[0] || 1
+  const shared: Term[] = []
+  for (let n = 0; n < best.length; n++)
+    for (const term of index.doc(ids[best[n] as number] as number).terms) {
+      const { length } = term.postings
+      if (length < fewest || length > most) continue
+      if (term.sum === 0) shared.push(term)
+      term.sum += (theirs[n] as number) / top
+    }
+  for (const { alternatives } of wanted) for (const { term } of alternatives) term.sum = 0
+  const telling: Telling[] = []
+  for (const term of shared) {
+    const { postings, sum } = term
+    term.sum = 0
+    if (sum === 0) continue
+    const weight = (sum / best.length) * index.rarity(postings.length / STRIDE)
+    insert(telling, { term, weight })
+  }
+  const { ones } = index.scratch()
+  mark(scored, index)
+  for (const { term, weight } of telling) {
+    const hits = look(term, scored, index)
+    for (let hit = 0; hit < hits; hit++) {
+      const one = ones[hit] as number
+      scores[one] = (scores[one] as number) + STRENGTH * weight
+    }
+  }
+  unmark(scored, index)
+  for (let n = 0; n < best.length; n++) scores[best[n] as number] = theirs[n] as number
+}
+
+/** Heaviest first, and no more than so many. */
+function insert(telling: Telling[], one: Telling): void {
+  if (telling.length < MOST_TERMS) telling.push(one)
+  else if (heavier(one, telling[MOST_TERMS - 1] as Telling) > 0) return
+  let at = telling.length - 1
+  for (; at > 0 && heavier(one, telling[at - 1] as Telling) < 0; at--) telling[at] = telling[at - 1] as Telling
+  telling[at] = one
+}
+
+function heavier(a: Telling, b: Telling): number {
+  return b.weight - a.weight || (a.term.text < b.term.text ? -1 : 1)
 }

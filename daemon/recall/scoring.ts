@@ -1,9 +1,6 @@
 /** How well single memories fit what is wanted: quickly for all of them, closely for the best. Works in the scratch of the index. */
-import { bestOf } from './best-of.ts'
-import { type Few, look, mark, unmark } from './finding.ts'
 import type { Wanted } from './question.ts'
-import { MOST_FEW } from './scratch.ts'
-import { EVERY_LINE, STRIDE, type WordIndex } from './word-index.ts'
+import { EVERY_LINE, findPosting, MOST_FEW, STRIDE, type Term, type WordIndex } from './word-index.ts'
 
 /** Of the few that are looked at closely, by their order among them. In the scratch of the index, until the next question. */
 export type Scored = Few & {
@@ -133,4 +130,110 @@ function bestLine(wanted: readonly Wanted[], lines: Int32Array, from: number): n
     if (sum > best) best = sum
   }
   return best
+}
+
+/** Finds the postings of a few memories in the lists of many terms. Works in the scratch of an index. */
+
+/** The few are the first `count` ids of the list. */
+export type Few = { ids: Int32Array; count: number }
+
+/** Before the first look; one few at a time. */
+export function mark({ ids, count }: Few, index: WordIndex): void {
+  const { slots } = index.scratch()
+  for (let one = 0; one < count; one++) slots[ids[one] as number] = one + 1
+}
+
+/** After the last look: who comes next finds no marks. */
+export function unmark({ ids, count }: Few, index: WordIndex): void {
+  const { slots } = index.scratch()
+  for (let one = 0; one < count; one++) slots[ids[one] as number] = 0
+}
+
+/**
+ * How many of the marked ones have a term. In the scratch, until the next look: `ones`, which they are by their order in the
+ * list, and `places`, the how manieth of the term's postings each of them is.
+ */
+export function look(term: Term, { ids, count }: Few, index: WordIndex): number {
+  const { slots, ones, places } = index.scratch()
+  const { ids: holders } = index.worth(term)
+  let hits = 0
+  const steps = 32 - Math.clz32(holders.length)
+  if (holders.length > count * steps) {
+    for (let one = 0; one < count; one++) {
+      const at = findPosting(term.postings, ids[one] as number)
+      if (at < 0) continue
+      ones[hits] = one
+      places[hits++] = at / STRIDE
+    }
+    return hits
+  }
+  for (let n = 0; n < holders.length; n++) {
+    const slot = slots[holders[n] as number] as number
+    if (slot === 0) continue
+    ones[hits] = slot - 1
+    places[hits++] = n
+  }
+  return hits
+}
+
+/** A few of many by their numbers, without sorting the many. Pure but for the lists it is given. */
+
+type Many = {
+  /** The ids to choose from are the first `count` of them. */
+  ids: Int32Array
+  count: number
+  sums: Float64Array
+  /** No two have the same file. */
+  doc: (id: number) => { file: string }
+}
+
+type BestOfFew = { most: number; into: Int32Array; skip: ((file: string) => boolean) | undefined }
+
+/**
+ * Puts the `most` ids with the largest sums into a list, in no order, and tells how many these are; of equal ones
+ * those whose files come first by name. Only who would be among them is asked about.
+ */
+export function bestOf(many: Many, { most, into, skip }: BestOfFew): number {
+  const { ids, count, sums, doc } = many
+  let kept = 0
+  let bar = Number.NEGATIVE_INFINITY
+  for (let n = 0; n < count; n++) {
+    const id = ids[n] as number
+    if ((sums[id] as number) < bar) continue
+    if (kept < most) {
+      if (!skip?.(doc(id).file)) rise(id, into, kept++, many)
+    } else if (isLess(into[0] as number, id, many) && !skip?.(doc(id).file)) sink(id, into, kept, many)
+    if (kept === most) bar = sums[into[0] as number] as number
+  }
+  return kept
+}
+
+// The list is a heap: the least of those kept stands at its top.
+
+function rise(id: number, heap: Int32Array, end: number, many: Many): void {
+  let at = end
+  while (at > 0) {
+    const above = (at - 1) >> 1
+    if (!isLess(id, heap[above] as number, many)) break
+    heap[at] = heap[above] as number
+    at = above
+  }
+  heap[at] = id
+}
+
+function sink(id: number, heap: Int32Array, size: number, many: Many): void {
+  let at = 0
+  for (let below = 1; below < size; below = 2 * at + 1) {
+    if (below + 1 < size && isLess(heap[below + 1] as number, heap[below] as number, many)) below++
+    if (!isLess(heap[below] as number, id, many)) break
+    heap[at] = heap[below] as number
+    at = below
+  }
+  heap[at] = id
+}
+
+/** Never by id: that only tells what was read first. */
+function isLess(a: number, b: number, { sums, doc }: Many): boolean {
+  const difference = (sums[a] as number) - (sums[b] as number)
+  return difference < 0 || (difference === 0 && doc(a).file > doc(b).file)
 }

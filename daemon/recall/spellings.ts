@@ -3,8 +3,7 @@
  * ever wrote was meant to be. Does no I/O.
  */
 import { copied } from '../platform/characters.ts'
-import { withinOneEdit } from './edits.ts'
-import { stem } from './stem.ts'
+import { stem } from './words.ts'
 
 export type Spelling = {
   word: string
@@ -105,4 +104,16 @@ function addTo(map: Map<string, Spelling[]>, key: string, spelling: Spelling): v
   const spellings = map.get(key)
   if (spellings) spellings.push(spelling)
   else map.set(key, [spelling])
+}
+
+/** Whether two words differ by one slip of the fingers: a letter too many, too few, another one, or two swapped. Pure. */
+export function withinOneEdit(a: string, b: string): boolean {
+  if (a === b) return true
+  const [short, long] = a.length <= b.length ? [a, b] : [b, a]
+  if (long.length - short.length > 1) return false
+  let at = 0
+  while (at < short.length && short[at] === long[at]) at++
+  if (short.length < long.length) return short.slice(at) === long.slice(at + 1)
+  if (short.slice(at + 1) === long.slice(at + 1)) return true
+  return short[at] === long[at + 1] && short[at + 1] === long[at] && short.slice(at + 2) === long.slice(at + 2)
 }

@@ -3,12 +3,8 @@
  * replaced and taken out one by one, and the result is the same as if all had been put in at once. Does no I/O.
  */
 import { copied } from '../platform/characters.ts'
-import { headStart } from './head-start.ts'
-import { createScratch, type Grid, type Scratch } from './scratch.ts'
 import { createSpellings, type Spelling, type Spellings } from './spellings.ts'
-import { stem } from './stem.ts'
-import { type Word, wordsOf } from './terms.ts'
-import { rarity, saturated } from './weights.ts'
+import { stem, type Word, wordsOf } from './words.ts'
 
 export type Indexed = { file: string; name: string; description: string; body: string }
 
@@ -253,4 +249,110 @@ function gather({ name, description, body }: Indexed, stemOf: (word: string) => 
 /** A line, or a sentence of one: what is said together. */
 function linesOf(body: string): string[] {
   return body.split(/\n+|(?<=[.!?。！？])\s+/).filter((line) => line.trim() !== '')
+}
+
+/** What words are worth: one in a memory, and one at all. Pure. */
+
+/** Chosen by measurement; results hardly change around them. */
+const K1 = 1.1
+const B = 0.4
+const DELTA = 0.6
+
+/** BM25+: more of the same word says less and less, most of all in a long text; to have it at all says something. */
+export function saturated(times: number, longer: number): number {
+  return (times * (K1 + 1)) / (times + K1 * (1 - B + B * longer)) + DELTA
+}
+
+/** Of what is nowhere, a little more than of what is in one memory alone. */
+export function rarity(holders: number, memories: number): number {
+  return Math.log(1 + (memories - holders + 0.5) / (holders + 0.5))
+}
+
+/**
+ * A trifle that a memory begins with, and that its name alone decides: of many that fit alike the same ones are looked at
+ * closely, in whichever order they were read. To compare their names instead takes up to three times as long. Pure.
+ */
+
+/** Less than the commonest word adds, and many times what is lost in adding up. */
+const TRIFLE = 1e-7
+const HASHES = 2 ** 32
+
+/** Names may have the same (FNV-1a). */
+export function headStart(name: string): number {
+  let hash = 0x811c9dc5
+  for (let n = 0; n < name.length; n++) hash = Math.imul(hash ^ name.charCodeAt(n), 0x01000193)
+  return TRIFLE * ((hash >>> 0) / HASHES)
+}
+
+/** Numbers to work in, made once for an index: to make them for each question would take longer than to answer it. */
+
+/** For each id. Zeros are left behind. */
+export type Scratch = {
+  sums: Float64Array
+  parts: Float64Array
+  slots: Int32Array
+  /** Not zeros: written before they are read. */
+  touched: Int32Array
+  own: Int32Array
+  /** The same; for the few that are looked at closely, in their order. */
+  ones: Int32Array
+  places: Int32Array
+  few: Int32Array
+  order: Int32Array
+  scores: Float64Array
+  best: Float64Array
+  titles: Int32Array
+}
+
+/** Nobody looks at more of them closely. */
+export const MOST_FEW = 512
+
+/** For each of the few and each thing that is wanted. */
+export type Grid = { sure: Float64Array; lines: Int32Array }
+
+export type Scratches = {
+  /** With room for so many ids. */
+  forIds(ids: number): Scratch
+  /** So many cells of it are zeros; valid until it is asked for again. */
+  grid(cells: number): Grid
+}
+
+export function createScratch(): Scratches {
+  let scratch = scratchFor(0)
+  let grid = gridFor(0)
+  return {
+    forIds: (ids) => {
+      if (scratch.sums.length < ids) scratch = scratchFor(2 * ids)
+      return scratch
+    },
+    grid: (cells) => {
+      if (grid.sure.length < cells) grid = gridFor(2 * cells)
+      const { sure, lines } = grid
+      // One by one: for so few that is quicker than to have it done.
+      for (let cell = 0; cell < cells; cell++) sure[cell] = lines[cell] = 0
+      return grid
+    },
+  }
+}
+
+function scratchFor(ids: number): Scratch {
+  const few = Math.min(ids, MOST_FEW)
+  return {
+    sums: new Float64Array(ids),
+    parts: new Float64Array(ids),
+    slots: new Int32Array(ids),
+    touched: new Int32Array(ids),
+    own: new Int32Array(ids),
+    ones: new Int32Array(few),
+    places: new Int32Array(few),
+    few: new Int32Array(few),
+    order: new Int32Array(few),
+    scores: new Float64Array(few),
+    best: new Float64Array(few),
+    titles: new Int32Array(few),
+  }
+}
+
+function gridFor(cells: number): Grid {
+  return { sure: new Float64Array(cells), lines: new Int32Array(cells) }
 }

@@ -1,7 +1,7 @@
 /** Hooks on their own, with everything they need in memory, and every recorded hook input. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Fields } from '../../daemon/hooks/hook.ts'
+import type { Fields } from '../../daemon/hooks/harnesses.ts'
 import { createHooks, type HookDeps } from '../../daemon/hooks/hooks.ts'
 import type { Letter } from '../../daemon/hooks/mail-part.ts'
 import { createClock } from '../../daemon/platform/clock.ts'

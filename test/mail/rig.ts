@@ -1,10 +1,8 @@
 /** Agents and their mail on a real database, with time that stands still and processes that live by decree. */
 import { onTestFinished } from 'vitest'
 import { openDatabases } from '../../daemon/db/databases.ts'
-import { createAgentTable } from '../../daemon/mail/agent-table.ts'
-import { createMailTable } from '../../daemon/mail/mail-table.ts'
-import { createMailbox } from '../../daemon/mail/mailbox.ts'
-import { createRegistry } from '../../daemon/mail/registry.ts'
+import { createMailbox, createMailTable } from '../../daemon/mail/mailbox.ts'
+import { createAgentTable, createRegistry } from '../../daemon/mail/registry.ts'
 import { AgentRegistration } from '../../schema/agent.ts'
 import { Letter } from '../../schema/mail.ts'
 import { manualTime } from '../support/clock.ts'

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { escaped } from '../../daemon/platform/ready-json.ts'
-import { beyondOf, type Printed, printed, printedAnswer, printedOne } from '../../daemon/recall/print.ts'
-import { framed } from '../../daemon/recall/surface.ts'
+import { beyondOf, framed, type Printed, printed, printedAnswer, printedOne } from '../../daemon/recall/surface.ts'
 import { RecallAnswer } from '../../schema/recall.ts'
 
 const text = fc.string({ unit: 'grapheme' })

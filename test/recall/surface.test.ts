@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { asData } from '../../daemon/recall/fence.ts'
 import { manifestOf } from '../../daemon/recall/select.ts'
-import { ageInWords, CUT, cutToSize, FRAME_BYTES, framed, presented } from '../../daemon/recall/surface.ts'
+import { ageInWords, asData, CUT, cutToSize, FRAME_BYTES, framed, presented } from '../../daemon/recall/surface.ts'
 
 const PATH = '/home/me/.claude/projects/x/memory/a.md'
 const lines = (count: number) => Array.from({ length: count }, (_, n) => `line ${n + 1}`).join('\n')

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { asStatusLine, type Doing, statusFrom } from '../../daemon/mail/status-line.ts'
-import { statusQuestion } from '../../daemon/mail/status-question.ts'
+import { asStatusLine, type Doing, statusFrom, statusQuestion } from '../../daemon/mail/status-lines.ts'
 
 const calls = (name: string, input: string): Doing => ({ by: 'agent', text: '', toolCalls: [{ name, input }] })
 

@@ -1,5 +1,4 @@
 /** Composes what agents have of each other: who is there, what they write to each other, and what each is doing. */
-
 import type { Databases } from '../db/databases.ts'
 import type { Model } from '../models/model.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -10,11 +9,9 @@ import type { Said } from '../sessions/said.ts'
 import { createSessions } from '../sessions/sessions.ts'
 import type { LiveSettings } from '../settings/live.ts'
 import { messagesAt } from '../transcripts/text-at.ts'
-import { createAgentTable } from './agent-table.ts'
-import { createMailTable } from './mail-table.ts'
-import { createMailbox } from './mailbox.ts'
-import { createRegistry } from './registry.ts'
-import { createSummaries } from './summaries.ts'
+import { createMailbox, createMailTable } from './mailbox.ts'
+import { createAgentTable, createRegistry } from './registry.ts'
+import { createSummaries } from './status-lines.ts'
 
 type Deps = {
   store: Databases

@@ -2,7 +2,6 @@
  * Text → the terms it is found by: words without their endings, the parts of identifiers and paths and these as a whole, pairs
  * of characters where a script has no spaces, days and months. The same for memories and for questions. Pure.
  */
-import { chunkEnd, chunkStart, isPlainWord } from './ascii-chunks.ts'
 
 export type Word = {
   /** What it is found by. */
@@ -167,4 +166,174 @@ function datesIn(text: string): Iterable<string> {
     if (day !== undefined) found.add(`${inYear}-${day.padStart(2, '0')}`)
   }
   return found
+}
+
+/**
+ * Words, identifiers and paths in a text of ASCII: letters, digits and underscores, with single signs between them. Sign by sign,
+ * which for the few words of a question takes half as long as a regular expression. Pure.
+ */
+
+const OTHER = 0
+const SMALL = 1
+const ASCII_CHUNKS_CAPITAL = 2
+const UNDERSCORE = 3
+/** Joins what stands on both of its sides. */
+const JOINT = 4
+
+const KINDS = new Uint8Array(128)
+for (let code = 48; code <= 57; code++) KINDS[code] = SMALL
+for (let code = 97; code <= 122; code++) KINDS[code] = SMALL
+for (let code = 65; code <= 90; code++) KINDS[code] = ASCII_CHUNKS_CAPITAL
+KINDS['_'.charCodeAt(0)] = UNDERSCORE
+for (const sign of ".-/:'@#") KINDS[sign.charCodeAt(0)] = JOINT
+
+/** Where the next one begins; the length of the text where there is none. */
+export function chunkStart(text: string, from: number): number {
+  let at = from
+  while (at < text.length && !isInside(text, at)) at++
+  return at
+}
+
+/** Where the one that begins there ends. */
+export function chunkEnd(text: string, start: number): number {
+  let at = start + 1
+  while (at < text.length) {
+    if (isInside(text, at)) at++
+    else if (KINDS[text.charCodeAt(at)] === JOINT && isInside(text, at + 1)) at += 2
+    else break
+  }
+  return at
+}
+
+/** Nothing to take apart: no hump, no mark, no single capital. */
+export function isPlainWord(text: string, start: number, end: number): boolean {
+  const rest = KINDS[text.charCodeAt(start)] === ASCII_CHUNKS_CAPITAL ? start + 1 : start
+  for (let at = rest; at < end; at++) if (KINDS[text.charCodeAt(at)] !== SMALL) return false
+  return rest < end
+}
+
+function isInside(text: string, at: number): boolean {
+  const kind = at < text.length ? KINDS[text.charCodeAt(at)] : OTHER
+  return kind === SMALL || kind === ASCII_CHUNKS_CAPITAL || kind === UNDERSCORE
+}
+
+/** English words without their endings, after Porter's rules: `renewing`, `renewed` and `renews` are one term. Pure. */
+
+const VOWEL = /[aeiouy]/
+/** Beginning, then a vowel and a consonant: what is left must be a word, not a syllable of one. */
+const MEASURE_0 = /^[^aeiouy]*[aeiouy]+[^aeiouy]/
+const MEASURE_1 = /^[^aeiouy]*[aeiouy]+[^aeiouy]+[aeiouy]+[^aeiouy]/
+const DOUBLE = /([^aeiouylsz])\1$/
+const SHORT_END = /[^aeiouy][aeiouy][^aeiouywx]$/
+
+/** Ending → what stands in its place, where a whole word is left before it; the longest that fits is taken. */
+const LONG_ENDINGS: Record<string, string> = {
+  ational: 'ate',
+  tional: 'tion',
+  enci: 'ence',
+  anci: 'ance',
+  izer: 'ize',
+  abli: 'able',
+  alli: 'al',
+  entli: 'ent',
+  eli: 'e',
+  ousli: 'ous',
+  ization: 'ize',
+  ation: 'ate',
+  ator: 'ate',
+  alism: 'al',
+  iveness: 'ive',
+  fulness: 'ful',
+  ousness: 'ous',
+  aliti: 'al',
+  iviti: 'ive',
+  biliti: 'ble',
+  icate: 'ic',
+  ative: '',
+  alize: 'al',
+  iciti: 'ic',
+  ical: 'ic',
+  ful: '',
+  ness: '',
+}
+
+const LAST_ENDINGS = [
+  'ement',
+  'ance',
+  'ence',
+  'able',
+  'ible',
+  'ment',
+  'ant',
+  'ent',
+  'ion',
+  'ism',
+  'ate',
+  'iti',
+  'ous',
+  'ive',
+  'ize',
+  'al',
+  'er',
+  'ic',
+]
+
+const SHORTEST = 4
+const LONGEST = 30
+const PLAIN = /^[a-z]+$/
+
+/** Whatever is no plain English word stays as it is. */
+export function stem(word: string): string {
+  if (word.length < SHORTEST || word.length > LONGEST || !PLAIN.test(word)) return word
+  // After a vowel a y is no vowel: `deploy` has two syllables, and so much is left of `deployment`.
+  const marked = word.replace(/([aeiou])y/g, '$1Y')
+  const noTense = withoutTense(withoutPlural(marked))
+  const soft = noTense.endsWith('y') && VOWEL.test(noTense.slice(0, -1)) ? `${noTense.slice(0, -1)}i` : noTense
+  const short = withoutLast(shortenedStem(shortenedStem(soft)))
+  return withoutSilentE(short).toLowerCase()
+}
+
+function withoutPlural(word: string): string {
+  if (word.endsWith('sses')) return word.slice(0, -2)
+  if (word.endsWith('ies')) return word.length > 4 ? word.slice(0, -2) : word.slice(0, -1)
+  if (word.endsWith('ss') || word.endsWith('us') || !word.endsWith('s')) return word
+  return word.slice(0, -1)
+}
+
+function withoutTense(word: string): string {
+  if (word.endsWith('eed')) return MEASURE_0.test(word.slice(0, -3)) ? word.slice(0, -1) : word
+  const ending = word.endsWith('ed') ? 2 : word.endsWith('ing') ? 3 : 0
+  const left = word.slice(0, word.length - ending)
+  if (ending === 0 || left.length < 2 || !VOWEL.test(left)) return word
+  if (/(?:at|bl|iz)$/.test(left)) return `${left}e`
+  if (DOUBLE.test(left)) return left.slice(0, -1)
+  return !MEASURE_1.test(left) && MEASURE_0.test(left) && SHORT_END.test(left) ? `${left}e` : left
+}
+
+function shortenedStem(word: string): string {
+  for (let length = Math.min(7, word.length - 2); length >= 3; length--) {
+    const replaced = LONG_ENDINGS[word.slice(-length)]
+    if (replaced === undefined) continue
+    const left = word.slice(0, -length)
+    return MEASURE_0.test(left) ? left + replaced : word
+  }
+  return word
+}
+
+function withoutLast(word: string): string {
+  for (const ending of LAST_ENDINGS) {
+    if (!word.endsWith(ending)) continue
+    const left = word.slice(0, -ending.length)
+    if (!MEASURE_1.test(left)) return word
+    return ending === 'ion' && !/[st]$/.test(left) ? word : left
+  }
+  return word
+}
+
+function withoutSilentE(word: string): string {
+  if (word.endsWith('e')) {
+    const left = word.slice(0, -1)
+    if (MEASURE_1.test(left) || (MEASURE_0.test(left) && !SHORT_END.test(left))) return left
+  }
+  return word.endsWith('ll') && MEASURE_1.test(word) ? word.slice(0, -1) : word
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { chunkEnd, chunkStart, isPlainWord } from '../../daemon/recall/ascii-chunks.ts'
+import { chunkEnd, chunkStart, isPlainWord, wordsOf } from '../../daemon/recall/words.ts'
 
 const CHUNK = /[A-Za-z0-9_]+(?:[.\-/:'@#][A-Za-z0-9_]+)*/g
 const PLAIN_WORD = /^[A-Z]?[a-z0-9]+$/
@@ -30,5 +30,24 @@ describe('chunks of ASCII', () => {
         expect(chunksOf(text)).toEqual(told(text))
       }),
     )
+  })
+})
+
+const termsOf = (text: string) => wordsOf(text, (word) => word).map(({ term }) => term)
+
+describe('the terms of a text', () => {
+  it.each([
+    ['a no-break space', '\u00a0'],
+    ['a thin space', '\u2009'],
+    ['a narrow no-break space', '\u202f'],
+    ['an ideographic space', '\u3000'],
+  ])('are the same with %s in it', (_, space) => {
+    const text = 'Frozen since March 5, 2026. Ask Priya.'
+    expect(termsOf(text)).toContain('@2026-03-05')
+    expect(wordsOf(text.replaceAll(' ', space), (word) => word)).toEqual(wordsOf(text, (word) => word))
+  })
+
+  it.each(['\t', '\n', '\v', '\f', '\r'])('are parted by %j', (space) => {
+    expect(termsOf(`one${space}two`)).toEqual(['one', 'two'])
   })
 })

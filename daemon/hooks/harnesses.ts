@@ -1,0 +1,185 @@
+/** What a hook of any harness comes down to, and what each harness has to say about its own. Types, and reading fields. */
+
+export type Fields = Readonly<Record<string, unknown>>
+
+export type SessionName = { harness: string; sessionId: string }
+
+export type HookEvent =
+  /** `cleared` and `compacted`: what the session was told before is gone. */
+  | { event: 'session-start'; how: 'begun' | 'resumed' | 'cleared' | 'compacted' }
+  /** `by`: a sub-agent asks, or something that happened; nobody waits for memories then. */
+  | { event: 'prompt'; prompt: string; by: 'person' | 'other' }
+  | { event: 'tool-used' }
+  | { event: 'turn-end' }
+  | { event: 'before-compaction' }
+  | { event: 'session-end' }
+
+export type Hook = HookEvent & {
+  sessionId: string
+  cwd: string
+  /** Where the harness writes what happened: that of a sub-agent, if it is about one. */
+  transcriptPath: string | undefined
+  /** Not the agent whose session it is, but one that it sent. */
+  bySubAgent: boolean
+}
+
+export type Harness = {
+  name: string
+  /** Which event it is; nothing for those that are none of ours. */
+  eventOf(input: Fields): HookEvent | undefined
+  /** What to print so that the model is told the text; nothing where the harness would not tell it. */
+  print(hook: Hook, input: Fields, text: string): string | undefined
+  /** Whether it puts the index of the memories before its model by itself. */
+  index: 'own' | 'ours'
+  /** More than so many UTF-16 units it cuts, or shows a preview of. */
+  capUnits: number
+}
+
+export function text(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+const LONGEST_ID = 4_096
+
+/** Lenient with all but what is used: clients drift from version to version. */
+export function readHook(harness: Harness, input: Fields): Hook | undefined {
+  const event = harness.eventOf(input)
+  const sessionId = text(input.session_id)
+  const cwd = text(input.cwd)
+  if (!event || sessionId === '' || sessionId.length > LONGEST_ID || !isPath(cwd)) return undefined
+  const path = text(input.agent_transcript_path) || text(input.transcript_path)
+  return {
+    ...event,
+    sessionId,
+    cwd,
+    transcriptPath: isPath(path) ? path : undefined,
+    bySubAgent: text(input.agent_id) !== '',
+  }
+}
+
+function isPath(path: string): boolean {
+  return path.startsWith('/') && !path.includes('\0')
+}
+
+/** The hooks of Claude Code. Pure. */
+
+const STARTS: Record<string, 'resumed' | 'cleared' | 'compacted'> = {
+  resume: 'resumed',
+  clear: 'cleared',
+  compact: 'compacted',
+}
+
+/** A prompt that nobody wrote: a task that was done in the background tells of itself. */
+const NOTIFICATION = /^\s*<task-notification>/
+
+export const claudeCode: Harness = {
+  name: 'claude-code',
+  eventOf: sharedEventOf,
+  print: (hook, input, said) => {
+    // What is printed before a compaction are more instructions for the summary, as they are.
+    if (hook.event === 'before-compaction') return said
+    return asContext(hook, input, said)
+  },
+  index: 'own',
+  capUnits: 10_000,
+}
+
+/** Codex has taken over the names of most events and fields. */
+export function sharedEventOf(input: Fields): HookEvent | undefined {
+  switch (input.hook_event_name) {
+    case 'SessionStart':
+      return { event: 'session-start', how: STARTS[text(input.source)] ?? 'begun' }
+    case 'UserPromptSubmit': {
+      const prompt = text(input.prompt)
+      const isOther = NOTIFICATION.test(prompt) || text(input.agent_id) !== ''
+      return { event: 'prompt', prompt, by: isOther ? 'other' : 'person' }
+    }
+    case 'PostToolUse':
+      return { event: 'tool-used' }
+    case 'Stop':
+    case 'SubagentStop':
+      return { event: 'turn-end' }
+    case 'PreCompact':
+      return { event: 'before-compaction' }
+    case 'SessionEnd':
+      return { event: 'session-end' }
+  }
+  return undefined
+}
+
+const TAKES_CONTEXT = new Set(['session-start', 'prompt', 'tool-used'])
+
+/** At the end of a turn it would make the model go on: there, and wherever else nobody reads it, nothing is printed. */
+export function asContext({ event }: HookEvent, input: Fields, said: string): string | undefined {
+  if (!TAKES_CONTEXT.has(event)) return undefined
+  const hookSpecificOutput = { hookEventName: text(input.hook_event_name), additionalContext: said }
+  return `${JSON.stringify({ hookSpecificOutput })}\n`
+}
+
+/** The hooks of Codex, which come in the form of Claude Code's. Pure. */
+
+export const codex: Harness = {
+  name: 'codex',
+  eventOf: sharedEventOf,
+  print: asContext,
+  index: 'ours',
+  // About 10 KB: with other letters than ours that is fewer units.
+  capUnits: 9_000,
+}
+
+/** The hooks of Gemini CLI. Pure. */
+
+export const gemini: Harness = {
+  name: 'gemini',
+  eventOf: (input) => {
+    switch (input.hook_event_name) {
+      case 'SessionStart':
+        return {
+          event: 'session-start',
+          how: input.source === 'resume' ? 'resumed' : input.source === 'clear' ? 'cleared' : 'begun',
+        }
+      case 'BeforeAgent':
+        return { event: 'prompt', prompt: text(input.prompt), by: 'person' }
+      case 'AfterTool':
+        return { event: 'tool-used' }
+      case 'AfterAgent':
+        return { event: 'turn-end' }
+      // It tells its model nothing of what is printed here; what must not get lost comes with the next prompt.
+      case 'PreCompress':
+        return { event: 'before-compaction' }
+      case 'SessionEnd':
+        return { event: 'session-end' }
+    }
+    return undefined
+  },
+  print: asContext,
+  index: 'ours',
+  capUnits: 10_000,
+}
+
+/** What the extension for pi sends, and what it is answered: only the text, which it puts before its model. Pure. */
+
+const HOW = { new: 'cleared', resume: 'resumed', fork: 'resumed' } as const
+
+export const pi: Harness = {
+  name: 'pi',
+  eventOf: (input) => {
+    switch (input.hook_event_name) {
+      case 'session_start':
+        return { event: 'session-start', how: HOW[text(input.source) as keyof typeof HOW] ?? 'begun' }
+      case 'before_agent_start':
+        return { event: 'prompt', prompt: text(input.prompt), by: 'person' }
+      case 'agent_end':
+        return { event: 'turn-end' }
+      case 'session_before_compact':
+        return { event: 'before-compaction' }
+      case 'session_shutdown':
+        return { event: 'session-end' }
+    }
+    return undefined
+  },
+  print: ({ event }, _input, said) =>
+    event === 'session-start' || event === 'prompt' ? `${JSON.stringify({ text: said })}\n` : undefined,
+  index: 'ours',
+  capUnits: 10_000,
+}
