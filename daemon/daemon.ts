@@ -19,6 +19,7 @@ import { createNoting } from './notes/noting.ts'
 import { configDirOf } from './projects/memory-dir.ts'
 import { findProjectRoot } from './projects/project-root.ts'
 import { createKeeping } from './recall/keeping.ts'
+import { redact } from './secrets/redact.ts'
 import { createSaid } from './sessions/said.ts'
 import { startReloading } from './settings/reload.ts'
 import { createCapture } from './transcripts/capture.ts'
@@ -33,9 +34,6 @@ export type Daemon = {
 
 /** So much of a backlog is read first: every job that is settled meanwhile would hold up the reading. */
 const MUCH_TO_READ_BYTES = 500_000
-
-/** Loaded with the first text that is looked through: its patterns would cost every start. */
-const redact = async (text: string) => (await import('./secrets/redact.ts')).redactSoon(text)
 
 /** Everything that was started is stopped again when one part cannot be. */
 export async function startDaemon(options: CoreOptions): Promise<Daemon> {

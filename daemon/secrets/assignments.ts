@@ -3,9 +3,9 @@ import { attach, type Bond } from './assignment-bonds.ts'
 import { type Announced, findNames, type Name } from './assignment-names.ts'
 import { endOf, readValue, type Value } from './assignment-values.ts'
 import { isChosen, isGiven, isRandom } from './credential.ts'
+import type { Secret } from './detect.ts'
 import type { Starts } from './from-starts.ts'
 import { isPlaceholder } from './placeholder.ts'
-import type { Secret } from './ranges.ts'
 import { isWordy } from './words.ts'
 
 export function findAssignments(text: string, starts?: Starts): Secret[] {

@@ -1,6 +1,6 @@
 /** Finds passwords that are told to programs: options of commands, SQL, `.netrc` and `.pgpass`. */
 import { isChosen, isGiven, isRandom } from './credential.ts'
-import type { Secret } from './ranges.ts'
+import type { Secret } from './detect.ts'
 
 /** Up to the option, on the same command. Lazy and bounded, so that a command without one costs a fixed sum. */
 const BEFORE = '[^\\n|;&]{0,200}?'

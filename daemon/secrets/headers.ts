@@ -1,9 +1,9 @@
 /** Finds credentials in HTTP headers and wherever their schemes are quoted: Bearer, Basic, API-key headers, cookies. */
 import { isGiven, isRandom } from './credential.ts'
+import type { Secret } from './detect.ts'
 import { matchesFrom, pattern, type Starts } from './from-starts.ts'
 import type { Kind } from './kinds.ts'
 import { isPlaceholder } from './placeholder.ts'
-import type { Secret } from './ranges.ts'
 import { isWordy } from './words.ts'
 
 const SCHEME = pattern(

@@ -1,7 +1,6 @@
-/**
- * The names under which credentials are reported and redacted. A closed list: only what reads exactly like one of our
- * own marks is left alone when a redacted text is redacted again, so nothing can hide by looking like a mark.
- */
+/** The kinds of credentials and the marks that take their place in a text. */
+
+/** A closed list: only what reads exactly like one of these marks is left alone when a redacted text is redacted again. */
 const kinds = [
   'ai-key',
   'anthropic-key',

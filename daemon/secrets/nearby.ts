@@ -1,7 +1,8 @@
 /** Finds credentials that have no shape of their own but are known by what stands near them. */
+
+import type { Secret } from './detect.ts'
 import type { Kind } from './kinds.ts'
 import { isPlaceholder } from './placeholder.ts'
-import type { Secret } from './ranges.ts'
 import { isWordy } from './words.ts'
 
 type Neighbour = { kind: Kind; value: RegExp; context: RegExp; reach: number; isReal: (value: string) => boolean }

@@ -5,10 +5,11 @@
  * ever, compares every finding with every other (16,000 tokens: 36 s), shifts ranges behind a byte order mark, and lets
  * a comment in the text (`secretlint-disable`) switch detection off.
  */
+
+import type { Secret } from './detect.ts'
 import type { Kind } from './kinds.ts'
 import { isKnownOfPreset } from './needs.ts'
 import { isPlaceholder } from './placeholder.ts'
-import type { Secret } from './ranges.ts'
 
 /** What we need of a rule; secretlint's own types lead to packages that are not installed. */
 type Rule = { meta: { id: string }; create(context: object, options: object): { file?(source: object): unknown } }

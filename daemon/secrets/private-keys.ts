@@ -2,7 +2,7 @@
  * Finds private keys: PEM, OpenSSH, PGP, SSH2 and PuTTY blocks whole or cut off, their base64 without a frame, and JSON
  * web keys. Public keys and certificates are none.
  */
-import type { Secret } from './ranges.ts'
+import type { Secret } from './detect.ts'
 
 const FRAME = /-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)? ?-{4,5}/g
 const PUTTY = /Private-Lines: ?\d{1,3}\s{1,4}((?:[A-Za-z0-9+/=]{1,100}\s{1,4}){1,200})/g

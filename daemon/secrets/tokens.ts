@@ -1,7 +1,8 @@
 /** Finds credentials that need no context: the issuers' own shapes, JSON web tokens, and hashed passwords. */
+
+import type { Secret } from './detect.ts'
 import type { Kind } from './kinds.ts'
 import { isPlaceholder } from './placeholder.ts'
-import type { Secret } from './ranges.ts'
 import { middles, shapes } from './token-shapes.ts'
 import { isWordy } from './words.ts'
 

@@ -1,7 +1,7 @@
 /** Finds credentials in addresses: the password of `scheme://user:password@host`, a token as user, keys in a query. */
 import { isChosen, isGiven, isRandom } from './credential.ts'
+import type { Secret } from './detect.ts'
 import { isPlaceholder } from './placeholder.ts'
-import type { Secret } from './ranges.ts'
 import { isWordy } from './words.ts'
 
 /** `scheme://`, then all that may stand before the last `@`. Bounded: a text may hold a million schemes and no `@`. */

@@ -12,7 +12,7 @@ import type { Log } from '../platform/log.ts'
 import { threadFile } from '../platform/thread.ts'
 import { privateFolder } from '../projects/private.ts'
 import { mayTouchMark } from '../secrets/kinds.ts'
-import { redactLazily } from '../secrets/redact-lazily.ts'
+import { redactSoon } from '../secrets/redact.ts'
 import { createSearch } from '../sessions/search.ts'
 import { createSessions } from '../sessions/sessions.ts'
 import type { LiveSettings } from '../settings/live.ts'
@@ -145,7 +145,7 @@ export function createCapture(deps: Deps) {
     search: createSearch({
       words: createMessageWords(store.index),
       textAt,
-      redact: redactLazily(),
+      redact: redactSoon,
       mayTouchMark,
       projectOf: deps.projectAgain,
       clock,

@@ -4,7 +4,7 @@ import { openDatabase, prepareForBulk } from '../db/database.ts'
 import { createClock } from '../platform/clock.ts'
 import { privateFolder } from '../projects/private.ts'
 import { findProjectRoot } from '../projects/project-root.ts'
-import { redactSecrets, redactSoon } from '../secrets/redact.ts'
+import { redact, redactSoon } from '../secrets/redact.ts'
 import { createDueAfter } from './due.ts'
 import { createIngest } from './ingest.ts'
 import { createMessageWords } from './message-words.ts'
@@ -47,8 +47,8 @@ function begin(port: MessagePort): void {
       dueAfter: createDueAfter({ clock, backlogDays }),
     }),
     clock,
-    turnsOf: createReadBack({ tail, redact: redactSecrets }),
-    linesOf: (pushed) => pushedLines(pushed, redactSecrets),
+    turnsOf: createReadBack({ tail, redact }),
+    linesOf: (pushed) => pushedLines(pushed, redact),
     setPrivate: (paths) => {
       privatePaths = paths
     },

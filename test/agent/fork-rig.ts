@@ -5,7 +5,7 @@ import type { Own } from '../../daemon/agent/handover.ts'
 import type { Said } from '../../daemon/agent/message-text.ts'
 import { fingerprintOf } from '../../daemon/models/keys.ts'
 import { costInNanos, factsOf } from '../../daemon/models/models.ts'
-import { redactSecrets } from '../../daemon/secrets/redact.ts'
+import { redact as redactText } from '../../daemon/secrets/redact.ts'
 import { ask } from '../models/asking.ts'
 import type { Options } from '../support/messages-api/server.ts'
 import { startMessagesApi } from '../support/messages-api/start.ts'
@@ -25,7 +25,7 @@ export async function forkRig(options: Options = {}) {
   const api = await startMessagesApi(options)
   const logged: unknown[] = []
   const denied: unknown[] = []
-  const redact = async (text: string) => (await redactSecrets(text)).text
+  const redact = async (text: string) => (await redactText(text)).text
   const { clock } = ground
   const own: Own = { prefix: 'rendered', endpoint: api.url, fingerprint: fingerprintOf('test-key') }
   const purposes: unknown[] = []
@@ -33,7 +33,7 @@ export async function forkRig(options: Options = {}) {
     history: ground.store.history,
     provider: (purpose) => {
       purposes.push(purpose)
-      return { call: (request, { signal }) => ask(api.url, request, { signal, clock, redact: redactSecrets }) }
+      return { call: (request, { signal }) => ask(api.url, request, { signal, clock, redact: redactText }) }
     },
     own: () => own,
     clock,

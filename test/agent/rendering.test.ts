@@ -4,7 +4,7 @@ import { createRendering, KEEP_TOKENS, MOVE_TOKENS } from '../../daemon/agent/re
 import { createRenderings } from '../../daemon/agent/rendering-table.ts'
 import { openDatabases } from '../../daemon/db/databases.ts'
 import { tokensIn } from '../../daemon/platform/tokens.ts'
-import { redactSecrets } from '../../daemon/secrets/redact.ts'
+import { redact } from '../../daemon/secrets/redact.ts'
 import type { Message } from '../../daemon/transcripts/message.ts'
 import { manualTime } from '../support/clock.ts'
 import { makeHome } from '../support/home.ts'
@@ -37,7 +37,7 @@ function rig() {
     const renderings = createRenderings(store.history)
     const rendering = createRendering({
       renderings,
-      redact: async (text) => (await redactSecrets(text)).text,
+      redact: async (text) => (await redact(text)).text,
       clock: time.clock,
       onBreak: (_key, because) => breaks.push(because),
     })

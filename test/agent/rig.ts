@@ -15,7 +15,7 @@ import { createJudge } from '../../daemon/memory/judge.ts'
 import { createTombstones } from '../../daemon/memory/tombstones.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { message } from '../../daemon/platform/files.ts'
-import { redactSecrets } from '../../daemon/secrets/redact.ts'
+import { redact } from '../../daemon/secrets/redact.ts'
 import { makeHome } from '../support/home.ts'
 import { topic } from '../support/memory.ts'
 
@@ -35,13 +35,13 @@ export function agentGround() {
   const journal = createJournal(store.history)
   const judge = createJudge({
     tombstones: createTombstones(store.history),
-    redact: redactSecrets,
+    redact,
     teamEnabled: () => false,
     logsEnabled: () => false,
     ofSameProject: (dir) => [dir],
   })
   const clock = createClock()
-  const gate = createGate({ journal, judge, redact: redactSecrets, clock, onChange: () => {} })
+  const gate = createGate({ journal, judge, redact, clock, onChange: () => {} })
   const by = { actor: 'agent:extraction', reason: 'a run', runId: 'run-1' }
   const check = (draft: Draft) =>
     gate.check(memory, draft, by).then(
@@ -68,7 +68,7 @@ export function agentGround() {
       reason: 'a run',
       clock,
       searchPath: '/usr/bin:/bin',
-      redact: async (text) => (await redactSecrets(text)).text,
+      redact: async (text) => (await redact(text)).text,
       onDenied: (tool) => denied.push(tool),
       onShown: () => {},
     })

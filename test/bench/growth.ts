@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openDatabase, prepareForBulk } from '../../daemon/db/database.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
-import { redactSecrets } from '../../daemon/secrets/redact.ts'
+import { redact } from '../../daemon/secrets/redact.ts'
 import { createDueAfter } from '../../daemon/transcripts/due.ts'
 import { createIngest } from '../../daemon/transcripts/ingest.ts'
 import { createMessageWords } from '../../daemon/transcripts/message-words.ts'
@@ -122,7 +122,7 @@ function openProject(indexFile: string, { root, paths }: { root: string; paths: 
   const ingest = createIngest({
     tail: createTail({ clock: createClock() }),
     transcripts: createTranscripts(db, words),
-    redact: redactSecrets,
+    redact,
     projectOf: (cwd) => cwd,
     isPrivate: () => false,
     dueAfter: createDueAfter({ clock: createClock(), backlogDays: 14 }),

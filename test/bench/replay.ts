@@ -16,7 +16,7 @@ import { costInNanos, factsOf } from '../../daemon/models/models.ts'
 import type { Provider, Usage } from '../../daemon/models/provider.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { tokensIn } from '../../daemon/platform/tokens.ts'
-import { redactSecrets } from '../../daemon/secrets/redact.ts'
+import { redact as redactText } from '../../daemon/secrets/redact.ts'
 import { ask } from '../models/asking.ts'
 import type { NamedMessage } from '../support/long-session.ts'
 import { type Answer, calls, says } from '../support/messages-api/answers.ts'
@@ -59,7 +59,7 @@ export async function replay({ home, session, compactAt, prefix }: Options): Pro
   const clock = createClock()
   const api = await createMessagesApi()
   const store = openDatabases(join(home.dir, `state-${prefix}-${session.length}`), clock.now())
-  const redact = async (text: string) => (await redactSecrets(text)).text
+  const redact = async (text: string) => (await redactText(text)).text
   const costs: JobCost[] = []
   let turn = 0
   let spent: { usd: number; read: number; input: number }

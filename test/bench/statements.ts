@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { type Statement, statementsIn } from '../../daemon/extraction/statements.ts'
-import { redactSecrets } from '../../daemon/secrets/redact.ts'
+import { redact } from '../../daemon/secrets/redact.ts'
 import { MemoryType } from '../../schema/memory.ts'
 import type { DataBench } from './data-bench.ts'
 
@@ -42,7 +42,7 @@ export type Scored = {
 }
 
 export async function score(item: StatementItem): Promise<Scored> {
-  const { text } = await redactSecrets(item.message)
+  const { text } = await redact(item.message)
   const found = statementsIn({ text, atIso: item.ts, previousAssistant: item.prev_assistant ?? undefined })
   const memories = found.map(({ type, name, description, body, quote }) => ({ type, name, description, body, quote }))
   const saved = memories.map(({ name, description, body }) => `${name}\n${description}\n${body}`).join('\n')

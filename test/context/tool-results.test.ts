@@ -6,7 +6,7 @@ import { createToolResults } from '../../daemon/context/tool-result-table.ts'
 import { createResultStore } from '../../daemon/context/tool-results.ts'
 import { openDatabases } from '../../daemon/db/databases.ts'
 import { removeLeftovers } from '../../daemon/platform/files.ts'
-import { redactSecrets } from '../../daemon/secrets/redact.ts'
+import { redact as redactText } from '../../daemon/secrets/redact.ts'
 import { manualTime } from '../support/clock.ts'
 import { makeHome } from '../support/home.ts'
 
@@ -20,7 +20,7 @@ function rig({ dir } = makeHome(), time = manualTime()) {
   const store = openDatabases(state, 0)
   onTestFinished(() => store.close())
   const table = createToolResults(store.history)
-  const redact = async (text: string) => (await redactSecrets(text)).text
+  const redact = async (text: string) => (await redactText(text)).text
   const results = createResultStore({
     dir: join(state, 'tool-results'),
     table,

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { relativeDatesIn } from '../../daemon/extraction/dates/dates.ts'
 import { readied, statementsIn } from '../../daemon/extraction/statements.ts'
-import { redactSecrets } from '../../daemon/secrets/redact.ts'
+import { redact } from '../../daemon/secrets/redact.ts'
 import { figuresOf, StatementItem, score } from '../bench/statements.ts'
 
 const AT = '2026-05-12T10:15:00+02:00'
@@ -126,7 +126,7 @@ describe('statements in a message', () => {
 
   it('leave out the credential beside them and what was said about it', async () => {
     const key = `ghp_${'fA4kE0x9LmZq2Rt7Yb6Wc1Uv3Sd8Ne5HjK0p'}`
-    const { text } = await redactSecrets(
+    const { text } = await redact(
       `always read the token from the environment, use ${key} for today. it's only the sandbox`,
     )
     expect(said(text).map(({ body }) => body)).toEqual(['Always read the token from the environment.\n'])

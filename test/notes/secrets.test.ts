@@ -5,7 +5,7 @@ import { addGathered } from '../../daemon/notes/adding.ts'
 import { createGathering } from '../../daemon/notes/extractive.ts'
 import { createReading } from '../../daemon/notes/reading.ts'
 import { blankNotes, DEFAULT_TEMPLATE } from '../../daemon/notes/template.ts'
-import { redactSecrets } from '../../daemon/secrets/redact.ts'
+import { redact } from '../../daemon/secrets/redact.ts'
 import type { SaidMessage } from '../../daemon/sessions/said.ts'
 import { messagesAt } from '../../daemon/transcripts/text-at.ts'
 import { fits, harnesses, spotNames, transcriptWith } from '../faults/transcript-secrets.ts'
@@ -40,7 +40,7 @@ function rowsOf(harness: string, path: string, lines: readonly object[]): SaidMe
 
 it('says no credential that stands in a transcript, wherever it stands', { timeout: 120_000 }, async () => {
   const { dir } = makeHome()
-  const reading = createReading({ messagesAt, redact: redactSecrets })
+  const reading = createReading({ messagesAt, redact })
   const leaks: string[] = []
   let told = 0
   for (const [n, sample] of secretSamples(seeded('secrets in notes'), COUNT).entries()) {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { redactSecrets } from '../../daemon/secrets/redact.ts'
+import { redact } from '../../daemon/secrets/redact.ts'
 import { remainsOf } from '../support/secret-samples.ts'
 import { ALNUM, BASE64, chars, DIGITS, HEX, password, type Random, URL64 } from '../support/secret-values.ts'
 import { seeded } from '../support/seed.ts'
@@ -21,7 +21,7 @@ async function leaks(forms: string[], make: () => string): Promise<string[]> {
   const leaked: string[] = []
   for (const form of forms) {
     const secret = make()
-    const { text } = await redactSecrets(form.replaceAll('§', () => secret))
+    const { text } = await redact(form.replaceAll('§', () => secret))
     if (remainsOf({ secret }, text).length > 0) leaked.push(`${form} with ${secret} became ${text}`)
   }
   return leaked
@@ -55,7 +55,7 @@ describe('what announces a credential', () => {
   it('announces nothing in talk and code that only mention one', async () => {
     const touched: string[] = []
     for (const line of lines('harmless-lines.txt')) {
-      const { text } = await redactSecrets(line)
+      const { text } = await redact(line)
       if (text !== line) touched.push(`${line} became ${text}`)
     }
     expect(touched).toEqual([])

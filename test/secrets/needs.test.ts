@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { findSecrets, findWith } from '../../daemon/secrets/find.ts'
+import { findSecrets, findWith } from '../../daemon/secrets/detect.ts'
 import { needsOf } from '../../daemon/secrets/needs.ts'
 import { loadPreset } from '../../daemon/secrets/preset.ts'
 import { shapes } from '../../daemon/secrets/token-shapes.ts'

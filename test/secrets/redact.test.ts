@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { findSecrets } from '../../daemon/secrets/find.ts'
-import { redactSecrets } from '../../daemon/secrets/redact.ts'
+import { findSecrets } from '../../daemon/secrets/detect.ts'
+import { redact } from '../../daemon/secrets/redact.ts'
 import { harmlessSamples } from '../support/harmless-samples.ts'
 import { remainsOf, type SecretSample, secretSamples } from '../support/secret-samples.ts'
 import { freeStanding, password } from '../support/secret-values.ts'
@@ -15,7 +15,7 @@ describe('redaction', () => {
     const leaks: (SecretSample & { left: string })[] = []
     for (const sample of samples) {
       expect(sample.text).toContain(sample.secret)
-      const { text } = await redactSecrets(sample.text)
+      const { text } = await redact(sample.text)
       const left = remainsOf(sample, text)[0]
       if (left !== undefined) leaks.push({ ...sample, left })
     }
@@ -26,21 +26,21 @@ describe('redaction', () => {
   it('touches at most one in a hundred harmless look-alikes', async () => {
     const touched: { text: string; redacted: string }[] = []
     for (const { text } of harmlessSamples(seeded('harmless'), COUNT)) {
-      const { text: redacted } = await redactSecrets(text)
+      const { text: redacted } = await redact(text)
       if (redacted !== text) touched.push({ text, redacted })
     }
     expect(touched.slice(COUNT / 100)).toEqual([])
   })
 
   it('leaves text without a secret as it was, and says so', async () => {
-    expect(await redactSecrets('The deploy runs at noon.')).toEqual({ text: 'The deploy runs at noon.', kinds: [] })
+    expect(await redact('The deploy runs at noon.')).toEqual({ text: 'The deploy runs at noon.', kinds: [] })
   })
 
   it('keeps what surrounds a secret and names what was there', async () => {
     const random = seeded('one')
     const token = freeStanding.github?.(random)
     expect(
-      await redactSecrets(`CI uses ${token} and redis://app:${password(random)}@cache.internal:6379/0 for tests.`),
+      await redact(`CI uses ${token} and redis://app:${password(random)}@cache.internal:6379/0 for tests.`),
     ).toEqual({
       text: 'CI uses [redacted:github-token] and redis://app:[redacted:url-password]@cache.internal:6379/0 for tests.',
       kinds: ['github-token', 'url-password'],
@@ -49,7 +49,7 @@ describe('redaction', () => {
 
   it('does not take what only looks like its own mark for one', async () => {
     const token = freeStanding.github?.(seeded('one')) ?? ''
-    const { text } = await redactSecrets(`[redacted:jwt] [redacted:${token}] [redacted:jwt-${token}]`)
+    const { text } = await redact(`[redacted:jwt] [redacted:${token}] [redacted:jwt-${token}]`)
     expect(text).toBe('[redacted:jwt] [redacted:[redacted:github-token]] [redacted:jwt-[redacted:github-token]]')
   })
 })
@@ -90,8 +90,8 @@ describe('any text', () => {
   it('is not changed by redacting it again', async () => {
     await fc.assert(
       fc.asyncProperty(anyText, async (text) => {
-        const once = await redactSecrets(text)
-        expect(await redactSecrets(once.text)).toEqual({ text: once.text, kinds: [] })
+        const once = await redact(text)
+        expect(await redact(once.text)).toEqual({ text: once.text, kinds: [] })
       }),
       { numRuns: 1500 },
     )

@@ -44,7 +44,7 @@ describe('a literal', () => {
   it('finds exactly the messages that a linear scan finds', async () => {
     const rig = spokenRig({ redact: unredacted })
     for (const { path, harness } of recordings()) await rig.take(path, { harness, session: path })
-    const code = sources('daemon/store', 'daemon/transcripts', 'daemon/secrets').map(({ text }) => text)
+    const code = sources('daemon/db', 'daemon/transcripts', 'daemon/secrets').map(({ text }) => text)
     const pieces = code.flatMap((text) => text.match(/[\s\S]{1,700}/g) ?? [])
     await rig.say([...ODD, ...pieces].map((text, n) => ({ type: n % 3 ? 'user' : 'assistant', id: `m${n}`, text })))
     expect(rig.told.length).toBeGreaterThan(300)

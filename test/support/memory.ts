@@ -9,7 +9,7 @@ import { createEvents } from '../../daemon/platform/events.ts'
 import { createHealth } from '../../daemon/platform/health.ts'
 import type { Watch } from '../../daemon/platform/path-wait.ts'
 import { createVigils } from '../../daemon/platform/vigil.ts'
-import { redactSecrets } from '../../daemon/secrets/redact.ts'
+import { redact } from '../../daemon/secrets/redact.ts'
 import { type ManualTime, manualTime } from './clock.ts'
 import { makeHome } from './home.ts'
 
@@ -57,7 +57,7 @@ export function memoryRig({
       keepers,
       stateDir: state,
       clock: time.clock,
-      redact: redactSecrets,
+      redact,
       vigils,
       locate: (folder, env) => ({
         root: folder,

@@ -7,7 +7,7 @@ import { createJudge } from '../../daemon/memory/judge.ts'
 import { createTombstones } from '../../daemon/memory/tombstones.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { slugOf } from '../../daemon/projects/slug.ts'
-import { redactSecrets } from '../../daemon/secrets/redact.ts'
+import { redact } from '../../daemon/secrets/redact.ts'
 import type { Home } from './home.ts'
 
 export type OpenGate = { gate: Gate; journal: Journal; close(): void }
@@ -19,13 +19,13 @@ export function openGate(stateDir: string): OpenGate {
   const tombstones = createTombstones(store.history)
   const judge = createJudge({
     tombstones,
-    redact: redactSecrets,
+    redact,
     teamEnabled: () => false,
     logsEnabled: () => false,
     ofSameProject: (dir) => [dir],
   })
   const journal = createJournal(store.history)
-  const gate = createGate({ journal, judge, redact: redactSecrets, clock, onChange: () => {} })
+  const gate = createGate({ journal, judge, redact, clock, onChange: () => {} })
   return { gate, journal, close: store.close }
 }
 

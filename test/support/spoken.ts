@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { openDatabases } from '../../daemon/db/databases.ts'
 import { mayTouchMark } from '../../daemon/secrets/kinds.ts'
-import { redactSecrets } from '../../daemon/secrets/redact.ts'
+import { redact as redactText } from '../../daemon/secrets/redact.ts'
 import { createSearch } from '../../daemon/sessions/search.ts'
 import { adapterFor } from '../../daemon/transcripts/adapters.ts'
 import { indexedText } from '../../daemon/transcripts/indexed-text.ts'
@@ -21,7 +21,7 @@ const FIXTURES = join(projectRoot, 'test/fixtures/transcripts')
 const harnessOf: Record<string, string> = { c: 'claude-code', g: 'gemini', p: 'pi' }
 
 /** `redact` is the real one unless a test has no credentials and many texts. */
-export function spokenRig({ redact = redactSecrets }: { redact?: (text: string) => Promise<{ text: string }> } = {}) {
+export function spokenRig({ redact = redactText }: { redact?: (text: string) => Promise<{ text: string }> } = {}) {
   const home = makeHome()
   const { clock } = manualTime()
   const project = join(home.dir, 'project')

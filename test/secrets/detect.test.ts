@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findSecrets } from '../../daemon/secrets/find.ts'
+import { findSecrets } from '../../daemon/secrets/detect.ts'
 import { ALNUM, blocks, chars, freeStanding } from '../support/secret-values.ts'
 import { seeded } from '../support/seed.ts'
 
@@ -65,11 +65,15 @@ describe('findings', () => {
   it('are found in megabytes of text, while other work goes on', async () => {
     const text = `${'The quick fox asks dana@host for a token and a cookie, and runs sudo -p in s3.\n'.repeat(30_000)}${github}`
     let turns = 0
-    const tick = setInterval(() => turns++, 1)
+    const count = () => {
+      turns++
+      counting = setImmediate(count)
+    }
+    let counting = setImmediate(count)
     expect(await findSecrets(text)).toEqual([
       { kind: 'github-token', start: text.length - github.length, end: text.length },
     ])
-    clearInterval(tick)
+    clearImmediate(counting)
     expect(turns).toBeGreaterThan(5)
   })
 })
