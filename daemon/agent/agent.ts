@@ -2,16 +2,22 @@
  * Forks as the rest of the daemon asks for them: what a session's jobs share, and the runs over it. Puts the parts
  * together and decides only whether a fork goes on from a harness's own request or from what the daemon tells itself.
  */
-
 import type { Db } from '../db/database.ts'
 import type { Clock } from '../platform/clock.ts'
+import { createForks, type ForkDeps } from './agent-run.ts'
 import { createCacheWatch } from './cache-watch.ts'
-import { createForks, type ForkDeps } from './fork.ts'
-import { createHandovers, type Handover, type Last, type Own } from './handover.ts'
-import type { Said } from './message-text.ts'
-import { barePrefix, harnessPrefix, type Keep, type Prefix, renderedPrefix } from './prefix.ts'
-import { createRendering, sessionName } from './rendering.ts'
-import { createRenderings, type RenderingKey } from './rendering-table.ts'
+import {
+  barePrefix,
+  createHandovers,
+  type Handover,
+  harnessPrefix,
+  type Keep,
+  type Last,
+  type Own,
+  type Prefix,
+  renderedPrefix,
+} from './prefix.ts'
+import { createRendering, createRenderings, type RenderingKey, type Said, sessionName } from './rendering.ts'
 import { toolSpecs } from './tools.ts'
 
 type Deps = Omit<ForkDeps, 'cacheWatch'> & {

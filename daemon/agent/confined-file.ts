@@ -17,8 +17,8 @@ import {
   openRootFolder,
   type Reach,
 } from '../platform/open-folder.ts'
-import { type Denied, type Failed, quoted } from './denied.ts'
-import type { Place } from './places.ts'
+import type { Place } from './permissions.ts'
+import { type Denied, type Failed, quoted } from './tool-output.ts'
 
 export type Entry = { name: string; kind: 'file' | 'folder' | 'other' }
 export type Content = { bytes: Buffer; hash: string }

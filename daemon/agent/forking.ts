@@ -2,7 +2,6 @@
  * Runs of models over what was said, put together: what a session's jobs are told of it, and the forks that go on from
  * there. Loaded with the first of them: most starts of a daemon ask no model.
  */
-
 import type { Databases } from '../db/databases.ts'
 import type { Model } from '../models/model.ts'
 import { costInNanos, factsOf } from '../models/models.ts'
@@ -14,11 +13,10 @@ import type { LiveSettings } from '../settings/live.ts'
 import { withoutPrivate } from '../transcripts/private-spans.ts'
 import { messagesAt } from '../transcripts/text-at.ts'
 import type { Agent } from './agent.ts'
-import type { ForkReport, Task } from './fork.ts'
-import type { Handover } from './handover.ts'
-import type { Reach } from './places.ts'
-import type { Prefix } from './prefix.ts'
-import type { RenderingKey } from './rendering-table.ts'
+import type { ForkReport, Task } from './agent-run.ts'
+import type { Reach } from './permissions.ts'
+import type { Handover, Prefix } from './prefix.ts'
+import type { RenderingKey } from './rendering.ts'
 import { createSessionMessages } from './session-messages.ts'
 
 type Deps = {

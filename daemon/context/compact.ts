@@ -3,26 +3,20 @@
  * everything it needs to know or do is given.
  */
 
-import type { Compacted, CompactRequest, Restore } from '../../schema/context.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { Boundary, Compacted, CompactRequest, Restore } from '../../schema/context.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
-import { boundaryOf } from './boundary.ts'
-import { cutBefore, openPrompt } from './cuts.ts'
-import { extractiveSummary } from './extractive.ts'
-import { openTodos } from './facts.ts'
-import type { Guards } from './guards.ts'
-import { keptFrom } from './keeping.ts'
-import type { Message } from './message.ts'
-import { currentNotes, type Notes, partsFromNotes } from './notes-path.ts'
-import { oneAtATime, type Run, sessionName } from './one-at-a-time.ts'
-import type { createRestore } from './restore.ts'
-import { assemble, completed, type Parts, type Whole } from './result.ts'
-import { type Ask, createSummarising, type Question } from './summarising.ts'
-import { lastSummary, type Strategy } from './summary-mark.ts'
-import type { Scope } from './summary-task.ts'
-import type { Room } from './thresholds.ts'
-import { type Counter, tokensInContext } from './tokens.ts'
+import { createInTurn } from '../platform/in-turn.ts'
+import type { Guards } from './compaction-guards.ts'
+import { currentNotes, cutBefore, keptFrom, type Notes, openPrompt, partsFromNotes } from './cuts.ts'
+import { extractiveSummary, factsOf, missingFrom, openTodos, supplement } from './extractive.ts'
+import { type Block, blocksOf, type Message, merged, recordOf } from './messages.ts'
+import { type Ask, createSummarising, type Question } from './summariser.ts'
+import { lastSummary, type Scope, type Strategy, summaryText } from './summary.ts'
+import { type Counter, type Room, type Trigger, tokensInContext } from './token-count.ts'
 import type { SessionKey } from './tool-results.ts'
+import type { createRestore } from './working-set.ts'
 
 export type Conversation = {
   key: SessionKey
@@ -219,4 +213,125 @@ function partOf(messages: readonly Message[], { direction, messageId }: NonNulla
 
 function nothing(): MemoryError {
   return new MemoryError('CONFLICT', 'there is nothing to compact yet', { reason: 'nothing' })
+}
+
+/** Lets a session be compacted once at a time, and whoever asks for the same meanwhile have the same answer for one price. */
+
+export type Run = (conversation: Conversation, messages: readonly Message[], wanted: Wanted) => Promise<Compacted>
+
+export function sessionName({ harness, session }: SessionKey): string {
+  return JSON.stringify([harness, session])
+}
+
+type Running = { messages: readonly Message[]; wanted: Wanted; done: Promise<Compacted> }
+
+/** What is only looked at beforehand waits for nobody. */
+export function oneAtATime(run: Run): Run {
+  const inTurn = createInTurn()
+  const lasts = new Map<string, Running>()
+  const compact: Run = (conversation, messages, wanted) => {
+    if (wanted.preview) return run(conversation, messages, wanted)
+    const name = sessionName(conversation.key)
+    const last = lasts.get(name)
+    if (last && isSame(last, messages, wanted))
+      return last.done.catch((error) => {
+        // Who asked first hung up; this one did not.
+        if (last.wanted.signal.aborted) return compact(conversation, messages, wanted)
+        throw error
+      })
+    const done = inTurn(name, () => run(conversation, messages, wanted))
+    const mine = { messages, wanted, done }
+    lasts.set(name, mine)
+    const over = () => void (lasts.get(name) === mine && lasts.delete(name))
+    done.then(over, over)
+    return done
+  }
+  return compact
+}
+
+function isSame({ messages, wanted }: Running, others: readonly Message[], other: Wanted): boolean {
+  if (wanted.signal.aborted || messages.length !== others.length) return false
+  return (
+    isDeepStrictEqual({ ...wanted, signal: null }, { ...other, signal: null }) && isDeepStrictEqual(messages, others)
+  )
+}
+
+/**
+ * Puts a compacted conversation together: what stays, the summary, and what the summary had left out. Checks that
+ * everything that must survive does. Pure.
+ */
+
+/** `before` and `after` stay as they are, `between` is what the summary stands for. */
+export type Parts = { before: readonly Message[]; between: readonly Message[]; after: readonly Message[] }
+
+export type Whole = { summary: string; supplemented: number }
+
+/** With whatever the summary, and what stays beside it, does not name. `openTodos`: where the harness says what is to do. */
+export function completed({ before, between, after }: Parts, summary: string, openTodos: readonly string[]): Whole {
+  // What stays tells of its own: to look for each thing in all of it would take the square of what was said.
+  const stays = new Set(factsOf([...before, ...after]).map(({ kind, text }) => `${kind} ${text}`))
+  const gone = factsOf(between, openTodos).filter(({ kind, text }) => !stays.has(`${kind} ${text}`))
+  const missing = missingFrom(summary, gone)
+  const { text, named } = supplement(missing)
+  return { summary: text === '' ? summary.trim() : `${summary.trim()}\n\n${text}`, supplemented: named }
+}
+
+/** `restored`: blocks that are put back beside the summary. */
+export function assemble(
+  { before, between, after }: Parts,
+  { strategy, summary, restored = [] }: { strategy: Strategy; summary: string; restored?: readonly string[] },
+): Message[] {
+  const text = summaryText(strategy, summary, before.length > 0)
+  // Only where the others have names does one more stand out among them.
+  const isNamed = [before, between, after].some((part) => part.some(({ id }) => id !== undefined))
+  const content = [text, ...restored].map((each) => ({ type: 'text', text: each }))
+  return merged([...before, { ...(isNamed && { id: summaryId(between) }), role: 'user', content }, ...after])
+}
+
+/** The same conversation gives the same name. */
+export function summaryId(between: readonly Message[]): string {
+  return `compacted-${between.at(-1)?.id ?? between.length}`
+}
+
+/** What a harness is told of the place where a conversation was compacted. Pure. */
+
+export function boundaryOf(
+  parts: Parts,
+  { trigger, tokensBefore }: { trigger: Trigger; tokensBefore: number },
+): Boundary {
+  const { before, between, after } = parts
+  const all = [...before, ...between, ...after]
+  const nameOf = (at: number) => all[at]?.id ?? `#${at}`
+  const last = before.length + between.length - 1
+  const kept = after.length > 0 ? { from: last + 1, to: all.length - 1 } : { from: 0, to: before.length - 1 }
+  const hasIds = all.some(({ id }) => id !== undefined)
+  return {
+    type: 'compact_boundary',
+    trigger,
+    tokensBefore,
+    lastMessageId: last < 0 ? null : nameOf(last),
+    discoveredTools: discovered(all),
+    ...(kept.to >= kept.from && {
+      preserved: { head: nameOf(kept.from), anchor: hasIds ? summaryId(between) : 'summary', tail: nameOf(kept.to) },
+    }),
+  }
+}
+
+/** Tools that were found by searching for them: a harness has to name them again. */
+function discovered(messages: readonly Message[]): string[] {
+  const names = messages.flatMap(({ content }) =>
+    blocksOf(content)
+      .flatMap(referencesIn)
+      .flatMap((part) => {
+        const { type, tool_name } = recordOf(part)
+        return type === 'tool_reference' && typeof tool_name === 'string' ? [tool_name] : []
+      }),
+  )
+  return [...new Set(names)].sort()
+}
+
+/** A harness searches with a tool of its own, or has the server search. */
+function referencesIn({ type, content }: Block): unknown[] {
+  const found = type === 'tool_search_tool_result' ? recordOf(content).tool_references : content
+  return /tool_result$/.test(type) && Array.isArray(found) ? found : []
 }

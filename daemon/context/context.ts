@@ -15,21 +15,23 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isDeeperThan } from '../platform/value-depth.ts'
 import { type CompactDeps, createCompaction } from './compact.ts'
-import { createGuards, type GuardRecords } from './guards.ts'
-import { type Message, recordOf, resultText } from './message.ts'
-import { flatten } from './messages.ts'
-import { type Cleared, clearBySize, clearByTime } from './microcompact.ts'
-import { editsAtApi, planCached } from './microcompact-api.ts'
+import { createGuards, type GuardRecords } from './compaction-guards.ts'
+import { flatten, type Message, recordOf, resultText } from './messages.ts'
+import { type Cleared, clearBySize, clearByTime, editsAtApi, planCached } from './microcompact.ts'
 import {
+  breakdownOf,
   type ContextVariables,
+  type Counter,
   compactionOff,
+  createCounter,
   percentLeft,
   type Room,
   roomOf,
   statesAt,
+  tokensInContext,
+  type WireUsage,
   windowOf,
-} from './thresholds.ts'
-import { breakdownOf, type Counter, createCounter, tokensInContext, type WireUsage } from './tokens.ts'
+} from './token-count.ts'
 import type { ResultStore, SessionKey } from './tool-results.ts'
 
 type Deps = Omit<CompactDeps, 'counter' | 'guards'> & {

@@ -1,8 +1,19 @@
 /** A summary with no model: what persons said, word for word, the files and commands, and what is open. Pure. */
 import { headOf, tailOf } from '../platform/characters.ts'
-import { clip, commandOf, editedBy, type Fact, factsOf, isFailure } from './facts.ts'
-import { blocksOf, type Message, resultIdOf, textsOf, toolUsesOf } from './message.ts'
-import { isSummary, notSummedUpFrom, saidIn, summaryWords } from './summary-mark.ts'
+import { isShellTool } from '../platform/shell-tools.ts'
+import { BYTES_PER_TOKEN } from '../platform/tokens.ts'
+import {
+  type Block,
+  blocksOf,
+  type Message,
+  recordOf,
+  resultIdOf,
+  resultText,
+  type ToolUse,
+  textsOf,
+  toolUsesOf,
+} from './messages.ts'
+import { isSummary, notSummedUpFrom, saidIn, summaryWords } from './summary.ts'
 
 const CAP_REQUEST_CHARS = 4_000
 const CAP_REQUESTS_CHARS = 40_000
@@ -96,4 +107,164 @@ function lastWords(messages: readonly Message[]): string[] {
   if (!last) return []
   const text = textsOf(last).join('\n').trim()
   return [text.length > CAP_LAST_CHARS ? `[…] ${tailOf(text, CAP_LAST_CHARS)}` : text]
+}
+
+/**
+ * What must survive a compaction whatever a model makes of it: what persons asked for, the files that were changed, the
+ * commands that failed, and what is still to do. Finds it in messages, and looks for it in a result. Pure.
+ */
+
+export type FactKind = 'request' | 'file' | 'failed' | 'todo'
+/** `at`: where it stands in the conversation. */
+export type Fact = { kind: FactKind; text: string; at: number }
+
+const EDITS = ['Edit', 'Write', 'MultiEdit', 'NotebookEdit', 'edit', 'write', 'apply_patch', 'replace', 'write_file']
+const PATHS = ['file_path', 'path', 'notebook_path', 'filePath']
+
+/** Since the last compaction, oldest first. */
+export function factsOf(messages: readonly Message[], open: readonly string[] = []): Fact[] {
+  const since = notSummedUpFrom(messages)
+  const uses = toolUsesOf(messages)
+  const facts: Fact[] = []
+  let todos: Fact[] = []
+  for (const [at, message] of messages.entries()) {
+    if (at < since) continue
+    for (const text of saidIn(message)) facts.push({ kind: 'request', text, at })
+    for (const block of blocksOf(message.content)) {
+      const use = uses.get(String(block.type === 'tool_use' ? block.id : (resultIdOf(block) ?? '')))
+      if (!use) continue
+      if (block.type === 'tool_use') {
+        const listed = todosOf(use)
+        if (listed) todos = listed.map((text) => ({ kind: 'todo', text, at }))
+        for (const path of editedBy(use)) facts.push({ kind: 'file', text: path, at })
+      } else if (isFailure(block) && commandOf(use) !== '') facts.push({ kind: 'failed', text: commandOf(use), at })
+    }
+  }
+  const named = open.length > 0 ? open.map((text): Fact => ({ kind: 'todo', text, at: messages.length })) : todos
+  return once([...facts, ...named])
+}
+
+/** The last time counts. */
+function once(facts: readonly Fact[]): Fact[] {
+  const last = new Map<string, Fact>()
+  for (const fact of facts) {
+    const key = `${fact.kind} ${fact.text}`
+    last.delete(key)
+    last.set(key, fact)
+  }
+  return [...last.values()]
+}
+
+export function editedBy({ name, input }: ToolUse): string[] {
+  if (!EDITS.includes(name)) return []
+  return PATHS.flatMap((field) =>
+    typeof input[field] === 'string' && input[field] !== '' ? [input[field] as string] : [],
+  )
+}
+
+export function commandOf({ name, input }: ToolUse): string {
+  if (!isShellTool(name)) return ''
+  const { command, cmd } = input
+  const given = command ?? cmd
+  if (typeof given === 'string') return given.trim()
+  return Array.isArray(given) ? given.filter((word) => typeof word === 'string').join(' ') : ''
+}
+
+export function isFailure(block: Block): boolean {
+  return block.is_error === true || /^(?:Error: )?Exit code:? [1-9]/i.test(resultText(block).slice(0, 200).trimStart())
+}
+
+/** What is not done yet of a list that a tool was given; nothing where it is no such list. */
+function todosOf({ name, input }: ToolUse): string[] | undefined {
+  if (!/^(?:TodoWrite|todowrite|todo_write|update_plan|write_todos)$/.test(name)) return undefined
+  const list = input.todos ?? input.plan
+  return Array.isArray(list) ? openTodos(list) : undefined
+}
+
+export function openTodos(list: readonly unknown[]): string[] {
+  return list.flatMap((item) => {
+    if (typeof item === 'string') return [item]
+    const { content, text, step, description, status } = recordOf(item)
+    if (status === 'completed' || status === 'done' || status === 'cancelled') return []
+    const words = [content, text, step, description].find((value) => typeof value === 'string' && value !== '')
+    return words === undefined ? [] : [words as string]
+  })
+}
+
+const SHORTEST_CHARS = 60
+const LONGEST_CHARS = 400
+const CAP_TOKENS = 4_000
+const HEADS: Record<FactKind, string> = {
+  request: 'Asked for',
+  file: 'Changed',
+  failed: 'Failed',
+  todo: 'Still to do',
+}
+
+/** More cannot be added to a summary, however short each is. */
+const MOST_MISSING = 5_000
+
+/** Those of which `text` says nothing, newest first. */
+export function missingFrom(text: string, facts: readonly Fact[]): Fact[] {
+  const there = normal(text)
+  const missing: Fact[] = []
+  for (const fact of newestFirst(facts)) {
+    if (missing.length >= MOST_MISSING) break
+    if (!holds(there, clip(fact.text, LONGEST_CHARS).trimEnd())) missing.push(fact)
+  }
+  return missing
+}
+
+function newestFirst(facts: readonly Fact[]): Fact[] {
+  return facts.toSorted((a, b) => b.at - a.at)
+}
+
+/** As a whole: `/a.ts` is not named by `/a.tsx`, nor "no" said by "nothing". Cut ones go on. */
+function holds(text: string, words: string): boolean {
+  const isWhole = words.length < LONGEST_CHARS
+  for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + 1)) {
+    const isApart = (sign: string, own: string) => !(IN_WORD.test(sign) && IN_WORD.test(own))
+    if (!isWhole) return true
+    if (isApart(text[at - 1] ?? ' ', words[0] ?? ' ') && isApart(text[at + words.length] ?? ' ', words.at(-1) ?? ' '))
+      return true
+  }
+  return words === ''
+}
+
+const IN_WORD = /[\p{L}\p{N}_]/u
+
+/** Space is nothing that anybody would miss. */
+function normal(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}
+
+export function clip(text: string, chars: number): string {
+  return headOf(normal(headOf(text, 4 * chars + 100)), chars)
+}
+
+/**
+ * What a summary misses, newest first and as much of each as there is room for: a little of everything before all of
+ * something. The files and the to-dos are short and cannot be guessed, so they come before the words.
+ */
+export function supplement(facts: readonly Fact[]): { text: string; named: number } {
+  if (facts.length === 0) return { text: '', named: 0 }
+  const newest = newestFirst(facts)
+  for (const chars of [LONGEST_CHARS, 250, 150, 100, SHORTEST_CHARS]) {
+    const text = worded(newest, chars)
+    if (Buffer.byteLength(text) <= CAP_TOKENS * BYTES_PER_TOKEN) return { text, named: newest.length }
+  }
+  let few = newest
+  while (few.length > 1 && Buffer.byteLength(worded(few, SHORTEST_CHARS)) > CAP_TOKENS * BYTES_PER_TOKEN)
+    few = few.slice(0, Math.floor(few.length * 0.9))
+  return { text: worded(few, SHORTEST_CHARS), named: few.length }
+}
+
+function worded(facts: readonly Fact[], chars: number): string {
+  const parts = (['todo', 'file', 'failed', 'request'] as const).flatMap((kind) => {
+    const ours = facts.filter((fact) => fact.kind === kind)
+    return ours.length === 0
+      ? []
+      : [`${HEADS[kind]}:`, ...ours.map(({ text }) => `- ${clip(text, kind === 'file' ? 4_096 : chars)}`)]
+  })
+  return `What the summary does not name, newest first:\n${parts.join('\n')}`
 }

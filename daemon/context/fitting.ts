@@ -7,9 +7,8 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Environment } from '../../schema/rendezvous.ts'
 import type { Forking } from '../agent/forking.ts'
-import type { Said as SaidMessage } from '../agent/message-text.ts'
 import type { Prefix } from '../agent/prefix.ts'
-import type { Rendered } from '../agent/rendering.ts'
+import type { Rendered, Said as SaidMessage } from '../agent/rendering.ts'
 import { createSessionMessages } from '../agent/session-messages.ts'
 import type { Databases } from '../db/databases.ts'
 import type { Model } from '../models/model.ts'
@@ -23,17 +22,15 @@ import type { LiveSettings } from '../settings/live.ts'
 import { withoutPrivate, withPrivateHidden } from '../transcripts/private-spans.ts'
 import { messagesAt } from '../transcripts/text-at.ts'
 import type { Conversation } from './compact.ts'
-import { createCompactions } from './compactions.ts'
+import { createCompactions } from './compaction-guards.ts'
 import { createContext } from './context.ts'
-import type { Message } from './message.ts'
-import type { Notes } from './notes-path.ts'
-import { createRestore } from './restore.ts'
-import type { Answered, Question } from './summarising.ts'
-import { toldOf } from './telling.ts'
-import { modelName } from './thresholds.ts'
-import { createToolResults } from './tool-result-table.ts'
-import { createResultStore, type SessionKey } from './tool-results.ts'
+import type { Notes } from './cuts.ts'
+import type { Message } from './messages.ts'
+import { type Answered, type Question, toldOf } from './summariser.ts'
+import { modelName } from './token-count.ts'
+import { createResultStore, createToolResults, type SessionKey } from './tool-results.ts'
 import { type Line, messagesOfTranscript } from './transcript.ts'
+import { createRestore } from './working-set.ts'
 
 type Deps = {
   store: Databases
@@ -122,8 +119,8 @@ export function createFitting(deps: Deps) {
     const [{ renderedPrefix }, { sessionName }, { messageText, partsOf }, { decideCuts }] = await Promise.all([
       import('../agent/prefix.ts'),
       import('../agent/rendering.ts'),
-      import('../agent/message-text.ts'),
-      import('../agent/cuts.ts'),
+      import('../agent/rendering.ts'),
+      import('../agent/rendering.ts'),
     ])
     const own = { ...key, session: `${key.session} (context)` }
     if (shortened) await forking.announce(own, 'less is told')

@@ -7,14 +7,13 @@ import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { MemoryError } from '../../schema/errors.ts'
+import type { Db } from '../db/database.ts'
 import { isWithinCharacter } from '../platform/characters.ts'
 import type { Clock } from '../platform/clock.ts'
 import { createInTurn } from '../platform/in-turn.ts'
 import { safeId } from '../platform/safe-id.ts'
 import { type NewFile, writeMany } from '../platform/write-many.ts'
-import { isText } from './message.ts'
-import { type StoringLimits, standIn, toStore } from './storing.ts'
-import type { NewResult, ToolResults } from './tool-result-table.ts'
+import { isText } from './messages.ts'
 
 export type SessionKey = { harness: string; session: string }
 /** As the API has it: text, or blocks. */
@@ -175,4 +174,123 @@ function readText(path: string): string | undefined {
 function freshen(folder: string, nowMs: number): void {
   if (!existsSync(folder)) return
   for (const name of readdirSync(folder)) utimesSync(join(folder, name), nowMs / 1_000, nowMs / 1_000)
+}
+
+/** Decides which results of tools are kept in a file, and what stands in the context for one. Pure. */
+
+export type Candidate = { toolUseId: string; tool: string; chars: number }
+
+export type StoringLimits = {
+  /** The most of one result that stays in the context. */
+  chars: number
+  /** The same for single tools. */
+  charsOf: Readonly<Record<string, number>>
+  /** The most of all results of one message. */
+  charsPerMessage: number
+}
+
+const PREVIEW_BYTES = 2_000
+
+/** `stays`: what stays in the context of the same message whatever is decided here. */
+export function toStore(fresh: readonly Candidate[], stays: number, limits: StoringLimits): Set<string> {
+  const limitOf = (tool: string) =>
+    Object.hasOwn(limits.charsOf, tool) ? (limits.charsOf[tool] as number) : limits.chars
+  const large = fresh.filter(({ tool, chars }) => chars > limitOf(tool))
+  const stored = new Set(large.map(({ toolUseId }) => toolUseId))
+  const rest = fresh.filter(({ toolUseId }) => !stored.has(toolUseId)).toSorted((a, b) => b.chars - a.chars)
+  let shown = stays + rest.reduce((sum, { chars }) => sum + chars, 0) + stored.size * PREVIEW_BYTES
+  for (const { toolUseId, chars } of rest) {
+    // What is no longer than its stand-in saves nothing.
+    if (shown <= limits.charsPerMessage || chars <= 2 * PREVIEW_BYTES) break
+    stored.add(toolUseId)
+    shown -= chars - PREVIEW_BYTES
+  }
+  return stored
+}
+
+/** What stands in the context for a result: how long it is, where it is, and how it begins. */
+export function standIn(text: string, path: string): string {
+  const preview = beginning(text)
+  const more = preview.length < text.length ? '\n…' : ''
+  return `<persisted-output>
+The output has ${text.length} characters (${Buffer.byteLength(text)} bytes) and is kept in ${path}
+How it begins:
+${preview}${more}
+</persisted-output>`
+}
+
+/** Whole lines where there are any, never half a character, and nothing that would end the block. */
+function beginning(text: string): string {
+  const bytes = Buffer.from(text.slice(0, PREVIEW_BYTES))
+  const part = bytes.length <= PREVIEW_BYTES ? text.slice(0, PREVIEW_BYTES) : wholeCharacters(bytes)
+  const cut = part.length < text.length ? atLine(part) : part
+  return cut.replace(/<(?=\/?persisted-output)/gi, '&lt;').replace(/[\ud800-\udbff]$/, '')
+}
+
+function wholeCharacters(bytes: Buffer): string {
+  return bytes
+    .subarray(0, PREVIEW_BYTES)
+    .toString('utf8')
+    .replace(/\ufffd+$/, '')
+}
+
+function atLine(text: string): string {
+  const end = text.lastIndexOf('\n')
+  return end > text.length / 2 ? text.slice(0, end) : text
+}
+
+/** What was decided for each result of a tool, once: whether it stays in the context or is kept in a file, and what stands there then. */
+
+export type ResultKey = { harness: string; session: string; toolUse: string }
+
+/** `shown`: what stands in the context in its place; nothing for one that stays as it is. */
+export type FrozenResult = { chars: number; shown: string | undefined }
+
+export type NewResult = FrozenResult & { toolUse: string; message: string | undefined }
+
+export type ToolResults = {
+  find(key: ResultKey): FrozenResult | undefined
+  /** How many characters of one message stay in the context by what was decided so far, but for those named. */
+  shownOf(session: Omit<ResultKey, 'toolUse'>, message: string, but: readonly string[]): number
+  /** All of them or none; what was decided before stays. */
+  freeze(session: Omit<ResultKey, 'toolUse'>, results: readonly NewResult[], at: number): void
+  /** A session that is used again lives on. True where that was not known yet. */
+  touch(session: Omit<ResultKey, 'toolUse'>, at: number): boolean
+  /** Decisions of sessions that nobody used since. */
+  expire(beforeMs: number): number
+}
+
+/** To write down each use would cost more than it is worth. */
+const DAY_MS = 86_400_000
+
+export function createToolResults(db: Db): ToolResults {
+  const find = db.prepare('SELECT chars, shown FROM tool_results WHERE session = ? AND harness = ? AND tool_use = ?')
+  const shownOf = db
+    .prepare(
+      `SELECT COALESCE(SUM(COALESCE(LENGTH(shown), chars)), 0) FROM tool_results
+       WHERE session = @session AND harness = @harness AND message = @message
+         AND tool_use NOT IN (SELECT value FROM json_each(@but))`,
+    )
+    .pluck()
+  const insert = db.prepare(
+    `INSERT INTO tool_results (harness, session, tool_use, message, chars, shown, at)
+     VALUES (@harness, @session, @toolUse, @message, @chars, @shown, @at) ON CONFLICT DO NOTHING`,
+  )
+  const touch = db.prepare(
+    'UPDATE tool_results SET at = @at WHERE session = @session AND harness = @harness AND at < @before',
+  )
+  const expire = db.prepare('DELETE FROM tool_results WHERE at < ?')
+  return {
+    find: ({ harness, session, toolUse }) => {
+      const row = find.get(session, harness, toolUse) as { chars: number; shown: string | null } | undefined
+      return row && { chars: row.chars, shown: row.shown ?? undefined }
+    },
+    shownOf: (session, message, but) => shownOf.get({ ...session, message, but: JSON.stringify(but) }) as number,
+    freeze: db.transaction((session: Omit<ResultKey, 'toolUse'>, results: readonly NewResult[], at: number) => {
+      for (const { toolUse, message = null, chars, shown = null } of results)
+        insert.run({ ...session, toolUse, message, chars, shown, at })
+    }),
+    touch: (session, at) => touch.run({ ...session, at, before: at - DAY_MS }).changes > 0,
+    expire: (beforeMs) => expire.run(beforeMs).changes,
+  }
 }

@@ -1,6 +1,6 @@
 /** A session as its transcript tells it, in the form of the Messages API. Pure. */
 import { hash } from 'node:crypto'
-import type { Block, Message } from './message.ts'
+import type { Block, Message } from './messages.ts'
 
 /** A message as transcripts are read. */
 export type Line = {

@@ -1,7 +1,7 @@
 /** How a model is asked for a dream: as a fork that may change memories only, within its limits, and what became of it. */
 import type { Spent } from '../../schema/dream.ts'
+import { whyNotDone } from '../agent/agent-run.ts'
 import type { Forking } from '../agent/forking.ts'
-import { whyNotDone } from '../agent/outcome.ts'
 import type { createMemory } from '../memory/memory.ts'
 import { costInNanos, factsOf } from '../models/models.ts'
 import type { Usage } from '../models/provider.ts'

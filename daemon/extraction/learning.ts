@@ -1,7 +1,7 @@
 /** What is kept of what was said, put together: the memories, the rules, the model, and what the session is told of it. */
 
+import { whyNotDone } from '../agent/agent-run.ts'
 import type { Forking } from '../agent/forking.ts'
-import { whyNotDone } from '../agent/outcome.ts'
 import type { Prefix } from '../agent/prefix.ts'
 import type { Databases } from '../db/databases.ts'
 import { evidenceIn, markUntrusted, memoryOf } from '../memory/changing.ts'

@@ -1,7 +1,7 @@
 /** Composes housekeeping, the job that is done at every start and once an hour: what it backs up and what it clears away. */
 
-import { createCompactions } from '../context/compactions.ts'
-import { createToolResults } from '../context/tool-result-table.ts'
+import { createCompactions } from '../context/compaction-guards.ts'
+import { createToolResults } from '../context/tool-results.ts'
 import { dailyBackups, migrationBackups } from '../db/backup.ts'
 import type { Databases } from '../db/databases.ts'
 import type { Layout } from '../db/layout.ts'

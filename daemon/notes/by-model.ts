@@ -1,10 +1,8 @@
 /** One update of notes by a model: a fork over what the session's jobs share, which may edit that file and nothing else. */
-
 import { MemoryError } from '../../schema/errors.ts'
 import type { Told } from '../agent/agent.ts'
-import type { ForkReport, Task } from '../agent/fork.ts'
-import { type NotDone, whyNotDone } from '../agent/outcome.ts'
-import type { Reach } from '../agent/places.ts'
+import { type ForkReport, type NotDone, type Task, whyNotDone } from '../agent/agent-run.ts'
+import type { Reach } from '../agent/permissions.ts'
 import type { SaidMessage } from '../sessions/said.ts'
 import { notesDirective } from './directive.ts'
 import { hashOf, NOTES_FILE } from './files.ts'

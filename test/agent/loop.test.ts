@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Limits, runLoop } from '../../daemon/agent/loop.ts'
-import type { ToolRuns } from '../../daemon/agent/tool-runs.ts'
+import type { ToolRuns } from '../../daemon/agent/tool-runner.ts'
 import type { Block, ModelAnswer, ModelFailure, ModelRequest, Provider, Usage } from '../../daemon/models/provider.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { manualTime } from '../support/clock.ts'

@@ -1,7 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Said } from '../../daemon/agent/message-text.ts'
-import { createRendering, KEEP_TOKENS, MOVE_TOKENS } from '../../daemon/agent/rendering.ts'
-import { createRenderings } from '../../daemon/agent/rendering-table.ts'
+import { createRendering, createRenderings, KEEP_TOKENS, MOVE_TOKENS, type Said } from '../../daemon/agent/rendering.ts'
 import { openDatabases } from '../../daemon/db/databases.ts'
 import { tokensIn } from '../../daemon/platform/tokens.ts'
 import { redact } from '../../daemon/secrets/redact.ts'

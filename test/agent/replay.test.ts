@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { messageText, partsOf } from '../../daemon/agent/message-text.ts'
+import { messageText, partsOf } from '../../daemon/agent/rendering.ts'
 import { tokensIn } from '../../daemon/platform/tokens.ts'
 import { replay } from '../bench/replay.ts'
 import { makeHome } from '../support/home.ts'

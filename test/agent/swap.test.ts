@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 
 import { createConfined } from '../../daemon/agent/confined-file.ts'
-import { createPlaces } from '../../daemon/agent/places.ts'
+import { createPlaces } from '../../daemon/agent/permissions.ts'
 import { bestReach } from '../../daemon/platform/open-folder.ts'
 import { agentGround, SENTINEL } from './rig.ts'
 

@@ -1,11 +1,10 @@
 /** Compaction with everything given: notes, answers of a model, time. The parts that decide are the real ones. */
 import { type CompactDeps, createCompaction, type Wanted } from '../../daemon/context/compact.ts'
-import { createGuards, type GuardRecords } from '../../daemon/context/guards.ts'
+import { createGuards, type GuardRecords } from '../../daemon/context/compaction-guards.ts'
 import { flatten } from '../../daemon/context/messages.ts'
-import { createRestore } from '../../daemon/context/restore.ts'
-import type { Answered, Question } from '../../daemon/context/summarising.ts'
-import { roomOf } from '../../daemon/context/thresholds.ts'
-import { createCounter } from '../../daemon/context/tokens.ts'
+import type { Answered, Question } from '../../daemon/context/summariser.ts'
+import { createCounter, roomOf } from '../../daemon/context/token-count.ts'
+import { createRestore } from '../../daemon/context/working-set.ts'
 import { manualTime } from '../support/clock.ts'
 
 export const counter = createCounter()

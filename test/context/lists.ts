@@ -1,6 +1,6 @@
 /** Lists of messages for random tests: such as the strict server takes, and such as went wrong; and the server's own judgement. */
 import fc from 'fast-check'
-import type { Block, Message } from '../../daemon/context/message.ts'
+import type { Block, Message } from '../../daemon/context/messages.ts'
 import { ruleProblem, signatureOf } from '../support/messages-api/rules.ts'
 import { Body, formProblem } from '../support/messages-api/wire.ts'
 

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isCut, openPrompt } from '../../daemon/context/cuts.ts'
-import { factsOf } from '../../daemon/context/facts.ts'
-import type { Message } from '../../daemon/context/message.ts'
-import { flatten, NO_BEGINNING, NO_RESULT } from '../../daemon/context/messages.ts'
+import { factsOf } from '../../daemon/context/extractive.ts'
+import { flatten, type Message, NO_BEGINNING, NO_RESULT } from '../../daemon/context/messages.ts'
 import { messagesOfTranscript } from '../../daemon/context/transcript.ts'
 import { accepted, broken, problemWith } from './lists.ts'
 

@@ -1,9 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Block, blocksOf, type Message, resultIdOf, toolUsesOf } from '../../daemon/context/message.ts'
-import { CLEARED, clearable, clearBySize, clearByTime } from '../../daemon/context/microcompact.ts'
-import { editsAtApi, planCached } from '../../daemon/context/microcompact-api.ts'
-import { createCounter } from '../../daemon/context/tokens.ts'
+import { type Block, blocksOf, type Message, resultIdOf, toolUsesOf } from '../../daemon/context/messages.ts'
+import {
+  CLEARED,
+  clearable,
+  clearBySize,
+  clearByTime,
+  editsAtApi,
+  planCached,
+} from '../../daemon/context/microcompact.ts'
+import { createCounter } from '../../daemon/context/token-count.ts'
 import { accepted, problemWith } from './lists.ts'
 
 const counter = createCounter()

@@ -1,5 +1,5 @@
 /** What a reader of a conversation would find in it. */
-import { blocksOf, isText, type Message, recordOf } from '../../daemon/context/message.ts'
+import { blocksOf, isText, type Message, recordOf } from '../../daemon/context/messages.ts'
 
 /** What was said in messages and asked of tools, commands and paths included. */
 export function wordsOf(messages: readonly Message[]): string {

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createRenderings } from '../../daemon/agent/rendering-table.ts'
+import { createRenderings } from '../../daemon/agent/rendering.ts'
 import { isUsable, listBackups } from '../../daemon/db/backup.ts'
 import { openDatabase, openForReading } from '../../daemon/db/database.ts'
 import { openDatabases } from '../../daemon/db/databases.ts'

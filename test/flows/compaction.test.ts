@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { SECTIONS } from '../../daemon/context/summary-task.ts'
+import { SECTIONS } from '../../daemon/context/summary.ts'
 import { problemWith } from '../context/lists.ts'
 import { busySession } from '../support/busy-session.ts'
 import { startDaemon } from '../support/daemon.ts'

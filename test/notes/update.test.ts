@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { ForkReport, Task } from '../../daemon/agent/fork.ts'
+import type { ForkReport, Task } from '../../daemon/agent/agent-run.ts'
 import { barePrefix } from '../../daemon/agent/prefix.ts'
 import { openDatabases } from '../../daemon/db/databases.ts'
 import { createNotesFiles } from '../../daemon/notes/files.ts'

@@ -1,5 +1,5 @@
 /** A long session in the form of the Messages API in which a lot is asked for, changed, tried in vain and left open. The same each time. */
-import type { Block, Message } from '../../daemon/context/message.ts'
+import type { Block, Message } from '../../daemon/context/messages.ts'
 import { messagesOfTranscript } from '../../daemon/context/transcript.ts'
 import { longSession } from './long-session.ts'
 

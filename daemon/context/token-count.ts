@@ -1,0 +1,275 @@
+/**
+ * Counts tokens: what the last response used, and an estimate for what came after it. Errs on the side of too many. Pure,
+ * but for remembering what it counted.
+ */
+import { hash } from 'node:crypto'
+import { shapeOf } from '../platform/json-shape.ts'
+import { BYTES_PER_TOKEN } from '../platform/tokens.ts'
+import { type Block, blocksOf, isText, type Message, recordOf, resultIdOf, toolUsesOf } from './messages.ts'
+
+/** As the API tells it. */
+export type WireUsage = {
+  input_tokens?: number | null | undefined
+  cache_read_input_tokens?: number | null | undefined
+  cache_creation_input_tokens?: number | null | undefined
+  output_tokens?: number | null | undefined
+}
+
+export type Breakdown = {
+  user: number
+  assistant: number
+  toolRequests: number
+  toolResults: number
+  attachments: number
+  /** Of the tool results: what was read again later. */
+  duplicateReads: number
+}
+
+const JSON_BYTES_PER_TOKEN = 2
+const FLAT_TOKENS = 2_000
+/** A text that would take up more than this once it is parsed is not parsed: it counts as what it looks like. */
+const CAP_VALUES = 200_000
+const CAP_DEPTH = 500
+const CAP_COUNTED = 5_000
+
+/** An estimate that rests on nothing but bytes is taken a third higher. */
+export function padded(tokens: number): number {
+  return Math.ceil((tokens * 4) / 3)
+}
+
+export function usageTokens(usage: WireUsage): number {
+  const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens, output_tokens } = usage
+  return (
+    (input_tokens ?? 0) + (cache_read_input_tokens ?? 0) + (cache_creation_input_tokens ?? 0) + (output_tokens ?? 0)
+  )
+}
+
+export function textTokens(text: string): number {
+  const bytes = Buffer.byteLength(text)
+  return Math.ceil(bytes / (isJson(text) ? JSON_BYTES_PER_TOKEN : BYTES_PER_TOKEN))
+}
+
+function isJson(text: string): boolean {
+  const ends = `${firstSign(text)}${lastSign(text)}`
+  if (ends !== '{}' && ends !== '[]') return false
+  const { depth, values } = shapeOf(text)
+  if (depth > CAP_DEPTH || values > CAP_VALUES) return true
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function firstSign(text: string): string {
+  return /^[\t\n\r ]*([[{])/.exec(text.slice(0, 1_000))?.[1] ?? ''
+}
+
+function lastSign(text: string): string {
+  return /([\]}])[\t\n\r ]*$/.exec(text.slice(-1_000))?.[1] ?? ''
+}
+
+export type Counter = {
+  /** Of one block, as it is. */
+  block(block: Block): number
+  message(message: Message): number
+  /** Of a list that no response has counted yet. */
+  messages(messages: readonly Message[]): number
+}
+
+/** What tools returned is counted once, however often it is sent: it is most of a conversation and never changes. */
+export function createCounter(): Counter {
+  const counted = new Map<string, number>()
+  const result = (block: Block): number => {
+    const { content } = block
+    if (typeof content !== 'string')
+      return Array.isArray(content) ? sum(content.map((part) => plain(recordOf(part) as Block))) : 0
+    if (content.length < 1_000) return textTokens(content)
+    const key = `${resultIdOf(block)} ${hash('sha1', content)}`
+    const before = counted.get(key)
+    if (before !== undefined) return before
+    const tokens = textTokens(content)
+    if (counted.size >= CAP_COUNTED) counted.clear()
+    counted.set(key, tokens)
+    return tokens
+  }
+  const block = (each: Block) => (each.type === 'tool_result' ? result(each) : plain(each))
+  const known = new WeakMap<Message, number>()
+  // Messages are never changed, only replaced.
+  const message = (each: Message) => {
+    const before = known.get(each)
+    if (before !== undefined) return before
+    const { content } = each
+    const tokens = typeof content === 'string' ? textTokens(content) : sum(content.map(block))
+    known.set(each, tokens)
+    return tokens
+  }
+  return { block, message, messages: (messages) => padded(sum(messages.map(message))) }
+}
+
+function plain(block: Block): number {
+  if (isText(block)) return textTokens(block.text)
+  switch (block.type) {
+    case 'image':
+    case 'document':
+      return FLAT_TOKENS
+    case 'tool_use':
+      return Math.ceil(
+        Buffer.byteLength(String(block.name)) / BYTES_PER_TOKEN +
+          Buffer.byteLength(JSON.stringify(block.input) ?? '') / JSON_BYTES_PER_TOKEN,
+      )
+    case 'thinking':
+      return textTokens(String(block.thinking ?? ''))
+    case 'redacted_thinking':
+      return textTokens(String(block.data ?? ''))
+    default:
+      return Math.ceil(Buffer.byteLength(JSON.stringify(block)) / JSON_BYTES_PER_TOKEN)
+  }
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0)
+}
+
+/** How full the context is: what the last response used, and what came after the last answer. */
+export function tokensInContext(counter: Counter, messages: readonly Message[], usage: WireUsage | undefined): number {
+  if (!usage) return counter.messages(messages)
+  const last = messages.findLastIndex(({ role }) => role === 'assistant')
+  return usageTokens(usage) + sum(messages.slice(last + 1).map(counter.message))
+}
+
+const READS = ['Read', 'NotebookRead']
+/** What a harness or this program put beside what was said. */
+const ATTACHED = /^\s*<(system-reminder|memoryd-context)\b/
+
+export function breakdownOf(counter: Counter, messages: readonly Message[]): Breakdown {
+  const parts: Breakdown = { user: 0, assistant: 0, toolRequests: 0, toolResults: 0, attachments: 0, duplicateReads: 0 }
+  const uses = toolUsesOf(messages)
+  const readLast = new Map<string, number>()
+  for (const { role, content } of messages)
+    for (const block of blocksOf(content)) {
+      const tokens = counter.block(block)
+      parts[partOf(block, role)] += tokens
+      const use = uses.get(resultIdOf(block) ?? '')
+      if (!use || !READS.includes(use.name)) continue
+      const what = JSON.stringify(use.input)
+      parts.duplicateReads += readLast.get(what) ?? 0
+      readLast.set(what, tokens)
+    }
+  return parts
+}
+
+function partOf(block: Block, role: Message['role']): Exclude<keyof Breakdown, 'duplicateReads'> {
+  if (block.type === 'tool_use' || block.type === 'server_tool_use') return 'toolRequests'
+  if (/tool_result$/.test(block.type)) return 'toolResults'
+  if (block.type === 'image' || block.type === 'document') return 'attachments'
+  if (role === 'system' || (isText(block) && role === 'user' && ATTACHED.test(block.text))) return 'attachments'
+  return role === 'assistant' ? 'assistant' : 'user'
+}
+
+/** How large a window is, and what how full a context means. Pure. */
+
+export type WindowFacts = {
+  model: string
+  /** What is known of the model, from settings or the table of models. */
+  known: number | undefined
+  betas: readonly string[]
+  variables: ContextVariables
+}
+
+/** The caller's, else the daemon's. */
+export type ContextVariables = {
+  MEMORYD_CONTEXT_WINDOW?: string | undefined
+  CLAUDE_AUTOCOMPACT_PCT_OVERRIDE?: string | undefined
+  DISABLE_COMPACT?: string | undefined
+  DISABLE_AUTO_COMPACT?: string | undefined
+}
+
+export type Levels<T> = { warning: T; error: T; autoCompact: T; blocked: T }
+
+export type Room = {
+  window: number
+  effective: number
+  thresholds: Levels<number>
+}
+
+const USUAL_WINDOW = 200_000
+const MILLION = 1_000_000
+/** Kept free for the summary. */
+const SUMMARY_TOKENS = 20_000
+const BEFORE = { warning: 20_000, error: 20_000, autoCompact: 13_000, blocked: 3_000 }
+
+/** The name as a server knows it: a suffix is between a person and a harness. */
+export function modelName(model: string): string {
+  return model.replace(/\[1m\]$/i, '')
+}
+
+export function windowOf({ model, known, betas, variables }: WindowFacts): number {
+  if (/\[1m\]$/i.test(model)) return MILLION
+  if (known !== undefined) return known
+  if (betas.some((beta) => /^context-1m-/.test(beta))) return MILLION
+  const own = variables.MEMORYD_CONTEXT_WINDOW ?? ''
+  return /^[1-9]\d{0,11}$/.test(own) ? Number(own) : USUAL_WINDOW
+}
+
+export function roomOf(window: number, { CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: percent }: ContextVariables): Room {
+  const effective = Math.max(0, window - SUMMARY_TOKENS)
+  const below = (tokens: number) => Math.max(0, effective - tokens)
+  const share = percentOf(percent)
+  const autoCompact = below(BEFORE.autoCompact)
+  return {
+    window,
+    effective,
+    thresholds: {
+      warning: below(BEFORE.warning),
+      error: below(BEFORE.error),
+      autoCompact:
+        share === undefined ? autoCompact : Math.min(autoCompact, Math.floor(exact((effective * share) / 100))),
+      blocked: below(BEFORE.blocked),
+    },
+  }
+}
+
+/** Without what floating point adds or takes far behind the comma. */
+function exact(value: number): number {
+  return Number(value.toFixed(6))
+}
+
+function percentOf(text: string | undefined): number | undefined {
+  if (text === undefined || !/^\s*\d+(\.\d+)?\s*$/.test(text)) return undefined
+  const value = Number(text)
+  return value > 0 && value <= 100 ? value : undefined
+}
+
+export function statesAt(tokens: number, { thresholds }: Room): Levels<boolean> {
+  return {
+    warning: tokens >= thresholds.warning,
+    error: tokens >= thresholds.error,
+    autoCompact: tokens >= thresholds.autoCompact,
+    blocked: tokens >= thresholds.blocked,
+  }
+}
+
+export function percentLeft(tokens: number, { effective }: Room): number {
+  return effective === 0 ? 0 : Math.max(0, ((effective - tokens) / effective) * 100)
+}
+
+export type Trigger = 'auto' | 'manual'
+
+/** Why nobody may compact now, if so. */
+export function compactionOff(
+  trigger: Trigger,
+  variables: ContextVariables,
+  settings: { enabled: boolean; autoCompact: boolean },
+): string | undefined {
+  if (isSet(variables.DISABLE_COMPACT)) return 'DISABLE_COMPACT is set'
+  if (!settings.enabled) return 'context.enabled is false'
+  if (trigger === 'manual') return undefined
+  if (isSet(variables.DISABLE_AUTO_COMPACT)) return 'DISABLE_AUTO_COMPACT is set'
+  return settings.autoCompact ? undefined : 'context.autoCompact is false'
+}
+
+function isSet(value: string | undefined): boolean {
+  return ['1', 'true', 'yes', 'on'].includes((value ?? '').trim().toLowerCase())
+}

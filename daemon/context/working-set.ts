@@ -1,0 +1,166 @@
+/**
+ * What a compaction would lose and the work needs at once: files that were being read, as they are now, skills, to-dos,
+ * the plan, tasks in the background, and whatever the harness names. Reads files, never more than it may tell.
+ */
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { basename, isAbsolute } from 'node:path'
+import type { Compacted, Restore } from '../../schema/context.ts'
+import { isFailure, openTodos } from './extractive.ts'
+import { blocksOf, type Message, recordOf, resultIdOf, toolUsesOf } from './messages.ts'
+import { restoredText } from './summary.ts'
+import { textTokens } from './token-count.ts'
+
+export type Restored = { blocks: string[]; items: Compacted['restored'] }
+
+type Deps = {
+  /** Transcripts, what the daemon keeps for itself, and what is private. */
+  isClosed: (path: string) => boolean
+}
+
+type Ask = {
+  restore: Restore
+  /** What was compacted, and what stayed. */
+  between: readonly Message[]
+  kept: readonly Message[]
+  /** How much there is room for. */
+  roomTokens: number
+}
+
+const FILES = { count: 5, tokensEach: 5_000, tokens: 50_000 }
+const SKILLS = { tokensEach: 5_000, tokens: 25_000 }
+const SHORT_TOKENS = 5_000
+const CAP_READ_BYTES = 4 * FILES.tokensEach
+const INSTRUCTIONS = /^(?:CLAUDE(?:\.local)?|AGENTS|GEMINI|MEMORY)\.md$/i
+
+export function createRestore({ isClosed }: Deps) {
+  return ({ restore, between, kept, roomTokens }: Ask): Restored => {
+    const found: Restored = { blocks: [], items: [] }
+    let room = roomTokens
+    const add = (kind: Compacted['restored'][number]['kind'], name: string, text: string, capTokens: number) => {
+      const label = `${LABELS[kind](name)}\n`
+      const cut = cutTo(text, Math.max(0, capTokens - textTokens(restoredText(label))))
+      const block = restoredText(label + cut)
+      const tokens = textTokens(block)
+      if (text.trim() === '' || tokens > Math.min(room, capTokens)) return 0
+      room -= tokens
+      found.blocks.push(block)
+      found.items.push({ kind, name, tokens })
+      return tokens
+    }
+    const todos = openTodos(restore.todos ?? [])
+    add('todos', 'to-dos', todos.map((todo) => `- ${todo}`).join('\n'), SHORT_TOKENS)
+    const readOpen = (path: string) => (isAbsolute(path) && !isClosed(path) ? readNow(path) : undefined)
+    const plan = planOf(restore.plan, readOpen)
+    if (plan) add('plan', plan.path ?? 'plan', plan.text, SHORT_TOKENS)
+    add('tasks', 'tasks', (restore.tasks ?? []).map(taskLine).join('\n'), SHORT_TOKENS)
+    for (const [n, text] of (restore.sticky ?? []).entries()) add('sticky', `sticky ${n + 1}`, text, SHORT_TOKENS)
+    let files = { count: 0, tokens: 0 }
+    for (const path of filesToRead(restore, between, kept, plan?.path)) {
+      if (files.count >= FILES.count || files.tokens >= FILES.tokens) break
+      const text = readOpen(path)
+      const tokens =
+        text === undefined ? 0 : add('file', path, text, Math.min(FILES.tokensEach, FILES.tokens - files.tokens))
+      if (tokens > 0) files = { count: files.count + 1, tokens: files.tokens + tokens }
+    }
+    let skills = 0
+    for (const { name, content } of restore.skills ?? []) {
+      if (skills >= SKILLS.tokens) break
+      skills += add('skill', name, content, Math.min(SKILLS.tokensEach, SKILLS.tokens - skills))
+    }
+    return found
+  }
+}
+
+const LABELS: Record<Compacted['restored'][number]['kind'], (name: string) => string> = {
+  todos: () => 'Still to do:',
+  plan: (name) => `The plan (${name}):`,
+  tasks: () => 'Running in the background:',
+  sticky: () => '',
+  file: (name) => `The file ${name} as it is now:`,
+  skill: (name) => `The skill ${name} was invoked:`,
+}
+
+/** Newest first, each once; not what stayed anyway, and not what is loaded by itself. */
+export function filesToRead(
+  { files }: Restore,
+  between: readonly Message[],
+  kept: readonly Message[],
+  plan: string | undefined,
+): string[] {
+  // What somebody forbade to be read is not read for them here.
+  const readIn = (messages: readonly Message[]) => {
+    const came = new Set(
+      messages.flatMap(({ content }) =>
+        blocksOf(content).flatMap((block) => (isFailure(block) ? [] : (resultIdOf(block) ?? []))),
+      ),
+    )
+    return [...toolUsesOf(messages).values()].flatMap(({ id, name, input }) =>
+      ['Read', 'Edit', 'Write'].includes(name) && typeof input.file_path === 'string' && came.has(id)
+        ? [input.file_path]
+        : [],
+    )
+  }
+  const there = new Set(readIn(kept))
+  const wanted = files ?? readIn(between).toReversed()
+  return [...new Set(wanted)].filter(
+    (path) =>
+      isAbsolute(path) &&
+      !there.has(path) &&
+      path !== plan &&
+      !INSTRUCTIONS.test(basename(path)) &&
+      !path.includes('/.claude/rules/') &&
+      !path.endsWith('.jsonl'),
+  )
+}
+
+/** Its beginning; nothing where there is no file of text that can be read without waiting. */
+function readNow(path: string): string | undefined {
+  let fd: number
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch {
+    return undefined
+  }
+  try {
+    if (!fstatSync(fd).isFile()) return undefined
+    const bytes = Buffer.alloc(CAP_READ_BYTES + 4)
+    const text = bytes
+      .subarray(0, readSync(fd, bytes, 0, bytes.length, 0))
+      .toString('utf8')
+      .replace(/\ufffd+$/, '')
+    return text.includes('\0') || text.includes('\ufffd') ? undefined : text
+  } catch {
+    return undefined
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** At the end of a line, with a word about it. */
+function cutTo(text: string, tokens: number): string {
+  const chars = Math.floor(tokens * 3.5)
+  if (textTokens(text) <= tokens && text.length <= 4 * tokens) return text
+  const part = Buffer.from(text)
+    .subarray(0, chars)
+    .toString('utf8')
+    .replace(/\ufffd+$/, '')
+  const end = part.lastIndexOf('\n')
+  return `${end > 0 ? part.slice(0, end) : part}\n(cut here; read the rest where it is)`
+}
+
+function planOf(
+  plan: Restore['plan'],
+  read: (path: string) => string | undefined,
+): { path?: string; text: string } | undefined {
+  if (plan === undefined) return undefined
+  if (typeof plan === 'string') return { text: plan }
+  const text = plan.content ?? read(plan.path)
+  return text === undefined ? undefined : { path: plan.path, text }
+}
+
+function taskLine(task: string | Record<string, unknown>): string {
+  if (typeof task === 'string') return `- ${task}`
+  const { id, name, description, status } = recordOf(task)
+  const words = [id, name, description, status].filter((part) => typeof part === 'string' && part !== '')
+  return `- ${words.length > 0 ? words.join(': ') : JSON.stringify(task)}`
+}
