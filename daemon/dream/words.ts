@@ -1,6 +1,7 @@
 /** What a text says, as words that can be compared: without case, marks and the small words that carry nothing. Pure. */
+
+import { normaliseValue } from '../memory/tombstones.ts'
 import { parseTopic } from '../memory/topic-file.ts'
-import { normaliseValue } from '../memory/values.ts'
 
 const SMALL = new Set(
   'a an the is are was were be been to of in on at for and or that this these those it its with by as we you i our your my please also'.split(

@@ -2,11 +2,11 @@
 import type { Agent, AgentMemory } from '../../schema/agent-memory.ts'
 import type { Caller } from '../../schema/caller.ts'
 import { loadIndex, readIndexes } from './index-file.ts'
-import type { Redact } from './judge.ts'
 import type { Places } from './place.ts'
 import { agentPrompt } from './prompt-text.ts'
 import type { Reading } from './reader.ts'
-import type { Writing } from './writing.ts'
+import type { Writing } from './remember.ts'
+import type { Redact } from './write-checks.ts'
 
 type Deps = {
   placesOf: (agent: Agent) => Places

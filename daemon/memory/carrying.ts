@@ -5,15 +5,15 @@ import type { Directories } from './directories.ts'
 import { createExport, type Exporting } from './export.ts'
 import { createExportSource } from './export-source.ts'
 import { createFollowing } from './following.ts'
-import type { Gate } from './gate.ts'
 import { createImport, type Importing } from './import.ts'
 import type { Journal } from './journal.ts'
-import type { Judge, Redact } from './judge.ts'
 import { createMerging } from './merging.ts'
 import { createFindEnds, createMoving, endsWithin, type Moves, type Moving, type PlaceOf } from './move.ts'
 import { createPast } from './past.ts'
 import type { Places } from './place.ts'
 import type { Tombstones } from './tombstones.ts'
+import type { Judge, Redact } from './write-checks.ts'
+import type { Gate } from './writer.ts'
 
 type Deps = {
   db: Db

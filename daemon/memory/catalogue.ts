@@ -12,9 +12,9 @@ import { inFolder, type Present, readPresent } from './folder.ts'
 import { readUpTo } from './plain-file.ts'
 import { DEPTH_FOLDERS, type Read, type Scan, scanMemories, visitMemories } from './scan.ts'
 import { isSettled, stampOf } from './stamp.ts'
-import type { TellingNames } from './telling-names.ts'
+import { normaliseValue } from './tombstones.ts'
 import { parseTopic, type TopicFields } from './topic-file.ts'
-import { normaliseValue } from './values.ts'
+import type { TellingNames } from './write-checks.ts'
 
 export type Catalogue = { list(dir: string): Scan }
 

@@ -5,7 +5,7 @@ import { MemoryError } from '../../schema/errors.ts'
 import { isIndex } from './folder.ts'
 import type { Journal, Change as Row } from './journal.ts'
 import type { Places } from './place.ts'
-import type { Review, Reviews } from './reviews.ts'
+import type { Review, Reviews } from './review.ts'
 import type { Tombstones } from './tombstones.ts'
 import { isPurged, isUndoable } from './undo.ts'
 

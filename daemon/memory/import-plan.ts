@@ -2,13 +2,11 @@
 import type { Imported } from '../../schema/export.ts'
 import { numbered, twinKey } from './file-names.ts'
 import { indexOf, isIndex } from './folder.ts'
-import type { Gate } from './gate.ts'
-import type { Redact } from './judge.ts'
 import { CAP_BYTES, hashOf } from './plain-file.ts'
-import { isRefusal, whyRefused } from './refusal.ts'
 import { groundOf } from './scan.ts'
 import type { Spool } from './spool.ts'
-import type { By, Write } from './write.ts'
+import { isRefusal, type Redact, whyRefused } from './write-checks.ts'
+import type { By, Gate, Write } from './writer.ts'
 
 type Deps = { gate: Pick<Gate, 'check'>; redact: Redact }
 

@@ -2,7 +2,7 @@
  * The journal of changes to memories, which is appended to. Only what did not happen after all is rewritten here; what is
  * purged is by `scrub.ts`, what moves with its project by `following.ts`.
  */
-import { hash } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { type Db, withoutWaiting } from '../db/database.ts'
 
 export type Op = 'create' | 'update' | 'delete' | 'undo' | 'refused'
@@ -238,4 +238,20 @@ function one(found: unknown): Change | undefined {
 
 function version(hash: string | null, text: string | null): Version | undefined {
   return hash === null ? undefined : { hash, text: text ?? undefined }
+}
+
+/** Names for runs of our own. */
+
+/** Tells what and when to a person, and is like no other, whatever names a file brings along. */
+export function newRunId(kind: 'dream' | 'extract' | 'import' | 'move' | 'undo', at: number): string {
+  return `${kind}-${new Date(at).toISOString().replace(/[-:]|\.\d+/g, '')}-${randomBytes(4).toString('hex')}`
+}
+
+/** Put a directory in order: decided about as a whole. */
+export function isDream(runId: string): boolean {
+  return /^dream-\d{8}T\d{6}Z-[0-9a-f]{8}$/.test(runId)
+}
+
+export function isMove(runId: string): boolean {
+  return /^move-\d{8}T\d{6}Z-[0-9a-f]{8}$/.test(runId)
 }

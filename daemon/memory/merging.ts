@@ -4,14 +4,12 @@ import type { Moved } from '../../schema/move.ts'
 import { message } from '../platform/files.ts'
 import { numbered } from './file-names.ts'
 import { indexOf, inFolder, isIndex, type Present, readPresent } from './folder.ts'
-import type { Apply, Gate } from './gate.ts'
 import { fatesOf } from './import-plan.ts'
-import type { Redact } from './judge.ts'
 import { type Ends, everythingIn, holdsNothing, type Move, type MovedFile, removeFolders } from './move.ts'
 import { type Past, TAKEN_AWAY } from './past.ts'
-import { isRefusal } from './refusal.ts'
 import { groundOf, listMemories } from './scan.ts'
-import type { By, Write } from './write.ts'
+import { isRefusal, type Redact } from './write-checks.ts'
+import type { Apply, By, Gate, Write } from './writer.ts'
 
 type Deps = { gate: Pick<Gate, 'check'>; past: Past; redact: Redact }
 

@@ -3,7 +3,6 @@
  * join the others through the gate. At every moment each of them is in one of the places, and what a kill interrupts is
  * finished or undone at the next start.
  */
-
 import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, renameSync, rmdirSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import type { Caller } from '../../schema/caller.ts'
@@ -15,12 +14,11 @@ import { message, syncPath } from '../platform/files.ts'
 import { isCode } from './descend.ts'
 import type { Directories } from './directories.ts'
 import type { Following } from './following.ts'
-import type { Apply, Gate } from './gate.ts'
-import type { Journal } from './journal.ts'
+import { type Journal, newRunId } from './journal.ts'
 import type { createMerging } from './merging.ts'
 import type { Places } from './place.ts'
-import { newRunId } from './run-id.ts'
 import { listMemories } from './scan.ts'
+import type { Apply, Gate } from './writer.ts'
 
 type Deps = {
   findEnds: FindEnds

@@ -7,10 +7,9 @@ import { isDiskTrouble } from '../platform/disk.ts'
 import { safeId } from '../platform/safe-id.ts'
 import { inFolder } from './folder.ts'
 import { loadIndex, readIndexes } from './index-file.ts'
-import type { Redact } from './judge.ts'
 import type { Places } from './place.ts'
 import { memoryPrompt } from './prompt-text.ts'
-import { redactOnce } from './redact-once.ts'
+import { type Redact, redactOnce } from './write-checks.ts'
 
 type Deps = {
   places: Places

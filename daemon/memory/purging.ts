@@ -11,12 +11,11 @@ import type { Indexes } from '../db/scrub.ts'
 import type { Clock } from '../platform/clock.ts'
 import { INDEXES } from './file-names.ts'
 import { indexOf, inFolder, nameInIndex, readPresent } from './folder.ts'
-import type { Gate } from './gate.ts'
 import { withoutPointer } from './index-file.ts'
 import type { Journal } from './journal.ts'
-import { rejectedValues } from './judge.ts'
-import { forPeople } from './people.ts'
 import type { Tombstones } from './tombstones.ts'
+import { forPeople, rejectedValues } from './write-checks.ts'
+import type { Gate } from './writer.ts'
 
 type Deps = {
   store: Pick<Databases, 'alone' | 'finishPurges'>

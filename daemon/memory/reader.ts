@@ -13,8 +13,8 @@ import type { Journal } from './journal.ts'
 import type { Places } from './place.ts'
 import { readMemories, type ScannedMemory } from './scan.ts'
 import type { Searching } from './search-index.ts'
-import type { TellingNames } from './telling-names.ts'
 import { topicFields } from './topic-file.ts'
+import type { TellingNames } from './write-checks.ts'
 
 export type ListFilter = { type: MemoryType | undefined; q: string | undefined }
 

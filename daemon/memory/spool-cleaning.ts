@@ -1,8 +1,8 @@
 /** Takes credentials out of everything that came with an import and is wanted of it, without keeping others waiting long. */
 import type { ChangeLine, TombstoneLine } from '../../schema/export.ts'
 import type { Clock } from '../platform/clock.ts'
-import { nameWithoutCredential, type Redact } from './judge.ts'
 import type { Spool } from './spool.ts'
+import { nameWithoutCredential, type Redact } from './write-checks.ts'
 
 /** Each takes a millisecond or two. */
 const AT_A_TIME = 20

@@ -1,4 +1,6 @@
 /** What people rejected for good. Values are kept as hashes: recognising one needs no copy of it. */
+
+import { hash } from 'node:crypto'
 import type { Db } from '../db/database.ts'
 
 export type Tombstone = { id: number; at: number; dir: string; file: string; excerpt: string }
@@ -43,4 +45,82 @@ export function createTombstones(db: Db): Tombstones {
       return remove.run(id).changes > 0
     },
   }
+}
+
+/** What a rejected memory is recognised by, however it is written: its normalised value. Pure. */
+
+/** Shorter paragraphs say too little: rejecting one would reject half of everything. */
+const SHORTEST_VALUE = 12
+
+/** Formatting characters, variation selectors, and letters that show nothing, such as Hangul fillers. */
+const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
+/** These as well, most of the time: control characters, those that nobody has given a shape, and the empty Braille cell. */
+const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}\u2800]|(?![\t\n\r])\p{Cc}/gu
+
+/** What some hold for the end of a line besides those that all do. */
+const OTHER_BREAK = /\r(?!\n)|[\v\f\u0085\u2028\u2029]/g
+
+/** Compatibility forms, case, white space, punctuation and invisible characters make no difference to what is said. */
+export function normaliseValue(text: string): string {
+  return folded(text, UNSEEN)
+}
+
+function folded(text: string, left: RegExp): string {
+  return (
+    text
+      .normalize('NFKC')
+      .replace(left, '')
+      .normalize('NFKC')
+      .toLowerCase()
+      // ß and the final sigma have no single lower case: by way of the upper case they meet.
+      .toUpperCase()
+      .toLowerCase()
+      .replace(/[\p{P}\p{S}\p{Z}\p{C}\s]+/gu, ' ')
+      .trim()
+  )
+}
+
+/** The whole text and each of its paragraphs, lines and list items, as hashes. */
+export function valuesOf(...texts: string[]): string[] {
+  const values = new Set<string>()
+  for (const text of texts)
+    for (const part of partsOf(text))
+      for (const value of readingsOf(part, withoutMark)) if (value.length >= SHORTEST_VALUE) values.add(digest(value))
+  return [...values]
+}
+
+/** A whole text as one value, however short. */
+export function wholeValue(text: string): string[] {
+  return readingsOf(text, (part) => part).flatMap((value) => (value === '' ? [] : [digest(value)]))
+}
+
+function partsOf(text: string): string[] {
+  const even = text.replace(OTHER_BREAK, '\n')
+  return even === text ? splitAt(text) : [...splitAt(text), ...splitAt(even)]
+}
+
+function splitAt(text: string): string[] {
+  return [text, ...text.split(/\r?\n[^\S\r\n]*\r?\n/), ...text.split(/\r?\n/)]
+}
+
+/**
+ * What a text says. A control character within a word shows as nothing, and between two words some show it as a space, which
+ * is also how every tombstone of earlier versions was made: so it is read in both ways.
+ */
+function readingsOf(text: string, trimmed: (text: string) => string): string[] {
+  const bare = text.replace(UNSEEN, '')
+  const value = normaliseValue(trimmed(bare))
+  const spaced = bare === text ? value : folded(trimmed(text), INVISIBLE)
+  return spaced === value ? [value] : [value, spaced]
+}
+
+function digest(value: string): string {
+  return hash('sha256', value)
+}
+
+/** `- `, `3. `, `> `, `**Why:** ` and the like: the same thing said as a list item, a quote or under a label. */
+function withoutMark(text: string): string {
+  return text
+    .replace(/^\s*(?:(?:[-*+>]|\d{1,3}[.)]|#{1,6}|\[[ xX]\])\s+)*/, '')
+    .replace(/^\*\*[^*\n]{1,40}:\*\*\s*/, '')
 }

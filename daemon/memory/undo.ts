@@ -2,12 +2,10 @@
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { inFolder, isIndex, readPresent } from './folder.ts'
-import type { Applied, Gate } from './gate.ts'
-import type { Change, Journal } from './journal.ts'
-import { forPeople, isAgent } from './people.ts'
+import { type Change, isMove, type Journal, newRunId } from './journal.ts'
 import { isExact } from './plain-file.ts'
-import { isMove, newRunId } from './run-id.ts'
-import type { By, Write } from './write.ts'
+import { forPeople, isAgent } from './write-checks.ts'
+import type { Applied, By, Gate, Write } from './writer.ts'
 
 type Deps = { gate: Gate; journal: Journal; clock: Pick<Clock, 'now'>; reviewRequired: () => boolean }
 

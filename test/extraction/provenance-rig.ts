@@ -1,7 +1,7 @@
 /** What becomes of a memory that a model writes, without a daemon around it: who said what, and what it makes of it. */
 import { rule } from '../../daemon/extraction/model/provenance.ts'
 import { hear, type Spoken, voicesOf } from '../../daemon/extraction/model/voices.ts'
-import { memoryOf } from '../../daemon/memory/changing.ts'
+import { memoryOf } from '../../daemon/memory/change-run.ts'
 
 type Type = 'user' | 'feedback' | 'project' | 'reference'
 type Scene = {

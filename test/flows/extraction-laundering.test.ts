@@ -167,7 +167,7 @@ it.each([
   ['two marks', 'trust: untrusted\ntrust: person\n'],
   ['a mark in another form', 'note: |\n  a\n"trust": >\n  untrusted\n'],
 ])('exactly one mark says that a memory is untrusted, also where the model wrote %s', async (_what, mark) => {
-  const { markUntrusted, memoryOf } = await import('../../daemon/memory/changing.ts')
+  const { markUntrusted, memoryOf } = await import('../../daemon/memory/change-run.ts')
   const text = markUntrusted(`---\nname: x\ndescription: y\ntype: project\n${mark}---\n\n${CLAIM}\n`)
   expect(text.match(/trust/gi)).toHaveLength(2)
   expect(memoryOf(text)).toMatchObject({ untrusted: true, problem: undefined, name: 'x', type: 'project' })

@@ -1,10 +1,10 @@
 /** What a model writes in a run, put into the history of a daemon that is not running: nothing over the socket can do it. */
 import { join } from 'node:path'
 import { openDatabases } from '../../daemon/db/databases.ts'
-import { createGate, type Gate } from '../../daemon/memory/gate.ts'
 import { createJournal, type Journal } from '../../daemon/memory/journal.ts'
-import { createJudge } from '../../daemon/memory/judge.ts'
 import { createTombstones } from '../../daemon/memory/tombstones.ts'
+import { createJudge } from '../../daemon/memory/write-checks.ts'
+import { createGate, type Gate } from '../../daemon/memory/writer.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { slugOf } from '../../daemon/projects/slug.ts'
 import { redact } from '../../daemon/secrets/redact.ts'

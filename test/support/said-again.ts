@@ -3,7 +3,7 @@
  * uses this list compares it with the route table.
  */
 import type { StrictClient } from '../../client/index.ts'
-import type { Gate } from '../../daemon/memory/gate.ts'
+import type { Gate } from '../../daemon/memory/writer.ts'
 import type { RouteName } from '../../schema/route-table.ts'
 import { header, inPieces, sealed } from './carry.ts'
 import { memoryd } from './cli.ts'

@@ -1,19 +1,81 @@
-/** Several new memories as one run of our own: each a file, or all of them lines of the day's log. What is known already is left out. */
+/**
+ * The writes of a run of our own: what is refused is left out and recorded, the rest is applied as a whole, or waits for
+ * review as a whole. What the run has to remember of itself is in the same transaction.
+ */
+
 import type { Caller } from '../../schema/caller.ts'
 import type { MemoryType } from '../../schema/memory.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Applying, RunWrite } from './applying.ts'
 import { type Existing, freeFile, memoriesByValue } from './catalogue.ts'
 import { appended, logFile, logLine, nameFor } from './file-names.ts'
 import { inFolder, readPresent } from './folder.ts'
-import type { Along, Gate } from './gate.ts'
-import type { Evidence } from './journal.ts'
+import { type Evidence, newRunId } from './journal.ts'
 import type { Places } from './place.ts'
-import type { Reviews } from './reviews.ts'
-import { newRunId } from './run-id.ts'
+import type { Reviews } from './review.ts'
+import { normaliseValue } from './tombstones.ts'
 import { parseTopic, printTopic } from './topic-file.ts'
-import { normaliseValue } from './values.ts'
-import type { By } from './write.ts'
+import { isRefusal, type Redact, withoutCredentials } from './write-checks.ts'
+import type { Along, Apply, By, Gate, Write } from './writer.ts'
+
+export type RunWrite = Write & { because: NonNullable<Write['because']> }
+
+export type Applied = { saved: string[]; waiting: number } | 'lost'
+
+type Deps = { gate: Gate; reviews: Reviews; redact: Redact; clock: Clock; reviewRequired: () => boolean }
+
+export type Applying = {
+  /** One that is refused, for it was rejected say, keeps the others from nothing. */
+  admitted(dir: string, write: RunWrite, by: By): Promise<boolean>
+  /** For whoever is alone with the directory. */
+  applyAll(
+    dir: string,
+    writes: readonly RunWrite[],
+    by: By,
+    at: { apply: Apply; along: (files: string[]) => Along; mayWrite: () => boolean },
+  ): Promise<Applied>
+}
+
+export function createApplying({ gate, reviews, redact, clock, reviewRequired }: Deps): Applying {
+  const review = async (dir: string, { file, content, expect, because }: RunWrite, { actor, runId }: By) => {
+    const told = await withoutCredentials({ actor, ...because }, redact)
+    const before = typeof expect === 'string' ? inFolder(dir, (folder) => readPresent(folder, file)) : undefined
+    return {
+      at: clock.now(),
+      dir,
+      file,
+      op: content === null ? ('delete' as const) : before ? ('update' as const) : ('create' as const),
+      actor: told.actor,
+      reason: told.reason,
+      runId,
+      baseHash: before?.hash,
+      before: before && (await redact(before.text)).text,
+      after: content === null ? undefined : (await redact(content)).text,
+      evidence: told.evidence ?? [],
+    }
+  }
+
+  return {
+    admitted: async (dir, write, by) => {
+      try {
+        await gate.admit(dir, write, by)
+        return true
+      } catch (error) {
+        if (isRefusal(error)) return false
+        throw error
+      }
+    },
+    applyAll: async (dir, writes, by, { apply, along, mayWrite }) => {
+      const held = reviewRequired() ? await Promise.all(writes.map((write) => review(dir, write, by))) : []
+      if (!mayWrite()) return 'lost'
+      if (writes.length === 0 || held.length > 0) reviews.addAll(held, along([]).before)
+      const saved = held.length > 0 ? [] : writes.map(({ file }) => file)
+      if (saved.length > 0) await apply(writes, by, along(saved))
+      return { saved, waiting: held.length }
+    },
+  }
+}
+
+/** Several new memories as one run of our own: each a file, or all of them lines of the day's log. What is known already is left out. */
 
 export type NewMemory = {
   type: MemoryType
@@ -41,7 +103,7 @@ export type RunSaved = { runId: string; saved: string[]; waiting: number; known:
 
 export type Saving = { save(run: Run): Promise<RunSaved> }
 
-type Deps = {
+type SavingDeps = {
   places: Places
   gate: Gate
   reviews: Reviews
@@ -51,7 +113,7 @@ type Deps = {
 
 type Plan = { writes: RunWrite[]; known: number; refused: number }
 
-export function createSaving({ places, gate, reviews, applying, clock }: Deps): Saving {
+export function createSaving({ places, gate, reviews, applying, clock }: SavingDeps): Saving {
   /** Under names that neither a file has, nor one that waits, nor another of this run. */
   const plan = async (dir: string, memories: readonly NewMemory[], by: By): Promise<Plan> => {
     const waiting = reviews.list().filter((review) => review.dir === dir)

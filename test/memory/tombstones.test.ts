@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { normaliseValue, valuesOf, wholeValue } from '../../daemon/memory/values.ts'
+import { normaliseValue, valuesOf, wholeValue } from '../../daemon/memory/tombstones.ts'
 import { agent, memoryRig, person, type Rig, topic } from '../support/memory.ts'
 
 const SAID = 'The staging database may be wiped at any time'

@@ -1,22 +1,54 @@
-/**
- * The one way by which this program changes memories. The journal is the commit point: once a change is in it,
- * it happens, if need be at the next start (`recover.ts`); before that, nothing was touched.
- */
+/** The one way by which this program changes memories. */
+
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
 import { createInTurn } from '../platform/in-turn.ts'
 import type { Confined } from './confined.ts'
-import { indexOf, isIndex, openIn, type Present, placeTrouble, presentOf, readPresent } from './folder.ts'
-import { guard } from './guard.ts'
-import type { Journal, NewChange, Tip } from './journal.ts'
-import { type Judge, type Judged, type Redact, withoutCredentials } from './judge.ts'
-import { changeOf, indexPart } from './new-change.ts'
-import { CAP_BYTES } from './plain-file.ts'
-import { putAll } from './putting.ts'
-import { isRefusal, refusalOf, whyRefused } from './refusal.ts'
-import { type IndexChange, type Pointed, upkeep } from './upkeep.ts'
-import type { By, Prepared, Write } from './write.ts'
+import { indexOf, isIndex, openIn, type Present, placeTrouble, presentOf, putAll, readPresent } from './folder.ts'
+import { type IndexChange, type Pointed, upkeep } from './index-upkeep.ts'
+import type { Evidence, Journal, NewChange, Op, Tip } from './journal.ts'
+import { CAP_BYTES, hashOf } from './plain-file.ts'
+import {
+  guard,
+  isRefusal,
+  type Judge,
+  type Judged,
+  type Redact,
+  refusalOf,
+  whyRefused,
+  withoutCredentials,
+} from './write-checks.ts'
+
+export type Write = {
+  file: string
+  /** `null` deletes. */
+  content: string | null
+  /** What the writer believes to be there: a hash, nothing (`null`), or whatever is there (`undefined`). */
+  expect?: string | null | undefined
+  form?: 'checked' | 'as-it-was'
+  /** What a deletion leaves in the journal. With `nothing` there need not even be a file. */
+  leaves?: 'history' | 'nothing'
+  /** Why this one, and what it rests on, where the writes of a run differ in that. */
+  because?: { reason: string; evidence: readonly Evidence[] }
+}
+
+/** Who changes, why, and what it rests on. */
+export type By = {
+  actor: string
+  reason: string
+  runId?: string | undefined
+  evidence?: readonly Evidence[]
+  op?: Op
+}
+
+/** Looked at, checked and cleaned. */
+export type Prepared = { write: Write; before: Present | undefined; beforeText: string; judged: Judged | undefined }
+
+/**
+ * The one way by which this program changes memories. The journal is the commit point: once a change is in it,
+ * it happens, if need be at the next start (`recover.ts`); before that, nothing was touched.
+ */
 
 export type Applied = { id: number; file: string; hash: string | undefined; created: boolean } & Omit<Judged, 'content'>
 
@@ -242,4 +274,35 @@ function pointing({ write, judged }: Prepared): Pointed {
 
 function overtaken(file: string): MemoryError {
   return new MemoryError('CONFLICT', `${file} was changed by somebody else just now`, { hint: 'read it again' })
+}
+
+/** A change as the journal keeps it: of a memory, and of the index that points to it. Pure. */
+
+export function changeOf(dir: string, { write, before, beforeText, judged }: Prepared, by: By, at: number): NewChange {
+  const { leaves = 'history' } = write
+  const exact = !before || (before.exact && before.text === beforeText)
+  const past = before && { hash: before.hash, text: leaves === 'nothing' ? undefined : beforeText, exact }
+  const after = judged && { hash: hashOf(judged.content), text: judged.content, exact: true }
+  const op = by.op ?? (!after ? 'delete' : before ? 'update' : 'create')
+  // A credential was taken out of what is kept, or bytes were lost in reading it as text: it cannot be put back as it was.
+  const undoable = leaves !== 'nothing' && exact
+  const { actor, runId } = by
+  const { reason, evidence = [] } = write.because ?? by
+  return { at, dir, file: write.file, op, actor, reason, runId, before: past, after, undoable, evidence, leaves }
+}
+
+/** `clean`: hashes of indexes that hold no credential; the words of others are not kept. */
+export function indexPart(owner: NewChange, index: IndexChange, clean: Set<string>): NewChange {
+  const { file, before, text, bytes } = index
+  const keep = clean.has(before?.hash ?? '')
+  return {
+    ...owner,
+    leaves: 'history',
+    file,
+    op: before ? 'update' : 'create',
+    before: before && { hash: before.hash, text: keep ? before.text : '', exact: keep && before.exact },
+    after: { hash: hashOf(bytes), ...(keep ? { text, bytes, exact: true } : { text: '', exact: false }) },
+    undoable: keep && (before?.exact ?? true),
+    evidence: [],
+  }
 }

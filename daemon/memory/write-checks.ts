@@ -1,12 +1,44 @@
-/** Decides whether a text may become a memory: shape, credentials, rejected values. Writes nothing. */
+/** Everything that stands between a wish to write and a write: who may, what was seen, shape, credentials, rejected values. */
 import { MemoryError } from '../../schema/errors.ts'
 import { checkFileName, isLog } from './file-names.ts'
-import { isIndex } from './folder.ts'
+import { isIndex, type Present } from './folder.ts'
 import { indexProblems, parsePointers } from './index-file.ts'
-import type { Evidence } from './journal.ts'
-import type { Tombstones } from './tombstones.ts'
+import type { Evidence, NewChange, Tip } from './journal.ts'
+import { hashOf } from './plain-file.ts'
+import { type Tombstones, valuesOf, wholeValue } from './tombstones.ts'
 import { parseTopic, topicProblems } from './topic-file.ts'
-import { valuesOf, wholeValue } from './values.ts'
+import type { By, Write } from './writer.ts'
+
+export function isAgent(actor: string): boolean {
+  return actor.startsWith('agent:')
+}
+
+export function forPeople(message: string): MemoryError {
+  return new MemoryError('REFUSED', message, { reason: 'permission', hint: 'use the command line' })
+}
+
+/** Keeps writes from going over what whoever writes has not seen. Pure. */
+
+/** What is there, and the last change of it that the journal knows. */
+type Facts = { write: Write; by: By; before: Present | undefined; latest: Tip | undefined }
+
+/** A person's word stands until whoever writes has seen it. */
+export function guard({ write: { file, expect, content }, by, before, latest }: Facts): void {
+  const conflict = (message: string) =>
+    new MemoryError('CONFLICT', message, {
+      hint: 'read the current content, then send its hash as ifHash',
+      details: { current: before ? { hash: before.hash, content: before.text } : null },
+    })
+  if (expect === null && before) throw conflict(`${file} exists already`)
+  if (typeof expect === 'string' && before?.hash !== expect) throw conflict(`${file} is not what it was`)
+  if (expect !== undefined || !before || !isAgent(by.actor) || content === before.text) return
+  const isOwn = latest?.hash === before.hash && isAgent(latest.actor)
+  // Who added a line to an index has not seen the rest of it.
+  const byPerson = !isOwn || latest.partOf !== undefined
+  if (byPerson) throw conflict(`${file} was last changed by a person, and this write does not say it has seen that`)
+}
+
+/** Decides whether a text may become a memory: shape, credentials, rejected values. Writes nothing. */
 
 export type Redact = (text: string) => Promise<{ text: string; kinds: string[] }>
 
@@ -120,4 +152,98 @@ export function rejectedValues(file: string, text: string): string[] {
   if (isIndex(file)) return spokenValues(file, text)
   const { body } = parseTopic(text)
   return [...wholeValue(body), ...valuesOf(body)]
+}
+
+/** A refusal as it is told and as the journal keeps it: that something was turned down and why, never what it said. */
+
+const FILE_CHARS = 600
+const REASON_CHARS = 500
+
+export function isRefusal(error: unknown): error is MemoryError {
+  return error instanceof MemoryError && error.code === 'REFUSED'
+}
+
+export function whyRefused({ reason, message }: MemoryError): string {
+  return `${reason}: ${message}`
+}
+
+type Refused = { at: number; dir: string; file: string; why: string; by: Pick<By, 'actor' | 'runId'> }
+
+export async function refusalOf({ at, dir, file, why, by }: Refused, redact: Redact): Promise<NewChange> {
+  const name = await nameWithoutCredential(file, redact)
+  // A message shows a long name cut short, and half a credential is not recognised.
+  const told = name === file ? why : 'secret: the name of the file seems to hold a credential'
+  return {
+    at,
+    dir,
+    file: name.slice(0, FILE_CHARS),
+    op: 'refused',
+    actor: by.actor,
+    reason: (await redact(told)).text.slice(0, REASON_CHARS),
+    runId: by.runId,
+    before: undefined,
+    after: undefined,
+    undoable: false,
+    evidence: [],
+  }
+}
+
+/** Takes credentials out of texts that are asked for again and again: looked through once, then known by their hash. */
+
+/** Of an index, which may have a megabyte. */
+const MOST_LONG = 8
+/** Of names and reasons: every write has some, and mostly the same ones. */
+const MOST_SHORT = 256
+const SHORT_CHARS = 300
+
+type Redacted = Awaited<ReturnType<Redact>>
+
+/** Long texts come once, as a rule. */
+export function redactShortOnce(redact: Redact): Redact {
+  const once = remembered(redact, MOST_SHORT)
+  return (text) => (text.length > SHORT_CHARS ? redact(text) : once(text))
+}
+
+export function redactOnce(redact: Redact): (text: string) => Promise<string> {
+  const once = remembered(redact, MOST_LONG)
+  return async (text) => (await once(text)).text
+}
+
+function remembered(redact: Redact, most: number): Redact {
+  const kept = new Map<string, Redacted>()
+  return async (text) => {
+    if (text === '') return { text, kinds: [] }
+    const key = hashOf(text)
+    const clean = kept.get(key) ?? (await redact(text))
+    // The map is in order of use.
+    kept.delete(key)
+    kept.set(key, clean)
+    if (kept.size > most) kept.delete(kept.keys().next().value as string)
+    return clean
+  }
+}
+
+/**
+ * Which names of files give a credential away: a person may have made such a file, and then its name is told to nobody. What is
+ * in the journal has none, so that only others have to be looked through, each once.
+ */
+
+export type TellingNames = {
+  /** Looks through a name and remembers it if it gives something away. */
+  isTelling(file: string): Promise<boolean>
+  /** As far as it was looked through. */
+  isKnownTelling(file: string): boolean
+}
+
+export function createTellingNames(redact: Redact): TellingNames {
+  const telling = new Set<string>()
+  return {
+    isTelling: async (file) => {
+      if (telling.has(file)) return true
+      if ((await nameWithoutCredential(file, redact)) === file) return false
+      telling.add(file)
+      return true
+    },
+    isKnownTelling: (file) => telling.has(file),
+  }
 }

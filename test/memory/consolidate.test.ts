@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Consolidation } from '../../daemon/memory/consolidating.ts'
+import type { Consolidation } from '../../daemon/memory/consolidate.ts'
 import { hashOf } from '../../daemon/memory/plain-file.ts'
 import { memoryRig, person, topic } from '../support/memory.ts'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { openFolder } from '../../daemon/memory/confined.ts'
-import { upkeep } from '../../daemon/memory/upkeep.ts'
+import { upkeep } from '../../daemon/memory/index-upkeep.ts'
 import { makeHome } from '../support/home.ts'
 
 const topic = (name: string) => `---\nname: ${name}\ndescription: What to mind\ntype: feedback\n---\n\nMind it.\n`

@@ -2,8 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Confined, openFolder } from '../../daemon/memory/confined.ts'
-import { readPresent } from '../../daemon/memory/folder.ts'
-import { putAll } from '../../daemon/memory/putting.ts'
+import { putAll, readPresent } from '../../daemon/memory/folder.ts'
 import { makeHome } from '../support/home.ts'
 
 /** No text: its bytes cannot be had from one. */

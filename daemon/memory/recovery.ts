@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs'
 import { message } from '../platform/files.ts'
 import type { Confined } from './confined.ts'
 import { indexOf, inFolder, isIndex, readPresent } from './folder.ts'
+import { upkeep } from './index-upkeep.ts'
 import type { Change, Journal } from './journal.ts'
 import { isExact } from './plain-file.ts'
-import { upkeep } from './upkeep.ts'
 
 /** What had to be completed, and the directories that could not be looked after. */
 export type Recovery = { completed: string[]; problems: string[] }

@@ -1,16 +1,106 @@
+/** Changes of models that wait for a person's word. */
+
+import type { Decided } from '../../schema/change.ts'
+import { MemoryError } from '../../schema/errors.ts'
+import type { Db } from '../db/database.ts'
+import type { Clock } from '../platform/clock.ts'
+import { type Evidence, isDream } from './journal.ts'
+import { shorten } from './pointer.ts'
+import type { Tombstones } from './tombstones.ts'
+import { rejectedValues } from './write-checks.ts'
+import type { Gate } from './writer.ts'
+
+export type Review = {
+  id: number
+  at: number
+  dir: string
+  file: string
+  op: 'create' | 'update' | 'delete'
+  actor: string
+  reason: string
+  runId: string | undefined
+  baseHash: string | undefined
+  before: string | undefined
+  after: string | undefined
+  evidence: readonly Evidence[]
+}
+
+export type Reviews = {
+  add(review: Omit<Review, 'id'>): number
+  /** All in one transaction, and `before`, which runs first, with them. */
+  addAll(reviews: readonly Omit<Review, 'id'>[], before: () => void): void
+  get(id: number): Review | undefined
+  list(): Review[]
+  remove(id: number): void
+}
+
+type Row = {
+  id: number
+  at: number
+  dir: string
+  file: string
+  op: Review['op']
+  actor: string
+  reason: string
+  run: string | null
+  base_hash: string | null
+  before_text: string | null
+  after_text: string | null
+  evidence: string
+}
+
+export function createReviews(db: Db): Reviews {
+  const insert =
+    db.prepare(`INSERT INTO reviews (at, dir, file, op, actor, reason, run, base_hash, before_text, after_text, evidence)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const get = db.prepare('SELECT * FROM reviews WHERE id = ?')
+  const list = db.prepare('SELECT * FROM reviews ORDER BY id')
+  const remove = db.prepare('DELETE FROM reviews WHERE id = ?')
+  const add: Reviews['add'] = ({ at, dir, file, op, actor, reason, runId, baseHash, before, after, evidence }) =>
+    Number(
+      insert.run(
+        at,
+        dir,
+        file,
+        op,
+        actor,
+        reason,
+        runId ?? null,
+        baseHash ?? null,
+        before ?? null,
+        after ?? null,
+        JSON.stringify(evidence),
+      ).lastInsertRowid,
+    )
+  return {
+    add,
+    addAll: db.transaction((reviews: readonly Omit<Review, 'id'>[], before: () => void) => {
+      before()
+      for (const review of reviews) add(review)
+    }),
+    get: (id) => fromRow(get.get(id) as Row | undefined),
+    list: () => (list.all() as Row[]).map((row) => fromRow(row) as Review),
+    remove: (id) => void remove.run(id),
+  }
+}
+
+function fromRow(row: Row | undefined): Review | undefined {
+  if (!row) return undefined
+  const { run, base_hash, before_text, after_text, evidence, ...same } = row
+  return {
+    ...same,
+    runId: run ?? undefined,
+    baseHash: base_hash ?? undefined,
+    before: before_text ?? undefined,
+    after: after_text ?? undefined,
+    evidence: JSON.parse(evidence),
+  }
+}
+
 /**
  * A person decides about a change that waits: approved it goes through the gate, rejected it does not come back. What puts a
  * whole directory in order is decided about as one: half of it would be neither the old order nor the new one.
  */
-import type { Decided } from '../../schema/change.ts'
-import { MemoryError } from '../../schema/errors.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Gate } from './gate.ts'
-import { rejectedValues } from './judge.ts'
-import { shorten } from './pointer.ts'
-import type { Review, Reviews } from './reviews.ts'
-import { isDream } from './run-id.ts'
-import type { Tombstones } from './tombstones.ts'
 
 type Deps = {
   reviews: Reviews

@@ -3,12 +3,11 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
 import { type Confined, openFolder } from './confined.ts'
 import { type Present, placeTrouble, readPresent } from './folder.ts'
-import type { Gate } from './gate.ts'
 import type { Journal, NewChange } from './journal.ts'
-import type { Redact } from './judge.ts'
 import { isExact } from './plain-file.ts'
 import { isMemoryName, markdownFiles, type Stamp, whereabouts } from './scan.ts'
-import type { TellingNames } from './telling-names.ts'
+import type { Redact, TellingNames } from './write-checks.ts'
+import type { Gate } from './writer.ts'
 
 type Deps = {
   gate: Gate

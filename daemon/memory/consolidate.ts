@@ -7,14 +7,11 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { INDEX_FILE } from './file-names.ts'
 import { inFolder, type Present, readPresent } from './folder.ts'
-import type { Along, Gate } from './gate.ts'
-import type { Evidence, Journal } from './journal.ts'
-import { type Redact, withoutCredentials } from './judge.ts'
-import { isAgent } from './people.ts'
-import type { Review, Reviews } from './reviews.ts'
-import { isDream } from './run-id.ts'
+import { type Evidence, isDream, type Journal } from './journal.ts'
+import type { Review, Reviews } from './review.ts'
 import { isMemoryName, scanMemories } from './scan.ts'
-import type { By, Write } from './write.ts'
+import { isAgent, type Redact, withoutCredentials } from './write-checks.ts'
+import type { Along, By, Gate, Write } from './writer.ts'
 
 type Seen = {
   memories: { file: string; text: string; hash: string }[]
