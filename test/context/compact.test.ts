@@ -10,6 +10,7 @@ import { type Block, blocksOf, type Message } from '../../daemon/context/message
 import { type Answered, toldOf, toldTokens } from '../../daemon/context/summariser.ts'
 import { lastSummary, readSummary } from '../../daemon/context/summary.ts'
 import { createRestore } from '../../daemon/context/working-set.ts'
+import { cpuMs } from '../support/cpu.ts'
 import { makeHome } from '../support/home.ts'
 import { settled } from '../support/jobs.ts'
 import { compactRig, counter, memory, summary } from './compact-rig.ts'
@@ -693,8 +694,6 @@ describe('what comes from outside', () => {
     ['reminders of skills', () => toldOf([{ role: 'user', content: `<system-reminder>${'skill '.repeat(many)}` }])],
     ['space', () => factsOf([{ role: 'user', content: `${' '.repeat(many)}x` }])],
   ])('keeps nobody busy: %s', (_what, work) => {
-    const start = performance.now()
-    work()
-    expect(performance.now() - start).toBeLessThan(1_000)
+    expect(cpuMs(work)).toBeLessThan(1_000)
   })
 })

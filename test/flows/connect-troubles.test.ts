@@ -201,9 +201,8 @@ describe('connect', () => {
     const connect = () => memoryd({ ...home, env }, 'connect', 'claude-code')
     await connect()
     const { command } = JSON.parse(read(join(home.dir, SETTINGS))).hooks.Stop[0].hooks[0]
-    const { tookMs, ...ended } = await runCommand(command, '{}', { PATH: env.PATH }, { ends: 'never' })
+    const ended = await runCommand(command, '{}', { PATH: env.PATH }, { ends: 'never', deadline: 'own' })
     expect(ended).toEqual({ code: 0, stdout: '', stderr: '' })
-    expect(tookMs).toBeLessThan(5_000)
     expect((await connect()).stdout).toContain('connected already')
     expect((await memoryd(home, 'doctor', '--json')).stdout).toContain('connected: claude-code')
     await memoryd(home, 'disconnect', 'claude-code')

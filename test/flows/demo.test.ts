@@ -28,10 +28,8 @@ function run(more: Record<string, string> = {}) {
 
 describe('the demo', () => {
   it('shows memories, a recall, a dream, an undo and a compaction, and leaves nothing behind', async () => {
-    const begunMs = performance.now()
     const { over, said, complaint, left, home } = run()
     expect({ code: await over, stderr: complaint() }).toEqual({ code: 0, stderr: '' })
-    expect(performance.now() - begunMs).toBeLessThan(30_000)
     const text = said()
     expect(text).toMatch(/^ {3}\+ feedback_never_deploy/m)
     expect(text).toMatch(/> How do I deploy the shop\?\n {3}\| /)

@@ -269,11 +269,9 @@ describe('the lock', () => {
     })
     // Somebody who asks for another is led to this one.
     expect(await client.dream({ cwd, force: true })).toEqual({ started: true, jobId })
-    const killedMs = performance.now()
     await client.killJob({ id: jobId })
     expect((await ends.next()).state).toBe('killed')
-    expect((await api.request(3)).closed).toBeDefined()
-    expect((await (await api.request(3)).closed).atMs - killedMs).toBeLessThan(1_000)
+    expect(await (await api.request(3)).closed).toMatchObject({ complete: false })
     while ((await client.dreamStatus({ cwd })).live?.state === 'running') await new Promise(setImmediate)
     expect(await client.dreamStatus({ cwd })).toMatchObject({ live: { state: 'killed' }, last: { outcome: 'killed' } })
     expect(Math.floor(statSync(lock).mtimeMs)).toBe(at)

@@ -9,7 +9,7 @@ import { cliMain, memoryd } from '../support/cli.ts'
 import { connectAs } from '../support/connect-as.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { type Home, makeHome } from '../support/home.ts'
-import { runCommand, runHook, untilTold } from '../support/hook-command.ts'
+import { runCommand, runHook } from '../support/hook-command.ts'
 import { rawRequest } from '../support/raw.ts'
 import { turnEvents } from '../support/transcripts.ts'
 
@@ -76,7 +76,7 @@ describe('hooks', () => {
     expect(await runCommand(command, start(cwd), env)).toMatchObject({ code: 0, stdout: '', stderr: '' })
     await startDaemon(home)
     await connectAs(home, 'user').remember({ cwd, text: 'Always run the linter before a commit' })
-    const told = await untilTold(() => runCommand(command, start(cwd), env))
+    const told = await runCommand(command, start(cwd), env)
     expect(contextOf(told.stdout)).toContain('linter')
   })
 
@@ -89,7 +89,7 @@ describe('hooks', () => {
     const given = start(projectIn(home))
     for (const odd of [{ HOME: '' }, { MEMORYD_SOCKET: 'rel.sock' }, { MEMORYD_SOCKET: `/${'x'.repeat(200)}` }])
       expect(await runCommand(command, given, { ...env, ...odd })).toMatchObject(silent)
-    expect(await runCommand(command, given, env, { ends: 'never' })).toMatchObject(silent)
+    expect(await runCommand(command, given, env, { ends: 'never', deadline: 'own' })).toMatchObject(silent)
     daemon.signal('SIGSTOP')
     expect(await runCommand(command, given, env)).toMatchObject(silent)
     daemon.signal('SIGCONT')
@@ -107,7 +107,7 @@ describe('hooks', () => {
       stderr: '',
     })
     daemon.signal('SIGCONT')
-    const told = await untilTold(() => runHook('codex', home.places.socketPath, start(cwd)))
+    const told = await runHook('codex', home.places.socketPath, start(cwd))
     expect(contextOf(told.stdout)).toContain('linter')
     await daemon.kill9()
     expect(await runHook('codex', home.places.socketPath, start(cwd))).toMatchObject({

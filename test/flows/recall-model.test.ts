@@ -104,9 +104,7 @@ describe('selection by a model', () => {
     // The first question also loads what is needed to ask at all.
     api.next(selects(), answer)
     await ask({ mode: 'model' })
-    const begunMs = performance.now()
     const given = await ask({ mode: 'auto', deadlineMs: 700, explain: true })
-    expect(performance.now() - begunMs).toBeLessThan(2_500)
     expect(given).toMatchObject({ mode: 'local', explain: { model: expect.any(String) } })
     expect(filesOf(given)).toEqual(['auth.md'])
     expect(api.requests).toHaveLength(2)

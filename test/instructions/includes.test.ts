@@ -3,7 +3,8 @@ import { mkdirSync, symlinkSync, truncateSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { findMentions, withoutCode } from '../../daemon/instructions/includes.ts'
-import { cpuMs, makeTree } from './tree.ts'
+import { cpuMs } from '../support/cpu.ts'
+import { makeTree } from './tree.ts'
 
 describe('includes', () => {
   it('stand before the file that includes them, with its kind', () => {

@@ -45,11 +45,3 @@ export function makeTree(): Tree {
     },
   }
 }
-
-/** Processor time, which other work on the machine does not lengthen. */
-export function cpuMs(work: () => unknown): number {
-  const start = process.cpuUsage()
-  work()
-  const { user, system } = process.cpuUsage(start)
-  return (user + system) / 1000
-}

@@ -8,6 +8,7 @@ import type { Spoken } from '../../daemon/notes/reading.ts'
 import { blankNotes, DEFAULT_TEMPLATE, joined, parseTemplate } from '../../daemon/notes/template.ts'
 import { shortWithNames } from '../../daemon/notes/wording.ts'
 import { tokensIn } from '../../daemon/platform/tokens.ts'
+import { cpuMs } from '../support/cpu.ts'
 import { factsOf, recorded, recordings } from '../transcripts/telling.ts'
 
 const CWD = '/home/dev/proj/demo'
@@ -167,10 +168,8 @@ describe('what went wrong', () => {
   })
 
   it('is looked for in a short time, whatever came back', () => {
-    const begun = performance.now()
     for (const text of ['error '.repeat(200_000), `${'a'.repeat(500)}\n`.repeat(2_000), 'E'.repeat(1_000_000)])
-      errorsIn(text, true)
-    expect(performance.now() - begun).toBeLessThan(3_000)
+      expect(cpuMs(() => errorsIn(text, true))).toBeLessThan(3_000)
   })
 })
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import matter from 'gray-matter'
 import { describe, expect, it } from 'vitest'
 import { parseFrontMatter } from '../../daemon/platform/front-matter.ts'
-import { cpuMs } from '../instructions/tree.ts'
+import { cpuMs } from '../support/cpu.ts'
 
 const data = (yaml: string) => parseFrontMatter(`---\n${yaml}\n---\n`).data
 const problem = (text: string) => parseFrontMatter(text).problem

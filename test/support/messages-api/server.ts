@@ -12,8 +12,6 @@ import { type CacheUsage, createPrefixCache } from './prefix-cache.ts'
 import type { Body } from './wire.ts'
 
 export type Seen = {
-  /** Real elapsed ms, to compare with `closed`. */
-  atMs: number
   headers: IncomingHttpHeaders
   bytes: Buffer
   /** What was asked; absent when the request was refused. */
@@ -22,7 +20,7 @@ export type Seen = {
   refused?: string
   usage?: CacheUsage
   /** When the connection of this request ended, and whether its answer was complete by then. */
-  closed: Promise<{ atMs: number; complete: boolean }>
+  closed: Promise<{ complete: boolean }>
 }
 
 export type Script = (seen: Seen & { body: Body }) => Answer | Promise<Answer>
@@ -60,7 +58,7 @@ export async function createMessagesApi(options: Options = {}): Promise<Messages
     response.setHeader('request-id', `req_${randomBytes(9).toString('hex')}`)
     const { method = '', url = '', headers } = request
     const admitted = admit({ method, url, headers, bytes }, house)
-    const seen: Seen = { atMs: performance.now(), headers, bytes, closed }
+    const seen: Seen = { headers, bytes, closed }
     if ('status' in admitted) {
       seen.refused = admitted.message
       arrived(seen)
@@ -126,9 +124,7 @@ export async function createMessagesApi(options: Options = {}): Promise<Messages
 }
 
 function whenClosed(response: ServerResponse): Seen['closed'] {
-  return new Promise((resolve) =>
-    response.once('close', () => resolve({ atMs: performance.now(), complete: response.writableFinished })),
-  )
+  return new Promise((resolve) => response.once('close', () => resolve({ complete: response.writableFinished })))
 }
 
 /** Nothing when the client hung up before it had sent everything. */
