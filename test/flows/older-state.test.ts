@@ -62,7 +62,7 @@ it('opens the state of 182a9ef without loss', async () => {
     reason: 'rejected-value',
   })
   const last = changes.find(({ file }) => file === 'feedback_never_push_to_main_on_fridays.md')
-  await user.undo({ cwd, change: String(last?.id) })
+  await user.undoChange({ id: String(last?.id) })
   expect((await user.memories({ cwd })).items).toHaveLength(4)
   expect(await daemon.stop()).toMatchObject({ code: 0 })
 })
