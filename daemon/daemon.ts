@@ -20,7 +20,7 @@ import { configDirOf } from './projects/memory-dir.ts'
 import { findProjectRoot } from './projects/project-root.ts'
 import { createKeeping } from './recall/keeping.ts'
 import { redact } from './secrets/redact.ts'
-import { createSaid } from './sessions/said.ts'
+import { createSaid } from './sessions/message-table.ts'
 import { startReloading } from './settings/reload.ts'
 import { createCapture } from './transcripts/capture.ts'
 

@@ -4,7 +4,7 @@
  */
 import type { DreamCheck } from '../../schema/dream.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Touched } from '../sessions/touched.ts'
+import type { Touched } from '../sessions/sessions.ts'
 import { type Limits, type Looks, type Trigger, type Verdict, walkGates } from './gates.ts'
 import type { DreamLock } from './lock.ts'
 

@@ -1,7 +1,7 @@
 /** What a dream is told to do: four phases, and what is there to begin with. Pure; everything it lists has a cap. */
 
 import { type Mention, mentionText } from '../memory/drift.ts'
-import type { TouchedSession } from '../sessions/touched.ts'
+import type { TouchedSession } from '../sessions/sessions.ts'
 import { type DailyLog, LOG_PATTERN } from './daily-logs.ts'
 
 export type DirectiveFacts = {

@@ -7,7 +7,7 @@ import type { DreamFacts, Spent } from '../../schema/dream.ts'
 import { driftOf, type Mention, projectAt } from '../memory/drift.ts'
 import type { Clock } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
-import type { Touched, TouchedSession } from '../sessions/touched.ts'
+import type { Touched, TouchedSession } from '../sessions/sessions.ts'
 import { type DailyLog, dailyLogs } from './daily-logs.ts'
 import { type Dream, type Dreams, isAtEnd } from './dream-table.ts'
 import {

@@ -1,7 +1,7 @@
 /** What persons said in a part of a session, read back from its transcript, and what the agent did meanwhile. */
 import { copied, headOf, tailOf } from '../platform/characters.ts'
 import { handfuls, openReadBack } from '../platform/read-back.ts'
-import { meantIn, type Said, type SaidMessage } from '../sessions/said.ts'
+import { meantIn, type Said, type SaidMessage } from '../sessions/message-table.ts'
 import type { Call } from './own-writes.ts'
 
 /** A message as its line tells it. */

@@ -3,7 +3,7 @@
  * does not fit by itself as many messages. Pure.
  */
 import { BYTES_PER_TOKEN } from '../platform/tokens.ts'
-import type { SaidMessage } from '../sessions/said.ts'
+import type { SaidMessage } from '../sessions/message-table.ts'
 
 /** Less than stays when a session is told anew from further on. */
 const SLICE_TOKENS = 18_000

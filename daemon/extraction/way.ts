@@ -1,5 +1,5 @@
 /** What both ways of keeping something of a session are given and give back, by rules and by a model. */
-import type { SaidMessage } from '../sessions/said.ts'
+import type { SaidMessage } from '../sessions/message-table.ts'
 
 export type SessionKey = { harness: string; sessionId: string }
 

@@ -4,7 +4,7 @@
  */
 import type { Clock, Timer } from '../platform/clock.ts'
 import { openReadBack } from '../platform/read-back.ts'
-import { meantIn, type Said } from '../sessions/said.ts'
+import { meantIn, type Said } from '../sessions/message-table.ts'
 import type { StoredAgent } from './registry.ts'
 
 type Line = Doing & { id?: string; by: string }

@@ -3,11 +3,11 @@ import { MemoryError } from '../../schema/errors.ts'
 import { type Db, preparedIn, withoutWaiting } from '../db/database.ts'
 import { MEMORY_WORDS } from '../db/index-schema.ts'
 import type { Clock, Timer } from '../platform/clock.ts'
-import { indexable, wordsQuery } from '../transcripts/words.ts'
 import { isLog } from './file-names.ts'
 import { isIndex } from './folder.ts'
 import type { Journal } from './journal.ts'
 import { parseTopic } from './topic-file.ts'
+import { indexable, wordsQuery } from './unspaced-words.ts'
 
 export type MemoryWords = {
   /** The files of a directory that are indexed, with the hash of what was. */

@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { copied } from '../platform/characters.ts'
 import { handfuls, openReadBack } from '../platform/read-back.ts'
-import { meantIn, type SaidMessage } from '../sessions/said.ts'
+import { meantIn, type SaidMessage } from '../sessions/message-table.ts'
 
 export type Call = { id: string; name: string; input: string }
 export type Result = { callId: string; text: string }

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
-import type { Said, SaidMessage, SaidSession } from '../sessions/said.ts'
+import type { Said, SaidMessage, SaidSession } from '../sessions/message-table.ts'
 import { addGathered } from './adding.ts'
 import { type Asking, untoldOf, updateByModel } from './by-model.ts'
 import { keptNotes } from './caps.ts'

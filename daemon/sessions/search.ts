@@ -5,11 +5,15 @@ import type { Found, FoundList } from '../../schema/search.ts'
 import type { Clock } from '../platform/clock.ts'
 import { createLineRoom, handfuls, openReadBack } from '../platform/read-back.ts'
 import { counted, withJson } from '../platform/ready-json.ts'
-import { type Demand, demandOfLiteral, demandOfWord, tokenLook } from '../transcripts/message-tokens.ts'
-import type { Asked, Candidate, MessageWords } from '../transcripts/message-words.ts'
-import { parseQuery, type Query, type SearchRole } from './query.ts'
-import { ranked } from './ranking.ts'
-import { type Snippet, snippetsOf } from './snippet.ts'
+import {
+  type Asked as AskedMessageIndex,
+  type Candidate,
+  type Demand,
+  demandOfLiteral,
+  demandOfWord,
+  type MessageWords,
+  tokenLook,
+} from '../transcripts/message-index.ts'
 
 export type Search = {
   /** The signal is made when it is asked for: most searches are over before anybody could hang up. */
@@ -36,7 +40,7 @@ const AT_ONCE = 32
 export function createSearch({ words, textAt, redact, mayTouchMark, projectOf, clock }: Deps): Search {
   const room = createLineRoom()
   /** The text without credentials, if it is still there and has what was asked for. */
-  const textOf = (raw: string | undefined, query: Query, wanted: Asked) => {
+  const textOf = (raw: string | undefined, query: Query, wanted: AskedMessageIndex) => {
     // To take credentials out is slow, and most of what is not it can be told without.
     if (raw === undefined || !query.literals.every((one) => raw.includes(one) || mayTouchMark(one))) return undefined
     const ifAsked = ({ text }: { text: string }) =>
@@ -45,7 +49,12 @@ export function createSearch({ words, textAt, redact, mayTouchMark, projectOf, c
     return redacted instanceof Promise ? redacted.then(ifAsked) : ifAsked(redacted)
   }
 
-  const find = async (query: Query, wanted: Asked, limit: number, signal: () => AbortSignal): Promise<Found[]> => {
+  const find = async (
+    query: Query,
+    wanted: AskedMessageIndex,
+    limit: number,
+    signal: () => AbortSignal,
+  ): Promise<Found[]> => {
     const readBack = openReadBack((harness, line) => textAt(harness, line) || undefined, room)
     const snippetOf = snippetsOf(query)
     const found: Found[] = []
@@ -92,7 +101,7 @@ function printed(list: FoundList): FoundList {
   return withJson(list, () => counted(JSON.stringify(list)))
 }
 
-function askedOf({ words, literals, session, role, sinceMs }: Query, project: string): Asked {
+function askedOf({ words, literals, session, role, sinceMs }: Query, project: string): AskedMessageIndex {
   const demands = words.map(demandOfWord).filter(({ phrase }) => phrase.length > 0)
   return {
     words: demands,
@@ -106,7 +115,7 @@ function askedOf({ words, literals, session, role, sinceMs }: Query, project: st
 }
 
 /** A transcript that was written anew may have something else where the message stood. */
-function hasWords(text: string, { words, match }: Asked): boolean {
+function hasWords(text: string, { words, match }: AskedMessageIndex): boolean {
   if (words.length === 0) return true
   const has = tokenLook(text)
   const meets = ({ phrase, lastIs }: Demand) =>
@@ -128,4 +137,168 @@ function toFound(candidate: Candidate, { snippet, hits }: Snippet): Found {
     offset,
     length,
   }
+}
+
+/** The language of transcript search: words, "literals", session:, role:, since:. Pure. */
+
+export type SearchRole = 'person' | 'agent' | 'tool'
+
+export type Query = {
+  words: string[]
+  /** Every one of them must stand in a text exactly as it is. */
+  literals: string[]
+  session?: string
+  role?: SearchRole
+  sinceMs?: number
+}
+
+/** The words of a refusal never repeat what was asked: it may hold anything. */
+export type Refused = { refused: string; hint: string }
+
+/** A quote within quotes is doubled, so that a backslash is never more than a backslash; the end closes what is open. */
+const PART = /(?:(session|role|since):)?"((?:[^"]|"")*)(?:"|$)|(session|role|since):([^\s"]*)|[^\s"]+/g
+const ROLES: readonly string[] = ['person', 'agent', 'tool'] satisfies SearchRole[]
+const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+const DATE = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]{4,12}(?:Z|[+-]\d{2}:\d{2})?)?$/
+
+export function parseQuery(text: string, nowMs: number): Query | Refused {
+  const query: Query = { words: [], literals: [] }
+  const seen = new Set<string>()
+  for (const [part, quotedFilter, quoted, plainFilter, plain] of text.matchAll(PART)) {
+    const filter = quotedFilter ?? plainFilter
+    const value = quoted === undefined ? plain : quoted.replaceAll('""', '"')
+    if (filter === undefined) {
+      if (quoted === undefined) query.words.push(part)
+      else if (value) query.literals.push(value)
+      continue
+    }
+    if (seen.has(filter)) return { refused: `${filter}: is given twice`, hint: 'give it once' }
+    seen.add(filter)
+    const refused = narrow(query, filter, value ?? '', nowMs)
+    if (refused) return refused
+  }
+  if (query.literals.length > 0 || query.words.some((word) => /[\p{L}\p{N}]/u.test(word))) return query
+  return { refused: 'there is nothing to search for', hint: 'add a word, or put signs into quotes: "=>"' }
+}
+
+function narrow(query: Query, filter: string, value: string, nowMs: number): Refused | undefined {
+  if (filter === 'session') {
+    if (value === '') return { refused: 'session: names no session', hint: 'write session:<id>' }
+    query.session = value
+    return undefined
+  }
+  if (filter === 'role') {
+    // What is no plain word may be a credential that slipped in: it is not said again.
+    const named = /^[a-z]{1,12}$/i.test(value) ? value : ''
+    if (!ROLES.includes(value))
+      return { refused: `role:${named} is none there is`, hint: 'write role:person, agent or tool' }
+    query.role = value as SearchRole
+    return undefined
+  }
+  const since = sinceOf(value, nowMs)
+  if (since === undefined)
+    return { refused: 'since: is no time', hint: 'write since:2026-03-01, since:7d or since:12h' }
+  query.sinceMs = since
+  return undefined
+}
+
+/** A date without a time is its beginning in UTC. */
+function sinceOf(value: string, nowMs: number): number | undefined {
+  const [, count, unit] = /^(\d{1,5})([mhdw])$/.exec(value) ?? []
+  if (count && unit) return nowMs - Number(count) * (UNIT_MS[unit] ?? 0)
+  const at = DATE.test(value) ? Date.parse(value) : Number.NaN
+  return Number.isNaN(at) ? undefined : at
+}
+
+/** Which candidate comes first: the better match, and of equal ones the newer. Pure. */
+
+/** What was said just now counts twice, what was said this long ago one and a half times. */
+const HALF_LIFE_MS = 14 * 86_400_000
+
+export function ranked(candidates: readonly Candidate[], nowMs: number): Candidate[] {
+  const worth = new Map(candidates.map((candidate) => [candidate, worthOf(candidate, nowMs)]))
+  const by = (candidate: Candidate) => worth.get(candidate) ?? 0
+  return [...candidates].sort((a, b) => by(b) - by(a) || (b.at ?? 0) - (a.at ?? 0) || b.id - a.id)
+}
+
+function worthOf({ score, at }: Candidate, nowMs: number): number {
+  // A clock that was set back must not make yesterday the future.
+  const recent = at === null ? 0 : 2 ** (-Math.max(0, nowMs - at) / HALF_LIFE_MS)
+  return -score * (1 + recent)
+}
+
+/** One line of a text around the first hit, with the places of all hits in it. Pure. */
+
+type Hit = { from: number; to: number }
+export type Snippet = { snippet: string; hits: Hit[] }
+
+const BEFORE_CHARS = 60
+const SNIPPET_CHARS = 240
+
+type Asked = { words: readonly string[]; literals: readonly string[] }
+
+/** The next hit from a place on. */
+type Look = (text: string, from: number) => Hit | undefined
+
+/** Made once for all texts in which the same is asked for. */
+export function snippetsOf(asked: Asked): (text: string) => Snippet {
+  const looks = [...asked.literals.filter(Boolean).map(forLiteral), ...asked.words.flatMap(forWord)]
+  /** Of something that was asked for, in whatever case, no hit is longer. */
+  const longest = 2 * Math.max(0, ...[...asked.words, ...asked.literals].map(({ length }) => length))
+  return (text) => {
+    const from = whole(text, Math.max(0, firstIn(text, looks) - BEFORE_CHARS))
+    const to = whole(text, Math.min(text.length, from + SNIPPET_CHARS))
+    const before = from > 0 ? '…' : ''
+    // Character for character, so that hits stay where they are. Most white space is what it is to become.
+    const snippet = `${before}${text.slice(from, to).replace(/[^\S ]/g, ' ')}${to < text.length ? '…' : ''}`
+    const hits: Hit[] = []
+    for (const hit of hitsIn(text.slice(from, to + longest), looks))
+      if (hit.from < to - from)
+        hits.push({ from: hit.from + before.length, to: Math.min(hit.to, to - from) + before.length })
+    return { snippet, hits }
+  }
+}
+
+function forLiteral(literal: string): Look {
+  return (text, from) => {
+    const at = text.indexOf(literal, from)
+    return at === -1 ? undefined : { from: at, to: at + literal.length }
+  }
+}
+
+/** A word as somebody types it may hold several. */
+function forWord(typed: string): Look[] {
+  return (typed.match(/[\p{L}\p{N}\p{M}]+/gu) ?? []).map((word) => {
+    const pattern = new RegExp(word, 'giu')
+    return (text, from) => {
+      pattern.lastIndex = from
+      const hit = pattern.exec(text)
+      return hit ? { from: hit.index, to: hit.index + hit[0].length } : undefined
+    }
+  })
+}
+
+/** Where the first hit begins; where there is none, as if it were at the beginning. */
+function firstIn(text: string, looks: readonly Look[]): number {
+  let first = text.length
+  for (const look of looks) first = Math.min(first, look(text, 0)?.from ?? first)
+  return first === text.length ? 0 : first
+}
+
+function hitsIn(text: string, looks: readonly Look[]): Hit[] {
+  const found: Hit[] = []
+  for (const look of looks) for (let hit = look(text, 0); hit; hit = look(text, hit.to)) found.push(hit)
+  return apart(found.sort((a, b) => a.from - b.from || b.to - a.to))
+}
+
+/** Of hits that overlap the first is enough. */
+function apart(sorted: readonly Hit[]): Hit[] {
+  const kept: Hit[] = []
+  for (const hit of sorted) if (hit.from >= (kept.at(-1)?.to ?? 0)) kept.push(hit)
+  return kept
+}
+
+/** Never half of a character. */
+function whole(text: string, at: number): number {
+  return /[\uDC00-\uDFFF]/.test(text[at] ?? '') && at > 0 ? at - 1 : at
 }

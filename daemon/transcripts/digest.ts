@@ -1,13 +1,18 @@
 /** Makes rows of lines: what is stored of each message, and what is known of the session after them. Does no I/O. */
 import { hash } from 'node:crypto'
-import type { Adapter } from './adapter.ts'
-import { present } from './fields.ts'
-import { indexedText } from './indexed-text.ts'
-import type { Line } from './lines.ts'
-import type { End, Fact, Message, Usage } from './message.ts'
-import { learn, placeIn, type Session } from './session.ts'
+import { present } from './formats/fields.ts'
+import {
+  type Adapter,
+  type End,
+  type Fact,
+  type Message,
+  type SessionFact,
+  speaker,
+  type Usage,
+} from './formats/format.ts'
+import { adapterFor } from './formats/formats.ts'
+import type { Line } from './tail.ts'
 import type { MessageStep, Step } from './transcript-table.ts'
-import { usageOf } from './usage.ts'
 
 /** What has to be known to go on within a file; is stored with its cursor. */
 export type Known = {
@@ -175,4 +180,132 @@ function noteEnd({ by, ends, startsTurn, at, cwd }: Message, sessionId: string, 
 
 function nameless({ text }: Line, place: number): string {
   return hash('sha256', `${place} ${text}`, 'base64url').slice(0, 22)
+}
+
+/** What is known of a session while its lines go by, and what that makes of each message. Pure. */
+
+export type Session = Omit<SessionFact, 'kind'>
+
+/** Later lines are right about everything but the beginning. */
+export function learn(session: Session, fact: SessionFact): Session {
+  if (isKnown(session, fact)) return session
+  const { kind: _, ...told } = fact
+  return { ...session, ...told, ...present<Session>({ startedAt: session.startedAt ?? told.startedAt }) }
+}
+
+/** Line after line tells the same of its session. */
+function isKnown(session: Session, told: SessionFact): boolean {
+  return (
+    (told.sessionId ?? session.sessionId) === session.sessionId &&
+    (told.subAgent ?? session.subAgent) === session.subAgent &&
+    (told.forkOf ?? session.forkOf) === session.forkOf &&
+    (told.cwd ?? session.cwd) === session.cwd &&
+    (told.branch ?? session.branch) === session.branch &&
+    (told.model ?? session.model) === session.model &&
+    (session.startedAt ?? told.startedAt) === session.startedAt &&
+    (told.interactive ?? session.interactive) === session.interactive
+  )
+}
+
+/** Lines that do not say where they belong belong where the session is. */
+export function inSession(session: Session, message: Message): Message {
+  return placeIn(session, { ...message })
+}
+
+/** The same without a copy, for whoever made the message. */
+export function placeIn({ subAgent, cwd, branch, model }: Session, message: Message): Message {
+  if (subAgent !== undefined) message.subAgent ??= subAgent
+  if (cwd !== undefined) message.cwd ??= cwd
+  if (branch !== undefined) message.branch ??= branch
+  if (model !== undefined && message.by === 'agent') message.model ??= model
+  message.by = speaker(message.by, message.subAgent)
+  return message
+}
+
+/** What of a message can be searched for: what was said, the commands of tools, the heads of their results. Pure. */
+
+/** Of each command and each result. */
+export const HEAD_CHARS = 2_000
+/** Of a message, though it were longer than a novel: to look it through for credentials takes twenty times its size. */
+export const INDEXED_CHARS = 1_000_000
+
+/** Messages hold nothing private and nothing injected; an empty text means that there is nothing to find. */
+export function indexedText({ text, toolCalls, toolResults }: Message): string {
+  const parts: string[] = []
+  const add = (part: string) => {
+    if (part !== '') parts.push(part)
+  }
+  add(text)
+  for (const { input } of toolCalls) add(head(input))
+  for (const result of toolResults) add(head(result.text))
+  return head(parts.join('\n'), INDEXED_CHARS)
+}
+
+/**
+ * Never half of a character, and of what may be a credential all or nothing: half of one is not recognised. That ends where
+ * there is a blank, a sign that no credential has, or the end of a field in JSON.
+ */
+export function head(text: string, chars: number = HEAD_CHARS): string {
+  if (text.length <= chars) return text
+  let end = chars
+  while (end > 0 && !isApart(text, end)) end--
+  return text.slice(0, end)
+}
+
+function isApart(text: string, at: number): boolean {
+  const before = text.charCodeAt(at - 1)
+  if (before >= 0xd800 && before <= 0xdbff) return false
+  return isOther(before) || isOther(text.charCodeAt(at)) || /(?<!\\)"[,:}\]]$/.test(text.slice(Math.max(0, at - 3), at))
+}
+
+/** Neither a letter nor a sign of ASCII. */
+function isOther(code: number): boolean {
+  return code <= 0x20 || code >= 0x7f
+}
+
+/** What one line of a transcript says: as it is searched for, and as it was said. Pure. */
+
+export function textAt(harness: string, line: string): string {
+  const [message] = messagesAt(harness, line)
+  return message ? indexedText(message) : ''
+}
+
+/** Who said what, without private spans and injected text, and which tools were called with it. */
+export function messagesAt(harness: string, line: string): Message[] {
+  return adapterFor(harness)
+    .read(line)
+    .filter((fact) => fact.kind === 'message')
+}
+
+/** What a conversation used, each answer counted once. Pure. */
+
+const NO_USAGE: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
+
+/** Where a harness counts over the session, its last count less what was there before, as in a fork. */
+export function usageOf(messages: readonly Message[], before: Usage | undefined = inherited(messages)): Usage {
+  const total = lastTotal(messages)
+  if (total) return combine(total, before ?? NO_USAGE, (all, part) => Math.max(0, all - part))
+  const answers = new Map<unknown, Usage>()
+  // The last line of an answer knows the most.
+  for (const message of messages) if (message.usage) answers.set(message.answerId ?? message, message.usage)
+  return [...answers.values()].reduce((sum, usage) => combine(sum, usage, (a, b) => a + b), NO_USAGE)
+}
+
+export function lastTotal(messages: readonly Message[]): Usage | undefined {
+  return messages.findLast(({ total }) => total)?.total?.usage
+}
+
+/** What the first count holds beside its own answer. */
+function inherited(messages: readonly Message[]): Usage | undefined {
+  const first = messages.find(({ total }) => total)?.total
+  return first && combine(first.usage, first.last, (all, part) => Math.max(0, all - part))
+}
+
+function combine(a: Usage, b: Usage, how: (a: number, b: number) => number): Usage {
+  return {
+    input: how(a.input, b.input),
+    output: how(a.output, b.output),
+    cacheRead: how(a.cacheRead, b.cacheRead),
+    cacheWrite: how(a.cacheWrite, b.cacheWrite),
+  }
 }

@@ -1,5 +1,4 @@
 /** Text that a harness, a hook or this program put into a conversation: how ours is marked, and how all is taken out. Pure. */
-import { markedSpans, without } from './spans.ts'
 
 /** Everything this program injects stands in this tag, so that a memory can never confirm itself. */
 export const INJECTED_TAG = 'memoryd-context'
@@ -51,4 +50,86 @@ function strip(text: string, token: RegExp): string {
   // A harness cuts what is too long, and the end of our block with it. Of other tags people may simply speak.
   const cut = unclosed.filter(({ name }) => name === INJECTED_TAG).map(({ start }) => ({ start, end: text.length }))
   return without(text, [...closed, ...cut])
+}
+
+/** What people marked as private never leaves an adapter: everything that stores or sends text goes through here. Pure. */
+
+/**
+ * An opening mark needs no end: all that follows it is private anyway, its own attributes included. White space may be written as
+ * in JSON, which the input of most tools is by then.
+ */
+const PRIVATE = /<(?:\s|\\[nrt]){0,8}(\/?)(?:\s|\\[nrt]){0,8}(private)(?:(?:\s|\\[nrt]){0,8}>|(?=[\s/\\])|$)/iy
+
+/** Without `<private>…</private>`; one that nobody closed reaches to the end. */
+export function withoutPrivate(text: string): string {
+  if (!text.includes('<')) return text
+  const { closed, unclosed } = markedSpans(text, PRIVATE)
+  return without(text, [...closed, ...unclosed.map(({ start }) => ({ start, end: text.length }))])
+}
+
+/** Whether all that comes after it is private, too. */
+export function isPrivateToTheEnd(text: string): boolean {
+  return text.includes('<') && markedSpans(text, PRIVATE).unclosed.length > 0
+}
+
+/**
+ * For what a tool printed and an agent may want back: says where something is left out, and a mark that nobody closed hides
+ * nothing. There it is mostly a word about the mark, or code, and everything after it would be lost.
+ */
+export function withPrivateHidden(text: string): string {
+  return text.includes('<') ? replaced(text, markedSpans(text, PRIVATE).closed, '[private]') : text
+}
+
+/** Finds what stands between marks in a text and takes it out. Linear in the text, whatever it holds. */
+
+export type Span = { start: number; end: number }
+export type Marked = {
+  closed: Span[]
+  /** Marks that nothing closes. */
+  unclosed: { name: string; start: number }[]
+}
+
+/**
+ * The token is sticky, begins with `<` and has two groups: the slash of a closing mark, and the name. Each closing mark belongs
+ * to the nearest open one of its name, so that marks may stand within marks.
+ */
+export function markedSpans(text: string, token: RegExp): Marked {
+  const open = new Map<string, number[]>()
+  const closed: Span[] = []
+  let next = 0
+  // From one `<` to the next: to try the token at every character of a long text takes as long as to parse it.
+  for (let at = text.indexOf('<'); at !== -1; at = text.indexOf('<', next)) {
+    token.lastIndex = at
+    const match = token.exec(text)
+    next = match ? match.index + match[0].length : at + 1
+    if (!match) continue
+    const name = (match[2] ?? '').toLowerCase()
+    const starts = open.get(name) ?? []
+    open.set(name, starts)
+    if (match[1] === '') {
+      starts.push(match.index)
+      continue
+    }
+    const start = starts.pop()
+    if (start !== undefined) closed.push({ start, end: match.index + match[0].length })
+  }
+  const unclosed = [...open].flatMap(([name, starts]) => starts.map((start) => ({ name, start })))
+  return { closed, unclosed }
+}
+
+/** The text without the spans, which may overlap; untouched when there are none. */
+export function without(text: string, spans: readonly Span[]): string {
+  return spans.length === 0 ? text : replaced(text, spans, '').trim()
+}
+
+/** The text with something else where the spans are, once for those that overlap. */
+export function replaced(text: string, spans: readonly Span[], instead: string): string {
+  const parts: string[] = []
+  let from = 0
+  for (const { start, end } of [...spans].sort((a, b) => a.start - b.start)) {
+    if (start >= from) parts.push(text.slice(from, start), instead)
+    from = Math.max(from, end)
+  }
+  parts.push(text.slice(from))
+  return parts.join('')
 }

@@ -3,7 +3,7 @@
  * not be saved. Kept by numbers, not by names: after a long absence there may be a hundred thousand.
  */
 import { createNumberMap } from '../platform/number-map.ts'
-import { numberOf } from './looks.ts'
+import { numberOf } from './sweep.ts'
 
 export type Lag = {
   owe(path: string, bytes: number): void

@@ -1,5 +1,5 @@
 /** Whose turn it is to be read: what grows now and what was left to read take turns, and within each the one that waits longest. */
-import type { Source } from './source.ts'
+import type { Source } from './formats/formats.ts'
 
 export type Lane = 'live' | 'backlog'
 export type Due = Source & { lane: Lane }

@@ -3,10 +3,10 @@
  * credential is left in them. Opens no file.
  */
 import { stampAt } from '../platform/stamps.ts'
-import { clean, cleanName, type Redact } from './clean.ts'
-import { present } from './fields.ts'
-import { generic } from './generic.ts'
-import type { Fact, Message, SessionFact } from './message.ts'
+import { present } from './formats/fields.ts'
+import type { Fact, Message, SessionFact } from './formats/format.ts'
+import { generic } from './formats/generic.ts'
+import { clean, cleanName, type Redact } from './ingest.ts'
 
 export type PushedTurn = { turnId: string; messages: readonly object[]; atMs: number }
 

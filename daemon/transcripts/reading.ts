@@ -3,17 +3,16 @@
  * it. Decides when; does not read.
  */
 import type { Clock, Timer } from '../platform/clock.ts'
-import type { Anywhere, Folder } from './anywhere.ts'
+import { createTurnEnds, type EndedTurn } from './due.ts'
+import { type Root, type Source, sourceOf } from './formats/formats.ts'
+import type { Anywhere, Folder } from './import-folder.ts'
 import type { Progress } from './ingest.ts'
 import { createLag } from './lag.ts'
 import type { Lane } from './lanes.ts'
-import { createLooks, type Look } from './looks.ts'
-import { type Root, type Source, sourceOf } from './source.ts'
-import { createSweep, type Found, type KnownRoots } from './sweep.ts'
+import { createLooks, createSweep, type Found, type KnownRoots, type Look } from './sweep.ts'
 import type { ReadingThread } from './thread.ts'
 import type { Failed, FromThread } from './thread-messages.ts'
-import type { TranscriptFiles } from './transcript-files.ts'
-import { createTurnEnds, type EndedTurn } from './turn-ends.ts'
+import type { TranscriptFiles } from './transcript-table.ts'
 import type { RootState, WatchedRoots } from './watched-roots.ts'
 
 type News = Extract<FromThread, { source: Source }>

@@ -2,13 +2,13 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
+import type { Source } from './formats/formats.ts'
 import type { Ingest, Prepared } from './ingest.ts'
 import { createLanes, type Due } from './lanes.ts'
+import type { Turn } from './live-chain.ts'
 import { createPace } from './pace.ts'
 import type { PushedTurn } from './pushed-lines.ts'
-import type { Source } from './source.ts'
 import type { Failed, FromThread, ToThread } from './thread-messages.ts'
-import type { Turn } from './turns.ts'
 
 type Deps = {
   ingest: Ingest

@@ -1,13 +1,12 @@
 /** Finds the transcripts that are not as they were when they were read last: sizes on disk are the truth, events only hints. */
-import { lstatSync, type Stats } from 'node:fs'
+import { type Dir, lstatSync, opendirSync, type Stats } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
-import type { Anywhere, Folder } from './anywhere.ts'
-import { type Cursor, compare, lookOf } from './cursor.ts'
-import type { Look, Looks } from './looks.ts'
-import type { Root, Source } from './source.ts'
-import type { TranscriptFiles } from './transcript-files.ts'
-import { walk } from './walk.ts'
+import { createNumberMap } from '../platform/number-map.ts'
+import { depthOf, mayHold, type Root, type Source, sourceOf } from './formats/formats.ts'
+import type { Anywhere, Folder } from './import-folder.ts'
+import { type Cursor, compare, lookOf } from './tail.ts'
+import type { TranscriptFiles } from './transcript-table.ts'
 
 /** `look`: what to remember once it is read. */
 export type Found = { source: Source; unreadBytes: number; look: Look | undefined }
@@ -183,4 +182,138 @@ function lstat(path: string): Stats | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Lists what is below a folder, a few names at a time so that others get their turn. Follows no link, keeps no list. */
+
+/** Names between two turns. */
+const AT_ONCE = 200
+
+export type Entry = { name: string; kind: 'file' | 'link' }
+
+type Walk = {
+  /** Levels of folders below the base that are entered. */
+  depth: number
+  isWanted: (name: string) => boolean
+  /** Hears of every folder before it is listed; whether to is its answer. */
+  enters?: ((name: string) => boolean) | undefined
+}
+
+/** `folder`: named from the base on, as all that is told; empty for the base itself. Of what cannot be listed nothing is told. */
+export async function* walkNames(
+  base: string,
+  folder: string,
+  { depth, isWanted, enters = () => true }: Walk,
+): AsyncGenerator<Entry[]> {
+  const folders = [folder]
+  for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
+    if (!enters(next)) continue
+    const dir = open(next === '' ? base : `${base}/${next}`)
+    if (!dir) continue
+    try {
+      for (let more = true; more; ) {
+        const found: Entry[] = []
+        more = take(dir, (name, kind) => {
+          const below = next === '' ? name : `${next}/${name}`
+          if (kind !== 'folder') {
+            if (isWanted(below)) found.push({ name: below, kind })
+          } else if (below.split('/').length <= depth) folders.push(below)
+        })
+        if (found.length > 0) yield found
+        await turn()
+      }
+    } finally {
+      dir.closeSync()
+    }
+  }
+}
+
+/** The transcripts below a folder of a root. */
+export async function* walk(
+  root: Root,
+  folder: string,
+  enters: (folder: string) => boolean = () => true,
+): AsyncGenerator<Source[]> {
+  const depth = depthOf(root.harness)
+  const isWanted = (name: string) => sourceOf(root, name) !== undefined
+  const isEntered = (name: string) => mayHold(root, name) && enters(name)
+  for await (const entries of walkNames(root.path, folder, { depth, isWanted, enters: isEntered })) {
+    const files = entries.filter(({ kind }) => kind === 'file')
+    yield files.map(({ name }) => ({ harness: root.harness, root: root.path, path: `${root.path}/${name}` }))
+  }
+}
+
+function open(path: string): Dir | undefined {
+  try {
+    return opendirSync(path, { bufferSize: AT_ONCE })
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether there may be more. */
+function take(dir: Dir, each: (name: string, kind: Entry['kind'] | 'folder') => void): boolean {
+  for (let count = 0; count < AT_ONCE; count++) {
+    const entry = read(dir)
+    if (!entry) return false
+    if (entry.isDirectory()) each(entry.name, 'folder')
+    else if (entry.isFile()) each(entry.name, 'file')
+    else if (entry.isSymbolicLink()) each(entry.name, 'link')
+  }
+  return true
+}
+
+function read(dir: Dir) {
+  try {
+    return dir.readSync()
+  } catch {
+    return null
+  }
+}
+
+/**
+ * Which files are as they were when they were read last. Kept as numbers: a sweep over 100,000 files that have not changed
+ * shall neither ask the database for each nor remember their names.
+ */
+
+/** None while the times are too fresh to tell the next change. */
+export type Look = { path: number; look: number }
+
+export type Looks = {
+  of(path: string, stats: Stats, nowMs: number): Look | undefined
+  isKnown(look: Look): boolean
+  remember(look: Look): void
+  forget(path: string): void
+  clear(): void
+}
+
+/** As for cursors: two seconds on the coarsest file systems. */
+const LOOKS_SETTLED_MS = 2_000
+
+export function createLooks(): Looks {
+  const known = createNumberMap()
+  return {
+    of: (path, { dev, ino, size, mtimeMs, ctimeMs }, nowMs) =>
+      ctimeMs + LOOKS_SETTLED_MS < nowMs
+        ? { path: numberOf(path), look: numberOf(`${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`) }
+        : undefined,
+    isKnown: ({ path, look }) => known.get(path) === look,
+    remember: ({ path, look }) => known.set(path, look),
+    forget: (path) => known.delete(numberOf(path)),
+    clear: () => known.clear(),
+  }
+}
+
+/** 53 bits of two mixed 32-bit hashes: two files in a million collide once in ten thousand lives. */
+export function numberOf(text: string): number {
+  let high = 0xdeadbeef
+  let low = 0x41c6ce57
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    high = Math.imul(high ^ code, 2_654_435_761)
+    low = Math.imul(low ^ code, 1_597_334_677)
+  }
+  high = Math.imul(high ^ (high >>> 16), 2_246_822_507) ^ Math.imul(low ^ (low >>> 13), 3_266_489_909)
+  low = Math.imul(low ^ (low >>> 16), 2_246_822_507) ^ Math.imul(high ^ (high >>> 13), 3_266_489_909)
+  return 4_294_967_296 * (2_097_151 & low) + (high >>> 0)
 }

@@ -2,11 +2,11 @@
  * Reads what is new in a transcript: whole lines, a bounded slice at a time. Knows bytes and files, not what a line says.
  * Follows no link, waits for no pipe, and says as a value what it cannot read.
  */
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+
+import { isUtf8 } from 'node:buffer'
+import { hash } from 'node:crypto'
+import { type BigIntStats, closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
 import type { Clock } from '../platform/clock.ts'
-import { type Cursor, compare, cursorAt, type Look, lookOf, type Place, placeAfter, START } from './cursor.ts'
-import { FINGERPRINT_BYTES, matches } from './fingerprint.ts'
-import { type Found, LF, LINE_CAP_BYTES, type Line, type Skipped, takeLines } from './lines.ts'
 
 export type Slice = Read | Refused
 
@@ -159,4 +159,170 @@ function refusalOf(error: unknown): Refused {
   // A path with a NUL in it is refused before the system is asked.
   if (errno === undefined && code !== 'ERR_INVALID_ARG_VALUE') throw error
   return { changed: 'unreadable', reason: `it cannot be read (${code})` }
+}
+
+/** Where reading a file goes on, and what a look at the file says about that. Plain data and decisions; does no I/O. */
+
+export type Place = {
+  /** Every whole line before this byte was delivered. */
+  offset: number
+  /** No line ends between `offset` and this byte: a torn line is not searched again from its start. */
+  scanned: number
+  /** Of the first bytes up to `scanned`. */
+  head: Fingerprint
+  /** Of the last bytes before `scanned`. */
+  tail: Fingerprint
+}
+
+/** Device and inode are text: on some file systems they do not fit into a number. */
+type Identity = { device: string; inode: string; sizeBytes: number }
+
+/** Is stored in the transaction that stores what was made of the lines. */
+export type Cursor = Place &
+  Identity & {
+    /** Grows whenever the file turned out to be another one, or rewritten, and was begun anew. */
+    generation: number
+    /** Times of the last change; none while they are too fresh to tell the next change. */
+    stamp: string | null
+  }
+
+export type Look = Identity & { stamp: string; settled: 'yes' | 'not-yet' }
+
+/**
+ * A second change within one tick of the file system's clock leaves the same times: milliseconds on most systems, two
+ * seconds on the coarsest.
+ */
+const SETTLED_MS = 2_000
+
+const EMPTY: Fingerprint = { length: 0, hash: '' }
+export const START: Place = { offset: 0, scanned: 0, head: EMPTY, tail: EMPTY }
+
+export function lookOf(stats: BigIntStats, nowMs: number): Look {
+  return {
+    device: String(stats.dev),
+    inode: String(stats.ino),
+    sizeBytes: Number(stats.size),
+    stamp: `${stats.mtimeNs} ${stats.ctimeNs}`,
+    settled: Number(stats.ctimeMs) + SETTLED_MS < nowMs ? 'yes' : 'not-yet',
+  }
+}
+
+/**
+ * `same`: not touched since. `other`: what was read is gone. `unsure`: the fingerprints decide; also when only the device
+ * differs, because network and layered file systems are numbered anew with every mount.
+ */
+export function compare(cursor: Cursor, look: Look): 'same' | 'unsure' | 'other' {
+  if (cursor.inode !== look.inode || cursor.scanned > look.sizeBytes) return 'other'
+  if (cursor.device !== look.device) return 'unsure'
+  return cursor.stamp === look.stamp && cursor.sizeBytes === look.sizeBytes ? 'same' : 'unsure'
+}
+
+export function cursorAt(place: Place, look: Look, generation: number): Cursor {
+  const { device, inode, sizeBytes, stamp, settled } = look
+  return { ...place, generation, device, inode, sizeBytes, stamp: settled === 'yes' ? stamp : null }
+}
+
+/**
+ * The place after `bytes`, which begin at `start`, were read up to `scanned`. Fingerprints are of bytes that were read, never
+ * of a second look, which could vouch for what nobody has seen.
+ */
+export function placeAfter(
+  before: Place,
+  { bytes, start, offset, scanned }: { bytes: Uint8Array; start: number; offset: number; scanned: number },
+): Place {
+  const read = bytes.subarray(0, scanned - start)
+  return {
+    offset,
+    scanned,
+    head: start === 0 ? fingerprintOf(read.subarray(0, FINGERPRINT_BYTES)) : before.head,
+    tail: fingerprintOf(read.subarray(Math.max(0, read.length - FINGERPRINT_BYTES))),
+  }
+}
+
+/** Fingerprints of a file's head and of what was read last: whether a place still holds the same bytes. Reads nothing itself. */
+
+/** Of so many bytes. Plain data: it is stored with the cursor. */
+export type Fingerprint = { length: number; hash: string }
+
+export const FINGERPRINT_BYTES = 4_096
+
+export function fingerprintOf(bytes: Uint8Array): Fingerprint {
+  return bytes.length === 0 ? EMPTY : { length: bytes.length, hash: hash('sha256', bytes, 'hex').slice(0, 32) }
+}
+
+/** Fewer bytes than were hashed never match. */
+export function matches(expected: Fingerprint, bytes: Uint8Array): boolean {
+  return bytes.length === expected.length && fingerprintOf(bytes).hash === expected.hash
+}
+
+/** Takes whole lines out of bytes, and sets aside those that are no text. Splits on the byte 0x0A only; opens no file. */
+
+/** `offset` and `length` in bytes: reading that part of the file again gives `text`. */
+export type Line = { offset: number; length: number; text: string }
+
+export type Skipped = { offset: number; length: number; reason: 'too-long' | 'not-utf8' | 'nul' }
+
+/** `bytes`: of all lines taken so far, their ends included. */
+export type Found = { lines: Line[]; skipped: Skipped[]; bytes: number }
+
+export const LINE_CAP_BYTES = 64_000_000
+
+export const LF = 0x0a
+const CR = 0x0d
+
+/** A byte order mark is no part of the first line. */
+const MARK = Buffer.from([0xef, 0xbb, 0xbf])
+
+/** Adds the lines of `bytes`, which stand at `at` in the file, until there are `capBytes`. Returns the place after the last. */
+export function takeLines(bytes: Buffer, at: number, found: Found, capBytes: number): number {
+  const whole = bytes.subarray(0, bytes.lastIndexOf(LF) + 1)
+  const all = kindOf(whole)
+  let next = 0
+  for (let from = 0; from < whole.length && found.bytes < capBytes; from = next) {
+    next = whole.indexOf(LF, from) + 1
+    found.bytes += next - from
+    const begin = at + from === 0 ? markLength(whole) : from
+    const end = next - 2 >= begin && whole[next - 2] === CR ? next - 2 : next - 1
+    if (end > begin) takeLine(whole, begin, end, at, all, found)
+  }
+  return at + next
+}
+
+function takeLine(bytes: Buffer, begin: number, end: number, at: number, all: Kind, found: Found): void {
+  const offset = at + begin
+  const length = end - begin
+  // One bad line says nothing about its neighbours.
+  const kind = all === 'text' ? all : kindOf(bytes.subarray(begin, end))
+  if (kind === 'text') found.lines.push({ offset, length, text: bytes.toString('utf8', begin, end) })
+  else found.skipped.push({ offset, length, reason: kind })
+}
+
+function markLength(bytes: Buffer): number {
+  return bytes.subarray(0, MARK.length).equals(MARK) ? MARK.length : 0
+}
+
+type Kind = 'text' | 'not-utf8' | 'nul'
+
+function kindOf(bytes: Buffer): Kind {
+  if (bytes.includes(0)) return 'nul'
+  return isUtf8(bytes) ? 'text' : 'not-utf8'
+}
+
+/** Reads a small file that somebody else wrote. Follows no link, waits for no pipe; what cannot be read is empty. */
+
+const SMALL_FILE_OPEN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
+const MOST_BYTES = 1_000_000
+
+export function readSmall(path: string): string {
+  try {
+    const fd = openSync(path, SMALL_FILE_OPEN)
+    try {
+      const stats = fstatSync(fd)
+      return stats.isFile() && stats.size <= MOST_BYTES ? readFileSync(fd, 'utf8') : ''
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    return ''
+  }
 }

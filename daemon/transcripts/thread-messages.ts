@@ -1,9 +1,10 @@
 /** What the main thread and the one that reads say to each other. Types only. */
+
+import type { Source } from './formats/formats.ts'
 import type { Progress } from './ingest.ts'
 import type { Due } from './lanes.ts'
+import type { Turn } from './live-chain.ts'
 import type { PushedTurn } from './pushed-lines.ts'
-import type { Source } from './source.ts'
-import type { Turn } from './turns.ts'
 
 export type ThreadData = {
   indexFile: string

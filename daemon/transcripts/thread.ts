@@ -6,12 +6,12 @@ import type { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from '../platform/clock.ts'
 import { aborted } from '../platform/signals.ts'
 import { beginThread } from '../platform/thread.ts'
+import type { Source } from './formats/formats.ts'
 import type { Due } from './lanes.ts'
+import type { Turn } from './live-chain.ts'
 import type { PushedTurn } from './pushed-lines.ts'
 import { SEEN_TERMS_BYTES } from './seen-terms.ts'
-import type { Source } from './source.ts'
 import type { Failed, FromThread, ThreadData, ToThread } from './thread-messages.ts'
-import type { Turn } from './turns.ts'
 
 type Deps = {
   program: URL

@@ -1,9 +1,8 @@
 /** What was read of transcripts, in `index.db`: one transaction for each slice, with the place where reading goes on. */
-import type { Db } from '../db/database.ts'
+import { type Db, preparedIn } from '../db/database.ts'
 import type { Due } from '../jobs/job-rows.ts'
 import { createJobTable } from '../jobs/job-table.ts'
-import { createOtherHolders, type Holder } from './other-holders.ts'
-import { createSessionRows, type SessionRow } from './session-rows.ts'
+import { createSessionRows, type SessionRow } from './session-table.ts'
 
 /** A harness's own id, or the hash of a line that has none. */
 export type Name = { id: string } | { hash: string }
@@ -256,5 +255,79 @@ function prepareRewinds(db: Db): (file: number, step: RewoundStep) => void {
     // More turns than there are: all of it. A message that was never seen takes nothing with it.
     const from = 'from' in step ? byId.get(step.from, file) : (byTurn.get({ file, before: step.turns - 1 }) ?? 0)
     if (typeof from === 'number') drop.run(file, from)
+  }
+}
+
+/**
+ * Files that hold messages which stand in another one. A message has one place; when the file of that place goes, those who
+ * hold it too have to be read again, or nobody would find it any more.
+ */
+
+export type Holder = { harness: string; root: string; path: string }
+
+export type OtherHolders = {
+  /** A message of this file was left where it stands, in another one. */
+  add(stands: number, holder: number): void
+  /** What stood in this file may stand there no more. Gives those that are there and hold some of it. */
+  left(stands: number): Holder[]
+  /** The transaction is over, or was rolled back. */
+  forget(): void
+}
+
+export function createOtherHolders(db: Db): OtherHolders {
+  const add = db.prepare('INSERT OR IGNORE INTO other_holders (stands, holder) VALUES (?, ?)')
+  const remove = db.prepare('DELETE FROM other_holders WHERE stands = ?')
+  const mark = db.prepare(
+    'UPDATE files SET again = 1 WHERE id IN (SELECT holder FROM other_holders WHERE stands = ?) RETURNING id',
+  )
+  const there = db.prepare('SELECT harness, root, path FROM files WHERE id = ? AND gone = 0')
+  /** Line after line of a copy tells the same. */
+  const told = new Set<string>()
+  return {
+    add: (stands, holder) => {
+      const pair = `${stands} ${holder}`
+      if (told.has(pair)) return
+      told.add(pair)
+      add.run(stands, holder)
+    },
+    left: (stands) => {
+      const marked = mark.pluck().all(stands) as number[]
+      remove.run(stands)
+      // They take over what it held. It may come back as it was, and when they go after that, it is its turn.
+      for (const id of marked) add.run(id, stands)
+      told.clear()
+      return marked.flatMap((id) => (there.get(id) as Holder | undefined) ?? [])
+    },
+    forget: () => told.clear(),
+  }
+}
+
+/** What the main thread asks about files that the other thread reads. Only reads. */
+
+export type TranscriptFiles = {
+  /** How far a file was read, if it was, is not known to be gone and has not to be read again. */
+  cursor(path: string): string | undefined
+  /** Files that are not known to be gone, a page at a time. */
+  present(page: { after: number; limit: number }): { id: number; harness: string; root: string; path: string }[]
+  /** Lines that could not be used, by why. */
+  skipped(): Record<string, number>
+}
+
+export function createTranscriptFiles(current: () => Db): TranscriptFiles {
+  const statements = preparedIn(current, prepare)
+  return {
+    cursor: (path) => statements().cursor.get(path) as string | undefined,
+    present: (page) => statements().present.all(page) as ReturnType<TranscriptFiles['present']>,
+    skipped: () => Object.fromEntries(statements().skipped.all() as [string, number][]),
+  }
+}
+
+function prepare(db: Db) {
+  return {
+    cursor: db.prepare('SELECT cursor FROM files WHERE path = ? AND gone = 0 AND again = 0').pluck(),
+    present: db.prepare(
+      'SELECT id, harness, root, path FROM files WHERE id > @after AND gone = 0 ORDER BY id LIMIT @limit',
+    ),
+    skipped: db.prepare('SELECT reason, sum(count) FROM skipped_lines GROUP BY reason ORDER BY reason').raw(),
   }
 }

@@ -6,7 +6,7 @@ import { type WatchedTree, watchTree } from '../platform/directory-watch.ts'
 import type { Health } from '../platform/health.ts'
 import type { Watch } from '../platform/path-wait.ts'
 import { watchRemedy } from '../platform/watch-report.ts'
-import { depthOf, mayHold, type Root } from './source.ts'
+import { depthOf, mayHold, type Root } from './formats/formats.ts'
 
 export type RootState = Root & { state: 'watching' | 'polling' | 'missing' }
 

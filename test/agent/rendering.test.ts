@@ -3,7 +3,7 @@ import { createRendering, createRenderings, KEEP_TOKENS, MOVE_TOKENS, type Said 
 import { openDatabases } from '../../daemon/db/databases.ts'
 import { tokensIn } from '../../daemon/platform/tokens.ts'
 import { redact } from '../../daemon/secrets/redact.ts'
-import type { Message } from '../../daemon/transcripts/message.ts'
+import type { Message } from '../../daemon/transcripts/formats/format.ts'
 import { manualTime } from '../support/clock.ts'
 import { makeHome } from '../support/home.ts'
 

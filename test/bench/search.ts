@@ -3,7 +3,7 @@
  * Both must find the same messages.
  */
 import { readFileSync } from 'node:fs'
-import { textAt } from '../../daemon/transcripts/text-at.ts'
+import { textAt } from '../../daemon/transcripts/digest.ts'
 import { routeTable } from '../../schema/route-table.ts'
 import type { FoundList } from '../../schema/search.ts'
 import { openConnection, requestFor } from './connection.ts'

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { createReading } from '../../daemon/extraction/reading.ts'
-import type { SaidMessage } from '../../daemon/sessions/said.ts'
+import type { SaidMessage } from '../../daemon/sessions/message-table.ts'
 import { makeHome } from '../support/home.ts'
 
 /** A session of which every line is one message; tells how many lines were parsed. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { slicesOf, timesOf } from '../../daemon/extraction/slices.ts'
-import type { SaidMessage } from '../../daemon/sessions/said.ts'
+import type { SaidMessage } from '../../daemon/sessions/message-table.ts'
 
 const message = (id: number, by: string, length: number, more: Partial<SaidMessage> = {}): SaidMessage => ({
   id,

@@ -9,7 +9,7 @@ import { createNotesTable } from '../../daemon/notes/notes-table.ts'
 import type { Line } from '../../daemon/notes/reading.ts'
 import { DEFAULT_TEMPLATE } from '../../daemon/notes/template.ts'
 import { createUpdates } from '../../daemon/notes/update.ts'
-import type { SaidMessage } from '../../daemon/sessions/said.ts'
+import type { SaidMessage } from '../../daemon/sessions/message-table.ts'
 import { makeHome } from '../support/home.ts'
 
 const NOW = Date.UTC(2026, 10, 16, 12)

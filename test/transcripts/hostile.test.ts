@@ -1,11 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { adapters } from '../../daemon/transcripts/adapters.ts'
-import { liveChain } from '../../daemon/transcripts/chain.ts'
-import { indexedText } from '../../daemon/transcripts/indexed-text.ts'
-import type { Fact } from '../../daemon/transcripts/message.ts'
-import { turnsOf } from '../../daemon/transcripts/turns.ts'
-import { usageOf } from '../../daemon/transcripts/usage.ts'
+import { indexedText, usageOf } from '../../daemon/transcripts/digest.ts'
+import type { Fact } from '../../daemon/transcripts/formats/format.ts'
+import { adapters } from '../../daemon/transcripts/formats/formats.ts'
+import { liveChain, turnsOf } from '../../daemon/transcripts/live-chain.ts'
 import { linesOf, recorded, recordings } from './telling.ts'
 
 const BY = new Set(['person', 'agent', 'tool', 'injected', 'system'])

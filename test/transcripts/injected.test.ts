@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { indexedText } from '../../daemon/transcripts/indexed-text.ts'
+import { indexedText } from '../../daemon/transcripts/digest.ts'
 import { INJECTED_TAG, injectedBlock, stripInjected, stripOwn } from '../../daemon/transcripts/injected.ts'
 import { factsOf, recorded, recordings } from './telling.ts'
 

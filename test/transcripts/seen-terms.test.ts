@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { PIECE_CHARS, tokensOf } from '../../daemon/transcripts/message-tokens.ts'
+import { PIECE_CHARS, tokensOf } from '../../daemon/transcripts/message-index.ts'
 import { createSeenTerms, SEEN_TERMS_BYTES } from '../../daemon/transcripts/seen-terms.ts'
 
 const plainText = fc.stringMatching(/^[ -~\n\t]{0,300}$/)

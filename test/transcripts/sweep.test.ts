@@ -1,9 +1,8 @@
 import { appendFileSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { createLooks } from '../../daemon/transcripts/looks.ts'
-import type { Root } from '../../daemon/transcripts/source.ts'
-import { createSweep } from '../../daemon/transcripts/sweep.ts'
+import type { Root } from '../../daemon/transcripts/formats/formats.ts'
+import { createLooks, createSweep } from '../../daemon/transcripts/sweep.ts'
 import { makeHome } from '../support/home.ts'
 
 /** Time stands an hour and more after the files were written, unless they are said to be fresh. */

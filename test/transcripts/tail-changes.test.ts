@@ -13,8 +13,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Line } from '../../daemon/transcripts/lines.ts'
-import type { Slice } from '../../daemon/transcripts/tail.ts'
+import type { Line, Slice } from '../../daemon/transcripts/tail.ts'
 import { type Fixture, muchLater, openFixture } from './tail-fixture.ts'
 import { lineOf, linesOf } from './tail-lines.ts'
 

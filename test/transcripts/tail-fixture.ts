@@ -1,8 +1,6 @@
 /** One transcript and a reader of it, whose cursor goes through JSON after every slice as it would through a database. */
 import { join } from 'node:path'
-import type { Cursor } from '../../daemon/transcripts/cursor.ts'
-import type { Line, Skipped } from '../../daemon/transcripts/lines.ts'
-import { createTail, type Slice } from '../../daemon/transcripts/tail.ts'
+import { type Cursor, createTail, type Line, type Skipped, type Slice } from '../../daemon/transcripts/tail.ts'
 import { makeHome } from '../support/home.ts'
 
 export type Fixture = {

@@ -1,5 +1,5 @@
 /** Lines for tests of the tailer: what they say is told by their id, and what a file should give is told without the tailer. */
-import type { Line } from '../../daemon/transcripts/lines.ts'
+import type { Line } from '../../daemon/transcripts/tail.ts'
 
 /** Any part of a line differs from the same part of every other line, as it does in a transcript. */
 export function lineOf(id: string, sizeBytes: number): string {

@@ -1,7 +1,6 @@
 /** Reads one transcript to its end and reports over IPC. Run as `tail-measure.js <path>`. */
 import { createClock } from '../../daemon/platform/clock.ts'
-import type { Cursor } from '../../daemon/transcripts/cursor.ts'
-import { createTail } from '../../daemon/transcripts/tail.ts'
+import { type Cursor, createTail } from '../../daemon/transcripts/tail.ts'
 import type { Measured } from './tail-memory.ts'
 
 const [path] = process.argv.slice(2) as [string]

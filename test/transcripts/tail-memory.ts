@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Skipped } from '../../daemon/transcripts/lines.ts'
+import type { Skipped } from '../../daemon/transcripts/tail.ts'
 
 export type Found = { lines: { offset: number; length: number }[]; skipped: Skipped[] }
 export type Measured = Found & { heldBytes: number }

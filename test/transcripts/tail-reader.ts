@@ -6,8 +6,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { openDatabase } from '../../daemon/db/database.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
-import type { Cursor } from '../../daemon/transcripts/cursor.ts'
-import { createTail } from '../../daemon/transcripts/tail.ts'
+import { type Cursor, createTail } from '../../daemon/transcripts/tail.ts'
 import { idOf } from './tail-lines.ts'
 
 /** Reads until a whole round finds nothing new. `die`: by kill -9, at that moment of the transaction with that number. */

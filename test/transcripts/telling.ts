@@ -1,12 +1,10 @@
 /** A transcript as a test wants to see it: short, and with everything that matters. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { adapterFor } from '../../daemon/transcripts/adapters.ts'
-import { liveChain } from '../../daemon/transcripts/chain.ts'
-import type { Fact, Message, Usage } from '../../daemon/transcripts/message.ts'
-import { learn, type Session } from '../../daemon/transcripts/session.ts'
-import { type Turn, turnsOf } from '../../daemon/transcripts/turns.ts'
-import { usageOf } from '../../daemon/transcripts/usage.ts'
+import { learn, type Session, usageOf } from '../../daemon/transcripts/digest.ts'
+import type { Fact, Message, Usage } from '../../daemon/transcripts/formats/format.ts'
+import { adapterFor } from '../../daemon/transcripts/formats/formats.ts'
+import { liveChain, type Turn, turnsOf } from '../../daemon/transcripts/live-chain.ts'
 
 const FIXTURES = join(import.meta.dirname, '../fixtures/transcripts')
 

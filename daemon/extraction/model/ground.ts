@@ -1,6 +1,6 @@
 /** What a run of a model is about: the memories, the part of a session, and what of it the model was told. */
 import type { Evidence } from '../../memory/journal.ts'
-import type { SaidMessage } from '../../sessions/said.ts'
+import type { SaidMessage } from '../../sessions/message-table.ts'
 import type { Memory } from './units.ts'
 import type { Spoken } from './voices.ts'
 

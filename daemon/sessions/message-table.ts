@@ -1,0 +1,117 @@
+/** The conversation of one session, message by message: who spoke, and where it stands. Only reads. */
+import { type Db, preparedIn } from '../db/database.ts'
+import type { Reached } from './notices.ts'
+
+export type SaidSession = {
+  row: number
+  cwd: string | null
+  /** Whether a person sits at it, where the harness says so. */
+  interactive: 0 | 1 | null
+}
+
+export type SaidMessage = {
+  id: number
+  uid: string
+  /** Whose form its transcript has. */
+  harness: string
+  path: string
+  offset: number
+  length: number
+  at: number | null
+  by: string
+  startsTurn: 0 | 1
+  ends: string | null
+  toolCalls: number
+  /** What was in the context with this answer, where the harness says so. */
+  tokens: number | null
+}
+
+export type Said = {
+  session(harness: string, id: string): SaidSession | undefined
+  /** What came later, without what was taken back, copied from another session, or is no longer there. */
+  after(row: number, reached: Reached | undefined): SaidMessage[]
+  /** The same from a message on and up to the one with a number; all up to that where nobody knows the first. */
+  from(row: number, uid: string | undefined, upTo: number): SaidMessage[]
+  /** What came later, with what was copied: a fork goes on from it, and has it in its context. */
+  talkAfter(row: number, reached: Reached | undefined): SaidMessage[]
+  /** The last that the agent said before a message, newest first: a few, for most of its lines have no words. */
+  agentBefore(row: number, id: number): SaidMessage[]
+  /** The last of all, newest first. */
+  newest(row: number, limit: number): SaidMessage[]
+}
+
+const COLUMNS = `m.id, m.uid, f.harness, f.path, m.offset, m.length, m.at, m.said_by AS by, m.starts_turn AS startsTurn, m.ends,
+  m.tool_calls AS toolCalls, m.input_tokens + m.output_tokens + m.cache_read_tokens + m.cache_write_tokens AS tokens`
+const THERE = `m.sub_agent = '' AND m.rewound = 0 AND m.gone = 0 AND f.gone = 0`
+const LIVE = `${THERE} AND m.copied = 0`
+const BEFORE = 4
+
+type Placed = { id: number; file: number; at: number | null }
+
+/** Which of those in a line is the one that is known: a transcript that was written anew may have something else there. */
+export function meantIn<M extends { by: string; id?: string }>(
+  inLine: readonly M[] | undefined,
+  { uid, by }: Pick<SaidMessage, 'uid' | 'by'>,
+): M | undefined {
+  const theirs = inLine?.filter((each) => each.by === by)
+  return theirs?.find(({ id }) => id === uid) ?? theirs?.[0]
+}
+
+export function createSaid(current: () => Db): Said {
+  const statements = preparedIn(current, prepare)
+  const later = (what: 'after' | 'talkAfter') => (row: number, reached: Reached | undefined) => {
+    const { [what]: after, place } = statements()
+    if (!reached) return after.all({ row, id: 0, file: null, at: null }) as SaidMessage[]
+    const found = place.get(reached.message, row) as Placed | undefined
+    return after.all({ row, id: found?.id ?? 0, file: found?.file ?? null, at: reached.at }) as SaidMessage[]
+  }
+  return {
+    session: (harness, id) => statements().session.get(id, harness) as SaidSession | undefined,
+    after: later('after'),
+    talkAfter: later('talkAfter'),
+    from: (row, uid, upTo) => {
+      const { place, from } = statements()
+      const found = (uid === undefined ? undefined : place.get(uid, row)) as Placed | undefined
+      return from.all({
+        row,
+        upTo,
+        id: found?.id ?? 0,
+        file: found?.file ?? null,
+        at: found?.at ?? null,
+      }) as SaidMessage[]
+    },
+    agentBefore: (row, id) => statements().agentBefore.all(row, id, BEFORE) as SaidMessage[],
+    newest: (row, limit) => statements().newest.all(row, limit) as SaidMessage[],
+  }
+}
+
+function prepare(db: Db) {
+  return {
+    session: db.prepare('SELECT id AS row, cwd, interactive FROM sessions WHERE session = ? AND harness = ?'),
+    place: db.prepare(`SELECT id, file, at FROM messages WHERE uid = ? AND session = ? AND sub_agent = ''`),
+    after: db.prepare(afterSql(LIVE)),
+    talkAfter: db.prepare(afterSql(THERE)),
+    from: db.prepare(
+      `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file
+       WHERE m.session = @row AND m.id >= @id AND m.id <= @upTo AND ${LIVE}
+         AND (m.file = @file OR @at IS NULL OR m.at IS NULL OR m.at >= @at)
+       ORDER BY m.id`,
+    ),
+    agentBefore: db.prepare(
+      `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file
+       WHERE m.session = ? AND m.id < ? AND m.said_by = 'agent' AND ${LIVE} ORDER BY m.id DESC LIMIT ?`,
+    ),
+    newest: db.prepare(
+      `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file
+       WHERE m.session = ? AND ${LIVE} ORDER BY m.id DESC LIMIT ?`,
+    ),
+  }
+}
+
+/** A new index may have read the files of a session in another order: in other files only the time tells. */
+function afterSql(which: string): string {
+  return `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file
+    WHERE m.session = @row AND m.id > @id AND ${which}
+      AND (m.file = @file OR @at IS NULL OR m.at IS NULL OR m.at > @at)
+    ORDER BY m.id`
+}

@@ -1,0 +1,209 @@
+/** Transcripts of Claude Code, 1.0 to 2.1: lines to facts. Does no I/O; nothing in a line makes it throw. */
+
+import {
+  type Content,
+  type Fields,
+  fields,
+  folder,
+  id,
+  parent,
+  present,
+  readContent,
+  text,
+  time,
+  typeName,
+  usage,
+} from './fields.ts'
+import {
+  type Adapter,
+  type By,
+  type Compacted,
+  compose,
+  type Described,
+  type Draft,
+  type End,
+  type Fact,
+  type Message,
+  reader,
+  type SessionFact,
+} from './format.ts'
+
+const SESSION = /^[^/]+\/([\w-]+)\.jsonl$/
+const SUB_AGENT = /^[^/]+\/([\w-]+)\/subagents\/(?:[^/]+\/)*agent-([\w-]+)\.jsonl$/
+/** Up to 2.0 they stood beside the sessions, which only their lines name. */
+const LOOSE_SUB_AGENT = /^[^/]+\/agent-([\w-]+)\.jsonl$/
+/** Where the memories of a project are by default, which are written again and again. */
+const MEMORIES = /^[^/]+\/memory(?:\/|$)/
+
+/** All sub-agents of a session up to 1.0, which did not tell them apart. */
+const SIDECHAIN = 'sidechain'
+
+const BOOKKEEPING = new Set([
+  'agent-color',
+  'agent-name',
+  'ai-title',
+  'api-request',
+  'api-request-blob',
+  'api-request-shape',
+  'atis-latch',
+  'cost-state',
+  'custom-title',
+  'last-prompt',
+  'mode',
+  'permission-mode',
+  'pr-link',
+  'queue-operation',
+  'summary',
+  'tag',
+  'tools-used',
+  'worktree-state',
+])
+
+export const claudeCode: Adapter = {
+  harness: 'claude-code',
+  isTranscript: (path) => SESSION.test(path) || SUB_AGENT.test(path),
+  mayHold: (folder) => !MEMORIES.test(folder),
+  describe,
+  recognises: ({ type, uuid, sessionId, leafUuid, messageId }) =>
+    typeof type === 'string' &&
+    ((id(sessionId) !== undefined && (id(uuid) !== undefined || isBookkeeping(type))) ||
+      (type === 'summary' && id(leafUuid) !== undefined) ||
+      (type === 'file-history-snapshot' && id(messageId) !== undefined)),
+  read: reader((record) => {
+    const type = text(record.type)
+    if (type === 'user') return [sessionOf(record), userMessage(record)]
+    if (type === 'assistant') return [sessionOf(record), assistantMessage(record)]
+    if (type === 'attachment') return [sessionOf(record), node(record, queuedSaid(record) ?? { by: 'injected' })]
+    if (type === 'system') return [sessionOf(record), ...systemFacts(record)]
+    if (isBookkeeping(type)) return [{ kind: 'bookkeeping' }]
+    const unknown: Fact = { kind: 'unknown', type: typeName(record.type) }
+    // Whatever it is, messages may hang on it.
+    return id(record.uuid) === undefined ? [unknown] : [unknown, node(record, { by: 'system' })]
+  }),
+}
+
+function isBookkeeping(type: string): boolean {
+  return BOOKKEEPING.has(type) || type.startsWith('file-history-')
+}
+
+function describe(path: string): Described {
+  const loose = LOOSE_SUB_AGENT.exec(path)
+  if (loose?.[1]) return { subAgent: loose[1] }
+  const subAgent = SUB_AGENT.exec(path)
+  if (subAgent?.[1] && subAgent[2]) return { sessionId: subAgent[1], subAgent: subAgent[2] }
+  const session = SESSION.exec(path)
+  return session?.[1] ? { sessionId: session[1] } : {}
+}
+
+function sessionOf(record: Fields): SessionFact {
+  return present<SessionFact>({
+    kind: 'session',
+    sessionId: id(record.sessionId),
+    cwd: folder(record.cwd),
+    branch: id(record.gitBranch),
+    interactive: interactive(record),
+  })
+}
+
+function interactive(record: Fields): boolean | undefined {
+  if (record.promptSource === 'sdk' || text(record.entrypoint).startsWith('sdk')) return false
+  return record.promptSource === 'typed' || record.entrypoint === 'cli' ? true : undefined
+}
+
+/** A line as a place in the chain, with what was said there, if anything was: that is made for it, and completed. */
+function node(record: Fields, said: Draft): Message {
+  const above = parent(record.parentUuid)
+  said.id = id(record.uuid)
+  // A boundary of compaction begins a chain for the model, not for the conversation.
+  said.parentId = above ?? id(record.logicalParentUuid) ?? above
+  said.at = time(record.timestamp)
+  said.subAgent = record.isSidechain === true ? (id(record.agentId) ?? SIDECHAIN) : undefined
+  return compose(said)
+}
+
+function userMessage(record: Fields): Message {
+  const content = readContent(fields(record.message).content)
+  const { by, startsTurn, ends } = userSaid(record, content)
+  return node(record, { by, startsTurn, ends, text: content.text, toolResults: content.toolResults })
+}
+
+function assistantMessage(record: Fields): Message {
+  const message = fields(record.message)
+  const content = readContent(message.content)
+  const { by, ends } = assistantSaid(record, content)
+  const used = fields(message.usage)
+  return node(record, {
+    by,
+    ends,
+    text: content.text,
+    toolCalls: content.toolCalls,
+    answerId: id(message.id),
+    model: by === 'agent' ? id(message.model) : undefined,
+    usage: usage(used.input_tokens, used.output_tokens, used.cache_read_input_tokens, used.cache_creation_input_tokens),
+  })
+}
+
+function systemFacts(record: Fields): Fact[] {
+  if (record.subtype === 'turn_duration') return [node(record, { by: 'system', ends: 'final' })]
+  if (record.subtype !== 'compact_boundary') return [node(record, { by: 'system' })]
+  const trigger = fields(record.compactMetadata).trigger
+  const compacted = present<Compacted>({
+    kind: 'compacted',
+    trigger: trigger === 'manual' || trigger === 'auto' ? trigger : undefined,
+    at: time(record.timestamp),
+  })
+  return [compacted, node(record, { by: 'system' })]
+}
+
+/** Decides who said a line of Claude Code, and whether a turn begins or ends with it. Pure. */
+
+export type Said = { by: By; startsTurn?: true; ends?: End }
+
+const INTERRUPTED = /^\s*\[Request interrupted by user/
+/** A command of the person's that may have its own prompt, which then gets an answer. */
+const COMMAND = /^\s*<command-(?:name|message)>/
+const NOTIFICATION = /^\s*<task-notification>/
+/** What ran in the terminal without the model. */
+const LOCAL = /^\s*<(?:local-command-(?:stdout|stderr|caveat)|bash-(?:input|stdout|stderr))>/
+
+const FINAL = new Set(['end_turn', 'stop_sequence', 'refusal'])
+
+/** A line of type `user` is far from always a person's; what flags do not say, its first words do. */
+export function userSaid(record: Fields, content: Content): Said {
+  if (content.toolResults.length > 0 || record.toolUseResult !== undefined) return { by: 'tool' }
+  if (INTERRUPTED.test(content.text)) return { by: 'system', ends: 'aborted' }
+  if (record.isMeta === true || record.isCompactSummary === true || record.isVisibleInTranscriptOnly === true)
+    return { by: 'injected' }
+  if (LOCAL.test(content.text)) return { by: 'injected' }
+  if (!isHuman(record) || NOTIFICATION.test(content.text) || COMMAND.test(content.text))
+    return { by: 'injected', startsTurn: true }
+  return { by: 'person', startsTurn: true }
+}
+
+/** Prompts that are typed while the agent works arrive as attachments; so do many that nobody typed. */
+export function queuedSaid(record: Fields): { by: By; text: string } | undefined {
+  const attachment = fields(record.attachment)
+  const prompt = text(attachment.prompt)
+  if (attachment.type !== 'queued_command' || attachment.commandMode !== 'prompt') return undefined
+  if (attachment.isMeta === true || record.isMeta === true || !isHuman(attachment)) return undefined
+  if (NOTIFICATION.test(prompt) || COMMAND.test(prompt) || LOCAL.test(prompt)) return undefined
+  return prompt === '' ? undefined : { by: 'person', text: prompt }
+}
+
+function isHuman(record: Fields): boolean {
+  const kind = fields(record.origin).kind
+  return record.promptSource !== 'system' && (kind === undefined || kind === 'human')
+}
+
+export function assistantSaid(record: Fields, content: Content): Said {
+  const { model, stop_reason: reason } = fields(record.message)
+  if (model === '<synthetic>')
+    return record.isApiErrorMessage === true ? { by: 'system', ends: 'aborted' } : { by: 'system' }
+  if (record.isAbortedMidStream === true) return { by: 'agent', ends: 'aborted' }
+  if (content.toolCalls.length > 0) return { by: 'agent' }
+  // Every block of an answer has a line of its own: after the thoughts the words are still to come.
+  if (FINAL.has(text(reason))) return { by: 'agent', ends: content.onlyThoughts ? 'settling' : 'final' }
+  // Older versions wrote a block before they knew why the answer stopped.
+  const mayEnd = reason === 'max_tokens' || (typeof reason !== 'string' && content.text !== '')
+  return mayEnd ? { by: 'agent', ends: 'settling' } : { by: 'agent' }
+}

@@ -1,0 +1,110 @@
+/** Which adapter reads which harness. */
+
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { HarnessName } from '../../../schema/import.ts'
+import { takeLines } from '../tail.ts'
+import { claudeCode } from './claude-code.ts'
+import { codex } from './codex.ts'
+import { parseLine } from './fields.ts'
+import type { Adapter } from './format.ts'
+import { gemini } from './gemini.ts'
+import { generic } from './generic.ts'
+import { pi } from './pi.ts'
+
+export const adapters: readonly Adapter[] = [claudeCode, codex, gemini, pi, generic]
+
+const byHarness = new Map<string, Adapter>(adapters.map((adapter) => [adapter.harness, adapter]))
+
+/** A harness without a form of its own speaks the generic one. */
+export function adapterFor(harness: string): Adapter {
+  return byHarness.get(harness) ?? generic
+}
+
+/** Where transcripts are: the folders that harnesses keep them in, and the files below. */
+
+export type Root = { harness: string; path: string }
+
+/** A transcript, and the root of its harness that it was found under. */
+export type Source = { harness: string; root: string; path: string }
+
+/** How many levels of folders a harness makes below its root. */
+const DEPTH: Record<string, number> = { 'claude-code': 6, codex: 4, gemini: 3, pi: 1 }
+const OTHERS_DEPTH = 6
+
+export function depthOf(harness: string): number {
+  return DEPTH[harness] ?? OTHERS_DEPTH
+}
+
+/** The transcript of that name, from the root on, if it is one. */
+export function sourceOf({ harness, path: root }: Root, name: string): Source | undefined {
+  return adapterFor(harness).isTranscript(name) ? { harness, root, path: `${root}/${name}` } : undefined
+}
+
+/** Whether transcripts can be below the folder of that name, from the root on. */
+export function mayHold({ harness }: Root, folder: string): boolean {
+  return adapterFor(harness).mayHold?.(folder) ?? true
+}
+
+export function nameOf({ root, path }: Source): string {
+  return path.slice(root.length + 1)
+}
+
+/** Tells of a file somewhere which harness wrote it, and from where on its path is what that harness made. Opens it, keeps nothing. */
+
+export type Unrecognised = { left: 'empty' | 'unreadable' | 'unrecognised' }
+
+const OPEN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
+/** Enough for nearly all; a session may begin with a picture, though. */
+const FIRST_BYTES = 65_536
+const MOST_BYTES = 4_000_000
+
+export function recognise(path: string): { harness: HarnessName } | Unrecognised {
+  try {
+    const fd = openSync(path, OPEN)
+    try {
+      const stats = fstatSync(fd)
+      if (!stats.isFile()) return { left: 'unreadable' }
+      if (stats.size === 0) return { left: 'empty' }
+      const harness = byLines(fd, FIRST_BYTES) ?? (stats.size > FIRST_BYTES ? byLines(fd, MOST_BYTES) : undefined)
+      return harness ? { harness } : { left: 'unrecognised' }
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    return { left: 'unreadable' }
+  }
+}
+
+/** The first line that only one harness writes decides; what none claims may be of the generic form. */
+function byLines(fd: number, capBytes: number): HarnessName | undefined {
+  const buffer = Buffer.allocUnsafe(capBytes)
+  const bytes = buffer.subarray(0, readSync(fd, buffer, 0, capBytes, 0))
+  const found = { lines: [], skipped: [], bytes: 0 }
+  takeLines(bytes, 0, found, capBytes)
+  let fallback: HarnessName | undefined
+  for (const { text } of found.lines as { text: string }[]) {
+    const record = parseLine(text)
+    const harness = record && adapters.find((adapter) => adapter.recognises(record))?.harness
+    if (harness && harness !== 'generic') return harness
+    fallback ??= harness
+  }
+  return fallback
+}
+
+const CLAUDE_SUB_AGENT = /^(.*)\/[^/]+\/[\w-]+\/subagents\/(?:[^/]+\/)*agent-[\w-]+\.jsonl$/
+const GEMINI_CHAT = /^(.*)\/[^/]+\/chats\/(?:[^/]+\/)?[^/]+$/
+
+/** Where the root of the harness would be, so that the rest of the path tells what its adapter expects. */
+export function rootFor(harness: string, path: string, dir: string): string {
+  const above = dirname(dirname(path))
+  switch (harness) {
+    case 'claude-code':
+      return CLAUDE_SUB_AGENT.exec(path)?.[1] ?? above
+    case 'gemini':
+      return GEMINI_CHAT.exec(path)?.[1] ?? above
+    case 'pi':
+      return above
+  }
+  return dir
+}

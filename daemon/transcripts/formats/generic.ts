@@ -1,0 +1,159 @@
+/**
+ * The form for every harness without an adapter of its own, and for turns that are pushed: the README describes it. Does no
+ * I/O; nothing in a line makes it throw.
+ */
+
+import {
+  count,
+  type Fields,
+  fields,
+  folder,
+  id,
+  list,
+  parent,
+  present,
+  readContent,
+  text,
+  time,
+  toolCall,
+  typeName,
+  usage,
+  zone,
+} from './fields.ts'
+import {
+  type Adapter,
+  type Compacted,
+  compose,
+  type Described,
+  type Draft,
+  type End,
+  type Fact,
+  type Message,
+  reader,
+  type SessionFact,
+} from './format.ts'
+
+const PUSHED = /^(?:.*\/)?([^/]+)\/([^/]+)\/pushed\.jsonl$/
+const NAMED = /^(?:.*\/)?([^/]+)\.jsonl$/
+
+const TYPES = new Set([
+  'session',
+  'user',
+  'assistant',
+  'tool',
+  'context',
+  'system',
+  'developer',
+  'end',
+  'compaction',
+  'rewind',
+])
+
+export const generic: Adapter = {
+  harness: 'generic',
+  isTranscript: (path) => NAMED.test(path),
+  describe,
+  recognises: ({ type, role }) => TYPES.has(text(type ?? role)),
+  read: reader((record) => {
+    const type = text(record.type ?? record.role)
+    switch (type) {
+      case 'session':
+        return [sessionOf(record)]
+      case 'user':
+        return [node(record, userSaid(record))]
+      case 'assistant':
+        return [node(record, answer(record))]
+      case 'tool':
+        return [
+          node(record, { by: 'tool', toolResults: [{ callId: id(record.callId) ?? '', text: bodyOf(record).text }] }),
+        ]
+      case 'context':
+      case 'system':
+      case 'developer':
+        return [node(record, { by: 'injected' })]
+      case 'end':
+        return [node(record, { by: 'system', ends: endOf(record) ?? 'final' })]
+      case 'compaction':
+        return [compaction(record), node(record, { by: 'system' })]
+      case 'rewind':
+        return rewindFacts(record)
+    }
+    return [{ kind: 'unknown', type: typeName(record.type ?? record.role) }]
+  }),
+}
+
+function describe(path: string): Described {
+  const pushed = PUSHED.exec(path)
+  if (pushed?.[1] && pushed[2]) return { harness: pushed[1], sessionId: pushed[2] }
+  return present<Described>({ sessionId: NAMED.exec(path)?.[1] })
+}
+
+function sessionOf(record: Fields): SessionFact {
+  return present<SessionFact>({
+    kind: 'session',
+    sessionId: id(record.id),
+    subAgent: id(record.subAgent),
+    forkOf: id(record.forkOf),
+    cwd: folder(record.cwd),
+    branch: id(record.branch),
+    model: id(record.model),
+    startedAt: time(record.at),
+    interactive: typeof record.interactive === 'boolean' ? record.interactive : undefined,
+  })
+}
+
+function node(record: Fields, said: Draft): Message {
+  return compose({
+    id: id(record.id),
+    parentId: parent(record.parentId),
+    at: time(record.at),
+    minutesEast: zone(record.at),
+    subAgent: id(record.subAgent),
+    ...said,
+  })
+}
+
+function bodyOf(record: Fields) {
+  return readContent(record.text ?? record.content)
+}
+
+function userSaid(record: Fields): Draft {
+  const body = bodyOf(record)
+  if (body.toolResults.length > 0) return { by: 'tool', toolResults: body.toolResults }
+  return { by: 'person', startsTurn: true, text: body.text }
+}
+
+function answer(record: Fields): Draft {
+  const body = bodyOf(record)
+  const named = list(record.toolCalls).map(fields)
+  const toolCalls = [...body.toolCalls, ...named.map((call) => toolCall(call.id, call.name, call.input))]
+  const used = fields(record.usage)
+  const mayEnd = toolCalls.length === 0 && body.text !== ''
+  return {
+    by: 'agent',
+    text: body.text,
+    toolCalls,
+    answerId: id(record.answerId) ?? id(record.id),
+    model: id(record.model),
+    usage: usage(used.input, used.output, used.cacheRead, used.cacheWrite),
+    ends: endOf(record) ?? (mayEnd ? 'settling' : undefined),
+  }
+}
+
+function endOf(record: Fields): End | undefined {
+  return record.end === 'final' || record.end === 'aborted' ? record.end : undefined
+}
+
+function compaction(record: Fields): Compacted {
+  const { trigger } = record
+  return present<Compacted>({
+    kind: 'compacted',
+    trigger: trigger === 'manual' || trigger === 'auto' ? trigger : undefined,
+    at: time(record.at),
+  })
+}
+
+function rewindFacts(record: Fields): Fact[] {
+  const from = id(record.from)
+  return [from === undefined ? { kind: 'rewound', turns: count(record.turns) } : { kind: 'rewound', from }]
+}

@@ -1,0 +1,351 @@
+/** The words of messages in `index.db`, and which messages may answer a question. Knows no text: that stands in the transcripts. */
+import { type Db, preparedIn } from '../db/database.ts'
+import { createSeenTerms, SEEN_TERMS_BYTES } from './seen-terms.ts'
+import { prepareTerms, SHORTEST_PART, type TermsWith } from './terms.ts'
+
+export type MessageWords = {
+  /** What takes time and needs no lock: best before the transaction in which some or all of the texts are put. */
+  ready(texts: readonly string[]): Ready
+  /**
+   * The texts have no credentials any more; what was put before under an id is replaced, and by an empty text removed. Part
+   * of the caller's transaction, and best its end: whatever else is written after it makes SQLite put down the words of each
+   * message by themselves, which takes five times as long.
+   */
+  put(texts: readonly MessageText[], ready?: Ready): void
+  /** The caller's transaction was rolled back, and the words with it. */
+  forget(): void
+  /**
+   * Each transaction leaves a part of its own, and a question looks into all of them: puts a few together, as a transaction
+   * of its own that nobody has to wait for longer than for one of these.
+   */
+  merge(): 'more' | 'done'
+  /**
+   * The newest messages below `before` that may have what is asked for, newest first: none that has it is missing, whether
+   * one really has it only its text tells. A page with fewer than `most` is the last.
+   */
+  candidates(asked: Asked, page: { before: number; most: number }): Candidate[]
+}
+
+export type MessageText = { id: number; text: string }
+
+/** `made`: the tokens of those texts of which the table's own tokenizer would make others. `fresh`: terms that may be new. */
+export type Ready = { made: ReadonlyMap<string, string>; fresh: readonly string[] }
+
+/** A message must have every word and everything that is demanded; with `any`, one of the words is enough. */
+export type Asked = {
+  words: readonly Demand[]
+  match: 'all' | 'any'
+  literals: readonly Demand[]
+  project: string
+  session: string | undefined
+  saidBy: string | undefined
+  sinceMs: number | undefined
+}
+
+export type Candidate = {
+  id: number
+  harness: string
+  session: string
+  uid: string
+  saidBy: string
+  at: number | null
+  path: string
+  offset: number
+  length: number
+  /** Of BM25: the more negative, the better. Zero where no word was asked for. */
+  score: number
+}
+
+/** More tokens than these have the part in common: it says too little to be worth a list. */
+const MOST_TERMS = 2_000
+/** So few that to read them costs less than to collect every token that begins with one or two letters. */
+const FEW = 200
+/** Of the table, written by one step of merging. */
+const MERGED_PAGES = 64
+/** As a sum: SQLite plans for the value of a bare parameter, and so prepares the statement anew each time. */
+const LIMIT = 'LIMIT @most + 0'
+const COLUMNS = `m.id, s.harness, s.session, m.uid, m.said_by, m.at, f.path, m.offset, m.length`
+// Of a message that stands in several sessions: the origin, as long as it is there, else the first of its copies.
+const FIRST = `NOT EXISTS (
+  SELECT 1 FROM messages o JOIN files of ON of.id = o.file JOIN sessions os ON os.id = o.session
+  WHERE o.uid = m.uid AND o.sub_agent = m.sub_agent AND o.session <> m.session AND (o.copied = 0 OR o.id < m.id)
+    AND o.gone = 0 AND of.gone = 0 AND os.harness = s.harness
+    AND (o.at = m.at OR os.session = s.fork_of OR os.fork_of = s.fork_of))`
+// A copy in a forked session is the same message: it counts only where that very session is asked for, or the origin is gone.
+const FILTER = `
+  JOIN sessions s ON s.id = m.session JOIN files f ON f.id = m.file
+  WHERE s.project = @project AND m.id < @before AND f.gone = 0 AND m.gone = 0
+    AND (@session IS NULL AND (m.copied = 0 OR ${FIRST}) OR s.session = @session)
+    AND (@saidBy IS NULL OR m.said_by = @saidBy) AND (@sinceMs IS NULL OR m.at >= @sinceMs)`
+
+/** `seen`: which terms the index has, as far as is known. Whoever goes on with that of another adds no term once more. */
+export function createMessageWords(
+  current: () => Db,
+  { seen }: { seen?: ArrayBufferLike | undefined } = {},
+): MessageWords {
+  const statements = preparedIn(current, (db) => prepare(db, seen ?? new ArrayBuffer(SEEN_TERMS_BYTES)))
+  return {
+    ready: (texts) => statements().ready(texts),
+    put: (texts, ready) => statements().put(texts, ready),
+    forget: () => statements().forget(),
+    merge: () => statements().merge(),
+    // In one transaction: to begin one for each block of terms takes longer than to read some of them.
+    candidates: (asked, page) => statements().inOne(() => candidatesIn(statements(), asked, page)),
+  }
+}
+
+function candidatesIn(
+  { terms: { termsWith }, matching, all }: Pick<ReturnType<typeof prepare>, 'terms' | 'matching' | 'all'>,
+  { words, match, literals, ...filter }: Asked,
+  { before, most }: { before: number; most: number },
+): Candidate[] {
+  const { project, session = null, saidBy = null, sinceMs = null } = filter
+  const bound = { before, most, project, session, saidBy, sinceMs }
+  const asWords = wordsExpression(words, match)
+  const rough = expression(asWords, literals.map(withoutShortEnd), termsWith)
+  if (rough === 'nothing') return []
+  if (rough !== 'anything') {
+    const few = matching({ ...bound, ...rough, most: Math.min(most, FEW) })
+    if (few.length < FEW) return few
+  }
+  const exact = expression(asWords, literals, termsWith)
+  if (exact === 'nothing') return []
+  return exact === 'anything' ? all(bound) : matching({ ...bound, ...exact })
+}
+
+function prepare(db: Db, memory: ArrayBufferLike) {
+  const insert = db.prepare('REPLACE INTO message_words (rowid, tokens) VALUES (?, ?)')
+  const remove = db.prepare('DELETE FROM message_words WHERE rowid = ?')
+  const merge = db.prepare(`INSERT INTO message_words (message_words, rank) VALUES ('merge', ${MERGED_PAGES})`)
+  const changes = db.prepare('SELECT total_changes()').pluck()
+  const terms = prepareTerms(db)
+  const seen = createSeenTerms({ longest: PIECE_CHARS, memory })
+  const ready = (texts: readonly string[]): Ready => {
+    const fresh: string[] = []
+    const made = new Map<string, string>()
+    for (const text of texts) {
+      // The tokenizer of the table makes the very tokens of it that we would.
+      if (seen.ofPlain(text, fresh) === 'plain') continue
+      const tokens = tokensOf(text)
+      for (const token of tokens) seen.add(token, fresh)
+      made.set(text, tokens.join(' '))
+    }
+    return { made, fresh }
+  }
+  return {
+    inOne: db.transaction((read: () => Candidate[]) => read()),
+    terms,
+    forget: seen.forget,
+    ready,
+    merge: () => {
+      const before = changes.get() as number
+      merge.run()
+      // One is of the order itself.
+      return (changes.get() as number) - before > 1 ? ('more' as const) : ('done' as const)
+    },
+    put: (texts: readonly MessageText[], { made, fresh } = ready(texts.map(({ text }) => text))) => {
+      // All of them, also those of a text that is not put after all: they count as seen. And before the words: whatever is
+      // asked in between would make SQLite put those down by themselves.
+      terms.add(fresh)
+      for (const { id, text } of texts) {
+        if (text === '') remove.run(id)
+        // To look a long text up in a map takes a walk through all of it.
+        else insert.run(id, made.size === 0 ? text : (made.get(text) ?? text))
+      }
+    },
+    matching: inOrder(
+      db.prepare(`
+        SELECT ${COLUMNS}, bm25(message_words)
+        FROM message_words CROSS JOIN messages m ON m.id = message_words.rowid ${FILTER}
+          AND message_words MATCH @match AND message_words.rowid < @before
+        ORDER BY message_words.rowid DESC ${LIMIT}`),
+    ),
+    all: inOrder(db.prepare(`SELECT ${COLUMNS}, 0 FROM messages m ${FILTER} ORDER BY m.id DESC ${LIMIT}`)),
+  }
+}
+
+/** The driver names the columns of each row anew: by their order it takes half of the time. */
+function inOrder(statement: ReturnType<Db['prepare']>): (bound: object) => Candidate[] {
+  const rows = statement.raw()
+  return (bound) => (rows.all(bound) as Row[]).map(toCandidate)
+}
+
+type Row = [number, string, string, string, string, number | null, string, number, number, number]
+
+function toCandidate([id, harness, session, uid, saidBy, at, path, offset, length, score]: Row): Candidate {
+  return { id, harness, session, uid, saidBy, at, path, offset, length, score }
+}
+
+type Question = { match: string } | 'anything' | 'nothing'
+
+function wordsExpression(words: readonly Demand[], match: Asked['match']): string[] {
+  const asked = words.filter(({ phrase }) => phrase.length > 0).map(phraseOf)
+  return asked.length === 0 ? [] : [asked.join(match === 'all' ? ' AND ' : ' OR ')]
+}
+
+function expression(asWords: readonly string[], literals: readonly Demand[], termsWith: TermsWith): Question {
+  const conditions = [...asWords]
+  for (const literal of literals) {
+    if (literal.phrase.length > 0) conditions.push(phraseOf(literal))
+    if (literal.within === undefined) continue
+    // A part of one or two characters takes a look at every term: only when there is nothing else to go by.
+    if (conditions.length > 0 && [...literal.within].length < SHORTEST_PART) continue
+    const terms = termsWith(literal.within, MOST_TERMS + 1)
+    if (terms.length === 0) return 'nothing'
+    if (terms.length <= MOST_TERMS) conditions.push(terms.map(quoted).join(' OR '))
+  }
+  if (conditions.length === 0) return 'anything'
+  return { match: conditions.map((condition) => `(${condition})`).join(' AND ') }
+}
+
+function withoutShortEnd({ phrase, lastIs, ...rest }: Demand): Demand {
+  const isShort = lastIs === 'beginning' && [...(phrase.at(-1) ?? '')].length < SHORTEST_PART
+  return isShort ? { ...rest, phrase: phrase.slice(0, -1), lastIs: 'whole' } : { ...rest, phrase, lastIs }
+}
+
+function phraseOf({ phrase, lastIs }: Demand): string {
+  return `${quoted(phrase.join(' '))}${lastIs === 'beginning' ? ' *' : ''}`
+}
+
+/** Tokens are letters and digits: nothing in them could end the quotes. */
+function quoted(tokens: string): string {
+  return `"${tokens}"`
+}
+
+/**
+ * What is said as the tokens of the full-text index, and what of a literal must be among them. Pure.
+ *
+ * Every character is folded by itself, whatever stands beside it: only then are the tokens of a part of a text known from
+ * the part alone, and a literal that stands in a text is never missed.
+ */
+
+/** Scripts written without spaces: a whole sentence would be one token. Their runs become overlapping pairs. */
+const UNSPACED = '[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}]'
+const RUNS = new RegExp(`(${UNSPACED}+)|[[a-z0-9\\u{80}-\\u{10ffff}]--${UNSPACED}]+`, 'gv')
+/** All but ASCII and the plain characters of Chinese and Japanese, which are what they are. */
+const FOLDABLE = /[\u{80}-\u{3040}\u{3095}-\u{30a0}\u{30fb}-\u{4dff}\u{a000}-\u{10ffff}]/gu
+/** Longer runs (keys, encoded pictures) become pieces that overlap: any part of up to half a piece stands in one of them. */
+export const PIECE_CHARS = 64
+const PART_CHARS = PIECE_CHARS / 2
+const PLAIN = new RegExp(`^[a-z0-9]{1,${PIECE_CHARS}}$`)
+
+/** `pairs` is of an unspaced script. */
+type Run = { kind: 'word' | 'pairs'; text: string; from: number; to: number }
+
+/**
+ * What a text that holds the literal must have: `phrase`, tokens one after the other, of which the last may be the
+ * beginning of one; `within`, a part of some token. A literal of punctuation alone asks for nothing.
+ */
+export type Demand = { phrase: string[]; lastIs: 'whole' | 'beginning'; within?: string }
+
+export function tokensOf(text: string): string[] {
+  if (/[\u0080-\uffff]/.test(text)) return runsOf(fold(text)).flatMap(tokensOfRun)
+  const words: string[] = text.toLowerCase().match(/[a-z0-9]+/g) ?? []
+  return words.some((word) => word.length > PIECE_CHARS) ? words.flatMap((word) => pieces([...word])) : words
+}
+
+/** Looks into one text for tokens. Most stand there plainly; all tokens are made only of a text in which one does not. */
+export function tokenLook(text: string): (token: string, is: Demand['lastIs']) => boolean {
+  const lower = text.toLowerCase()
+  let made: { tokens: string[]; there: Set<string> } | undefined
+  return (token, is) => {
+    if (standsPlainly(lower, token)) return true
+    if (!made) {
+      const tokens = tokensOf(text)
+      made = { tokens, there: new Set(tokens) }
+    }
+    return is === 'whole' ? made.there.has(token) : made.tokens.some((other) => other.startsWith(token))
+  }
+}
+
+/** Between signs of ASCII, of which no token is made whatever else the text has: then it is a token for sure. */
+function standsPlainly(lower: string, token: string): boolean {
+  if (!PLAIN.test(token)) return false
+  for (let at = lower.indexOf(token); at !== -1; at = lower.indexOf(token, at + 1))
+    if (isSign(lower.charCodeAt(at - 1)) && isSign(lower.charCodeAt(at + token.length))) return true
+  return false
+}
+
+/** Neither a letter nor a digit of ASCII, nor anything beyond it; also where the text ends. */
+function isSign(code: number): boolean {
+  if (Number.isNaN(code)) return true
+  const isDigit = code >= 0x30 && code <= 0x39
+  return code < 0x80 && !isDigit && !(code >= 0x61 && code <= 0x7a)
+}
+
+/** A word as somebody types it. One character of an unspaced script is the beginning of a pair more often than alone. */
+export function demandOfWord(word: string): Demand {
+  const runs = runsOf(fold(word))
+  const last = runs.at(-1)
+  const phrase = runs.flatMap(tokensOfRun)
+  return { phrase, lastIs: last?.kind === 'pairs' && isSingle(last.text) ? 'beginning' : 'whole' }
+}
+
+export function demandOfLiteral(literal: string): Demand {
+  // Half a character: what it is part of cannot be known.
+  if (/\p{Cs}/u.test(literal)) return { phrase: [], lastIs: 'whole' }
+  const folded = fold(literal)
+  const runs = runsOf(folded)
+  const [first] = runs
+  const open = first !== undefined && first.from === 0 && (first.kind === 'word' || isSingle(first.text))
+  // The text may go on to the left of it, so it is the end of a token, not a token.
+  if (!first || !open) return demandOfRuns(runs, folded.length)
+  const within = runs.length === 1 ? head(first.text) : tail(first.text)
+  return { ...demandOfRuns(runs.slice(1), folded.length), within }
+}
+
+function demandOfRuns(runs: Run[], end: number): Demand {
+  const last = runs.at(-1)
+  const open = last !== undefined && last.to === end && (last.kind === 'word' || isSingle(last.text))
+  if (!last || !open) return { phrase: runs.flatMap(tokensOfRun), lastIs: 'whole' }
+  return { phrase: [...runs.slice(0, -1).flatMap(tokensOfRun), head(last.text)], lastIs: 'beginning' }
+}
+
+/** Letters without case, width and accents; a space for whatever is no letter and no digit. */
+function fold(text: string): string {
+  return text.replace(FOLDABLE, foldCharacter).toLowerCase()
+}
+
+function foldCharacter(character: string): string {
+  return character
+    .normalize('NFKD')
+    .toUpperCase()
+    .toLowerCase()
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]+/g, '')
+    .replace(/[^\p{L}\p{N}\p{M}]+/gu, ' ')
+    .normalize('NFC')
+}
+
+function runsOf(folded: string): Run[] {
+  const runs: Run[] = []
+  for (const { 0: text, 1: unspaced, index } of folded.matchAll(RUNS))
+    runs.push({ kind: unspaced === undefined ? 'word' : 'pairs', text, from: index, to: index + text.length })
+  return runs
+}
+
+function tokensOfRun({ kind, text }: Run): string[] {
+  if (kind === 'word') return text.length <= PIECE_CHARS ? [text] : pieces([...text])
+  const characters = [...text]
+  if (characters.length === 1) return characters
+  return characters.slice(1).map((character, at) => `${characters[at]}${character}`)
+}
+
+function pieces(characters: string[]): string[] {
+  const count = Math.max(1, Math.ceil((characters.length - PIECE_CHARS) / PART_CHARS) + 1)
+  return Array.from({ length: count }, (_, n) =>
+    characters.slice(n * PART_CHARS, n * PART_CHARS + PIECE_CHARS).join(''),
+  )
+}
+
+function head(text: string): string {
+  return text.length <= PART_CHARS ? text : [...text].slice(0, PART_CHARS).join('')
+}
+
+function tail(text: string): string {
+  return text.length <= PART_CHARS ? text : [...text].slice(-PART_CHARS).join('')
+}
+
+function isSingle(text: string): boolean {
+  return [...text].length === 1
+}
