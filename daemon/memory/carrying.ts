@@ -1,7 +1,7 @@
 /** Whole memory sets on their way, put together: export, import, move. Nothing of it is needed for a start. */
 import type { Db } from '../db/database.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Directories } from './directories.ts'
+import type { Directories } from '../projects/projects.ts'
 import { createExport, type Exporting } from './export.ts'
 import { createExportSource } from './export-source.ts'
 import { createFollowing } from './following.ts'

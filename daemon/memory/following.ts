@@ -1,6 +1,6 @@
 /** Lets what is kept about one memory directory be about another: journal, rejections, reviews, pauses. */
 import type { Db } from '../db/database.ts'
-import type { Directories } from './directories.ts'
+import type { Directories } from '../projects/projects.ts'
 import type { Journal, Version } from './journal.ts'
 import type { Ends, Move, Moves } from './move.ts'
 import type { Past } from './past.ts'

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import type { Directories } from './directories.ts'
+import type { Directories } from '../projects/projects.ts'
 
 type Located = {
   root: string

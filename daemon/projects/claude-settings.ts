@@ -4,10 +4,10 @@
  */
 import { isAbsolute, join } from 'node:path'
 import { z } from 'zod'
-import type { GitEntry } from './git-dir.ts'
+import type { GitEntry, Project } from './git.ts'
 import { trackingOf } from './git-index.ts'
-import type { Looks } from './looks.ts'
-import type { Project } from './project-root.ts'
+import type { Variables } from './memory-dir.ts'
+import type { Looks } from './paths.ts'
 
 const MemoryKeys = z.object({
   autoMemoryDirectory: z.string().min(1).optional().catch(undefined),
@@ -80,4 +80,34 @@ function tracking(git: GitEntry, looks: Looks) {
   if (looks.kind(index) === 'absent') return 'untracked'
   const content = looks.read(index, INDEX_CAP_BYTES)
   return content ? trackingOf(content.bytes, LOCAL_FILE) : 'unsure'
+}
+
+/** Whether memory is on, as Claude Code decides it: the first rule that matches. Does no I/O. */
+
+export type MemorySwitch = { on: true } | { on: false; because: string }
+
+export function decideSwitch(variables: Variables, settings: ClaudeSettings): MemorySwitch {
+  const disabled = flag(variables.CLAUDE_CODE_DISABLE_AUTO_MEMORY)
+  if (disabled === 'set') return off('CLAUDE_CODE_DISABLE_AUTO_MEMORY is set')
+  if (disabled === 'cleared') return { on: true }
+  if (flag(variables.CLAUDE_CODE_SIMPLE) === 'set') return off('CLAUDE_CODE_SIMPLE is set')
+  if (flag(variables.CLAUDE_CODE_REMOTE) === 'set' && !variables.CLAUDE_CODE_REMOTE_MEMORY_DIR)
+    return off('CLAUDE_CODE_REMOTE is set without CLAUDE_CODE_REMOTE_MEMORY_DIR')
+  // The more particular file first, as the client merges them; the policy stands above all.
+  for (const source of ['policy', 'local', 'committed', 'user'] as const) {
+    const enabled = settings[source].autoMemoryEnabled
+    if (enabled !== undefined) return enabled ? { on: true } : off(`autoMemoryEnabled is false in ${source} settings`)
+  }
+  return { on: true }
+}
+
+function off(because: string): MemorySwitch {
+  return { on: false, because }
+}
+
+function flag(value: string | undefined): 'set' | 'cleared' | undefined {
+  if (value === undefined) return undefined
+  const word = value.trim().toLowerCase()
+  if (['1', 'true', 'yes', 'on'].includes(word)) return 'set'
+  return ['0', 'false', 'no', 'off'].includes(word) ? 'cleared' : undefined
 }

@@ -1,10 +1,13 @@
 /** Where a project's memories are: the first source that names a place. Refuses places nobody can mean. Does no I/O. */
 import { realpathSync } from 'node:fs'
 import { isAbsolute, join, normalize } from 'node:path'
+import type { AgentScope } from '../../schema/agent-memory.ts'
+import { callerVariables } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
+import type { Environment } from '../../schema/rendezvous.ts'
+import { safeId } from '../platform/safe-id.ts'
 import type { ClaudeSettings } from './claude-settings.ts'
-import { slugOf } from './slug.ts'
-import type { Variables } from './variables.ts'
+import { createLooks } from './paths.ts'
 
 export type MemoryDir = { dir: string; source: 'override' | 'policy' | 'local' | 'user' | 'default' }
 
@@ -87,4 +90,78 @@ function refusal(path: string, source: MemoryDir['source'], problem: string): Me
 
 function shown(path: string): string {
   return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path)
+}
+
+/** A path as Claude Code spells it in a folder name. Pure. Two paths may share a slug: it names a folder, not a project. */
+
+const LONGEST_SLUG = 200
+
+/** Works on UTF-16 units and normalises nothing: a composed and a decomposed é give different slugs, as in the client. */
+export function slugOf(path: string): string {
+  const slug = path.replace(/[^A-Za-z0-9]/g, '-')
+  if (slug.length <= LONGEST_SLUG) return slug
+  return `${slug.slice(0, LONGEST_SLUG)}-${Math.abs(hashOf(path)).toString(36)}`
+}
+
+/** Of the path itself, not of the slug: long paths that differ only in their punctuation stay apart. */
+function hashOf(path: string): number {
+  let hash = 0
+  for (let unit = 0; unit < path.length; unit++) hash = (Math.imul(hash, 31) + path.charCodeAt(unit)) | 0
+  return hash
+}
+
+/** The environment variables that decide about the memory directory. Pure. */
+
+export type Variables = Partial<Record<(typeof callerVariables)[number], string>>
+
+/** Variable by variable the caller's value, else the daemon's own. An empty one counts as unset, as shells treat it. */
+export function mergeVariables(own: Environment, caller: Environment = {}): Variables {
+  const merged: Variables = {}
+  for (const name of callerVariables) {
+    const value = [caller[name], own[name]].find((one) => typeof one === 'string' && one !== '')
+    if (value !== undefined) merged[name] = value
+  }
+  return merged
+}
+
+/** Where a type of sub-agent keeps its own memories: for the user, for the project, or for the project on this machine. */
+
+export type AgentDirFacts = { root: string; home: string; variables: Variables; type: string; scope: AgentScope }
+
+/** With every link followed. A repository cannot send us elsewhere: below its root there must be none. */
+export function agentDirOf({ root, home, variables, type, scope }: AgentDirFacts): string {
+  const name = safeId(type.replaceAll(':', '-'))
+  const { base, below } = placeOf({ root, home, variables, scope })
+  const looks = createLooks()
+  const from = looks.resolve(base)
+  const dir = join(base, below, name)
+  const target = looks.resolve(dir)
+  const refuse = (problem: string) =>
+    new MemoryError('REFUSED', `the memory of agent ${name} in ${base} ${problem}`, { reason: 'path' })
+  if (from === undefined || target === undefined) throw refuse('cannot be reached')
+  if (target !== join(from, below, name)) throw refuse('leads elsewhere through a link')
+  const problem = problemOf(target, home)
+  if (problem) throw refuse(problem)
+  return target
+}
+
+/** Whether a directory that was chosen once still is where it was: links change while nobody looks. */
+export function isAgentPlace(dir: string): boolean {
+  try {
+    return realpathSync(dir) === dir
+  } catch {
+    return false
+  }
+}
+
+export function isAgentDir(dir: string): boolean {
+  return /\/agent-memory(-local)?\/[^/]+$/.test(dir)
+}
+
+function placeOf({ root, home, variables, scope }: Omit<AgentDirFacts, 'type'>): { base: string; below: string } {
+  if (scope === 'user') return { base: configDirOf(variables, home), below: 'agent-memory' }
+  if (scope === 'project') return { base: root, below: '.claude/agent-memory' }
+  const remote = variables.CLAUDE_CODE_REMOTE_MEMORY_DIR
+  if (remote === undefined) return { base: root, below: '.claude/agent-memory-local' }
+  return { base: remote, below: `projects/${slugOf(root)}/agent-memory-local` }
 }

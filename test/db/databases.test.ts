@@ -19,7 +19,7 @@ import { historyMigrations } from '../../daemon/db/history-schema.ts'
 import { storeLayout } from '../../daemon/db/layout.ts'
 import { schemaVersion } from '../../daemon/db/migrate.ts'
 import { repairHistory, restoreBackup } from '../../daemon/db/repair.ts'
-import { createPauses } from '../../daemon/projects/pause-table.ts'
+import { createPauses } from '../../daemon/projects/projects.ts'
 import { overwritePage, pageWith } from '../support/damage.ts'
 import { makeHome } from '../support/home.ts'
 

@@ -1,9 +1,19 @@
-import { mkdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, renameSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ClaudeSettings } from '../../daemon/projects/claude-settings.ts'
-import { chooseMemoryDir, isMemoryPlace, refuseLinked } from '../../daemon/projects/memory-dir.ts'
-import type { Variables } from '../../daemon/projects/variables.ts'
+import {
+  agentDirOf,
+  chooseMemoryDir,
+  isAgentDir,
+  isAgentPlace,
+  isMemoryPlace,
+  refuseLinked,
+  slugOf,
+  type Variables,
+} from '../../daemon/projects/memory-dir.ts'
+import type { Agent } from '../../schema/agent-memory.ts'
 import { makeHome } from '../support/home.ts'
 
 const silent: ClaudeSettings = { policy: {}, local: {}, committed: {}, user: {} }
@@ -140,5 +150,110 @@ describe('a directory', () => {
       join(home, 'no'),
     ]
     expect(places.map((place) => isMemoryPlace(place, home))).toEqual([true, true, false, false, false, false, false])
+  })
+})
+
+const long = `/${'a'.repeat(199)}`
+
+describe('slugs', () => {
+  it.each([
+    ['/a/with space', '-a-with-space'],
+    ['.hidden', '-hidden'],
+    ['/', '-'],
+    ['/home/dev/proj/demo/.claude/worktrees/probe-wt', '-home-dev-proj-demo--claude-worktrees-probe-wt'],
+    ['/a_b.c~1', '-a-b-c-1'],
+    // One unit, one dash: an emoji is two units, a decomposed é is a letter and one more.
+    ['/😀', '---'],
+    ['/caf\u00e9', '-caf-'],
+    ['/cafe\u0301', '-cafe-'],
+    [long, `-${'a'.repeat(199)}`],
+  ])('spell %j as the client does', (path, slug) => {
+    expect(slugOf(path)).toBe(slug)
+  })
+
+  it('cut a longer path and add the hash of the whole', () => {
+    expect(slugOf(`${long}b`)).toBe(`-${'a'.repeat(199)}-${Math.abs(naiveHash(`${long}b`)).toString(36)}`)
+    expect(slugOf(`${long}.`)).not.toBe(slugOf(`${long}_`))
+  })
+
+  it('are safe folder names of bounded length, the same each time', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(0xffff), { maxLength: 400 }), (units) => {
+        const path = String.fromCharCode(...units)
+        const slug = slugOf(path)
+        const hash = naiveHash(path)
+        expect(slug).toMatch(/^[A-Za-z0-9-]*$/)
+        expect(slug.slice(200)).toBe(path.length > 200 ? `-${(hash < 0 ? -hash : hash).toString(36)}` : '')
+        expect(slug.slice(0, 200)).toHaveLength(Math.min(path.length, 200))
+      }),
+    )
+  })
+})
+
+/** The rule as it is written down, in whole numbers without a limit. */
+function naiveHash(path: string): number {
+  let hash = 0n
+  for (let unit = 0; unit < path.length; unit++) hash = BigInt.asIntN(32, hash * 31n + BigInt(path.charCodeAt(unit)))
+  return Number(hash)
+}
+
+function rig() {
+  const { dir: home } = makeHome()
+  const root = join(home, 'work/repo')
+  mkdirSync(root, { recursive: true })
+  const dirOf = (agent: Agent, variables: Variables = {}) => agentDirOf({ root, home, variables, ...agent })
+  return { home, root, dirOf }
+}
+
+describe('the memory directory of an agent', () => {
+  it('is one for each scope', () => {
+    const { home, root, dirOf } = rig()
+    expect(dirOf({ type: 'reviewer', scope: 'user' })).toBe(join(home, '.claude/agent-memory/reviewer'))
+    expect(dirOf({ type: 'reviewer', scope: 'project' })).toBe(join(root, '.claude/agent-memory/reviewer'))
+    expect(dirOf({ type: 'reviewer', scope: 'local' })).toBe(join(root, '.claude/agent-memory-local/reviewer'))
+  })
+
+  it('follows the variables that move the configuration and the remote mount', () => {
+    const { home, root, dirOf } = rig()
+    const variables = { CLAUDE_CONFIG_DIR: join(home, 'conf'), CLAUDE_CODE_REMOTE_MEMORY_DIR: join(home, 'mount') }
+    const slug = root.replaceAll(/[^A-Za-z0-9]/g, '-')
+    expect(dirOf({ type: 'x', scope: 'user' }, variables)).toBe(join(home, 'conf/agent-memory/x'))
+    expect(dirOf({ type: 'x', scope: 'project' }, variables)).toBe(join(root, '.claude/agent-memory/x'))
+    expect(dirOf({ type: 'x', scope: 'local' }, variables)).toBe(
+      join(home, `mount/projects/${slug}/agent-memory-local/x`),
+    )
+  })
+
+  it('has a name that is no path, whatever the type', () => {
+    const { root, dirOf } = rig()
+    const nameOf = (type: string) => dirOf({ type, scope: 'project' }).slice(join(root, '.claude/agent-memory/').length)
+    expect(nameOf('plugin:reviewer')).toBe('plugin-reviewer')
+    for (const type of ['..', '.', '../../x', 'a/b', 'a\0b', 'ä', 'x'.repeat(129)])
+      expect(nameOf(type)).toMatch(/^[0-9a-f]{64}$/)
+  })
+
+  it.each(['.claude', '.claude/agent-memory', '.claude/agent-memory/reviewer'])(
+    'is refused where a repository links %s elsewhere',
+    (link) => {
+      const { home, root, dirOf } = rig()
+      const elsewhere = join(home, '.ssh')
+      mkdirSync(elsewhere)
+      mkdirSync(join(root, link, '..'), { recursive: true })
+      symlinkSync(elsewhere, join(root, link))
+      expect(() => dirOf({ type: 'reviewer', scope: 'project' })).toThrow('leads elsewhere through a link')
+      expect(dirOf({ type: 'reviewer', scope: 'user' })).toBe(join(home, '.claude/agent-memory/reviewer'))
+    },
+  )
+
+  it('may be reached through links of the user, and counts no longer when one takes its place', () => {
+    const { home, dirOf } = rig()
+    mkdirSync(join(home, 'dotfiles/agent-memory/x'), { recursive: true })
+    symlinkSync(join(home, 'dotfiles'), join(home, '.claude'))
+    const dir = dirOf({ type: 'x', scope: 'user' })
+    expect(dir).toBe(join(home, 'dotfiles/agent-memory/x'))
+    expect([isAgentDir(dir), isAgentPlace(dir)]).toEqual([true, true])
+    renameSync(dir, `${dir}-old`)
+    symlinkSync(home, dir)
+    expect([isAgentDir(dir), isAgentPlace(dir)]).toEqual([true, false])
   })
 })

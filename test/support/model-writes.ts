@@ -6,7 +6,7 @@ import { createTombstones } from '../../daemon/memory/tombstones.ts'
 import { createJudge } from '../../daemon/memory/write-checks.ts'
 import { createGate, type Gate } from '../../daemon/memory/writer.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
-import { slugOf } from '../../daemon/projects/slug.ts'
+import { slugOf } from '../../daemon/projects/memory-dir.ts'
 import { redact } from '../../daemon/secrets/redact.ts'
 import type { Home } from './home.ts'
 

@@ -15,7 +15,7 @@ import {
   type Stats,
   statSync,
 } from 'node:fs'
-import { basename, dirname, isAbsolute, join } from 'node:path'
+import { basename, dirname, isAbsolute, join, normalize, sep } from 'node:path'
 
 /** `unreachable`: it may be there, but a closed folder, a loop of links or a name too long stands before it. */
 export type Kind = 'file' | 'folder' | 'other' | 'absent' | 'unreachable'
@@ -152,5 +152,28 @@ function followLinks(path: string): string | undefined {
     return place
   } catch {
     return undefined
+  }
+}
+
+/** Whether a folder lies in one that the settings name private, by whatever way either is reached. */
+
+/** The private folder that covers one of these, if any does. */
+export function privateFolder(named: readonly string[], folders: readonly string[]): string | undefined {
+  if (named.length === 0) return undefined
+  const places = folders.flatMap(waysTo)
+  return named.find((secret) => waysTo(secret).some((from) => places.some((place) => covers(from, place))))
+}
+
+export function covers(folder: string, place: string): boolean {
+  return folder === sep || place === folder || place.startsWith(folder + sep)
+}
+
+/** As it is written, and with its links followed where it exists. */
+function waysTo(path: string): string[] {
+  const written = normalize(path).replace(/(.)\/+$/, '$1')
+  try {
+    return [written, realpathSync(written)]
+  } catch {
+    return [written]
   }
 }

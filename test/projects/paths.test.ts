@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createLooks } from '../../daemon/projects/looks.ts'
+import { createLooks } from '../../daemon/projects/paths.ts'
 import { makeHome } from '../support/home.ts'
 import { needPrograms } from '../support/programs.ts'
 
