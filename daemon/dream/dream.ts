@@ -9,22 +9,23 @@ import type { Clock } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
 import type { Touched, TouchedSession } from '../sessions/sessions.ts'
 import { type DailyLog, dailyLogs } from './daily-logs.ts'
-import { type Dream, type Dreams, isAtEnd } from './dream-table.ts'
+import type { DreamLock, HeldLock } from './dream-lock.ts'
 import {
+  type DreamProgress,
   type Ended,
   endedBy,
+  NOTHING_SPENT,
   type NotDone,
   notAtOnce,
   noticeOf,
   type Settled,
+  type Watched,
   whyDenied,
   whyNotAcquired,
-} from './ended.ts'
+} from './dream-report.ts'
+import { type Dream, type Dreams, isAtEnd } from './dream-table.ts'
 import { believed, type Trigger } from './gates.ts'
-import type { DreamLock, HeldLock } from './lock.ts'
-import { type Plan, planDream } from './plan.ts'
-import { type DreamProgress, NOTHING_SPENT, type Watched } from './progress.ts'
-import type { Draft, SeenDirectory } from './state.ts'
+import { type Draft, type Plan, planDream, type SeenDirectory } from './plan.ts'
 
 /** `cwd`: where the project is. `session`: the one whose turn ended, if one's did. */
 export type DreamInput = { cwd: string; trigger: Trigger; session?: { harness: string; sessionId: string } }

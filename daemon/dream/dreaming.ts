@@ -17,14 +17,12 @@ import { isAgentDir } from '../projects/memory-dir.ts'
 import { createDirectories, type Switches } from '../projects/projects.ts'
 import { createTouched } from '../sessions/sessions.ts'
 import type { LiveSettings } from '../settings/live.ts'
-import { createChecks } from './checks.ts'
+import { createDreamAsking } from './ask.ts'
 import { createDream, type DreamInput } from './dream.ts'
-import { createDreamAsking } from './dream-asking.ts'
+import { createDreamLock } from './dream-lock.ts'
+import { createDreamProgress, dreamReport } from './dream-report.ts'
 import { createDreams, type Dream, isAtEnd } from './dream-table.ts'
-import type { Trigger, Verdict } from './gates.ts'
-import { createDreamLock } from './lock.ts'
-import { createDreamProgress } from './progress.ts'
-import { dreamReport } from './report.ts'
+import { createChecks, type Trigger, type Verdict } from './gates.ts'
 
 type Deps = {
   store: Databases

@@ -3,9 +3,10 @@
  * line. What differs by a number, a sign, a name, a time or a "not", or is about something else by its name, is never taken
  * for the same. Pure.
  */
+
+import { normaliseValue } from '../memory/tombstones.ts'
 import { parseTopic, type Topic } from '../memory/topic-file.ts'
 import { parseFrontMatter } from '../platform/front-matter.ts'
-import { saidIn, topicWords, wordsIn } from './words.ts'
 
 /** `file` may go: `into` says all of it. */
 export type Merge = { file: string; into: string }
@@ -122,4 +123,112 @@ function frontOf(text: string, { name = '', description = '' }: Topic): Front {
     words: topicWords(text),
     others: new Map(others.map(([key, value]) => [key, JSON.stringify(value)])),
   }
+}
+
+/** What a text says, as words that can be compared: without case, marks and the small words that carry nothing. Pure. */
+
+const SMALL = new Set(
+  'a an the is are was were be been to of in on at for and or that this these those it its with by as we you i our your my please also'.split(
+    ' ',
+  ),
+)
+const LEAST_RARE = 2
+const HAN = /\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}/u
+
+/** In order, as they stand. A word and its plural are one; where there are no spaces, two characters make one. */
+export function wordsIn(text: string): string[] {
+  return normaliseValue(text)
+    .split(' ')
+    .flatMap((word) => (HAN.test(word) ? pairsOf(word) : [word]))
+    .filter((word) => word !== '' && !SMALL.has(word))
+    .map((word) => (word.length > 3 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word))
+}
+
+const ARTICLES = new Set(['a', 'an', 'the'])
+const OPENING = new Set('"\'“”‘’`([{«')
+const CLOSING = new Set('"\'“”‘’`)]}»,;:.!…。、，；：！')
+const STRONG = '**'
+const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
+const ITEM = /^\s*(?:[-*+>]|\d{1,3}[.)]|#{1,6})\s+/
+
+/**
+ * A line word for word, for whoever has to be sure that two say the same: signs, prices, versions and small words count.
+ * Articles, marks around a word and the capital at its beginning do not.
+ */
+export function saidIn(line: string): string[] {
+  return line
+    .normalize('NFC')
+    .replace(UNSEEN, '')
+    .replace(ITEM, '')
+    .split(/\s+/)
+    .map(bare)
+    .map((word) => (/\p{Lu}/u.test(word.slice(1)) ? word : word.toLowerCase()))
+    .filter((word) => word !== '' && !ARTICLES.has(word))
+}
+
+function bare(word: string): string {
+  let from = 0
+  let to = word.length
+  for (;;) {
+    if (from < to && OPENING.has(word[from] as string)) from++
+    else if (from < to && CLOSING.has(word[to - 1] as string)) to--
+    else if (to - from > STRONG.length && word.startsWith(STRONG, from)) from += STRONG.length
+    else if (to - from > STRONG.length && word.slice(to - STRONG.length, to) === STRONG) to -= STRONG.length
+    else return word.slice(from, to)
+  }
+}
+
+function pairsOf(word: string): string[] {
+  const characters = [...word]
+  if (characters.length < 2) return characters
+  return characters.slice(1).map((character, n) => `${characters[n]}${character}`)
+}
+
+/** What a memory says, without the keys of its front matter. */
+export function topicWords(text: string): Set<string> {
+  const { name = '', description = '', body } = parseTopic(text)
+  return new Set([name, description, body].flatMap(wordsIn))
+}
+
+export type WordsOf = (text: string) => ReadonlySet<string>
+
+/** The same, for whoever asks for the same texts again and again: a directory may have thousands. */
+export function rememberedWords(): WordsOf {
+  const known = new Map<string, ReadonlySet<string>>()
+  return (text) => {
+    const words = known.get(text) ?? topicWords(text)
+    known.set(text, words)
+    return words
+  }
+}
+
+/**
+ * What only few memories say: a directory has words that stand in most of them, and two that share no others have nothing
+ * in common. Where a memory has none of its own, all of its words have to do.
+ */
+export function rareWords(texts: Iterable<string>, wordsOf: WordsOf): WordsOf {
+  const given = [...texts]
+  const most = Math.max(2, given.length / 10)
+  let counted: Map<string, number> | undefined
+  // Counted when it is first asked: most dreams take nothing away.
+  const count = () => {
+    const times = new Map<string, number>()
+    for (const text of given) for (const word of wordsOf(text)) times.set(word, (times.get(word) ?? 0) + 1)
+    return times
+  }
+  return (text) => {
+    counted ??= count()
+    const times = counted
+    const words = wordsOf(text)
+    const rare = new Set([...words].filter((word) => (times.get(word) ?? 0) <= most))
+    return rare.size >= LEAST_RARE ? rare : words
+  }
+}
+
+/** Which part of the one stands in the other, from 0 to 1; of nothing, all of it does. */
+export function shareOf(words: ReadonlySet<string>, within: ReadonlySet<string>): number {
+  if (words.size === 0) return 1
+  let found = 0
+  for (const word of words) if (within.has(word)) found++
+  return found / words.size
 }

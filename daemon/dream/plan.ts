@@ -2,13 +2,12 @@
  * What a dream would change, as a whole: a model's drafts over what is there now, then everything that needs no model, then
  * whether that loses anything. Pure: the same directory and drafts give the same plan.
  */
-import { withoutPointer, withPointers } from '../memory/index-file.ts'
-import { findDuplicates, type Merge } from './duplicates.ts'
-import { foundIn, structuralLoss } from './guards.ts'
-import { marked } from './marks.ts'
-import { NO_REPAIRS, pointerTo, type Repairs, repairIndex } from './repairs.ts'
-import { changedAmong, type Draft, INDEX, laidOver, type SeenDirectory, type Texts, textsOf } from './state.ts'
-import { rareWords, rememberedWords, type WordsOf } from './words.ts'
+import { isOutside, splitLines, withoutPointer, withPointers } from '../memory/index-file.ts'
+import { POINTER_CHARS, type Pointer, readPointer, writePointer } from '../memory/pointer.ts'
+import { isMemoryName } from '../memory/scan.ts'
+import { hookOf, parseTopic } from '../memory/topic-file.ts'
+import { changedAmong, foundIn, marked, structuralLoss, type Texts } from './dream-guards.ts'
+import { findDuplicates, type Merge, rareWords, rememberedWords, type WordsOf } from './duplicates.ts'
 
 export type PlannedWrite = {
   file: string
@@ -148,4 +147,83 @@ function writesOf({ seen, before, after, drafts, merges, wordsOf }: Parts): Plan
 function sizeOf(index: string): IndexSize {
   const lines = index === '' ? 0 : index.split('\n').length - (index.endsWith('\n') ? 1 : 0)
   return { lines, bytes: Buffer.byteLength(index) }
+}
+
+/** A memory directory as a dream sees it, and what it would leave. Types only, and how one is laid over the other. */
+
+export type SeenMemory = { file: string; text: string; hash: string }
+
+export type SeenDirectory = {
+  memories: readonly SeenMemory[]
+  index: { text: string; hash: string } | undefined
+  /** Whether a file is there at all: one that is too large or no text is, and is not among the memories. */
+  exists(file: string): boolean
+  /** Whether a person has taken back the last change of it. */
+  wasPutBack(file: string): boolean
+}
+
+/** What a model wants to be there; `null` takes a file away. */
+export type Draft = { file: string; content: string | null; expect: string | null; because: { reason: string } }
+
+export const INDEX = 'MEMORY.md'
+
+export function textsOf({ memories }: Pick<SeenDirectory, 'memories'>): Texts {
+  return new Map(memories.map(({ file, text }) => [file, text]))
+}
+
+export function laidOver(before: ReadonlyMap<string, string>, drafts: readonly Draft[]): Texts {
+  const after = new Map(before)
+  for (const { file, content } of drafts) {
+    if (file === INDEX) continue
+    if (content === null) after.delete(file)
+    else after.set(file, content)
+  }
+  return after
+}
+
+/**
+ * Makes an index true without asking anybody: pointers that lead nowhere and second ones to the same file go, memories that
+ * nothing points to get one, lines that are far too long are cut. Leaves everything else as a person wrote it. Pure.
+ */
+
+export type Repairs = { dangling: number; duplicate: number; orphan: number; long: number }
+
+export const NO_REPAIRS: Repairs = { dangling: 0, duplicate: 0, orphan: 0, long: 0 }
+
+/** A person's line may be somewhat longer than ours. */
+const LONG_CHARS = Math.round((POINTER_CHARS * 4) / 3)
+
+export function repairIndex(
+  index: string,
+  texts: Texts,
+  exists: (file: string) => boolean,
+): { index: string; repairs: Repairs } {
+  const repairs = { ...NO_REPAIRS }
+  const seen = new Set<string>()
+  const lines = splitLines(index).flatMap((line) => {
+    const pointer = readPointer(line.text)
+    if (!pointer) return [line]
+    const { file } = pointer
+    if (seen.has(file)) {
+      repairs.duplicate++
+      return []
+    }
+    // What is no memory, an address say, is not ours to judge.
+    if (isMemoryName(file) && !isOutside(pointer) && !texts.has(file) && !exists(file)) {
+      repairs.dangling++
+      return []
+    }
+    seen.add(file)
+    if ([...line.text].length <= LONG_CHARS) return [line]
+    repairs.long++
+    return [{ ...line, text: writePointer(pointer, pointer) }]
+  })
+  const orphans = [...texts].filter(([file]) => !seen.has(file)).map(pointerTo)
+  repairs.orphan = orphans.length
+  return { index: withPointers(lines.map(({ text, end }) => text + end).join(''), orphans), repairs }
+}
+
+export function pointerTo([file, text]: readonly [string, string]): Pointer {
+  const topic = parseTopic(text)
+  return { file, title: topic.name ?? file.replace(/\.md$/, ''), hook: hookOf(topic) }
 }

@@ -1,10 +1,9 @@
 /** What a model finds worth keeping in a part of a session, saved as a whole. Puts the run together; `model/` decides about it. */
 import type { Clock } from '../platform/clock.ts'
-import { localStamp } from './local-time.ts'
-import type { Draft, Ground, Told } from './model/ground.ts'
-import type { Extracting } from './model/run.ts'
-import { timesOf } from './slices.ts'
-import { type Along, byHand, type Counts, type Kept, type NotDone, type Slice } from './way.ts'
+import { byHand } from './by-rules.ts'
+import type { Along, Counts, Kept, NotDone, Slice } from './extraction.ts'
+import type { Draft, Extracting, Ground, Told } from './model/extraction-run.ts'
+import { localStamp, timesOf } from './session-words.ts'
 
 type Applied = { saved: string[]; waiting: number; refused: number } | 'lost'
 
@@ -37,7 +36,7 @@ type Deps = {
 export function createByModel({ memoriesAt, tell, fork, byRules, isLogging, clock }: Deps) {
   const attempt = async (slice: Slice): Promise<{ kept: Kept; was: 'told' | 'handed-over' }> => {
     const { key, cwd, part, along, mayWrite } = slice
-    const { extracting } = await import('./model/run.ts')
+    const { extracting } = await import('./model/extraction-run.ts')
     const { prefix, names, messages } = await tell(slice)
     if (isUntold(part, names, messages)) return { kept: byHand(await byRules(slice)), was: 'told' }
     const memories = memoriesAt(cwd)

@@ -2,11 +2,9 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Evidence } from '../memory/journal.ts'
 import type { Clock } from '../platform/clock.ts'
-import { localStamp } from './local-time.ts'
-import type { Reading, Word } from './reading.ts'
-import { timesOf } from './slices.ts'
+import type { Along, Kept, Slice } from './extraction.ts'
+import { localStamp, type Reading, timesOf, type Word } from './session-words.ts'
 import type { Statement } from './statements.ts'
-import type { Along, Kept, Slice } from './way.ts'
 
 type Found = Pick<Statement, 'type' | 'name' | 'description' | 'body'> & { reason: string; evidence: Evidence[] }
 type Saved = { runId: string; saved: string[]; waiting: number; known: number; refused: number } | 'lost'
@@ -68,4 +66,8 @@ export function createByRules({ reading, save, isLogging, clock }: Deps) {
     const { runId, saved: files, waiting, known, refused } = saved
     return { runId, counts: { saved: files.length, waiting, known, refused } }
   }
+}
+
+export function byHand(kept: Kept): Kept {
+  return 'notDone' in kept ? kept : { ...kept, by: 'rules' }
 }

@@ -5,10 +5,14 @@
  */
 import type { MemoryType } from '../../schema/memory.ts'
 import { absoluteDates, datePatterns } from './dates/dates.ts'
-import { type Judged, judge, patterns, ruledOut, total } from './judge.ts'
-import { ownWords } from './own-words.ts'
-import { type Sentence, sentencesIn } from './sentences.ts'
-import { type Wording, worded } from './wording.ts'
+import { ownWords, type Sentence, sentencesIn } from './own-words.ts'
+import { feedbackChinese, projectChinese } from './rules/chinese-cues.ts'
+import type { Cue } from './rules/cue.ts'
+import { doubts, messageDoubts, taskStart, taskStartChinese } from './rules/doubts.ts'
+import { confirmations, feedback } from './rules/feedback.ts'
+import { project, reasons } from './rules/project.ts'
+import { explicit, terse } from './rules/terse.ts'
+import { reference, referenceChinese, user, userChinese } from './rules/user.ts'
 
 export type Said = { text: string; atIso: string; previousAssistant?: string | undefined }
 
@@ -128,4 +132,151 @@ function statement(run: readonly Judged[], atIso: string): Statement {
 
 function resolved(sentences: readonly string[], atIso: string): string[] {
   return absoluteDates(sentences.join('\n'), atIso).text.split('\n')
+}
+
+/** Words a memory from what a person said: a name, a description, and a body in the form its type has. Pure. */
+
+export type Wording = { name: string; description: string; body: string }
+
+const NAME_WORDS = 8
+const NAME_UNITS = 60
+const DESCRIPTION_UNITS = 150
+
+/** What people say before they come to it. */
+const FILLER =
+  /^(?:(?:ok(?:ay)?|so|and|but|also|no|nope|yes|yep|yeah|ugh|hey|hm+|well|please|pls|fyi|btw|heads[- ]?up|remember(?: that)?|note(?: that)?|keep in mind(?: that)?|context|correct|right|haha|lol|one more thing|in general|generally|记住|记一下|对|没错|好的?)(?:[,:，：.!！]\s*|\s+))+/i
+
+const WHY =
+  /(?:\bbecause\b|\bbc\b|\bcuz\b|\bsince (?!\d|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|last|then)|\bdue to\b|\bso that\b|\b(?:the )?(?:only |main |real )?reason (?:is|being)\b|\botherwise\b|因为|由于|不然|否则|上次|原因是)\s*(.{4,})$/i
+/** A reason that only stands beside what it explains. */
+const BESIDE =
+  /^.{4,}?(?:,|，| - | — |\. |。)\s*((?:(?:they|we|it|our|my|nobody|reviewers|ci|the|that|legal|security|finance)\b|之前|上次).{6,}|.{2,30}(?:要求的|看不懂|查得很严|搞挂.{0,6}|出过事故))$/i
+const WHEN =
+  /\b((?:whenever|when(?! i say)|before|after|every time|each time|for every|in every|if you|anything|unless)\b[^,.;，。]{4,80})|((?:每次|以后|凡是|之前先|从.{1,12}开始)[^，。；]{0,40})/i
+
+export function worded(type: MemoryType, sentences: readonly string[]): Wording {
+  const [first = ''] = sentences
+  const fact = joined([bare(first), ...sentences.slice(1)])
+  const line = fact.replace(/\s+/g, ' ')
+  return {
+    name: shortened(line.split(' ').slice(0, NAME_WORDS).join(' '), NAME_UNITS),
+    description: shortened(line, DESCRIPTION_UNITS),
+    body: type === 'feedback' || type === 'project' ? `${fact}${whyAndHow(type, fact)}\n` : `${fact}\n`,
+  }
+}
+
+function whyAndHow(type: MemoryType, fact: string): string {
+  const why = WHY.exec(fact)?.[1] ?? (type === 'feedback' ? BESIDE.exec(fact)?.[1] : undefined)
+  const how = type === 'feedback' ? WHEN.exec(fact)?.[0] : undefined
+  return [why && `\n\n**Why:** ${closed(why)}`, how && `\n\n**How to apply:** ${closed(how)}`].filter(Boolean).join('')
+}
+
+function bare(sentence: string): string {
+  const rest = sentence.replace(FILLER, '')
+  // A sentence of filler only is all there is to say.
+  const kept = rest.length >= 8 ? rest : sentence
+  return kept.charAt(0).toUpperCase() + kept.slice(1)
+}
+
+function joined(sentences: readonly string[]): string {
+  return sentences.map(closed).join(' ')
+}
+
+function closed(sentence: string): string {
+  const trimmed = sentence.trim().replace(/[\s,，;；:：]+$/u, '')
+  return /[.!?。！？…)）"”」`]$/u.test(trimmed) ? trimmed : `${trimmed}${/\p{Script=Han}$/u.test(trimmed) ? '。' : '.'}`
+}
+
+function shortened(text: string, units: number): string {
+  const whole = text.replace(/[\s,.;:!?。，！？]+$/u, '')
+  if (whole.length <= units) return whole
+  const cut = [...whole].slice(0, units - 1).join('')
+  return `${cut.replace(/\s+\S*$/u, '') || cut}…`
+}
+
+/** Weighs one sentence: what its cues say for each type, less what speaks against it. Pure. */
+
+export type Judged = Sentence & {
+  /** Nothing where a doubt rules it out. */
+  type: MemoryType | undefined
+  weight: number
+  ruledOutBy: string | undefined
+  cues: string[]
+  remedyFollows: boolean
+}
+
+const plain: readonly Cue[] = [
+  ...explicit,
+  ...feedback,
+  ...terse,
+  ...confirmations,
+  ...user,
+  ...reference,
+  ...project,
+  ...reasons,
+]
+const chinese: readonly Cue[] = [...feedbackChinese, ...userChinese, ...referenceChinese, ...projectChinese]
+
+/** All that a sentence is looked at with. */
+export const patterns: readonly RegExp[] = [
+  ...[...plain, ...chinese].flatMap(({ pattern, to }) => (to ? [pattern, to] : [pattern])),
+  ...[...messageDoubts, ...doubts].map(({ pattern }) => pattern),
+  taskStart,
+  taskStartChinese,
+]
+
+/** Where two types weigh the same, the one that is harder to see by chance. */
+const order: readonly MemoryType[] = ['reference', 'user', 'project', 'feedback']
+
+/** Cues that say what a sentence is about hold even where it begins like an order: "from now on run the linter". */
+const STANDING =
+  /^(?:scope|remember|for the future|we always|from|a habit|less of that|look there|ask before|记住|以后|从)/
+
+export function ruledOut(text: string): string | undefined {
+  return messageDoubts.find(({ pattern }) => pattern.test(text))?.name
+}
+
+export function judge(sentence: Sentence, { answering }: { answering: string }): Judged {
+  const { heard } = sentence
+  const isChinese = /\p{Script=Han}/u.test(heard)
+  const cues = (isChinese ? [...plain, ...chinese] : plain).filter(
+    (cue) => counts(cue, answering) && cue.pattern.test(heard),
+  )
+  const none = {
+    ...sentence,
+    type: undefined,
+    weight: 0,
+    cues: cues.map(({ name }) => name),
+    remedyFollows: cues.some((cue) => cue.remedyFollows),
+  }
+  const against = doubts.filter(({ pattern }) => pattern.test(heard))
+  const veto = against.find(({ weight }) => weight === 'veto')
+  if (veto) return { ...none, ruledOutBy: veto.name }
+  const task = taskStart.test(heard) || (isChinese && taskStartChinese.test(heard))
+  if (task && !cues.some(({ name }) => STANDING.test(name))) return { ...none, ruledOutBy: 'a piece of work' }
+  if (cues.length === 0) return { ...none, ruledOutBy: undefined }
+
+  const sum = (type: Cue['type']) => total(cues.filter((cue) => cue.type === type))
+  const sums = order.map((type) => ({ type, weight: sum(type) }))
+  const strongest = sums.reduce((best, each) => (each.weight > best.weight ? each : best))
+  const less = against.reduce((before, { weight, against: types }) => {
+    if (weight === 'veto' || (types && !types.includes(strongest.type))) return before
+    return before + weight
+  }, 0)
+  return {
+    ...none,
+    // Half of what speaks for the other types: it is durable either way.
+    weight: strongest.weight + sum('any') + (total(cues) - strongest.weight - sum('any')) / 2 - less,
+    type: strongest.weight > 0 ? strongest.type : 'project',
+    ruledOutBy: undefined,
+  }
+}
+
+function counts(cue: Cue, answering: string): boolean {
+  if (cue.to) return cue.to.test(answering)
+  return answering !== '' || !cue.answers
+}
+
+export function total(weighed: readonly { weight: number }[]): number {
+  return weighed.reduce((sum, { weight }) => sum + weight, 0)
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { planDream } from '../../daemon/dream/plan.ts'
-import type { Draft, SeenDirectory } from '../../daemon/dream/state.ts'
+import { type Draft, planDream, type SeenDirectory } from '../../daemon/dream/plan.ts'
 import { hashOf } from '../../daemon/memory/plain-file.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
 

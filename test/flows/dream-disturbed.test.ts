@@ -1,7 +1,7 @@
 import { appendFileSync, lstatSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { LOCK_FILE } from '../../daemon/dream/lock-file.ts'
+import { LOCK_FILE } from '../../daemon/dream/dream-lock.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
 import { connectAs } from '../support/connect-as.ts'
 import { startDaemon } from '../support/daemon.ts'

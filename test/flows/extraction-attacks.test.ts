@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { TURNS } from '../../daemon/extraction/model/directive.ts'
+import { TURNS } from '../../daemon/extraction/model/extraction-directive.ts'
 import { attackTexts, WHERE, type Where } from '../extraction/attack-texts.ts'
 import { following, learningHome, topics, written } from '../support/learning.ts'
 import { calls, says } from '../support/messages-api/answers.ts'

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { LOCK_FILE } from '../../daemon/dream/lock-file.ts'
+import { LOCK_FILE } from '../../daemon/dream/dream-lock.ts'
 import { claudeSession } from '../support/claude-session.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { dreamGround, dreamModel, goodDream, snapshot } from '../support/dream-ground.ts'

@@ -6,8 +6,7 @@
 import { closeSync, openSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { createDreamLock } from '../../daemon/dream/lock.ts'
-import { LOCK_FILE } from '../../daemon/dream/lock-file.ts'
+import { createDreamLock, LOCK_FILE } from '../../daemon/dream/dream-lock.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { openGate } from './model-writes.ts'
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
-import { LOCK_FILE } from '../../daemon/dream/lock-file.ts'
+import { LOCK_FILE } from '../../daemon/dream/dream-lock.ts'
 import { makeHome } from './home.ts'
 
 const program = fileURLToPath(new URL('./lock-program.ts', import.meta.url))

@@ -1,9 +1,8 @@
 /** A process that lets many turns end in a project whose memories were put in order just now: what that costs can be seen. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createChecks } from '../../daemon/dream/checks.ts'
-import { createDreamLock } from '../../daemon/dream/lock.ts'
-import { LOCK_FILE } from '../../daemon/dream/lock-file.ts'
+import { createDreamLock, LOCK_FILE } from '../../daemon/dream/dream-lock.ts'
+import { createChecks } from '../../daemon/dream/gates.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 
 const [home = '', times = '0'] = process.argv.slice(2)

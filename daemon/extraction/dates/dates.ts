@@ -3,10 +3,10 @@
  * the relative ones a text still holds. Own forms and not a date library: chrono-node 2.10.3 got more than a third of our
  * test's forms wrong or not at all ("the 15th", quarters, 月底, 下下周三), even when told which way to look. Pure.
  */
-import { localDay } from './calendar.ts'
-import { chinese } from './chinese.ts'
-import { english } from './english.ts'
-import type { Form } from './form.ts'
+
+import { chinese } from './chinese-dates.ts'
+import { type Form, localDay } from './date-form.ts'
+import { english } from './english-dates.ts'
 
 export type DateChange = { from: string; to: string }
 export type Dated = { text: string; changes: DateChange[] }

@@ -2,7 +2,10 @@
  * What a model adds to the log of a day: lines, of which each says for itself what it is. What the log holds stays as it
  * is, whether the model writes it again or only what is new.
  */
-import { datedText, relativeDaysIn, tooLong } from './dating.ts'
+
+import { absoluteDates, relativeDatesIn } from '../dates/dates.ts'
+import { localStamp } from '../session-words.ts'
+import { plainText } from './compared-words.ts'
 import { ruleLine } from './provenance.ts'
 import type { Spoken, Voices } from './voices.ts'
 
@@ -68,4 +71,98 @@ export function withLines(text: string, lines: readonly string[]): string {
 export function shownTail(text: string): string {
   const tail = text.length <= TAIL_UNITS ? text : `…${text.slice(text.indexOf('\n', text.length - TAIL_UNITS))}`
   return tail.replace(/<(?=\s*\/?\s*log\b)/gi, '&lt;')
+}
+
+/** Days that only meant something when they were said, as the days they are, in what is new of a text. Pure. */
+
+/** Nobody writes such a line, and days in it are not looked for. */
+export const CAP_LINE_UNITS = 20_000
+
+/** `isOpen`: what may go on in the next line. */
+type Piece = { lines: string[]; isOpen: boolean }
+
+export function datedText(before: string, content: string, cited: readonly Spoken[]): string {
+  const known = linesOfDating(before)
+  return piecesOf(content)
+    .flatMap(({ lines, isOpen }) =>
+      stretches(lines, known).map(({ isFresh, lines: some }) => {
+        if (!isFresh) return some.join('\n')
+        const apart = some.flatMap((line) => relativeDatesIn(seen(line)))
+        // Broken in the middle of a day: then it is one line.
+        const isBroken = isOpen && relativeDatesIn(flat(some)).join('\n') !== apart.join('\n')
+        return isBroken ? datedLine(flat(some), cited) : some.map((line) => datedLine(line, cited)).join('\n')
+      }),
+    )
+    .join('\n')
+}
+
+/** Lines of a piece that are new, and those that stood there before, in turn. */
+function stretches(lines: readonly string[], known: ReadonlySet<string>): { isFresh: boolean; lines: string[] }[] {
+  const found: { isFresh: boolean; lines: string[] }[] = []
+  for (const line of lines) {
+    const isFresh = !known.has(line.trim())
+    const last = found.at(-1)
+    if (last?.isFresh === isFresh) last.lines.push(line)
+    else found.push({ isFresh, lines: [line] })
+  }
+  return found
+}
+
+function datedLine(line: string, cited: readonly Spoken[]): string {
+  const said = relativeDatesIn(line).length < relativeDatesIn(seen(line)).length ? seen(line) : line
+  const at = saidAt(said, cited)
+  return at === undefined ? line : absoluteDates(said, at).text
+}
+
+/** What could not be made absolute. */
+export function relativeDaysIn(before: string, content: string): string[] {
+  const known = linesOfDating(before)
+  return piecesOf(content)
+    .flatMap(({ lines }) => stretches(lines, known))
+    .flatMap(({ isFresh, lines }) => (isFresh ? relativeDatesIn(flat(lines)) : []))
+}
+
+export function tooLong(content: string): boolean {
+  return content.split('\n').some((line) => line.length > CAP_LINE_UNITS)
+}
+
+function linesOfDating(text: string): Set<string> {
+  return new Set(text.split('\n').map((line) => line.trim()))
+}
+
+function flat(lines: readonly string[]): string {
+  return seen(lines.map((line) => line.trim()).join(' '))
+}
+
+/** As one reads it, the white space before it kept. */
+function seen(line: string): string {
+  const plain = plainText(line)
+  const start = /^\s*/.exec(plain)?.[0] ?? ''
+  return start + plain.slice(start.length).replace(/\s+/g, ' ')
+}
+
+/** Paragraphs; an item, a heading and a line of the front matter begin a new one. */
+function piecesOf(content: string): Piece[] {
+  const pieces: Piece[] = []
+  const lines = content.split('\n')
+  const end = /^\uFEFF?---/.test(content) ? lines.findIndex((line, n) => n > 0 && /^---\s*$/.test(line)) : -1
+  for (const [n, line] of lines.entries()) {
+    const last = pieces.at(-1)
+    const isField = n <= end && /^\S/.test(line)
+    const goesOn = last && line.trim() !== '' && !/^\s*(?:[-*+>|#]|\d+[.)]\s|```|~~~|\*\*)/.test(line)
+    if (goesOn && !isField && last.lines.at(-1)?.trim() !== '' && n !== end + 1) last.lines.push(line)
+    else pieces.push({ lines: [line], isOpen: n > end })
+  }
+  return pieces
+}
+
+/** By which day a relative one is reckoned: that on which the words were said, or else the last on which the person spoke. */
+function saidAt(line: string, cited: readonly Spoken[]): string | undefined {
+  const days = relativeDatesIn(line).map((day) => day.toLowerCase())
+  if (days.length === 0) return undefined
+  const theirs = cited.filter(({ by }) => by === 'person')
+  const among = theirs.length > 0 ? theirs : cited
+  const said = among.find(({ text }) => days.some((day) => text.toLowerCase().includes(day)))
+  const by = said ?? among.at(-1)
+  return by && localStamp(by.at, by.minutesEast)
 }

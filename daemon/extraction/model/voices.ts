@@ -1,9 +1,9 @@
 /** Who said what, taken apart once for a run: what persons said themselves, and what stood anywhere else. */
-import { localStamp } from '../local-time.ts'
+
 import { partedWords } from '../own-words.ts'
+import { localStamp } from '../session-words.ts'
 import { statementsIn } from '../statements.ts'
-import { sentences } from './units.ts'
-import { plainText, runOf, type Word, wordsIn } from './words.ts'
+import { plainText, runOf, sentences, type Word, wordsIn } from './compared-words.ts'
 
 /** A message as it is told. `shown`: what was asked of tools and what they answered. */
 export type Spoken = {

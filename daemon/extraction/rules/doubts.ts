@@ -1,5 +1,5 @@
 /** What speaks against a sentence: questions, one-off orders, things meant for now, somebody else's words, jokes. */
-import type { Doubt } from './rule.ts'
+import type { Doubt } from './cue.ts'
 
 const veto = (name: string, pattern: RegExp): Doubt => ({ name, weight: 'veto', pattern })
 const doubt = (name: string, weight: number, pattern: RegExp): Doubt => ({ name, weight, pattern })

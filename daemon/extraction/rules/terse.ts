@@ -2,7 +2,7 @@
  * Rules in few words. People answer what was done with hardly a verb ("explicit joins over subqueries"), or say why they
  * cannot work with it ("I get lost otherwise"): what lacks an article is meant of all its kind.
  */
-import type { Cue } from './rule.ts'
+import type { Cue } from './cue.ts'
 
 const cue = (name: string, weight: number, pattern: RegExp): Cue => ({ name, type: 'feedback', weight, pattern })
 const answer = (name: string, weight: number, pattern: RegExp): Cue => ({
@@ -85,5 +85,43 @@ export const terse: readonly Cue[] = [
     'we do this, we do not do that',
     0.5,
     /\bwe (?!don'?t|do not|can|could|should|need|have|are|were|had|got|just)[a-z]+ (?!the\b|this\b|that\b|it\b)[^,.?!]{2,50}, (?:and |but )?we (?:don'?t|do not|never) [a-z]+/i,
+  ),
+]
+
+/** Where a person asks to remember, in so many words. What kind of thing it is, the rest of the sentence says. */
+
+const cueExplicit = (name: string, weight: number, pattern: RegExp): Cue => ({ name, type: 'any', weight, pattern })
+
+export const explicit: readonly Cue[] = [
+  cueExplicit(
+    'remember',
+    1,
+    /(?:^|[,.:;] ?|\b(?:please|pls|and|also|so) )(?:remember|memori[sz]e|make a note|write down|don'?t forget)(?: (?:that|this)\b(?! (?:flag|file|time|bug|one))| ?[:,—])/i,
+  ),
+  cueExplicit(
+    'for the future',
+    1,
+    /\bfor (?:future|later) reference\b|\bto keep in mind\b|\bfor next time\b|\bso you know for\b/i,
+  ),
+  cueExplicit(
+    'for your information',
+    0.4,
+    /(?:^|[,.] ?)(?:fyi|heads[- ]?up|for the record|just so you know|btw|context|psa|important|note)\b[:,]? |\bjust so you know\b|\bmore important\b/i,
+  ),
+  cueExplicit(
+    '记住',
+    1,
+    /(?:^|[，。,.：；！])\s*(?:请|帮我|麻烦|你)?(?:记住|记一下|记着|记下来|记好|备忘)(?=[，,：:。\s]|[\p{Script=Han}])/u,
+  ),
+  cueExplicit(
+    'remember so',
+    0.6,
+    /(?:^|[,.:;] ?|\b(?:please|pls|and|also|so) )remember (?!to\b|when|what|how|the\b|me\b|my\b|your\b|if\b|where\b|who\b|why\b|that\b|this\b)[\w•`#]/i,
+  ),
+  cueExplicit('keep in mind', 0.6, /\b(?:keep in mind|bear in mind|take note|note) ?(?:that\b|:)/i),
+  cueExplicit(
+    'with a reason beside it',
+    0.25,
+    /^.{12,}[,—–-] (?:the|our|their|ops|ci|legal|it'?s|they|we|nobody|everyone|people|customers?|you'?ve) [\w'-]+ [\w'-]+|^.{6,}，(?:法务|合规|审计|财务|甲方|现场|论文|对端|SRE|产品|[^，。]{1,4}那边|客户|同事|组里|线上|上次|之前|不然|海外|新人|运维|领导|老板|对方|监管|银行|那边)/i,
   ),
 ]

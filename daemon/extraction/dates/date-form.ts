@@ -1,0 +1,159 @@
+/** Days of the calendar, without hours and zones. A day is a count since 1970-01-01, so that arithmetic is plain. Pure. */
+
+/** Monday is 0. */
+export type Weekday = 0 | 1 | 2 | 3 | 4 | 5 | 6
+export type Quarter = 1 | 2 | 3 | 4
+
+const DAY_MS = 86_400_000
+
+export function dayOf(year: number, month: number, day: number): number {
+  return Math.floor(Date.UTC(year, month - 1, day) / DAY_MS)
+}
+
+/** Nothing where there is no such day: February has its 29th every four years, and never a 30th. */
+export function dayIn(year: number, month: number, day: number): number | undefined {
+  const found = dayOf(year, month, day)
+  const parts = partsOf(found)
+  return parts.month === month && parts.day === day ? found : undefined
+}
+
+/** The day it was where the message was written: what the stamp says, not what it is in UTC. */
+export function localDay(atIso: string): number | undefined {
+  const written = /^(\d{4})-(\d\d)-(\d\d)/.exec(atIso)
+  return written ? dayOf(Number(written[1]), Number(written[2]), Number(written[3])) : undefined
+}
+
+export function partsOf(day: number): { year: number; month: number; day: number; weekday: Weekday } {
+  const date = new Date(day * DAY_MS)
+  return {
+    year: date.getUTCFullYear(),
+    month: date.getUTCMonth() + 1,
+    day: date.getUTCDate(),
+    weekday: ((date.getUTCDay() + 6) % 7) as Weekday,
+  }
+}
+
+export function iso(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10)
+}
+
+/** `2026-06`, some months away. */
+export function isoMonth(day: number, monthsAway: number): string {
+  return iso(monthStart(day, monthsAway)).slice(0, 7)
+}
+
+export function monthStart(day: number, monthsAway: number): number {
+  const { year, month } = partsOf(day)
+  return dayOf(year, month + monthsAway, 1)
+}
+
+export function monthEnd(day: number, monthsAway: number): number {
+  return monthStart(day, monthsAway + 1) - 1
+}
+
+/** The same day of another month, or its last one where it is shorter. */
+export function addMonths(day: number, months: number): number {
+  return Math.min(monthStart(day, months) + partsOf(day).day - 1, monthEnd(day, months))
+}
+
+export function weekStart(day: number, weeksAway: number): number {
+  return day - partsOf(day).weekday + weeksAway * 7
+}
+
+export function quarterOf(day: number): { year: number; quarter: Quarter } {
+  const { year, month } = partsOf(day)
+  return { year, quarter: Math.ceil(month / 3) as Quarter }
+}
+
+/** Quarters may be counted beyond the year: the fifth is the next year's first. */
+export function quarterStart(year: number, quarter: number): number {
+  return dayOf(year, quarter * 3 - 2, 1)
+}
+
+export function quarterEnd(year: number, quarter: number): number {
+  return quarterStart(year, quarter + 1) - 1
+}
+
+/** Weekends between do not count; whoever counts working days knows no more about holidays than we do. */
+export function addWorkingDays(day: number, count: number): number {
+  let at = day
+  for (let left = Math.min(count, 1_000); left > 0; ) {
+    at += 1
+    if (partsOf(at).weekday < 5) left -= 1
+  }
+  return at
+}
+
+/** One way to say a date that only means something on the day it is said: how it looks and which day it means. */
+
+export type Context = {
+  /** The day of the message. */
+  today: number
+  /** Whether the words around tell of something that is over. */
+  past: boolean
+  /** The day the text named before this one. */
+  before: number | undefined
+}
+
+export type Form = {
+  /** Global; its first group, where there is one, may be looked at by `says`. */
+  pattern: RegExp
+  /** What stands there instead; nothing where the words turn out to be no date. */
+  says(match: RegExpExecArray, context: Context): { text: string; day: number } | undefined
+}
+
+export const plain = (day: number) => ({ text: iso(day), day })
+
+/** A quarter with its days, so that nobody has to know whose calendar it is; its last day counts. */
+export function quarterSpan(year: number, quarter: number): { text: string; day: number } {
+  const day = quarterEnd(year, quarter)
+  return { text: `Q${quarter} ${year} (${iso(quarterStart(year, quarter))}..${iso(day)})`, day }
+}
+
+/** The nearest such weekday, never today. */
+export function nearest(weekday: Weekday, { today, past }: Context): number {
+  const ahead = (weekday - partsOf(today).weekday + 7) % 7
+  if (past) return today - (ahead === 0 ? 7 : 7 - ahead)
+  return today + (ahead === 0 ? 7 : ahead)
+}
+
+export function inWeek(weekday: Weekday, today: number, weeksAway: number): number {
+  return weekStart(today, weeksAway) + weekday
+}
+
+/** Between two 29ths of February there may be eight years. */
+const FARTHEST_YEARS = 8
+
+/** A month and a day without a year: the next one, or the last one of what is over. */
+export function monthAndDay(month: number, day: number, { today, past }: Context): number | undefined {
+  const first = partsOf(today).year - FARTHEST_YEARS
+  const years = Array.from({ length: 2 * FARTHEST_YEARS + 1 }, (_, n) => first + n)
+  const candidates = years.flatMap((year) => dayIn(year, month, day) ?? [])
+  return past ? candidates.filter((each) => each <= today).at(-1) : candidates.find((each) => each >= today)
+}
+
+/** A month alone: this year's, or the one before or after where the words point there. */
+export function monthAlone(month: number, { today, past }: Context): { year: number; month: number } {
+  const now = partsOf(today)
+  if (past) return { year: month <= now.month ? now.year : now.year - 1, month }
+  return { year: month >= now.month ? now.year : now.year + 1, month }
+}
+
+/** A day of a month that is named by how far away it is, or its last one where it is shorter. */
+export function dayOfMonthAway(day: number, today: number, monthsAway: number): number | undefined {
+  if (day < 1 || day > 31) return undefined
+  return Math.min(monthStart(today, monthsAway) + day - 1, monthEnd(today, monthsAway))
+}
+
+/** "the 15th": of this month, or the nearest other one that has such a day. */
+export function dayOfMonth(day: number, { today, past }: Context): number | undefined {
+  if (day < 1 || day > 31) return undefined
+  const step = past ? -1 : 1
+  for (let away = 0; Math.abs(away) < 12; away += step) {
+    const start = monthStart(today, away)
+    const found = start + day - 1
+    if (partsOf(found).day !== day) continue
+    if (past ? found <= today : found >= today) return found
+  }
+  return undefined
+}

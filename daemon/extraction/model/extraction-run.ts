@@ -1,0 +1,282 @@
+/**
+ * One run of a model over what is new in a session: what it is told, what of its changes is let through, and how they are
+ * finished before they are applied. Decides about changes as they are made; the fork sees to everything else.
+ */
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Evidence } from '../../memory/journal.ts'
+import type { SaidMessage } from '../../sessions/message-table.ts'
+import { type Memory, withoutGuess, wordsIn } from './compared-words.ts'
+import { extractionDirective, type NewMessage, TURNS } from './extraction-directive.ts'
+import { datedText, linesAdded, relativeDaysIn, shownTail, tooLong, withLines } from './log-lines.ts'
+import { rule } from './provenance.ts'
+import { formsOf, hear, type Spoken, type Voices, voicesOf } from './voices.ts'
+
+/** What a fork needs for it. */
+export type Extracting = {
+  directive: string
+  shown: { file: string; hash: string }[]
+  check: (draft: Draft) => Promise<string | undefined>
+  cite: (names: readonly string[], content: string | null) => { evidence: Evidence[] } | { refused: string }
+  /** What its own tools have shown it. */
+  onShown: (text: string) => void
+  /** As they are to be applied. */
+  finish: (drafts: readonly Draft[]) => Promise<Draft[]>
+  turns: number
+}
+
+export function extracting(ground: Ground, { sessionId, messages, names, news, nowMs }: Part): Extracting {
+  const fresh = new Set(news.map(({ uid }) => uid))
+  const everything = spokenIn(messages, names, nowMs)
+  const told = everything.filter(({ id }) => fresh.has(id))
+  const spoken = new Map(told.map((message) => [message.id, message]))
+  // A model that went on from a harness's own conversation has seen no names: it is given some.
+  const own = new Map(told.map(({ id }, n) => [`m${n + 1}`, id]))
+  const known = names.size > 0 ? names : own
+  const nameOf = new Map([...known].map(([name, id]) => [id, name]))
+  const listed: NewMessage[] = told.map((message) => {
+    const { id, by } = message
+    return { name: nameOf.get(id) ?? '', by, text: wholeOf(message) }
+  })
+  const log = ground.log === undefined ? undefined : { file: ground.log, text: ground.textOf(ground.log) }
+  const logHash = log && ground.hashOf(log.file)
+  const added: string[] = []
+  const doubted = new Set<string>()
+  const shown: string[] = []
+  let heard: Voices | undefined
+
+  /** Made with the first change there is: most runs make none. */
+  const voices = (): Voices => {
+    if (!heard) {
+      heard = voicesOf(everything)
+      for (const text of ground.untrustedTexts()) hear(heard.others, text)
+    }
+    for (const text of shown.splice(0)) hear(heard.others, text)
+    return heard
+  }
+
+  const citedBy = (draft: Draft): Spoken[] => {
+    const ids = new Set(draft.because.evidence.flatMap(({ messageIds }) => messageIds))
+    return told.filter(({ id }) => ids.has(id))
+  }
+
+  const textIn = ({ content }: Draft): string => (content === null ? '' : ground.evidenceIn(content).text)
+
+  const ruled = (draft: Draft, text: string) => {
+    const { file, content } = draft
+    const old = ground.textOf(file)
+    const before = old === '' ? undefined : ground.memoryOf(old)
+    const after = content === null ? null : ground.memoryOf(text)
+    return rule({ file, before, after, cited: citedBy(draft), isDoubted: doubted.has(file) }, voices())
+  }
+
+  /** Where a model only guessed how the person's words are to be applied, the guess is left out and the words are kept. */
+  const keptOf = (draft: Draft) => {
+    const text = textIn(draft)
+    const ruling = ruled(draft, text)
+    const bare = withoutGuess(text, ground.textOf(draft.file))
+    if (bare === text || ('trust' in ruling && ruling.trust === 'person')) return { text, ruling }
+    const second = ruled(draft, bare)
+    return 'trust' in second && second.trust === 'person' ? { text: bare, ruling: second } : { text, ruling }
+  }
+
+  const finished = (draft: Draft): Draft => {
+    const { file, content } = draft
+    const text = ground.textOf(file)
+    const about = aboutOf(content === null ? text : log ? added.join('\n') : textIn(draft))
+    const evidence = draft.because.evidence.map((each) => {
+      const message = spoken.get(each.messageIds[0] ?? '')
+      return message ? { ...each, excerpt: excerptOf(wholeOf(message), about) } : each
+    })
+    const because = { ...draft.because, evidence }
+    if (log) return { ...draft, because, content: withLines(text, added) }
+    return { ...draft, because, content: content === null ? null : contentOf(draft) }
+  }
+
+  const contentOf = (draft: Draft): string => {
+    const dated = datedText(ground.textOf(draft.file), keptOf(draft).text, citedBy(draft))
+    return doubted.has(draft.file) ? ground.markUntrusted(dated) : dated
+  }
+
+  const checkLog = async (draft: Draft, { file, text }: { file: string; text: string }) => {
+    if (draft.file !== file) return `everything goes into ${file}, as lines`
+    const lines = linesAdded({ file, text, added }, draft.content, citedBy(draft), voices())
+    if ('refused' in lines) return lines.refused
+    const refused = await ground.refuses({ ...draft, content: withLines(text, [...added, ...lines.lines]) })
+    if (refused === undefined) added.push(...lines.lines)
+    return refused
+  }
+
+  const checkTopic = async (draft: Draft) => {
+    const { file } = draft
+    const { text, ruling } = keptOf(draft)
+    const memory = ground.memoryOf(text)
+    const isNew = ground.hashOf(file) === undefined
+    const form = draft.content === null ? undefined : formTrouble({ file, isNew, memory, problem: memory.problem })
+    if ('refused' in ruling) return ruling.refused
+    if (form !== undefined) return form
+    if (tooLong(text)) return `a line of ${file} is longer than anybody reads`
+    if (ruling.trust === 'untrusted') doubted.add(file)
+    const content = draft.content === null ? null : contentOf(draft)
+    const days = content === null ? [] : relativeDaysIn(ground.textOf(file), content)
+    if (days.length > 0) return `${days.join(', ')}: name the day itself, as in 2026-03-31`
+    return ground.refuses({ ...draft, content })
+  }
+
+  return {
+    turns: TURNS,
+    directive: extractionDirective({
+      memoryDir: ground.dir,
+      news: listed,
+      transcript: names.size > 0 ? 'shown' : 'unnamed',
+      manifest: ground.manifest,
+      team: ground.team,
+      log: log && { file: log.file, tail: shownTail(log.text) },
+    }),
+    shown: log && logHash !== undefined ? [{ file: log.file, hash: logHash }] : [],
+    onShown: (text) => void shown.push(text),
+    cite: (given, content) => {
+      const cited = given.length > 0 ? given : content === null ? [] : ground.evidenceIn(content).names
+      const found = cited.flatMap((name) => spoken.get(known.get(name.trim()) ?? '') ?? [])
+      if (found.length > 0) return { evidence: [...new Set(found)].map((message) => evidenceOf(sessionId, message)) }
+      const [first, last] = [listed[0]?.name, listed.at(-1)?.name]
+      return { refused: `name the new messages that this rests on (${first} to ${last}) as evidence` }
+    },
+    check: async (draft) => {
+      // Others get their turn between two changes: there may be fifty at once.
+      await turn()
+      return log ? checkLog(draft, log) : checkTopic(draft)
+    },
+    finish: async (drafts) => {
+      const done: Draft[] = []
+      for (const draft of drafts) {
+        await turn()
+        done.push(finished(draft))
+      }
+      return done
+    },
+  }
+}
+
+/** What a run of a model is about: the memories, the part of a session, and what of it the model was told. */
+
+/** A message as it is told, with everything in it. */
+export type Told = {
+  id: string
+  by: string
+  text: string
+  toolCalls: readonly { input: string }[]
+  toolResults: readonly { text: string }[]
+  at?: number
+  minutesEast?: number
+}
+
+export type Draft = {
+  file: string
+  content: string | null
+  expect: string | null
+  because: { reason: string; evidence: readonly Evidence[] }
+}
+
+/** The memories that a run is about. */
+export type Ground = {
+  dir: string
+  manifest: string
+  textOf(file: string): string
+  hashOf(file: string): string | undefined
+  refuses(draft: Draft): Promise<string | undefined>
+  /** `problem`: why its front matter could not be read as it is. */
+  memoryOf(content: string): Memory & { problem: string | undefined }
+  markUntrusted(content: string): string
+  evidenceIn(content: string): { names: string[]; text: string }
+  /** What is kept as nobody's word: words in it are not the person's. */
+  untrustedTexts(): string[]
+  /** The day's log, where memories go into logs. */
+  log: string | undefined
+  team: 'off' | 'on'
+}
+
+export type Part = {
+  sessionId: string
+  /** In order. */
+  messages: readonly Told[]
+  /** What the model calls each, by its id; empty where it has seen no names. */
+  names: ReadonlyMap<string, string>
+  /** Which of them are new. */
+  news: readonly SaidMessage[]
+  nowMs: number
+}
+
+/** What the model was told, in order; who says nothing of the time speaks when the last one spoke. */
+export function spokenIn(messages: readonly Told[], names: ReadonlyMap<string, string>, nowMs: number): Spoken[] {
+  const ids = new Set(names.values())
+  let last: { at?: number; minutesEast?: number | undefined } = {}
+  return messages.flatMap(({ id, by, text, toolCalls, toolResults, at, minutesEast }) => {
+    if (at !== undefined) last = { at, minutesEast }
+    if ((by !== 'person' && by !== 'agent' && by !== 'tool') || (ids.size > 0 && !ids.has(id))) return []
+    const shown = [...toolCalls.map(({ input }) => input), ...toolResults.map((result) => result.text)]
+    return [{ id, by, text, shown, at: last.at ?? nowMs, minutesEast: last.minutesEast }]
+  })
+}
+
+export function wholeOf({ text, shown }: Spoken): string {
+  return [text, ...shown].filter((each) => each !== '').join('\n')
+}
+
+export function evidenceOf(sessionId: string, message: Spoken): Evidence {
+  const excerpt = wholeOf(message).slice(0, 500)
+  return { sessionId, messageIds: [message.id], excerpt, at: new Date(message.at).toISOString() }
+}
+
+/** What a memory that a model writes may be called and look like, beyond what every memory has to. Pure. */
+
+/** They are read by harnesses as instructions, or by people as something else. */
+const NOT_OURS = /^(?:claude|agents|gemini|readme|copilot-instructions)(?:\.local)?\.md$/i
+
+type Written = { file: string; isNew: boolean; memory: Memory; problem: string | undefined }
+
+/** Why it is not of the form; nothing where it is. */
+export function formTrouble({ file, isNew, memory, problem }: Written): string | undefined {
+  const { text, type, body } = memory
+  const names = file.split('/')
+  const leaf = names.at(-1) ?? ''
+  if (NOT_OURS.test(leaf)) return `${file} is no memory; name it after its type and topic`
+  if (isNew && (names.length > 2 || (names.length === 2 && names[0] !== 'team')))
+    return `${file}: memories are not put into folders other than team/`
+  if (problem !== undefined) return `${file}: ${problem}`
+  const head = text.slice(0, text.length - body.length)
+  if ([...head.matchAll(/^[ \t]*["']?type["']?[ \t]*:/gim)].length > 1)
+    return `${file}: its front matter names a type more than once`
+  if (/^\uFEFF?---[ \t]*\r?\n[\s\S]*?\n---[ \t]*(?:\r?\n|$)/.test(body.trimStart()))
+    return `${file} has a second front matter`
+  const named = /^(user|feedback|project|reference)[_-]/i.exec(leaf)?.[1]?.toLowerCase()
+  if (isNew && named !== undefined && type !== undefined && named !== type)
+    return `${file} is named like a ${named} memory and says that it is a ${type} one`
+  return undefined
+}
+
+/** The words of a message that a memory is made of, for whoever asks why it is there. Pure, and bounded. */
+
+const EXCERPT_UNITS = 500
+/** Of a long message its ends are looked at: what a person says of a text stands before or after it. */
+const LOOKED_UNITS = 64 * 1024
+const CAP_PIECES = 400
+
+/** `content`: what the memory is about. */
+export function excerptOf(text: string, content: ReadonlySet<string>): string {
+  const whole = text.trim()
+  if (whole.length <= EXCERPT_UNITS) return whole
+  const half = LOOKED_UNITS / 2
+  const looked = whole.length <= LOOKED_UNITS ? whole : `${whole.slice(0, half)}\n${whole.slice(-half)}`
+  const all = looked.split(/(?<=[.!?。！？])\s+|\n+/).filter((piece) => piece.trim() !== '')
+  const pieces = all.length <= CAP_PIECES ? all : [...all.slice(0, CAP_PIECES / 2), ...all.slice(-CAP_PIECES / 2)]
+  let best = { piece: whole, shared: 0 }
+  for (const piece of pieces) {
+    const shared = [...formsOf(wordsIn(piece.slice(0, EXCERPT_UNITS)))].filter((word) => content.has(word)).length
+    if (shared > best.shared) best = { piece, shared }
+  }
+  return best.piece.trim().slice(0, EXCERPT_UNITS)
+}
+
+export function aboutOf(content: string): ReadonlySet<string> {
+  return formsOf(wordsIn(content))
+}

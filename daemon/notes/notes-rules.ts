@@ -1,0 +1,350 @@
+/**
+ * Notes without a model: what the user asked, which files were touched, which commands were run, what failed, what was
+ * answered, turn by turn. Gathered message by message, then added to the notes there are. Decides no structure. Pure.
+ */
+import { isShellTool } from '../platform/shell-tools.ts'
+import { BYTES_PER_TOKEN, tokensIn } from '../platform/tokens.ts'
+import { bodiesOf } from './notes-guard.ts'
+import type { Call, Spoken } from './notes-messages.ts'
+import { joined, type Template, titleKey } from './template.ts'
+
+type Turn = { at: number | null; asked: string; calls: number; changed: Set<string>; answer: string }
+
+export type Gathered = {
+  requests: string[]
+  corrections: string[]
+  files: Map<string, Set<string>>
+  commands: Map<string, number>
+  errors: Set<string>
+  turns: Turn[]
+  answer: string
+}
+
+const REQUEST_CHARS = 400
+const NAMES_CHARS = 400
+const COMMAND_CHARS = 200
+const ERROR_CHARS = 240
+const ANSWER_CHARS = 600
+
+/** Said by somebody who wants it otherwise. */
+const CORRECTION =
+  /^\W*(?:no[,.! ]|nope\b|don['’]t\b|do not\b|stop\b|actually\b|instead\b|wrong\b|that['’]s (?:not|wrong)|not (?:like|what)|undo\b|revert\b|不要|不对|别|错了|不是)/i
+
+export function createGathering(cwd: string | null) {
+  const gathered: Gathered = {
+    requests: [],
+    corrections: [],
+    files: new Map(),
+    commands: new Map(),
+    errors: new Set(),
+    turns: [],
+    answer: '',
+  }
+  const calls = new Map<string, { shell: boolean; of: string }>()
+  const local = (path: string) => (cwd !== null && path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path)
+  const turnOf = (): Turn => {
+    const last = gathered.turns.at(-1)
+    if (last) return last
+    const first: Turn = { at: null, asked: '', calls: 0, changed: new Set(), answer: '' }
+    gathered.turns.push(first)
+    return first
+  }
+
+  const hearPerson = ({ text, at, startsTurn }: Spoken) => {
+    if (startsTurn === 1) gathered.turns.push({ at, asked: text, calls: 0, changed: new Set(), answer: '' })
+    if (text.trim() === '') return
+    gathered.requests.push(shortWithNames(text, REQUEST_CHARS, NAMES_CHARS))
+    if (CORRECTION.test(text)) gathered.corrections.push(short(text, ERROR_CHARS))
+  }
+
+  const hearAgent = ({ text, toolCalls }: Spoken) => {
+    const turn = turnOf()
+    turn.calls += toolCalls.length
+    if (text.trim() !== '') {
+      turn.answer = short(text, ANSWER_CHARS)
+      gathered.answer = turn.answer
+    }
+    for (const call of toolCalls) {
+      let of = call.name
+      for (const deed of deedsOf(call)) {
+        if ('command' in deed) {
+          of = `\`${inCode(short(deed.command, COMMAND_CHARS))}\``
+          gathered.commands.set(of, (gathered.commands.get(of) ?? 0) + 1)
+          continue
+        }
+        const file = short(local(deed.file), COMMAND_CHARS)
+        of = `${call.name} ${file}`
+        gathered.files.set(file, (gathered.files.get(file) ?? new Set()).add(deed.how))
+        if (deed.how !== 'read') turn.changed.add(file)
+      }
+      calls.set(call.id, { shell: isShellTool(call.name), of })
+    }
+  }
+
+  const hearTool = ({ toolResults }: Spoken) => {
+    for (const { callId, text } of toolResults) {
+      const call = calls.get(callId)
+      calls.delete(callId)
+      for (const line of errorsIn(text, call?.shell ?? false))
+        gathered.errors.add(`${call ? `${call.of}: ` : ''}${short(line, ERROR_CHARS)}`)
+    }
+  }
+
+  return {
+    gathered,
+    hear: (spoken: Spoken) => {
+      if (spoken.by === 'person') hearPerson(spoken)
+      if (spoken.by === 'agent') hearAgent(spoken)
+      if (spoken.by === 'tool') hearTool(spoken)
+    },
+  }
+}
+
+/** A backtick would end the code it stands in. */
+function inCode(text: string): string {
+  return text.replaceAll('`', "'")
+}
+
+/** Adds what was gathered to notes, section by section, so that notes by a model and by rules go on in each other. Pure. */
+
+/** In tokens; together less than notes may have, so that nothing is cut when they are used. */
+const ROOM = {
+  'Session Title': 60,
+  'Current State': 700,
+  'Task specification': 1_900,
+  'Files and Functions': 1_700,
+  Workflow: 1_400,
+  'Errors & Corrections': 1_400,
+  'Codebase and System Documentation': 300,
+  'Key results': 1_400,
+  Worklog: 1_600,
+} as const
+type Title = keyof typeof ROOM
+
+const ASKED = '- Asked last: '
+const ANSWERED = '- Answered last: '
+const WORKS_IN = '- The session works in '
+
+export function addGathered(template: Template, notes: string, gathered: Gathered, cwd: string | null): string {
+  const bodies = bodiesOf(template, notes)
+  const places = new Map(template.map(({ title }, n) => [titleKey(title), n]))
+  const change = (title: Title, act: (lines: string[]) => string[]) => {
+    // In a template of one's own what has no place stands in the last section.
+    const n = places.get(titleKey(title)) ?? template.length - 1
+    const before = linesOf(bodies[n] ?? '')
+    const after = act(before)
+    const room = Math.max(ROOM[title], tokensIn(before.join('\n')))
+    bodies[n] = fitted(after, room, title).join('\n')
+  }
+  const { requests, corrections, files, commands, errors, turns, answer } = gathered
+  const [first] = requests
+  const last = requests.at(-1)
+  if (first !== undefined && places.has(titleKey('Session Title')))
+    change('Session Title', (lines) => (lines.length > 0 ? lines : [plainTitle(first)]))
+  change('Current State', (lines) => [
+    ...(last === undefined ? lines.filter((line) => line.startsWith(ASKED)) : [`${ASKED}${last}`]),
+    ...(answer === '' ? lines.filter((line) => line.startsWith(ANSWERED)) : [`${ANSWERED}${answer}`]),
+    ...lines.filter((line) => !line.startsWith(ASKED) && !line.startsWith(ANSWERED)),
+  ])
+  change('Task specification', (lines) => added(lines, requests))
+  change('Files and Functions', (lines) => withFiles(lines, files))
+  change('Workflow', (lines) => withCommands(lines, commands))
+  change('Errors & Corrections', (lines) =>
+    added(lines, [...errors, ...corrections.map((words) => `The user corrected: ${words}`)]),
+  )
+  if (cwd !== null)
+    change('Codebase and System Documentation', (lines) =>
+      lines.some((line) => line.startsWith(WORKS_IN)) ? lines : [...lines, `${WORKS_IN}${oneLine(cwd)}`],
+    )
+  change('Key results', (lines) =>
+    added(
+      lines,
+      turns.flatMap((turn) => (turn.answer === '' ? [] : [turn.answer])),
+    ),
+  )
+  change('Worklog', (lines) => added(lines, turns.filter(({ asked, calls }) => asked !== '' || calls > 0).map(workOf)))
+  return joined(template, bodies)
+}
+
+/** Without what would make a heading, a list or code of it. */
+function plainTitle(text: string): string {
+  return short(text.replace(/^[\s#>*_`~+-]+/, ''), 80)
+}
+
+function linesOf(body: string): string[] {
+  return body === '' ? [] : body.split('\n')
+}
+
+function added(lines: readonly string[], items: readonly string[]): string[] {
+  const known = new Set(lines)
+  const fresh = new Set(items.map((item) => `- ${item}`).filter((line) => !known.has(line)))
+  return [...lines, ...fresh]
+}
+
+const FILE = /^- (.+) \(((?:read|edited|written)(?:, (?:read|edited|written))*)\)$/
+
+/** What was touched last stands last. */
+function withFiles(lines: readonly string[], files: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  const known = new Map<string, Set<string>>()
+  for (const line of lines) {
+    const [, file = '', how = ''] = FILE.exec(line) ?? []
+    if (files.has(file)) known.set(file, new Set(how.split(', ')))
+  }
+  const others = lines.filter((line) => !known.has(FILE.exec(line)?.[1] ?? ''))
+  const told = [...files].map(([file, how]) => {
+    const all = new Set([...(known.get(file) ?? []), ...how])
+    return `- ${file} (${['written', 'edited', 'read'].filter((each) => all.has(each)).join(', ')})`
+  })
+  return [...others, ...told]
+}
+
+const COMMAND = /^- (`[^`]+`)(?: \((\d{1,9}) times\))?$/
+
+function withCommands(lines: readonly string[], commands: ReadonlyMap<string, number>): string[] {
+  const known = new Map<string, number>()
+  for (const line of lines) {
+    const [, command = '', times = '1'] = COMMAND.exec(line) ?? []
+    if (commands.has(command)) known.set(command, Number(times))
+  }
+  const others = lines.filter((line) => !known.has(COMMAND.exec(line)?.[1] ?? ''))
+  const told = [...commands].map(([command, times]) => {
+    const all = times + (known.get(command) ?? 0)
+    return `- ${command}${all > 1 ? ` (${all} times)` : ''}`
+  })
+  return [...others, ...told]
+}
+
+type Worked = Gathered['turns'][number]
+
+function workOf({ at, asked, calls, changed }: Worked): string {
+  const when = at === null ? '' : `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} `
+  const did = calls === 0 ? 'answered' : `${calls} tool ${calls === 1 ? 'call' : 'calls'}`
+  const files = changed.size === 0 ? '' : `, changed ${short([...changed].join(', '), 160)}`
+  return `${when}${asked.trim() === '' ? 'went on' : short(asked, 100)}: ${did}${files}`
+}
+
+const CONDENSED_CHARS = 70
+
+/** The first line says what it began with. Of requests the older ones are told in fewer words before any goes. */
+function fitted(lines: readonly string[], roomTokens: number, title: Title): string[] {
+  const size = (some: readonly string[]) => tokensIn(some.join('\n'))
+  const kept = [...lines]
+  let over = size(kept) - roomTokens
+  const condensable = title === 'Task specification' ? kept.length - 1 : 0
+  for (let n = 1; n < condensable && over > 0; n++) {
+    const line = kept[n] as string
+    const condensed = line.startsWith('- ') ? `- ${shortWithNames(line.slice(2), CONDENSED_CHARS, 120)}` : line
+    if (condensed.length >= line.length) continue
+    over -= Math.floor((Buffer.byteLength(line) - Buffer.byteLength(condensed)) / BYTES_PER_TOKEN)
+    kept[n] = condensed
+  }
+  let gone = 1
+  for (over = size(kept) - roomTokens; over > 0 && gone < kept.length - 1; gone++)
+    over -= Math.floor((Buffer.byteLength(kept[gone] as string) + 1) / BYTES_PER_TOKEN)
+  return gone === 1 ? kept : [kept[0] as string, ...kept.slice(gone)]
+}
+
+/** What an agent did with a tool, by the name and input of the call and by what came back: files, commands, errors. Pure. */
+
+export type Deed = { file: string; how: 'read' | 'edited' | 'written' } | { command: string }
+
+const PATHS = ['file_path', 'filePath', 'absolute_path', 'notebook_path', 'path', 'filename']
+const EDITS = /edit|replace|patch|insert/
+const WRITES = /write|create/
+const READS = /read|view|open|cat/
+const PATCHED = /^\*\*\* (Add|Update|Delete) File: (.+)$/gm
+
+export function deedsOf({ name, input }: Call): Deed[] {
+  const tool = (name.split('.').at(-1) ?? '').toLowerCase()
+  const patched = [...input.matchAll(PATCHED)].map(
+    ([, what, file = '']): Deed => ({ file: file.trim(), how: what === 'Add' ? 'written' : 'edited' }),
+  )
+  if (patched.length > 0) return patched
+  if (isShellTool(name)) return input.trim() === '' ? [] : [{ command: input.trim() }]
+  const how = EDITS.test(tool) ? 'edited' : WRITES.test(tool) ? 'written' : READS.test(tool) ? 'read' : undefined
+  const file = how && pathIn(input)
+  return how && file !== undefined ? [{ file, how }] : []
+}
+
+function pathIn(input: string): string | undefined {
+  const fields = asFields(input)
+  const path = PATHS.map((key) => fields[key]).find((value) => typeof value === 'string' && value !== '')
+  return typeof path === 'string' && !path.includes('\n') ? path : undefined
+}
+
+function asFields(input: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(input)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+const FAILED_TOOL =
+  /^\s*(?:<tool_use_error>|error:|failed to\b|file (?:does not exist|not found)|string to replace not found)/i
+const EXIT = /\b(?:exit(?:ed with)?(?: status)?(?: code)?|returned)[: ]{1,2}([1-9]\d{0,2})\b/i
+const ERROR =
+  /(?:^|[\s[(:])(?:error|fatal|panic|exception|failure|failed|traceback|cannot|can't|could not|command not found|no such file|permission denied|undefined reference|segmentation fault)\b|^E\s{2,}\S|\b[A-Z]\w*(?:Error|Exception)\b|\bE[A-Z]{4,}\b:|\berror(?:\[\w+\]| TS\d+)/i
+/** A count of nothing, a name in a list, a line that says that all is well. */
+const NO_ERROR =
+  /\b(?:0|no|without) (?:errors?|failures?|failed)\b|\b(?:errors?|failed|failures?)[:=]? 0\b|^found \d+ errors?\b|^\s*(?:✓|✔|ok\b|PASS\b)/i
+
+const LOOKED_LINES = 2_000
+const MOST_ERRORS = 3
+
+/** The lines in which a result says what went wrong. What files hold is about many errors, and none of them happened. */
+export function errorsIn(result: string, ofShell: boolean): string[] {
+  const text = result.trim()
+  if (!ofShell) return FAILED_TOOL.test(text) ? [firstLine(text.replace(/<\/?tool_use_error>/g, ''))] : []
+  const exit = EXIT.exec(text.slice(0, 400))
+  const lines = someOf(text.split('\n')).map((line) => line.trim())
+  const found = lines.filter((line) => line.length < 1_000 && ERROR.test(line) && !NO_ERROR.test(line))
+  const told = [...new Set(found)].slice(0, MOST_ERRORS)
+  return told.length === 0 && exit ? [`exit code ${exit[1]}`] : told
+}
+
+function someOf(lines: string[]): string[] {
+  return lines.length <= LOOKED_LINES ? lines : [...lines.slice(0, LOOKED_LINES / 2), ...lines.slice(-LOOKED_LINES / 2)]
+}
+
+function firstLine(text: string): string {
+  return text.trim().split('\n')[0] ?? ''
+}
+
+/** What was said, in few words: one line, and of what is left out whatever one could look for later. Pure. */
+
+/** Paths, names of files, code in backticks, options, links, numbers, names with a capital or an underscore within. */
+const IDENTIFIERS =
+  /`[^`\n]{1,120}`|https?:\/\/[^\s)>\]]{1,300}|(?:[\w.@~-]{0,80}\/){1,20}[\w.@-]{1,80}|\b[\w-]{1,80}\.[A-Za-z][A-Za-z0-9]{0,9}\b|--?[A-Za-z][\w-]{1,60}(?:=[^\s,;]{1,60})?|\b[A-Za-z]\w{0,60}(?:_\w{1,60}|[a-z][A-Z]\w{0,60})|#?\b\d[\d.,:%/-]{0,40}\w{0,12}/g
+
+export function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}
+
+/** Cut where a word ends if there is one not far back. */
+export function short(text: string, chars: number): string {
+  const line = oneLine(text)
+  if (line.length <= chars) return line
+  const cut = line.slice(0, chars).replace(/[\ud800-\udbff]$/, '')
+  const space = cut.lastIndexOf(' ')
+  return `${space > chars * 0.7 ? cut.slice(0, space) : cut}…`
+}
+
+/** The beginning, and the identifiers of the rest. */
+export function shortWithNames(text: string, chars: number, namesChars: number): string {
+  const line = oneLine(text)
+  const head = short(line, chars)
+  if (head === line) return line
+  const rest = line.slice(head.length - 1)
+  const found = new Set<string>()
+  let room = namesChars
+  for (const [name] of rest.slice(0, 50_000).matchAll(IDENTIFIERS)) {
+    const plain = name.replace(/[.,:/-]+$/, '')
+    if (plain.length < 2 || found.has(plain) || head.includes(plain)) continue
+    room -= plain.length + 2
+    if (room < 0) break
+    found.add(plain)
+  }
+  return found.size === 0 ? head : `${head} [${[...found].join(', ')}]`
+}

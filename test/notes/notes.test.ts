@@ -1,0 +1,215 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { ForkReport, Task } from '../../daemon/agent/agent-run.ts'
+import { barePrefix } from '../../daemon/agent/prefix.ts'
+import { openDatabases } from '../../daemon/db/databases.ts'
+import { blockTokens, contextTokens, createUpdates, dueNow, sinceUsage } from '../../daemon/notes/notes.ts'
+import { createNotesFiles, createNotesTable } from '../../daemon/notes/notes-file.ts'
+import type { Line } from '../../daemon/notes/notes-messages.ts'
+import { DEFAULT_TEMPLATE } from '../../daemon/notes/template.ts'
+import type { SaidMessage } from '../../daemon/sessions/message-table.ts'
+import { makeHome } from '../support/home.ts'
+
+const NOW = Date.UTC(2026, 10, 16, 12)
+const failed = (failure: ForkReport['failure']) =>
+  ({ ended: 'failed', why: 'no luck', failure, text: '', files: [], turns: 1, denials: 0 }) as unknown as ForkReport
+
+/** A session of one turn in a transcript of two lines; the fork does what the test says. */
+function ground(given: { run?: (task: Task) => Promise<ForkReport>; interactive?: 0 | 1 | null; at?: number } = {}) {
+  const { dir } = makeHome()
+  const store = openDatabases(dir, 0)
+  onTestFinished(() => store.close())
+  const files = createNotesFiles({ stateDir: dir, table: createNotesTable(store.history) })
+  const path = join(dir, 't.jsonl')
+  const lines = ['ask', 'answer']
+  writeFileSync(path, lines.map((line) => `${line}\n`).join(''))
+  const at = given.at ?? NOW
+  const message = (
+    id: number,
+    by: string,
+    offset: number,
+    length: number,
+    more: Partial<SaidMessage>,
+  ): SaidMessage => ({
+    ...{
+      id,
+      uid: `u${id}`,
+      harness: 'h',
+      path,
+      offset,
+      length,
+      at,
+      by,
+      startsTurn: 0,
+      ends: null,
+      toolCalls: 0,
+      tokens: null,
+    },
+    ...more,
+  })
+  const said = [
+    message(1, 'person', 0, 3, { startsTurn: 1 }),
+    message(2, 'agent', 4, 6, { ends: 'final', tokens: 12_000 }),
+  ]
+  const tasks: Task[] = []
+  const updates = createUpdates({
+    said: {
+      session: () => ({ row: 1, cwd: dir, interactive: given.interactive ?? null }),
+      talkAfter: (_row, reached) => (reached ? [] : said),
+    },
+    files,
+    messagesAt: (_harness, line): Line[] => [
+      { by: line === 'ask' ? 'person' : 'agent', text: `The ${line}`, toolCalls: [], toolResults: [] },
+    ],
+    endedPart: (messages) => messages,
+    redact: async (text) => ({ text }),
+    placeOf: () => ({ root: dir, off: undefined }),
+    custom: () => ({ template: DEFAULT_TEMPLATE, prompt: undefined, troubles: [] }),
+    settings: () => ({ enabled: true, initTokens: 10_000, updateTokens: 5_000, toolCalls: 3 }),
+    asking: {
+      tell: async () => ({
+        prefix: barePrefix({ key: 's', model: 'm', keep: '5m' }),
+        names: new Map([
+          ['m1', 'u1'],
+          ['m2', 'u2'],
+        ]),
+      }),
+      run: async (task) => {
+        tasks.push(task)
+        return given.run ? given.run(task) : failed(undefined)
+      },
+      reachOf: (memoryDir, readable) => ({ memoryDir, readable, closed: [] }),
+      model: () => 'm',
+    },
+    modelWaits: () => undefined,
+    blamesDisk: () => false,
+    clock: { now: () => NOW },
+  })
+  const key = { harness: 'h', session: 's' }
+  let ours = true
+  const run = (attempts = 1) =>
+    updates.kind.run(
+      { input: { harness: 'h', sessionId: 's' }, attempts },
+      { signal: new AbortController().signal, stillOurs: () => ours },
+    )
+  return { run, files, key, tasks, updates, lose: () => (ours = false) }
+}
+
+const overloaded = { failed: 'overloaded', message: 'busy', permanent: false, retryAfterMs: 7 } as const
+
+describe('an update of notes', () => {
+  it('is tried again when a model fails for now, and done by rules when it fails for the third time', async () => {
+    const { run, files, key } = ground({ run: async () => failed(overloaded) })
+    expect(await run(1)).toEqual({ retry: 'no luck', afterMs: 7 })
+    expect(await run(2)).toEqual({ retry: 'no luck', afterMs: 7 })
+    expect(files.read(key)?.covers).toBeUndefined()
+    expect(await run(3)).toEqual({ done: { by: 'rules', tokens: 12_000 } })
+    expect(files.read(key)).toMatchObject({ text: expect.stringContaining('- The ask'), covers: { message: 'u2' } })
+  })
+
+  it('asks no model for a session in which nobody sits, or which stands still', async () => {
+    for (const given of [{ interactive: 0 as const }, { at: NOW - 3_600_001 }]) {
+      const { run, tasks } = ground(given)
+      expect(await run()).toEqual({ done: { by: 'rules', tokens: 12_000 } })
+      expect(tasks).toEqual([])
+    }
+    const { run, tasks } = ground({ interactive: 1, at: NOW - 3_600_000, run: async () => failed(overloaded) })
+    expect(await run()).toHaveProperty('retry')
+    expect(tasks).toMatchObject([{ policy: { may: 'notes', file: 'notes.md' }, atTurnLimit: 'fail' }])
+  })
+
+  it('leaves what a person, or a purge, put there meanwhile', async () => {
+    const during = (act: () => void) => async (task: Task) => {
+      act()
+      await task.apply([
+        { file: 'notes.md', content: 'by a model', expect: null, because: { reason: '', evidence: [] } },
+      ])
+      return failed(undefined)
+    }
+    const { run, files, key } = ground({ run: (task) => during(() => files.write(key, 'mine', undefined))(task) })
+    await expect(run()).rejects.toMatchObject({ code: 'CONFLICT' })
+    expect(files.read(key)?.text).toBe('mine')
+  })
+
+  it('leaves no trace when it is no longer ours', async () => {
+    const { run, files, key, lose } = ground({ interactive: 0 })
+    lose()
+    expect(await run()).toEqual({ retry: 'somebody else is at it' })
+    expect(files.read(key)).toBeUndefined()
+  })
+
+  it('is known for as long as it runs, and no longer', async () => {
+    let since: number | undefined
+    const made = ground({
+      run: async () => {
+        since = made.updates.runningSince(made.key)
+        return failed(overloaded)
+      },
+    })
+    await made.run()
+    expect(since).toBe(NOW)
+    expect(made.updates.runningSince(made.key)).toBeUndefined()
+  })
+})
+
+const at = { initTokens: 10_000, updateTokens: 5_000, toolCalls: 3 }
+const later = (grown: number, toolCalls: number, lastTurnToolCalls: number) =>
+  dueNow({ tokens: 40_000 + grown, since: { tokens: 40_000, toolCalls }, lastTurnToolCalls }, at)
+
+describe('notes are due', () => {
+  it.each([
+    [9_999, { skip: 'there is too little in it yet' }],
+    [10_000, { due: 'first' }],
+    [10_001, { due: 'first' }],
+  ])('first with %i tokens: %o', (tokens, verdict) => {
+    expect(dueNow({ tokens, since: undefined, lastTurnToolCalls: 1 }, at)).toEqual(verdict)
+  })
+
+  it.each([
+    [4_999, 3, 1, { skip: 'too little was said since' }],
+    [5_000, 3, 1, { due: 'again' }],
+    [5_000, 2, 2, { skip: 'the agent is in the middle of it' }],
+    [5_000, 2, 0, { due: 'again' }],
+    [5_000, 0, 0, { due: 'again' }],
+    // The tokens are required, whatever else was done.
+    [4_999, 100, 0, { skip: 'too little was said since' }],
+    [-20_000, 100, 0, { skip: 'too little was said since' }],
+  ])('again when they grew by %i with %i calls, %i in the last turn: %o', (grown, calls, last, verdict) => {
+    expect(later(grown, calls, last)).toEqual(verdict)
+  })
+
+  it('by other numbers where the settings have them', () => {
+    const own = { initTokens: 0, updateTokens: 1, toolCalls: 0 }
+    expect(dueNow({ tokens: 0, since: undefined, lastTurnToolCalls: 0 }, own)).toEqual({ due: 'first' })
+    expect(dueNow({ tokens: 8, since: { tokens: 7, toolCalls: 0 }, lastTurnToolCalls: 5 }, own)).toEqual({
+      due: 'again',
+    })
+    expect(dueNow({ tokens: 7, since: { tokens: 7, toolCalls: 9 }, lastTurnToolCalls: 0 }, own)).toHaveProperty('skip')
+  })
+})
+
+const used = (...tokens: (number | null)[]) => tokens.map((each) => ({ tokens: each }))
+
+describe('the tokens in a context', () => {
+  it('are what the last answer used, and an estimate of what came after it', () => {
+    expect(sinceUsage(used(5, null, 900, null, null))).toBe(2)
+    expect(contextTokens(used(5_000, null, 900, null), 30, 400)).toEqual({ now: 930, least: 400 })
+  })
+
+  it('are estimated a third higher where no answer says what it used', () => {
+    expect(sinceUsage(used(null, 0))).toBe(2)
+    expect(contextTokens(used(null, 0), 301, undefined)).toEqual({ now: 402, least: Number.POSITIVE_INFINITY })
+    expect(contextTokens(used(null), 301, 1_000)).toEqual({ now: 1_402, least: 1_000 })
+  })
+
+  it('grow from the least there was since: whoever compacts begins again from little', () => {
+    expect(contextTokens(used(150_000, 12_000, 17_000), 0, 140_000)).toEqual({ now: 17_000, least: 12_000 })
+  })
+
+  it('are four bytes each, two in JSON, rounded up', () => {
+    expect(['', 'abcd', 'abcde', 'éé', '{"a":1}', '[1,2]', '{broken', '{}x'].map(blockTokens)).toEqual([
+      0, 1, 2, 1, 4, 3, 2, 1,
+    ])
+  })
+})
