@@ -1,7 +1,6 @@
 /**
  * A question → what is looked for, each with the words that would do in its place and how much it matters. Knows the words of the
- * store it is asked of: what nobody ever wrote there is a slip, a short form, or a sign that nothing fits. Pure but for
- * what the index remembers.
+ * store it is asked of: what nobody ever wrote there is a slip, a short form, or a sign that nothing fits. Pure.
  */
 
 import { COMMON_WORDS, RELATED_GROUPS, STOP_WORDS } from './vocabulary.ts'
@@ -23,8 +22,6 @@ export type Wanted = {
   named: boolean
   common: boolean
 }
-
-type Sought = Pick<Wanted, 'alternatives' | 'weight' | 'common'>
 
 /** Chosen by measurement, on questions of several kinds: none of them is critical. */
 const COMMON = 0.35
@@ -50,7 +47,7 @@ export function questionOf(text: string, index: WordIndex): Wanted[] {
   const asked: Wanted[] = []
   const short = text.slice(0, MOST_CHARS)
   const spaced = ASCII.test(short) ? short : short.replace(UNSPACED_STOPS, ' ')
-  const stemOf = (word: string) => (index.remembered('asked', word) as string | undefined) ?? askedStem(word, index)
+  const stemOf = (word: string) => (STOP_WORDS.has(word) ? '' : index.stem(word))
   for (const word of wordsOf(spaced, stemOf)) {
     if ((word.kind !== 'word' && STOP_WORDS.has(word.surface)) || isLetter(word)) continue
     // They are few: to look through them is quicker than to keep them by name.
@@ -70,22 +67,11 @@ function isLetter({ kind, surface }: Word): boolean {
 
 function wantedOf(word: Word, index: WordIndex): Wanted {
   const { kind, surface, named } = word
-  const known = index.remembered(kind, surface) as Sought | undefined
-  const { alternatives, weight, common } = known ?? index.remember(kind, surface, sought(word, index))
-  return { surface, alternatives, weight, extra: kind === 'whole', named: named && !common, common }
-}
-
-/** Nothing is left of what says nothing: one look tells that and the stem. */
-function askedStem(word: string, index: WordIndex): string {
-  return index.remember('asked', word, STOP_WORDS.has(word) ? '' : index.stem(word))
-}
-
-/** Nothing of the question itself is in it: a part of a text keeps the whole of it in memory. */
-function sought(word: Word, index: WordIndex): Sought {
   const alternatives = alternativesOf(word, index)
-  const common = COMMON_WORDS.has(word.surface)
+  const common = COMMON_WORDS.has(surface)
   const holders = (alternatives[0]?.term.postings.length ?? 0) / STRIDE
-  return { alternatives, weight: index.rarity(holders) * (common ? COMMON : 1), common }
+  const weight = index.rarity(holders) * (common ? COMMON : 1)
+  return { surface, alternatives, weight, extra: kind === 'whole', named: named && !common, common }
 }
 
 function alternativesOf({ term, surface, kind }: Word, index: WordIndex): Alternative[] {

@@ -1,10 +1,9 @@
 /**
- * Puts the memories of a directory in order for a question, without a model: BM25 over the words, more for what is said in one
- * line and for names, then what the best have in common. Says whether anything fits at all. Works in the scratch of the index.
+ * Puts the memories of a directory in order for a question, without a model: BM25 over the words, more for what stands together in
+ * one line and for names, then what the best have in common. Says whether anything fits at all. Pure.
  */
 import { questionOf, type Wanted } from './question.ts'
-import { candidates, look, mark, type Scored, type Skip, scoreAll, unmark } from './scoring.ts'
-import { STRIDE, type Term, type WordIndex } from './word-index.ts'
+import { type Doc, EVERY_LINE, findPosting, STRIDE, type Term, type WordIndex } from './word-index.ts'
 
 export type Ranked = {
   file: string
@@ -22,105 +21,32 @@ export type Ranking = {
   scores: number[]
   /** Of the one that fits best; below `ENOUGH` a wrong memory is more likely than a right one. */
   fit: number
-  /** The same with all that speaks for them, for who wants to see it. */
   explained: Ranked[] | undefined
 }
 
-/** Chosen by measurement, in the middle of the range in which it hardly matters. */
-export const ENOUGH = 0.18
+/** `sure`: for each thing wanted, how sure it is that it is there; 0: it is not. */
+type Scored = { doc: Doc; score: number; sure: number[] }
 
+// All numbers were chosen by measurement; results hardly change around them.
+
+/** Below this nothing fits. */
+export const ENOUGH = 0.18
 /** So many are looked at closely. */
 const CLOSELY = 30
 /** They stay on top, and tell what else belongs there. */
 const SURE = 3
 /** A long answer is no better than its best. */
 const SHOWN = 5
-
-export type RankOptions = { limit: number; skip?: Skip; explain?: boolean }
-
-export function rank(question: string, index: WordIndex, { limit, skip, explain }: RankOptions): Ranking {
-  const wanted = questionOf(question, index)
-  const scored = scoreAll(candidates(wanted, index, Math.max(CLOSELY, limit), skip), wanted, index)
-  const best = inOrder(scored, Math.min(SURE, limit), wanted, index)
-  const shown = Math.min(limit, scored.count)
-  const files: string[] = []
-  const scores: number[] = []
-  let fit = 0
-  for (let n = 0; n < shown; n++) {
-    const one = best[n] as number
-    files.push(fileOf(one, scored, index))
-    scores.push(scored.scores[one] as number)
-    if (n < SHOWN) fit = Math.max(fit, fitOf(scored.sure, one * wanted.length, wanted))
-  }
-  const explained = explain
-    ? files.map((file, n) => explainedOne({ file, score: scores[n] as number }, best[n] as number, scored, wanted))
-    : undefined
-  return { files, scores, fit, explained }
-}
-
-/** The places of all among the few: the sure ones first, then, by what those have in common, the others. */
-function inOrder(scored: Scored, sure: number, wanted: readonly Wanted[], index: WordIndex): Int32Array {
-  const { count } = scored
-  const { order } = index.scratch()
-  for (let n = 0; n < count; n++) order[n] = n
-  const top: number[] = []
-  for (let n = 0; n < Math.min(sure, count); n++) top.push(bringBest(order, n, scored, index))
-  feedBack(top, scored, wanted, index)
-  sortFrom(order, top.length, scored, index)
-  return order
-}
-
-/** Swaps the best of those from a place on with the one that stands there. */
-function bringBest(order: Int32Array, to: number, scored: Scored, index: WordIndex): number {
-  let at = to
-  for (let n = to + 1; n < scored.count; n++)
-    if (isBetter(order[n] as number, order[at] as number, scored, index)) at = n
-  const best = order[at] as number
-  order[at] = order[to] as number
-  order[to] = best
-  return best
-}
-
-/** Each is put where it belongs among those before it: they are few, and to compare names takes longest. */
-function sortFrom(order: Int32Array, from: number, scored: Scored, index: WordIndex): void {
-  for (let n = from + 1; n < scored.count; n++) {
-    const each = order[n] as number
-    let low = from
-    let high = n
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (isBetter(each, order[middle] as number, scored, index)) high = middle
-      else low = middle + 1
-    }
-    for (let at = n; at > low; at--) order[at] = order[at - 1] as number
-    order[low] = each
-  }
-}
-
-/** By name where nothing else decides: the same question gets the same answer. */
-function isBetter(a: number, b: number, scored: Scored, index: WordIndex): boolean {
-  const difference = (scored.scores[a] as number) - (scored.scores[b] as number)
-  return difference > 0 || (difference === 0 && fileOf(a, scored, index) < fileOf(b, scored, index))
-}
-
-function fileOf(one: number, { ids }: Scored, index: WordIndex): string {
-  return index.doc(ids[one] as number).file
-}
-
-function explainedOne(
-  ranked: Pick<Ranked, 'file' | 'score'>,
-  one: number,
-  { sure }: Scored,
-  wanted: readonly Wanted[],
-): Ranked {
-  const row = one * wanted.length
-  const words = wanted.flatMap(({ surface }, n) => (sure[row + n] === 0 ? [] : [surface]))
-  return { ...ranked, fit: fitOf(sure, row, wanted), words }
-}
-
-/** How much of a question a memory answers to: what of it was found, measured by how much each word tells. Pure. */
-
-/** A word that nobody ever wrote: often only another word for what was written. A name has no other. */
+/** For what stands together in one line. */
+const LINE = 1
+/** For a name that stands in the memory's own. */
+const TITLE = 0.75
+/** What is in so many memories, and in a quarter of all, only decides among the best. */
+const FREQUENT = 2_000
+const ENOUGH_HOLDERS = 100
+/** Of what the best have in common. */
+const FEEDBACK = { strength: 0.45, terms: 12, fewestHolders: 2, largestShare: 1 / 3 }
+/** A word that no memory has: often only another word for what was written. A name has no other. */
 const UNKNOWN = 0.8
 const UNKNOWN_NAME = 3
 /** One word of several is shared by chance. */
@@ -129,100 +55,149 @@ const LONE_AMONG = 2
 /** A long question is about some of its words only. */
 const MOST_COUNTED = 12
 
-/** `sure`, from `row` on, tells of each thing wanted how sure it is that it is there. */
-export function fitOf(sure: Float64Array, row: number, wanted: readonly Wanted[]): number {
-  let all = 0
-  let covered = 0
-  let met = 0
-  let missed = 0
-  for (let n = 0; n < wanted.length; n++) {
-    const want = wanted[n] as Wanted
-    if (want.extra) continue
-    const weight = weightOf(want)
-    const certainty = sure[row + n] as number
-    all += weight
-    covered += weight * certainty
-    if (want.common) continue
-    if (certainty > 0) met++
-    else missed++
+export type RankOptions = { limit: number; skip?: ((file: string) => boolean) | undefined; explain?: boolean }
+
+export function rank(question: string, index: WordIndex, { limit, skip, explain }: RankOptions): Ranking {
+  const wanted = questionOf(question, index)
+  const scored = candidates(wanted, index, Math.max(CLOSELY, limit), skip)
+    .map((doc) => scoreClosely(doc, wanted, index))
+    .sort(byScore)
+  const top = scored.slice(0, Math.min(SURE, limit))
+  const others = scored.slice(top.length)
+  addFeedback(top, others, wanted, index)
+  const shown = [...top, ...others.sort(byScore)].slice(0, limit)
+  const fits = shown.map(({ sure }) => fitOf(sure, wanted))
+  const explained = shown.map(({ doc, score, sure }, n) => {
+    const words = wanted.flatMap(({ surface }, at) => (sure[at] === 0 ? [] : [surface]))
+    return { file: doc.file, score, fit: fits[n] as number, words }
+  })
+  return {
+    files: shown.map(({ doc }) => doc.file),
+    scores: shown.map(({ score }) => score),
+    fit: Math.max(0, ...fits.slice(0, SHOWN)),
+    explained: explain ? explained : undefined,
   }
-  if (wanted.length > MOST_COUNTED) all = heaviest(wanted)
-  if (all === 0) return 0
-  return Math.min(1, covered / all) * (met <= 1 && missed >= LONE_AMONG ? LONE : 1)
 }
 
-function heaviest(wanted: readonly Wanted[]): number {
-  const weights = wanted.filter(({ extra }) => !extra).map(weightOf)
-  return weights
-    .sort((a, b) => b - a)
-    .slice(0, MOST_COUNTED)
-    .reduce((sum, weight) => sum + weight, 0)
+/** By name where nothing else decides, never by id, which only tells what was read first. */
+function byScore(a: Scored, b: Scored): number {
+  return b.score - a.score || (a.doc.file < b.doc.file ? -1 : 1)
 }
 
-function weightOf({ weight, alternatives, named }: Wanted): number {
-  return weight * (alternatives.length > 0 ? 1 : named ? UNKNOWN_NAME : UNKNOWN)
+/** Those that have the most of what is wanted, in no order. */
+function candidates(wanted: readonly Wanted[], index: WordIndex, most: number, skip: RankOptions['skip']): Doc[] {
+  const sums = new Float64Array(index.idLimit())
+  for (const { alternatives, weight } of rareEnough(wanted, index.size())) {
+    // Of words that would do for one another the best counts.
+    const parts = new Float64Array(sums.length)
+    for (const { term, weight: part } of alternatives)
+      for (let at = 0; at < term.postings.length; at += STRIDE) {
+        const id = term.postings[at] as number
+        const value = part * index.share(term.postings[at + 1] as number, index.doc(id))
+        if (value > (parts[id] as number)) parts[id] = value
+      }
+    for (let id = 0; id < sums.length; id++) sums[id] = (sums[id] as number) + weight * (parts[id] as number)
+  }
+  return bestOf(sums, index, most, skip)
+}
+
+function bestOf(sums: Float64Array, index: WordIndex, most: number, skip: RankOptions['skip']): Doc[] {
+  const best: number[] = []
+  const sumOf = (id: number) => sums[id] as number
+  const isBetter = (a: number, b: number) =>
+    sumOf(a) > sumOf(b) || (sumOf(a) === sumOf(b) && index.doc(a).file < index.doc(b).file)
+  for (let id = 0; id < sums.length; id++) {
+    if (sumOf(id) === 0) continue
+    let at = best.length
+    if (at === most && !isBetter(id, best[at - 1] as number)) continue
+    if (skip?.(index.doc(id).file)) continue
+    while (at > 0 && isBetter(id, best[at - 1] as number)) at--
+    best.splice(at, 0, id)
+    if (best.length > most) best.pop()
+  }
+  return best.map(index.doc)
+}
+
+function rareEnough(wanted: readonly Wanted[], memories: number): readonly Wanted[] {
+  if (memories < FREQUENT) return wanted
+  const holders = ({ alternatives }: Wanted) =>
+    alternatives.reduce((sum, { term }) => sum + term.postings.length / STRIDE, 0)
+  const rare = wanted.filter((want) => holders(want) < Math.max(FREQUENT, memories / 4))
+  return rare.reduce((sum, want) => sum + holders(want), 0) >= ENOUGH_HOLDERS ? rare : wanted
+}
+
+function scoreClosely(doc: Doc, wanted: readonly Wanted[], index: WordIndex): Scored {
+  let score = 0
+  let titles = 0
+  const sure: number[] = []
+  const lines: number[] = []
+  for (const { alternatives, weight, named } of wanted) {
+    let best = 0
+    let certainty = 0
+    let places = 0
+    for (const { term, weight: part } of alternatives) {
+      const at = findPosting(term.postings, doc.id)
+      if (at < 0) continue
+      places |= term.postings[at + 2] as number
+      const value = part * index.share(term.postings[at + 1] as number, doc)
+      if (value <= best) continue
+      best = value
+      certainty = part
+    }
+    score += weight * best
+    if (named && places === EVERY_LINE) titles++
+    sure.push(certainty)
+    lines.push(places)
+  }
+  score += LINE * bestLine(wanted, lines) + titles * TITLE * Math.log(1 + index.size())
+  return { doc, score, sure }
+}
+
+/** The most that one line has of what is wanted. */
+function bestLine(wanted: readonly Wanted[], lines: readonly number[]): number {
+  let best = 0
+  let used = lines.reduce((all, places) => all | (places === EVERY_LINE ? 1 : places), 0)
+  for (; used !== 0; used &= used - 1) {
+    const line = used & -used
+    const sum = wanted.reduce((total, { weight }, n) => total + (((lines[n] as number) & line) !== 0 ? weight : 0), 0)
+    best = Math.max(best, sum)
+  }
+  return best
 }
 
 /**
- * What the best memories have in common tells what the question is about: others that speak of it, too, move up. The best
- * themselves stay where they are, so that a wrong guess cannot push away what was found. Works in the scratch of the index.
+ * What the best have in common tells what the question is about: others that speak of it, too, move up. The best themselves stay
+ * where they are, so that a wrong guess cannot push away what was found.
  */
-
-/** Chosen by measurement. */
-const STRENGTH = 0.45
-const MOST_TERMS = 12
-/** What is in one memory leads nowhere, what is in many anywhere. */
-const FEWEST_HOLDERS = 2
-const LARGEST_SHARE = 1 / 3
-
-type Telling = { term: Term; weight: number }
-
-/** Adds to the scores of all but the best, whose places among the few are given, the very best first. */
-export function feedBack(best: readonly number[], scored: Scored, wanted: readonly Wanted[], index: WordIndex): void {
-  const { ids, scores } = scored
-  const fewest = FEWEST_HOLDERS * STRIDE
-  const most = index.size() * LARGEST_SHARE * STRIDE
-  const theirs = best.map((one) => scores[one] as number)
-  const top = theirs[0] || 1
-  const shared: Term[] = []
-  for (let n = 0; n < best.length; n++)
-    for (const term of index.doc(ids[best[n] as number] as number).terms) {
-      const { length } = term.postings
-      if (length < fewest || length > most) continue
-      if (term.sum === 0) shared.push(term)
-      term.sum += (theirs[n] as number) / top
+function addFeedback(top: readonly Scored[], others: Scored[], wanted: readonly Wanted[], index: WordIndex): void {
+  const sums = new Map<Term, number>()
+  for (const { doc, score } of top)
+    for (const term of doc.terms) {
+      const holders = term.postings.length / STRIDE
+      if (holders < FEEDBACK.fewestHolders || holders > index.size() * FEEDBACK.largestShare) continue
+      sums.set(term, (sums.get(term) ?? 0) + score / (top[0]?.score || 1))
     }
-  for (const { alternatives } of wanted) for (const { term } of alternatives) term.sum = 0
-  const telling: Telling[] = []
-  for (const term of shared) {
-    const { postings, sum } = term
-    term.sum = 0
-    if (sum === 0) continue
-    const weight = (sum / best.length) * index.rarity(postings.length / STRIDE)
-    insert(telling, { term, weight })
-  }
-  const { ones } = index.scratch()
-  mark(scored, index)
-  for (const { term, weight } of telling) {
-    const hits = look(term, scored, index)
-    for (let hit = 0; hit < hits; hit++) {
-      const one = ones[hit] as number
-      scores[one] = (scores[one] as number) + STRENGTH * weight
-    }
-  }
-  unmark(scored, index)
-  for (let n = 0; n < best.length; n++) scores[best[n] as number] = theirs[n] as number
+  for (const { alternatives } of wanted) for (const { term } of alternatives) sums.delete(term)
+  const telling = [...sums]
+    .map(([term, sum]) => ({ term, weight: (sum / top.length) * index.rarity(term.postings.length / STRIDE) }))
+    .sort((a, b) => b.weight - a.weight || (a.term.text < b.term.text ? -1 : 1))
+    .slice(0, FEEDBACK.terms)
+  for (const other of others)
+    for (const { term, weight } of telling)
+      if (findPosting(term.postings, other.doc.id) >= 0) other.score += FEEDBACK.strength * weight
 }
 
-/** Heaviest first, and no more than so many. */
-function insert(telling: Telling[], one: Telling): void {
-  if (telling.length < MOST_TERMS) telling.push(one)
-  else if (heavier(one, telling[MOST_TERMS - 1] as Telling) > 0) return
-  let at = telling.length - 1
-  for (; at > 0 && heavier(one, telling[at - 1] as Telling) < 0; at--) telling[at] = telling[at - 1] as Telling
-  telling[at] = one
-}
-
-function heavier(a: Telling, b: Telling): number {
-  return b.weight - a.weight || (a.term.text < b.term.text ? -1 : 1)
+/** How much of a question a memory answers to: what of it was found, measured by how much each word tells. */
+function fitOf(sure: readonly number[], wanted: readonly Wanted[]): number {
+  const counted = wanted.flatMap((want, n) => (want.extra ? [] : [{ ...want, sure: sure[n] as number }]))
+  const weights = counted.map(({ weight, alternatives, named }) => {
+    return weight * (alternatives.length > 0 ? 1 : named ? UNKNOWN_NAME : UNKNOWN)
+  })
+  const covered = counted.reduce((sum, { sure }, n) => sum + (weights[n] as number) * sure, 0)
+  const heaviest = wanted.length > MOST_COUNTED ? weights.toSorted((a, b) => b - a).slice(0, MOST_COUNTED) : weights
+  const all = heaviest.reduce((sum, weight) => sum + weight, 0)
+  if (all === 0) return 0
+  const rare = counted.filter(({ common }) => !common)
+  const met = rare.filter(({ sure }) => sure > 0).length
+  return Math.min(1, covered / all) * (met <= 1 && rare.length - met >= LONE_AMONG ? LONE : 1)
 }

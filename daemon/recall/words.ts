@@ -23,6 +23,7 @@ const CHUNK = new RegExp(
 )
 /** Most texts are, and it is much quicker to look through them then. White space of other kinds is none: it has to be made plain. */
 export const ASCII = /^[\t-\r -~]*$/
+const ASCII_CHUNK = /[A-Za-z0-9_]+(?:[.\-/:'@#][A-Za-z0-9_]+)*/g
 /** Nothing to take apart: no hump, no mark. */
 const PLAIN_WORD = /^[A-Z]?[a-z0-9]+$/
 const APOSTROPHE = /['’]\p{L}{1,2}$/u
@@ -65,32 +66,17 @@ export function wordsOf(text: string, stem: (word: string) => string): Word[] {
   const words: Word[] = []
   const isAscii = ASCII.test(text)
   const plain = isAscii ? text : text.normalize('NFKC')
-  if (isAscii) addAscii(plain, words, stem)
-  else addAny(plain, words, stem)
+  for (const { 0: chunk, index } of plain.matchAll(isAscii ? ASCII_CHUNK : CHUNK)) {
+    if (words.length > MOST_WORDS) break
+    if (!isAscii && UNSPACED_RUN.test(chunk)) for (const pair of pairsOf(chunk)) words.push(pair)
+    else if (PLAIN_WORD.test(chunk)) addWord(chunk, isNamed(chunk, plain, index), words, stem)
+    else addChunk(chunk, plain, index, words, stem)
+  }
   for (const date of datesIn(plain)) words.push({ term: stem(date), surface: date, kind: 'whole', named: false })
   return words
 }
 
 type Stem = (word: string) => string
-
-function addAscii(text: string, words: Word[], stem: Stem): void {
-  let end = 0
-  for (let at = chunkStart(text, 0); at < text.length && words.length <= MOST_WORDS; at = chunkStart(text, end)) {
-    end = chunkEnd(text, at)
-    const chunk = text.slice(at, end)
-    if (isPlainWord(text, at, end)) addWord(chunk, isNamed(chunk, text, at), words, stem)
-    else addChunk(chunk, text, at, words, stem)
-  }
-}
-
-function addAny(text: string, words: Word[], stem: Stem): void {
-  for (const { 0: chunk, index } of text.matchAll(CHUNK)) {
-    if (words.length > MOST_WORDS) return
-    if (UNSPACED_RUN.test(chunk)) for (const pair of pairsOf(chunk)) words.push(pair)
-    else if (PLAIN_WORD.test(chunk)) addWord(chunk, isNamed(chunk, text, index), words, stem)
-    else addChunk(chunk, text, index, words, stem)
-  }
-}
 
 function addChunk(chunk: string, text: string, at: number, words: Word[], stem: Stem) {
   const named = isNamed(chunk, text, at)
@@ -166,55 +152,6 @@ function datesIn(text: string): Iterable<string> {
     if (day !== undefined) found.add(`${inYear}-${day.padStart(2, '0')}`)
   }
   return found
-}
-
-/**
- * Words, identifiers and paths in a text of ASCII: letters, digits and underscores, with single signs between them. Sign by sign,
- * which for the few words of a question takes half as long as a regular expression. Pure.
- */
-
-const OTHER = 0
-const SMALL = 1
-const ASCII_CHUNKS_CAPITAL = 2
-const UNDERSCORE = 3
-/** Joins what stands on both of its sides. */
-const JOINT = 4
-
-const KINDS = new Uint8Array(128)
-for (let code = 48; code <= 57; code++) KINDS[code] = SMALL
-for (let code = 97; code <= 122; code++) KINDS[code] = SMALL
-for (let code = 65; code <= 90; code++) KINDS[code] = ASCII_CHUNKS_CAPITAL
-KINDS['_'.charCodeAt(0)] = UNDERSCORE
-for (const sign of ".-/:'@#") KINDS[sign.charCodeAt(0)] = JOINT
-
-/** Where the next one begins; the length of the text where there is none. */
-export function chunkStart(text: string, from: number): number {
-  let at = from
-  while (at < text.length && !isInside(text, at)) at++
-  return at
-}
-
-/** Where the one that begins there ends. */
-export function chunkEnd(text: string, start: number): number {
-  let at = start + 1
-  while (at < text.length) {
-    if (isInside(text, at)) at++
-    else if (KINDS[text.charCodeAt(at)] === JOINT && isInside(text, at + 1)) at += 2
-    else break
-  }
-  return at
-}
-
-/** Nothing to take apart: no hump, no mark, no single capital. */
-export function isPlainWord(text: string, start: number, end: number): boolean {
-  const rest = KINDS[text.charCodeAt(start)] === ASCII_CHUNKS_CAPITAL ? start + 1 : start
-  for (let at = rest; at < end; at++) if (KINDS[text.charCodeAt(at)] !== SMALL) return false
-  return rest < end
-}
-
-function isInside(text: string, at: number): boolean {
-  const kind = at < text.length ? KINDS[text.charCodeAt(at)] : OTHER
-  return kind === SMALL || kind === ASCII_CHUNKS_CAPITAL || kind === UNDERSCORE
 }
 
 /** English words without their endings, after Porter's rules: `renewing`, `renewed` and `renews` are one term. Pure. */
