@@ -10,7 +10,7 @@ import { createGivingWay } from './platform/giving-way.ts'
 import { createHealth } from './platform/health.ts'
 import { createLifecycle } from './platform/lifecycle.ts'
 import { createLog, type LogTarget } from './platform/log.ts'
-import type { LiveSettings } from './settings/live.ts'
+import type { LiveSettings } from './settings/live-settings.ts'
 
 export type CoreOptions = {
   places: Places

@@ -20,7 +20,7 @@ import { configDirOf } from './projects/memory-dir.ts'
 import { createKeeping } from './recall/keeping.ts'
 import { redact } from './secrets/redact.ts'
 import { createSaid } from './sessions/message-table.ts'
-import { startReloading } from './settings/reload.ts'
+import { watchSettings } from './settings/live-settings.ts'
 import { createCapture } from './transcripts/capture.ts'
 
 export type Daemon = {
@@ -256,7 +256,6 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     background.settingsChanged()
     void model.refresh()
   })
-  const reloading = startReloading(places.configFile, settings, health, log)
-  parts.add('settings', reloading.stop)
-  return { reload: reloading.reload }
+  parts.add('settings', watchSettings(settings, clock, health, log))
+  return { reload: settings.reload }
 }

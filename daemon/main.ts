@@ -9,7 +9,7 @@ import { ensurePrivateFolder } from './platform/files.ts'
 import { keepHeapSmall } from './platform/heap.ts'
 import { waitForLock } from './platform/process-lock.ts'
 import { notifyReady } from './platform/readiness.ts'
-import { loadSettings } from './settings/live.ts'
+import { loadSettings } from './settings/live-settings.ts'
 
 const DRAIN_MS = 60_000
 

@@ -12,7 +12,7 @@ import type { Clock } from '../platform/clock.ts'
 import { filesBelow, filesIn, removeLeftovers } from '../platform/files.ts'
 import type { Health } from '../platform/health.ts'
 import type { Log } from '../platform/log.ts'
-import type { LiveSettings } from '../settings/live.ts'
+import type { LiveSettings } from '../settings/live-settings.ts'
 import { createHousekeeping } from './housekeeping.ts'
 import { sweepKept } from './sweep.ts'
 

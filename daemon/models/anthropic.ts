@@ -4,11 +4,11 @@
  */
 import type { Clock } from '../platform/clock.ts'
 import type { Access } from './access.ts'
+import { createWatch, type Ending, LONGEST_MS, type Watch } from './deadline.ts'
 import { failure, kindOfErrorType, networkFailure, statusFailure } from './failure.ts'
 import { createGathering, type Gathering, type Wrong } from './gather.ts'
 import type { ModelAnswer, ModelFailure } from './provider.ts'
 import { Anthropic, APIError, rawEvents } from './sdk.ts'
-import { createWatch, type Ending, LONGEST_MS, type Watch } from './watch.ts'
 import type { Params } from './wire.ts'
 
 /** More than any answer, and any event of one, has. */

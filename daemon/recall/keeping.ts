@@ -14,7 +14,7 @@ import { madeOnce } from '../platform/made-once.ts'
 import { createVigils } from '../platform/vigil.ts'
 import { agentDirOf, isAgentDir, isAgentPlace, isMemoryPlace, mergeVariables } from '../projects/memory-dir.ts'
 import { createLocator, createPauses, createSwitches } from '../projects/projects.ts'
-import type { LiveSettings } from '../settings/live.ts'
+import type { LiveSettings } from '../settings/live-settings.ts'
 import { createRecalledRows } from './given.ts'
 import { createRecall } from './recall.ts'
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { loadSettings } from '../../daemon/settings/live.ts'
+import { loadSettings } from '../../daemon/settings/live-settings.ts'
 import { makeHome } from '../support/home.ts'
 
 function home(text?: string) {

@@ -2,40 +2,80 @@
 import { readFileSync, statSync } from 'node:fs'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Environment } from '../../schema/rendezvous.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Health } from '../platform/health.ts'
+import type { Log } from '../platform/log.ts'
+import { createWatch, watchRemedy } from '../platform/watch.ts'
 import { parseSettings } from './parse.ts'
 import type { Settings } from './settings.ts'
 
-export type LiveSettings = {
-  current(): Settings
-  /** Called with the new settings after a reload that changed them. */
-  onChange(listener: (settings: Settings) => void): void
-  /** Reads the file again. Refusal keeps what was in force. */
-  reload(): { outcome: 'changed' | 'unchanged' } | { outcome: 'refused'; error: MemoryError }
-}
+type Reloaded = { outcome: 'changed' | 'unchanged' } | { outcome: 'refused'; error: MemoryError }
 
 const LARGEST_FILE_BYTES = 1_000_000
+/** An editor's save is over by then. */
+const QUIET_MS = 100
+const LONGEST_MS = 1_000
 
 /** Throws when the very first read is refused: starting with defaults could ignore a privacy or money setting. */
-export function loadSettings(file: string, env: Environment, home: string): LiveSettings {
+export function loadSettings(file: string, env: Environment, home: string) {
   let current = readSettings(file, env, home)
-  const listeners: ((settings: Settings) => void)[] = []
-  return {
-    current: () => current,
-    onChange: (listener) => void listeners.push(listener),
-    reload: () => {
-      try {
-        const next = readSettings(file, env, home)
-        if (JSON.stringify(next) === JSON.stringify(current)) return { outcome: 'unchanged' }
-        current = next
-        for (const listener of listeners) listener(next)
-        return { outcome: 'changed' }
-      } catch (error) {
-        // Whatever a file does to us, the settings before it stay in force.
-        const words = error instanceof MemoryError ? error : new MemoryError('SETUP', `${file}: ${String(error)}`)
-        return { outcome: 'refused', error: words }
+  const afterReload: ((reloaded: Reloaded) => void)[] = []
+  const afterChange: ((settings: Settings) => void)[] = []
+
+  const readAgain = (): Reloaded => {
+    try {
+      const next = readSettings(file, env, home)
+      if (JSON.stringify(next) === JSON.stringify(current)) return { outcome: 'unchanged' }
+      current = next
+      return { outcome: 'changed' }
+    } catch (error) {
+      return {
+        outcome: 'refused',
+        error: error instanceof MemoryError ? error : new MemoryError('SETUP', `${file}: ${String(error)}`),
       }
+    }
+  }
+
+  return {
+    file,
+    current: () => current,
+    onReload: (listener: (reloaded: Reloaded) => void) => void afterReload.push(listener),
+    /** Called with the new settings after a reload that changed them, after every listener of `onReload`. */
+    onChange: (listener: (settings: Settings) => void) => void afterChange.push(listener),
+    /** Reads the file again. Refusal keeps what was in force. */
+    reload: () => {
+      const reloaded = readAgain()
+      for (const listener of afterReload) listener(reloaded)
+      if (reloaded.outcome === 'changed') for (const listener of afterChange) listener(current)
+      return reloaded
     },
   }
+}
+
+export type LiveSettings = ReturnType<typeof loadSettings>
+
+/** Takes up a changed file while the daemon runs; a refused one is a condition. */
+export function watchSettings(settings: LiveSettings, clock: Clock, health: Health, log: Log) {
+  const { file } = settings
+  settings.onReload((reloaded) => {
+    if (reloaded.outcome === 'refused')
+      return health.raise('config', `${reloaded.error.message}\nThe settings before it stay in force.`)
+    health.clear('config')
+    if (reloaded.outcome === 'changed') log.info({ file }, 'settings reloaded')
+  })
+  const watch = createWatch({
+    clock,
+    depth: 0,
+    quietMs: QUIET_MS,
+    longestMs: LONGEST_MS,
+    onChange: settings.reload,
+    onFailure: (failure) => {
+      if (failure) log.warn({ file }, `changed settings are taken up on SIGHUP only: ${watchRemedy(failure)}`)
+    },
+  })
+  // What was saved while the watch began.
+  void watch.set([file]).then(settings.reload)
+  return { stop: watch.stop }
 }
 
 export function readSettings(file: string, env: Environment, home: string): Settings {
@@ -79,3 +119,5 @@ function indent(lines: string[]): string {
     .map((line) => `  ${line}`)
     .join('\n')
 }
+
+/** Takes up a changed configuration while the daemon runs, on a change of the file and on SIGHUP. */
