@@ -185,4 +185,6 @@ export const indexMigrations: readonly Migration[] = [
       INSERT INTO message_words (message_words, rank) VALUES ('automerge', 64);
       INSERT INTO message_words (message_words, rank) VALUES ('crisismerge', 256);
     `),
+  // To look through all terms takes milliseconds.
+  (db) => db.exec('ALTER TABLE term_blocks DROP COLUMN threes'),
 ]

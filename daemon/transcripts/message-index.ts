@@ -1,7 +1,6 @@
 /** The words of messages in `index.db`, and which messages may answer a question. Knows no text: that stands in the transcripts. */
 import { type Db, preparedIn } from '../db/database.ts'
-import { createSeenTerms, SEEN_TERMS_BYTES } from './seen-terms.ts'
-import { prepareTerms, SHORTEST_PART, type TermsWith } from './terms.ts'
+import { copied } from '../platform/characters.ts'
 
 export type MessageWords = {
   /** What takes time and needs no lock: best before the transaction in which some or all of the texts are put. */
@@ -62,6 +61,14 @@ const MOST_TERMS = 2_000
 const FEW = 200
 /** Of the table, written by one step of merging. */
 const MERGED_PAGES = 64
+const SHORTEST_PART = 3
+/** Stands in no term. */
+const TERM_END = '\n'
+/** The last block grows up to this: to add a word or two writes all of it again. */
+const BLOCK_CHARS = 32_000
+/** Terms are remembered in two generations of so many, and those of the last blocks after a start. */
+const MOST_RECENT = 100_000
+const BLOCKS_AT_START = 32
 /** As a sum: SQLite plans for the value of a bare parameter, and so prepares the statement anew each time. */
 const LIMIT = 'LIMIT @most + 0'
 const COLUMNS = `m.id, s.harness, s.session, m.uid, m.said_by, m.at, f.path, m.offset, m.length`
@@ -78,24 +85,20 @@ const FILTER = `
     AND (@session IS NULL AND (m.copied = 0 OR ${FIRST}) OR s.session = @session)
     AND (@saidBy IS NULL OR m.said_by = @saidBy) AND (@sinceMs IS NULL OR m.at >= @sinceMs)`
 
-/** `seen`: which terms the index has, as far as is known. Whoever goes on with that of another adds no term once more. */
-export function createMessageWords(
-  current: () => Db,
-  { seen }: { seen?: ArrayBufferLike | undefined } = {},
-): MessageWords {
-  const statements = preparedIn(current, (db) => prepare(db, seen ?? new ArrayBuffer(SEEN_TERMS_BYTES)))
+export function createMessageWords(current: () => Db): MessageWords {
+  const statements = preparedIn(current, prepare)
   return {
     ready: (texts) => statements().ready(texts),
     put: (texts, ready) => statements().put(texts, ready),
     forget: () => statements().forget(),
     merge: () => statements().merge(),
-    // In one transaction: to begin one for each block of terms takes longer than to read some of them.
+    // In one transaction, so that the terms and the messages are of the same state.
     candidates: (asked, page) => statements().inOne(() => candidatesIn(statements(), asked, page)),
   }
 }
 
 function candidatesIn(
-  { terms: { termsWith }, matching, all }: Pick<ReturnType<typeof prepare>, 'terms' | 'matching' | 'all'>,
+  { terms: { termsWith }, matching, all }: ReturnType<typeof prepare>,
   { words, match, literals, ...filter }: Asked,
   { before, most }: { before: number; most: number },
 ): Candidate[] {
@@ -113,29 +116,28 @@ function candidatesIn(
   return exact === 'anything' ? all(bound) : matching({ ...bound, ...exact })
 }
 
-function prepare(db: Db, memory: ArrayBufferLike) {
+function prepare(db: Db) {
   const insert = db.prepare('REPLACE INTO message_words (rowid, tokens) VALUES (?, ?)')
   const remove = db.prepare('DELETE FROM message_words WHERE rowid = ?')
   const merge = db.prepare(`INSERT INTO message_words (message_words, rank) VALUES ('merge', ${MERGED_PAGES})`)
   const changes = db.prepare('SELECT total_changes()').pluck()
   const terms = prepareTerms(db)
-  const seen = createSeenTerms({ longest: PIECE_CHARS, memory })
   const ready = (texts: readonly string[]): Ready => {
     const fresh: string[] = []
     const made = new Map<string, string>()
     for (const text of texts) {
-      // The tokenizer of the table makes the very tokens of it that we would.
-      if (seen.ofPlain(text, fresh) === 'plain') continue
-      const tokens = tokensOf(text)
-      for (const token of tokens) seen.add(token, fresh)
-      made.set(text, tokens.join(' '))
+      const plain = plainTokens(text)
+      const tokens = plain ?? tokensOf(text)
+      for (const token of tokens) if (terms.isNew(token)) fresh.push(token)
+      // Of a plain text the table's own tokenizer makes the same tokens.
+      if (!plain) made.set(text, tokens.join(' '))
     }
     return { made, fresh }
   }
   return {
     inOne: db.transaction((read: () => Candidate[]) => read()),
     terms,
-    forget: seen.forget,
+    forget: terms.forget,
     ready,
     merge: () => {
       const before = changes.get() as number
@@ -164,6 +166,60 @@ function prepare(db: Db, memory: ArrayBufferLike) {
   }
 }
 
+/**
+ * All terms of messages, to find those that have a part in common: one under the other in blocks of text, in the order of
+ * their arrival. What was not met lately is appended, so a term may stand there more than once.
+ */
+function prepareTerms(db: Db) {
+  const last = db.prepare('SELECT id, terms FROM term_blocks ORDER BY id DESC LIMIT 1')
+  const begin = db.prepare('INSERT INTO term_blocks (terms) VALUES (?)')
+  const grow = db.prepare('UPDATE term_blocks SET terms = ? WHERE id = ?')
+  const newest = db.prepare(`SELECT terms FROM term_blocks ORDER BY id DESC LIMIT ${BLOCKS_AT_START}`).pluck()
+  const all = db.prepare('SELECT terms FROM term_blocks').pluck()
+  let recent: Set<string> | undefined
+  let before = new Set<string>()
+  const isNew = (term: string): boolean => {
+    recent ??= new Set((newest.all() as string[]).flatMap((terms) => terms.split(TERM_END)))
+    if (recent.has(term)) return false
+    if (recent.size >= MOST_RECENT) {
+      before = recent
+      recent = new Set()
+    }
+    const isKnown = before.has(term)
+    // V8 makes a longer part of a text hold the whole text.
+    recent.add(term.length > 12 ? copied(term) : term)
+    return !isKnown
+  }
+  return {
+    isNew,
+    forget: () => {
+      recent = undefined
+      before.clear()
+    },
+    add: (terms: readonly string[]) => {
+      if (terms.length === 0) return
+      const block = terms.join(TERM_END)
+      const open = last.get() as { id: number; terms: string } | undefined
+      if (!open || open.terms.length + block.length > BLOCK_CHARS) begin.run(block)
+      else grow.run(`${open.terms}${TERM_END}${block}`, open.id)
+    },
+    /** Terms that have the part in them, `most` of them. */
+    termsWith: (part: string, most: number): string[] => {
+      const found = new Set<string>()
+      for (const terms of all.iterate() as IterableIterator<string>) {
+        for (let at = terms.indexOf(part); at !== -1 && found.size < most; ) {
+          const end = terms.indexOf(TERM_END, at)
+          const to = end === -1 ? terms.length : end
+          found.add(terms.slice(terms.lastIndexOf(TERM_END, at) + 1, to))
+          at = terms.indexOf(part, to)
+        }
+        if (found.size >= most) break
+      }
+      return [...found]
+    },
+  }
+}
+
 /** The driver names the columns of each row anew: by their order it takes half of the time. */
 function inOrder(statement: ReturnType<Db['prepare']>): (bound: object) => Candidate[] {
   const rows = statement.raw()
@@ -183,7 +239,11 @@ function wordsExpression(words: readonly Demand[], match: Asked['match']): strin
   return asked.length === 0 ? [] : [asked.join(match === 'all' ? ' AND ' : ' OR ')]
 }
 
-function expression(asWords: readonly string[], literals: readonly Demand[], termsWith: TermsWith): Question {
+function expression(
+  asWords: readonly string[],
+  literals: readonly Demand[],
+  termsWith: (part: string, most: number) => string[],
+): Question {
   const conditions = [...asWords]
   for (const literal of literals) {
     if (literal.phrase.length > 0) conditions.push(phraseOf(literal))
@@ -239,9 +299,14 @@ type Run = { kind: 'word' | 'pairs'; text: string; from: number; to: number }
 export type Demand = { phrase: string[]; lastIs: 'whole' | 'beginning'; within?: string }
 
 export function tokensOf(text: string): string[] {
-  if (/[\u0080-\uffff]/.test(text)) return runsOf(fold(text)).flatMap(tokensOfRun)
+  return plainTokens(text) ?? runsOf(fold(text)).flatMap(tokensOfRun)
+}
+
+/** Of a text in ASCII without longer runs; SQLite takes a NUL for the end of a text. */
+function plainTokens(text: string): string[] | undefined {
+  if (/[\0\u0080-\uffff]/.test(text)) return undefined
   const words: string[] = text.toLowerCase().match(/[a-z0-9]+/g) ?? []
-  return words.some((word) => word.length > PIECE_CHARS) ? words.flatMap((word) => pieces([...word])) : words
+  return words.some((word) => word.length > PIECE_CHARS) ? undefined : words
 }
 
 /** Looks into one text for tokens. Most stand there plainly; all tokens are made only of a text in which one does not. */

@@ -15,7 +15,7 @@ import { createTail } from './tail.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
 import { createTranscripts } from './transcript-table.ts'
 
-const { indexFile, backlogDays, seenTerms } = workerData as ThreadData
+const { indexFile, backlogDays } = workerData as ThreadData
 const port = parentPort
 if (!port) throw new Error('reader-worker.js is not a program: the daemon starts it as a thread')
 
@@ -33,7 +33,7 @@ function begin(port: MessagePort): void {
   prepareForBulk(db)
   const clock = createClock()
   const tail = createTail({ clock })
-  const words = createMessageWords(() => db, { seen: seenTerms })
+  const words = createMessageWords(() => db)
   const projectOf = (cwd: string) => findProjectRoot(cwd).root
   let privatePaths: readonly string[] = []
 

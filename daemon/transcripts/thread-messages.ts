@@ -9,8 +9,6 @@ import type { PushedTurn } from './pushed-lines.ts'
 export type ThreadData = {
   indexFile: string
   backlogDays: number
-  /** What the thread before knew of the terms in the index. */
-  seenTerms?: SharedArrayBuffer
 }
 
 /** `turn` grows with everything that is asked: the answer `idle` names the last one that is done. */

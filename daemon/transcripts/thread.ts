@@ -10,12 +10,11 @@ import type { Source } from './formats/formats.ts'
 import type { Due } from './lanes.ts'
 import type { Turn } from './live-chain.ts'
 import type { PushedTurn } from './pushed-lines.ts'
-import { SEEN_TERMS_BYTES } from './seen-terms.ts'
 import type { Failed, FromThread, ThreadData, ToThread } from './thread-messages.ts'
 
 type Deps = {
   program: URL
-  data: Omit<ThreadData, 'seenTerms'>
+  data: ThreadData
   clock: Clock
   privatePaths: () => readonly string[]
   onNews: (news: Extract<FromThread, { source: Source }>) => void
@@ -44,11 +43,6 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
   let said = 0
   let asks = 0
   let idle: Timer | undefined
-  /** Each turn of a live session may get a thread of its own: every word of it would be put down once more. */
-  let seenTerms = new SharedArrayBuffer(SEEN_TERMS_BYTES)
-  const forgetTerms = () => {
-    seenTerms = new SharedArrayBuffer(SEEN_TERMS_BYTES)
-  }
 
   const hear = (message: Exclude<FromThread, { kind: 'broken' }>) => {
     if ('source' in message) return onNews(message)
@@ -70,8 +64,7 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
   }
 
   const begin = (): Running => {
-    const workerData: ThreadData = { ...data, seenTerms }
-    const worker = beginThread(program, workerData)
+    const worker = beginThread(program, data)
     const mine: Running = {
       worker,
       exited: new Promise((resolve) => worker.once('exit', () => resolve())),
@@ -90,8 +83,6 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
     worker.once('exit', () => {
       if (running !== mine) return
       running = undefined
-      // It may have met some that it did not live to put down.
-      forgetTerms()
       lost(trouble)
     })
     return mine
@@ -131,7 +122,6 @@ export function createThread({ program, data, clock, privatePaths, onNews, onLos
       const gone: Failed = { message: 'the thread that reads transcripts was ended' }
       for (const ask of [...asked.keys()]) settle(ask, gone)
       end()
-      forgetTerms()
     },
     stop: async (signal) => {
       state = 'stopped'

@@ -1,6 +1,15 @@
+import { join } from 'node:path'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
-import { demandOfLiteral, demandOfWord, tokenLook, tokensOf } from '../../daemon/transcripts/message-index.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openDatabases } from '../../daemon/db/databases.ts'
+import {
+  createMessageWords,
+  demandOfLiteral,
+  demandOfWord,
+  tokenLook,
+  tokensOf,
+} from '../../daemon/transcripts/message-index.ts'
+import { makeHome } from '../support/home.ts'
 
 describe('the tokens of a text', () => {
   it.each([
@@ -65,4 +74,41 @@ describe('a word', () => {
     expect(demandOfWord('用')).toEqual({ phrase: ['用'], lastIs: 'beginning' })
     expect(demandOfWord('=>')).toEqual({ phrase: [], lastIs: 'whole' })
   })
+})
+
+it('finds terms of many blocks by any part of them, also after many others', () => {
+  const store = openDatabases(join(makeHome().dir, 'state'), 0)
+  onTestFinished(() => store.close())
+  const db = store.index()
+  db.exec(`INSERT INTO files (id, harness, root, path, born, cursor, known) VALUES (1, 'pi', '/', '/a', 0, '{}', '{}');
+    INSERT INTO sessions (id, harness, session, project) VALUES (1, 'pi', 's', '/p')`)
+  const message =
+    db.prepare(`INSERT INTO messages (id, session, file, offset, length, uid, sub_agent, said_by, starts_turn, tool_calls)
+    VALUES (?, 1, 1, 0, 1, ?, '', 'person', 0, 0)`)
+  const words = createMessageWords(store.index)
+  const texts = Array.from({ length: 300 }, (_, n) =>
+    Array.from({ length: 100 }, (_, m) => `${(n * 7_919 + m).toString(36)}é${n * 100 + m}字ß`).join(' '),
+  )
+  db.transaction(() => {
+    for (const [n, text] of texts.entries()) {
+      message.run(n + 1, `m${n}`)
+      words.put([{ id: n + 1, text }])
+    }
+  })()
+  expect(db.prepare('SELECT count(*) > 5 FROM term_blocks').pluck().get()).toBe(1)
+  const found = (literal: string) =>
+    words
+      .candidates(
+        {
+          ...{ words: [], match: 'all', literals: [demandOfLiteral(literal)], project: '/p' },
+          ...{ session: undefined, saidBy: undefined, sinceMs: undefined },
+        },
+        { before: 9_999, most: 9_999 },
+      )
+      .map(({ id }) => id - 1)
+      .toReversed()
+  for (const part of ['e29', 'e290', '290', '7e1', 'q', 'zzzz']) {
+    const folded = texts.map((text) => text.replaceAll('é', 'e'))
+    expect(found(part), part).toEqual([...folded.keys()].filter((n) => folded[n]?.includes(part)))
+  }
 })
