@@ -6,13 +6,12 @@
 import type { MemoryType } from '../../schema/memory.ts'
 import { absoluteDates, datePatterns } from './dates/dates.ts'
 import { ownWords, type Sentence, sentencesIn } from './own-words.ts'
-import { feedbackChinese, projectChinese } from './rules/chinese-cues.ts'
+import { chinese } from './rules/chinese-cues.ts'
 import type { Cue } from './rules/cue.ts'
 import { doubts, messageDoubts, taskStart, taskStartChinese } from './rules/doubts.ts'
-import { confirmations, feedback } from './rules/feedback.ts'
-import { project, reasons } from './rules/project.ts'
-import { explicit, terse } from './rules/terse.ts'
-import { reference, referenceChinese, user, userChinese } from './rules/user.ts'
+import { feedback } from './rules/feedback.ts'
+import { project } from './rules/project.ts'
+import { reference, user } from './rules/user.ts'
 
 export type Said = { text: string; atIso: string; previousAssistant?: string | undefined }
 
@@ -205,17 +204,7 @@ export type Judged = Sentence & {
   remedyFollows: boolean
 }
 
-const plain: readonly Cue[] = [
-  ...explicit,
-  ...feedback,
-  ...terse,
-  ...confirmations,
-  ...user,
-  ...reference,
-  ...project,
-  ...reasons,
-]
-const chinese: readonly Cue[] = [...feedbackChinese, ...userChinese, ...referenceChinese, ...projectChinese]
+const plain: readonly Cue[] = [...feedback, ...user, ...reference, ...project]
 
 /** All that a sentence is looked at with. */
 export const patterns: readonly RegExp[] = [
