@@ -6,10 +6,10 @@ import type { Clock } from './platform/clock.ts'
 import { createDisk } from './platform/disk.ts'
 import { createEvents } from './platform/events.ts'
 import { message, removeLeftovers } from './platform/files.ts'
-import { createGivingWay } from './platform/giving-way.ts'
 import { createHealth } from './platform/health.ts'
 import { createLifecycle } from './platform/lifecycle.ts'
 import { createLog, type LogTarget } from './platform/log.ts'
+import { createGivingWay } from './platform/queue.ts'
 import type { LiveSettings } from './settings/live-settings.ts'
 
 export type CoreOptions = {

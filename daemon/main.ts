@@ -6,9 +6,9 @@ import { readVersion } from '../schema/version.ts'
 import { startDaemon } from './daemon.ts'
 import { createClock } from './platform/clock.ts'
 import { ensurePrivateFolder } from './platform/files.ts'
-import { keepHeapSmall } from './platform/heap.ts'
+import { keepHeapSmall } from './platform/process.ts'
 import { waitForLock } from './platform/process-lock.ts'
-import { notifyReady } from './platform/readiness.ts'
+import { notifyReady } from './platform/systemd.ts'
 import { loadSettings } from './settings/live-settings.ts'
 
 const DRAIN_MS = 60_000

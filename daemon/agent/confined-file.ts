@@ -16,7 +16,7 @@ import {
   OWN_REACH,
   openRootFolder,
   type Reach,
-} from '../platform/open-folder.ts'
+} from '../platform/safe-folder.ts'
 import type { Place } from './permissions.ts'
 import { type Denied, type Failed, quoted } from './tool-output.ts'
 

@@ -4,7 +4,7 @@
  */
 import type { Block, Message, ModelFailure, ModelRequest, Provider, ToolUseBlock, Usage } from '../models/provider.ts'
 import type { Clock } from '../platform/clock.ts'
-import { isDeeperThan } from '../platform/value-depth.ts'
+import { isDeeperThan } from '../platform/json.ts'
 import type { ToolAnswer, ToolRuns } from './tool-runner.ts'
 
 /** `turns`: answers of the model. `usd`: left out where nobody knows the price. */

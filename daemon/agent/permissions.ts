@@ -6,7 +6,7 @@
 import { realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { z } from 'zod'
-import { isDeeperThan } from '../platform/value-depth.ts'
+import { isDeeperThan } from '../platform/json.ts'
 import { type Command, parseCommand } from './command-line.ts'
 import { type Denied, quoted } from './tool-output.ts'
 import {

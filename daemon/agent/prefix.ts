@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import type { CacheControl, Message, ModelRequest, SystemBlock, TextBlock, ToolSpec } from '../models/provider.ts'
 import type { Clock } from '../platform/clock.ts'
-import { isDeeperThan } from '../platform/value-depth.ts'
+import { isDeeperThan } from '../platform/json.ts'
 import type { Rendered } from './rendering.ts'
 import { toolSpecs } from './tools.ts'
 

@@ -6,8 +6,8 @@
 import { hash } from 'node:crypto'
 import { type Db, withoutWaiting } from '../db/database.ts'
 import type { Clock } from '../platform/clock.ts'
-import { createInTurn } from '../platform/in-turn.ts'
-import { tokensIn } from '../platform/tokens.ts'
+import { createInTurn } from '../platform/queue.ts'
+import { tokensIn } from '../platform/text.ts'
 
 export type RenderedMessage = { id: string; name: string; text: string; hash: string }
 

@@ -1,6 +1,7 @@
 /** A session's messages as models are told them, read back from its transcripts. Nothing is kept. */
-import { handfuls, openReadBack } from '../platform/read-back.ts'
+
 import { meantIn, type Said as SaidTable } from '../sessions/message-table.ts'
+import { handfuls, openReadBack } from '../transcripts/read-back.ts'
 import type { Said } from './rendering.ts'
 
 /** A message as its line tells it. */

@@ -1,7 +1,7 @@
 /** Runs what a model asks for: permission first, then the tool, then its answer, capped and without credentials. */
 import type { Clock } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
-import { createInTurn } from '../platform/in-turn.ts'
+import { createInTurn } from '../platform/queue.ts'
 import { runCommand } from './bash.ts'
 import { namePattern, search, tell } from './grep.ts'
 import { type Permitted, type Places, type Policy, permit } from './permissions.ts'

@@ -13,7 +13,7 @@ import type {
 } from '../../schema/context.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
-import { isDeeperThan } from '../platform/value-depth.ts'
+import { isDeeperThan } from '../platform/json.ts'
 import { type CompactDeps, createCompaction } from './compact.ts'
 import { createGuards, type GuardRecords } from './compaction-guards.ts'
 import { flatten, type Message, recordOf, resultText } from './messages.ts'

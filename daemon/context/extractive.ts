@@ -1,7 +1,6 @@
 /** A summary with no model: what persons said, word for word, the files and commands, and what is open. Pure. */
-import { headOf, tailOf } from '../platform/characters.ts'
-import { isShellTool } from '../platform/shell-tools.ts'
-import { BYTES_PER_TOKEN } from '../platform/tokens.ts'
+import { BYTES_PER_TOKEN, headOf, tailOf } from '../platform/text.ts'
+import { isShellTool } from '../transcripts/formats/fields.ts'
 import {
   type Block,
   blocksOf,

@@ -3,8 +3,8 @@
  * but for remembering what it counted.
  */
 import { hash } from 'node:crypto'
-import { shapeOf } from '../platform/json-shape.ts'
-import { BYTES_PER_TOKEN } from '../platform/tokens.ts'
+import { shapeOf } from '../platform/json.ts'
+import { BYTES_PER_TOKEN } from '../platform/text.ts'
 import { type Block, blocksOf, isText, type Message, recordOf, resultIdOf, toolUsesOf } from './messages.ts'
 
 /** As the API tells it. */

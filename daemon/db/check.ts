@@ -1,5 +1,5 @@
 /** Runs SQLite's check in a thread of its own: over gigabytes it takes seconds, and nobody shall wait for it. */
-import { beginThread, threadFile } from '../platform/thread.ts'
+import { beginThread, threadFile } from '../platform/process.ts'
 
 /** Given up when the signal aborts, with nothing found. */
 export function checkInWorker(file: string, signal: AbortSignal): Promise<string[]> {

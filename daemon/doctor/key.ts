@@ -1,6 +1,6 @@
 /** Where the key to a model would come from, and whether it can be used. Runs no command and asks no server. */
 import type { Environment } from '../../schema/rendezvous.ts'
-import { readPrivateFile } from '../platform/private-file.ts'
+import { readPrivateFile } from '../platform/files.ts'
 import type { Finding } from './finding.ts'
 
 type Wanted = { model: { apiKeyFile: string | null; apiKeyCommand: string | null }; budget: Caps }

@@ -25,7 +25,7 @@ import { z } from 'zod'
 import { placeTrouble } from '../memory/folder.ts'
 import type { Clock } from '../platform/clock.ts'
 import { writeAtomic } from '../platform/files.ts'
-import { holdFile, isAlive } from '../platform/held-file.ts'
+import { holdFile, isAlive } from '../platform/process-lock.ts'
 
 /** After this long nobody believes that the process which the file names is still at it: its number may be another's. */
 const STALE_MS = 60 * 60_000

@@ -1,12 +1,9 @@
 /** What persons said in a part of a session, read back from its transcript, and what the agent did meanwhile. */
-
 import { realpathSync } from 'node:fs'
 import { dirname, resolve, sep } from 'node:path'
-import { copied, headOf, tailOf } from '../platform/characters.ts'
-import { handfuls, openReadBack } from '../platform/read-back.ts'
-import { stampAt } from '../platform/stamps.ts'
-import { BYTES_PER_TOKEN } from '../platform/tokens.ts'
+import { BYTES_PER_TOKEN, copied, headOf, stampAt, tailOf } from '../platform/text.ts'
 import { meantIn, type Said, type SaidMessage } from '../sessions/message-table.ts'
+import { handfuls, openReadBack } from '../transcripts/read-back.ts'
 
 /** A message as its line tells it. */
 export type Spoken = { by: string; text: string; toolCalls: readonly Call[]; id?: string; minutesEast?: number }

@@ -2,8 +2,9 @@
  * Mail for a session, quoted and within the room there is. A letter that is longer than that comes in pieces, one with each
  * hook; it counts as told when its last piece was taken.
  */
-import { isWithinCharacter } from '../platform/characters.ts'
+
 import type { Clock } from '../platform/clock.ts'
+import { isWithinCharacter } from '../platform/text.ts'
 import type { Part } from './answer.ts'
 import type { SessionName } from './harnesses.ts'
 

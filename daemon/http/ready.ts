@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
 import type { Route } from '../../schema/route.ts'
-import { counted, type Json, jsonOf } from '../platform/ready-json.ts'
+import { counted, type Json, jsonOf } from '../platform/json.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 const HEADERS = ['content-type', JSON_TYPE, PROTOCOL_HEADER, String(PROTOCOL)]

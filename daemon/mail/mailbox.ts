@@ -15,7 +15,7 @@ import {
 } from '../../schema/mail.ts'
 import type { Db } from '../db/database.ts'
 import type { Clock } from '../platform/clock.ts'
-import { createInTurn } from '../platform/in-turn.ts'
+import { createInTurn } from '../platform/queue.ts'
 import { type Registry, SESSION } from './registry.ts'
 
 type News = { id: string; from: string; to: string; sessionId?: string; kind: MailKind; requestId?: string }

@@ -3,7 +3,7 @@ import type { AgentList, AgentRegistration, RegisteredAgent } from '../../schema
 import { MemoryError } from '../../schema/errors.ts'
 import type { Db } from '../db/database.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Processes } from '../platform/processes.ts'
+import type { Processes } from '../platform/process.ts'
 
 export const SESSION = 'session:'
 

@@ -3,8 +3,8 @@
  * written down, and never twice the same. They are kept in memory: the next daemon makes new ones.
  */
 import type { Clock, Timer } from '../platform/clock.ts'
-import { openReadBack } from '../platform/read-back.ts'
 import { meantIn, type Said } from '../sessions/message-table.ts'
+import { openReadBack } from '../transcripts/read-back.ts'
 import type { StoredAgent } from './registry.ts'
 
 type Line = Doing & { id?: string; by: string }

@@ -12,10 +12,10 @@ import {
   OWN_REACH,
   openRootFolder,
   type Reach,
-} from '../platform/open-folder.ts'
+} from '../platform/safe-folder.ts'
 import { shown } from './file-names.ts'
 
-export { type Folder, isCode, OWN_REACH, type Reach } from '../platform/open-folder.ts'
+export { type Folder, isCode, OWN_REACH, type Reach } from '../platform/safe-folder.ts'
 
 /** Whether a directory that was reached through a link may be where it was found to be. */
 export type MayBeAt = (where: string) => boolean

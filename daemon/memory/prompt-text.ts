@@ -2,7 +2,7 @@
 import type { AgentScope } from '../../schema/agent-memory.ts'
 import { GUIDELINES_CHARS } from '../../schema/caller.ts'
 import type { MemoryType } from '../../schema/memory.ts'
-import { grouped } from '../platform/numbers.ts'
+import { grouped } from '../platform/text.ts'
 import { INDEX_BYTES, INDEX_LINES } from './index-file.ts'
 import { oneLine } from './pointer.ts'
 

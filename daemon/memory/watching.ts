@@ -8,7 +8,7 @@ import type { Clock, Timer } from '../platform/clock.ts'
 import { watchTree } from '../platform/directory-watch.ts'
 import type { Health } from '../platform/health.ts'
 import type { Watch } from '../platform/path-wait.ts'
-import { aborted } from '../platform/signals.ts'
+import { aborted } from '../platform/process.ts'
 import { type WatchState, watchRemedy } from '../platform/watch-report.ts'
 import { DEPTH_FOLDERS, isMemoryFolder, isMemoryName } from './scan.ts'
 

@@ -3,7 +3,7 @@
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
-import { createInTurn } from '../platform/in-turn.ts'
+import { createInTurn } from '../platform/queue.ts'
 import type { Confined } from './confined.ts'
 import { indexOf, isIndex, openIn, type Present, placeTrouble, presentOf, putAll, readPresent } from './folder.ts'
 import { type IndexChange, type Pointed, upkeep } from './index-upkeep.ts'

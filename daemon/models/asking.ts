@@ -4,7 +4,7 @@
  */
 import type { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from '../platform/clock.ts'
-import { beginThread, threadFile } from '../platform/thread.ts'
+import { beginThread, threadFile } from '../platform/process.ts'
 import type { Sender } from './anthropic.ts'
 import type { FromAsking, ToAsking } from './asking-messages.ts'
 import { failure } from './failure.ts'

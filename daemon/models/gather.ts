@@ -1,6 +1,6 @@
 /** Puts an answer together from the events of a stream. What does not fit is garbage, said so, never guessed. Pure. */
 import { z } from 'zod'
-import { parseJson } from './json.ts'
+import { parseJson } from './json-answer.ts'
 import type { Block, Usage } from './provider.ts'
 
 export type Gathering = {

@@ -1,7 +1,7 @@
 /** Whether an answer that arrived whole is one: not refused, and of the form that was asked for. Pure. */
 import type { z } from 'zod'
 import { failure } from './failure.ts'
-import { parseJson } from './json.ts'
+import { parseJson } from './json-answer.ts'
 import type { ModelAnswer, ModelFailure } from './provider.ts'
 
 /** Its usage counts, whatever it says. */

@@ -4,8 +4,8 @@
  */
 import { hash } from 'node:crypto'
 import type { Clock } from '../platform/clock.ts'
-import { readPrivateFile } from '../platform/private-file.ts'
-import { runCommand } from '../platform/run-command.ts'
+import { readPrivateFile } from '../platform/files.ts'
+import { runCommand } from '../platform/process.ts'
 
 export type Key = { kind: 'api-key' | 'token'; value: string; fingerprint: string }
 

@@ -1,7 +1,7 @@
 /** The model as the rest of the daemon sees it: online or not, and whoever asks gets a provider that minds the budget. */
 import type { Clock } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
-import { createTurns } from '../platform/turns.ts'
+import { createTurns } from '../platform/queue.ts'
 import { type Access, createAccess, type NoAccess } from './access.ts'
 import type { Sender } from './anthropic.ts'
 import { failure } from './failure.ts'

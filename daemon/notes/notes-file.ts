@@ -7,7 +7,7 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs
 import { join } from 'node:path'
 import type { Db } from '../db/database.ts'
 import { writeAtomic } from '../platform/files.ts'
-import { safeId } from '../platform/safe-id.ts'
+import { safeId } from '../platform/text.ts'
 
 export const NOTES_FILE = 'notes.md'
 

@@ -1,5 +1,5 @@
 /** How long notes may be: which sections are too long, and notes as they are used, cut at the ends of lines. Pure. */
-import { tokensIn } from '../platform/tokens.ts'
+import { tokensIn } from '../platform/text.ts'
 import { joined, lined, type Template, titleKey } from './template.ts'
 
 export const CAP_SECTION_TOKENS = 2_000

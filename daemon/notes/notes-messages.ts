@@ -1,8 +1,8 @@
 /** A part of a session's conversation, read back from its transcript, message by message and free of credentials. */
 import { setImmediate as turn } from 'node:timers/promises'
-import { copied } from '../platform/characters.ts'
-import { handfuls, openReadBack } from '../platform/read-back.ts'
+import { copied } from '../platform/text.ts'
 import { meantIn, type SaidMessage } from '../sessions/message-table.ts'
+import { handfuls, openReadBack } from '../transcripts/read-back.ts'
 
 export type Call = { id: string; name: string; input: string }
 export type Result = { callId: string; text: string }

@@ -2,8 +2,9 @@
  * Notes without a model: what the user asked, which files were touched, which commands were run, what failed, what was
  * answered, turn by turn. Gathered message by message, then added to the notes there are. Decides no structure. Pure.
  */
-import { isShellTool } from '../platform/shell-tools.ts'
-import { BYTES_PER_TOKEN, tokensIn } from '../platform/tokens.ts'
+
+import { BYTES_PER_TOKEN, tokensIn } from '../platform/text.ts'
+import { isShellTool } from '../transcripts/formats/fields.ts'
 import { bodiesOf } from './notes-guard.ts'
 import type { Call, Spoken } from './notes-messages.ts'
 import { joined, type Template, titleKey } from './template.ts'

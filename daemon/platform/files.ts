@@ -1,20 +1,23 @@
 /** Files as this daemon needs them: whole or not at all, private, never through a stranger's folder. */
-
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
+  constants,
   existsSync,
+  fstatSync,
   fsyncSync,
   type MakeDirectoryOptions,
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   type Stats,
   statSync,
   writeSync,
 } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
 
@@ -119,4 +122,91 @@ export function filesBelow(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
+}
+
+/** A small file that holds a secret: read only when nobody else could have read it, else refused with the remedy. */
+
+export type PrivateText = { text: string } | { trouble: string; remedy: string }
+
+const LARGEST_BYTES = 16_384
+
+export function readPrivateFile(path: string): PrivateText {
+  let fd: number
+  try {
+    // Without waiting: a pipe that nobody writes to would be waited for without end.
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    if (missing) return { trouble: `${path} is not there`, remedy: `write the key into it and chmod 600 ${path}` }
+    return { trouble: `${path} cannot be read: ${message(error)}`, remedy: `make it yours: chmod 600 ${path}` }
+  }
+  try {
+    const stats = fstatSync(fd)
+    const mode = (stats.mode & 0o777).toString(8)
+    if (!stats.isFile()) return { trouble: `${path} is not a file`, remedy: 'name a file that holds the key alone' }
+    if (stats.uid !== process.getuid?.())
+      return { trouble: `${path} belongs to uid ${stats.uid}, not to you`, remedy: 'make a file of your own' }
+    if (stats.mode & 0o077)
+      return { trouble: `${path} can be read by others (mode ${mode})`, remedy: `chmod 600 ${path}` }
+    if (stats.size > LARGEST_BYTES)
+      return { trouble: `${path} is ${stats.size} bytes long`, remedy: 'it should hold the key alone' }
+    return { text: readFileSync(fd, 'utf8') }
+  } catch (error) {
+    return { trouble: `${path} cannot be read: ${message(error)}`, remedy: `make it yours: chmod 600 ${path}` }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/**
+ * Many files at once, each whole or not at all. The disk is waited for beside the main thread and for several together, so
+ * that a hundred files keep nobody waiting; they are all there when it is done.
+ */
+
+export type NewFile = { path: string; text: string }
+
+/** More would only wait for each other. */
+const AT_ONCE = 8
+
+export async function writeMany(files: readonly NewFile[]): Promise<void> {
+  const folders = new Set(files.map(({ path }) => dirname(path)))
+  for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const waiting = files.values()
+  const worker = async () => {
+    for (const file of waiting) await writeOne(file)
+  }
+  const ends = await Promise.allSettled(Array.from({ length: Math.min(AT_ONCE, files.length) }, worker))
+  const failed = ends.find((end) => end.status === 'rejected')
+  if (failed) throw failed.reason
+  // A rename is on disk once its folder is.
+  for (const folder of folders) await sync(folder)
+}
+
+async function writeOne({ path, text }: NewFile): Promise<void> {
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
+  try {
+    const file = await open(temporary, 'wx', 0o600)
+    try {
+      await file.writeFile(text)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(temporary, path)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    // Housekeeping came in between and took it for a leftover, or its folder for an empty one: now nobody can.
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    writeAtomic(path, text)
+  }
+}
+
+async function sync(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
 }

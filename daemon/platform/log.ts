@@ -1,9 +1,10 @@
 /** The daemon's log: JSON lines in a capped file, readable lines on a terminal, credentials taken out, no message content. */
+
+import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
 import pino from 'pino'
-import { formatLogLine } from '../../schema/log-line.ts'
+import { formatLogLine, LOG_FILES } from '../../schema/log-line.ts'
 import type { Clock } from './clock.ts'
-import { openLogFile } from './log-file.ts'
-import { redactLine } from './redact.ts'
 
 type Say = { (message: string): void; (fields: Record<string, unknown>, message: string): void }
 
@@ -81,4 +82,90 @@ function silenced(value: unknown, depth: number): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [key, SILENT_KEYS.has(key) ? '[redacted]' : silenced(item, depth + 1)]),
   )
+}
+
+/** The log on disk: a few files that together never exceed a cap. Losing a line is better than stopping the daemon. */
+
+export type LogFile = {
+  /** After `close` lines are dropped. */
+  write(line: string): void
+  setCap(bytes: number): void
+  close(): void
+}
+
+export function openLogFile(path: string, capBytes: number, onTrouble: (problem: string) => void): LogFile {
+  let cap = capBytes
+  let fd: number | undefined
+  let size = 0
+  let closed = false
+
+  const open = () => {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    fd = openSync(path, 'a', 0o600)
+    size = statSync(path).size
+  }
+  const shut = () => {
+    if (fd !== undefined) closeSync(fd)
+    fd = undefined
+  }
+  const rotate = () => {
+    shut()
+    rmSync(`${path}.${LOG_FILES - 1}`, { force: true })
+    for (let n = LOG_FILES - 2; n >= 1; n--) moveIfThere(`${path}.${n}`, `${path}.${n + 1}`)
+    moveIfThere(path, `${path}.1`)
+  }
+
+  return {
+    write: (line) => {
+      if (closed) return
+      const bytes = Buffer.from(line)
+      try {
+        if (fd === undefined) open()
+        if (size > 0 && size + bytes.length > cap / LOG_FILES) {
+          rotate()
+          open()
+        }
+        size += writeSync(fd as number, bytes)
+      } catch (error) {
+        // A full disk or a revoked folder: try to open again with the next line.
+        shut()
+        onTrouble(error instanceof Error ? error.message : String(error))
+      }
+    },
+    setCap: (bytes) => {
+      cap = bytes
+    },
+    close: () => {
+      closed = true
+      shut()
+    },
+  }
+}
+
+function moveIfThere(from: string, to: string): void {
+  try {
+    renameSync(from, to)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+}
+
+/** Takes credentials out of a line before it is logged. Errors quote what they choke on, so keys alone are not enough. */
+
+// Every run is bounded: a line is hostile input too, and an unbounded run over a long one takes minutes.
+const shapes: RegExp[] = [
+  /\bsk-[A-Za-z0-9_-]{16,300}/g,
+  /\b(?:gh[pousr]_[A-Za-z0-9]{20,300}|github_pat_[A-Za-z0-9_]{20,300})/g,
+  /\b(?:xox[abprs]-[A-Za-z0-9-]{10,300}|npm_[A-Za-z0-9]{20,300}|AIza[A-Za-z0-9_-]{30,300})/g,
+  /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g,
+  /\beyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{1,2000}/g,
+  /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[A-Za-z0-9+/=\s]|\\[nr])*(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?/g,
+]
+const BEARER = /\b(Bearer|Basic)\s{1,9}[A-Za-z0-9._~+/=-]{8,4000}/gi
+const URL_PASSWORD = /(\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s:/@"]{0,200}):[^\s@/"]{1,300}@/gi
+
+export function redactLine(line: string): string {
+  let clean = line
+  for (const shape of shapes) clean = clean.replace(shape, '[redacted]')
+  return clean.replace(BEARER, '$1 [redacted]').replace(URL_PASSWORD, '$1:[redacted]@')
 }

@@ -4,11 +4,11 @@
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { MemoryError } from '../../schema/errors.ts'
 import { HOLDER_FILE, type Holder, parseHolder } from '../../schema/holder.ts'
 import type { Clock } from './clock.ts'
 import { message, writeAtomic } from './files.ts'
-import { holdFile, isAlive } from './held-file.ts'
 
 const LOCK_FILE = 'daemon.lock'
 
@@ -81,5 +81,37 @@ export function readHolder(stateDir: string): Holder | undefined {
     return parseHolder(readFileSync(join(stateDir, HOLDER_FILE), 'utf8'))
   } catch {
     return undefined
+  }
+}
+
+/**
+ * A lock that the kernel frees when its holder dies, however it dies: an exclusive SQLite lock on a small file. Holds other
+ * processes off, and other holders in this one.
+ */
+
+/** Takes it and returns how to let go of it; nothing when somebody else has it. Never waits. */
+export function holdFile(file: string): (() => void) | undefined {
+  let db: Database.Database | undefined
+  try {
+    db = new Database(file, { timeout: 0 })
+    db.exec('BEGIN EXCLUSIVE')
+    const held = db
+    return () => held.close()
+  } catch (cause) {
+    db?.close()
+    if (cause instanceof Database.SqliteError && cause.code.startsWith('SQLITE_BUSY')) return undefined
+    throw new MemoryError('SETUP', `cannot lock ${file}: ${message(cause)}`, {
+      hint: 'check that the state folder is writable and not full; the file is empty and may be deleted when no daemon runs',
+      cause,
+    })
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

@@ -5,7 +5,7 @@ import type { AgentScope } from '../../schema/agent-memory.ts'
 import { callerVariables } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Environment } from '../../schema/rendezvous.ts'
-import { safeId } from '../platform/safe-id.ts'
+import { safeId } from '../platform/text.ts'
 import type { ClaudeSettings } from './claude-settings.ts'
 import { createLooks } from './paths.ts'
 

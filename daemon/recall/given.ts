@@ -5,7 +5,7 @@
 import type { GivenList } from '../../schema/recall.ts'
 import { type Db, withoutWaiting } from '../db/database.ts'
 import type { Clock, Timer } from '../platform/clock.ts'
-import { safeId } from '../platform/safe-id.ts'
+import { safeId } from '../platform/text.ts'
 
 export type SessionName = { sessionId: string; harness: string }
 

@@ -1,7 +1,7 @@
 /** A memory as an agent gets it: cut to size, with its age and place, inside a fence that says what it is. Pure. */
 import type { MemoryType, Trust } from '../../schema/memory.ts'
 import type { RecallAnswer } from '../../schema/recall.ts'
-import { escaped, type Json } from '../platform/ready-json.ts'
+import { escaped, type Json } from '../platform/json.ts'
 import type { Corpus, Item } from './corpus.ts'
 
 export const CUT = { lines: 200, bytes: 4_096 }

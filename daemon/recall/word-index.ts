@@ -2,7 +2,7 @@
  * Which memories of a directory hold which terms, how often and in which of their lines. Memories are put in, replaced and taken
  * out one by one; the result is the same as if all had been put in at once.
  */
-import { copied } from '../platform/characters.ts'
+import { copied } from '../platform/text.ts'
 import { stem, type Word, wordsOf } from './words.ts'
 
 export type Indexed = { file: string; name: string; description: string; body: string }

@@ -3,8 +3,7 @@ import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Found, FoundList } from '../../schema/search.ts'
 import type { Clock } from '../platform/clock.ts'
-import { createLineRoom, handfuls, openReadBack } from '../platform/read-back.ts'
-import { counted, withJson } from '../platform/ready-json.ts'
+import { counted, withJson } from '../platform/json.ts'
 import {
   type Asked as AskedMessageIndex,
   type Candidate,
@@ -14,6 +13,7 @@ import {
   type MessageWords,
   tokenLook,
 } from '../transcripts/message-index.ts'
+import { createLineRoom, handfuls, openReadBack } from '../transcripts/read-back.ts'
 
 export type Search = {
   /** The signal is made when it is asked for: most searches are over before anybody could hang up. */

@@ -1,7 +1,7 @@
 /** Which messages are the conversation as it stands: without what was rewound, forked away or left by another writer. Pure. */
 
 import { setImmediate as turn } from 'node:timers/promises'
-import { copied } from '../platform/characters.ts'
+import { copied } from '../platform/text.ts'
 import { HEAD_CHARS, head, inSession, lastTotal, learn, type Session, usageOf } from './digest.ts'
 import { present } from './formats/fields.ts'
 import type { By, End, Fact, Message, Rewound, ToolCall, Usage } from './formats/format.ts'

@@ -1,6 +1,6 @@
 /** The words of messages in `index.db`, and which messages may answer a question. Knows no text: that stands in the transcripts. */
 import { type Db, preparedIn } from '../db/database.ts'
-import { copied } from '../platform/characters.ts'
+import { copied } from '../platform/text.ts'
 
 export type MessageWords = {
   /** What takes time and needs no lock: best before the transaction in which some or all of the texts are put. */

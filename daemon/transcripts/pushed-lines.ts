@@ -2,7 +2,7 @@
  * Messages as a harness pushes them → lines of the generic form, as they are kept: nothing private, nothing injected and no
  * credential is left in them. Opens no file.
  */
-import { stampAt } from '../platform/stamps.ts'
+import { stampAt } from '../platform/text.ts'
 import { present } from './formats/fields.ts'
 import type { Fact, Message, SessionFact } from './formats/format.ts'
 import { generic } from './formats/generic.ts'

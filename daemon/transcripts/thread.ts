@@ -4,8 +4,7 @@
  */
 import type { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from '../platform/clock.ts'
-import { aborted } from '../platform/signals.ts'
-import { beginThread } from '../platform/thread.ts'
+import { aborted, beginThread } from '../platform/process.ts'
 import type { Source } from './formats/formats.ts'
 import type { Due } from './lanes.ts'
 import type { Turn } from './live-chain.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createRendering, createRenderings, KEEP_TOKENS, MOVE_TOKENS, type Said } from '../../daemon/agent/rendering.ts'
 import { openDatabases } from '../../daemon/db/databases.ts'
-import { tokensIn } from '../../daemon/platform/tokens.ts'
+import { tokensIn } from '../../daemon/platform/text.ts'
 import { redact } from '../../daemon/secrets/redact.ts'
 import type { Message } from '../../daemon/transcripts/formats/format.ts'
 import { manualTime } from '../support/clock.ts'

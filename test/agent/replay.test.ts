@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { messageText, partsOf } from '../../daemon/agent/rendering.ts'
-import { tokensIn } from '../../daemon/platform/tokens.ts'
+import { tokensIn } from '../../daemon/platform/text.ts'
 import { replay } from '../bench/replay.ts'
 import { makeHome } from '../support/home.ts'
 import { longSession } from '../support/long-session.ts'

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 
 import { createConfined } from '../../daemon/agent/confined-file.ts'
 import { createPlaces } from '../../daemon/agent/permissions.ts'
-import { bestReach } from '../../daemon/platform/open-folder.ts'
+import { bestReach } from '../../daemon/platform/safe-folder.ts'
 import { agentGround, SENTINEL } from './rig.ts'
 
 /** Puts a link where the folder was, and the folder back, as fast as it can. Ends by itself should nobody end it. */

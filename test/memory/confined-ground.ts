@@ -1,7 +1,7 @@
 /** A folder tree with hostile things around it, opened for a test. */
 import { expect, onTestFinished } from 'vitest'
 import { type Confined, openFolder } from '../../daemon/memory/confined.ts'
-import { bestReach, type Reach } from '../../daemon/platform/open-folder.ts'
+import { bestReach, type Reach } from '../../daemon/platform/safe-folder.ts'
 import { makeHome } from '../support/home.ts'
 import { prepareGround } from './containment-corpus.ts'
 import type { Ground } from './hostile-names.ts'

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createAccess } from '../../daemon/models/access.ts'
 import { createKeys } from '../../daemon/models/keys.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
-import { runCommand } from '../../daemon/platform/run-command.ts'
+import { runCommand } from '../../daemon/platform/process.ts'
 import { manualTime } from '../support/clock.ts'
 import { makeHome } from '../support/home.ts'
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { bodiesOf, cappedNotes, keptNotes, tooLong } from '../../daemon/notes/notes-guard.ts'
 import { blankNotes, DEFAULT_TEMPLATE, joined, parseTemplate, type Template } from '../../daemon/notes/template.ts'
-import { tokensIn } from '../../daemon/platform/tokens.ts'
+import { tokensIn } from '../../daemon/platform/text.ts'
 import { cpuMs } from '../support/cpu.ts'
 
 const restored = (text: string, template: Template = DEFAULT_TEMPLATE) => joined(template, bodiesOf(template, text))

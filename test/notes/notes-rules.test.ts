@@ -3,7 +3,7 @@ import { bodiesOf, cappedNotes } from '../../daemon/notes/notes-guard.ts'
 import type { Spoken } from '../../daemon/notes/notes-messages.ts'
 import { addGathered, createGathering, errorsIn, shortWithNames } from '../../daemon/notes/notes-rules.ts'
 import { blankNotes, DEFAULT_TEMPLATE, joined, parseTemplate } from '../../daemon/notes/template.ts'
-import { tokensIn } from '../../daemon/platform/tokens.ts'
+import { tokensIn } from '../../daemon/platform/text.ts'
 import { cpuMs } from '../support/cpu.ts'
 import { factsOf, recorded, recordings } from '../transcripts/telling.ts'
 

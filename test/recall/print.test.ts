@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { escaped } from '../../daemon/platform/ready-json.ts'
+import { escaped } from '../../daemon/platform/json.ts'
 import { beyondOf, framed, type Printed, printed, printedAnswer, printedOne } from '../../daemon/recall/surface.ts'
 import { RecallAnswer } from '../../schema/recall.ts'
 

@@ -15,9 +15,9 @@ import { printTopic } from '../../daemon/memory/topic-file.ts'
 import { createJudge } from '../../daemon/memory/write-checks.ts'
 import { createGate } from '../../daemon/memory/writer.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
-import { createGivingWay } from '../../daemon/platform/giving-way.ts'
 import { createLifecycle } from '../../daemon/platform/lifecycle.ts'
-import { aborted } from '../../daemon/platform/signals.ts'
+import { aborted } from '../../daemon/platform/process.ts'
+import { createGivingWay } from '../../daemon/platform/queue.ts'
 
 const [stateDir = '', drainMs = '0'] = process.argv.slice(2)
 const clock = createClock()

@@ -1,6 +1,5 @@
 /** Looks into JSON that others wrote: each look gives a value of the kind asked for, or nothing. Throws nothing. */
-import { shapeOf } from '../../platform/json-shape.ts'
-import { isShellTool } from '../../platform/shell-tools.ts'
+import { shapeOf } from '../../platform/json.ts'
 import type { ToolCall, ToolResult, Usage } from './format.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -204,4 +203,20 @@ export function plainText(content: unknown): string {
 export function toolCall(callId: unknown, name: unknown, input: unknown): ToolCall {
   const called = id(name) ?? ''
   return { id: id(callId) ?? '', name: called, input: toolInput(called, input) }
+}
+
+/** What harnesses call the tool that runs commands. */
+const SHELLS = new Set([
+  'bash',
+  'exec_command',
+  'local_shell',
+  'powershell',
+  'run_shell_command',
+  'shell',
+  'shell_command',
+])
+
+/** Some put the name of a server before it. */
+export function isShellTool(name: string): boolean {
+  return SHELLS.has((name.split('.').at(-1) ?? '').toLowerCase())
 }

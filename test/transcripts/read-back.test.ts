@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { createLineRoom, handfuls, openReadBack, type Place } from '../../daemon/platform/read-back.ts'
+import { createLineRoom, handfuls, openReadBack, type Place } from '../../daemon/transcripts/read-back.ts'
 
 function linesIn(...lines: string[]): Place[] {
   const dir = mkdtempSync(join(tmpdir(), 'lines-'))

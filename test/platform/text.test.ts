@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { safeId } from '../../daemon/platform/safe-id.ts'
+import { safeId } from '../../daemon/platform/text.ts'
 
 describe('an id of others', () => {
   it.each(['a', '0f3b-11', 'A.b_c-D', '.hidden', 'x'.repeat(128)])('that can be a name stays as it is: %s', (id) => {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
-import { createProcesses } from '../../daemon/platform/processes.ts'
+import { createProcesses } from '../../daemon/platform/process.ts'
 
 const processes = createProcesses()
 

@@ -1,8 +1,41 @@
+/** Work on the same thing goes one after the other, on different things side by side. What fails holds nobody up. */
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Clock } from './clock.ts'
+
+export type InTurn = <T>(what: string, work: () => Promise<T>) => Promise<T>
+
+export function createInTurn(): InTurn {
+  const lasts = new Map<string, Promise<unknown>>()
+  return (what, work) => {
+    const mine = (lasts.get(what) ?? Promise.resolve()).then(work)
+    const settled = mine.catch(() => {})
+    lasts.set(what, settled)
+    void settled.then(() => {
+      if (lasts.get(what) === settled) lasts.delete(what)
+    })
+    return mine
+  }
+}
+
+/** For much work in small steps: whoever else waits gets a turn after so many characters of it. */
+
+/** A fraction of a millisecond, even where every rule looks at every one. */
+const MOST_CHARS = 2_000
+
+export function createTurns(): (chars: number) => Promise<void> {
+  let since = 0
+  return async (chars) => {
+    since += chars
+    if (since < MOST_CHARS) return
+    since = 0
+    await turn()
+  }
+}
+
 /**
  * What nobody waits for gives way to those who ask: where anybody has asked since the piece of work before it, one is followed by
  * a rest, many times as long as the thread was at work meanwhile. While nobody asks, there is none.
  */
-import type { Clock } from './clock.ts'
 
 export type GivingWay = {
   /** Somebody asked for something. */

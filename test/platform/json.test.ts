@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { shapeOf } from '../../daemon/platform/json-shape.ts'
+import { shapeOf } from '../../daemon/platform/json.ts'
 
 it.each([
   ['{}', 1, 2],

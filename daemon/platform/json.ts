@@ -1,0 +1,118 @@
+/** How much a JSON text will take up once it is parsed, told without parsing it: a few bytes can stand for a lot of memory. */
+
+export type Shape = { depth: number; values: number }
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT, COMMA] = [0x5b, 0x5d, 0x7b, 0x7d, 0x2c]
+
+/** Counts brackets and commas outside strings; whether the rest is JSON is the parser's to say. */
+export function shapeOf(text: string): Shape {
+  let depth = 0
+  let deepest = 0
+  let values = 1
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === QUOTE) at = endOfString(text, at + 1)
+    else if (unit === COMMA) values += 1
+    else if (unit === OPEN_LIST || unit === OPEN_OBJECT) {
+      values += 1
+      depth += 1
+      deepest = Math.max(deepest, depth)
+    } else if (unit === CLOSE_LIST || unit === CLOSE_OBJECT) depth -= 1
+  }
+  return { depth: deepest, values }
+}
+
+/** Where the quote stands that closes the string, or the end of a text that never closes it. */
+function endOfString(text: string, from: number): number {
+  for (let end = text.indexOf('"', from); end !== -1; end = text.indexOf('"', end + 1)) {
+    let slashes = 0
+    while (text.charCodeAt(end - 1 - slashes) === BACKSLASH) slashes += 1
+    if (slashes % 2 === 0) return end
+  }
+  return text.length
+}
+
+/** Whether a value is nested deeper than anybody means: to walk it by recursion, as JSON does, would run out of stack. */
+
+export function isDeeperThan(value: unknown, levels: number): boolean {
+  let level: unknown[] = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    const held = level.filter((each) => typeof each === 'object' && each !== null)
+    if (held.length > 0 && depth >= levels) return true
+    level = held.flatMap((each) => Object.values(each as object))
+  }
+  return false
+}
+
+/** Bytes in pieces of any size → lines, none of them longer than a cap. Knows nothing of what they say. */
+
+export type Line = { number: number; bytes: Buffer }
+
+const NEWLINE = 0x0a
+
+/** Lines come without their newline; the last one needs none. A line over the cap is told to `tooLong`, which throws. */
+export async function* readLines(
+  chunks: AsyncIterable<Uint8Array>,
+  capBytes: number,
+  tooLong: (number: number) => never,
+): AsyncGenerator<Line> {
+  let pending: Buffer[] = []
+  let pendingBytes = 0
+  let number = 1
+  const keep = (piece: Buffer) => {
+    pendingBytes += piece.length
+    if (pendingBytes > capBytes) tooLong(number)
+    pending.push(piece)
+  }
+  const take = (): Line => {
+    const bytes = pending.length === 1 ? (pending[0] as Buffer) : Buffer.concat(pending)
+    pending = []
+    pendingBytes = 0
+    return { number: number++, bytes }
+  }
+  for await (const chunk of chunks) {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    let from = 0
+    for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, from)) {
+      keep(bytes.subarray(from, end))
+      from = end + 1
+      yield take()
+    }
+    if (from < bytes.length) keep(bytes.subarray(from))
+  }
+  if (pendingBytes > 0) yield take()
+}
+
+/**
+ * Answers whose JSON is put together from parts that were made before: it goes along with the answer to whoever sends it. For a
+ * copy of the answer, which may have been changed, it does not count.
+ */
+const JSON_TEXT = Symbol('json')
+
+/** With its bytes: where they were counted part by part before, nobody has to look through the whole for them. */
+export type Json = { text: string; bytes: number }
+
+type Ready = { [JSON_TEXT]?: { of: object; json: () => Json } }
+
+/** `json` must be what the answer's schema makes of it. */
+export function withJson<T extends object>(answer: T, json: () => Json): T {
+  // Not as a hidden property: to define one takes longer than all else that is done for a short answer.
+  ;(answer as Ready)[JSON_TEXT] = { of: answer, json }
+  return answer
+}
+
+export function jsonOf(answer: unknown): Json | undefined {
+  const ready = typeof answer === 'object' && answer !== null ? (answer as Ready)[JSON_TEXT] : undefined
+  return ready?.of === answer ? ready?.json() : undefined
+}
+
+export function counted(text: string): Json {
+  return { text, bytes: Buffer.byteLength(text) }
+}
+
+/** A text as it stands between quotation marks. */
+export function escaped(text: string): string {
+  return JSON.stringify(text).slice(1, -1)
+}

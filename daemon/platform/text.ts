@@ -1,0 +1,59 @@
+/** Parts of a text that end between characters: half of one cannot be written as UTF-8, and no server takes it. Pure. */
+import { createHash } from 'node:crypto'
+
+export function isWithinCharacter(text: string, at: number): boolean {
+  return /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(Math.max(0, at - 1), at + 1))
+}
+
+/** A part of a text keeps the whole of it in memory: a copy does not. */
+export function copied(text: string): string {
+  return Buffer.from(text, 'utf16le').toString('utf16le')
+}
+
+/** So many UTF-16 units of its beginning, or one more. */
+export function headOf(text: string, units: number): string {
+  return text.slice(0, isWithinCharacter(text, units) ? units + 1 : units)
+}
+
+/** The same of its end. */
+export function tailOf(text: string, units: number): string {
+  const from = Math.max(0, text.length - units)
+  return text.slice(isWithinCharacter(text, from) ? from - 1 : from)
+}
+
+/** Numbers for people. */
+
+/** With commas between thousands. The language's own way loads all of its locales, which costs as much as a tenth of a start. */
+export function grouped(number: number): string {
+  return String(number).replace(/\B(?=(?:\d{3})+$)/g, ',')
+}
+
+/** How many tokens a text is, where nobody has counted: errs on the side of too many for most languages. */
+export const BYTES_PER_TOKEN = 4
+
+export function tokensIn(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
+}
+
+/** Moments as a clock on some wall showed them. Pure. */
+
+/** ISO 8601 with the zone: the day in it is the day it was there. */
+export function stampAt(ms: number, minutesEast: number): string {
+  const wall = new Date(ms + minutesEast * 60_000).toISOString().slice(0, -1)
+  const [hours, minutes] = [Math.trunc(Math.abs(minutesEast) / 60), Math.abs(minutesEast) % 60]
+  return `${wall}${minutesEast < 0 ? '-' : '+'}${two(hours)}:${two(minutes)}`
+}
+
+function two(count: number): string {
+  return String(count).padStart(2, '0')
+}
+
+/** Ids that others choose (session, tool use, agent type) as names of ours: never a path, never too long. Pure. */
+
+const SAFE = /^[A-Za-z0-9._-]{1,128}$/
+const DOTS_ONLY = /^\.+$/
+
+/** The id itself where it can be the name of a file, else its SHA-256 in hex. */
+export function safeId(id: string): string {
+  return SAFE.test(id) && !DOTS_ONLY.test(id) ? id : createHash('sha256').update(id).digest('hex')
+}
