@@ -248,7 +248,6 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   void model.refresh()
   settings.onChange((changed) => {
     log.configure(changed.log)
-    memory.forgetAnswers()
     reading.settingsChanged()
     company.summaries.start()
     // Before what may follow from it: another mode, and jobs that go on.

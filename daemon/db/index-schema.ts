@@ -15,6 +15,24 @@ export const MEMORY_WORDS = `
     name, description, body, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
   );`
 
+/** The catalogue of memory files, by the stamps under which they were read. */
+export const MEMORY_FILES = `
+  CREATE TABLE memory_files (
+    dir TEXT NOT NULL,
+    file TEXT NOT NULL,
+    stamp TEXT NOT NULL,
+    modified_ms INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    -- The hash of what the body says, however it is written.
+    value TEXT,
+    name TEXT,
+    description TEXT,
+    type TEXT,
+    trust TEXT,
+    PRIMARY KEY (dir, file)
+  ) STRICT, WITHOUT ROWID;`
+
 export const indexMigrations: readonly Migration[] = [
   (db) => db.exec(MEMORY_WORDS),
   (db) =>
@@ -187,4 +205,5 @@ export const indexMigrations: readonly Migration[] = [
     `),
   // To look through all terms takes milliseconds.
   (db) => db.exec('ALTER TABLE term_blocks DROP COLUMN threes'),
+  (db) => db.exec(MEMORY_FILES),
 ]

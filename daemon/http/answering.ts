@@ -62,7 +62,7 @@ export function createHandlers(core: Core, deps: Deps): Handlers {
     const { agentsMd } = settings.current().instructions
     const { root } = memory.find(cwd, caller)
     const base = { cwd, root, claudeDir, managedFile: MANAGED_FILE, home: places.home, agentsMd }
-    const { path, content } = await memory.reading.index(cwd, caller)
+    const { path, content } = memory.reading.index(cwd, caller)
     const { items } = loadInstructions(base)
     return { items: content === '' ? items : [...items, { kind: 'memory' as const, path, content }] }
   }

@@ -1,49 +1,357 @@
-/** The memories of a directory as a list, read again only where a file's stamp has changed. */
-
+/**
+ * What the daemon knows of the memories in each directory: one entry a file, read again only when its stamp has changed, and
+ * kept in index.db for the next start. The files are the truth: at most 500 are stat'ed each time, more once a second.
+ */
 import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs'
 import { basename, join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { MemoryError } from '../../schema/errors.ts'
-import type { MemoryType } from '../../schema/memory.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Confined } from './confined.ts'
+import type { MemoryType, Trust } from '../../schema/memory.ts'
+import type { Core } from '../core.ts'
+import { type Db, preparedIn, withoutWaiting } from '../db/database.ts'
+import type { Clock, Timer } from '../platform/clock.ts'
 import { descend, enter, type Folder, inRoot } from './descend.ts'
 import { INDEX_FILE, numbered } from './file-names.ts'
-import { inFolder, type Present, readPresent } from './folder.ts'
-import { readUpTo } from './plain-file.ts'
-import { DEPTH_FOLDERS, type Read, type Scan, scanMemories, visitMemories } from './scan.ts'
+import { inFolder, readPresent } from './folder.ts'
+import type { Journal } from './journal.ts'
+import { hashOf, readUpTo } from './plain-file.ts'
+import {
+  DEPTH_FOLDERS,
+  type FoundMemory,
+  findMemories,
+  inOpenRoot,
+  isMemoryName,
+  LIST_MEMORIES,
+  newestFirst,
+  type ReadMemory,
+  readMemory,
+  type ScannedMemory,
+  visitMemories,
+} from './scan.ts'
 import { isSettled, stampOf } from './stamp.ts'
 import { normaliseValue } from './tombstones.ts'
 import { parseTopic, type TopicFields } from './topic-file.ts'
 import type { TellingNames } from './write-checks.ts'
 
-export type Catalogue = { list(dir: string): Scan }
+/** `value`: of its body, by which the same is recognised; nothing for a file that is not read as a memory. */
+export type KnownMemory = ScannedMemory & { value: string | undefined }
 
-const MOST_DIRECTORIES = 32
+export type Directory = {
+  dir: string
+  memories: ReadonlyMap<string, KnownMemory>
+  /** Goes up with every change of `memories`. */
+  version: number
+  /** How many files have changed or come and are not read yet. */
+  unread(): number
+}
 
-type Deps = { clock: Pick<Clock, 'now'>; names: Pick<TellingNames, 'isKnownTelling'> }
+const MOST_DIRECTORIES = 16
+/** Of more memories the newest are known. About half a kilobyte each. */
+const MOST_MEMORIES = 20_000
+/** So many take about 3 ms to stat. */
+const FEW = 500
+const LOOK_MS = 1_000
+/** Between two slices others get their turn. */
+const SLICE_MS = 10
+const KEEP_MS = 1_000
+const KEEP_AT_ONCE = 100
 
-export function createCatalogue({ clock, names }: Deps): Catalogue {
-  const directories = new Map<string, Map<string, Read>>()
+type Entry = Directory & {
+  memories: Map<string, KnownMemory>
+  lookedMs: number
+  /** To be read before all others: something happened to them. */
+  changed: Set<string>
+  /** To be read, the newest first. */
+  found: Map<string, FoundMemory>
+  /** Rows of these are not as they should be. */
+  unkept: Set<string>
+  reading: Promise<void> | undefined
+}
+
+type ReadListener = (dir: string, memory: KnownMemory, read: ReadMemory) => void
+
+export function createCatalogue(
+  { clock, db, logged }: Pick<Core, 'clock' | 'db' | 'logged'>,
+  journal: Journal,
+  names: Pick<TellingNames, 'isKnownTelling'>,
+) {
+  const rows = createRows(db.index)
+  const entries = new Map<string, Entry>()
+  const listeners: ReadListener[] = []
+  let keeping: Timer | undefined
+  let isStopped = false
+
+  const entryOf = (dir: string): Entry => {
+    const entry = entries.get(dir) ?? load(dir)
+    // The map is in order of use.
+    entries.delete(dir)
+    entries.set(dir, entry)
+    if (entries.size > MOST_DIRECTORIES) entries.delete(entries.keys().next().value as string)
+    return entry
+  }
+  const load = (dir: string): Entry => {
+    const entry: Entry = {
+      dir,
+      memories: new Map(rows.of(dir).map((memory) => [memory.file, memory])),
+      version: 0,
+      unread: () => entry.changed.size + entry.found.size,
+      lookedMs: Number.NEGATIVE_INFINITY,
+      changed: new Set(),
+      found: new Map(),
+      unkept: new Set(),
+      reading: undefined,
+    }
+    return entry
+  }
+
+  const put = (entry: Entry, file: string, read: ReadMemory | undefined): void => {
+    entry.changed.delete(file)
+    entry.found.delete(file)
+    if (!read || names.isKnownTelling(file)) {
+      drop(entry, file)
+      return
+    }
+    const known = entry.memories.get(file)
+    const isSame = known !== undefined && known.hash !== undefined && known.hash === read.memory.hash
+    const value = isSame ? known.value : read.text === undefined ? undefined : valueKey(read.body)
+    const memory = { ...read.memory, value }
+    entry.memories.set(file, memory)
+    if (known?.stamp !== memory.stamp || !isSame) keepLater(entry, file)
+    if (isSame) return
+    entry.version++
+    for (const listener of listeners) listener(entry.dir, memory, read)
+  }
+  const drop = (entry: Entry, file: string): void => {
+    entry.changed.delete(file)
+    entry.found.delete(file)
+    if (!entry.memories.delete(file)) return
+    entry.version++
+    keepLater(entry, file)
+  }
+
+  const look = (entry: Entry): void => {
+    entry.lookedMs = clock.elapsed()
+    const files = findMemories(entry.dir).files.filter(({ file }) => !names.isKnownTelling(file))
+    const present = new Map(files.slice(0, MOST_MEMORIES).map((found) => [found.file, found]))
+    for (const file of entry.memories.keys()) if (!present.has(file)) drop(entry, file)
+    for (const [file, { stamp }] of present) if (entry.memories.get(file)?.stamp === stamp) present.delete(file)
+    entry.found = present
+  }
+  const catchUp = (entry: Entry): void => {
+    const isNew = entry.lookedMs === Number.NEGATIVE_INFINITY
+    if (isNew || entry.memories.size + entry.found.size <= FEW) {
+      look(entry)
+      return
+    }
+    if (clock.elapsed() - entry.lookedMs < LOOK_MS) return
+    // Many take about 60 ms: the next answer has what is found. The watch tells of most changes before.
+    entry.lookedMs = clock.elapsed()
+    setImmediate(() => {
+      if (isStopped) return
+      look(entry)
+      void readBeside(entry)
+    })
+  }
+
+  /** Reads until the time is over, or `most` files. */
+  const readSome = (entry: Entry, most = Number.POSITIVE_INFINITY): void => {
+    if (entry.unread() === 0) return
+    const endMs = clock.elapsed() + (most === Number.POSITIVE_INFINITY ? SLICE_MS : Number.POSITIVE_INFINITY)
+    let left = most
+    const isOpen = inOpenRoot(entry.dir, (top) => {
+      for (const files of [entry.changed, entry.found.keys()])
+        for (const file of files) {
+          put(entry, file, readMemory(top, file, clock.now()))
+          if (--left === 0 || clock.elapsed() >= endMs) return
+        }
+    })
+    if (!isOpen) for (const file of [...entry.changed, ...entry.found.keys()]) drop(entry, file)
+  }
+  const readBeside = (entry: Entry): Promise<void> => {
+    entry.reading ??= (async () => {
+      while (entry.unread() > 0 && !isStopped) {
+        await turn()
+        readSome(entry)
+      }
+    })()
+      .catch(logged('memories could not be read'))
+      .finally(() => {
+        entry.reading = undefined
+      })
+    return entry.reading
+  }
+
+  const open = (dir: string): Directory => {
+    const entry = entryOf(dir)
+    catchUp(entry)
+    readSome(entry)
+    if (entry.unread() > 0) void readBeside(entry)
+    return entry
+  }
+
+  const read = (dir: string, file: string): (KnownMemory & { text: string; body: string }) | undefined => {
+    const entry = entryOf(dir)
+    let found: ReadMemory | undefined
+    inOpenRoot(dir, (top) => {
+      found = readMemory(top, file, clock.now())
+    })
+    put(entry, file, found)
+    const memory = entry.memories.get(file)
+    return memory && found?.text !== undefined ? { ...memory, text: found.text, body: found.body } : undefined
+  }
+
+  const keepLater = (entry: Entry, file: string): void => {
+    entry.unkept.add(file)
+    keeping ??= clock.after(KEEP_MS, () => {
+      keeping = undefined
+      void keepAll().catch(logged('what is known of memories could not be kept'))
+    })
+  }
+  const keepAll = async (): Promise<void> => {
+    for (const entry of entries.values()) {
+      const files = [...entry.unkept]
+      while (files.length > 0 && !isStopped) {
+        keep(entry, files.splice(0, KEEP_AT_ONCE))
+        await turn()
+      }
+    }
+  }
+  /** Only what the journal has byte for byte, and so looked through: no credential comes into index.db. */
+  const keep = (entry: Entry, files: readonly string[]): void =>
+    rows.write(() => {
+      for (const file of files) {
+        const memory = entry.memories.get(file)
+        // It will be read again, and kept then.
+        if (memory?.stamp === '') continue
+        entry.unkept.delete(file)
+        const tip = memory && journal.tip(entry.dir, file)
+        if (memory && tip?.exact && tip.hash === memory.hash) rows.put(entry.dir, memory)
+        else rows.remove(entry.dir, file)
+      }
+    })
+
   return {
-    list: (dir) => {
-      const known = directories.get(dir) ?? new Map<string, Read>()
-      const startedMs = clock.now()
-      const scan = scanMemories(dir, { known })
-      const listed = new Set(scan.items.map(({ file }) => file))
-      for (const [file, read] of known) if (!listed.has(file) || !isSettled(read, startedMs)) known.delete(file)
-      // The map is in order of use.
-      directories.delete(dir)
-      directories.set(dir, known)
-      if (directories.size > MOST_DIRECTORIES) directories.delete(directories.keys().next().value as string)
-      return { ...scan, items: scan.items.filter(({ file }) => !names.isKnownTelling(file)) }
+    /** As the directory is now, or, with many memories, was less than a second ago. */
+    open,
+    /** Resolves when all that `open` found is read, or the time is over. `first`: of what is not read, these before all others. */
+    untilRead: async (dir: string, waitMs: number, first: readonly string[] = []): Promise<void> => {
+      const entry = entryOf(dir)
+      for (const file of first) if (entry.found.has(file)) entry.changed.add(file)
+      if (entry.unread() === 0) return
+      await new Promise<void>((resolve) => {
+        const timer = clock.after(waitMs, resolve)
+        void readBeside(entry).finally(() => {
+          timer.stop()
+          resolve()
+        })
+      })
+    },
+    /** As the directory is now: the newest, and how many there are besides. */
+    list: (dir: string, { limit = LIST_MEMORIES } = {}): { items: KnownMemory[]; older: number } => {
+      const entry = entryOf(dir)
+      look(entry)
+      readSome(entry, limit + entry.changed.size)
+      if (entry.unread() > 0) void readBeside(entry)
+      const items = [...entry.memories.values()].sort(newestFirst).slice(0, limit)
+      return { items, older: entry.memories.size + entry.found.size - items.length }
+    },
+    /** The text of one as it is now; nothing when it is gone. */
+    read,
+    /** A memory that says the same, however it is written. */
+    findSame: async (dir: string, text: string): Promise<KnownMemory | undefined> => {
+      open(dir)
+      const entry = entryOf(dir)
+      if (entry.unread() > 0) await readBeside(entry)
+      const value = valueKey(text)
+      const [found] = [...entry.memories.values()].filter((memory) => memory.value === value).sort(newestFirst)
+      // Among many it may have changed since the last look.
+      const now = found && read(dir, found.file)
+      return now?.value === value ? now : undefined
+    },
+    /** These files were written, or a watch saw them change. */
+    changed: (dir: string, files: readonly string[]): void => {
+      const entry = entries.get(dir)
+      if (!entry) return
+      for (const file of files) {
+        if (!isMemoryName(file) || isIndexName(file)) continue
+        entry.changed.add(file)
+        keepLater(entry, file)
+      }
+    },
+    /** Hears of each file that was read, with what it says. */
+    onRead: (listener: ReadListener) => void listeners.push(listener),
+    /** Reads these directories before they are asked for. */
+    readAhead: async (dirs: readonly string[]): Promise<void> => {
+      for (const dir of dirs.slice(0, MOST_DIRECTORIES)) {
+        if (isStopped) return
+        open(dir)
+        await readBeside(entryOf(dir))
+        await turn()
+      }
+    },
+    /** Its rows were deleted: all of them are written again. */
+    wiped: (): void => {
+      for (const entry of entries.values()) for (const file of entry.memories.keys()) keepLater(entry, file)
+    },
+    stop: (): void => {
+      isStopped = true
+      keeping?.stop()
+      for (const entry of entries.values()) keep(entry, [...entry.unkept])
     },
   }
 }
 
-/**
- * The memories of a directory as texts: which there are, with their stamps, and what single ones say. Follows no link, reads
- * nothing but regular files that have one name, writes nothing.
- */
+export type Catalogue = ReturnType<typeof createCatalogue>
+
+export function valueKey(text: string): string {
+  return hashOf(normaliseValue(text))
+}
+
+function isIndexName(file: string): boolean {
+  return basename(file) === INDEX_FILE
+}
+
+type Row = {
+  file: string
+  stamp: string
+  modified_ms: number
+  bytes: number
+  hash: string
+  value: string | null
+  name: string | null
+  description: string | null
+  type: MemoryType | null
+  trust: Trust | null
+}
+
+function createRows(current: () => Db) {
+  const statements = preparedIn(current, (db) => ({
+    of: db.prepare('SELECT * FROM memory_files WHERE dir = ?'),
+    put: db.prepare('INSERT OR REPLACE INTO memory_files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    remove: db.prepare('DELETE FROM memory_files WHERE dir = ? AND file = ?'),
+  }))
+  return {
+    of: (dir: string): KnownMemory[] => (statements().of.all(dir) as Row[]).map(memoryOf),
+    put: (dir: string, memory: KnownMemory): void => {
+      const { file, stamp, modifiedMs, bytes, hash, value, name, description, type, trust } = memory
+      const fields = [value, name, description, type, trust].map((field) => field ?? null)
+      statements().put.run(dir, file, stamp, modifiedMs, bytes, hash, ...fields)
+    },
+    remove: (dir: string, file: string): void => void statements().remove.run(dir, file),
+    /** May be lost in a power cut: then files are read again. */
+    write: (work: () => void): void => withoutWaiting(current(), () => current().transaction(work)()),
+  }
+}
+
+function memoryOf({ file, stamp, modified_ms, bytes, hash, value, name, description, type, trust }: Row): KnownMemory {
+  return {
+    ...{ file, stamp, modifiedMs: modified_ms, bytes, hash, value: value ?? undefined },
+    ...(name !== null && { name }),
+    ...(description !== null && { description }),
+    ...(type !== null && { type }),
+    ...(trust !== null && { trust }),
+  }
+}
 
 export type Stamped = { file: string; stamp: string; modifiedMs: number }
 
@@ -145,25 +453,6 @@ function attempt<T>(action: () => T): T | undefined {
   }
 }
 
-/** What a directory holds already, for whoever is about to add to it: which memory says the same, and which names are free. */
-
-export type Existing = { file: string; type?: MemoryType | undefined }
-
-/** Every memory by what its body says. */
-export function memoriesByValue(dir: string): Map<string, Existing> {
-  const { items } = scanMemories(dir)
-  const known = new Map<string, Existing>()
-  inFolder(dir, (folder) => {
-    for (const { file, type, hash } of items) {
-      // Without a hash it is too large to be read.
-      const present = hash === undefined ? undefined : readIfPlain(folder, file)
-      const value = present && normaliseValue(parseTopic(present.text).body)
-      if (value !== undefined && !known.has(value)) known.set(value, { file, type })
-    }
-  })
-  return known
-}
-
 export function freeFile(dir: string, file: string, waiting: ReadonlySet<string>): string {
   const taken = (name: string) =>
     waiting.has(name) || inFolder(dir, (folder) => readPresent(folder, name)) !== undefined
@@ -174,13 +463,4 @@ export function freeFile(dir: string, file: string, waiting: ReadonlySet<string>
   throw new MemoryError('CONFLICT', `there are too many memories called like ${file}`, {
     hint: 'write it under a name',
   })
-}
-
-/** One memory that is a link or not readable keeps nobody from remembering another. */
-function readIfPlain(folder: Confined, file: string): Present | undefined {
-  try {
-    return readPresent(folder, file)
-  } catch {
-    return undefined
-  }
 }

@@ -1,5 +1,6 @@
 /** Everything about memories, put together: one gate, and what stands before and behind it. */
 import { existsSync } from 'node:fs'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Agent } from '../../schema/agent-memory.ts'
 import type { Caller } from '../../schema/caller.ts'
 import type { Databases } from '../db/databases.ts'
@@ -8,10 +9,8 @@ import { createPurges } from '../db/purges.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Health } from '../platform/health.ts'
 import type { Watch } from '../platform/path-wait.ts'
-import type { Vigils } from '../platform/vigil.ts'
 import { createDirectories, projectsOf } from '../projects/projects.ts'
 import { createAgentMemories } from './agent-memory.ts'
-import { createAnswers } from './answers.ts'
 import { type Carrying, createCarrying } from './carrying.ts'
 import { createCatalogue, textsWithout } from './catalogue.ts'
 import { createChanging } from './change-run.ts'
@@ -25,7 +24,7 @@ import { createPast } from './past.ts'
 import { createPlaces, type Places } from './place.ts'
 import { createPrompting, createPrompts } from './prompt.ts'
 import { createPurging } from './purging.ts'
-import { createReading, keyOf } from './reader.ts'
+import { createReading } from './reader.ts'
 import { recoverChanges } from './recovery.ts'
 import { createWriting } from './remember.ts'
 import { createReviewing, createReviews } from './review.ts'
@@ -44,7 +43,6 @@ type Deps = {
   stateDir: string
   clock: Clock
   redact: Redact
-  vigils: Vigils
   locate: Parameters<typeof createPlaces>[0]['locate']
   placeOf: PlaceOf
   offBecause: Parameters<typeof createPlaces>[0]['offBecause']
@@ -65,7 +63,7 @@ type Deps = {
 }
 
 export function createMemory(deps: Deps) {
-  const { store, clock, vigils, locate, offBecause, isPlace, settings } = deps
+  const { store, clock, locate, offBecause, isPlace, settings } = deps
   const { health, watch, onChange, onError } = deps
   const db = store.history
   const redact = redactShortOnce(deps.redact)
@@ -103,13 +101,13 @@ export function createMemory(deps: Deps) {
     isPlace,
     onChange: (dir, files) => changed(dir, files, 'external'),
   })
-  const catalogue = createCatalogue({ clock, names })
+  const catalogue = createCatalogue({ clock, db: store, logged: () => onError }, journal, names)
   const searching = createSearching({ journal, words: createMemoryWords(store.index), clock, onError })
   const changed = (dir: string, files: string[], actor: string) => {
+    catalogue.changed(dir, files)
     searching.changed(dir, files)
     onChange(dir, files, actor)
   }
-  const answers = createAnswers({ vigils, clock })
   const watching = createWatching({ known, look: external.look, isPlace, clock, health, onError, watch })
   const placesWith = (where: typeof locate) =>
     createPlaces({ locate: where, offBecause, directories, onUse: watching.used })
@@ -130,13 +128,14 @@ export function createMemory(deps: Deps) {
   const keepers = [searching.wipe, ...deps.keepers]
   const purging = createPurging({ store, keepers, purges: createPurges(db), gate, journal, tombstones, clock, look })
   const readingIn = (where: Places) =>
-    createReading({ places: where, journal, catalogue, searching, answers, names, teamEnabled: settings.teamEnabled })
+    createReading({ places: where, journal, catalogue, searching, names, teamEnabled: settings.teamEnabled })
   const writingIn = (where: Places) =>
     createWriting({
       places: where,
       gate,
       reviews,
       tombstones,
+      catalogue,
       purging,
       redact,
       clock,
@@ -154,15 +153,12 @@ export function createMemory(deps: Deps) {
     watching,
     lookEverywhere: watching.lookEverywhere,
     find: places.find,
-    /** The same for who asks again and again: nothing is looked at while nothing has stirred, and all that did is known by then. */
-    findAgain: (cwd: string, caller: Caller) =>
-      answers.answer(keyOf('place', cwd, caller), () => {
-        const place = places.find(cwd, caller)
-        return { answer: place, from: [...place.madeFrom, place.dir].map((path) => ({ path })) }
-      }),
+    /** The same once every change on disk has been taken note of. */
+    findAgain: async (cwd: string, caller: Caller) => {
+      await turn()
+      return places.find(cwd, caller)
+    },
     projects: () => projectsOf(directories.list(), existsSync),
-    /** Something that no file tells has changed: a switch, a setting. */
-    forgetAnswers: answers.forgetAll,
     searching,
     /** What recall ranks and gives. */
     texts: {
@@ -173,7 +169,10 @@ export function createMemory(deps: Deps) {
       isRejected: (dir: string, file: string, text: string) =>
         tombstones.find(directories.ofSameProject(dir), spokenValues(file, text)) !== undefined,
     },
-    stop: searching.stop,
+    stop: () => {
+      searching.stop()
+      catalogue.stop()
+    },
     reading: readingIn(places),
     prompting: createPrompting({
       places,
@@ -185,7 +184,7 @@ export function createMemory(deps: Deps) {
       onDiskTrouble: deps.onDiskTrouble,
     }),
     writing: writingIn(places),
-    saving: createSaving({ places, gate, reviews, applying, clock }),
+    saving: createSaving({ places, gate, reviews, catalogue, applying, clock }),
     changing: createChanging({ places, gate, applying, catalogue, reviews, clock }),
     consolidating,
     agents: createAgentMemories({ placesOf, readingIn, writingIn, redact }),

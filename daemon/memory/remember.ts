@@ -3,14 +3,14 @@ import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Forgotten, MemoryType, Remembered, Written } from '../../schema/memory.ts'
 import type { Clock } from '../platform/clock.ts'
-import { freeFile, memoriesByValue } from './catalogue.ts'
+import { type Catalogue, freeFile } from './catalogue.ts'
 import { classify, nameFor } from './file-names.ts'
 import { inFolder, readPresent } from './folder.ts'
 import type { Places } from './place.ts'
 import { shorten } from './pointer.ts'
 import type { Purging } from './purging.ts'
 import type { Reviews } from './review.ts'
-import { normaliseValue, type Tombstones } from './tombstones.ts'
+import type { Tombstones } from './tombstones.ts'
 import { parseTopic, printTopic } from './topic-file.ts'
 import { forPeople, isAgent, type Redact, rejectedValues, withoutCredentials } from './write-checks.ts'
 import type { By, Gate, Write } from './writer.ts'
@@ -20,6 +20,7 @@ type Deps = {
   gate: Gate
   reviews: Reviews
   tombstones: Tombstones
+  catalogue: Catalogue
   purging: Purging
   redact: Redact
   clock: Clock
@@ -40,7 +41,7 @@ export type Writing = {
 const EXCERPT_CHARS = 200
 
 export function createWriting(deps: Deps): Writing {
-  const { places, gate, reviews, tombstones, purging, redact, clock, reviewRequired } = deps
+  const { places, gate, reviews, tombstones, catalogue, purging, redact, clock, reviewRequired } = deps
   /** The review that now holds the change, when it is a model's and a person wants to see it first. */
   const wait = async (dir: string, write: Write, by: By): Promise<string | undefined> => {
     if (!reviewRequired() || !isAgent(by.actor)) return undefined
@@ -105,7 +106,7 @@ export function createWriting(deps: Deps): Writing {
       // Before it gets a name: a name is read and listed as much as a text.
       const { text, kinds } = await redact(said)
       const type = given ?? classify(text)
-      const known = memoriesByValue(dir).get(normaliseValue(text))
+      const known = await catalogue.findSame(dir, text)
       if (known) return { file: known.file, type: known.type ?? type, action: 'updated', redacted: [] }
       const { name, description, file } = nameFor(text, type)
       // Two that wait under one name could never both be approved.

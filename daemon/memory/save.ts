@@ -6,7 +6,7 @@
 import type { Caller } from '../../schema/caller.ts'
 import type { MemoryType } from '../../schema/memory.ts'
 import type { Clock } from '../platform/clock.ts'
-import { type Existing, freeFile, memoriesByValue } from './catalogue.ts'
+import { type Catalogue, freeFile } from './catalogue.ts'
 import { appended, logFile, logLine, nameFor } from './file-names.ts'
 import { inFolder, readPresent } from './folder.ts'
 import { type Evidence, newRunId } from './journal.ts'
@@ -107,25 +107,27 @@ type SavingDeps = {
   places: Places
   gate: Gate
   reviews: Reviews
+  catalogue: Catalogue
   applying: Applying
   clock: Clock
 }
 
 type Plan = { writes: RunWrite[]; known: number; refused: number }
 
-export function createSaving({ places, gate, reviews, applying, clock }: SavingDeps): Saving {
+export function createSaving({ places, gate, reviews, catalogue, applying, clock }: SavingDeps): Saving {
   /** Under names that neither a file has, nor one that waits, nor another of this run. */
   const plan = async (dir: string, memories: readonly NewMemory[], by: By): Promise<Plan> => {
     const waiting = reviews.list().filter((review) => review.dir === dir)
-    const values = new Map<string, Existing>(memoriesByValue(dir))
-    for (const { file, after } of waiting)
-      if (after !== undefined) values.set(normaliseValue(parseTopic(after).body), { file })
+    const values = new Set<string>()
+    for (const { after } of waiting) if (after !== undefined) values.add(normaliseValue(parseTopic(after).body))
+    const isKnown = async (text: string) =>
+      values.has(normaliseValue(text)) || (await catalogue.findSame(dir, text)) !== undefined
     const names = new Set(waiting.map(({ file }) => file))
     const made: Plan = { writes: [], known: 0, refused: 0 }
     for (const memory of memories) {
       // The first paragraph is what is said, the others say why and when.
-      const said = [memory.body, memory.body.split('\n\n')[0] ?? ''].map(normaliseValue)
-      if (said.some((value) => values.has(value))) {
+      const [said = ''] = memory.body.split('\n\n')
+      if ((await isKnown(memory.body)) || (await isKnown(said))) {
         made.known++
         continue
       }
@@ -136,7 +138,7 @@ export function createSaving({ places, gate, reviews, applying, clock }: SavingD
         continue
       }
       names.add(file)
-      for (const value of said) values.set(value, { file })
+      for (const text of [memory.body, said]) values.add(normaliseValue(text))
       made.writes.push(write)
     }
     return made

@@ -1,6 +1,6 @@
 /**
- * Lists the memories of a directory from its names, times and front matter. Follows no link, opens nothing but regular
- * files, parses no more than their first lines, writes nothing.
+ * What lies in a memory directory, as it is now: which names are those of memories, and what one of them says. Follows no
+ * link, opens nothing but regular files, writes nothing.
  */
 import {
   closeSync,
@@ -23,33 +23,33 @@ import type { Ground } from './import-plan.ts'
 import { hashOf, readUpTo } from './plain-file.ts'
 import { oneLine } from './pointer.ts'
 import { isSettled, stampOf } from './stamp.ts'
-import { type TopicFields, topicFields } from './topic-file.ts'
+import { parseTopic, type TopicFields, topicFields } from './topic-file.ts'
 
+/** A memory without its text. */
 export type ScannedMemory = Partial<TopicFields> & {
   /** Within the memory directory, with slashes. */
   file: string
-  modifiedAt: string
+  /** Stays as long as the file does. Empty right after a change: another one might leave it as it is. */
+  stamp: string
   modifiedMs: number
   bytes: number
   /** Of the whole content; nothing for a file that is too large to be read as a memory. */
   hash?: string
 }
 
-/** What was read of a file, for as long as its stamp is the same. */
-export type Read = { stamp: string; ctimeMs: number; item: ScannedMemory }
+/** `text`: the whole file; nothing when it is too large, or has another name elsewhere. */
+export type ReadMemory = { memory: ScannedMemory; text: string | undefined; body: string }
 
 export type Scan = {
   /** Newest first. */
   items: ScannedMemory[]
-  /** Folders that were looked into, below the directory. */
-  folders: string[]
   /** Memories there are besides, older than the listed ones. */
   older: number
   /** Markdown files and folders that could not be read, are links or no regular files, or lie too deep. */
   skipped: number
 }
 
-const LIST_MEMORIES = 200
+export const LIST_MEMORIES = 200
 const HEAD_LINES = 30
 const HEAD_BYTES = 16 * 1024
 /** Beyond this a time is no date. */
@@ -57,92 +57,101 @@ const LAST_DATE_MS = 8.64e15
 // A name may have become a link or a FIFO since it was looked at: neither is followed, and opening never waits.
 const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-/** `known` is what earlier scans of this directory read: looked up, and added to. */
-export type ScanOptions = { limit?: number; known?: Map<string, Read> }
-
-export function scanMemories(dir: string, options: ScanOptions = {}): Scan {
-  const scan = attempt(() => inRoot(dir, (top) => scanIn(top, options)))
-  return scan ?? { items: [], folders: [], older: 0, skipped: attempt(() => lstatSync(dir)) ? 1 : 0 }
-}
-
-/** These memories of a directory, in this order; those that are not there are left out. */
-export function readMemories(dir: string, files: readonly string[]): ScannedMemory[] {
-  const found = attempt(() => inRoot(dir, (top) => files.flatMap((file) => readMemory(top, file, new Map()) ?? [])))
-  return found ?? []
-}
-
-function scanIn(top: Folder, { limit = LIST_MEMORIES, known = new Map() }: ScanOptions): Scan {
-  const { files, folders, skipped } = findFiles(top)
-  const newest = files.sort((a, b) => b.stats.mtimeMs - a.stats.mtimeMs || (a.file < b.file ? -1 : 1))
+export function scanMemories(dir: string, { limit = LIST_MEMORIES } = {}): Scan {
+  const { files, skipped } = findMemories(dir)
   const items: ScannedMemory[] = []
   let looked = 0
-  while (items.length < limit && looked < newest.length) {
-    const { file, stats } = newest[looked] as Seen
-    const kept = known.get(file)
-    const item = kept?.stamp === stampOf(stats) ? kept.item : readMemory(top, file, known)
-    if (item) items.push(item)
-    looked += 1
-  }
-  return { items, folders, older: newest.length - looked, skipped: skipped + looked - items.length }
+  inOpenRoot(dir, (top) => {
+    for (; items.length < limit && looked < files.length; looked++) {
+      const read = readMemory(top, files[looked]?.file ?? '', 0)
+      if (read) items.push(read.memory)
+    }
+  })
+  return { items, older: files.length - looked, skipped: skipped + looked - items.length }
 }
 
-type Seen = { file: string; stats: Stats }
-type Found = { files: Seen[]; folders: string[]; skipped: number }
+export type FoundMemory = Pick<ScannedMemory, 'file' | 'stamp' | 'modifiedMs'>
 
-function findFiles(top: Folder): Found {
-  const found: Found = { files: [], folders: [], skipped: 0 }
-  const skip = () => void found.skipped++
-  visitMemories(top, {
-    enters: (folder, depth) => {
-      found.folders.push(folder)
+/** All of them, newest first, by their names and stamps. */
+export function findMemories(dir: string): { files: FoundMemory[]; skipped: number } {
+  const files: FoundMemory[] = []
+  let skipped = 0
+  const skip = () => void skipped++
+  const visitor: Visitor = {
+    enters: (_folder, depth) => {
       if (depth > DEPTH_FOLDERS) skip()
       return depth <= DEPTH_FOLDERS
     },
     file: (file, stat) => {
       if (basename(file) === INDEX_FILE) return
       const stats = attempt(stat)
-      if (stats) found.files.push({ file, stats })
+      if (stats) files.push({ file, stamp: stampOf(stats), modifiedMs: modifiedMsOf(stats) })
       else skip()
     },
     otherThing: (file) => {
       if (basename(file) !== INDEX_FILE) skip()
     },
     closedFolder: skip,
-  })
-  return found
+  }
+  const isOpen = attempt(() => inOpenRoot(dir, (top) => visitMemories(top, visitor)))
+  if (!isOpen && attempt(() => lstatSync(dir))) skip()
+  return { files: files.sort(newestFirst), skipped }
 }
 
-function readMemory(top: Folder, file: string, known: Map<string, Read>): ScannedMemory | undefined {
+export function newestFirst(a: FoundMemory, b: FoundMemory): number {
+  return b.modifiedMs - a.modifiedMs || (a.file < b.file ? -1 : 1)
+}
+
+/** False where the directory cannot be opened. */
+export function inOpenRoot(dir: string, act: (top: Folder) => void): boolean {
+  let isOpen = false
+  try {
+    inRoot(dir, (top) => {
+      isOpen = true
+      act(top)
+    })
+  } catch (error) {
+    if (isOpen) throw error
+  }
+  return isOpen
+}
+
+/** Nothing where there is no such file, or it cannot be read. */
+export function readMemory(top: Folder, file: string, nowMs: number): ReadMemory | undefined {
   const path = file.split('/')
-  const read = attempt(() =>
+  return attempt(() =>
     descend(top, path.slice(0, -1), enter, (folder, missing) =>
-      missing.length > 0 ? undefined : readHeadOf(folder, path.at(-1) ?? '', file),
+      missing.length > 0 ? undefined : readIn(folder, path.at(-1) ?? '', file, nowMs),
     ),
   )
-  if (read) known.set(file, read)
-  return read?.item
 }
 
-function readHeadOf(folder: Folder, leaf: string, file: string): Read | undefined {
+function readIn(folder: Folder, leaf: string, file: string, nowMs: number): ReadMemory | undefined {
   const fd = openSync(folder.at(leaf), OPEN_FILE)
   try {
     const stats = fstatSync(fd)
     if (!stats.isFile()) return undefined
-    const modifiedMs = Math.max(-LAST_DATE_MS, Math.min(LAST_DATE_MS, Math.floor(stats.mtimeMs)))
     const content = readUpTo(fd, stats.size)
-    const head = headOf(content?.subarray(0, HEAD_BYTES) ?? startOf(fd))
-    const item = {
+    const text = content?.toString()
+    const { body = '', fields } = text === undefined ? { fields: topicFields(headOf(startOf(fd))) } : partsOf(text)
+    const memory = {
       file,
-      ...topicFields(head),
-      modifiedAt: new Date(modifiedMs).toISOString(),
-      modifiedMs,
+      stamp: isSettled(stats, nowMs) ? stampOf(stats) : '',
+      ...fields,
+      modifiedMs: modifiedMsOf(stats),
       bytes: stats.size,
       ...(content && { hash: hashOf(content) }),
     }
-    return { stamp: stampOf(stats), ctimeMs: stats.ctimeMs, item }
+    return { memory, text: stats.nlink > 1 ? undefined : text, body }
   } finally {
     closeSync(fd)
   }
+}
+
+function partsOf(text: string): { fields: Partial<TopicFields>; body: string } {
+  const { body, raw, problem: _problem, ...fields } = parseTopic(text)
+  const isShort = raw.trim() !== '' && raw.length <= HEAD_BYTES / 4 && raw.split('\n').length <= HEAD_LINES
+  return { fields: isShort ? fields : topicFields(headOf(Buffer.from(text).subarray(0, HEAD_BYTES))), body }
 }
 
 /** A front matter that goes on after the last line read is closed there: a mark in its first lines still counts. */
@@ -156,28 +165,23 @@ function startOf(fd: number): Buffer {
   return bytes.subarray(0, readSync(fd, bytes, 0, HEAD_BYTES, 0))
 }
 
-function attempt<T>(action: () => T): T | undefined {
-  try {
-    return action()
-  } catch {
-    return undefined
-  }
+function modifiedMsOf({ mtimeMs }: Stats): number {
+  return Math.max(-LAST_DATE_MS, Math.min(LAST_DATE_MS, Math.floor(mtimeMs)))
+}
+
+export function timeOf({ modifiedMs }: Pick<ScannedMemory, 'modifiedMs'>): string {
+  return new Date(modifiedMs).toISOString()
 }
 
 /** One line for each memory, as a model reads them; a memory without a known type has no bracket. */
-export function manifest(items: Pick<ScannedMemory, 'file' | 'type' | 'modifiedAt' | 'description'>[]): string {
+export function manifest(items: Pick<ScannedMemory, 'file' | 'type' | 'modifiedMs' | 'description'>[]): string {
   return items
-    .map(({ file, type, modifiedAt, description }) => {
-      const start = `- ${type === undefined ? '' : `[${type}] `}${oneLine(file)} (${modifiedAt})`
+    .map(({ file, type, modifiedMs, description }) => {
+      const start = `- ${type === undefined ? '' : `[${type}] `}${oneLine(file)} (${timeOf({ modifiedMs })})`
       return description === undefined ? start : `${start}: ${oneLine(description)}`
     })
     .join('\n')
 }
-
-/**
- * The way through a memory directory: which names in it are those of memories and their indexes, folder by folder. Follows
- * no link, opens no file, never goes into hidden folders and logs. How far it goes is up to whoever looks.
- */
 
 /** As deep as a memory is found by itself; one that lies deeper can still be named. */
 export const DEPTH_FOLDERS = 8
@@ -223,8 +227,7 @@ export function isMemoryFolder(folder: string): boolean {
   return folder !== 'logs' && !folder.startsWith('logs/') && !/(?:^|\/)\./.test(folder)
 }
 
-/** Which memories and indexes a directory holds, as they are now, however many. */
-
+/** Memories and indexes, however many and however deep. */
 export type Listing = {
   /** With slashes, sorted. */
   files: string[]
@@ -280,11 +283,6 @@ function hashIn(dir: string, file: string): string | undefined {
   }
 }
 
-/**
- * Which markdown files are in a memory directory, by their names and stamps. Opens none of them.
- * Also where the directory itself has gone to.
- */
-
 /** `settled`: a change after this look is sure to show in the stamp. */
 export type Stamp = { value: string; settled: boolean }
 
@@ -330,5 +328,13 @@ function isLink(path: string): boolean {
     return lstatSync(path).isSymbolicLink()
   } catch {
     return false
+  }
+}
+
+function attempt<T>(action: () => T): T | undefined {
+  try {
+    return action()
+  } catch {
+    return undefined
   }
 }

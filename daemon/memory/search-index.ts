@@ -1,7 +1,7 @@
 /** The words of memories in `index.db`: a full-text index that can be thrown away and made again from the journal. */
 import { MemoryError } from '../../schema/errors.ts'
 import { type Db, preparedIn, withoutWaiting } from '../db/database.ts'
-import { MEMORY_WORDS } from '../db/index-schema.ts'
+import { MEMORY_FILES, MEMORY_WORDS } from '../db/index-schema.ts'
 import type { Clock, Timer } from '../platform/clock.ts'
 import { isLog } from './file-names.ts'
 import { isIndex } from './folder.ts'
@@ -55,7 +55,11 @@ export function createMemoryWords(current: () => Db): MemoryWords {
       // Without it a page that is used again keeps what stood in the part that is free.
       db.pragma('secure_delete = ON')
       try {
-        db.transaction(() => db.exec(`DROP TABLE memories; DROP TABLE memory_words; ${MEMORY_WORDS}`))()
+        db.transaction(() =>
+          db.exec(
+            `DROP TABLE memories; DROP TABLE memory_words; DROP TABLE memory_files; ${MEMORY_WORDS} ${MEMORY_FILES}`,
+          ),
+        )()
         zeroFreePages(db)
       } finally {
         db.pragma('secure_delete = OFF')

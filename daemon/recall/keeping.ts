@@ -48,7 +48,6 @@ export function createKeeping(deps: Deps) {
     rootOf,
     privatePaths: () => settings.current().private,
     onChange: () => {
-      memory.forgetAnswers()
       health.announce('paused')
     },
   })
@@ -60,7 +59,6 @@ export function createKeeping(deps: Deps) {
     stateDir,
     clock,
     redact,
-    vigils,
     locate: locator.locate,
     placeOf: locator.placeOf,
     offBecause: switches.because,

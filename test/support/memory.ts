@@ -8,7 +8,6 @@ import { printTopic } from '../../daemon/memory/topic-file.ts'
 import { createEvents } from '../../daemon/platform/events.ts'
 import { createHealth } from '../../daemon/platform/health.ts'
 import type { Watch } from '../../daemon/platform/path-wait.ts'
-import { createVigils } from '../../daemon/platform/vigil.ts'
 import { redact } from '../../daemon/secrets/redact.ts'
 import { type ManualTime, manualTime } from './clock.ts'
 import { makeHome } from './home.ts'
@@ -50,15 +49,12 @@ export function memoryRig({
   const saved: Saved[] = []
   const health = createHealth(time.clock, createEvents(time.clock))
   const openOver = (store: Databases) => {
-    const vigils = createVigils({ clock: time.clock })
-    onTestFinished(() => vigils.stop())
     const memory = createMemory({
       store,
       keepers,
       stateDir: state,
       clock: time.clock,
       redact,
-      vigils,
       locate: (folder, env) => ({
         root: folder,
         dir: dirOf(folder),

@@ -29,7 +29,7 @@ export type Writing = {
 
 type Deps = {
   reading: Reading & {
-    index(cwd: string, caller: Caller): Promise<MemoryIndex>
+    index(cwd: string, caller: Caller): MemoryIndex
     list(
       cwd: string,
       caller: Caller,
