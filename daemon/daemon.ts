@@ -9,7 +9,7 @@ import { createHooking } from './hooks/hooks.ts'
 import { createHouse } from './housekeeping/house.ts'
 import { startServing } from './http/serving.ts'
 import { createBackground } from './jobs/background.ts'
-import { createCompany } from './mail/mail.ts'
+import { createMail } from './mail/mail.ts'
 import { createAskingThread } from './models/asking.ts'
 import { createLedger } from './models/ledger.ts'
 import { createModel } from './models/model.ts'
@@ -20,6 +20,7 @@ import { configDirOf } from './projects/memory-dir.ts'
 import { createKeeping } from './recall/keeping.ts'
 import { redact } from './secrets/redact.ts'
 import { createSaid } from './sessions/message-table.ts'
+import { createSessions } from './sessions/sessions.ts'
 import { watchSettings } from './settings/live-settings.ts'
 import { createCapture } from './transcripts/capture.ts'
 
@@ -175,13 +176,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   if (dreaming.recover().length > 0) repaired('put back the lock of a dream that a kill had interrupted')
 
   // What agents have of each other.
-  const company = createCompany({
-    ...common,
-    said,
-    model,
-    isOff: (cwd) => switches.because(cwd, rootOf(cwd)) !== undefined,
-  })
-  parts.add('status lines', company.summaries.stop)
+  const mail = parts.add('mail', createMail(core, switches, createSessions(store.index), said, model))
 
   // What happens while nobody asks.
   const house = createHouse({
@@ -190,7 +185,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     sessionsDir: capture.sessionsDir,
     toolResults: join(stateDir, 'tool-results'),
     expireJobs: (days) => background.expire(days),
-    expireMail: company.expire,
+    expireMail: mail.expire,
   })
   const background = createBackground({
     ...common,
@@ -216,15 +211,15 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     isKnown: ({ harness, sessionId }) => said.session(harness, sessionId) !== undefined,
     forgetsGiven: recall.reset,
     notesOf: ({ harness, sessionId }) => noting.textOf({ harness, session: sessionId }),
-    mailFor: ({ sessionId }) => company.mailOf(`session:${sessionId}`),
-    acknowledge: ({ sessionId }, ids) => void company.mailbox.acknowledge(`session:${sessionId}`, ids.map(Number)),
+    mailFor: ({ sessionId }) => mail.ofSession(sessionId),
+    acknowledge: ({ sessionId }, ids) => void mail.acknowledgeOfSession(sessionId, ids),
     onError: logged('a hook could not be looked after'),
   })
   parts.add('hooks', hooking.stop)
 
   // What is answered.
   const asked = { switches, memory, capture, model, telling: learning.telling, noting, recall, dreaming, fitting }
-  await startServing(core, { ...asked, background, company, hooking })
+  await startServing(core, { ...asked, background, mail, hooking })
 
   // What goes on from here by itself.
   background.start()
@@ -244,12 +239,11 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   memory.watching.start()
   parts.add('watching memories', memory.watching.stop)
   reading.start()
-  company.summaries.start()
+  mail.start()
   void model.refresh()
   settings.onChange((changed) => {
     log.configure(changed.log)
     reading.settingsChanged()
-    company.summaries.start()
     // Before what may follow from it: another mode, and jobs that go on.
     health.announce('settings')
     background.settingsChanged()

@@ -7,7 +7,7 @@ import type { createTelling } from '../extraction/telling.ts'
 import type { Hooking } from '../hooks/hooks.ts'
 import { loadInstructions, MANAGED_FILE } from '../instructions/instructions.ts'
 import type { Background } from '../jobs/background.ts'
-import type { Company } from '../mail/mail.ts'
+import type { MailService } from '../mail/mail.ts'
 import type { createMemory } from '../memory/memory.ts'
 import { costOf } from '../models/cost.ts'
 import type { Model } from '../models/model.ts'
@@ -49,14 +49,14 @@ type Deps = {
   dreaming: ReturnType<typeof createDreaming>
   background: Background
   fitting: () => Promise<Fitting>
-  company: Company
+  mail: MailService
   hooking: Hooking
 }
 
 export function createHandlers(core: Core, deps: Deps): Handlers {
   const { places, env, settings } = core
   const { streams, switches, memory, capture, model } = deps
-  const { telling, noting, recall, dreaming, background, fitting, company, hooking } = deps
+  const { telling, noting, recall, dreaming, background, fitting, mail, hooking } = deps
   const instructions = async (cwd: string, caller: Caller) => {
     const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
     const { agentsMd } = settings.current().instructions
@@ -93,7 +93,7 @@ export function createHandlers(core: Core, deps: Deps): Handlers {
     ...recallRoutes(recall),
     ...historyRoutes(memory),
     ...agentRoutes(memory.agents),
-    ...mailRoutes(company),
+    ...mailRoutes(mail),
     ...carryingRoutes(memory),
     ...jobRoutes(background.answers),
     ...dreamRoutes(dreaming),

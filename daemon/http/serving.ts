@@ -12,7 +12,7 @@ type Deps = Omit<Parameters<typeof createHandlers>[1], 'streams'>
 
 export async function startServing(core: Core, answering: Deps): Promise<void> {
   const { places, env, events, health, disk, log, clock, lifecycle, givingWay } = core
-  const { company } = answering
+  const { mail } = answering
   const streams = createEventStreams(events.subscribe, () => log.info('dropped an event reader that fell behind'))
   const server = await createServer({
     handlers: createHandlers(core, { ...answering, streams }),
@@ -22,7 +22,7 @@ export async function startServing(core: Core, answering: Deps): Promise<void> {
   })
   lifecycle.add('server', (signal) => {
     streams.closeAll()
-    company.mailbox.close()
+    mail.close()
     return server.close(signal)
   })
   const passed = passedSocket(env, process.pid)

@@ -1,45 +1,43 @@
 /**
- * Status lines of the agents that asked for one: made anew at most every so many seconds, only while what they do is being
- * written down, and never twice the same. They are kept in memory: the next daemon makes new ones.
+ * Status lines of the agents that asked for one: made anew at most every so many seconds, only when their transcript has grown,
+ * and never twice from the same messages. Kept in memory only.
  */
-import type { Clock, Timer } from '../platform/clock.ts'
+import type { Core } from '../core.ts'
+import type { Model } from '../models/model.ts'
+import type { Timer } from '../platform/clock.ts'
+import { findProjectRoot } from '../projects/git.ts'
+import type { Switches } from '../projects/projects.ts'
+import { redact } from '../secrets/redact.ts'
 import { meantIn, type Said } from '../sessions/message-table.ts'
+import { messagesAt } from '../transcripts/digest.ts'
 import { openReadBack } from '../transcripts/read-back.ts'
-import type { StoredAgent } from './registry.ts'
+import type { Registry } from './registry.ts'
 
-type Line = Doing & { id?: string; by: string }
-
-type Deps = {
-  settings: () => { enabled: boolean; everySeconds: number }
-  /** Agents whose processes are there. */
-  agents: () => StoredAgent[]
-  said: Pick<Said, 'session' | 'newest'>
-  messagesAt: (harness: string, line: string) => Line[]
-  /** Whether memory is switched off in a folder. */
-  isOff: (cwd: string) => boolean
-  /** What a model answers; undefined when none may be asked, or when it failed. */
-  ask: (question: Question, cwd: string, signal: AbortSignal) => Promise<string | undefined>
-  redact: (text: string) => Promise<{ text: string }>
-  clock: Clock
-  onError: (error: unknown) => void
+/** What a model is told of a message, and what a line is made of without a model. */
+export type Doing = {
+  by: string
+  text: string
+  toolCalls: readonly { name: string; input: string }[]
 }
 
-export type Summaries = {
-  of(name: string): string | undefined
-  /** Also when the settings have changed. */
-  start(): void
-  stop(): Promise<void>
-}
-
-/** What is looked at: enough to see what is being done, and never the whole session. */
+/** Enough to see what is being done, and never the whole session. */
 const NEWEST = 12
-/** In one round; those whose lines are oldest come first, so that everybody's turn comes. */
-const AT_MOST = 10
+/** In one round; those whose lines are oldest come first, so that every agent has its turn. */
+const MOST_IN_ROUND = 10
+/** After 15 s the answer would describe an old state. */
+const ASK_MS = 15_000
+/** A line of five words, with room for a model that thinks first. */
+const ANSWER_TOKENS = 200
 
 type Known = { line: string | undefined; row: number; upTo: number; round: number }
 
-export function createSummaries(deps: Deps): Summaries {
-  const { settings, agents, said, messagesAt, isOff, ask, redact, clock, onError } = deps
+export function createStatusLines(
+  { settings, clock, logged }: Core,
+  projects: Switches,
+  registry: Registry,
+  messages: Said,
+  models: Model,
+) {
   const known = new Map<string, Known>()
   let timer: Timer | undefined
   let everySeconds = 0
@@ -51,34 +49,59 @@ export function createSummaries(deps: Deps): Summaries {
   const doingsOf = async (row: number): Promise<Doing[]> => {
     const lines = openReadBack(messagesAt)
     try {
-      const messages = said.newest(row, NEWEST)
-      const read = await lines.read(messages)
-      return messages.flatMap((message, n) => meantIn(read[n], message) ?? [])
+      const newest = messages.newest(row, NEWEST)
+      const read = await lines.read(newest)
+      return newest.flatMap((message, n) => meantIn(read[n], message) ?? [])
     } finally {
       lines.close()
+    }
+  }
+
+  /** What a model answers; undefined when none may be asked, or when it failed. */
+  const ask = async (text: string, cwd: string, signal: AbortSignal): Promise<string | undefined> => {
+    if (models.waits()) return undefined
+    const late = new AbortController()
+    const timer = clock.after(ASK_MS, () => late.abort())
+    try {
+      const answer = await models.provider({ job: 'summary', project: findProjectRoot(cwd).root }).call(
+        {
+          model: settings.current().model.summary,
+          system: [{ type: 'text', text: SYSTEM }],
+          tools: [],
+          messages: [{ role: 'user', content: [{ type: 'text', text }] }],
+          maxTokens: ANSWER_TOKENS,
+        },
+        { signal: AbortSignal.any([signal, late.signal]) },
+      )
+      if ('failed' in answer) return undefined
+      return answer.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('')
+    } finally {
+      timer.stop()
     }
   }
 
   const lineOf = async (row: number, cwd: string, last: string | undefined, signal: AbortSignal) => {
     const doings = await doingsOf(row)
     if (doings.length === 0) return undefined
-    const said = await ask(statusQuestion(doings, last), cwd, signal)
-    const line = (said === undefined ? undefined : asStatusLine(said)) ?? statusFrom(doings)
+    const answer = await ask(statusQuestion(doings, last), cwd, signal)
+    const line = (answer === undefined ? undefined : asStatusLine(answer)) ?? statusFrom(doings)
     return line === undefined ? undefined : (await redact(line)).text
   }
 
-  const look = async (signal: AbortSignal) => {
+  const isOff = (cwd: string) => projects.because(cwd, findProjectRoot(cwd).root) !== undefined
+
+  const update = async (signal: AbortSignal) => {
     round++
-    const asked = agents().filter(({ summaries }) => summaries)
-    for (const name of known.keys()) if (!asked.some((agent) => agent.name === name)) known.delete(name)
-    const grown = asked.flatMap(({ name, harness, session, cwd }) => {
-      const row = isOff(cwd) ? undefined : said.session(harness, session)?.row
-      const upTo = row === undefined ? undefined : said.newest(row, 1)[0]?.id
+    const wanted = registry.alive().filter(({ summaries }) => summaries)
+    for (const name of known.keys()) if (!wanted.some((agent) => agent.name === name)) known.delete(name)
+    const grown = wanted.flatMap(({ name, harness, session, cwd }) => {
+      const row = isOff(cwd) ? undefined : messages.session(harness, session)?.row
+      const upTo = row === undefined ? undefined : messages.newest(row, 1)[0]?.id
       if (row === undefined || upTo === undefined) return []
       const before = known.get(name)
       return before?.row === row && before.upTo === upTo ? [] : [{ name, cwd, row, upTo, before }]
     })
-    const first = grown.toSorted((a, b) => (a.before?.round ?? 0) - (b.before?.round ?? 0)).slice(0, AT_MOST)
+    const first = grown.toSorted((a, b) => (a.before?.round ?? 0) - (b.before?.round ?? 0)).slice(0, MOST_IN_ROUND)
     for (const { name, cwd, row, upTo, before } of first) {
       if (signal.aborted) return
       const last = before?.row === row ? before.line : undefined
@@ -87,26 +110,32 @@ export function createSummaries(deps: Deps): Summaries {
     }
   }
 
+  const start = (): void => {
+    const { enabled, everySeconds: configured } = settings.current().agentSummaries
+    const wanted = enabled ? configured : 0
+    if (wanted === everySeconds) return
+    timer?.stop()
+    timer = undefined
+    everySeconds = wanted
+    if (wanted === 0) {
+      known.clear()
+      return
+    }
+    const { signal } = stopping
+    timer = clock.every(
+      wanted * 1_000,
+      () => {
+        running = update(signal)
+        return running
+      },
+      logged('the status lines of agents could not be made'),
+    )
+  }
+
   return {
-    of: (name) => known.get(name)?.line,
-    start: () => {
-      const now = settings()
-      const wanted = now.enabled ? now.everySeconds : 0
-      if (wanted === everySeconds) return
-      timer?.stop()
-      everySeconds = wanted
-      timer = undefined
-      if (wanted === 0) return known.clear()
-      const { signal } = stopping
-      timer = clock.every(
-        wanted * 1_000,
-        () => {
-          running = look(signal)
-          return running
-        },
-        onError,
-      )
-    },
+    of: (name: string) => known.get(name)?.line,
+    /** Also when the settings have changed. */
+    start,
     stop: async () => {
       timer?.stop()
       everySeconds = 0
@@ -117,10 +146,6 @@ export function createSummaries(deps: Deps): Summaries {
   }
 }
 
-/** What a model is asked, to say what an agent is doing. Pure. */
-
-export type Question = { system: string; text: string }
-
 const SYSTEM = `You watch a coding agent at work and say in one line what it is doing right now.
 The line has three to five words, in the present tense, and names the file or the thing at hand, as in: Fixing null check in validate.ts
 Answer with the line alone: no quotation marks, no full stop, nothing before or after it.
@@ -130,21 +155,21 @@ const PART_CHARS = 600
 const RECORD_CHARS = 6_000
 
 /** `doings`: the newest first. As many of them as fit, told in their order. */
-export function statusQuestion(doings: readonly Doing[], last: string | undefined): Question {
-  const told: string[] = []
+export function statusQuestion(doings: readonly Doing[], last: string | undefined): string {
+  const record: string[] = []
   let chars = 0
   for (const doing of doings) {
-    const text = tell(doing)
+    const text = recordOf(doing)
     chars += text.length
     if (chars > RECORD_CHARS) break
-    if (text !== '') told.unshift(text)
+    if (text !== '') record.unshift(text)
   }
   const again = last === undefined ? '' : `\n\nThe line before was: ${last}\nSay what is new since then.`
-  return { system: SYSTEM, text: `<record>\n${told.join('\n')}\n</record>${again}` }
+  return `<record>\n${record.join('\n')}\n</record>${again}`
 }
 
 /** What tools answered says little of what is being done, and is the most. */
-function tell({ by, text, toolCalls }: Doing): string {
+function recordOf({ by, text, toolCalls }: Doing): string {
   if (by !== 'person' && by !== 'agent') return ''
   const lines = [
     ...(text === '' ? [] : [`${by}: ${clip(text)}`]),
@@ -156,15 +181,6 @@ function tell({ by, text, toolCalls }: Doing): string {
 /** A text that spells our mark does not end the record. */
 function clip(text: string): string {
   return text.slice(0, PART_CHARS).replace(/<(?=\s*\/?\s*record\b)/gi, '&lt;')
-}
-
-/** What an agent is doing, as a line of three to five words in the present tense. Pure. */
-
-/** What a model is told of a message, and what a line is made of without one. */
-export type Doing = {
-  by: string
-  text: string
-  toolCalls: readonly { name: string; input: string }[]
 }
 
 const LONGEST = 80

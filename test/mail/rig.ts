@@ -1,39 +1,29 @@
-/** Agents and their mail on a real database, with time that stands still and processes that live by decree. */
-import { onTestFinished } from 'vitest'
-import { openDatabases } from '../../daemon/db/databases.ts'
-import { createMailbox, createMailTable } from '../../daemon/mail/mailbox.ts'
-import { createAgentTable, createRegistry } from '../../daemon/mail/registry.ts'
+/** Agents and their mail on a real core, with processes that live as long as the test says. */
+import { createMailbox } from '../../daemon/mail/mailbox.ts'
+import { createRegistry } from '../../daemon/mail/registry.ts'
+import { createSessions } from '../../daemon/sessions/sessions.ts'
 import { AgentRegistration } from '../../schema/agent.ts'
 import { Letter } from '../../schema/mail.ts'
-import { manualTime } from '../support/clock.ts'
-import { makeHome } from '../support/home.ts'
+import { testCore } from '../support/core.ts'
 
-export function company() {
-  const home = makeHome()
-  const time = manualTime()
-  const store = openDatabases(home.places.stateDir, time.clock.now())
-  onTestFinished(() => store.close())
+export async function mailRig() {
+  const { core, time } = await testCore()
+  const index = core.db.index()
+  index.prepare("INSERT INTO sessions (harness, session) VALUES ('codex', 'known-by-its-transcript')").run()
   const dead = new Set<number>()
   const news: object[] = []
-  const registry = createRegistry({
-    agents: createAgentTable(store.history),
-    processes: { birthOf: (pid) => `born-${pid}`, isAlive: (pid) => !dead.has(pid) },
-    clock: time.clock,
-    isSession: (id) => id === 'known-by-its-transcript',
-    summaryOf: () => undefined,
+  core.events.subscribe((event) => {
+    const { at: _at, seq: _seq, type, ...mail } = event as unknown as Record<string, unknown>
+    if (type === 'mail') news.push(mail)
   })
-  const mailbox = createMailbox({
-    mail: createMailTable(store.history),
-    registry,
-    clock: time.clock,
-    redact: async (text) => ({ text: text.replaceAll('hunter2', '[x]'), kinds: text.includes('hunter2') ? ['x'] : [] }),
-    onMail: (mail) => news.push(mail),
-  })
+  const processes = { birthOf: (pid: number) => `born-${pid}`, isAlive: (pid: number) => !dead.has(pid) }
+  const registry = createRegistry(core, createSessions(core.db.index), processes)
+  const mailbox = createMailbox(core, registry)
   const patient = new AbortController().signal
   let pids = 100
   return {
-    ...time,
-    store,
+    pass: time.pass,
+    db: core.db,
     dead,
     news,
     registry,

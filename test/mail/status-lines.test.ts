@@ -58,7 +58,7 @@ describe('the question', () => {
       { by: 'tool', text: 'secret output', toolCalls: [] },
       { by: 'person', text: `Fix it </record> now ${'x'.repeat(10_000)}`, toolCalls: [] },
     ]
-    const { text } = statusQuestion(doings, 'Reading the file a.ts')
+    const text = statusQuestion(doings, 'Reading the file a.ts')
     expect(text.indexOf('person: Fix it &lt;/record> now')).toBeLessThan(text.indexOf('agent calls Edit'))
     expect(text).not.toContain('secret output')
     expect(text).toContain('The line before was: Reading the file a.ts')
@@ -66,7 +66,7 @@ describe('the question', () => {
     const many = statusQuestion(
       Array.from({ length: 100 }, (_, n) => calls('Bash', `echo ${n} ${'y'.repeat(1_000)}`)),
       undefined,
-    ).text
+    )
     expect(many.length).toBeLessThan(6_200)
     expect(many).toContain('echo 0 ')
   })
