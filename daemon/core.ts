@@ -1,7 +1,7 @@
 /** What every service gets first: clock, log, settings, databases, events, health and paths. Decides nothing. */
 import type { Environment, Places } from '../schema/rendezvous.ts'
+import { storeLayout } from './db/database.ts'
 import { openDatabases } from './db/databases.ts'
-import { storeLayout } from './db/layout.ts'
 import type { Clock } from './platform/clock.ts'
 import { createDisk } from './platform/disk.ts'
 import { createEvents } from './platform/events.ts'

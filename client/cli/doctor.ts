@@ -1,7 +1,7 @@
 /** `memoryd doctor`: what is wrong, and what to do about it. */
 import { existsSync } from 'node:fs'
 import pc from 'picocolors'
-import type { Finding } from '../../daemon/doctor/finding.ts'
+import type { Finding } from '../../daemon/doctor/checks.ts'
 import { exitCodes } from '../../schema/exit-codes.ts'
 import type { Context } from './context.ts'
 import { version } from './installation.ts'
@@ -14,7 +14,7 @@ const marks = { ok: pc.green('ok  '), warning: pc.yellow('warn'), problem: pc.re
 /** Returns the exit code: 1 when something is wrong. */
 export async function doctor(context: Context, options: DoctorOptions): Promise<number> {
   if (options.restore !== undefined) return restore(context, options.restore)
-  const { inspect } = await import('../../daemon/doctor/inspect.ts')
+  const { inspect } = await import('../../daemon/doctor/doctor.ts')
   const { places, env } = context
   const { hooksFinding } = await import('./connect/hooks-finding.ts')
   const found = [

@@ -3,12 +3,18 @@ import { existsSync, lstatSync, mkdirSync } from 'node:fs'
 import { MemoryError } from '../../schema/errors.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
 import { backUp, backUpBeforeMigration, dailyBackupName, dailyBackups, newestUsableBackup } from './backup.ts'
-import { checkInWorker } from './check.ts'
-import { closeDatabase, type Db, openDatabase } from './database.ts'
+import {
+  checkInWorker,
+  closeDatabase,
+  type Db,
+  type Layout,
+  openDatabase,
+  problemsOf,
+  setAside,
+  storeLayout,
+} from './database.ts'
 import { historyMigrations } from './history-schema.ts'
 import { indexMigrations } from './index-schema.ts'
-import { problemsOf, setAside } from './integrity.ts'
-import { type Layout, storeLayout } from './layout.ts'
 import { migrate, schemaVersion } from './migrate.ts'
 import { finishPurges, type Keeper, type Purged } from './purge.ts'
 import { finishRepair, repairHistory } from './repair.ts'

@@ -6,10 +6,8 @@
 import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncPath } from '../platform/files.ts'
-import { type Db, isCorruption, openDatabase, openForReading } from './database.ts'
+import { type Db, isCorruption, type Layout, openDatabase, openForReading, quickCheck, setAside } from './database.ts'
 import { historyMigrations } from './history-schema.ts'
-import { quickCheck, setAside } from './integrity.ts'
-import type { Layout } from './layout.ts'
 import { migrate } from './migrate.ts'
 
 export type RepairReport = { setAside: string; backup: string | undefined; rowsRead: number }

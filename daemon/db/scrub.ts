@@ -1,9 +1,6 @@
 /** Takes everything that is said of one memory out of one database: history.db, or a copy of it of any schema we know. */
-
 import { contentKey, dropOrphans, type Evidence } from '../memory/journal.ts'
 import { type Db, hasTable } from './database.ts'
-import { type Name, otherNames } from './other-names.ts'
-import { distinctPhrases } from './phrases.ts'
 
 export type Purge = {
   id: number
@@ -253,4 +250,72 @@ function names(text: string, file: string): boolean {
   for (let at = text.indexOf(file); at !== -1; at = text.indexOf(file, at + 1))
     if (!/[\w./-]/.test(text[at - 1] ?? ' ')) return true
   return false
+}
+
+/**
+ * The other names that a purged memory went by: before a person renamed it, in the place its project was moved from, in a
+ * directory that two projects share. Known by what stood under them, so asked for before that is gone.
+ */
+
+export type Name = { dir: string; file: string }
+
+type Known = {
+  /** Changes that have to do with what goes. */
+  touched: readonly number[]
+  /** Contents that say nothing any more. */
+  silent: readonly string[]
+  /** Files that only point to memories. */
+  indexes: readonly string[]
+}
+
+/** `spent`: nothing else was ever kept under it. */
+export type OtherName = Name & { spent: boolean }
+
+export function otherNames(db: Db, own: Name, { touched, silent, indexes }: Known): OtherName[] {
+  const names = db
+    .prepare(
+      `SELECT DISTINCT dir, file FROM changes WHERE id IN (SELECT value FROM json_each(@touched)) AND op <> 'refused'
+         AND file NOT IN (SELECT value FROM json_each(@indexes))`,
+    )
+    .all({ touched: JSON.stringify(touched), indexes: JSON.stringify(indexes) }) as Name[]
+  const said = db.prepare(
+    `SELECT 1 FROM changes WHERE dir = @dir AND file = @file
+       AND (before_key NOT IN (SELECT value FROM json_each(@silent))
+         OR after_key NOT IN (SELECT value FROM json_each(@silent))) LIMIT 1`,
+  )
+  return names
+    .filter(({ dir, file }) => dir !== own.dir || file !== own.file)
+    .map((name) => ({ ...name, spent: said.get({ ...name, silent: JSON.stringify(silent) }) === undefined }))
+}
+
+/** The phrases by which a purged text is recognised where it was quoted, or where nothing but bytes can be read. Pure. */
+
+/** Shorter ones stand everywhere. */
+const SHORTEST_CHARS = 12
+/** A database parts a long text over pages: some pieces of it stand in one of them. */
+const PIECE_CHARS = 40
+/** A text of a thousand lines is recognised by every third. */
+const MOST_PHRASES = 300
+
+/** `- `, `3. `, `> `, `**Why:** `, `description: "`: a phrase is what stands behind it. */
+const MARK = /^\s*(?:(?:[-*+>]|\d{1,3}[.)]|#{1,6})\s+)*(?:\*\*[^*]{1,40}:\*\*\s*|[a-z][\w-]{0,40}:\s+["']?)?/i
+
+export function phrasesOf(text: string): string[] {
+  const lines = text.split(/\r?\n/).map((line) => line.replace(MARK, '').replace(/["']?\s*$/, ''))
+  const phrases = lines.flatMap(pieces).filter((piece) => piece.length >= SHORTEST_CHARS)
+  return phrases.length > 0 || text.trim() === '' ? phrases : [text]
+}
+
+/** Those of texts that go and of none that stays: a line that half of all memories have gives nothing away. */
+export function distinctPhrases(going: Iterable<string>, staying: Iterable<string>): string[] {
+  const phrases = new Set([...going].flatMap(phrasesOf))
+  for (const text of staying) for (const phrase of phrasesOf(text)) phrases.delete(phrase)
+  const step = Math.max(1, phrases.size / MOST_PHRASES)
+  return [...phrases].filter((_phrase, n) => Math.floor(n / step) !== Math.floor((n - 1) / step))
+}
+
+function pieces(line: string): string[] {
+  const chars = [...line]
+  const starts = Array.from({ length: Math.ceil(chars.length / PIECE_CHARS) }, (_, n) => n * PIECE_CHARS)
+  return starts.map((start) => chars.slice(start, start + PIECE_CHARS).join(''))
 }

@@ -1,8 +1,8 @@
 /** Everything about transcripts, put together: they are watched, read, imported and pushed, listed and searched. */
 import { join } from 'node:path'
 import type { Caller } from '../../schema/caller.ts'
+import type { Layout } from '../db/database.ts'
 import type { Databases } from '../db/databases.ts'
-import type { Layout } from '../db/layout.ts'
 import type { JobKind } from '../jobs/job.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Events } from '../platform/events.ts'

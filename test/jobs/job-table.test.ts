@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { openDatabase } from '../../daemon/db/database.ts'
-import { storeLayout } from '../../daemon/db/layout.ts'
+import { openDatabase, storeLayout } from '../../daemon/db/database.ts'
 import { createJobClaims, type Ending } from '../../daemon/jobs/job-claims.ts'
 import { createJobTable } from '../../daemon/jobs/job-table.ts'
 import { due, jobTables, START_MS as T } from '../support/jobs.ts'

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isUsable, listBackups } from '../../daemon/db/backup.ts'
-import { storeLayout } from '../../daemon/db/layout.ts'
+import { storeLayout } from '../../daemon/db/database.ts'
 import { agent, memoryRig, person, type Rig, topic } from '../support/memory.ts'
 import { missing, traces } from '../support/traces.ts'
 

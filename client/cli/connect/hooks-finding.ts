@@ -3,7 +3,7 @@
  * a connect that was killed.
  */
 import { existsSync, readFileSync } from 'node:fs'
-import type { Finding } from '../../../daemon/doctor/finding.ts'
+import type { Finding } from '../../../daemon/doctor/checks.ts'
 import { HOOK_MARK } from '../../../schema/hook.ts'
 import type { Context } from '../context.ts'
 import { quoted } from '../installation.ts'

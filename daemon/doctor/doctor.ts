@@ -3,21 +3,16 @@ import { accessSync, constants, existsSync, lstatSync, readFileSync, statfsSync,
 import { basename, dirname } from 'node:path'
 import type { Environment, Places } from '../../schema/rendezvous.ts'
 import { isUsable, listBackups } from '../db/backup.ts'
-import { isCorruption, openForReading } from '../db/database.ts'
+import { isCorruption, openForReading, quickCheck, storeLayout } from '../db/database.ts'
 import { historyMigrations } from '../db/history-schema.ts'
 import { indexMigrations } from '../db/index-schema.ts'
-import { quickCheck } from '../db/integrity.ts'
-import { storeLayout } from '../db/layout.ts'
 import { schemaVersion } from '../db/migrate.ts'
 import { createClock } from '../platform/clock.ts'
 import { message, privateFolderTrouble } from '../platform/files.ts'
 import { isLocked, readHolder } from '../platform/process-lock.ts'
 import { someoneAnswers } from '../platform/socket.ts'
 import { readSettings } from '../settings/live-settings.ts'
-import type { Finding } from './finding.ts'
-import { jobFinding } from './jobs.ts'
-import { keyFinding } from './key.ts'
-import { memoryFindings } from './memories.ts'
+import { type Finding, jobFinding, keyFinding, memoryFindings } from './checks.ts'
 
 const LOW_SPACE_BYTES = 200_000_000
 const FULL_BYTES = 1_000_000

@@ -1,10 +1,79 @@
-import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { storeLayout } from '../../daemon/db/layout.ts'
-import { isVague } from '../../daemon/doctor/descriptions.ts'
-import { memoryFindings } from '../../daemon/doctor/memories.ts'
+import { storeLayout } from '../../daemon/db/database.ts'
+import { isVague, jobFinding, keyFinding, memoryFindings } from '../../daemon/doctor/checks.ts'
+import { makeHome } from '../support/home.ts'
+import { due, jobTables, START_MS as T } from '../support/jobs.ts'
 import { memoryRig, person, type Rig, topic } from '../support/memory.ts'
+
+it('tells where the key to a model comes from, and what keeps it from being used', () => {
+  const { dir } = makeHome()
+  const budget = { usdPerDay: 1, tokensPerDay: 1 }
+  const none = { apiKeyFile: null, apiKeyCommand: null }
+  const file = (name: string, text: string, mode: number) => {
+    const path = join(dir, name)
+    writeFileSync(path, text)
+    chmodSync(path, mode)
+    return keyFinding({ model: { ...none, apiKeyFile: path }, budget }, {})
+  }
+  expect([
+    keyFinding({ model: none, budget }, {}),
+    keyFinding({ model: none, budget }, { ANTHROPIC_AUTH_TOKEN: 'sk-x' }),
+    keyFinding({ model: { ...none, apiKeyCommand: 'exit 1' }, budget }, {}),
+    keyFinding({ model: none, budget: { ...budget, usdPerDay: 0 } }, { ANTHROPIC_API_KEY: 'sk-x' }),
+    file('good', 'sk-x\n', 0o600),
+    file('empty', '\n', 0o600),
+    file('open', 'sk-x', 0o644),
+  ]).toEqual([
+    { check: 'key', state: 'ok', message: 'there is none here: a daemon started here is offline and calls no model' },
+    { check: 'key', state: 'ok', message: 'ANTHROPIC_AUTH_TOKEN is set here; a daemon started here is online' },
+    { check: 'key', state: 'ok', message: 'a command of yours is asked for it' },
+    { check: 'key', state: 'ok', message: 'the budget is 0: no model is called' },
+    { check: 'key', state: 'ok', message: `${dir}/good is yours alone` },
+    { check: 'key', state: 'problem', message: `${dir}/empty is empty`, remedy: 'write the key into it' },
+    {
+      check: 'key',
+      state: 'problem',
+      message: `${dir}/open can be read by others (mode 644)`,
+      remedy: `chmod 600 ${dir}/open`,
+    },
+  ])
+})
+
+const HOUR = 3_600_000
+
+function ground() {
+  const { state, jobs, claims, claim } = jobTables()
+  const found = (nowMs: number, awake = true) => jobFinding(storeLayout(state).index, { nowMs, awake })
+  return { jobs, claims, claim: () => claim('me'), found }
+}
+
+it('finds nothing stuck where jobs get on', () => {
+  const { jobs, claim, found } = ground()
+  jobs.enqueue(due('a', 'm'), T)
+  claim()
+  jobs.enqueue(due('b', 'm'), T)
+  jobs.enqueue(due('c', 'm', { notBeforeMs: T + 9 * HOUR }), T)
+  expect(found(T + HOUR)).toEqual({ check: 'jobs', state: 'ok', message: '2 queued, 0 waiting, 1 running' })
+  expect(jobFinding('/nowhere', { nowMs: T, awake: true })).toEqual({ check: 'jobs', state: 'ok', message: 'none yet' })
+})
+
+it('finds what runs for hours, what nobody takes, and what was given up', () => {
+  const { jobs, claims, claim, found } = ground()
+  const { id } = jobs.enqueue(due('a', 'm'), T)
+  const late = T + HOUR + 1
+  const warns = (message: string, remedy: string) => ({ check: 'jobs', state: 'warning', message, remedy })
+  expect(found(late)).toEqual(warns(`${id} has been due for more than an hour, and nobody takes it`, 'memoryd restart'))
+  claim()
+  expect(found(late)).toEqual(warns(`${id} has been running for more than an hour`, `memoryd jobs kill ${id}`))
+  // Nobody is to be expected at it.
+  expect(found(late, false)).toMatchObject({ state: 'ok' })
+  claims.settle(id, 'me', { to: 'failed', error: 'no key', failures: 3, retryAt: 0 }, T)
+  expect(found(late)).toEqual(warns(`1 given up, ${id} among them: no key`, `memoryd jobs retry ${id}`))
+  jobs.enqueue(due('a', 'm2'), late)
+  expect(found(late)).toMatchObject({ state: 'ok' })
+})
 
 const put = (rig: Rig, file: string, content: string, cwd = rig.cwd) =>
   rig.memory.writing.put(cwd, person, { file, content }, 'test')
