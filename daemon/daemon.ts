@@ -13,10 +13,9 @@ import { createMail } from './mail/mail.ts'
 import { createAskingThread } from './models/asking.ts'
 import { createLedger } from './models/ledger.ts'
 import { createModel } from './models/model.ts'
-import { createNoting } from './notes/notes.ts'
-import { createNotesFiles, createNotesTable } from './notes/notes-file.ts'
+import { createNotes } from './notes/notes.ts'
+import { createNotesFile } from './notes/notes-file.ts'
 import { findProjectRoot } from './projects/git.ts'
-import { configDirOf } from './projects/memory-dir.ts'
 import { createKeeping } from './recall/keeping.ts'
 import { redact } from './secrets/redact.ts'
 import { createSaid } from './sessions/message-table.ts'
@@ -67,14 +66,14 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const rootOf = (cwd: string) => findProjectRoot(cwd).root
   /** What most parts need. Each takes what it names. */
   const common = { store, layout, stateDir, env, settings, clock, events, health, log, redact, rootOf, blamesDisk }
-  const notesFiles = createNotesFiles({ stateDir, table: createNotesTable(store.history) })
+  const notesFile = createNotesFile(core)
   const { switches, memory, recall, forHooks } = createKeeping({
     ...common,
     places,
     disk,
     logged,
     parts,
-    emptyNotes: () => notesFiles.emptyAll(),
+    emptyNotes: () => notesFile.emptyAll(),
     driftOf: (dir, text) => dreaming.driftIn(dir, text),
     model: () => model,
   })
@@ -123,7 +122,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     said,
     model,
     searchPath: env.PATH ?? '/usr/bin:/bin',
-    notesOf: (session) => noting.textOf(session),
+    notesOf: (session) => notes.textOf(session),
   })
   let made: Promise<Fitting> | undefined
   const load = async () =>
@@ -133,7 +132,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
       model,
       forking,
       notesOf: (session) => {
-        const { content, lastMessageId = '', runningSinceMs } = noting.notesFor(session)
+        const { content, lastMessageId = '', runningSinceMs } = notes.notesFor(session)
         return { text: content, lastMessageId, runningSinceMs }
       },
       onMemoriesCleared: ({ harness, session }) => recall.reset({ harness, sessionId: session }),
@@ -150,17 +149,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
 
   // What is kept of what was said.
   const learning = createLearning({ ...common, said, memory, model, forking, home: places.home })
-  const noting = createNoting({
-    ...common,
-    files: notesFiles,
-    said,
-    forking,
-    model,
-    modelName: () => settings.current().model.notes,
-    placeOf: (cwd) => memory.find(cwd, { actor: 'agent:notes', env: {} }),
-    settings: () => settings.current().notes,
-    claudeDir: configDirOf(env, places.home),
-  })
+  const notes = createNotes(core, said, memory, forking, model)
 
   // What is put in order.
   const dreaming = createDreaming({
@@ -184,13 +173,14 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     finishPurges: memory.finishPurges,
     sessionsDir: capture.sessionsDir,
     toolResults: join(stateDir, 'tool-results'),
+    expireNotes: notesFile.expire,
     expireJobs: (days) => background.expire(days),
     expireMail: mail.expire,
   })
   const background = createBackground({
     ...common,
     givingWay,
-    kinds: [house.kind, capture.importKind, learning.kind, noting.kind, ...dreaming.kinds],
+    kinds: [house.kind, capture.importKind, learning.kind, notes.job, ...dreaming.kinds],
     schedules: () => [house.schedule, ...dreaming.schedules()],
     isOnline: () => model.mode() === 'online',
     modelWaits: model.waits,
@@ -210,7 +200,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     background,
     isKnown: ({ harness, sessionId }) => said.session(harness, sessionId) !== undefined,
     forgetsGiven: recall.reset,
-    notesOf: ({ harness, sessionId }) => noting.textOf({ harness, session: sessionId }),
+    notesOf: ({ harness, sessionId }) => notes.textOf({ harness, session: sessionId }),
     mailFor: ({ sessionId }) => mail.ofSession(sessionId),
     acknowledge: ({ sessionId }, ids) => void mail.acknowledgeOfSession(sessionId, ids),
     onError: logged('a hook could not be looked after'),
@@ -218,7 +208,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   parts.add('hooks', hooking.stop)
 
   // What is answered.
-  const asked = { switches, memory, capture, model, telling: learning.telling, noting, recall, dreaming, fitting }
+  const asked = { switches, memory, capture, model, telling: learning.telling, notes, recall, dreaming, fitting }
   await startServing(core, { ...asked, background, mail, hooking })
 
   // What goes on from here by itself.

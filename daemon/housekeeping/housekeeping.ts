@@ -7,7 +7,6 @@ import type { Layout } from '../db/database.ts'
 import type { Databases } from '../db/databases.ts'
 import type { JobKind } from '../jobs/job.ts'
 import type { Schedule } from '../jobs/scheduler.ts'
-import { createNotesTable } from '../notes/notes-file.ts'
 import type { Clock } from '../platform/clock.ts'
 import { filesBelow, filesIn, message, removeLeftovers } from '../platform/files.ts'
 import type { Health } from '../platform/health.ts'
@@ -58,6 +57,7 @@ type HouseDeps = {
   sessionsDir: string
   /** Where long results of tools are kept, and what was decided about them. */
   toolResults: string
+  expireNotes: (beforeMs: number) => number
   expireJobs: (days: number) => number
   /** Mail that nobody has read for too long, and agents that are gone. */
   expireMail: () => number
@@ -103,7 +103,7 @@ export function createHouse(deps: HouseDeps): { kind: JobKind; schedule: Schedul
         const { retention } = settings.current()
         const beforeMs = clock.now() - retention.days * DAY_MS
         createToolResults(store.history).expire(beforeMs)
-        createNotesTable(store.history).expire(beforeMs)
+        deps.expireNotes(beforeMs)
         createCompactions(store.history).expire(beforeMs)
         const files = { kept, dailyBackups: () => dailyBackups(layout.backups) }
         return sweepKept(files, retention, clock.now()).length + expireJobs(retention.days) + expireMail()

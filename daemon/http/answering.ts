@@ -11,7 +11,7 @@ import type { MailService } from '../mail/mail.ts'
 import type { createMemory } from '../memory/memory.ts'
 import { costOf } from '../models/cost.ts'
 import type { Model } from '../models/model.ts'
-import type { Noting } from '../notes/notes.ts'
+import type { Notes } from '../notes/notes.ts'
 import { configDirOf, mergeVariables } from '../projects/memory-dir.ts'
 import type { Switches } from '../projects/projects.ts'
 import type { Recall } from '../recall/recall.ts'
@@ -44,7 +44,7 @@ type Deps = {
   capture: Capture
   model: Model
   telling: ReturnType<typeof createTelling>
-  noting: Noting
+  notes: Notes
   recall: Recall
   dreaming: ReturnType<typeof createDreaming>
   background: Background
@@ -56,7 +56,7 @@ type Deps = {
 export function createHandlers(core: Core, deps: Deps): Handlers {
   const { places, env, settings } = core
   const { streams, switches, memory, capture, model } = deps
-  const { telling, noting, recall, dreaming, background, fitting, mail, hooking } = deps
+  const { telling, notes, recall, dreaming, background, fitting, mail, hooking } = deps
   const instructions = async (cwd: string, caller: Caller) => {
     const claudeDir = configDirOf(mergeVariables(env, caller.env), places.home)
     const { agentsMd } = settings.current().instructions
@@ -102,7 +102,7 @@ export function createHandlers(core: Core, deps: Deps): Handlers {
       notices: telling.list,
       notes: (id, harness) => {
         const session = capture.sessions.known(id, harness)
-        return noting.answer({ harness: session.harness, session: session.id })
+        return notes.answer({ harness: session.harness, session: session.id })
       },
     }),
     ...searchRoutes(capture.search),

@@ -1,27 +1,12 @@
 /** One update of notes by a model: a fork over what the session's jobs share, which may edit that file and nothing else. */
 import { MemoryError } from '../../schema/errors.ts'
 import type { Told } from '../agent/agent.ts'
-import { type ForkReport, type NotDone, type Task, whyNotDone } from '../agent/agent-run.ts'
-import type { Reach } from '../agent/permissions.ts'
+import { type NotDone, whyNotDone } from '../agent/agent-run.ts'
+import type { Forking } from '../agent/forking.ts'
 import type { SaidMessage } from '../sessions/message-table.ts'
 import { hashOf, NOTES_FILE, type NotesKey } from './notes-file.ts'
 import { CAP_NOTES_TOKENS, CAP_SECTION_TOKENS, tooLong } from './notes-guard.ts'
 import type { Template } from './template.ts'
-
-export type Asking = {
-  /** What the jobs of a session share, up to a message. */
-  tell: (telling: {
-    key: NotesKey
-    row: number
-    upTo: number
-    lastAt: number
-    model: string
-    signal: AbortSignal
-  }) => Promise<Told>
-  run: (task: Task) => Promise<ForkReport>
-  reachOf: (folder: string, readable: readonly string[]) => Reach
-  model: () => string
-}
 
 const LIMITS = { turns: 5, outputTokens: 32_000, wallMs: 120_000 }
 const MAX_TOKENS = 16_000
@@ -38,7 +23,7 @@ type Update = {
   prompt: string | undefined
   /** As they are in the file. */
   notes: string
-  /** Keeps what came of it; lost where somebody else has written into them meanwhile. */
+  /** Lost where the file was changed meanwhile. */
   keep: (text: string) => Promise<'kept' | 'lost'>
   stillOurs: () => boolean
   signal: AbortSignal
@@ -46,17 +31,17 @@ type Update = {
 
 export type Updated = { done: 'changed' | 'unchanged' } | NotDone
 
-export async function updateByModel({ run, reachOf }: Asking, update: Update): Promise<Updated> {
+export async function updateByModel(agent: Forking, update: Update): Promise<Updated> {
   const { key, told, part, hasEarlier, project, folder, template, prompt, notes, keep, stillOurs, signal } = update
   const news = new Set(part.map(({ uid }) => uid))
   const firstNew = hasEarlier ? [...told.names].find(([, id]) => news.has(id))?.[0] : undefined
-  const report = await run({
+  const report = await agent.run({
     job: 'notes',
     project,
     prefix: told.prefix,
     directive: notesDirective({ template, notes, file: NOTES_FILE, sessionId: key.session, firstNew, prompt }),
     policy: { may: 'notes', file: NOTES_FILE },
-    reach: reachOf(folder, []),
+    reach: agent.reachOf(folder, []),
     limits: LIMITS,
     maxTokens: MAX_TOKENS,
     atTurnLimit: 'fail',
@@ -68,7 +53,7 @@ export async function updateByModel({ run, reachOf }: Asking, update: Update): P
     apply: async (drafts) => {
       const draft = drafts.find(({ file }) => file === NOTES_FILE)
       if ((await keep(draft?.content ?? '')) === 'lost')
-        throw new MemoryError('CONFLICT', 'the notes were changed by somebody else')
+        throw new MemoryError('CONFLICT', 'the notes were changed meanwhile')
     },
     stillOurs,
     signal,

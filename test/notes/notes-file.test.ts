@@ -1,110 +1,104 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { openDatabases } from '../../daemon/db/databases.ts'
-import { createNotesFiles, createNotesTable, hashOf, type NotesTable } from '../../daemon/notes/notes-file.ts'
-import { makeHome } from '../support/home.ts'
+import { describe, expect, it } from 'vitest'
+import { createNotesFile } from '../../daemon/notes/notes-file.ts'
+import { testCore } from '../support/core.ts'
 
 const key = { harness: 'claude-code', session: 's-1' }
 const upTo = (message: string) => ({ message, saidAt: 5, tokens: 12_000, source: 'rules' as const, at: 9 })
 
-function ground() {
-  const stateDir = makeHome().dir
-  const store = openDatabases(stateDir, 0)
-  onTestFinished(() => store.close())
-  const table = createNotesTable(store.history)
-  return {
-    stateDir,
-    table,
-    files: createNotesFiles({ stateDir, table }),
-    path: join(stateDir, 'sessions/s-1/notes.md'),
+async function ground() {
+  const { core } = await testCore()
+  const { stateDir, db } = core
+  /** The statement at which a kill comes fails, and so does everything after it. */
+  const killedAt = (statement: 'INSERT' | 'DELETE', write: () => void) => {
+    db.history.exec(
+      `CREATE TEMP TRIGGER kill BEFORE ${statement} ON session_notes BEGIN SELECT RAISE(ABORT, 'killed'); END`,
+    )
+    expect(write).toThrow('killed')
+    db.history.exec('DROP TRIGGER kill')
   }
+  return { stateDir, db, killedAt, file: createNotesFile(core), path: join(stateDir, 'sessions/s-1/notes.md') }
 }
-/** Dies where the real one could be killed. */
-const dying = (table: NotesTable, at: 'claim' | 'settle'): NotesTable => ({
-  ...table,
-  [at]: () => {
-    throw new Error('killed')
-  },
-})
 
 describe('notes and what they cover', () => {
-  it('are kept together, privately', () => {
-    const { files, path } = ground()
-    expect(files.read(key)).toBeUndefined()
-    files.write(key, 'one', upTo('m1'))
-    expect(files.read(key)).toEqual({ text: 'one', covers: { ...upTo('m1'), hash: hashOf('one') } })
+  it('are kept together, privately', async () => {
+    const { file, path } = await ground()
+    expect(file.read(key)).toBeUndefined()
+    file.write(key, 'one', upTo('m1'))
+    expect(file.read(key)).toEqual({ text: 'one', covers: upTo('m1') })
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(statSync(dirname(path)).mode & 0o777).toBe(0o700)
-    files.write(key, 'one', upTo('m2'))
-    expect(files.read(key)?.covers?.message).toBe('m2')
+    file.write(key, 'one', upTo('m2'))
+    expect(file.read(key)?.covers?.message).toBe('m2')
   })
 
-  it('agree whenever a kill comes: before the record, between it and the file, or after both', () => {
-    const { stateDir, table, files, path } = ground()
-    files.write(key, 'one', upTo('m1'))
-    const killed = (at: 'claim' | 'settle') =>
-      expect(() => createNotesFiles({ stateDir, table: dying(table, at) }).write(key, 'two', upTo('m2'))).toThrow(
-        'killed',
-      )
-    killed('claim')
-    expect(files.read(key)).toMatchObject({ text: 'one', covers: { message: 'm1' } })
+  it('agree whenever a kill comes: before the record, between it and the file, or after both', async () => {
+    const { stateDir, db, killedAt, file, path } = await ground()
+    file.write(key, 'one', upTo('m1'))
+    killedAt('INSERT', () => file.write(key, 'two', upTo('m2')))
+    expect(file.read(key)).toMatchObject({ text: 'one', covers: { message: 'm1' } })
     // On record, and the file not yet there.
-    table.claim(key, 's-1', { ...upTo('m2'), hash: hashOf('two') })
-    expect(files.read(key)).toMatchObject({ text: 'one', covers: { message: 'm1' } })
-    killed('settle')
-    expect(files.read(key)).toMatchObject({ text: 'two', covers: { message: 'm2' } })
-    files.write(key, 'three', upTo('m3'))
-    expect(files.read(key)).toMatchObject({ text: 'three', covers: { message: 'm3' } })
-    expect(table.claims(key)).toHaveLength(1)
+    rmSync(path)
+    mkdirSync(path)
+    expect(() => file.write(key, 'two', upTo('m2'))).toThrow()
+    rmSync(path, { recursive: true })
+    writeFileSync(path, 'one')
+    expect(file.read(key)).toMatchObject({ text: 'one', covers: { message: 'm1' } })
+    killedAt('DELETE', () => file.write(key, 'three', upTo('m3')))
+    expect(file.read(key)).toMatchObject({ text: 'three', covers: { message: 'm3' } })
+    file.write(key, 'four', upTo('m4'))
+    expect(file.read(key)).toMatchObject({ text: 'four', covers: { message: 'm4' } })
+    expect(db.history.prepare('SELECT count(*) FROM session_notes').pluck().get()).toBe(1)
     // What a person has written is kept, and covers what it did at least.
-    table.claim(key, 's-1', { ...upTo('m4'), hash: hashOf('four') })
-    writeFileSync(path, 'three, and my own words')
-    expect(files.read(key)).toMatchObject({ text: 'three, and my own words', covers: { message: 'm3' } })
+    killedAt('DELETE', () => file.write(key, 'five', upTo('m5')))
+    writeFileSync(path, 'four, and my own words')
+    expect(file.read(key)).toMatchObject({ text: 'four, and my own words', covers: { message: 'm4' } })
+    expect(readdirSync(join(stateDir, 'sessions'))).toEqual(['s-1'])
   })
 
-  it('begin anew when the file was taken away or something else stands there', () => {
-    const { files, path } = ground()
-    files.write(key, 'one', upTo('m1'))
+  it('begin anew when the file was taken away or something else stands there', async () => {
+    const { file, path } = await ground()
+    file.write(key, 'one', upTo('m1'))
     rmSync(path)
-    expect(files.read(key)).toBeUndefined()
-    files.write(key, 'blank', undefined)
-    expect(files.read(key)).toEqual({ text: 'blank', covers: undefined })
+    expect(file.read(key)).toBeUndefined()
+    file.write(key, 'blank', undefined)
+    expect(file.read(key)).toEqual({ text: 'blank', covers: undefined })
     rmSync(path)
     symlinkSync('/etc/passwd', path)
-    expect(files.read(key)).toBeUndefined()
-    files.write(key, 'two', upTo('m2'))
+    expect(file.read(key)).toBeUndefined()
+    file.write(key, 'two', upTo('m2'))
     expect(readFileSync(path, 'utf8')).toBe('two')
     writeFileSync(path, 'x'.repeat(1_000_001))
-    expect(files.read(key)).toBeUndefined()
+    expect(file.read(key)).toBeUndefined()
   })
 
-  it('stay apart for sessions of one name, and inside their folder whatever a session is called', () => {
-    const { stateDir, files } = ground()
+  it('stay apart for sessions of one name, and inside their folder whatever a session is called', async () => {
+    const { stateDir, file } = await ground()
     const other = { harness: 'codex', session: 's-1' }
     const cased = { harness: 'pi', session: 'S-1' }
     const wild = { harness: 'generic', session: '../../../etc/x' }
-    for (const [n, each] of [key, other, cased, wild].entries()) files.write(each, `notes ${n}`, upTo(`m${n}`))
-    for (const [n, each] of [key, other, cased, wild].entries()) expect(files.read(each)?.text).toBe(`notes ${n}`)
+    for (const [n, each] of [key, other, cased, wild].entries()) file.write(each, `notes ${n}`, upTo(`m${n}`))
+    for (const [n, each] of [key, other, cased, wild].entries()) expect(file.read(each)?.text).toBe(`notes ${n}`)
     const folders = readdirSync(join(stateDir, 'sessions'))
     expect(folders).toHaveLength(4)
     expect(folders.every((name) => name === 's-1' || /^[0-9a-f]{64}$/.test(name))).toBe(true)
   })
 
-  it('leave nothing of what they said when they are emptied, what a kill left half written included', () => {
-    const { stateDir, files, path } = ground()
-    files.write(key, 'secret', upTo('m1'))
-    files.write({ ...key, session: 's-2' }, 'secret', upTo('m1'))
+  it('leave nothing of what they said when they are emptied, what a kill left half written included', async () => {
+    const { stateDir, file, path } = await ground()
+    file.write(key, 'secret', upTo('m1'))
+    file.write({ ...key, session: 's-2' }, 'secret', upTo('m1'))
     writeFileSync(`${path}.0123456789ab.tmp`, 'half a secret')
     rmSync(join(stateDir, 'sessions/s-2/notes.md'))
     writeFileSync(join(stateDir, 'sessions/s-2/notes.md.0123456789ab.tmp'), 'half a secret')
     mkdirSync(join(stateDir, 'sessions/generic/s-1'), { recursive: true })
     writeFileSync(join(stateDir, 'sessions/generic/s-1/pushed.jsonl'), 'a transcript')
-    files.emptyAll()
-    files.emptyAll()
+    file.emptyAll()
+    file.emptyAll()
     expect(readdirSync(dirname(path))).toEqual(['notes.md'])
     expect(readdirSync(join(stateDir, 'sessions/s-2'))).toEqual([])
-    expect(files.read(key)).toMatchObject({ text: '', covers: { message: 'm1' } })
+    expect(file.read(key)).toMatchObject({ text: '', covers: { message: 'm1' } })
     expect(readFileSync(join(stateDir, 'sessions/generic/s-1/pushed.jsonl'), 'utf8')).toBe('a transcript')
   })
 })

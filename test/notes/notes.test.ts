@@ -1,73 +1,62 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ForkReport, Task } from '../../daemon/agent/agent-run.ts'
+import type { Forking } from '../../daemon/agent/forking.ts'
 import { barePrefix } from '../../daemon/agent/prefix.ts'
-import { openDatabases } from '../../daemon/db/databases.ts'
-import { blockTokens, contextTokens, createUpdates, dueNow, sinceUsage } from '../../daemon/notes/notes.ts'
-import { createNotesFiles, createNotesTable } from '../../daemon/notes/notes-file.ts'
-import type { Line } from '../../daemon/notes/notes-messages.ts'
-import { DEFAULT_TEMPLATE } from '../../daemon/notes/template.ts'
-import type { SaidMessage } from '../../daemon/sessions/message-table.ts'
-import { makeHome } from '../support/home.ts'
+import type { Claimed } from '../../daemon/jobs/job.ts'
+import type { Memory } from '../../daemon/memory/memory.ts'
+import type { Model } from '../../daemon/models/model.ts'
+import { blockTokens, contextTokens, createNotes, dueNow, sinceUsage } from '../../daemon/notes/notes.ts'
+import { createNotesFile } from '../../daemon/notes/notes-file.ts'
+import type { Said } from '../../daemon/sessions/message-table.ts'
+import { manualTime } from '../support/clock.ts'
+import { testCore } from '../support/core.ts'
 
 const NOW = Date.UTC(2026, 10, 16, 12)
 const failed = (failure: ForkReport['failure']) =>
   ({ ended: 'failed', why: 'no luck', failure, text: '', files: [], turns: 1, denials: 0 }) as unknown as ForkReport
 
-/** A session of one turn in a transcript of two lines; the fork does what the test says. */
-function ground(given: { run?: (task: Task) => Promise<ForkReport>; interactive?: 0 | 1 | null; at?: number } = {}) {
-  const { dir } = makeHome()
-  const store = openDatabases(dir, 0)
-  onTestFinished(() => store.close())
-  const files = createNotesFiles({ stateDir: dir, table: createNotesTable(store.history) })
-  const path = join(dir, 't.jsonl')
-  const lines = ['ask', 'answer']
-  writeFileSync(path, lines.map((line) => `${line}\n`).join(''))
+/** A session of one turn in a transcript of two lines; the model's run does what the test says. */
+async function ground(
+  given: { run?: (task: Task) => Promise<ForkReport>; interactive?: 0 | 1 | null; at?: number } = {},
+) {
+  const { core, home } = await testCore({ time: manualTime(NOW) })
+  const path = join(home.dir, 't.jsonl')
   const at = given.at ?? NOW
-  const message = (
-    id: number,
-    by: string,
-    offset: number,
-    length: number,
-    more: Partial<SaidMessage>,
-  ): SaidMessage => ({
-    ...{
-      id,
-      uid: `u${id}`,
-      harness: 'h',
-      path,
-      offset,
-      length,
-      at,
-      by,
-      startsTurn: 0,
+  const lines = [
+    { type: 'user', id: 'u1', text: 'The ask' },
+    { type: 'assistant', id: 'u2', text: 'The answer' },
+  ].map((line) => JSON.stringify(line))
+  writeFileSync(path, lines.map((line) => `${line}\n`).join(''))
+  const place = { harness: 'generic', path, at, toolCalls: 0 }
+  const [first = '', second = ''] = lines
+  const part = [
+    {
+      ...place,
+      id: 1,
+      uid: 'u1',
+      by: 'person',
+      offset: 0,
+      length: first.length,
+      startsTurn: 1,
       ends: null,
-      toolCalls: 0,
       tokens: null,
     },
-    ...more,
-  })
-  const said = [
-    message(1, 'person', 0, 3, { startsTurn: 1 }),
-    message(2, 'agent', 4, 6, { ends: 'final', tokens: 12_000 }),
+    {
+      ...{ ...place, id: 2, uid: 'u2', by: 'agent', offset: first.length + 1, length: second.length },
+      ...{ startsTurn: 0, ends: 'final', tokens: 12_000 },
+    },
   ]
   const tasks: Task[] = []
-  const updates = createUpdates({
-    said: {
-      session: () => ({ row: 1, cwd: dir, interactive: given.interactive ?? null }),
-      talkAfter: (_row, reached) => (reached ? [] : said),
-    },
-    files,
-    messagesAt: (_harness, line): Line[] => [
-      { by: line === 'ask' ? 'person' : 'agent', text: `The ${line}`, toolCalls: [], toolResults: [] },
-    ],
-    endedPart: (messages) => messages,
-    redact: async (text) => ({ text }),
-    placeOf: () => ({ root: dir, off: undefined }),
-    custom: () => ({ template: DEFAULT_TEMPLATE, prompt: undefined, troubles: [] }),
-    settings: () => ({ enabled: true, initTokens: 10_000, updateTokens: 5_000, toolCalls: 3 }),
-    asking: {
+  const notes = createNotes(
+    core,
+    {
+      session: () => ({ row: 1, cwd: home.dir, interactive: given.interactive ?? null }),
+      talkAfter: (_row: number, reached: unknown) => (reached ? [] : part),
+    } as unknown as Said,
+    { find: () => ({ root: home.dir, off: undefined }) } as unknown as Memory,
+    {
       tell: async () => ({
         prefix: barePrefix({ key: 's', model: 'm', keep: '5m' }),
         names: new Map([
@@ -75,46 +64,44 @@ function ground(given: { run?: (task: Task) => Promise<ForkReport>; interactive?
           ['m2', 'u2'],
         ]),
       }),
-      run: async (task) => {
+      run: async (task: Task) => {
         tasks.push(task)
         return given.run ? given.run(task) : failed(undefined)
       },
-      reachOf: (memoryDir, readable) => ({ memoryDir, readable, closed: [] }),
-      model: () => 'm',
-    },
-    modelWaits: () => undefined,
-    blamesDisk: () => false,
-    clock: { now: () => NOW },
-  })
+      reachOf: (memoryDir: string, readable: string[]) => ({ memoryDir, readable, closed: [] }),
+    } as unknown as Forking,
+    { waits: () => undefined } as unknown as Model,
+  )
   const key = { harness: 'h', session: 's' }
   let ours = true
   const run = (attempts = 1) =>
-    updates.kind.run(
-      { input: { harness: 'h', sessionId: 's' }, attempts },
-      { signal: new AbortController().signal, stillOurs: () => ours },
-    )
-  return { run, files, key, tasks, updates, lose: () => (ours = false) }
+    notes.job.run({ input: { harness: 'h', sessionId: 's' }, attempts } as Claimed, {
+      signal: new AbortController().signal,
+      stillOurs: () => ours,
+      progress: () => {},
+    })
+  return { run, file: createNotesFile(core), key, tasks, notes, lose: () => (ours = false) }
 }
 
 const overloaded = { failed: 'overloaded', message: 'busy', permanent: false, retryAfterMs: 7 } as const
 
 describe('an update of notes', () => {
   it('is tried again when a model fails for now, and done by rules when it fails for the third time', async () => {
-    const { run, files, key } = ground({ run: async () => failed(overloaded) })
+    const { run, file, key } = await ground({ run: async () => failed(overloaded) })
     expect(await run(1)).toEqual({ retry: 'no luck', afterMs: 7 })
     expect(await run(2)).toEqual({ retry: 'no luck', afterMs: 7 })
-    expect(files.read(key)?.covers).toBeUndefined()
+    expect(file.read(key)?.covers).toBeUndefined()
     expect(await run(3)).toEqual({ done: { by: 'rules', tokens: 12_000 } })
-    expect(files.read(key)).toMatchObject({ text: expect.stringContaining('- The ask'), covers: { message: 'u2' } })
+    expect(file.read(key)).toMatchObject({ text: expect.stringContaining('- The ask'), covers: { message: 'u2' } })
   })
 
-  it('asks no model for a session in which nobody sits, or which stands still', async () => {
+  it('asks no model for a session without a person, or one that stands still', async () => {
     for (const given of [{ interactive: 0 as const }, { at: NOW - 3_600_001 }]) {
-      const { run, tasks } = ground(given)
+      const { run, tasks } = await ground(given)
       expect(await run()).toEqual({ done: { by: 'rules', tokens: 12_000 } })
       expect(tasks).toEqual([])
     }
-    const { run, tasks } = ground({ interactive: 1, at: NOW - 3_600_000, run: async () => failed(overloaded) })
+    const { run, tasks } = await ground({ interactive: 1, at: NOW - 3_600_000, run: async () => failed(overloaded) })
     expect(await run()).toHaveProperty('retry')
     expect(tasks).toMatchObject([{ policy: { may: 'notes', file: 'notes.md' }, atTurnLimit: 'fail' }])
   })
@@ -127,29 +114,29 @@ describe('an update of notes', () => {
       ])
       return failed(undefined)
     }
-    const { run, files, key } = ground({ run: (task) => during(() => files.write(key, 'mine', undefined))(task) })
+    const { run, file, key } = await ground({ run: (task) => during(() => file.write(key, 'mine', undefined))(task) })
     await expect(run()).rejects.toMatchObject({ code: 'CONFLICT' })
-    expect(files.read(key)?.text).toBe('mine')
+    expect(file.read(key)?.text).toBe('mine')
   })
 
   it('leaves no trace when it is no longer ours', async () => {
-    const { run, files, key, lose } = ground({ interactive: 0 })
+    const { run, file, key, lose } = await ground({ interactive: 0 })
     lose()
-    expect(await run()).toEqual({ retry: 'somebody else is at it' })
-    expect(files.read(key)).toBeUndefined()
+    expect(await run()).toEqual({ retry: 'another run has taken it over' })
+    expect(file.read(key)).toBeUndefined()
   })
 
   it('is known for as long as it runs, and no longer', async () => {
     let since: number | undefined
-    const made = ground({
+    const made = await ground({
       run: async () => {
-        since = made.updates.runningSince(made.key)
+        since = made.notes.notesFor(made.key).runningSinceMs
         return failed(overloaded)
       },
     })
     await made.run()
     expect(since).toBe(NOW)
-    expect(made.updates.runningSince(made.key)).toBeUndefined()
+    expect(made.notes.notesFor(made.key).runningSinceMs).toBeUndefined()
   })
 })
 

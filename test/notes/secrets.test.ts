@@ -1,10 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { createReading } from '../../daemon/notes/notes-messages.ts'
+import { redactedMessagesIn } from '../../daemon/notes/notes-messages.ts'
 import { addGathered, createGathering } from '../../daemon/notes/notes-rules.ts'
 import { blankNotes, DEFAULT_TEMPLATE } from '../../daemon/notes/template.ts'
-import { redact } from '../../daemon/secrets/redact.ts'
 import type { SaidMessage } from '../../daemon/sessions/message-table.ts'
 import { messagesAt } from '../../daemon/transcripts/digest.ts'
 import { fits, harnesses, spotNames, transcriptWith } from '../faults/transcript-secrets.ts'
@@ -39,7 +38,6 @@ function rowsOf(harness: string, path: string, lines: readonly object[]): SaidMe
 
 it('says no credential that stands in a transcript, wherever it stands', { timeout: 120_000 }, async () => {
   const { dir } = makeHome()
-  const reading = createReading({ messagesAt, redact })
   const leaks: string[] = []
   let told = 0
   for (const [n, sample] of secretSamples(seeded('secrets in notes'), COUNT).entries()) {
@@ -49,7 +47,7 @@ it('says no credential that stands in a transcript, wherever it stands', { timeo
     const { lines } = transcriptWith(harness, spot, sample, n, '/work')
     const part = rowsOf(harness, join(dir, 's.jsonl'), lines as object[])
     const gathering = createGathering('/work')
-    for await (const spoken of reading.spoken(part, new AbortController().signal)) gathering.hear(spoken)
+    for await (const spoken of redactedMessagesIn(part, new AbortController().signal)) gathering.hear(spoken)
     const notes = addGathered(DEFAULT_TEMPLATE, blankNotes(DEFAULT_TEMPLATE), gathering.gathered, '/work')
     const secret = sample.secret
       .replace(/-----(?:BEGIN|END) [A-Z ]+-----/g, '')
