@@ -7,7 +7,17 @@ import { createDreaming } from './dream/dreaming.ts'
 import { createLearning } from './extraction/extraction.ts'
 import { createHooking } from './hooks/hooks.ts'
 import { createHouse } from './housekeeping/housekeeping.ts'
-import { startServing } from './http/serving.ts'
+import { contextRoutes } from './http/routes/context.ts'
+import { historyRoutes } from './http/routes/history.ts'
+import { hookRoutes } from './http/routes/hooks.ts'
+import { jobRoutes } from './http/routes/jobs.ts'
+import { mailRoutes } from './http/routes/mail.ts'
+import { memoryRoutes } from './http/routes/memory.ts'
+import { processRoutes } from './http/routes/process.ts'
+import { recallRoutes } from './http/routes/recall.ts'
+import { sessionRoutes } from './http/routes/sessions.ts'
+import { transferRoutes } from './http/routes/transfer.ts'
+import { createServer } from './http/server.ts'
 import { createBackground } from './jobs/background.ts'
 import { createMail } from './mail/mail.ts'
 import { createAskingThread } from './models/asking.ts'
@@ -208,8 +218,22 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   parts.add('hooks', hooking.stop)
 
   // What is answered.
-  const asked = { switches, memory, capture, model, telling: learning.telling, notes, recall, dreaming, fitting }
-  await startServing(core, { ...asked, background, mail, hooking })
+  const status = () => ({
+    mode: model.mode(),
+    budget: model.budget(),
+    projects: memory.projects().map((project) => ({ ...project, ...dreaming.lastAt(project.memoryDir) })),
+    roots: capture.reading.roots(),
+    ingest: capture.ingest(),
+    jobs: background.counts(),
+    harnesses: hooking.harnesses(),
+  })
+  const server = parts.add('http', createServer(core))
+  server.add(processRoutes(core, switches, status), hookRoutes(hooking), recallRoutes(recall))
+  server.add(memoryRoutes(core, memory, recall), historyRoutes(memory), transferRoutes(memory))
+  server.add(sessionRoutes(capture, learning.telling, notes, background), jobRoutes(background, dreaming, model))
+  server.add(mailRoutes(mail, memory), contextRoutes(fitting))
+  server.onStopping(mail.close)
+  await server.listen()
 
   // What goes on from here by itself.
   background.start()

@@ -1,6 +1,6 @@
 /** The process: environment → lock → settings → daemon → signals. The only place that exits. Runs when loaded. */
 import { closeSync, openSync } from 'node:fs'
-import { exitCodeFor, exitCodes, explainError } from '../schema/exit-codes.ts'
+import { exitCodeFor, exitCodes, explainError } from '../schema/errors.ts'
 import { findPlaces } from '../schema/rendezvous.ts'
 import { readVersion } from '../schema/version.ts'
 import { startDaemon } from './daemon.ts'

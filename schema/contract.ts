@@ -1,7 +1,8 @@
 /** The types of every route, derived from its validators. Types only: nothing of this exists at run time. */
 import type { z } from 'zod'
 import type { Caller } from './caller.ts'
-import type { RouteName } from './route-table.ts'
+import type { HttpCode } from './errors.ts'
+import type { RouteName, RouteShape } from './route-table.ts'
 import type { routes } from './routes.ts'
 
 type Routes = typeof routes
@@ -25,7 +26,7 @@ export type Contract = {
   }
 }
 
-/** `onSent`: once whoever asked has taken all of it. `onLost`: when they hung up before. */
+/** `onSent`: the caller has taken all of it. `onLost`: the caller hung up before. */
 export type PlainText = { text: string; onSent?: () => void; onLost?: () => void }
 
 /** What a handler receives after validation and what it must return before stripping. */
@@ -45,3 +46,20 @@ export type HandlerTypes = {
         : Part<K, 'answer', 'input'>
   }
 }
+
+/** What a route with its validators looks like. */
+
+export type Route = Omit<RouteShape, 'query'> & {
+  summary: string
+  params?: z.ZodObject
+  query?: z.ZodObject
+  body?: z.ZodType
+  /** One line of an upload. */
+  line?: z.ZodType
+  answer: z.ZodType
+  /** What this route may answer besides `universalCodes`. */
+  errors: readonly HttpCode[]
+}
+
+/** Those of one file of `routes/`. */
+export type RouteGroup = { readonly [K in RouteName]?: Route }

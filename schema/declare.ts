@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import type { Route } from './route.ts'
+import type { Route } from './contract.ts'
 import { routes } from './routes.ts'
 
 type Json = {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Cwd } from './memory.ts'
+import { Cwd } from './values.ts'
 
 const GateName = z.enum(['enabled', 'time', 'throttle', 'sessions', 'lock'])
 const Facts = z.record(z.string(), z.union([z.string(), z.number()]))

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import type { RouteGroup } from './contract.ts'
+import { routeTable } from './route-table.ts'
 
 export const HookParams = z.strictObject({ harness: z.string().min(1).max(64).describe('Whose hook it is') })
 /** Clients drift: whatever they send besides what is known is let through. */
@@ -20,3 +22,16 @@ export type Connection = z.infer<typeof Connection>
 
 /** What stands in every hook of ours, and in none of others. */
 export const HOOK_MARK = 'memoryd-hook'
+
+/** Hooks of harnesses. */
+
+export const hookRoutes = {
+  hook: {
+    ...routeTable.hook,
+    summary: 'What a hook of a harness was given; answers what the hook is to print',
+    params: HookParams,
+    body: HookInput,
+    answer: HookOutput,
+    errors: [],
+  },
+} as const satisfies RouteGroup

@@ -1,6 +1,9 @@
 import { z } from 'zod'
-import { Amount } from './amount.ts'
-import { ImportProgress } from './import.ts'
+import type { RouteGroup } from './contract.ts'
+import { DreamBegun, DreamQuery, DreamRequest, DreamStatus } from './dream.ts'
+import { routeTable } from './route-table.ts'
+import { ImportProgress } from './session.ts'
+import { Amount } from './values.ts'
 
 const JobState = z
   .enum(['queued', 'running', 'waiting', 'done', 'failed', 'killed'])
@@ -65,3 +68,87 @@ export const JobEvent = z.object({
   import: ImportProgress.optional().describe('How far an import is, in numbers'),
 })
 export type JobEvent = z.infer<typeof JobEvent>
+
+export const Budget = z
+  .object({
+    usd: z.number().describe('Dollars of today, with the most that calls still on their way can cost'),
+    capUsd: z.number().describe('0: no model at all'),
+    tokens: z.int().describe('Input tokens of today that came from no cache'),
+    capTokens: z.int().describe('0: no model at all'),
+  })
+  .describe("The day's money; days are local")
+export type Budget = z.infer<typeof Budget>
+
+export const CostQuery = z.strictObject({
+  by: z.enum(['day', 'project', 'job']).optional().describe('day by default'),
+  days: Amount.optional().describe('How many days back, today included: at most 999, 30 by default'),
+})
+
+const Cost = z.object({
+  key: z.string().describe('The local day, the root of the project, or the kind of job; empty: of no project'),
+  usd: z.number(),
+  input: z.int().describe('Tokens that came from no cache and went into none'),
+  cacheRead: z.int(),
+  cacheWrite: z.int(),
+  output: z.int(),
+  calls: z.int(),
+  unsettled: z.int().describe('Calls whose end nobody saw: they count with the most they can have cost'),
+  hitPercent: z.number().nullable().describe('How much of the input came from a cache; null: there was none'),
+})
+
+export const CostList = z
+  .object({
+    items: z.array(Cost),
+    unpriced: z.array(z.string()).describe('Models whose price is unknown: of them, tokens are counted and no dollars'),
+    today: Budget,
+  })
+  .describe('What models have cost')
+export type CostList = z.infer<typeof CostList>
+
+/** Work in the background, and what it costs. */
+
+export const jobRoutes = {
+  jobs: {
+    ...routeTable.jobs,
+    summary: 'What is due, what runs, and what became of it',
+    query: JobsQuery,
+    answer: JobList,
+    errors: [],
+  },
+  job: { ...routeTable.job, summary: 'One job with what came of it', params: JobParams, answer: OneJob, errors: [] },
+  killJob: {
+    ...routeTable.killJob,
+    summary: 'Stop a job, or keep it from starting',
+    params: JobParams,
+    answer: OneJob,
+    errors: ['CONFLICT'],
+  },
+  retryJob: {
+    ...routeTable.retryJob,
+    summary: 'Try a job again now that was given up, killed, or waits',
+    params: JobParams,
+    answer: OneJob,
+    errors: ['CONFLICT', 'REFUSED'],
+  },
+  dream: {
+    ...routeTable.dream,
+    summary: 'Put the memories of a project in order, or tell why not now',
+    body: DreamRequest,
+    answer: DreamBegun,
+    errors: ['REFUSED'],
+  },
+  dreamStatus: {
+    ...routeTable.dreamStatus,
+    summary: 'The dream of a project that goes on, and what came of the last one',
+    query: DreamQuery,
+    answer: DreamStatus,
+    errors: ['REFUSED'],
+  },
+  cost: {
+    ...routeTable.cost,
+    summary: 'What models have cost, by day, project or job',
+    query: CostQuery,
+    answer: CostList,
+    errors: [],
+  },
+} as const satisfies RouteGroup

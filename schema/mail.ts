@@ -1,6 +1,58 @@
 import { z } from 'zod'
-import { AgentName } from './agent.ts'
-import { Amount } from './amount.ts'
+import type { RouteGroup } from './contract.ts'
+import {
+  AgentFileParams,
+  AgentForgetQuery,
+  AgentMemory,
+  AgentParams,
+  AgentQuery,
+  Forgotten,
+  Memory,
+  PutMemory,
+  Written,
+} from './memory.ts'
+import { routeTable } from './route-table.ts'
+import { Amount, Cwd, Harness, SessionId } from './values.ts'
+
+/** What begins with `session:` or is `*` is an address of another form. */
+export const AgentName = z
+  .string()
+  .regex(
+    /^(?!session:)[\p{L}\p{N}][\p{L}\p{N}\p{M} ._@:+-]{0,127}$/u,
+    'expected 1 to 128 letters, digits, spaces or ._@:+-, beginning with a letter or digit, and not with session:',
+  )
+  .describe('What others call the agent; one of a name at a time')
+
+export const AgentRegistration = z.strictObject({
+  name: AgentName,
+  sessionId: SessionId,
+  harness: Harness,
+  cwd: Cwd,
+  pid: z.int().min(1).max(2_147_483_647).describe('The agent is gone when this process is'),
+  summaries: z.boolean().default(false).describe('Whether a status line is made of what the agent does'),
+})
+export type AgentRegistration = z.infer<typeof AgentRegistration>
+
+export const RegisteredAgent = z
+  .object({
+    name: z.string(),
+    sessionId: z.string(),
+    harness: z.string(),
+    cwd: z.string(),
+    pid: z.int(),
+    registeredAt: z.iso.datetime(),
+    alive: z.boolean().describe('Whether its process is still there'),
+    summary: z.string().optional().describe('What it is doing, in three to five words'),
+  })
+  .describe('An agent that registered')
+export type RegisteredAgent = z.infer<typeof RegisteredAgent>
+
+export const AgentList = z
+  .object({ items: z.array(RegisteredAgent) })
+  .describe('Agents that registered, the last one first; those that are gone are forgotten after 7 days')
+export type AgentList = z.infer<typeof AgentList>
+
+/** Agents: who is there, their mail, their own memories. */
 
 /** Bytes of a body in UTF-8. */
 export const MAIL_BODY_BYTES = 65_536
@@ -102,3 +154,75 @@ export const MailEvent = z.object({
   kind: MailKind,
   requestId: z.string().optional(),
 })
+
+export const mailRoutes = {
+  agents: {
+    ...routeTable.agents,
+    summary: 'The agents on this machine, as they registered',
+    answer: AgentList,
+    errors: [],
+  },
+  registerAgent: {
+    ...routeTable.registerAgent,
+    summary: 'Say who one is, so that others can write to one; may be said again',
+    body: AgentRegistration,
+    answer: RegisteredAgent,
+    errors: ['CONFLICT'],
+  },
+  sendMail: {
+    ...routeTable.sendMail,
+    summary: 'Write to another agent, or to all: it is kept until it was read',
+    body: Letter,
+    answer: Sent,
+    errors: ['CONFLICT', 'REFUSED'],
+  },
+  mail: {
+    ...routeTable.mail,
+    summary: 'The mail that an agent or a session has not acknowledged yet; waits for some if asked to',
+    params: MailboxParams,
+    query: MailQuery,
+    answer: MailList,
+    errors: [],
+  },
+  acknowledgeMail: {
+    ...routeTable.acknowledgeMail,
+    summary: 'It was read: it does not come again',
+    params: MailboxParams,
+    body: Acknowledgement,
+    answer: Acknowledged,
+    errors: [],
+  },
+  agentMemory: {
+    ...routeTable.agentMemory,
+    summary: 'What a sub-agent is told about its own memory, with its index',
+    params: AgentParams,
+    query: AgentQuery,
+    answer: AgentMemory,
+    errors: ['REFUSED'],
+  },
+  agentMemoryFile: {
+    ...routeTable.agentMemoryFile,
+    summary: "One of a sub-agent's own memories",
+    params: AgentFileParams,
+    query: AgentQuery,
+    answer: Memory,
+    errors: ['REFUSED'],
+  },
+  putAgentMemory: {
+    ...routeTable.putAgentMemory,
+    summary: "Write one of a sub-agent's own memories",
+    params: AgentFileParams,
+    query: AgentQuery,
+    body: PutMemory,
+    answer: Written,
+    errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+  forgetAgentMemory: {
+    ...routeTable.forgetAgentMemory,
+    summary: "Delete one of a sub-agent's own memories",
+    params: AgentFileParams,
+    query: AgentForgetQuery,
+    answer: Forgotten,
+    errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+} as const satisfies RouteGroup

@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import type { RouteGroup } from './contract.ts'
+import { routeTable } from './route-table.ts'
+import { Cwd, CwdQuery, Harness, Nothing, SessionId } from './values.ts'
 
-export const Cwd = z.string().startsWith('/').max(4096).describe('The working directory the caller is in; absolute')
 export const MemoryFile = z.string().min(1).max(2048).describe('Within the memory directory, e.g. feedback_testing.md')
 export const MemoryType = z.enum(['user', 'feedback', 'project', 'reference'])
 export type MemoryType = z.infer<typeof MemoryType>
@@ -10,7 +12,6 @@ const Hash = z.string().regex(/^[0-9a-f]{64}$/)
 /** With memory switched off, reads answer empty and say so. */
 export const Skipped = z.literal('off').optional().describe('Memory is switched off here; everything else is empty')
 
-export const CwdQuery = z.strictObject({ cwd: Cwd })
 export const FileParams = z.strictObject({ file: MemoryFile })
 
 const IndexFile = z.object({
@@ -131,3 +132,122 @@ export const Remembered = z
   })
   .describe('Where something was remembered')
 export type Remembered = z.infer<typeof Remembered>
+
+const AgentType = z.string().min(1).max(512).describe('The type of the sub-agent; a colon counts as a hyphen')
+const Scope = z.enum(['user', 'project', 'local']).describe('Whom it serves: every project, this one, or this one here')
+
+export type AgentScope = z.infer<typeof Scope>
+/** A type of sub-agent, and which of its memories. */
+export type Agent = { type: string; scope: AgentScope }
+
+export const AgentParams = z.strictObject({ type: AgentType })
+export const AgentFileParams = z.strictObject({ type: AgentType, file: MemoryFile })
+export const AgentQuery = z.strictObject({ cwd: Cwd, scope: Scope })
+export const AgentForgetQuery = ForgetQuery.extend({ scope: Scope })
+
+export const AgentMemory = z
+  .object({
+    text: z.string().describe("For the agent's system prompt, with the whole index"),
+    dir: z.string(),
+    skipped: Skipped,
+  })
+  .describe("A sub-agent's own memory")
+export type AgentMemory = z.infer<typeof AgentMemory>
+
+export const InstructionList = z
+  .object({
+    items: z.array(
+      z.object({
+        kind: z.enum(['managed', 'user', 'project', 'local', 'memory']),
+        path: z.string(),
+        content: z.string(),
+        warning: z.string().optional(),
+      }),
+    ),
+  })
+  .describe('Instruction files that apply here, lowest priority first, then the memory index')
+
+export const PromptQuery = z.strictObject({
+  cwd: Cwd,
+  sessionId: SessionId.optional().describe('Given the same bytes each time, until the session is renewed'),
+  harness: Harness,
+})
+export const MemoryPrompt = z
+  .object({ text: z.string().describe('For a system prompt: how to use memory, then the index'), skipped: Skipped })
+  .describe('What a harness tells its model about memory')
+export type MemoryPrompt = z.infer<typeof MemoryPrompt>
+
+export const RenewQuery = z.strictObject({ sessionId: SessionId, harness: Harness })
+
+/** Memories of a project, and what a harness is told about them. */
+
+export const memoryRoutes = {
+  memoryIndex: {
+    ...routeTable.memoryIndex,
+    summary: 'The index of the memories of the project, ready for a context',
+    query: CwdQuery,
+    answer: MemoryIndex,
+    errors: ['REFUSED'],
+  },
+  memoryPrompt: {
+    ...routeTable.memoryPrompt,
+    summary: 'What a harness tells its model about memory; the same bytes for the whole of a session',
+    query: PromptQuery,
+    answer: MemoryPrompt,
+    errors: ['REFUSED'],
+  },
+  renewPrompt: {
+    ...routeTable.renewPrompt,
+    summary: 'The session was cleared or compacted: its next prompt is made anew',
+    query: RenewQuery,
+    answer: Nothing,
+    errors: [],
+  },
+  memories: {
+    ...routeTable.memories,
+    summary: 'The memories of the project',
+    query: MemoriesQuery,
+    answer: MemoryList,
+    errors: ['REFUSED'],
+  },
+  memory: {
+    ...routeTable.memory,
+    summary: 'One memory, as it is or as it was',
+    params: FileParams,
+    query: MemoryQuery,
+    answer: Memory,
+    errors: ['REFUSED'],
+  },
+  putMemory: {
+    ...routeTable.putMemory,
+    summary: 'Write a memory',
+    params: FileParams,
+    query: CwdQuery,
+    body: PutMemory,
+    answer: Written,
+    errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+  forget: {
+    ...routeTable.forget,
+    summary: 'Delete a memory: for now, for good (reject), or without a trace (purge)',
+    params: FileParams,
+    query: ForgetQuery,
+    answer: Forgotten,
+    errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+  remember: {
+    ...routeTable.remember,
+    summary: 'Keep something as a memory',
+    body: RememberRequest,
+    answer: Remembered,
+    errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+  // Not beside the export: which file has a route goes by what its address begins with.
+  instructions: {
+    ...routeTable.instructions,
+    summary: 'The instruction files that apply in a folder',
+    query: CwdQuery,
+    answer: InstructionList,
+    errors: ['REFUSED'],
+  },
+} as const satisfies RouteGroup

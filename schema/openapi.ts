@@ -1,8 +1,8 @@
 /** The OpenAPI 3.1 document, made from the routes when somebody asks for it. */
 import { z } from 'zod'
+import type { Route } from './contract.ts'
 import { type HttpCode, httpStatus, universalCodes } from './errors.ts'
 import { PROTOCOL, PROTOCOL_HEADER } from './rendezvous.ts'
-import type { Route } from './route.ts'
 import { JSON_LINES } from './route-table.ts'
 import { routes } from './routes.ts'
 

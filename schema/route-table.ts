@@ -95,7 +95,3 @@ export const routeTable = {
 } as const satisfies Record<string, RouteShape>
 
 export type RouteName = keyof typeof routeTable
-
-type NounOf<Url> = Url extends `/v1/${infer Noun}/${string}` ? Noun : Url extends `/v1/${infer Noun}` ? Noun : never
-/** What an address begins with. */
-export type RouteNoun = NounOf<(typeof routeTable)[RouteName]['url']>

@@ -1,14 +1,8 @@
 import { z } from 'zod'
-import { Amount } from './amount.ts'
-import { Cwd } from './memory.ts'
-
-/** A session is a harness and an id. */
-export const SessionId = z.string().min(1).max(4096).describe('As the harness names the session')
-export const Harness = z
-  .string()
-  .regex(/^[A-Za-z0-9._-]{1,64}$/)
-  .default('generic')
-  .describe('The program that runs the session')
+import type { RouteGroup } from './contract.ts'
+import { Skipped } from './memory.ts'
+import { routeTable } from './route-table.ts'
+import { AbsolutePath, Amount, Cwd, Harness, SessionId, SessionParams, SessionQuery } from './values.ts'
 
 export const Session = z.object({
   id: z.string(),
@@ -50,10 +44,6 @@ export const SessionsQuery = z.strictObject({
     .optional()
     .describe('Go on after a page: its `next`'),
 })
-export const SessionParams = z.strictObject({ id: SessionId })
-export const SessionQuery = z.strictObject({
-  harness: Harness.unwrap().optional().describe('Where several harnesses have a session of that id'),
-})
 
 const Notice = z.object({
   id: z.string(),
@@ -85,3 +75,165 @@ export const SessionNotes = z
   })
   .describe('The notes of a session')
 export type SessionNotes = z.infer<typeof SessionNotes>
+
+/** What a harness sends so that a model can go on from the harness's own conversation, and from what a server has cached of it. */
+const HandedOver = z.strictObject({
+  params: z
+    .looseObject({ model: z.string().min(1).max(200), messages: z.array(z.looseObject({})).min(1).max(100_000) })
+    .describe('The parameters of its last request, byte for byte, with the answer to it as the last message'),
+  endpoint: z.url({ protocol: /^https?$/ }).describe('Where it asks'),
+  fingerprint: z
+    .string()
+    .regex(/^[0-9a-f]{16}$/)
+    .describe('The first 16 hex digits of the SHA-256 of its key'),
+})
+
+export const TurnRequest = z.strictObject({
+  cwd: Cwd,
+  harness: Harness,
+  sessionId: SessionId,
+  turnId: z.string().min(1).max(512).describe('A turn that was pushed before is not taken again'),
+  messages: z
+    .array(z.looseObject({}))
+    .max(10_000)
+    .optional()
+    .describe('All of the turn, in order: in the generic form, or as a model API has them, with an id or without'),
+  transcriptPath: AbsolutePath.optional().describe(
+    'Where the harness writes the session itself: then it is read from there, and no message is kept',
+  ),
+  prefix: HandedOver.optional().describe(
+    'Used with `extraction.prefix: harness` where endpoint and key are those of the daemon; kept in memory only',
+  ),
+})
+export type TurnRequest = z.infer<typeof TurnRequest>
+
+export const TurnPushed = z
+  .object({
+    jobIds: z.array(z.string()).describe('What is done about it, as far as that is known within a second'),
+    prefixSkipped: z.string().optional().describe('Why the prefix is not used'),
+  })
+  .describe('The turn is on disk, and will be read')
+export type TurnPushed = z.infer<typeof TurnPushed>
+
+export const SearchQuery = z.strictObject({
+  q: z
+    .string()
+    .min(1)
+    .max(1000)
+    .describe(
+      'Words that must all be there, "literals" that must be there letter by letter (a quote in one is doubled), session:<id>, role:person|agent|tool, since:<date or 7d>',
+    ),
+  cwd: Cwd,
+  limit: Amount.optional().describe('At most 999; 20 by default'),
+})
+
+const Found = z.object({
+  sessionId: SessionId,
+  harness: Harness,
+  messageId: z.string(),
+  role: z.enum(['person', 'agent', 'tool']),
+  at: z.iso.datetime().nullable().describe('Null where the transcript does not say'),
+  snippet: z.string().describe('One line around the first hit; credentials are taken out'),
+  hits: z
+    .array(z.object({ from: z.int(), to: z.int() }))
+    .describe('What was asked for, as places in the snippet, in UTF-16 units'),
+  path: z.string().describe('The transcript'),
+  offset: z.int().describe('Where the line begins in it, in bytes'),
+  length: z.int().describe('How long the line is, in bytes'),
+})
+export type Found = z.infer<typeof Found>
+
+export const FoundList = z
+  .object({ items: z.array(Found), skipped: Skipped })
+  .describe('What was said in the sessions of the project, best first')
+export type FoundList = z.infer<typeof FoundList>
+
+/** Whose transcripts are understood; of others any name is taken. */
+const HarnessName = z.enum(['claude-code', 'codex', 'gemini', 'pi', 'generic'])
+export type HarnessName = z.infer<typeof HarnessName>
+
+export const ImportRequest = z.strictObject({
+  dir: AbsolutePath.describe('A folder with transcripts, at any depth; absolute'),
+  harness: HarnessName.optional().describe('Whose form all of them have; without it each file is looked at'),
+})
+
+export const ImportBegun = z
+  .object({ jobId: z.string().describe('Of the one that is already at this folder, if there is one') })
+  .describe('An import that runs')
+export type ImportBegun = z.infer<typeof ImportBegun>
+
+const Counts = z.record(z.string(), z.int())
+
+export const ImportProgress = z
+  .object({
+    dir: z.string(),
+    files: z.int().describe('Files that may be transcripts'),
+    bytes: z.int(),
+    doneFiles: z.int(),
+    doneBytes: z.int(),
+    read: z.int().describe('Files in which there was something to read'),
+    known: z.int().describe('Files that were read before, and had not changed'),
+    left: Counts.describe('Files that were not read, by why'),
+    sessions: z.int().describe('Sessions in what was read'),
+    turns: z.int().describe('Turns that begin in what was read'),
+    skipped: Counts.describe('Lines that could not be used, by why'),
+  })
+  .describe('How far an import is')
+export type ImportProgress = z.infer<typeof ImportProgress>
+
+/** What was said. */
+
+export const sessionRoutes = {
+  sessions: {
+    ...routeTable.sessions,
+    summary: 'The sessions of the project',
+    query: SessionsQuery,
+    answer: SessionList,
+    errors: [],
+  },
+  session: {
+    ...routeTable.session,
+    summary: 'One session with its turns, read back from its transcript',
+    params: SessionParams,
+    query: SessionQuery,
+    answer: OneSession,
+    errors: ['CONFLICT'],
+  },
+  notices: {
+    ...routeTable.notices,
+    summary: 'What was saved of what was said in a session',
+    params: SessionParams,
+    query: NoticesQuery,
+    answer: NoticeList,
+    errors: [],
+  },
+  sessionNotes: {
+    ...routeTable.sessionNotes,
+    summary: 'The running summary of a session',
+    params: SessionParams,
+    query: SessionQuery,
+    answer: SessionNotes,
+    errors: ['CONFLICT'],
+  },
+  pushTurn: {
+    ...routeTable.pushTurn,
+    summary: 'A turn that has ended, from a harness that writes no transcripts, or the transcript it stands in',
+    body: TurnRequest,
+    answer: TurnPushed,
+    errors: ['MEMORY_OFF', 'REFUSED'],
+  },
+  importTranscripts: {
+    ...routeTable.importTranscripts,
+    summary: 'Read all transcripts in a folder; events of the type `job` tell how far it is',
+    body: ImportRequest,
+    answer: ImportBegun,
+    errors: ['REFUSED'],
+  },
+  search: {
+    ...routeTable.search,
+    summary: 'What was said about something in the sessions of the project',
+    query: SearchQuery,
+    answer: FoundList,
+    errors: ['REFUSED'],
+  },
+} as const satisfies RouteGroup

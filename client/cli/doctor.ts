@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import pc from 'picocolors'
 import type { Finding } from '../../daemon/doctor/checks.ts'
-import { exitCodes } from '../../schema/exit-codes.ts'
+import { exitCodes } from '../../schema/errors.ts'
 import type { Context } from './context.ts'
 import { version } from './installation.ts'
 import { findService } from './service/service.ts'

@@ -1,7 +1,7 @@
 /** `memoryd import <folder>`: has a folder of transcripts read, and shows how far it is on a terminal. */
 import type { Contract } from '../../schema/contract.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import type { ImportProgress as Progress } from '../../schema/import.ts'
+import type { ImportProgress as Progress } from '../../schema/session.ts'
 import type { StrictClient } from '../client.ts'
 import { type Context, harmless } from './context.ts'
 import { count } from './numbers.ts'

@@ -2,7 +2,7 @@
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
-import { exitCodeFor, exitCodes, explainError } from '../../schema/exit-codes.ts'
+import { exitCodeFor, exitCodes, explainError } from '../../schema/errors.ts'
 import { logLevels } from '../../schema/log-line.ts'
 import { findPlaces, PROTOCOL } from '../../schema/rendezvous.ts'
 import { connect } from '../index.ts'

@@ -1,6 +1,6 @@
 /** `memoryd start`, `stop` and `restart`. */
 import type { Holder } from '../../schema/holder.ts'
-import type { Status } from '../../schema/status.ts'
+import type { Status } from '../../schema/process.ts'
 import { type Context, columns } from './context.ts'
 import { endDaemon, health, readHolder, spawnDaemon, untilItAnswers } from './daemon-process.ts'
 import { findService } from './service/service.ts'

@@ -5,7 +5,7 @@
 import type { Caller } from '../../schema/caller.ts'
 import type { PlainText } from '../../schema/contract.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import type { Status } from '../../schema/status.ts'
+import type { Status } from '../../schema/process.ts'
 import type { Databases } from '../db/databases.ts'
 import type { Background } from '../jobs/background.ts'
 import type { Memory } from '../memory/memory.ts'

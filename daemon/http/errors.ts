@@ -1,4 +1,4 @@
-/** Whatever went wrong in a request → the one error form. Pure. */
+/** An error of a request → the one form in which callers get it; and the protocol version, said with every answer. Pure. */
 import {
   type ErrorBody,
   type HttpCode,
@@ -7,6 +7,7 @@ import {
   MemoryError,
   universalCodes,
 } from '../../schema/errors.ts'
+import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
 import { JSON_LINES } from '../../schema/route-table.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
 
@@ -54,4 +55,14 @@ function frameworkRefusal(error: FrameworkError, takes: Circumstances['takes']):
   if (error.statusCode !== undefined && error.statusCode < 500)
     return failure('BAD_REQUEST', error.message ?? 'the request cannot be read')
   return undefined
+}
+
+export const protocolHeaders = { [PROTOCOL_HEADER]: String(PROTOCOL) }
+
+/** A request that names no version is taken; one that names another is not. */
+export function protocolProblem(theirs: unknown): MemoryError | undefined {
+  if (theirs === undefined || theirs === String(PROTOCOL)) return undefined
+  return new MemoryError('PROTOCOL', `the client speaks protocol ${theirs}, this daemon ${PROTOCOL}`, {
+    hint: 'after an upgrade: memoryd restart',
+  })
 }

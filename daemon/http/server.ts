@@ -1,165 +1,145 @@
 /** Serves the routes of `schema/` on a Unix socket. Knows shapes, not features. */
 import { randomUUID } from 'node:crypto'
-import type { ServerResponse } from 'node:http'
-import fastify, { type FastifyReply, type RouteOptions } from 'fastify'
-import type { HandlerTypes } from '../../schema/contract.ts'
-import type { Event } from '../../schema/event.ts'
-import type { Route } from '../../schema/route.ts'
+import fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
+import type { PlainText, Route } from '../../schema/contract.ts'
 import { BODY_LIMIT_BYTES, type RouteName, type RouteShape, routeTable } from '../../schema/route-table.ts'
+import type { Core } from '../core.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
-import type { Log } from '../platform/log.ts'
-import { createAnotherBody } from './another-body.ts'
-import { answerOddities, connectionsWithoutRequest, endWithBadRequest, stopListening } from './connections.ts'
-import { type Failure, failure, toFailure } from './errors.ts'
-import type { EventStreams } from './event-stream.ts'
-import { type AnyHandler, handlerOf, type Surroundings, streamHandler } from './handling.ts'
-import { acceptLines } from './lines.ts'
-import { protocolHeaders, protocolProblem } from './protocol.ts'
-import { sendReady } from './ready.ts'
-import { createRouteSchemas } from './route-schemas.ts'
-import { createSameAgain } from './same-again.ts'
-import { createOnceTaken } from './taken.ts'
-
-type Plain<K extends RouteName> = HandlerTypes[K]
-export type Handlers = {
-  [K in Exclude<RouteName, 'events'>]: (
-    request: Plain<K>['request'],
-  ) => Plain<K>['answer'] | Promise<Plain<K>['answer']>
-} & { events: () => { streams: EventStreams; first: Event } }
-
-export type ServerDeps = {
-  handlers: Handlers
-  log: Log
-  /** Takes note of a write that failed because of the disk. */
-  onDiskTrouble: (error: unknown) => void
-  /** With every request: what nobody waits for gives way to them. */
-  onAsked: () => void
-}
-
-export type Server = {
-  /** May be called again, to listen elsewhere; open connections stay. */
-  listen(at: { path: string } | { fd: number }): Promise<void>
-  /** Stops accepting, lets running requests finish until the signal, then cuts them off. */
-  close(signal: AbortSignal): Promise<void>
-}
+import { message } from '../platform/files.ts'
+import { undoOf } from '../platform/if-lost.ts'
+import { createDelivery } from './delivered.ts'
+import { failure, protocolHeaders, protocolProblem, toFailure } from './errors.ts'
+import { answerOddities, bindServer, createConnections, endWithBadRequest } from './listen.ts'
+import { type AnyHandler, callOf, parseInput, type RouteFile } from './request.ts'
+import { acceptLines, createEventStreams, sendLines } from './streams.ts'
 
 /** Ids may have 128 characters, names of memories more. */
 const LONGEST_PARAM = 2_048
 /** The variables of a caller: a long text and three paths, each character of which may take six bytes there. */
 const HEADER_LIMIT_BYTES = 131_072
 
-type At = Partial<Pick<RouteShape, 'url' | 'upload'>>
-
-export async function createServer({ handlers, log, onDiskTrouble, onAsked }: ServerDeps): Promise<Server> {
+export function createServer(core: Core) {
+  const { log, disk, events, health, givingWay } = core
   const app = fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     logger: false,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: LONGEST_PARAM },
     forceCloseConnections: 'idle',
-    // We validate and serialise ourselves, from `schema/`: fastify's own compilers would cost 50 ms of every start.
+    // Schemas are loaded with the first request of a route, so fastify compiles none: its compilers would cost every start 50 ms.
     schemaController: {
       compilersFactory: {
         buildValidator: () => () => () => true,
-        buildSerializer: () => () => (answer: unknown) => JSON.stringify(answer),
+        buildSerializer: () => () => JSON.stringify,
       } as never,
     },
     // A caller on a Unix socket has no host to name.
     http: { requireHostHeader: false, maxHeaderSize: HEADER_LIMIT_BYTES },
     clientErrorHandler: (_error, socket) => endWithBadRequest(socket),
     frameworkErrors: (error, _request, reply) => {
-      const failed = failure('BAD_REQUEST', error.message)
-      void (reply as FastifyReply).code(failed.status).headers(protocolHeaders).send(failed.body)
+      const { status, body } = failure('BAD_REQUEST', error.message)
+      void (reply as FastifyReply).code(status).headers(protocolHeaders).send(body)
     },
   })
-  const anotherBody = createAnotherBody((request, response) => app.routing(request, response))
-  const sameAgain = createSameAgain({ send: sendReady, otherwise: anotherBody.serve })
   answerOddities(app.server)
-  const unused = connectionsWithoutRequest(app.server)
-  // Before fastify, which is left what neither of them knows.
-  app.server.removeAllListeners('request').on('request', (request, response) => {
-    onAsked()
-    unused.delete(request.socket)
-    sameAgain.serve(request, response)
-  })
-  const running = new AbortController()
-  const schemas = createRouteSchemas()
-  const onceTaken = createOnceTaken(app.server)
+  const connections = createConnections(app.server)
+  const whenDelivered = createDelivery(app.server)
+  const streams = createEventStreams(events, () => log.info('dropped an event reader that fell behind'))
+  const drained = new AbortController()
+  const stopListeners: (() => void)[] = []
+  /** Schemas by route, once they were loaded. */
+  const schemas = new Map<RouteName, Route>()
 
   app.addHook('onRequest', (request, reply, done) => {
+    givingWay.asked()
     reply.headers(protocolHeaders)
-    done(protocolProblem(request))
+    done(protocolProblem(request.headers['x-memoryd-protocol']))
   })
   app.setNotFoundHandler((request, reply) => {
-    const known = failure('NOT_FOUND', `no route ${request.method} ${request.url.split('?')[0]}`, {
+    const { status, body } = failure('NOT_FOUND', `no route ${request.method} ${request.url.split('?')[0]}`, {
       hint: 'GET /v1/openapi.json lists them',
     })
-    return reply.code(known.status).send(known.body)
+    return reply.code(status).send(body)
   })
-  const failedWith = (error: unknown, { url, upload }: At, declared: Route['errors'], to: ServerResponse): Failure => {
-    const ref = randomUUID()
-    const failed = toFailure(error, { declared, takes: upload ? 'JSON lines' : 'JSON', ref })
-    if (isDiskTrouble(error)) onDiskTrouble(error)
-    // Who has hung up is told nothing, and that their request was broken off is no fault.
-    const isBrokenOff = to.destroyed && (error as Error).name === 'AbortError'
-    // The route's pattern, not the URL: a query may hold what a person said.
-    if (failed.unexpected && !isBrokenOff) log.error({ ref, route: url, err: error }, 'request failed')
-    return failed
-  }
   app.setErrorHandler((error, request, reply) => {
     const { name } = request.routeOptions.config as { name?: RouteName }
-    // What it takes is known before its schemas are: a body may be refused with the very first request.
-    const declared = (name && schemas.known(name)?.errors) ?? []
-    const failed = failedWith(error, name ? routeTable[name] : {}, declared, reply.raw)
+    const { url, upload }: Partial<RouteShape> = name ? routeTable[name] : {}
+    const declared = (name && schemas.get(name)?.errors) ?? []
+    const ref = randomUUID()
+    const failed = toFailure(error, { declared, takes: upload ? 'JSON lines' : 'JSON', ref })
+    if (isDiskTrouble(error)) disk.failed(message(error))
+    // A request that was broken off because its caller has gone is no fault.
+    const isBrokenOff = reply.raw.destroyed && (error as Error).name === 'AbortError'
+    // The route's pattern, not the URL: a query may hold what a person said.
+    if (failed.unexpected && !isBrokenOff) log.error({ ref, route: url, err: error }, 'request failed')
     return reply.code(failed.status).send(failed.body)
   })
 
-  const surroundings: Surroundings = {
-    drained: running.signal,
-    schemas,
-    sameAgain,
-    anotherBody,
-    parseJson: app.getDefaultJsonParser('error', 'error'),
-    onceTaken,
-    fail: (error, route, to) => failedWith(error, route, route.errors, to),
-    log,
-  }
-  for (const [name, shape] of Object.entries(routeTable) as [RouteName, RouteShape][]) {
-    const options: RouteOptions = {
-      method: shape.method,
-      url: shape.url,
-      config: { name } as never,
-      ...(shape.bodyLimitBytes && { bodyLimit: shape.bodyLimitBytes }),
-      handler:
-        shape.stream === 'events'
-          ? streamHandler(handlers.events)
-          : handlerOf(name, handlers[name] as AnyHandler, surroundings),
+  const answer = async (route: Route, handle: AnyHandler, request: FastifyRequest, reply: FastifyReply) => {
+    const given = await handle(callOf(route, request, reply.raw, drained.signal))
+    if (route.stream === 'lines')
+      return sendLines(reply, given as AsyncIterable<string>, (error) =>
+        log.error({ route: route.url, err: error }, 'an answer broke off half way'),
+      )
+    if (route.plain) {
+      const plain = given as PlainText | undefined
+      if (!plain) return reply.code(204).send()
+      if (plain.onSent || plain.onLost) whenDelivered(reply.raw, plain)
+      return reply.type('text/plain; charset=utf-8').send(route.answer.parse(plain.text))
     }
-    if (shape.upload) void app.register(async (scope) => acceptLines(scope).route(options))
+    const onLost = undoOf(given)
+    if (onLost) whenDelivered(reply.raw, { onLost })
+    const text = JSON.stringify(route.answer.parse(given))
+    const isBegun = route.begins === undefined || Boolean((given as Record<string, unknown>)[route.begins])
+    return reply
+      .code(isBegun ? (route.status ?? 200) : 200)
+      .type('application/json; charset=utf-8')
+      .send(text)
+  }
+
+  const addRoute = (name: RouteName, handler: (request: FastifyRequest, reply: FastifyReply) => unknown) => {
+    const { method, url, bodyLimitBytes, upload }: RouteShape = routeTable[name]
+    const bodyLimit = bodyLimitBytes && { bodyLimit: bodyLimitBytes }
+    const options = { method, url, config: { name } as never, ...bodyLimit, handler }
+    if (upload) void app.register(async (scope) => acceptLines(scope).route(options))
     else app.route(options)
   }
-  await app.ready()
+
+  addRoute('events', (request, reply) => {
+    parseInput(undefined, request.query, 'query')
+    reply.hijack()
+    streams.open(reply.raw, protocolHeaders, health.connected())
+  })
 
   return {
-    listen: (at) =>
-      new Promise((resolve, reject) => {
-        if (app.server.listening) app.server.close()
-        app.server.once('error', reject)
-        app.server.listen(at, () => {
-          app.server.off('error', reject)
-          resolve()
-        })
-      }),
-    close: async (signal) => {
-      sameAgain.stop()
-      anotherBody.stop()
+    add: (...files: RouteFile[]): void => {
+      for (const { load, handlers } of files)
+        for (const [each, handle] of Object.entries(handlers)) {
+          const name = each as RouteName
+          addRoute(name, async (request, reply) => {
+            if (!schemas.has(name))
+              for (const [key, route] of Object.entries(await load())) schemas.set(key as RouteName, route)
+            return answer(schemas.get(name) as Route, handle as AnyHandler, request, reply)
+          })
+        }
+    },
+    listen: async (): Promise<void> => {
+      await app.ready()
+      await bindServer(core, app.server)
+    },
+    /** Called when a stop begins: requests that wait for something should answer now. */
+    onStopping: (listener: () => void) => void stopListeners.push(listener),
+    /** Stops accepting, lets running requests finish until the signal, then cuts them off. */
+    stop: async (signal: AbortSignal): Promise<void> => {
+      streams.closeAll()
+      for (const listener of stopListeners) listener()
       const cutOff = () => {
-        running.abort()
+        drained.abort()
         app.server.closeAllConnections()
       }
       if (signal.aborted) cutOff()
       signal.addEventListener('abort', cutOff, { once: true })
-      await stopListening(app.server, unused)
+      await connections.stopListening()
       await app.close()
       signal.removeEventListener('abort', cutOff)
     },

@@ -1,6 +1,5 @@
 /** What agents have of each other: who is there, what they write to each other, and what each of them is doing. */
-import type { AgentList, AgentRegistration, RegisteredAgent } from '../../schema/agent.ts'
-import type { Mail } from '../../schema/mail.ts'
+import type { AgentList, AgentRegistration, Mail, RegisteredAgent } from '../../schema/mail.ts'
 import type { Core } from '../core.ts'
 import type { Model } from '../models/model.ts'
 import { createProcesses } from '../platform/process.ts'

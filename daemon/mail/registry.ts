@@ -1,6 +1,7 @@
 /** The agents that registered, by name: whether their processes live, and which boxes of mail each of them reads. */
-import type { AgentRegistration } from '../../schema/agent.ts'
+
 import { MemoryError } from '../../schema/errors.ts'
+import type { AgentRegistration } from '../../schema/mail.ts'
 import type { Core } from '../core.ts'
 import type { Db } from '../db/database.ts'
 import type { Processes } from '../platform/process.ts'

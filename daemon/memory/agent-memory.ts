@@ -1,6 +1,7 @@
 /** The memories of a type of sub-agent: the same gate and journal as the project's, confined to a directory of their own. */
-import type { Agent, AgentMemory } from '../../schema/agent-memory.ts'
+
 import type { Caller } from '../../schema/caller.ts'
+import type { Agent, AgentMemory } from '../../schema/memory.ts'
 import { loadIndex, readIndexes } from './index-file.ts'
 import type { Places } from './place.ts'
 import { agentPrompt } from './prompt-text.ts'

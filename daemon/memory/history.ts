@@ -1,7 +1,7 @@
 /** Answers about what happened to memories: changes, tombstones, what waits for review. */
 import type { Caller } from '../../schema/caller.ts'
-import type { Change, ChangeItem, ChangeList, Run } from '../../schema/change.ts'
 import { MemoryError } from '../../schema/errors.ts'
+import type { Change, ChangeItem, ChangeList, Run } from '../../schema/history.ts'
 import { isIndex } from './folder.ts'
 import type { Journal, Change as Row } from './journal.ts'
 import type { Places } from './place.ts'

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { MemoryError } from '../../schema/errors.ts'
-import { EXPORT_VERSION, ExportLine } from '../../schema/export.ts'
+import { EXPORT_VERSION, ExportLine } from '../../schema/transfer.ts'
 import { type Line, readLines, shapeOf } from '../platform/json.ts'
 import type { Counts } from './export.ts'
 import { shown } from './file-names.ts'

@@ -1,5 +1,5 @@
 /** The history that comes with an import: changes and rejections, for the transaction of its run. */
-import type { ChangeLine } from '../../schema/export.ts'
+import type { ChangeLine } from '../../schema/transfer.ts'
 import type { Evidence, NewChange, Version } from './journal.ts'
 import type { Past, Span } from './past.ts'
 import { isExact } from './plain-file.ts'

@@ -1,5 +1,5 @@
 /** Decides what an import will write, and what becomes of each file of it. Asks the gate, writes nothing. */
-import type { Imported } from '../../schema/export.ts'
+import type { Imported } from '../../schema/transfer.ts'
 import { numbered, twinKey } from './file-names.ts'
 import { indexOf, isIndex } from './folder.ts'
 import { CAP_BYTES, hashOf } from './plain-file.ts'

@@ -1,6 +1,6 @@
 /** Takes an exported memory set into a project, with its history: as one run through the gate, so all of it or nothing. */
 import type { Caller } from '../../schema/caller.ts'
-import type { Imported } from '../../schema/export.ts'
+import type { Imported } from '../../schema/transfer.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isIndex } from './folder.ts'
 import { readExport } from './import-file.ts'

@@ -1,8 +1,8 @@
 /** Everything about memories, put together: one gate, and what stands before and behind it. */
 import { existsSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Agent } from '../../schema/agent-memory.ts'
 import type { Caller } from '../../schema/caller.ts'
+import type { Agent } from '../../schema/memory.ts'
 import type { Databases } from '../db/databases.ts'
 import { createPurges, type Keeper } from '../db/purge.ts'
 import type { Clock } from '../platform/clock.ts'

@@ -1,6 +1,6 @@
 /** Memories of a moved project join those that are in its new place already: brought first, then taken from the old one. */
 import { existsSync } from 'node:fs'
-import type { Moved } from '../../schema/move.ts'
+import type { Moved } from '../../schema/transfer.ts'
 import { message } from '../platform/files.ts'
 import { numbered } from './file-names.ts'
 import { indexOf, inFolder, isIndex, type Present, readPresent } from './folder.ts'

@@ -7,7 +7,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, renameSync
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import type { Moved } from '../../schema/move.ts'
+import type { Moved } from '../../schema/transfer.ts'
 import type { Db } from '../db/database.ts'
 import type { Clock } from '../platform/clock.ts'
 import { message, syncPath } from '../platform/files.ts'

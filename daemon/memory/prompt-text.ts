@@ -1,7 +1,7 @@
 /** The texts that tell a model about its memory, complete and ready for a system prompt. Pure: no date, nothing that varies. */
-import type { AgentScope } from '../../schema/agent-memory.ts'
+
 import { GUIDELINES_CHARS } from '../../schema/caller.ts'
-import type { MemoryType } from '../../schema/memory.ts'
+import type { AgentScope, MemoryType } from '../../schema/memory.ts'
 import { grouped } from '../platform/text.ts'
 import { INDEX_BYTES, INDEX_LINES } from './index-file.ts'
 import { oneLine } from './pointer.ts'

@@ -1,6 +1,6 @@
 /** The memory prompt of a caller. What a session was given stays, byte for byte, until the session begins anew. */
 import type { Caller } from '../../schema/caller.ts'
-import type { MemoryPrompt } from '../../schema/prompt.ts'
+import type { MemoryPrompt } from '../../schema/memory.ts'
 import type { Db } from '../db/database.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isDiskTrouble } from '../platform/disk.ts'

@@ -1,7 +1,7 @@
 /** Changes of models that wait for a person's word. */
 
-import type { Decided } from '../../schema/change.ts'
 import { MemoryError } from '../../schema/errors.ts'
+import type { Decided } from '../../schema/history.ts'
 import type { Db } from '../db/database.ts'
 import type { Clock } from '../platform/clock.ts'
 import { type Evidence, isDream } from './journal.ts'

@@ -1,5 +1,5 @@
 /** Takes credentials out of everything that came with an import and is wanted of it, without keeping others waiting long. */
-import type { ChangeLine, TombstoneLine } from '../../schema/export.ts'
+import type { ChangeLine, TombstoneLine } from '../../schema/transfer.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Spool } from './spool.ts'
 import { nameWithoutCredential, type Redact } from './write-checks.ts'

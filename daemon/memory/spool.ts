@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import type { ChangeLine, TombstoneLine } from '../../schema/export.ts'
+import type { ChangeLine, TombstoneLine } from '../../schema/transfer.ts'
 
 export type Spool = {
   addFile(file: string, bytes: Buffer): 'first' | 'again'

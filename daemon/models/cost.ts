@@ -1,5 +1,5 @@
 /** The ledger as it is shown: dollars, and how much of the input came from a cache. Pure. */
-import type { Budget, CostList } from '../../schema/cost.ts'
+import type { Budget, CostList } from '../../schema/job.ts'
 import type { Grouping, Total } from './ledger.ts'
 import type { Money } from './money.ts'
 

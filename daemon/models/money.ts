@@ -2,7 +2,7 @@
  * The day's money: nothing is sent that could cost more than is left. A call is written down with the most it can cost
  * before it is made, and with what it did cost after; where nobody can tell, the most stays.
  */
-import type { Budget } from '../../schema/cost.ts'
+import type { Budget } from '../../schema/job.ts'
 import type { Clock } from '../platform/clock.ts'
 import { dayBefore, dayOf, nextDayMs } from './calendar.ts'
 import type { Grouping, Ledger, Spent, Total } from './ledger.ts'

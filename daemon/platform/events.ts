@@ -1,5 +1,5 @@
 /** In-memory news for whoever is connected. Nothing durable rides on it: a missed event only means a later look. */
-import type { Event } from '../../schema/event.ts'
+import type { Event } from '../../schema/process.ts'
 import type { Clock } from './clock.ts'
 
 type WithoutStamp<E> = E extends unknown ? Omit<E, 'at'> : never

@@ -103,11 +103,6 @@ export function withJson<T extends object>(answer: T, json: () => Json): T {
   return answer
 }
 
-export function jsonOf(answer: unknown): Json | undefined {
-  const ready = typeof answer === 'object' && answer !== null ? (answer as Ready)[JSON_TEXT] : undefined
-  return ready?.of === answer ? ready?.json() : undefined
-}
-
 export function counted(text: string): Json {
   return { text, bytes: Buffer.byteLength(text) }
 }

@@ -1,9 +1,9 @@
 /** Where a project's memories are: the first source that names a place. Refuses places nobody can mean. Does no I/O. */
 import { realpathSync } from 'node:fs'
 import { isAbsolute, join, normalize } from 'node:path'
-import type { AgentScope } from '../../schema/agent-memory.ts'
 import { callerVariables } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
+import type { AgentScope } from '../../schema/memory.ts'
 import type { Environment } from '../../schema/rendezvous.ts'
 import { safeId } from '../platform/text.ts'
 import type { ClaudeSettings } from './claude-settings.ts'

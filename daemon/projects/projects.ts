@@ -4,9 +4,8 @@
  */
 import { isAbsolute } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
+import type { Paused, Status } from '../../schema/process.ts'
 import type { Environment } from '../../schema/rendezvous.ts'
-import type { Status } from '../../schema/status.ts'
-import type { Paused } from '../../schema/switches.ts'
 import type { Db } from '../db/database.ts'
 import { type Clock, createClock } from '../platform/clock.ts'
 import { decideSwitch, type MemorySwitch, POLICY_FILE, readClaudeSettings } from './claude-settings.ts'

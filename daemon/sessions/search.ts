@@ -1,7 +1,7 @@
 /** Search over what was said: candidates from the index, their texts from the transcripts. Keeps nothing of what was asked. */
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import type { Found, FoundList } from '../../schema/search.ts'
+import type { Found, FoundList } from '../../schema/session.ts'
 import type { Clock } from '../platform/clock.ts'
 import { counted, withJson } from '../platform/json.ts'
 import {

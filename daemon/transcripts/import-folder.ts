@@ -5,7 +5,7 @@
 import { accessSync, constants, lstatSync, realpathSync, statSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import { MemoryError } from '../../schema/errors.ts'
-import type { ImportProgress } from '../../schema/import.ts'
+import type { ImportProgress } from '../../schema/session.ts'
 import type { Db } from '../db/database.ts'
 import type { Due } from '../jobs/job-rows.ts'
 import type { Clock } from '../platform/clock.ts'

@@ -1,8 +1,8 @@
 /** Ten thousand transcripts: what the daemon holds while it indexes them and after that, and what knowing them costs. */
 import { utimesSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Status } from '../../schema/process.ts'
 import { routeTable } from '../../schema/route-table.ts'
-import type { Status } from '../../schema/status.ts'
 import { countFiles } from '../support/known-files.ts'
 import { type Connection, openConnection, requestFor } from './connection.ts'
 import { runNode } from './daemon.ts'

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { textAt } from '../../daemon/transcripts/digest.ts'
 import { routeTable } from '../../schema/route-table.ts'
-import type { FoundList } from '../../schema/search.ts'
+import type { FoundList } from '../../schema/session.ts'
 import { openConnection, requestFor } from './connection.ts'
 import { type Ground, indexApart, makeGround, prepareIndex, stateDirOf } from './indexing.ts'
 import { inRounds, quantile, ratio } from './rounds.ts'

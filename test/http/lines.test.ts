@@ -1,23 +1,30 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { connect as dial } from 'node:net'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../client/index.ts'
-import { createServer, type Handlers } from '../../daemon/http/server.ts'
-import type { Log } from '../../daemon/platform/log.ts'
+import { type Handlers, routeFile } from '../../daemon/http/request.ts'
+import { createServer } from '../../daemon/http/server.ts'
 import { MemoryError } from '../../schema/errors.ts'
+import { routes } from '../../schema/routes.ts'
+import { testCore } from '../support/core.ts'
 import { makeHome } from '../support/home.ts'
 import { rawRequest } from '../support/raw.ts'
 
 async function serve(handlers: Partial<Handlers>) {
-  const path = join(makeHome().dir, 's')
-  const logged: unknown[] = []
-  const log = { error: (...given: unknown[]) => logged.push(given), info() {}, warn() {}, debug() {} } as unknown as Log
-  const server = await createServer({ handlers: handlers as Handlers, log, onDiskTrouble: () => {}, onAsked: () => {} })
-  await server.listen({ path })
-  onTestFinished(() => server.close(AbortSignal.abort()))
+  const { core, places } = await testCore()
+  const path = places.socketPath
+  const server = createServer(core)
+  server.add(routeFile(async () => routes, handlers as Handlers))
+  await server.listen()
+  onTestFinished(() => server.stop(AbortSignal.abort()))
   const client = connect({ socket: path, strict: true })
   onTestFinished(client.close)
+  const logged = () =>
+    (existsSync(places.logFile) ? readFileSync(places.logFile, 'utf8') : '')
+      .split('\n')
+      .filter((line) => line.includes('"level":50'))
   return { path, client, logged }
 }
 
@@ -93,7 +100,9 @@ describe('a file that is handed out', () => {
       } as never,
     })
     await expect(textOf(client.exportMemories({ cwd }))).rejects.toMatchObject({ code: 'UNREACHABLE', reason: 'cut' })
-    expect(logged).toEqual([[{ route: '/v1/export', err: expect.any(Error) }, 'an answer broke off half way']])
+    expect(logged().map((line) => JSON.parse(line))).toMatchObject([
+      { route: '/v1/export', msg: 'an answer broke off half way' },
+    ])
   })
 
   it('is nothing to a lenient client without a daemon', async () => {
@@ -197,7 +206,7 @@ describe('a file that is uploaded', () => {
     const caller = dial(path, () => caller.write(`${head}half`, () => caller.destroy()))
     await ended
     expect(heard).toMatchObject({ code: 'BAD_REQUEST', message: 'the upload broke off' })
-    expect(logged).toEqual([])
+    expect(logged()).toEqual([])
   })
 
   it.each([
@@ -217,7 +226,7 @@ describe('a file that is uploaded', () => {
   })
 
   it('is taken by no route that takes JSON', async () => {
-    const { path } = await serve({})
+    const { path } = await serve({ pause: () => ({ all: true, projects: [] }) })
     const headers = { 'content-type': 'application/x-ndjson' }
     const answer = await rawRequest(path, { method: 'POST', path: '/v1/pause', headers, body: '{}\n' })
     expect(JSON.parse(answer.body).error.message).toBe('the body is not JSON')

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { exitCodes } from '../../schema/exit-codes.ts'
+import { exitCodes } from '../../schema/errors.ts'
 import {
   eventually,
   type Installation,

@@ -2,8 +2,7 @@
 import { createMailbox } from '../../daemon/mail/mailbox.ts'
 import { createRegistry } from '../../daemon/mail/registry.ts'
 import { createSessions } from '../../daemon/sessions/sessions.ts'
-import { AgentRegistration } from '../../schema/agent.ts'
-import { Letter } from '../../schema/mail.ts'
+import { AgentRegistration, Letter } from '../../schema/mail.ts'
 import { testCore } from '../support/core.ts'
 
 export async function mailRig() {

@@ -13,7 +13,7 @@ import {
   slugOf,
   type Variables,
 } from '../../daemon/projects/memory-dir.ts'
-import type { Agent } from '../../schema/agent-memory.ts'
+import type { Agent } from '../../schema/memory.ts'
 import { makeHome } from '../support/home.ts'
 
 const silent: ClaudeSettings = { policy: {}, local: {}, committed: {}, user: {} }

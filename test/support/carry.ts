@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Imported } from '../../schema/export.ts'
+import type { Imported } from '../../schema/transfer.ts'
 import { person, type Rig } from './memory.ts'
 
 export async function exportOf(rig: Pick<Rig, 'memory'>, cwd: string): Promise<string> {

@@ -1,61 +1,31 @@
-/** Changes, undo, tombstones and review. */
-import type { Caller } from '../../../schema/caller.ts'
-import type { Change, ChangeList, Decided, ReviewList, Run, TombstoneList } from '../../../schema/change.ts'
-import { onlyPeople } from '../caller.ts'
-import type { Handlers } from '../server.ts'
+/** Changes, undo, tombstones and review over HTTP. */
+import type { Memory } from '../../memory/memory.ts'
+import { onlyUser, routeFile } from '../request.ts'
 
-type Query = { file: string | undefined; limit: number | undefined; after: string | undefined }
+const changeIds = (changes: { id: number }[]) => changes.map(({ id }) => String(id))
 
-type Deps = {
-  history: {
-    changes(cwd: string, caller: Caller, query: Query): ChangeList
-    change(id: string): Change
-    run(id: string): Run
-    tombstones(): TombstoneList
-    liftTombstone(id: string): void
-    reviews(): ReviewList
-  }
-  undo: {
-    change(id: number, actor: string): Promise<{ id: number }[]>
-    run(id: string, actor: string): Promise<{ runId: string; applied: { id: number }[] }>
-  }
-  reviewing: { approve(id: number): Promise<Decided>; reject(id: number): Decided }
-}
-
-type Names =
-  | 'changes'
-  | 'change'
-  | 'undoChange'
-  | 'run'
-  | 'undoRun'
-  | 'tombstones'
-  | 'liftTombstone'
-  | 'reviews'
-  | 'decideReview'
-
-export function historyRoutes({ history, undo, reviewing }: Deps): Pick<Handlers, Names> {
-  const undone = (done: { id: number }[]) => ({ changeIds: done.map(({ id }) => String(id)) })
-  return {
-    changes: ({ query, caller }) =>
-      history.changes(query.cwd, caller, { file: query.file, limit: query.limit, after: query.after }),
+export const historyRoutes = ({ history, undo, reviewing }: Memory) =>
+  routeFile(async () => (await import('../../../schema/history.ts')).historyRoutes, {
+    changes: ({ query: { cwd, file, limit, after }, caller }) => history.changes(cwd, caller, { file, limit, after }),
     change: ({ params }) => history.change(params.id),
-    undoChange: async ({ params, caller }) => undone(await undo.change(Number(params.id), caller.actor)),
+    undoChange: async ({ params, caller }) => ({
+      changeIds: changeIds(await undo.change(Number(params.id), caller.actor)),
+    }),
     undoRun: async ({ params, caller }) => {
       const { runId, applied } = await undo.run(params.id, caller.actor)
-      return { ...undone(applied), runId }
+      return { changeIds: changeIds(applied), runId }
     },
     run: ({ params }) => history.run(params.id),
     tombstones: () => history.tombstones(),
     liftTombstone: ({ params, caller }) => {
-      onlyPeople(caller)
+      onlyUser(caller)
       history.liftTombstone(params.id)
       return {}
     },
     reviews: () => history.reviews(),
     decideReview: ({ params, body, caller }) => {
-      onlyPeople(caller)
+      onlyUser(caller)
       const id = Number(params.id)
       return body.decision === 'approve' ? reviewing.approve(id) : reviewing.reject(id)
     },
-  }
-}
+  })

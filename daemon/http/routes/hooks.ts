@@ -1,12 +1,8 @@
-/** Hooks of harnesses: what they send as it is, what they are to print as it is. */
-import type { Caller } from '../../../schema/caller.ts'
-import type { PlainText } from '../../../schema/contract.ts'
-import type { Handlers } from '../server.ts'
+/** Hooks of harnesses over HTTP: what they send as it is, what they are to print as it is. */
+import type { Hooking } from '../../hooks/hooks.ts'
+import { routeFile } from '../request.ts'
 
-type Deps = {
-  answer(harness: string, input: Readonly<Record<string, unknown>>, caller: Caller): Promise<PlainText | undefined>
-}
-
-export function hookRoutes({ answer }: Deps): Pick<Handlers, 'hook'> {
-  return { hook: ({ params, body, caller }) => answer(params.harness, body, caller) }
-}
+export const hookRoutes = (hooks: Hooking) =>
+  routeFile(async () => (await import('../../../schema/hook.ts')).hookRoutes, {
+    hook: ({ params, body, caller }) => hooks.answer(params.harness, body, caller),
+  })

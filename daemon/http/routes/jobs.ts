@@ -1,24 +1,23 @@
-/** Jobs: what is due, what runs, what became of it. */
-import type { JobList, OneJob } from '../../../schema/job.ts'
-import { onlyPeople } from '../caller.ts'
-import type { Handlers } from '../server.ts'
+/** Jobs and dreams over HTTP: what is due, what runs, what became of it, and what models have cost. */
+import type { createDreaming } from '../../dream/dreaming.ts'
+import type { Background } from '../../jobs/background.ts'
+import { costOf } from '../../models/cost.ts'
+import type { Model } from '../../models/model.ts'
+import { onlyUser, routeFile } from '../request.ts'
 
-type Deps = {
-  list(query: { state?: string | undefined; limit?: number | undefined; after?: number | undefined }): JobList
-  one(id: string): OneJob
-  kill(id: string): OneJob
-  retry(id: string): OneJob
-}
+const USUAL_DAYS = 30
 
-export function jobRoutes({ list, one, kill, retry }: Deps): Pick<Handlers, 'jobs' | 'job' | 'killJob' | 'retryJob'> {
-  return {
-    jobs: ({ query }) => list(query),
-    job: ({ params }) => one(params.id),
-    killJob: ({ params }) => kill(params.id),
+export const jobRoutes = ({ answers }: Background, dream: ReturnType<typeof createDreaming>, model: Model) =>
+  routeFile(async () => (await import('../../../schema/job.ts')).jobRoutes, {
+    jobs: ({ query }) => answers.list(query),
+    job: ({ params }) => answers.one(params.id),
+    killJob: ({ params }) => answers.kill(params.id),
     retryJob: ({ params, caller }) => {
-      // What was given up after three failures is begun again by newer input, or by a person.
-      onlyPeople(caller)
-      return retry(params.id)
+      // A job that was given up after three failures begins again with newer input, or when the user says so.
+      onlyUser(caller)
+      return answers.retry(params.id)
     },
-  }
-}
+    dream: ({ body: { cwd, force, explain }, caller }) => dream.begin(cwd, caller, { force, explain }),
+    dreamStatus: ({ query, caller }) => dream.status(query.cwd, caller),
+    cost: ({ query: { by = 'day', days = USUAL_DAYS } }) => costOf(model, by, days),
+  })

@@ -1,16 +1,25 @@
-/** Agents on this machine, and what they write to each other. */
+/** Agents on this machine over HTTP: who is there, what they write to each other, and memories of sub-agents. */
 import type { MailService } from '../../mail/mail.ts'
-import type { Handlers } from '../server.ts'
+import type { Memory } from '../../memory/memory.ts'
+import { routeFile } from '../request.ts'
 
-type Names = 'agents' | 'registerAgent' | 'sendMail' | 'mail' | 'acknowledgeMail'
-
-export function mailRoutes(mail: MailService): Pick<Handlers, Names> {
-  return {
+export const mailRoutes = (mail: MailService, { agents }: Memory) =>
+  routeFile(async () => (await import('../../../schema/mail.ts')).mailRoutes, {
     agents: () => mail.agents(),
     registerAgent: ({ body }) => mail.register(body),
     sendMail: ({ body }) => mail.send(body),
     mail: ({ params, query: { wait = 0, after, limit }, signal }) =>
       mail.read(params.agent, { waitMs: wait * 1_000, after, limit, signal }),
     acknowledgeMail: ({ params, body }) => mail.acknowledge(params.agent, body.ids.map(Number)),
-  }
-}
+    agentMemory: ({ params: { type }, query: { cwd, scope }, caller }) => agents.prompt(cwd, caller, { type, scope }),
+    agentMemoryFile: ({ params: { type, file }, query: { cwd, scope }, caller }) =>
+      agents.reading({ type, scope }).get(cwd, caller, file, undefined),
+    putAgentMemory: ({ params: { type, file }, query: { cwd, scope }, body, caller }) => {
+      const { content, ifHash, reason = 'written' } = body
+      return agents.writing({ type, scope }).put(cwd, caller, { file, content, expect: ifHash }, reason)
+    },
+    forgetAgentMemory: ({ params: { type, file }, query, caller }) => {
+      const { cwd, scope, reject = false, purge = false, ifHash } = query
+      return agents.writing({ type, scope }).forget(cwd, caller, file, { reject, purge, ifHash })
+    },
+  })

@@ -1,23 +1,20 @@
-/** Health, status, events and the OpenAPI document: the daemon about itself. */
+/** The daemon about itself over HTTP: health, status and the OpenAPI document, and where it is paused. */
+import type { Status } from '../../../schema/process.ts'
 import { PROTOCOL } from '../../../schema/rendezvous.ts'
-import type { Status } from '../../../schema/status.ts'
 import type { Core } from '../../core.ts'
-import type { EventStreams } from '../event-stream.ts'
-import type { Handlers } from '../server.ts'
+import type { Switches } from '../../projects/projects.ts'
+import { routeFile } from '../request.ts'
 
 /** The part of `status` that other services know. */
-type Parts = Pick<Status, 'mode' | 'paused' | 'projects' | 'roots' | 'ingest' | 'jobs' | 'harnesses' | 'budget'>
+type Parts = Pick<Status, 'mode' | 'projects' | 'roots' | 'ingest' | 'jobs' | 'harnesses' | 'budget'>
 
-export function processRoutes(
-  { version, health, places, clock }: Core,
-  streams: EventStreams,
-  parts: () => Parts,
-): Pick<Handlers, 'health' | 'status' | 'events' | 'openapi'> {
+export const processRoutes = ({ version, health, places, clock }: Core, switches: Switches, parts: () => Parts) => {
   const startedAt = new Date(clock.now()).toISOString()
-  return {
+  return routeFile(async () => (await import('../../../schema/process.ts')).processRoutes, {
     health: () => ({ ok: true, version, pid: process.pid }),
     status: () => ({
       ...parts(),
+      paused: switches.paused(),
       state: health.state(),
       reasons: health.list(),
       version,
@@ -29,7 +26,8 @@ export function processRoutes(
       configFile: places.configFile,
       errors: health.failures(),
     }),
-    events: () => ({ streams, first: health.connected() }),
     openapi: async () => (await import('../../../schema/openapi.ts')).openApiDocument(version),
-  }
+    pause: ({ body }) => switches.pause(body.cwd),
+    resume: ({ body }) => switches.resume(body.cwd),
+  })
 }

@@ -1,21 +1,33 @@
-/** Sessions, their turns, their notes, and what they are told. */
-import type { NoticeList, OneSession, SessionList, SessionNotes } from '../../../schema/session.ts'
-import type { Handlers } from '../server.ts'
+/** Sessions over HTTP: their turns, notes and notices, search over them, and transcripts that callers bring. */
 
-type Deps = {
-  list(query: { cwd: string; limit?: number | undefined; after?: string | undefined }): Promise<SessionList>
-  one(id: string, harness: string | undefined): Promise<OneSession>
-  notices(id: string, query: { harness?: string | undefined; after?: number | undefined }): NoticeList
-  notes(id: string, harness: string | undefined): SessionNotes
-}
+import type { createTelling } from '../../extraction/telling.ts'
+import type { Background } from '../../jobs/background.ts'
+import type { Notes } from '../../notes/notes.ts'
+import type { Capture } from '../../transcripts/capture.ts'
+import { routeFile } from '../request.ts'
 
-type Names = 'sessions' | 'session' | 'notices' | 'sessionNotes'
+const USUAL_LIMIT = 20
 
-export function sessionRoutes({ list, one, notices, notes }: Deps): Pick<Handlers, Names> {
-  return {
-    sessions: ({ query }) => list(query),
-    session: ({ params, query }) => one(params.id, query.harness),
-    notices: ({ params, query }) => notices(params.id, query),
-    sessionNotes: ({ params, query }) => notes(params.id, query.harness),
-  }
-}
+export const sessionRoutes = (
+  capture: Capture,
+  notices: ReturnType<typeof createTelling>,
+  notes: Notes,
+  jobs: Background,
+) =>
+  routeFile(async () => (await import('../../../schema/session.ts')).sessionRoutes, {
+    sessions: ({ query }) => capture.sessions.list(query),
+    session: ({ params, query }) => capture.sessions.one(params.id, query.harness),
+    notices: ({ params, query }) => notices.list(params.id, query),
+    sessionNotes: ({ params, query }) => {
+      const { harness, id } = capture.sessions.known(params.id, query.harness)
+      return notes.answer({ harness, session: id })
+    },
+    search: (call) => {
+      const { q, cwd, limit = USUAL_LIMIT } = call.query
+      return capture.search.search(q, { cwd, caller: call.caller, limit, signal: () => call.signal })
+    },
+    importTranscripts: async ({ body }) => ({
+      jobId: jobs.enqueue(await capture.importing.due(body.dir, body.harness)).id,
+    }),
+    pushTurn: ({ body, caller }) => capture.pushing.push(body, caller),
+  })

@@ -1,5 +1,5 @@
 /** The words in which every transcript is told, whatever harness wrote it. Types only. */
-import type { HarnessName } from '../../../schema/import.ts'
+import type { HarnessName } from '../../../schema/session.ts'
 import { isPrivateToTheEnd, stripInjected, stripOwn, withoutPrivate } from '../injected.ts'
 import { type Fields, parseLine } from './fields.ts'
 

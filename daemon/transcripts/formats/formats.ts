@@ -2,7 +2,7 @@
 
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { HarnessName } from '../../../schema/import.ts'
+import type { HarnessName } from '../../../schema/session.ts'
 import { takeLines } from '../tail.ts'
 import { claudeCode } from './claude-code.ts'
 import { codex } from './codex.ts'

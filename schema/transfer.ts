@@ -1,5 +1,8 @@
 import { z } from 'zod'
-import { Op } from './change.ts'
+import type { RouteGroup } from './contract.ts'
+import { Op } from './history.ts'
+import { routeTable } from './route-table.ts'
+import { AbsolutePath, CwdQuery } from './values.ts'
 
 /** A newer form of the file gets a higher number, and is refused with words by who does not know it. */
 export const EXPORT_VERSION = 1
@@ -89,3 +92,53 @@ export const Imported = z
   })
   .describe('What became of an import')
 export type Imported = z.infer<typeof Imported>
+
+export const MoveRequest = z.strictObject({
+  from: AbsolutePath.describe('Where the project was; nothing stands there any more'),
+  to: AbsolutePath.describe('Where it is now'),
+})
+
+export const Moved = z
+  .object({
+    root: z.string(),
+    dir: z.string().describe('The memory directory it has now'),
+    how: z
+      .enum(['whole', 'merged', 'followed'])
+      .describe('The directory itself was moved, its memories joined others, or no file had to move'),
+    files: z.array(z.string()).describe('Memories that are new there, under the names they have there'),
+    skipped: z.array(z.string()).describe('There already, to the byte'),
+    renamed: z.array(z.object({ file: z.string(), as: z.string() })),
+    stayed: z
+      .array(z.object({ file: z.string(), reason: z.string() }))
+      .describe('What could not be brought and is where it was'),
+    runId: z.string().optional(),
+  })
+  .describe('What became of a move')
+export type Moved = z.infer<typeof Moved>
+
+/** Memories that move: whole sets, and projects. */
+
+export const transferRoutes = {
+  importMemories: {
+    ...routeTable.importMemories,
+    summary: 'Take in a file that was exported, as one run; what is there is never written over',
+    query: CwdQuery,
+    line: ExportLine,
+    answer: Imported,
+    errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+  exportMemories: {
+    ...routeTable.exportMemories,
+    summary: 'The memories of the project with their journal, as one file',
+    query: CwdQuery,
+    answer: ExportLine,
+    errors: ['CONFLICT', 'REFUSED'],
+  },
+  moveProject: {
+    ...routeTable.moveProject,
+    summary: 'Let memories follow a project that was moved',
+    body: MoveRequest,
+    answer: Moved,
+    errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
+  },
+} as const satisfies RouteGroup

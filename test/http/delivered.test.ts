@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { createConnection, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { createOnceTaken } from '../../daemon/http/taken.ts'
+import { createDelivery } from '../../daemon/http/delivered.ts'
 import { makeHome } from '../support/home.ts'
 
 const ASK = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'
@@ -12,7 +12,7 @@ const ASK = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'
 async function open() {
   const path = join(makeHome().dir, 's.sock')
   const server = createServer()
-  const onceTaken = createOnceTaken(server)
+  const onceTaken = createDelivery(server)
   const log: string[] = []
   server.listen(path)
   await once(server, 'listening')

@@ -1,9 +1,9 @@
 import { createServer, request } from 'node:http'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { createEventStreams } from '../../daemon/http/event-stream.ts'
+import { createEventStreams } from '../../daemon/http/streams.ts'
 import { createEvents } from '../../daemon/platform/events.ts'
-import type { Event } from '../../schema/event.ts'
+import type { Event } from '../../schema/process.ts'
 import { manualTime } from '../support/clock.ts'
 import { makeHome } from '../support/home.ts'
 
@@ -14,7 +14,7 @@ async function streaming() {
   const path = join(makeHome().dir, 's')
   const events = createEvents(manualTime().clock)
   let dropped = 0
-  const streams = createEventStreams(events.subscribe, () => void dropped++)
+  const streams = createEventStreams(events, () => void dropped++)
   let opened = () => {}
   const server = createServer((_request, response) => {
     streams.open(response, {}, first)

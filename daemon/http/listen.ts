@@ -1,0 +1,98 @@
+/** The server's socket, the one systemd passed or our own, and its connections from the first byte to the last. */
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { dirname } from 'node:path'
+import type { Duplex } from 'node:stream'
+import type { Core } from '../core.ts'
+import { ensurePrivateFolder, message } from '../platform/files.ts'
+import { clearSocketPath, closeToOthers, passedSocket, socketIsThere } from '../platform/socket.ts'
+import { failure, protocolHeaders } from './errors.ts'
+
+/**
+ * A runtime folder is emptied on log-out and by cleaners, and a daemon without its socket can neither be reached nor
+ * replaced: so we look, and bind again. Open connections stay.
+ */
+const LOOK_EVERY_MS = 10_000
+
+export async function bindServer({ places, env, clock, health, log, lifecycle }: Core, server: Server): Promise<void> {
+  const path = places.socketPath
+  const passed = passedSocket(env, process.pid)
+  if (passed !== undefined) {
+    await listen(server, { fd: passed })
+    // The unit may have made it: where callers look for it, it must be as closed as one of our own.
+    if (socketIsThere(path)) {
+      ensurePrivateFolder(dirname(path), 'socket')
+      closeToOthers(path)
+    }
+    return
+  }
+  const bind = async () => {
+    await clearSocketPath(path)
+    await listen(server, { path })
+    closeToOthers(path)
+  }
+  await bind()
+  const look = async () => {
+    if (socketIsThere(path)) return
+    await bind()
+    health.clear('socket')
+    log.warn({ socket: path }, 'the socket had been deleted; it is there again')
+  }
+  const looking = clock.every(LOOK_EVERY_MS, look, (error) =>
+    health.raise('socket', `${path} was deleted and cannot be made again: ${message(error)}`),
+  )
+  lifecycle.add('socket', looking.stop)
+}
+
+function listen(server: Server, at: { path: string } | { fd: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (server.listening) server.close()
+    server.once('error', reject)
+    server.listen(at, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+/** What Node would answer without a body, or not at all. */
+export function answerOddities(server: Server): void {
+  server.on('checkExpectation', (_request, response) => {
+    const { status, body } = failure('BAD_REQUEST', 'memoryd meets no such expectation')
+    response.writeHead(status, { ...protocolHeaders, 'content-type': 'application/json' }).end(JSON.stringify(body))
+  })
+  server.on('connect', (_request, socket) => endWithBadRequest(socket))
+}
+
+export function endWithBadRequest(socket: Duplex): void {
+  if (!socket.writable) return
+  const { body } = failure('BAD_REQUEST', 'the request is not HTTP that memoryd can read')
+  const text = JSON.stringify(body)
+  const head = [
+    'HTTP/1.1 400 Bad Request',
+    'connection: close',
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(text)}`,
+    ...Object.entries(protocolHeaders).map(([name, value]) => `${name}: ${value}`),
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`)
+}
+
+/** Node closes idle connections only once they have had a request: those that never sent one would hold up a stop. */
+export function createConnections(server: Server) {
+  const unused = new Set<Socket>()
+  server.on('connection', (socket) => {
+    unused.add(socket)
+    socket.once('close', () => unused.delete(socket))
+  })
+  server.on('request', ({ socket }) => unused.delete(socket))
+  return {
+    /** Resolves when the last request has been answered. */
+    stopListening: (): Promise<void> =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeIdleConnections()
+        for (const socket of unused) socket.destroy()
+      }),
+  }
+}

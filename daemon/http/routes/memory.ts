@@ -1,0 +1,44 @@
+/** Memories over HTTP: index, prompt, list, one, put, forget, remember, and the instruction files that apply beside them. */
+import type { Caller } from '../../../schema/caller.ts'
+import type { Core } from '../../core.ts'
+import { loadInstructions, MANAGED_FILE } from '../../instructions/instructions.ts'
+import type { Memory } from '../../memory/memory.ts'
+import { configDirOf, mergeVariables } from '../../projects/memory-dir.ts'
+import type { Recall } from '../../recall/recall.ts'
+import { routeFile } from '../request.ts'
+
+export const memoryRoutes = (core: Core, memory: Memory, recall: Recall) =>
+  routeFile(async () => (await import('../../../schema/memory.ts')).memoryRoutes, {
+    memoryIndex: ({ query, caller }) => memory.reading.index(query.cwd, caller),
+    memoryPrompt: ({ query: { cwd, sessionId, harness }, caller }) =>
+      memory.prompting.prompt(cwd, caller, sessionId === undefined ? undefined : { harness, sessionId }),
+    renewPrompt: ({ query }) => {
+      memory.prompting.renew(query)
+      // What a session no longer remembers it may be shown again.
+      recall.reset(query)
+      return {}
+    },
+    memories: ({ query, caller }) => memory.reading.list(query.cwd, caller, { type: query.type, q: query.q }),
+    memory: ({ query, params, caller }) =>
+      memory.reading.get(query.cwd, caller, params.file, query.at === undefined ? undefined : Date.parse(query.at)),
+    putMemory: ({ query, params: { file }, body: { content, ifHash, reason = 'written' }, caller }) =>
+      memory.writing.put(query.cwd, caller, { file, content, expect: ifHash }, reason),
+    forget: ({ query: { cwd, reject = false, purge = false, ifHash }, params, caller }) =>
+      memory.writing.forget(cwd, caller, params.file, { reject, purge, ifHash }),
+    remember: ({ body, caller }) => memory.writing.remember(body.cwd, caller, body.text, body.type),
+    instructions: ({ query, caller }) => instructionsAt(core, memory, query.cwd, caller),
+  })
+
+async function instructionsAt({ env, places, settings }: Core, memory: Memory, cwd: string, caller: Caller) {
+  const { root } = memory.find(cwd, caller)
+  const { items } = loadInstructions({
+    cwd,
+    root,
+    claudeDir: configDirOf(mergeVariables(env, caller.env), places.home),
+    managedFile: MANAGED_FILE,
+    home: places.home,
+    agentsMd: settings.current().instructions.agentsMd,
+  })
+  const { path, content } = await memory.reading.index(cwd, caller)
+  return { items: content === '' ? items : [...items, { kind: 'memory' as const, path, content }] }
+}

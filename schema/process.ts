@@ -1,0 +1,151 @@
+import { z } from 'zod'
+import type { RouteGroup } from './contract.ts'
+import { DreamEvent } from './dream.ts'
+import { Budget, JobCounts, JobEvent } from './job.ts'
+import { MailEvent } from './mail.ts'
+import { routeTable } from './route-table.ts'
+import { AbsolutePath } from './values.ts'
+
+/** The names of what can be wrong; each arrives with the part that may raise it. */
+export const Condition = z.object({
+  code: z.enum(['config', 'disk', 'housekeeping', 'key', 'notes', 'socket', 'transcripts', 'watch']),
+  message: z.string().describe('What is wrong, and what to do about it'),
+  since: z.iso.datetime(),
+})
+export type Condition = z.infer<typeof Condition>
+
+export const Failure = z.object({ at: z.iso.datetime(), code: z.string(), message: z.string() })
+export type Failure = z.infer<typeof Failure>
+
+const TranscriptRoot = z.object({
+  path: z.string(),
+  harness: z.string(),
+  state: z
+    .enum(['watching', 'polling', 'missing'])
+    .describe('polling: cannot be watched as a whole, so that only sweeps find what is new'),
+})
+
+const IngestState = z.object({
+  lagBytes: z.int().describe('Of transcripts, still to be read'),
+  skipped: z.record(z.string(), z.int()).describe('Lines that could not be used, by the reason'),
+})
+
+export const SwitchRequest = z.strictObject({
+  cwd: AbsolutePath.optional().describe('Only this folder and what lies below it; absent: everywhere'),
+})
+
+export const Paused = z
+  .object({ all: z.boolean(), projects: z.array(z.string()) })
+  .describe('What is paused now: capture and recall are off there')
+export type Paused = z.infer<typeof Paused>
+
+export const Status = z
+  .object({
+    mode: z.enum(['online', 'offline']).describe('Whether a model may be called'),
+    state: z.enum(['ready', 'degraded']),
+    reasons: z.array(Condition).describe('Why the state is degraded; empty when ready'),
+    version: z.string(),
+    protocol: z.int(),
+    pid: z.int(),
+    startedAt: z.iso.datetime(),
+    socket: z.string(),
+    stateDir: z.string(),
+    configFile: z.string(),
+    paused: Paused,
+    projects: z
+      .array(
+        z.object({
+          root: z.string(),
+          memoryDir: z.string(),
+          lastDreamAt: z.iso.datetime().optional().describe('When its memories were last put in order, by anybody'),
+          sharedWith: z
+            .array(z.string())
+            .optional()
+            .describe('Other projects whose memories are in the same directory'),
+        }),
+      )
+      .describe('Projects with memories'),
+    roots: z.array(TranscriptRoot).describe('Where transcripts are looked for'),
+    ingest: IngestState,
+    jobs: JobCounts,
+    harnesses: z
+      .array(
+        z.object({
+          name: z.string(),
+          connected: z.boolean().describe('Whether its settings have our hooks'),
+          lastHookAt: z.iso.datetime().optional().describe('When it last ran one'),
+        }),
+      )
+      .describe('Programs that can be connected'),
+    budget: Budget,
+    errors: z.array(Failure).describe('The last failures nobody was waiting for, newest first'),
+  })
+  .describe('How the daemon is doing')
+export type Status = z.infer<typeof Status>
+
+export const Health = z
+  .object({ ok: z.literal(true), version: z.string(), pid: z.int() })
+  .describe('The daemon answers. Nothing is looked up for this.')
+
+export const StatusEvent = z.object({
+  type: z.literal('status'),
+  at: z.iso.datetime(),
+  state: z.enum(['ready', 'degraded']),
+  change: z
+    .enum(['connected', 'condition', 'settings', 'paused', 'mode'])
+    .describe('What happened; connected opens a stream'),
+})
+
+export type StatusEvent = z.infer<typeof StatusEvent>
+
+const SavedEvent = z.object({
+  type: z.literal('saved'),
+  at: z.iso.datetime(),
+  dir: z.string().describe('The memory directory'),
+  files: z.array(z.string()),
+  actor: z.string().describe('user, external, or agent:<who>'),
+})
+
+const TurnEvent = z.object({
+  type: z.literal('turn'),
+  at: z.iso.datetime(),
+  harness: z.string(),
+  sessionId: z.string(),
+  end: z.enum(['final', 'aborted']),
+  cwd: z.string().optional(),
+  project: z.string().optional(),
+})
+
+/** A closed set of names; each arrives with the feature that publishes it. */
+export const Event = z
+  .discriminatedUnion('type', [StatusEvent, SavedEvent, TurnEvent, JobEvent, DreamEvent, MailEvent])
+  .describe('One server-sent event: `type` is its event name, everything else its data')
+export type Event = z.infer<typeof Event>
+
+/** The daemon about itself. */
+
+export const processRoutes = {
+  health: { ...routeTable.health, summary: 'Whether the daemon answers', answer: Health, errors: [] },
+  status: { ...routeTable.status, summary: 'How the daemon is doing', answer: Status, errors: [] },
+  openapi: {
+    ...routeTable.openapi,
+    summary: 'This interface as an OpenAPI 3.1 document',
+    answer: z.looseObject({ openapi: z.string() }),
+    errors: [],
+  },
+  events: { ...routeTable.events, summary: 'What happens, as it happens', answer: Event, errors: [] },
+  pause: {
+    ...routeTable.pause,
+    summary: 'Switch capture and recall off, everywhere or below one folder',
+    body: SwitchRequest,
+    answer: Paused,
+    errors: [],
+  },
+  resume: {
+    ...routeTable.resume,
+    summary: 'Switch capture and recall on again',
+    body: SwitchRequest,
+    answer: Paused,
+    errors: ['CONFLICT'],
+  },
+} as const satisfies RouteGroup
