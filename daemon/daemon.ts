@@ -1,6 +1,6 @@
 /** The composition root: every part of the daemon, in the order data flows. Stopping runs it backwards. */
 import { join } from 'node:path'
-import { createForking } from './agent/forking.ts'
+import { createAgentRunner } from './agent/agent.ts'
 import type { Fitting } from './context/fitting.ts'
 import { type Core, type CoreOptions, openCore } from './core.ts'
 import { createDreaming } from './dream/dreaming.ts'
@@ -28,7 +28,7 @@ import { createNotesFile } from './notes/notes-file.ts'
 import { findProjectRoot } from './projects/git.ts'
 import { createKeeping } from './recall/keeping.ts'
 import { redact } from './secrets/redact.ts'
-import { createSaid } from './sessions/message-table.ts'
+import { createSaid, type SessionKey } from './sessions/message-table.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { watchSettings } from './settings/live-settings.ts'
 import { createCapture } from './transcripts/capture.ts'
@@ -104,7 +104,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     },
     jobsOf: ({ harness, sessionId }, sinceMs) =>
       background.ofKey(['extract', 'notes'], `${harness} ${sessionId}`, sinceMs),
-    handOver: (session, prefix) => forking.handOver(session, prefix),
+    handOver: async (session, request) => agent.keepHarnessRequest(session, request),
   })
   const { reading } = capture
   parts.add('reading transcripts', reading.stop)
@@ -127,20 +127,14 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   })
   parts.add('model', model.stop)
   const said = createSaid(store.index)
-  const forking = createForking({
-    ...common,
-    said,
-    model,
-    searchPath: env.PATH ?? '/usr/bin:/bin',
-    notesOf: (session) => notes.textOf(session),
-  })
+  const agent = createAgentRunner(core, model, said)
   let made: Promise<Fitting> | undefined
   const load = async () =>
     (await import('./context/fitting.ts')).createFitting({
       ...common,
       said,
       model,
-      forking,
+      agent,
       notesOf: (session) => {
         const { content, lastMessageId = '', runningSinceMs } = notes.notesFor(session)
         return { text: content, lastMessageId, runningSinceMs }
@@ -158,8 +152,9 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   }
 
   // What is kept of what was said.
-  const learning = createLearning({ ...common, said, memory, model, forking, home: places.home })
-  const notes = createNotes(core, said, memory, forking, model)
+  const notesOf = ({ harness, sessionId }: SessionKey) => notes.textOf({ harness, session: sessionId })
+  const learning = createLearning({ ...common, said, memory, model, agent, notesOf, home: places.home })
+  const notes = createNotes(core, said, memory, agent, model)
 
   // What is put in order.
   const dreaming = createDreaming({
@@ -167,7 +162,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     memory,
     switches,
     model,
-    forking,
+    agent,
     notify: learning.telling.dreamed,
     enqueue: (due) => background.enqueue(due),
     onError: logged('could not look whether a dream is due'),

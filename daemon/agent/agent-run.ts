@@ -1,50 +1,24 @@
 /**
- * A run of a model over a prefix that jobs share, with one task. Everything it changes is applied together at its end, or
- * nothing is. Each has its own view of the files, its own limits and its own counts, and none can start another.
+ * One run of a model over a prefix, with one task. Everything it changes is applied together at its end, or nothing is. Each
+ * has its own view of the files, its own limits and its own counts, and none can start another.
  */
 import { MemoryError } from '../../schema/errors.ts'
-import type { ModelFailure, Provider, Usage } from '../models/provider.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Core } from '../core.ts'
+import type { Model } from '../models/model.ts'
+import { costInNanos, factsOf } from '../models/models.ts'
+import type { ModelFailure, Usage } from '../models/provider.ts'
 import type { CacheVerdict, CacheWatch } from './cache-watch.ts'
-import { type Limits, type LoopReport, runLoop, type Turn } from './loop.ts'
-import { createPlaces, type Policy, type Reach } from './permissions.ts'
-import type { Prefix } from './prefix.ts'
-import { createToolRuns } from './tool-runner.ts'
-import { type ChangeDeps, createOverlay, createWorkspace, type Draft } from './working-copy.ts'
+import { type LoopReport, runLoop } from './loop.ts'
+import { createPlaces } from './permissions.ts'
+import type { Draft, Task } from './task.ts'
+import { cleanText } from './tool-output.ts'
+import { createToolRunner } from './tool-runner.ts'
+import { createWorkingCopy } from './working-copy.ts'
 
-export type Task = {
-  /** What for: extraction, notes, dream, compaction. */
-  job: string
-  /** Whose money it is counted as. */
-  project?: string
-  prefix: Prefix
-  directive: string
-  policy: Policy
-  reach: Reach
-  limits: Limits
-  maxTokens: number
-  /** Extraction keeps what was accepted until then; for everything else it is a failure. */
-  atTurnLimit: 'apply' | 'fail'
-  /** Whether one answer whose changes were all accepted is the end of it. */
-  until?: 'done' | 'changed'
-  /** Files that the directive itself has shown, from the memory directory on, and the SHA-256 of what it has shown. */
-  shown?: readonly { file: string; hash: string }[]
-  check: ChangeDeps['check']
-  cite: ChangeDeps['cite']
-  /** All of it or nothing. Not called where nothing was changed. */
-  apply: (drafts: readonly Draft[]) => Promise<unknown>
-  /** Whether the run is still the one that counts. */
-  stillOurs: () => boolean
-  signal: AbortSignal
-  onTurn?: (turn: Turn & { files: string[] }) => void
-  /** What its tools have shown the model. */
-  onShown?: (text: string) => void
-}
-
-export type ForkReport = {
+export type RunReport = {
   ended: 'done' | 'truncated' | 'failed' | 'aborted'
   why: string | undefined
-  /** Where a call failed: whoever runs jobs decides by it. */
+  /** Where a call failed: the job decides by it. */
   failure: ModelFailure | undefined
   /** Where an answer was good for nothing. */
   answer?: 'useless' | undefined
@@ -59,82 +33,65 @@ export type ForkReport = {
   cache: CacheVerdict | undefined
 }
 
-export type ForkDeps = {
-  /** Minds the budget of what it is for. */
-  provider: (purpose: { job: string; project?: string }) => Provider
-  cacheWatch: CacheWatch
-  clock: Clock
-  /** Where the system's grep is looked for. */
-  searchPath: string
-  redact: (text: string) => Promise<string>
-  priceOf: (model: string, usage: Usage) => number | undefined
-  /** What is worth a line in the log: numbers, no words of anybody. */
-  log: (facts: { job: string } & Omit<ForkReport, 'text' | 'why' | 'failure' | 'files' | 'answer'>) => void
-  onDenied: (facts: { job: string; tool: string }) => void
-}
-
-export function createForks(deps: ForkDeps) {
-  const { provider, cacheWatch, clock, searchPath, redact, priceOf, log, onDenied } = deps
-  return async (task: Task): Promise<ForkReport> => {
-    const { job, prefix, policy, cite } = task
-    const { signal, check, throwIfBroken } = minded(task)
-    const places = createPlaces(task.reach)
-    const overlay = createOverlay()
-    const workspace = createWorkspace({ places, overlay })
-    for (const { file, hash } of task.shown ?? []) workspace.shown(file, 'whole', hash)
-    workspace.delivered()
-    const tools = createToolRuns({
-      ...{ policy, places, workspace, overlay, check, cite, clock, searchPath, redact, reason: job },
-      onDenied: (tool) => onDenied({ job, tool }),
-      onShown: task.onShown ?? (() => {}),
-    })
-    const expected = cacheWatch.expect(prefix)
-    const asked = prefix.request(await redact(task.directive), expected.since, task.maxTokens)
-    const { call } = provider({ job, ...(task.project !== undefined && { project: task.project }) })
-    const loop = await runLoop({
-      ...{ call, tools, clock, signal, limits: task.limits, marks: prefix.marks, until: task.until ?? 'done' },
-      request: { model: prefix.model, maxTokens: task.maxTokens, ...asked },
-      priceOf: (usage) => priceOf(prefix.model, usage),
-      onTurn: (turn) => task.onTurn?.({ ...turn, files: overlay.drafts().map(({ file }) => file) }),
-    })
-    throwIfBroken()
-    const [first] = loop.calls
-    const cache = first && cacheWatch.judge(prefix, expected, first)
-    const end = await settle(loop, overlay.drafts(), task)
-    const counts = {
-      turns: loop.turns,
-      denials: tools.denials(),
-      astray: tools.astray(),
-      account: accountOf(loop.calls),
-      cache,
-    }
-    log({ job, ended: end.ended, ...counts })
-    return { ...end, text: loop.text, ...counts }
+export async function runTask(core: Core, models: Model, cacheWatch: CacheWatch, given: Task): Promise<RunReport> {
+  const { clock, log, settings } = core
+  const { task, throwIfBroken } = endedByBrokenCheck(given)
+  const { job, project, prefix, maxTokens, limits, until = 'done', signal } = task
+  const places = createPlaces(task.reach)
+  const copy = createWorkingCopy(places)
+  for (const { file, hash } of task.shown ?? []) copy.shown(file, 'whole', hash)
+  copy.delivered()
+  const tools = createToolRunner(core, task, places, copy)
+  const expected = cacheWatch.expect(prefix)
+  const asked = prefix.request(await cleanText(task.directive), expected.since, maxTokens)
+  const { call } = models.provider({ job, ...(project !== undefined && { project }) })
+  const loop = await runLoop({
+    ...{ call, tools, clock, signal, limits, marks: prefix.marks, until },
+    request: { model: prefix.model, maxTokens, ...asked },
+    priceOf: (usage) => {
+      const nanos = costInNanos(usage, factsOf(prefix.model, settings.current().models))
+      return nanos === undefined ? undefined : nanos / 1e9
+    },
+    onTurn: (turn) => task.onTurn?.({ ...turn, files: copy.drafts().map(({ file }) => file) }),
+  })
+  throwIfBroken()
+  const [first] = loop.calls
+  const cache = first && cacheWatch.compare(prefix, expected, first)
+  const end = await settle(loop, copy.drafts(), given)
+  const counts = {
+    turns: loop.turns,
+    denials: tools.denials(),
+    astray: tools.astray(),
+    account: accountOf(loop.calls),
+    cache,
   }
+  // Numbers only: a log keeps no words of a session.
+  log.info({ job, ended: end.ended, ...counts }, 'a model was asked')
+  return { ...end, text: loop.text, ...counts }
 }
 
 /** A check that breaks is no answer for a model, which would go on without what it wanted to keep: it ends the run. */
-function minded({ signal, check }: Pick<Task, 'signal' | 'check'>) {
+function endedByBrokenCheck(task: Task) {
   const broken = new AbortController()
   let why: { error: unknown } | undefined
+  const check = async (draft: Draft) => {
+    try {
+      return await task.check(draft)
+    } catch (error) {
+      why ??= { error }
+      broken.abort()
+      return 'it could not be checked'
+    }
+  }
   return {
-    signal: AbortSignal.any([signal, broken.signal]),
-    check: async (draft: Draft) => {
-      try {
-        return await check(draft)
-      } catch (error) {
-        why ??= { error }
-        broken.abort()
-        return 'it could not be looked at'
-      }
-    },
+    task: { ...task, check, signal: AbortSignal.any([task.signal, broken.signal]) },
     throwIfBroken: () => {
       if (why) throw why.error
     },
   }
 }
 
-type Settled = Pick<ForkReport, 'ended' | 'why' | 'failure' | 'files' | 'answer'>
+type Settled = Pick<RunReport, 'ended' | 'why' | 'failure' | 'files' | 'answer'>
 
 async function settle(loop: LoopReport, drafts: readonly Draft[], task: Task): Promise<Settled> {
   const nothing = { failure: undefined, files: [] }
@@ -145,11 +102,11 @@ async function settle(loop: LoopReport, drafts: readonly Draft[], task: Task): P
   if (loop.ended === 'limit' && !isTruncated) return { ...nothing, ended: 'failed', why: loop.why, answer: loop.answer }
   const files = drafts.map(({ file }) => file)
   if (task.signal.aborted) return { ...nothing, ended: 'aborted', why: 'it was stopped' }
-  if (!task.stillOurs()) return { ...nothing, ended: 'aborted', why: 'somebody else has taken it over' }
+  if (!task.stillOurs()) return { ...nothing, ended: 'aborted', why: 'another process has taken it over' }
   try {
     if (files.length > 0) await task.apply(drafts)
   } catch (error) {
-    // A person may have changed a file in the meantime. Whatever else goes wrong is nobody's answer.
+    // A person may have changed a file in the meantime. Any other error is no outcome of the run.
     if (error instanceof MemoryError && error.code !== 'DEGRADED')
       return { ...nothing, ended: 'failed', why: error.message }
     throw error
@@ -158,9 +115,8 @@ async function settle(loop: LoopReport, drafts: readonly Draft[], task: Task): P
   return { ...nothing, files, ended: 'done', why: undefined }
 }
 
-/** What a run used, added up. Pure. */
-
-export type Account = {
+/** What a run used, in tokens. */
+type Account = {
   calls: number
   read: number
   created: number
@@ -169,7 +125,7 @@ export type Account = {
   hitPercent: number
 }
 
-export function accountOf(calls: readonly Usage[]): Account {
+function accountOf(calls: readonly Usage[]): Account {
   const sum = (of: (usage: Usage) => number) => calls.reduce((total, usage) => total + of(usage), 0)
   const read = sum(({ cacheRead }) => cacheRead)
   const created = sum(({ cacheWrite }) => cacheWrite)
@@ -179,9 +135,7 @@ export function accountOf(calls: readonly Usage[]): Account {
   return { calls: calls.length, read, created, uncached, output: sum(({ output }) => output), hitPercent }
 }
 
-/** What a run that came to nothing means for the job it was for. Pure. */
-
-/** `of: 'part'`: what was asked is why; asked about something else, the model may answer. */
+/** What a run that came to nothing means for its job. `of: 'part'`: asked about something else, the model may answer. */
 export type NotDone = (
   | { retry: string; afterMs?: number | undefined }
   | { wait: string; untilMs?: number | undefined }
@@ -190,17 +144,16 @@ export type NotDone = (
 
 /** What a server says of a request that it does not take as it is. Not that it knows no such model. */
 const OF_REQUEST = [400, 413, 422]
+const PART = { of: 'part' as const }
 
 /** `undefined`: it did what it was for. */
-export function whyNotDone({ ended, why = 'it was given up', failure, answer }: ForkReport): NotDone | undefined {
+export function whyNotDone({ ended, why = 'it was given up', failure, answer }: RunReport): NotDone | undefined {
   if (ended === 'done' || ended === 'truncated') return undefined
   if (!failure) return { retry: why, ...(answer === 'useless' && PART) }
   if (failure.failed === 'offline' || failure.failed === 'budget') return { wait: why, untilMs: failure.untilMs }
   const of = isOfPart(failure) ? PART : {}
   return failure.permanent ? { refuse: why, ...of } : { retry: why, afterMs: failure.retryAfterMs, ...of }
 }
-
-const PART = { of: 'part' as const }
 
 function isOfPart({ failed, status }: ModelFailure): boolean {
   if (failed === 'refused' || failed === 'garbage') return true

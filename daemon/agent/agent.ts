@@ -1,79 +1,103 @@
 /**
- * Forks as the rest of the daemon asks for them: what a session's jobs share, and the runs over it. Puts the parts
- * together and decides only whether a fork goes on from a harness's own request or from what the daemon tells itself.
+ * Runs of models over what was said in a session: the prefix that all jobs of a session share, and the runs that go on from
+ * it. A prefix is the harness's own request where it handed one over, else the daemon's rendering of the session.
  */
-import type { Db } from '../db/database.ts'
-import type { Clock } from '../platform/clock.ts'
-import { createForks, type ForkDeps } from './agent-run.ts'
+import type { Core } from '../core.ts'
+import type { Model } from '../models/model.ts'
+import type { Said, SessionKey } from '../sessions/message-table.ts'
+import { type RunReport, runTask } from './agent-run.ts'
 import { createCacheWatch } from './cache-watch.ts'
 import {
   barePrefix,
-  createHandovers,
-  type Handover,
+  createHarnessRequests,
+  type HarnessRequest,
   harnessPrefix,
   type Keep,
-  type Last,
-  type Own,
+  type LastWords,
   type Prefix,
   renderedPrefix,
 } from './prefix.ts'
-import { createRendering, createRenderings, type RenderingKey, type Said, sessionName } from './rendering.ts'
-import { toolSpecs } from './tools.ts'
+import { createRendering, readMessages, type SessionMessage, sessionName } from './rendering.ts'
+import type { Reach, Task } from './task.ts'
 
-type Deps = Omit<ForkDeps, 'cacheWatch'> & {
-  history: Db
-  clock: Clock
-  own: () => Own
-}
-
-type Shared = {
-  key: RenderingKey
-  /** In order, from the anchor on. */
-  messages: readonly Said[]
-  notes: () => string
-  /** For what the daemon tells itself: a harness has chosen its own. */
+type Session = {
+  key: SessionKey
+  /** For a rendering: a harness has chosen its own. */
   model: string
-  keep: Keep
+  /** The notes of the session as they are now: they stand for what is too long ago to be told. */
+  notes: () => string
 }
 
-/** `names`: what a model calls each message, and its id. Empty where it has only seen the words of a harness. */
-export type Told = { prefix: Prefix; names: ReadonlyMap<string, string> }
+/** `upTo`: the number of the last message that is told; `lastAt`: when it was said. */
+type SessionPart = Session & { row: number; upTo: number; lastAt: number; signal: AbortSignal }
 
-export function createAgent({ history, own, ...deps }: Deps) {
-  const { clock, redact } = deps
-  const cacheWatch = createCacheWatch({ clock })
-  const announce = (key: RenderingKey, because: string) => cacheWatch.announce(sessionName(key), because)
-  const renderings = createRenderings(history)
-  const rendering = createRendering({ renderings, redact, clock, onBreak: announce })
-  const handovers = createHandovers({ clock })
-  // The same for every run, and a millisecond to make.
-  const tools = toolSpecs()
+/** `names`: what a model calls each message, and its id. Empty where it has only seen the request of a harness. */
+export type SessionPrefix = { prefix: Prefix; names: ReadonlyMap<string, string> }
+
+/** After so long a break a person will not go on soon enough for what a server keeps. */
+const BREAK_MS = 3_600_000
+
+export function createAgentRunner(core: Core, models: Model, said: Said) {
+  const { clock, settings, stateDir } = core
+  const cacheWatch = createCacheWatch(clock)
+  const rendering = createRendering(core)
+  const harnessRequests = createHarnessRequests(clock)
+
+  /** Says beforehand that the prefix of a session will not be what it was. */
+  const announceBreak = (key: SessionKey, because: string) => cacheWatch.announce(sessionName(key), because)
+
+  /** `messages`: in order, from the anchor on. */
+  const prefixOf = async (
+    { key, model, notes }: Session,
+    messages: readonly SessionMessage[],
+    keep: Keep,
+  ): Promise<SessionPrefix> => {
+    const name = sessionName(key)
+    const isWanted = settings.current().extraction.prefix === 'harness'
+    const params = isWanted ? harnessRequests.find(name, models.door(), lastWords(messages)) : undefined
+    if (params) return { prefix: harnessPrefix(name, params), names: new Map() }
+    const { broken, ...rendered } = await rendering.render({ key, messages, notes })
+    if (broken) announceBreak(key, broken)
+    const names = new Map(rendered.messages.map((message) => [message.name, message.id]))
+    return { prefix: renderedPrefix({ key: name, model, keep }, rendered), names }
+  }
+
   return {
-    run: createForks({ ...deps, cacheWatch }),
-    /** Says beforehand that what a session's jobs share will not be what it was. */
-    announce,
-    /** The first message that models are still told of a session. */
-    anchorOf: rendering.anchorOf,
-    /** The harness's own request with which a turn ended. Kept in memory only. */
-    handOver: (key: RenderingKey, handover: Handover) => handovers.keep(sessionName(key), handover),
-    /** A server did not take what a harness handed over. */
-    dropHandover: handovers.drop,
-    /** What the jobs of a session share. */
-    told: async ({ key, messages, notes, model, keep }: Shared): Promise<Told> => {
-      const handed = handovers.find(sessionName(key), own(), lastOf(messages))
-      if ('params' in handed) return { prefix: harnessPrefix(sessionName(key), handed.params), names: new Map() }
-      const rendered = await rendering.render({ key, messages, notes })
-      const names = new Map(rendered.messages.map(({ name, id }) => [name, id]))
-      return { prefix: renderedPrefix({ key: sessionName(key), model, keep }, rendered, tools), names }
+    announceBreak,
+    prefixOf,
+    /** What the jobs of a session share, and the messages it was made from. */
+    sessionPrefix: async ({ row, upTo, lastAt, signal, ...session }: SessionPart) => {
+      const from = rendering.anchorOf(session.key)
+      const messages = await readMessages(said, { row, from, upTo, signal })
+      const keep = clock.now() - lastAt > BREAK_MS ? '5m' : '1h'
+      return { messages, ...(await prefixOf(session, messages, keep)) }
     },
     /** For a job that is about no session; `key` says about what. */
-    toldNothing: (key: string, model: string): Prefix => barePrefix({ key, model, keep: '5m' }, tools),
+    barePrefix: (key: string, model: string): Prefix => barePrefix({ key, model, keep: '5m' }),
+    run: async (task: Task): Promise<RunReport> => {
+      const report = await runTask(core, models, cacheWatch, task)
+      if (task.prefix.kind === 'harness' && report.failure?.permanent) harnessRequests.drop(task.prefix.key)
+      return report
+    },
+    /** The harness's own request with which a turn ended. Returns why it is not kept. */
+    keepHarnessRequest: (key: SessionKey, request: HarnessRequest): string | undefined => {
+      if (settings.current().extraction.prefix !== 'harness') return 'extraction.prefix is not harness'
+      const kept = harnessRequests.keep(sessionName(key), request)
+      return 'skip' in kept ? kept.skip : undefined
+    },
+    /** Where a run may look: never at what the daemon keeps for itself, nor into what is private. */
+    reachOf: (memoryDir: string, readable: readonly string[], files: readonly string[] = []): Reach => ({
+      memoryDir,
+      readable,
+      files,
+      closed: [stateDir, ...settings.current().private],
+    }),
   }
 }
+export type Agent = ReturnType<typeof createAgentRunner>
 
-function lastOf(messages: readonly Said[]): Last {
-  const lastBy = (who: Said['by']) => messages.findLast(({ by, text }) => by === who && text.trim() !== '')?.text
+function lastWords(messages: readonly SessionMessage[]): LastWords {
+  const lastBy = (who: SessionMessage['by']) =>
+    messages.findLast(({ by, text }) => by === who && text.trim() !== '')?.text
   return { agent: lastBy('agent'), person: lastBy('person') }
 }
-
-export type Agent = ReturnType<typeof createAgent>

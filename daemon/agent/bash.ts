@@ -1,50 +1,46 @@
 /** The reading commands, done by ourselves on the files as the run sees them. Shapes output; decides no access. */
 import { type Command, isRecursive } from './command-line.ts'
 import type { Facts } from './confined-file.ts'
-import { type Fits, namePattern, type Surroundings, search, tell } from './grep.ts'
+import { type Fits, formatMatches, namePattern, search, type ToolContext } from './grep.ts'
 import type { Place } from './permissions.ts'
 import {
+  type Answer,
+  answer,
   CAP_MADE_CHARS,
   countCharacters,
   countNewlines,
   countWords,
-  type Denied,
-  type Failed,
   firstLines,
-  isDenied,
-  isFailed,
+  isRefused,
   joined,
   lastLines,
   numberedLines,
-  type Told,
-  told,
+  type Refused,
 } from './tool-output.ts'
 import { CAP_ENTRIES, type FoundFile } from './working-copy.ts'
 
-export type Located = { command: Command; places: Place[] }
-
-type Said = Told | Denied | Failed
+type Output = Promise<Answer | Refused>
 
 const DAY_MS = 86_400_000
 /** Of what grep has found. */
 const CAP_LINES = 1_000
 
-export async function runCommand({ command, places }: Located, at: Surroundings): Promise<Said> {
-  const parts: Told[] = []
+export async function runCommand(command: Command, places: readonly Place[], at: ToolContext): Output {
+  const parts: Answer[] = []
   if (command.name === 'grep') return grep(command, places, at)
   let chars = 0
   for (const place of places) {
-    const said = (await at.pace()) ?? (await one(command, place, at))
-    if (isDenied(said) || isFailed(said)) return said
+    const output = (await at.pace()) ?? (await one(command, place, at))
+    if (isRefused(output)) return output
     const title = places.length > 1 && ['ls', 'head', 'tail'].includes(command.name) ? `==> ${place.asked} <==\n` : ''
-    parts.push(told(title), { ...said, text: said.text.slice(0, CAP_MADE_CHARS) })
-    chars += said.text.length
+    parts.push(answer(title), { ...output, text: output.text.slice(0, CAP_MADE_CHARS) })
+    chars += output.text.length
     if (chars > CAP_MADE_CHARS) break
   }
   return joined(parts)
 }
 
-function one(command: Command, place: Place, at: Surroundings): Promise<Said> {
+function one(command: Command, place: Place, at: ToolContext): Output {
   switch (command.name) {
     case 'ls':
       return ls(command, place, at)
@@ -57,17 +53,17 @@ function one(command: Command, place: Place, at: Surroundings): Promise<Said> {
   }
 }
 
-async function ofText({ name, options }: Command, place: Place, { workspace, clean }: Surroundings): Promise<Said> {
-  const seen = await workspace.read(place)
-  if (isDenied(seen) || isFailed(seen)) return seen
-  if (name === 'wc') return told(counted(seen.text, options, place))
+async function ofText({ name, options }: Command, place: Place, { copy, clean }: ToolContext): Output {
+  const seen = await copy.read(place)
+  if (isRefused(seen)) return seen
+  if (name === 'wc') return answer(counted(seen.text, options, place))
   const text = await clean.whole(seen.text)
   const count = Number(options.get('n') ?? 10)
-  if (name === 'head') return told(firstLines(text, count))
-  if (name === 'tail') return told(lastLines(text, count))
+  if (name === 'head') return answer(firstLines(text, count))
+  if (name === 'tail') return answer(lastLines(text, count))
   const shown = options.has('n') ? numberedLines(text, CAP_MADE_CHARS) : text
-  if (place.inMemory === undefined || seen.hash === undefined) return told(shown)
-  return told(shown, [{ file: place.inMemory, hash: seen.hash, start: 0, end: shown.length, whole: true }])
+  if (place.inMemory === undefined || seen.hash === undefined) return answer(shown)
+  return answer(shown, [{ file: place.inMemory, hash: seen.hash, start: 0, end: shown.length, whole: true }])
 }
 
 function counted(text: string, options: Command['options'], place: Place): string {
@@ -79,39 +75,38 @@ function counted(text: string, options: Command['options'], place: Place): strin
   return `${wanted.map((key) => counts[key]).join(' ')} ${place.asked}\n`
 }
 
-async function stat(place: Place, { workspace }: Surroundings): Promise<Said> {
-  const facts = await workspace.facts(place)
-  if (isDenied(facts) || isFailed(facts)) return facts
-  return told(`${place.asked}: ${facts.kind}, ${facts.bytes} bytes, modified ${dated(facts)}\n`)
+async function stat(place: Place, { copy }: ToolContext): Output {
+  const facts = await copy.facts(place)
+  if (isRefused(facts)) return facts
+  return answer(`${place.asked}: ${facts.kind}, ${facts.bytes} bytes, modified ${dated(facts)}\n`)
 }
 
-async function ls({ options }: Command, place: Place, { workspace, pace }: Surroundings): Promise<Said> {
-  const facts = await workspace.facts(place)
-  const isFile = !isDenied(facts) && !isFailed(facts) && facts.kind !== 'folder'
-  if (isFile || options.has('d'))
-    return isDenied(facts) || isFailed(facts) ? facts : told(`${lsLine(place.asked, facts, options)}\n`)
+async function ls({ options }: Command, place: Place, { copy, pace }: ToolContext): Output {
+  const facts = await copy.facts(place)
+  const isFile = !isRefused(facts) && facts.kind !== 'folder'
+  if (isFile || options.has('d')) return isRefused(facts) ? facts : answer(`${lsLine(place.asked, facts, options)}\n`)
   if (options.has('R')) {
-    const found = await workspace.walk(place, pace)
-    return isDenied(found) || isFailed(found)
+    const found = await copy.walk(place, pace)
+    return isRefused(found)
       ? found
-      : told([...found.folders, ...found.files].map(({ within }) => `${within}\n`).join(''))
+      : answer([...found.folders, ...found.files].map(({ within }) => `${within}\n`).join(''))
   }
-  const entries = await workspace.list(place)
-  if (isDenied(entries) || isFailed(entries)) return entries
+  const entries = await copy.list(place)
+  if (isRefused(entries)) return entries
   const rows: { name: string; facts: Facts }[] = []
   for (const { name } of entries) {
     if (name.startsWith('.') && !options.has('a') && !options.has('A')) continue
     const late = await pace()
     if (late) return late
-    const inside = workspace.below(place, name)
-    const of = isDenied(inside) ? undefined : await workspace.facts(inside)
-    rows.push({ name, facts: !of || isDenied(of) || isFailed(of) ? { kind: 'other', bytes: 0, modifiedMs: 0 } : of })
+    const inside = copy.below(place, name)
+    const of = isRefused(inside) ? undefined : await copy.facts(inside)
+    rows.push({ name, facts: !of || isRefused(of) ? { kind: 'other', bytes: 0, modifiedMs: 0 } : of })
   }
   if (options.has('t')) rows.sort((a, b) => b.facts.modifiedMs - a.facts.modifiedMs)
   if (options.has('S')) rows.sort((a, b) => b.facts.bytes - a.facts.bytes)
   if (options.has('r')) rows.reverse()
   const more = entries.length > CAP_ENTRIES ? '(there is more)\n' : ''
-  return told(rows.map((row) => `${lsLine(row.name, row.facts, options)}\n`).join('') + more)
+  return answer(rows.map((row) => `${lsLine(row.name, row.facts, options)}\n`).join('') + more)
 }
 
 function lsLine(name: string, facts: Facts, options: Command['options']): string {
@@ -124,11 +119,11 @@ function dated({ modifiedMs }: Facts): string {
   return modifiedMs === 0 ? 'in this run' : new Date(modifiedMs).toISOString().replace(/\.\d+/, '')
 }
 
-async function find({ options }: Command, place: Place, at: Surroundings): Promise<Said> {
+async function find({ options }: Command, place: Place, at: ToolContext): Output {
   const names = nameTests(options)
-  if (isDenied(names)) return names
-  const found = await at.workspace.walk(place, at.pace, Number(options.get('maxdepth') ?? 20) || 1)
-  if (isDenied(found) || isFailed(found)) return found
+  if (isRefused(names)) return names
+  const found = await at.copy.walk(place, at.pace, Number(options.get('maxdepth') ?? 20) || 1)
+  if (isRefused(found)) return found
   const type = options.get('type')
   const rows = [...(type === 'f' ? [] : found.folders), ...(type === 'd' ? [] : found.files)]
   const kept: string[] = []
@@ -138,16 +133,16 @@ async function find({ options }: Command, place: Place, at: Surroundings): Promi
     if (isDeep(row, options) && names.fits(row.path) && (await isAged(row, options, at))) kept.push(row.path)
   }
   const more = found.cut ? '(there is more than was looked through)\n' : ''
-  return told(`${kept.map((path) => `${path}\n`).join('')}${more}`)
+  return answer(`${kept.map((path) => `${path}\n`).join('')}${more}`)
 }
 
-function nameTests(options: Command['options']): { fits: Fits } | Denied {
+function nameTests(options: Command['options']): { fits: Fits } | Refused {
   const tests: Fits[] = []
   for (const key of ['name', 'iname', 'path']) {
     const glob = options.get(key)
     if (glob === undefined) continue
     const pattern = namePattern(key === 'iname' ? glob.toLowerCase() : glob)
-    if (isDenied(pattern)) return pattern
+    if (isRefused(pattern)) return pattern
     const nameIn = (path: string) => path.slice(path.lastIndexOf('/') + 1)
     if (key === 'path') tests.push(pattern.fits)
     else if (key === 'name') tests.push((path) => pattern.fits(nameIn(path)))
@@ -160,33 +155,35 @@ function isDeep({ within }: FoundFile, options: Command['options']): boolean {
   return within.split('/').length >= Number(options.get('mindepth') ?? 0) && options.get('maxdepth') !== '0'
 }
 
-async function isAged({ place }: FoundFile, options: Command['options'], at: Surroundings): Promise<boolean> {
+async function isAged({ place }: FoundFile, options: Command['options'], at: ToolContext): Promise<boolean> {
   const days = options.get('mtime')
   if (days === undefined) return true
-  const facts = await at.workspace.facts(place)
-  if (isDenied(facts) || isFailed(facts)) return false
+  const facts = await at.copy.facts(place)
+  if (isRefused(facts)) return false
   const age = Math.floor((at.clock.now() - facts.modifiedMs) / DAY_MS)
   const wanted = Math.abs(Number(days))
   return days.startsWith('+') ? age > wanted : days.startsWith('-') ? age < wanted : age === wanted
 }
 
-async function grep(command: Command, places: Place[], at: Surroundings): Promise<Said> {
+async function grep(command: Command, places: readonly Place[], at: ToolContext): Output {
   const { options, pattern = '' } = command
   const form = options.has('F') ? 'fixed' : options.has('E') ? 'extended' : 'basic'
   const [ignoreCase, invert, word] = [options.has('i'), options.has('v'), options.has('w')]
   const include = options.get('include')
   if (!isRecursive(command))
     for (const place of places) {
-      const facts = await at.workspace.facts(place)
-      if (isDenied(facts) || isFailed(facts)) return facts
+      const facts = await at.copy.facts(place)
+      if (isRefused(facts)) return facts
       if (facts.kind === 'folder') return { failed: `${place.asked} is a folder; use grep -r` }
     }
   const mode = options.has('l') ? 'files' : options.has('c') ? 'count' : 'lines'
   const most = Math.min(Number(options.get('m') ?? CAP_LINES), CAP_LINES)
   const what = { pattern, form, ignoreCase, invert, word } as const
   const found = await search(places, what, { ...at, glob: include, lines: mode === 'lines' ? most : 0 })
-  if (isDenied(found) || isFailed(found)) return found
+  if (isRefused(found)) return found
   const matches = found.matches.slice(0, options.has('m') ? most : undefined)
   const named = (isRecursive(command) || places.length > 1 || options.has('H')) && !options.has('h')
-  return told(tell(matches, { mode, named, numbered: options.has('n') }) + (found.cut ? '(there is more)\n' : ''))
+  return answer(
+    formatMatches(matches, { mode, named, numbered: options.has('n') }) + (found.cut ? '(there is more)\n' : ''),
+  )
 }

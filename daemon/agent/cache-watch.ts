@@ -21,30 +21,25 @@ export type CacheVerdict =
   | { cache: 'expected-break'; because: string }
   | { cache: 'break'; expectedTokens: number; readTokens: number; changed: string | undefined }
 
-export type CacheWatch = {
-  /** Says beforehand that the prefix of a session will not be what it was: it was compacted, for one. */
-  announce(key: string, because: string): void
-  expect(prefix: Prefix): Expectation
-  /** What the first call of a run used. */
-  judge(prefix: Prefix, expected: Expectation, used: Usage): CacheVerdict
-}
-
 type Sent = { parts: readonly Part[]; tokens: number; keptMs: number; atMs: number; wallMs: number }
 
 const CAP_SESSIONS = 1_000
 /** Servers round, and cache in steps. */
 const TOLERATED = 0.95
 
-export function createCacheWatch({ clock }: { clock: Pick<Clock, 'elapsed' | 'now'> }): CacheWatch {
+export type CacheWatch = ReturnType<typeof createCacheWatch>
+
+export function createCacheWatch(clock: Clock) {
   const sent = new Map<string, Sent>()
   const announced = new Map<string, string>()
   // A server keeps what it caches apart for each model.
   const nameOf = ({ key, kind, model }: Prefix) => JSON.stringify([key, kind, model])
   return {
-    announce: (key, because) => {
+    /** Says beforehand that the prefix of a session will not be what it was: it was compacted, for one. */
+    announce: (key: string, because: string): void => {
       for (const name of sent.keys()) if (JSON.parse(name)[0] === key) announced.set(name, because)
     },
-    expect: (prefix) => {
+    expect: (prefix: Prefix): Expectation => {
       const name = nameOf(prefix)
       const last = sent.get(name)
       if (!last) return { since: 0, tokens: 0, because: undefined, changed: undefined }
@@ -55,7 +50,8 @@ export function createCacheWatch({ clock }: { clock: Pick<Clock, 'elapsed' | 'no
       const because = announced.get(name) ?? (age >= last.keptMs ? 'too long ago' : undefined)
       return { since: at < 0 ? last.parts.length : 0, tokens: last.tokens, because, changed }
     },
-    judge: (prefix, { tokens, because, changed }, used) => {
+    /** `used`: by the first call of a run. */
+    compare: (prefix: Prefix, { tokens, because, changed }: Expectation, used: Usage): CacheVerdict => {
       const name = nameOf(prefix)
       announced.delete(name)
       sent.delete(name)

@@ -1,4 +1,4 @@
-/** Which commands and options there are: reading ones, and of their options those that only shape what is shown. Pure. */
+/** Parses the one command that a model may run: reading ones, with those options that only shape what is shown. */
 import { type Denied, quoted } from './tool-output.ts'
 
 export type CommandName = 'ls' | 'find' | 'cat' | 'stat' | 'wc' | 'head' | 'tail' | 'grep'
@@ -133,13 +133,8 @@ function allowed({ flags, valued, long = [] }: Options): string {
   return [...all, ...long.map((name) => `--${name}=…`)].join(' ') || 'none'
 }
 
-/**
- * Takes a command apart into words as a shell would, and denies everything for which a shell would have to be there:
- * nothing is expanded, joined, sent elsewhere or run. Pure.
- */
-
 /** `open`: holds a character that a shell would expand; it stands for itself here. */
-export type Word = { text: string; open: boolean }
+type Word = { text: string; open: boolean }
 
 const WHY: Record<string, string> = {
   '|': 'pipes are not available; one command at a time',
@@ -155,7 +150,8 @@ const WHY: Record<string, string> = {
   '\r': 'one command on one line',
 }
 
-export function parseWords(command: string): Word[] | Denied {
+/** As a shell would; everything that needs a shell is denied: nothing is expanded, joined, redirected or run. */
+function parseWords(command: string): Word[] | Denied {
   const words: Word[] = []
   let word: Word | undefined
   const add = (text: string) => {

@@ -1,7 +1,6 @@
 /**
- * Finds lines by a regular expression that a model wrote. The system's grep does it, in a process of its own: an
- * expression that never ends is killed there and holds nobody up here. It is given texts and no path, so whatever the
- * expression is, it can reach nothing.
+ * Finds lines in files by a regular expression that a model wrote. The system's grep does it, in a process of its own: an
+ * expression that never ends is killed there. It is given texts and no path, so that no expression reaches anything else.
  */
 import { spawn } from 'node:child_process'
 import type { Clock } from '../platform/clock.ts'
@@ -13,14 +12,14 @@ import {
   countNewlines,
   type Denied,
   type Failed,
-  isDenied,
-  isFailed,
+  isRefused,
   type Match,
   type Matches,
   type Pace,
   quoted,
+  type Refused,
 } from './tool-output.ts'
-import type { FoundFile, Workspace } from './working-copy.ts'
+import type { FoundFile, WorkingCopy } from './working-copy.ts'
 
 export type Matching = {
   pattern: string
@@ -37,16 +36,12 @@ type At = { clock: Clock; signal: AbortSignal; searchPath: string; limitMs?: num
 const LIMIT_MS = 5_000
 const CAP_MATCHES = 5_000
 const CAP_OUTPUT_BYTES = 8_000_000
-/** What is written at once: between two of them others run. */
+/** What is written at once: other work runs between two of them. */
 const SLICE_CHARS = 500_000
 /** Repetitions multiply into memory: `(a{1,900}){1,900}` alone would take gigabytes. */
 const CAP_REPEATS = 2_000
 
-export async function findLines(
-  texts: AsyncIterable<Text>,
-  what: Matching,
-  at: At,
-): Promise<Matches | Denied | Failed> {
+export async function findLines(texts: AsyncIterable<Text>, what: Matching, at: At): Promise<Matches | Refused> {
   if (repeats(what.pattern) > CAP_REPEATS)
     return { denied: `${quoted(what.pattern)} repeats too often; write it plainly` }
   const kill = new AbortController()
@@ -76,14 +71,14 @@ async function run(
   })
   let bytes = 0
   const chunks: Buffer[] = []
-  let said = ''
+  let errors = ''
   grep.stdout.on('data', (chunk: Buffer) => {
     bytes += chunk.length
     if (bytes > CAP_OUTPUT_BYTES) grep.kill('SIGKILL')
     else chunks.push(chunk)
   })
   grep.stderr.on('data', (chunk: Buffer) => {
-    if (said.length < 500) said += chunk
+    if (errors.length < 500) errors += chunk
   })
   // It may have seen enough before it was given everything.
   grep.stdin.on('error', () => {})
@@ -95,7 +90,7 @@ async function run(
   const code = await ended
   if (kill.signal.aborted) return { failed: `${quoted(what.pattern)} took too long; look for something simpler` }
   if (code instanceof Error) return { failed: `grep could not be run: ${code.message}` }
-  if (code !== null && code > 1) return { failed: `${quoted(what.pattern)} is not understood: ${said.trim()}` }
+  if (code !== null && code > 1) return { failed: `${quoted(what.pattern)} is not understood: ${errors.trim()}` }
   const matches = linesIn(Buffer.concat(chunks).toString('utf8')).map(({ number, text }) =>
     placed(starts, number, text),
   )
@@ -104,16 +99,8 @@ async function run(
 
 function optionsOf({ form, ignoreCase, invert, word }: Matching): string[] {
   const letter = { extended: '-E', basic: '-G', fixed: '-F' }[form]
-  return [
-    letter,
-    '-a',
-    '-n',
-    '-m',
-    String(CAP_MATCHES),
-    ...(ignoreCase ? ['-i'] : []),
-    ...(invert ? ['-v'] : []),
-    ...(word ? ['-w'] : []),
-  ]
+  const flags = [ignoreCase && '-i', invert && '-v', word && '-w'].filter((flag) => flag !== false)
+  return [letter, '-a', '-n', '-m', String(CAP_MATCHES), ...flags]
 }
 
 type Start = { path: string; line: number }
@@ -174,10 +161,9 @@ function repeats(pattern: string): number {
   )
 }
 
-/** Looks for lines in many files as the run sees them, and tells what was found. Decides no access. */
-
-export type Surroundings = {
-  workspace: Workspace
+/** What every tool is given besides its input. */
+export type ToolContext = {
+  copy: WorkingCopy
   clean: CleanTexts
   pace: Pace
   clock: Clock
@@ -190,9 +176,9 @@ const CAP_SEARCHED_BYTES = 64_000_000
 const CAP_FILE_BYTES = 32_000_000
 const CAP_FILES = 20_000
 
-export type Telling = { mode: 'files' | 'count' | 'lines'; named: boolean; numbered: boolean }
+type Shape = { mode: 'files' | 'count' | 'lines'; named: boolean; numbered: boolean }
 
-export function tell(matches: readonly Match[], { mode, named, numbered }: Telling): string {
+export function formatMatches(matches: readonly Match[], { mode, named, numbered }: Shape): string {
   const files = new Map<string, number>()
   for (const { path } of matches) files.set(path, (files.get(path) ?? 0) + 1)
   if (mode === 'files') return [...files.keys()].map((path) => `${path}\n`).join('')
@@ -206,24 +192,20 @@ export function tell(matches: readonly Match[], { mode, named, numbered }: Telli
     .join('')
 }
 
-/** `lines`: how many are told with their words. */
-type Searched = Surroundings & { glob?: string | undefined; lines: number }
+/** `lines`: how many are answered with their words. */
+type Searched = ToolContext & { glob?: string | undefined; lines: number }
 
 /** Lines in all files at or below the places. */
-export async function search(
-  places: readonly Place[],
-  what: Matching,
-  at: Searched,
-): Promise<Matches | Denied | Failed> {
+export async function search(places: readonly Place[], what: Matching, at: Searched): Promise<Matches | Refused> {
   const files: FoundFile[] = []
   let cut = false
   const only = at.glob === undefined ? undefined : namePattern(at.glob)
-  if (only && isDenied(only)) return only
+  if (only && isRefused(only)) return only
   const isWanted = ({ within }: FoundFile) =>
     !only || only.fits(within) || only.fits(within.slice(within.lastIndexOf('/') + 1))
   for (const place of places) {
-    const found = await at.workspace.walk(place, at.pace)
-    if (isDenied(found) || isFailed(found)) return found
+    const found = await at.copy.walk(place, at.pace)
+    if (isRefused(found)) return found
     cut ||= found.cut
     const alone = found.files.length === 1 && found.files[0]?.within === ''
     for (const file of found.files) {
@@ -235,11 +217,11 @@ export async function search(
   }
   if (files.length === 1 && files[0]) {
     // A file that was named: why it cannot be read is worth telling.
-    const named = await at.workspace.read(files[0].place, CAP_FILE_BYTES)
-    if (isDenied(named) || isFailed(named)) return named
+    const named = await at.copy.read(files[0].place, CAP_FILE_BYTES)
+    if (isRefused(named)) return named
   }
   const found = await findLines(texts(files, at), what, at)
-  if (isDenied(found) || isFailed(found)) return found
+  if (isRefused(found)) return found
   const late = await at.pace()
   if (late) return late
   const all = { matches: found.matches, cut: found.cut || cut }
@@ -249,24 +231,22 @@ export async function search(
   return at.clean.lines(some, (path) => textAt(placeOf.get(path), at), at.pace)
 }
 
-async function textAt(place: Place | undefined, { workspace }: Searched): Promise<string | undefined> {
-  const seen = place && (await workspace.read(place, CAP_FILE_BYTES))
-  return !seen || isDenied(seen) || isFailed(seen) ? undefined : seen.text
+async function textAt(place: Place | undefined, { copy }: Searched): Promise<string | undefined> {
+  const seen = place && (await copy.read(place, CAP_FILE_BYTES))
+  return !seen || isRefused(seen) ? undefined : seen.text
 }
 
 async function* texts(files: readonly FoundFile[], at: Searched): AsyncIterable<Text> {
   let bytesLeft = CAP_SEARCHED_BYTES
   for (const file of files) {
-    // Empty files are read without a wait: thousands of them would hold everybody up.
+    // Empty files are read without a wait: thousands of them would block other work.
     if (bytesLeft <= 0 || (await at.pace())) return
-    const seen = await at.workspace.read(file.place, CAP_FILE_BYTES)
-    if (isDenied(seen) || isFailed(seen) || seen.text.includes('\0')) continue
+    const seen = await at.copy.read(file.place, CAP_FILE_BYTES)
+    if (isRefused(seen) || seen.text.includes('\0')) continue
     bytesLeft -= seen.text.length
     yield { path: file.path, text: seen.text }
   }
 }
-
-/** Patterns for names that a model wrote: only as large as one that somebody means, and made once for a call. Pure. */
 
 export type Fits = (path: string) => boolean
 
@@ -274,6 +254,7 @@ const CAP_CHARS = 500
 const CAP_STARS = 20
 const CAP_CHOICES = 100
 
+/** A pattern for names that a model wrote: refused when matching it could take exponential time. */
 export function namePattern(glob: string): { fits: Fits } | Denied {
   if (glob.length > CAP_CHARS) return { denied: `a pattern for names has at most ${CAP_CHARS} characters` }
   if ((glob.match(/\*+/g)?.length ?? 0) > CAP_STARS)

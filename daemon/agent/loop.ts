@@ -5,16 +5,12 @@
 import type { Block, Message, ModelFailure, ModelRequest, Provider, ToolUseBlock, Usage } from '../models/provider.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isDeeperThan } from '../platform/json.ts'
-import type { ToolAnswer, ToolRuns } from './tool-runner.ts'
+import type { Limits, Turn } from './task.ts'
+import { isChange, type ToolResult, type ToolRunner } from './tool-runner.ts'
 
-/** `turns`: answers of the model. `usd`: left out where nobody knows the price. */
-export type Limits = { turns: number; outputTokens: number; wallMs: number; usd?: number }
-export type Limit = 'turns' | 'output' | 'time' | 'cost'
+type Limit = 'turns' | 'output' | 'time' | 'cost'
 
-/** `usage`: of this one alone. */
-export type Turn = { turn: number; text: string; tools: string[]; usage: Usage }
-
-export type LoopEnd =
+type LoopEnd =
   | { ended: 'done' }
   | { ended: 'limit'; limit: Limit; why: string; answer?: 'useless' }
   | { ended: 'aborted'; why: string }
@@ -24,14 +20,14 @@ export type LoopEnd =
 /** `text`: what the last answer said. `calls`: what each call used, a failed one too. */
 export type LoopReport = LoopEnd & { text: string; turns: number; calls: Usage[] }
 
-type Deps = {
+type Conversation = {
   call: Provider['call']
   request: ModelRequest
-  tools: ToolRuns
+  tools: ToolRunner
   limits: Limits
   clock: Clock
   signal: AbortSignal
-  /** What a call costs; nothing for a model whose price nobody knows. */
+  /** What a call costs; nothing for a model whose price is unknown. */
   priceOf: (usage: Usage) => number | undefined
   /** Whether what was said so far is marked to be cached for the next turn. */
   marks: 'tail' | 'none'
@@ -46,8 +42,8 @@ const CAP_CALLS = 50
 const CAP_LEVELS = 200
 const ID = /^[a-zA-Z0-9_-]{1,200}$/
 
-export async function runLoop(deps: Deps): Promise<LoopReport> {
-  const { limits, clock, signal } = deps
+export async function runLoop(conversation: Conversation): Promise<LoopReport> {
+  const { limits, clock, signal } = conversation
   const own = new AbortController()
   const stop = () => own.abort()
   signal.addEventListener('abort', stop, { once: true })
@@ -59,7 +55,7 @@ export async function runLoop(deps: Deps): Promise<LoopReport> {
   })
   const state: State = { calls: [], said: [], ids: new Set(), text: '', turns: 0 }
   try {
-    const end = await converse(deps, own.signal, state)
+    const end = await converse(conversation, own.signal, state)
     const { text, turns, calls } = state
     if (end.ended === 'aborted' && isLate) return { ...reached('time', limits.wallMs), text, turns, calls }
     return { ...end, text, turns, calls }
@@ -71,8 +67,8 @@ export async function runLoop(deps: Deps): Promise<LoopReport> {
 
 type State = { calls: Usage[]; said: Message[]; ids: Set<string>; text: string; turns: number }
 
-async function converse(deps: Deps, signal: AbortSignal, state: State): Promise<LoopEnd> {
-  const { call, request, limits, priceOf, marks, onTurn } = deps
+async function converse(conversation: Conversation, signal: AbortSignal, state: State): Promise<LoopEnd> {
+  const { call, request, limits, priceOf, marks, onTurn } = conversation
   for (;;) {
     if (signal.aborted) return { ended: 'aborted', why: 'it was stopped' }
     const messages = [...request.messages, ...(marks === 'tail' ? marked(state.said) : state.said)]
@@ -87,18 +83,18 @@ async function converse(deps: Deps, signal: AbortSignal, state: State): Promise<
     state.text = textIn(answer.content)
     const asked = answer.content.filter((block) => block.type === 'tool_use')
     onTurn({ turn: state.turns, text: state.text, tools: asked.map(({ name }) => name), usage: answer.usage })
-    const garbled = troubleWith(answer.content, asked, state.ids)
+    const garbled = problemWith(answer.content, asked, state.ids)
     if (garbled) return { ended: 'failed', why: garbled, answer: 'useless' }
     const stopped = whyStopped(answer.stop, asked.length)
     if (stopped) return stopped
     if (asked.length === 0) return { ended: 'done' }
-    const results = await orAborted(runTools(deps.tools, asked, signal), signal)
+    const results = await orAborted(runTools(conversation.tools, asked, signal), signal)
     if (results === 'aborted') return { ended: 'aborted', why: 'it was stopped' }
-    deps.tools.delivered()
+    conversation.tools.delivered()
     // An empty text is what the model may send and nobody may send back.
     const said = answer.content.filter((block) => block.type !== 'text' || block.text !== '')
     state.said.push({ role: 'assistant', content: said }, { role: 'user', content: results })
-    if (deps.until === 'changed' && isAccepted(asked, results)) return { ended: 'done' }
+    if (conversation.until === 'changed' && isAccepted(asked, results)) return { ended: 'done' }
     if (state.turns >= limits.turns) return reached('turns', limits.turns)
     const output = state.calls.reduce((sum, usage) => sum + usage.output, 0)
     if (output >= limits.outputTokens) return reached('output', limits.outputTokens)
@@ -108,8 +104,8 @@ async function converse(deps: Deps, signal: AbortSignal, state: State): Promise<
 }
 
 /** Reads go side by side; a change waits for what was asked before it, and what was asked after it waits for it. */
-async function runTools(tools: ToolRuns, asked: readonly ToolUseBlock[], signal: AbortSignal): Promise<Block[]> {
-  const answers: Promise<ToolAnswer>[] = []
+async function runTools(tools: ToolRunner, asked: readonly ToolUseBlock[], signal: AbortSignal): Promise<Block[]> {
+  const answers: Promise<ToolResult>[] = []
   for (const [n, { name, input }] of asked.entries()) {
     if (n >= CAP_CALLS) {
       answers.push(tools.deny(name, `more than ${CAP_CALLS} calls in one answer`))
@@ -130,19 +126,15 @@ async function runTools(tools: ToolRuns, asked: readonly ToolUseBlock[], signal:
   }))
 }
 
-function isChange(name: string): boolean {
-  return name === 'Edit' || name === 'Write'
-}
-
 function isAccepted(asked: readonly ToolUseBlock[], results: readonly Block[]): boolean {
   const isFine = (block: Block) => block.type === 'tool_result' && !block.isError
   return asked.some(({ name }) => isChange(name)) && results.every(isFine)
 }
 
 /** A result must name its call: with ids that are missing or used twice, no honest answer can be sent back. */
-function troubleWith(content: readonly Block[], asked: readonly ToolUseBlock[], ids: Set<string>): string | undefined {
+function problemWith(content: readonly Block[], asked: readonly ToolUseBlock[], ids: Set<string>): string | undefined {
   if (isDeeperThan(content, CAP_LEVELS)) return 'the model sent something nested too deeply'
-  if (JSON.stringify(content).length > CAP_ANSWER_CHARS) return 'the model sent more than anybody can use'
+  if (JSON.stringify(content).length > CAP_ANSWER_CHARS) return 'the model sent more than can be used'
   for (const { id } of asked) {
     if (typeof id !== 'string' || !ID.test(id)) return 'the model sent a tool call without a usable id'
     if (ids.has(id)) return 'the model sent two tool calls with one id'

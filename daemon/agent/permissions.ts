@@ -1,115 +1,63 @@
 /**
- * Decides what of that which a model asks for may happen, at the moment it asks: the tool list is the same for every job.
+ * Decides what of that which a model asks for may happen, at the moment it asks: the tool list is the same for every task.
  * What it allows, it has taken apart and located; nothing that a model wrote is looked at as text again.
  */
-
 import { realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import type { z } from 'zod'
 import { isDeeperThan } from '../platform/json.ts'
 import { type Command, parseCommand } from './command-line.ts'
+import type { Policy, Reach } from './task.ts'
 import { type Denied, quoted } from './tool-output.ts'
-import {
-  type EditInput,
-  type GlobInput,
-  type GrepInput,
-  inputOf,
-  isTool,
-  type ReadInput,
-  type ToolName,
-  type WriteInput,
-} from './tools.ts'
+import { isTool, parseInput, type ToolCall, type ToolName } from './tools.ts'
 
-/**
- * `memory`: reads what is in reach and changes memories (extraction, dream). `notes`: edits that one file, which the
- * places have as their only one. `nothing`: a summary is text.
- */
-export type Policy = { may: 'memory' } | { may: 'notes'; file: string } | { may: 'nothing' }
+type Reading = Extract<ToolCall, { tool: 'Read' | 'Grep' | 'Glob' }>
+type Changing = Extract<ToolCall, { tool: 'Edit' | 'Write' }>
 
+/** `file`: from the memory directory on. */
 export type Permitted =
-  | { tool: 'Read'; place: Place; input: z.infer<typeof ReadInput> }
-  | { tool: 'Grep'; place: Place; input: z.infer<typeof GrepInput> }
-  | { tool: 'Glob'; place: Place; input: z.infer<typeof GlobInput> }
+  | (Reading & { place: Place })
+  | (Changing & { place: Place; file: string })
   | { tool: 'Bash'; command: Command; places: Place[] }
-  | { tool: 'Edit'; place: Place; file: string; input: z.infer<typeof EditInput> }
-  | { tool: 'Write'; place: Place; file: string; input: z.infer<typeof WriteInput> }
 
 const CAP_INPUT_CHARS = 1_500_000
 const CAP_LEVELS = 20
 
 export function permit(policy: Policy, places: Places, name: string, input: unknown): Permitted | Denied {
   if (!isTool(name)) return { denied: `there is no tool ${quoted(name)} here` }
-  const because = deniedByTable(policy, name)
+  const because = deniedByPolicy(policy, name)
   if (because) return { denied: because }
   if (isDeeperThan(input, CAP_LEVELS)) return { denied: `the input of ${name} is nested too deeply` }
   if (JSON.stringify(input ?? null).length > CAP_INPUT_CHARS) return { denied: `the input of ${name} is too large` }
-  switch (name) {
-    case 'Read':
-      return parsed(name, input, (given) =>
-        located(places.locate(given.file_path), (place) => ({ tool: name, place, input: given })),
-      )
-    case 'Grep':
-      return parsed(name, input, (given) =>
-        located(places.locate(given.path ?? '.'), (place) => ({ tool: name, place, input: given })),
-      )
-    case 'Glob':
-      return parsed(name, input, (given) =>
-        located(places.locate(given.path ?? '.'), (place) => ({ tool: name, place, input: given })),
-      )
+  const call = parseInput(name, input)
+  if ('denied' in call) return call
+  switch (call.tool) {
     case 'Bash':
-      return parsed(name, input, ({ command }) => bash(places, command))
+      return permitCommand(places, call.input.command)
     case 'Edit':
-      return parsed(name, input, (given) =>
-        located(changeable(policy, places, given.file_path), (place) => ({
-          tool: name,
-          place,
-          file: place.inMemory ?? '',
-          input: given,
-        })),
-      )
-    case 'Write':
-      return parsed(name, input, (given) =>
-        located(changeable(policy, places, given.file_path), (place) => ({
-          tool: name,
-          place,
-          file: place.inMemory ?? '',
-          input: given,
-        })),
-      )
+    case 'Write': {
+      const place = locateChange(policy, places, call.input.file_path)
+      return 'denied' in place ? place : { ...call, place, file: place.inMemory ?? '' }
+    }
+    default: {
+      const place = places.locate(call.tool === 'Read' ? call.input.file_path : (call.input.path ?? '.'))
+      return 'denied' in place ? place : { ...call, place }
+    }
   }
 }
 
-function deniedByTable({ may }: Policy, name: ToolName): string | undefined {
+function deniedByPolicy({ may }: Policy, name: ToolName): string | undefined {
   if (may === 'nothing') return 'no tool may be used for this; answer with text'
   if (may === 'notes' && name !== 'Edit') return `${name} may not be used for this; only Edit of the notes file`
   return undefined
 }
 
-function parsed<N extends ToolName>(
-  name: N,
-  input: unknown,
-  act: (given: z.infer<ReturnType<typeof inputOf<N>>>) => Permitted | Denied,
-): Permitted | Denied {
-  const { success, data, error } = inputOf(name).safeParse(input)
-  if (success) return act(data as z.infer<ReturnType<typeof inputOf<N>>>)
-  const [issue] = error.issues
-  const where = issue?.path.join('.')
-  return {
-    denied: `the input of ${name} is not as it should be${where ? ` at ${quoted(where)}` : ''}: ${issue?.message}`,
-  }
-}
-
-function located(place: Place | Denied, act: (place: Place) => Permitted): Permitted | Denied {
-  return 'denied' in place ? place : act(place)
-}
-
-function changeable(policy: Policy, places: Places, asked: string): Place | Denied {
+function locateChange(policy: Policy, places: Places, asked: string): Place | Denied {
   const place = places.locateChange(asked)
   if ('denied' in place || policy.may !== 'notes' || place.inMemory === policy.file) return place
   return { denied: `${quoted(asked)} is not the notes file, and nothing else may be edited` }
 }
 
-function bash(places: Places, line: string): Permitted | Denied {
+function permitCommand(places: Places, line: string): Permitted | Denied {
   const command = parseCommand(line)
   if ('denied' in command) return command
   const found: Place[] = []
@@ -121,38 +69,17 @@ function bash(places: Places, line: string): Permitted | Denied {
   return { tool: 'Bash', command, places: found }
 }
 
-/**
- * Where a fork may look. Turns what a model calls a path into the one place it leads to, after every link was followed,
- * and denies what is not inside. Reads no content.
- */
-
-export type Reach = {
-  /** Relative paths begin here. */
-  memoryDir: string
-  /** Folders besides it that may be read: the project, transcripts. */
-  readable: readonly string[]
-  /** Single files that may be read, and nothing beside them. */
-  files?: readonly string[]
-  /** Never, though they may be inside: what the daemon keeps for itself. */
-  closed: readonly string[]
-}
-
 /** `path` holds no link. `root`: what it is inside of. `inMemory`: from the memory directory on, where it is inside. */
 export type Place = { path: string; root: string; inMemory: string | undefined; asked: string }
 
-export type Places = {
-  memoryDir: string
-  locate(asked: string): Place | Denied
-  /** A place below one, with no link on the way: for names that were found there. */
-  below(place: Place, within: string): Place | Denied
-  /** For a change: a way through a link is denied even where it ends inside. */
-  locateChange(asked: string): Place | Denied
-}
-
-/** Folders and files that hold keys wherever they stand; a project may be somebody's whole home. */
+/** Folders and files that hold keys wherever they stand: a project may be the user's whole home. */
 const KEYS = new Set(['.ssh', '.gnupg', '.aws', '.netrc', '.npmrc', '.pypirc', '.docker', '.kube', '.git-credentials'])
 
-export function createPlaces({ memoryDir, readable, files = [], closed }: Reach): Places {
+/**
+ * Where a run may look. Turns what a model calls a path into the one place it leads to, after every link was followed, and
+ * denies what is not inside. Reads no content.
+ */
+export function createPlaces({ memoryDir, readable, files = [], closed }: Reach) {
   const memory = followed(memoryDir)
   const roots = [memory, ...readable.map(followed)]
   const shut = closed.map(followed)
@@ -175,27 +102,28 @@ export function createPlaces({ memoryDir, readable, files = [], closed }: Reach)
   }
 
   const locate = (asked: string): Place | Denied => {
-    const trouble = troubleWith(asked)
-    return trouble ? { denied: `${quoted(asked)} ${trouble}` } : placed(followed(resolve(memory, asked)), asked)
+    const problem = problemWith(asked)
+    return problem ? { denied: `${quoted(asked)} ${problem}` } : placed(followed(resolve(memory, asked)), asked)
   }
 
-  /** Somebody's home is elsewhere, unless it is the memory directory that is named by way of it. */
+  /** A home is elsewhere, unless the path leads by way of it to the memory directory. */
   const isElsewhere = (asked: string): boolean => {
     if (asked.startsWith('~')) return !endsWithStartOf(memory, asked.slice(1))
     return asked.includes('://') || !isInside(resolve(memory, asked), memory)
   }
 
   return {
-    memoryDir: memory,
     locate,
-    below: (place, within) => {
+    /** A place below one, with no link on the way: for names that were found there. */
+    below: (place: Place, within: string): Place | Denied => {
       const path = join(place.path, within)
       return placed(path, path)
     },
-    locateChange: (asked) => {
+    /** For a change: a way through a link is denied even where it ends inside. */
+    locateChange: (asked: string): Place | Denied => {
       const place = locate(asked)
       // A name that leads nowhere is a slip; one that leads elsewhere is none, however it is spelled.
-      if ('denied' in place) return troubleWith(asked) && !isElsewhere(asked) ? place : { ...place, astray: true }
+      if ('denied' in place) return problemWith(asked) && !isElsewhere(asked) ? place : { ...place, astray: true }
       if (place.inMemory === undefined || place.inMemory === '') {
         const denied = `${quoted(asked)} is not a file in the memory directory, and nothing else may be changed`
         return { denied, ...(place.inMemory === undefined && { astray: true }) }
@@ -208,12 +136,14 @@ export function createPlaces({ memoryDir, readable, files = [], closed }: Reach)
   }
 }
 
-export function isInside(path: string, root: string): boolean {
+export type Places = ReturnType<typeof createPlaces>
+
+function isInside(path: string, root: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : `${root}${sep}`)
 }
 
 /** Without links, as far as it exists; what is missing stays as it was said. */
-export function followed(path: string): string {
+function followed(path: string): string {
   try {
     return realpathSync.native(path)
   } catch (error) {
@@ -232,7 +162,7 @@ function endsWithStartOf(ending: string, path: string): boolean {
   return false
 }
 
-function troubleWith(asked: string): string | undefined {
+function problemWith(asked: string): string | undefined {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   if (/[\x00-\x1f\x7f]/.test(asked)) return 'holds a control character'
   if (Buffer.byteLength(asked) > 4096) return 'is too long for a path'

@@ -45,7 +45,8 @@ function fixedParts(tools: readonly ToolSpec[]): Part[] {
   ]
 }
 
-export function renderedPrefix({ key, model, keep }: Of, rendered: Rendered, tools = toolSpecs()): Prefix {
+export function renderedPrefix({ key, model, keep }: Of, rendered: Rendered): Prefix {
+  const tools = toolSpecs()
   const { head, messages } = rendered
   const fixed = fixedParts(tools)
   const parts = [
@@ -76,7 +77,8 @@ function marked(keep: Keep): { cacheControl?: CacheControl } {
 }
 
 /** For a job that is about no session: only what is the same for all. */
-export function barePrefix({ key, model, keep }: Of, tools = toolSpecs()): Prefix {
+export function barePrefix({ key, model, keep }: Of): Prefix {
+  const tools = toolSpecs()
   return {
     key,
     model,
@@ -138,8 +140,7 @@ function marksIn(json: string): number {
   return json.split('"cache_control":{').length - 1
 }
 
-/** What every fork is told first, whatever it is to do. The same bytes for all of them. */
-
+/** What every run is told first, whatever its task. The same bytes for all of them. */
 export const PREAMBLE = `You work in the background for a coding assistant and its user. You keep their memory: what was learned in one session and will matter in another, notes about the session that is going on, and summaries.
 
 What you are given:
@@ -155,70 +156,59 @@ What you must know:
 - Credentials were taken out of what you see. Never write one down.`
 
 /**
- * What a harness hands over with a turn so that a fork can go on from its own request: kept in memory for as long as a
- * server's cache may hold it, never written anywhere. Used only against the endpoint and with the key of the harness.
+ * What a harness hands over with the end of a turn: its own request, from which jobs may go on. Kept in memory for as long
+ * as a server's cache may hold it, never written anywhere, used only against the endpoint and with the key of the harness.
  */
-
-export type Handover = {
+export type HarnessRequest = {
   params: Readonly<Record<string, unknown>>
   endpoint: string
   /** The first 16 hex digits of the SHA-256 of its key. */
   fingerprint: string
 }
 
-/** Where this daemon itself would ask, and whether it may go on from what harnesses hand over. */
-export type Own = { prefix: 'rendered' | 'harness'; endpoint: string; fingerprint: string | undefined }
+/** Where this daemon itself would ask, and with which key. */
+type Door = { baseUrl: string; fingerprint: string }
 
-/** The last words of each. */
-export type Last = { agent: string | undefined; person: string | undefined }
-
-export type Handovers = {
-  keep(session: string, handover: Handover): { kept: true } | { skip: string }
-  /** `last`: what was said last in the part that is told; a conversation that ends otherwise is about another one. */
-  find(session: string, own: Own, last: Last): { params: Handover['params'] } | { skip: string }
-  drop(session: string): void
-}
+/** The last words of each in the part that is told. */
+export type LastWords = { agent: string | undefined; person: string | undefined }
 
 const KEEP_MS = 3_600_000
 const CAP_SESSIONS = 16
 const CAP_CHARS = 8_000_000
 const CAP_LEVELS = 200
 
-export function createHandovers({ clock }: { clock: Pick<Clock, 'elapsed'> }): Handovers {
-  const kept = new Map<string, Handover & { atMs: number; chars: number }>()
-  const drop = () => {
+export function createHarnessRequests(clock: Clock) {
+  const kept = new Map<string, HarnessRequest & { atMs: number; chars: number }>()
+  const dropOld = () => {
     for (const [session, { atMs }] of kept) if (clock.elapsed() - atMs > KEEP_MS) kept.delete(session)
     const total = () => [...kept.values()].reduce((sum, { chars }) => sum + chars, 0)
-    // The oldest goes first.
     while (kept.size > CAP_SESSIONS || total() > CAP_CHARS) kept.delete(kept.keys().next().value as string)
   }
   return {
-    keep: (session, handover) => {
+    keep: (session: string, request: HarnessRequest): { kept: true } | { skip: string } => {
       kept.delete(session)
-      const skip = unusable(handover.params)
+      const skip = unusable(request.params)
       if (skip) return { skip }
-      kept.set(session, { ...handover, atMs: clock.elapsed(), chars: JSON.stringify(handover.params).length })
-      drop()
+      kept.set(session, { ...request, atMs: clock.elapsed(), chars: JSON.stringify(request.params).length })
+      dropOld()
       return kept.has(session) ? { kept: true } : { skip: 'it is too large to be kept' }
     },
-    drop: (session) => void kept.delete(session),
-    find: (session, own, last) => {
-      drop()
-      if (own.prefix !== 'harness') return { skip: 'extraction.prefix is not harness' }
+    /** A conversation that ends otherwise than with the last words is about another part of the session. */
+    find: (session: string, door: Door | undefined, last: LastWords): HarnessRequest['params'] | undefined => {
+      dropOld()
       const found = kept.get(session)
-      if (!found) return { skip: 'the harness handed nothing over' }
-      if (sameEndpoint(found.endpoint) !== sameEndpoint(own.endpoint))
-        return { skip: 'the harness asks another endpoint' }
-      if (own.fingerprint === undefined || found.fingerprint !== own.fingerprint)
-        return { skip: 'the harness uses another key' }
-      if (!endsWith(found.params, last)) return { skip: 'the conversation has gone on since' }
-      return { params: found.params }
+      const isOurs =
+        door !== undefined &&
+        found?.fingerprint === door.fingerprint &&
+        sameEndpoint(found.endpoint) === sameEndpoint(door.baseUrl)
+      return isOurs && endsWith(found.params, last) ? found.params : undefined
     },
+    drop: (session: string) => void kept.delete(session),
   }
 }
 
 /** A conversation to which no task can be added is none to go on from. */
-function unusable(params: Handover['params']): string | undefined {
+function unusable(params: HarnessRequest['params']): string | undefined {
   const { model, messages } = params
   if (isDeeperThan(params, CAP_LEVELS)) return 'it is nested too deeply'
   if (typeof model !== 'string' || model === '') return 'it names no model'
@@ -226,14 +216,13 @@ function unusable(params: Handover['params']): string | undefined {
   if (!messages.every(isMessage)) return 'it holds what is no message'
   const last: unknown = messages.at(-1)
   const { role, content } = (last ?? {}) as { role?: unknown; content?: unknown }
-  if (role !== 'assistant' && role !== 'user') return 'its last message is nobody’s'
   const asks = (block: unknown) => (block as { type?: unknown } | null)?.type === 'tool_use'
   if (role === 'assistant' && Array.isArray(content) && content.some(asks)) return 'a tool call in it has no result yet'
   return serverSide(params)
 }
 
-/** What the server itself runs asks nobody for permission, so no fork may have it. */
-function serverSide({ tools, mcp_servers: servers, container }: Handover['params']): string | undefined {
+/** What the server itself runs asks nobody for permission, so no run may have it. */
+function serverSide({ tools, mcp_servers: servers, container }: HarnessRequest['params']): string | undefined {
   if (servers !== undefined && !(Array.isArray(servers) && servers.length === 0)) return 'it has MCP servers'
   if (container !== undefined && container !== null) return 'it has a container'
   if (tools === undefined) return undefined
@@ -258,7 +247,7 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function endsWith({ messages }: Handover['params'], { agent, person }: Last): boolean {
+function endsWith({ messages }: HarnessRequest['params'], { agent, person }: LastWords): boolean {
   const { role, content } =
     (messages as { role: string; content: string | { type?: unknown; text?: unknown }[] }[]).at(-1) ?? {}
   const texts = Array.isArray(content)

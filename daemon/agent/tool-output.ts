@@ -1,21 +1,18 @@
-/** What tools tell a model: answers, refusals and lines of files, capped and without credentials. */
+/** What tools answer a model: texts, lines of files and refusals, capped and without credentials. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
+import { createTurns } from '../platform/queue.ts'
+import { redact } from '../secrets/redact.ts'
+import { withoutPrivate } from '../transcripts/injected.ts'
 
 /** Not allowed. Counted and logged. `astray`: a change of what is not a memory, which no task can have asked for. */
 export type Denied = { denied: string; astray?: true }
 /** Allowed, and it did not work: there is no such file, a pattern is broken. */
 export type Failed = { failed: string }
+export type Refused = Denied | Failed
 
-/** What a tool has to say: a text, or why there is none. */
-export type Output = string | Denied | Failed
-
-export function isDenied(value: object): value is Denied {
-  return 'denied' in value
-}
-
-export function isFailed(value: object): value is Failed {
-  return 'failed' in value
+export function isRefused(value: object): value is Refused {
+  return 'denied' in value || 'failed' in value
 }
 
 /** A name as it is told back: a model may have put anything into it. */
@@ -24,64 +21,125 @@ export function quoted(text: string): string {
   return JSON.stringify(plain.length > 200 ? `${plain.slice(0, 200)}…` : plain)
 }
 
-/**
- * Texts of files without their credentials. The whole of a file is looked through before any part of it is told: what is
- * cut in the middle is not recognised as one. Only of a file too long for that it is a wide part around each line.
- */
+/** `start`, `end`: where in the text the content of the file stands. `whole`: all of the file, if all of that is told. */
+type Shown = { file: string; hash: string; start: number; end: number; whole: boolean }
+export type Answer = { text: string; shows: Shown[] }
+
+export const CAP_ANSWER_CHARS = 40_000
+/** A model is shown no more, so a call makes only so much more that a cut is noticed. */
+export const CAP_MADE_CHARS = 2 * CAP_ANSWER_CHARS
+
+export function answer(text: string, shows: Shown[] = []): Answer {
+  return { text, shows }
+}
+
+/** One after the other; what was shown moves along. */
+export function joined(parts: readonly Answer[]): Answer {
+  let text = ''
+  const shows: Shown[] = []
+  for (const part of parts) {
+    const by = text.length
+    shows.push(...part.shows.map((each) => ({ ...each, start: each.start + by, end: each.end + by })))
+    text += part.text
+  }
+  return { text, shows }
+}
+
+/** What the model has seen once it has the first so many characters. Nothing of what begins behind them. */
+export function seenOf({ shows }: Answer, chars: number): { file: string; hash: string; how: 'part' | 'whole' }[] {
+  return shows
+    .filter(({ start, end }) => start < chars || (end === start && end <= chars))
+    .map(({ file, hash, end, whole }) => ({ file, hash, how: whole && end <= chars ? 'whole' : 'part' }))
+}
+
+export function capped(text: string): string {
+  if (text === '') return '(nothing)'
+  return text.length > CAP_ANSWER_CHARS ? `${text.slice(0, CAP_ANSWER_CHARS)}\n(cut here; ask for less)` : text
+}
+
+/** Asked between any two steps: lets other work run, and says when the call was stopped or has had its time. */
+export type Pace = () => Promise<Failed | undefined>
+
+const LIMIT_MS = 5_000
+const SLICE_MS = 15
+
+export function createPace(clock: Clock, signal: AbortSignal): Pace {
+  const startMs = clock.elapsed()
+  let sliceMs = startMs
+  return async () => {
+    const nowMs = clock.elapsed()
+    if (nowMs - startMs > LIMIT_MS)
+      return { failed: 'it took too long; look in a smaller place or for something simpler' }
+    if (nowMs - sliceMs > SLICE_MS) {
+      await turn()
+      sliceMs = clock.elapsed()
+    }
+    return signal.aborted ? { failed: 'it was stopped' } : undefined
+  }
+}
+
+const turns = createTurns()
+
+/** Without credentials and private spans. Other work runs between two long texts. */
+export async function cleanText(text: string): Promise<string> {
+  await turns(text.length)
+  return (await redact(withoutPrivate(text))).text
+}
 
 /** `line` counts from 1. */
 export type Match = { path: string; line: number; text: string }
 export type Matches = { matches: Match[]; cut: boolean }
-
-export type CleanTexts = {
-  /** The same text, asked for again, is not looked through again. */
-  whole(text: string): Promise<string>
-  /** Lines as they begin in the clean text of their file; what has no place there is left out. */
-  lines(found: Matches, textOf: (path: string) => Promise<string | undefined>, pace: Pace): Promise<Matches>
-}
 
 /** As much of a line as is ever told, and one more to see that there is more. */
 export const CAP_LINE_CHARS = 500
 const CAP_WHOLE_CHARS = 4_000_000
 /** Longer than any key, in lines of its own or within one. */
 const AROUND_CHARS = 50_000
-const CAP_LOOKED_CHARS = 16_000_000
+const CAP_CLEANED_CHARS = 16_000_000
 const LEFT_OUT = '[left out: part of a credential]'
 
-export function createCleanTexts({ redact }: { redact: (text: string) => Promise<string> }): CleanTexts {
+/**
+ * Texts of files without their credentials. The whole of a file is cleaned before any part of it is told, since half of a
+ * credential is not recognised as one; of a file too long for that, a wide part around each line.
+ */
+export function createCleanTexts() {
   let last: { text: string; clean: string } | undefined
+  /** The same text, asked for again, is not cleaned again. */
   const whole = async (text: string) => {
-    if (last?.text !== text) last = { text, clean: await redact(text) }
+    if (last?.text !== text) last = { text, clean: await cleanText(text) }
     return last.clean
   }
-
-  return {
-    whole,
-    lines: async ({ matches, cut }, textOf, pace) => {
-      const told: Match[] = []
-      let left = CAP_LOOKED_CHARS
-      for (const [path, found] of byPath(matches)) {
-        const text = (await textOf(path)) ?? ''
-        const isLong = text.length > CAP_WHOLE_CHARS
-        const at = startsOf(text)
-        for (const some of isLong ? found.map((match) => [match]) : [found]) {
-          const seen = isLong ? around(text, at(some[0]?.line ?? 1)) : text
-          const heads = some.map((match) => match.text.slice(0, AROUND_CHARS))
-          left -= heads.reduce((sum, head) => sum + head.length, seen.length)
-          if (left < 0 || (await pace())) return { matches: told, cut: true }
-          const lines: string[] = []
-          for (const head of heads) lines.push(begun(await redact(head)))
-          const stands = linesAmong(await (isLong ? redact(seen) : whole(seen)), new Set(lines))
-          for (const [n, match] of some.entries()) {
-            const line = lines[n] as string
-            told.push({ ...match, text: stands.has(line) ? line : LEFT_OUT })
-          }
+  /** Lines as they begin in the clean text of their file; what has no place there is left out. */
+  const lines = async (
+    { matches, cut }: Matches,
+    textOf: (path: string) => Promise<string | undefined>,
+    pace: Pace,
+  ): Promise<Matches> => {
+    const clean: Match[] = []
+    let left = CAP_CLEANED_CHARS
+    for (const [path, found] of byPath(matches)) {
+      const text = (await textOf(path)) ?? ''
+      const isLong = text.length > CAP_WHOLE_CHARS
+      const at = startsOf(text)
+      for (const some of isLong ? found.map((match) => [match]) : [found]) {
+        const seen = isLong ? around(text, at(some[0]?.line ?? 1)) : text
+        const heads = some.map((match) => match.text.slice(0, AROUND_CHARS))
+        left -= heads.reduce((sum, head) => sum + head.length, seen.length)
+        if (left < 0 || (await pace())) return { matches: clean, cut: true }
+        const begins: string[] = []
+        for (const head of heads) begins.push(begun(await cleanText(head)))
+        const stands = linesAmong(await (isLong ? cleanText(seen) : whole(seen)), new Set(begins))
+        for (const [n, match] of some.entries()) {
+          const line = begins[n] as string
+          clean.push({ ...match, text: stands.has(line) ? line : LEFT_OUT })
         }
       }
-      return { matches: told, cut }
-    },
+    }
+    return { matches: clean, cut }
   }
+  return { whole, lines }
 }
+export type CleanTexts = ReturnType<typeof createCleanTexts>
 
 function begun(line: string): string {
   return line.slice(0, CAP_LINE_CHARS + 1)
@@ -129,32 +187,7 @@ function linesAmong(text: string, wanted: ReadonlySet<string>): Set<string> {
   return stands
 }
 
-/** Lets others run while one call works through a lot, and ends it when nobody waits for it or it has had its time. */
-
-/** Asked between any two steps; an answer is the end of the call. */
-export type Pace = () => Promise<Failed | undefined>
-
-const LIMIT_MS = 5_000
-const SLICE_MS = 15
-
-type Deps = { clock: Pick<Clock, 'elapsed'>; signal: AbortSignal; limitMs?: number }
-
-export function createPace({ clock, signal, limitMs = LIMIT_MS }: Deps): Pace {
-  const startMs = clock.elapsed()
-  let sliceMs = startMs
-  return async () => {
-    const nowMs = clock.elapsed()
-    if (nowMs - startMs > limitMs)
-      return { failed: 'it took too long; look in a smaller place or for something simpler' }
-    if (nowMs - sliceMs > SLICE_MS) {
-      await turn()
-      sliceMs = clock.elapsed()
-    }
-    return signal.aborted ? { failed: 'it was stopped' } : undefined
-  }
-}
-
-/** Lines of a text without a list of them all: a file of nothing but newlines would fill memory with it. Pure. */
+// Lines of a text without a list of them all: a file of nothing but newlines would fill memory with it.
 
 /** As an editor counts them: one more than there are newlines. */
 export function countNewlines(text: string): number {
@@ -181,16 +214,16 @@ export function lastLines(text: string, count: number): string {
   return ended(text.slice(start + 1))
 }
 
-/** With their numbers, until there is more than anybody is shown. */
+/** With their numbers, until there is more than is shown. */
 export function numberedLines(text: string, capChars: number): string {
-  let told = ''
+  let shown = ''
   let number = 1
-  for (let at = 0; at < text.length && told.length <= capChars; number++) {
+  for (let at = 0; at < text.length && shown.length <= capChars; number++) {
     const end = afterLines(text, at, 1)
-    told += `${number}\t${ended(text.slice(at, end))}`
+    shown += `${number}\t${ended(text.slice(at, end))}`
     at = end
   }
-  return told
+  return shown
 }
 
 export function countWords(text: string): number {
@@ -219,42 +252,4 @@ function afterLines(text: string, from: number, count: number): number {
 
 function ended(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`
-}
-
-/** What a tool tells of files, and of which of them it is the whole. Pure. */
-
-/** `start`, `end`: where in the text the content of the file stands. `whole`: all of the file, if all of that is told. */
-export type Shown = { file: string; hash: string; start: number; end: number; whole: boolean }
-export type Told = { text: string; shows: Shown[] }
-
-export const CAP_ANSWER_CHARS = 40_000
-/** Nobody is shown more, so no call makes more of it than what tells that there is more. */
-export const CAP_MADE_CHARS = 2 * CAP_ANSWER_CHARS
-
-export function told(text: string, shows: Shown[] = []): Told {
-  return { text, shows }
-}
-
-/** One after the other; what was shown moves along. */
-export function joined(parts: readonly Told[]): Told {
-  let text = ''
-  const shows: Shown[] = []
-  for (const part of parts) {
-    const by = text.length
-    shows.push(...part.shows.map((each) => ({ ...each, start: each.start + by, end: each.end + by })))
-    text += part.text
-  }
-  return { text, shows }
-}
-
-/** What the model has seen once it has the first so many characters. Nothing of what begins behind them. */
-export function seenOf({ shows }: Told, chars: number): { file: string; hash: string; how: 'part' | 'whole' }[] {
-  return shows
-    .filter(({ start, end }) => start < chars || (end === start && end <= chars))
-    .map(({ file, hash, end, whole }) => ({ file, hash, how: whole && end <= chars ? 'whole' : 'part' }))
-}
-
-export function capped(text: string): string {
-  if (text === '') return '(nothing)'
-  return text.length > CAP_ANSWER_CHARS ? `${text.slice(0, CAP_ANSWER_CHARS)}\n(cut here; ask for less)` : text
 }

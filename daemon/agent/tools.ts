@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import type { ToolSpec } from '../models/provider.ts'
+import { type Denied, quoted } from './tool-output.ts'
 
 const path = z.string().min(1).max(4096)
 const evidence = z
@@ -14,12 +15,12 @@ const evidence = z
   .describe('Ids of the messages this rests on, as they stand in the transcript')
 const reason = z.string().max(1000).optional().describe('Why, in one sentence')
 
-export const ReadInput = z.object({
+const ReadInput = z.object({
   file_path: path.describe('Absolute, or relative to the memory directory'),
   offset: z.int().min(1).max(10_000_000).optional().describe('The first line, counted from 1'),
   limit: z.int().min(1).max(2_000).optional().describe('How many lines'),
 })
-export const GrepInput = z.object({
+const GrepInput = z.object({
   pattern: z.string().min(1).max(1_000).describe('An extended regular expression'),
   path: path.optional().describe('A file or folder; the memory directory when left out'),
   glob: z.string().min(1).max(500).optional().describe('Only files whose path within the folder matches'),
@@ -27,11 +28,11 @@ export const GrepInput = z.object({
   '-i': z.boolean().optional().describe('Upper and lower case are the same'),
   head_limit: z.int().min(1).max(500).optional().describe('How many lines of output'),
 })
-export const GlobInput = z.object({
+const GlobInput = z.object({
   pattern: z.string().min(1).max(500),
   path: path.optional().describe('A folder; the memory directory when left out'),
 })
-export const BashInput = z.object({
+const BashInput = z.object({
   command: z
     .string()
     .min(1)
@@ -39,7 +40,7 @@ export const BashInput = z.object({
     .describe('One of ls find cat stat wc head tail grep, without a shell around it'),
   description: z.string().optional(),
 })
-export const EditInput = z.object({
+const EditInput = z.object({
   file_path: path,
   old_string: z.string().min(1).max(200_000),
   new_string: z.string().max(200_000),
@@ -47,7 +48,7 @@ export const EditInput = z.object({
   evidence,
   reason,
 })
-export const WriteInput = z.object({
+const WriteInput = z.object({
   file_path: path,
   content: z.string().max(1_000_000).describe('The whole file; an empty one takes the memory away'),
   evidence,
@@ -73,20 +74,30 @@ const described = {
   },
 } as const
 
-export type ToolName = keyof typeof described
+type Tools = typeof described
+export type ToolName = keyof Tools
+export type ToolCall = { [N in ToolName]: { tool: N; input: z.infer<Tools[N]['input']> } }[ToolName]
 
 export function isTool(name: string): name is ToolName {
   return Object.hasOwn(described, name)
 }
 
-export function inputOf<N extends ToolName>(name: N): (typeof described)[N]['input'] {
-  return described[name].input
+export function parseInput(tool: ToolName, input: unknown): ToolCall | Denied {
+  const { data, error } = described[tool].input.safeParse(input)
+  if (!error) return { tool, input: data } as ToolCall
+  const [issue] = error.issues
+  const where = issue?.path.join('.')
+  const at = where ? ` at ${quoted(where)}` : ''
+  return { denied: `the input of ${tool} is not as it should be${at}: ${issue?.message}` }
 }
 
-/** Made with the first fork: a daemon that never calls a model pays nothing. */
+let specs: ToolSpec[] | undefined
+
+/** As a model is told of them. Made once: it takes a millisecond. */
 export function toolSpecs(): ToolSpec[] {
-  return Object.entries(described).map(([name, { description, input }]) => {
+  specs ??= Object.entries(described).map(([name, { description, input }]) => {
     const { $schema: _, ...inputSchema } = z.toJSONSchema(input, { io: 'input' })
     return { name, description, inputSchema }
   })
+  return specs
 }

@@ -2,14 +2,12 @@
  * The context service, put together: what it counts by, where it keeps long results, whom it asks for a summary and what
  * that is told. Loaded with the first question.
  */
-import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Environment } from '../../schema/rendezvous.ts'
-import type { Forking } from '../agent/forking.ts'
-import type { Prefix } from '../agent/prefix.ts'
-import type { Rendered, Said as SaidMessage } from '../agent/rendering.ts'
-import { createSessionMessages } from '../agent/session-messages.ts'
+import type { Agent } from '../agent/agent.ts'
+import { type Prefix, renderedPrefix } from '../agent/prefix.ts'
+import { cleanParts, readMessages, renderMessage, sessionName } from '../agent/rendering.ts'
 import type { Databases } from '../db/databases.ts'
 import type { Model } from '../models/model.ts'
 import { factsOf } from '../models/models.ts'
@@ -19,8 +17,7 @@ import { mergeVariables } from '../projects/memory-dir.ts'
 import { privateFolder } from '../projects/paths.ts'
 import type { Said } from '../sessions/message-table.ts'
 import type { LiveSettings } from '../settings/live-settings.ts'
-import { messagesAt } from '../transcripts/digest.ts'
-import { withoutPrivate, withPrivateHidden } from '../transcripts/injected.ts'
+import { withPrivateHidden } from '../transcripts/injected.ts'
 import type { Conversation } from './compact.ts'
 import { createCompactions } from './compaction-guards.ts'
 import { createContext } from './context.ts'
@@ -29,7 +26,7 @@ import type { Message } from './messages.ts'
 import { type Answered, type Question, toldOf } from './summariser.ts'
 import { modelName } from './token-count.ts'
 import { createResultStore, createToolResults, type SessionKey } from './tool-results.ts'
-import { type Line, messagesOfTranscript } from './transcript.ts'
+import { messagesOfTranscript } from './transcript.ts'
 import { createRestore } from './working-set.ts'
 
 type Deps = {
@@ -39,7 +36,7 @@ type Deps = {
   settings: LiveSettings
   env: Environment
   model: Model
-  forking: Forking
+  agent: Agent
   clock: Clock
   redact: (text: string) => Promise<{ text: string }>
   rootOf: (cwd: string) => string
@@ -61,10 +58,9 @@ const MACHINE = ['/proc', '/sys', '/dev']
 const COMMAND = { timeoutMs: 10_000, maxBytes: 20_000 }
 
 export function createFitting(deps: Deps) {
-  const { store, said, stateDir, settings, env, model, forking, clock, rootOf, notesOf } = deps
+  const { store, said, stateDir, settings, env, model, agent, clock, rootOf, notesOf } = deps
   const redact = async (text: string) => (await deps.redact(text)).text
   const compactions = createCompactions(store.history)
-  const messagesOf = createSessionMessages({ said, messagesAt })
   const isPrivate = (folder: string) =>
     privateFolder(settings.current().private, [folder, rootOf(folder)]) !== undefined
 
@@ -90,8 +86,7 @@ export function createFitting(deps: Deps) {
   const transcript = async (key: SessionKey, signal: AbortSignal) => {
     const found = sessionOf(key)
     if (!found) return undefined
-    const lines = await messagesOf({ row: found.row, from: undefined, upTo: LAST, signal })
-    return messagesOfTranscript(lines as readonly Line[])
+    return messagesOfTranscript(await readMessages(said, { row: found.row, from: undefined, upTo: LAST, signal }))
   }
 
   /** What the jobs of the session share, where that is all of what is to be summarised. */
@@ -107,7 +102,11 @@ export function createFitting(deps: Deps) {
     const lastSaid = messages.findLast(({ role, id }) => role === 'assistant' && id !== undefined)?.id
     if (source === 'given' && !rows.some(({ uid }) => uid === lastSaid)) return undefined
     const name = settings.current().model.compact
-    const told = await forking.tell({ key, row: found.row, upTo: last.id, lastAt: last.at ?? 0, model: name, signal })
+    const told = await agent.sessionPrefix({
+      key: sessionOfKey(key),
+      ...{ row: found.row, upTo: last.id, lastAt: last.at ?? 0, model: name, signal },
+      notes: () => notes(key)?.text ?? '',
+    })
     if (told.prefix.kind === 'harness' || (notes(key)?.text ?? '') !== '') return told.prefix
     // Something was left out of what jobs are told, and nothing stands for it.
     const first = rows.find(({ by }) => by === 'person')?.uid
@@ -116,21 +115,11 @@ export function createFitting(deps: Deps) {
 
   /** All of it, told in the same words, for whoever keeps no transcript. */
   const ownPrefix = async ({ key }: Conversation, { messages, shortened }: Question): Promise<Prefix> => {
-    const [{ renderedPrefix }, { sessionName }, { messageText, partsOf }, { decideCuts }] = await Promise.all([
-      import('../agent/prefix.ts'),
-      import('../agent/rendering.ts'),
-      import('../agent/rendering.ts'),
-      import('../agent/rendering.ts'),
-    ])
-    const own = { ...key, session: `${key.session} (context)` }
-    if (shortened) await forking.announce(own, 'less is told')
-    const rendered: Rendered['messages'] = []
-    for (const [n, one] of toldOf(messages).entries()) {
-      const message: SaidMessage = one
-      const parts = []
-      for (const part of partsOf(message)) parts.push({ ...part, text: await redact(withoutPrivate(part.text)) })
-      const text = messageText(n + 1, message, parts, decideCuts(parts))
-      rendered.push({ id: one.id, name: `m${n + 1}`, text, hash: hash('sha256', text) })
+    const own = { harness: key.harness, sessionId: `${key.session} (context)` }
+    if (shortened) agent.announceBreak(own, 'less is told')
+    const rendered = []
+    for (const [n, message] of toldOf(messages).entries()) {
+      rendered.push(renderMessage(n + 1, message, await cleanParts(message)))
       if (n % 20 === 19) await turn()
     }
     const name = settings.current().model.compact
@@ -148,13 +137,13 @@ export function createFitting(deps: Deps) {
       why = 'it was given up',
       failure,
       text,
-    } = await forking.run({
+    } = await agent.run({
       job: 'compaction',
       project: rootOf(conversation.cwd),
       prefix: shared ?? (await ownPrefix(conversation, question)),
       directive: task,
       policy: { may: 'nothing' },
-      reach: forking.reachOf(stateDir, []),
+      reach: agent.reachOf(stateDir, []),
       limits: { turns: 3, outputTokens: 2 * SUMMARY_TOKENS, wallMs: SUMMARY_MS },
       maxTokens: SUMMARY_TOKENS,
       atTurnLimit: 'fail',
@@ -175,7 +164,7 @@ export function createFitting(deps: Deps) {
 
   const announce = async (key: SessionKey, because: string) => {
     // Without a model nobody expects anything of a cache.
-    if (model.mode() === 'online') await forking.announce(key, because)
+    if (model.mode() === 'online') agent.announceBreak(sessionOfKey(key), because)
   }
 
   return createContext({
@@ -227,6 +216,10 @@ export function createFitting(deps: Deps) {
     },
     onError: deps.onError,
   })
+}
+
+function sessionOfKey({ harness, session }: SessionKey) {
+  return { harness, sessionId: session }
 }
 
 export type Fitting = ReturnType<typeof createFitting>

@@ -1,18 +1,10 @@
 /** A session as its transcript tells it, in the form of the Messages API. Pure. */
 import { hash } from 'node:crypto'
+import type { SessionMessage } from '../agent/rendering.ts'
 import type { Block, Message } from './messages.ts'
 
-/** A message as transcripts are read. */
-export type Line = {
-  id: string
-  by: string
-  text: string
-  toolCalls: readonly { id?: string; name: string; input: string }[]
-  toolResults: readonly { callId?: string; text: string }[]
-}
-
 /** Calls that nobody gave a name get one, and the next results without a name are theirs. */
-export function messagesOfTranscript(lines: readonly Line[]): Message[] {
+export function messagesOfTranscript(lines: readonly SessionMessage[]): Message[] {
   let made = 0
   let open: string[] = []
   return lines.flatMap((line): Message[] => {

@@ -1,7 +1,7 @@
 /** How a model is asked for a dream: as a fork that may change memories only, within its limits, and what became of it. */
 import type { Spent } from '../../schema/dream.ts'
+import type { Agent } from '../agent/agent.ts'
 import { whyNotDone } from '../agent/agent-run.ts'
-import type { Forking } from '../agent/forking.ts'
 import { type Mention, mentionText } from '../memory/drift.ts'
 import { loadIndex } from '../memory/index-file.ts'
 import type { createMemory } from '../memory/memory.ts'
@@ -20,7 +20,7 @@ type Deps = {
   settings: LiveSettings
   clock: Clock
   memory: Pick<ReturnType<typeof createMemory>, 'consolidating'>
-  forking: Forking
+  agent: Agent
   redact: (text: string) => Promise<{ text: string }>
 }
 
@@ -29,7 +29,7 @@ const LIMITS = { turns: 30, outputTokens: 60_000, wallMs: 30 * 60_000, usd: 0.5 
 const ANSWER_TOKENS = 8_000
 const MOST_TRANSCRIPTS = 100
 
-export function createDreamAsking({ settings, clock, memory, forking, redact }: Deps) {
+export function createDreamAsking({ settings, clock, memory, agent, redact }: Deps) {
   const usdOf = (usage: Usage): number | undefined => {
     const { model: models, models: own } = settings.current()
     const nanos = costInNanos(usage, factsOf(models.dream, own))
@@ -40,16 +40,16 @@ export function createDreamAsking({ settings, clock, memory, forking, redact }: 
     // Loaded with the first dream: most starts of a daemon have none.
     const { askForDream } = await import('./ask.ts')
     const { dir, root, runId, sessions, signal, stillOurs } = asking
-    let drafts: Parameters<Parameters<Forking['run']>[0]['apply']>[0] = []
+    let drafts: Parameters<Parameters<Agent['run']>[0]['apply']>[0] = []
     let spent: Spent = NOTHING_SPENT
-    const report = await forking.run({
+    const report = await agent.run({
       job: 'dream',
       project: root,
-      prefix: await forking.toldNothing(`dream ${dir}`, settings.current().model.dream),
+      prefix: agent.barePrefix(`dream ${dir}`, settings.current().model.dream),
       ...askForDream(asking, clock.now()),
       policy: { may: 'memory' },
       // The files alone: beside them may be what was said elsewhere.
-      reach: forking.reachOf(dir, [root], sessions.flatMap(({ paths }) => paths).slice(0, MOST_TRANSCRIPTS)),
+      reach: agent.reachOf(dir, [root], sessions.flatMap(({ paths }) => paths).slice(0, MOST_TRANSCRIPTS)),
       limits: LIMITS,
       maxTokens: ANSWER_TOKENS,
       atTurnLimit: 'fail',

@@ -2,7 +2,7 @@
 import type { Caller } from '../../schema/caller.ts'
 import type { DreamBegun, DreamReport, DreamStatus } from '../../schema/dream.ts'
 import type { Environment } from '../../schema/rendezvous.ts'
-import type { Forking } from '../agent/forking.ts'
+import type { Agent } from '../agent/agent.ts'
 import type { Databases } from '../db/databases.ts'
 import type { JobKind } from '../jobs/job.ts'
 import type { Due } from '../jobs/job-rows.ts'
@@ -34,7 +34,7 @@ type Deps = {
   memory: ReturnType<typeof createMemory>
   switches: Switches
   model: Model
-  forking: Forking
+  agent: Agent
   redact: (text: string) => Promise<{ text: string }>
   notify: Parameters<typeof createDream>[0]['notify']
   enqueue: (due: Due) => { id: string; as: string }
@@ -50,7 +50,7 @@ const ROUND = 'dream-check'
 type Turn = { harness: string; sessionId: string; cwd?: string | undefined; project?: string | undefined }
 
 export function createDreaming(deps: Deps) {
-  const { store, stateDir, settings, clock, events, memory, switches, model, forking, redact } = deps
+  const { store, stateDir, settings, clock, events, memory, switches, model, agent, redact } = deps
   const directories = createDirectories(store.history)
   const dreams = createDreams(store.history)
   const touched = createTouched(store.index)
@@ -90,7 +90,7 @@ export function createDreaming(deps: Deps) {
       if (model.mode() === 'offline') return 'none'
       return model.waits() ?? 'there'
     },
-    ask: createDreamAsking({ settings, clock, memory, forking, redact }),
+    ask: createDreamAsking({ settings, clock, memory, agent, redact }),
     read: memory.consolidating.read,
     consolidate: (run) => memory.consolidating.consolidate(run),
     notify: deps.notify,

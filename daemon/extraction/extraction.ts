@@ -3,8 +3,8 @@
  * one to find it, without one rules do. Numbered so that a kill at any point leaves either nothing or all of a part.
  */
 import { setImmediate as turn } from 'node:timers/promises'
+import type { Agent } from '../agent/agent.ts'
 import { whyNotDone } from '../agent/agent-run.ts'
-import type { Forking } from '../agent/forking.ts'
 import type { Prefix } from '../agent/prefix.ts'
 import type { Databases } from '../db/databases.ts'
 import { evidenceIn, markUntrusted, memoryOf } from '../memory/change-run.ts'
@@ -15,7 +15,7 @@ import type { Clock } from '../platform/clock.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
 import { message } from '../platform/files.ts'
 import { endedPart } from '../sessions/ended-part.ts'
-import type { Said, SaidMessage, SaidSession } from '../sessions/message-table.ts'
+import type { Said, SaidMessage, SaidSession, SessionKey } from '../sessions/message-table.ts'
 import { createNotices, createProgress, type ProgressTable, type Reached } from '../sessions/notices.ts'
 import type { LiveSettings } from '../settings/live-settings.ts'
 import { messagesAt } from '../transcripts/digest.ts'
@@ -221,7 +221,9 @@ type LearningDeps = {
   clock: Clock
   memory: Memory
   model: Model
-  forking: Forking
+  agent: Agent
+  /** The notes of a session as they are now. */
+  notesOf: (session: SessionKey) => string
   home: string
   redact: (text: string) => Promise<{ text: string }>
   blamesDisk: (error: unknown) => boolean
@@ -232,7 +234,7 @@ const LIMITS = { outputTokens: 24_000, wallMs: 240_000 }
 const ANSWER_TOKENS = 8_000
 
 export function createLearning(deps: LearningDeps) {
-  const { store, said, settings, clock, memory, model, forking, home, redact, blamesDisk } = deps
+  const { store, said, settings, clock, memory, model, agent, notesOf, home, redact, blamesDisk } = deps
   const telling = createTelling({ notices: createNotices(store.history), clock })
   const reading = createReading({ said, messagesAt, redact })
   const isLogging = () => settings.current().dailyLog.enabled
@@ -245,8 +247,9 @@ export function createLearning(deps: LearningDeps) {
       return { ...run, dir, root, team, logFile, memoryOf, markUntrusted, evidenceIn }
     },
     tell: ({ key, row, part, signal }) =>
-      forking.tell({
-        key: { harness: key.harness, session: key.sessionId },
+      agent.sessionPrefix({
+        key,
+        notes: () => notesOf(key),
         row,
         upTo: part.at(-1)?.id ?? 0,
         lastAt: part.at(-1)?.at ?? 0,
@@ -255,13 +258,13 @@ export function createLearning(deps: LearningDeps) {
       }),
     fork: async ({ prefix, memories, slice, directive, shown, turns, check, cite, onShown, apply }) => {
       const transcripts = [...new Set(slice.part.map(({ path }) => path))]
-      const report = await forking.run({
+      const report = await agent.run({
         job: 'extraction',
         project: memories.root,
         prefix: prefix as Prefix,
         directive,
         policy: { may: 'memory' },
-        reach: forking.reachOf(memories.dir, [memories.root, ...transcripts]),
+        reach: agent.reachOf(memories.dir, [memories.root, ...transcripts]),
         limits: { turns, ...LIMITS },
         maxTokens: ANSWER_TOKENS,
         atTurnLimit: 'apply',
@@ -305,8 +308,6 @@ export function createLearning(deps: LearningDeps) {
 }
 
 /** What both ways of keeping something of a session are given and give back, by rules and by a model. */
-
-export type SessionKey = { harness: string; sessionId: string }
 
 /** What is in the store with what is saved, and never without it. */
 export type Along = { before(): void; takeBack(): void }

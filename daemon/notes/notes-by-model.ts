@@ -1,8 +1,7 @@
 /** One update of notes by a model: a fork over what the session's jobs share, which may edit that file and nothing else. */
 import { MemoryError } from '../../schema/errors.ts'
-import type { Told } from '../agent/agent.ts'
+import type { Agent, SessionPrefix } from '../agent/agent.ts'
 import { type NotDone, whyNotDone } from '../agent/agent-run.ts'
-import type { Forking } from '../agent/forking.ts'
 import type { SaidMessage } from '../sessions/message-table.ts'
 import { hashOf, NOTES_FILE, type NotesKey } from './notes-file.ts'
 import { CAP_NOTES_TOKENS, CAP_SECTION_TOKENS, tooLong } from './notes-guard.ts'
@@ -13,7 +12,7 @@ const MAX_TOKENS = 16_000
 
 type Update = {
   key: NotesKey
-  told: Told
+  told: SessionPrefix
   part: readonly SaidMessage[]
   /** Whether they cover anything that was said before. */
   hasEarlier: boolean
@@ -31,7 +30,7 @@ type Update = {
 
 export type Updated = { done: 'changed' | 'unchanged' } | NotDone
 
-export async function updateByModel(agent: Forking, update: Update): Promise<Updated> {
+export async function updateByModel(agent: Agent, update: Update): Promise<Updated> {
   const { key, told, part, hasEarlier, project, folder, template, prompt, notes, keep, stillOurs, signal } = update
   const news = new Set(part.map(({ uid }) => uid))
   const firstNew = hasEarlier ? [...told.names].find(([, id]) => news.has(id))?.[0] : undefined
@@ -62,7 +61,7 @@ export async function updateByModel(agent: Forking, update: Update): Promise<Upd
 }
 
 /** What the model is not told of a part: it was said before the anchor, or in the session this one was forked from. */
-export function untoldOf({ prefix, names }: Told, part: readonly SaidMessage[]): readonly SaidMessage[] {
+export function untoldOf({ prefix, names }: SessionPrefix, part: readonly SaidMessage[]): readonly SaidMessage[] {
   if (prefix.kind === 'harness') return []
   const told = new Set(names.values())
   const first = part.findIndex(({ uid }) => told.has(uid))

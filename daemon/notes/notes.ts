@@ -3,7 +3,7 @@
  * and else by rules. After a kill, notes and what they cover are both as they were or both as they are.
  */
 import type { SessionNotes } from '../../schema/session.ts'
-import type { Forking } from '../agent/forking.ts'
+import type { Agent } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
 import type { JobKind, Outcome } from '../jobs/job.ts'
 import type { Memory } from '../memory/memory.ts'
@@ -29,7 +29,7 @@ const STANDS_STILL_MS = 3_600_000
 /** So often a model that fails is asked before rules do it. */
 const MOST_ATTEMPTS = 3
 
-export function createNotes(core: Core, sessions: Said, memory: Memory, agent: Forking, models: Model) {
+export function createNotes(core: Core, sessions: Said, memory: Memory, agent: Agent, models: Model) {
   const { clock, health, settings, disk, env, places } = core
   const file = createNotesFile(core)
   const claudeDir = configDirOf(env, places.home)
@@ -113,7 +113,11 @@ export function createNotes(core: Core, sessions: Said, memory: Memory, agent: F
       const mayAsk = !models.waits() && interactive !== 0 && clock.now() - lastAt <= STANDS_STILL_MS
       if (mayAsk && attempts <= MOST_ATTEMPTS) {
         const model = settings.current().model.notes
-        const told = await agent.tell({ key, row, upTo: last.id, lastAt, model, signal })
+        const told = await agent.sessionPrefix({
+          key: { harness: key.harness, sessionId: key.session },
+          ...{ row, upTo: last.id, lastAt, model, signal },
+          notes: () => notesFor(key).content,
+        })
         const untold = untoldOf(told, part)
         rest = part.slice(untold.length)
         const isThere = kept?.text === notes ? 'kept' : undefined

@@ -2,6 +2,8 @@
 import { type Db, preparedIn } from '../db/database.ts'
 import type { Reached } from './notices.ts'
 
+export type SessionKey = { harness: string; sessionId: string }
+
 export type SaidSession = {
   row: number
   cwd: string | null

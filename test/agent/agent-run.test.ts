@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { topic } from '../support/memory.ts'
 import { calls, overloaded, rateLimited, says } from '../support/messages-api/answers.ts'
-import { conversation, forkRig, MODEL } from './agent-run-rig.ts'
+import { agentRig, conversation, MODEL } from './agent-run-rig.ts'
 
 const write = (id: string, file_path: string, body: string, more = {}) => ({
   id,
@@ -16,9 +16,9 @@ const memories = (dir: string) =>
     .filter((name) => name !== 'MEMORY.md')
     .sort()
 
-describe('a fork', () => {
+describe('a run', () => {
   it('ends with what broke a check: a model is not told of it, and does not go on without what it wanted to keep', async () => {
-    const rig = await forkRig()
+    const rig = await agentRig()
     rig.api.next(
       calls(write('a', 'office.md', 'The office is in Kyoto.', { evidence: ['m1'] })),
       says('I could not save it.'),
@@ -36,7 +36,7 @@ describe('a fork', () => {
   })
 
   it('applies its changes together at its end, with its run and what each rests on', async () => {
-    const rig = await forkRig()
+    const rig = await agentRig()
     rig.put('known.md', 'The build takes an hour.')
     rig.api.next(
       calls({ id: 'a', name: 'Read', input: { file_path: 'known.md' } }, { id: 'b', name: 'Task', input: {} }),
@@ -80,12 +80,12 @@ describe('a fork', () => {
       { file: 'known.md', op: 'update', actor: 'agent:extraction', reason: 'extraction', cites: ['m1'] },
       { file: 'office.md', op: 'create', actor: 'agent:extraction', reason: 'They said so.', cites: ['m2', 'm3'] },
     ])
-    expect(rig.denied).toEqual([{ job: 'extraction', tool: 'unknown' }])
+    expect(rig.denied()).toEqual([{ job: 'extraction', tool: 'unknown' }])
     expect(rig.api.requests.map(({ refused }) => refused)).toEqual([undefined, undefined, undefined])
   })
 
   it('changes nothing when one of its changes cannot be applied', async () => {
-    const rig = await forkRig()
+    const rig = await agentRig()
     rig.put('known.md', 'The build takes an hour.')
     const theirs = topic('A person wrote this.')
     rig.api.script(({ body }) => {
@@ -101,7 +101,7 @@ describe('a fork', () => {
   })
 
   it('keeps what was accepted at the turn limit of an extraction, and nothing at any other limit', async () => {
-    const rig = await forkRig()
+    const rig = await agentRig()
     let n = 0
     rig.api.script(() => calls(write(`t${++n}`, `file_${n}.md`, `Fact ${n}.`)))
     const prefix = await rig.prefixOf(conversation(2))
@@ -126,7 +126,7 @@ describe('a fork', () => {
   })
 
   it('changes nothing when a call fails, when it is killed, or when somebody else has taken it over', async () => {
-    const rig = await forkRig()
+    const rig = await agentRig()
     const prefix = await rig.prefixOf(conversation(2))
     rig.api.next(calls(write('a', 'x.md', 'X.')), rateLimited(7))
     expect(await rig.run({ prefix })).toMatchObject({
@@ -147,7 +147,7 @@ describe('a fork', () => {
   })
 
   it('edits one notes file that its task has shown, and nothing else', async () => {
-    const rig = await forkRig()
+    const rig = await agentRig()
     const notes = join(rig.transcripts, 'notes.md')
     const before = '# Current State\nnothing\n'
     writeFileSync(notes, before)
@@ -175,20 +175,21 @@ describe('a fork', () => {
   })
 
   it('has no tool where the answer is text, and needs no session', async () => {
-    const rig = await forkRig()
+    const rig = await agentRig()
     rig.api.next(calls({ id: 'a', name: 'Read', input: { file_path: 'x' } }), says('<summary>all</summary>'))
-    const prefix = rig.agent.toldNothing('all', MODEL)
+    const prefix = rig.agent.barePrefix('all', MODEL)
     expect(await rig.run({ job: 'compaction', project: '/p', prefix, policy: { may: 'nothing' } })).toMatchObject({
       ended: 'done',
       text: '<summary>all</summary>',
       denials: 1,
     })
     expect(rig.api.requests.every(({ refused }) => refused === undefined)).toBe(true)
-    expect(rig.purposes).toEqual([{ job: 'compaction', project: '/p' }])
+    const counted = (by: 'job' | 'project') => rig.models.totals(by, 1).totals.map((total) => [total.key, total.calls])
+    expect([counted('job'), counted('project')]).toEqual([[['compaction', 2]], [['/p', 2]]])
   })
 
   it('sends no credential: not from the transcript, the task, the notes or a file', async () => {
-    const rig = await forkRig()
+    const rig = await agentRig()
     const key = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`
     writeFileSync(join(rig.project, 'env'), `TOKEN=${key}\n`)
     const messages = [{ ...(conversation(1)[0] as never as object), text: `my key is ${key}` }] as never

@@ -21,8 +21,8 @@ async function longestHold<T>(act: () => Promise<T>): Promise<{ result: T; heldM
   return { result, heldMs }
 }
 
-function manyFiles() {
-  const ground = agentGround()
+async function manyFiles() {
+  const ground = await agentGround()
   for (let folder = 0; folder < 10; folder++) {
     mkdirSync(join(ground.project, `d${folder}`))
     for (let n = 0; n < 200; n++) writeFileSync(join(ground.project, `d${folder}`, `${'a'.repeat(200)}${n}`), 'x\n')
@@ -35,7 +35,7 @@ describe('one call of a tool', () => {
     ['stars', '*a'.repeat(200)],
     ['choices', `{${'a,'.repeat(200)}b}`],
   ])('takes no pattern of hundreds of %s, wherever one is taken', async (_what, pattern) => {
-    const { tools, project } = agentGround()
+    const { tools, project } = await agentGround()
     const { run } = tools()
     for (const [name, input] of [
       ['Glob', { pattern, path: project }],
@@ -49,7 +49,7 @@ describe('one call of a tool', () => {
   })
 
   it('holds nobody up while it looks through many names, and ends soon after it is stopped', async () => {
-    const { tools, project } = manyFiles()
+    const { tools, project } = await manyFiles()
     const pattern = `**/${'*a'.repeat(18)}b`
     const calls: [string, unknown][] = [
       ['Glob', { pattern, path: project }],
@@ -64,7 +64,7 @@ describe('one call of a tool', () => {
     }
     for (const [name, input] of calls.slice(0, 2)) {
       const abort = new AbortController()
-      const running = tools().runs.run({ name, input }, abort.signal)
+      const running = tools().runner.run({ name, input }, abort.signal)
       await new Promise((resolve) => setImmediate(resolve))
       abort.abort()
       expect(await running).toEqual({ content: 'it was stopped', isError: true })
@@ -72,7 +72,7 @@ describe('one call of a tool', () => {
   })
 
   it('makes no more of a file than it shows, whatever the file holds and however often it is named', async () => {
-    const { tools, project } = agentGround()
+    const { tools, project } = await agentGround()
     const file = join(project, 'newlines')
     writeFileSync(file, '\n'.repeat(3_900_000))
     const { run } = tools()
@@ -95,32 +95,32 @@ describe('one call of a tool', () => {
   })
 
   it('tells many lines of one file', async () => {
-    const { tools, project } = agentGround()
+    const { tools, project } = await agentGround()
     writeFileSync(join(project, 'many'), 'a line of it\n'.repeat(1_200))
     const { content } = await tools().run('Bash', { command: `grep line ${project}/many` })
     expect(content).toBe(`${'a line of it\n'.repeat(1_000)}(there is more)\n`)
   })
 
   it('tells one answer only so much', async () => {
-    const { tools, project } = agentGround()
+    const { tools, project } = await agentGround()
     writeFileSync(join(project, 'long'), 'word '.repeat(10_000))
-    const { runs } = tools()
+    const { runner } = tools()
     const { signal } = new AbortController()
-    const read = () => runs.run({ name: 'Bash', input: { command: `cat ${project}/long` } }, signal)
+    const read = () => runner.run({ name: 'Bash', input: { command: `cat ${project}/long` } }, signal)
     const answers = await Promise.all(Array.from({ length: 12 }, read))
     expect(answers.map(({ isError }) => isError)).toEqual([...Array(9).fill(false), true, true, true])
-    runs.delivered()
+    runner.delivered()
     expect((await read()).isError).toBe(false)
   })
 
   it('makes no text longer than a memory may be, and throws nothing', async () => {
-    const { tools, put } = agentGround()
+    const { tools, put } = await agentGround()
     put('known.md', 'a'.repeat(30_000))
-    const { run, overlay } = tools()
+    const { run, copy } = tools()
     await run('Read', { file_path: 'known.md' })
     const edit = { file_path: 'known.md', old_string: 'a', new_string: 'b'.repeat(200_000), replace_all: true }
     expect((await run('Edit', edit)).content).toMatch(/Denied: .*longer than/)
-    expect(overlay.drafts()).toEqual([])
+    expect(copy.drafts()).toEqual([])
     const check = async () => {
       throw new Error('the disk is gone')
     }

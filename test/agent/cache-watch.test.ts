@@ -4,13 +4,13 @@ import { describe, expect, it } from 'vitest'
 import { harnessPrefix, renderedPrefix } from '../../daemon/agent/prefix.ts'
 import { fingerprintOf } from '../../daemon/models/keys.ts'
 import { calls, says } from '../support/messages-api/answers.ts'
-import { conversation, forkRig, key, MODEL, said } from './agent-run-rig.ts'
+import { agentRig, conversation, key, MODEL, said } from './agent-run-rig.ts'
 
 const HOUR_MS = 3_600_000
 
 describe('the prefix that jobs of a session share', () => {
   it('is read from the cache by every later job, of whatever kind and however much was said since', async () => {
-    const rig = await forkRig({ script: () => says('nothing to save') })
+    const rig = await agentRig({ script: () => says('nothing to save') })
     const first = await rig.run({ prefix: await rig.prefixOf(conversation(10)) })
     const written = first.account.created
     expect(first).toMatchObject({
@@ -34,16 +34,17 @@ describe('the prefix that jobs of a session share', () => {
     expect(third.account.hitPercent).toBeGreaterThan(99)
     const marks = rig.api.requests.map(({ bytes }) => bytes.toString().split('"cache_control"').length - 1)
     expect(marks).toEqual([2, 3, 2])
-    expect(rig.logged).toMatchObject([
+    const logged = rig.logged('a model was asked')
+    expect(logged).toMatchObject([
       { job: 'extraction', ended: 'done', cache: { cache: 'cold' } },
       { job: 'notes', account: { read: written } },
       { job: 'compaction', account: { created: 0 } },
     ])
-    expect(JSON.stringify(rig.logged)).not.toContain('some words')
+    expect(JSON.stringify(logged)).not.toContain('some words')
   })
 
   it('goes on being cached from turn to turn of one run', async () => {
-    const rig = await forkRig()
+    const rig = await agentRig()
     rig.put('known.md', 'The build takes an hour.')
     rig.api.next(
       calls({ id: 'a', name: 'Read', input: { file_path: 'known.md' } }),
@@ -58,7 +59,7 @@ describe('the prefix that jobs of a session share', () => {
   })
 
   it('is reported when one byte of it is not what it was, and by which message', async () => {
-    const rig = await forkRig({ script: () => says('ok') })
+    const rig = await agentRig({ script: () => says('ok') })
     await rig.run({ prefix: await rig.prefixOf(conversation(10)) })
     const other = conversation(12).map((each) => (each.id === 'u3' ? said(3, `${each.text}.`) : each))
     const { cache } = await rig.run({ prefix: await rig.prefixOf(other) })
@@ -73,7 +74,7 @@ describe('the prefix that jobs of a session share', () => {
   })
 
   it('is reported when a server has lost it, though nothing has changed', async () => {
-    const rig = await forkRig({ script: () => says('ok') })
+    const rig = await agentRig({ script: () => says('ok') })
     await rig.run({ prefix: await rig.prefixOf(conversation(10)) })
     rig.api.pass(2 * HOUR_MS)
     expect((await rig.run({ prefix: await rig.prefixOf(conversation(11)) })).cache).toEqual({
@@ -85,7 +86,7 @@ describe('the prefix that jobs of a session share', () => {
   })
 
   it('is no news when the break was announced: the anchor moved, messages were taken back, it was compacted', async () => {
-    const rig = await forkRig({ script: () => says('ok') })
+    const rig = await agentRig({ script: () => says('ok') })
     const cacheOf = async (messages: ReturnType<typeof conversation>, model = MODEL) =>
       (await rig.run({ prefix: await rig.prefixOf(messages, model) })).cache
     await cacheOf(conversation(10))
@@ -99,7 +100,7 @@ describe('the prefix that jobs of a session share', () => {
     })
     const long = [...back, ...Array.from({ length: 20 }, (_, n) => said(100 + n, 'long '.repeat(4_000)))]
     expect(await cacheOf(long)).toEqual({ cache: 'expected-break', because: 'the anchor moved' })
-    rig.agent.announce(key, 'it was compacted')
+    rig.agent.announceBreak(key, 'it was compacted')
     rig.api.pass(2 * HOUR_MS)
     expect(await cacheOf(long)).toEqual({ cache: 'expected-break', because: 'it was compacted' })
     expect(await cacheOf(long)).toEqual({ cache: 'read' })
@@ -154,14 +155,17 @@ describe("a harness's own request", () => {
   }
 
   it('is sent as it is, to the byte but for how long an answer may be, and reads the cache that the harness wrote', async () => {
-    const rig = await forkRig({
-      script: ({ body }) => (body.messages.length < 5 ? calls({ id: 'a', name: 'mcp__x__y', input: {} }) : says('ok')),
-    })
+    const rig = await agentRig(
+      {
+        script: ({ body }) =>
+          body.messages.length < 5 ? calls({ id: 'a', name: 'mcp__x__y', input: {} }) : says('ok'),
+      },
+      'harness',
+    )
     await harnessTurn(rig.api.url)
-    rig.own.prefix = 'harness'
-    const handover = { params, endpoint: rig.api.url, fingerprint: fingerprintOf('test-key') }
-    expect(rig.agent.handOver(key, handover)).toEqual({ kept: true })
-    const { prefix, names } = await rig.told(built)
+    const request = { params, endpoint: rig.api.url, fingerprint: fingerprintOf('test-key') }
+    expect(rig.agent.keepHarnessRequest(key, request)).toBeUndefined()
+    const { prefix, names } = await rig.shared(built)
     expect([prefix.kind, names]).toEqual(['harness', new Map()])
     const report = await rig.run({ prefix })
     expect(report).toMatchObject({ ended: 'done', denials: 1, cache: { cache: 'read' } })
@@ -189,22 +193,21 @@ describe("a harness's own request", () => {
   })
 
   it('is not used for a part of the session that ends otherwise', async () => {
-    const rig = await forkRig({ script: () => says('ok') })
-    rig.own.prefix = 'harness'
-    rig.agent.handOver(key, { params, endpoint: rig.api.url, fingerprint: fingerprintOf('test-key') })
-    expect((await rig.told([...built, said(3), said(4, 'Tested.')])).prefix.kind).toBe('rendered')
-    expect((await rig.told(built)).prefix.kind).toBe('harness')
+    const rig = await agentRig({ script: () => says('ok') }, 'harness')
+    rig.agent.keepHarnessRequest(key, { params, endpoint: rig.api.url, fingerprint: fingerprintOf('test-key') })
+    expect((await rig.shared([...built, said(3), said(4, 'Tested.')])).prefix.kind).toBe('rendered')
+    expect((await rig.shared(built)).prefix.kind).toBe('harness')
   })
 
   it.each([
-    ['another endpoint', { endpoint: 'https://other.example.com' }],
-    ['another key', { fingerprint: fingerprintOf('other-key') }],
-    ['a setting that does not want it', { prefix: 'rendered' as const }],
-  ])('is not used with %s', async (_what, own) => {
-    const rig = await forkRig({ script: () => says('ok') })
-    rig.agent.handOver(key, { params, endpoint: rig.api.url, fingerprint: fingerprintOf('test-key') })
-    Object.assign(rig.own, { prefix: 'harness' }, own)
-    const { prefix, names } = await rig.told(built)
+    ['another endpoint', 'harness' as const, { endpoint: 'https://other.example.com' }],
+    ['another key', 'harness' as const, { fingerprint: fingerprintOf('other-key') }],
+    ['a setting that does not want it', 'rendered' as const, {}],
+  ])('is not used with %s', async (_what, setting, other) => {
+    const rig = await agentRig({ script: () => says('ok') }, setting)
+    const request = { params, endpoint: rig.api.url, fingerprint: fingerprintOf('test-key'), ...other }
+    rig.agent.keepHarnessRequest(key, request)
+    const { prefix, names } = await rig.shared(built)
     await rig.run({ prefix })
     expect([prefix.kind, names]).toEqual([
       'rendered',
@@ -217,9 +220,8 @@ describe("a harness's own request", () => {
   })
 
   it('is in no file afterwards', async () => {
-    const rig = await forkRig({ script: () => says('ok') })
-    rig.own.prefix = 'harness'
-    rig.agent.handOver(key, { params, endpoint: rig.api.url, fingerprint: fingerprintOf('test-key') })
+    const rig = await agentRig({ script: () => says('ok') }, 'harness')
+    rig.agent.keepHarnessRequest(key, { params, endpoint: rig.api.url, fingerprint: fingerprintOf('test-key') })
     await rig.run({ prefix: await rig.prefixOf(built) })
     expect(rig.api.requests[0]?.bytes.includes(secretive)).toBe(true)
     rig.store.history.pragma('wal_checkpoint(TRUNCATE)')
@@ -230,7 +232,7 @@ describe("a harness's own request", () => {
   })
 
   it('is watched from turn to turn: marks that move along are no change, words are', async () => {
-    const rig = await forkRig({ script: () => says('ok') })
+    const rig = await agentRig({ script: () => says('ok') })
     const more = { role: 'user', content: [{ type: 'text', text: 'More.', cache_control: { type: 'ephemeral' } }] }
     const unmarked = params.messages.map(({ role, content }) => ({
       role,
@@ -252,7 +254,7 @@ describe("a harness's own request", () => {
 
 describe('the tools that a model is told of', () => {
   it('are the same bytes for every job', async () => {
-    const rig = await forkRig({ script: () => says('ok') })
+    const rig = await agentRig({ script: () => says('ok') })
     const rendered = { head: '<transcript>\n', messages: [], tokens: 0 }
     for (const policy of [{ may: 'memory' }, { may: 'notes', file: 'notes.md' }, { may: 'nothing' }] as const)
       await rig.run({ policy, prefix: renderedPrefix({ key: 's', model: MODEL, keep: '1h' }, rendered) })

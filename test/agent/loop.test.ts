@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { type Limits, runLoop } from '../../daemon/agent/loop.ts'
-import type { ToolRuns } from '../../daemon/agent/tool-runner.ts'
+import { runLoop } from '../../daemon/agent/loop.ts'
+import type { Limits } from '../../daemon/agent/task.ts'
+import type { ToolRunner } from '../../daemon/agent/tool-runner.ts'
 import type { Block, ModelAnswer, ModelFailure, ModelRequest, Provider, Usage } from '../../daemon/models/provider.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { manualTime } from '../support/clock.ts'
@@ -38,7 +39,7 @@ function rig(model: Model, limits: Partial<Limits> = {}, until: 'done' | 'change
     requests.push(request)
     return model(request, at, requests.length)
   }
-  const tools: ToolRuns = {
+  const tools: ToolRunner = {
     run: async ({ name, input }) => {
       const what = `${name} ${JSON.stringify(input)}`
       order.push(`begin ${what}`)
@@ -197,7 +198,7 @@ describe('what a model must not send', () => {
     [
       'far too much',
       [asks(use('a', 'Write', { content: 'x'.repeat(4_000_000) }))],
-      'the model sent more than anybody can use',
+      'the model sent more than can be used',
     ],
     [
       'a call nested beyond all depth',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { messageText, partsOf } from '../../daemon/agent/rendering.ts'
+import { partsOf, renderMessage } from '../../daemon/agent/rendering.ts'
 import { tokensIn } from '../../daemon/platform/text.ts'
 import { replay } from '../bench/replay.ts'
 import { makeHome } from '../support/home.ts'
@@ -10,7 +10,7 @@ describe('a long session', () => {
     const session = longSession(60)
     expect(longSession(200).slice(0, 60)).toEqual(session)
     const sizes = session.map((turn) =>
-      turn.reduce((sum, message) => sum + tokensIn(messageText(1, message, partsOf(message), {})), 0),
+      turn.reduce((sum, message) => sum + tokensIn(renderMessage(1, message, partsOf(message), {}).text), 0),
     )
     expect(sizes.reduce((sum, size) => sum + size, 0) / 60).toBeCloseTo(2_150, -2)
     expect([Math.min(...sizes) > 1_800, Math.max(...sizes) < 2_500]).toEqual([true, true])

@@ -1,11 +1,10 @@
-/** Tools of one run over a real memory directory, project and transcripts, with the real gate; no model. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+/** A real core with what tools may read and change, and beside it what they may not; the real memory writer, no model. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
-import { createPlaces, type Policy } from '../../daemon/agent/permissions.ts'
-import { createToolRuns } from '../../daemon/agent/tool-runner.ts'
-import { type ChangeDeps, createOverlay, createWorkspace, type Draft } from '../../daemon/agent/working-copy.ts'
-import { openDatabases } from '../../daemon/db/databases.ts'
+import { createPlaces } from '../../daemon/agent/permissions.ts'
+import type { Draft, Policy, Task } from '../../daemon/agent/task.ts'
+import { createToolRunner } from '../../daemon/agent/tool-runner.ts'
+import { createWorkingCopy } from '../../daemon/agent/working-copy.ts'
 import { createJournal } from '../../daemon/memory/journal.ts'
 import { createTombstones } from '../../daemon/memory/tombstones.ts'
 import { createJudge } from '../../daemon/memory/write-checks.ts'
@@ -13,22 +12,24 @@ import { createGate } from '../../daemon/memory/writer.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { message } from '../../daemon/platform/files.ts'
 import { redact } from '../../daemon/secrets/redact.ts'
-import { makeHome } from '../support/home.ts'
+import type { Environment } from '../../schema/rendezvous.ts'
+import { manualTime } from '../support/clock.ts'
+import { testCore } from '../support/core.ts'
 import { topic } from '../support/memory.ts'
 
 export const SENTINEL = 'sentinel-of-the-outside'
 
-/** A home with what may be read, what may be changed, and beside it what nobody may see. */
-export function agentGround() {
-  const { dir: home } = makeHome()
+export async function agentGround(options: { settings?: Record<string, unknown>; env?: Environment } = {}) {
+  // Calls of tools end by the real clock.
+  const time = { ...manualTime(), clock: createClock() }
+  const { core, home: place, places } = await testCore({ ...options, time })
+  const home = place.dir
   const memory = join(home, 'memory')
   const project = join(home, 'project')
   const transcripts = join(home, 'transcripts')
-  const state = join(home, 'state')
   const outside = join(home, 'outside')
-  for (const dir of [memory, project, transcripts, state, outside]) mkdirSync(dir, { mode: 0o700 })
-  const store = openDatabases(state, 0)
-  onTestFinished(() => store.close())
+  for (const dir of [memory, project, transcripts, outside]) mkdirSync(dir, { mode: 0o700 })
+  const { clock, db: store, stateDir: state } = core
   const journal = createJournal(store.history)
   const judge = createJudge({
     tombstones: createTombstones(store.history),
@@ -37,47 +38,51 @@ export function agentGround() {
     logsEnabled: () => false,
     ofSameProject: (dir) => [dir],
   })
-  const clock = createClock()
   const gate = createGate({ journal, judge, redact, clock, onChange: () => {} })
   const by = { actor: 'agent:extraction', reason: 'a run', runId: 'run-1' }
+  const put = (file: string, body: string) => writeFileSync(join(memory, file), topic(body), { mode: 0o600 })
+  const reach = { memoryDir: memory, readable: [project, transcripts], closed: [state] }
   const check = (draft: Draft) =>
     gate.check(memory, draft, by).then(
       () => undefined,
       (error) => message(error),
     )
-  const put = (file: string, body: string) => writeFileSync(join(memory, file), topic(body), { mode: 0o600 })
-  const reach = { memoryDir: memory, readable: [project, transcripts], closed: [state] }
-  const cite: ChangeDeps['cite'] = (ids) => ({
-    evidence: ids.map((id) => ({ sessionId: 's', messageIds: [id], excerpt: '', at: '2026-01-01T00:00:00.000Z' })),
-  })
-  const tools = (policy: Policy = { may: 'memory' }, given: Partial<ChangeDeps> & { memoryDir?: string } = {}) => {
-    const places = createPlaces({ ...reach, memoryDir: given.memoryDir ?? memory })
-    const overlay = createOverlay()
-    const workspace = createWorkspace({ places, overlay })
-    const denied: string[] = []
-    const runs = createToolRuns({
-      policy,
-      places,
-      workspace,
-      overlay,
-      check: given.check ?? check,
-      cite: given.cite ?? cite,
-      reason: 'a run',
-      clock,
-      searchPath: '/usr/bin:/bin',
-      redact: async (text) => (await redact(text)).text,
-      onDenied: (tool) => denied.push(tool),
-      onShown: () => {},
-    })
-    const signal = new AbortController().signal
+  const task = {
+    job: 'extraction',
+    directive: 'Save what matters.',
+    policy: { may: 'memory' },
+    reach,
+    limits: { turns: 5, outputTokens: 20_000, wallMs: 60_000 },
+    maxTokens: 4_000,
+    atTurnLimit: 'apply',
+    check,
+    cite: (ids: readonly string[]) => ({
+      evidence: ids.map((id) => ({ sessionId: 's', messageIds: [id], excerpt: '', at: '2026-01-01T00:00:00.000Z' })),
+    }),
+    apply: (drafts: readonly Draft[]) => gate.apply(memory, drafts, by),
+    stillOurs: () => true,
+    signal: new AbortController().signal,
+  } satisfies Omit<Task, 'prefix'>
+  /** Lines of the log with this message. */
+  const logged = (msg: string) =>
+    readFileSync(places.logFile, 'utf8')
+      .split('\n')
+      .flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
+      .filter((line) => line.msg === msg)
+  const denied = () => logged('a model asked for what it may not have').map(({ job, tool }) => ({ job, tool }))
+  const tools = (policy: Policy = { may: 'memory' }, { memoryDir = memory, ...given }: Partial<Task & Reach> = {}) => {
+    const inReach = createPlaces({ ...reach, memoryDir })
+    const copy = createWorkingCopy(inReach)
+    const runner = createToolRunner(core, { ...task, policy, ...given } as Task, inReach, copy)
     const run = async (name: string, input: unknown) => {
-      const answer = await runs.run({ name, input }, signal)
-      runs.delivered()
+      const answer = await runner.run({ name, input }, task.signal)
+      runner.delivered()
       return answer
     }
-    return { run, runs, overlay, workspace, denied }
+    return { run, runner, copy }
   }
   return {
+    core,
     home,
     memory,
     project,
@@ -86,13 +91,14 @@ export function agentGround() {
     outside,
     store,
     journal,
-    gate,
-    by,
-    check,
     put,
     reach,
     clock,
+    task,
+    logged,
+    denied,
     tools,
   }
 }
-export type Ground = ReturnType<typeof agentGround>
+type Reach = { memoryDir: string }
+export type Ground = Awaited<ReturnType<typeof agentGround>>

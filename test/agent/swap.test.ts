@@ -32,8 +32,8 @@ async function swap(...paths: string[]): Promise<void> {
 }
 
 /** Inside and outside hold the same names, and only the words tell them apart. */
-function twoFolders() {
-  const ground = agentGround()
+async function twoFolders() {
+  const ground = await agentGround()
   const { project, outside, home } = ground
   for (const [dir, words] of [
     [join(project, 'd'), 'inside'],
@@ -51,7 +51,7 @@ const best = bestReach(process.platform)
 
 describe.skipIf(best === 'path')('while a folder is swapped for a link and back', () => {
   it('no tool shows anything from outside', async () => {
-    const { tools, project, paths } = twoFolders()
+    const { tools, project, paths } = await twoFolders()
     await swap(...paths)
     const calls: [string, unknown][] = [
       ['Read', { file_path: `${project}/d/x.md` }],
@@ -74,7 +74,7 @@ describe.skipIf(best === 'path')('while a folder is swapped for a link and back'
 
 describe.each([...new Set([best, 'path' as const])])('by %s', (reach) => {
   it('a folder on the way that has become a link is not entered, nor a file that is one', async () => {
-    const { reach: roots, project, outside } = twoFolders()
+    const { reach: roots, project, outside } = await twoFolders()
     symlinkSync(outside, join(project, 'link'))
     symlinkSync(join(outside, 'x.md'), join(project, 'link.md'))
     const places = createPlaces(roots)

@@ -7,8 +7,8 @@ import { agentGround } from './rig.ts'
 
 const told = (content: string) => ({ content, isError: false })
 
-function ground() {
-  const ground = agentGround()
+async function ground() {
+  const ground = await agentGround()
   ground.put('build.md', 'The build takes an hour.')
   ground.put('release.md', 'The release is on Friday.')
   mkdirSync(join(ground.project, 'src'))
@@ -19,7 +19,7 @@ function ground() {
 
 describe('tools', () => {
   it('read files, parts of them, and find lines and names', async () => {
-    const { tools, memory, project, transcripts } = ground()
+    const { tools, memory, project, transcripts } = await ground()
     const { run } = tools()
     const main = join(project, 'src/main.ts')
     expect(await run('Read', { file_path: 'build.md' })).toEqual(told(topic('The build takes an hour.')))
@@ -43,7 +43,7 @@ describe('tools', () => {
   })
 
   it('know the reading commands as far as they only shape what is shown', async () => {
-    const { tools, memory, project } = ground()
+    const { tools, memory, project } = await ground()
     const { run } = tools()
     const bash = async (command: string) => (await run('Bash', { command })).content
     utimesSync(join(memory, 'build.md'), 1_700_000_000, 1_700_000_000)
@@ -65,7 +65,7 @@ describe('tools', () => {
   })
 
   it('end a search that never would, and one that nobody waits for any more', async () => {
-    const { clock } = ground()
+    const { clock } = await ground()
     const what = { pattern: 'b', form: 'extended', ignoreCase: false, invert: false, word: false } as const
     async function* endless() {
       for (;;) yield { path: 'a', text: 'a\n'.repeat(10_000) }
@@ -82,33 +82,33 @@ describe('tools', () => {
   })
 
   it('deny an input that is nested beyond all depth, and count what is denied unseen', async () => {
-    const { tools } = ground()
-    const { run, runs, denied } = tools()
+    const { tools, denied } = await ground()
+    const { run, runner } = tools()
     const deep: unknown = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`)
     expect(await run('Read', { file_path: 'build.md', x: deep })).toEqual({
       content: 'Denied: the input of Read is nested too deeply',
       isError: true,
     })
-    expect(await runs.deny('Task', 'no more')).toEqual({ content: 'Denied: no more', isError: true })
-    expect([runs.denials(), denied]).toEqual([2, ['Read', 'unknown']])
+    expect(await runner.deny('Task', 'no more')).toEqual({ content: 'Denied: no more', isError: true })
+    expect([runner.denials(), denied().map(({ tool }) => tool)]).toEqual([2, ['Read', 'unknown']])
   })
 
   it('tell a change of what is no memory from a slip of the pen', async () => {
-    const { tools, project, memory } = ground()
-    const { run, runs } = tools()
+    const { tools, project, memory } = await ground()
+    const { run, runner } = tools()
     const write = (file_path: string) => run('Write', { file_path, content: topic('x') })
     const byHome = `~/${memory.split('/').slice(-2).join('/')}/build.md`
     for (const slip of [byHome, '.', 'build.txt', 'a\0b.md']) await write(slip)
     await run('Read', { file_path: '/etc/passwd' })
-    expect([runs.denials(), runs.astray()]).toEqual([5, 0])
+    expect([runner.denials(), runner.astray()]).toEqual([5, 0])
     for (const file of ['../x.md', '/x.md', join(project, 'x.md'), '.ssh/../../../x.md']) await write(file)
     for (const file of ['~/.bashrc', '~/notes/build.md', '~root/x.md', 'file:///x.md', '../a\0b.md']) await write(file)
     await run('Edit', { file_path: join(project, 'src/main.ts'), old_string: 'one', new_string: 'two' })
-    expect([runs.denials(), runs.astray()]).toEqual([15, 10])
+    expect([runner.denials(), runner.astray()]).toEqual([15, 10])
   })
 
   it('send no credential upstream', async () => {
-    const { tools, project } = ground()
+    const { tools, project } = await ground()
     const key = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`
     writeFileSync(join(project, '.env'), `TOKEN=${key}\n`)
     const { run } = tools()
@@ -129,7 +129,7 @@ describe('a credential of several lines', () => {
     ['a short file', 0],
     ['a file too long to be looked through as a whole', 120_000],
   ])('is told by no part of it: %s', async (_what, more) => {
-    const { tools, project } = ground()
+    const { tools, project } = await ground()
     const file = join(project, 'key.txt')
     const others = 'some other words that stand before it\n'.repeat(more)
     writeFileSync(file, `${others}${lines.join('\n')}\n`)
@@ -157,8 +157,8 @@ describe('a credential of several lines', () => {
 
 describe('changes of a run', () => {
   it('are seen by its own reads and are nowhere on disk', async () => {
-    const { tools, memory } = ground()
-    const { run, overlay } = tools()
+    const { tools, memory } = await ground()
+    const { run, copy } = tools()
     const fresh = topic('The office is in Kyoto.', 'Office')
     await run('Read', { file_path: 'build.md' })
     await run('Read', { file_path: 'release.md' })
@@ -178,7 +178,7 @@ describe('changes of a run', () => {
     expect(readFileSync(join(memory, 'build.md'), 'utf8')).toBe(topic('The build takes an hour.'))
     expect([existsSync(join(memory, 'office.md')), existsSync(join(memory, 'release.md'))]).toEqual([false, true])
     expect(
-      overlay.drafts().map(({ file, expect: hash, because }) => [file, hash?.length, because.evidence.length]),
+      copy.drafts().map(({ file, expect: hash, because }) => [file, hash?.length, because.evidence.length]),
     ).toEqual([
       ['build.md', 64, 0],
       ['office.md', undefined, 1],
@@ -187,14 +187,14 @@ describe('changes of a run', () => {
   })
 
   it('need what they change to have been read in an earlier answer, the whole of it to be written over', async () => {
-    const { tools } = ground()
-    const { runs } = tools()
+    const { tools } = await ground()
+    const { runner } = tools()
     const { signal } = new AbortController()
-    const run = (name: string, input: unknown) => runs.run({ name, input }, signal)
+    const run = (name: string, input: unknown) => runner.run({ name, input }, signal)
     const edit = { file_path: 'build.md', old_string: 'hour', new_string: 'day' }
     await run('Read', { file_path: 'build.md', limit: 2 })
     expect((await run('Edit', edit)).content).toMatch(/Denied: read "build.md" before/)
-    runs.delivered()
+    runner.delivered()
     expect((await run('Write', { file_path: 'build.md', content: topic('x') })).content).toMatch(/Denied: .*whole/)
     expect((await run('Edit', edit)).content).toBe('build.md will be changed')
   })
@@ -204,8 +204,8 @@ describe('changes of a run', () => {
     ['taken away', 'Write', { content: '' }],
     ['edited', 'Edit', { old_string: 'build', new_string: 'long build', replace_all: true }],
   ])('leave alone what a person wrote since it was read: it is not %s', async (_what, name, input) => {
-    const { tools, put } = ground()
-    const { run, overlay } = tools()
+    const { tools, put } = await ground()
+    const { run, copy } = tools()
     const change = () => run(name, { file_path: 'build.md', ...input })
     await run('Read', { file_path: 'build.md' })
     put('build.md', 'The build is gone, said a person.')
@@ -214,22 +214,22 @@ describe('changes of a run', () => {
     // A part of it is not the whole of what is there now.
     await run('Read', { file_path: 'build.md', limit: 2 })
     if (name === 'Write') expect((await change()).content).toMatch(/Denied: .*read the whole/)
-    expect(overlay.drafts()).toEqual([])
+    expect(copy.drafts()).toEqual([])
     await run('Bash', { command: 'cat build.md' })
     expect((await change()).isError).toBe(false)
   })
 
   it('do not bring back what a person took away since it was read', async () => {
-    const { tools, memory } = ground()
-    const { run, overlay } = tools()
+    const { tools, memory } = await ground()
+    const { run, copy } = tools()
     await run('Read', { file_path: 'build.md' })
     rmSync(join(memory, 'build.md'))
     expect((await run('Write', { file_path: 'build.md', content: topic('x') })).content).toMatch(/taken away since/)
-    expect(overlay.drafts()).toEqual([])
+    expect(copy.drafts()).toEqual([])
   })
 
   it('do not take for the whole what a command has shown only the beginning of', async () => {
-    const { tools, put } = ground()
+    const { tools, put } = await ground()
     put('long.md', `${'some words\n'.repeat(5_000)}the last of them`)
     const write = (file_path: string) => ({ file_path, content: topic('Other.') })
     const writtenAfter = async (command: string, file: string) => {
@@ -248,20 +248,20 @@ describe('changes of a run', () => {
   })
 
   it('rest on what was there before the run, also where it took a file away and wrote it again', async () => {
-    const { tools } = ground()
-    const { run, overlay } = tools()
+    const { tools } = await ground()
+    const { run, copy } = tools()
     await run('Read', { file_path: 'build.md' })
     await run('Write', { file_path: 'build.md', content: '' })
     await run('Write', { file_path: 'build.md', content: topic('The build takes a day.') })
     await run('Write', { file_path: 'new.md', content: topic('New.') })
     await run('Write', { file_path: 'new.md', content: '' })
-    const [draft, ...others] = overlay.drafts()
+    const [draft, ...others] = copy.drafts()
     expect([draft?.content, draft?.expect?.length, others]).toEqual([topic('The build takes a day.'), 64, []])
   })
 
   it('say why an edit does not fit', async () => {
-    const { tools } = ground()
-    const { run, overlay } = tools()
+    const { tools } = await ground()
+    const { run, copy } = tools()
     await run('Read', { file_path: 'build.md' })
     const edit = (old_string: string, new_string: string) =>
       run('Edit', { file_path: 'build.md', old_string, new_string })
@@ -269,11 +269,11 @@ describe('changes of a run', () => {
     expect((await edit('i', 'x')).content).toMatch(/stands \d+ times/)
     expect((await edit('hour', 'hour')).content).toMatch(/the same/)
     expect((await edit('---', '')).isError).toBe(true)
-    expect(overlay.drafts()).toEqual([])
+    expect(copy.drafts()).toEqual([])
   })
 
   it('are refused when the gate would refuse them, or when what they cite does not count', async () => {
-    const { tools } = ground()
+    const { tools } = await ground()
     const cited = tools({ may: 'memory' }, { cite: () => ({ refused: 'm9 is not one of the messages' }) })
     const gated = tools()
     expect(await cited.run('Write', { file_path: 'new.md', content: topic('x'), evidence: ['m9'] })).toEqual({
@@ -281,6 +281,6 @@ describe('changes of a run', () => {
       isError: true,
     })
     expect((await gated.run('Write', { file_path: 'new.md', content: 'no front matter' })).content).toMatch(/^Denied: /)
-    expect([cited.overlay.drafts(), gated.overlay.drafts()]).toEqual([[], []])
+    expect([cited.copy.drafts(), gated.copy.drafts()]).toEqual([[], []])
   })
 })

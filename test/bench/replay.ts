@@ -4,18 +4,21 @@
  * what they say is of no interest to a server that only counts.
  */
 import { hash } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createAgent } from '../../daemon/agent/agent.ts'
-import type { Task } from '../../daemon/agent/agent-run.ts'
+import { createAgentRunner } from '../../daemon/agent/agent.ts'
 import { type Prefix, renderedPrefix } from '../../daemon/agent/prefix.ts'
-import { messageText, partsOf, type Rendered } from '../../daemon/agent/rendering.ts'
-import { openDatabases } from '../../daemon/db/databases.ts'
+import { partsOf, type Rendered, renderMessage } from '../../daemon/agent/rendering.ts'
+import type { Task } from '../../daemon/agent/task.ts'
+import { openCore } from '../../daemon/core.ts'
+import type { Model } from '../../daemon/models/model.ts'
 import { costInNanos, factsOf } from '../../daemon/models/models.ts'
 import type { Provider, Usage } from '../../daemon/models/provider.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { tokensIn } from '../../daemon/platform/text.ts'
-import { redact as redactText } from '../../daemon/secrets/redact.ts'
+import { createSaid } from '../../daemon/sessions/message-table.ts'
+import { loadSettings } from '../../daemon/settings/live-settings.ts'
+import { findPlaces } from '../../schema/rendezvous.ts'
 import { ask } from '../models/asking.ts'
 import type { NamedMessage } from '../support/long-session.ts'
 import { type Answer, calls, says } from '../support/messages-api/answers.ts'
@@ -32,7 +35,7 @@ const NOTES = { firstTokens: 10_000, growthTokens: 5_000, tokensPerTurn: 60, mos
 const SAVES_EVERY = 10
 const MEMORIES_BEFORE = 30
 
-const KEY = { harness: 'bench', session: 's' }
+const KEY = { harness: 'bench', sessionId: 's' }
 
 export type JobCost = { turn: number; job: string; usd: number; read: number; input: number }
 
@@ -57,8 +60,11 @@ type Options = {
 export async function replay({ home, session, compactAt, prefix }: Options): Promise<JobCost[]> {
   const clock = createClock()
   const api = await createMessagesApi()
-  const store = openDatabases(join(home.dir, `state-${prefix}-${session.length}`), clock.now())
-  const redact = async (text: string) => (await redactText(text)).text
+  const env = { HOME: join(home.dir, `${prefix}-${session.length}`), PATH: '/usr/bin:/bin' }
+  const places = findPlaces(env)
+  mkdirSync(places.stateDir, { recursive: true })
+  const settings = loadSettings(places.configFile, env, env.HOME)
+  const core = await openCore({ places, settings, env, clock, version: '', lastStop: 'clean', terminal: undefined })
   const costs: JobCost[] = []
   let turn = 0
   let spent: { usd: number; read: number; input: number }
@@ -71,29 +77,19 @@ export async function replay({ home, session, compactAt, prefix }: Options): Pro
     spent.input += input + cacheRead + cacheWrite
     return answer
   }
-  const agent = createAgent({
-    history: store.history,
-    provider: () => ({ call }),
-    own: () => ({ prefix: 'rendered', endpoint: api.url, fingerprint: undefined }),
-    clock,
-    searchPath: '/usr/bin:/bin',
-    redact,
-    priceOf: dollars,
-    log: ({ cache }) => {
-      if (cache?.cache === 'break') throw new Error(`the cache broke after turn ${turn}: ${JSON.stringify(cache)}`)
-    },
-    onDenied: () => {},
-  })
+  const models = { provider: () => ({ call }), door: () => undefined } as unknown as Model
+  const agent = createAgentRunner(core, models, createSaid(core.db.index))
   const run = async (job: keyof typeof directives, told: Prefix, answers: Answer[], more: Partial<Task> = {}) => {
     spent = { usd: 0, read: 0, input: 0 }
     api.next(...answers)
-    const { ended, why } = await agent.run({
+    const { ended, why, cache } = await agent.run({
       ...usualTask(home),
       ...more,
       job,
       prefix: told,
       directive: directives[job](turn),
     })
+    if (cache?.cache === 'break') throw new Error(`the cache broke after turn ${turn}: ${JSON.stringify(cache)}`)
     if (ended !== 'done') throw new Error(`${job} after turn ${turn} ${ended}: ${why}`)
     costs.push({ turn, job, ...spent })
   }
@@ -104,11 +100,11 @@ export async function replay({ home, session, compactAt, prefix }: Options): Pro
     for (const said of session) {
       turn++
       messages.push(...said)
-      tokens += said.reduce((sum, message) => sum + tokensIn(messageText(1, message, partsOf(message), {})), 0)
+      tokens += said.reduce((sum, message) => sum + tokensIn(renderMessage(1, message, partsOf(message), {}).text), 0)
       api.pass(turn % LONG_TURN.every === 0 ? LONG_TURN.ms : TURN_MS)
       const prefixFor = async (model: string, keep: '1h' | 'nothing') =>
         prefix === 'shared'
-          ? (await agent.told({ key: KEY, messages, notes: () => notesAt(turn), model, keep })).prefix
+          ? (await agent.prefixOf({ key: KEY, notes: () => notesAt(turn), model }, messages, keep)).prefix
           : renderedPrefix({ key: `s${turn}`, model, keep: 'nothing' }, wholeOf(messages))
       await run(
         'extraction',
@@ -124,7 +120,7 @@ export async function replay({ home, session, compactAt, prefix }: Options): Pro
     }
     return costs
   } finally {
-    store.close()
+    await core.stop(0)
     await api.close()
   }
 }
@@ -158,7 +154,7 @@ function notesTask({ dir }: Folder): Partial<Task> {
 
 /** In the same words, from the first message on. */
 function wholeOf(messages: readonly NamedMessage[]): Rendered {
-  const texts = messages.map((message, n) => messageText(n + 1, message, partsOf(message), {}))
+  const texts = messages.map((message, n) => renderMessage(n + 1, message, partsOf(message), {}).text)
   return {
     head: '<transcript>\n',
     messages: texts.map((text, n) => ({ id: `${n}`, name: `${n}`, text, hash: '' })),

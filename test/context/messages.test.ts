@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { SessionMessage } from '../../daemon/agent/rendering.ts'
 import { isCut, openPrompt } from '../../daemon/context/cuts.ts'
 import { factsOf } from '../../daemon/context/extractive.ts'
 import { flatten, type Message, NO_BEGINNING, NO_RESULT } from '../../daemon/context/messages.ts'
@@ -278,7 +279,7 @@ describe('flattening', () => {
 
   it('pairs calls of a transcript that nobody gave a name, so that none is taken for the other', () => {
     const edit = (path: string) => ({ name: 'Edit', input: JSON.stringify({ file_path: path }) })
-    const line = (id: string, by: string, more: object) => ({
+    const line = (id: string, by: SessionMessage['by'], more: object) => ({
       id,
       by,
       text: '',

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createRenderings } from '../../daemon/agent/rendering.ts'
+import { createRenderingTable } from '../../daemon/agent/rendering.ts'
 import { isUsable, listBackups } from '../../daemon/db/backup.ts'
 import { openDatabase, openForReading, storeLayout } from '../../daemon/db/database.ts'
 import { openDatabases } from '../../daemon/db/databases.ts'
@@ -223,8 +223,8 @@ describe('a purge', () => {
     )
     db.prepare('INSERT INTO prompts VALUES (?, ?, ?, ?, ?)').run('h', 's', DIR, NOW, `index: ${opened.line}`)
     db.prepare('INSERT INTO prompts VALUES (?, ?, ?, ?, ?)').run('h', 's', '/other', NOW, 'of another project')
-    const renderings = createRenderings(db)
-    const session = { harness: 'h', session: 's' }
+    const renderings = createRenderingTable(db)
+    const session = { harness: 'h', sessionId: 's' }
     const told = { added: [{ number: 1, message: 'u1', cuts: '{}' }], gone: [] }
     renderings.save(session, { anchor: 1, notes: 'The vault is about marzipan.', next: 2 }, told, NOW)
     const id = purge(opened)

@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { ForkReport, Task } from '../../daemon/agent/agent-run.ts'
-import type { Forking } from '../../daemon/agent/forking.ts'
+import type { Agent } from '../../daemon/agent/agent.ts'
+import type { RunReport } from '../../daemon/agent/agent-run.ts'
 import { barePrefix } from '../../daemon/agent/prefix.ts'
+import type { Task } from '../../daemon/agent/task.ts'
 import type { Claimed } from '../../daemon/jobs/job.ts'
 import type { Memory } from '../../daemon/memory/memory.ts'
 import type { Model } from '../../daemon/models/model.ts'
@@ -14,12 +15,12 @@ import { manualTime } from '../support/clock.ts'
 import { testCore } from '../support/core.ts'
 
 const NOW = Date.UTC(2026, 10, 16, 12)
-const failed = (failure: ForkReport['failure']) =>
-  ({ ended: 'failed', why: 'no luck', failure, text: '', files: [], turns: 1, denials: 0 }) as unknown as ForkReport
+const failed = (failure: RunReport['failure']) =>
+  ({ ended: 'failed', why: 'no luck', failure, text: '', files: [], turns: 1, denials: 0 }) as unknown as RunReport
 
 /** A session of one turn in a transcript of two lines; the model's run does what the test says. */
 async function ground(
-  given: { run?: (task: Task) => Promise<ForkReport>; interactive?: 0 | 1 | null; at?: number } = {},
+  given: { run?: (task: Task) => Promise<RunReport>; interactive?: 0 | 1 | null; at?: number } = {},
 ) {
   const { core, home } = await testCore({ time: manualTime(NOW) })
   const path = join(home.dir, 't.jsonl')
@@ -57,7 +58,7 @@ async function ground(
     } as unknown as Said,
     { find: () => ({ root: home.dir, off: undefined }) } as unknown as Memory,
     {
-      tell: async () => ({
+      sessionPrefix: async () => ({
         prefix: barePrefix({ key: 's', model: 'm', keep: '5m' }),
         names: new Map([
           ['m1', 'u1'],
@@ -69,7 +70,7 @@ async function ground(
         return given.run ? given.run(task) : failed(undefined)
       },
       reachOf: (memoryDir: string, readable: string[]) => ({ memoryDir, readable, closed: [] }),
-    } as unknown as Forking,
+    } as unknown as Agent,
     { waits: () => undefined } as unknown as Model,
   )
   const key = { harness: 'h', session: 's' }
