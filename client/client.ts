@@ -1,11 +1,11 @@
 /** One typed method per route. A daemon that is away is not an error unless the caller says so. */
+
+import { spawn } from 'node:child_process'
 import type { Contract } from '../schema/contract.ts'
 import { type ErrorBody, isHttpCode, MemoryError } from '../schema/errors.ts'
 import { BODY_LIMIT_BYTES, PATIENT_MS, type RouteName, type RouteShape, routeTable } from '../schema/route-table.ts'
-import type { Starter } from './autostart.ts'
-import { readEvents } from './event-reader.ts'
 import { createFit } from './fit.ts'
-import { readWhole, type Transport } from './transport.ts'
+import { readEvents, readWhole, type Transport } from './transport.ts'
 
 export type CallOptions = { signal?: AbortSignal; deadlineMs?: number }
 
@@ -239,4 +239,42 @@ function within(ms: number, work: Promise<boolean>): Promise<boolean> {
 /** As opposed to the caller's own mistake, which it wants to hear about. */
 function isDaemonsFault({ code }: MemoryError): boolean {
   return ['UNREACHABLE', 'SETUP', 'PROTOCOL', 'INTERNAL', 'DEGRADED'].includes(code)
+}
+
+/** Starts a daemon that is not there. At most one attempt at a time, and none soon after one that failed. */
+
+export type Autostart = { command: readonly [string, ...string[]] }
+
+export const defaultAutostart: Autostart = { command: ['memoryd', 'start'] }
+
+const PAUSE_AFTER_FAILURE_MS = 30_000
+
+export type Starter = {
+  /** Resolves when the attempt is over; true when the daemon should answer now. */
+  start(): Promise<boolean>
+}
+
+export function createStarter({ command: [program, ...args] }: Autostart, now: () => number): Starter {
+  let attempt: Promise<boolean> | undefined
+  let notBefore = Number.NEGATIVE_INFINITY
+  return {
+    start: () => {
+      if (now() < notBefore) return Promise.resolve(false)
+      attempt ??= run(program, args).then((started) => {
+        attempt = undefined
+        if (!started) notBefore = now() + PAUSE_AFTER_FAILURE_MS
+        return started
+      })
+      return attempt
+    },
+  }
+}
+
+function run(program: string, args: readonly string[]): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { stdio: 'ignore', detached: true })
+    child.once('error', () => resolve(false))
+    child.once('exit', (code) => resolve(code === 0))
+    child.unref()
+  })
 }

@@ -1,9 +1,14 @@
 /** What authors of harnesses import: `connect`, its types, the error class. */
-
 import { ACTOR_HEADER, ENV_HEADER, encodeVariables } from '../schema/caller.ts'
 import { findPlaces } from '../schema/rendezvous.ts'
-import { type Autostart, createStarter, defaultAutostart } from './autostart.ts'
-import { type Client, createClient, type StrictClient } from './client.ts'
+import {
+  type Autostart,
+  type Client,
+  createClient,
+  createStarter,
+  defaultAutostart,
+  type StrictClient,
+} from './client.ts'
 import { createTransport } from './transport.ts'
 
 export type ConnectOptions = {
@@ -39,6 +44,5 @@ export function connect(options: ConnectOptions = {}): Client {
 }
 
 export { MemoryError } from '../schema/errors.ts'
-export type { Autostart } from './autostart.ts'
-export type { CallOptions, Client, StrictClient } from './client.ts'
+export type { Autostart, CallOptions, Client, StrictClient } from './client.ts'
 export type { FitInput, FitStep, Fitted } from './fit.ts'

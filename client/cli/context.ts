@@ -1,5 +1,8 @@
 /** What every command gets: where things are, how to speak to the daemon, how to print. */
+
+import { createInterface } from 'node:readline/promises'
 import type { Environment, Places } from '../../schema/rendezvous.ts'
+import type { StrictClient } from '../client.ts'
 import type { connect } from '../index.ts'
 
 export type Context = {
@@ -46,4 +49,40 @@ export function harmless(text: string, colour: 'on' | 'off'): string {
   return text.replace(/\p{Cc}(?:\[\d{1,3}m)?|[\u202a-\u202e\u2066-\u2069]/gu, (found) =>
     found === '\n' || (colour === 'on' && found.startsWith('\u001b[')) ? found : '\ufffd',
   )
+}
+
+/** Numbers on the command line: told with what they count, and asked for within what the daemon takes. */
+
+/** `1 file`, `2 files`. */
+export function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`
+}
+
+const MOST_ASKED = 999
+
+/** What a person asked for, as near to it as a query allows. */
+export function asked(number: number): string {
+  return String(Math.min(Math.max(number, 1), MOST_ASKED))
+}
+
+/** The daemon as a person speaks to it: strictly, as `user`, and only for the length of one command. */
+
+export async function asPerson<T>({ connect, places }: Context, act: (client: StrictClient) => Promise<T>): Promise<T> {
+  const client = connect({ socket: places.socketPath, strict: true, actor: 'user', deadlineMs: 30_000 })
+  try {
+    return await act(client)
+  } finally {
+    client.close()
+  }
+}
+
+/** Asks the person at the terminal before something is done that cannot be taken back. */
+
+/** `nobody`: there is no person at a terminal to be asked. */
+export async function confirm(question: string): Promise<'yes' | 'no' | 'nobody'> {
+  if (!process.stdin.isTTY || !process.stdout.isTTY) return 'nobody'
+  const prompt = createInterface({ input: process.stdin, output: process.stdout })
+  const answer = await prompt.question(`${question} [y/N] `)
+  prompt.close()
+  return /^y(es)?$/i.test(answer.trim()) ? 'yes' : 'no'
 }

@@ -2,10 +2,8 @@
 import type { DreamLive } from '../../schema/dream.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { StrictClient } from '../client.ts'
-import { type Context, harmless } from './context.ts'
-import { gateLines, reportLines } from './dream-report.ts'
-import { frame } from './dream-view.ts'
-import { asPerson } from './person.ts'
+import { asPerson, type Context, harmless } from './context.ts'
+import { frame, gateLines, reportLines } from './dream-view.ts'
 
 export type DreamOptions = { watch?: true; explain?: true; last?: true }
 

@@ -37,7 +37,7 @@ export function addHarnessCommands(program: Command, context: () => Context): vo
     .action(async (name: Name, options: ConnectOptions) => {
       if (name === 'mcp') {
         refuseOptions(options)
-        return (await import('./connect/mcp.ts')).showMcp(context())
+        return (await import('./connect/connect.ts')).showMcp(context())
       }
       return (await import('./connect/connect.ts')).connectHarness(context(), name, options)
     })
@@ -54,7 +54,7 @@ export function addHarnessCommands(program: Command, context: () => Context): vo
     .action(async (name: Name, options: ConnectOptions) => {
       if (name === 'mcp') {
         refuseOptions(options)
-        return (await import('./connect/mcp.ts')).forgetMcp(context())
+        return (await import('./connect/connect.ts')).forgetMcp(context())
       }
       return (await import('./connect/connect.ts')).disconnectHarness(context(), name, options)
     })

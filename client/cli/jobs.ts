@@ -2,9 +2,7 @@
 import pc from 'picocolors'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Job, JobEvent, JobState, OneJob } from '../../schema/job.ts'
-import { type Context, columns } from './context.ts'
-import { asked } from './numbers.ts'
-import { asPerson } from './person.ts'
+import { asked, asPerson, type Context, columns } from './context.ts'
 
 export type JobListOptions = { state?: JobState; lines: number }
 

@@ -6,19 +6,16 @@ import { exitCodeFor, exitCodes, explainError } from '../../schema/errors.ts'
 import { logLevels } from '../../schema/log-line.ts'
 import { findPlaces, PROTOCOL } from '../../schema/rendezvous.ts'
 import { connect } from '../index.ts'
-import type { CompactOptions } from './compact.ts'
 import { type Context, createPrint, harmless } from './context.ts'
-import type { CostOptions } from './cost.ts'
+import { type PauseOptions, restart, setPaused, start, stop } from './daemon.ts'
 import type { DoctorOptions } from './doctor.ts'
 import type { DreamOptions } from './dream.ts'
 import { addHarnessCommands } from './harness-commands.ts'
 import { cliMain, ownCommandName, version } from './installation.ts'
 import { addJobCommands } from './job-commands.ts'
-import { type LogsOptions, logs } from './logs.ts'
 import { addMemoryCommands } from './memory-commands.ts'
-import { type PauseOptions, setPaused } from './pause.ts'
-import { restart, start, stop } from './start.ts'
-import { status } from './status.ts'
+import type { CompactOptions } from './sessions.ts'
+import { type CostOptions, type LogsOptions, logs, status } from './status.ts'
 
 const self = ownCommandName(process.env)
 const typed = (advice: string) => {
@@ -116,7 +113,7 @@ program
   .addOption(new Option('--by <what>', 'one line for each').choices(['day', 'project', 'job']).default('day'))
   .option('--days <count>', 'how many days back, today included', wholeNumber, 30)
   .addHelpText('after', examples('  memoryd cost\n  memoryd cost --by job --days 7\n  memoryd cost --json | jq .today'))
-  .action(async (options: CostOptions) => (await import('./cost.ts')).cost(context(), options))
+  .action(async (options: CostOptions) => (await import('./status.ts')).cost(context(), options))
 program
   .command('compact <session>')
   .description('print the summary that a session would get; it goes on as it is')
@@ -127,7 +124,9 @@ program
     'after',
     examples('  memoryd compact 1f0c\n  memoryd compact 1f0c --instructions "mind the failing tests"'),
   )
-  .action(async (id: string, options: CompactOptions) => (await import('./compact.ts')).compact(context(), id, options))
+  .action(async (id: string, options: CompactOptions) =>
+    (await import('./sessions.ts')).compact(context(), id, options),
+  )
 for (const to of ['pause', 'resume'] as const)
   program
     .command(to)
@@ -177,15 +176,15 @@ const service = program
 service
   .command('install')
   .description('write the service files and enable them')
-  .action(async () => (await import('./service/command.ts')).installService(context()))
+  .action(async () => (await import('./service/service-commands.ts')).installService(context()))
 service
   .command('uninstall')
   .description('disable the service and remove its files')
-  .action(async () => (await import('./service/command.ts')).uninstallService(context()))
+  .action(async () => (await import('./service/service-commands.ts')).uninstallService(context()))
 service
   .command('status')
   .description('whether it is installed and running')
-  .action(async () => (await import('./service/command.ts')).serviceStatus(context()))
+  .action(async () => (await import('./service/service-commands.ts')).serviceStatus(context()))
 program
   .command('demo')
   .description('a tour of a few seconds in a temporary home: nothing of yours is touched, nothing is left behind')
@@ -208,7 +207,9 @@ program
     'after',
     examples('  memoryd uninstall              asks about the state folder\n  memoryd uninstall --no-state'),
   )
-  .action(async (options: { state?: boolean }) => (await import('./uninstall.ts')).uninstall(context(), options))
+  .action(async (options: { state?: boolean }) =>
+    (await import('./service/service-commands.ts')).uninstall(context(), options),
+  )
 
 function wholeNumber(text: string): number {
   const value = Number(text)

@@ -4,10 +4,9 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { MemoryError } from '../../schema/errors.ts'
 import type { MemoryType } from '../../schema/memory.ts'
 import type { HarnessName } from '../../schema/session.ts'
-import type { ForgetOptions } from './change-memories.ts'
 import type { Context } from './context.ts'
-import type { ListOptions } from './read-memories.ts'
-import type { RecallOptions } from './recall.ts'
+import type { ForgetOptions, ListOptions } from './memories.ts'
+import type { RecallOptions } from './sessions.ts'
 
 const harnesses: readonly HarnessName[] = ['claude-code', 'codex', 'gemini', 'pi', 'generic']
 const modes = ['auto', 'local', 'model'] as const
@@ -30,10 +29,10 @@ export function addMemoryCommands(
       .addHelpText('after', `\nExamples:\n${examples}`)
   const where = ({ project }: Common) => ({ cwd: resolve(project ?? '.') })
   const typeOption = () => new Option('--type <type>', 'the kind of memory').choices(types)
-  const reading = () => import('./read-memories.ts')
-  const changing = () => import('./change-memories.ts')
-  const carrying = () => import('./carry-memories.ts')
-  const recalling = () => import('./recall.ts')
+  const reading = () => import('./memories.ts')
+  const changing = () => import('./memories.ts')
+  const carrying = () => import('./transfer.ts')
+  const recalling = () => import('./sessions.ts')
 
   command(
     'list',
@@ -110,7 +109,10 @@ export function addMemoryCommands(
   )
     .option('-n, --lines <count>', 'how many messages', wholeNumber, 20)
     .action(async (question: string[], options: Common & { lines: number }) =>
-      (await import('./search.ts')).search(context(), question.join(' '), { ...where(options), lines: options.lines }),
+      (await import('./sessions.ts')).search(context(), question.join(' '), {
+        ...where(options),
+        lines: options.lines,
+      }),
     )
   command(
     'notes [session]',
@@ -119,7 +121,7 @@ export function addMemoryCommands(
   )
     .option('--harness <name>', 'where several harnesses have a session of that id')
     .action(async (session: string | undefined, options: Common & { harness?: string }) =>
-      (await import('./notes.ts')).notes(context(), session, {
+      (await import('./sessions.ts')).notes(context(), session, {
         ...where(options),
         ...(options.harness !== undefined && { harness: options.harness }),
       }),
@@ -208,7 +210,7 @@ export function addMemoryCommands(
         return (await carrying()).importMemories(context(), { ...where(options), memories })
       }
       if (project !== undefined) throw wrongUsage('transcripts say themselves where they belong', 'leave --project out')
-      const { importTranscripts } = await import('./import-transcripts.ts')
+      const { importTranscripts } = await import('./transfer.ts')
       return importTranscripts(context(), { dir: resolve(folder ?? '.'), ...(harness && { harness }) })
     })
   program
@@ -217,7 +219,7 @@ export function addMemoryCommands(
     .addHelpText('after', '\nExamples:\n  mv ~/app ~/work/app && memoryd move ~/app ~/work/app')
     .action(async (from: string, to: string) => (await carrying()).move(context(), from, to))
   command('edit <file>', 'open a memory in your editor', '  EDITOR=nano memoryd edit user_role.md').action(
-    async (file: string, options: Common) => (await import('./edit.ts')).edit(context(), file, where(options)),
+    async (file: string, options: Common) => (await import('./memories.ts')).edit(context(), file, where(options)),
   )
 }
 

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { daemonEnv } from '../../client/cli/daemon-process.ts'
+import { daemonEnv } from '../../client/cli/daemon.ts'
 import { type Environment, findPlaces } from '../../schema/rendezvous.ts'
 import { firstAnswer } from './first-answer.ts'
 

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { hookCommand } from '../../client/cli/connect/targets.ts'
+import { hookCommand } from '../../client/cli/connect/connect.ts'
 import { routeTable } from '../../schema/route-table.ts'
 import { makeMemories } from './made-memories.ts'
 import { inRounds, quantile, ratio } from './rounds.ts'

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { expect, it } from 'vitest'
 import { type Context, createPrint } from '../../client/cli/context.ts'
-import { cost } from '../../client/cli/cost.ts'
+import { cost } from '../../client/cli/status.ts'
 import type { StrictClient } from '../../client/client.ts'
 
 type Cost = Awaited<ReturnType<StrictClient['cost']>>

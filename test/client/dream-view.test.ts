@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { gateLines, reportLines } from '../../client/cli/dream-report.ts'
-import { frame } from '../../client/cli/dream-view.ts'
+import { frame, gateLines, reportLines } from '../../client/cli/dream-view.ts'
 import type { DreamLive } from '../../schema/dream.ts'
 
 const live: DreamLive = {

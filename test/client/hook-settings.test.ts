@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { hookCommand } from '../../client/cli/connect/connect.ts'
 import { addHooks, hasHooks, removeHooks } from '../../client/cli/connect/hook-settings.ts'
 import { JsoncError, parseJsonc, plain } from '../../client/cli/connect/jsonc.ts'
 import type { Piece } from '../../client/cli/connect/pieces.ts'
-import { hookCommand } from '../../client/cli/connect/targets.ts'
 
 const COMMAND = hookCommand('claude-code', `/run/it's here/memoryd.sock`)
 const group = () => ({ hooks: [{ type: 'command', command: COMMAND, timeout: 5 }] })

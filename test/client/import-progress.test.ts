@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { bar, summary } from '../../client/cli/import-transcripts.ts'
+import { bar, summary } from '../../client/cli/transfer.ts'
 
 const progress = {
   dir: '/old',

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createScreen } from '../../client/cli/demo/screen.ts'
+import { createScreen } from '../../client/cli/demo/demo.ts'
 import { cliMain } from '../support/cli.ts'
 import { makeHome } from '../support/home.ts'
 

@@ -1,26 +1,25 @@
 /** `memoryd connect` and `disconnect`: our hooks into the settings of a harness, and out again. */
-import { statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { existsSync, statSync } from 'node:fs'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { MemoryError } from '../../../schema/errors.ts'
 import { HOOK_MARK } from '../../../schema/hook.ts'
 import type { Context } from '../context.ts'
-import { shellWord } from '../installation.ts'
-import { addHooks, apart, hasHooks, Misshapen, removeHooks } from './hook-settings.ts'
+import { cliMain, hookScript, quoted, shellWord } from '../installation.ts'
+import { addHooks, apart, boundFor, type Events, hasHooks, Misshapen, removeHooks } from './hook-settings.ts'
 import { JsoncError } from './jsonc.ts'
-import { lineDiff } from './line-diff.ts'
 import { createNoted, hashOf, lost, type Noted } from './noted.ts'
-import { boundFor } from './old-curl.ts'
+import { piExtension } from './pi-extension.ts'
 import type { Piece } from './pieces.ts'
 import {
   deepestFolder,
   draftSettings,
+  lineDiff,
   readSettings,
   removeSettings,
   replaceSettings,
   type SettingsFile,
   sweepBeside,
 } from './settings-file.ts'
-import { type Connectable, projectOf, type Target, targetOf } from './targets.ts'
 
 export type ConnectOptions = { project?: string | true; mail?: boolean; dryRun?: boolean }
 
@@ -201,5 +200,128 @@ function explained<T>(file: string, act: () => T): T {
     if (error instanceof Misshapen)
       throw new MemoryError('REFUSED', `${file}: ${error.message}; nothing was changed`, { reason: 'shape' })
     throw error
+  }
+}
+
+/** `memoryd connect mcp`: how each harness is told of the MCP server. Their files are rewritten by themselves: nothing is changed. */
+
+export function showMcp({ print }: Context): void {
+  const server = { command: process.execPath, args: [cliMain, 'mcp'] }
+  const words = [server.command, ...server.args].map(shellWord).join(' ')
+  const config = JSON.stringify({ mcpServers: { memoryd: server } }, null, 2)
+  print.result({ mcpServers: { memoryd: server } }, () => [
+    'Claude Code:',
+    `  claude mcp add --scope user memoryd -- ${words}`,
+    'Codex:',
+    `  codex mcp add memoryd -- ${words}`,
+    'Gemini CLI:',
+    `  gemini mcp add --scope user memoryd ${words}`,
+    'Any other, in its own configuration (.mcp.json, mcp.json or the like):',
+    ...config.split('\n').map((line) => `  ${line}`),
+  ])
+}
+
+export function forgetMcp({ print }: Context): void {
+  print.result({ changed: false }, () => [
+    'Claude Code:',
+    '  claude mcp remove --scope user memoryd',
+    'Codex:',
+    '  codex mcp remove memoryd',
+    'Gemini CLI:',
+    '  gemini mcp remove --scope user memoryd',
+  ])
+}
+
+/** Where each harness keeps its settings, and what of ours belongs there. Decides; touches nothing. */
+
+export const connectable = ['claude-code', 'codex', 'gemini', 'pi', 'mcp'] as const
+export type Connectable = (typeof connectable)[number]
+
+export type Wanted = {
+  /** Of a project, where given; else of the user. */
+  project: string | undefined
+  mail: boolean
+  /** What has to stand before the command, so that it ends in time. */
+  bound?: string
+}
+
+export type Target = {
+  file: string
+  /** Hooks among other settings, or a file that is ours alone. */
+  holds: { events: Events } | { whole: string }
+  /** What a person should know about it. */
+  remarks: string[]
+}
+
+/** The command is over after half a second; who waits longer waits for a shell that cannot begin. */
+const SECONDS = 5
+
+export function hookCommand(harness: string, socket: string, bound = ''): string {
+  return `${bound}sh ${quoted(hookScript)} ${harness} ${quoted(socket)} 2>/dev/null || :`
+}
+
+const CLAUDE_EVENTS = ['SessionStart', 'UserPromptSubmit', 'Stop', 'SubagentStop', 'PreCompact', 'SessionEnd']
+const GEMINI_EVENTS = ['SessionStart', 'BeforeAgent', 'AfterAgent', 'PreCompress', 'SessionEnd']
+
+export function targetOf(harness: Exclude<Connectable, 'mcp'>, context: Context, wanted: Wanted): Target {
+  const { env, places } = context
+  const { project, mail, bound } = wanted
+  const { home } = places
+  const command = hookCommand(harness, places.socketPath, bound)
+  const events = (names: string[], hook: object): Events =>
+    Object.fromEntries(names.map((name) => [name, { hooks: [{ type: 'command', command, ...hook }] }]))
+  const own = (name: string, ...otherwise: string[]) => {
+    const value = env[name] || join(home, ...otherwise)
+    if (isAbsolute(value)) return value
+    throw new MemoryError('SETUP', `${name} must be an absolute path, got ${JSON.stringify(value)}`, {
+      hint: 'from where it counts, only the harness knows',
+    })
+  }
+  switch (harness) {
+    case 'claude-code':
+      return {
+        file: project
+          ? join(project, '.claude', 'settings.local.json')
+          : join(own('CLAUDE_CONFIG_DIR', '.claude'), 'settings.json'),
+        holds: { events: events([...CLAUDE_EVENTS, ...(mail ? ['PostToolUse'] : [])], { timeout: SECONDS }) },
+        remarks: project
+          ? ['settings.local.json is yours alone; settings.json would be for everybody in the project']
+          : [],
+      }
+    case 'codex':
+      return {
+        file: project ? join(project, '.codex', 'hooks.json') : join(own('CODEX_HOME', '.codex'), 'hooks.json'),
+        holds: { events: events([...CLAUDE_EVENTS, ...(mail ? ['PostToolUse'] : [])], { timeout: SECONDS }) },
+        remarks: [
+          'Codex runs new hooks only once you trust them: start codex and agree in its own dialog (/hooks shows them)',
+        ],
+      }
+    case 'gemini':
+      return {
+        file: join(project ?? home, '.gemini', 'settings.json'),
+        holds: {
+          events: events([...GEMINI_EVENTS, ...(mail ? ['AfterTool'] : [])], {
+            name: 'memoryd',
+            timeout: SECONDS * 1_000,
+          }),
+        },
+        remarks: [],
+      }
+    case 'pi':
+      return {
+        file: project
+          ? join(project, '.pi', 'extensions', 'memoryd.ts')
+          : join(own('PI_CODING_AGENT_DIR', '.pi', 'agent'), 'extensions', 'memoryd.ts'),
+        holds: { whole: piExtension(places.socketPath) },
+        remarks: mail ? ['pi gets mail with its prompts only'] : [],
+      }
+  }
+}
+
+/** The repository a folder is in, or the folder itself. */
+export function projectOf(folder: string): string {
+  for (let at = folder; ; at = dirname(at)) {
+    if (existsSync(join(at, '.git'))) return at
+    if (at === dirname(at)) return folder
   }
 }

@@ -1,11 +1,14 @@
 /** What `connect` did, in `<state>/connections`: each file with its backup, and how it was left. */
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import type { Finding } from '../../../daemon/doctor/checks.ts'
 import { MemoryError } from '../../../schema/errors.ts'
-import type { Connection } from '../../../schema/hook.ts'
-import { addedAgain } from './hook-settings.ts'
-import { sweepDrafts, writeWhole } from './whole-file.ts'
+import { type Connection, HOOK_MARK } from '../../../schema/hook.ts'
+import type { Context } from '../context.ts'
+import { quoted } from '../installation.ts'
+import { addedAgain, commandsOf } from './hook-settings.ts'
+import { sweepBeside, sweepDrafts, writeWhole } from './settings-file.ts'
 
 /** `before` is the text as it was: nothing where we made the file, `lost` where no backup is what it should be. */
 export type Noted = Connection & { before: string | undefined | typeof lost }
@@ -79,4 +82,50 @@ export function createNoted(stateDir: string) {
     drop,
     sweep: () => sweepDrafts(dir),
   }
+}
+
+/**
+ * Whether the hooks that were put into settings are still there and still lead somewhere; for `memoryd doctor`. Tidies up after
+ * a connect that was killed.
+ */
+
+const SCRIPT = new RegExp(`sh '((?:[^']|'\\\\'')*${HOOK_MARK}[^']*)'`)
+
+export function hooksFinding({ places, self }: Context): Finding {
+  const connections = createNoted(places.stateDir)
+  const noted = connections.all()
+  connections.sweep()
+  for (const { file } of noted) sweepBeside(file)
+  if (noted.length === 0)
+    return {
+      check: 'hooks',
+      state: 'ok',
+      message: 'no harness is connected',
+      remedy: `optional: ${self} connect claude-code`,
+    }
+  for (const { harness, file } of noted) {
+    const trouble = troubleOf(file, places.socketPath)
+    if (trouble !== undefined)
+      return { check: 'hooks', state: 'warning', message: `${file} ${trouble}`, remedy: `${self} connect ${harness}` }
+  }
+  const files = noted.map(({ harness, file }) => `${harness} (${file})`)
+  return { check: 'hooks', state: 'ok', message: `connected: ${files.join(', ')}` }
+}
+
+function troubleOf(file: string, socket: string): string | undefined {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch {
+    return 'cannot be read any more'
+  }
+  const isJson = file.endsWith('.json')
+  const commands = isJson ? commandsOf(text) : []
+  const hasOurs = isJson ? commands.length > 0 : text.includes(HOOK_MARK)
+  if (!hasOurs) return 'has no longer a hook of ours'
+  if (!isJson) return text.includes(JSON.stringify(socket)) ? undefined : 'asks at another socket'
+  const gone = commands.some((command) => !existsSync(SCRIPT.exec(command)?.[1]?.replaceAll("'\\''", "'") ?? ''))
+  if (gone) return 'has hooks that run a program which is not there'
+  if (!commands.every((command) => command.includes(quoted(socket)))) return 'has hooks that ask at another socket'
+  return undefined
 }

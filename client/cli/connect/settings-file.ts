@@ -1,8 +1,27 @@
 /** A settings file of somebody else's: read as it is, replaced whole, never through a link that leads elsewhere by accident. */
-import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, rmdirSync, rmSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+
+import { randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { MemoryError } from '../../../schema/errors.ts'
-import { type Draft, draftOf, type Rights, sweepDrafts } from './whole-file.ts'
 
 /** `text` is nothing where there is no file. */
 export type SettingsFile = { path: string; text: string | undefined; rights: Rights }
@@ -102,4 +121,146 @@ function targetOf(file: string): string {
 function refused(file: string, why: string, cause?: unknown): MemoryError {
   const because = cause instanceof Error ? ` (${(cause as NodeJS.ErrnoException).code ?? cause.message})` : ''
   return new MemoryError('REFUSED', `${file} ${why}${because}; nothing was changed`, { reason: 'path', cause })
+}
+
+/** The lines in which two texts differ, as `diff` shows them. Pure. */
+
+const CONTEXT = 2
+/** Of settings nobody has more; of longer ones only the differing middle is compared. */
+const MOST_CELLS = 4_000_000
+
+export function lineDiff(before: string, after: string): string[] {
+  const old = linesOf(before)
+  const now = linesOf(after)
+  const marked = compare(old, now)
+  const shown = new Set<number>()
+  for (const [n, line] of marked.entries())
+    if (!line.startsWith(' ')) for (let at = n - CONTEXT; at <= n + CONTEXT; at++) shown.add(at)
+  return marked.flatMap((line, n) => (shown.has(n) ? [line] : shown.has(n - 1) ? ['...'] : []))
+}
+
+function linesOf(text: string): string[] {
+  const lines = text.split('\n')
+  return lines.at(-1) === '' ? lines.slice(0, -1) : lines
+}
+
+function compare(old: readonly string[], now: readonly string[]): string[] {
+  if (old.length * now.length > MOST_CELLS) return [...old.map((line) => `-${line}`), ...now.map((line) => `+${line}`)]
+  const width = now.length + 1
+  const longest = new Uint32Array((old.length + 1) * width)
+  for (let i = old.length - 1; i >= 0; i--)
+    for (let j = now.length - 1; j >= 0; j--)
+      longest[i * width + j] =
+        old[i] === now[j]
+          ? (longest[(i + 1) * width + j + 1] as number) + 1
+          : Math.max(longest[(i + 1) * width + j] as number, longest[i * width + j + 1] as number)
+  const marked: string[] = []
+  let i = 0
+  let j = 0
+  while (i < old.length || j < now.length) {
+    if (i < old.length && j < now.length && old[i] === now[j]) {
+      marked.push(` ${old[i++]}`)
+      j++
+    } else if (
+      i < old.length &&
+      (j >= now.length || (longest[(i + 1) * width + j] as number) >= (longest[i * width + j + 1] as number))
+    )
+      marked.push(`-${old[i++]}`)
+    else marked.push(`+${now[j++]}`)
+  }
+  return marked
+}
+
+/** Files that are written whole or not at all, whatever a full disk or a kill leaves of the attempt. */
+
+export type Rights = { mode: number; owner?: { uid: number; gid: number } }
+
+export type Draft = {
+  /** From then on it is the file. */
+  place(): void
+  /** Nothing is left of it; does nothing once it is placed. */
+  discard(): void
+}
+
+/** Whose it is stands in the name: so it is known whether somebody still writes it. */
+const DRAFT = /^\.memoryd-(\d+)-[0-9a-f]{12}$/
+
+/** All of it is on the disk, beside the file, before anything is replaced. */
+export function draftOf(path: string, text: string, { mode, owner }: Rights): Draft {
+  const draft = join(dirname(path), `.memoryd-${process.pid}-${randomBytes(6).toString('hex')}`)
+  const bytes = Buffer.from(text)
+  const discard = () => rmSync(draft, { force: true })
+  try {
+    const fd = openSync(draft, 'wx', 0o600)
+    try {
+      // A disk that fills up takes a part of it, and calls that a success.
+      for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done)
+      const { uid, gid } = fstatSync(fd)
+      if (owner && (owner.uid !== uid || owner.gid !== gid)) fchownSync(fd, owner.uid, owner.gid)
+      fchmodSync(fd, mode)
+      fsyncSync(fd)
+    } finally {
+      closeSync(fd)
+    }
+    if (!readFileSync(draft).equals(bytes)) throw new Error('what was written is not what is there')
+  } catch (error) {
+    discard()
+    throw error
+  }
+  return {
+    discard,
+    place: () => {
+      renameSync(draft, path)
+      syncFolder(dirname(path))
+    },
+  }
+}
+
+export function writeWhole(path: string, text: string, rights: Rights): void {
+  const draft = draftOf(path, text, rights)
+  try {
+    draft.place()
+  } finally {
+    draft.discard()
+  }
+}
+
+/** What a killed one has left in a folder. */
+export function sweepDrafts(folder: string): void {
+  for (const name of namesIn(folder)) {
+    const [draft, pid] = DRAFT.exec(name) ?? []
+    if (draft !== undefined && !isAlive(Number(pid))) rmSync(join(folder, draft), { force: true })
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+function isAlive(pid: number): boolean {
+  if (pid === process.pid) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** So that a crash of the machine does not undo the renaming; where folders cannot be synced, it may. */
+function syncFolder(folder: string): void {
+  try {
+    const fd = openSync(folder, 'r')
+    try {
+      fsyncSync(fd)
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    // It is in its place all the same.
+  }
 }

@@ -5,9 +5,7 @@ import { dirname, join } from 'node:path'
 import { findPlaces, MAX_SOCKET_BYTES } from '../../../schema/rendezvous.ts'
 import type { StrictClient } from '../../client.ts'
 import type { Context } from '../context.ts'
-import { endDaemon, spawnDaemon } from '../daemon-process.ts'
-import type { Session } from './history.ts'
-import { linesOf } from './transcript.ts'
+import { endDaemon, spawnDaemon } from '../daemon.ts'
 
 /** For the name of the home and of the socket in it. */
 const ROOM_BYTES = 30
@@ -68,4 +66,126 @@ export async function openStage(context: Context): Promise<Stage> {
     remove()
     throw error
   }
+}
+
+/** A history of three sessions, as two harnesses recorded it: who asked what, what was done, what was said. Data only. */
+
+export type Turn = { asks: string; tool?: { name: string; input: string; result: string }; says: string }
+export type Session = { harness: 'claude-code' | 'codex'; id: string; title: string; turns: Turn[] }
+
+const listing = (name: string, lines: number) =>
+  Array.from(
+    { length: lines },
+    (_, n) => `${name}:${n + 1}  const item${n} = cart.items[${n}] ?? emptyItem(${n})`,
+  ).join('\n')
+
+export const sessions: Session[] = [
+  {
+    harness: 'claude-code',
+    id: 'd0000000-0000-4000-8000-000000000001',
+    title: 'Monday, in Claude Code',
+    turns: [
+      {
+        asks: 'From now on always run npm run lint before you commit.',
+        says: 'Understood: lint first, then commit.',
+      },
+      {
+        asks: 'Never deploy the shop from main, always from the release branch.',
+        tool: { name: 'Bash', input: 'git branch --list', result: '* main\n  release' },
+        says: 'Noted. Deploys go out from the release branch.',
+      },
+    ],
+  },
+  {
+    harness: 'codex',
+    id: 'd0000000-0000-4000-8000-000000000002',
+    title: 'Tuesday, in Codex',
+    turns: [
+      {
+        asks: 'Remember that the staging database is wiped every night at 02:00.',
+        says: 'I will keep that in mind.',
+      },
+    ],
+  },
+  {
+    harness: 'claude-code',
+    id: 'd0000000-0000-4000-8000-000000000003',
+    title: 'Wednesday, a long one in Claude Code',
+    turns: Array.from({ length: 14 }, (_, n) => ({
+      asks: [
+        'The cart shows a wrong total in src/cart.ts, find out why.',
+        'Fix rounding in src/money.ts, the currency is EUR with 2 decimals.',
+        'Now add a test for an empty cart in test/cart.test.ts.',
+        'The total for order 4711 must be 129.90, check that.',
+      ][n % 4] as string,
+      tool: {
+        name: n % 2 === 0 ? 'Read' : 'Bash',
+        input: n % 2 === 0 ? `src/cart.ts` : 'npm test -- cart',
+        result: listing(n % 2 === 0 ? 'src/cart.ts' : 'test/cart.test.ts', 150),
+      },
+      says: `Step ${n + 1} is done: the total is right for the cases so far.`,
+    })),
+  },
+]
+
+/** Turns in the form in which each harness writes them. Pure. */
+
+export type Place = { cwd: string; atMs: number }
+
+/** The lines of one turn, which is the nth of its session. */
+export function linesOf(session: Session, n: number, place: Place): string[] {
+  const turn = session.turns[n] as Turn
+  const records = session.harness === 'codex' ? codex(session, n, turn, place) : claude(session, n, turn, place)
+  return records.map((record) => JSON.stringify(record))
+}
+
+function claude({ id }: Session, n: number, { asks, tool, says }: Turn, { cwd, atMs }: Place): object[] {
+  const message = (step: number, type: string, content: unknown, more: object = {}) => ({
+    type,
+    uuid: `${id}-${n}-${step}`,
+    parentUuid: step > 0 ? `${id}-${n}-${step - 1}` : n > 0 ? `${id}-${n - 1}-${LAST}` : null,
+    isSidechain: false,
+    sessionId: id,
+    cwd,
+    timestamp: new Date(atMs + step).toISOString(),
+    ...more,
+    message: { role: type, content, ...(more as { message?: object }).message },
+  })
+  const answer = (step: number, content: object[], stop_reason: string) =>
+    message(step, 'assistant', content, { message: { id: `m-${id}-${n}-${step}`, model: 'recorded', stop_reason } })
+  const person = { origin: { kind: 'human' }, promptSource: 'typed' }
+  const call = tool && { type: 'tool_use', id: `t-${n}`, name: tool.name, input: inputOf(tool) }
+  return [
+    message(0, 'user', asks, person),
+    answer(1, call ? [call] : [{ type: 'text', text: 'Let me see.' }], call ? 'tool_use' : 'pause_turn'),
+    call
+      ? message(2, 'user', [{ type: 'tool_result', tool_use_id: call.id, content: tool.result }], { toolUseResult: {} })
+      : answer(2, [{ type: 'text', text: 'Yes.' }], 'pause_turn'),
+    answer(LAST, [{ type: 'text', text: says }], 'end_turn'),
+  ]
+}
+
+const LAST = 3
+
+function inputOf({ name, input }: NonNullable<Turn['tool']>): object {
+  return name === 'Read' ? { file_path: input } : { command: input }
+}
+
+function codex({ id }: Session, n: number, { asks, says }: Turn, { cwd, atMs }: Place): object[] {
+  const timestamp = new Date(atMs).toISOString()
+  const line = (type: string, payload: object) => ({ timestamp, type, payload })
+  const said = (role: string, text: string, kind: string) =>
+    line('response_item', {
+      type: 'message',
+      role,
+      id: `${id}-${n}-${role}`,
+      content: [{ type: role === 'assistant' ? 'output_text' : 'input_text', text }],
+      internal_chat_message_metadata_passthrough: { content_item_kinds: [kind] },
+    })
+  return [
+    ...(n === 0 ? [line('session_meta', { id, session_id: id, cwd, source: 'cli' })] : []),
+    said('user', asks, 'user.text'),
+    said('assistant', says, 'assistant.text'),
+    line('event_msg', { type: 'task_complete', turn_id: `${id}-${n}` }),
+  ]
 }

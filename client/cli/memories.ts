@@ -1,0 +1,205 @@
+/** `memoryd list`, `show`, `why` and `history`. */
+
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { MemoryError } from '../../schema/errors.ts'
+import type { MemoryType } from '../../schema/memory.ts'
+import { asked, asPerson, type Context, confirm, harmless } from './context.ts'
+
+export type Where = { cwd: string }
+
+export type ListOptions = { type?: MemoryType; search?: string }
+
+export async function list(context: Context, { cwd, type, search }: Where & ListOptions): Promise<void> {
+  const found = await asPerson(context, (client) => client.memories({ cwd, type, q: search }))
+  context.print.result(found, () => {
+    if (found.skipped) return ['memory is off here']
+    if (found.items.length === 0)
+      return [search === undefined ? `no memories yet in ${found.dir}` : `no memory says anything of: ${search}`]
+    return [
+      ...found.items.map(
+        ({ file, type, description }) => `${(type ?? '?').padEnd(9)} ${inOneLine(file)}  ${description ?? ''}`,
+      ),
+      ...(found.older > 0 ? [`and ${found.older} older`] : []),
+    ]
+  })
+}
+
+/** A file may have a line break in its name; a list must not be made to say more than there is. */
+function inOneLine(file: string): string {
+  return file.replace(/[\r\n]/g, '\ufffd')
+}
+
+export async function show(context: Context, file: string, { cwd, at }: Where & { at?: string }): Promise<void> {
+  const then = at === undefined ? undefined : new Date(at).toISOString()
+  const memory = await asPerson(context, (client) => client.memory({ cwd, file, at: then }))
+  context.print.result(memory, () => memory.content.replace(/\n$/, '').split('\n'))
+}
+
+/** What a memory rests on, and who wrote it last. */
+export async function why(context: Context, file: string, { cwd }: Where): Promise<void> {
+  const { evidence, changes } = await asPerson(context, async (client) => ({
+    evidence: (await client.memory({ cwd, file })).evidence,
+    changes: (await client.changes({ cwd, file, limit: '20' })).items,
+  }))
+  context.print.result({ file, evidence, changes }, () => [
+    ...changes.map(({ at, op, actor, reason }) => `${at}  ${op} by ${actor}: ${reason}`),
+    ...evidence.map(({ at, sessionId, excerpt }) => `${at}  session ${sessionId}: ${excerpt}`),
+    ...(evidence.length === 0 ? ['it rests on nothing that was said in a session: somebody wrote it'] : []),
+  ])
+}
+
+export async function history(
+  context: Context,
+  file: string | undefined,
+  { cwd, lines }: Where & { lines: number },
+): Promise<void> {
+  const limit = asked(lines)
+  const { items } = await asPerson(context, (client) => client.changes({ cwd, file, limit }))
+  context.print.result({ items }, () =>
+    items.length === 0
+      ? ['nothing has happened here yet']
+      : items.map(
+          ({ id, at, op, file, actor, reason }) =>
+            `${id.padStart(5)}  ${at}  ${op.padEnd(7)} ${inOneLine(file)}  ${actor}: ${reason}`,
+        ),
+  )
+}
+
+/** `memoryd remember`, `forget`, `undo` and `review`. */
+
+export async function remember(
+  context: Context,
+  text: string,
+  { cwd, type }: Where & { type?: MemoryType },
+): Promise<void> {
+  const done = await asPerson(context, (client) => client.remember({ cwd, text, type }))
+  context.print.result(done, () => [
+    done.action === 'created' ? `remembered in ${done.file} (${done.type})` : `known already: ${done.file}`,
+    ...(done.redacted.length > 0 ? [`took out what looked like a credential: ${done.redacted.join(', ')}`] : []),
+    ...(done.changeId ? [`take it back with: ${context.self} undo ${done.changeId}`] : []),
+  ])
+}
+
+export type ForgetOptions = { reject?: boolean; purge?: boolean; yes?: boolean; rejected?: boolean; lift?: string }
+
+/** Every backup is rewritten, however large it has become. */
+const PURGE_DEADLINE_MS = 600_000
+
+export async function forget(
+  context: Context,
+  file: string | undefined,
+  options: ForgetOptions & Where,
+): Promise<void> {
+  if (options.lift !== undefined) {
+    const id = options.lift
+    await asPerson(context, (client) => client.liftTombstone({ id }))
+    return context.print.result({ lifted: id }, () => [`what tombstone ${id} rejected may be said again`])
+  }
+  if (options.purge) return purge(context, file, options)
+  if (options.rejected || file === undefined) return listRejected(context)
+  const reject = options.reject ? 'true' : 'false'
+  const done = await asPerson(context, (client) => client.forget({ cwd: options.cwd, file, reject }))
+  context.print.result(done, () => [
+    done.tombstoneId ? `forgot ${file}; it will not come back (tombstone ${done.tombstoneId})` : `forgot ${file}`,
+    `take it back with: ${context.self} undo ${done.changeId}`,
+  ])
+}
+
+async function purge(
+  context: Context,
+  file: string | undefined,
+  { cwd, reject, yes }: ForgetOptions & Where,
+): Promise<void> {
+  if (file === undefined) throw new MemoryError('BAD_REQUEST', 'name the memory that is to be purged')
+  const question = `Purge ${file}, with its history, out of every backup? It cannot be undone.`
+  const agreed = yes ? 'yes' : await confirm(harmless(question, 'off'))
+  if (agreed === 'nobody')
+    throw new MemoryError('BAD_REQUEST', 'a purge cannot be undone, and there is nobody to ask', { hint: 'add --yes' })
+  if (agreed === 'no') return context.print.result({ purged: null }, () => ['nothing was purged'])
+  const wish = { cwd, file, reject: reject ? 'true' : 'false', purge: 'true' } as const
+  const done = await asPerson(context, (client) => client.forget(wish, { deadlineMs: PURGE_DEADLINE_MS }))
+  const { versions = 0, backups = 0, deleted = [] } = done.purged ?? {}
+  context.print.result(done, () => [
+    `purged ${file}: ${versions} kept versions are gone, ${backups} backups were rewritten; it cannot be undone`,
+    ...deleted.map((copy) => `deleted ${copy}: it was damaged and held some of it`),
+    ...(done.tombstoneId ? [`what it said will not come back (tombstone ${done.tombstoneId})`] : []),
+    'sessions in which it was spoken of are kept by their own programs: delete those there',
+  ])
+}
+
+async function listRejected(context: Context): Promise<void> {
+  const { items } = await asPerson(context, (client) => client.tombstones())
+  context.print.result({ items }, () =>
+    items.length === 0
+      ? ['nothing is rejected']
+      : items.map(({ id, at, file, excerpt }) => `${id.padStart(4)}  ${at}  ${file}  ${excerpt}`),
+  )
+}
+
+export async function undo(context: Context, change: string | undefined, { run }: { run?: string }): Promise<void> {
+  const done = await asPerson(context, (client) =>
+    run !== undefined ? client.undoRun({ id: run }) : client.undoChange({ id: change ?? '' }),
+  )
+  const back = done.runId === undefined ? done.changeIds[0] : `--run ${done.runId}`
+  context.print.result(done, () => [`undone; take that back with: ${context.self} undo ${back}`])
+}
+
+export async function review(
+  context: Context,
+  decision: 'approve' | 'reject' | undefined,
+  id: string | undefined,
+): Promise<void> {
+  if (decision !== undefined && id !== undefined) {
+    const done = await asPerson(context, (client) => client.decideReview({ id, decision }))
+    return context.print.result(done, () => [decision === 'approve' ? 'applied' : 'rejected; it will not come back'])
+  }
+  const { items } = await asPerson(context, (client) => client.reviews())
+  context.print.result({ items }, () =>
+    items.length === 0
+      ? ['nothing waits for you']
+      : items.flatMap(({ id, at, op, file, actor, reason, diff }) => [
+          `${id}  ${at}  ${op} ${file} by ${actor}: ${reason}`,
+          ...diff.split('\n').map((line) => `    ${line}`),
+        ]),
+  )
+}
+
+/** `memoryd edit`: a memory in the person's own editor, written back as the person's, never over somebody else's edit. */
+
+export async function edit(context: Context, file: string, { cwd }: Where): Promise<void> {
+  const memory = await asPerson(context, (client) => client.memory({ cwd, file }))
+  const folder = mkdtempSync(join(tmpdir(), 'memoryd-'))
+  const draft = join(folder, basename(file))
+  try {
+    writeFileSync(draft, memory.content, { mode: 0o600 })
+    runEditor(context, draft)
+    const content = readFileSync(draft, 'utf8')
+    if (content === memory.content) return context.print.result({ changed: false }, () => ['nothing was changed'])
+    const write = { cwd, file, content, ifHash: memory.hash, reason: 'edited' }
+    const done = await asPerson(context, (client) => client.putMemory(write)).catch((error: unknown) => {
+      // The work of a person is not thrown away because somebody else was faster.
+      const kept = join(tmpdir(), `memoryd-${Date.now()}-${basename(file)}`)
+      writeFileSync(kept, content, { mode: 0o600 })
+      process.stderr.write(`your text is kept in ${kept}\n`)
+      throw error
+    })
+    context.print.result({ changed: true, ...done }, () => [
+      `saved ${file}; take it back with: ${context.self} undo ${done.changeId}`,
+    ])
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Through a shell, as git does it: people write `code --wait` into their environment. */
+function runEditor({ env }: Context, draft: string): void {
+  const editor = env.VISUAL || env.EDITOR || 'vi'
+  const { status } = spawnSync('sh', ['-c', `${editor} "$1"`, 'sh', draft], {
+    stdio: 'inherit',
+    env: env as NodeJS.ProcessEnv,
+  })
+  if (status !== 0) throw new MemoryError('INTERNAL', `${editor} ended with ${status}`, { hint: 'set EDITOR' })
+}

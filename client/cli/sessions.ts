@@ -1,0 +1,189 @@
+/** `memoryd search`. */
+import pc from 'picocolors'
+import type { Contract } from '../../schema/contract.ts'
+import { MemoryError } from '../../schema/errors.ts'
+import type { StrictClient } from '../client.ts'
+import { asked, asPerson, type Context } from './context.ts'
+
+type Item = { snippet: string; hits: { from: number; to: number }[] }
+
+export async function search(context: Context, q: string, { cwd, lines }: { cwd: string; lines: number }) {
+  const limit = asked(lines)
+  const found = await asPerson(context, (client) => client.search({ q, cwd, limit }))
+  const paint = pc.createColors(context.print.colour === 'on')
+  context.print.result(found, () => {
+    if (found.skipped) return ['memory is off here']
+    if (found.items.length === 0) return ['nobody said anything of it in the sessions of this project']
+    return found.items.flatMap((item, n) => [
+      ...(n === 0 ? [] : ['']),
+      `${paint.bold(item.role)}  ${timeOf(item.at)}  ${paint.dim(`${item.harness} session ${item.sessionId}`)}`,
+      `  ${marked(item, paint.yellow)}`,
+    ])
+  })
+}
+
+function timeOf(at: string | null): string {
+  return at === null ? 'at some time' : at.slice(0, 16).replace('T', ' ')
+}
+
+/** The snippet is what somebody's program printed: colours in it are not ours to show. */
+function marked({ snippet, hits }: Item, mark: (text: string) => string): string {
+  let from = 0
+  const parts = hits.flatMap((hit) => {
+    const before = plain(snippet.slice(from, hit.from))
+    from = hit.to
+    return [before, mark(plain(snippet.slice(hit.from, hit.to)))]
+  })
+  return [...parts, plain(snippet.slice(from))].join('')
+}
+
+function plain(text: string): string {
+  return text.replaceAll('\u001b', '\ufffd')
+}
+
+/** `memoryd notes`. */
+
+export type NotesOptions = { cwd: string; harness?: string }
+
+type Meant = { id: string; harness?: string }
+
+export async function notes(context: Context, session: string | undefined, options: NotesOptions): Promise<void> {
+  const { harness } = options
+  await asPerson(context, async (client) => {
+    const meant = session === undefined ? await newest(client, options) : { id: session, ...(harness && { harness }) }
+    const found = await client.sessionNotes(meant)
+    context.print.result({ sessionId: meant.id, ...found }, () => [
+      ...(found.content === ''
+        ? [`there are no notes of session ${meant.id} yet`]
+        : found.content.trimEnd().split('\n')),
+      ...(found.updatedAt === undefined ? [] : ['', told(found)]),
+    ])
+  })
+}
+
+async function newest(client: StrictClient, { cwd, harness }: NotesOptions): Promise<Meant> {
+  const { items } = await client.sessions({ cwd, limit: harness === undefined ? '1' : '999' })
+  const found = items.find((item) => harness === undefined || item.harness === harness)
+  if (found) return { id: found.id, harness: found.harness }
+  throw new MemoryError('NOT_FOUND', 'no session of this project is known', {
+    hint: 'name one, or another folder with --project',
+  })
+}
+
+type Told = { updatedAt?: string | undefined; source?: string | undefined; updatingSince?: string | undefined }
+
+function told({ updatedAt = '', source, updatingSince }: Told): string {
+  const by = source === 'model' ? 'by a model' : 'by rules, without a model'
+  const now = updatingSince === undefined ? '' : '; they are being written anew'
+  return `(written ${updatedAt.slice(0, 16).replace('T', ' ')} ${by}${now})`
+}
+
+/** `memoryd compact`. */
+
+export type CompactOptions = { harness?: string; model: string; instructions?: string }
+
+const DEADLINE_MS = 600_000
+
+const ways = {
+  notes: 'from the notes of the session',
+  full: 'written by a model',
+  extractive: 'put together without a model',
+}
+
+/** Prints what the session would go on with; nothing of it is changed by that. */
+export async function compact(
+  context: Context,
+  id: string,
+  { harness, model, instructions }: CompactOptions,
+): Promise<void> {
+  const done = await asPerson(context, async (client) => {
+    const session = await client.session({ id, ...(harness !== undefined && { harness }) })
+    const asked = {
+      sessionId: session.id,
+      harness: session.harness,
+      cwd: session.cwd ?? '/',
+      model,
+      trigger: 'manual' as const,
+      preview: true,
+      ...(instructions !== undefined && { instructions }),
+    }
+    return client.compact(asked, { deadlineMs: DEADLINE_MS })
+  })
+  const paint = pc.createColors(context.print.colour === 'on')
+  context.print.result(done, () => [
+    ...done.summary.split('\n').map((line) => line.replaceAll('\u001b', '\ufffd')),
+    '',
+    paint.dim(
+      `${ways[done.strategy]}; about ${done.tokensBefore} tokens become ${done.tokensAfter}, ${done.kept} messages stay as they are`,
+    ),
+  ])
+}
+
+/** `memoryd recall` and `memoryd why --session`. */
+
+export type RecallOptions = {
+  mode: 'auto' | 'local' | 'model'
+  lines?: number
+  session?: string
+  harness: string
+  explain?: boolean
+}
+
+type Answer = Contract['recall']['answer']
+
+const MOST = 5
+const reasons: Record<NonNullable<Answer['skipped']>, string> = {
+  off: 'memory is off here',
+  short: 'there is nothing to look for in this',
+  budget: 'the session has no room left for what fits',
+  none: 'no memory fits',
+}
+
+export async function recall(context: Context, query: string, given: RecallOptions & { cwd: string }): Promise<void> {
+  const { cwd, mode, lines, session, harness, explain } = given
+  if (lines !== undefined && lines > MOST)
+    throw new MemoryError('BAD_REQUEST', `at most ${MOST} memories are given for one question`, { hint: '-n 5' })
+  const answer = await asPerson(context, (client) =>
+    client.recall({ cwd, query, mode, harness, k: lines, sessionId: session, explain }),
+  )
+  context.print.result(answer, () => [
+    ...(answer.skipped ? [reasons[answer.skipped]] : printable(answer.text)),
+    ...(answer.explain ? explained(answer, answer.explain) : []),
+  ])
+}
+
+function printable(text: string): string[] {
+  return text.replace(/\n$/, '').split('\n')
+}
+
+function explained({ mode }: Answer, { fit, enough, ranked, model }: NonNullable<Answer['explain']>): string[] {
+  const verdict = fit >= enough ? 'enough' : 'too little'
+  return [
+    '',
+    `selected by ${mode === 'model' ? 'the model' : 'words'}${model === undefined ? '' : ` (model: ${model})`}; the best fits ${fit.toFixed(2)} of the question, ${verdict} (${enough})`,
+    ...ranked.map(
+      (each) =>
+        `${each.score.toFixed(2).padStart(7)}  ${each.fit.toFixed(2)}  ${inOneLine(each.file)}  ${each.words.join(' ')}`,
+    ),
+  ]
+}
+
+export async function whySession(context: Context, id: string): Promise<void> {
+  const { items, sessionBytes } = await asPerson(context, (client) => client.recalled({ id }))
+  context.print.result({ items, sessionBytes }, () =>
+    items.length === 0
+      ? ['this session was given no memory']
+      : [
+          ...items.map(
+            ({ at, harness, path, bytes, mode, counts }) =>
+              `${at}  ${inOneLine(path)}  ${bytes} bytes, by ${mode === 'model' ? 'the model' : 'words'}, ${harness}${counts ? '' : ', before it was compacted'}`,
+          ),
+          `${sessionBytes} bytes count`,
+        ],
+  )
+}
+
+/** A file may have a line break in its name; a list must not be made to say more than there is. */
+function inOneLine(file: string): string {
+  return file.replace(/[\r\n]/g, '\ufffd')
+}
