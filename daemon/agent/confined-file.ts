@@ -8,15 +8,7 @@ import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync,
 import { opendir } from 'node:fs/promises'
 import { relative, sep } from 'node:path'
 import { promisify } from 'node:util'
-import {
-  enterFolder,
-  type Folder,
-  isCode,
-  movedOf,
-  OWN_REACH,
-  openRootFolder,
-  type Reach,
-} from '../platform/safe-folder.ts'
+import { enter, type Folder, isCode, openRoot, type Reach, refuseMoved } from '../platform/safe-folder.ts'
 import type { Place } from './permissions.ts'
 import { type Denied, type Failed, quoted } from './tool-output.ts'
 
@@ -28,7 +20,7 @@ const OPEN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | 
 const readBytes = promisify(read)
 
 /** What a place holds by the way of open folders; `reach` is for who tests the other way. */
-export function createConfined({ reach = OWN_REACH }: { reach?: Reach } = {}) {
+export function createConfined({ reach }: { reach?: Reach } = {}) {
   /** Goes to the folder, acts in it, and closes all that was opened. */
   const inFolder = async <T extends object>(
     place: Place,
@@ -36,24 +28,27 @@ export function createConfined({ reach = OWN_REACH }: { reach?: Reach } = {}) {
     act: (folder: Folder) => T | Promise<T>,
   ): Promise<T | Denied | Failed> => {
     const open: Folder[] = []
+    let entering: (() => boolean) | undefined
     try {
-      const top = openRootFolder(place.root, reach)
-      if (top === 'moved') return moved(place)
-      open.push(top)
-      if (top.where !== place.root) return moved(place)
-      let folder = top
+      let folder = openRoot(place.root, () => false, reach)
+      open.push(folder)
       for (const name of names) {
-        const next = enterFolder(folder, name)
-        if (next === 'missing') return missing(place)
-        if (next === 'not-a-folder') return isLink(folder, name) ? moved(place) : missing(place)
+        const parent = folder
+        entering = () => isLink(parent, name)
+        const next = enter(parent, name)
+        if (!next) return missing(place)
         open.push(next)
         folder = next
       }
-      if (reach === 'path' && movedOf(folder)) return moved(place)
+      entering = undefined
+      if (folder.reach === 'path') refuseMoved(folder)
       const found = await act(folder)
-      return reach === 'path' && movedOf(folder) ? moved(place) : found
+      if (folder.reach === 'path') refuseMoved(folder)
+      return found
     } catch (error) {
-      return trouble(place, error)
+      if (!isCode(error, 'REFUSED')) return trouble(place, error)
+      // A file in the place of a folder is no attempt to lead elsewhere.
+      return entering?.() === false ? missing(place) : moved(place)
     } finally {
       for (const { fd } of open) closeSync(fd)
     }
@@ -72,7 +67,7 @@ export function createConfined({ reach = OWN_REACH }: { reach?: Reach } = {}) {
         if (stats.size > BigInt(capBytes))
           return { failed: `${quoted(place.asked)} is larger than ${capBytes} bytes; look for words in it with Grep` }
         const bytes = await allOf(fd, Number(stats.size))
-        if (reach === 'path' && !isSame(stats, folder.at(last))) return moved(place)
+        if (folder.reach === 'path' && !isSame(stats, folder.at(last))) return moved(place)
         return { bytes, hash: hash('sha256', bytes) }
       } finally {
         closeSync(fd)

@@ -10,11 +10,10 @@ import type { MemoryType, Trust } from '../../schema/memory.ts'
 import type { Core } from '../core.ts'
 import { type Db, preparedIn, withoutWaiting } from '../db/database.ts'
 import type { Clock, Timer } from '../platform/clock.ts'
-import { descend, enter, type Folder, inRoot } from './descend.ts'
+import { descend, enter, type Folder, hashOf, isSettled, readUpTo, stampOf } from '../platform/safe-folder.ts'
 import { INDEX_FILE, numbered } from './file-names.ts'
-import { inFolder, readPresent } from './folder.ts'
+import { inDirectory, inFolder, readPresent } from './folder.ts'
 import type { Journal } from './journal.ts'
-import { hashOf, readUpTo } from './plain-file.ts'
 import {
   DEPTH_FOLDERS,
   type FoundMemory,
@@ -28,7 +27,6 @@ import {
   type ScannedMemory,
   visitMemories,
 } from './scan.ts'
-import { isSettled, stampOf } from './stamp.ts'
 import { normaliseValue } from './tombstones.ts'
 import { parseTopic, type TopicFields } from './topic-file.ts'
 import type { TellingNames } from './write-checks.ts'
@@ -387,7 +385,7 @@ export function listTexts(dir: string): { files: Stamped[]; folders: string[] } 
   const files: Stamped[] = []
   const folders: string[] = []
   attempt(() =>
-    inRoot(dir, (top) =>
+    inDirectory(dir, (top) =>
       visitMemories(top, {
         enters: (folder, depth) => {
           folders.push(folder)
@@ -407,7 +405,7 @@ export function listTexts(dir: string): { files: Stamped[]; folders: string[] } 
 
 /** Those of them that can be read, in this order. */
 export function readTexts(dir: string, files: readonly string[], nowMs: number): MemoryText[] {
-  return attempt(() => inRoot(dir, (top) => files.flatMap((file) => readText(top, file, nowMs) ?? []))) ?? []
+  return attempt(() => inDirectory(dir, (top) => files.flatMap((file) => readText(top, file, nowMs) ?? []))) ?? []
 }
 
 /** As it is now: only good to be compared. Nothing when it is gone. */

@@ -7,10 +7,10 @@ import { MemoryError } from '../../schema/errors.ts'
 import { type ChangeLine, EXPORT_VERSION, type ExportLine } from '../../schema/transfer.ts'
 import type { Clock } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
+import type { Content } from '../platform/safe-folder.ts'
 import type { ExportSource, KeptChange, KeptTombstone, Moment } from './export-source.ts'
 import { inFolder } from './folder.ts'
 import type { Places } from './place.ts'
-import type { Content } from './plain-file.ts'
 import { listMemories } from './scan.ts'
 
 type Deps = {

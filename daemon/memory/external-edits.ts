@@ -1,10 +1,9 @@
 /** Notices what others changed in a memory directory (an editor, a harness) and journals it. Never fights it. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
-import { type Confined, openFolder } from './confined.ts'
-import { type Present, placeTrouble, readPresent } from './folder.ts'
+import { type Confined, openFolder, type Present, placeTrouble, readPresent } from './folder.ts'
 import type { Journal, NewChange } from './journal.ts'
-import { isExact } from './plain-file.ts'
+import { isExact } from './journal.ts'
 import { isMemoryName, markdownFiles, type Stamp, whereabouts } from './scan.ts'
 import type { Redact, TellingNames } from './write-checks.ts'
 import type { Gate } from './writer.ts'

@@ -5,6 +5,7 @@
 
 import { createHash } from 'node:crypto'
 import type { MemoryType } from '../../schema/memory.ts'
+import { shown } from '../platform/text.ts'
 import { oneLine, shorten } from './pointer.ts'
 
 export type FileName = { ok: true; file: string } | { ok: false; refused: string }
@@ -134,15 +135,6 @@ export function twinAmong(name: string, entries: readonly string[]): string | un
 /** The n-th name to try where others may have the ones before it; the first is the name itself. */
 export function numbered(file: string, n: number): string {
   return n === 1 ? file : file.replace(/(\.md)?$/, `_${n}$1`)
-}
-
-/** A name as it can stand in a sentence: nothing invisible, nothing that turns the line around, not too long. */
-export function shown(name: string): string {
-  const cut = name.length > 80 ? `${[...name.slice(0, 160)].slice(0, 80).join('')}…` : name
-  return JSON.stringify(cut).replace(
-    /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu,
-    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
-  )
 }
 
 /** Some file systems hold names with the same key for one. Up after down: ß, ſ and final ς have no other common form. */

@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto'
 import { MemoryError } from '../../schema/errors.ts'
 import { EXPORT_VERSION, ExportLine } from '../../schema/transfer.ts'
 import { type Line, readLines, shapeOf } from '../platform/json.ts'
+import { hashOf } from '../platform/safe-folder.ts'
+import { shown } from '../platform/text.ts'
 import type { Counts } from './export.ts'
-import { shown } from './file-names.ts'
-import { hashOf } from './plain-file.ts'
 import type { Spool } from './spool.ts'
 
 const caps = {

@@ -1,8 +1,8 @@
 /** The history that comes with an import: changes and rejections, for the transaction of its run. */
 import type { ChangeLine } from '../../schema/transfer.ts'
 import type { Evidence, NewChange, Version } from './journal.ts'
+import { isExact } from './journal.ts'
 import type { Past, Span } from './past.ts'
-import { isExact } from './plain-file.ts'
 import type { Spool } from './spool.ts'
 import type { Tombstones } from './tombstones.ts'
 import type { Along } from './writer.ts'

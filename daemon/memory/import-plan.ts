@@ -1,8 +1,9 @@
 /** Decides what an import will write, and what becomes of each file of it. Asks the gate, writes nothing. */
+
 import type { Imported } from '../../schema/transfer.ts'
+import { CAP_BYTES, hashOf } from '../platform/safe-folder.ts'
 import { numbered, twinKey } from './file-names.ts'
 import { indexOf, isIndex } from './folder.ts'
-import { CAP_BYTES, hashOf } from './plain-file.ts'
 import { groundOf } from './scan.ts'
 import type { Spool } from './spool.ts'
 import { isRefusal, type Redact, whyRefused } from './write-checks.ts'

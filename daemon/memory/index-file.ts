@@ -1,9 +1,8 @@
 /** The index, MEMORY.md: what of it is loaded, which pointers it holds, and adding or removing one of them. Pure. */
 import { posix } from 'node:path'
 import { grouped } from '../platform/text.ts'
-import type { Confined } from './confined.ts'
 import { INDEX_FILE } from './file-names.ts'
-import { inFolder } from './folder.ts'
+import { type Confined, inFolder } from './folder.ts'
 import {
   oneLine,
   POINTER_CHARS,

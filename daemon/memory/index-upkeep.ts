@@ -1,7 +1,7 @@
 /** Keeps an index true to the memories it points to, touching only the lines it has to. */
-import type { Confined } from './confined.ts'
+
 import { isLog } from './file-names.ts'
-import { indexOf, nameInIndex, type Present, presentOf } from './folder.ts'
+import { type Confined, indexOf, nameInIndex, type Present, presentOf } from './folder.ts'
 import { saysAlready, withoutPointer, withPointers } from './index-file.ts'
 import type { Pointer } from './pointer.ts'
 import { hookOf, parseTopic } from './topic-file.ts'

@@ -4,6 +4,7 @@
  */
 import { hash, randomBytes } from 'node:crypto'
 import { type Db, withoutWaiting } from '../db/database.ts'
+import { hashOf } from '../platform/safe-folder.ts'
 
 export type Op = 'create' | 'update' | 'delete' | 'undo' | 'refused'
 
@@ -11,6 +12,11 @@ export type Evidence = { sessionId: string; messageIds: string[]; excerpt: strin
 
 /** One state of a file: the hash of its bytes, and its text without credentials, or nothing once it was purged. */
 export type Version = { hash: string; text: string | undefined }
+
+/** Whether a kept version gives its bytes back: nothing was taken out of it, and it was not purged. */
+export function isExact(version: Version | undefined): boolean {
+  return !version || (version.text !== undefined && hashOf(version.text) === version.hash)
+}
 
 /** `exact`: the hash is that of the text as well, which then need not be made again. `bytes`: of the text, where they are at hand. */
 type NewVersion = Version & { exact?: boolean; bytes?: Uint8Array }

@@ -1,11 +1,10 @@
 /** Completes at start what a kill interrupted: a change that is in the journal happens. Runs before anyone is served. */
 import { existsSync } from 'node:fs'
 import { message } from '../platform/files.ts'
-import type { Confined } from './confined.ts'
-import { indexOf, inFolder, isIndex, readPresent } from './folder.ts'
+import { type Confined, indexOf, inFolder, isIndex, readPresent } from './folder.ts'
 import { upkeep } from './index-upkeep.ts'
 import type { Change, Journal } from './journal.ts'
-import { isExact } from './plain-file.ts'
+import { isExact } from './journal.ts'
 
 /** What had to be completed, and the directories that could not be looked after. */
 export type Recovery = { completed: string[]; problems: string[] }

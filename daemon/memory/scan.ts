@@ -15,14 +15,12 @@ import {
   statSync,
 } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { descend, enter, type Folder, inRoot, isCode } from './descend.ts'
+import { descend, enter, type Folder, hashOf, isCode, isSettled, readUpTo, stampOf } from '../platform/safe-folder.ts'
 import { INDEX_FILE, READ_CAP_SEGMENTS } from './file-names.ts'
-import { inFolder, readPresent } from './folder.ts'
+import { inDirectory, inFolder, readPresent } from './folder.ts'
 import { splitFrontMatter } from './front-matter-edit.ts'
 import type { Ground } from './import-plan.ts'
-import { hashOf, readUpTo } from './plain-file.ts'
 import { oneLine } from './pointer.ts'
-import { isSettled, stampOf } from './stamp.ts'
 import { parseTopic, type TopicFields, topicFields } from './topic-file.ts'
 
 /** A memory without its text. */
@@ -106,7 +104,7 @@ export function newestFirst(a: FoundMemory, b: FoundMemory): number {
 export function inOpenRoot(dir: string, act: (top: Folder) => void): boolean {
   let isOpen = false
   try {
-    inRoot(dir, (top) => {
+    inDirectory(dir, (top) => {
       isOpen = true
       act(top)
     })
@@ -258,7 +256,7 @@ export function listMemories(dir: string): Listing {
 /** One that has gone just now holds nothing. */
 function visit(dir: string, visitor: Visitor): void {
   try {
-    inRoot(dir, (top) => visitMemories(top, visitor))
+    inDirectory(dir, (top) => visitMemories(top, visitor))
   } catch (error) {
     if (!isCode(error, 'ENOENT')) throw error
   }
@@ -305,7 +303,7 @@ export function markdownFiles(dir: string, nowMs: number): Map<string, Stamp> {
       if (!isCode(cause, 'EACCES', 'REFUSED')) throw cause
     },
   }
-  inRoot(dir, (top) => visitMemories(top, visitor))
+  inDirectory(dir, (top) => visitMemories(top, visitor))
   return found
 }
 

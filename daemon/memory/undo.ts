@@ -2,8 +2,7 @@
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { inFolder, isIndex, readPresent } from './folder.ts'
-import { type Change, isMove, type Journal, newRunId } from './journal.ts'
-import { isExact } from './plain-file.ts'
+import { type Change, isExact, isMove, type Journal, newRunId } from './journal.ts'
 import { forPeople, isAgent } from './write-checks.ts'
 import type { Applied, By, Gate, Write } from './writer.ts'
 

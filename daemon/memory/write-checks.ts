@@ -1,10 +1,10 @@
 /** Everything that stands between a wish to write and a write: who may, what was seen, shape, credentials, rejected values. */
 import { MemoryError } from '../../schema/errors.ts'
+import { hashOf } from '../platform/safe-folder.ts'
 import { checkFileName, isLog } from './file-names.ts'
 import { isIndex, type Present } from './folder.ts'
 import { indexProblems, parsePointers } from './index-file.ts'
 import type { Evidence, NewChange, Tip } from './journal.ts'
-import { hashOf } from './plain-file.ts'
 import { type Tombstones, valuesOf, wholeValue } from './tombstones.ts'
 import { parseTopic, topicProblems } from './topic-file.ts'
 import type { By, Write } from './writer.ts'

@@ -1,14 +1,22 @@
 /** The one way by which this program changes memories. */
-
 import { MemoryError } from '../../schema/errors.ts'
 import type { Clock } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
 import { createInTurn } from '../platform/queue.ts'
-import type { Confined } from './confined.ts'
-import { indexOf, isIndex, openIn, type Present, placeTrouble, presentOf, putAll, readPresent } from './folder.ts'
+import { CAP_BYTES, hashOf } from '../platform/safe-folder.ts'
+import {
+  type Confined,
+  indexOf,
+  isIndex,
+  openIn,
+  type Present,
+  placeTrouble,
+  presentOf,
+  putAll,
+  readPresent,
+} from './folder.ts'
 import { type IndexChange, type Pointed, upkeep } from './index-upkeep.ts'
 import type { Evidence, Journal, NewChange, Op, Tip } from './journal.ts'
-import { CAP_BYTES, hashOf } from './plain-file.ts'
 import {
   guard,
   isRefusal,

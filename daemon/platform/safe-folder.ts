@@ -1,12 +1,32 @@
 /**
- * The way into a folder tree that nobody can bend: every folder on it is held open and entered from the one before, never
- * through a link. Knows nothing of what the files are, and says what it met instead of refusing it.
+ * The one safe way to open, list, read and write below a folder. Every folder on the way is held open and entered from the
+ * one before, never through a link; a file is opened first and judged by what was opened.
  *
  * On Linux a name is resolved in the open folder itself (`/proc/self/fd/…`, in place of the openat that Node lacks): a
  * folder swapped for a link after the check changes nothing. Elsewhere it is resolved by path, and what the names lead to
- * is compared before and after: whoever swaps folders within those microseconds can still win.
+ * is compared before and after: a program that swaps folders within those microseconds can still win.
  */
-import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readlinkSync, realpathSync } from 'node:fs'
+import { hash } from 'node:crypto'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+  rmdirSync,
+  type Stats,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { MemoryError } from '../../schema/errors.ts'
+import { shown } from './text.ts'
 
 export type Reach = 'descriptor' | 'path'
 
@@ -25,6 +45,9 @@ export type Folder = {
   at(entry: string): string
 }
 
+/** Whether a directory that was reached through a link may be where it was found to be. */
+export type MayBeAt = (where: string) => boolean
+
 const OPEN_FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 
 /** A container may lack /proc: then there is only the way by path. */
@@ -33,29 +56,39 @@ export function bestReach(platform: NodeJS.Platform): Reach {
 }
 
 /** Of this machine, asked once: folders are opened with every write. */
-export const OWN_REACH: Reach = bestReach(process.platform)
+const OWN_REACH: Reach = bestReach(process.platform)
 
-/**
- * The root may be reached through links: that is the owner's choice. From there on none is followed. Whether it may lead to
- * where it led is for the caller to say, by `where`: asking the path once more would ask about another moment.
- */
-export function openRootFolder(root: string, reach: Reach): Folder | 'moved' {
+/** The root may be reached through links, where `mayBeAt` says so of the place they lead to. From there on none is followed. */
+export function openRoot(root: string, mayBeAt: MayBeAt, reach: Reach = OWN_REACH): Folder {
   const { fd, where } = reach === 'descriptor' ? openAsLed(root) : openAsNamed(root)
-  let isKept = false
   try {
     const folder = asFolder({ fd, reach, name: root, where, parent: undefined })
-    const isNamedSo = reach === 'descriptor' || realpathSync.native(root) === where
-    isKept = isNamedSo && movedOf(folder) === undefined
-    return isKept ? folder : 'moved'
-  } finally {
-    if (!isKept) closeSync(fd)
+    if ((reach === 'path' && realpathSync.native(root) !== where) || movedOf(folder)) throw moved(root)
+    refuseAstray(root, where, mayBeAt)
+    return folder
+  } catch (error) {
+    closeSync(fd)
+    throw error
   }
 }
 
-type Opened = { fd: number; where: string }
+/** Opens the root for as long as `act` takes. */
+export function inRoot<T>(root: string, mayBeAt: MayBeAt, act: (top: Folder) => T): T {
+  const top = openRoot(root, mayBeAt)
+  try {
+    return act(top)
+  } finally {
+    closeSync(top.fd)
+  }
+}
 
-/** What the links led to when it was opened is held; where that is, the kernel says, and nobody walks the path twice. */
-function openAsLed(root: string): Opened {
+/** Judges what is held open, or is about to be made in it: a link may have stood on the way for that one moment only. */
+function refuseAstray(root: string, where: string, mayBeAt: MayBeAt): void {
+  if (where !== root && !mayBeAt(where)) throw refused(`the folder ${shown(root)} leads elsewhere through a link`)
+}
+
+/** What the links led to when it was opened is held; the kernel says where that is, so that the path is walked once. */
+function openAsLed(root: string): { fd: number; where: string } {
   const fd = openSync(root, constants.O_RDONLY | constants.O_DIRECTORY)
   try {
     return { fd, where: readlinkSync(`/proc/self/fd/${fd}`) }
@@ -65,21 +98,45 @@ function openAsLed(root: string): Opened {
   }
 }
 
-function openAsNamed(root: string): Opened {
+function openAsNamed(root: string): { fd: number; where: string } {
   const where = realpathSync.native(root)
   return { fd: openSync(where, OPEN_FOLDER), where }
 }
 
-/** A link is no folder. */
-export function enterFolder(parent: Folder, name: string): Folder | 'missing' | 'not-a-folder' {
+function asFolder(folder: Omit<Folder, 'at' | 'held'>): Folder {
+  const { dev, ino } = fstatSync(folder.fd, { bigint: true })
+  const base = folder.reach === 'descriptor' ? `/proc/self/fd/${folder.fd}` : folder.where
+  return { ...folder, held: { dev, ino }, at: (entry) => `${base}/${entry}` }
+}
+
+/** Nothing, when there is no such folder. A link is no folder. */
+export function enter(parent: Folder, name: string): Folder | undefined {
   const where = parent.at(name)
   try {
     const fd = openSync(where, OPEN_FOLDER)
     return asFolder({ fd, reach: parent.reach, name, where, parent })
   } catch (error) {
-    if (isCode(error, 'ENOENT', 'ENAMETOOLONG')) return 'missing'
-    if (isCode(error, 'ENOTDIR', 'ELOOP')) return 'not-a-folder'
+    if (isCode(error, 'ENOENT', 'ENAMETOOLONG')) return undefined
+    if (isCode(error, 'ENOTDIR', 'ELOOP')) throw refused(`${shown(name)} is not a folder; links are not followed`)
     throw error
+  }
+}
+
+/** Goes down as far as there are folders; `act` is told which are missing. All that was opened is closed again. */
+export function descend<T>(
+  from: Folder,
+  names: readonly string[],
+  step: (parent: Folder, name: string) => Folder | undefined,
+  act: (folder: Folder, missing: readonly string[]) => T,
+): T {
+  const [name, ...rest] = names
+  if (name === undefined) return act(from, [])
+  const next = step(from, name)
+  if (!next) return act(from, names)
+  try {
+    return descend(next, rest, step, act)
+  } finally {
+    closeSync(next.fd)
   }
 }
 
@@ -92,12 +149,192 @@ export function movedOf(folder: Folder): Folder | undefined {
   return undefined
 }
 
+/** Refuses when any folder on the way is no longer the one that its name leads to. */
+export function refuseMoved(folder: Folder): void {
+  const other = movedOf(folder)
+  if (other) throw moved(other.name)
+}
+
+/** Makes `dir` from the last folder on its way that exists, held open, and only where that leads to the right place. */
+export function makeFolder(dir: string, mayBeAt: MayBeAt): void {
+  const missing: string[] = []
+  let there = dir
+  for (; !existsSync(there) && dirname(there) !== there; there = dirname(there)) missing.unshift(basename(there))
+  inRoot(
+    there,
+    () => true,
+    (top) => {
+      refuseAstray(dir, join(top.where, ...missing), mayBeAt)
+      withNewFolders(top, missing, () => {})
+    },
+  )
+}
+
+/** Makes the missing folders, private, and takes them away again if `act` fails. */
+export function withNewFolders<T>(from: Folder, missing: readonly string[], act: (folder: Folder) => T): T {
+  const [name, ...rest] = missing
+  if (name === undefined) return act(from)
+  const made = make(from, name)
+  try {
+    return withNewFolders(made, rest, act)
+  } catch (error) {
+    removeIfEmpty(made)
+    throw error
+  } finally {
+    closeSync(made.fd)
+  }
+}
+
+function make(parent: Folder, name: string): Folder {
+  refuseMoved(parent)
+  try {
+    mkdirSync(parent.at(name), 0o700)
+  } catch (error) {
+    if (!isCode(error, 'EEXIST')) throw error
+  }
+  const made = enter(parent, name)
+  if (!made) throw refused(`the folder ${shown(name)} was taken away while it was being made`)
+  try {
+    refuseMoved(made)
+    fsyncSync(parent.fd)
+    return made
+  } catch (error) {
+    closeSync(made.fd)
+    throw error
+  }
+}
+
+/** An empty folder that stays does no harm, so whatever keeps it is no failure. */
+export function removeIfEmpty(folder: Folder): 'removed' | 'kept' {
+  try {
+    refuseMoved(folder)
+    rmdirSync(folder.where)
+    return 'removed'
+  } catch {
+    return 'kept'
+  }
+}
+
+/** `hash`: SHA-256 of the bytes, in hex, made when it is asked for. `mode`: permissions only. `stamp`: of the file that was read. */
+export type Content = { bytes: Buffer; readonly hash: string; mode: number; stamp: string }
+
+export const CAP_BYTES = 1_048_576
+/** Of what was not there before. */
+export const NEW_MODE = 0o600
+
+const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
+const OPEN_NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+
+export function hashOf(content: Uint8Array | string): string {
+  return hash('sha256', content)
+}
+
+/** As long as it stays, the file need not be read again. */
+export function stampOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
+  return `${ino} ${size} ${mtimeMs} ${ctimeMs}`
+}
+
+/** The coarsest stamp of a file system in use counts two seconds: a second write within it can leave it as it was. */
+const SETTLED_MS = 3_000
+
+/** Whether a change after `nowMs` is sure to show in the stamp. No program can set a file's ctime, so only that one counts. */
+export function isSettled({ ctimeMs }: Pick<Stats, 'ctimeMs'>, nowMs: number): boolean {
+  return nowMs - ctimeMs > SETTLED_MS
+}
+
+/** A plain file that has no other name elsewhere; throws a refusal for anything else. */
+export function readPlain(folder: Folder, leaf: string, capBytes = CAP_BYTES): Content | undefined {
+  const fd = openPlain(folder, leaf)
+  if (fd === undefined) return undefined
+  try {
+    const stats = fstatSync(fd)
+    if (!stats.isFile()) throw notPlain(leaf)
+    if (stats.nlink > 1) throw refused(`${shown(leaf)} has another name elsewhere (a hard link)`)
+    if (folder.reach === 'path') {
+      refuseElsewhere(folder, leaf, fd)
+      if (!isSpelledSo(folder, leaf)) return undefined
+    }
+    const bytes = readUpTo(fd, stats.size, capBytes)
+    if (!bytes) throw refused(`${shown(leaf)} is larger than ${capBytes} bytes`)
+    return {
+      bytes,
+      get hash() {
+        return hashOf(bytes)
+      },
+      mode: stats.mode & 0o777,
+      stamp: stampOf(stats),
+    }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** By path, no byte is written before it is certain that the new file is where it should be. */
+export function writeNew(folder: Folder, name: string, bytes: Uint8Array, { mode }: { mode: number }): void {
+  if (folder.reach === 'path') refuseMoved(folder)
+  const fd = openSync(folder.at(name), OPEN_NEW, NEW_MODE)
+  try {
+    if (folder.reach === 'path') refuseElsewhere(folder, name, fd)
+    if (mode !== NEW_MODE) fchmodSync(fd, mode)
+    writeFileSync(fd, bytes)
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function openPlain(folder: Folder, leaf: string): number | undefined {
+  try {
+    return openSync(folder.at(leaf), OPEN_FILE)
+  } catch (error) {
+    if (isCode(error, 'ENOENT', 'ENAMETOOLONG')) return undefined
+    const found = lstatSync(folder.at(leaf))
+    if (found.isSymbolicLink()) throw refused(`${shown(leaf)} is a link; links are not followed`)
+    if (!found.isFile()) throw notPlain(leaf)
+    throw error
+  }
+}
+
+/** Reads on from where `fd` stands; nothing, when it is too large. A file may grow while it is being read. */
+export function readUpTo(fd: number, sizeBytes: number, capBytes = CAP_BYTES): Buffer | undefined {
+  const chunks: Buffer[] = []
+  for (let total = 0; Math.max(sizeBytes, total) <= capBytes; ) {
+    const chunk = Buffer.allocUnsafe(total === 0 ? sizeBytes + 1 : 65_536)
+    const got = readSync(fd, chunk)
+    chunks.push(chunk.subarray(0, got))
+    total += got
+    // A plain file gives less than it was asked for only at its end.
+    if (got < chunk.length && total <= capBytes) return chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)
+  }
+  return undefined
+}
+
+/** By path, a folder may have been swapped when the file was opened and be back already: the file then is another one. */
+function refuseElsewhere(folder: Folder, name: string, fd: number): void {
+  refuseMoved(folder)
+  const held = fstatSync(fd, { bigint: true })
+  const found = lstatSync(folder.at(name), { bigint: true, throwIfNoEntry: false })
+  if (found?.ino !== held.ino || found.dev !== held.dev || held.nlink !== 1n)
+    throw refused(`${shown(name)} was changed while it was in use`)
+}
+
+/** By path, a system that ignores case finds a twin. It then spells the name in its own way. */
+function isSpelledSo(folder: Folder, leaf: string): boolean {
+  return realpathSync.native(folder.at(leaf)) === folder.at(leaf)
+}
+
 export function isCode(error: unknown, ...codes: string[]): boolean {
   return codes.includes((error as NodeJS.ErrnoException | undefined)?.code ?? '')
 }
 
-function asFolder(folder: Omit<Folder, 'at' | 'held'>): Folder {
-  const { dev, ino } = fstatSync(folder.fd, { bigint: true })
-  const base = folder.reach === 'descriptor' ? `/proc/self/fd/${folder.fd}` : folder.where
-  return { ...folder, held: { dev, ino }, at: (entry) => `${base}/${entry}` }
+export function refused(words: string): MemoryError {
+  return new MemoryError('REFUSED', words, { reason: 'path' })
+}
+
+function notPlain(leaf: string): MemoryError {
+  return refused(`${shown(leaf)} is not a plain file`)
+}
+
+function moved(name: string): MemoryError {
+  return refused(`the folder ${shown(name)} was replaced while it was in use`)
 }

@@ -57,3 +57,12 @@ const DOTS_ONLY = /^\.+$/
 export function safeId(id: string): string {
   return SAFE.test(id) && !DOTS_ONLY.test(id) ? id : createHash('sha256').update(id).digest('hex')
 }
+
+/** A name as it can stand in a sentence: nothing invisible, nothing that turns the line around, not too long. */
+export function shown(name: string): string {
+  const cut = name.length > 80 ? `${[...name.slice(0, 160)].slice(0, 80).join('')}…` : name
+  return JSON.stringify(cut).replace(
+    /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  )
+}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Draft, planDream, type SeenDirectory } from '../../daemon/dream/plan.ts'
-import { hashOf } from '../../daemon/memory/plain-file.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
+import { hashOf } from '../../daemon/platform/safe-folder.ts'
 
 type Files = Record<string, string>
 

@@ -1,6 +1,6 @@
 /** A folder tree with hostile things around it, opened for a test. */
 import { expect, onTestFinished } from 'vitest'
-import { type Confined, openFolder } from '../../daemon/memory/confined.ts'
+import { type Confined, openFolder } from '../../daemon/memory/folder.ts'
 import { bestReach, type Reach } from '../../daemon/platform/safe-folder.ts'
 import { makeHome } from '../support/home.ts'
 import { prepareGround } from './containment-corpus.ts'

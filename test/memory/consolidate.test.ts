@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Consolidation } from '../../daemon/memory/consolidate.ts'
-import { hashOf } from '../../daemon/memory/plain-file.ts'
+import { hashOf } from '../../daemon/platform/safe-folder.ts'
 import { memoryRig, person, topic } from '../support/memory.ts'
 
 const RUN = 'dream-20260101T000000Z-0a1b2c3d'

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { checkByRules, checkFileName, checkReadName, shown, twinAmong } from '../../daemon/memory/file-names.ts'
+import { checkByRules, checkFileName, checkReadName, twinAmong } from '../../daemon/memory/file-names.ts'
+import { shown } from '../../daemon/platform/text.ts'
 import { type Ground, hostileNames } from './hostile-names.ts'
 
 const ground: Ground = { home: '/h', memory: '/h/memory', outside: '/h/outside' }

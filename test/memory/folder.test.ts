@@ -1,8 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type Confined, openFolder } from '../../daemon/memory/confined.ts'
-import { putAll, readPresent } from '../../daemon/memory/folder.ts'
+import { type Confined, openFolder, putAll, readPresent } from '../../daemon/memory/folder.ts'
 import { makeHome } from '../support/home.ts'
 
 /** No text: its bytes cannot be had from one. */

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { openFolder } from '../../daemon/memory/confined.ts'
+import { openFolder } from '../../daemon/memory/folder.ts'
 import { upkeep } from '../../daemon/memory/index-upkeep.ts'
 import { makeHome } from '../support/home.ts'
 

@@ -11,9 +11,9 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { hashOf } from '../../daemon/memory/plain-file.ts'
 import { manifest, scanMemories } from '../../daemon/memory/scan.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
+import { hashOf } from '../../daemon/platform/safe-folder.ts'
 import { makeHome } from '../support/home.ts'
 
 /** Each file is an hour older than the one before. */

@@ -37,7 +37,7 @@ async function alone(): Promise<void> {
 async function careful(n: number): Promise<void> {
   const { gate, close } = openGate(stateDir)
   try {
-    const { hashOf } = await import('../../daemon/memory/plain-file.ts')
+    const { hashOf } = await import('../../daemon/platform/safe-folder.ts')
     const text = readFileSync(memory, 'utf8')
     await turn()
     const write = { file: 'shared.md', content: `${text}- ours ${n}\n`, expect: hashOf(text) }
