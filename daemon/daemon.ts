@@ -4,7 +4,8 @@ import { createAgentRunner } from './agent/agent.ts'
 import type { Fitting } from './context/fitting.ts'
 import { type Core, type CoreOptions, openCore } from './core.ts'
 import { createDreaming } from './dream/dreaming.ts'
-import { createLearning } from './extraction/extraction.ts'
+import { createExtraction } from './extraction/extraction.ts'
+import { createTelling } from './extraction/telling.ts'
 import { createHooking } from './hooks/hooks.ts'
 import { createHouse } from './housekeeping/housekeeping.ts'
 import { contextRoutes } from './http/routes/context.ts'
@@ -28,7 +29,8 @@ import { createNotesFile } from './notes/notes-file.ts'
 import { findProjectRoot } from './projects/git.ts'
 import { createKeeping } from './recall/keeping.ts'
 import { redact } from './secrets/redact.ts'
-import { createSaid, type SessionKey } from './sessions/message-table.ts'
+import { createSaid } from './sessions/message-table.ts'
+import { createNotices } from './sessions/notices.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { watchSettings } from './settings/live-settings.ts'
 import { createCapture } from './transcripts/capture.ts'
@@ -152,9 +154,9 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   }
 
   // What is kept of what was said.
-  const notesOf = ({ harness, sessionId }: SessionKey) => notes.textOf({ harness, session: sessionId })
-  const learning = createLearning({ ...common, said, memory, model, agent, notesOf, home: places.home })
+  const telling = createTelling({ notices: createNotices(store.history), clock })
   const notes = createNotes(core, said, memory, agent, model)
+  const extraction = createExtraction(core, said, memory, notes, agent, model)
 
   // What is put in order.
   const dreaming = createDreaming({
@@ -163,7 +165,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     switches,
     model,
     agent,
-    notify: learning.telling.dreamed,
+    notify: telling.dreamed,
     enqueue: (due) => background.enqueue(due),
     onError: logged('could not look whether a dream is due'),
   })
@@ -185,7 +187,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const background = createBackground({
     ...common,
     givingWay,
-    kinds: [house.kind, capture.importKind, learning.kind, notes.job, ...dreaming.kinds],
+    kinds: [house.kind, capture.importKind, extraction.job, notes.job, ...dreaming.kinds],
     schedules: () => [house.schedule, ...dreaming.schedules()],
     isOnline: () => model.mode() === 'online',
     modelWaits: model.waits,
@@ -225,7 +227,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const server = parts.add('http', createServer(core))
   server.add(processRoutes(core, switches, status), hookRoutes(hooking), recallRoutes(recall))
   server.add(memoryRoutes(core, memory, recall), historyRoutes(memory), transferRoutes(memory))
-  server.add(sessionRoutes(capture, learning.telling, notes, background), jobRoutes(background, dreaming, model))
+  server.add(sessionRoutes(capture, telling, notes, background), jobRoutes(background, dreaming, model))
   server.add(mailRoutes(mail, memory), contextRoutes(fitting))
   server.onStopping(mail.close)
   await server.listen()

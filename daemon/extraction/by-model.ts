@@ -1,76 +1,86 @@
-/** What a model finds worth keeping in a part of a session, saved as a whole. Puts the run together; `model/` decides about it. */
-import type { Clock } from '../platform/clock.ts'
-import { byHand } from './by-rules.ts'
-import type { Along, Counts, Kept, NotDone, Slice } from './extraction.ts'
-import type { Draft, Extracting, Ground, Told } from './model/extraction-run.ts'
-import { localStamp, timesOf } from './session-words.ts'
+/** What a model finds worth keeping in a part of a session, saved as a whole; `model/` decides what it may keep. */
+import type { Agent, SessionPrefix } from '../agent/agent.ts'
+import { whyNotDone } from '../agent/agent-run.ts'
+import type { SessionMessage } from '../agent/rendering.ts'
+import type { Core } from '../core.ts'
+import { logFile } from '../memory/file-names.ts'
+import type { Memory } from '../memory/memory.ts'
+import type { Notes } from '../notes/notes.ts'
+import { alongOf, LOST } from './by-rules.ts'
+import type { Counts, Kept, Slice } from './extraction.ts'
+import { dayOfPart } from './session-words.ts'
 
-type Applied = { saved: string[]; waiting: number; refused: number } | 'lost'
+/** Of one run. The day's budget limits dollars, so a run is limited by these. */
+const LIMITS = { outputTokens: 24_000, wallMs: 240_000 }
+const ANSWER_TOKENS = 8_000
 
-/** The memories of a project, for one run. */
-export type Memories = Omit<Ground, 'log'> & {
-  runId: string
-  root: string
-  logFile: (day: string) => string
-  apply(drafts: readonly Draft[], at: { along: (files: string[]) => Along; mayWrite: () => boolean }): Promise<Applied>
-}
+export function createByModel({ settings, clock }: Core, memory: Memory, notes: Notes, agent: Agent) {
+  const attempt = async ({ key, row, cwd, part, signal, mayWrite, inTransaction }: Slice) => {
+    // 1. What the session's jobs share, up to the end of the part.
+    const { prefix, names, messages } = await agent.sessionPrefix({
+      key,
+      notes: () => notes.textOf({ harness: key.harness, session: key.sessionId }),
+      row,
+      upTo: part.at(-1)?.id ?? 0,
+      lastAt: part.at(-1)?.at ?? 0,
+      model: settings.current().model.extract,
+      signal,
+    })
+    if (isUntold(part, names, messages)) return 'untold'
 
-type Deps = {
-  memoriesAt: (cwd: string) => Memories
-  /** What the jobs of a session share, up to a message. */
-  tell: (slice: Slice) => Promise<{ prefix: unknown; names: ReadonlyMap<string, string>; messages: readonly Told[] }>
-  fork: (
-    task: Extracting & {
-      prefix: unknown
-      memories: Memories
-      slice: Slice
-      apply: (drafts: readonly Draft[]) => Promise<void>
-    },
-  ) => Promise<{ truncated: boolean } | { notDone: NotDone }>
-  /** For what a model cannot be told. */
-  byRules: (slice: Slice) => Promise<Kept>
-  isLogging: () => boolean
-  clock: Pick<Clock, 'now'>
-}
-
-export function createByModel({ memoriesAt, tell, fork, byRules, isLogging, clock }: Deps) {
-  const attempt = async (slice: Slice): Promise<{ kept: Kept; was: 'told' | 'handed-over' }> => {
-    const { key, cwd, part, along, mayWrite } = slice
-    const { extracting } = await import('./model/extraction-run.ts')
-    const { prefix, names, messages } = await tell(slice)
-    if (isUntold(part, names, messages)) return { kept: byHand(await byRules(slice)), was: 'told' }
-    const memories = memoriesAt(cwd)
+    // 2. The question, and the checks of what comes of it.
+    const { extractionRun } = await import('./model/extraction-run.ts')
     const nowMs = clock.now()
-    const last = part.at(-1)
-    const day = localStamp(last ? timesOf(part, nowMs)(last) : nowMs).slice(0, 10)
-    const log = isLogging() ? memories.logFile(day) : undefined
-    const run = extracting({ ...memories, log }, { sessionId: key.sessionId, messages, names, news: part, nowMs })
+    const { dir, root } = memory.find(cwd, { actor: 'agent:extract', env: {} })
+    const changes = memory.changing.begin({ kind: 'extract', cwd, env: {} })
+    const { dailyLog, team } = settings.current()
+    const log = dailyLog.enabled ? logFile(dayOfPart(part, nowMs)) : undefined
+    const ground = { dir, changes, log, team: team.enabled }
+    const { finish, ...task } = extractionRun(ground, { sessionId: key.sessionId, messages, names, news: part, nowMs })
+
+    // 3. The run, and all it changes at its end.
     let counts: Counts | 'lost' | undefined
-    const apply = async (drafts: readonly Draft[]) => {
-      const done = await memories.apply(await run.finish(drafts), { along, mayWrite })
-      counts =
-        done === 'lost' ? done : { saved: done.saved.length, waiting: done.waiting, known: 0, refused: done.refused }
-    }
-    const ended = await fork({ ...run, prefix, memories, slice, apply })
-    const was = names.size === 0 ? 'handed-over' : 'told'
-    if ('notDone' in ended) return { kept: ended, was }
-    if (counts === 'lost') return { kept: { notDone: { retry: 'somebody else is at it' } }, was }
-    if (!counts) return { kept: { skip: 'nothing to save' }, was }
-    return { kept: { runId: memories.runId, counts, ...(ended.truncated && { truncated: true as const }) }, was }
+    const report = await agent.run({
+      ...{ job: 'extraction', project: root, prefix, ...task, signal },
+      policy: { may: 'memory' },
+      reach: agent.reachOf(dir, [root, ...new Set(part.map(({ path }) => path))]),
+      limits: { turns: task.turns, ...LIMITS },
+      maxTokens: ANSWER_TOKENS,
+      atTurnLimit: 'apply',
+      until: 'changed',
+      apply: async (drafts) => {
+        const along = (files: string[]) => alongOf(inTransaction, files)
+        const done = await changes.apply(await finish(drafts), { along, mayWrite })
+        counts =
+          done === 'lost' ? done : { saved: done.saved.length, waiting: done.waiting, known: 0, refused: done.refused }
+      },
+      stillOurs: mayWrite,
+    })
+    const notDone = whyNotDone(report) ?? (counts === 'lost' ? LOST : undefined)
+    const isHandedOver = names.size === 0
+    if (notDone) return { kept: { notDone }, isHandedOver }
+    if (!counts) return { kept: { skip: 'nothing to save' }, isHandedOver }
+    const truncated = report.ended === 'truncated' && { truncated: true as const }
+    return { kept: { runId: changes.runId, counts: counts as Counts, ...truncated }, isHandedOver }
   }
 
-  return async (slice: Slice): Promise<Kept> => {
-    if (!slice.part.some(({ by }) => by === 'person')) return { skip: 'nobody said anything in it' }
+  /** `untold`: a person said something that the model cannot be told, so rules have to look at it. */
+  return async (slice: Slice): Promise<Kept | 'untold'> => {
+    if (!slice.part.some(({ by }) => by === 'person')) return { skip: 'no person said anything in it' }
     if (await slice.wroteItself()) return { skip: 'the agent wrote memories itself' }
-    const { kept, was } = await attempt(slice)
+    const tried = await attempt(slice)
+    if (tried === 'untold') return tried
     // What a harness handed over is dropped where a server does not take it: then the session is told.
-    const isDropped = was === 'handed-over' && 'notDone' in kept && 'refuse' in kept.notDone
-    return isDropped && !slice.signal.aborted ? (await attempt(slice)).kept : kept
+    const { kept, isHandedOver } = tried
+    const isDropped = isHandedOver && kept.notDone && 'refuse' in kept.notDone && !slice.signal.aborted
+    if (!isDropped) return kept
+    const again = await attempt(slice)
+    return again === 'untold' ? again : again.kept
   }
 }
 
 /** Whether a person said something new that the model has not been told: it cannot be asked about that. */
-function isUntold(part: Slice['part'], names: ReadonlyMap<string, string>, messages: readonly Told[]): boolean {
+function isUntold(part: Slice['part'], names: SessionPrefix['names'], messages: readonly SessionMessage[]): boolean {
   if (names.size === 0 && messages.length > 0) return false
   const told = new Set(names.values())
   const silent = new Set(messages.filter(({ text }) => text.trim() === '').map(({ id }) => id))

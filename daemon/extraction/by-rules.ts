@@ -1,73 +1,64 @@
-/** What persons state in a part of a session, found by rules, and saved as a whole. Works without a model. */
+/** What persons state in a part of a session, found by rules and saved as a whole. Works without a model. */
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Evidence } from '../memory/journal.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Along, Kept, Slice } from './extraction.ts'
-import { localStamp, type Reading, timesOf, type Word } from './session-words.ts'
-import type { Statement } from './statements.ts'
+import type { Core } from '../core.ts'
+import type { Memory } from '../memory/memory.ts'
+import type { NewMemory } from '../memory/save.ts'
+import type { Said } from '../sessions/message-table.ts'
+import type { Kept, Slice } from './extraction.ts'
+import { dayOfPart, localStamp, timesOf, wordsIn } from './session-words.ts'
 
-type Found = Pick<Statement, 'type' | 'name' | 'description' | 'body'> & { reason: string; evidence: Evidence[] }
-type Saved = { runId: string; saved: string[]; waiting: number; known: number; refused: number } | 'lost'
+export const LOST = { retry: 'another run has taken it over' }
 
-type Deps = {
-  reading: Reading
-  save: (run: {
-    cwd: string
-    memories: readonly Found[]
-    logDay: string | undefined
-    along: (files: string[]) => Along
-    mayWrite: () => boolean
-  }) => Promise<Saved>
-  /** Whether memories go into the log of the day. */
-  isLogging: () => boolean
-  clock: Pick<Clock, 'now'>
-}
-
-export function createByRules({ reading, save, isLogging, clock }: Deps) {
+export function createByRules({ settings, clock }: Core, sessions: Said, memory: Memory) {
   let rules: ReturnType<typeof load> | undefined
-  // Loaded with the first words there are: its patterns would cost every start.
+  // Loaded with the first words there are: compiling the patterns would cost every start.
   const load = async () => {
-    const { statementsIn, readied } = await import('./statements.ts')
-    for (const _ of readied()) await turn()
+    const { statementsIn, compilePatterns } = await import('./statements.ts')
+    for (const _ of compilePatterns()) await turn()
     return statementsIn
   }
 
-  const statedIn = async (words: AsyncIterable<Word>, part: Slice['part'], sessionId: string): Promise<Found[]> => {
+  const statedIn = async ({ row, part, key, signal }: Slice): Promise<NewMemory[]> => {
     const timeOf = timesOf(part, clock.now())
-    const found: Found[] = []
-    for await (const { message: spoken, text, previousAssistant, minutesEast } of words) {
+    const found: NewMemory[] = []
+    for await (const { message, text, previousAssistant, minutesEast } of wordsIn(sessions, row, part, signal)) {
       rules ??= load()
       const statementsIn = await rules
       await turn()
-      const saidMs = timeOf(spoken)
+      const saidMs = timeOf(message)
       const at = new Date(saidMs).toISOString()
       const stated = statementsIn({ text, atIso: localStamp(saidMs, minutesEast), previousAssistant })
       for (const { type, name, description, body, quote, cues } of stated) {
-        const evidence = [{ sessionId, messageIds: [spoken.uid], excerpt: quote, at }]
+        const evidence = [{ sessionId: key.sessionId, messageIds: [message.uid], excerpt: quote, at }]
         found.push({ type, name, description, body, reason: `a person stated it (${cues.join(', ')})`, evidence })
       }
     }
     return found
   }
 
-  const dayOf = (part: Slice['part']) => {
-    const last = part.at(-1)
-    return localStamp(last ? timesOf(part, clock.now())(last) : clock.now()).slice(0, 10)
-  }
-
-  return async ({ key, row, cwd, part, signal, wroteItself, along, mayWrite }: Slice): Promise<Kept> => {
-    const memories = await statedIn(reading.words(row, part, signal), part, key.sessionId)
+  return async (slice: Slice): Promise<Kept> => {
+    const memories = await statedIn(slice)
     if (memories.length === 0) return { skip: 'nothing is stated in it' }
-    // Two who keep the same turn would keep it twice.
-    if (await wroteItself()) return { skip: 'the agent wrote memories itself' }
-    const logDay = isLogging() ? dayOf(part) : undefined
-    const saved = await save({ cwd, memories, logDay, along, mayWrite })
-    if (saved === 'lost') return { notDone: { retry: 'somebody else is at it' } }
+    // Two that keep the same turn would keep it twice.
+    if (await slice.wroteItself()) return { skip: 'the agent wrote memories itself' }
+    const { cwd, part, mayWrite, inTransaction } = slice
+    const logDay = settings.current().dailyLog.enabled ? dayOfPart(part, clock.now()) : undefined
+    const saved = await memory.saving.save({
+      ...{ kind: 'extract', env: {}, cwd, memories, logDay, mayWrite },
+      along: (files) => alongOf(inTransaction, files),
+    })
+    if (saved === 'lost') return { notDone: LOST }
     const { runId, saved: files, waiting, known, refused } = saved
     return { runId, counts: { saved: files.length, waiting, known, refused } }
   }
 }
 
-export function byHand(kept: Kept): Kept {
-  return 'notDone' in kept ? kept : { ...kept, by: 'rules' }
+export function alongOf(inTransaction: Slice['inTransaction'], files: string[]) {
+  let takeBack = () => {}
+  return {
+    before: () => {
+      takeBack = inTransaction(files)
+    },
+    takeBack: () => takeBack(),
+  }
 }

@@ -1,102 +1,85 @@
-/** What persons said in a part of a session, read back from its transcript, and what the agent did meanwhile. */
+/** What persons said in a part of a session, read back from its transcripts, when, and what the agent did meanwhile. */
 import { realpathSync } from 'node:fs'
 import { dirname, resolve, sep } from 'node:path'
 import { BYTES_PER_TOKEN, copied, headOf, stampAt, tailOf } from '../platform/text.ts'
+import { redact } from '../secrets/redact.ts'
 import { meantIn, type Said, type SaidMessage } from '../sessions/message-table.ts'
+import { messagesAt } from '../transcripts/digest.ts'
 import { handfuls, openReadBack } from '../transcripts/read-back.ts'
 
-/** A message as its line tells it. */
-export type Spoken = { by: string; text: string; toolCalls: readonly Call[]; id?: string; minutesEast?: number }
-
-export type Word = {
+type Word = {
   message: SaidMessage
   text: string
   previousAssistant: string | undefined
-  /** Where it was said, if that is told. */
+  /** The time zone in which it was said, if the transcript tells. */
   minutesEast: number | undefined
-}
-
-type Deps = {
-  said: Pick<Said, 'agentBefore'>
-  messagesAt: (harness: string, line: string) => Spoken[]
-  redact: (text: string) => Promise<{ text: string }>
 }
 
 /** As much as a model is told of a person's message: what is longer was pasted, and its beginning tells what for. */
 const LONGEST_CHARS = 76_000
-/** More of an answer than anybody looks at who reads what is replied to it. */
+/** Of an answer its end: rules look at no more when they read what is replied to it. */
 const ANSWER_CHARS = 12_000
 /** Not kept where a text was cut: half a credential is not recognised. */
 const MARGIN_CHARS = 4_000
 
-export function createReading({ said, messagesAt, redact }: Deps) {
-  const beginningOf = async (text: string): Promise<string> => {
-    if (text.length <= LONGEST_CHARS) return (await redact(text)).text
-    return (await redact(copied(headOf(text, LONGEST_CHARS)))).text.slice(0, -MARGIN_CHARS)
-  }
-  const endOf = async (text: string): Promise<string> => {
-    if (text.length <= ANSWER_CHARS) return (await redact(text)).text
-    return (await redact(copied(tailOf(text, ANSWER_CHARS)))).text.slice(MARGIN_CHARS)
-  }
-  const open = () => openReadBack((harness, line) => messagesAt(harness, line))
-  type Open = ReturnType<typeof open>
-
-  const one = async (lines: Open, message: SaidMessage): Promise<Spoken | undefined> =>
-    meantIn((await lines.read([message]))[0], message)
-
-  /** The end of the answer that a person replies to. */
-  const answerBefore = async (lines: Open, row: number, message: SaidMessage): Promise<string | undefined> => {
-    for (const before of said.agentBefore(row, message.id)) {
-      const spoken = await one(lines, before)
-      if (spoken && spoken.text !== '') return endOf(spoken.text)
+/** What persons said, without credentials, one by one: a day of it need not be held at once. */
+export async function* wordsIn(
+  sessions: Said,
+  row: number,
+  part: readonly SaidMessage[],
+  signal: AbortSignal,
+): AsyncGenerator<Word> {
+  const lines = openReadBack(messagesAt)
+  const messageAt = async (message: SaidMessage) => meantIn((await lines.read([message]))[0], message)
+  try {
+    for (const message of part.filter(({ by }) => by === 'person')) {
+      signal.throwIfAborted()
+      const spoken = await messageAt(message)
+      if (!spoken || spoken.text.trim() === '') continue
+      let previousAssistant: string | undefined
+      for (const before of sessions.agentBefore(row, message.id)) {
+        const { text = '' } = (await messageAt(before)) ?? {}
+        if (text === '') continue
+        previousAssistant = await redactedEnd(text)
+        break
+      }
+      const text = await redactedBeginning(spoken.text)
+      yield { message, text, previousAssistant, minutesEast: spoken.minutesEast }
     }
-    return undefined
-  }
-
-  return {
-    /** Free of credentials, and one after the other: a day of them need not be held at once. */
-    words: async function* (row: number, part: readonly SaidMessage[], signal: AbortSignal): AsyncGenerator<Word> {
-      const lines = open()
-      try {
-        for (const message of part.filter(({ by }) => by === 'person')) {
-          signal.throwIfAborted()
-          const spoken = await one(lines, message)
-          if (!spoken || spoken.text.trim() === '') continue
-          const text = await beginningOf(spoken.text)
-          const previousAssistant = await answerBefore(lines, row, message)
-          yield { message, text, previousAssistant, minutesEast: spoken.minutesEast }
-        }
-      } finally {
-        lines.close()
-      }
-    },
-    /** Every tool that was called, until `found` says that it was the one. */
-    someCall: async (part: readonly SaidMessage[], found: (call: Call) => boolean): Promise<boolean> => {
-      const lines = open()
-      try {
-        for (const handful of handfuls(part.filter(({ toolCalls }) => toolCalls > 0)))
-          for (const spoken of await lines.read(handful))
-            if (spoken?.some(({ toolCalls }) => toolCalls.some(found))) return true
-        return false
-      } finally {
-        lines.close()
-      }
-    },
+  } finally {
+    lines.close()
   }
 }
 
-export type Reading = ReturnType<typeof createReading>
+async function redactedBeginning(text: string): Promise<string> {
+  if (text.length <= LONGEST_CHARS) return (await redact(text)).text
+  return (await redact(copied(headOf(text, LONGEST_CHARS)))).text.slice(0, -MARGIN_CHARS)
+}
 
-/**
- * What is new in a session, in parts that a model can be told at once: whole turns, as many as fit, and of a turn that
- * does not fit by itself as many messages. Pure.
- */
+async function redactedEnd(text: string): Promise<string> {
+  if (text.length <= ANSWER_CHARS) return (await redact(text)).text
+  return (await redact(copied(tailOf(text, ANSWER_CHARS)))).text.slice(MARGIN_CHARS)
+}
+
+/** Whether one of the tool calls is such a one. */
+export async function hasCall(part: readonly SaidMessage[], isSuch: (call: Call) => boolean): Promise<boolean> {
+  const lines = openReadBack(messagesAt)
+  try {
+    for (const handful of handfuls(part.filter(({ toolCalls }) => toolCalls > 0)))
+      for (const messages of await lines.read(handful))
+        if (messages?.some(({ toolCalls }) => toolCalls.some(isSuch))) return true
+    return false
+  } finally {
+    lines.close()
+  }
+}
 
 /** Less than stays when a session is told anew from further on. */
 const SLICE_TOKENS = 18_000
 /** Long results are cut when they are told. */
 const TOLD_BYTES = { tool: 2_000, agent: 28_000, person: 76_000 }
 
+/** Parts that a model can be told at once: whole turns, as many as fit, and of a turn that is too long as many messages. */
 export function slicesOf(part: readonly SaidMessage[], capTokens = SLICE_TOKENS): SaidMessage[][] {
   const slices: SaidMessage[][] = []
   let slice: SaidMessage[] = []
@@ -128,7 +111,7 @@ export function turnsOf(part: readonly SaidMessage[]): SaidMessage[][] {
   return turns
 }
 
-/** When each was said: who says nothing of the time speaks when the last one spoke. */
+/** When each was said: a message without a time has that of the one before it. */
 export function timesOf(part: readonly SaidMessage[], nowMs: number): (message: SaidMessage) => number {
   const times = new Map<string, number>()
   let last: number | undefined
@@ -148,35 +131,29 @@ function tokensOf({ by, length }: SaidMessage): number {
   return Math.ceil(Math.min(length, TOLD_BYTES[by]) / BYTES_PER_TOKEN)
 }
 
-/** A moment as the clock on the wall showed it: "tomorrow" is a person's own. Pure but for the zone of the machine. */
+/** The day at the end of a part, where the machine is. */
+export function dayOfPart(part: readonly SaidMessage[], nowMs: number): string {
+  const last = part.at(-1)
+  return localStamp(last ? timesOf(part, nowMs)(last) : nowMs).slice(0, 10)
+}
 
-/** `minutesEast`: where the person was, if that was said; or else where the machine is. */
+/** A moment as a clock on the wall shows it: in the zone of the person, or else of the machine. */
 export function localStamp(ms: number, minutesEast = -new Date(ms).getTimezoneOffset()): string {
   return stampAt(ms, minutesEast)
 }
 
-/** Whether a tool that the agent called writes into a folder. Reads names and links of files, never what they hold. */
+type Call = { name: string; input: string }
 
-export type Call = { name: string; input: string }
-
-const WRITERS = new Set([
-  'apply_patch',
-  'create_file',
-  'edit',
-  'edit_file',
-  'multiedit',
-  'notebookedit',
-  'replace',
-  'str_replace_based_edit_tool',
-  'str_replace_editor',
-  'write',
-  'write_file',
-])
+const WRITERS = new Set(
+  'apply_patch create_file edit edit_file multiedit notebookedit replace str_replace_based_edit_tool str_replace_editor write write_file'.split(
+    ' ',
+  ),
+)
 const PATHS = ['file_path', 'filePath', 'path', 'absolute_path', 'notebook_path', 'filename']
 /** A patch names its files in lines of its own, also where a shell is given it. */
 const PATCHED = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/gm
 
-/** `cwd`: where relative paths begin. */
+/** Whether a tool call writes into a folder. `cwd`: where relative paths begin. Reads names and links, no contents. */
 export function writesInto(dir: string, call: Call, at: { cwd: string; home: string }): boolean {
   const folders = [dir, real(dir)]
   return pathsIn(call).some((path) => {

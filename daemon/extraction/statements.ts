@@ -61,7 +61,7 @@ const ANY_TEXTS = ['we always use it', '我们 always 用']
  * What an engine makes of a pattern it makes when it looks with it, once roughly and once well, and for all of these that
  * takes a tenth of a second and more: in steps, between which others can have their turn.
  */
-export function* readied(): Generator<void> {
+export function* compilePatterns(): Generator<void> {
   for (const pattern of [...patterns, ...datePatterns])
     for (const text of [...ANY_TEXTS, ...ANY_TEXTS]) {
       pattern.lastIndex = 0

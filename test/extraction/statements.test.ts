@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { relativeDatesIn } from '../../daemon/extraction/dates/dates.ts'
-import { readied, statementsIn } from '../../daemon/extraction/statements.ts'
+import { compilePatterns, statementsIn } from '../../daemon/extraction/statements.ts'
 import { redact } from '../../daemon/secrets/redact.ts'
 import { figuresOf, StatementItem, score } from '../bench/statements.ts'
 import { cpuMs } from '../support/cpu.ts'
@@ -86,12 +86,12 @@ describe('statements in a message', () => {
     expect(said(text)).toEqual([])
   })
 
-  it('are the same while the rules are still being readied', () => {
+  it('are the same while the rules are still being compiled', () => {
     const text = 'never push to main, always open a PR by Friday. 明天封版'
     const before = said(text)
     expect(before.length).toBeGreaterThan(0)
     let steps = 0
-    for (const _ of readied()) if (steps++ % 50 === 0) expect(said(text)).toEqual(before)
+    for (const _ of compilePatterns()) if (steps++ % 50 === 0) expect(said(text)).toEqual(before)
     // One at a time: what others wait for is a single pattern.
     expect(steps).toBeGreaterThan(1_000)
   })

@@ -142,7 +142,7 @@ describe('what a person states in a turn', () => {
     expect(await client.notices({ id: session.id })).toEqual({ items: [] })
   })
 
-  it('is passed by while memory is paused or nobody sits at the session', async () => {
+  it('is passed by while memory is paused or no person sits at the session', async () => {
     const home = makeHome()
     const session = claudeSession(home)
     const { ends } = await running(home)
@@ -153,7 +153,7 @@ describe('what a person states in a turn', () => {
     await person.resume({ cwd: session.cwd })
     const script = claudeSession(home, 'script')
     script.write({ ...script.person(RULE), entrypoint: 'sdk-cli' }, script.answer('Done.'))
-    expect((await ends.next()).result).toEqual({ skipped: 'nobody sits at the session' })
+    expect((await ends.next()).result).toEqual({ skipped: 'no person sits at the session' })
     session.say('Thanks!')
     await ends.next()
     expect(topics(session.memories)).toEqual([])

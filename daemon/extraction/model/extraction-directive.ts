@@ -11,7 +11,8 @@ export type DirectiveParts = {
   transcript: 'shown' | 'unnamed'
   /** One line for each memory there is. */
   manifest: string
-  team: 'off' | 'on'
+  /** Whether memories may be shared. */
+  team: boolean
   /** Where the day's log is and how it ends so far, where memories go into daily logs. */
   log?: { file: string; tail: string } | undefined
 }
@@ -92,11 +93,12 @@ const SHARED: Record<MemoryType, string> = {
 
 function typesPart({ team }: DirectiveParts): string {
   const lines = Object.entries(TYPES).map(([type, holds]) => {
-    const scope = team === 'on' ? ` ${SHARED[type as MemoryType]}` : ''
+    const scope = team ? ` ${SHARED[type as MemoryType]}` : ''
     return `- ${type}: ${holds}${scope}`
   })
-  const shared =
-    team === 'on' ? '\nWhat is under team/ is shared with others through git: nothing there that is not for them.' : ''
+  const shared = team
+    ? '\nWhat is under team/ is shared with others through git: nothing there that is not for them.'
+    : ''
   return `## The four types\n\n${lines.join('\n')}${shared}`
 }
 

@@ -3,6 +3,9 @@
  * finished before they are applied. Decides about changes as they are made; the fork sees to everything else.
  */
 import { setImmediate as turn } from 'node:timers/promises'
+import type { SessionMessage } from '../../agent/rendering.ts'
+import type { Draft } from '../../agent/task.ts'
+import { type ChangeRun, evidenceIn, markUntrusted, memoryOf } from '../../memory/change-run.ts'
 import type { Evidence } from '../../memory/journal.ts'
 import type { SaidMessage } from '../../sessions/message-table.ts'
 import { type Memory, withoutGuess, wordsIn } from './compared-words.ts'
@@ -11,20 +14,29 @@ import { datedText, linesAdded, relativeDaysIn, shownTail, tooLong, withLines } 
 import { rule } from './provenance.ts'
 import { formsOf, hear, type Spoken, type Voices, voicesOf } from './voices.ts'
 
-/** What a fork needs for it. */
-export type Extracting = {
-  directive: string
-  shown: { file: string; hash: string }[]
-  check: (draft: Draft) => Promise<string | undefined>
-  cite: (names: readonly string[], content: string | null) => { evidence: Evidence[] } | { refused: string }
-  /** What its own tools have shown it. */
-  onShown: (text: string) => void
-  /** As they are to be applied. */
-  finish: (drafts: readonly Draft[]) => Promise<Draft[]>
-  turns: number
+/** The memories that a run is about. */
+export type Ground = {
+  dir: string
+  changes: ChangeRun
+  /** The day's log, where memories go into logs. */
+  log: string | undefined
+  /** Whether memories may be shared. */
+  team: boolean
 }
 
-export function extracting(ground: Ground, { sessionId, messages, names, news, nowMs }: Part): Extracting {
+export type Part = {
+  sessionId: string
+  /** In order. */
+  messages: readonly SessionMessage[]
+  /** What the model calls each, by its id; empty where it has seen no names. */
+  names: ReadonlyMap<string, string>
+  /** Which of them are new. */
+  news: readonly SaidMessage[]
+  nowMs: number
+}
+
+export function extractionRun(ground: Ground, { sessionId, messages, names, news, nowMs }: Part) {
+  const { changes } = ground
   const fresh = new Set(news.map(({ uid }) => uid))
   const everything = spokenIn(messages, names, nowMs)
   const told = everything.filter(({ id }) => fresh.has(id))
@@ -37,8 +49,8 @@ export function extracting(ground: Ground, { sessionId, messages, names, news, n
     const { id, by } = message
     return { name: nameOf.get(id) ?? '', by, text: wholeOf(message) }
   })
-  const log = ground.log === undefined ? undefined : { file: ground.log, text: ground.textOf(ground.log) }
-  const logHash = log && ground.hashOf(log.file)
+  const log = ground.log === undefined ? undefined : { file: ground.log, text: changes.textOf(ground.log) }
+  const logHash = log && changes.hashOf(log.file)
   const added: string[] = []
   const doubted = new Set<string>()
   const shown: string[] = []
@@ -48,7 +60,7 @@ export function extracting(ground: Ground, { sessionId, messages, names, news, n
   const voices = (): Voices => {
     if (!heard) {
       heard = voicesOf(everything)
-      for (const text of ground.untrustedTexts()) hear(heard.others, text)
+      for (const text of changes.untrustedTexts()) hear(heard.others, text)
     }
     for (const text of shown.splice(0)) hear(heard.others, text)
     return heard
@@ -59,13 +71,13 @@ export function extracting(ground: Ground, { sessionId, messages, names, news, n
     return told.filter(({ id }) => ids.has(id))
   }
 
-  const textIn = ({ content }: Draft): string => (content === null ? '' : ground.evidenceIn(content).text)
+  const textIn = ({ content }: Draft): string => (content === null ? '' : evidenceIn(content).text)
 
   const ruled = (draft: Draft, text: string) => {
     const { file, content } = draft
-    const old = ground.textOf(file)
-    const before = old === '' ? undefined : ground.memoryOf(old)
-    const after = content === null ? null : ground.memoryOf(text)
+    const old = changes.textOf(file)
+    const before = old === '' ? undefined : memoryOf(old)
+    const after = content === null ? null : memoryOf(text)
     return rule({ file, before, after, cited: citedBy(draft), isDoubted: doubted.has(file) }, voices())
   }
 
@@ -73,7 +85,7 @@ export function extracting(ground: Ground, { sessionId, messages, names, news, n
   const keptOf = (draft: Draft) => {
     const text = textIn(draft)
     const ruling = ruled(draft, text)
-    const bare = withoutGuess(text, ground.textOf(draft.file))
+    const bare = withoutGuess(text, changes.textOf(draft.file))
     if (bare === text || ('trust' in ruling && ruling.trust === 'person')) return { text, ruling }
     const second = ruled(draft, bare)
     return 'trust' in second && second.trust === 'person' ? { text: bare, ruling: second } : { text, ruling }
@@ -81,7 +93,7 @@ export function extracting(ground: Ground, { sessionId, messages, names, news, n
 
   const finished = (draft: Draft): Draft => {
     const { file, content } = draft
-    const text = ground.textOf(file)
+    const text = changes.textOf(file)
     const about = aboutOf(content === null ? text : log ? added.join('\n') : textIn(draft))
     const evidence = draft.because.evidence.map((each) => {
       const message = spoken.get(each.messageIds[0] ?? '')
@@ -93,15 +105,15 @@ export function extracting(ground: Ground, { sessionId, messages, names, news, n
   }
 
   const contentOf = (draft: Draft): string => {
-    const dated = datedText(ground.textOf(draft.file), keptOf(draft).text, citedBy(draft))
-    return doubted.has(draft.file) ? ground.markUntrusted(dated) : dated
+    const dated = datedText(changes.textOf(draft.file), keptOf(draft).text, citedBy(draft))
+    return doubted.has(draft.file) ? markUntrusted(dated) : dated
   }
 
   const checkLog = async (draft: Draft, { file, text }: { file: string; text: string }) => {
     if (draft.file !== file) return `everything goes into ${file}, as lines`
     const lines = linesAdded({ file, text, added }, draft.content, citedBy(draft), voices())
     if ('refused' in lines) return lines.refused
-    const refused = await ground.refuses({ ...draft, content: withLines(text, [...added, ...lines.lines]) })
+    const refused = await changes.refuses({ ...draft, content: withLines(text, [...added, ...lines.lines]) })
     if (refused === undefined) added.push(...lines.lines)
     return refused
   }
@@ -109,17 +121,17 @@ export function extracting(ground: Ground, { sessionId, messages, names, news, n
   const checkTopic = async (draft: Draft) => {
     const { file } = draft
     const { text, ruling } = keptOf(draft)
-    const memory = ground.memoryOf(text)
-    const isNew = ground.hashOf(file) === undefined
-    const form = draft.content === null ? undefined : formTrouble({ file, isNew, memory, problem: memory.problem })
+    const memory = memoryOf(text)
+    const isNew = changes.hashOf(file) === undefined
+    const form = draft.content === null ? undefined : formProblem({ file, isNew, memory, problem: memory.problem })
     if ('refused' in ruling) return ruling.refused
     if (form !== undefined) return form
-    if (tooLong(text)) return `a line of ${file} is longer than anybody reads`
+    if (tooLong(text)) return `a line of ${file} is too long`
     if (ruling.trust === 'untrusted') doubted.add(file)
     const content = draft.content === null ? null : contentOf(draft)
-    const days = content === null ? [] : relativeDaysIn(ground.textOf(file), content)
+    const days = content === null ? [] : relativeDaysIn(changes.textOf(file), content)
     if (days.length > 0) return `${days.join(', ')}: name the day itself, as in 2026-03-31`
-    return ground.refuses({ ...draft, content })
+    return changes.refuses({ ...draft, content })
   }
 
   return {
@@ -128,25 +140,27 @@ export function extracting(ground: Ground, { sessionId, messages, names, news, n
       memoryDir: ground.dir,
       news: listed,
       transcript: names.size > 0 ? 'shown' : 'unnamed',
-      manifest: ground.manifest,
+      manifest: changes.manifest,
       team: ground.team,
       log: log && { file: log.file, tail: shownTail(log.text) },
     }),
     shown: log && logHash !== undefined ? [{ file: log.file, hash: logHash }] : [],
-    onShown: (text) => void shown.push(text),
-    cite: (given, content) => {
-      const cited = given.length > 0 ? given : content === null ? [] : ground.evidenceIn(content).names
+    /** What its own tools have shown it. */
+    onShown: (text: string) => void shown.push(text),
+    cite: (given: readonly string[], content: string | null): { evidence: Evidence[] } | { refused: string } => {
+      const cited = given.length > 0 ? given : content === null ? [] : evidenceIn(content).names
       const found = cited.flatMap((name) => spoken.get(known.get(name.trim()) ?? '') ?? [])
       if (found.length > 0) return { evidence: [...new Set(found)].map((message) => evidenceOf(sessionId, message)) }
       const [first, last] = [listed[0]?.name, listed.at(-1)?.name]
       return { refused: `name the new messages that this rests on (${first} to ${last}) as evidence` }
     },
-    check: async (draft) => {
-      // Others get their turn between two changes: there may be fifty at once.
+    check: async (draft: Draft): Promise<string | undefined> => {
+      // Other work gets its turn between two changes: there may be fifty at once.
       await turn()
       return log ? checkLog(draft, log) : checkTopic(draft)
     },
-    finish: async (drafts) => {
+    /** As they are to be applied. */
+    finish: async (drafts: readonly Draft[]): Promise<Draft[]> => {
       const done: Draft[] = []
       for (const draft of drafts) {
         await turn()
@@ -157,57 +171,8 @@ export function extracting(ground: Ground, { sessionId, messages, names, news, n
   }
 }
 
-/** What a run of a model is about: the memories, the part of a session, and what of it the model was told. */
-
-/** A message as it is told, with everything in it. */
-export type Told = {
-  id: string
-  by: string
-  text: string
-  toolCalls: readonly { input: string }[]
-  toolResults: readonly { text: string }[]
-  at?: number
-  minutesEast?: number
-}
-
-export type Draft = {
-  file: string
-  content: string | null
-  expect: string | null
-  because: { reason: string; evidence: readonly Evidence[] }
-}
-
-/** The memories that a run is about. */
-export type Ground = {
-  dir: string
-  manifest: string
-  textOf(file: string): string
-  hashOf(file: string): string | undefined
-  refuses(draft: Draft): Promise<string | undefined>
-  /** `problem`: why its front matter could not be read as it is. */
-  memoryOf(content: string): Memory & { problem: string | undefined }
-  markUntrusted(content: string): string
-  evidenceIn(content: string): { names: string[]; text: string }
-  /** What is kept as nobody's word: words in it are not the person's. */
-  untrustedTexts(): string[]
-  /** The day's log, where memories go into logs. */
-  log: string | undefined
-  team: 'off' | 'on'
-}
-
-export type Part = {
-  sessionId: string
-  /** In order. */
-  messages: readonly Told[]
-  /** What the model calls each, by its id; empty where it has seen no names. */
-  names: ReadonlyMap<string, string>
-  /** Which of them are new. */
-  news: readonly SaidMessage[]
-  nowMs: number
-}
-
 /** What the model was told, in order; who says nothing of the time speaks when the last one spoke. */
-export function spokenIn(messages: readonly Told[], names: ReadonlyMap<string, string>, nowMs: number): Spoken[] {
+function spokenIn(messages: readonly SessionMessage[], names: ReadonlyMap<string, string>, nowMs: number): Spoken[] {
   const ids = new Set(names.values())
   let last: { at?: number; minutesEast?: number | undefined } = {}
   return messages.flatMap(({ id, by, text, toolCalls, toolResults, at, minutesEast }) => {
@@ -218,16 +183,14 @@ export function spokenIn(messages: readonly Told[], names: ReadonlyMap<string, s
   })
 }
 
-export function wholeOf({ text, shown }: Spoken): string {
+function wholeOf({ text, shown }: Spoken): string {
   return [text, ...shown].filter((each) => each !== '').join('\n')
 }
 
-export function evidenceOf(sessionId: string, message: Spoken): Evidence {
+function evidenceOf(sessionId: string, message: Spoken): Evidence {
   const excerpt = wholeOf(message).slice(0, 500)
   return { sessionId, messageIds: [message.id], excerpt, at: new Date(message.at).toISOString() }
 }
-
-/** What a memory that a model writes may be called and look like, beyond what every memory has to. Pure. */
 
 /** They are read by harnesses as instructions, or by people as something else. */
 const NOT_OURS = /^(?:claude|agents|gemini|readme|copilot-instructions)(?:\.local)?\.md$/i
@@ -235,7 +198,7 @@ const NOT_OURS = /^(?:claude|agents|gemini|readme|copilot-instructions)(?:\.loca
 type Written = { file: string; isNew: boolean; memory: Memory; problem: string | undefined }
 
 /** Why it is not of the form; nothing where it is. */
-export function formTrouble({ file, isNew, memory, problem }: Written): string | undefined {
+function formProblem({ file, isNew, memory, problem }: Written): string | undefined {
   const { text, type, body } = memory
   const names = file.split('/')
   const leaf = names.at(-1) ?? ''
@@ -253,8 +216,6 @@ export function formTrouble({ file, isNew, memory, problem }: Written): string |
     return `${file} is named like a ${named} memory and says that it is a ${type} one`
   return undefined
 }
-
-/** The words of a message that a memory is made of, for whoever asks why it is there. Pure, and bounded. */
 
 const EXCERPT_UNITS = 500
 /** Of a long message its ends are looked at: what a person says of a text stands before or after it. */
