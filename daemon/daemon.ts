@@ -81,6 +81,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const notesFile = createNotesFile(core)
   const { switches, memory, recall, forHooks } = createKeeping({
     ...common,
+    core,
     places,
     disk,
     logged,

@@ -2,27 +2,26 @@
 
 import type { Caller } from '../../schema/caller.ts'
 import type { Agent, AgentMemory } from '../../schema/memory.ts'
+import { redact } from '../secrets/redact.ts'
 import { loadIndex, readIndexes } from './index-file.ts'
 import type { Places } from './place.ts'
 import { agentPrompt } from './prompt-text.ts'
 import type { Reading } from './reader.ts'
-import type { Writing } from './remember.ts'
-import type { Redact } from './write-checks.ts'
+import type { Remember } from './remember.ts'
 
 type Deps = {
   placesOf: (agent: Agent) => Places
   readingIn: (places: Places) => Reading
-  writingIn: (places: Places) => Writing
-  redact: Redact
+  writingIn: (places: Places) => Remember
 }
 
 export type AgentMemories = {
   prompt(cwd: string, caller: Caller, agent: Agent): Promise<AgentMemory>
   reading(agent: Agent): Reading
-  writing(agent: Agent): Writing
+  writing(agent: Agent): Remember
 }
 
-export function createAgentMemories({ placesOf, readingIn, writingIn, redact }: Deps): AgentMemories {
+export function createAgentMemories({ placesOf, readingIn, writingIn }: Deps): AgentMemories {
   return {
     prompt: async (cwd, caller, agent) => {
       const { dir, off } = placesOf(agent).find(cwd, caller)

@@ -12,8 +12,8 @@ import { createFindEnds, createMoving, endsWithin, type Moves, type Moving, type
 import { createPast } from './past.ts'
 import type { Places } from './place.ts'
 import type { Tombstones } from './tombstones.ts'
-import type { Judge, Redact } from './write-checks.ts'
-import type { Gate } from './writer.ts'
+import type { WriteChecks } from './write-checks.ts'
+import type { Writer } from './writer.ts'
 
 type Deps = {
   db: Db
@@ -24,9 +24,8 @@ type Deps = {
   places: Places
   placeOf: PlaceOf
   isPlace: (dir: string) => boolean
-  gate: Gate
-  judge: Judge
-  redact: Redact
+  writer: Writer
+  checks: WriteChecks
   clock: Clock
   stateDir: string
   look: (dir: string) => Promise<unknown>
@@ -36,7 +35,7 @@ type Deps = {
 export type Carrying = { exporting: Exporting; importing: Importing; moving: Moving }
 
 export function createCarrying(deps: Deps): Carrying {
-  const { db, journal, directories, moves, places, gate, redact, clock, look } = deps
+  const { db, journal, directories, moves, places, writer, clock, look } = deps
   const past = createPast(db, journal)
   return {
     exporting: createExport({ places, source: createExportSource(db), clock, look }),
@@ -44,8 +43,8 @@ export function createCarrying(deps: Deps): Carrying {
     moving: createMoving({
       findEnds: createFindEnds(deps),
       endsWithin: (ends) => endsWithin(directories, ends),
-      merging: createMerging({ gate, past, redact }),
-      gate,
+      merging: createMerging({ writer, past }),
+      writer,
       moves,
       following: createFollowing(db, { journal, past, directories, moves }),
       clock,

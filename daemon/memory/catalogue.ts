@@ -29,7 +29,7 @@ import {
 } from './scan.ts'
 import { normaliseValue } from './tombstones.ts'
 import { parseTopic, type TopicFields } from './topic-file.ts'
-import type { TellingNames } from './write-checks.ts'
+import type { CredentialNames } from './write-checks.ts'
 
 /** `value`: of its body, by which the same is recognised; nothing for a file that is not read as a memory. */
 export type KnownMemory = ScannedMemory & { value: string | undefined }
@@ -71,7 +71,7 @@ type ReadListener = (dir: string, memory: KnownMemory, read: ReadMemory) => void
 export function createCatalogue(
   { clock, db, logged }: Pick<Core, 'clock' | 'db' | 'logged'>,
   journal: Journal,
-  names: Pick<TellingNames, 'isKnownTelling'>,
+  names: Pick<CredentialNames, 'isKnown'>,
 ) {
   const rows = createRows(db.index)
   const entries = new Map<string, Entry>()
@@ -105,7 +105,7 @@ export function createCatalogue(
   const put = (entry: Entry, file: string, read: ReadMemory | undefined): void => {
     entry.changed.delete(file)
     entry.found.delete(file)
-    if (!read || names.isKnownTelling(file)) {
+    if (!read || names.isKnown(file)) {
       drop(entry, file)
       return
     }
@@ -129,7 +129,7 @@ export function createCatalogue(
 
   const look = (entry: Entry): void => {
     entry.lookedMs = clock.elapsed()
-    const files = findMemories(entry.dir).files.filter(({ file }) => !names.isKnownTelling(file))
+    const files = findMemories(entry.dir).files.filter(({ file }) => !names.isKnown(file))
     const present = new Map(files.slice(0, MOST_MEMORIES).map((found) => [found.file, found]))
     for (const file of entry.memories.keys()) if (!present.has(file)) drop(entry, file)
     for (const [file, { stamp }] of present) if (entry.memories.get(file)?.stamp === stamp) present.delete(file)

@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs'
 import type { Caller } from '../../schema/caller.ts'
 import type { MemoryType } from '../../schema/memory.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Core } from '../core.ts'
 import type { Catalogue } from './catalogue.ts'
 import { inFolder, openIn, readPresent } from './folder.ts'
 import { splitFrontMatter } from './front-matter-edit.ts'
@@ -13,71 +13,43 @@ import { newRunId } from './journal.ts'
 import type { Places } from './place.ts'
 import { oneLine } from './pointer.ts'
 import type { Reviews } from './review.ts'
-import type { Applying, RunWrite } from './save.ts'
+import { endRun, type RunOptions } from './save.ts'
 import { manifest } from './scan.ts'
 import { parseTopic, updateTopic } from './topic-file.ts'
-import { isRefusal } from './write-checks.ts'
-import type { Along, By, Gate } from './writer.ts'
+import { type Author, isRefusal, type Write } from './write-checks.ts'
+import type { Writer } from './writer.ts'
 
-export type ChangeRun = {
-  runId: string
-  /** One line for each memory there is. */
-  manifest: string
-  /** What a file holds now; nothing where there is none. */
-  textOf(file: string): string
-  hashOf(file: string): string | undefined
-  /** The texts of those that are nobody's word, the newest first and not without end. */
-  untrustedTexts(): string[]
-  /** Why it would be refused, if it would. Whatever else is wrong is no answer for a model, and thrown. */
-  refuses(write: RunWrite): Promise<string | undefined>
-  apply(
-    writes: readonly RunWrite[],
-    at: { along: (files: string[]) => Along; mayWrite: () => boolean },
-  ): Promise<{ saved: string[]; waiting: number; refused: number } | 'lost'>
-}
+export type RunWrite = Write & { because: NonNullable<Write['because']> }
 
-export type Changing = {
-  begin(run: { kind: 'extract'; cwd: string; env: Caller['env'] }): ChangeRun
-}
-
-type Deps = {
-  places: Places
-  gate: Gate
-  applying: Applying
-  catalogue: Catalogue
-  reviews: Reviews
-  clock: Clock
-}
+export type ChangeRun = ReturnType<ReturnType<typeof createChangeRuns>['begin']>
 
 const CAP_UNTRUSTED_UNITS = 256 * 1024
 
-export function createChanging({ places, gate, applying, catalogue, reviews, clock }: Deps): Changing {
+export function createChangeRuns(core: Core, places: Places, writer: Writer, catalogue: Catalogue, reviews: Reviews) {
   const waitingFiles = (dir: string) =>
     new Set(reviews.list().flatMap((review) => (review.dir === dir ? [review.file] : [])))
   const waitingIn = (dir: string) =>
     [...waitingFiles(dir)].map((file) => `- ${oneLine(file)}: waits for the person's word, and is not to be written`)
   return {
-    begin: ({ kind, cwd, env }) => {
-      const runId = newRunId(kind, clock.now())
-      const by: By = { actor: `agent:${runId}`, reason: `found by a run (${kind})`, runId }
-      const { dir } = places.forWriting(cwd, { actor: by.actor, env })
+    begin: ({ kind, cwd, env }: { kind: 'extract'; cwd: string; env: Caller['env'] }) => {
+      const runId = newRunId(kind, core.clock.now())
+      const author: Author = { actor: `agent:${runId}`, reason: `found by a run (${kind})`, runId }
+      const { dir } = places.forWriting(cwd, { actor: author.actor, env })
       const present = (file: string) =>
         statSync(dir, { throwIfNoEntry: false }) && inFolder(dir, (folder) => readPresent(folder, file))
+      const listed = () => (statSync(dir, { throwIfNoEntry: false }) ? catalogue.list(dir).items : [])
       return {
         runId,
-        manifest: [
-          statSync(dir, { throwIfNoEntry: false }) ? manifest(catalogue.list(dir).items) : '',
-          ...waitingIn(dir),
-        ]
-          .filter((lines) => lines !== '')
-          .join('\n'),
-        textOf: (file) => present(file)?.text ?? '',
-        hashOf: (file) => present(file)?.hash,
-        untrustedTexts: () => {
-          if (!statSync(dir, { throwIfNoEntry: false })) return []
+        /** One line for each memory there is. */
+        manifest: [manifest(listed()), ...waitingIn(dir)].filter((lines) => lines !== '').join('\n'),
+        /** What a file holds now; nothing where there is none. */
+        textOf: (file: string): string => present(file)?.text ?? '',
+        hashOf: (file: string): string | undefined => present(file)?.hash,
+        /** The texts of memories that no person vouches for, the newest first and not without end. */
+        untrustedTexts: (): string[] => {
           let left = CAP_UNTRUSTED_UNITS
-          const untrusted = catalogue.list(dir).items.filter(({ trust }) => trust === 'untrusted')
-          return untrusted
+          return listed()
+            .filter(({ trust }) => trust === 'untrusted')
             .toSorted((a, b) => b.modifiedMs - a.modifiedMs)
             .flatMap(({ file }) => {
               const text = left > 0 ? (present(file)?.text ?? '').slice(0, left) : ''
@@ -85,24 +57,25 @@ export function createChanging({ places, gate, applying, catalogue, reviews, clo
               return text === '' ? [] : [text]
             })
         },
-        refuses: async (write) => {
+        /** Why a write would be refused. Any other error is no answer for a model, and thrown. */
+        refuses: async (write: RunWrite): Promise<string | undefined> => {
           if (waitingFiles(dir).has(write.file)) return `${write.file} waits for the person's word; leave it until then`
-          // A folder that is not there is not the fault of what is written: nothing is passed by because of it.
+          // A folder that cannot be made is not the fault of the write.
           openIn(dir).close()
           try {
-            await gate.check(dir, write, by)
+            await writer.check(dir, write, author)
             return undefined
           } catch (error) {
             if (isRefusal(error)) return error.message
             throw error
           }
         },
-        apply: (writes, { along, mayWrite }) =>
-          gate.alone(dir, async (apply) => {
-            const admitted: RunWrite[] = []
-            for (const write of writes) if (await applying.admitted(dir, write, by)) admitted.push(write)
-            const done = await applying.applyAll(dir, admitted, by, { apply, along, mayWrite })
-            return done === 'lost' ? done : { ...done, refused: writes.length - admitted.length }
+        apply: (writes: readonly RunWrite[], options: RunOptions) =>
+          writer.change(dir, author, async (batch) => {
+            const files: string[] = []
+            for (const write of writes) if (await batch.offer(write)) files.push(write.file)
+            const done = await endRun(core, batch, files, options)
+            return done === 'lost' ? done : { ...done, refused: writes.length - files.length }
           }),
       }
     },

@@ -1,32 +1,32 @@
 /**
- * A run that puts a whole directory in order: what is there is read, a plan is made of it, and all of it is applied, or waits
- * for a person as a whole. Reading, planning and writing happen alone with the directory. What the run has to remember of
- * itself is in the same transaction.
+ * Puts a whole directory in order: it is read, a plan is made of it, and all of the plan is written, or waits for a person as
+ * a whole, while no other change of the directory is under way.
  */
 import { MemoryError } from '../../schema/errors.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Core } from '../core.ts'
 import { INDEX_FILE } from './file-names.ts'
 import { inFolder, type Present, readPresent } from './folder.ts'
-import { type Evidence, isDream, type Journal } from './journal.ts'
-import type { Review, Reviews } from './review.ts'
+import { isDream, type Journal } from './journal.ts'
+import type { Reviews } from './review.ts'
 import { isMemoryName, scanMemories } from './scan.ts'
-import { isAgent, type Redact, withoutCredentials } from './write-checks.ts'
-import type { Along, By, Gate, Write } from './writer.ts'
+import { type Author, isAgent, type Write } from './write-checks.ts'
+import type { Writer } from './writer.ts'
 
-type Seen = {
+type Directory = {
   memories: { file: string; text: string; hash: string }[]
   index: { text: string; hash: string } | undefined
   exists(file: string): boolean
-  /** Whether a person has taken back the last change of it. */
-  wasPutBack(file: string): boolean
 }
+
+/** `wasPutBack`: whether a person has taken back the last change of a file. */
+type Seen = Directory & { wasPutBack(file: string): boolean }
 
 type Planned = {
   file: string
   content: string | null
   expect: string | null
   reason: string
-  /** Files that go and whose words stand here now. */
+  /** Deleted files whose text is in this one now. */
   from: readonly string[]
 }
 
@@ -36,7 +36,7 @@ export type Consolidation<Plan> = {
   /** `losses`: why a person has to decide. */
   plan(seen: Seen): Plan & { writes: readonly Planned[]; losses: readonly string[] }
   /** Kept with the run. */
-  along(plan: Plan, ended: Settled): Along
+  along(plan: Plan, ended: Settled): { before(): void; takeBack(): void }
   /** Asked right before anything is changed. */
   mayWrite(): boolean
 }
@@ -44,60 +44,28 @@ export type Consolidation<Plan> = {
 export type Settled = { how: 'applied' | 'nothing' } | { how: 'review'; why: string }
 export type Consolidated<Plan> = { plan: Plan; settled: Settled } | 'lost'
 
-export type Consolidating = {
-  read(dir: string): Seen
-  /** Everything that would refuse it; `undefined` when nothing would. */
-  refusalOf(dir: string, write: Write, runId: string): Promise<string | undefined>
-  consolidate<Plan>(run: Consolidation<Plan>): Promise<Consolidated<Plan>>
-}
-
-type Deps = {
-  gate: Gate
-  journal: Pick<Journal, 'evidence' | 'latest'>
-  reviews: Reviews
-  redact: Redact
-  clock: Pick<Clock, 'now'>
-  reviewRequired: () => boolean
-}
-
 const MOST_MEMORIES = 5_000
 /** Of one memory that takes over what others rested on. */
 const MOST_EVIDENCE = 20
 
-export function createConsolidating({ gate, journal, reviews, redact, clock, reviewRequired }: Deps): Consolidating {
-  const byOf = (runId: string): By => ({ actor: `agent:${runId}`, reason: 'put in order', runId })
+export function createConsolidate(core: Core, writer: Writer, journal: Journal, reviews: Reviews) {
+  const authorOf = (runId: string): Author => ({ actor: `agent:${runId}`, reason: 'put in order', runId })
 
   const writeOf = (dir: string, { file, content, expect, reason, from }: Planned): Write => {
     const evidence = from.flatMap((gone) => journal.evidence(dir, gone)).slice(0, MOST_EVIDENCE)
     return { file, content, expect, because: { reason, evidence } }
   }
 
-  const reviewOf = async (dir: string, write: Write, { actor, runId }: By): Promise<Omit<Review, 'id'>> => {
-    const before = inFolder(dir, (folder) => readPresent(folder, write.file))
-    const told = await withoutCredentials(
-      { actor, ...(write.because as { reason: string; evidence: Evidence[] }) },
-      redact,
-    )
-    const clean = async (text: string | undefined) => (text === undefined ? undefined : (await redact(text)).text)
-    return {
-      at: clock.now(),
-      dir,
-      file: write.file,
-      op: write.content === null ? 'delete' : before ? 'update' : 'create',
-      actor: told.actor,
-      reason: told.reason,
-      runId,
-      baseHash: before?.hash,
-      before: await clean(before?.text),
-      after: await clean(write.content ?? undefined),
-      evidence: told.evidence,
-    }
-  }
-
-  /** An older one was made from what the directory was then: only the newest can be approved. */
+  /** An older dream was planned for what the directory was then: only the newest can be approved. */
   const forgetOlder = (dir: string) => {
     for (const { id, dir: of, runId } of reviews.list())
       if (of === dir && runId !== undefined && isDream(runId)) reviews.remove(id)
+  }
+
+  const whyReview = (losses: readonly string[]): string | undefined => {
+    if (losses.length > 0) return losses.join('; ')
+    const { review } = core.settings.current()
+    return review === 'required' ? 'every change waits for a person: review is required' : undefined
   }
 
   const read = (dir: string): Seen => ({
@@ -110,47 +78,43 @@ export function createConsolidating({ gate, journal, reviews, redact, clock, rev
 
   return {
     read,
-    refusalOf: async (dir, write, runId) => {
+    /** Why a write of the run would be refused. */
+    refusalOf: async (dir: string, write: Write, runId: string): Promise<string | undefined> => {
       const elsewhere = foreignIn(write.file)
       if (elsewhere !== undefined) return elsewhere
       try {
-        await gate.check(dir, write, byOf(runId))
+        await writer.check(dir, write, authorOf(runId))
         return undefined
       } catch (error) {
         if (error instanceof MemoryError && error.code !== 'DEGRADED') return error.message
         throw error
       }
     },
-    consolidate: ({ dir, runId, plan, along, mayWrite }) =>
-      gate.alone(dir, async (apply) => {
+    consolidate: <Plan>({ dir, runId, plan, along, mayWrite }: Consolidation<Plan>): Promise<Consolidated<Plan>> =>
+      writer.change<Consolidated<Plan>>(dir, authorOf(runId), async (batch) => {
         const planned = plan(read(dir))
-        const by = byOf(runId)
-        const writes = planned.writes.map((write) => writeOf(dir, write))
-        const why =
-          planned.losses.length > 0
-            ? planned.losses.join('; ')
-            : reviewRequired() && writes.length > 0
-              ? 'every change waits for a person: review is required'
-              : undefined
-        const held = why === undefined ? [] : await Promise.all(writes.map((write) => reviewOf(dir, write, by)))
+        for (const write of planned.writes) await batch.require(writeOf(dir, write))
+        const isEmpty = planned.writes.length === 0
+        const why = isEmpty && planned.losses.length === 0 ? undefined : whyReview(planned.losses)
         if (!mayWrite()) return 'lost'
-        if (why !== undefined) {
-          const settled: Settled = { how: 'review', why }
-          reviews.addAll(held, () => {
-            forgetOlder(dir)
-            along(planned, settled).before()
+        const settled: Settled = why !== undefined ? { how: 'review', why } : { how: isEmpty ? 'nothing' : 'applied' }
+        const { before, takeBack } = along(planned, settled)
+        if (settled.how === 'applied')
+          await batch.commit(() => {
+            before()
+            return takeBack
           })
-          return { plan: planned, settled }
-        }
-        const settled: Settled = { how: writes.length > 0 ? 'applied' : 'nothing' }
-        if (writes.length > 0) await apply(writes, by, along(planned, settled))
-        else reviews.addAll([], along(planned, settled).before)
+        else
+          batch.hold(() => {
+            if (settled.how === 'review') forgetOlder(dir)
+            before()
+          })
         return { plan: planned, settled }
       }),
   }
 }
 
-/** What is not read here is not compared either: nobody would notice what a change of it loses. */
+/** Files that a dream does not read: it would not notice what a change of them loses. */
 function foreignIn(file: string): string | undefined {
   if (file.startsWith('team/')) return `${file} is the team's, and not put in order here`
   if (!isMemoryName(file)) return `${file} is no memory; a log stays as it was written`
@@ -158,7 +122,7 @@ function foreignIn(file: string): string | undefined {
 }
 
 /** Memories of the team are not among them: they have an index and rules of their own. */
-function readDirectory(dir: string): Omit<Seen, 'wasPutBack'> {
+export function readDirectory(dir: string): Directory {
   const { items } = scanMemories(dir, { limit: MOST_MEMORIES })
   return inFolder(dir, (folder) => {
     const present = (file: string): Present | undefined => {

@@ -1,19 +1,19 @@
 /** Notices what others changed in a memory directory (an editor, a harness) and journals it. Never fights it. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
+import { redact } from '../secrets/redact.ts'
 import { type Confined, openFolder, type Present, placeTrouble, readPresent } from './folder.ts'
 import type { Journal, NewChange } from './journal.ts'
 import { isExact } from './journal.ts'
 import { isMemoryName, markdownFiles, type Stamp, whereabouts } from './scan.ts'
-import type { Redact, TellingNames } from './write-checks.ts'
-import type { Gate } from './writer.ts'
+import type { CredentialNames } from './write-checks.ts'
+import type { Writer } from './writer.ts'
 
 type Deps = {
-  gate: Gate
+  writer: Writer
   journal: Journal
   clock: Clock
-  redact: Redact
-  names: Pick<TellingNames, 'isTelling'>
+  names: CredentialNames
   /** Whether a directory still is one where memories may be. */
   isPlace: (dir: string) => boolean
   onChange: (dir: string, files: string[]) => void
@@ -24,10 +24,10 @@ const AT_ONCE = 20
 
 export type External = {
   /** Compares a directory with the journal, all of it or only these names; returns the files that somebody else changed. */
-  look(dir: string, names?: readonly string[]): Promise<string[]>
+  look(dir: string, files?: readonly string[]): Promise<string[]>
 }
 
-export function createExternal({ gate, journal, clock, redact, names: telling, isPlace, onChange }: Deps): External {
+export function createExternal({ writer, journal, clock, names, isPlace, onChange }: Deps): External {
   /** Stamps of files whose content the journal has: as long as they stay, the files need not be read again. */
   const known = new Map<string, Map<string, string>>()
 
@@ -56,7 +56,11 @@ export function createExternal({ gate, journal, clock, redact, names: telling, i
       const change = await difference(dir, file, present)
       if (change) changes.push(change)
     }
-    if (changes.length > 0) gate.record(changes)
+    if (changes.length > 0) {
+      journal.append(changes)
+      // They are in the files already.
+      journal.settle()
+    }
     for (const [file, stamp] of readable) if (stamp?.settled) known.get(dir)?.set(file, stamp.value)
     return changes.map(({ file }) => file)
   }
@@ -66,7 +70,7 @@ export function createExternal({ gate, journal, clock, redact, names: telling, i
     if (journal.tip(dir, file)?.hash === now?.hash) return undefined
     const before = journal.latest(dir, file)?.after
     // A name cannot be kept without what it gives away.
-    if (await telling.isTelling(file)) return undefined
+    if (await names.has(file)) return undefined
     const after = now && { hash: now.hash, text: (await redact(now.text)).text }
     return {
       at: clock.now(),
@@ -97,15 +101,15 @@ export function createExternal({ gate, journal, clock, redact, names: telling, i
     return changed
   }
 
-  const look: External['look'] = (dir, names) =>
-    gate.alone(dir, async () => {
+  const look: External['look'] = (dir, files) =>
+    writer.alone(dir, async () => {
       const where = whereabouts(dir)
       if (where === 'gone') return compareAll(dir, undefined, withoutStamps(journal.files(dir)))
       if (where === 'unknown' || !isPlace(dir)) return []
       let folder: Confined | undefined
       try {
         folder = openFolder(dir, { mayBeAt: isPlace })
-        return await compareAll(dir, folder, names ? withoutStamps(names.filter(isMemoryName)) : suspects(dir))
+        return await compareAll(dir, folder, files ? withoutStamps(files.filter(isMemoryName)) : suspects(dir))
       } catch (error) {
         throw placeTrouble(dir, error)
       } finally {

@@ -5,7 +5,6 @@ import { isExact } from './journal.ts'
 import type { Past, Span } from './past.ts'
 import type { Spool } from './spool.ts'
 import type { Tombstones } from './tombstones.ts'
-import type { Along } from './writer.ts'
 
 type Deps = { spool: Spool; past: Past; tombstones: Tombstones }
 
@@ -16,7 +15,7 @@ type Brought = {
   refusals: readonly NewChange[]
 }
 
-export type ImportedHistory = Along & { counts(): { changes: number; tombstones: number } }
+export type ImportedHistory = { before(): void; takeBack(): void; counts(): { changes: number; tombstones: number } }
 
 export function importedHistory(
   { spool, past, tombstones }: Deps,

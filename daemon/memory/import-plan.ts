@@ -1,15 +1,13 @@
-/** Decides what an import will write, and what becomes of each file of it. Asks the gate, writes nothing. */
-
+/** Decides what an import will write, and what becomes of each file of it. Writes nothing. */
 import type { Imported } from '../../schema/transfer.ts'
 import { CAP_BYTES, hashOf } from '../platform/safe-folder.ts'
+import { redact } from '../secrets/redact.ts'
 import { numbered, twinKey } from './file-names.ts'
 import { indexOf, isIndex } from './folder.ts'
 import { groundOf } from './scan.ts'
 import type { Spool } from './spool.ts'
-import { isRefusal, type Redact, whyRefused } from './write-checks.ts'
-import type { By, Gate, Write } from './writer.ts'
-
-type Deps = { gate: Pick<Gate, 'check'>; redact: Redact }
+import { isRefusal, type Write, whyRefused } from './write-checks.ts'
+import type { Batch } from './writer.ts'
 
 export type Plan = Pick<Imported, 'created' | 'skipped' | 'renamed' | 'refused'> & {
   writes: Write[]
@@ -18,7 +16,7 @@ export type Plan = Pick<Imported, 'created' | 'skipped' | 'renamed' | 'refused'>
 }
 
 /** Under which names the memories would come in now; the indexes are another matter. */
-export async function importFates({ redact }: Pick<Deps, 'redact'>, dir: string, spool: Spool): Promise<Fate[]> {
+export async function importFates(dir: string, spool: Spool): Promise<Fate[]> {
   const ground = groundOf(dir)
   const taken = new Set(ground.names.map(twinKey))
   const incoming = []
@@ -32,15 +30,16 @@ export async function importFates({ redact }: Pick<Deps, 'redact'>, dir: string,
   return fatesOf(incoming, ground)
 }
 
-export async function planImport(deps: Deps, dir: string, spool: Spool, by: By): Promise<Plan> {
+/** What may be written is in the batch. */
+export async function planImport(dir: string, spool: Spool, batch: Batch): Promise<Plan> {
   const plan: Plan = { created: [], skipped: [], renamed: [], refused: [], writes: [], indexes: [] }
-  const fates = await importFates(deps, dir, spool)
+  const fates = await importFates(dir, spool)
   for (const fate of fates) {
     if (fate.is === 'refused') plan.refused.push({ file: fate.file, reason: fate.reason })
     else if (fate.is === 'skipped') plan.skipped.push(fate.file)
     else {
       const { file, as } = fate
-      const write = await fitting(deps, dir, spool, { file, as }, by)
+      const write = await offer(spool, { file, as }, batch)
       if ('reason' in write) plan.refused.push({ file, reason: write.reason })
       else {
         plan.writes.push(write)
@@ -49,7 +48,7 @@ export async function planImport(deps: Deps, dir: string, spool: Spool, by: By):
       }
     }
   }
-  await planIndexes(deps, dir, spool, by, plan)
+  await planIndexes(dir, spool, batch, plan)
   return plan
 }
 
@@ -57,13 +56,13 @@ export async function planImport(deps: Deps, dir: string, spool: Spool, by: By):
  * An index comes to the byte where there is none and all it was made for has come; else the lines it needs are added to
  * what is there, as with any other write.
  */
-async function planIndexes(deps: Deps, dir: string, spool: Spool, by: By, plan: Plan): Promise<void> {
+async function planIndexes(dir: string, spool: Spool, batch: Batch, plan: Plan): Promise<void> {
   const ground = groundOf(dir)
   const astray = [...plan.renamed, ...plan.refused].map(({ file }) => indexOf(file))
   for (const index of spool.files().filter(isIndex)) {
     if (ground.hashAt(index) === hashOf(spool.bytesOf(index))) plan.skipped.push(index)
     if (ground.names.includes(index) || astray.includes(index)) continue
-    const write = await fitting(deps, dir, spool, { file: index, as: index }, by)
+    const write = await offer(spool, { file: index, as: index }, batch)
     if ('reason' in write) plan.refused.push({ file: index, reason: write.reason })
     else {
       plan.writes.push(write)
@@ -73,14 +72,14 @@ async function planIndexes(deps: Deps, dir: string, spool: Spool, by: By, plan: 
   }
 }
 
-async function fitting({ gate }: Deps, dir: string, spool: Spool, { file, as }: Named, by: By) {
+async function offer(spool: Spool, { file, as }: Named, batch: Batch): Promise<Write | { reason: string }> {
   const bytes = spool.bytesOf(file)
   const content = bytes.toString()
   if (bytes.length > CAP_BYTES) return { reason: `shape: it is larger than ${CAP_BYTES} bytes` }
   if (!Buffer.from(content).equals(bytes)) return { reason: 'shape: its bytes are no text' }
   const write: Write = { file: as, content, expect: null }
   try {
-    await gate.check(dir, write, by)
+    await batch.add(write)
     return write
   } catch (error) {
     if (!isRefusal(error)) throw error

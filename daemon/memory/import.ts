@@ -13,17 +13,16 @@ import { groundOf } from './scan.ts'
 import { openSpool, type Spool } from './spool.ts'
 import { cleanSpool } from './spool-cleaning.ts'
 import type { Tombstones } from './tombstones.ts'
-import { type Judge, type Redact, refusalOf } from './write-checks.ts'
-import type { Apply, By, Gate } from './writer.ts'
+import { type Author, refusalOf, type WriteChecks } from './write-checks.ts'
+import type { Batch, Writer } from './writer.ts'
 
 type Deps = {
   places: Places
-  gate: Gate
-  judge: Pick<Judge, 'checkName'>
+  writer: Writer
+  checks: WriteChecks
   journal: Journal
   past: Past
   tombstones: Tombstones
-  redact: Redact
   clock: Clock
   /** Where what has come waits until all of it is there. */
   stateDir: string
@@ -34,7 +33,7 @@ export type Importing = {
 }
 
 export function createImport(deps: Deps): Importing {
-  const { places, gate, judge, journal, past, tombstones, redact, clock, stateDir } = deps
+  const { places, writer, checks, journal, past, tombstones, clock, stateDir } = deps
 
   /** The history of what comes in, and of what there is nothing left of but its history. */
   function* wishes(dir: string, spool: Spool, coming: readonly Named[]): Generator<Named> {
@@ -45,7 +44,7 @@ export function createImport(deps: Deps): Importing {
   }
   const isName = (file: string): boolean => {
     try {
-      judge.checkName(file)
+      checks.checkName(file)
       return true
     } catch {
       return false
@@ -53,26 +52,35 @@ export function createImport(deps: Deps): Importing {
   }
 
   /** That something was refused is recorded, once. */
-  const refusalsOf = async (dir: string, refused: Imported['refused'], by: By): Promise<NewChange[]> => {
+  const refusalsOf = async (dir: string, refused: Imported['refused'], author: Author): Promise<NewChange[]> => {
     const rows: NewChange[] = []
     for (const { file, reason } of refused) {
-      const row = await refusalOf({ at: clock.now(), dir, file, why: reason, by }, redact)
+      const row = await refusalOf({ at: clock.now(), dir, file, why: reason, author })
       const [last] = journal.list({ dir, file: row.file, limit: 1 })
       if (last?.op !== 'refused' || last.reason !== row.reason) rows.push(row)
     }
     return rows
   }
 
-  const bring = async (dir: string, spool: Spool, by: By & { runId: string }, apply: Apply): Promise<Imported> => {
-    const { writes, indexes, ...outcome } = await planImport({ gate, redact }, dir, spool, by)
+  const bring = async (
+    dir: string,
+    spool: Spool,
+    author: Author & { runId: string },
+    batch: Batch,
+  ): Promise<Imported> => {
+    const { writes, indexes, ...outcome } = await planImport(dir, spool, batch)
     const created = outcome.created.map((file) => ({ file, as: file }))
     spool.want(wishes(dir, spool, [...created, ...outcome.renamed]))
-    await cleanSpool(spool, redact, clock)
-    const refusals = await refusalsOf(dir, outcome.refused, by)
+    await cleanSpool(spool, clock)
+    const refusals = await refusalsOf(dir, outcome.refused, author)
     const history = importedHistory({ spool, past, tombstones }, { dir, indexes, refusals })
-    if (writes.length > 0) await apply(writes, by, history)
-    else journal.append([], 0, history.before)
-    return { ...(writes.length > 0 && { runId: by.runId }), ...outcome, ...history.counts() }
+    if (writes.length > 0)
+      await batch.commit(() => {
+        history.before()
+        return history.takeBack
+      })
+    else journal.append([], history.before)
+    return { ...(writes.length > 0 && { runId: author.runId }), ...outcome, ...history.counts() }
   }
 
   return {
@@ -82,12 +90,12 @@ export function createImport(deps: Deps): Importing {
       try {
         await readExport(chunks, spool)
         // What takes long is done while others may still write.
-        const fates = await importFates({ redact }, dir, spool)
+        const fates = await importFates(dir, spool)
         const coming = fates.filter((fate) => fate.is === 'created')
         spool.want(wishes(dir, spool, coming))
-        await cleanSpool(spool, redact, clock)
-        const by = { actor: caller.actor, reason: 'imported', runId: newRunId('import', clock.now()) }
-        return await gate.alone(dir, (apply) => bring(dir, spool, by, apply))
+        await cleanSpool(spool, clock)
+        const author = { actor: caller.actor, reason: 'imported', runId: newRunId('import', clock.now()) }
+        return await writer.change(dir, author, (batch) => bring(dir, spool, author, batch))
       } finally {
         spool.close()
       }

@@ -48,10 +48,12 @@ export type ChangeFilter = { dir: string; file?: string | undefined; limit: numb
 
 export type Journal = {
   /**
-   * All in one transaction: a run is there as a whole or not at all, and `before`, which runs first, with it.
+   * All in one transaction: a run is there as a whole or not at all, and `inTransaction`, which runs first, with it.
    * Returns the ids of the changes, not of their parts.
    */
-  append(changes: readonly NewChange[], appliedUpTo: number, before?: () => void): number[]
+  append(changes: readonly NewChange[], inTransaction?: () => void): number[]
+  /** Everything appended so far is in the files: a start has nothing of it to complete. */
+  settle(): void
   get(id: number): Change | undefined
   partsOf(id: number): Change[]
   ofRun(runId: string): Change[]
@@ -66,11 +68,10 @@ export type Journal = {
   hashes(dir: string): Map<string, string>
   files(dir: string): string[]
   at(dir: string, file: string, at: number): Change | undefined
-  applied(): number
-  setApplied(id: number): void
-  /** What could not be written after all did not happen: it stays as a refusal, without its words. */
-  withdraw(ids: readonly number[], why: string, also?: () => void): void
-  since(id: number): Change[]
+  /** Appended and not settled, oldest first. */
+  pending(): Change[]
+  /** Changes that could not be written did not happen: they stay as refusals, without their words. */
+  withdraw(ids: readonly number[], why: string, onRollback?: () => void): void
 }
 
 type Row = {
@@ -132,6 +133,7 @@ export function createJournal(db: Db): Journal {
   const withdraw = db.prepare(`UPDATE changes SET op = 'refused', reason = ?, before_key = NULL, after_key = NULL,
     before_hash = NULL, after_hash = NULL, undoable = 0 WHERE id = ? OR part_of = ?`)
   const since = db.prepare(`${SELECT} WHERE c.id > ? AND c.op <> 'refused' ORDER BY c.id`)
+  const newestId = db.prepare('SELECT coalesce(max(id), 0) FROM changes').pluck()
   const purge = db.prepare(`INSERT INTO purges (at, dir, file, change, keys) VALUES (?, ?, ?, ?, '[]')`)
   const spare = db.prepare('DELETE FROM purges WHERE change = ?')
 
@@ -170,13 +172,22 @@ export function createJournal(db: Db): Journal {
     return new Map(rows.map(({ file, hash }) => [file, hash]))
   }
   const END = Number.MAX_SAFE_INTEGER
+  let settled = (applied.get() as number | undefined) ?? 0
 
   return {
-    append: db.transaction((changes: readonly NewChange[], appliedUpTo: number, before?: () => void) => {
-      mark.run(appliedUpTo)
-      before?.()
+    append: db.transaction((changes: readonly NewChange[], inTransaction?: () => void) => {
+      // The mark before may not have reached the disk.
+      mark.run(settled)
+      inTransaction?.()
       return changes.map((change) => add(change, null))
     }),
+    // A power cut may take the mark back: recovery then looks at files that are as they should be.
+    settle: () => {
+      const newest = newestId.get() as number
+      withoutWaiting(db, () => mark.run(newest))
+      // A transaction may still be rolled back.
+      if (!db.inTransaction) settled = newest
+    },
     get: (id) => one(byId.get(id)),
     partsOf: (id) => all(byWhole.all(id)),
     ofRun: (runId) => all(byRun.all(runId)),
@@ -193,17 +204,14 @@ export function createJournal(db: Db): Journal {
     hashes: hashesIn,
     files: (dir) => [...hashesIn(dir).keys()],
     at: (dir, file, at) => one(atTime.get(dir, file, at)),
-    applied: () => (applied.get() as number | undefined) ?? 0,
-    // If a power cut takes it back, recovery looks at files that are as they should be.
-    setApplied: (id) => withoutWaiting(db, () => mark.run(id)),
-    withdraw: db.transaction((ids: readonly number[], why: string, also?: () => void) => {
+    pending: () => all(since.all(settled)),
+    withdraw: db.transaction((ids: readonly number[], why: string, onRollback?: () => void) => {
       for (const id of ids) {
         withdraw.run(why, id, id)
         spare.run(id)
       }
-      also?.()
+      onRollback?.()
     }),
-    since: (id) => all(since.all(id)),
   }
 }
 

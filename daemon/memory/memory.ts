@@ -1,19 +1,17 @@
-/** Everything about memories, put together: one gate, and what stands before and behind it. */
+/** Memories: where they are written, read, found and followed. Recovers first, then serves. */
 import { existsSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Caller } from '../../schema/caller.ts'
 import type { Agent } from '../../schema/memory.ts'
-import type { Databases } from '../db/databases.ts'
+import type { Core } from '../core.ts'
 import { createPurges, type Keeper } from '../db/purge.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Health } from '../platform/health.ts'
 import type { Watch } from '../platform/path-wait.ts'
 import { createDirectories, projectsOf } from '../projects/projects.ts'
 import { createAgentMemories } from './agent-memory.ts'
 import { type Carrying, createCarrying } from './carrying.ts'
 import { createCatalogue, textsWithout } from './catalogue.ts'
-import { createChanging } from './change-run.ts'
-import { createConsolidating } from './consolidate.ts'
+import { createChangeRuns } from './change-run.ts'
+import { createConsolidate } from './consolidate.ts'
 import { createExternal } from './external-edits.ts'
 import { createFollowing } from './following.ts'
 import { createHistory } from './history.ts'
@@ -25,33 +23,27 @@ import { createPrompting, createPrompts } from './prompt.ts'
 import { createPurging } from './purging.ts'
 import { createReading } from './reader.ts'
 import { recoverChanges } from './recovery.ts'
-import { createWriting } from './remember.ts'
+import { createRemember } from './remember.ts'
 import { createReviewing, createReviews } from './review.ts'
-import { createApplying, createSaving } from './save.ts'
+import { createSave } from './save.ts'
 import { createMemoryWords, createSearching } from './search-index.ts'
-import { createTombstones } from './tombstones.ts'
+import { createTombstones, spokenValues } from './tombstones.ts'
 import { createUndo } from './undo.ts'
 import { createWatching } from './watching.ts'
-import { createJudge, createTellingNames, type Redact, redactShortOnce, spokenValues } from './write-checks.ts'
-import { createGate } from './writer.ts'
+import { createCredentialNames, createWriteChecks } from './write-checks.ts'
+import { createWriter } from './writer.ts'
 
 type Deps = {
-  store: Databases
   /** Whoever else keeps memories: each takes out what it has of one that is purged. */
   keepers: readonly Keeper[]
-  stateDir: string
-  clock: Clock
-  redact: Redact
   locate: Parameters<typeof createPlaces>[0]['locate']
   placeOf: PlaceOf
   offBecause: Parameters<typeof createPlaces>[0]['offBecause']
   agentDir: (root: string, env: Caller['env'], agent: Agent) => string
   /** Whether a directory still is one where memories may be. */
   isPlace: (dir: string) => boolean
-  settings: { reviewRequired: () => boolean; teamEnabled: () => boolean; logsEnabled: () => boolean }
   /** What a person wants to be added to the prompt about memory. */
   guidelines: (caller: Caller) => string | undefined
-  health: Pick<Health, 'raise' | 'clear'>
   /** How folders are watched, if not by the system's own means. */
   watch?: Watch
   /** Somebody changed memories of a directory. */
@@ -61,41 +53,28 @@ type Deps = {
   onDiskTrouble: (error: unknown) => void
 }
 
-export function createMemory(deps: Deps) {
-  const { store, clock, locate, offBecause, isPlace, settings } = deps
-  const { health, watch, onChange, onError } = deps
+export function createMemory(core: Core, deps: Deps) {
+  const { clock, db: store, health } = core
+  const { locate, offBecause, isPlace, watch, onChange, onError } = deps
+  const teamEnabled = () => core.settings.current().team.enabled
   const db = store.history
-  const redact = redactShortOnce(deps.redact)
-  const names = createTellingNames(redact)
+  const names = createCredentialNames()
   const journal = createJournal(db)
   const tombstones = createTombstones(db)
   const reviews = createReviews(db)
   const directories = createDirectories(db)
-  const judge = createJudge({
-    tombstones,
-    redact,
-    teamEnabled: settings.teamEnabled,
-    logsEnabled: settings.logsEnabled,
-    ofSameProject: directories.ofSameProject,
-  })
+  const checks = createWriteChecks(core, directories, journal, tombstones)
   const known = () => [...new Set(directories.list().map(({ dir }) => dir))]
   const moves = createMoves(db)
   const follow = () => createFollowing(db, { journal, past: createPast(db, journal), directories, moves })
   const renames = settleRenames(moves, follow, clock.now())
   const recovery = recoverChanges(journal, known(), isPlace)
-  const gate = createGate({
-    journal,
-    judge,
-    redact,
-    clock,
-    isPlace,
-    onChange: (dir, files, { actor }) => changed(dir, files, actor),
-  })
+  const writer = createWriter(core, isPlace, journal, reviews, checks)
+  writer.onChange((dir, files, actor) => changed(dir, files, actor))
   const external = createExternal({
-    gate,
+    writer,
     journal,
     clock,
-    redact,
     names,
     isPlace,
     onChange: (dir, files) => changed(dir, files, 'external'),
@@ -120,28 +99,18 @@ export function createMemory(deps: Deps) {
   const look = (dir: string) => external.look(dir).catch(onError)
   let made: Carrying | undefined
   const carrying = (): Carrying => {
-    made ??= createCarrying({ ...deps, db, journal, tombstones, directories, moves, places, gate, judge, look })
+    made ??= createCarrying({
+      ...{ db, clock, journal, tombstones, directories, moves, places, writer, checks, look, onChange, isPlace },
+      stateDir: core.stateDir,
+      placeOf: deps.placeOf,
+    })
     return made
   }
-  const applying = createApplying({ gate, reviews, redact, clock, reviewRequired: settings.reviewRequired })
   const keepers = [searching.wipe, ...deps.keepers]
-  const purging = createPurging({ store, keepers, purges: createPurges(db), gate, journal, tombstones, clock, look })
+  const purging = createPurging({ store, keepers, purges: createPurges(db), writer, journal, tombstones, clock, look })
   const readingIn = (where: Places) =>
-    createReading({ places: where, journal, catalogue, searching, names, teamEnabled: settings.teamEnabled })
-  const writingIn = (where: Places) =>
-    createWriting({
-      places: where,
-      gate,
-      reviews,
-      tombstones,
-      catalogue,
-      purging,
-      redact,
-      clock,
-      reviewRequired: settings.reviewRequired,
-    })
-  const { reviewRequired } = settings
-  const consolidating = createConsolidating({ gate, journal, reviews, redact, clock, reviewRequired })
+    createReading({ places: where, journal, catalogue, searching, names, teamEnabled })
+  const writingIn = (where: Places) => createRemember(core, where, writer, reviews, tombstones, catalogue, purging)
   return {
     recovery,
     finishPurges: purging.finish,
@@ -161,7 +130,7 @@ export function createMemory(deps: Deps) {
     searching,
     /** What recall ranks and gives. */
     texts: {
-      ...textsWithout(names.isKnownTelling, clock),
+      ...textsWithout(names.isKnown, clock),
       known: searching.known,
       rejections: tombstones.stamp,
       /** Whether a person has rejected something that it says. */
@@ -176,26 +145,20 @@ export function createMemory(deps: Deps) {
     prompting: createPrompting({
       places,
       prompts: createPrompts(db),
-      redact,
       clock,
-      teamEnabled: settings.teamEnabled,
+      teamEnabled,
       guidelines: deps.guidelines,
       onDiskTrouble: deps.onDiskTrouble,
     }),
+    writer,
     writing: writingIn(places),
-    saving: createSaving({ places, gate, reviews, catalogue, applying, clock }),
-    changing: createChanging({ places, gate, applying, catalogue, reviews, clock }),
-    consolidating,
-    agents: createAgentMemories({ placesOf, readingIn, writingIn, redact }),
+    saving: createSave(core, places, writer, reviews, catalogue),
+    changing: createChangeRuns(core, places, writer, catalogue, reviews),
+    consolidating: createConsolidate(core, writer, journal, reviews),
+    agents: createAgentMemories({ placesOf, readingIn, writingIn }),
     history: createHistory({ journal, places, tombstones, reviews }),
-    undo: createUndo({ gate, journal, clock, reviewRequired: settings.reviewRequired }),
-    reviewing: createReviewing({
-      reviews,
-      gate,
-      tombstones,
-      clock,
-      memoriesIn: (dir) => consolidating.read(dir).memories,
-    }),
+    undo: createUndo(core, writer, journal),
+    reviewing: createReviewing(core, reviews, writer, tombstones),
   }
 }
 

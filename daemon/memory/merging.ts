@@ -2,29 +2,32 @@
 import { existsSync } from 'node:fs'
 import type { Moved } from '../../schema/transfer.ts'
 import { message } from '../platform/files.ts'
+import { redact } from '../secrets/redact.ts'
 import { numbered } from './file-names.ts'
 import { indexOf, inFolder, isIndex, type Present, readPresent } from './folder.ts'
 import { fatesOf } from './import-plan.ts'
 import { type Ends, everythingIn, holdsNothing, type Move, type MovedFile, removeFolders } from './move.ts'
 import { type Past, TAKEN_AWAY } from './past.ts'
 import { groundOf, listMemories } from './scan.ts'
-import { isRefusal, type Redact } from './write-checks.ts'
-import type { Apply, By, Gate, Write } from './writer.ts'
+import { type Author, isRefusal, type Write } from './write-checks.ts'
+import type { Writer } from './writer.ts'
 
-type Deps = { gate: Pick<Gate, 'check'>; past: Past; redact: Redact }
+export type WriteNow = (writes: readonly Write[], author: Author) => Promise<unknown>
+
+type Deps = { writer: Writer; past: Past }
 
 export type Merge = Pick<Moved, 'skipped' | 'renamed' | 'stayed'> & { writes: Write[]; files: MovedFile[] }
 
 const MOST_TOLD = 200
 
-export function createMerging({ gate, past, redact }: Deps) {
+export function createMerging({ writer, past }: Deps) {
   /** What is brought as it is, or why it stays: nothing of it may be lost on the way. */
-  const fitting = async (toDir: string, as: string, present: Present, by: By): Promise<Write | string> => {
+  const fitting = async (toDir: string, as: string, present: Present, by: Author): Promise<Write | string> => {
     const write: Write = { file: as, content: present.text, expect: null, form: 'as-it-was' }
     if (!present.exact) return 'its bytes are no text'
     if ((await redact(present.text)).kinds.length > 0) return 'it seems to hold a credential'
     try {
-      await gate.check(toDir, write, by)
+      await writer.check(toDir, write, by)
       return write
     } catch (error) {
       if (!isRefusal(error)) throw error
@@ -44,7 +47,7 @@ export function createMerging({ gate, past, redact }: Deps) {
     })
   }
 
-  const plan = async (ends: Ends, by: By): Promise<Merge> => {
+  const plan = async (ends: Ends, by: Author): Promise<Merge> => {
     const merge: Merge = { writes: [], files: [], skipped: [], renamed: [], stayed: [] }
     const { files, closed } = listMemories(ends.fromDir)
     const present = new Map<string, Present>()
@@ -76,7 +79,7 @@ export function createMerging({ gate, past, redact }: Deps) {
   }
 
   /** Takes from the old place what is in the new one for certain. */
-  const clear = async ({ id, fromDir, toDir, toRoot, files }: Move, apply: Apply): Promise<void> => {
+  const clear = async ({ id, fromDir, toDir, toRoot, files }: Move, apply: WriteNow): Promise<void> => {
     if (!existsSync(fromDir)) return
     const arrived = files.filter(({ file, as, hash }) => {
       const old = readIn(fromDir, file)

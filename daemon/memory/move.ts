@@ -18,13 +18,13 @@ import { type Journal, newRunId } from './journal.ts'
 import type { createMerging } from './merging.ts'
 import type { Places } from './place.ts'
 import { listMemories } from './scan.ts'
-import type { Apply, Gate } from './writer.ts'
+import type { Writer } from './writer.ts'
 
 type Deps = {
   findEnds: FindEnds
   endsWithin: (ends: Ends) => Ends[]
   merging: ReturnType<typeof createMerging>
-  gate: Gate
+  writer: Writer
   moves: Moves
   following: Following
   clock: Clock
@@ -40,7 +40,7 @@ export type Moving = {
 }
 
 export function createMoving(deps: Deps): Moving {
-  const { findEnds, endsWithin, merging, gate, moves, following, clock, look, onChange } = deps
+  const { findEnds, endsWithin, merging, writer, moves, following, clock, look, onChange } = deps
   const answer = (ends: Ends, how: Moved['how'], rest: Partial<Moved> = {}): Moved => ({
     root: ends.toRoot,
     dir: ends.toDir,
@@ -72,7 +72,7 @@ export function createMoving(deps: Deps): Moving {
     return answer(ends, 'whole', { files })
   }
 
-  const oneByOne = async (ends: Ends, actor: string, apply: { old: Apply; now: Apply }): Promise<Moved> => {
+  const oneByOne = async (ends: Ends, actor: string): Promise<Moved> => {
     const at = clock.now()
     const runId = newRunId('move', at)
     const by = { actor, reason: `moved from ${ends.fromRoot}`, runId }
@@ -82,30 +82,36 @@ export function createMoving(deps: Deps): Moving {
       id = moves.begin({ ...ends, at, inode: undefined, files })
     }
     // 1. They are in the new place, and it is known that they came.
-    const done = writes.length > 0 ? await apply.now(writes, by, { before: begin, takeBack: () => moves.end(id) }) : []
+    const written = () => {
+      begin()
+      return () => moves.end(id)
+    }
+    const done = writes.length > 0 ? await writer.writeAlone(ends.toDir, writes, by, written) : []
     if (writes.length === 0) begin()
     const move: Move = { ...ends, id, at, inode: undefined, files, followed: false }
     // 2. What is kept about them is about the new place.
     following.files(move)
     // 3. They are only there.
-    await merging.clear(move, apply.old)
+    await clear(move)
     moves.end(id)
     const stayed = merging.leftBehind(ends.fromDir, told.stayed)
     const arrived = { files: done.map(({ file }) => file), ...told, stayed }
     return answer(ends, 'merged', { ...arrived, ...(done.length > 0 && { runId }) })
   }
 
+  const clear = (move: Move) => merging.clear(move, (writes, author) => writer.writeAlone(move.fromDir, writes, author))
+
   /** What is told of each move that could be brought to an end, or not. */
   const finish = async (): Promise<string[]> => {
     const told: string[] = []
     for (const { id, fromDir, fromRoot, toRoot } of moves.list()) {
       try {
-        await gate.alone(fromDir, async (apply) => {
+        await writer.alone(fromDir, async () => {
           // One that was on its way when we looked may be over by now.
           const move = moves.list().find((each) => each.id === id)
           if (!move) return
           if (!move.followed) following.files(move)
-          await merging.clear(move, apply)
+          await clear(move)
           moves.end(id)
           told.push(`finished the move of the memories of ${fromRoot} to ${toRoot}`)
         })
@@ -131,7 +137,7 @@ export function createMoving(deps: Deps): Moving {
       }
       await look(ends.fromDir)
       await look(ends.toDir)
-      return aloneWithBoth(gate, ends, async (apply) => {
+      return aloneWithBoth(writer, ends, async () => {
         if (leadToOne(ends)) {
           following.whole(ends, clock.now())
           return answer(ends, 'followed')
@@ -140,7 +146,7 @@ export function createMoving(deps: Deps): Moving {
           const moved = asWhole(ends, caller.actor)
           if (moved !== 'other-disk') return moved
         }
-        return oneByOne(ends, caller.actor, apply)
+        return oneByOne(ends, caller.actor)
       })
     },
   }
@@ -160,13 +166,9 @@ export function settleRenames(moves: Moves, following: () => Following, at: numb
 }
 
 /** In one order for everybody: two moves the other way round would wait for each other. */
-function aloneWithBoth<T>(
-  gate: Gate,
-  { fromDir, toDir }: Ends,
-  work: (apply: { old: Apply; now: Apply }) => Promise<T>,
-): Promise<T> {
-  if (fromDir < toDir) return gate.alone(fromDir, (old) => gate.alone(toDir, (now) => work({ old, now })))
-  return gate.alone(toDir, (now) => gate.alone(fromDir, (old) => work({ old, now })))
+function aloneWithBoth<T>({ alone }: Writer, { fromDir, toDir }: Ends, work: () => Promise<T>): Promise<T> {
+  if (fromDir < toDir) return alone(fromDir, () => alone(toDir, work))
+  return alone(toDir, () => alone(fromDir, work))
 }
 
 /** Where a moved project was and is, and whether its memories may be taken from there. Moves nothing. */

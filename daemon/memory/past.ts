@@ -42,10 +42,10 @@ export function createPast(db: Db, journal: Journal): Past {
   return {
     bring: (changes) => {
       const before = end()
-      for (const change of changes) journal.append([change], 0)
+      for (const change of changes) journal.append([change])
       const last = end()
       if (last === before) return undefined
-      journal.setApplied(last)
+      journal.settle()
       return { first: before + 1, last }
     },
     takeBack: ({ first, last }) => {

@@ -4,17 +4,17 @@ import type { MemoryPrompt } from '../../schema/memory.ts'
 import type { Db } from '../db/database.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
+import { hashOf } from '../platform/safe-folder.ts'
 import { safeId } from '../platform/text.ts'
+import { redact } from '../secrets/redact.ts'
 import { inFolder } from './folder.ts'
 import { loadIndex, readIndexes } from './index-file.ts'
 import type { Places } from './place.ts'
 import { memoryPrompt } from './prompt-text.ts'
-import { type Redact, redactOnce } from './write-checks.ts'
 
 type Deps = {
   places: Places
   prompts: Prompts
-  redact: Redact
   clock: Clock
   teamEnabled: () => boolean
   /** What a person wants to be added to the prompt. */
@@ -34,8 +34,8 @@ export type Prompting = {
 const DAY_MS = 86_400_000
 
 export function createPrompting(deps: Deps): Prompting {
-  const { places, prompts, redact, clock, teamEnabled, guidelines, onDiskTrouble } = deps
-  const clean = redactOnce(redact)
+  const { places, prompts, clock, teamEnabled, guidelines, onDiskTrouble } = deps
+  const clean = redactOnce()
   let renewals = 0
 
   /** A prompt is for reading: a disk that takes no writes costs its being kept, not its being answered. */
@@ -86,6 +86,23 @@ export function createPrompting(deps: Deps): Prompting {
       renewals += 1
       prompts.forget(nameOf(session))
     },
+  }
+}
+
+/** An index may have a megabyte: each of the last few texts is searched once. */
+const MOST_CLEAN = 8
+
+function redactOnce(): (text: string) => Promise<string> {
+  const kept = new Map<string, string>()
+  return async (text) => {
+    if (text === '') return ''
+    const key = hashOf(text)
+    const clean = kept.get(key) ?? (await redact(text)).text
+    // The map is in order of use.
+    kept.delete(key)
+    kept.set(key, clean)
+    if (kept.size > MOST_CLEAN) kept.delete(kept.keys().next().value as string)
+    return clean
   }
 }
 

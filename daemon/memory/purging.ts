@@ -12,15 +12,15 @@ import { INDEXES } from './file-names.ts'
 import { indexOf, inFolder, nameInIndex, readPresent } from './folder.ts'
 import { withoutPointer } from './index-file.ts'
 import type { Journal } from './journal.ts'
-import type { Tombstones } from './tombstones.ts'
-import { forPeople, rejectedValues } from './write-checks.ts'
-import type { Gate } from './writer.ts'
+import { rejectedValues, type Tombstones } from './tombstones.ts'
+import { onlyForPersons } from './write-checks.ts'
+import type { Writer } from './writer.ts'
 
 type Deps = {
   store: Pick<Databases, 'alone' | 'finishPurges'>
   keepers: readonly Keeper[]
   purges: Purges
-  gate: Gate
+  writer: Writer
   journal: Journal
   tombstones: Tombstones
   clock: Clock
@@ -55,7 +55,7 @@ function isThere(path: string): boolean {
   }
 }
 
-export function createPurging({ store, keepers, purges, gate, journal, tombstones, clock, look }: Deps): Purging {
+export function createPurging({ store, keepers, purges, writer, journal, tombstones, clock, look }: Deps): Purging {
   const finish = () => store.finishPurges(indexes, keepers)
 
   /** Before anything is gone: afterwards nobody would know what to reject. */
@@ -67,7 +67,7 @@ export function createPurging({ store, keepers, purges, gate, journal, tombstone
 
   return {
     purge: async (dir, { actor }, file, how) => {
-      if (actor !== 'user') throw forPeople('only a person may purge')
+      if (actor !== 'user') throw onlyForPersons('only a person may purge')
       return store.alone(async () => {
         const present = inFolder(dir, (folder) => readPresent(folder, file))
         if (!present && !purges.knows(dir, file)) throw new MemoryError('NOT_FOUND', `there is no memory ${file}`)
@@ -75,7 +75,7 @@ export function createPurging({ store, keepers, purges, gate, journal, tombstone
         if (present) await look(dir)
         const tombstone = how.reject ? reject(dir, file, present?.text) : undefined
         const write = { file, content: null, expect: how.ifHash, leaves: 'nothing' } as const
-        const [done] = await gate.apply(dir, [write], { actor, reason: 'purged' }).catch((error: unknown) => {
+        const [done] = await writer.write(dir, [write], { actor, reason: 'purged' }).catch((error: unknown) => {
           if (tombstone !== undefined) tombstones.lift(tombstone)
           throw error
         })

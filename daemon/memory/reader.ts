@@ -13,7 +13,7 @@ import type { Places } from './place.ts'
 import { type ScannedMemory, timeOf } from './scan.ts'
 import type { Searching } from './search-index.ts'
 import { type TopicFields, topicFields } from './topic-file.ts'
-import type { TellingNames } from './write-checks.ts'
+import type { CredentialNames } from './write-checks.ts'
 
 export type ListFilter = { type: MemoryType | undefined; q: string | undefined }
 
@@ -28,7 +28,7 @@ type Deps = {
   journal: Journal
   catalogue: Catalogue
   searching: Searching
-  names: Pick<TellingNames, 'isTelling'>
+  names: CredentialNames
   teamEnabled: () => boolean
 }
 
@@ -37,7 +37,7 @@ export function createReading({ places, journal, catalogue, searching, names, te
   const withoutTelling = async (dir: string, items: readonly ScannedMemory[]): Promise<ScannedMemory[]> => {
     const shown: ScannedMemory[] = []
     for (const item of items)
-      if (journal.tip(dir, item.file) !== undefined || !(await names.isTelling(item.file))) shown.push(item)
+      if (journal.tip(dir, item.file) !== undefined || !(await names.has(item.file))) shown.push(item)
     return shown
   }
 

@@ -12,7 +12,7 @@ export type Recovery = { completed: string[]; problems: string[] }
 /** `isPlace` tells whether a directory still is one where memories may be: links change while nobody looks. */
 export function recoverChanges(journal: Journal, dirs: readonly string[], isPlace: (dir: string) => boolean): Recovery {
   // What others did is done: only our own changes can be unfinished, and none of these was acknowledged.
-  const pending = journal.since(journal.applied()).filter(({ actor }) => actor !== 'external')
+  const pending = journal.pending().filter(({ actor }) => actor !== 'external')
   const recovery: Recovery = { completed: [], problems: [] }
   for (const dir of new Set([...dirs, ...pending.map((change) => change.dir)])) {
     if (!existsSync(dir) || !isPlace(dir)) continue
@@ -33,8 +33,7 @@ export function recoverChanges(journal: Journal, dirs: readonly string[], isPlac
       recovery.problems.push(`${dir}: ${message(error)}`)
     }
   }
-  const last = journal.since(journal.applied()).at(-1)
-  if (last) journal.setApplied(last.id)
+  if (journal.pending().length > 0) journal.settle()
   return recovery
 }
 

@@ -1,109 +1,83 @@
-/** Writes of people and agents: put, forget, remember. With review required, a model's change waits for a person. */
+/** Writes of persons and agents: put, forget, remember. With review required, a model's change waits for a person. */
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Forgotten, MemoryType, Remembered, Written } from '../../schema/memory.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Core } from '../core.ts'
+import { redact } from '../secrets/redact.ts'
 import { type Catalogue, freeFile } from './catalogue.ts'
 import { classify, nameFor } from './file-names.ts'
-import { inFolder, readPresent } from './folder.ts'
 import type { Places } from './place.ts'
 import { shorten } from './pointer.ts'
 import type { Purging } from './purging.ts'
 import type { Reviews } from './review.ts'
-import type { Tombstones } from './tombstones.ts'
+import { rejectedValues, type Tombstones } from './tombstones.ts'
 import { parseTopic, printTopic } from './topic-file.ts'
-import { forPeople, isAgent, type Redact, rejectedValues, withoutCredentials } from './write-checks.ts'
-import type { By, Gate, Write } from './writer.ts'
-
-type Deps = {
-  places: Places
-  gate: Gate
-  reviews: Reviews
-  tombstones: Tombstones
-  catalogue: Catalogue
-  purging: Purging
-  redact: Redact
-  clock: Clock
-  reviewRequired: () => boolean
-}
-
-export type Writing = {
-  put(cwd: string, caller: Caller, write: Write & { content: string }, reason: string): Promise<Written>
-  forget(
-    cwd: string,
-    caller: Caller,
-    file: string,
-    how: { reject: boolean; purge?: boolean; ifHash: string | undefined },
-  ): Promise<Forgotten>
-  remember(cwd: string, caller: Caller, text: string, type: MemoryType | undefined): Promise<Remembered>
-}
+import { type Author, isAgent, onlyForPersons, type Write, waitsForReview } from './write-checks.ts'
+import type { Writer } from './writer.ts'
 
 const EXCERPT_CHARS = 200
 
-export function createWriting(deps: Deps): Writing {
-  const { places, gate, reviews, tombstones, catalogue, purging, redact, clock, reviewRequired } = deps
-  /** The review that now holds the change, when it is a model's and a person wants to see it first. */
-  const wait = async (dir: string, write: Write, by: By): Promise<string | undefined> => {
-    if (!reviewRequired() || !isAgent(by.actor)) return undefined
-    // What could never be applied is refused now, not when a person has made up their mind.
-    await gate.admit(dir, write, by)
-    const before = inFolder(dir, (folder) => readPresent(folder, write.file))
-    const clean = async (text: string | undefined) => (text === undefined ? undefined : (await redact(text)).text)
-    const op = write.content === null ? 'delete' : before ? 'update' : 'create'
-    const { actor, reason, runId, evidence = [] } = await withoutCredentials(by, redact)
-    const id = reviews.add({
-      at: clock.now(),
-      dir,
-      file: write.file,
-      op,
-      actor,
-      reason,
-      runId,
-      baseHash: before?.hash,
-      before: await clean(before?.text),
-      after: await clean(write.content ?? undefined),
-      evidence,
-    })
-    return String(id)
-  }
+export type Remember = ReturnType<typeof createRemember>
 
-  const write = async (dir: string, wish: Write & { content: string }, by: By): Promise<Written> => {
-    const reviewId = await wait(dir, wish, by)
-    if (reviewId) return { file: wish.file, reviewId, created: false, redacted: [], advice: [] }
-    const [done] = await gate.apply(dir, [wish], by)
-    if (!done) throw new Error('the gate applied nothing')
-    const { id, file, hash, created, redacted, advice } = done
-    return { file, changeId: String(id), ...(hash && { hash }), created, redacted, advice }
-  }
+export function createRemember(
+  core: Core,
+  places: Places,
+  writer: Writer,
+  reviews: Reviews,
+  tombstones: Tombstones,
+  catalogue: Catalogue,
+  purging: Purging,
+) {
+  const write = (dir: string, wish: Write & { content: string }, author: Author): Promise<Written> =>
+    writer.change(dir, author, async (batch) => {
+      // Also where it waits: a change that could never be written is refused now.
+      await batch.require(wish)
+      if (waitsForReview(core, author.actor)) {
+        const [reviewId] = batch.hold()
+        return { file: wish.file, reviewId: String(reviewId), created: false, redacted: [], advice: [] }
+      }
+      const [done] = await batch.commit()
+      if (!done) throw new Error('nothing was written')
+      const { id, hash, ...rest } = done
+      return { ...rest, changeId: String(id), ...(hash && { hash }) }
+    })
 
   return {
-    put: (cwd, caller, wish, reason) =>
+    put: (cwd: string, caller: Caller, wish: Write & { content: string }, reason: string): Promise<Written> =>
       write(places.forWriting(cwd, caller).dir, wish, { actor: caller.actor, reason }),
 
-    forget: async (cwd, caller, file, { reject, purge, ifHash }) => {
+    forget: async (
+      cwd: string,
+      caller: Caller,
+      file: string,
+      { reject, purge, ifHash }: { reject: boolean; purge?: boolean; ifHash: string | undefined },
+    ): Promise<Forgotten> => {
       const { dir } = places.forWriting(cwd, caller)
+      const { actor } = caller
       if (purge) return purging.purge(dir, caller, file, { reject, ifHash })
-      if (reject && isAgent(caller.actor)) throw forPeople('only a person may reject for good')
-      const by = { actor: caller.actor, reason: reject ? 'rejected' : 'forgotten' }
-      const reviewId = await wait(dir, { file, content: null, expect: ifHash }, by)
-      if (reviewId) return { reviewId }
-      const present = inFolder(dir, (folder) => readPresent(folder, file))
-      const [done] = await gate.apply(dir, [{ file, content: null, expect: ifHash }], by)
-      const changeId = String(done?.id)
-      if (!reject || !present) return { changeId }
-      // As it would be said again: what is written is compared without its credentials.
-      const { text } = await redact(present.text)
-      const { body, name } = parseTopic(text)
-      const excerpt = shorten((body || (name ?? '')).replace(/\s+/g, ' ').trim(), EXCERPT_CHARS)
-      const id = tombstones.add({ at: clock.now(), dir, file, excerpt }, rejectedValues(file, text))
-      return { changeId, tombstoneId: String(id) }
+      if (reject && isAgent(actor)) throw onlyForPersons('only a person may reject for good')
+      return writer.change(dir, { actor, reason: reject ? 'rejected' : 'forgotten' }, async (batch) => {
+        const { before, beforeText } = await batch.require({ file, content: null, expect: ifHash })
+        if (waitsForReview(core, actor)) return { reviewId: String(batch.hold()[0]) }
+        let tombstone: number | undefined
+        const [done] = await batch.commit(() => {
+          if (!reject || !before) return undefined
+          const { body, name } = parseTopic(beforeText)
+          const excerpt = shorten((body || (name ?? '')).replace(/\s+/g, ' ').trim(), EXCERPT_CHARS)
+          const values = rejectedValues(file, beforeText)
+          const id = tombstones.add({ at: core.clock.now(), dir, file, excerpt }, values)
+          tombstone = id
+          return () => void tombstones.lift(id)
+        })
+        return { changeId: String(done?.id), ...(tombstone !== undefined && { tombstoneId: String(tombstone) }) }
+      })
     },
 
-    remember: async (cwd, caller, said, given) => {
+    remember: async (cwd: string, caller: Caller, said: string, given: MemoryType | undefined): Promise<Remembered> => {
       if (said.trim() === '')
         throw new MemoryError('BAD_REQUEST', 'there is nothing to remember', { hint: 'say it in a sentence' })
       const { dir } = places.forWriting(cwd, caller)
-      // Before it gets a name: a name is read and listed as much as a text.
+      // Before it gets a name: names are read and listed like texts.
       const { text, kinds } = await redact(said)
       const type = given ?? classify(text)
       const known = await catalogue.findSame(dir, text)
@@ -113,8 +87,8 @@ export function createWriting(deps: Deps): Writing {
       const waiting = new Set(reviews.list().flatMap((review) => (review.dir === dir ? [review.file] : [])))
       const free = freeFile(dir, file, waiting)
       const content = printTopic({ name, description, type, body: text })
-      const by = { actor: caller.actor, reason: 'asked to remember' }
-      const { changeId, reviewId, redacted } = await write(dir, { file: free, content, expect: null }, by)
+      const author = { actor: caller.actor, reason: 'asked to remember' }
+      const { changeId, reviewId, redacted } = await write(dir, { file: free, content, expect: null }, author)
       return {
         file: free,
         ...(changeId && { changeId }),

@@ -1,14 +1,17 @@
-/** Changes of models that wait for a person's word. */
+/**
+ * Changes of models that wait for a person, and what the person decides: an approved one is written, a rejected one does not
+ * come back. A dream is decided about as a whole: half of it would be neither the old order nor the new one.
+ */
 
 import { MemoryError } from '../../schema/errors.ts'
 import type { Decided } from '../../schema/history.ts'
+import type { Core } from '../core.ts'
 import type { Db } from '../db/database.ts'
-import type { Clock } from '../platform/clock.ts'
+import { readDirectory } from './consolidate.ts'
 import { type Evidence, isDream } from './journal.ts'
 import { shorten } from './pointer.ts'
-import type { Tombstones } from './tombstones.ts'
-import { rejectedValues } from './write-checks.ts'
-import type { Gate } from './writer.ts'
+import { rejectedValues, type Tombstones } from './tombstones.ts'
+import type { Writer } from './writer.ts'
 
 export type Review = {
   id: number
@@ -25,14 +28,9 @@ export type Review = {
   evidence: readonly Evidence[]
 }
 
-export type Reviews = {
-  add(review: Omit<Review, 'id'>): number
-  /** All in one transaction, and `before`, which runs first, with them. */
-  addAll(reviews: readonly Omit<Review, 'id'>[], before: () => void): void
-  get(id: number): Review | undefined
-  list(): Review[]
-  remove(id: number): void
-}
+export type NewReview = Omit<Review, 'id'>
+
+export type Reviews = ReturnType<typeof createReviews>
 
 type Row = {
   id: number
@@ -49,14 +47,14 @@ type Row = {
   evidence: string
 }
 
-export function createReviews(db: Db): Reviews {
+export function createReviews(db: Db) {
   const insert =
     db.prepare(`INSERT INTO reviews (at, dir, file, op, actor, reason, run, base_hash, before_text, after_text, evidence)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
   const get = db.prepare('SELECT * FROM reviews WHERE id = ?')
   const list = db.prepare('SELECT * FROM reviews ORDER BY id')
   const remove = db.prepare('DELETE FROM reviews WHERE id = ?')
-  const add: Reviews['add'] = ({ at, dir, file, op, actor, reason, runId, baseHash, before, after, evidence }) =>
+  const add = ({ at, dir, file, op, actor, reason, runId, baseHash, before, after, evidence }: NewReview): number =>
     Number(
       insert.run(
         at,
@@ -73,14 +71,14 @@ export function createReviews(db: Db): Reviews {
       ).lastInsertRowid,
     )
   return {
-    add,
-    addAll: db.transaction((reviews: readonly Omit<Review, 'id'>[], before: () => void) => {
-      before()
-      for (const review of reviews) add(review)
+    /** All in one transaction, and `inTransaction`, which runs first, with them. */
+    addAll: db.transaction((reviews: readonly NewReview[], inTransaction?: () => void): number[] => {
+      inTransaction?.()
+      return reviews.map(add)
     }),
-    get: (id) => fromRow(get.get(id) as Row | undefined),
-    list: () => (list.all() as Row[]).map((row) => fromRow(row) as Review),
-    remove: (id) => void remove.run(id),
+    get: (id: number): Review | undefined => fromRow(get.get(id) as Row | undefined),
+    list: (): Review[] => (list.all() as Row[]).map((row) => fromRow(row) as Review),
+    remove: (id: number): void => void remove.run(id),
   }
 }
 
@@ -97,32 +95,15 @@ function fromRow(row: Row | undefined): Review | undefined {
   }
 }
 
-/**
- * A person decides about a change that waits: approved it goes through the gate, rejected it does not come back. What puts a
- * whole directory in order is decided about as one: half of it would be neither the old order nor the new one.
- */
+const EXCERPT_CHARS = 200
 
-type Deps = {
-  reviews: Reviews
-  gate: Gate
-  tombstones: Tombstones
-  clock: Clock
-  /** Every memory of a directory as it is now. */
-  memoriesIn: (dir: string) => readonly { file: string; text: string }[]
-}
-
-export type Reviewing = {
-  approve(id: number): Promise<Decided>
-  reject(id: number): Decided
-}
-
-export function createReviewing({ reviews, gate, tombstones, clock, memoriesIn }: Deps): Reviewing {
+export function createReviewing({ clock }: Core, reviews: Reviews, writer: Writer, tombstones: Tombstones) {
   const need = (id: number): Review => {
     const review = reviews.get(id)
     if (!review) throw new MemoryError('NOT_FOUND', `there is no change ${id} that waits for review`)
     return review
   }
-  /** Itself, or with it all others of its run. */
+  /** The change, or all changes of the dream that it belongs to. */
   const unitOf = (review: Review): Review[] => {
     const { runId } = review
     if (runId === undefined || !isDream(runId)) return [review]
@@ -131,9 +112,9 @@ export function createReviewing({ reviews, gate, tombstones, clock, memoriesIn }
   const removeAll = (unit: readonly Review[]) => {
     for (const { id } of unit) reviews.remove(id)
   }
-  /** Only what a change would have brought in: what was there before it, or is there now, was never in question. */
-  const broughtBy = ({ dir, file, after = '' }: Review, unit: readonly Review[]): string[] => {
-    const here = unit.length > 1 ? memoriesIn(dir) : []
+  /** Only what the change would have added: text that was there before it, or is there now, was never in question. */
+  const addedBy = ({ dir, file, after = '' }: Review, unit: readonly Review[]): string[] => {
+    const here = unit.length > 1 ? readDirectory(dir).memories : []
     const old = new Set([
       ...unit.flatMap((each) => rejectedValues(each.file, each.before ?? '')),
       ...here.flatMap((memory) => rejectedValues(memory.file, memory.text)),
@@ -141,7 +122,7 @@ export function createReviewing({ reviews, gate, tombstones, clock, memoriesIn }
     return rejectedValues(file, after).filter((value) => !old.has(value))
   }
   return {
-    approve: async (id) => {
+    approve: async (id: number): Promise<Decided> => {
       const review = need(id)
       const { dir, actor, reason, runId, evidence } = review
       const unit = unitOf(review)
@@ -151,23 +132,25 @@ export function createReviewing({ reviews, gate, tombstones, clock, memoriesIn }
         expect: each.baseHash ?? null,
         because: { reason: `${each.reason} (approved)`, evidence: each.evidence },
       }))
-      const by = { actor, reason: `${reason} (approved)`, runId, evidence }
-      const along = { before: () => removeAll(unit), takeBack: () => reviews.addAll(unit, () => {}) }
-      const done = await gate.alone(dir, (apply) => apply(writes, by, along))
+      const author = { actor, reason: `${reason} (approved)`, runId, evidence }
+      const done = await writer.write(dir, writes, author, () => {
+        removeAll(unit)
+        return () => reviews.addAll(unit)
+      })
       return { changeId: String(done[unit.indexOf(review)]?.id ?? done[0]?.id) }
     },
-    reject: (id) => {
+    reject: (id: number): Decided => {
       const review = need(id)
       const unit = unitOf(review)
-      const graves = unit.flatMap((each) => {
+      const rejected = unit.flatMap((each) => {
         const { dir, file, after } = each
-        const brought = after === undefined ? [] : broughtBy(each, unit)
-        if (after === undefined || brought.length === 0) return []
-        const excerpt = shorten(after.replace(/\s+/g, ' '), 200)
-        return [tombstones.add({ at: clock.now(), dir, file, excerpt }, brought)]
+        const values = after === undefined ? [] : addedBy(each, unit)
+        if (after === undefined || values.length === 0) return []
+        const excerpt = shorten(after.replace(/\s+/g, ' '), EXCERPT_CHARS)
+        return [tombstones.add({ at: clock.now(), dir, file, excerpt }, values)]
       })
       removeAll(unit)
-      return graves[0] === undefined ? {} : { tombstoneId: String(graves[0]) }
+      return rejected[0] === undefined ? {} : { tombstoneId: String(rejected[0]) }
     },
   }
 }

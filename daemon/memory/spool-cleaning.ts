@@ -1,16 +1,17 @@
 /** Takes credentials out of everything that came with an import and is wanted of it, without keeping others waiting long. */
 import type { ChangeLine, TombstoneLine } from '../../schema/transfer.ts'
 import type { Clock } from '../platform/clock.ts'
+import { redact } from '../secrets/redact.ts'
 import type { Spool } from './spool.ts'
-import { nameWithoutCredential, type Redact } from './write-checks.ts'
+import { nameWithoutCredential } from './write-checks.ts'
 
 /** Each takes a millisecond or two. */
 const AT_A_TIME = 20
 const MOST_REMEMBERED = 1_000
 
-export async function cleanSpool(spool: Spool, redact: Redact, clock: Clock): Promise<void> {
+export async function cleanSpool(spool: Spool, clock: Clock): Promise<void> {
   const clean = remembering(async (text) => (await redact(text)).text)
-  const cleanName = remembering((file) => nameWithoutCredential(file, redact))
+  const cleanName = remembering(nameWithoutCredential)
   const cleanChange = async ({ file, reason, evidence, ...same }: ChangeLine): Promise<ChangeLine> => ({
     ...same,
     file: await cleanName(file),

@@ -2,6 +2,9 @@
 
 import { hash } from 'node:crypto'
 import type { Db } from '../db/database.ts'
+import { isIndex } from './folder.ts'
+import { parsePointers } from './index-file.ts'
+import { parseTopic } from './topic-file.ts'
 
 export type Tombstone = { id: number; at: number; dir: string; file: string; excerpt: string }
 
@@ -123,4 +126,18 @@ function withoutMark(text: string): string {
   return text
     .replace(/^\s*(?:(?:[-*+>]|\d{1,3}[.)]|#{1,6}|\[[ xX]\])\s+)*/, '')
     .replace(/^\*\*[^*\n]{1,40}:\*\*\s*/, '')
+}
+
+/** Everything a file says, wherever it says it: body, description, name, or the hooks of an index. */
+export function spokenValues(file: string, text: string): string[] {
+  if (isIndex(file)) return valuesOf(...parsePointers(text).flatMap(({ title, hook }) => [title, hook]))
+  const { body, name = '', description = '' } = parseTopic(text)
+  return [...wholeValue(body), ...valuesOf(body, name, description)]
+}
+
+/** What a rejection is about: what a memory says, not what it is called. */
+export function rejectedValues(file: string, text: string): string[] {
+  if (isIndex(file)) return spokenValues(file, text)
+  const { body } = parseTopic(text)
+  return [...wholeValue(body), ...valuesOf(body)]
 }

@@ -1,28 +1,20 @@
 /** Puts back what was before a change, or before all changes of a run: everything or nothing, as new changes. */
 import { MemoryError } from '../../schema/errors.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Core } from '../core.ts'
 import { inFolder, isIndex, readPresent } from './folder.ts'
 import { type Change, isExact, isMove, type Journal, newRunId } from './journal.ts'
-import { forPeople, isAgent } from './write-checks.ts'
-import type { Applied, By, Gate, Write } from './writer.ts'
-
-type Deps = { gate: Gate; journal: Journal; clock: Pick<Clock, 'now'>; reviewRequired: () => boolean }
+import { type Author, isAgent, onlyForPersons, type Write, waitsForReview } from './write-checks.ts'
+import type { Writer, Written } from './writer.ts'
 
 export type Conflict = { file: string; changeId: string; problem: string }
 
-export type Undo = {
-  change(id: number, actor: string): Promise<Applied[]>
-  /** A run itself, which can be undone as one. */
-  run(runId: string, actor: string): Promise<{ runId: string; applied: Applied[] }>
-}
-
-export function createUndo({ gate, journal, clock, reviewRequired }: Deps): Undo {
-  const undo = async (changes: readonly Change[], by: By): Promise<Applied[]> => {
+export function createUndo(core: Core, writer: Writer, journal: Journal) {
+  const undo = async (changes: readonly Change[], author: Author): Promise<Written[]> => {
     const effective = changes.filter(({ op, partOf }) => op !== 'refused' && partOf === undefined)
     const first = effective[0]
     if (!first) throw new MemoryError('NOT_FOUND', 'there is nothing to undo')
-    if (isAgent(by.actor) && (reviewRequired() || !effective.every(({ actor }) => isAgent(actor))))
-      throw forPeople("an agent may not undo a person's change")
+    if (waitsForReview(core, author.actor) || (isAgent(author.actor) && effective.some(({ actor }) => !isAgent(actor))))
+      throw onlyForPersons("an agent may not undo a person's change")
     const all = [...new Set(effective.map(({ file }) => file))].map((file) =>
       planFile(effective.filter((change) => change.file === file)),
     )
@@ -36,7 +28,8 @@ export function createUndo({ gate, journal, clock, reviewRequired }: Deps): Undo
         hint: 'nothing was undone; undo the later changes first, or edit by hand',
         details: { conflicts },
       })
-    return gate.apply(first.dir, [...plans.map(writeOf), ...indexWrites(effective, first.dir)], { ...by, op: 'undo' })
+    const writes = [...plans.map(writeOf), ...indexWrites(effective, first.dir)]
+    return writer.write(first.dir, writes, { ...author, op: 'undo' })
   }
 
   /** The index goes back byte for byte when nothing but these changes has touched it since. */
@@ -54,19 +47,21 @@ export function createUndo({ gate, journal, clock, reviewRequired }: Deps): Undo
   }
 
   return {
-    change: async (id, actor) => {
+    change: async (id: number, actor: string): Promise<Written[]> => {
       const change = journal.get(id)
       if (!change) throw new MemoryError('NOT_FOUND', `there is no change ${id}`)
       return undo([change], { actor, reason: `undo of change ${id}` })
     },
-    run: async (runId, actor) => {
+    /** The undo is a run itself, which can be undone as one. */
+    run: async (runId: string, actor: string): Promise<{ runId: string; applied: Written[] }> => {
       // Undone like any other it would take the memories from the new place, and the old one has none to go back to.
       if (isMove(runId))
         throw new MemoryError('CONFLICT', `${runId} moved the memories of a project`, {
           hint: 'to go back: memoryd move <new root> <old root>',
         })
-      const by = { actor, reason: `undo of run ${runId}`, runId: newRunId('undo', clock.now()) }
-      return { runId: by.runId, applied: await undo(journal.ofRun(runId), by) }
+      const undoId = newRunId('undo', core.clock.now())
+      const author = { actor, reason: `undo of run ${runId}`, runId: undoId }
+      return { runId: undoId, applied: await undo(journal.ofRun(runId), author) }
     },
   }
 }
@@ -75,7 +70,7 @@ function included(other: Change, changes: readonly Change[]): boolean {
   return other.op === 'refused' || other.partOf !== undefined || changes.some(({ id }) => id === other.id)
 }
 
-/** Whether each begins where the one before ended: otherwise somebody else's edit lies between them. */
+/** Whether each begins where the one before ended: otherwise the edit of another program lies between them. */
 function isUnbroken(changes: readonly Change[]): boolean {
   return changes.every(({ before }, at) => at === 0 || before?.hash === changes[at - 1]?.after?.hash)
 }
@@ -120,7 +115,7 @@ function conflictOf({ file, id, before, after, undoable, unbroken }: Plan, now: 
   const conflict = (problem: string) => [{ file, changeId: String(id), problem }]
   if (!undoable && isPurged({ before, after })) return conflict('cannot be put back: it was purged')
   if (!undoable) return conflict('cannot be put back: what was before is not kept as it was')
-  if (!unbroken) return conflict('was changed by somebody in between')
+  if (!unbroken) return conflict('was changed by another program in between')
   return now === after?.hash ? [] : conflict('was changed since')
 }
 

@@ -1,29 +1,124 @@
-/** Everything that stands between a wish to write and a write: who may, what was seen, shape, credentials, rejected values. */
+/** Decides whether a write may happen: who writes over what, the shape of the text, credentials, rejected values. Writes nothing. */
 import { MemoryError } from '../../schema/errors.ts'
-import { hashOf } from '../platform/safe-folder.ts'
+import type { Core } from '../core.ts'
+import type { Directories } from '../projects/projects.ts'
+import { redact } from '../secrets/redact.ts'
 import { checkFileName, isLog } from './file-names.ts'
-import { isIndex, type Present } from './folder.ts'
-import { indexProblems, parsePointers } from './index-file.ts'
-import type { Evidence, NewChange, Tip } from './journal.ts'
-import { type Tombstones, valuesOf, wholeValue } from './tombstones.ts'
+import { type Confined, isIndex, type Present, presentOf } from './folder.ts'
+import { indexProblems } from './index-file.ts'
+import type { Evidence, Journal, NewChange, Op, Tip } from './journal.ts'
+import { spokenValues, type Tombstones } from './tombstones.ts'
 import { parseTopic, topicProblems } from './topic-file.ts'
-import type { By, Write } from './writer.ts'
 
-export function isAgent(actor: string): boolean {
-  return actor.startsWith('agent:')
+export type Write = {
+  file: string
+  /** `null` deletes. */
+  content: string | null
+  /** What the writer believes to be there: a hash, nothing (`null`), or whatever is there (`undefined`). */
+  expect?: string | null | undefined
+  /** Old content may not have the shape that new content needs. */
+  form?: 'checked' | 'as-it-was'
+  /** What a deletion leaves in the journal. With `nothing` the file need not exist. */
+  leaves?: 'history' | 'nothing'
+  /** Why this one, and what it rests on, where the writes of a run differ in that. */
+  because?: { reason: string; evidence: readonly Evidence[] }
 }
 
-export function forPeople(message: string): MemoryError {
-  return new MemoryError('REFUSED', message, { reason: 'permission', hint: 'use the command line' })
+/** Who changes, why, and what it rests on. */
+export type Author = {
+  actor: string
+  reason: string
+  runId?: string | undefined
+  evidence?: readonly Evidence[]
+  op?: Op
 }
 
-/** Keeps writes from going over what whoever writes has not seen. Pure. */
+/** The text as it will be written. */
+type Checked = { content: string; redacted: string[]; advice: string[] }
 
-/** What is there, and the last change of it that the journal knows. */
-type Facts = { write: Write; by: By; before: Present | undefined; latest: Tip | undefined }
+/** A write that may happen. `beforeText`: without credentials; `after`: nothing for a deletion. */
+export type Accepted = { write: Write; before: Present | undefined; beforeText: string; after: Checked | undefined }
 
-/** A person's word stands until whoever writes has seen it. */
-export function guard({ write: { file, expect, content }, by, before, latest }: Facts): void {
+export type WriteChecks = ReturnType<typeof createWriteChecks>
+
+export function createWriteChecks(core: Core, directories: Directories, journal: Journal, tombstones: Tombstones) {
+  const checkName = (file: string): void => {
+    const { dailyLog, team } = core.settings.current()
+    const name = checkFileName(file)
+    if (!name.ok) throw refused('path', name.refused)
+    if (isLog(file) && !dailyLog.enabled)
+      throw refused('path', `${file} is a daily log, and those are off`, 'set dailyLog.enabled')
+    if (file.startsWith('team/') && !team.enabled)
+      throw refused('path', `${file} lies in the team's folder, and team memory is off`, 'set team.enabled')
+  }
+
+  const checkShape = (dir: string, file: string, content: string, before: string): string[] => {
+    if (isIndex(file)) {
+      const unfit = indexProblems(content, journal.files(dir), { before }).find(({ kind }) => kind !== 'dangling')
+      if (unfit) throw refused('shape', `line ${unfit.line} of the index: ${unfit.text}`)
+      return []
+    }
+    if (isLog(file)) {
+      if (!content.startsWith(before))
+        throw refused('shape', `${file} is a log: what it holds stays, and new lines come after it`)
+      if (/[\0\p{Cs}]/u.test(content)) throw refused('shape', `${file} holds what is no text`)
+      return []
+    }
+    const problems = topicProblems(content)
+    const unfit = problems.find((problem) => problem.weight === 'refuse')
+    if (unfit) throw refused('shape', `${file}: ${unfit.text}`)
+    if (file.startsWith('team/') && parseTopic(content).type === 'user')
+      throw refused('shape', `${file}: what is known of a person is never shared with the team`)
+    return problems.map((problem) => problem.text)
+  }
+
+  const checkContent = async (dir: string, { file, content, form }: Write, before: string): Promise<Checked> => {
+    const { text, kinds } = await redact(content ?? '')
+    if (kinds.length > 0 && file.startsWith('team/'))
+      throw refused('secret', `${file} seems to hold a credential (${kinds.join(', ')})`, 'leave it out')
+    const advice = form === 'as-it-was' ? [] : checkShape(dir, file, text, before)
+    // An empty stamp: nothing was ever rejected.
+    const rejected =
+      tombstones.stamp() !== '' && tombstones.find(directories.ofSameProject(dir), spokenValues(file, text))
+    if (rejected)
+      throw refused(
+        'rejected-value',
+        `${file} says again what was rejected on ${new Date(rejected.at).toISOString().slice(0, 10)}`,
+        `if it holds after all, lift tombstone ${rejected.id} first`,
+      )
+    return { content: text, redacted: kinds, advice }
+  }
+
+  return {
+    checkName,
+    /** For a write, before its directory is made. Also for a deletion: the journal keeps the name. */
+    checkWrittenName: async (file: string): Promise<void> => {
+      checkName(file)
+      if ((await nameWithoutCredential(file)) !== file)
+        throw refused('secret', 'the name of the file seems to hold a credential', 'rename or delete it by hand')
+    },
+    check: async (dir: string, folder: Confined, write: Write, author: Author): Promise<Accepted> => {
+      const { file, content, leaves } = write
+      const tip = journal.tip(dir, file)
+      const found = tip?.hash === undefined ? folder.find(file) : folder.read(file)
+      const before = found && presentOf(found)
+      refuseUnseen(write, author, before, tip)
+      const beforeText = !before || isKeptExactly(tip, before) ? (before?.text ?? '') : (await redact(before.text)).text
+      if (content === null && !before && leaves !== 'nothing')
+        throw new MemoryError('NOT_FOUND', `there is no memory ${file}`)
+      const after = content === null ? undefined : await checkContent(dir, write, before?.text ?? '')
+      return { write, before, beforeText, after }
+    },
+  }
+}
+
+/** What a person wrote stays until the writer has seen it. */
+function refuseUnseen(
+  { file, expect, content }: Write,
+  { actor }: Author,
+  before: Present | undefined,
+  tip: Tip | undefined,
+): void {
   const conflict = (message: string) =>
     new MemoryError('CONFLICT', message, {
       hint: 'read the current content, then send its hash as ifHash',
@@ -31,133 +126,35 @@ export function guard({ write: { file, expect, content }, by, before, latest }: 
     })
   if (expect === null && before) throw conflict(`${file} exists already`)
   if (typeof expect === 'string' && before?.hash !== expect) throw conflict(`${file} is not what it was`)
-  if (expect !== undefined || !before || !isAgent(by.actor) || content === before.text) return
-  const isOwn = latest?.hash === before.hash && isAgent(latest.actor)
-  // Who added a line to an index has not seen the rest of it.
-  const byPerson = !isOwn || latest.partOf !== undefined
-  if (byPerson) throw conflict(`${file} was last changed by a person, and this write does not say it has seen that`)
+  if (expect !== undefined || !before || !isAgent(actor) || content === before.text) return
+  const isOwn = tip?.hash === before.hash && isAgent(tip.actor)
+  // An agent that added a line to an index has not seen the rest of it.
+  if (!isOwn || tip.partOf !== undefined)
+    throw conflict(`${file} was last changed by a person, and this write does not say it has seen that`)
 }
 
-/** Decides whether a text may become a memory: shape, credentials, rejected values. Writes nothing. */
-
-export type Redact = (text: string) => Promise<{ text: string; kinds: string[] }>
-
-/** Who changed and what it rests on, as it may be kept: a label and an excerpt are words like any others. */
-export async function withoutCredentials<T extends { actor: string; reason: string; evidence?: readonly Evidence[] }>(
-  by: T,
-  redact: Redact,
-): Promise<T> {
-  const clean = async (text: string) => (await redact(text)).text
-  const [actor, reason, evidence] = await Promise.all([
-    by.actor === 'user' ? by.actor : clean(by.actor),
-    clean(by.reason),
-    Promise.all((by.evidence ?? []).map(async (each) => ({ ...each, excerpt: await clean(each.excerpt) }))),
-  ])
-  return { ...by, actor, reason, evidence }
+/** What the journal keeps byte for byte was searched for credentials when it was kept. */
+export function isKeptExactly(tip: Tip | undefined, { hash }: Present): boolean {
+  return tip?.exact === true && tip.hash === hash
 }
 
-type Deps = {
-  tombstones: Tombstones
-  redact: Redact
-  teamEnabled: () => boolean
-  logsEnabled: () => boolean
-  /** The directories of one project: what is rejected in one is rejected in all. */
-  ofSameProject: (dir: string) => string[]
+export function isAgent(actor: string): boolean {
+  return actor.startsWith('agent:')
 }
 
-/** What is to be written: `form` says whether the shape of the text is checked, which old content may not have. */
-export type Wish = { dir: string; file: string; content: string; before: string; form: 'checked' | 'as-it-was' }
-
-export type Judge = ReturnType<typeof createJudge>
-
-export type Judged = { content: string; redacted: string[]; advice: string[] }
-
-export function createJudge({ tombstones, redact, teamEnabled, logsEnabled, ofSameProject }: Deps) {
-  const refuse = (reason: string, message: string, hint?: string) =>
-    new MemoryError('REFUSED', message, { reason, hint })
-
-  const checkName = (file: string): void => {
-    const name = checkFileName(file)
-    if (!name.ok) throw refuse('path', name.refused)
-    if (isLog(file) && !logsEnabled())
-      throw refuse('path', `${file} is a daily log, and those are off`, 'set dailyLog.enabled')
-    if (file.startsWith('team/') && !teamEnabled())
-      throw refuse('path', `${file} lies in the team's folder, and team memory is off`, 'set team.enabled')
-  }
-
-  /** A name stands in the journal for good, also that of a file which goes. */
-  const refuseTelling = async (file: string): Promise<void> => {
-    if ((await nameWithoutCredential(file, redact)) !== file)
-      throw refuse('secret', 'the name of the file seems to hold a credential', 'rename or delete it by hand')
-  }
-
-  const checkShape = ({ file, content, before }: Wish, known: readonly string[]): string[] => {
-    if (isIndex(file)) {
-      const unfit = indexProblems(content, known, { before }).filter((problem) => problem.kind !== 'dangling')
-      if (unfit[0]) throw refuse('shape', `line ${unfit[0].line} of the index: ${unfit[0].text}`)
-      return []
-    }
-    if (isLog(file)) {
-      if (!content.startsWith(before))
-        throw refuse('shape', `${file} is a log: what it holds stays, and new lines come after it`)
-      if (/[\0\p{Cs}]/u.test(content)) throw refuse('shape', `${file} holds what is no text`)
-      return []
-    }
-    const problems = topicProblems(content)
-    const unfit = problems.find((problem) => problem.weight === 'refuse')
-    if (unfit) throw refuse('shape', `${file}: ${unfit.text}`)
-    if (file.startsWith('team/') && parseTopic(content).type === 'user')
-      throw refuse('shape', `${file}: what is known of a person is never shared with the team`)
-    return problems.map((problem) => problem.text)
-  }
-
-  const judge = async (wish: Wish, known: readonly string[]): Promise<Judged> => {
-    checkName(wish.file)
-    const clean = await redact(wish.content)
-    if (clean.kinds.length > 0 && wish.file.startsWith('team/'))
-      throw refuse('secret', `${wish.file} seems to hold a credential (${clean.kinds.join(', ')})`, 'leave it out')
-    const advice = wish.form === 'checked' ? checkShape({ ...wish, content: clean.text }, known) : []
-    // As long as nothing was ever rejected there is nothing to compare with.
-    const grave =
-      tombstones.stamp() === ''
-        ? undefined
-        : tombstones.find(ofSameProject(wish.dir), spokenValues(wish.file, clean.text))
-    if (grave)
-      throw refuse(
-        'rejected-value',
-        `${wish.file} says again what was rejected on ${new Date(grave.at).toISOString().slice(0, 10)}`,
-        `if it holds after all, lift tombstone ${grave.id} first`,
-      )
-    return { content: clean.text, redacted: clean.kinds, advice }
-  }
-
-  return { judge, checkName, refuseTelling }
+/** Whether a person wants to see the changes of models before they happen. */
+export function waitsForReview({ settings }: Core, actor: string): boolean {
+  return isAgent(actor) && settings.current().review === 'required'
 }
 
-/** A name as it may be kept. Looked through without its ending: glued to that, a value looks like a file. */
-export async function nameWithoutCredential(file: string, redact: Redact): Promise<string> {
-  const { text, kinds } = await redact(file.replace(/\.md$/, ''))
-  return kinds.length > 0 ? text : file
+/** A person may do this, and an agent may not. */
+export function onlyForPersons(message: string): MemoryError {
+  return new MemoryError('REFUSED', message, { reason: 'permission', hint: 'use the command line' })
 }
 
-/** Everything a file says, wherever it says it: body, description, name, or the hooks of an index. */
-export function spokenValues(file: string, text: string): string[] {
-  if (isIndex(file)) return valuesOf(...parsePointers(text).flatMap(({ title, hook }) => [title, hook]))
-  const { body, name = '', description = '' } = parseTopic(text)
-  return [...wholeValue(body), ...valuesOf(body, name, description)]
+function refused(reason: string, message: string, hint?: string): MemoryError {
+  return new MemoryError('REFUSED', message, { reason, hint })
 }
-
-/** What a rejection is about: what a memory says, not what it is called. */
-export function rejectedValues(file: string, text: string): string[] {
-  if (isIndex(file)) return spokenValues(file, text)
-  const { body } = parseTopic(text)
-  return [...wholeValue(body), ...valuesOf(body)]
-}
-
-/** A refusal as it is told and as the journal keeps it: that something was turned down and why, never what it said. */
-
-const FILE_CHARS = 600
-const REASON_CHARS = 500
 
 export function isRefusal(error: unknown): error is MemoryError {
   return error instanceof MemoryError && error.code === 'REFUSED'
@@ -167,10 +164,14 @@ export function whyRefused({ reason, message }: MemoryError): string {
   return `${reason}: ${message}`
 }
 
-type Refused = { at: number; dir: string; file: string; why: string; by: Pick<By, 'actor' | 'runId'> }
+const FILE_CHARS = 600
+const REASON_CHARS = 500
 
-export async function refusalOf({ at, dir, file, why, by }: Refused, redact: Redact): Promise<NewChange> {
-  const name = await nameWithoutCredential(file, redact)
+type Refused = { at: number; dir: string; file: string; why: string; author: Pick<Author, 'actor' | 'runId'> }
+
+/** The journal records that a write was refused and why, never what it said. */
+export async function refusalOf({ at, dir, file, why, author }: Refused): Promise<NewChange> {
+  const name = await nameWithoutCredential(file)
   // A message shows a long name cut short, and half a credential is not recognised.
   const told = name === file ? why : 'secret: the name of the file seems to hold a credential'
   return {
@@ -178,9 +179,9 @@ export async function refusalOf({ at, dir, file, why, by }: Refused, redact: Red
     dir,
     file: name.slice(0, FILE_CHARS),
     op: 'refused',
-    actor: by.actor,
+    actor: author.actor,
     reason: (await redact(told)).text.slice(0, REASON_CHARS),
-    runId: by.runId,
+    runId: author.runId,
     before: undefined,
     after: undefined,
     undoable: false,
@@ -188,62 +189,37 @@ export async function refusalOf({ at, dir, file, why, by }: Refused, redact: Red
   }
 }
 
-/** Takes credentials out of texts that are asked for again and again: looked through once, then known by their hash. */
-
-/** Of an index, which may have a megabyte. */
-const MOST_LONG = 8
-/** Of names and reasons: every write has some, and mostly the same ones. */
-const MOST_SHORT = 256
-const SHORT_CHARS = 300
-
-type Redacted = Awaited<ReturnType<Redact>>
-
-/** Long texts come once, as a rule. */
-export function redactShortOnce(redact: Redact): Redact {
-  const once = remembered(redact, MOST_SHORT)
-  return (text) => (text.length > SHORT_CHARS ? redact(text) : once(text))
+/** Names, reasons and excerpts are kept like any other text. */
+export async function withoutCredentials<T extends Pick<Author, 'actor' | 'reason' | 'evidence'>>(
+  author: T,
+): Promise<T> {
+  const clean = async (text: string) => (await redact(text)).text
+  const [actor, reason, evidence] = await Promise.all([
+    author.actor === 'user' ? author.actor : clean(author.actor),
+    clean(author.reason),
+    Promise.all((author.evidence ?? []).map(async (each) => ({ ...each, excerpt: await clean(each.excerpt) }))),
+  ])
+  return { ...author, actor, reason, evidence }
 }
 
-export function redactOnce(redact: Redact): (text: string) => Promise<string> {
-  const once = remembered(redact, MOST_LONG)
-  return async (text) => (await once(text)).text
+/** Searched without its ending: with it, a value looks like the name of a file. */
+export async function nameWithoutCredential(file: string): Promise<string> {
+  const { text, kinds } = await redact(file.replace(/\.md$/, ''))
+  return kinds.length > 0 ? text : file
 }
 
-function remembered(redact: Redact, most: number): Redact {
-  const kept = new Map<string, Redacted>()
-  return async (text) => {
-    if (text === '') return { text, kinds: [] }
-    const key = hashOf(text)
-    const clean = kept.get(key) ?? (await redact(text))
-    // The map is in order of use.
-    kept.delete(key)
-    kept.set(key, clean)
-    if (kept.size > most) kept.delete(kept.keys().next().value as string)
-    return clean
-  }
-}
+export type CredentialNames = ReturnType<typeof createCredentialNames>
 
-/**
- * Which names of files give a credential away: a person may have made such a file, and then its name is told to nobody. What is
- * in the journal has none, so that only others have to be looked through, each once.
- */
-
-export type TellingNames = {
-  /** Looks through a name and remembers it if it gives something away. */
-  isTelling(file: string): Promise<boolean>
-  /** As far as it was looked through. */
-  isKnownTelling(file: string): boolean
-}
-
-export function createTellingNames(redact: Redact): TellingNames {
-  const telling = new Set<string>()
+/** Remembers which names have a credential in them: a person may have made such a file, and its name is told to no caller. */
+export function createCredentialNames() {
+  const found = new Set<string>()
   return {
-    isTelling: async (file) => {
-      if (telling.has(file)) return true
-      if ((await nameWithoutCredential(file, redact)) === file) return false
-      telling.add(file)
-      return true
+    /** Searches the name, and remembers what it finds. */
+    has: async (file: string): Promise<boolean> => {
+      if (!found.has(file) && (await nameWithoutCredential(file)) !== file) found.add(file)
+      return found.has(file)
     },
-    isKnownTelling: (file) => telling.has(file),
+    /** Without a search. */
+    isKnown: (file: string): boolean => found.has(file),
   }
 }

@@ -19,6 +19,7 @@ import { createRecalledRows } from './given.ts'
 import { createRecall } from './recall.ts'
 
 type Deps = Pick<Core, 'events' | 'health' | 'disk' | 'logged'> & {
+  core: Core
   places: Places
   stateDir: string
   env: Environment
@@ -39,7 +40,7 @@ type Deps = Pick<Core, 'events' | 'health' | 'disk' | 'logged'> & {
 const LONGEST_PROMPT = 100_000
 
 export function createKeeping(deps: Deps) {
-  const { places, stateDir, env, settings, clock, store, parts, redact, rootOf, driftOf, model } = deps
+  const { places, env, settings, clock, store, parts, redact, rootOf, driftOf, model } = deps
   const { events, health, disk, logged } = deps
   const locator = createLocator({ env, home: places.home, clock })
   const switches = createSwitches({
@@ -53,25 +54,15 @@ export function createKeeping(deps: Deps) {
   })
   const vigils = createVigils({ clock })
   parts.add('vigils', vigils.stop)
-  const memory = createMemory({
-    store,
+  const memory = createMemory(deps.core, {
     keepers: [deps.emptyNotes, (purged) => recall.forget(purged)],
-    stateDir,
-    clock,
-    redact,
     locate: locator.locate,
     placeOf: locator.placeOf,
     offBecause: switches.because,
     agentDir: (root, callerEnv, agent) =>
       agentDirOf({ root, home: places.home, variables: mergeVariables(env, callerEnv), ...agent }),
     isPlace: (dir) => (isAgentDir(dir) ? isAgentPlace(dir) : isMemoryPlace(dir, places.home)),
-    settings: {
-      reviewRequired: () => settings.current().review === 'required',
-      teamEnabled: () => settings.current().team.enabled,
-      logsEnabled: () => settings.current().dailyLog.enabled,
-    },
     guidelines: (caller) => mergeVariables(env, caller.env).CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES,
-    health,
     onChange: (dir, files, actor) => {
       recall.changed(dir, files)
       events.publish({ type: 'saved', dir, files, actor })

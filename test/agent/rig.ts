@@ -6,16 +6,13 @@ import type { Draft, Policy, Task } from '../../daemon/agent/task.ts'
 import { createToolRunner } from '../../daemon/agent/tool-runner.ts'
 import { createWorkingCopy } from '../../daemon/agent/working-copy.ts'
 import { createJournal } from '../../daemon/memory/journal.ts'
-import { createTombstones } from '../../daemon/memory/tombstones.ts'
-import { createJudge } from '../../daemon/memory/write-checks.ts'
-import { createGate } from '../../daemon/memory/writer.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { message } from '../../daemon/platform/files.ts'
-import { redact } from '../../daemon/secrets/redact.ts'
 import type { Environment } from '../../schema/rendezvous.ts'
 import { manualTime } from '../support/clock.ts'
 import { testCore } from '../support/core.ts'
 import { topic } from '../support/memory.ts'
+import { createTestWriter } from '../support/writer.ts'
 
 export const SENTINEL = 'sentinel-of-the-outside'
 
@@ -31,19 +28,12 @@ export async function agentGround(options: { settings?: Record<string, unknown>;
   for (const dir of [memory, project, transcripts, outside]) mkdirSync(dir, { mode: 0o700 })
   const { clock, db: store, stateDir: state } = core
   const journal = createJournal(store.history)
-  const judge = createJudge({
-    tombstones: createTombstones(store.history),
-    redact,
-    teamEnabled: () => false,
-    logsEnabled: () => false,
-    ofSameProject: (dir) => [dir],
-  })
-  const gate = createGate({ journal, judge, redact, clock, onChange: () => {} })
+  const writer = createTestWriter(core, journal)
   const by = { actor: 'agent:extraction', reason: 'a run', runId: 'run-1' }
   const put = (file: string, body: string) => writeFileSync(join(memory, file), topic(body), { mode: 0o600 })
   const reach = { memoryDir: memory, readable: [project, transcripts], closed: [state] }
   const check = (draft: Draft) =>
-    gate.check(memory, draft, by).then(
+    writer.check(memory, draft, by).then(
       () => undefined,
       (error) => message(error),
     )
@@ -59,7 +49,7 @@ export async function agentGround(options: { settings?: Record<string, unknown>;
     cite: (ids: readonly string[]) => ({
       evidence: ids.map((id) => ({ sessionId: 's', messageIds: [id], excerpt: '', at: '2026-01-01T00:00:00.000Z' })),
     }),
-    apply: (drafts: readonly Draft[]) => gate.apply(memory, drafts, by),
+    apply: (drafts: readonly Draft[]) => writer.write(memory, drafts, by),
     stillOurs: () => true,
     signal: new AbortController().signal,
   } satisfies Omit<Task, 'prefix'>
@@ -89,7 +79,7 @@ export async function agentGround(options: { settings?: Record<string, unknown>;
     transcripts,
     state,
     outside,
-    store,
+    store: core.db,
     journal,
     put,
     reach,

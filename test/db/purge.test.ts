@@ -87,38 +87,29 @@ function makeState() {
     const { journal } = opened
     const index = (...lines: string[]) => lines.map((line) => `${line}\n`).join('')
     const other = '- [Other](other.md) — Something else'
-    journal.append(
-      [
-        change('other.md', undefined, 'Something else to know', {
-          parts: [change('MEMORY.md', undefined, index(other))],
-        }),
-      ],
-      0,
-    )
+    journal.append([
+      change('other.md', undefined, 'Something else to know', {
+        parts: [change('MEMORY.md', undefined, index(other))],
+      }),
+    ])
     const olderLine = '- [Vault](vault.md) — plankton-otter'
     const line = '- [Vault](vault.md) — quagmire-walnut'
-    journal.append(
-      [
-        change('vault.md', undefined, OLDER, {
-          reason: 'because of plankton-otter',
-          evidence: [said('I said plankton-otter at breakfast')],
-          parts: [change('MEMORY.md', index(other), index(other, olderLine), { reason: 'because of plankton-otter' })],
-        }),
-      ],
-      0,
-    )
-    journal.append(
-      [
-        change('vault.md', OLDER, SECRET, {
-          parts: [change('MEMORY.md', index(other, olderLine), index(other, line))],
-        }),
-      ],
-      0,
-    )
+    journal.append([
+      change('vault.md', undefined, OLDER, {
+        reason: 'because of plankton-otter',
+        evidence: [said('I said plankton-otter at breakfast')],
+        parts: [change('MEMORY.md', index(other), index(other, olderLine), { reason: 'because of plankton-otter' })],
+      }),
+    ])
+    journal.append([
+      change('vault.md', OLDER, SECRET, {
+        parts: [change('MEMORY.md', index(other, olderLine), index(other, line))],
+      }),
+    ])
     return { ...opened, index, other, line }
   }
   const purge = ({ journal }: ReturnType<typeof open>) =>
-    journal.append([change('vault.md', undefined, undefined, { leaves: 'nothing', reason: 'purged' })], 0)[0] as number
+    journal.append([change('vault.md', undefined, undefined, { leaves: 'nothing', reason: 'purged' })])[0] as number
   return { state, layout, open, fill, purge }
 }
 
@@ -153,7 +144,7 @@ describe('a purge', () => {
   it('is found there without it: what is only deleted stays in the journal and in its backup', async () => {
     const { state, fill, layout } = makeState()
     const { store, journal } = fill()
-    journal.append([change('vault.md', SECRET, undefined)], 0)
+    journal.append([change('vault.md', SECRET, undefined)])
     await store.backUpDaily(NOW)
     store.close()
     expect(missing(layout.backups, words)).toEqual([])
@@ -163,10 +154,10 @@ describe('a purge', () => {
   it('reaches the same text under another name, which keeps its place and its past', async () => {
     const { state, fill, purge } = makeState()
     const opened = fill()
-    opened.journal.append(
-      [change('copy.md', 'Before it was a copy', SECRET), change('copy.md', SECRET, 'After it was a copy')],
-      0,
-    )
+    opened.journal.append([
+      change('copy.md', 'Before it was a copy', SECRET),
+      change('copy.md', SECRET, 'After it was a copy'),
+    ])
     purge(opened)
     await opened.finish()
     expect(traces(state, ['quagmire-walnut'])).toEqual([])
@@ -203,24 +194,23 @@ describe('a purge', () => {
       evidence: [],
     }
     const reviews = createReviews(db)
-    reviews.add(review)
-    reviews.add({ ...review, file: 'new.md', after: `- ${SECRET}` })
-    reviews.add({ ...review, file: 'MEMORY.md', after: '- [V](vault.md) — hook' })
-    const kept = reviews.add({ ...review, file: 'kept.md', after: 'Nothing of the kind' })
+    const [, , , kept = 0] = reviews.addAll([
+      review,
+      { ...review, file: 'new.md', after: `- ${SECRET}` },
+      { ...review, file: 'MEMORY.md', after: '- [V](vault.md) — hook' },
+      { ...review, file: 'kept.md', after: 'Nothing of the kind' },
+    ])
     const tombstones = createTombstones(db)
     tombstones.add({ at: NOW, dir: DIR, file: 'vault.md', excerpt: 'quagmire' }, ['value'])
     tombstones.add({ at: NOW, dir: DIR, file: 'again.md', excerpt: `it is so: ${SECRET}` }, ['another'])
     tombstones.add({ at: NOW, dir: DIR, file: 'kept.md', excerpt: 'Not of it' }, ['third'])
-    journal.append(
-      [
-        change('lisbon.md', undefined, 'They live in Lisbon', {
-          evidence: [said(`I live in Lisbon, and: ${SECRET}`), said('I live in Lisbon')],
-        }),
-        change('b.md', undefined, 'B', { reason: 'split off vault.md' }),
-        change('c.md', undefined, 'C', { reason: 'split off myvault.md' }),
-      ],
-      0,
-    )
+    journal.append([
+      change('lisbon.md', undefined, 'They live in Lisbon', {
+        evidence: [said(`I live in Lisbon, and: ${SECRET}`), said('I live in Lisbon')],
+      }),
+      change('b.md', undefined, 'B', { reason: 'split off vault.md' }),
+      change('c.md', undefined, 'C', { reason: 'split off myvault.md' }),
+    ])
     db.prepare('INSERT INTO prompts VALUES (?, ?, ?, ?, ?)').run('h', 's', DIR, NOW, `index: ${opened.line}`)
     db.prepare('INSERT INTO prompts VALUES (?, ?, ?, ?, ?)').run('h', 's', '/other', NOW, 'of another project')
     const renderings = createRenderingTable(db)
@@ -250,9 +240,9 @@ describe('a purge', () => {
   it('leaves alone what has the same name in another project, or got it later', async () => {
     const { fill, purge } = makeState()
     const opened = fill()
-    opened.journal.append([change('vault.md', undefined, 'About another vault', { dir: '/elsewhere' })], 0)
+    opened.journal.append([change('vault.md', undefined, 'About another vault', { dir: '/elsewhere' })])
     purge(opened)
-    opened.journal.append([change('vault.md', undefined, 'A new one', { at: NOW + 1 })], 0)
+    opened.journal.append([change('vault.md', undefined, 'A new one', { at: NOW + 1 })])
     await opened.finish()
     expect(opened.journal.latest('/elsewhere', 'vault.md')?.after?.text).toBe('About another vault')
     expect(opened.journal.list({ dir: DIR, file: 'vault.md', limit: 9 }).map(({ after }) => after?.text)).toEqual([
@@ -263,7 +253,7 @@ describe('a purge', () => {
   it('takes along words of a write that was withdrawn', async () => {
     const { state, fill, purge } = makeState()
     const opened = fill()
-    const ids = opened.journal.append([change('vault.md', SECRET, 'It opens with marzipan-heron')], 0)
+    const ids = opened.journal.append([change('vault.md', SECRET, 'It opens with marzipan-heron')])
     opened.journal.withdraw(ids, 'could not be written')
     expect(missing(state, ['marzipan'])).toEqual([])
     purge(opened)
@@ -346,7 +336,7 @@ describe('copies of the history', () => {
     const { state, layout, fill, purge } = makeState()
     const opened = fill()
     const filler = Array.from({ length: 2_000 }, (_, n) => change(`f${n}.md`, undefined, `${n} `.repeat(400)))
-    opened.journal.append(filler, 0)
+    opened.journal.append(filler)
     const making = opened.store.backUpDaily(NOW)
     purge(opened)
     const done = opened.finish()
@@ -385,9 +375,9 @@ describe('a purge that was interrupted', () => {
   it('reaches a copy where the text was known only under another name', async () => {
     const { state, layout, open, purge } = makeState()
     const opened = open()
-    opened.journal.append([change('renamed.md', undefined, SECRET)], 0)
+    opened.journal.append([change('renamed.md', undefined, SECRET)])
     await opened.store.backUpDaily(NOW)
-    opened.journal.append([change('renamed.md', SECRET, undefined), change('vault.md', undefined, SECRET)], 0)
+    opened.journal.append([change('renamed.md', SECRET, undefined), change('vault.md', undefined, SECRET)])
     purge(opened)
     // Stopped when the journal was clean and no copy was: from then on only the keys tell what to look for.
     const inTheWay = `${listBackups(layout.backups)[0]}.tmp`
@@ -403,10 +393,7 @@ describe('a purge that was interrupted', () => {
   it('is taken to its end though the history was repaired from a copy that still had it', async () => {
     const { state, layout, fill, purge, open } = makeState()
     const opened = fill()
-    opened.journal.append(
-      Array.from({ length: 300 }, (_, n) => change(`f${n}.md`, undefined, `${n} `.repeat(400))),
-      0,
-    )
+    opened.journal.append(Array.from({ length: 300 }, (_, n) => change(`f${n}.md`, undefined, `${n} `.repeat(400))))
     await opened.store.backUpDaily(NOW)
     purge(opened)
     const inTheWay = `${listBackups(layout.backups)[0]}.tmp`

@@ -81,14 +81,14 @@ const found = ({ state }: Rig) => memoryFindings(storeLayout(state).history)
 
 describe('the doctor', () => {
   it('finds nothing wrong where every project is where it was', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     await put(rig, 'a.md', topic('One.', 'release dates'))
     expect(found(rig)).toEqual([{ check: 'moved projects', state: 'ok', message: '1 known, none of them gone' }])
     expect(memoryFindings(join(rig.home, 'no.db'))).toMatchObject([{ state: 'ok' }])
   })
 
   it('notices a project that is gone and left its memories, and says what to do', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     await put(rig, 'a.md', topic('One.', 'release dates'))
     renameSync(rig.cwd, join(rig.home, 'else where'))
     expect(found(rig)).toEqual([
@@ -106,7 +106,7 @@ describe('the doctor', () => {
   })
 
   it('says nothing of a project that is gone and left nothing', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     await put(rig, 'a.md', topic('One.', 'release dates'))
     await rig.memory.writing.forget(rig.cwd, person, 'a.md', { reject: false, ifHash: undefined })
     renameSync(rig.cwd, join(rig.home, 'elsewhere'))
@@ -114,7 +114,7 @@ describe('the doctor', () => {
   })
 
   it('notices projects that share a directory, also by way of a link', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const other = join(rig.home, 'other')
     mkdirSync(other)
     await put(rig, 'a.md', topic('One.', 'release dates'))
@@ -129,7 +129,7 @@ describe('the doctor', () => {
   })
 
   it('notices an index that no agent sees all of, and memories that nobody will find', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const vague = (name: string) =>
       `---\nname: ${name}\ndescription: notes about the project\ntype: project\n---\n\nx\n`
     await put(rig, 'clear.md', topic('One.', 'release dates'))

@@ -9,7 +9,7 @@ import { collectEvents } from '../support/events.ts'
 import type { Home } from '../support/home.ts'
 import { jobEnds } from '../support/job-ends.ts'
 import { topic } from '../support/memory.ts'
-import { memoryDirOf } from '../support/model-writes.ts'
+import { memoryDirOf } from '../support/writer.ts'
 
 const LONG = topic('Every word of this is known. '.repeat(1_500))
 

@@ -5,7 +5,7 @@ import { connect } from '../../client/index.ts'
 import { problemWith } from '../context/lists.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
-import { memoryDirOf } from '../support/model-writes.ts'
+import { memoryDirOf } from '../support/writer.ts'
 
 const call = (id: string, name = 'Read', input: object = { file_path: `/${id}` }) => ({
   role: 'assistant',

@@ -6,8 +6,8 @@ import { connectAs } from '../support/connect-as.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
 import { topic } from '../support/memory.ts'
-import { memoryDirOf, writeAsModel } from '../support/model-writes.ts'
 import { append, genericRoot, turn, turnEvents } from '../support/transcripts.ts'
+import { memoryDirOf, writeAsModel } from '../support/writer.ts'
 
 it('keeps what is known of a deleted transcript, its words only where a memory rests on them', async () => {
   const home = makeHome()
@@ -16,8 +16,8 @@ it('keeps what is known of a deleted transcript, its words only where a memory r
   mkdirSync(cwd)
   const said = 'lighthouse   keeps "its" spelling?'
   const evidence = [{ sessionId: 's', messageIds: ['q-1'], excerpt: said, at: '2026-03-01T10:00:00.000Z' }]
-  await writeAsModel(home, (gate) =>
-    gate.apply(memoryDirOf(home, cwd), [{ file: 'sea.md', content: topic('By the sea.') }], {
+  await writeAsModel(home, (writer) =>
+    writer.write(memoryDirOf(home, cwd), [{ file: 'sea.md', content: topic('By the sea.') }], {
       actor: 'agent:extract',
       reason: 'said in a session',
       evidence,

@@ -6,7 +6,7 @@ import { connectAs } from '../support/connect-as.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
 import { topic } from '../support/memory.ts'
-import { memoryDirOf, writeAsModel } from '../support/model-writes.ts'
+import { memoryDirOf, writeAsModel } from '../support/writer.ts'
 
 const KEY = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`
 
@@ -20,10 +20,10 @@ async function open(excerpt: string) {
   const cwd = join(home.dir, 'project')
   mkdirSync(cwd)
   const dir = memoryDirOf(home, cwd)
-  await writeAsModel(home, async (gate) => {
+  await writeAsModel(home, async (writer) => {
     const by = { actor: 'agent:extract', reason: 'said in a session', runId: 'run-1', evidence: evidence(excerpt) }
     const writes = ['one.md', 'two.md'].map((file) => ({ file, content: topic(`From a session, ${file}.`) }))
-    await gate.apply(dir, writes, by)
+    await writer.write(dir, writes, by)
   })
   await startDaemon(home)
   const why = async (file: string) => (await memoryd({ ...home, dir: cwd }, 'why', file)).stdout

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
 import { jobEnds } from '../support/job-ends.ts'
-import { memoryDirOf } from '../support/model-writes.ts'
+import { memoryDirOf } from '../support/writer.ts'
 import { harnessFiles, samples, sessionOf } from '../transcripts/samples.ts'
 
 const TURN = {

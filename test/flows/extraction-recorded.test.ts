@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { following, learningHome, topics } from '../support/learning.ts'
 import { says } from '../support/messages-api/answers.ts'
-import { memoryDirOf } from '../support/model-writes.ts'
 import { append } from '../support/transcripts.ts'
+import { memoryDirOf } from '../support/writer.ts'
 import { harnessFiles, type Sample, samples, sessionOf } from '../transcripts/samples.ts'
 
 const AUTOMEMORY = join(

@@ -6,7 +6,7 @@ import { connectAs } from '../support/connect-as.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
 import { topic } from '../support/memory.ts'
-import { memoryDirOf, writeAsModel } from '../support/model-writes.ts'
+import { memoryDirOf, writeAsModel } from '../support/writer.ts'
 
 const BY_AGENT = topic('As the agent saw it.')
 const NEXT = topic('As the agent would have it.')
@@ -74,8 +74,8 @@ async function open(config: object = {}) {
   const cwd = join(home.dir, 'project')
   mkdirSync(cwd)
   const dir = memoryDirOf(home, cwd)
-  await writeAsModel(home, (gate) =>
-    gate.apply(dir, [{ file: 'a.md', content: BY_AGENT }], { actor: 'agent:test', reason: 'x', runId: 'run' }),
+  await writeAsModel(home, (writer) =>
+    writer.write(dir, [{ file: 'a.md', content: BY_AGENT }], { actor: 'agent:test', reason: 'x', runId: 'run' }),
   )
   const clients = { person: connectAs(home, 'user'), agent: connectAs(home, 'agent:test') }
   const ground = { ...clients, cwd, path: (file: string) => join(dir, file) }

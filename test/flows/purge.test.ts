@@ -100,20 +100,17 @@ describe('forget --purge', () => {
     const { home, dir, layout } = ground
     const store = openDatabases(home.places.stateDir, Date.now())
     const purged = { at: 1, dir, file: FILE, op: 'delete', actor: 'user', reason: 'purged' } as const
-    createJournal(store.history).append(
-      [
-        {
-          ...purged,
-          runId: undefined,
-          before: undefined,
-          after: undefined,
-          undoable: false,
-          evidence: [],
-          leaves: 'nothing',
-        },
-      ],
-      0,
-    )
+    createJournal(store.history).append([
+      {
+        ...purged,
+        runId: undefined,
+        before: undefined,
+        after: undefined,
+        undoable: false,
+        evidence: [],
+        leaves: 'nothing',
+      },
+    ])
     store.close()
     expect(await memoryd(home, 'doctor', '--restore')).toMatchObject({
       code: 1,

@@ -8,7 +8,7 @@ import { usualModels } from '../support/messages-api/admission.ts'
 import { type Answer, overloaded, says } from '../support/messages-api/answers.ts'
 import type { Seen } from '../support/messages-api/server.ts'
 import { startMessagesApi } from '../support/messages-api/start.ts'
-import { memoryDirOf } from '../support/model-writes.ts'
+import { memoryDirOf } from '../support/writer.ts'
 
 const names = ['auth.md', 'tests.md', 'release.md', 'cache.md', 'style.md', 'owls.md']
 const selects = (...selected: string[]): Answer => says(JSON.stringify({ selected_memories: selected }))

@@ -8,8 +8,8 @@ import { connectAs } from '../support/connect-as.ts'
 import { type RunningDaemon, startDaemon } from '../support/daemon.ts'
 import { statusEvents } from '../support/events.ts'
 import { type Home, makeHome } from '../support/home.ts'
-import { memoryDirOf } from '../support/model-writes.ts'
 import { rawRequest } from '../support/raw.ts'
+import { memoryDirOf } from '../support/writer.ts'
 
 const SECRET = ['ghp', 'R4nd0mR4nd0mR4nd0mR4nd0mR4nd0mR4nd0m'].join('_')
 

@@ -6,8 +6,8 @@ import { connectAs } from '../support/connect-as.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
 import { topic } from '../support/memory.ts'
-import { memoryDirOf, writeAsModel } from '../support/model-writes.ts'
 import { type EntryPoint, entryPoints, type Ground, wordless } from '../support/said-again.ts'
+import { memoryDirOf, writeAsModel } from '../support/writer.ts'
 
 const SAID = 'The staging database may be wiped at any time'
 
@@ -46,8 +46,8 @@ async function openAll(review: 'auto' | 'required') {
     mkdirSync(cwd)
     return { ...each, ground: { home, ...clients, cwd, dir: memoryDirOf(home, cwd), run } }
   })
-  await writeAsModel(home, async (gate) => {
-    for (const { entry, ground, text } of cases) await entry.beforeStart?.(gate, ground, text)
+  await writeAsModel(home, async (writer) => {
+    for (const { entry, ground, text } of cases) await entry.beforeStart?.(writer, ground, text)
   })
   const daemon = await startDaemon(home)
   const opened: Case[] = []

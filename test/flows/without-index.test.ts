@@ -9,7 +9,7 @@ import { savedEvents } from '../support/events.ts'
 import { makeHome } from '../support/home.ts'
 import { jobEnds } from '../support/job-ends.ts'
 import { topic } from '../support/memory.ts'
-import { memoryDirOf, writeAsModel } from '../support/model-writes.ts'
+import { memoryDirOf, writeAsModel } from '../support/writer.ts'
 
 /** What is asked of each route that reads. A new one belongs here. */
 const questions: Partial<Record<RouteName, (client: StrictClient, cwd: string) => Promise<unknown>[]>> = {
@@ -71,8 +71,8 @@ it('gives the same answers after index.db was deleted', async () => {
   writeFileSync(join(cwd, 'CLAUDE.md'), 'Use tabs.\n')
   const dir = memoryDirOf(home, cwd)
   const evidence = [{ sessionId: 's', messageIds: ['m'], excerpt: 'as said', at: '2026-03-01T10:00:00.000Z' }]
-  await writeAsModel(home, (gate) =>
-    gate.apply(dir, [{ file: 'model.md', content: topic('By a model.') }], {
+  await writeAsModel(home, (writer) =>
+    writer.write(dir, [{ file: 'model.md', content: topic('By a model.') }], {
       actor: 'agent:x',
       reason: 'y',
       runId: 'r',

@@ -17,7 +17,7 @@ async function catalogueRig(options: Parameters<typeof testCore>[0] = {}) {
   const dir = join(home.dir, 'memory')
   mkdirSync(dir, { recursive: true })
   const journal = createJournal(core.db.history)
-  const catalogue = createCatalogue(core, journal, { isKnownTelling: (file) => file.includes('ghp_') })
+  const catalogue = createCatalogue(core, journal, { isKnown: (file) => file.includes('ghp_') })
   const read: string[] = []
   catalogue.onRead((_dir, { file }) => read.push(file))
   const write = (file: string, text: string) => writeFileSync(join(dir, file), text)
@@ -25,7 +25,7 @@ async function catalogueRig(options: Parameters<typeof testCore>[0] = {}) {
   const journaled = (file: string, text: string) => {
     const after = { hash: hashOf(text), text, exact: true }
     const change = { at: 1, dir, file, op: 'create' as const, actor: 'external', reason: 'found', evidence: [] }
-    journal.append([{ ...change, runId: undefined, before: undefined, after, undoable: false }], 0)
+    journal.append([{ ...change, runId: undefined, before: undefined, after, undoable: false }])
     catalogue.changed(dir, [file])
   }
   const taken = () => read.splice(0)
@@ -158,7 +158,7 @@ describe('the catalogue', () => {
 })
 
 it('answers about memories never show what was there before a change, however often they are asked', async () => {
-  const rig = memoryRig()
+  const rig = await memoryRig()
   const { reading } = rig.memory
   mkdirSync(rig.dir, { recursive: true })
   const index = () => reading.index(rig.cwd, person).content

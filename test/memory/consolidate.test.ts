@@ -15,7 +15,7 @@ function filesOf(dir: string): Record<string, string> {
 type Planned = ReturnType<Consolidation<object>['plan']>['writes'][number]
 
 async function ground(options: Parameters<typeof memoryRig>[0] = {}) {
-  const rig = memoryRig(options)
+  const rig = await memoryRig(options)
   const { memory, cwd, dir } = rig
   for (const [file, body] of [
     ['a.md', 'The first thing'],

@@ -11,7 +11,7 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
 describe('an export', () => {
   it('is a header, every file, every text once, every change, every rejection, and an end that adds up', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     await put(rig, 'a.md', topic('One.', 'Alpha'))
     await put(rig, 'a.md', topic('Two.', 'Alpha'))
     await put(rig, 'a.md', topic('One.', 'Alpha'))
@@ -83,12 +83,12 @@ describe('an export', () => {
   })
 
   it('of a project without memories has a beginning and an end', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     expect(linesOf(await exportOf(rig, rig.cwd)).map(({ kind }) => kind)).toEqual(['header', 'end'])
   })
 
   it('holds what others wrote around memoryd, and bytes that are no text', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     await put(rig, 'a.md', topic('One.'))
     const theirs = topic('By an editor.')
     writeFileSync(join(rig.dir, 'a.md'), theirs)
@@ -106,7 +106,7 @@ describe('an export', () => {
   })
 
   it('tells which files it could not read, and leaves out what is no memory', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     await put(rig, 'a.md', topic('One.'))
     mkdirSync(join(rig.dir, 'logs/2026'), { recursive: true })
     writeFileSync(join(rig.dir, 'logs/2026/day.md'), 'log')
@@ -123,7 +123,7 @@ describe('an export', () => {
   })
 
   it('is of one moment: what happens while it is read is not in it', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     for (let n = 10; n < 25; n++) await put(rig, `a${n}.md`, topic(`${n} ${'words '.repeat(1_500)}`, `Number ${n}`))
     const before = await exportOf(rig, rig.cwd)
     const pieces = (await rig.memory.carrying().exporting.start(rig.cwd, person))[Symbol.asyncIterator]()
@@ -137,7 +137,7 @@ describe('an export', () => {
   })
 
   it('breaks off rather than hand out less than there was', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     for (let n = 0; n < 9; n++) await put(rig, `a${n}.md`, topic(`${n} ${'words '.repeat(1_500)}`))
     const pieces = (await rig.memory.carrying().exporting.start(rig.cwd, person))[Symbol.asyncIterator]()
     await pieces.next()

@@ -1,37 +1,33 @@
 import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openDatabases } from '../../daemon/db/databases.ts'
 import { createExternal } from '../../daemon/memory/external-edits.ts'
 import { createJournal } from '../../daemon/memory/journal.ts'
 import { MOST_FILES } from '../../daemon/memory/scan.ts'
-import { createTombstones } from '../../daemon/memory/tombstones.ts'
-import { createJudge, createTellingNames } from '../../daemon/memory/write-checks.ts'
-import { createGate } from '../../daemon/memory/writer.ts'
+import { createCredentialNames } from '../../daemon/memory/write-checks.ts'
 import { manualTime } from '../support/clock.ts'
-import { makeHome } from '../support/home.ts'
+import { testCore } from '../support/core.ts'
 import { topic } from '../support/memory.ts'
+import { createTestWriter } from '../support/writer.ts'
 
 const HOUR_MS = 3_600_000
 const by = { actor: 'agent:test', reason: 'test' }
 
 /** Looks at a directory of its own; `compared` are the files of the last look that were read. */
-function looking({ isPlace = () => true, aheadMs = HOUR_MS }: { isPlace?: () => boolean; aheadMs?: number } = {}) {
-  const { dir: home } = makeHome()
-  const dir = join(home, 'above', 'memory')
+async function looking({
+  isPlace = () => true,
+  aheadMs = HOUR_MS,
+}: {
+  isPlace?: () => boolean
+  aheadMs?: number
+} = {}) {
+  const time = manualTime(Date.now() + aheadMs)
+  const { core, home } = await testCore({ time })
+  const dir = join(home.dir, 'above', 'memory')
   mkdirSync(dir, { recursive: true })
-  const store = openDatabases(join(home, 'state'), 0)
-  const journal = createJournal(store.history)
-  const { clock, pass } = manualTime(Date.now() + aheadMs)
-  const redact = async (text: string) => ({ text, kinds: [] })
-  const judge = createJudge({
-    tombstones: createTombstones(store.history),
-    redact,
-    teamEnabled: () => false,
-    logsEnabled: () => false,
-    ofSameProject: (dir) => [dir],
-  })
-  const gate = createGate({ journal, judge, redact, clock, onChange: () => {} })
+  const journal = createJournal(core.db.history)
+  const writer = createTestWriter(core, journal)
+  const { clock } = core
   let compared: string[] = []
   const tip: typeof journal.tip = (...of) => {
     compared.push(of[1])
@@ -39,20 +35,19 @@ function looking({ isPlace = () => true, aheadMs = HOUR_MS }: { isPlace?: () => 
   }
   const told: string[][] = []
   const external = createExternal({
-    gate,
+    writer,
     journal: { ...journal, tip },
     clock,
-    redact,
-    names: createTellingNames(redact),
+    names: createCredentialNames(),
     isPlace,
     onChange: (_dir, files) => told.push(files),
   })
   return {
-    home,
+    home: home.dir,
     dir,
-    gate,
+    writer,
     journal,
-    pass,
+    pass: time.pass,
     told,
     write: (file: string, content = topic(file)) => writeFileSync(join(dir, file), content),
     look: async (names?: string[]) => {
@@ -71,7 +66,7 @@ function looking({ isPlace = () => true, aheadMs = HOUR_MS }: { isPlace?: () => 
 
 describe('a look', () => {
   it('reads a file again only when its stamp has changed', async () => {
-    const { write, look, compared, dir } = looking()
+    const { write, look, compared, dir } = await looking()
     // As large and, to the eye, as old as before: only the time of change cannot be set.
     const writeOld = (content: string) => {
       write('b.md', content)
@@ -88,7 +83,7 @@ describe('a look', () => {
   })
 
   it('does not trust the stamp of a file that was changed just now', async () => {
-    const { write, look, compared, pass } = looking({ aheadMs: 0 })
+    const { write, look, compared, pass } = await looking({ aheadMs: 0 })
     write('a.md')
     expect(await look()).toEqual(['a.md'])
     await look()
@@ -100,7 +95,7 @@ describe('a look', () => {
   })
 
   it('at names compares those of memories only', async () => {
-    const { write, look, compared, dir } = looking()
+    const { write, look, compared, dir } = await looking()
     mkdirSync(join(dir, 'logs'))
     for (const file of ['a.md', 'b.md', '.hidden.md', 'x.txt', 'logs/c.md']) write(file)
     expect(await look(['a.md', '.hidden.md', 'x.txt', 'logs/c.md', '../above/memory/b.md'])).toEqual(['a.md'])
@@ -109,7 +104,7 @@ describe('a look', () => {
   })
 
   it('finds again what went and came back with the stamp it had', async () => {
-    const { write, look, dir, home } = looking()
+    const { write, look, dir, home } = await looking()
     write('a.md')
     await look()
     renameSync(join(dir, 'a.md'), join(home, 'a.md'))
@@ -119,7 +114,7 @@ describe('a look', () => {
   })
 
   it('at two hundred files lets others have their turn', async () => {
-    const { write, look } = looking()
+    const { write, look } = await looking()
     for (let n = 0; n < 200; n++) write(`${n}.md`)
     let turns = 0
     const counting = setInterval(() => turns++, 0)
@@ -129,23 +124,19 @@ describe('a look', () => {
   })
 
   it('journals what was read before it fails, and the rest the next time', async () => {
-    const { write, dir, gate, journal } = looking()
+    const { write, dir, writer, journal } = await looking()
     for (let n = 0; n < 120; n++) write(`${n}.md`)
-    const redact = async (text: string) => ({ text, kinds: [] })
     let left = 1
     const told: number[] = []
+    const append: typeof journal.append = (changes) => {
+      if (left-- === 0) throw new Error('disk full')
+      return journal.append(changes)
+    }
     const external = createExternal({
-      gate: {
-        ...gate,
-        record: (changes) => {
-          if (left-- === 0) throw new Error('disk full')
-          gate.record(changes)
-        },
-      },
-      journal,
+      writer,
+      journal: { ...journal, append },
       clock: manualTime().clock,
-      redact,
-      names: createTellingNames(redact),
+      names: createCredentialNames(),
       isPlace: () => true,
       onChange: (_dir, files) => told.push(files.length),
     })
@@ -159,7 +150,7 @@ describe('a look', () => {
 
 describe('a directory', () => {
   it('that is removed has lost its files, and has them again when it is back as it was', async () => {
-    const { write, look, entries, dir, home, told } = looking()
+    const { write, look, entries, dir, home, told } = await looking()
     write('a.md')
     mkdirSync(join(dir, 'team'))
     write('team/b.md')
@@ -179,7 +170,7 @@ describe('a directory', () => {
   })
 
   it('is not made by a look', async () => {
-    const { look, dir, home } = looking()
+    const { look, dir, home } = await looking()
     rmSync(join(home, 'above'), { recursive: true })
     expect(await look()).toEqual([])
     expect(() => renameSync(dir, `${dir}.x`)).toThrow('ENOENT')
@@ -189,7 +180,7 @@ describe('a directory', () => {
     ['itself', (home: string) => join(home, 'above', 'memory')],
     ['the folder above it', (home: string) => join(home, 'above')],
   ])('behind a link that leads nowhere (%s) is not taken for removed', async (_what, placeOf) => {
-    const { write, look, entries, home } = looking()
+    const { write, look, entries, home } = await looking()
     write('a.md')
     await look()
     const place = placeOf(home)
@@ -203,7 +194,7 @@ describe('a directory', () => {
   })
 
   it('that has become a plain file has lost its files', async () => {
-    const { write, look, dir } = looking()
+    const { write, look, dir } = await looking()
     write('a.md')
     await look()
     rmSync(dir, { recursive: true })
@@ -213,7 +204,7 @@ describe('a directory', () => {
 
   it('that leads to a forbidden place is not read, and nothing in it is taken for removed', async () => {
     let allowed = true
-    const { write, look, compared, dir, home } = looking({ isPlace: () => allowed })
+    const { write, look, compared, dir, home } = await looking({ isPlace: () => allowed })
     write('a.md')
     await look()
     renameSync(dir, join(home, 'away'))
@@ -225,13 +216,13 @@ describe('a directory', () => {
   })
 
   it('with more files than are listed loses none of them, and those that are named are noticed', async () => {
-    const { write, look, entries, gate, dir } = looking()
+    const { write, look, entries, writer, dir } = await looking()
     const count = MOST_FILES + 200
     for (let n = 0; n < count; n++) write(`${n}.md`, `${n}`)
     expect(await look()).toHaveLength(MOST_FILES)
     const all = Array.from({ length: count }, (_, n) => `${n}.md`)
     expect(await look(all)).toHaveLength(200)
-    await gate.apply(dir, [{ file: 'ours.md', content: topic('Ours.') }], by)
+    await writer.write(dir, [{ file: 'ours.md', content: topic('Ours.') }], by)
     expect(await look()).toEqual([])
     expect(entries().filter((entry) => entry.startsWith('delete'))).toEqual([])
     rmSync(join(dir, '17.md'))
@@ -240,7 +231,7 @@ describe('a directory', () => {
   })
 
   it('may hold files that cannot be read: they are neither ours nor gone', async () => {
-    const { write, look, entries, dir, home } = looking()
+    const { write, look, entries, dir, home } = await looking()
     write('a.md')
     await look()
     linkSync(join(dir, 'a.md'), join(home, 'another-name'))

@@ -14,7 +14,7 @@ const nothing = { created: [], skipped: [], renamed: [], refused: [], changes: 0
 
 /** A project with a history, and another, empty one on the same machine. */
 async function twoProjects(options: Parameters<typeof memoryRig>[0] = {}) {
-  const rig = memoryRig(options)
+  const rig = await memoryRig(options)
   await put(rig, 'a.md', topic('One.', 'Alpha'))
   rig.time.pass(60_000)
   await put(rig, 'a.md', topic('Two.', 'Alpha'))
@@ -57,7 +57,7 @@ describe('an import', () => {
   })
 
   it('keeps no name that gives a credential away: not of a file, a gone one or a rejection', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const name = (n: number) => `password=hunter${n}secret.md`
     const text = topic('Was here.', 'Gone')
     const version = { hash: sha256(text), text: sha256(text) }
@@ -395,7 +395,7 @@ const hostile: [string, string | Buffer, RegExp][] = [
 
 describe('a file that is not what memoryd export writes', () => {
   it.each(hostile)('is refused with its line and changes nothing: %s', async (_what, file, words) => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const before = readdirSync(rig.state)
     await expect(importInto(rig, rig.cwd, file)).rejects.toMatchObject({ code: 'BAD_REQUEST', message: words })
     expect(existsSync(rig.dir)).toBe(false)
@@ -404,7 +404,7 @@ describe('a file that is not what memoryd export writes', () => {
   })
 
   it('is told apart from one whose files only do not belong here', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const content = topic('One.')
     const names = ['../up.md', '/etc/x.md', 'logs/x.md', '.hidden.md', 'x.txt', 'a\u0000.md', 'MEMORY.MD', 'con.md']
     const done = await importInto(

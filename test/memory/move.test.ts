@@ -27,7 +27,7 @@ const SAID = 'The staging database may be wiped at any time'
 
 /** A project that had memories, a rejection and a change that waits, and stands somewhere else now. */
 async function moved(options: Parameters<typeof memoryRig>[0] = { review: 'required' }) {
-  const rig = memoryRig(options)
+  const rig = await memoryRig(options)
   await put(rig, 'a.md', topic('One.', 'Alpha'))
   await put(rig, 'a.md', topic('Two.', 'Alpha'))
   await put(rig, 'sub/b.md', topic('Three.', 'Beta'))
@@ -165,7 +165,7 @@ describe('a project that was moved', () => {
   })
 
   it('never mixes the history of what is gone with that of what takes its name', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     for (const file of ['a.md', 'a_2.md']) await put(rig, file, topic(`${file}.`, file))
     await rig.memory.writing.forget(rig.cwd, person, 'a_2.md', { reject: false, ifHash: undefined })
     const to = join(rig.home, 'elsewhere')
@@ -226,7 +226,7 @@ describe('a move that a kill interrupts', () => {
     const ends = { fromDir: dir, fromRoot: rig.cwd, toDir, toRoot: to }
     createMoves(rig.store.history).begin({ ...ends, at: 1, inode: `${dev}:${ino}`, files: [] })
     rig.store.close()
-    const again = rig.open()
+    const again = await rig.open()
     expect(await again.memory.finishMoves()).toEqual([expect.stringContaining('had not happened yet')])
     expect(tree(dir)).toEqual(before)
     expect(existsSync(toDir)).toBe(false)
@@ -241,7 +241,7 @@ describe('a move that a kill interrupts', () => {
     await expect(move(rig, to)).rejects.toThrow('killed')
     expect(existsSync(dir)).toBe(false)
     rig.store.close()
-    const again = rig.open()
+    const again = await rig.open()
     expect(await again.memory.finishMoves()).toEqual([expect.stringContaining('finished the move')])
     expect(tree(toDir)).toEqual(before)
     expect(changesOf(again, to)).toEqual(history)
@@ -261,7 +261,7 @@ describe('a move that a kill interrupts', () => {
     killAt(rig, `CREATE TEMP TRIGGER kill ${moment} BEGIN SELECT raise(FAIL, 'killed'); END`)
     await expect(move(rig, to)).rejects.toThrow('killed')
     rig.store.close()
-    const again = rig.open()
+    const again = await rig.open()
     expect(await again.memory.finishMoves()).toEqual([`finished the move of the memories of ${rig.cwd} to ${to}`])
     expect(await again.memory.finishMoves()).toEqual([])
     expect(Object.keys(tree(dir))).toEqual(['.consolidate-lock', 'logs/day.md'])
@@ -279,7 +279,7 @@ describe('a move that a kill interrupts', () => {
     await expect(move(rig, to)).rejects.toThrow('killed')
     rig.store.close()
     writeFileSync(join(dir, 'a.md'), topic('Saved meanwhile.'))
-    const again = rig.open()
+    const again = await rig.open()
     expect(await again.memory.finishMoves()).toEqual([expect.stringContaining('finished the move')])
     expect(Object.keys(tree(dir))).toEqual(['.consolidate-lock', 'MEMORY.md', 'a.md', 'logs/day.md'])
     expect(tree(dir)['a.md']).toBe(topic('Saved meanwhile.'))

@@ -21,7 +21,7 @@ async function ask(rig: Pick<Rig, 'memory' | 'cwd'>, name = session, env = {}) {
 
 describe('the prompt without a session', () => {
   it('follows the index', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const without = () => rig.memory.prompting.prompt(rig.cwd, agent, undefined)
     expect(await without()).toEqual({ text: memoryPrompt({ dir: rig.dir, index: '' }) })
     writeIndex(rig, '- [One](one.md) — first\n')
@@ -30,14 +30,14 @@ describe('the prompt without a session', () => {
   })
 
   it('makes the directory that it says exists', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     expect(existsSync(rig.dir)).toBe(false)
     await rig.memory.prompting.prompt(rig.cwd, agent, undefined)
     expect(existsSync(rig.dir)).toBe(true)
   })
 
   it('shows an index that is too long up to its limits', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     writeIndex(rig, '- [One](one.md) — line\n'.repeat(300))
     const { text } = await rig.memory.prompting.prompt(rig.cwd, agent, undefined)
     expect(text.match(/- \[One\]/g)).toHaveLength(200)
@@ -45,8 +45,8 @@ describe('the prompt without a session', () => {
   })
 
   it("brings the team's index only where team memory is on", async () => {
-    const on = memoryRig({ team: true })
-    const off = memoryRig()
+    const on = await memoryRig({ team: true })
+    const off = await memoryRig()
     for (const rig of [on, off]) writeIndex(rig, '- [Ours](ours.md) — shared\n', 'team/MEMORY.md')
     expect(await ask(on)).toBe(memoryPrompt({ dir: on.dir, index: '', team: '- [Ours](ours.md) — shared\n' }))
     expect(await ask(off)).toBe(memoryPrompt({ dir: off.dir, index: '' }))
@@ -55,7 +55,7 @@ describe('the prompt without a session', () => {
   })
 
   it('refuses an index that leads elsewhere', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     writeFileSync(join(rig.home, 'private'), 'mine')
     mkdirSync(rig.dir, { recursive: true })
     symlinkSync(join(rig.home, 'private'), join(rig.dir, 'MEMORY.md'))
@@ -63,7 +63,7 @@ describe('the prompt without a session', () => {
   })
 
   it('never shows a credential, not even half of one', async () => {
-    const rig = memoryRig({ team: true })
+    const rig = await memoryRig({ team: true })
     const cut = `- ${'x '.repeat(12_494)}${KEY}`
     for (const [n, index] of [`- [Key](key.md) — ${KEY}\n`, cut].entries()) {
       writeIndex(rig, index)
@@ -77,7 +77,7 @@ describe('the prompt without a session', () => {
 
 describe('the prompt of a session', () => {
   it('stays the same whatever happens to index, team, guidelines, date and directory', async () => {
-    const rig = memoryRig({ team: true })
+    const rig = await memoryRig({ team: true })
     writeIndex(rig, '- [One](one.md) — first\n')
     const first = await ask(rig, session, { [GUIDELINES]: 'Be brief.' })
     expect(first).toContain('Be brief.')
@@ -96,16 +96,16 @@ describe('the prompt of a session', () => {
   })
 
   it('is the same after a restart', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const first = await ask(rig)
     rig.store.close()
-    const again = { ...rig, ...rig.open() }
+    const again = { ...rig, ...(await rig.open()) }
     writeIndex(rig, '- [Two](two.md) — second\n')
     expect(await ask(again)).toBe(first)
   })
 
   it('is the same for two that ask for the first time at once', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     writeIndex(rig, '- [One](one.md) — first\n')
     const one = ask(rig)
     writeIndex(rig, '- [Two](two.md) — second\n')
@@ -115,7 +115,7 @@ describe('the prompt of a session', () => {
   })
 
   it('is its own: not that of another session, harness or project', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const other = join(rig.home, 'other')
     const first = await ask(rig)
     writeIndex(rig, '- [Two](two.md) — second\n')
@@ -127,7 +127,7 @@ describe('the prompt of a session', () => {
   })
 
   it('is made anew, in every directory, after the session was renewed, and no other is', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const there = { ...rig, cwd: join(rig.home, 'other'), dir: rig.dir.replace(/project$/, 'other') }
     const two = { ...session, sessionId: 's2' }
     const pi = { ...session, harness: 'pi' }
@@ -141,7 +141,7 @@ describe('the prompt of a session', () => {
   })
 
   it('is not left with an old text when the session is renewed while it is being made', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     writeIndex(rig, '- [One](one.md) — first\n')
     const asked = ask(rig)
     writeIndex(rig, '- [Two](two.md) — second\n')
@@ -151,7 +151,7 @@ describe('the prompt of a session', () => {
   })
 
   it('is kept under a hash where the id is no name, and hostile ids stay apart', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const ids = ['..', '...', '../../etc', 'a/b', "'; DROP TABLE prompts; --", 'x'.repeat(129), 'ü', 'a\nb']
     for (const [n, sessionId] of ids.entries()) {
       writeIndex(rig, `- [N](n${n}.md) — n\n`)
@@ -165,7 +165,7 @@ describe('the prompt of a session', () => {
   })
 
   it('is empty while memory is off, and the same as before when it is on again', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const first = await ask(rig)
     const off = { ...agent, env: { CLAUDE_CODE_DISABLE_AUTO_MEMORY: '1' } }
     const empty = { text: '', skipped: 'off' }
@@ -176,7 +176,7 @@ describe('the prompt of a session', () => {
   })
 
   it('is dropped when nobody has asked for it for thirty days, and not while somebody does', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const prompts = createPrompts(rig.store.history)
     const has = (name: string) => prompts.find({ harness: 'generic', session: name, dir: rig.dir }) !== undefined
     await ask(rig, { ...session, sessionId: 'idle' })
@@ -190,7 +190,7 @@ describe('the prompt of a session', () => {
   })
 
   it('is written down once a day at most, however often it is asked for', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const at = () => rig.store.history.prepare('SELECT at FROM prompts').pluck().get()
     await ask(rig)
     const first = at()
@@ -205,7 +205,7 @@ describe('the prompt of a session', () => {
 
 describe('a disk that takes no writes', () => {
   it('costs a prompt its being kept, not its being answered', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const full = () => {
       throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
     }
@@ -215,7 +215,6 @@ describe('a disk that takes no writes', () => {
       createPrompting({
         places: { find: () => ({ root: rig.cwd, dir: rig.dir, off: undefined, madeFrom: [] }), forWriting: full },
         prompts,
-        redact: async (text) => ({ text, kinds: [] }),
         clock: rig.time.clock,
         teamEnabled: () => false,
         guidelines: () => undefined,

@@ -25,7 +25,7 @@ function folder(rig: Rig, name: string): string {
 describe('a purged memory that went by other names', () => {
   it('leaves nothing under the name a person had renamed it from, in no backup either', async () => {
     for (const noticed of [true, false]) {
-      const rig = memoryRig()
+      const rig = await memoryRig()
       await put(rig, 'first.md', topic('Something else.', 'First'))
       await put(rig, FILE, content)
       await rig.store.backUpDaily(rig.time.clock.now())
@@ -45,7 +45,7 @@ describe('a purged memory that went by other names', () => {
   })
 
   it('leaves nothing in the index of the place its project was moved from', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const old = folder(rig, 'old')
     await put(rig, FILE, content, old)
     await put(rig, FILE, topic('Another thing of that name.', 'Another'))
@@ -59,7 +59,7 @@ describe('a purged memory that went by other names', () => {
   })
 
   it('leaves nothing under the other name of a directory that two projects share by a link', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const other = folder(rig, 'other')
     await put(rig, FILE, content)
     const link = rig.memory.find(other, person).dir
@@ -76,7 +76,7 @@ describe('a purged memory that went by other names', () => {
   })
 
   it('keeps the name, and what else it stood for, of a file that once said the same', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const other = folder(rig, 'other')
     await put(rig, 'notes.md', content, other)
     await put(rig, 'notes.md', topic('Quite another thing.', 'Notes'), other)

@@ -27,7 +27,7 @@ const tree = (rig: Rig) =>
 
 /** A memory with a past, between two others. */
 async function makeRig(options: Parameters<typeof memoryRig>[0] = {}): Promise<Rig & { at: number }> {
-  const rig = memoryRig(options)
+  const rig = await memoryRig(options)
   await put(rig, 'first.md', topic('Something else.', 'First'))
   await put(rig, FILE, topic('It opened with plankton.', 'Plankton'), person, 'because of plankton')
   const at = rig.time.clock.now() + 1
@@ -177,7 +177,7 @@ describe('a purged memory', () => {
   })
 
   it('of the team goes out of the index of the team, and of the own one', async () => {
-    const rig = memoryRig({ team: true })
+    const rig = await memoryRig({ team: true })
     await put(rig, 'mine.md', topic('Something else.', 'Mine'))
     await put(rig, 'team/shared.md', topic(BODY, 'Marzipan'))
     writeFileSync(join(rig.dir, 'MEMORY.md'), '- [Mine](mine.md) — x\n- [Marzipan](team/shared.md) — quagmire\n')
@@ -254,7 +254,7 @@ describe('a memory with the same text as a purged one', () => {
     rig.store.history.prepare(`UPDATE marks SET value = 0 WHERE name = 'applied'`).run()
     rig.store.close()
     rmSync(join(rig.dir, 'twin.md'))
-    const again = { ...rig, ...rig.open() }
+    const again = { ...rig, ...(await rig.open()) }
     expect(again.memory.recovery.problems).toEqual([])
     expect(existsSync(join(rig.dir, 'twin.md'))).toBe(false)
     await again.memory.lookEverywhere()
@@ -271,7 +271,7 @@ describe('a purge that was interrupted', () => {
     await expect(purge(rig)).rejects.toThrow('killed')
     expect(traces(rig.dir, words)).toEqual([])
     rig.store.close()
-    const again = { ...rig, ...rig.open() }
+    const again = { ...rig, ...(await rig.open()) }
     expect(await again.memory.finishPurges()).toMatchObject([{ backups: 1 }])
     expect(traces(rig.home, words)).toEqual([])
     expect(listBackups(storeLayout(rig.state).backups).map(isUsable)).toEqual([true])
@@ -289,14 +289,14 @@ describe('a purge that was interrupted', () => {
   it('before the file was removed is finished with it', async () => {
     const rig = await makeRig()
     const content = tree(rig)[FILE] ?? ''
-    const stopped = { ...rig.store, finishPurges: () => Promise.reject(new Error('killed')) }
-    const killed = { ...rig, ...rig.openOver(stopped) }
+    const db = { ...rig.store, finishPurges: () => Promise.reject(new Error('killed')) }
+    const killed = { ...rig, ...rig.openOver({ ...rig.core, db }) }
     await expect(purge(killed)).rejects.toThrow('killed')
     // As it was right after the journal had it: the file was still there, and its line in the index.
     writeFileSync(join(rig.dir, FILE), content)
     rig.store.history.prepare(`UPDATE marks SET value = 0 WHERE name = 'applied'`).run()
     rig.store.close()
-    const again = { ...rig, ...rig.open() }
+    const again = { ...rig, ...(await rig.open()) }
     expect(again.memory.recovery).toEqual({ completed: [FILE], problems: [] })
     expect(await again.memory.finishPurges()).toMatchObject([{ versions: 2 }])
     expect(traces(rig.home, words)).toEqual([])

@@ -10,35 +10,20 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openDatabases } from '../../daemon/db/databases.ts'
 import { inFolder } from '../../daemon/memory/folder.ts'
 import { createJournal, type Journal } from '../../daemon/memory/journal.ts'
 import { recoverChanges } from '../../daemon/memory/recovery.ts'
-import { createTombstones } from '../../daemon/memory/tombstones.ts'
 import { createUndo } from '../../daemon/memory/undo.ts'
-import { createJudge } from '../../daemon/memory/write-checks.ts'
-import { createGate } from '../../daemon/memory/writer.ts'
-import { createClock } from '../../daemon/platform/clock.ts'
-import { manualTime } from '../support/clock.ts'
-import { makeHome } from '../support/home.ts'
+import { testCore } from '../support/core.ts'
 import { topic } from '../support/memory.ts'
+import { createTestWriter } from '../support/writer.ts'
 
-/** The gate alone, over a journal that a test may tamper with. */
-function makeGate() {
-  const { dir: home } = makeHome()
-  const dir = join(home, 'memory')
-  const store = openDatabases(join(home, 'state'), 0)
-  const journal = createJournal(store.history)
-  const redact = async (text: string) => ({ text, kinds: [] })
-  const judge = createJudge({
-    tombstones: createTombstones(store.history),
-    redact,
-    teamEnabled: () => false,
-    logsEnabled: () => false,
-    ofSameProject: (dir) => [dir],
-  })
-  const gateOver = (over: Journal) =>
-    createGate({ journal: over, judge, redact, clock: manualTime().clock, onChange: () => {} })
+/** The writer alone, over a journal that a test may tamper with. */
+async function makeWriter() {
+  const { core, home } = await testCore()
+  const dir = join(home.dir, 'memory')
+  const journal = createJournal(core.db.history)
+  const writerOver = (over: Journal) => createTestWriter(core, over)
   const tree = () =>
     Object.fromEntries(
       readdirSync(dir, { recursive: true, encoding: 'utf8' })
@@ -46,21 +31,21 @@ function makeGate() {
         .sort()
         .map((name) => [name, readFileSync(join(dir, name), 'utf8')]),
     )
-  return { dir, home, journal, judge, redact, gateOver, gate: gateOver(journal), tree }
+  return { core, dir, home: home.dir, journal, writerOver, writer: writerOver(journal), tree }
 }
 
 const by = { actor: 'agent:test', reason: 'test' }
 
 describe('after a kill', () => {
   it('a change that is in the journal happens, and one that is not does not', async () => {
-    const { dir, journal, gateOver, gate, tree } = makeGate()
-    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    const { dir, journal, writerOver, writer, tree } = await makeWriter()
+    await writer.write(dir, [{ file: 'a.md', content: topic('One.') }], by)
     const before = tree()
     // Killed right after the journal was written: nothing on disk has changed yet.
-    const killed = gateOver({
+    const killed = writerOver({
       ...journal,
-      append: (changes, applied) => {
-        journal.append(changes, applied)
+      append: (changes) => {
+        journal.append(changes)
         throw new Error('killed')
       },
     })
@@ -68,7 +53,7 @@ describe('after a kill', () => {
       { file: 'a.md', content: topic('Two.', 'Renamed') },
       { file: 'b.md', content: topic('Three.') },
     ]
-    await expect(killed.apply(dir, writes, { ...by, runId: 'r1' })).rejects.toThrow('killed')
+    await expect(killed.write(dir, writes, { ...by, runId: 'r1' })).rejects.toThrow('killed')
     expect(tree()).toEqual(before)
     expect(recoverChanges(journal, [dir], () => true)).toEqual({ completed: ['a.md', 'b.md'], problems: [] })
     expect(tree()).toEqual({
@@ -80,33 +65,33 @@ describe('after a kill', () => {
   })
 
   it("somebody's edit made meanwhile stands", async () => {
-    const { dir, journal, gateOver, gate, tree } = makeGate()
-    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
-    const killed = gateOver({
+    const { dir, journal, writerOver, writer, tree } = await makeWriter()
+    await writer.write(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    const killed = writerOver({
       ...journal,
-      append: (changes, applied) => {
-        journal.append(changes, applied)
+      append: (changes) => {
+        journal.append(changes)
         throw new Error('killed')
       },
     })
-    await expect(killed.apply(dir, [{ file: 'a.md', content: topic('Two.') }], by)).rejects.toThrow('killed')
+    await expect(killed.write(dir, [{ file: 'a.md', content: topic('Two.') }], by)).rejects.toThrow('killed')
     writeFileSync(join(dir, 'a.md'), topic('In an editor.'))
     expect(recoverChanges(journal, [dir], () => true)).toEqual({ completed: [], problems: [] })
     expect(tree()['a.md']).toBe(topic('In an editor.'))
   })
 
   it('a change that was on disk is not repeated over what a person did since', async () => {
-    const { dir, journal, gate, tree } = makeGate()
-    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
-    await gate.apply(dir, [{ file: 'a.md', content: topic('Two.') }], by)
+    const { dir, journal, writer, tree } = await makeWriter()
+    await writer.write(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    await writer.write(dir, [{ file: 'a.md', content: topic('Two.') }], by)
     writeFileSync(join(dir, 'a.md'), topic('One.'))
     expect(recoverChanges(journal, [dir], () => true)).toEqual({ completed: [], problems: [] })
     expect(tree()['a.md']).toBe(topic('One.'))
   })
 
   it("one project's trouble does not keep the others from being looked after", async () => {
-    const { dir, journal, gate } = makeGate()
-    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    const { dir, journal, writer } = await makeWriter()
+    await writer.write(dir, [{ file: 'a.md', content: topic('One.') }], by)
     const file = `${dir}-file`
     writeFileSync(file, 'in the place of a directory')
     const { problems } = recoverChanges(journal, [file, dir], () => true)
@@ -114,17 +99,17 @@ describe('after a kill', () => {
   })
 
   it('a new file that still has the name of its half-written one is read again', async () => {
-    const { dir, journal, gateOver, gate, tree } = makeGate()
-    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
-    const killed = gateOver({
+    const { dir, journal, writerOver, writer, tree } = await makeWriter()
+    await writer.write(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    const killed = writerOver({
       ...journal,
-      append: (changes, applied) => {
-        journal.append(changes, applied)
+      append: (changes) => {
+        journal.append(changes)
         throw new Error('killed')
       },
     })
     const writes = ['b.md', 'sub/c.md'].map((file) => ({ file, content: topic('Two.', file) }))
-    await expect(killed.apply(dir, writes, by)).rejects.toThrow('killed')
+    await expect(killed.write(dir, writes, by)).rejects.toThrow('killed')
     // Killed between the two names: it has both, and no file with two is read.
     mkdirSync(join(dir, 'sub'))
     for (const { file, content } of writes) {
@@ -145,8 +130,8 @@ describe('after a kill', () => {
   })
 
   it('half-written files are swept away', async () => {
-    const { dir, journal, gate, tree } = makeGate()
-    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    const { dir, journal, writer, tree } = await makeWriter()
+    await writer.write(dir, [{ file: 'a.md', content: topic('One.') }], by)
     writeFileSync(join(dir, '.memoryd-123-456.tmp'), 'half')
     recoverChanges(journal, [dir], () => true)
     expect(Object.keys(tree())).toEqual(['MEMORY.md', 'a.md'])
@@ -155,24 +140,24 @@ describe('after a kill', () => {
 
 describe('a directory that has become a link', () => {
   it('is written to only where memories may be, by a change as by recovery', async () => {
-    const { dir, home, journal, gateOver, gate, judge, redact } = makeGate()
-    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
-    const killed = gateOver({
+    const { dir, home, journal, core, writerOver, writer } = await makeWriter()
+    await writer.write(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    const killed = writerOver({
       ...journal,
-      append: (changes, applied) => {
-        journal.append(changes, applied)
+      append: (changes) => {
+        journal.append(changes)
         throw new Error('killed')
       },
     })
-    await expect(killed.apply(dir, [{ file: 'b.md', content: topic('Two.') }], by)).rejects.toThrow('killed')
+    await expect(killed.write(dir, [{ file: 'b.md', content: topic('Two.') }], by)).rejects.toThrow('killed')
     renameSync(dir, `${dir}-away`)
     const elsewhere = join(home, 'elsewhere')
     mkdirSync(elsewhere)
     symlinkSync(elsewhere, dir)
     // Whoever asks by the name is told of another moment, in which no link was there.
     const isPlace = (place: string) => place !== elsewhere
-    const careful = createGate({ journal, judge, redact, clock: manualTime().clock, isPlace, onChange: () => {} })
-    await expect(careful.apply(dir, [{ file: 'c.md', content: topic('Three.') }], by)).rejects.toMatchObject({
+    const careful = createTestWriter(core, journal, isPlace)
+    await expect(careful.write(dir, [{ file: 'c.md', content: topic('Three.') }], by)).rejects.toMatchObject({
       code: 'REFUSED',
       reason: 'path',
     })
@@ -186,22 +171,22 @@ describe('a directory that has become a link', () => {
 
 describe('a write that fails', () => {
   it('is withdrawn from the journal, and what was written before it is put back', async () => {
-    const { dir, journal, gateOver, gate, tree } = makeGate()
-    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    const { dir, journal, writerOver, writer, tree } = await makeWriter()
+    await writer.write(dir, [{ file: 'a.md', content: topic('One.') }], by)
     const before = tree()
     // After the last look and before the writes: the first file is written, the second turns out to be taken.
-    const overtaken = gateOver({
+    const overtaken = writerOver({
       ...journal,
-      append: (changes, applied) => {
+      append: (changes) => {
         writeFileSync(join(dir, 'b.md'), topic('Saved meanwhile.'))
-        return journal.append(changes, applied)
+        return journal.append(changes)
       },
     })
     const writes = [
       { file: 'a.md', content: topic('Two.', 'Renamed') },
       { file: 'b.md', content: topic('Three.') },
     ]
-    await expect(overtaken.apply(dir, writes, { ...by, runId: 'r' })).rejects.toMatchObject({ code: 'CONFLICT' })
+    await expect(overtaken.write(dir, writes, { ...by, runId: 'r' })).rejects.toMatchObject({ code: 'CONFLICT' })
     expect(tree()).toEqual({ ...before, 'b.md': topic('Saved meanwhile.') })
     expect(journal.ofRun('r').map(({ op }) => op)).toEqual(expect.arrayContaining(['refused', 'refused']))
     expect(journal.latest(dir, 'a.md')?.after?.text).toBe(topic('One.'))
@@ -210,17 +195,17 @@ describe('a write that fails', () => {
   })
 
   it('because somebody saved meanwhile leaves what they saved', async () => {
-    const { dir, journal, gateOver, gate, tree } = makeGate()
-    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    const { dir, journal, writerOver, writer, tree } = await makeWriter()
+    await writer.write(dir, [{ file: 'a.md', content: topic('One.') }], by)
     // Between the last look and the write.
-    const overtaken = gateOver({
+    const overtaken = writerOver({
       ...journal,
-      append: (changes, applied) => {
+      append: (changes) => {
         writeFileSync(join(dir, 'a.md'), topic('Saved meanwhile.'))
-        return journal.append(changes, applied)
+        return journal.append(changes)
       },
     })
-    await expect(overtaken.apply(dir, [{ file: 'a.md', content: topic('Two.') }], by)).rejects.toMatchObject({
+    await expect(overtaken.write(dir, [{ file: 'a.md', content: topic('Two.') }], by)).rejects.toMatchObject({
       code: 'CONFLICT',
     })
     expect(tree()['a.md']).toBe(topic('Saved meanwhile.'))
@@ -230,25 +215,25 @@ describe('a write that fails', () => {
 
 describe('a run', () => {
   it('of fifty files is undone to the byte, though another memory was written since', async () => {
-    const { dir, journal, gate, tree } = makeGate()
+    const { core, dir, journal, writer, tree } = await makeWriter()
     for (let n = 0; n < 25; n++)
-      await gate.apply(dir, [{ file: `old-${n}.md`, content: topic(`Old ${n}.`, `Old ${n}`) }], by)
+      await writer.write(dir, [{ file: `old-${n}.md`, content: topic(`Old ${n}.`, `Old ${n}`) }], by)
     const before = tree()
     const writes = Array.from({ length: 50 }, (_, n) =>
       n < 25
         ? { file: `old-${n}.md`, content: n % 2 ? null : topic(`Changed ${n}.`, `Changed ${n}`) }
         : { file: `new-${n}.md`, content: topic(`New ${n}.`) },
     )
-    await gate.apply(dir, writes, { ...by, runId: 'dream-1' })
+    await writer.write(dir, writes, { ...by, runId: 'dream-1' })
     expect(tree()).not.toEqual(before)
-    const undo = createUndo({ gate, journal, clock: createClock(), reviewRequired: () => false })
+    const undo = createUndo(core, writer, journal)
     await undo.run('dream-1', 'user')
     expect(tree()).toEqual(before)
 
     // The undo was a person's word: only a person may go over it without having seen it.
-    await expect(gate.apply(dir, writes, { ...by, runId: 'dream-2' })).rejects.toMatchObject({ code: 'CONFLICT' })
-    await gate.apply(dir, writes, { actor: 'user', reason: 'test', runId: 'dream-2' })
-    await gate.apply(dir, [{ file: 'later.md', content: topic('Later.', 'Later') }], by)
+    await expect(writer.write(dir, writes, { ...by, runId: 'dream-2' })).rejects.toMatchObject({ code: 'CONFLICT' })
+    await writer.write(dir, writes, { actor: 'user', reason: 'test', runId: 'dream-2' })
+    await writer.write(dir, [{ file: 'later.md', content: topic('Later.', 'Later') }], by)
     await undo.run('dream-2', 'user')
     const { 'later.md': later, 'MEMORY.md': index, ...rest } = tree()
     const { 'MEMORY.md': oldIndex, ...oldRest } = before
@@ -259,14 +244,14 @@ describe('a run', () => {
   })
 
   it('is applied as a whole or not at all', async () => {
-    const { dir, gate, tree } = makeGate()
-    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], by)
+    const { dir, writer, tree } = await makeWriter()
+    await writer.write(dir, [{ file: 'a.md', content: topic('One.') }], by)
     const before = tree()
     const writes = [
       { file: 'b.md', content: topic('Two.') },
       { file: '../c.md', content: topic('Three.') },
     ]
-    await expect(gate.apply(dir, writes, { ...by, runId: 'r' })).rejects.toMatchObject({ code: 'REFUSED' })
+    await expect(writer.write(dir, writes, { ...by, runId: 'r' })).rejects.toMatchObject({ code: 'REFUSED' })
     expect(tree()).toEqual(before)
   })
 })

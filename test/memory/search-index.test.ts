@@ -12,7 +12,7 @@ async function found(memory: Rig['memory'], rig: Rig, q: string, type?: 'project
 }
 
 async function somewhere(): Promise<Rig> {
-  const rig = memoryRig()
+  const rig = await memoryRig()
   await write(rig, 'auth.md', topic('Refresh before the hour is over.', 'Auth token renewal'))
   await write(rig, 'deploy.md', topic('部署脚本在 ops 目录里。', 'Deploying'))
   await write(rig, 'tokens.md', topic('Design tokens live in figma; a token is a colour.', 'Colours'))
@@ -47,7 +47,7 @@ describe('a search over memories', () => {
     const before = await found(rig.memory, rig, 'token')
     rig.store.close()
     for (const tail of ['', '-wal', '-shm']) rmSync(join(rig.state, `index.db${tail}`), { force: true })
-    const { memory } = rig.open()
+    const { memory } = await rig.open()
     expect(await found(memory, rig, 'token')).toEqual(before)
     expect(before).toHaveLength(2)
   })

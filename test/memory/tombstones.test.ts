@@ -25,7 +25,7 @@ const disguises: [string, string][] = [
 ]
 
 async function rejecting(): Promise<Rig & { tombstoneId: string }> {
-  const rig = memoryRig()
+  const rig = await memoryRig()
   const content = topic(`Something else that is true.\n\n- ${SAID}.\n- And a third thing to know.`)
   await rig.memory.writing.put(rig.cwd, person, { file: 'wrong.md', content }, 'x')
   const { tombstoneId = '' } = await rig.memory.writing.forget(rig.cwd, person, 'wrong.md', {
@@ -43,7 +43,7 @@ describe('a rejected value', () => {
   })
 
   it('cannot come back without the credential that stood in it', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const text = `The staging cluster is reached with ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)} from the office`
     await rig.memory.writing.put(rig.cwd, person, { file: 'other.md', content: topic('Something else.') }, 'x')
     writeFileSync(join(rig.dir, 'theirs.md'), topic(text))
@@ -55,8 +55,12 @@ describe('a rejected value', () => {
 
   it('says nothing against other things, nor against another project', async () => {
     const rig = await rejecting()
-    await rig.memory.writing.remember(rig.cwd, agent, 'The staging database is backed up every night', undefined)
-    await rig.memory.writing.remember(join(rig.home, 'other'), agent, SAID, undefined)
+    const nightly = 'The staging database is backed up every night'
+    for (const [cwd, text] of [
+      [rig.cwd, nightly],
+      [join(rig.home, 'other'), SAID],
+    ] as const)
+      expect(await rig.memory.writing.remember(cwd, agent, text, undefined)).toMatchObject({ action: 'created' })
   })
 
   it('is not fought over when a person writes it with an editor', async () => {
@@ -69,7 +73,7 @@ describe('a rejected value', () => {
 
 describe('review', () => {
   it("holds an agent's change until a person approves it, and lets a person's through", async () => {
-    const rig = memoryRig({ review: 'required' })
+    const rig = await memoryRig({ review: 'required' })
     await rig.memory.writing.put(rig.cwd, person, { file: 'mine.md', content: topic('By a person.') }, 'x')
     const { reviewId } = await rig.memory.writing.put(
       rig.cwd,
@@ -86,7 +90,7 @@ describe('review', () => {
   })
 
   it('keeps out for good what a person rejects', async () => {
-    const rig = memoryRig({ review: 'required' })
+    const rig = await memoryRig({ review: 'required' })
     const wish = { file: 'theirs.md', content: topic(SAID) }
     const { reviewId } = await rig.memory.writing.put(rig.cwd, agent, wish, 'x')
     rig.memory.reviewing.reject(Number(reviewId))

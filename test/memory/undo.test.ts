@@ -1,24 +1,24 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { createJournal } from '../../daemon/memory/journal.ts'
 import { createUndo } from '../../daemon/memory/undo.ts'
-import { createClock } from '../../daemon/platform/clock.ts'
 import { hashOf } from '../../daemon/platform/safe-folder.ts'
-import { makeHome } from '../support/home.ts'
+import { testCore } from '../support/core.ts'
 import { topic } from '../support/memory.ts'
-import { openGate } from '../support/model-writes.ts'
+import { createTestWriter } from '../support/writer.ts'
 
 const model = { actor: 'agent:dream', reason: 'tidied' }
 const person = { actor: 'user', reason: 'edited' }
 
-function open() {
-  const home = makeHome()
+async function open() {
+  const { core, home } = await testCore()
   const dir = join(home.dir, 'memory')
   mkdirSync(dir)
-  const { gate, journal, close } = openGate(home.places.stateDir)
-  onTestFinished(close)
-  const undo = createUndo({ gate, journal, clock: createClock(), reviewRequired: () => false })
+  const journal = createJournal(core.db.history)
+  const writer = createTestWriter(core, journal)
+  const undo = createUndo(core, writer, journal)
   const path = (file: string) => join(dir, file)
   const tree = () =>
     Object.fromEntries(
@@ -27,26 +27,26 @@ function open() {
         .map((file) => [file, readFileSync(path(file), 'utf8')]),
     )
   const save = (file: string, content: string | Buffer) => writeFileSync(path(file), content)
-  return { dir, gate, journal, undo, path, tree, save }
+  return { dir, writer, journal, undo, path, tree, save }
 }
 
 describe('the undo of a run', () => {
   it('of fifty files names each that was touched since, overwrites nothing, and works once they are put back', async () => {
-    const { dir, gate, undo, path, tree, save } = open()
+    const { dir, writer, undo, path, tree, save } = await open()
     for (let n = 0; n < 25; n++)
-      await gate.apply(dir, [{ file: `f${n}.md`, content: topic(`Old ${n}.`, `Old ${n}`) }], model)
+      await writer.write(dir, [{ file: `f${n}.md`, content: topic(`Old ${n}.`, `Old ${n}`) }], model)
     const before = tree()
     const writes = Array.from({ length: 50 }, (_, n) => ({
       file: `f${n}.md`,
       content: n >= 20 && n < 25 ? null : topic(`New ${n}.`, `New ${n}`),
     }))
-    const done = await gate.apply(dir, writes, { ...model, runId: 'run' })
+    const done = await writer.write(dir, writes, { ...model, runId: 'run' })
     const after = tree()
 
     save('f3.md', topic('In an editor.'))
     rmSync(path('f7.md'))
-    await gate.apply(dir, [{ file: 'f30.md', content: topic('By a person.') }], person)
-    await gate.apply(dir, [{ file: 'f22.md', content: topic('Back again.') }], person)
+    await writer.write(dir, [{ file: 'f30.md', content: topic('By a person.') }], person)
+    await writer.write(dir, [{ file: 'f22.md', content: topic('Back again.') }], person)
     const touched = tree()
     const conflict = (n: number) => ({ file: `f${n}.md`, changeId: String(done[n]?.id), problem: 'was changed since' })
     await expect(undo.run('run', 'user')).rejects.toMatchObject({
@@ -62,29 +62,29 @@ describe('the undo of a run', () => {
   })
 
   it("shows a person's edit that fell between two of its changes of one file, and leaves everything as it is", async () => {
-    const { dir, gate, undo, tree, save } = open()
+    const { dir, writer, undo, tree, save } = await open()
     const run = { ...model, runId: 'run' }
-    await gate.apply(dir, [{ file: 'a.md', content: topic('One.') }], run)
+    await writer.write(dir, [{ file: 'a.md', content: topic('One.') }], run)
     save('a.md', topic('In an editor.'))
     const seen = hashOf(Buffer.from(topic('In an editor.')))
-    const [last] = await gate.apply(dir, [{ file: 'a.md', content: topic('Two.'), expect: seen }], run)
+    const [last] = await writer.write(dir, [{ file: 'a.md', content: topic('Two.'), expect: seen }], run)
     const before = tree()
     await expect(undo.run('run', 'user')).rejects.toMatchObject({
       code: 'CONFLICT',
       details: {
-        conflicts: [{ file: 'a.md', changeId: String(last?.id), problem: 'was changed by somebody in between' }],
+        conflicts: [{ file: 'a.md', changeId: String(last?.id), problem: 'was changed by another program in between' }],
       },
     })
     expect(tree()).toEqual(before)
   })
 
   it('takes its lines out of an index that somebody edited meanwhile, and no other word', async () => {
-    const { dir, gate, undo, tree, save } = open()
-    await gate.apply(dir, [{ file: 'mine.md', content: topic('Mine.', 'Mine') }], person)
+    const { dir, writer, undo, tree, save } = await open()
+    await writer.write(dir, [{ file: 'mine.md', content: topic('Mine.', 'Mine') }], person)
     const run = { ...model, runId: 'run' }
-    await gate.apply(dir, [{ file: 'a.md', content: topic('A.', 'A') }], run)
+    await writer.write(dir, [{ file: 'a.md', content: topic('A.', 'A') }], run)
     save('MEMORY.md', `# My order\n\n${tree()['MEMORY.md']}`)
-    await gate.apply(dir, [{ file: 'b.md', content: topic('B.', 'B') }], run)
+    await writer.write(dir, [{ file: 'b.md', content: topic('B.', 'B') }], run)
     await undo.run('run', 'user')
     expect(tree()).toEqual({
       'MEMORY.md': '# My order\n\n- [Mine](mine.md) — What is known of Mine\n',
@@ -106,10 +106,13 @@ describe('the bytes that undo puts back', () => {
   ]
 
   /** Through an overwrite, a deletion, and their undo's undo. */
-  async function thereAndBack({ dir, gate, undo, path }: ReturnType<typeof open>, file: string): Promise<Buffer[]> {
+  async function thereAndBack(
+    { dir, writer, undo, path }: Awaited<ReturnType<typeof open>>,
+    file: string,
+  ): Promise<Buffer[]> {
     const found: Buffer[] = []
     for (const content of [topic('Another.', 'Another'), null]) {
-      const [done] = await gate.apply(dir, [{ file, content }], person)
+      const [done] = await writer.write(dir, [{ file, content }], person)
       const [back] = await undo.change(done?.id ?? 0, 'user')
       found.push(readFileSync(path(file)))
       const [again] = await undo.change(back?.id ?? 0, 'user')
@@ -120,7 +123,7 @@ describe('the bytes that undo puts back', () => {
   }
 
   it.each(oddities)('are the same with %s', async (_what, content) => {
-    const ground = open()
+    const ground = await open()
     ground.save('odd.md', content)
     const index = '\uFEFF# Mine\r\n\r\n* [Odd](odd.md) - 🙂'
     ground.save('MEMORY.md', index)
@@ -129,7 +132,7 @@ describe('the bytes that undo puts back', () => {
   })
 
   it('are the same for any text', async () => {
-    const ground = open()
+    const ground = await open()
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 60 }), async (content) => {
         ground.save('any.md', content)
@@ -140,9 +143,9 @@ describe('the bytes that undo puts back', () => {
   })
 
   it('are not promised for what is no text', async () => {
-    const { dir, gate, journal, undo, tree, save } = open()
+    const { dir, writer, journal, undo, tree, save } = await open()
     save('bytes.md', Buffer.from([0x2d, 0xff, 0xfe, 0x0a]))
-    const [done] = await gate.apply(dir, [{ file: 'bytes.md', content: topic('Text.') }], person)
+    const [done] = await writer.write(dir, [{ file: 'bytes.md', content: topic('Text.') }], person)
     const after = tree()
     expect(journal.get(done?.id ?? 0)?.undoable).toBe(false)
     await expect(undo.change(done?.id ?? 0, 'user')).rejects.toMatchObject({ code: 'CONFLICT' })

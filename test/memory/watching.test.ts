@@ -8,7 +8,7 @@ import { createHealth } from '../../daemon/platform/health.ts'
 import type { Watch } from '../../daemon/platform/path-wait.ts'
 import { manualTime } from '../support/clock.ts'
 import { makeHome } from '../support/home.ts'
-import { memoryRig, person, topic } from '../support/memory.ts'
+import { memoryRig, person, type Rig, topic } from '../support/memory.ts'
 
 const SWEEP_MS = 30_000
 const SWEEPS_OF_TEN_MINUTES = 20
@@ -295,18 +295,18 @@ describe('watching', () => {
 })
 
 describe('edits by others, with memory as a whole', () => {
-  const changes = (rig: ReturnType<typeof memoryRig>) =>
+  const changes = (rig: Rig) =>
     rig.memory.history
       .changes(rig.cwd, person, { file: undefined, limit: undefined, after: undefined })
       .items.map(({ op, file, actor }) => `${op} ${file} ${actor}`)
       .reverse()
-  const put = (rig: ReturnType<typeof memoryRig>, file: string, content: string) =>
+  const put = (rig: Rig, file: string, content: string) =>
     rig.memory.writing.put(rig.cwd, person, { file, content, expect: undefined }, 'test')
 
   it('are found by a sweep where the system will not watch', async () => {
     const { watch, fail } = scriptedWatch()
     fail('ENOSPC')
-    const rig = memoryRig({ watch })
+    const rig = await memoryRig({ watch })
     await put(rig, 'a.md', topic('One.'))
     rig.memory.watching.start()
     writeFileSync(join(rig.dir, 'a.md'), topic('In an editor.'))
@@ -319,7 +319,7 @@ describe('edits by others, with memory as a whole', () => {
 
   it('are told from our own writes, which leave nothing to journal', async () => {
     const { watch, tell } = scriptedWatch()
-    const rig = memoryRig({ watch })
+    const rig = await memoryRig({ watch })
     rig.memory.watching.start()
     await put(rig, 'a.md', topic('One.'))
     await tell(rig.dir, '.memoryd-1-2.tmp', 'a.md', 'MEMORY.md', null)
@@ -332,7 +332,7 @@ describe('edits by others, with memory as a whole', () => {
   it('behind a link to a forbidden place are nobody’s business: nothing there is watched, read or written', async () => {
     const { watch, watched } = scriptedWatch()
     let forbidden = ''
-    const rig = memoryRig({ watch, isPlace: () => forbidden === '' })
+    const rig = await memoryRig({ watch, isPlace: () => forbidden === '' })
     await put(rig, 'a.md', topic('One.'))
     rmSync(rig.dir, { recursive: true })
     forbidden = join(rig.home, 'forbidden')

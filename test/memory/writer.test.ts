@@ -2,16 +2,11 @@ import { hash } from 'node:crypto'
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { agent, memoryRig, person, topic } from '../support/memory.ts'
+import { agent, memoryRig, person, type Rig, topic } from '../support/memory.ts'
 
-const put = (
-  rig: ReturnType<typeof memoryRig>,
-  file: string,
-  content: string,
-  caller = person,
-  expect?: string | null,
-) => rig.memory.writing.put(rig.cwd, caller, { file, content, expect }, 'test')
-const read = (rig: ReturnType<typeof memoryRig>, file: string) => readFileSync(join(rig.dir, file), 'utf8')
+const put = (rig: Rig, file: string, content: string, caller = person, expect?: string | null) =>
+  rig.memory.writing.put(rig.cwd, caller, { file, content, expect }, 'test')
+const read = (rig: Rig, file: string) => readFileSync(join(rig.dir, file), 'utf8')
 const tree = (dir: string) =>
   Object.fromEntries(
     readdirSync(dir)
@@ -21,7 +16,7 @@ const tree = (dir: string) =>
 
 describe('a written memory', () => {
   it('is the file, a line in the index, and an entry in the journal', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const content = topic('The release is on 2026-03-05.', 'Release')
     const written = await put(rig, 'project_release.md', content)
     expect(tree(rig.dir)).toEqual({
@@ -57,7 +52,7 @@ describe('a written memory', () => {
   })
 
   it("leaves a person's own ordering and words in the index alone", async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     await put(rig, 'a.md', topic('Alpha is first.', 'Alpha'))
     writeFileSync(join(rig.dir, 'MEMORY.md'), '# Mine\n\n- [Alpha](a.md) — my own words\n\nsome prose of mine\n')
     await put(rig, 'b.md', topic('Beta is second.', 'Beta'))
@@ -67,7 +62,7 @@ describe('a written memory', () => {
   })
 
   it('is pointed to again when its line was taken out of the index, and touches no index that says it already', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     for (const name of ['Alpha', 'Beta']) await put(rig, `${name}.md`, topic('First.', name))
     const index = read(rig, 'MEMORY.md')
     const { ino } = statSync(join(rig.dir, 'MEMORY.md'))
@@ -79,7 +74,7 @@ describe('a written memory', () => {
   })
 
   it('and what it was before are kept under the hashes of their texts, whatever became of them', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const key = `sk-ant-api03-${'a1B2'.repeat(12)}`
     await put(rig, 'a.md', topic('One.'))
     writeFileSync(join(rig.dir, 'MEMORY.md'), `- [A thing](a.md) — use ${key}\n`)
@@ -94,7 +89,7 @@ describe('a written memory', () => {
   })
 
   it('is refused, and the refusal recorded, when it has no shape', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     await expect(put(rig, 'a.md', 'no front matter')).rejects.toMatchObject({ code: 'REFUSED', reason: 'shape' })
     await expect(put(rig, 'MEMORY.md', 'just prose\n')).rejects.toMatchObject({ code: 'REFUSED', reason: 'shape' })
     await expect(put(rig, '../a.md', topic('x'))).rejects.toMatchObject({ code: 'REFUSED', reason: 'path' })
@@ -114,7 +109,7 @@ describe('a written memory', () => {
   })
 
   it('of one project is never given to another', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     await put(rig, 'a.md', topic('Only here.'))
     const elsewhere = join(rig.home, 'other')
     expect(await rig.memory.reading.list(elsewhere, person, { type: undefined, q: undefined })).toMatchObject({
@@ -127,7 +122,7 @@ describe('a written memory', () => {
 
 describe('a write that has not seen what it replaces', () => {
   it('is refused with the present content', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const first = await put(rig, 'a.md', topic('One.'))
     await expect(put(rig, 'a.md', topic('Two.'), person, null)).rejects.toMatchObject({
       code: 'CONFLICT',
@@ -140,7 +135,7 @@ describe('a write that has not seen what it replaces', () => {
   })
 
   it("never lets an agent write over a person's edit, made through us or around us", async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     await put(rig, 'a.md', topic('By a person.'))
     await expect(put(rig, 'a.md', topic('By an agent.'), agent)).rejects.toMatchObject({ code: 'CONFLICT' })
     await put(rig, 'b.md', topic('By an agent.'), agent)
@@ -153,7 +148,7 @@ describe('a write that has not seen what it replaces', () => {
 
 describe('undo', () => {
   it('puts back every byte of a change, of a deletion, and of itself', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     await put(rig, 'a.md', `${topic('One.')}\r\n trailing  \n`)
     const before = tree(rig.dir)
     const { changeId = '' } = await put(rig, 'a.md', topic('Two.', 'Renamed'))
@@ -170,7 +165,7 @@ describe('undo', () => {
   })
 
   it('shows a conflict and changes nothing when the file was changed since', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const first = await put(rig, 'a.md', topic('One.'))
     writeFileSync(join(rig.dir, 'a.md'), topic('In an editor.'))
     const before = tree(rig.dir)
@@ -182,7 +177,7 @@ describe('undo', () => {
   })
 
   it('is not offered for what held a credential', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const key = `sk-ant-api03-${'a1B2'.repeat(12)}`
     await put(rig, 'a.md', topic('One.'))
     writeFileSync(join(rig.dir, 'a.md'), topic(`The key is ${key}.`))
@@ -195,7 +190,7 @@ describe('undo', () => {
 
 describe('what others do in the directory', () => {
   it('is journaled as theirs, once, and can be undone', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     await put(rig, 'a.md', topic('One.'))
     writeFileSync(join(rig.dir, 'a.md'), topic('In an editor.'))
     writeFileSync(join(rig.dir, 'theirs.md'), topic('By another program.'))
@@ -228,39 +223,39 @@ describe('what others do in the directory', () => {
 
 describe('a restart', () => {
   it("never repeats what others did: a person's later word stands", async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     await put(rig, 'a.md', topic('One.'))
     writeFileSync(join(rig.dir, 'a.md'), topic('Two, in an editor.'))
     await rig.memory.lookEverywhere()
     rig.store.close()
     writeFileSync(join(rig.dir, 'a.md'), topic('One.'))
-    const again = rig.open()
+    const again = await rig.open()
     expect(again.memory.recovery).toEqual({ completed: [], problems: [] })
     expect(read(rig, 'a.md')).toBe(topic('One.'))
   })
 
   it('does not take a file that cannot be read for one that is gone', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     await put(rig, 'a.md', topic('One.'))
     linkSync(join(rig.dir, 'a.md'), join(rig.home, 'another-name'))
     await rig.memory.lookEverywhere()
     rmSync(join(rig.home, 'another-name'))
     rig.store.close()
-    rig.open()
+    await rig.open()
     expect(read(rig, 'a.md')).toBe(topic('One.'))
   })
 })
 
 describe('credentials', () => {
   const key = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`
-  const onDisk = (rig: ReturnType<typeof memoryRig>) =>
+  const onDisk = (rig: Rig) =>
     readdirSync(rig.home, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && entry.parentPath !== rig.dir)
       .filter((entry) => readFileSync(join(entry.parentPath, entry.name)).includes(key.slice(4, 30)))
       .map((entry) => entry.name)
 
   it("leave no trace in the journal, whichever way they came: a person's index, a reason, a rejection, a name", async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     await put(rig, 'a.md', topic('One.'))
     writeFileSync(join(rig.dir, 'MEMORY.md'), `- [A](a.md) — use ${key}\n`)
     await rig.memory.writing.put(rig.cwd, person, { file: 'b.md', content: topic('Two.') }, `because of ${key}`)
@@ -273,7 +268,7 @@ describe('credentials', () => {
   })
 
   it('leave no trace in what waits for review', async () => {
-    const rig = memoryRig({ review: 'required' })
+    const rig = await memoryRig({ review: 'required' })
     const { reviewId } = await put(rig, 'a.md', topic(`The token is ${key}`), agent)
     rig.memory.reviewing.reject(Number(reviewId))
     expect(onDisk(rig)).toEqual([])
@@ -282,7 +277,7 @@ describe('credentials', () => {
 
 describe('an agent', () => {
   it("may undo its own change, never a person's", async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     const own = await put(rig, 'a.md', topic('One.'), agent)
     await rig.memory.undo.change(Number(own.changeId), 'agent:api')
     const theirs = await put(rig, 'b.md', topic('Two.'))
@@ -295,7 +290,7 @@ describe('an agent', () => {
   })
 
   it('whose change waits for review is told at once what could never be applied', async () => {
-    const rig = memoryRig({ review: 'required' })
+    const rig = await memoryRig({ review: 'required' })
     const first = await put(rig, 'a.md', topic('By a person.'))
     await put(rig, 'a.md', topic('Edited by a person.'))
     await expect(put(rig, 'a.md', topic('By an agent.'), agent, first.hash)).rejects.toMatchObject({ code: 'CONFLICT' })
@@ -305,7 +300,7 @@ describe('an agent', () => {
 })
 
 it('shows a memory as it was believed at a time', async () => {
-  const rig = memoryRig()
+  const rig = await memoryRig()
   await put(rig, 'a.md', topic('One.'))
   const between = rig.time.clock.now() + 1_000
   rig.time.pass(60_000)
@@ -318,11 +313,11 @@ it('shows a memory as it was believed at a time', async () => {
 describe('a name that gives a credential away', () => {
   const file = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}.md`
   const all = { type: undefined, q: undefined }
-  const listed = async (rig: ReturnType<typeof memoryRig>) =>
+  const listed = async (rig: Rig) =>
     (await rig.memory.reading.list(rig.cwd, person, all)).items.map((item) => item.file)
 
   it('is in no list, also when nobody has looked through the directory yet', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     await put(rig, 'a.md', topic('Alpha is first.', 'Alpha'))
     writeFileSync(join(rig.dir, file), topic('The key is the name.'))
     writeFileSync(join(rig.dir, 'by_hand.md'), topic('Written by hand.'))
@@ -331,10 +326,10 @@ describe('a name that gives a credential away', () => {
   })
 
   it('is not given to recall once the directory was looked through, after a restart as well', async () => {
-    const rig = memoryRig()
+    const rig = await memoryRig()
     await put(rig, 'a.md', topic('Alpha is first.', 'Alpha'))
     writeFileSync(join(rig.dir, file), topic('The key is the name.'))
-    for (const { memory } of [rig, rig.open()]) {
+    for (const { memory } of [rig, await rig.open()]) {
       await memory.lookEverywhere()
       const { texts } = memory
       expect(texts.list(rig.dir).files.map((each) => each.file)).toEqual(['a.md'])

@@ -5,7 +5,7 @@ import { printTopic } from '../../daemon/memory/topic-file.ts'
 import { type Home, makeHome } from './home.ts'
 import { type Answer, calls, type Said, says } from './messages-api/answers.ts'
 import { startMessagesApi } from './messages-api/start.ts'
-import { memoryDirOf } from './model-writes.ts'
+import { memoryDirOf } from './writer.ts'
 
 export type Files = Record<string, string>
 

@@ -1,39 +1,22 @@
 /**
- * A process that does what is queued and ends when nothing is left: store, gate and runner as a daemon has them, with kinds
+ * A process that does what is queued and ends when nothing is left: store, writer and runner as a daemon has them, with kinds
  * that leave one entry per run in the journal. `<state folder> <drain ms>`; SIGTERM stops it as it stops a daemon.
  */
 
-import { openDatabases } from '../../daemon/db/databases.ts'
 import type { Claimed, JobKind, RunContext } from '../../daemon/jobs/job.ts'
 import { createJobClaims } from '../../daemon/jobs/job-claims.ts'
 import { createJobTable } from '../../daemon/jobs/job-table.ts'
 import { createRunner } from '../../daemon/jobs/runner.ts'
-import { createJournal } from '../../daemon/memory/journal.ts'
 import { recoverChanges } from '../../daemon/memory/recovery.ts'
-import { createTombstones } from '../../daemon/memory/tombstones.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
-import { createJudge } from '../../daemon/memory/write-checks.ts'
-import { createGate } from '../../daemon/memory/writer.ts'
-import { createClock } from '../../daemon/platform/clock.ts'
-import { createLifecycle } from '../../daemon/platform/lifecycle.ts'
 import { aborted } from '../../daemon/platform/process.ts'
 import { createGivingWay } from '../../daemon/platform/queue.ts'
+import { openWriter } from './writer.ts'
 
 const [stateDir = '', drainMs = '0'] = process.argv.slice(2)
-const clock = createClock()
-const store = openDatabases(stateDir, clock.now())
-const journal = createJournal(store.history)
+const { core, journal, writer } = await openWriter(stateDir)
+const { clock, db: store } = core
 recoverChanges(journal, [], () => true)
-// The real one takes longer to load than a job takes here, and none of these words is a credential.
-const redact = async (text: string) => ({ text, kinds: [] })
-const judge = createJudge({
-  tombstones: createTombstones(store.history),
-  redact,
-  teamEnabled: () => false,
-  logsEnabled: () => false,
-  ofSameProject: (dir) => [dir],
-})
-const gate = createGate({ journal, judge, redact, clock, onChange: () => {} })
 const jobs = createJobTable(store.index)
 
 const runId = ({ kind, key, watermark }: Claimed) => `${kind} ${key} ${watermark}`
@@ -47,7 +30,7 @@ async function worked({ id }: Claimed, { signal, stillOurs }: RunContext): Promi
 }
 
 function record(job: Claimed): void {
-  gate.record([
+  journal.append([
     {
       at: clock.now(),
       dir: `${stateDir}/nowhere`,
@@ -62,6 +45,7 @@ function record(job: Claimed): void {
       evidence: [],
     },
   ])
+  journal.settle()
 }
 
 const kinds: JobKind[] = [
@@ -74,7 +58,7 @@ const kinds: JobKind[] = [
       const content = (part: string) =>
         printTopic({ name: part, description: `Said in ${job.key}, ${part}`, type: 'project', body: runId(job) })
       const writes = ['a', 'b'].map((part) => ({ file: `${job.key}_${part}.md`, content: content(part) }))
-      await gate.apply(job.dir ?? '', writes, { actor: 'agent:extract', reason: 'said', runId: runId(job) })
+      await writer.write(job.dir ?? '', writes, { actor: 'agent:extract', reason: 'said', runId: runId(job) })
       return { done: null, runId: runId(job) }
     },
   },
@@ -135,14 +119,10 @@ const runner = createRunner({
   },
 })
 
-const parts = createLifecycle(clock)
-parts.add('store', store.close)
-parts.add('jobs', runner.stop)
+core.lifecycle.add('jobs', runner.stop)
 
 async function end(): Promise<void> {
-  await parts.stop(Number(drainMs), ({ error }) => {
-    throw error
-  })
+  await core.stop(Number(drainMs))
   process.stdin.destroy()
 }
 process.once('SIGTERM', end)

@@ -1,14 +1,14 @@
 /**
  * A process at the lock of a memory directory. `<how> <state folder> <memory directory> <times>`:
  * `ours` takes and gives back, `foreign` does so by the simple protocol and adds a line to a memory each time, `careful` adds
- * lines through the gate, `hold` takes it once and stays, `crash` dies as soon as it has it.
+ * lines through the writer, `hold` takes it once and stays, `crash` dies as soon as it has it.
  */
 import { closeSync, openSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { createDreamLock, LOCK_FILE } from '../../daemon/dream/dream-lock.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
-import { openGate } from './model-writes.ts'
+import { openWriter } from './writer.ts'
 
 const [how = '', stateDir = '', dir = '', times = '0'] = process.argv.slice(2)
 const lock = createDreamLock({ stateDir, clock: createClock(), pid: process.pid, isDone: () => false })
@@ -35,19 +35,19 @@ async function alone(): Promise<void> {
 }
 
 async function careful(n: number): Promise<void> {
-  const { gate, close } = openGate(stateDir)
+  const { writer, close } = await openWriter(stateDir)
   try {
     const { hashOf } = await import('../../daemon/platform/safe-folder.ts')
     const text = readFileSync(memory, 'utf8')
     await turn()
     const write = { file: 'shared.md', content: `${text}- ours ${n}\n`, expect: hashOf(text) }
-    await gate.apply(dir, [write], { actor: 'agent:dream', reason: 'x' }).catch((error) => {
+    await writer.write(dir, [write], { actor: 'agent:dream', reason: 'x' }).catch((error) => {
       // Others write in place: half of what they write can be read, and is no memory.
       if (error.code !== 'CONFLICT' && error.code !== 'REFUSED') throw error
       process.stdout.write('conflict\n')
     })
   } finally {
-    close()
+    await close()
   }
 }
 

@@ -1,18 +1,15 @@
 /** The whole of memory on a real store and a real directory, without a process around it. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
-import { type Databases, openDatabases } from '../../daemon/db/databases.ts'
+import type { Core } from '../../daemon/core.ts'
 import { createMemory } from '../../daemon/memory/memory.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
-import { createEvents } from '../../daemon/platform/events.ts'
-import { createHealth } from '../../daemon/platform/health.ts'
 import type { Watch } from '../../daemon/platform/path-wait.ts'
-import { redact } from '../../daemon/secrets/redact.ts'
-import { type ManualTime, manualTime } from './clock.ts'
+import { manualTime } from './clock.ts'
+import { testCore } from './core.ts'
 import { makeHome } from './home.ts'
 
-export type Rig = ReturnType<typeof memoryRig>
+export type Rig = Awaited<ReturnType<typeof memoryRig>>
 
 export const person = { actor: 'user', env: {} }
 export const agent = { actor: 'agent:api', env: {} }
@@ -28,33 +25,28 @@ type RigOptions = {
   team?: boolean
   watch?: Watch
   isPlace?: (dir: string) => boolean
-  keepers?: Parameters<typeof createMemory>[0]['keepers']
+  keepers?: Parameters<typeof createMemory>[1]['keepers']
 }
 
-/** `open` gives a fresh one over the same files, as a restart would; `openOver` one over a store with a fault. */
-export function memoryRig({
+/** `open` gives a fresh one over the same files, as a restart would; `openOver` one over a core with a fault. */
+export async function memoryRig({
   review = 'auto',
   team = false,
   watch,
   isPlace = () => true,
   keepers = [],
 }: RigOptions = {}) {
-  const { dir: home } = makeHome()
-  const time: ManualTime = manualTime()
+  const place = makeHome()
+  const { dir: home } = place
+  const time = manualTime()
   const cwd = join(home, 'project')
   mkdirSync(cwd)
-  const state = join(home, 'state')
   const dirOf = (folder: string) => join(home, 'memories', folder.replaceAll('/', '-'))
   const errors: unknown[] = []
   const saved: Saved[] = []
-  const health = createHealth(time.clock, createEvents(time.clock))
-  const openOver = (store: Databases) => {
-    const memory = createMemory({
-      store,
+  const openOver = (core: Core) => {
+    const memory = createMemory(core, {
       keepers,
-      stateDir: state,
-      clock: time.clock,
-      redact,
       locate: (folder, env) => ({
         root: folder,
         dir: dirOf(folder),
@@ -65,21 +57,19 @@ export function memoryRig({
       offBecause: () => undefined,
       agentDir: (root, _caller, { type, scope }) => join(root, scope, type),
       isPlace,
-      settings: { reviewRequired: () => review === 'required', teamEnabled: () => team, logsEnabled: () => false },
       guidelines: (caller) => caller.env.CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES,
-      health,
       ...(watch && { watch }),
       onChange: (dir, files, actor) => saved.push({ dir, files, actor }),
       onError: (error) => errors.push(error),
       onDiskTrouble: (error) => errors.push(error),
     })
-    return { memory, store }
+    return { memory, core, store: core.db, health: core.health }
   }
-  const open = () => {
-    const store = openDatabases(state, time.clock.now())
-    onTestFinished(() => store.close())
-    return openOver(store)
+  const open = async () => {
+    const settings = { review, team: { enabled: team } }
+    const { core } = await testCore({ home: place, time, settings })
+    return openOver(core)
   }
-  const first = open()
-  return { ...first, open, openOver, home, state, cwd, dir: dirOf(cwd), time, errors, saved, health }
+  const first = await open()
+  return { ...first, open, openOver, home, state: place.places.stateDir, cwd, dir: dirOf(cwd), time, errors, saved }
 }

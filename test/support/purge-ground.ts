@@ -53,23 +53,20 @@ function seed(home: Home, dir: string, others: readonly string[]): void {
     return change
   }
   const pointers = others.map((file) => `- [Other](${file}) — What is known of it\n`).join('')
-  const ids = journal.append(
-    [
-      ...others.map((file, n) => write(file, topic(`${file} says ${n}. `.repeat(60)))),
-      write('MEMORY.md', pointers),
-      write(FILE, topic('It opened with olderword.', 'Titleword'), {
-        reason: 'because of reasonword',
-        evidence: [{ sessionId: 's', messageIds: ['m'], excerpt: 'I said evidenceword', at: '2026-01-01T00:00:00Z' }],
-      }),
-      write('MEMORY.md', `${pointers}- [Titleword](${FILE}) — hookword\n`),
-      write(FILE, topic(BODY, 'Titleword')),
-      write('quoting.md', topic('Something else that stays.', 'Quoting'), {
-        evidence: [{ sessionId: 's', messageIds: ['m'], excerpt: `I said: ${BODY}`, at: '2026-01-01T00:00:00Z' }],
-      }),
-    ],
-    0,
-  )
-  journal.setApplied(ids.at(-1) ?? 0)
+  journal.append([
+    ...others.map((file, n) => write(file, topic(`${file} says ${n}. `.repeat(60)))),
+    write('MEMORY.md', pointers),
+    write(FILE, topic('It opened with olderword.', 'Titleword'), {
+      reason: 'because of reasonword',
+      evidence: [{ sessionId: 's', messageIds: ['m'], excerpt: 'I said evidenceword', at: '2026-01-01T00:00:00Z' }],
+    }),
+    write('MEMORY.md', `${pointers}- [Titleword](${FILE}) — hookword\n`),
+    write(FILE, topic(BODY, 'Titleword')),
+    write('quoting.md', topic('Something else that stays.', 'Quoting'), {
+      evidence: [{ sessionId: 's', messageIds: ['m'], excerpt: `I said: ${BODY}`, at: '2026-01-01T00:00:00Z' }],
+    }),
+  ])
+  journal.settle()
   createTombstones(store.history).add({ at: 1, dir, file: FILE, excerpt: 'tombword' }, ['value'])
   store.history.prepare('INSERT INTO prompts VALUES (?, ?, ?, ?, ?)').run('h', 's', dir, 1, 'promptword')
   for (const [file, text] of files) writeFileSync(join(dir, file), text)

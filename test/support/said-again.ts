@@ -3,7 +3,7 @@
  * uses this list compares it with the route table.
  */
 import type { StrictClient } from '../../client/index.ts'
-import type { Gate } from '../../daemon/memory/writer.ts'
+import type { Writer } from '../../daemon/memory/writer.ts'
 import type { RouteName } from '../../schema/route-table.ts'
 import { header, inPieces, sealed } from './carry.ts'
 import { memoryd } from './cli.ts'
@@ -20,7 +20,7 @@ export type EntryPoint = {
   /** A process each time: once, in all disguises together, is enough. */
   cost?: 'high'
   /** What only a model does, done before the daemon starts. */
-  beforeStart?(gate: Gate, ground: Pick<Ground, 'dir' | 'run'>, text: string): Promise<unknown>
+  beforeStart?(writer: Writer, ground: Pick<Ground, 'dir' | 'run'>, text: string): Promise<unknown>
   /** Gets everything ready, and gives the attempt to say it: more than once, if need be. */
   open(ground: Ground, text: string): Promise<() => Promise<unknown>>
 }
@@ -141,10 +141,10 @@ export const entryPoints: readonly EntryPoint[] = [
   {
     name: 'the undo of a run',
     route: 'undoRun',
-    beforeStart: async (gate, { dir, run }, text) => {
+    beforeStart: async (writer, { dir, run }, text) => {
       const by = { actor: 'agent:dream', reason: 'tidied' }
-      await gate.apply(dir, [{ file: 'tidied.md', content: topic(text) }], by)
-      await gate.apply(dir, [{ file: 'tidied.md', content: null }], { ...by, runId: run })
+      await writer.write(dir, [{ file: 'tidied.md', content: topic(text) }], by)
+      await writer.write(dir, [{ file: 'tidied.md', content: null }], { ...by, runId: run })
     },
     open:
       async ({ person, run }) =>
