@@ -1,6 +1,6 @@
 /** The shape and defaults of the configuration file. The published JSON schema is made from this. Does no I/O. */
+import { validateDetailed } from 'node-cron'
 import { z } from 'zod'
-import { cronProblem } from './cron.ts'
 
 const enabled = (on: boolean) => z.boolean().default(on)
 const count = (fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}) =>
@@ -8,13 +8,18 @@ const count = (fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}
 const path = z.string().regex(/^(\/|~\/)/, 'expected a path that starts with / or ~/')
 const paths = (fallback: string[]) => z.array(path).default(fallback)
 const dollars = z.number().min(0)
+/** node-cron lists every value of a range. */
+const TOO_LARGE = { message: 'it has a number of more than two digits' }
+const CRON = /^\S+(\s+\S+){4,5}$/
 const cron = (fallback: string) =>
   z
     .string()
-    .regex(/^\S+(\s+\S+){4,5}$/, 'expected five or six cron fields')
+    .regex(CRON, 'expected five or six cron fields')
     .superRefine((expression, context) => {
-      const problem = cronProblem(expression)
-      if (problem) context.addIssue({ code: 'custom', message: problem })
+      // How many fields there are is checked by the pattern, which editors know as well.
+      if (!CRON.test(expression)) return
+      const [error] = /\d{3}/.test(expression) ? [TOO_LARGE] : validateDetailed(expression).errors
+      if (error) context.addIssue({ code: 'custom', message: `expected a cron expression (${error.message})` })
     })
     .default(fallback)
 const model = (fallback: string) => z.string().min(1).default(fallback)
