@@ -28,6 +28,7 @@ import { createNotes } from './notes/notes.ts'
 import { createNotesFile } from './notes/notes-file.ts'
 import { findProjectRoot } from './projects/git.ts'
 import { createKeeping } from './recall/keeping.ts'
+import { createRecall } from './recall/recall.ts'
 import { redact } from './secrets/redact.ts'
 import { createSaid } from './sessions/message-table.ts'
 import { createNotices } from './sessions/notices.ts'
@@ -70,7 +71,7 @@ export async function startDaemon(options: CoreOptions): Promise<Daemon> {
 }
 
 async function startParts(core: Core): Promise<{ reload(): void }> {
-  const { places, settings, env, clock, lastStop, stateDir, layout, db: store, givingWay } = core
+  const { settings, env, clock, lastStop, stateDir, layout, db: store, givingWay } = core
   const { health, disk, events, log, logged, repaired, lifecycle: parts } = core
   const blamesDisk = disk.blames
 
@@ -79,17 +80,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   /** What most parts need. Each takes what it names. */
   const common = { store, layout, stateDir, env, settings, clock, events, health, log, redact, rootOf, blamesDisk }
   const notesFile = createNotesFile(core)
-  const { switches, memory, recall, forHooks } = createKeeping({
-    ...common,
-    core,
-    places,
-    disk,
-    logged,
-    parts,
-    emptyNotes: () => notesFile.emptyAll(),
-    driftOf: (dir, text) => dreaming.driftIn(dir, text),
-    model: () => model,
-  })
+  const { switches, memory } = createKeeping(core, [() => notesFile.emptyAll(), (purged) => recall.forget(purged)])
   // Not by their names, which may be made of a person's words: those would stay in the log when a memory is purged.
   const { completed, problems } = memory.recovery
   if (completed.length > 0) repaired(`completed changes that a kill had interrupted: ${completed.length}`)
@@ -129,6 +120,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     },
   })
   parts.add('model', model.stop)
+  const recall = parts.add('recall', createRecall(core, memory, model))
   const said = createSaid(store.index)
   const agent = createAgentRunner(core, model, said)
   let made: Promise<Fitting> | undefined
@@ -202,7 +194,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   // What harnesses tell, and are told.
   const hooking = createHooking({
     ...common,
-    ...forHooks,
+    recall,
     memory,
     capture,
     background,

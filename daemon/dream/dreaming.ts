@@ -7,7 +7,6 @@ import type { Databases } from '../db/databases.ts'
 import type { JobKind } from '../jobs/job.ts'
 import type { Due } from '../jobs/job-rows.ts'
 import type { Schedule } from '../jobs/scheduler.ts'
-import { driftOf, mentionText, projectAt } from '../memory/drift.ts'
 import { newRunId } from '../memory/journal.ts'
 import type { createMemory } from '../memory/memory.ts'
 import type { Model } from '../models/model.ts'
@@ -43,8 +42,6 @@ type Deps = {
   onError: (error: unknown) => void
 }
 
-/** So many things that are gone are named to an agent; more say nothing more. */
-const MOST_MISSING = 5
 const ROUND = 'dream-check'
 
 type Turn = { harness: string; sessionId: string; cwd?: string | undefined; project?: string | undefined }
@@ -150,12 +147,6 @@ export function createDreaming(deps: Deps) {
       const expression = dailyLog.enabled ? dailyLog.cron : dream.cron
       const due = (watermark: string): Due => ({ kind: ROUND, key: 'all', watermark, input: { trigger } })
       return [{ name: 'dream', expression, due }]
-    },
-    /** What a memory of a project names and the project does not have any more, in words. */
-    driftIn: (dir: string, text: string): string[] => {
-      const roots = memory.projects().flatMap(({ root, memoryDir }) => (memoryDir === dir ? [root] : []))
-      const missing = roots.map((root) => driftOf(text, projectAt(root)).map(mentionText))
-      return (missing[0] ?? []).filter((each) => missing.every((those) => those.includes(each))).slice(0, MOST_MISSING)
     },
     /** Puts back what dead holders of locks left. */
     recover: lock.recover,

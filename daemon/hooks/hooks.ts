@@ -6,10 +6,13 @@ import type { Caller } from '../../schema/caller.ts'
 import type { PlainText } from '../../schema/contract.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Status } from '../../schema/process.ts'
+import type { RecallAnswer } from '../../schema/recall.ts'
 import type { Databases } from '../db/databases.ts'
 import type { Background } from '../jobs/background.ts'
 import type { Memory } from '../memory/memory.ts'
 import type { Clock } from '../platform/clock.ts'
+import { undoOf } from '../platform/if-lost.ts'
+import type { Recall } from '../recall/recall.ts'
 import type { LiveSettings } from '../settings/live-settings.ts'
 import type { Capture } from '../transcripts/capture.ts'
 import { injectedBlock, stripInjected } from '../transcripts/injected.ts'
@@ -231,7 +234,8 @@ function silentIfRefused(error: unknown): undefined {
 
 /** Hooks, put together: what is told to sessions, what is read when they say that something happened, and who was seen. */
 
-type Deps = Pick<HookDeps, 'recall' | 'recallAgain' | 'readAhead' | 'notesOf' | 'mailFor' | 'acknowledge'> & {
+type Deps = Pick<HookDeps, 'notesOf' | 'mailFor' | 'acknowledge'> & {
+  recall: Recall
   store: Databases
   stateDir: string
   settings: LiveSettings
@@ -271,6 +275,9 @@ export function createHooking(deps: Deps) {
 
   const hooks = createHooks({
     ...deps,
+    recall: async (asked, by) => recalledOf(await deps.recall.hook(asked, by)),
+    recallAgain: async (session, by) => recalledOf(await deps.recall.again(session, by)),
+    readAhead: deps.recall.readAhead,
     offBecause: (cwd, caller) => memory.find(cwd, caller).off,
     memoryPrompt: async (cwd: string, caller: Caller, session: SessionName) =>
       (await memory.prompting.prompt(cwd, caller, session)).text,
@@ -306,3 +313,7 @@ export function createHooking(deps: Deps) {
 }
 
 export type Hooking = ReturnType<typeof createHooking>
+
+function recalledOf(answer: RecallAnswer): Recalled {
+  return { text: answer.text, undo: undoOf(answer) }
+}

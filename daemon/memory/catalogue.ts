@@ -1,21 +1,15 @@
-/**
- * What the daemon knows of the memories in each directory: one entry a file, read again only when its stamp has changed, and
- * kept in index.db for the next start. The files are the truth: at most 500 are stat'ed each time, more once a second.
- */
-import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { MemoryError } from '../../schema/errors.ts'
 import type { MemoryType, Trust } from '../../schema/memory.ts'
 import type { Core } from '../core.ts'
 import { type Db, preparedIn, withoutWaiting } from '../db/database.ts'
-import type { Clock, Timer } from '../platform/clock.ts'
-import { descend, enter, type Folder, hashOf, isSettled, readUpTo, stampOf } from '../platform/safe-folder.ts'
+import type { Timer } from '../platform/clock.ts'
+import { hashOf } from '../platform/safe-folder.ts'
 import { INDEX_FILE, numbered } from './file-names.ts'
-import { inDirectory, inFolder, readPresent } from './folder.ts'
+import { inFolder, readPresent } from './folder.ts'
 import type { Journal } from './journal.ts'
 import {
-  DEPTH_FOLDERS,
   type FoundMemory,
   findMemories,
   inOpenRoot,
@@ -25,10 +19,8 @@ import {
   type ReadMemory,
   readMemory,
   type ScannedMemory,
-  visitMemories,
 } from './scan.ts'
 import { normaliseValue } from './tombstones.ts'
-import { parseTopic, type TopicFields } from './topic-file.ts'
 import type { CredentialNames } from './write-checks.ts'
 
 /** `value`: of its body, by which the same is recognised; nothing for a file that is not read as a memory. */
@@ -348,106 +340,6 @@ function memoryOf({ file, stamp, modified_ms, bytes, hash, value, name, descript
     ...(description !== null && { description }),
     ...(type !== null && { type }),
     ...(trust !== null && { trust }),
-  }
-}
-
-export type Stamped = { file: string; stamp: string; modifiedMs: number }
-
-export type MemoryText = Partial<TopicFields> &
-  Stamped & {
-    /** The whole file, front matter and all. */
-    text: string
-    body: string
-    /** Whether a change after it was read is sure to show in its stamp. */
-    settled: boolean
-  }
-
-/** Beyond this a time is no date. */
-const LAST_DATE_MS = 8.64e15
-// A name may have become a link or a FIFO since it was looked at: neither is followed, and opening never waits.
-const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
-
-/** Those whose names may be told, for whoever gives them to a model. */
-export function textsWithout(isTelling: (file: string) => boolean, clock: Pick<Clock, 'now'>) {
-  const mayBeTold = (file: string) => !isTelling(file)
-  return {
-    list: (dir: string) => {
-      const { files, folders } = listTexts(dir)
-      return { files: files.filter(({ file }) => mayBeTold(file)), folders }
-    },
-    read: (dir: string, files: readonly string[]) => readTexts(dir, files.filter(mayBeTold), clock.now()),
-    stamp: (dir: string, file: string) => (isTelling(file) ? undefined : stampIn(dir, file)),
-  }
-}
-
-/** Newest first. Nothing for a directory that cannot be looked into. */
-export function listTexts(dir: string): { files: Stamped[]; folders: string[] } {
-  const files: Stamped[] = []
-  const folders: string[] = []
-  attempt(() =>
-    inDirectory(dir, (top) =>
-      visitMemories(top, {
-        enters: (folder, depth) => {
-          folders.push(folder)
-          return depth <= DEPTH_FOLDERS
-        },
-        file: (file, stat) => {
-          const stats = basename(file) === INDEX_FILE ? undefined : attempt(stat)
-          if (stats) files.push(stampedOf(file, stats))
-        },
-        otherThing: () => {},
-        closedFolder: () => {},
-      }),
-    ),
-  )
-  return { files: files.sort((a, b) => b.modifiedMs - a.modifiedMs || (a.file < b.file ? -1 : 1)), folders }
-}
-
-/** Those of them that can be read, in this order. */
-export function readTexts(dir: string, files: readonly string[], nowMs: number): MemoryText[] {
-  return attempt(() => inDirectory(dir, (top) => files.flatMap((file) => readText(top, file, nowMs) ?? []))) ?? []
-}
-
-/** As it is now: only good to be compared. Nothing when it is gone. */
-export function stampIn(dir: string, file: string): string | undefined {
-  const stats = attempt(() => lstatSync(join(dir, file), { throwIfNoEntry: false }))
-  return stats && stampOf(stats)
-}
-
-function readText(top: Folder, file: string, nowMs: number): MemoryText | undefined {
-  const path = file.split('/')
-  return attempt(() =>
-    descend(top, path.slice(0, -1), enter, (folder, missing) =>
-      missing.length > 0 ? undefined : readIn(folder, path.at(-1) ?? '', file, nowMs),
-    ),
-  )
-}
-
-function readIn(folder: Folder, leaf: string, file: string, nowMs: number): MemoryText | undefined {
-  const fd = openSync(folder.at(leaf), OPEN_FILE)
-  try {
-    const stats = fstatSync(fd)
-    if (!stats.isFile() || stats.nlink > 1) return undefined
-    const bytes = readUpTo(fd, stats.size)
-    if (!bytes) return undefined
-    const text = bytes.toString()
-    const { raw: _raw, problem: _problem, ...topic } = parseTopic(text)
-    return { ...stampedOf(file, stats), ...topic, text, settled: isSettled(stats, nowMs) }
-  } finally {
-    closeSync(fd)
-  }
-}
-
-function stampedOf(file: string, stats: Stats): Stamped {
-  const modifiedMs = Math.max(-LAST_DATE_MS, Math.min(LAST_DATE_MS, Math.floor(stats.mtimeMs)))
-  return { file, stamp: stampOf(stats), modifiedMs }
-}
-
-function attempt<T>(action: () => T): T | undefined {
-  try {
-    return action()
-  } catch {
-    return undefined
   }
 }
 

@@ -16,6 +16,7 @@ export type ProjectFacts = {
 }
 
 const MOST_MENTIONS = 50
+const MOST_TOLD = 5
 const MOST_CHARS = 64 * 1024
 /** Of a file of the project. */
 const MOST_FILE_BYTES = 1_000_000
@@ -55,6 +56,13 @@ export function driftOf(text: string, project: ProjectFacts): Mention[] {
     const known = kind === 'script' ? project.scripts() : project.targets()
     return known !== undefined && !known.has(name)
   })
+}
+
+/** What a text names and none of these projects has, in words; a few of it. */
+export function driftIn(text: string, rootsOf: () => readonly string[]): string[] {
+  if (mentionsIn(text).length === 0) return []
+  const [first = [], ...others] = rootsOf().map((root) => driftOf(text, projectAt(root)).map(mentionText))
+  return first.filter((each) => others.every((those) => those.includes(each))).slice(0, MOST_TOLD)
 }
 
 /** A project as it is on disk now; what was looked up once is not looked up again. */

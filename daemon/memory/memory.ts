@@ -9,7 +9,7 @@ import type { Watch } from '../platform/path-wait.ts'
 import { createDirectories, projectsOf } from '../projects/projects.ts'
 import { createAgentMemories } from './agent-memory.ts'
 import { type Carrying, createCarrying } from './carrying.ts'
-import { createCatalogue, textsWithout } from './catalogue.ts'
+import { createCatalogue } from './catalogue.ts'
 import { createChangeRuns } from './change-run.ts'
 import { createConsolidate } from './consolidate.ts'
 import { createExternal } from './external-edits.ts'
@@ -128,9 +128,9 @@ export function createMemory(core: Core, deps: Deps) {
     },
     projects: () => projectsOf(directories.list(), existsSync),
     searching,
-    /** What recall ranks and gives. */
+    catalogue,
+    /** What recall asks besides. */
     texts: {
-      ...textsWithout(names.isKnown, clock),
       known: searching.known,
       rejections: tombstones.stamp,
       /** Whether a person has rejected something that it says. */

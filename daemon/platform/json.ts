@@ -106,8 +106,3 @@ export function withJson<T extends object>(answer: T, json: () => Json): T {
 export function counted(text: string): Json {
   return { text, bytes: Buffer.byteLength(text) }
 }
-
-/** A text as it stands between quotation marks. */
-export function escaped(text: string): string {
-  return JSON.stringify(text).slice(1, -1)
-}

@@ -31,5 +31,3 @@ export function createLifecycle(clock: Clock) {
     },
   }
 }
-
-export type Lifecycle = ReturnType<typeof createLifecycle>

@@ -1,83 +1,66 @@
 /**
- * What each session was given: counted in memory, written down right after, so that no answer waits for it and a crash repeats
- * one memory at worst. A session that was compacted begins anew.
+ * Which memories each session was shown, and how many bytes they took: counted in memory and written right after, so that no answer
+ * waits for the disk and a crash repeats one memory at worst. A session that was cleared or compacted begins anew.
  */
 import type { GivenList } from '../../schema/recall.ts'
+import type { Core } from '../core.ts'
 import { type Db, withoutWaiting } from '../db/database.ts'
-import type { Clock, Timer } from '../platform/clock.ts'
+import type { Timer } from '../platform/clock.ts'
+import { createLru } from '../platform/lru.ts'
 import { safeId } from '../platform/text.ts'
 
 export type SessionName = { sessionId: string; harness: string }
 
-export type Handed = { file: string; bytes: number }
-
-export type Given = {
-  bytes(session: SessionName): number
-  /** Tells of each file whether it was given until now; nothing while none was. */
-  knower(session: SessionName, dir: string): ((file: string) => boolean) | undefined
-  /** Takes it back when asked to: it did not reach the session. */
-  add(session: SessionName, dir: string, mode: 'local' | 'model', handed: readonly Handed[]): () => void
-  /** The session was cleared or compacted: it has nothing of it any more. */
-  reset(session: SessionName): void
-  list(sessionId: string, harness: string | undefined): GivenList
-  /** Takes out what is known of a memory that is purged. */
-  forget(memory: { dir: string; file: string }): void
-  stop(): void
-}
-
-const MOST_SESSIONS = 1_000
-/** While the disk fails; what is older is lost, and may be given again after a restart. */
-const MOST_WAITING = 10_000
-
+/** Under both ids as they may stand in a table. */
+type SessionKey = { harness: string; session: string }
+type NewRow = SessionKey & { at: number; dir: string; file: string; bytes: number; mode: 'local' | 'model' }
+type Row = NewRow & { live: number }
 type State = { bytes: number; files: Set<string> }
 
-type Deps = { rows: RecalledRows; clock: Pick<Clock, 'now' | 'after'>; onError: (error: unknown) => void }
+const MOST_SESSIONS = 1_000
+/** While the disk fails; older ones are lost, and their memories may be shown again after a restart. */
+const MOST_UNWRITTEN = 10_000
 
-export function createGiven({ rows, clock, onError }: Deps): Given {
-  const sessions = new Map<string, State>()
-  let waiting: NewRecalled[] = []
+export function createShownMemories({ db, clock, logged }: Core) {
+  const rows = createShownTable(db.history)
+  const onError = logged('the memories that sessions were shown could not be written')
+  const sessions = createLru<string, State>(MOST_SESSIONS)
+  let unwritten: NewRow[] = []
   let timer: Timer | undefined
-
-  const stateOf = (name: SessionName): State => {
-    const session = keyOf(name)
-    const key = `${session.harness}\n${session.session}`
-    const state = sessions.get(key) ?? load(session)
-    // The map is in order of use.
-    sessions.delete(key)
-    sessions.set(key, state)
-    if (sessions.size > MOST_SESSIONS) sessions.delete(sessions.keys().next().value as string)
-    return state
-  }
-
-  const load = (session: SessionKey): State => {
-    write()
-    const state: State = { bytes: 0, files: new Set() }
-    for (const { dir, file, bytes, live } of rows.list(session.session, session.harness)) {
-      if (!live) continue
-      state.bytes += bytes
-      state.files.add(`${dir}\n${file}`)
-    }
-    return state
-  }
 
   const write = (): void => {
     timer?.stop()
     timer = undefined
-    if (waiting.length === 0) return
-    const due = waiting
-    waiting = []
+    if (unwritten.length === 0) return
+    const due = unwritten
+    unwritten = []
     try {
       rows.add(due)
     } catch (error) {
-      waiting = [...due, ...waiting].slice(-MOST_WAITING)
+      unwritten = [...due, ...unwritten].slice(-MOST_UNWRITTEN)
       onError(error)
     }
   }
 
-  const takeBack = (state: State, added: readonly NewRecalled[]): void => {
-    for (const { dir, file, bytes } of added) if (state.files.delete(`${dir}\n${file}`)) state.bytes -= bytes
-    const written = added.filter((row) => !waiting.includes(row))
-    waiting = waiting.filter((row) => !added.includes(row))
+  const load = ({ session, harness }: SessionKey): State => {
+    write()
+    const live = rows.list(session, harness).filter((row) => row.live === 1)
+    return {
+      bytes: live.reduce((sum, { bytes }) => sum + bytes, 0),
+      files: new Set(live.map(({ dir, file }) => pathOf(dir, file))),
+    }
+  }
+  const stateOf = (name: SessionName): State => {
+    const key = keyOf(name)
+    const state = sessions.get(mapKey(key)) ?? load(key)
+    sessions.set(mapKey(key), state)
+    return state
+  }
+
+  const takeBack = (state: State, added: readonly NewRow[]): void => {
+    for (const { dir, file, bytes } of added) if (state.files.delete(pathOf(dir, file))) state.bytes -= bytes
+    const written = added.filter((row) => !unwritten.includes(row))
+    unwritten = unwritten.filter((row) => !added.includes(row))
     try {
       if (written.length > 0) rows.remove(written)
     } catch (error) {
@@ -86,87 +69,86 @@ export function createGiven({ rows, clock, onError }: Deps): Given {
   }
 
   return {
-    bytes: (session) => stateOf(session).bytes,
-    knower: (session, dir) => {
-      const { files } = stateOf(session)
-      return files.size === 0 ? undefined : (file) => files.has(`${dir}\n${file}`)
-    },
-    add: (session, dir, mode, handed) => {
+    bytes: (session: SessionName): number => stateOf(session).bytes,
+    has: (session: SessionName, dir: string, file: string): boolean => stateOf(session).files.has(pathOf(dir, file)),
+    /** Returns how to take it back: it did not reach the session. */
+    add: (
+      session: SessionName,
+      dir: string,
+      mode: 'local' | 'model',
+      shown: readonly { file: string; bytes: number }[],
+    ) => {
       const state = stateOf(session)
       const key = keyOf(session)
-      // Never more than one answer of a session is not on record.
-      if (waiting.some((row) => row.session === key.session)) write()
-      const at = clock.now()
-      const added = handed.map(({ file, bytes }) => {
+      // At most one answer of a session is not written.
+      if (unwritten.some((row) => row.session === key.session)) write()
+      const added = shown.map(({ file, bytes }) => {
         state.bytes += bytes
-        state.files.add(`${dir}\n${file}`)
-        return { ...key, at, dir, file, bytes, mode }
+        state.files.add(pathOf(dir, file))
+        return { ...key, at: clock.now(), dir, file, bytes, mode }
       })
-      waiting.push(...added)
-      // After the answers of this moment are on their way, all together.
+      unwritten.push(...added)
+      // Once the answers of this moment are on their way, all together.
       timer ??= clock.after(0, write)
       return () => takeBack(state, added)
     },
-    reset: (session) => {
+    /** The session was cleared or compacted: it has none of them any more. */
+    reset: (session: SessionName): void => {
       const key = keyOf(session)
       write()
       rows.settle(key)
-      sessions.delete(`${key.harness}\n${key.session}`)
+      sessions.delete(mapKey(key))
     },
-    list: (sessionId, harness) => {
+    /** Of one harness, or of all that know a session of that name. */
+    list: (sessionId: string, harness: string | undefined): GivenList => {
       write()
       const found = rows.list(safeId(sessionId), harness === undefined ? undefined : safeId(harness))
       return {
-        items: found.map(({ at, dir, file, bytes, mode, live, harness }) => ({
-          at: new Date(at).toISOString(),
-          harness,
-          file,
-          path: `${dir}/${file}`,
-          bytes,
-          mode,
-          counts: live,
-        })),
-        sessionBytes: found.reduce((sum, { bytes, live }) => sum + (live ? bytes : 0), 0),
+        items: found.map(({ at, dir, file, bytes, mode, live, harness }) => {
+          return {
+            at: new Date(at).toISOString(),
+            harness,
+            file,
+            path: `${dir}/${file}`,
+            bytes,
+            mode,
+            counts: live === 1,
+          }
+        }),
+        sessionBytes: found.reduce((sum, { bytes, live }) => sum + bytes * live, 0),
       }
     },
-    forget: (memory) => {
-      waiting = waiting.filter(({ dir, file }) => dir !== memory.dir || file !== memory.file)
+    /** The memory is purged. */
+    forget: (memory: { dir: string; file: string }): void => {
+      unwritten = unwritten.filter(({ dir, file }) => dir !== memory.dir || file !== memory.file)
       rows.forget(memory)
     },
     stop: write,
   }
 }
 
+export type ShownMemories = ReturnType<typeof createShownMemories>
+
 function keyOf({ sessionId, harness }: SessionName): SessionKey {
   return { harness: safeId(harness), session: safeId(sessionId) }
 }
 
-/** Which memories sessions were given. Rows of long ago go. */
-
-export type SessionKey = { harness: string; session: string }
-export type NewRecalled = SessionKey & { at: number; dir: string; file: string; bytes: number; mode: 'local' | 'model' }
-export type Recalled = NewRecalled & { live: boolean }
-
-export type RecalledRows = {
-  /** All in one transaction. Nobody waits for the disk: it survives the process, and a power cut repeats a memory. */
-  add(rows: readonly NewRecalled[]): void
-  /** Those that were added and did not reach anybody. */
-  remove(rows: readonly NewRecalled[]): void
-  /** Oldest first, of one harness or of all that know a session of that name. */
-  list(session: string, harness: string | undefined): Recalled[]
-  /** The session was compacted: what it was given counts no more. */
-  settle(session: SessionKey): void
-  /** A memory is gone for good. */
-  forget(memory: { dir: string; file: string }): void
+function mapKey({ harness, session }: SessionKey): string {
+  return `${harness}\n${session}`
 }
 
-/** A session that was given nothing for so long is over. */
+function pathOf(dir: string, file: string): string {
+  return `${dir}\n${file}`
+}
+
+/** A session that was shown nothing for so long is over. */
 const KEEP_MS = 30 * 86_400_000
 const MOST_LISTED = 10_000
 
-export function createRecalledRows(db: Db): RecalledRows {
+function createShownTable(db: Db) {
   const insert = db.prepare(
-    'INSERT INTO recalled (at, harness, session, dir, file, bytes, mode) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    `INSERT INTO recalled (at, harness, session, dir, file, bytes, mode)
+     VALUES (@at, @harness, @session, @dir, @file, @bytes, @mode)`,
   )
   const expire = db.prepare('DELETE FROM recalled WHERE at < ?')
   const list = db.prepare(
@@ -176,26 +158,22 @@ export function createRecalledRows(db: Db): RecalledRows {
   const settle = db.prepare('UPDATE recalled SET live = 0 WHERE session = ? AND harness = ?')
   const forget = db.prepare('DELETE FROM recalled WHERE dir = ? AND file = ?')
   const remove = db.prepare(
-    'DELETE FROM recalled WHERE session = ? AND harness = ? AND dir = ? AND file = ? AND at = ?',
+    'DELETE FROM recalled WHERE session = @session AND harness = @harness AND dir = @dir AND file = @file AND at = @at',
   )
-  const addAll = db.transaction((rows: readonly NewRecalled[]) => {
-    for (const { at, harness, session, dir, file, bytes, mode } of rows)
-      insert.run(at, harness, session, dir, file, bytes, mode)
-    const last = rows.at(-1)
-    if (last) expire.run(last.at - KEEP_MS)
+  const add = db.transaction((rows: readonly NewRow[]) => {
+    for (const row of rows) insert.run(row)
+    expire.run((rows.at(-1)?.at ?? 0) - KEEP_MS)
   })
-  const removeAll = db.transaction((rows: readonly NewRecalled[]) => {
-    for (const { session, harness, dir, file, at } of rows) remove.run(session, harness, dir, file, at)
+  const removeAll = db.transaction((rows: readonly NewRow[]) => {
+    for (const { bytes: _bytes, mode: _mode, ...row } of rows) remove.run(row)
   })
   return {
-    add: (rows) => withoutWaiting(db, () => addAll(rows)),
-    remove: (rows) => withoutWaiting(db, () => removeAll(rows)),
-    list: (session, harness = undefined) =>
-      (list.all({ session, harness: harness ?? null }) as (NewRecalled & { live: number })[]).map((row) => ({
-        ...row,
-        live: row.live === 1,
-      })),
-    settle: ({ session, harness }) => void settle.run(session, harness),
-    forget: ({ dir, file }) => void forget.run(dir, file),
+    // SQLite does not wait for the disk here: the rows survive the process, and a power cut repeats a memory.
+    add: (rows: readonly NewRow[]) => withoutWaiting(db, () => add(rows)),
+    remove: (rows: readonly NewRow[]) => withoutWaiting(db, () => removeAll(rows)),
+    /** Oldest first. */
+    list: (session: string, harness: string | undefined) => list.all({ session, harness: harness ?? null }) as Row[],
+    settle: ({ session, harness }: SessionKey) => void settle.run(session, harness),
+    forget: ({ dir, file }: { dir: string; file: string }) => void forget.run(dir, file),
   }
 }

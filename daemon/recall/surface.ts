@@ -1,8 +1,103 @@
-/** A memory as an agent gets it: cut to size, with its age and place, inside a fence that says what it is. Pure. */
+/**
+ * Memories as a session gets them: read from the disk, without credentials and without what was rejected, cut, fenced as data, and
+ * no more than the session has room for.
+ */
 import type { MemoryType, Trust } from '../../schema/memory.ts'
 import type { RecallAnswer } from '../../schema/recall.ts'
-import { escaped, type Json } from '../platform/json.ts'
-import type { Corpus, Item } from './corpus.ts'
+import type { KnownMemory } from '../memory/catalogue.ts'
+import { driftIn } from '../memory/drift.ts'
+import type { Memory } from '../memory/memory.ts'
+import { createLru } from '../platform/lru.ts'
+import { redact } from '../secrets/redact.ts'
+
+const MOST_KEPT = 512
+/** Of longer texts only the beginning is cleaned, as long as what is shown ends well before it does. */
+const CLEANED_CHARS = 32_768
+const SPARE_BYTES = 8_192
+
+type Recalled = RecallAnswer['memories'][number]
+
+export type Surfaced = {
+  memories: Recalled[]
+  text: string
+  bytes: number
+  shown: { file: string; bytes: number }[]
+  /** Something fitted the question and found no room. */
+  isCrowded: boolean
+}
+
+/** `files`: best first, more than `k` of them: one that is gone, rejected or too long leaves its place to the next. */
+export type Chosen = { dir: string; files: readonly string[]; k: number; scoreOf: (file: string) => number }
+
+/** What was made of one version of a file; no excerpt where it must not be surfaced. */
+type Prepared = { hash: string | undefined; rejections: string; excerpt: Excerpt | undefined }
+
+export function createSurface(memory: Memory) {
+  const { catalogue, texts } = memory
+  const prepared = createLru<string, Prepared>(MOST_KEPT)
+
+  const prepare = async (dir: string, file: string, text: string): Promise<Excerpt | undefined> => {
+    if (texts.rejections() !== '' && texts.isRejected(dir, file, text)) return undefined
+    // The name of a file is surfaced, too. Its ending would hide a credential in it.
+    const name = file.replace(/\.md$/, '')
+    if ((await redact(name)).text !== name) return undefined
+    return excerptOf(text, `${dir}/${file}`)
+  }
+
+  const read = async (dir: string, file: string): Promise<{ known: KnownMemory; excerpt: Excerpt } | undefined> => {
+    const known = catalogue.read(dir, file)
+    if (!known) return undefined
+    const path = `${dir}/${file}`
+    const rejections = texts.rejections()
+    let made = prepared.get(path)
+    if (made?.hash !== known.hash || made?.rejections !== rejections) {
+      made = { hash: known.hash, rejections, excerpt: await prepare(dir, file, known.text) }
+      prepared.set(path, made)
+    }
+    return made.excerpt && { known, excerpt: made.excerpt }
+  }
+
+  return async ({ dir, files, k, scoreOf }: Chosen, capBytes: number, nowMs: number): Promise<Surfaced> => {
+    const rootsOf = () => memory.projects().flatMap(({ root, memoryDir }) => (memoryDir === dir ? [root] : []))
+    const memories: Recalled[] = []
+    const shown: Surfaced['shown'] = []
+    let parts = ''
+    let isCrowded = false
+    let leftBytes = capBytes - FRAME_BYTES
+    for (const file of files) {
+      if (memories.length === k) break
+      const found = await read(dir, file)
+      if (!found) continue
+      const { known, excerpt } = found
+      const { type, trust, modifiedMs } = known
+      const { content, truncated } = excerpt
+      const path = `${dir}/${file}`
+      const part = presented({ path, type, trust, modifiedMs, missing: driftIn(content, rootsOf), excerpt }, nowMs)
+      const bytes = Buffer.byteLength(part)
+      if (bytes > leftBytes) {
+        isCrowded = true
+        continue
+      }
+      leftBytes -= bytes
+      shown.push({ file, bytes: bytes + (parts === '' ? FRAME_BYTES : 0) })
+      parts += part
+      const score = scoreOf(file)
+      memories.push({ file, path, type, ageDays: ageDays(nowMs - modifiedMs), trust, truncated, content, score })
+    }
+    return { memories, text: framed(parts), bytes: parts === '' ? 0 : capBytes - leftBytes, shown, isCrowded }
+  }
+}
+
+/** Cleaned before it is cut: half of a credential no longer looks like one. */
+async function excerptOf(text: string, path: string): Promise<Excerpt> {
+  if (text.length > CLEANED_CHARS) {
+    const size = { lines: text.replace(/\n$/, '').split('\n').length, bytes: Buffer.byteLength(text) }
+    const begun = cutToSize((await redact(text.slice(0, CLEANED_CHARS))).text, path, size)
+    // So far from where the text was cut that nothing of a credential that was cut there shows.
+    if (begun.spareBytes >= SPARE_BYTES) return begun
+  }
+  return cutToSize((await redact(text)).text, path)
+}
 
 export const CUT = { lines: 200, bytes: 4_096 }
 
@@ -14,13 +109,13 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
 /** `quoted`: the content as it stands in the fence, with the note where something was cut. `spareBytes`: of the text, not shown. */
-export type Shown = { content: string; truncated: boolean; quoted: string; spareBytes: number }
+export type Excerpt = { content: string; truncated: boolean; quoted: string; spareBytes: number }
 
 /**
  * Harmless first: what is replaced may take more bytes. Lines, then bytes, at the last line end where that leaves little out, or
  * inside a line. `whole`: what the text is the beginning of, when it is.
  */
-export function cutToSize(text: string, path: string, whole?: { lines: number; bytes: number }): Shown {
+export function cutToSize(text: string, path: string, whole?: { lines: number; bytes: number }): Excerpt {
   const data = asData(text)
   const lines = data.replace(/\n$/, '').split('\n')
   const bytes = Buffer.byteLength(data)
@@ -57,7 +152,7 @@ export type Presented = {
   modifiedMs: number
   /** What it names and the project no longer has. */
   missing: readonly string[]
-  shown: Shown
+  excerpt: Excerpt
 }
 
 const OPEN = `<system-reminder>
@@ -70,7 +165,7 @@ const CLOSE = `</memoryd-context>
 /** Around the memories, line ends and all. */
 export const FRAME_BYTES = Buffer.byteLength(`${OPEN}\n${CLOSE}\n`)
 
-export function presented({ path, type, trust, modifiedMs, missing, shown }: Presented, nowMs: number): string {
+export function presented({ path, type, trust, modifiedMs, missing, excerpt }: Presented, nowMs: number): string {
   const kind = type === undefined ? 'Memory' : `Memory (${type})`
   const lines = [`\n${kind}, saved ${ageInWords(nowMs - modifiedMs)}: ${oneLine(path)}`]
   if (trust === 'untrusted')
@@ -80,7 +175,7 @@ export function presented({ path, type, trust, modifiedMs, missing, shown }: Pre
       'A snapshot from then: names of files, functions and flags in it, and what it says of the present, must be checked before use.',
     )
   if (missing.length > 0) lines.push(`It names what this project no longer has: ${oneLine(missing.join(', '))}`)
-  return `${lines.join('\n')}\n${shown.quoted}`
+  return `${lines.join('\n')}\n${excerpt.quoted}`
 }
 
 export function framed(parts: string): string {
@@ -94,14 +189,6 @@ export function ageInWords(ageMs: number): string {
   return ago(ageMs / DAY_MS, 'day')
 }
 
-/** Tells ages apart of which something else is said: the same number, the same words. */
-export function ageKey(ageMs: number): number {
-  if (ageMs < MINUTE_MS) return 0
-  if (ageMs < HOUR_MS) return Math.floor(ageMs / MINUTE_MS)
-  if (ageMs < DAY_MS) return HOUR_MS + Math.floor(ageMs / HOUR_MS)
-  return DAY_MS + (ageMs === DAY_MS ? 0 : Math.floor(ageMs / DAY_MS))
-}
-
 function ago(amount: number, unit: string): string {
   const whole = Math.floor(amount)
   return `${whole} ${unit}${whole === 1 ? '' : 's'} ago`
@@ -109,234 +196,6 @@ function ago(amount: number, unit: string): string {
 
 export function ageDays(ageMs: number): number {
   return Math.max(0, Math.floor(ageMs / DAY_MS))
-}
-
-/**
- * Turns chosen files into text for a context: read, compared with the disk, without credentials and without what was rejected,
- * cut, fenced, and no more than the session has room for. What was made of a file is kept for as long as the file stays.
- */
-
-const MOST_KEPT = 512
-/** Of longer texts the beginning is cleaned and made harmless, as long as what is shown ends well before it does. */
-const CLEANED_CHARS = 32_768
-const SPARE_BYTES = 8_192
-
-export type HandOverDeps = {
-  redact: (text: string) => Promise<{ text: string }>
-  /** Whether a person has rejected something that it says. */
-  isRejected: (dir: string, file: string, text: string) => boolean
-  /** Another one whenever something is rejected or no longer is; empty while nothing is. */
-  rejections: () => string
-  /** What a text names and the project of a directory no longer has; a few of it. */
-  driftOf: (dir: string, text: string) => readonly string[]
-  /** The stamp of a file as it is now; nothing when it is gone. */
-  stamp: (dir: string, file: string) => string | undefined
-}
-
-type Recalled = RecallAnswer['memories'][number]
-
-export type Parcel = {
-  memories: Recalled[]
-  text: string
-  bytes: number
-  handed: { file: string; bytes: number }[]
-  /** The memories and the parts of the text as JSON, and the bytes that these have more than characters. */
-  json: { memories: string; parts: string; beyond: number }
-  /** Something fitted the question and found no room. */
-  crowded: boolean
-}
-
-/** Of a file that is the nth of those chosen. */
-type ScoreOf = (file: string, n: number) => number
-
-export type HandOver = {
-  pack(
-    choice: { dir: string; corpus: Corpus; files: readonly string[]; k: number; scoreOf: ScoreOf },
-    room: { bytes: number; nowMs: number },
-  ): Promise<Parcel>
-}
-
-/** What is made of a file once. Of what is given of it only its age changes, and that is seldom. */
-type Made = { path: string; item: Item; shown: Shown; part: Part | undefined }
-/** What is given of it at one age: its part of the text, and the memory without its score. `beyond`: bytes that the JSON of both has more than characters. */
-type Part = {
-  age: number
-  text: string
-  bytes: number
-  json: string
-  memory: Omit<Recalled, 'score'>
-  printed: Printed
-  beyond: number
-}
-/** `made` is nothing where it must not be given. */
-type Kept = { stamp: string; made: Made | undefined }
-
-export function createHandOver({ redact, isRejected, rejections, driftOf, stamp: stampOf }: HandOverDeps): HandOver {
-  /** By directory, then by file: a path made of both would have to be read anew each time. */
-  const kept = new Map<string, Map<string, Kept>>()
-  let size = 0
-  let rejected = rejections()
-
-  /** Cleaned before it is cut: half of a credential no longer looks like one. Of a long text only what may be shown of it. */
-  const shownOf = async (text: string, path: string): Promise<Shown> => {
-    if (text.length > CLEANED_CHARS) {
-      const begun = cutToSize((await redact(text.slice(0, CLEANED_CHARS))).text, path, sizeOf(text))
-      // So far from where the text was cut that nothing of what may have been cut there shows.
-      if (begun.spareBytes >= SPARE_BYTES) return begun
-    }
-    return cutToSize((await redact(text)).text, path)
-  }
-
-  const make = async (dir: string, file: string, corpus: Corpus): Promise<Kept | undefined> => {
-    const text = corpus.reread(file)
-    if (!text) return undefined
-    const { stamp } = text
-    if (rejected !== '' && isRejected(dir, file, text.text)) return { stamp, made: undefined }
-    // A name is told with what it stands for, and cannot be told without what it gives away. Its ending would hide that.
-    const name = file.replace(/\.md$/, '')
-    if ((await redact(name)).text !== name) return { stamp, made: undefined }
-    const { text: _text, body: _body, settled: _settled, ...item } = text
-    const path = `${dir}/${file}`
-    const shown = await shownOf(text.text, path)
-    return { stamp, made: { path, item, shown, part: undefined } }
-  }
-
-  const keptOf = (dir: string, file: string, corpus: Corpus): Kept | undefined => {
-    const known = kept.get(dir)?.get(file)
-    if (!known) return undefined
-    const stamp = corpus.fresh ? corpus.items.get(file)?.stamp : stampOf(dir, file)
-    return known.stamp === stamp ? known : undefined
-  }
-
-  const renew = async (dir: string, file: string, corpus: Corpus): Promise<Kept | undefined> => {
-    const made = await make(dir, file, corpus)
-    drop(dir, file)
-    if (made) keep(dir, file, made)
-    return made
-  }
-
-  const keep = (dir: string, file: string, made: Kept): void => {
-    kept.set(dir, (kept.get(dir) ?? new Map<string, Kept>()).set(file, made))
-    size++
-    if (size <= MOST_KEPT) return
-    const [first] = kept
-    if (first) drop(first[0], first[1].keys().next().value as string)
-  }
-
-  const drop = (dir: string, file: string): void => {
-    const files = kept.get(dir)
-    if (!files?.delete(file)) return
-    size--
-    if (files.size === 0) kept.delete(dir)
-  }
-
-  return {
-    pack: async ({ dir, corpus, files, k, scoreOf }, { bytes, nowMs }) => {
-      const rejectedNow = rejections()
-      if (rejectedNow !== rejected) {
-        kept.clear()
-        size = 0
-      }
-      rejected = rejectedNow
-      const memories: Parcel['memories'] = []
-      const handed: Parcel['handed'] = []
-      const json = { memories: '', parts: '', beyond: 0 }
-      let parts = ''
-      let crowded = false
-      let left = bytes - FRAME_BYTES
-      for (let n = 0; n < files.length && memories.length < k; n++) {
-        const file = files[n] as string
-        // One that is gone or rejected leaves its place to the next.
-        const known = keptOf(dir, file, corpus)
-        const found = (known ?? (await renew(dir, file, corpus)))?.made
-        if (!found) continue
-        const part = partOf(found, nowMs, (text) => driftOf(dir, text))
-        if (part.bytes > left) {
-          crowded = true
-          continue
-        }
-        left -= part.bytes
-        handed.push({ file, bytes: part.bytes + (parts === '' ? FRAME_BYTES : 0) })
-        parts += part.text
-        json.parts += part.json
-        const score = scoreOf(file, n)
-        memories.push(scored(part.memory, score))
-        if (json.memories !== '') json.memories += ','
-        json.memories += printedOne(part.printed, score)
-        json.beyond += part.beyond
-      }
-      const used = parts === '' ? 0 : bytes - left
-      return { memories, text: framed(parts), bytes: used, handed, json, crowded }
-    },
-  }
-}
-
-/** Field by field: a copy to which one is added gets a shape of its own from V8 each time, which it keeps until it tidies up. */
-function scored({ file, path, type, ageDays, trust, truncated, content }: Part['memory'], score: number): Recalled {
-  return { file, path, type, ageDays, trust, truncated, content, score }
-}
-
-/** What a project no longer has is looked for when its age is told anew: once a day, for most. */
-function partOf(made: Made, nowMs: number, driftOf: (text: string) => readonly string[]): Part {
-  const { path, item, shown } = made
-  const age = ageKey(nowMs - item.modifiedMs)
-  if (made.part?.age === age) return made.part
-  const { file, type, trust, modifiedMs } = item
-  const { truncated, content } = shown
-  const text = presented({ path, type, trust, modifiedMs, missing: driftOf(content), shown }, nowMs)
-  const json = escaped(text)
-  const memory = { file, path, type, ageDays: ageDays(nowMs - modifiedMs), trust, truncated, content }
-  const inJson = printed(memory)
-  const beyond = beyondOf(json) + inJson.beyond
-  made.part = { age, text, bytes: Buffer.byteLength(text), json, memory, printed: inJson, beyond }
-  return made.part
-}
-
-function sizeOf(text: string): { lines: number; bytes: number } {
-  return { lines: text.replace(/\n$/, '').split('\n').length, bytes: Buffer.byteLength(text) }
-}
-
-/** Answers as JSON, put together from what was made of each memory before; the same as their schema would make of them. Pure. */
-
-type PrintRecalled = RecallAnswer['memories'][number]
-
-/** What stays the same of a memory, however it is ranked: all but its score. `beyond`: bytes that it has more than characters. */
-export type Printed = { before: string; beyond: number }
-
-export function printed({
-  file,
-  path,
-  type,
-  ageDays,
-  trust,
-  truncated,
-  content,
-}: Omit<PrintRecalled, 'score'>): Printed {
-  const same = JSON.stringify({ file, path, type, ageDays, trust, truncated, content })
-  const before = `${same.slice(0, -1)},"score":`
-  return { before, beyond: beyondOf(before) }
-}
-
-/** Added up for the parts of an answer, it tells the bytes of the whole. */
-export function beyondOf(text: string): number {
-  return Buffer.byteLength(text) - text.length
-}
-
-export function printedOne({ before }: Printed, score: number): string {
-  return `${before}${score}}`
-}
-
-const [OPEN_JSON = '', CLOSE_JSON = ''] = framed('\0').split('\0').map(escaped)
-
-/** `parts` of the text have been escaped; between the `memories` are commas; `beyond` is that of both. */
-export function printedAnswer(
-  { mode, bytes, sessionBytes, partial }: Pick<RecallAnswer, 'mode' | 'bytes' | 'sessionBytes' | 'partial'>,
-  { memories, parts, beyond }: { memories: string; parts: string; beyond: number },
-): Json {
-  const text = `${OPEN_JSON}${parts}${CLOSE_JSON}`
-  const rest = `"bytes":${bytes},"sessionBytes":${sessionBytes}${partial ? ',"partial":true' : ''}`
-  const whole = `{"mode":"${mode}","memories":[${memories}],"text":"${text}",${rest}}`
-  return { text: whole, bytes: whole.length + beyond }
 }
 
 /**

@@ -1,51 +1,32 @@
 /**
- * Recalls that were begun ahead of time: collected once, cancelled, or given up when nobody comes for them. Their number
- * and their size have limits; whoever begins too many loses their own first.
+ * Recalls that outlive their request: those begun ahead of time, collected once with a ticket, and selections of models that came too
+ * late for their answer. Number and size of both are limited.
  */
 import { randomUUID } from 'node:crypto'
-import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import type { Collected, RecallAnswer, RecallRequest } from '../../schema/recall.ts'
-import type { Clock, Timer } from '../platform/clock.ts'
-
-export type Tickets = {
-  begin(request: RecallRequest, caller: Caller): { ticket: string }
-  /** `pending` while it is not known; throws what went wrong. The answer is given once. */
-  collect(ticket: string): Promise<Collected>
-  cancel(ticket: string): { cancelled: boolean }
-  stop(): void
-}
+import type { Core } from '../core.ts'
+import type { Timer } from '../platform/clock.ts'
+import { createLru } from '../platform/lru.ts'
 
 const KEEP_MS = 300_000
 const MOST_TICKETS = 200
 const MOST_OF_SESSION = 20
 const MOST_CHARS = 4_000_000
-/** Nobody looks at more of a question: its beginning and its end. */
-const QUERY_CHARS = 32_000
 
-type Entry<Chosen> = {
-  request: RecallRequest
-  caller: Caller
+type Begun<Result> = {
   session: string | undefined
   chars: number
   controller: AbortController
   expiry: Timer
-  done: { chosen: Chosen } | { error: unknown } | undefined
+  done: { result: Result } | { error: unknown } | undefined
 }
 
-type Deps<Chosen> = {
-  begin: (request: RecallRequest, caller: Caller, signal: AbortSignal) => Promise<Chosen>
-  /** Only what is collected counts as given. */
-  finish: (request: RecallRequest, chosen: Chosen, caller: Caller) => Promise<RecallAnswer>
-  sessionOf: (request: RecallRequest) => string | undefined
-  clock: Pick<Clock, 'after'>
-}
-
-export function createTickets<Chosen>({ begin, finish, sessionOf, clock }: Deps<Chosen>): Tickets {
-  const entries = new Map<string, Entry<Chosen>>()
+/** A session that begins too many loses its own oldest first. */
+export function createTickets<Result>({ clock }: Core) {
+  const entries = new Map<string, Begun<Result>>()
   let chars = 0
 
-  const drop = (ticket: string): Entry<Chosen> | undefined => {
+  const remove = (ticket: string): Begun<Result> | undefined => {
     const entry = entries.get(ticket)
     if (!entry) return undefined
     entry.expiry.stop()
@@ -53,13 +34,11 @@ export function createTickets<Chosen>({ begin, finish, sessionOf, clock }: Deps<
     chars -= entry.chars
     return entry
   }
-  const giveUp = (ticket: string): boolean => {
-    const entry = drop(ticket)
+  const cancel = (ticket: string): boolean => {
+    const entry = remove(ticket)
     entry?.controller.abort()
     return entry !== undefined
   }
-
-  /** Of the one who began the last ticket the oldest; of nobody else's, as long as there is one. */
   const makeRoom = (last: string, session: string | undefined): void => {
     for (;;) {
       const own = [...entries].flatMap(([ticket, entry]) => (entry.session === session ? [ticket] : []))
@@ -67,67 +46,118 @@ export function createTickets<Chosen>({ begin, finish, sessionOf, clock }: Deps<
       if (!isCrowded && (session === undefined || own.length <= MOST_OF_SESSION)) return
       const [oldest] = own[0] === last ? entries.keys() : own
       if (oldest === undefined || oldest === last) return
-      giveUp(oldest)
+      cancel(oldest)
     }
   }
 
   return {
-    begin: (asked, caller) => {
+    /** `chars`: how much memory the request takes. */
+    begin: (session: string | undefined, size: number, work: (signal: AbortSignal) => Promise<Result>): string => {
       const ticket = randomUUID()
       const controller = new AbortController()
-      const expiry = clock.after(KEEP_MS, () => giveUp(ticket))
-      const request = { ...asked, query: shortened(asked.query) }
-      const session = sessionOf(request)
-      const entry: Entry<Chosen> = {
-        request,
-        caller,
-        session,
-        controller,
-        expiry,
-        chars: charsOf(request),
-        done: undefined,
-      }
+      const expiry = clock.after(KEEP_MS, () => cancel(ticket))
+      const entry: Begun<Result> = { session, controller, expiry, chars: size, done: undefined }
       entries.set(ticket, entry)
-      chars += entry.chars
+      chars += size
       makeRoom(ticket, session)
-      begin(request, caller, controller.signal).then(
-        (chosen) => {
-          entry.done = { chosen }
+      work(controller.signal).then(
+        (result) => {
+          entry.done = { result }
         },
         (error: unknown) => {
           entry.done = { error }
         },
       )
-      return { ticket }
+      return ticket
     },
-    collect: async (ticket) => {
+    /** Throws what went wrong. */
+    collect: (ticket: string): { result: Result } | 'pending' => {
       const entry = entries.get(ticket)
       if (!entry)
-        throw new MemoryError(
-          'NOT_FOUND',
-          'there is no such ticket: it was collected, cancelled, or nobody came for it',
-          {
-            hint: 'recall again',
-          },
-        )
-      if (!entry.done) return { pending: true }
-      drop(ticket)
+        throw new MemoryError('NOT_FOUND', 'there is no such ticket: it was collected or cancelled, or has expired', {
+          hint: 'recall again',
+        })
+      if (!entry.done) return 'pending'
+      remove(ticket)
       if ('error' in entry.done) throw entry.done.error
-      return finish(entry.request, entry.done.chosen, entry.caller)
+      return entry.done
     },
-    cancel: (ticket) => ({ cancelled: giveUp(ticket) }),
-    stop: () => {
-      for (const ticket of [...entries.keys()]) giveUp(ticket)
+    /** False when there was nothing left to cancel. */
+    cancel,
+    stop: (): void => {
+      for (const ticket of [...entries.keys()]) cancel(ticket)
     },
   }
 }
 
-/** As a text of its own: a part of a long one would keep all of it. */
-function shortened(query: string): string {
-  if (query.length <= QUERY_CHARS) return query
-  return Buffer.from(`${query.slice(0, QUERY_CHARS / 2)}\n${query.slice(-QUERY_CHARS / 2)}`).toString()
-}
+export type Selection = { dir: string; files: string[] }
 
-function charsOf({ query, readFiles = [], recentTools = [] }: RecallRequest): number {
-  return [query, ...readFiles, ...recentTools].reduce((sum, { length }) => sum + length, 0)
+const MOST_SESSIONS = 1_000
+/** How long a model may take for a selection that comes with the next question. */
+export const LATEST_MS = 60_000
+
+/**
+ * At most one selection of a session goes on after its caller was answered. The session's next question ends it, or gets what it
+ * selected. A selection that a caller still waits for is never ended by another question.
+ */
+export function createLateSelections({ clock, logged }: Core) {
+  const selected = createLru<string, Selection>(MOST_SESSIONS)
+  /** Their callers were answered. */
+  const going = createLru<string, AbortController>(MOST_SESSIONS)
+  const all = new Set<AbortController>()
+  /** How often a session was forgotten: what began before that is of no use after it. */
+  const forgotten = createLru<string, number>(MOST_SESSIONS)
+
+  const end = (session: string): void => {
+    going.get(session)?.abort()
+    going.delete(session)
+  }
+
+  return {
+    begin: (session: string | undefined) => {
+      if (session !== undefined) end(session)
+      const controller = new AbortController()
+      const tooLate = clock.after(LATEST_MS, () => controller.abort())
+      const timesForgotten = session === undefined ? 0 : forgotten.get(session)
+      all.add(controller)
+      /** Its caller was answered with what it brought. */
+      const done = () => {
+        tooLate.stop()
+        all.delete(controller)
+        if (session !== undefined && going.get(session) === controller) going.delete(session)
+      }
+      /** Its caller was answered without: what it selects comes with the session's next question. */
+      const goOn = (selecting: Promise<Selection>): void => {
+        const isOver = () => session === undefined || forgotten.get(session) !== timesForgotten
+        if (session === undefined || isOver()) controller.abort()
+        else {
+          end(session)
+          going.set(session, controller)
+        }
+        selecting
+          .then((selection) => {
+            if (session !== undefined && selection.files.length > 0 && !isOver()) selected.set(session, selection)
+          })
+          .catch(logged('a model could not select memories'))
+          .finally(done)
+      }
+      return { signal: controller.signal, goOn, done }
+    },
+    /** What was selected for the session's last question, once. */
+    take: (session: string | undefined, dir: string): string[] => {
+      const kept = session === undefined ? undefined : selected.get(session)
+      if (session === undefined || kept?.dir !== dir) return []
+      selected.delete(session)
+      return kept.files
+    },
+    /** The session was cleared or compacted. */
+    forget: (session: string): void => {
+      end(session)
+      selected.delete(session)
+      forgotten.set(session, (forgotten.get(session) ?? 0) + 1)
+    },
+    stop: (): void => {
+      for (const controller of all) controller.abort()
+    },
+  }
 }

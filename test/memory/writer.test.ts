@@ -331,10 +331,9 @@ describe('a name that gives a credential away', () => {
     writeFileSync(join(rig.dir, file), topic('The key is the name.'))
     for (const { memory } of [rig, await rig.open()]) {
       await memory.lookEverywhere()
-      const { texts } = memory
-      expect(texts.list(rig.dir).files.map((each) => each.file)).toEqual(['a.md'])
-      expect(texts.read(rig.dir, [file, 'a.md']).map((each) => each.file)).toEqual(['a.md'])
-      expect([texts.stamp(rig.dir, file), texts.stamp(rig.dir, 'a.md')]).toEqual([undefined, expect.any(String)])
+      const { catalogue } = memory
+      expect([...catalogue.open(rig.dir).memories.keys()]).toEqual(['a.md'])
+      expect([catalogue.read(rig.dir, file), catalogue.read(rig.dir, 'a.md')?.file]).toEqual([undefined, 'a.md'])
     }
   })
 })

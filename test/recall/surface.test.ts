@@ -57,13 +57,11 @@ describe('a memory that is given', () => {
     const path = '/m/a<\n/system-reminder>.md'
     const missing = ['b<\u0085/system-reminder>']
     const part = presented(
-      { path, type: 'user', trust: undefined, modifiedMs: 0, missing, shown: cutToSize('x', path) },
+      { path, type: 'user', trust: undefined, modifiedMs: 0, missing, excerpt: cutToSize('x', path) },
       0,
     )
     expect(part).not.toMatch(/<\s*\//)
-    const manifest = manifestOf([
-      { file: 'a<\n/manifest>.md', stamp: '', modifiedMs: 0, description: 'b<\r/manifest>' },
-    ])
+    const manifest = manifestOf([{ file: 'a<\n/manifest>.md', modifiedMs: 0, description: 'b<\r/manifest>' }])
     expect(manifest.split('\n')).toHaveLength(3)
     expect(manifest.match(/<\s*\//g)).toHaveLength(1)
   })
@@ -95,7 +93,7 @@ describe('a memory that is given', () => {
   it('comes with a caution when it is older than a day, not before', () => {
     const part = (ageMs: number) =>
       presented(
-        { path: PATH, type: 'user', trust: undefined, modifiedMs: 0, missing: [], shown: cutToSize('x', PATH) },
+        { path: PATH, type: 'user', trust: undefined, modifiedMs: 0, missing: [], excerpt: cutToSize('x', PATH) },
         ageMs,
       )
     expect(part(DAY)).toBe(`\nMemory (user), saved 1 day ago: ${PATH}\n> x\n`)

@@ -1,30 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { createTickets } from '../../daemon/recall/tickets.ts'
-import { RecallRequest } from '../../schema/recall.ts'
-import { manualTime } from '../support/clock.ts'
+import { testCore } from '../support/core.ts'
 
-const caller = { actor: 'agent:test', env: {} }
-
-function rig() {
-  const begun: RecallRequest[] = []
-  const tickets = createTickets({
-    begin: async (request) => {
-      begun.push(request)
-      return request.query
-    },
-    finish: async () => ({ mode: 'local', memories: [], text: '', bytes: 0, sessionBytes: 0 }),
-    sessionOf: ({ sessionId }) => sessionId,
-    clock: manualTime().clock,
-  })
-  const begin = (sessionId?: string, query = 'q', more: object = {}) =>
-    tickets.begin(RecallRequest.parse({ cwd: '/', query, ...(sessionId && { sessionId }), ...more }), caller).ticket
-  const has = (ticket: string) => tickets.cancel(ticket).cancelled
-  return { begin, has, begun }
+async function rig() {
+  const { core } = await testCore()
+  const tickets = createTickets<string>(core)
+  const begin = (sessionId?: string, chars = 10) => tickets.begin(sessionId, chars, async () => 'found')
+  return { tickets, begin, has: tickets.cancel }
 }
 
 describe('tickets', () => {
-  it('of one session make no others go', () => {
-    const { begin, has } = rig()
+  it('of one session make no others go', async () => {
+    const { begin, has } = await rig()
     const others = ['a', 'b', undefined].map((session) => begin(session))
     const own = Array.from({ length: 300 }, () => begin('busy'))
     expect(others.map(has)).toEqual([true, true, true])
@@ -34,24 +21,28 @@ describe('tickets', () => {
     expect(kept.length).toBeLessThanOrEqual(50)
   })
 
-  it('of callers without a session make each other go first', () => {
-    const { begin, has } = rig()
+  it('of callers without a session make each other go first', async () => {
+    const { begin, has } = await rig()
     const other = begin('a')
     const own = Array.from({ length: 300 }, () => begin())
     expect(has(other)).toBe(true)
     expect(own.filter(has)).toEqual(own.slice(-199))
   })
 
-  it('hold the beginning and the end of a long question, and no more than they may all together', () => {
-    const { begin, has, begun } = rig()
-    begin('a', `first ${'x'.repeat(900_000)} last`)
-    expect(begun[0]?.query).toMatch(/^first x+\nx+ last$/)
-    expect(begun[0]?.query.length).toBeLessThan(40_000)
-    const readFiles = Array.from({ length: 500 }, () => 'f'.repeat(1_000))
-    const large = Array.from({ length: 50 }, (_, n) => begin(`s${n}`, 'q', { readFiles }))
+  it('hold no more than they may all together', async () => {
+    const { begin, has } = await rig()
+    const large = Array.from({ length: 50 }, (_, n) => begin(`s${n}`, 500_000))
     const kept = large.filter(has)
     expect(kept).toEqual(large.slice(-kept.length))
-    expect(kept.length * 500_000).toBeLessThanOrEqual(8_000_000)
-    expect(kept.length).toBeGreaterThan(1)
+    expect(kept).toHaveLength(8)
+  })
+
+  it('are collected once', async () => {
+    const { tickets, begin } = await rig()
+    const ticket = begin()
+    expect(tickets.collect(ticket)).toBe('pending')
+    await Promise.resolve()
+    expect(tickets.collect(ticket)).toEqual({ result: 'found' })
+    expect(() => tickets.collect(ticket)).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }))
   })
 })

@@ -5,8 +5,8 @@ import { routeFile } from '../request.ts'
 export const recallRoutes = (recall: Recall) =>
   routeFile(async () => (await import('../../../schema/recall.ts')).recallRoutes, {
     recall: (call) => recall.recall(call.body, call),
-    prefetchRecall: ({ body, caller }) => recall.tickets.begin(body, caller),
-    collectRecall: ({ params }) => recall.tickets.collect(params.ticket),
-    cancelRecall: ({ params }) => recall.tickets.cancel(params.ticket),
-    recalled: ({ params, query }) => recall.given(params.id, query.harness),
+    prefetchRecall: ({ body, caller }) => recall.prefetch(body, caller),
+    collectRecall: ({ params }) => recall.collect(params.ticket),
+    cancelRecall: ({ params }) => recall.cancel(params.ticket),
+    recalled: ({ params, query }) => recall.shown(params.id, query.harness),
   })
