@@ -1,7 +1,7 @@
 /** The composition root: every part of the daemon, in the order data flows. Stopping runs it backwards. */
 import { join } from 'node:path'
 import { createAgentRunner } from './agent/agent.ts'
-import type { Fitting } from './context/fitting.ts'
+import { createContext } from './context/context.ts'
 import { type Core, type CoreOptions, openCore } from './core.ts'
 import { createDreaming } from './dream/dreaming.ts'
 import { createExtraction } from './extraction/extraction.ts'
@@ -123,33 +123,12 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const recall = parts.add('recall', createRecall(core, memory, model))
   const said = createSaid(store.index)
   const agent = createAgentRunner(core, model, said)
-  let made: Promise<Fitting> | undefined
-  const load = async () =>
-    (await import('./context/fitting.ts')).createFitting({
-      ...common,
-      said,
-      model,
-      agent,
-      notesOf: (session) => {
-        const { content, lastMessageId = '', runningSinceMs } = notes.notesFor(session)
-        return { text: content, lastMessageId, runningSinceMs }
-      },
-      onMemoriesCleared: ({ harness, session }) => recall.reset({ harness, sessionId: session }),
-      onCompacted: ({ harness, session }) => {
-        memory.prompting.renew({ harness, sessionId: session })
-        recall.reset({ harness, sessionId: session })
-      },
-      onError: logged('a compaction was done and could not be told of'),
-    })
-  const fitting = () => {
-    made ??= load()
-    return made
-  }
 
   // What is kept of what was said.
   const telling = createTelling({ notices: createNotices(store.history), clock })
   const notes = createNotes(core, said, memory, agent, model)
   const extraction = createExtraction(core, said, memory, notes, agent, model)
+  const context = createContext(core, model, said, memory, agent, notes, recall)
 
   // What is put in order.
   const dreaming = createDreaming({
@@ -173,6 +152,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     finishPurges: memory.finishPurges,
     sessionsDir: capture.sessionsDir,
     toolResults: join(stateDir, 'tool-results'),
+    expireContext: context.expire,
     expireNotes: notesFile.expire,
     expireJobs: (days) => background.expire(days),
     expireMail: mail.expire,
@@ -221,7 +201,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   server.add(processRoutes(core, switches, status), hookRoutes(hooking), recallRoutes(recall))
   server.add(memoryRoutes(core, memory, recall), historyRoutes(memory), transferRoutes(memory))
   server.add(sessionRoutes(capture, telling, notes, background), jobRoutes(background, dreaming, model))
-  server.add(mailRoutes(mail, memory), contextRoutes(fitting))
+  server.add(mailRoutes(mail, memory), contextRoutes(context))
   server.onStopping(mail.close)
   await server.listen()
 

@@ -1,92 +1,57 @@
-/**
- * Makes a conversation fit again, by the cheapest way that does: its notes, a model, or neither. Decides in this order;
- * everything it needs to know or do is given.
- */
-
+/** Makes a conversation fit again, by the cheapest way that does: the notes of its session, a model, or neither. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Boundary, Compacted, CompactRequest, Restore } from '../../schema/context.ts'
+import type { Boundary, Compacted, CompactRequest } from '../../schema/context.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Core } from '../core.ts'
 import { createInTurn } from '../platform/queue.ts'
-import type { Guards } from './compaction-guards.ts'
-import { currentNotes, cutBefore, keptFrom, type Notes, openPrompt, partsFromNotes } from './cuts.ts'
+import type { CompactionGuards } from './compaction-guards.ts'
+import { cutBefore, keptFrom, openPrompt, type Parts, splitAt } from './cuts.ts'
 import { extractiveSummary, factsOf, missingFrom, openTodos, supplement } from './extractive.ts'
 import { type Block, blocksOf, type Message, merged, recordOf } from './messages.ts'
-import { type Ask, createSummarising, type Question } from './summariser.ts'
-import { lastSummary, type Scope, type Strategy, summaryText } from './summary.ts'
+import { type Conversation, currentNotes, partsFromNotes, type Summariser, summarise } from './summariser.ts'
+import { lastSummary, type Strategy, summaryText } from './summary.ts'
 import { type Counter, type Room, type Trigger, tokensInContext } from './token-count.ts'
-import type { SessionKey } from './tool-results.ts'
-import type { createRestore } from './working-set.ts'
-
-export type Conversation = {
-  key: SessionKey
-  cwd: string
-  /** Whether it was read from the transcript of the session. */
-  source: 'given' | 'transcript'
-}
-
-export type CompactDeps = {
-  counter: Counter
-  guards: Guards
-  clock: Clock
-  /** Of a session; nothing where there are none, or they are off. */
-  notes: (key: SessionKey) => Notes | undefined
-  /** Whether a model may be asked. */
-  isOnline: (conversation: Conversation) => boolean
-  ask: (conversation: Conversation, question: Question) => ReturnType<Ask>
-  restore: ReturnType<typeof createRestore>
-  /** What the user's own command has to say to a summary. */
-  preCompact: (signal: AbortSignal) => Promise<string>
-  /** The session is not what it was: what it was shown may be shown again, and its cached beginning is of no use. */
-  onCompacted: (key: SessionKey) => Promise<void>
-  /** What went wrong beside an answer that is good. */
-  onError: (error: unknown) => void
-}
+import { readWorkingSet, type WorkingSet } from './working-set.ts'
 
 export type Wanted = Pick<CompactRequest, 'trigger' | 'instructions' | 'partial' | 'restore' | 'usage' | 'preview'> & {
   room: Room
   signal: AbortSignal
 }
 
+type Run = (conversation: Conversation, messages: readonly Message[], wanted: Wanted) => Promise<Compacted>
+type Draft = { parts: Parts; strategy: Strategy; messages: Message[] } & Whole
+
 /** What is left of the threshold is for the conversation that goes on. */
 const RESTORED_SHARE = 0.8
 
-export function createCompaction(deps: CompactDeps) {
-  const { counter, guards, clock, notes, isOnline, ask, restore, preCompact, onCompacted, onError } = deps
-
-  type Draft = { parts: Parts; strategy: Strategy; messages: Message[] } & Whole
-
+export function createCompaction(core: Core, counter: Counter, guards: CompactionGuards, summariser: Summariser): Run {
   const drafted = (parts: Parts, strategy: Strategy, summary: string, todos: readonly string[]): Draft => {
     const whole = completed(parts, summary, todos)
     return { parts, strategy, ...whole, messages: assemble(parts, { strategy, summary: whole.summary }) }
   }
 
-  const fromNotes = async (key: SessionKey, messages: readonly Message[], wanted: Wanted, todos: readonly string[]) => {
-    const found = await currentNotes(() => notes(key), { clock, signal: wanted.signal })
-    if (!found || found.text.trim() === '') return undefined
-    const parts = partsFromNotes(counter, messages, found)
+  const fromNotes = async (
+    { key }: Conversation,
+    messages: readonly Message[],
+    { room, signal }: Wanted,
+    todos: readonly string[],
+  ) => {
+    const notes = await currentNotes(() => summariser.notesOf(key), core.clock, signal)
+    if (!notes || notes.text.trim() === '') return undefined
+    const parts = partsFromNotes(counter, messages, notes)
     if (!parts || parts.between.length === 0) return undefined
-    const draft = drafted(parts, 'notes', found.text, todos)
+    const draft = drafted(parts, 'notes', notes.text, todos)
     const tokens = counter.messages(draft.messages)
-    const fits = tokens < wanted.room.thresholds.autoCompact && tokens <= counter.messages(messages)
-    return fits ? draft : undefined
+    return tokens < room.thresholds.autoCompact && tokens <= counter.messages(messages) ? draft : undefined
   }
 
-  const byModel = async (conversation: Conversation, parts: Parts, scope: Scope, wanted: Wanted) => {
-    const summarise = createSummarising((question) => ask(conversation, question))
-    const instructions = [wanted.instructions ?? '', await preCompact(wanted.signal)]
-      .filter((text) => text.trim() !== '')
-      .join('\n\n')
-    return summarise(parts.between, { scope, instructions, signal: wanted.signal })
-  }
-
-  /** As much as fits beside a summary that says little of how things were done. */
-  const byItself = (
+  /** With no model: as much stays as fits beside a summary that says little of how things were done. */
+  const extractive = (
     messages: readonly Message[],
     chosen: Parts | undefined,
     { room }: Wanted,
     todos: readonly string[],
-  ): Draft => {
+  ) => {
     const draft = (parts: Parts) => drafted(parts, 'extractive', extractiveSummary(parts.between, todos), todos)
     if (chosen) return draft(chosen)
     const open = openPrompt(messages)
@@ -102,91 +67,81 @@ export function createCompaction(deps: CompactDeps) {
     wanted: Wanted,
     todos: readonly string[],
   ): Promise<Draft> => {
-    const { key } = conversation
-    const chosen = wanted.partial && partOf(messages, wanted.partial)
-    // Notes know nothing of what somebody wants a summary to look to.
-    const isAsked = isOnline(conversation)
-    const isFree = !chosen && !(isAsked && (wanted.instructions ?? '').trim() !== '')
-    const noted = isFree ? await fromNotes(key, messages, wanted, todos) : undefined
+    const { partial, signal } = wanted
+    const chosen = partial && partOf(messages, partial)
+    const isOnline = summariser.isOnline(conversation)
+    const instructions = (wanted.instructions ?? '').trim()
+    // 1. Notes, unless a part was chosen or a model can follow the instructions: notes know nothing of them.
+    const mayUseNotes = !chosen && !(isOnline && instructions !== '')
+    const noted = mayUseNotes ? await fromNotes(conversation, messages, wanted, todos) : undefined
     if (noted) return noted
-    if (!isAsked) return byItself(messages, chosen, wanted, todos)
+    // 2. A model, where one may be asked.
+    if (!isOnline) return extractive(messages, chosen, wanted, todos)
     const parts = chosen ?? splitAt(messages, openPrompt(messages))
     if (parts.between.length === 0) throw nothing()
-    const done = await byModel(conversation, parts, wanted.partial?.direction ?? 'all', wanted)
+    const all = [wanted.instructions ?? '', await summariser.instructions(signal)].filter((text) => text.trim() !== '')
+    const asked = { scope: partial?.direction ?? 'all', instructions: all.join('\n\n'), signal } as const
+    const done = await summarise(summariser, conversation, parts.between, asked)
     if ('summary' in done) return drafted(parts, 'full', done.summary, todos)
-    if (done.failed === 'none') return byItself(messages, chosen, wanted, todos)
-    throw new MemoryError('CONFLICT', `the conversation could not be summarised: ${done.message}`, {
-      reason: done.failed,
-    })
+    // 3. Neither.
+    if (done.failed === 'none') return extractive(messages, chosen, wanted, todos)
+    const message = `the conversation could not be summarised: ${done.message}`
+    throw new MemoryError('CONFLICT', message, { reason: done.failed })
   }
 
   const run: Run = async (conversation, messages, wanted) => {
     const { key } = conversation
-    const name = sessionName(key)
-    if (wanted.signal.aborted) throw new MemoryError('CONFLICT', 'nobody waits for it any more', { reason: 'stopped' })
+    const { preview, signal, trigger, usage } = wanted
+    if (signal.aborted) throw new MemoryError('CONFLICT', 'the caller hung up', { reason: 'stopped' })
     if (messages.length === 0) throw nothing()
-    const refused = wanted.preview ? undefined : guards.refusal(name, messages, wanted.trigger)
+    const refused = preview ? undefined : guards.refusal(key, messages, trigger)
     if (refused)
       throw new MemoryError('CONFLICT', refused.message, { reason: refused.reason, hint: HINTS[refused.reason] })
-    const todos = openTodos(wanted.restore?.todos ?? [])
     try {
-      const draft = await find(conversation, messages, wanted, todos)
-      if (draft.parts.between.length === 0) throw nothing()
-      const { result, restored } = finish(draft, messages, wanted)
-      if (!wanted.preview) {
-        guards.compacted(name, result)
-        // Done is done: whoever waits for it gets it, though the disk may be too full to say so to others.
-        await onCompacted(key).catch(onError)
+      const draft = await find(conversation, messages, wanted, openTodos(wanted.restore?.todos ?? []))
+      const { parts, strategy, summary, supplemented } = draft
+      if (parts.between.length === 0) throw nothing()
+      const restored = restoredBeside(draft, messages, wanted)
+      const { blocks, items } = restored
+      const result = blocks.length > 0 ? assemble(parts, { strategy, summary, restored: blocks }) : draft.messages
+      if (!preview) guards.compacted(key, result)
+      const tokensBefore = tokensInContext(counter, messages, usage)
+      return {
+        strategy,
+        messages: result,
+        summary,
+        boundary: boundaryOf(parts, { trigger, tokensBefore }),
+        kept: parts.before.length + parts.after.length,
+        restored: items,
+        supplemented,
+        tokensBefore,
+        tokensAfter: counter.messages(result),
       }
-      return answerOf(draft, result, restored, messages, wanted)
     } catch (error) {
-      // Whoever hung up, named what is not there, had nothing to compact, or was stopped with the daemon is no sign that the
-      // next attempt fails too.
+      // A caller that hung up, a message that is not there, nothing to compact, or a daemon that stops: none of them is a
+      // sign that the next attempt fails too.
       const isHarmless =
         error instanceof MemoryError && (error.code !== 'CONFLICT' || HARMLESS.includes(error.reason ?? ''))
-      const counts = !wanted.preview && !wanted.signal.aborted && !isHarmless
-      if (counts) guards.failed(name)
+      if (!preview && !signal.aborted && !isHarmless) guards.failed(key)
       throw error
     }
   }
 
-  return oneAtATime(run)
-
-  function finish({ parts, strategy, summary, messages: bare }: Draft, messages: readonly Message[], wanted: Wanted) {
-    const tokens = counter.messages(bare)
+  /** What would be lost and fits beside the summary. Throws where the summary alone is too long. */
+  const restoredBeside = (draft: Draft, messages: readonly Message[], { room, restore = {} }: Wanted): WorkingSet => {
+    const { parts } = draft
+    const tokens = counter.messages(draft.messages)
     if (tokens > counter.messages(messages))
       throw new MemoryError('CONFLICT', 'the summary is longer than what it would stand for', {
         reason: 'inflated',
         hint: 'go on as it is: so far nothing is gained by a summary',
       })
-    const roomTokens = Math.max(0, Math.floor(wanted.room.thresholds.autoCompact * RESTORED_SHARE) - tokens)
-    const asked: Restore = wanted.restore ?? {}
+    const roomTokens = Math.max(0, Math.floor(room.thresholds.autoCompact * RESTORED_SHARE) - tokens)
     const kept = [...parts.before, ...parts.after]
-    const restored = restore({ restore: asked, between: parts.between, kept, roomTokens })
-    const isMore = restored.blocks.length > 0
-    return { result: isMore ? assemble(parts, { strategy, summary, restored: restored.blocks }) : bare, restored }
+    return readWorkingSet(core, { restore, between: parts.between, kept, roomTokens })
   }
 
-  function answerOf(
-    { parts, strategy, summary, supplemented }: Draft,
-    result: Message[],
-    restored: ReturnType<typeof restore>,
-    messages: readonly Message[],
-    { trigger, usage }: Wanted,
-  ): Compacted {
-    const tokensBefore = tokensInContext(counter, messages, usage)
-    return {
-      strategy,
-      messages: result,
-      summary,
-      boundary: boundaryOf(parts, { trigger, tokensBefore }),
-      kept: parts.before.length + parts.after.length,
-      restored: restored.items,
-      supplemented,
-      tokensBefore,
-      tokensAfter: counter.messages(result),
-    }
-  }
+  return oneAtATime(run)
 }
 
 const HARMLESS = ['nothing', 'stopped']
@@ -194,10 +149,6 @@ const HARMLESS = ['nothing', 'stopped']
 const HINTS = {
   breaker: 'compact by hand: that tries once more',
   thrash: 'go on with the messages of the last compaction',
-}
-
-function splitAt(messages: readonly Message[], at: number): Parts {
-  return { before: [], between: messages.slice(0, at), after: messages.slice(at) }
 }
 
 function partOf(messages: readonly Message[], { direction, messageId }: NonNullable<CompactRequest['partial']>): Parts {
@@ -215,27 +166,19 @@ function nothing(): MemoryError {
   return new MemoryError('CONFLICT', 'there is nothing to compact yet', { reason: 'nothing' })
 }
 
-/** Lets a session be compacted once at a time, and whoever asks for the same meanwhile have the same answer for one price. */
-
-export type Run = (conversation: Conversation, messages: readonly Message[], wanted: Wanted) => Promise<Compacted>
-
-export function sessionName({ harness, session }: SessionKey): string {
-  return JSON.stringify([harness, session])
-}
-
 type Running = { messages: readonly Message[]; wanted: Wanted; done: Promise<Compacted> }
 
-/** What is only looked at beforehand waits for nobody. */
-export function oneAtATime(run: Run): Run {
+/** A session is compacted once at a time; callers that ask for the same meanwhile have the same answer. A preview does not wait. */
+function oneAtATime(run: Run): Run {
   const inTurn = createInTurn()
   const lasts = new Map<string, Running>()
   const compact: Run = (conversation, messages, wanted) => {
     if (wanted.preview) return run(conversation, messages, wanted)
-    const name = sessionName(conversation.key)
+    const name = JSON.stringify([conversation.key.harness, conversation.key.sessionId])
     const last = lasts.get(name)
     if (last && isSame(last, messages, wanted))
       return last.done.catch((error) => {
-        // Who asked first hung up; this one did not.
+        // The caller that asked first hung up; this one did not.
         if (last.wanted.signal.aborted) return compact(conversation, messages, wanted)
         throw error
       })
@@ -256,18 +199,10 @@ function isSame({ messages, wanted }: Running, others: readonly Message[], other
   )
 }
 
-/**
- * Puts a compacted conversation together: what stays, the summary, and what the summary had left out. Checks that
- * everything that must survive does. Pure.
- */
+type Whole = { summary: string; supplemented: number }
 
-/** `before` and `after` stay as they are, `between` is what the summary stands for. */
-export type Parts = { before: readonly Message[]; between: readonly Message[]; after: readonly Message[] }
-
-export type Whole = { summary: string; supplemented: number }
-
-/** With whatever the summary, and what stays beside it, does not name. `openTodos`: where the harness says what is to do. */
-export function completed({ before, between, after }: Parts, summary: string, openTodos: readonly string[]): Whole {
+/** The summary with what must survive and neither it nor what stays beside it names. `openTodos`: where the harness says what is to do. */
+function completed({ before, between, after }: Parts, summary: string, openTodos: readonly string[]): Whole {
   // What stays tells of its own: to look for each thing in all of it would take the square of what was said.
   const stays = new Set(factsOf([...before, ...after]).map(({ kind, text }) => `${kind} ${text}`))
   const gone = factsOf(between, openTodos).filter(({ kind, text }) => !stays.has(`${kind} ${text}`))
@@ -277,7 +212,7 @@ export function completed({ before, between, after }: Parts, summary: string, op
 }
 
 /** `restored`: blocks that are put back beside the summary. */
-export function assemble(
+function assemble(
   { before, between, after }: Parts,
   { strategy, summary, restored = [] }: { strategy: Strategy; summary: string; restored?: readonly string[] },
 ): Message[] {
@@ -289,16 +224,12 @@ export function assemble(
 }
 
 /** The same conversation gives the same name. */
-export function summaryId(between: readonly Message[]): string {
+function summaryId(between: readonly Message[]): string {
   return `compacted-${between.at(-1)?.id ?? between.length}`
 }
 
-/** What a harness is told of the place where a conversation was compacted. Pure. */
-
-export function boundaryOf(
-  parts: Parts,
-  { trigger, tokensBefore }: { trigger: Trigger; tokensBefore: number },
-): Boundary {
+/** What a harness is told of the place where a conversation was compacted. */
+function boundaryOf(parts: Parts, { trigger, tokensBefore }: { trigger: Trigger; tokensBefore: number }): Boundary {
   const { before, between, after } = parts
   const all = [...before, ...between, ...after]
   const nameOf = (at: number) => all[at]?.id ?? `#${at}`

@@ -1,4 +1,4 @@
-/** The context service as harnesses ask for it: measured, kept, cleared, compacted. Puts the parts together. */
+/** The context of a session: measures how full it is, keeps long results of tools, clears old ones, and compacts it. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Caller } from '../../schema/caller.ts'
 import type {
@@ -12,18 +12,27 @@ import type {
   ToolResultsRequest,
 } from '../../schema/context.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Agent } from '../agent/agent.ts'
+import type { Core } from '../core.ts'
+import type { Memory } from '../memory/memory.ts'
+import type { Model } from '../models/model.ts'
+import { factsOf } from '../models/models.ts'
+import type { Notes } from '../notes/notes.ts'
 import { isDeeperThan } from '../platform/json.ts'
-import { type CompactDeps, createCompaction } from './compact.ts'
-import { createGuards, type GuardRecords } from './compaction-guards.ts'
+import { mergeVariables } from '../projects/memory-dir.ts'
+import type { Recall } from '../recall/recall.ts'
+import type { Said, SessionKey } from '../sessions/message-table.ts'
+import { createCompaction } from './compact.ts'
+import { createCompactionGuards } from './compaction-guards.ts'
 import { flatten, type Message, recordOf, resultText } from './messages.ts'
 import { type Cleared, clearBySize, clearByTime, editsAtApi, planCached } from './microcompact.ts'
+import { createSummariser } from './summariser.ts'
 import {
   breakdownOf,
-  type ContextVariables,
   type Counter,
   compactionOff,
   createCounter,
+  modelName,
   percentLeft,
   type Room,
   roomOf,
@@ -32,40 +41,50 @@ import {
   type WireUsage,
   windowOf,
 } from './token-count.ts'
-import type { ResultStore, SessionKey } from './tool-results.ts'
-
-type Deps = Omit<CompactDeps, 'counter' | 'guards'> & {
-  settings: () => { enabled: boolean; autoCompact: boolean; microcompactByTime: boolean }
-  variables: (caller: Caller) => ContextVariables
-  /** What is known of a model. */
-  windowTokens: (model: string) => number | undefined
-  results: ResultStore
-  guarded: GuardRecords
-  /** The messages of a session as its transcript has them; nothing where nobody knows it. */
-  transcript: (key: SessionKey, signal: AbortSignal) => Promise<unknown[] | undefined>
-  /** Says beforehand that the session will not begin as it did. */
-  announce: (key: SessionKey, because: string) => Promise<void>
-  /** Memories that the session was shown are not before it any more. */
-  onMemoriesCleared: (key: SessionKey) => void
-  clock: Clock
-}
+import { createToolResults } from './tool-results.ts'
 
 const CAP_LEVELS = 200
 const SLICE_MS = 15
 const MOST_TOKENS = 1_000_000_000
 
-export function createContext(deps: Deps) {
-  const { settings, variables, windowTokens, results, guarded, transcript, announce, onMemoriesCleared, clock } = deps
+export function createContext(
+  core: Core,
+  models: Model,
+  sessions: Said,
+  memory: Memory,
+  agent: Agent,
+  notes: Notes,
+  recall: Recall,
+) {
+  const { clock, env, logged } = core
+  const settings = () => core.settings.current().context
+  const variables = (caller: Caller) => mergeVariables(env, caller.env)
   const counter = createCounter()
-  const compaction = createCompaction({ ...deps, counter, guards: createGuards(guarded) })
+  const toolResults = createToolResults(core)
+  const guards = createCompactionGuards(core)
+  const summariser = createSummariser(core, models, sessions, agent, notes)
+  const compaction = createCompaction(core, counter, guards, summariser)
 
   const roomFor = ({ model, betas = [] }: { model: string; betas?: string[] | undefined }, caller: Caller): Room => {
     const own = variables(caller)
-    return roomOf(windowOf({ model, known: windowTokens(model), betas, variables: own }), own)
+    const known = factsOf(modelName(model), core.settings.current().models).windowTokens
+    return roomOf(windowOf({ model, known, betas, variables: own }), own)
   }
 
-  /** Long conversations are counted a little at a time, so that nobody else waits for it. */
-  const taken = async (given: readonly unknown[]): Promise<Message[]> => {
+  /** What the session was shown may be shown again, and its cached beginning is of no use. */
+  const forgetShown = (key: SessionKey) => {
+    try {
+      memory.prompting.renew(key)
+      recall.reset(key)
+      agent.announceBreak(key, 'the session was compacted')
+    } catch (error) {
+      // The compaction is done: its caller gets it, though the disk may be too full for the rest.
+      logged('a session could not be renewed after its compaction')(error)
+    }
+  }
+
+  /** Long conversations are counted a little at a time: other requests are answered in between. */
+  const countedMessages = async (given: readonly unknown[]): Promise<Message[]> => {
     if (isDeeperThan(given, CAP_LEVELS)) throw new MemoryError('BAD_REQUEST', 'body.messages: nested too deeply')
     const messages = flatten(given)
     let sliceMs = clock.elapsed()
@@ -88,7 +107,7 @@ export function createContext(deps: Deps) {
 
   return {
     measure: async ({ model, messages: given, usage, betas }: MeasureRequest, caller: Caller): Promise<Measured> => {
-      const messages = await taken(given)
+      const messages = await countedMessages(given)
       const room = roomFor({ model, betas }, caller)
       const tokens = tokensInContext(counter, messages, usage ?? usageIn(given))
       return {
@@ -97,11 +116,11 @@ export function createContext(deps: Deps) {
         ...room,
         percentLeft: percentLeft(tokens, room),
         states: statesAt(tokens, room),
-        resultLimits: results.limits(),
+        resultLimits: toolResults.lowestLimits(),
       }
     },
     microcompact: async (request: MicrocompactRequest, caller: Caller): Promise<Microcompacted> => {
-      const messages = await taken(request.messages)
+      const messages = await countedMessages(request.messages)
       const usage = request.usage ?? usageIn(request.messages)
       const tokensBefore = tokensInContext(counter, messages, usage)
       const unchanged = { tokensBefore, tokensAfter: tokensBefore }
@@ -116,10 +135,10 @@ export function createContext(deps: Deps) {
       if (!settings().enabled) return { form: request.form, cleared: [], ...unchanged }
       const { form, ...cleared } = byForm(messages, request, tokensBefore, roomFor(request, caller))
       if (cleared.results.length === 0) return { form, cleared: [], ...unchanged }
-      const key = { harness: request.harness, session: request.sessionId }
-      await results.save(key, originals(cleared))
-      await announce(key, 'old results were cleared')
-      if (cleared.memories) onMemoriesCleared(key)
+      const key = keyOf(request)
+      await toolResults.save(key, originals(cleared))
+      agent.announceBreak(key, 'old results were cleared')
+      if (cleared.memories) recall.reset(key)
       return {
         form,
         messages: cleared.messages,
@@ -131,31 +150,34 @@ export function createContext(deps: Deps) {
     compact: async (request: CompactRequest, caller: Caller, signal: AbortSignal): Promise<Compacted> => {
       const off = compactionOff(request.trigger, variables(caller), settings())
       if (off && !request.preview) throw new MemoryError('CONFLICT', `nothing is compacted: ${off}`, { reason: 'off' })
-      const key = { harness: request.harness, session: request.sessionId }
-      const given = request.messages ?? (await transcript(key, signal))
+      const key = keyOf(request)
+      const given = request.messages ?? (await summariser.transcript(key, signal))
       if (!given)
         throw new MemoryError('NOT_FOUND', `no session ${request.sessionId} is known`, {
           hint: 'send its messages along',
         })
-      const messages = await taken(given)
-      const conversation = {
-        key,
-        cwd: request.cwd,
-        source: request.messages ? ('given' as const) : ('transcript' as const),
-      }
-      return compaction(conversation, messages, { ...request, room: roomFor(request, caller), signal })
+      const messages = await countedMessages(given)
+      const source = request.messages ? 'given' : 'transcript'
+      const room = roomFor(request, caller)
+      const compacted = await compaction({ key, cwd: request.cwd, source }, messages, { ...request, room, signal })
+      if (!request.preview) forgetShown(key)
+      return compacted
     },
-    keepResults: async ({
-      harness,
-      sessionId,
-      messageId,
-      results: given,
-    }: ToolResultsRequest): Promise<ToolResultsKept> => ({
-      results: await results.keep({ harness, session: sessionId }, messageId, given),
+    keepResults: async (request: ToolResultsRequest): Promise<ToolResultsKept> => ({
+      results: await toolResults.keep(keyOf(request), request.messageId, request.results),
     }),
-    result: (key: SessionKey, toolUseId: string, range: { from?: number | undefined; to?: number | undefined }) =>
-      results.read(key, toolUseId, range),
+    result: toolResults.read,
+    /** Decisions about sessions that were not used since. */
+    expire: (beforeMs: number): void => {
+      toolResults.expire(beforeMs)
+      guards.expire(beforeMs)
+    },
   }
+}
+export type Context = ReturnType<typeof createContext>
+
+function keyOf({ harness, sessionId }: SessionKey): SessionKey {
+  return { harness, sessionId }
 }
 
 /** Of what a server has counted itself no more than that is gone: a third more would be taken from it twice. */
@@ -176,7 +198,7 @@ function usageIn(given: readonly unknown[]) {
   const last = given.findLast((entry) => roleOf(entry) === 'assistant')
   const outer = recordOf(last)
   const usage = recordOf(outer.usage ?? recordOf(outer.message).usage)
-  // Nobody has looked at these numbers before.
+  // These numbers were not checked before.
   const count = (name: string) => {
     const value = usage[name]
     return typeof value === 'number' && value > 0 ? Math.round(Math.min(value, MOST_TOKENS)) : 0

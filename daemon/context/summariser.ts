@@ -1,12 +1,42 @@
 /**
- * Has a model summarise: asks again when nothing usable comes back, tells less when it was too much. Knows how to ask,
- * not whom.
+ * What can stand for a conversation: the notes of its session, or a summary by a model. Asks the model again when nothing
+ * usable comes back, and tells it less when it was too much.
  */
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Agent } from '../agent/agent.ts'
+import { type Prefix, renderedPrefix } from '../agent/prefix.ts'
+import { cleanParts, readMessages, renderMessage, sessionName } from '../agent/rendering.ts'
+import type { Core } from '../core.ts'
+import type { Model } from '../models/model.ts'
+import type { Notes as SessionNotes } from '../notes/notes.ts'
+import type { Clock } from '../platform/clock.ts'
+import { runCommand } from '../platform/process.ts'
+import { findProjectRoot } from '../projects/git.ts'
+import { privateFolder } from '../projects/paths.ts'
+import type { Said, SessionKey } from '../sessions/message-table.ts'
+import { isCut, keptFrom, type Parts } from './cuts.ts'
+import type { Message } from './messages.ts'
+import { lastSummary, readSummary, type Scope, summaryTask } from './summary.ts'
+import type { Counter } from './token-count.ts'
+import { messagesOfTranscript, toldOf, toldTokens } from './transcript.ts'
 
-import { hash } from 'node:crypto'
-import { isCut } from './cuts.ts'
-import { type Block, blocksOf, isText, type Message, resultText } from './messages.ts'
-import { isSummary, readSummary, type Scope, summaryTask, withoutAttached } from './summary.ts'
+export type Conversation = {
+  key: SessionKey
+  cwd: string
+  /** Whether it was read from the transcript of the session. */
+  source: 'given' | 'transcript'
+}
+
+/**
+ * `runningSinceMs`: since when an update of them runs, by the wall clock. `before`: what stands before their last message
+ * in the transcript, newest first: that may be a record which no harness sends.
+ */
+export type Notes = {
+  text: string
+  lastMessageId: string
+  runningSinceMs?: number | undefined
+  before: () => readonly string[]
+}
 
 /** What came of one question. `cut`: the answer was longer than it may be. */
 export type Answered = { text: string; cut?: boolean } | { failed: 'none' | 'stopped' | 'other'; message: string }
@@ -14,57 +44,208 @@ export type Answered = { text: string; cut?: boolean } | { failed: 'none' | 'sto
 /** `shortened`: only a part, so not what the session's jobs share any more. */
 export type Question = { messages: readonly Message[]; task: string; shortened: boolean; signal: AbortSignal }
 
-export type Ask = (question: Question) => Promise<Answered>
+const LAST = Number.MAX_SAFE_INTEGER
+/** Records that are no messages stand between two messages, never many. */
+const LOOK_BACK = 50
+const SUMMARY_TOKENS = 20_000
+const SUMMARY_MS = 300_000
+const COMMAND = { timeoutMs: 10_000, maxBytes: 20_000 }
+
+export function createSummariser(core: Core, models: Model, sessions: Said, agent: Agent, notes: SessionNotes) {
+  const { clock, settings, stateDir } = core
+  const rootOf = (cwd: string) => findProjectRoot(cwd).root
+  const isPrivate = (folder: string) =>
+    privateFolder(settings.current().private, [folder, rootOf(folder)]) !== undefined
+
+  const sessionOf = ({ harness, sessionId }: SessionKey) => {
+    const found = sessions.session(harness, sessionId)
+    return found && !(found.cwd !== null && isPrivate(found.cwd)) ? found : undefined
+  }
+  const rowsOf = (key: SessionKey) => {
+    const session = sessionOf(key)
+    return session ? sessions.from(session.row, undefined, LAST) : []
+  }
+
+  const notesOf = ({ harness, sessionId }: SessionKey): Notes | undefined => {
+    if (!settings.current().notes.enabled) return undefined
+    const { content, lastMessageId = '', runningSinceMs } = notes.notesFor({ harness, session: sessionId })
+    const before = () => {
+      const rows = rowsOf({ harness, sessionId })
+      const at = rows.findIndex(({ uid }) => uid === lastMessageId)
+      const some = rows.slice(Math.max(0, at - LOOK_BACK), Math.max(0, at))
+      return some.map(({ uid }) => uid).reverse()
+    }
+    return { text: content, lastMessageId, runningSinceMs, before }
+  }
+
+  /** What the jobs of the session share, where that is all of what is to be summarised. */
+  const sharedPrefix = async (
+    { key, source }: Conversation,
+    { messages, signal }: Question,
+  ): Promise<Prefix | undefined> => {
+    const session = sessionOf(key)
+    const rows = rowsOf(key)
+    const last = rows.at(-1)
+    if (!session || !last) return undefined
+    const lastSaid = messages.findLast(({ role, id }) => role === 'assistant' && id !== undefined)?.id
+    if (source === 'given' && !rows.some(({ uid }) => uid === lastSaid)) return undefined
+    const { prefix, names } = await agent.sessionPrefix({
+      ...{
+        key,
+        row: session.row,
+        upTo: last.id,
+        lastAt: last.at ?? 0,
+        model: settings.current().model.compact,
+        signal,
+      },
+      notes: () => notes.textOf({ harness: key.harness, session: key.sessionId }),
+    })
+    if (prefix.kind === 'harness' || (notesOf(key)?.text ?? '') !== '') return prefix
+    // Something was left out of what jobs are told, and nothing stands for it.
+    const first = rows.find(({ by }) => by === 'person')?.uid
+    return first === undefined || [...names.values()].includes(first) ? prefix : undefined
+  }
+
+  /** All of it, told in the same words, for a harness that keeps no transcript. */
+  const ownPrefix = async ({ key }: Conversation, { messages, shortened }: Question): Promise<Prefix> => {
+    const own = { harness: key.harness, sessionId: `${key.sessionId} (context)` }
+    if (shortened) agent.announceBreak(own, 'less is told')
+    const rendered = []
+    for (const [n, message] of toldOf(messages).entries()) {
+      rendered.push(renderMessage(n + 1, message, await cleanParts(message)))
+      if (n % 20 === 19) await turn()
+    }
+    const of = { key: sessionName(own), model: settings.current().model.compact, keep: '5m' } as const
+    return renderedPrefix(of, { head: '<transcript>\n', messages: rendered, tokens: 0 })
+  }
+
+  return {
+    notesOf,
+    isOnline: ({ cwd }: Conversation) => models.waits() === undefined && !isPrivate(cwd),
+    /** The messages of a session as its transcript has them; nothing where the session is unknown. */
+    transcript: async (key: SessionKey, signal: AbortSignal): Promise<Message[] | undefined> => {
+      const session = sessionOf(key)
+      if (!session) return undefined
+      const part = { row: session.row, from: undefined, upTo: LAST, signal }
+      return messagesOfTranscript(await readMessages(sessions, part))
+    },
+    /** What the user's own command has to say to a summary. */
+    instructions: async (signal: AbortSignal): Promise<string> => {
+      const command = settings.current().context.preCompact
+      if (command === null) return ''
+      const ran = await runCommand(command, { clock, signal, ...COMMAND })
+      return 'output' in ran ? ran.output : ''
+    },
+    ask: async (conversation: Conversation, question: Question): Promise<Answered> => {
+      const shared = question.shortened ? undefined : await sharedPrefix(conversation, question)
+      const report = await agent.run({
+        job: 'compaction',
+        project: rootOf(conversation.cwd),
+        prefix: shared ?? (await ownPrefix(conversation, question)),
+        directive: question.task,
+        policy: { may: 'nothing' },
+        reach: agent.reachOf(stateDir, []),
+        limits: { turns: 3, outputTokens: 2 * SUMMARY_TOKENS, wallMs: SUMMARY_MS },
+        maxTokens: SUMMARY_TOKENS,
+        atTurnLimit: 'fail',
+        check: async () => 'a summary changes nothing',
+        cite: () => ({ evidence: [] }),
+        apply: async () => {},
+        stillOurs: () => true,
+        signal: question.signal,
+      })
+      const { ended, why = 'it was given up', failure, text } = report
+      if (ended === 'done' || ended === 'truncated') return { text }
+      if (ended === 'aborted') return { failed: 'stopped', message: why }
+      if (!failure) return { text, cut: true }
+      const isNone = failure.failed === 'offline' || failure.failed === 'budget'
+      return { failed: isNone ? 'none' : 'other', message: failure.message }
+    },
+  }
+}
+export type Summariser = ReturnType<typeof createSummariser>
+
+const WAIT_MS = 15_000
+const DEAD_MS = 60_000
+const LOOK_MS = 200
+
+/** Waits a little for notes that are being written. */
+export async function currentNotes(
+  look: () => Notes | undefined,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Notes | undefined> {
+  const startMs = clock.elapsed()
+  for (;;) {
+    const notes = look()
+    const since = notes?.runningSinceMs
+    const isRunning = since !== undefined && clock.now() - since <= DEAD_MS
+    if (!isRunning || signal.aborted || clock.elapsed() - startMs >= WAIT_MS) return notes
+    await new Promise<void>((resolve) => void clock.after(LOOK_MS, resolve))
+  }
+}
+
+/** Nothing where the last message that they know of is not among these. */
+export function partsFromNotes(counter: Counter, messages: readonly Message[], notes: Notes): Parts | undefined {
+  const last = lastKnown(messages, notes)
+  if (last < 0) return undefined
+  // What an earlier summary stands for is not said again by notes, but nothing before it is there to be kept.
+  const start = keptFrom(counter, messages, { from: last + 1, floor: lastSummary(messages.slice(0, last + 1)) + 1 })
+  return { before: [], between: messages.slice(0, start), after: messages.slice(start) }
+}
+
+/** What comes after it stays, so that one further back loses nothing. */
+function lastKnown(messages: readonly Message[], { lastMessageId, before }: Notes): number {
+  const places = new Map(messages.flatMap(({ id }, at) => (id === undefined ? [] : [[id, at] as const])))
+  const known = places.get(lastMessageId)
+  if (known !== undefined) return known
+  return places.get(before().find((id) => places.has(id)) ?? '') ?? -1
+}
 
 /** `none`: there is no model to ask just now. */
-export type Summarised =
-  | { summary: string; calls: number }
+type Summarised =
+  | { summary: string }
   | { failed: 'none' | 'stopped' | 'too-long' | 'unusable' | 'other'; message: string }
 
 const RETRIES = 2
 const SHORTENINGS = 3
 
-export function createSummarising(ask: Ask) {
-  return async (
-    given: readonly Message[],
-    { scope, instructions, signal }: { scope: Scope; instructions: string; signal: AbortSignal },
-  ): Promise<Summarised> => {
-    const task = summaryTask({ scope, instructions })
-    let messages = given
-    let shortenings = 0
-    let calls = 0
-    for (let retries = 0; ; ) {
-      const answer = await ask({ messages, task, shortened: shortenings > 0 || scope !== 'all', signal })
-      calls++
-      if ('failed' in answer) {
-        const gap = answer.failed === 'other' ? tooLong(answer.message) : undefined
-        if (!gap) return answer
-        const fewer = shortenings < SHORTENINGS ? withoutOldest(messages, gap.gapTokens) : undefined
-        if (!fewer)
-          return {
-            failed: 'too-long',
-            message: `the conversation is too long to be summarised, even without its oldest part: ${answer.message}`,
-          }
-        shortenings++
-        messages = fewer
-        continue
+export async function summarise(
+  summariser: Summariser,
+  conversation: Conversation,
+  given: readonly Message[],
+  { scope, instructions, signal }: { scope: Scope; instructions: string; signal: AbortSignal },
+): Promise<Summarised> {
+  const task = summaryTask({ scope, instructions })
+  let messages = given
+  let shortenings = 0
+  let calls = 0
+  for (let retries = 0; ; ) {
+    const shortened = shortenings > 0 || scope !== 'all'
+    const answer = await summariser.ask(conversation, { messages, task, shortened, signal })
+    calls++
+    if ('failed' in answer) {
+      const gap = answer.failed === 'other' ? tooLong(answer.message) : undefined
+      if (!gap) return answer
+      const fewer = shortenings < SHORTENINGS ? withoutOldest(messages, gap.gapTokens) : undefined
+      if (!fewer) {
+        const what = 'the conversation is too long to be summarised, even without its oldest part'
+        return { failed: 'too-long', message: `${what}: ${answer.message}` }
       }
-      const read = answer.cut ? ({ unusable: 'cut' } as const) : readSummary(answer.text)
-      if ('summary' in read) return { summary: read.summary, calls }
-      if (retries++ >= RETRIES)
-        return {
-          failed: 'unusable',
-          message: `the model gave no whole summary in ${calls} attempts (${read.unusable})`,
-        }
+      shortenings++
+      messages = fewer
+      continue
     }
+    const read = answer.cut ? ({ unusable: 'cut' } as const) : readSummary(answer.text)
+    if ('summary' in read) return read
+    if (retries++ >= RETRIES)
+      return { failed: 'unusable', message: `the model gave no whole summary in ${calls} attempts (${read.unusable})` }
   }
 }
 
-/** The rounds of a conversation, each one question to the API and what was said before it; drops the oldest. Pure. */
-
 const SAFETY = 1.1
 
-/** Begins of rounds: an answer, with the results that it asked for, up to the next. */
+/** A round is one question to the API: it begins with an answer and holds the results that it asked for. */
 function roundsOf(messages: readonly Message[]): Message[][] {
   const rounds: Message[][] = []
   for (const [at, message] of messages.entries()) {
@@ -76,10 +257,10 @@ function roundsOf(messages: readonly Message[]): Message[][] {
 }
 
 /**
- * What is too much goes from the beginning, counted as it is told and with a little more for safety; where nobody says how
- * much, a fifth. Nothing when it would leave nothing.
+ * What is too much goes from the beginning, counted as it is told and with a little more for safety; where the server does
+ * not say how much, a fifth. Nothing when it would leave nothing.
  */
-export function withoutOldest(messages: readonly Message[], gapTokens: number | undefined): Message[] | undefined {
+function withoutOldest(messages: readonly Message[], gapTokens: number | undefined): Message[] | undefined {
   const rounds = roundsOf(messages)
   if (rounds.length < 2) return undefined
   let drop = 0
@@ -92,7 +273,7 @@ export function withoutOldest(messages: readonly Message[], gapTokens: number | 
 }
 
 /** What a server says when it was sent too much, and how much that was. */
-export function tooLong(message: string): { gapTokens: number | undefined } | undefined {
+function tooLong(message: string): { gapTokens: number | undefined } | undefined {
   if (
     !/prompt is too long|request_too_large|exceeds the maximum size|context (?:window|length)|too many tokens/i.test(
       message,
@@ -103,87 +284,4 @@ export function tooLong(message: string): { gapTokens: number | undefined } | un
   if (sent === undefined || most === undefined) return { gapTokens: undefined }
   const gap = Number(sent.replaceAll(',', '')) - Number(most.replaceAll(',', ''))
   return { gapTokens: gap > 0 ? gap : undefined }
-}
-
-/**
- * A conversation in the words in which sessions are told to models: who said what, which tools were called, what came
- * back. Images become a mark, lists of skills are left out. Pure.
- */
-
-export type Told = {
-  id: string
-  by: 'person' | 'agent' | 'tool' | 'injected'
-  text: string
-  toolCalls: { name: string; input: string }[]
-  toolResults: { text: string }[]
-  startsTurn?: true
-}
-
-const IMAGE = '[image]'
-/** So far into a reminder it says what it lists. */
-const HEAD_CHARS = 400
-
-export function toldOf(messages: readonly Message[]): Told[] {
-  const seen = new Map<string, number>()
-  return messages.flatMap((message) => {
-    const told = oneOf(message)
-    if (!told) return []
-    const name = message.id ?? hash('sha256', JSON.stringify(message.content)).slice(0, 16)
-    const times = seen.get(name) ?? 0
-    seen.set(name, times + 1)
-    return [{ id: times === 0 ? name : `${name}-${times}`, ...told }]
-  })
-}
-
-/** At most so much of each call and result is told. */
-const SHOWN_CHARS = 1_600
-
-/** What it takes to tell them, roughly: long results are cut when they are told. */
-export function toldTokens(messages: readonly Message[]): number {
-  const bytes = messages.reduce((sum, message) => {
-    const { text = '', toolCalls = [], toolResults = [] } = oneOf(message) ?? {}
-    const parts = [...toolCalls.map(({ input }) => input), ...toolResults.map((result) => result.text)]
-    return sum + Buffer.byteLength(text) + parts.reduce((total, part) => total + Math.min(part.length, SHOWN_CHARS), 0)
-  }, 0)
-  return Math.ceil(bytes / 4)
-}
-
-function oneOf({ role, content }: Message): Omit<Told, 'id'> | undefined {
-  const blocks = blocksOf(content)
-  const text = blocks.flatMap(wordsOf).join('\n')
-  if (role === 'assistant') {
-    const toolCalls = blocks.flatMap((block) =>
-      block.type === 'tool_use' ? [{ name: String(block.name), input: inputOf(block) }] : [],
-    )
-    return text === '' && toolCalls.length === 0 ? undefined : { by: 'agent', text, toolCalls, toolResults: [] }
-  }
-  const toolResults = blocks.flatMap((block) => (block.type === 'tool_result' ? [{ text: resultWords(block) }] : []))
-  if (toolResults.length > 0) return { by: 'tool', text, toolCalls: [], toolResults }
-  return text === '' ? undefined : { by: 'person', text, toolCalls: [], toolResults: [], startsTurn: true }
-}
-
-/** What a harness put there is told only where it stands for what was said. */
-function wordsOf(block: Block): string[] {
-  if (block.type === 'image' || block.type === 'document') return [IMAGE]
-  if (!isText(block) || isSkillList(block.text)) return []
-  if (isSummary(block.text)) return [block.text.replace(/<\/?memoryd-context>/g, '').trim()]
-  const said = withoutAttached(block.text).trim()
-  return said === '' ? [] : [said]
-}
-
-function isSkillList(text: string): boolean {
-  const head = text.trimStart().slice(0, HEAD_CHARS)
-  return head.startsWith('<system-reminder>') && /\bskills?\b/i.test(head)
-}
-
-function inputOf({ input }: Block): string {
-  const { command } = (input ?? {}) as { command?: unknown }
-  return typeof command === 'string' ? command : (JSON.stringify(input) ?? '')
-}
-
-function resultWords(block: Block): string {
-  const images = Array.isArray(block.content)
-    ? block.content.filter((part) => ['image', 'document'].includes((part as Block | null)?.type ?? '')).length
-    : 0
-  return [resultText(block), ...Array.from({ length: images }, () => IMAGE)].filter((part) => part !== '').join('\n')
 }

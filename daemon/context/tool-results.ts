@@ -7,45 +7,44 @@ import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { MemoryError } from '../../schema/errors.ts'
+import type { Core } from '../core.ts'
 import type { Db } from '../db/database.ts'
-import type { Clock } from '../platform/clock.ts'
 import { type NewFile, writeMany } from '../platform/files.ts'
 import { createInTurn } from '../platform/queue.ts'
 import { isWithinCharacter, safeId } from '../platform/text.ts'
+import { redact as redactText } from '../secrets/redact.ts'
+import type { SessionKey } from '../sessions/message-table.ts'
+import { withPrivateHidden } from '../transcripts/injected.ts'
 import { isText } from './messages.ts'
 
-export type SessionKey = { harness: string; session: string }
 /** As the API has it: text, or blocks. */
 export type Content = string | Record<string, unknown>[]
 export type GivenResult = { toolUseId: string; tool: string; content: Content }
 export type KeptResult = { toolUseId: string; stored: boolean; content: Content; path?: string }
 export type Piece = { toolUseId: string; content: string; from: number; to: number; chars: number }
 
-type Deps = {
-  /** Where they are kept. */
-  dir: string
-  table: ToolResults
-  redact: (text: string) => Promise<string>
-  limits: () => StoringLimits & { enabled: boolean }
-  clock: Pick<Clock, 'now'>
-}
+const redact = async (text: string) => (await redactText(withPrivateHidden(text))).text
 
-export type ResultStore = ReturnType<typeof createResultStore>
-
-export function createResultStore({ dir, table, redact, limits, clock }: Deps) {
-  const folderOf = ({ harness, session }: SessionKey) =>
-    join(dir, harness === 'generic' ? safeId(session) : `${harness}+${safeId(session)}`)
+export function createToolResults({ stateDir, db, clock, settings }: Core) {
+  const dir = join(stateDir, 'tool-results')
+  const table = createToolResultTable(db.history)
+  const limits = (): Limits => {
+    const { toolResultChars, toolResultCharsOf, toolResultCharsPerMessage } = settings.current().context
+    return { chars: toolResultChars, charsOf: toolResultCharsOf, charsPerMessage: toolResultCharsPerMessage }
+  }
+  const folderOf = ({ harness, sessionId }: SessionKey) =>
+    join(dir, harness === 'generic' ? safeId(sessionId) : `${harness}+${safeId(sessionId)}`)
   const pathOf = (key: SessionKey, toolUseId: string) => join(folderOf(key), `${safeId(toolUseId)}.txt`)
 
   const inTurn = createInTurn()
-  /** From what is known to the rows no other call for the session comes in between. */
-  const alone = <T>({ harness, session }: SessionKey, work: () => Promise<T>): Promise<T> =>
-    inTurn(JSON.stringify([harness, session]), work)
+  /** No other call for the session comes between reading what is known and writing the rows. */
+  const alone = <T>({ harness, sessionId }: SessionKey, work: () => Promise<T>): Promise<T> =>
+    inTurn(JSON.stringify([harness, sessionId]), work)
 
   const decide = async (key: SessionKey, message: string | undefined, given: readonly GivenResult[]) => {
     const nowMs = clock.now()
     const ids = given.map(({ toolUseId }) => toolUseId)
-    const known = new Map(ids.map((toolUse) => [toolUse, table.find({ ...key, toolUse })]))
+    const known = new Map(ids.map((toolUse) => [toolUse, table.find(key, toolUse)]))
     // Of two with one id the first counts, as it does when they come one after the other.
     const fresh = given.filter(({ toolUseId }, n) => !known.get(toolUseId) && ids.indexOf(toolUseId) === n)
     const candidates = fresh.flatMap(({ toolUseId, tool, content }) => {
@@ -75,11 +74,11 @@ export function createResultStore({ dir, table, redact, limits, clock }: Deps) {
 
   /** A name is kept as it is, in a row and as that of a file: one that looks like a credential becomes its hash. */
   const nameOf = async (id: string) => ((await redact(id)) === id ? id : hash('sha256', id))
-  const named = async ({ harness, session }: SessionKey) => ({ harness, session: await nameOf(session) })
+  const named = async ({ harness, sessionId }: SessionKey) => ({ harness, sessionId: await nameOf(sessionId) })
 
   return {
-    /** The lowest there are: whoever has only shorter ones need not ask. */
-    limits: () => {
+    /** The lowest there are: a harness that has only shorter results need not ask. */
+    lowestLimits: () => {
       const { chars, charsOf, charsPerMessage } = limits()
       return { chars: Math.min(chars, ...Object.values(charsOf)), charsPerMessage }
     },
@@ -88,7 +87,8 @@ export function createResultStore({ dir, table, redact, limits, clock }: Deps) {
       messageId: string | undefined,
       given: readonly GivenResult[],
     ): Promise<KeptResult[]> => {
-      if (!limits().enabled) return given.map(({ toolUseId, content }) => ({ toolUseId, stored: false, content }))
+      if (!settings.current().context.enabled)
+        return given.map(({ toolUseId, content }) => ({ toolUseId, stored: false, content }))
       const key = await named(session)
       const message = messageId === undefined ? undefined : await nameOf(messageId)
       const results: GivenResult[] = []
@@ -96,7 +96,7 @@ export function createResultStore({ dir, table, redact, limits, clock }: Deps) {
       await alone(key, () => decide(key, message, results))
       return results.map(({ toolUseId: name, content }, n) => {
         const { toolUseId } = given[n] as GivenResult
-        const shown = table.find({ ...key, toolUse: name })?.shown
+        const shown = table.find(key, name)?.shown
         if (shown === undefined) return { toolUseId, stored: false, content }
         return { toolUseId, stored: true, content: shown, path: pathOf(key, name) }
       })
@@ -113,11 +113,13 @@ export function createResultStore({ dir, table, redact, limits, clock }: Deps) {
       await alone(key, () =>
         writeMany(
           originals
-            .filter(({ toolUse }) => table.find({ ...key, toolUse })?.shown === undefined)
+            .filter(({ toolUse }) => table.find(key, toolUse)?.shown === undefined)
             .map(({ toolUse, text }) => ({ path: pathOf(key, toolUse), text })),
         ),
       )
     },
+    /** Decisions of sessions that were not used since; files expire by their time. */
+    expire: table.expire,
     /** Characters `from` up to `to` of what is kept. */
     read: async (
       session: SessionKey,
@@ -132,14 +134,14 @@ export function createResultStore({ dir, table, redact, limits, clock }: Deps) {
       const begin = wholeFrom(text, Math.min(from, text.length))
       const wanted = Math.min(Math.max(to ?? text.length, from), text.length)
       const whole = wholeFrom(text, wanted)
-      // One that asks for half a character gets it whole, or it would ask for ever.
+      // One that asks for half a character gets it whole, or its caller would ask for ever.
       const end = whole === begin && wanted > from ? wanted + 1 : Math.max(begin, whole)
       return { toolUseId, content: text.slice(begin, end), from: begin, to: end, chars: text.length }
     },
   }
 }
 
-/** The place itself, or the one before it where it lies within a character: whoever asks piece by piece gets each once. */
+/** The place itself, or the one before it where it lies within a character: asked piece by piece, each comes once. */
 function wholeFrom(text: string, at: number): number {
   return isWithinCharacter(text, at) ? at - 1 : at
 }
@@ -175,11 +177,9 @@ function freshen(folder: string, nowMs: number): void {
   for (const name of readdirSync(folder)) utimesSync(join(folder, name), nowMs / 1_000, nowMs / 1_000)
 }
 
-/** Decides which results of tools are kept in a file, and what stands in the context for one. Pure. */
+type Candidate = { toolUseId: string; tool: string; chars: number }
 
-export type Candidate = { toolUseId: string; tool: string; chars: number }
-
-export type StoringLimits = {
+type Limits = {
   /** The most of one result that stays in the context. */
   chars: number
   /** The same for single tools. */
@@ -190,8 +190,8 @@ export type StoringLimits = {
 
 const PREVIEW_BYTES = 2_000
 
-/** `stays`: what stays in the context of the same message whatever is decided here. */
-export function toStore(fresh: readonly Candidate[], stays: number, limits: StoringLimits): Set<string> {
+/** Which results are kept in a file. `stays`: what stays in the context of the same message whatever is decided here. */
+export function toStore(fresh: readonly Candidate[], stays: number, limits: Limits): Set<string> {
   const limitOf = (tool: string) =>
     Object.hasOwn(limits.charsOf, tool) ? (limits.charsOf[tool] as number) : limits.chars
   const large = fresh.filter(({ tool, chars }) => chars > limitOf(tool))
@@ -238,58 +238,48 @@ function atLine(text: string): string {
   return end > text.length / 2 ? text.slice(0, end) : text
 }
 
-/** What was decided for each result of a tool, once: whether it stays in the context or is kept in a file, and what stands there then. */
-
-export type ResultKey = { harness: string; session: string; toolUse: string }
-
 /** `shown`: what stands in the context in its place; nothing for one that stays as it is. */
-export type FrozenResult = { chars: number; shown: string | undefined }
-
-export type NewResult = FrozenResult & { toolUse: string; message: string | undefined }
-
-export type ToolResults = {
-  find(key: ResultKey): FrozenResult | undefined
-  /** How many characters of one message stay in the context by what was decided so far, but for those named. */
-  shownOf(session: Omit<ResultKey, 'toolUse'>, message: string, but: readonly string[]): number
-  /** All of them or none; what was decided before stays. */
-  freeze(session: Omit<ResultKey, 'toolUse'>, results: readonly NewResult[], at: number): void
-  /** A session that is used again lives on. True where that was not known yet. */
-  touch(session: Omit<ResultKey, 'toolUse'>, at: number): boolean
-  /** Decisions of sessions that nobody used since. */
-  expire(beforeMs: number): number
-}
+type Frozen = { chars: number; shown: string | undefined }
+type NewResult = Frozen & { toolUse: string; message: string | undefined }
 
 /** To write down each use would cost more than it is worth. */
 const DAY_MS = 86_400_000
 
-export function createToolResults(db: Db): ToolResults {
-  const find = db.prepare('SELECT chars, shown FROM tool_results WHERE session = ? AND harness = ? AND tool_use = ?')
+/** What was decided for each result, once: whether it stays in the context, or what stands there in its place. */
+function createToolResultTable(db: Db) {
+  const find = db.prepare(
+    'SELECT chars, shown FROM tool_results WHERE session = @sessionId AND harness = @harness AND tool_use = @toolUse',
+  )
   const shownOf = db
     .prepare(
       `SELECT COALESCE(SUM(COALESCE(LENGTH(shown), chars)), 0) FROM tool_results
-       WHERE session = @session AND harness = @harness AND message = @message
+       WHERE session = @sessionId AND harness = @harness AND message = @message
          AND tool_use NOT IN (SELECT value FROM json_each(@but))`,
     )
     .pluck()
   const insert = db.prepare(
     `INSERT INTO tool_results (harness, session, tool_use, message, chars, shown, at)
-     VALUES (@harness, @session, @toolUse, @message, @chars, @shown, @at) ON CONFLICT DO NOTHING`,
+     VALUES (@harness, @sessionId, @toolUse, @message, @chars, @shown, @at) ON CONFLICT DO NOTHING`,
   )
   const touch = db.prepare(
-    'UPDATE tool_results SET at = @at WHERE session = @session AND harness = @harness AND at < @before',
+    'UPDATE tool_results SET at = @at WHERE session = @sessionId AND harness = @harness AND at < @before',
   )
   const expire = db.prepare('DELETE FROM tool_results WHERE at < ?')
   return {
-    find: ({ harness, session, toolUse }) => {
-      const row = find.get(session, harness, toolUse) as { chars: number; shown: string | null } | undefined
+    find: (key: SessionKey, toolUse: string): Frozen | undefined => {
+      const row = find.get({ ...key, toolUse }) as { chars: number; shown: string | null } | undefined
       return row && { chars: row.chars, shown: row.shown ?? undefined }
     },
-    shownOf: (session, message, but) => shownOf.get({ ...session, message, but: JSON.stringify(but) }) as number,
-    freeze: db.transaction((session: Omit<ResultKey, 'toolUse'>, results: readonly NewResult[], at: number) => {
+    /** How many characters of one message stay in the context by what was decided so far, but for those named. */
+    shownOf: (key: SessionKey, message: string, but: readonly string[]) =>
+      shownOf.get({ ...key, message, but: JSON.stringify(but) }) as number,
+    /** All of them or none; what was decided before stays. */
+    freeze: db.transaction((key: SessionKey, results: readonly NewResult[], at: number) => {
       for (const { toolUse, message = null, chars, shown = null } of results)
-        insert.run({ ...session, toolUse, message, chars, shown, at })
+        insert.run({ ...key, toolUse, message, chars, shown, at })
     }),
-    touch: (session, at) => touch.run({ ...session, at, before: at - DAY_MS }).changes > 0,
-    expire: (beforeMs) => expire.run(beforeMs).changes,
+    /** A session that is used again lives on. True where that was not known yet. */
+    touch: (key: SessionKey, at: number) => touch.run({ ...key, at, before: at - DAY_MS }).changes > 0,
+    expire: (beforeMs: number): number => expire.run(beforeMs).changes,
   }
 }

@@ -1,9 +1,10 @@
-/** A session as its transcript tells it, in the form of the Messages API. Pure. */
+/** A conversation in the form of transcripts and in that of the Messages API: each made from the other. */
 import { hash } from 'node:crypto'
 import type { SessionMessage } from '../agent/rendering.ts'
-import type { Block, Message } from './messages.ts'
+import { type Block, blocksOf, isText, type Message, resultText } from './messages.ts'
+import { isSummary, withoutAttached } from './summary.ts'
 
-/** Calls that nobody gave a name get one, and the next results without a name are theirs. */
+/** Calls without an id get one, and the next results without one are theirs. */
 export function messagesOfTranscript(lines: readonly SessionMessage[]): Message[] {
   let made = 0
   let open: string[] = []
@@ -29,7 +30,7 @@ export function messagesOfTranscript(lines: readonly SessionMessage[]): Message[
   })
 }
 
-/** Others name calls as they like; a server takes only letters, digits and lines. */
+/** Harnesses name calls as they like; a server takes only letters, digits and lines. */
 function nameOf(id: string): string {
   return /^[A-Za-z0-9_-]+$/.test(id) ? id : `call-${hash('sha256', id).slice(0, 32)}`
 }
@@ -55,4 +56,74 @@ function inputOf(input: string): Record<string, unknown> {
     // It is a command.
   }
   return input === '' ? {} : { command: input }
+}
+
+const IMAGE = '[image]'
+/** So far into a reminder it says what it lists. */
+const HEAD_CHARS = 400
+
+/** As sessions are told to models: images become a mark, lists of skills are left out. */
+export function toldOf(messages: readonly Message[]): SessionMessage[] {
+  const seen = new Map<string, number>()
+  return messages.flatMap((message) => {
+    const told = oneOf(message)
+    if (!told) return []
+    const name = message.id ?? hash('sha256', JSON.stringify(message.content)).slice(0, 16)
+    const times = seen.get(name) ?? 0
+    seen.set(name, times + 1)
+    return [{ id: times === 0 ? name : `${name}-${times}`, ...told }]
+  })
+}
+
+/** At most so much of each call and result is told. */
+const SHOWN_CHARS = 1_600
+
+/** What it takes to tell them, roughly: long results are cut when they are told. */
+export function toldTokens(messages: readonly Message[]): number {
+  const bytes = messages.reduce((sum, message) => {
+    const { text = '', toolCalls = [], toolResults = [] } = oneOf(message) ?? {}
+    const parts = [...toolCalls.map(({ input }) => input), ...toolResults.map((result) => result.text)]
+    return sum + Buffer.byteLength(text) + parts.reduce((total, part) => total + Math.min(part.length, SHOWN_CHARS), 0)
+  }, 0)
+  return Math.ceil(bytes / 4)
+}
+
+function oneOf({ role, content }: Message): Omit<SessionMessage, 'id'> | undefined {
+  const blocks = blocksOf(content)
+  const text = blocks.flatMap(wordsOf).join('\n')
+  if (role === 'assistant') {
+    const toolCalls = blocks.flatMap((block) =>
+      block.type === 'tool_use' ? [{ name: String(block.name), input: commandOf(block) }] : [],
+    )
+    return text === '' && toolCalls.length === 0 ? undefined : { by: 'agent', text, toolCalls, toolResults: [] }
+  }
+  const toolResults = blocks.flatMap((block) => (block.type === 'tool_result' ? [{ text: resultWords(block) }] : []))
+  if (toolResults.length > 0) return { by: 'tool', text, toolCalls: [], toolResults }
+  return text === '' ? undefined : { by: 'person', text, toolCalls: [], toolResults: [], startsTurn: true }
+}
+
+/** What a harness put into the conversation is told only where it stands for what was said. */
+function wordsOf(block: Block): string[] {
+  if (block.type === 'image' || block.type === 'document') return [IMAGE]
+  if (!isText(block) || isSkillList(block.text)) return []
+  if (isSummary(block.text)) return [block.text.replace(/<\/?memoryd-context>/g, '').trim()]
+  const said = withoutAttached(block.text).trim()
+  return said === '' ? [] : [said]
+}
+
+function isSkillList(text: string): boolean {
+  const head = text.trimStart().slice(0, HEAD_CHARS)
+  return head.startsWith('<system-reminder>') && /\bskills?\b/i.test(head)
+}
+
+function commandOf({ input }: Block): string {
+  const { command } = (input ?? {}) as { command?: unknown }
+  return typeof command === 'string' ? command : (JSON.stringify(input) ?? '')
+}
+
+function resultWords(block: Block): string {
+  const images = Array.isArray(block.content)
+    ? block.content.filter((part) => ['image', 'document'].includes((part as Block | null)?.type ?? '')).length
+    : 0
+  return [resultText(block), ...Array.from({ length: images }, () => IMAGE)].filter((part) => part !== '').join('\n')
 }

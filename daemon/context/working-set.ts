@@ -5,19 +5,16 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { basename, isAbsolute } from 'node:path'
 import type { Compacted, Restore } from '../../schema/context.ts'
+import type { Core } from '../core.ts'
+import { privateFolder } from '../projects/paths.ts'
 import { isFailure, openTodos } from './extractive.ts'
 import { blocksOf, type Message, recordOf, resultIdOf, toolUsesOf } from './messages.ts'
 import { restoredText } from './summary.ts'
 import { textTokens } from './token-count.ts'
 
-export type Restored = { blocks: string[]; items: Compacted['restored'] }
+export type WorkingSet = { blocks: string[]; items: Compacted['restored'] }
 
-type Deps = {
-  /** Transcripts, what the daemon keeps for itself, and what is private. */
-  isClosed: (path: string) => boolean
-}
-
-type Ask = {
+type Lost = {
   restore: Restore
   /** What was compacted, and what stayed. */
   between: readonly Message[]
@@ -32,43 +29,48 @@ const SHORT_TOKENS = 5_000
 const CAP_READ_BYTES = 4 * FILES.tokensEach
 const INSTRUCTIONS = /^(?:CLAUDE(?:\.local)?|AGENTS|GEMINI|MEMORY)\.md$/i
 
-export function createRestore({ isClosed }: Deps) {
-  return ({ restore, between, kept, roomTokens }: Ask): Restored => {
-    const found: Restored = { blocks: [], items: [] }
-    let room = roomTokens
-    const add = (kind: Compacted['restored'][number]['kind'], name: string, text: string, capTokens: number) => {
-      const label = `${LABELS[kind](name)}\n`
-      const cut = cutTo(text, Math.max(0, capTokens - textTokens(restoredText(label))))
-      const block = restoredText(label + cut)
-      const tokens = textTokens(block)
-      if (text.trim() === '' || tokens > Math.min(room, capTokens)) return 0
-      room -= tokens
-      found.blocks.push(block)
-      found.items.push({ kind, name, tokens })
-      return tokens
-    }
-    const todos = openTodos(restore.todos ?? [])
-    add('todos', 'to-dos', todos.map((todo) => `- ${todo}`).join('\n'), SHORT_TOKENS)
-    const readOpen = (path: string) => (isAbsolute(path) && !isClosed(path) ? readNow(path) : undefined)
-    const plan = planOf(restore.plan, readOpen)
-    if (plan) add('plan', plan.path ?? 'plan', plan.text, SHORT_TOKENS)
-    add('tasks', 'tasks', (restore.tasks ?? []).map(taskLine).join('\n'), SHORT_TOKENS)
-    for (const [n, text] of (restore.sticky ?? []).entries()) add('sticky', `sticky ${n + 1}`, text, SHORT_TOKENS)
-    let files = { count: 0, tokens: 0 }
-    for (const path of filesToRead(restore, between, kept, plan?.path)) {
-      if (files.count >= FILES.count || files.tokens >= FILES.tokens) break
-      const text = readOpen(path)
-      const tokens =
-        text === undefined ? 0 : add('file', path, text, Math.min(FILES.tokensEach, FILES.tokens - files.tokens))
-      if (tokens > 0) files = { count: files.count + 1, tokens: files.tokens + tokens }
-    }
-    let skills = 0
-    for (const { name, content } of restore.skills ?? []) {
-      if (skills >= SKILLS.tokens) break
-      skills += add('skill', name, content, Math.min(SKILLS.tokensEach, SKILLS.tokens - skills))
-    }
-    return found
+/** Not files: what is read there is this process, or the machine. */
+const MACHINE = ['/proc', '/sys', '/dev']
+
+export function readWorkingSet({ stateDir, settings }: Core, { restore, between, kept, roomTokens }: Lost): WorkingSet {
+  const found: WorkingSet = { blocks: [], items: [] }
+  const { roots, private: closed, model } = settings.current()
+  const ours = [stateDir, ...Object.values(roots).flat(), ...(model.apiKeyFile === null ? [] : [model.apiKeyFile])]
+  /** Transcripts, what the daemon keeps for itself, and what is private. */
+  const isClosed = (path: string) => privateFolder([...MACHINE, ...ours, ...closed], [path]) !== undefined
+  let room = roomTokens
+  const add = (kind: Compacted['restored'][number]['kind'], name: string, text: string, capTokens: number) => {
+    const label = `${LABELS[kind](name)}\n`
+    const cut = cutTo(text, Math.max(0, capTokens - textTokens(restoredText(label))))
+    const block = restoredText(label + cut)
+    const tokens = textTokens(block)
+    if (text.trim() === '' || tokens > Math.min(room, capTokens)) return 0
+    room -= tokens
+    found.blocks.push(block)
+    found.items.push({ kind, name, tokens })
+    return tokens
   }
+  const todos = openTodos(restore.todos ?? [])
+  add('todos', 'to-dos', todos.map((todo) => `- ${todo}`).join('\n'), SHORT_TOKENS)
+  const readOpen = (path: string) => (isAbsolute(path) && !isClosed(path) ? readNow(path) : undefined)
+  const plan = planOf(restore.plan, readOpen)
+  if (plan) add('plan', plan.path ?? 'plan', plan.text, SHORT_TOKENS)
+  add('tasks', 'tasks', (restore.tasks ?? []).map(taskLine).join('\n'), SHORT_TOKENS)
+  for (const [n, text] of (restore.sticky ?? []).entries()) add('sticky', `sticky ${n + 1}`, text, SHORT_TOKENS)
+  let files = { count: 0, tokens: 0 }
+  for (const path of filesToRead(restore, between, kept, plan?.path)) {
+    if (files.count >= FILES.count || files.tokens >= FILES.tokens) break
+    const text = readOpen(path)
+    const tokens =
+      text === undefined ? 0 : add('file', path, text, Math.min(FILES.tokensEach, FILES.tokens - files.tokens))
+    if (tokens > 0) files = { count: files.count + 1, tokens: files.tokens + tokens }
+  }
+  let skills = 0
+  for (const { name, content } of restore.skills ?? []) {
+    if (skills >= SKILLS.tokens) break
+    skills += add('skill', name, content, Math.min(SKILLS.tokensEach, SKILLS.tokens - skills))
+  }
+  return found
 }
 
 const LABELS: Record<Compacted['restored'][number]['kind'], (name: string) => string> = {
@@ -87,7 +89,7 @@ export function filesToRead(
   kept: readonly Message[],
   plan: string | undefined,
 ): string[] {
-  // What somebody forbade to be read is not read for them here.
+  // A file whose reading was refused is not read here either.
   const readIn = (messages: readonly Message[]) => {
     const came = new Set(
       messages.flatMap(({ content }) =>

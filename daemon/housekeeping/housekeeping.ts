@@ -1,7 +1,5 @@
 /** The hourly round: today's backup, then retention. A failed round is shown in `status` until one succeeds. */
 
-import { createCompactions } from '../context/compaction-guards.ts'
-import { createToolResults } from '../context/tool-results.ts'
 import { dailyBackups, migrationBackups } from '../db/backup.ts'
 import type { Layout } from '../db/database.ts'
 import type { Databases } from '../db/databases.ts'
@@ -57,6 +55,7 @@ type HouseDeps = {
   sessionsDir: string
   /** Where long results of tools are kept, and what was decided about them. */
   toolResults: string
+  expireContext: (beforeMs: number) => void
   expireNotes: (beforeMs: number) => number
   expireJobs: (days: number) => number
   /** Mail that nobody has read for too long, and agents that are gone. */
@@ -102,9 +101,8 @@ export function createHouse(deps: HouseDeps): { kind: JobKind; schedule: Schedul
         removeLeftovers(filesIn(toolResults))
         const { retention } = settings.current()
         const beforeMs = clock.now() - retention.days * DAY_MS
-        createToolResults(store.history).expire(beforeMs)
+        deps.expireContext(beforeMs)
         deps.expireNotes(beforeMs)
-        createCompactions(store.history).expire(beforeMs)
         const files = { kept, dailyBackups: () => dailyBackups(layout.backups) }
         return sweepKept(files, retention, clock.now()).length + expireJobs(retention.days) + expireMail()
       }),

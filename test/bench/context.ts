@@ -3,12 +3,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createCompaction } from '../../daemon/context/compact.ts'
-import { createGuards } from '../../daemon/context/compaction-guards.ts'
+import { createCompactionGuards } from '../../daemon/context/compaction-guards.ts'
 import { flatten, type Message } from '../../daemon/context/messages.ts'
+import type { Summariser } from '../../daemon/context/summariser.ts'
 import { createCounter, padded, roomOf, usageTokens } from '../../daemon/context/token-count.ts'
-import { createRestore } from '../../daemon/context/working-set.ts'
-import { createClock } from '../../daemon/platform/clock.ts'
 import { busySession } from '../support/busy-session.ts'
+import { benchCore } from './core.ts'
 import { inRounds, quantile, ratio } from './rounds.ts'
 import type { Row } from './row.ts'
 
@@ -58,36 +58,35 @@ export const compacting: Row<'notes'> = {
     const messages = JSON.parse(text) as Message[]
     const lastMessageId = messages[Math.floor(messages.length * 0.9)]?.id ?? ''
     const notes = '# Current State\n_What is going on_\n'.padEnd(20_000, 'Something that was noted down. ')
-    const compact = () => {
-      const run = createCompaction({
-        counter: createCounter(),
-        guards: createGuards({ find: () => undefined, put: () => {} }),
-        clock: createClock(),
-        notes: () => ({ text: notes, lastMessageId }),
-        isOnline: () => false,
-        ask: async () => ({ failed: 'none', message: 'there is no model' }),
-        restore: createRestore({ isClosed: () => true }),
-        preCompact: async () => '',
-        onCompacted: async () => {},
-        onError: (error) => {
-          throw error
-        },
-      })
-      const conversation = { key: { harness: 'bench', session: 's' }, cwd: '/', source: 'given' as const }
-      const wanted = {
-        trigger: 'auto' as const,
-        preview: false,
-        room: roomOf(TOKENS, {}),
-        signal: new AbortController().signal,
-      }
-      return run(conversation, flatten(messages), wanted)
+    const core = await benchCore(bench.home().dir)
+    const summariser: Summariser = {
+      notesOf: () => ({ text: notes, lastMessageId, before: () => [] }),
+      isOnline: () => false,
+      transcript: async () => undefined,
+      instructions: async () => '',
+      ask: async () => ({ failed: 'none', message: 'there is no model' }),
     }
+    const conversation = { key: { harness: 'bench', sessionId: 's' }, cwd: '/', source: 'given' as const }
+    const wanted = {
+      trigger: 'manual' as const,
+      preview: true,
+      room: roomOf(TOKENS, {}),
+      signal: new AbortController().signal,
+    }
+    const compact = () =>
+      createCompaction(
+        core,
+        createCounter(),
+        createCompactionGuards(core),
+        summariser,
+      )(conversation, flatten(messages), wanted)
     const { strategy } = await compact()
     if (strategy !== 'notes') throw new Error(`it was made from ${strategy}`)
     const taken = await inRounds(ROUNDS[bench.pace], {
       compact: () => timed(compact),
       parse: () => timed(async () => JSON.parse(text)),
     })
+    await core.stop(0)
     return {
       figures: { notes: ratio(taken.compact, taken.parse, 0.5) },
       details: {

@@ -4,25 +4,22 @@
  * what they say is of no interest to a server that only counts.
  */
 import { hash } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAgentRunner } from '../../daemon/agent/agent.ts'
 import { type Prefix, renderedPrefix } from '../../daemon/agent/prefix.ts'
 import { partsOf, type Rendered, renderMessage } from '../../daemon/agent/rendering.ts'
 import type { Task } from '../../daemon/agent/task.ts'
-import { openCore } from '../../daemon/core.ts'
 import type { Model } from '../../daemon/models/model.ts'
 import { costInNanos, factsOf } from '../../daemon/models/models.ts'
 import type { Provider, Usage } from '../../daemon/models/provider.ts'
-import { createClock } from '../../daemon/platform/clock.ts'
 import { tokensIn } from '../../daemon/platform/text.ts'
 import { createSaid } from '../../daemon/sessions/message-table.ts'
-import { loadSettings } from '../../daemon/settings/live-settings.ts'
-import { findPlaces } from '../../schema/rendezvous.ts'
 import { ask } from '../models/asking.ts'
 import type { NamedMessage } from '../support/long-session.ts'
 import { type Answer, calls, says } from '../support/messages-api/answers.ts'
 import { createMessagesApi } from '../support/messages-api/server.ts'
+import { benchCore } from './core.ts'
 
 /** The models of the settings' defaults. */
 const SMALL = 'claude-haiku-5-5'
@@ -58,13 +55,9 @@ type Options = {
 }
 
 export async function replay({ home, session, compactAt, prefix }: Options): Promise<JobCost[]> {
-  const clock = createClock()
   const api = await createMessagesApi()
-  const env = { HOME: join(home.dir, `${prefix}-${session.length}`), PATH: '/usr/bin:/bin' }
-  const places = findPlaces(env)
-  mkdirSync(places.stateDir, { recursive: true })
-  const settings = loadSettings(places.configFile, env, env.HOME)
-  const core = await openCore({ places, settings, env, clock, version: '', lastStop: 'clean', terminal: undefined })
+  const core = await benchCore(join(home.dir, `${prefix}-${session.length}`))
+  const { clock } = core
   const costs: JobCost[] = []
   let turn = 0
   let spent: { usd: number; read: number; input: number }

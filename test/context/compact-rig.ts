@@ -1,60 +1,55 @@
-/** Compaction with everything given: notes, answers of a model, time. The parts that decide are the real ones. */
-import { type CompactDeps, createCompaction, type Wanted } from '../../daemon/context/compact.ts'
-import { createGuards, type GuardRecords } from '../../daemon/context/compaction-guards.ts'
+/** Compaction over a real core, with given notes and given answers of a model. */
+import { createCompaction, type Wanted } from '../../daemon/context/compact.ts'
+import { createCompactionGuards } from '../../daemon/context/compaction-guards.ts'
 import { flatten } from '../../daemon/context/messages.ts'
-import type { Answered, Question } from '../../daemon/context/summariser.ts'
+import type { Answered, Notes, Question, Summariser } from '../../daemon/context/summariser.ts'
 import { createCounter, roomOf } from '../../daemon/context/token-count.ts'
-import { createRestore } from '../../daemon/context/working-set.ts'
-import { manualTime } from '../support/clock.ts'
+import type { Core } from '../../daemon/core.ts'
+import { testCore } from '../support/core.ts'
 
 export const counter = createCounter()
 
-export type RigOptions = Partial<Pick<CompactDeps, 'notes' | 'preCompact' | 'onCompacted'>> & {
+export type RigOptions = {
+  notes?: () => Partial<Notes> | undefined
+  /** What the user's own command says. */
+  instructions?: string
   /** Without any there is no model. */
   answers?: (Answered | ((question: Question) => Answered | Promise<Answered>))[]
   window?: number
-  records?: GuardRecords
+  /** Of a rig before: guards remember what it did. */
+  core?: Core
 }
 
-/** What is remembered of compactions, for as long as the test goes. */
-export function memory(): GuardRecords {
-  const known = new Map<string, ReturnType<GuardRecords['find']>>()
-  return { find: (session) => known.get(session), put: (session, state) => void known.set(session, state) }
-}
-
-export function compactRig({ answers, window = 200_000, records = memory(), ...given }: RigOptions = {}) {
-  const time = manualTime()
+export async function compactRig({ answers, window = 200_000, notes, instructions = '', core }: RigOptions = {}) {
+  const made = core ? undefined : await testCore()
+  const own = core ?? (made as { core: Core }).core
   const asked: Question[] = []
-  const compacted: string[] = []
-  const errors: unknown[] = []
   const queue = [...(answers ?? [])]
-  const run = createCompaction({
-    counter,
-    guards: createGuards(records),
-    clock: time.clock,
-    notes: () => undefined,
+  const summariser: Summariser = {
+    notesOf: () => {
+      const found = notes?.()
+      return found && { text: '', lastMessageId: '', before: () => [], ...found }
+    },
     isOnline: () => answers !== undefined,
+    transcript: async () => undefined,
+    instructions: async () => instructions,
     ask: async (_conversation, question) => {
       asked.push(question)
       const next = queue.length > 1 ? queue.shift() : queue[0]
       return typeof next === 'function' ? next(question) : (next as Answered)
     },
-    restore: createRestore({ isClosed: () => false }),
-    preCompact: async () => '',
-    onCompacted: async ({ session }) => void compacted.push(session),
-    onError: (error) => void errors.push(error),
-    ...given,
-  })
+  }
+  const run = createCompaction(own, counter, createCompactionGuards(own), summariser)
   const signal = new AbortController().signal
-  const compact = (messages: readonly unknown[], more: Partial<Wanted> = {}, session = 's') =>
-    run({ key: { harness: 'generic', session }, cwd: '/project', source: 'given' }, flatten(messages), {
+  const compact = (messages: readonly unknown[], more: Partial<Wanted> = {}, sessionId = 's') =>
+    run({ key: { harness: 'generic', sessionId }, cwd: '/project', source: 'given' }, flatten(messages), {
       trigger: 'auto',
       preview: false,
       room: roomOf(window, {}),
       signal,
       ...more,
     })
-  return { compact, asked, compacted, errors, time }
+  return { compact, asked, core: own, pass: (ms: number) => made?.time.pass(ms) }
 }
 
 export const summary = (text: string): Answered => ({

@@ -1,23 +1,22 @@
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
-import { createCompactions } from '../../daemon/context/compaction-guards.ts'
-import { openDatabases } from '../../daemon/db/databases.ts'
-import { makeHome } from '../support/home.ts'
+import { expect, it } from 'vitest'
+import { createCompactionGuards } from '../../daemon/context/compaction-guards.ts'
+import { testCore } from '../support/core.ts'
 
-it('remembers what became of the last compactions of a session until nobody has asked for long', () => {
-  const state = join(makeHome().dir, 'state')
-  mkdirSync(state)
-  const first = openDatabases(state, 0)
-  const before = createCompactions(first.history)
-  before.put('a', { failures: 2, summary: undefined, answers: 0 }, 100)
-  before.put('a', { failures: 0, summary: 'hash', answers: 7 }, 200)
-  before.put('b', { failures: 3, summary: undefined, answers: 0 }, 100)
-  first.close()
-  const second = openDatabases(state, 0)
-  onTestFinished(() => second.close())
-  const after = createCompactions(second.history)
-  expect(after.find('a')).toEqual({ failures: 0, summary: 'hash', answers: 7 })
-  expect(after.expire(150)).toBe(1)
-  expect([after.find('a')?.answers, after.find('b')]).toEqual([7, undefined])
+it('remembers the last compactions of a session over a restart, until it was not compacted for long', async () => {
+  const { core, home, time } = await testCore()
+  const [old, recent] = [
+    { harness: 'generic', sessionId: 'old' },
+    { harness: 'generic', sessionId: 'recent' },
+  ]
+  const before = createCompactionGuards(core)
+  for (const key of [old, recent]) for (let n = 0; n < 2; n++) before.failed(key)
+  time.pass(1_000)
+  before.failed(recent)
+  const after = createCompactionGuards((await testCore({ home, time })).core)
+  after.expire(time.clock.now() - 500)
+  for (const key of [old, recent]) after.failed(key)
+  expect(after.refusal(old, [], 'auto')).toBeUndefined()
+  expect(after.refusal(recent, [], 'auto')).toMatchObject({ reason: 'breaker', message: expect.stringMatching(/^4 /) })
+  after.compacted(recent, [])
+  expect(after.refusal(recent, [], 'auto')).toBeUndefined()
 })

@@ -17,7 +17,7 @@ const normal = (text: string) => text.replace(/\s+/g, ' ')
 /** What of all that must survive a compaction by this way has lost. */
 async function lost(list: readonly Message[], way: 'notes' | 'full' | 'extractive'): Promise<string[]> {
   const middle = list.findLast((message, n) => n < 0.8 * list.length && message.id !== undefined)?.id ?? ''
-  const { compact } = compactRig({
+  const { compact } = await compactRig({
     ...(way === 'full' && { answers: [summary('1. Request and intent: nothing in particular.')] }),
     ...(way === 'notes' && {
       notes: () => ({ text: '# Current State\nGoing on.', lastMessageId: middle }),
@@ -89,7 +89,7 @@ describe('after any compaction', () => {
       ...asked.map((text) => clip(text, SHOWN_CHARS)),
     ]
     for (const answers of [undefined, [summary('1. Request and intent: nothing in particular.')]]) {
-      const { compact } = compactRig(answers && { answers })
+      const { compact } = await compactRig(answers && { answers })
       const { messages } = await compact(list)
       const words = normal(wordsOf(messages as Message[]))
       expect(known.filter((each) => !words.includes(each))).toEqual([])
@@ -98,7 +98,7 @@ describe('after any compaction', () => {
 
   it('and after the next ones, what came since', async () => {
     const session = busySession(90)
-    const { compact } = compactRig()
+    const { compact } = await compactRig()
     let list: Message[] = []
     for (let n = 0; n < session.length; n += 240) {
       list = [...list, ...session.slice(n, n + 240)]

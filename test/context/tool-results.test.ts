@@ -1,32 +1,20 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { createResultStore, createToolResults, standIn, toStore } from '../../daemon/context/tool-results.ts'
-import { openDatabases } from '../../daemon/db/databases.ts'
+import { describe, expect, it } from 'vitest'
+import { createToolResults, standIn, toStore } from '../../daemon/context/tool-results.ts'
 import { removeLeftovers } from '../../daemon/platform/files.ts'
-import { redact as redactText } from '../../daemon/secrets/redact.ts'
-import { manualTime } from '../support/clock.ts'
-import { makeHome } from '../support/home.ts'
+import type { ManualTime } from '../support/clock.ts'
+import { testCore } from '../support/core.ts'
+import type { Home } from '../support/home.ts'
 
-const limits = { enabled: true, chars: 50_000, charsOf: { Grep: 10_000 }, charsPerMessage: 200_000 }
-const key = { harness: 'generic', session: 's' }
+const limits = { chars: 50_000, charsOf: { Grep: 10_000 }, charsPerMessage: 200_000 }
+const key = { harness: 'generic', sessionId: 's' }
 const lines = (chars: number) => 'A line of what a tool has printed.\n'.repeat(Math.ceil(chars / 35)).slice(0, chars)
 
-function rig({ dir } = makeHome(), time = manualTime()) {
-  const state = join(dir, 'state')
-  mkdirSync(state, { recursive: true })
-  const store = openDatabases(state, 0)
-  onTestFinished(() => store.close())
-  const table = createToolResults(store.history)
-  const redact = async (text: string) => (await redactText(text)).text
-  const results = createResultStore({
-    dir: join(state, 'tool-results'),
-    table,
-    redact,
-    limits: () => limits,
-    clock: time.clock,
-  })
-  return { results, table, state, store, time }
+async function rig(again: { home?: Home; time?: ManualTime } = {}) {
+  const context = { toolResultCharsOf: { Grep: 10_000 } }
+  const { core, home, time } = await testCore({ settings: { context }, ...again })
+  return { results: createToolResults(core), state: core.stateDir, store: core.db, home, time }
 }
 const bash = (toolUseId: string, content: string) => ({ toolUseId, tool: 'Bash', content })
 
@@ -72,13 +60,12 @@ describe('which results are kept in a file', () => {
 
 describe('results of tools', () => {
   it('are given the same bytes each time, whatever is sent later, through a restart and to a resumed session', async () => {
-    const home = makeHome()
-    const first = rig(home)
+    const first = await rig()
     const long = lines(80_000)
     const [kept] = await first.results.keep(key, 'm1', [bash('t1', long)])
     expect(kept).toMatchObject({ toolUseId: 't1', stored: true, path: join(first.state, 'tool-results/s/t1.txt') })
     first.store.close()
-    const second = rig(home)
+    const second = await rig(first)
     for (const content of [long, kept?.content as string, 'something short'])
       expect(await second.results.keep(key, 'm1', [bash('t1', content)])).toEqual([kept])
     expect(readFileSync(kept?.path as string, 'utf8')).toBe(long)
@@ -87,7 +74,7 @@ describe('results of tools', () => {
   })
 
   it('stay in the context once they were, though their message grows too long', async () => {
-    const { results } = rig()
+    const { results } = await rig()
     const short = lines(49_000)
     const before = await results.keep(
       key,
@@ -104,7 +91,7 @@ describe('results of tools', () => {
   })
 
   it('are decided once by calls that come together', async () => {
-    const { results } = rig()
+    const { results } = await rig()
     const all = await Promise.all(
       Array.from({ length: 20 }, (_, n) => results.keep(key, 'm', [bash('same', lines(60_000 + n))])),
     )
@@ -114,7 +101,7 @@ describe('results of tools', () => {
   })
 
   it('are read back by range', async () => {
-    const { results } = rig()
+    const { results } = await rig()
     const long = lines(70_000)
     await results.keep(key, undefined, [bash('t', long)])
     const read = (range: { from?: number; to?: number }) => results.read(key, 't', range)
@@ -127,18 +114,18 @@ describe('results of tools', () => {
   })
 
   it('never become a path, and those of two harnesses do not meet', async () => {
-    const { results, state } = rig()
-    const hostile = { harness: 'generic', session: '../../..' }
+    const { results, state } = await rig()
+    const hostile = { harness: 'generic', sessionId: '../../..' }
     const [kept] = await results.keep(hostile, undefined, [bash('/etc/../../passwd', lines(60_000))])
     expect(kept?.path?.startsWith(join(state, 'tool-results/'))).toBe(true)
     expect(kept?.path).toMatch(/tool-results\/[0-9a-f]{64}\/[0-9a-f]{64}\.txt$/)
-    await results.keep({ harness: 'pi', session: 's' }, undefined, [bash('t', lines(60_000))])
+    await results.keep({ harness: 'pi', sessionId: 's' }, undefined, [bash('t', lines(60_000))])
     await expect(results.read(key, 't', {})).rejects.toMatchObject({ code: 'NOT_FOUND' })
-    expect((await results.read({ harness: 'pi', session: 's' }, 't', { to: 6 })).content).toBe('A line')
+    expect((await results.read({ harness: 'pi', sessionId: 's' }, 't', { to: 6 })).content).toBe('A line')
   })
 
   it('lose their credentials on the way to the disk, and nothing else', async () => {
-    const { results, state } = rig()
+    const { results, state } = await rig()
     const secret = `ghp_${'Ab1'.repeat(12)}`
     const [kept] = await results.keep(key, undefined, [bash('t', `${secret}\n${lines(60_000)}`)])
     expect(kept?.content).not.toContain(secret)
@@ -147,17 +134,17 @@ describe('results of tools', () => {
   })
 
   it('under a name that is a credential are kept under another, and found by the first', async () => {
-    const { results, state } = rig()
+    const { results, state } = await rig()
     const secret = `ghp_${'Ab1'.repeat(12)}`
-    const [kept] = await results.keep({ ...key, session: secret }, secret, [bash(secret, lines(60_000))])
+    const [kept] = await results.keep({ ...key, sessionId: secret }, secret, [bash(secret, lines(60_000))])
     expect(kept).toMatchObject({ toolUseId: secret, stored: true })
     expect(kept?.path).toMatch(/tool-results\/[0-9a-f]{64}\/[0-9a-f]{64}\.txt$/)
-    expect((await results.read({ ...key, session: secret }, secret, { to: 6 })).content).toBe('A line')
+    expect((await results.read({ ...key, sessionId: secret }, secret, { to: 6 })).content).toBe('A line')
     expect(readFileSync(join(state, 'history.db')).includes(secret)).toBe(false)
   })
 
   it('with images stay as they are', async () => {
-    const { results } = rig()
+    const { results } = await rig()
     const content = [
       { type: 'text', text: lines(60_000) },
       { type: 'image', source: {} },
@@ -168,18 +155,21 @@ describe('results of tools', () => {
   })
 
   it('of a session that is used live on, those of others go', async () => {
-    const { results, table, time, state } = rig()
+    const { results, store, time, state } = await rig()
     await results.keep(key, undefined, [bash('t', lines(60_000))])
-    await results.keep({ ...key, session: 'over' }, undefined, [bash('t', lines(60_000))])
+    await results.keep({ ...key, sessionId: 'over' }, undefined, [bash('t', lines(60_000))])
     time.pass(20 * 86_400_000)
     await results.keep(key, undefined, [bash('u', 'short')])
-    expect(table.expire(time.clock.now() - 10 * 86_400_000)).toBe(1)
+    expect(results.expire(time.clock.now() - 10 * 86_400_000)).toBe(1)
     expect(statSync(join(state, 'tool-results/s/t.txt')).mtimeMs).toBe(time.clock.now())
-    expect(table.find({ ...key, toolUse: 't' })).toBeDefined()
+    expect(store.history.prepare('SELECT session, tool_use FROM tool_results').raw().all()).toEqual([
+      ['s', 't'],
+      ['s', 'u'],
+    ])
   })
 
   it('that were cleared are kept as they were', async () => {
-    const { results, state } = rig()
+    const { results, state } = await rig()
     await results.save(key, [{ toolUseId: 'c', text: 'What it said.' }])
     expect((await results.read(key, 'c', {})).content).toBe('What it said.')
     const [kept] = await results.keep(key, undefined, [bash('k', lines(60_000))])
@@ -190,7 +180,7 @@ describe('results of tools', () => {
   })
 
   it('with one id in one call are one: the file and what stands for it are of the first', async () => {
-    const { results } = rig()
+    const { results } = await rig()
     const [first, second] = await results.keep(key, undefined, [
       bash('t', `first\n${lines(60_000)}`),
       bash('t', `second\n${lines(90_000)}`),
@@ -201,7 +191,7 @@ describe('results of tools', () => {
   })
 
   it('lose their credentials also where it is others of the message that make it too long', async () => {
-    const { results, state } = rig()
+    const { results, state } = await rig()
     const secret = `ghp_${'Ab1'.repeat(12)}`
     const ids = ['1', '2', '3', '4']
     await results.keep(
@@ -217,7 +207,7 @@ describe('results of tools', () => {
   })
 
   it('are read back in whole characters, each once, whoever asks for whatever pieces', async () => {
-    const { results } = rig()
+    const { results } = await rig()
     const text = 'a😀b😀😀c'.repeat(10_000)
     await results.keep(key, undefined, [bash('t', text)])
     const whole = (piece: string) => expect(Buffer.from(piece).toString()).toBe(piece)
@@ -241,7 +231,7 @@ describe('results of tools', () => {
   })
 
   it.each(['keep', 'save'] as const)('are written beside everything else: %s', async (way) => {
-    const { results, state } = rig()
+    const { results, state } = await rig()
     const many = Array.from({ length: 60 }, (_, n) => bash(`t${n}`, lines(60_000)))
     const saved = many.map(({ toolUseId, content }) => ({ toolUseId, text: content }))
     const folder = join(state, 'tool-results', 's')
@@ -262,7 +252,7 @@ describe('results of tools', () => {
   })
 
   it('are all there though housekeeping takes away what it believes to be left over', async () => {
-    const { results, state } = rig()
+    const { results, state } = await rig()
     const folder = join(state, 'tool-results', 's')
     const many = Array.from({ length: 20 }, (_, n) => bash(`t${n}`, lines(60_000)))
     let isDone = false

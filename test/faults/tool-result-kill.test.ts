@@ -15,16 +15,17 @@ const bash = (toolUseId: string) => ({ toolUseId, tool: 'Bash', content: long(to
 /** Keeps one result in a process of its own that is killed right before the decision is written down. */
 function killedBeforeTheRow(home: Home): void {
   const program = `
-    import { openDatabases } from '${projectRoot}/daemon/db/databases.ts'
-    import { createToolResults } from '${projectRoot}/daemon/context/tool-result-table.ts'
-    import { createResultStore } from '${projectRoot}/daemon/context/tool-results.ts'
-    const state = ${JSON.stringify(home.places.stateDir)}
-    const table = { ...createToolResults(openDatabases(state, 0).history), freeze: () => process.kill(process.pid, 'SIGKILL') }
-    const limits = () => ({ enabled: true, chars: 50_000, charsOf: {}, charsPerMessage: 200_000 })
-    const results = createResultStore({
-      dir: state + '/tool-results', table, redact: async (text) => text, limits, clock: { now: () => 0 },
-    })
-    await results.keep({ harness: 'generic', session: 's' }, undefined, [${JSON.stringify(bash('t1'))}])`
+    import { createToolResults } from '${projectRoot}/daemon/context/tool-results.ts'
+    import { openCore } from '${projectRoot}/daemon/core.ts'
+    import { createClock } from '${projectRoot}/daemon/platform/clock.ts'
+    import { loadSettings } from '${projectRoot}/daemon/settings/live-settings.ts'
+    const places = ${JSON.stringify(home.places)}
+    const settings = loadSettings(places.configFile, {}, places.home)
+    const core = await openCore({ places, settings, env: {}, clock: createClock(), version: '', lastStop: 'clean' })
+    core.db.history.function('kill', () => process.kill(process.pid, 'SIGKILL'))
+    core.db.history.exec('CREATE TEMP TRIGGER killed BEFORE INSERT ON tool_results BEGIN SELECT kill(); END')
+    const key = { harness: 'generic', sessionId: 's' }
+    await createToolResults(core).keep(key, undefined, [${JSON.stringify(bash('t1'))}])`
   const { signal } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
   expect(signal).toBe('SIGKILL')
 }

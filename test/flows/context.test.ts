@@ -81,7 +81,7 @@ describe('the context service', () => {
     })
   })
 
-  it('lets memories that it clears be given again', async () => {
+  it('lets memories be given again that it clears, or that stood in what was compacted', async () => {
     const home = makeHome()
     const cwd = join(home.dir, 'project')
     const dir = memoryDirOf(home, cwd)
@@ -102,6 +102,12 @@ describe('the context service', () => {
       messages: [first ?? {}, { role: 'user', content: text }, ...others],
     })
     expect(JSON.stringify(messages)).not.toContain('A minute early.')
+    expect((await recall()).text).toBe(text)
+    const compact = (preview: boolean) =>
+      client.compact({ ...asked, cwd, messages: session(14, 10_000), trigger: 'manual', preview })
+    await compact(true)
+    expect((await recall()).text).toBe('')
+    await compact(false)
     expect((await recall()).text).toBe(text)
   })
 

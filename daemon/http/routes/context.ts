@@ -1,14 +1,13 @@
 /** The context service over HTTP: how full a conversation is, long results of tools, and what makes it fit again. */
-import type { Fitting } from '../../context/fitting.ts'
+import type { Context } from '../../context/context.ts'
 import { routeFile } from '../request.ts'
 
-/** Made with the first request for it: most starts of a daemon need none of it. */
-export const contextRoutes = (context: () => Promise<Fitting>) =>
+export const contextRoutes = (context: Context) =>
   routeFile(async () => (await import('../../../schema/context.ts')).contextRoutes, {
-    measureContext: async ({ body, caller }) => (await context()).measure(body, caller),
-    microcompact: async ({ body, caller }) => (await context()).microcompact(body, caller),
-    compact: async ({ body, caller, signal }) => (await context()).compact(body, caller, signal),
-    keepToolResults: async ({ body }) => (await context()).keepResults(body),
-    toolResult: async ({ params, query: { harness, from, to } }) =>
-      (await context()).result({ harness, session: params.session }, params.id, { from, to }),
+    measureContext: ({ body, caller }) => context.measure(body, caller),
+    microcompact: ({ body, caller }) => context.microcompact(body, caller),
+    compact: ({ body, caller, signal }) => context.compact(body, caller, signal),
+    keepToolResults: ({ body }) => context.keepResults(body),
+    toolResult: ({ params: { session, id }, query: { harness, from, to } }) =>
+      context.result({ harness, sessionId: session }, id, { from, to }),
   })
