@@ -85,7 +85,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const { completed, problems } = memory.recovery
   if (completed.length > 0) repaired(`completed changes that a kill had interrupted: ${completed.length}`)
   for (const problem of problems) repaired(`could not look after ${problem}`)
-  for (const move of await memory.finishMoves()) repaired(move)
+  for (const move of memory.settledMoves) repaired(move)
 
   // What is read.
   const capture = createCapture({

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
-import { Op } from './history.ts'
 import { routeTable } from './route-table.ts'
 import { AbsolutePath, CwdQuery } from './values.ts'
 
@@ -10,22 +9,6 @@ export const EXPORT_VERSION = 1
 const Hash = z.string().regex(/^[0-9a-f]{64}$/, 'expected a SHA-256 in hex')
 const At = z.iso.datetime()
 const File = z.string().min(1).max(2048)
-
-const Version = z
-  .strictObject({
-    hash: Hash.describe('Of the bytes on disk'),
-    text: Hash.nullable().describe('The key of its text line; null: the text is not kept'),
-  })
-  .nullable()
-
-const Part = z.strictObject({ file: File, op: Op, before: Version, after: Version, undoable: z.boolean() })
-
-const Evidence = z.strictObject({
-  sessionId: z.string().max(1_000),
-  messageIds: z.array(z.string().max(1_000)),
-  excerpt: z.string(),
-  at: At,
-})
 
 const HeaderLine = z.strictObject({
   kind: z.literal('header'),
@@ -40,20 +23,9 @@ const FileLine = z.strictObject({
   content: z.string(),
   encoding: z.literal('base64').optional().describe('Given where the bytes are no text'),
 })
-const TextLine = z.strictObject({ kind: z.literal('text'), key: Hash.describe('Of the text itself'), text: z.string() })
-const ChangeLine = z.strictObject({
-  kind: z.literal('change'),
-  at: At,
-  ...Part.shape,
-  actor: z.string().regex(/^(?:user|external|agent:[A-Za-z0-9._-]{1,128})$/, 'expected user, external or agent:<who>'),
-  reason: z.string().max(10_000),
-  run: z
-    .string()
-    .regex(/^[A-Za-z0-9._-]{1,128}$/)
-    .optional(),
-  evidence: z.array(Evidence),
-  parts: z.array(Part).max(16).describe('What was changed along with it: the index'),
-})
+const HistoryLine = z
+  .looseObject({ kind: z.enum(['text', 'change']) })
+  .describe('Of a history, which earlier versions exported as well; it is read over')
 const TombstoneLine = z.strictObject({
   kind: z.literal('tombstone'),
   at: At,
@@ -64,18 +36,17 @@ const TombstoneLine = z.strictObject({
 const EndLine = z.strictObject({
   kind: z.literal('end'),
   files: z.int(),
-  texts: z.int(),
-  changes: z.int(),
+  texts: z.int().describe('0: the history stays where it is'),
+  changes: z.int().describe('0 as well'),
   tombstones: z.int(),
   left: z.array(z.strictObject({ file: z.string(), reason: z.string() })).describe('Files that could not be read'),
   sha256: Hash.describe('Of all the bytes before this line'),
 })
 
 export const ExportLine = z
-  .discriminatedUnion('kind', [HeaderLine, FileLine, TextLine, ChangeLine, TombstoneLine, EndLine])
+  .discriminatedUnion('kind', [HeaderLine, FileLine, HistoryLine, TombstoneLine, EndLine])
   .describe('One line of an export; the header comes first, the end last')
 export type ExportLine = z.infer<typeof ExportLine>
-export type ChangeLine = z.infer<typeof ChangeLine>
 export type TombstoneLine = z.infer<typeof TombstoneLine>
 
 export const Imported = z
@@ -87,7 +58,7 @@ export const Imported = z
       .array(z.object({ file: z.string(), as: z.string() }))
       .describe('Created under another name: what has the name says something else'),
     refused: z.array(z.object({ file: z.string(), reason: z.string() })),
-    changes: z.int().describe('Changes of the journal that came along'),
+    changes: z.int().describe('Changes of a history in the file that were left out'),
     tombstones: z.int(),
   })
   .describe('What became of an import')
@@ -102,16 +73,8 @@ export const Moved = z
   .object({
     root: z.string(),
     dir: z.string().describe('The memory directory it has now'),
-    how: z
-      .enum(['whole', 'merged', 'followed'])
-      .describe('The directory itself was moved, its memories joined others, or no file had to move'),
-    files: z.array(z.string()).describe('Memories that are new there, under the names they have there'),
-    skipped: z.array(z.string()).describe('There already, to the byte'),
-    renamed: z.array(z.object({ file: z.string(), as: z.string() })),
-    stayed: z
-      .array(z.object({ file: z.string(), reason: z.string() }))
-      .describe('What could not be brought and is where it was'),
-    runId: z.string().optional(),
+    how: z.enum(['whole', 'followed']).describe('The directory itself was moved, or no file had to move'),
+    files: z.array(z.string()).describe('Memories and indexes that moved'),
   })
   .describe('What became of a move')
 export type Moved = z.infer<typeof Moved>
@@ -129,14 +92,14 @@ export const transferRoutes = {
   },
   exportMemories: {
     ...routeTable.exportMemories,
-    summary: 'The memories of the project with their journal, as one file',
+    summary: 'The memories and rejections of the project, as one file',
     query: CwdQuery,
     answer: ExportLine,
     errors: ['CONFLICT', 'REFUSED'],
   },
   moveProject: {
     ...routeTable.moveProject,
-    summary: 'Let memories follow a project that was moved',
+    summary: 'Let memories follow a project that was moved; its new place must have none',
     body: MoveRequest,
     answer: Moved,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],

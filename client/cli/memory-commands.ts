@@ -176,7 +176,7 @@ export function addMemoryCommands(
   })
   command(
     'export',
-    'write all memories with their journal as one file',
+    'write all memories and rejections as one file',
     '  memoryd export --out memories.jsonl\n  memoryd export | ssh elsewhere memoryd import --memories -',
   )
     .option('--out <file>', 'where to; standard output when not given')
@@ -192,7 +192,7 @@ export function addMemoryCommands(
       '  memoryd import --memories memories.jsonl --project ~/work/app',
       '',
       'Transcripts of all harnesses are recognised. What was read before is not read again, so an import that broke off is',
-      'gone on with by doing it again. Memories come with their journal, and nothing is written over.',
+      'gone on with by doing it again. Memories come with their rejections, and nothing is written over.',
     ].join('\n'),
   )
     .addOption(new Option('--harness <name>', 'whose form all transcripts in the folder have').choices(harnesses))
@@ -215,7 +215,7 @@ export function addMemoryCommands(
     })
   program
     .command('move <old-root> <new-root>')
-    .description('let memories follow a project that was moved')
+    .description('let memories follow a project that was moved to where there are none yet')
     .addHelpText('after', '\nExamples:\n  mv ~/app ~/work/app && memoryd move ~/app ~/work/app')
     .action(async (from: string, to: string) => (await carrying()).move(context(), from, to))
   command('edit <file>', 'open a memory in your editor', '  EDITOR=nano memoryd edit user_role.md').action(

@@ -10,11 +10,11 @@ import type { StrictClient } from '../client.ts'
 import { asPerson, type Context, count, harmless } from './context.ts'
 import type { Where } from './memories.ts'
 
-/** A journal of years is read through, and every word of it looked at for credentials. */
+/** Every word of a large set is looked at for credentials. */
 const PATIENCE_MS = 3_600_000
 
 type Write = (bytes: Uint8Array) => Promise<void>
-type End = { files: number; changes: number; tombstones: number; left: { file: string; reason: string }[] }
+type End = { files: number; tombstones: number; left: { file: string; reason: string }[] }
 
 export async function exportMemories(context: Context, { cwd, out }: Where & { out?: string }): Promise<void> {
   const fill = (write: Write) =>
@@ -24,9 +24,9 @@ export async function exportMemories(context: Context, { cwd, out }: Where & { o
       return end
     })
   if (out === undefined) return void (await fill(toStandardOutput))
-  const { files, changes, tombstones } = await writeWhole(resolve(out), fill)
-  context.print.result({ out, files, changes, tombstones }, () => [
-    `wrote ${count(files, 'file')} and ${count(changes, 'change')} to ${out}`,
+  const { files, tombstones } = await writeWhole(resolve(out), fill)
+  context.print.result({ out, files, tombstones }, () => [
+    `wrote ${count(files, 'file')} and ${count(tombstones, 'rejection')} to ${out}`,
     `take it in elsewhere with: ${context.self} import --memories ${out}`,
   ])
 }
@@ -87,7 +87,8 @@ export async function importMemories(context: Context, { cwd, memories }: Where 
   context.print.result(done, () => {
     const came = done.created.length + done.renamed.length
     return [
-      `imported ${count(came, 'file')} and ${count(done.changes, 'change')}; ${done.skipped.length} were there already`,
+      `imported ${count(came, 'file')}; ${done.skipped.length} were there already`,
+      ...(done.changes > 0 ? [`left out a history of ${count(done.changes, 'change')}`] : []),
       ...done.renamed.map(({ file, as }) => `${file} came as ${as}: what has its name says something else`),
       ...done.refused.map(({ file, reason }) => `${file} was refused: ${reason}`),
       ...(done.tombstones > 0 ? [`${count(done.tombstones, 'rejection')} came along`] : []),
@@ -115,9 +116,6 @@ export async function move(context: Context, from: string, to: string): Promise<
     done.how === 'followed'
       ? `${done.dir} is the memory of ${done.root} now; no file had to move`
       : `${count(done.files.length, 'file')} of ${ends.from} followed to ${done.dir}`,
-    ...(done.skipped.length > 0 ? [`${done.skipped.length} were there already`] : []),
-    ...done.renamed.map(({ file, as }) => `${file} came as ${as}: what has its name says something else`),
-    ...done.stayed.map(({ file, reason }) => `${file} stayed where it was: ${reason}`),
   ])
 }
 

@@ -1,104 +1,174 @@
-/** Takes an exported memory set into a project, with its history: as one run through the gate, so all of it or nothing. */
+/** Takes an exported memory set into a project as one run through the gate, so all of it or nothing. No file is written over. */
 import type { Caller } from '../../schema/caller.ts'
-import type { Imported } from '../../schema/transfer.ts'
-import type { Clock } from '../platform/clock.ts'
-import { isIndex } from './folder.ts'
-import { readExport } from './import-file.ts'
-import { importedHistory } from './import-history.ts'
-import { importFates, type Named, planImport } from './import-plan.ts'
-import { type Journal, type NewChange, newRunId } from './journal.ts'
-import type { Past } from './past.ts'
+import type { Imported, TombstoneLine } from '../../schema/transfer.ts'
+import type { Core } from '../core.ts'
+import { CAP_BYTES, hashOf } from '../platform/safe-folder.ts'
+import { redact } from '../secrets/redact.ts'
+import { type MemorySet, readExport } from './export-file.ts'
+import { numbered, twinKey } from './file-names.ts'
+import { indexOf, isIndex } from './folder.ts'
+import { dropOrphans, type Journal, newRunId } from './journal.ts'
 import type { Places } from './place.ts'
-import { groundOf } from './scan.ts'
-import { openSpool, type Spool } from './spool.ts'
-import { cleanSpool } from './spool-cleaning.ts'
+import { type Ground, groundOf } from './scan.ts'
 import type { Tombstones } from './tombstones.ts'
-import { type Author, refusalOf, type WriteChecks } from './write-checks.ts'
+import { type Author, isRefusal, nameWithoutCredential, refusalOf, whyRefused } from './write-checks.ts'
 import type { Batch, Writer } from './writer.ts'
 
-type Deps = {
-  places: Places
-  writer: Writer
-  checks: WriteChecks
-  journal: Journal
-  past: Past
-  tombstones: Tombstones
-  clock: Clock
-  /** Where what has come waits until all of it is there. */
-  stateDir: string
-}
+/** Each text takes a millisecond or two to look through: after so many others get their turn. */
+const AT_A_TIME = 20
 
-export type Importing = {
-  run(cwd: string, caller: Caller, chunks: AsyncIterable<Uint8Array>): Promise<Imported>
-}
+type Outcome = Pick<Imported, 'created' | 'skipped' | 'renamed' | 'refused'>
 
-export function createImport(deps: Deps): Importing {
-  const { places, writer, checks, journal, past, tombstones, clock, stateDir } = deps
-
-  /** The history of what comes in, and of what there is nothing left of but its history. */
-  function* wishes(dir: string, spool: Spool, coming: readonly Named[]): Generator<Named> {
-    yield* coming
-    const taken = new Set([...groundOf(dir).names, ...coming.map(({ as }) => as)])
-    for (const file of spool.gone())
-      if (!isIndex(file) && !taken.has(file) && !past.knows(dir, file) && isName(file)) yield { file, as: file }
-  }
-  const isName = (file: string): boolean => {
-    try {
-      checks.checkName(file)
-      return true
-    } catch {
-      return false
+export function createImport(
+  { clock, db }: Core,
+  places: Places,
+  writer: Writer,
+  journal: Journal,
+  tombstones: Tombstones,
+) {
+  const withoutCredentials = async (lines: readonly TombstoneLine[]): Promise<TombstoneLine[]> => {
+    const clean: TombstoneLine[] = []
+    for (const { file, excerpt, ...same } of lines) {
+      if (clean.length % AT_A_TIME === 0) await clock.delay(0)
+      clean.push({ ...same, file: await nameWithoutCredential(file), excerpt: (await redact(excerpt)).text })
     }
+    return clean
+  }
+
+  const addAll = async (dir: string, files: MemorySet['files'], batch: Batch): Promise<Outcome> => {
+    const outcome: Outcome = { created: [], skipped: [], renamed: [], refused: [] }
+    const add = async (file: string, as: string): Promise<void> => {
+      const reason = await refusalIn(batch, as, files.get(file) as Buffer)
+      if (reason !== undefined) outcome.refused.push({ file, reason })
+      else if (as === file) outcome.created.push(file)
+      else outcome.renamed.push({ file, as })
+    }
+    const ground = groundOf(dir)
+    for (const fate of fatesOf(await incomingOf(files, ground), ground)) {
+      if (fate.is === 'refused') outcome.refused.push({ file: fate.file, reason: fate.reason })
+      else if (fate.is === 'skipped') outcome.skipped.push(fate.file)
+      else await add(fate.file, fate.as)
+    }
+    // An index comes as it is where there is none and all it was made for has come; else each write adds its own line.
+    const astray = [...outcome.renamed, ...outcome.refused].map(({ file }) => indexOf(file))
+    for (const index of [...files.keys()].filter(isIndex).sort()) {
+      if (ground.hashAt(index) === hashOf(files.get(index) as Buffer)) outcome.skipped.push(index)
+      if (!ground.names.includes(index) && !astray.includes(index)) await add(index, index)
+    }
+    return outcome
   }
 
   /** That something was refused is recorded, once. */
-  const refusalsOf = async (dir: string, refused: Imported['refused'], author: Author): Promise<NewChange[]> => {
-    const rows: NewChange[] = []
+  const recordRefusals = async (dir: string, refused: Imported['refused'], author: Author): Promise<void> => {
     for (const { file, reason } of refused) {
       const row = await refusalOf({ at: clock.now(), dir, file, why: reason, author })
       const [last] = journal.list({ dir, file: row.file, limit: 1 })
-      if (last?.op !== 'refused' || last.reason !== row.reason) rows.push(row)
+      if (last?.op !== 'refused' || last.reason !== row.reason) journal.append([row])
     }
-    return rows
   }
 
-  const bring = async (
-    dir: string,
-    spool: Spool,
-    author: Author & { runId: string },
-    batch: Batch,
-  ): Promise<Imported> => {
-    const { writes, indexes, ...outcome } = await planImport(dir, spool, batch)
-    const created = outcome.created.map((file) => ({ file, as: file }))
-    spool.want(wishes(dir, spool, [...created, ...outcome.renamed]))
-    await cleanSpool(spool, clock)
-    const refusals = await refusalsOf(dir, outcome.refused, author)
-    const history = importedHistory({ spool, past, tombstones }, { dir, indexes, refusals })
-    if (writes.length > 0)
-      await batch.commit(() => {
-        history.before()
-        return history.takeBack
-      })
-    else journal.append([], history.before)
-    return { ...(writes.length > 0 && { runId: author.runId }), ...outcome, ...history.counts() }
+  /** Returns the ids of those that were not rejected here before. */
+  const reject = (dir: string, lines: readonly TombstoneLine[]): number[] =>
+    lines
+      .filter(({ values }) => values.some((value) => !tombstones.find([dir], [value])))
+      .map(({ at, file, excerpt, values }) => tombstones.add({ at: Date.parse(at), dir, file, excerpt }, values))
+
+  const bring = async (dir: string, set: MemorySet, author: Author & { runId: string }, batch: Batch) => {
+    const outcome = await addAll(dir, set.files, batch)
+    let rejected: number[] = []
+    const inTransaction = () => {
+      rejected = reject(dir, set.tombstones)
+      return () => {
+        for (const id of rejected) tombstones.lift(id)
+        dropOrphans(db.history)
+      }
+    }
+    const writes = outcome.created.length + outcome.renamed.length > 0
+    if (writes) await batch.commit(inTransaction)
+    else journal.append([], inTransaction)
+    await recordRefusals(dir, outcome.refused, author)
+    const counts = { changes: set.changes, tombstones: rejected.length }
+    return { ...(writes && { runId: author.runId }), ...outcome, ...counts }
   }
 
   return {
-    run: async (cwd, caller, chunks) => {
+    run: async (cwd: string, caller: Caller, chunks: AsyncIterable<Uint8Array>): Promise<Imported> => {
       const { dir } = places.forWriting(cwd, caller)
-      const spool = openSpool(stateDir)
-      try {
-        await readExport(chunks, spool)
-        // What takes long is done while others may still write.
-        const fates = await importFates(dir, spool)
-        const coming = fates.filter((fate) => fate.is === 'created')
-        spool.want(wishes(dir, spool, coming))
-        await cleanSpool(spool, clock)
-        const author = { actor: caller.actor, reason: 'imported', runId: newRunId('import', clock.now()) }
-        return await writer.change(dir, author, (batch) => bring(dir, spool, author, batch))
-      } finally {
-        spool.close()
-      }
+      const { tombstones: lines, ...set } = await readExport(chunks)
+      const clean = { ...set, tombstones: await withoutCredentials(lines) }
+      const author = { actor: caller.actor, reason: 'imported', runId: newRunId('import', clock.now()) }
+      return writer.change(dir, author, (batch) => bring(dir, clean, author, batch))
     },
   }
+}
+
+/** Adds a file to what is written, or says why it may not be. */
+async function refusalIn(batch: Batch, file: string, bytes: Buffer): Promise<string | undefined> {
+  const content = bytes.toString()
+  if (bytes.length > CAP_BYTES) return `shape: it is larger than ${CAP_BYTES} bytes`
+  if (!Buffer.from(content).equals(bytes)) return 'shape: its bytes are no text'
+  try {
+    await batch.add({ file, content, expect: null })
+    return undefined
+  } catch (error) {
+    if (!isRefusal(error)) throw error
+    return whyRefused(error)
+  }
+}
+
+/** `hashes`: of the bytes as they come, and as they would be written. */
+export type Incoming = { file: string; hashes: readonly string[] }
+
+async function incomingOf(files: MemorySet['files'], ground: Ground): Promise<Incoming[]> {
+  const taken = new Set(ground.names.map(twinKey))
+  const incoming: Incoming[] = []
+  for (const [file, bytes] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (isIndex(file)) continue
+    const hashes = [hashOf(bytes)]
+    // What came in without its credential is still the same memory.
+    if (taken.has(twinKey(file))) hashes.push(hashOf((await redact(bytes.toString())).text))
+    incoming.push({ file, hashes })
+  }
+  return incoming
+}
+
+export type Fate =
+  | { file: string; is: 'created' | 'skipped'; as: string }
+  | { file: string; is: 'refused'; reason: string }
+
+const MOST_TRIES = 1_000
+
+/** Under which names memories come in: their own, or a free one where another memory has it. The first one takes a name. */
+export function fatesOf(incoming: readonly Incoming[], { names, hashAt }: Ground): Fate[] {
+  const spelled = new Map<string, string>()
+  const settle = (file: string) => {
+    for (const path of pathsTo(file)) spelled.set(twinKey(path), path)
+  }
+  for (const name of names) settle(name)
+  /** Some systems take names that differ in case or form for one, of folders too: there only one of them may stand. */
+  const mistaken = (path: string) => (spelled.get(twinKey(path)) ?? path) !== path
+
+  const decide = ({ file, hashes }: Incoming): Fate => {
+    const refused = (reason: string): Fate => ({ file, is: 'refused', reason: `path: ${reason}` })
+    const folder = pathsTo(file).slice(0, -1).find(mistaken)
+    if (folder !== undefined) return refused(`the folder ${folder} would stand beside one of nearly the same name`)
+    for (let n = 1; n < MOST_TRIES; n++) {
+      const as = numbered(file, n)
+      const there = spelled.get(twinKey(as))
+      if (there === undefined) {
+        settle(as)
+        return { file, is: 'created', as }
+      }
+      const hash = hashAt(there)
+      if (hash !== undefined && hashes.includes(hash)) return { file, is: 'skipped', as: there }
+    }
+    return refused('there are too many memories of this name')
+  }
+  return incoming.map(decide)
+}
+
+/** `a/b/c.md` → `a`, `a/b`, `a/b/c.md`. */
+function pathsTo(file: string): string[] {
+  const parts = file.split('/')
+  return parts.map((_part, at) => parts.slice(0, at + 1).join('/'))
 }

@@ -8,16 +8,15 @@ import { createPurges, type Keeper } from '../db/purge.ts'
 import type { Watch } from '../platform/path-wait.ts'
 import { createDirectories, projectsOf } from '../projects/projects.ts'
 import { createAgentMemories } from './agent-memory.ts'
-import { type Carrying, createCarrying } from './carrying.ts'
 import { createCatalogue } from './catalogue.ts'
 import { createChangeRuns } from './change-run.ts'
 import { createConsolidate } from './consolidate.ts'
+import { createExport } from './export.ts'
 import { createExternal } from './external-edits.ts'
-import { createFollowing } from './following.ts'
 import { createHistory } from './history.ts'
+import { createImport } from './import.ts'
 import { createJournal } from './journal.ts'
-import { createMoves, type PlaceOf, settleRenames } from './move.ts'
-import { createPast } from './past.ts'
+import { createMoving, type PlaceOf, settleMoves } from './move.ts'
 import { createPlaces, type Places } from './place.ts'
 import { createPrompting, createPrompts } from './prompt.ts'
 import { createPurging } from './purging.ts'
@@ -65,9 +64,7 @@ export function createMemory(core: Core, deps: Deps) {
   const directories = createDirectories(db)
   const checks = createWriteChecks(core, directories, journal, tombstones)
   const known = () => [...new Set(directories.list().map(({ dir }) => dir))]
-  const moves = createMoves(db)
-  const follow = () => createFollowing(db, { journal, past: createPast(db, journal), directories, moves })
-  const renames = settleRenames(moves, follow, clock.now())
+  const settledMoves = settleMoves(db, clock, journal, directories)
   const recovery = recoverChanges(journal, known(), isPlace)
   const writer = createWriter(core, isPlace, journal, reviews, checks)
   writer.onChange((dir, files, actor) => changed(dir, files, actor))
@@ -97,15 +94,6 @@ export function createMemory(core: Core, deps: Deps) {
       return { ...project, dir, owner: agent.scope === 'user' ? dir : project.root }
     })
   const look = (dir: string) => external.look(dir).catch(onError)
-  let made: Carrying | undefined
-  const carrying = (): Carrying => {
-    made ??= createCarrying({
-      ...{ db, clock, journal, tombstones, directories, moves, places, writer, checks, look, onChange, isPlace },
-      stateDir: core.stateDir,
-      placeOf: deps.placeOf,
-    })
-    return made
-  }
   const keepers = [searching.wipe, ...deps.keepers]
   const purging = createPurging({ store, keepers, purges: createPurges(db), writer, journal, tombstones, clock, look })
   const readingIn = (where: Places) =>
@@ -114,10 +102,11 @@ export function createMemory(core: Core, deps: Deps) {
   return {
     recovery,
     finishPurges: purging.finish,
-    /** Brings moves to an end that a kill interrupted, and tells of them. */
-    finishMoves: async () => [...renames, ...(moves.list().length > 0 ? await carrying().moving.finish() : [])],
-    /** Made when somebody asks for it first. */
-    carrying,
+    /** What was done about moves that a kill had interrupted. */
+    settledMoves,
+    exporting: createExport(core, places, journal, tombstones, look),
+    importing: createImport(core, places, writer, journal, tombstones),
+    moving: createMoving({ ...deps, db, clock, places, directories, journal, writer, look }),
     watching,
     lookEverywhere: watching.lookEverywhere,
     find: places.find,

@@ -1,194 +1,76 @@
 /**
- * Lets memories follow a project that was moved. A directory goes as a whole where nothing is in the way; else its memories
- * join the others through the gate. At every moment each of them is in one of the places, and what a kill interrupts is
- * finished or undone at the next start.
+ * Lets memories follow a project that was moved: its directory is renamed as a whole, and then the journal and all else that is
+ * kept about it names the new one. A kill in between is finished or undone at the next start.
  */
 import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, renameSync, rmdirSync, statSync } from 'node:fs'
-import { basename, dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Moved } from '../../schema/transfer.ts'
 import type { Db } from '../db/database.ts'
 import type { Clock } from '../platform/clock.ts'
-import { message, syncPath } from '../platform/files.ts'
+import { syncPath } from '../platform/files.ts'
 import { isCode } from '../platform/safe-folder.ts'
 import type { Directories } from '../projects/projects.ts'
-import type { Following } from './following.ts'
-import { type Journal, newRunId } from './journal.ts'
-import type { createMerging } from './merging.ts'
+import type { Journal } from './journal.ts'
 import type { Places } from './place.ts'
 import { listMemories } from './scan.ts'
 import type { Writer } from './writer.ts'
 
+export type Ends = { fromDir: string; fromRoot: string; toDir: string; toRoot: string }
+
+/** Where the memories of a project are that had its root here. */
+export type PlaceOf = (root: string, env: Caller['env']) => { dir: string }
+
 type Deps = {
-  findEnds: FindEnds
-  endsWithin: (ends: Ends) => Ends[]
-  merging: ReturnType<typeof createMerging>
-  writer: Writer
-  moves: Moves
-  following: Following
+  db: Db
   clock: Clock
+  places: Places
+  placeOf: PlaceOf
+  directories: Directories
+  journal: Journal
+  writer: Writer
+  isPlace: (dir: string) => boolean
   /** Brings the journal up to what others did in a directory. */
   look: (dir: string) => Promise<unknown>
   onChange: (dir: string, files: string[], actor: string) => void
 }
 
-export type Moving = {
-  move(request: { from: string; to: string }, caller: Caller): Promise<Moved>
-  /** Takes from old places what a kill left there; tells what was done. */
-  finish(): Promise<string[]>
-}
+export function createMoving(deps: Deps) {
+  const { db, clock, places, placeOf, directories, journal, writer, isPlace, look, onChange } = deps
+  const begun = createMoveTable(db)
+  const follow = createFollowing(db, journal, directories)
 
-export function createMoving(deps: Deps): Moving {
-  const { findEnds, endsWithin, merging, writer, moves, following, clock, look, onChange } = deps
-  const answer = (ends: Ends, how: Moved['how'], rest: Partial<Moved> = {}): Moved => ({
-    root: ends.toRoot,
-    dir: ends.toDir,
-    how,
-    files: [],
-    skipped: [],
-    renamed: [],
-    stayed: [],
-    ...rest,
-  })
-
-  const asWhole = (ends: Ends, actor: string): Moved | 'other-disk' => {
-    const at = clock.now()
+  const rename = (ends: Ends, actor: string): Moved => {
     const inode = inodeOf(ends.fromDir)
-    const id = moves.begin({ ...ends, at, inode, files: [] })
+    const id = begun.begin(ends, clock.now(), inode)
     try {
-      if (renameFolder(ends.fromDir, ends.toDir) === 'other-disk') {
-        moves.end(id)
-        return 'other-disk'
-      }
+      renameFolder(ends)
     } catch (error) {
-      // Once it has its new name, only following can end the move: at the latest at the next start.
-      if (inodeOf(ends.toDir) !== inode) moves.end(id)
+      // Once it has its new name, the move is finished: at the latest at the next start.
+      if (inodeOf(ends.toDir) !== inode) begun.end(id)
       throw error
     }
-    following.whole({ ...ends, id }, at)
+    settleMoves(db, clock, journal, directories)
     const { files } = listMemories(ends.toDir)
     onChange(ends.toDir, files, actor)
-    return answer(ends, 'whole', { files })
+    return answer(ends, 'whole', files)
   }
 
-  const oneByOne = async (ends: Ends, actor: string): Promise<Moved> => {
-    const at = clock.now()
-    const runId = newRunId('move', at)
-    const by = { actor, reason: `moved from ${ends.fromRoot}`, runId }
-    const { writes, files, ...told } = await merging.plan(ends, by)
-    let id = 0
-    const begin = () => {
-      id = moves.begin({ ...ends, at, inode: undefined, files })
-    }
-    // 1. They are in the new place, and it is known that they came.
-    const written = () => {
-      begin()
-      return () => moves.end(id)
-    }
-    const done = writes.length > 0 ? await writer.writeAlone(ends.toDir, writes, by, written) : []
-    if (writes.length === 0) begin()
-    const move: Move = { ...ends, id, at, inode: undefined, files, followed: false }
-    // 2. What is kept about them is about the new place.
-    following.files(move)
-    // 3. They are only there.
-    await clear(move)
-    moves.end(id)
-    const stayed = merging.leftBehind(ends.fromDir, told.stayed)
-    const arrived = { files: done.map(({ file }) => file), ...told, stayed }
-    return answer(ends, 'merged', { ...arrived, ...(done.length > 0 && { runId }) })
+  const findEnds = ({ from, to }: { from: string; to: string }, caller: Caller): Ends => {
+    if (lstatSync(from, { throwIfNoEntry: false })?.isDirectory())
+      throw new MemoryError('CONFLICT', `${from} is still there, and its memories are its own`, { hint: COPY_HINT })
+    if (!statSync(to, { throwIfNoEntry: false })?.isDirectory())
+      throw new MemoryError('NOT_FOUND', `there is no folder ${to}`, { hint: 'name the folder the project is in now' })
+    const old = findOld(from, caller)
+    const now = places.forWriting(to, caller)
+    const ends = { fromDir: old.dir, fromRoot: old.root, toDir: now.dir, toRoot: now.root }
+    if (ends.fromDir !== ends.toDir) refuseUnfit(ends)
+    return ends
   }
 
-  const clear = (move: Move) => merging.clear(move, (writes, author) => writer.writeAlone(move.fromDir, writes, author))
-
-  /** What is told of each move that could be brought to an end, or not. */
-  const finish = async (): Promise<string[]> => {
-    const told: string[] = []
-    for (const { id, fromDir, fromRoot, toRoot } of moves.list()) {
-      try {
-        await writer.alone(fromDir, async () => {
-          // One that was on its way when we looked may be over by now.
-          const move = moves.list().find((each) => each.id === id)
-          if (!move) return
-          if (!move.followed) following.files(move)
-          await clear(move)
-          moves.end(id)
-          told.push(`finished the move of the memories of ${fromRoot} to ${toRoot}`)
-        })
-      } catch (error) {
-        // Nothing is lost, and the next start tries again.
-        told.push(`could not finish the move of the memories of ${fromRoot}: ${message(error)}`)
-      }
-    }
-    return told
-  }
-
-  return {
-    finish,
-    move: async (request, caller) => {
-      // What a full disk left half done comes first: it may be this very move.
-      settleRenames(moves, () => following, clock.now())
-      await finish()
-      const ends = findEnds(request, caller)
-      for (const within of endsWithin(ends)) following.whole(within, clock.now())
-      if (ends.fromDir === ends.toDir) {
-        following.project(ends)
-        return answer(ends, 'followed')
-      }
-      await look(ends.fromDir)
-      await look(ends.toDir)
-      return aloneWithBoth(writer, ends, async () => {
-        if (leadToOne(ends)) {
-          following.whole(ends, clock.now())
-          return answer(ends, 'followed')
-        }
-        if (!holdsNothing(ends.fromDir) && holdsNothing(ends.toDir)) {
-          const moved = asWhole(ends, caller.actor)
-          if (moved !== 'other-disk') return moved
-        }
-        return oneByOne(ends, caller.actor)
-      })
-    },
-  }
-}
-
-/** For before anything else looks at directories: whether a rename happened is told by where the directory is now. */
-export function settleRenames(moves: Moves, following: () => Following, at: number): string[] {
-  return moves.list().flatMap((move) => {
-    if (move.inode === undefined) return []
-    if (inodeOf(move.toDir) === move.inode) {
-      following().whole(move, at)
-      return [`finished the move of ${move.fromDir} to ${move.toDir}`]
-    }
-    moves.end(move.id)
-    return [`the move of ${move.fromDir} had not happened yet; it is as it was`]
-  })
-}
-
-/** In one order for everybody: two moves the other way round would wait for each other. */
-function aloneWithBoth<T>({ alone }: Writer, { fromDir, toDir }: Ends, work: () => Promise<T>): Promise<T> {
-  if (fromDir < toDir) return alone(fromDir, () => alone(toDir, work))
-  return alone(toDir, () => alone(fromDir, work))
-}
-
-/** Where a moved project was and is, and whether its memories may be taken from there. Moves nothing. */
-
-/** Where the memories of a project are that had its root here. */
-export type PlaceOf = (root: string, env: Caller['env']) => { dir: string }
-
-type EndsDeps = {
-  places: Places
-  placeOf: PlaceOf
-  directories: Directories
-  journal: Journal
-  isPlace: (dir: string) => boolean
-}
-
-export type FindEnds = (request: { from: string; to: string }, caller: Caller) => Ends
-
-export function createFindEnds({ places, placeOf, directories, journal, isPlace }: EndsDeps): FindEnds {
   /** As it was seen when it was there; else where the rules put it. */
-  const oldPlace = (from: string, caller: Caller): { dir: string; root: string } => {
+  const findOld = (from: string, caller: Caller): { dir: string; root: string } => {
     const root = spelled(from)
     const known = directories.list().filter((each) => [root, from].includes(each.root) && !lies(each.dir, each.root))
     const { dir } = placeOf(root, caller.env)
@@ -200,30 +82,82 @@ export function createFindEnds({ places, placeOf, directories, journal, isPlace 
     return place
   }
 
-  return ({ from, to }, caller) => {
-    if (lstatSync(from, { throwIfNoEntry: false })?.isDirectory())
-      throw new MemoryError('CONFLICT', `${from} is still there, and its memories are its own`, {
-        hint: 'to copy them: memoryd export there, memoryd import here',
+  const refuseUnfit = (ends: Ends): void => {
+    const { fromDir, fromRoot, toDir, toRoot } = ends
+    // Two roots may have one slug.
+    const other = directories
+      .list()
+      .find(({ dir, root }) => dir === fromDir && root !== fromRoot && root !== toRoot && existsSync(root))
+    if (other)
+      throw new MemoryError(
+        'CONFLICT',
+        `${fromDir} holds the memories of ${other.root} as well, which is still there`,
+        {
+          hint: COPY_HINT,
+        },
+      )
+    if (lstatSync(fromDir, { throwIfNoEntry: false })?.isSymbolicLink() && !leadToOne(ends))
+      throw new MemoryError('CONFLICT', `${fromDir} is a link, and what it leads to may belong to others too`, {
+        hint: `make ${toDir} a link to the same place, then move again`,
       })
-    if (!statSync(to, { throwIfNoEntry: false })?.isDirectory())
-      throw new MemoryError('NOT_FOUND', `there is no folder ${to}`, { hint: 'name the folder the project is in now' })
-    const old = oldPlace(from, caller)
-    const now = places.forWriting(to, caller)
-    const ends = { fromDir: old.dir, fromRoot: old.root, toDir: now.dir, toRoot: now.root }
-    if (old.dir === now.dir) return ends
-    refuseShared(directories, ends)
-    if (lstatSync(old.dir, { throwIfNoEntry: false })?.isSymbolicLink() && !leadToOne(ends))
-      throw new MemoryError('CONFLICT', `${old.dir} is a link, and what it leads to may belong to others too`, {
-        hint: `make ${now.dir} a link to the same place, then move again`,
+    if (existsSync(fromDir) && !(isPlace(fromDir) && statSync(fromDir).isDirectory()))
+      throw new MemoryError('REFUSED', `${fromDir} is no place for memories`, { reason: 'path' })
+  }
+
+  return {
+    move: async (request: { from: string; to: string }, caller: Caller): Promise<Moved> => {
+      // What a full disk left half done may be this very move.
+      settleMoves(db, clock, journal, directories)
+      const ends = findEnds(request, caller)
+      for (const within of endsWithin(directories, ends)) follow.directory(within, clock.now())
+      if (ends.fromDir === ends.toDir) {
+        follow.project(ends)
+        return answer(ends, 'followed')
+      }
+      await look(ends.fromDir)
+      await look(ends.toDir)
+      return aloneWithBoth(writer, ends, async () => {
+        const isOne = leadToOne(ends)
+        if (!isOne && !holdsNothing(ends.toDir)) throw refusal(ends, `${ends.toDir} is not empty`)
+        if (!isOne && !holdsNothing(ends.fromDir)) return rename(ends, caller.actor)
+        follow.directory(ends, clock.now())
+        return answer(ends, 'followed')
       })
-    if (existsSync(old.dir) && !(isPlace(old.dir) && statSync(old.dir).isDirectory()))
-      throw new MemoryError('REFUSED', `${old.dir} is no place for memories`, { reason: 'path' })
-    return ends
+    },
   }
 }
 
+/** Ends what a kill interrupted, before anything else looks at directories, and says what was done. */
+export function settleMoves(db: Db, clock: Clock, journal: Journal, directories: Directories): string[] {
+  const begun = createMoveTable(db)
+  const follow = createFollowing(db, journal, directories)
+  const end = db.transaction((move: ReturnType<typeof begun.list>[number]): string => {
+    const { id, inode, fromDir, toDir } = move
+    begun.end(id)
+    // An earlier version moved files one by one where there were others: each is in one of the two directories, or in both.
+    if (inode === null) return `the move of ${fromDir} to ${toDir} was broken off; nothing is lost`
+    // Where the directory is tells whether it was renamed.
+    if (inodeOf(toDir) !== inode) return `the move of ${fromDir} had not happened yet; it is as it was`
+    follow.directory(move, clock.now())
+    return `finished the move of ${fromDir} to ${toDir}`
+  })
+  return begun.list().map((move) => end(move))
+}
+
+const COPY_HINT = 'to copy them: memoryd export there, memoryd import --memories here'
+
+function refusal({ fromRoot, toRoot }: Ends, message: string): MemoryError {
+  return new MemoryError('CONFLICT', message, {
+    hint: `to join them: memoryd export --project ${fromRoot} | memoryd import --memories - --project ${toRoot}`,
+  })
+}
+
+function answer({ toRoot, toDir }: Ends, how: Moved['how'], files: string[] = []): Moved {
+  return { root: toRoot, dir: toDir, how, files }
+}
+
 /** The directories within the project, which have moved with it: its sub-agents'. */
-export function endsWithin(directories: Directories, { fromRoot, toRoot }: Ends): Ends[] {
+function endsWithin(directories: Directories, { fromRoot, toRoot }: Ends): Ends[] {
   return directories
     .list()
     .filter(({ dir, root }) => root === fromRoot && lies(dir, root))
@@ -235,19 +169,8 @@ function lies(dir: string, root: string): boolean {
 }
 
 /** Two names for one directory. */
-export function leadToOne({ fromDir, toDir }: Ends): boolean {
+function leadToOne({ fromDir, toDir }: Ends): boolean {
   return existsSync(fromDir) && existsSync(toDir) && realpathSync(fromDir) === realpathSync(toDir)
-}
-
-/** Two roots may have one slug: what is still somebody's is not taken away. */
-function refuseShared(directories: Directories, { fromDir, fromRoot, toRoot }: Ends): void {
-  const other = directories
-    .list()
-    .find(({ dir, root }) => dir === fromDir && root !== fromRoot && root !== toRoot && existsSync(root))
-  if (other)
-    throw new MemoryError('CONFLICT', `${fromDir} holds the memories of ${other.root} as well, which is still there`, {
-      hint: 'to copy them: memoryd export there, memoryd import here',
-    })
 }
 
 /** Projects are known by their real path; of one that is gone, only the way to it can be followed. */
@@ -260,64 +183,80 @@ function spelled(root: string): string {
   }
 }
 
-/** Moves of projects that have begun and are not over: what a kill leaves of one is finished or undone at the next start. */
-
-export type Ends = { fromDir: string; fromRoot: string; toDir: string; toRoot: string }
-
-/** `hash`: what has to go from the old place; none when the file was gone before. */
-export type MovedFile = { file: string; as: string; hash?: string }
-
-export type Move = Ends & {
-  id: number
-  at: number
-  /** The directory itself, when it is renamed as a whole: wherever it is, that is how far the move came. */
-  inode: string | undefined
-  /** Else the files that are brought, one by one. */
-  files: MovedFile[]
-  /** Whether what is kept about them is about the new place already. */
-  followed: boolean
+/** Always in one order: two moves the other way round would wait for each other. */
+function aloneWithBoth<T>({ alone }: Writer, { fromDir, toDir }: Ends, work: () => Promise<T>): Promise<T> {
+  const [first, second] = fromDir < toDir ? [fromDir, toDir] : [toDir, fromDir]
+  return alone(first, () => alone(second, work))
 }
 
-export type Moves = {
-  begin(move: Omit<Move, 'id' | 'followed'>): number
-  setFollowed(id: number): void
-  end(id: number): void
-  list(): Move[]
-}
+type Row = { id: number; from_dir: string; from_root: string; to_dir: string; to_root: string; inode: string | null }
 
-type Row = {
-  id: number
-  at: number
-  from_dir: string
-  from_root: string
-  to_dir: string
-  to_root: string
-  inode: string | null
-  files: string
-  followed: number
-}
-
-export function createMoves(db: Db): Moves {
+/** Moves that have begun and are not over. `inode`: the directory itself, wherever it is. */
+export function createMoveTable(db: Db) {
   const insert = db.prepare(`INSERT INTO moves (at, from_dir, from_root, to_dir, to_root, inode, files, followed)
-    VALUES (?, ?, ?, ?, ?, ?, ?, 0)`)
-  const follow = db.prepare('UPDATE moves SET followed = 1 WHERE id = ?')
+    VALUES (?, ?, ?, ?, ?, ?, '[]', 0)`)
   const remove = db.prepare('DELETE FROM moves WHERE id = ?')
-  const list = db.prepare('SELECT * FROM moves ORDER BY id')
+  const list = db.prepare('SELECT id, from_dir, from_root, to_dir, to_root, inode FROM moves ORDER BY id')
   return {
-    begin: ({ at, fromDir, fromRoot, toDir, toRoot, inode, files }) =>
-      Number(insert.run(at, fromDir, fromRoot, toDir, toRoot, inode ?? null, JSON.stringify(files)).lastInsertRowid),
-    setFollowed: (id) => void follow.run(id),
-    end: (id) => void remove.run(id),
-    list: () => (list.all() as Row[]).map(fromRow),
+    begin: ({ fromDir, fromRoot, toDir, toRoot }: Ends, at: number, inode: string | undefined): number =>
+      Number(insert.run(at, fromDir, fromRoot, toDir, toRoot, inode).lastInsertRowid),
+    end: (id: number): void => void remove.run(id),
+    list: () =>
+      (list.all() as Row[]).map(({ id, from_dir, from_root, to_dir, to_root, inode }) => {
+        return { id, inode, fromDir: from_dir, fromRoot: from_root, toDir: to_dir, toRoot: to_root }
+      }),
   }
 }
 
-function fromRow({ id, at, from_dir, from_root, to_dir, to_root, inode, files, followed }: Row): Move {
-  const ends = { fromDir: from_dir, fromRoot: from_root, toDir: to_dir, toRoot: to_root }
-  return { id, at, ...ends, inode: inode ?? undefined, files: JSON.parse(files), followed: followed === 1 }
-}
+/** Lets what is kept about one memory directory be about another. */
+function createFollowing(db: Db, journal: Journal, directories: Directories) {
+  const tables = ['changes', 'reviews', 'tombstones', 'tombstone_values', 'purges', 'dreams']
+  const ofDirectory = [
+    ...tables.map((table) => `UPDATE ${table} SET dir = @toDir WHERE dir = @fromDir`),
+    // Their words name a directory that is no more: a session that goes on there would write where no one reads.
+    'DELETE FROM prompts WHERE dir = @fromDir',
+  ].map((sql) => db.prepare(sql))
+  // With everything below it: a project within the project has moved along.
+  const within = `project = @fromRoot OR substr(project, 1, length(@fromRoot) + 1) = @fromRoot || '/'`
+  const pauses = [
+    `INSERT OR IGNORE INTO pauses (project, at)
+       SELECT @toRoot || substr(project, length(@fromRoot) + 1), at FROM pauses WHERE ${within}`,
+    `DELETE FROM pauses WHERE ${within}`,
+  ].map((sql) => db.prepare(sql))
 
-/** A memory directory as one thing: whether anything is in it, which one it is, and another name for it. */
+  const project = ({ fromDir, fromRoot, toDir, toRoot }: Ends): void => {
+    for (const statement of pauses) statement.run({ fromRoot, toRoot })
+    directories.forget({ dir: fromDir, root: fromRoot })
+    directories.remember({ dir: toDir, root: toRoot })
+  }
+  /** Files whose last change would be one of the new place, about a file that was there before. */
+  const misled = ({ fromDir, toDir }: Ends) =>
+    [...journal.hashes(fromDir)].flatMap(([file, hash]) => {
+      const there = journal.tip(toDir, file)
+      const version = there && there.hash !== hash ? journal.latest(fromDir, file)?.after : undefined
+      return version ? [{ file, version }] : []
+    })
+  return {
+    /** The same place for another project. */
+    project: db.transaction(project),
+    /** The same files in another place, or under another name of the place. */
+    directory: db.transaction((ends: Ends, at: number) => {
+      const { fromDir, toDir } = ends
+      const again = misled(ends)
+      for (const statement of ofDirectory) statement.run({ fromDir, toDir })
+      const by = { actor: 'user', reason: 'moved with its project', runId: undefined, evidence: [] }
+      const entries = again.map(({ file, version }) => {
+        return { ...by, at, dir: toDir, file, op: 'create' as const, before: undefined, after: version, undoable: true }
+      })
+      // There is nothing to be written any more.
+      if (entries.length > 0) {
+        journal.append(entries)
+        journal.settle()
+      }
+      project(ends)
+    }),
+  }
+}
 
 /** Whatever name it has, the same directory has the same one; nothing for what is no directory. */
 export function inodeOf(dir: string): string | undefined {
@@ -326,49 +265,36 @@ export function inodeOf(dir: string): string | undefined {
 }
 
 /** Folders within folders count for nothing as long as no file is in them; a closed one may hold anything. */
-export function holdsNothing(dir: string): boolean {
-  return everythingIn(dir, 1).length === 0
-}
-
-/** Every file in it by its path, also those that are no memories. */
-export function everythingIn(dir: string, most: number): string[] {
-  const found: string[] = []
-  const walk = (path: string) => {
-    const stats = lstatSync(path, { throwIfNoEntry: false })
-    if (!stats || found.length >= most) return
-    const names = stats.isDirectory() ? namesIn(path) : undefined
-    if (names) for (const name of names) walk(join(path, name))
-    else found.push(relative(dir, path))
-  }
-  walk(dir)
-  return found
+export function holdsNothing(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  return !stats || (stats.isDirectory() && (namesIn(path)?.every((name) => holdsNothing(join(path, name))) ?? false))
 }
 
 function namesIn(dir: string): string[] | undefined {
   try {
-    return readdirSync(dir).sort()
+    return readdirSync(dir)
   } catch {
     return undefined
   }
 }
 
-/** On the disk when it returns. A target that holds nothing makes way; another disk is another matter. */
-export function renameFolder(from: string, to: string): 'renamed' | 'other-disk' {
-  mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
-  removeFolders(to)
+/** On the disk when it returns. A target that holds nothing makes way. */
+export function renameFolder(ends: Ends): void {
+  const { fromDir, toDir } = ends
+  mkdirSync(dirname(toDir), { recursive: true, mode: 0o700 })
+  removeFolders(toDir)
   try {
-    renameSync(from, to)
+    renameSync(fromDir, toDir)
   } catch (error) {
-    if (isCode(error, 'EXDEV')) return 'other-disk'
+    if (isCode(error, 'EXDEV')) throw refusal(ends, `${toDir} is on another disk`)
     throw error
   }
-  syncPath(dirname(to))
-  syncPath(dirname(from))
-  return 'renamed'
+  syncPath(dirname(toDir))
+  syncPath(dirname(fromDir))
 }
 
-/** Fails on the first file: somebody may have put one there just now. */
-export function removeFolders(dir: string): void {
+/** Fails on the first file: another program may have put one there just now. */
+function removeFolders(dir: string): void {
   if (inodeOf(dir) === undefined) return
   for (const name of readdirSync(dir)) removeFolders(join(dir, name))
   rmdirSync(dir)

@@ -19,7 +19,6 @@ import { descend, enter, type Folder, hashOf, isCode, isSettled, readUpTo, stamp
 import { INDEX_FILE, READ_CAP_SEGMENTS } from './file-names.ts'
 import { inDirectory, inFolder, readPresent } from './folder.ts'
 import { splitFrontMatter } from './front-matter-edit.ts'
-import type { Ground } from './import-plan.ts'
 import { oneLine } from './pointer.ts'
 import { parseTopic, type TopicFields, topicFields } from './topic-file.ts'
 
@@ -262,7 +261,9 @@ function visit(dir: string, visitor: Visitor): void {
   }
 }
 
-/** The directory as it is for what comes from elsewhere. */
+/** Every name in a directory, and the hash of what is under one, if that can be read: for what comes from elsewhere. */
+export type Ground = { names: readonly string[]; hashAt: (file: string) => string | undefined }
+
 export function groundOf(dir: string): Ground {
   const { files, folders, closed } = listMemories(dir)
   const readable = new Set(files)

@@ -13,6 +13,8 @@ export type Tombstones = {
   /** The tombstone one of these values lies under in one of these directories, if any. */
   find(dirs: readonly string[], values: readonly string[]): Tombstone | undefined
   list(): Tombstone[]
+  /** Of one directory, oldest first, with what each is recognised by. */
+  withValues(dir: string): { at: number; file: string; excerpt: string; values: string[] }[]
   /** Another one whenever something was rejected or lifted; empty while nothing is. */
   stamp(): string
   /** Tells whether there was one. */
@@ -26,6 +28,8 @@ export function createTombstones(db: Db): Tombstones {
   const find = db.prepare(`SELECT t.* FROM json_each(?) d JOIN json_each(?) s
     JOIN tombstone_values v ON v.dir = d.value AND v.value = s.value JOIN tombstones t ON t.id = v.tombstone LIMIT 1`)
   const list = db.prepare('SELECT * FROM tombstones ORDER BY id DESC')
+  const inDir = db.prepare('SELECT id, at, file, excerpt FROM tombstones WHERE dir = ? ORDER BY id')
+  const valuesUnder = db.prepare('SELECT value FROM tombstone_values WHERE tombstone = ? ORDER BY value').pluck()
   const stamp = db.prepare(`SELECT iif(count(*) = 0, '', max(id) || ' ' || count(*)) FROM tombstones`).pluck()
   const remove = db.prepare('DELETE FROM tombstones WHERE id = ?')
   /** Recall asks with every question. Nothing where something may have changed since it was looked up. */
@@ -39,6 +43,10 @@ export function createTombstones(db: Db): Tombstones {
     }),
     find: (dirs, values) => find.get(JSON.stringify(dirs), JSON.stringify(values)) as Tombstone | undefined,
     list: () => list.all() as Tombstone[],
+    withValues: (dir) =>
+      (inDir.all(dir) as Tombstone[]).map(({ id, at, file, excerpt }) => {
+        return { at, file, excerpt, values: valuesUnder.all(id) as string[] }
+      }),
     stamp: () => {
       lastStamp ??= stamp.get() as string
       return lastStamp

@@ -101,7 +101,7 @@ describe('the doctor', () => {
     ])
     symlinkSync(join(rig.home, 'else where'), rig.cwd)
     expect(found(rig)).toMatchObject([{ check: 'moved projects', state: 'warning' }])
-    await rig.memory.carrying().moving.move({ from: rig.cwd, to: join(rig.home, 'else where') }, person)
+    await rig.memory.moving.move({ from: rig.cwd, to: join(rig.home, 'else where') }, person)
     expect(found(rig)).toMatchObject([{ check: 'moved projects', state: 'ok' }])
   })
 

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { exportOf, header, importInto, linesOf, sealed, tree } from '../support/carry.ts'
+import { readExport } from '../../daemon/memory/export-file.ts'
+import { fatesOf } from '../../daemon/memory/import.ts'
+import { exportOf, header, importInto, inPieces, linesOf, sealed, tree } from '../support/carry.ts'
 import { memoryRig, person, type Rig, topic } from '../support/memory.ts'
 
 const put = (rig: Rig, file: string, content: string, cwd = rig.cwd) =>
@@ -32,57 +34,60 @@ async function twoProjects(options: Parameters<typeof memoryRig>[0] = {}) {
 }
 
 describe('an import', () => {
-  it('into an empty project brings every file to the byte, the index too, and the whole history', async () => {
+  it('into an empty project brings every file to the byte, the index too, and what is rejected', async () => {
     const { rig, other, otherDir, file } = await twoProjects()
     const done = await importInto(rig, other, file)
     expect(done).toEqual({
       ...nothing,
       runId: expect.stringMatching(/^import-20260101T000200Z-[0-9a-f]{8}$/),
       created: ['a.md', 'sub/b.md', 'MEMORY.md'],
-      changes: 8,
       tombstones: 1,
     })
     expect(tree(otherDir)).toEqual(tree(rig.dir))
-    const told = (cwd: string) =>
-      changesOf(rig, cwd)
-        .filter(({ reason }) => reason !== 'imported')
-        .map(({ id: _, ...same }) => same)
-    expect(told(other)).toEqual(told(rig.cwd))
-    expect(changesOf(rig, other).filter(({ runId }) => runId === done.runId)).toHaveLength(3)
-    const then = Date.UTC(2026, 0, 1, 0, 0, 30)
-    expect(rig.memory.reading.get(other, person, 'a.md', then).content).toBe(topic('One.', 'Alpha'))
+    expect(changesOf(rig, other).map(({ op, file: name, runId }) => [op, name, runId === done.runId])).toEqual([
+      ['create', 'MEMORY.md', true],
+      ['create', 'sub/b.md', true],
+      ['create', 'a.md', true],
+    ])
     const known = changesOf(rig, other)
     await rig.memory.lookEverywhere()
     expect(changesOf(rig, other)).toEqual(known)
   })
 
-  it('keeps no name that gives a credential away: not of a file, a gone one or a rejection', async () => {
+  it('leaves out the history that earlier versions exported, and says of how many changes', async () => {
+    const rig = await memoryRig()
+    const now = topic('Now.')
+    const version = (text: string) => ({ hash: sha256(text), text: sha256(text) })
+    const change = { kind: 'change', at: header.at, file: 'a.md', undoable: true, actor: 'user', reason: 'x' }
+    const done = await importInto(
+      rig,
+      rig.cwd,
+      sealed([
+        header,
+        { kind: 'file', file: 'a.md', content: now },
+        { kind: 'text', key: sha256('before'), text: 'before' },
+        { kind: 'text', key: sha256(now), text: now },
+        { ...change, op: 'create', before: null, after: version('before'), evidence: [], parts: [] },
+        { ...change, op: 'update', before: version('before'), after: version(now), evidence: [], parts: [] },
+      ]),
+    )
+    expect(done).toMatchObject({ created: ['a.md'], changes: 2 })
+    expect(changesOf(rig, rig.cwd).map(({ op, reason }) => [op, reason])).toEqual([['create', 'imported']])
+  })
+
+  it('keeps no name that gives a credential away: not of a file, nor of a rejection', async () => {
     const rig = await memoryRig()
     const name = (n: number) => `password=hunter${n}secret.md`
-    const text = topic('Was here.', 'Gone')
-    const version = { hash: sha256(text), text: sha256(text) }
-    const change = {
-      kind: 'change',
-      at: header.at,
-      file: name(2),
-      undoable: true,
-      actor: 'user',
-      reason: 'x',
-      evidence: [],
-    }
     const done = await importInto(
       rig,
       rig.cwd,
       sealed([
         header,
         { kind: 'file', file: name(1), content: topic('Here.', 'Here') },
-        { kind: 'text', key: sha256(text), text },
-        { ...change, op: 'create', before: null, after: version, parts: [] },
-        { ...change, op: 'delete', before: version, after: null, parts: [] },
         { kind: 'tombstone', at: header.at, file: name(3), excerpt: 'x', values: [sha256('x')] },
       ]),
     )
-    expect(done).toMatchObject({ refused: [{ file: name(1) }], changes: 0, tombstones: 1 })
+    expect(done).toMatchObject({ refused: [{ file: name(1) }], tombstones: 1 })
     const kept = JSON.stringify([changesOf(rig, rig.cwd), rig.memory.history.tombstones()])
     expect(kept.match(/hunter\d|redacted:\w+/g)).toEqual(['redacted:password', 'redacted:password'])
   })
@@ -116,7 +121,7 @@ describe('an import', () => {
     expect(JSON.stringify(before)).not.toContain(key)
   })
 
-  it('is one run: undone, the project is as it was, to the byte; imported again, the history is not told twice', async () => {
+  it('is one run: undone, the project is as it was, to the byte; imported again, nothing is rejected twice', async () => {
     const { rig, other, otherDir, file } = await twoProjects()
     await put(rig, 'mine.md', topic('Mine.', 'Mine'), other)
     const before = tree(otherDir)
@@ -128,7 +133,6 @@ describe('an import', () => {
     expect(tree(otherDir)).toEqual(before)
     expect(await importInto(rig, other, file)).toMatchObject({
       created: ['a.md', 'sub/b.md'],
-      changes: 0,
       tombstones: 0,
     })
   })
@@ -151,17 +155,6 @@ describe('an import', () => {
     expect(tree(otherDir)).toEqual({ 'MEMORY.md': mine, 'mine.md': topic('Mine.', 'Mine') })
   })
 
-  it('brings changes that can be undone where they are now', async () => {
-    const { rig, other, otherDir, file } = await twoProjects()
-    await importInto(rig, other, file)
-    const update = changesOf(rig, other, 'a.md').find(({ op }) => op === 'update')
-    await rig.memory.undo.change(Number(update?.id), 'user')
-    expect(tree(otherDir)['a.md']).toBe(topic('One.', 'Alpha'))
-    const deletion = changesOf(rig, other, 'gone.md').find(({ op }) => op === 'delete')
-    await rig.memory.undo.change(Number(deletion?.id), 'user')
-    expect(tree(otherDir)['gone.md']).toBe(topic('Not any more.', 'Gone'))
-  })
-
   it('keeps what is rejected there out, and brings what was rejected elsewhere', async () => {
     const { rig, other, file } = await twoProjects()
     await put(rig, 'x.md', topic('Two.'), other)
@@ -179,85 +172,19 @@ describe('an import', () => {
     })
   })
 
-  it('takes credentials out of files, history, reasons, evidence and rejections', async () => {
+  it('takes credentials out of files and rejections', async () => {
     const { rig, other } = await twoProjects()
     const key = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`
-    const secret = topic(`The token is ${key}`)
-    const evidence = [{ sessionId: 's', messageIds: ['m'], excerpt: `use ${key}`, at: header.at }]
-    const change = {
-      kind: 'change',
-      at: header.at,
-      file: 'a.md',
-      op: 'create',
-      before: null,
-      undoable: true,
-      parts: [],
-    }
     const file = sealed([
       header,
-      { kind: 'file', file: 'a.md', content: secret },
-      { kind: 'text', key: sha256(secret), text: secret },
-      {
-        ...change,
-        after: { hash: sha256(secret), text: sha256(secret) },
-        actor: 'agent:pi',
-        reason: `told ${key}`,
-        evidence,
-      },
+      { kind: 'file', file: 'a.md', content: topic(`The token is ${key}`) },
       { kind: 'tombstone', at: header.at, file: 'b.md', excerpt: key, values: [sha256('x')] },
     ])
-    const { created } = await importInto(rig, other, file)
-    expect(created).toEqual(['a.md'])
-    expect(rig.memory.reading.get(other, person, 'a.md', undefined).evidence).toHaveLength(1)
+    expect(await importInto(rig, other, file)).toMatchObject({ created: ['a.md'], tombstones: 1 })
     const found = readdirSync(rig.home, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .filter((entry) => readFileSync(join(entry.parentPath, entry.name)).includes(key.slice(4, 30)))
     expect(found.map(({ name }) => name)).toEqual([])
-  })
-
-  it('lets nothing be undone to a text that does not give the hash it claims', async () => {
-    const { rig, other } = await twoProjects()
-    const now = topic('Now.')
-    const change = {
-      kind: 'change',
-      at: header.at,
-      op: 'update',
-      undoable: true,
-      actor: 'user',
-      reason: 'x',
-      evidence: [],
-    }
-    const file = sealed([
-      header,
-      { kind: 'file', file: 'a.md', content: now },
-      { kind: 'text', key: sha256('false'), text: 'false' },
-      {
-        ...change,
-        file: 'a.md',
-        before: { hash: sha256('true'), text: sha256('false') },
-        after: { hash: sha256(now), text: null },
-        parts: [],
-      },
-    ])
-    await importInto(rig, other, file)
-    expect(changesOf(rig, other, 'a.md').map(({ op, undoable }) => `${op} ${undoable}`)).toEqual([
-      'create true',
-      'update false',
-    ])
-  })
-
-  it('gives a run of the file another name where there is one of its name already', async () => {
-    const { rig, other } = await twoProjects()
-    const content = topic('By a run.')
-    const version = { hash: sha256(content), text: null }
-    const change = { kind: 'change', at: header.at, op: 'create', before: null, after: version, undoable: true }
-    const run = { ...change, actor: 'agent:dream', reason: 'x', run: 'dream-1', evidence: [], parts: [] }
-    const fileOf = (name: string) =>
-      sealed([header, { kind: 'file', file: name, content: topic(`${name} by a run.`) }, { ...run, file: name }])
-    await importInto(rig, other, fileOf('one.md'))
-    await importInto(rig, other, fileOf('two.md'))
-    const runs = (file: string) => changesOf(rig, other, file).map(({ runId }) => runId)
-    expect([runs('one.md')[1], runs('two.md')[1]]).toEqual(['dream-1', 'dream-1-2'])
   })
 
   it.each([
@@ -303,7 +230,7 @@ describe('an import', () => {
     expect((await rig.memory.reading.index(third, person)).content).toBe('- [Alpha](a.md) — What is known of Alpha\n')
   })
 
-  it('that cannot be written leaves neither files nor history nor rejections', async () => {
+  it('that cannot be written leaves neither files nor rejections', async () => {
     const { rig, other, otherDir, file } = await twoProjects()
     await put(rig, 'mine.md', topic('Mine.'), other)
     const before = { files: tree(otherDir), changes: changesOf(rig, other).length }
@@ -324,22 +251,10 @@ describe('an import', () => {
   })
 })
 
-/** What is wrong with a file → the words it is refused with. Line 2 is a good one unless it says otherwise. */
-const change = {
-  kind: 'change',
-  at: header.at,
-  file: 'a.md',
-  op: 'create',
-  before: null,
-  after: null,
-  undoable: true,
-  actor: 'user',
-  reason: 'x',
-  evidence: [],
-  parts: [],
-}
 const good = { kind: 'file', file: 'a.md', content: topic('One.') }
+const rejection = { kind: 'tombstone', at: header.at, file: 'x', excerpt: '', values: [] }
 const raw = (...lines: string[]) => `${JSON.stringify(header)}\n${lines.join('\n')}\n`
+/** What is wrong with a file → the words it is refused with. Line 2 is a good one unless it says otherwise. */
 const hostile: [string, string | Buffer, RegExp][] = [
   ['nothing', '', /cut off/],
   ['another file', 'hello\n', /line 1 .* not JSON/],
@@ -355,20 +270,8 @@ const hostile: [string, string | Buffer, RegExp][] = [
   ['an attempt at the prototype', raw('{"__proto__":{"kind":"file"},"file":"a.md","content":""}'), /line 2/],
   ['a name twice', sealed([header, good, good]), /line 3 .* again/],
   ['a content that is not base64', sealed([header, { ...good, encoding: 'base64' }]), /line 2 .* base64/],
-  ['a text under another key', sealed([header, { kind: 'text', key: sha256('x'), text: 'y' }]), /line 2 .* key/],
-  [
-    'a text twice',
-    sealed([header, ...Array(2).fill({ kind: 'text', key: sha256('x'), text: 'x' })]),
-    /line 3 .* again/,
-  ],
-  [
-    'a change whose text is missing',
-    sealed([header, good, { ...change, after: { hash: sha256('x'), text: sha256('x') } }]),
-    /line 3 .* needs a text/,
-  ],
-  ['a hash that is none', sealed([header, { ...change, after: { hash: 'abc', text: null } }]), /line 2 .* after\.hash/],
-  ['an actor nobody can be', sealed([header, { ...change, actor: 'root' }]), /line 2 .* actor/],
-  ['a time that is none', sealed([header, { ...change, at: 'yesterday' }]), /line 2 .* at/],
+  ['a hash that is none', sealed([header, { ...rejection, values: ['abc'] }]), /line 2 .* values/],
+  ['a time that is none', sealed([header, { ...rejection, at: 'yesterday' }]), /line 2 .* at/],
   ['an empty line', raw(JSON.stringify(good), '', JSON.stringify(good)), /line 3 .* is empty/],
   [
     'bytes that are no text',
@@ -424,5 +327,96 @@ describe('a file that is not what memoryd export writes', () => {
       [...names.map((name) => `${name} path`), 'bytes.md shape', 'large.md shape', 'shape.md shape'].sort(),
     )
     expect(Object.keys(tree(rig.dir))).toEqual(['MEMORY.md', 'fine.md'])
+  })
+})
+
+describe('a file that is read', () => {
+  const file = (name: string, content = 'x') => ({ kind: 'file', file: name, content })
+  const caps = { bytes: 10_000, lineBytes: 1_000, lines: 5, files: 3, heldBytes: 2_000 }
+  const read = (text: string, most: Parameters<typeof readExport>[1] = caps, pieceBytes?: number) =>
+    readExport(inPieces(Buffer.from(text), pieceBytes), most)
+
+  it.each([
+    ['lines', sealed([header, ...Array.from({ length: 4 }, () => rejection)]), /^line 6 of the file is one more/],
+    [
+      'files',
+      sealed([header, ...['a', 'b', 'c', 'd'].map((name) => file(name))]),
+      /^line 5 of the file is one file more/,
+    ],
+    [
+      'bytes in files',
+      sealed([header, ...['a', 'b', 'c'].map((name) => file(name, 'y'.repeat(900)))]),
+      /^line 4 .* 2000/,
+    ],
+    [
+      'bytes in a line',
+      sealed([header, file('a', 'y'.repeat(1_000))]),
+      /^line 2 of the file is longer than 1000 bytes/,
+    ],
+  ])('has no more %s than there is room for', async (_what, text, words) => {
+    await expect(read(text)).rejects.toMatchObject({ code: 'BAD_REQUEST', message: words })
+  })
+
+  it('holds no more rejections than there is room for', async () => {
+    const many = Array.from({ length: 3 }, () => ({ ...rejection, excerpt: 'y'.repeat(700) }))
+    await expect(read(sealed([header, ...many]))).rejects.toMatchObject({ message: /^line 4 .* 2000 bytes in all/ })
+  })
+
+  it('has no more bytes than there is room for', async () => {
+    const reading = read(sealed([header, file('a', 'y'.repeat(200))]), { ...caps, bytes: 300 })
+    await expect(reading).rejects.toMatchObject({ message: /^line 2 .* 300 bytes an import takes/ })
+  })
+
+  it.each([1, 2, 7, 1_000_000])('is the same in pieces of %i bytes', async (pieceBytes) => {
+    const { files } = await read(sealed([header, file('ä.md', 'öü\n€😀')]), { ...caps, lines: 9 }, pieceBytes)
+    expect(files.get('ä.md')?.toString()).toBe('öü\n€😀')
+  })
+
+  it('needs no newline after the end', async () => {
+    expect(await read(sealed([header]).trimEnd())).toEqual(await read(sealed([header])))
+  })
+})
+
+/** A directory where every file's hash is what stands after its name. */
+const ground = (files: Record<string, string>) => ({
+  names: Object.keys(files),
+  hashAt: (file: string) => files[file] || undefined,
+})
+const coming = (...files: [string, string][]) => files.map(([file, hash]) => ({ file, hashes: [hash] }))
+const told = (fates: ReturnType<typeof fatesOf>) =>
+  fates.map((fate) => (fate.is === 'refused' ? `${fate.file}: refused` : `${fate.file}: ${fate.is} ${fate.as}`))
+
+describe('what comes from elsewhere', () => {
+  it.each([
+    ['keeps its name where that is free', {}, [['a.md', '1']], ['a.md: created a.md']],
+    ['is not needed where it is', { 'a.md': '1' }, [['a.md', '1']], ['a.md: skipped a.md']],
+    ['gets a free name beside another', { 'a.md': '1', 'a_2.md': '2' }, [['a.md', '3']], ['a.md: created a_3.md']],
+    [
+      'is found under the name it got before',
+      { 'a.md': '1', 'a_2.md': '3' },
+      [['a.md', '3']],
+      ['a.md: skipped a_2.md'],
+    ],
+    ['does not stand beside a twin', { 'Note.md': '1' }, [['note.md', '2']], ['note.md: created note_2.md']],
+    ['is found under a twin of its name', { 'Note.md': '1' }, [['note.md', '1']], ['note.md: skipped Note.md']],
+    ['goes into no folder beside a twin', { 'Sub/a.md': '1' }, [['sub/b.md', '2']], ['sub/b.md: refused']],
+    ['takes no name of what cannot be read', { 'a.md': '' }, [['a.md', '1']], ['a.md: created a_2.md']],
+    ['takes no name of a folder', { sub: '', 'sub/x.md': '1' }, [['sub/y.md', '2']], ['sub/y.md: created sub/y.md']],
+  ] as [string, Record<string, string>, [string, string][], string[]][])('%s', (_what, files, incoming, fates) => {
+    expect(told(fatesOf(coming(...incoming), ground(files)))).toEqual(fates)
+  })
+
+  it('does not take names from each other', () => {
+    const incoming = coming(['A.md', '1'], ['a.md', '2'], ['a_2.md', '3'])
+    expect(told(fatesOf(incoming, ground({})))).toEqual([
+      'A.md: created A.md',
+      'a.md: created a_2.md',
+      'a_2.md: created a_2_2.md',
+    ])
+  })
+
+  it('is refused when there are too many of its name', () => {
+    const files = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [n === 0 ? 'a.md' : `a_${n + 1}.md`, 'x']))
+    expect(told(fatesOf(coming(['a.md', '1']), ground(files)))).toEqual(['a.md: refused'])
   })
 })

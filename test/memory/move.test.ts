@@ -13,9 +13,9 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createMoves, everythingIn, holdsNothing, inodeOf, renameFolder } from '../../daemon/memory/move.ts'
+import { createMoveTable, holdsNothing, inodeOf, renameFolder } from '../../daemon/memory/move.ts'
 import { createPauses } from '../../daemon/projects/projects.ts'
-import { tree } from '../support/carry.ts'
+import { exportOf, importInto, tree } from '../support/carry.ts'
 import { makeHome } from '../support/home.ts'
 import { agent, memoryRig, person, type Rig, topic } from '../support/memory.ts'
 
@@ -44,7 +44,7 @@ async function moved(options: Parameters<typeof memoryRig>[0] = { review: 'requi
   return { ...rig, rig, to, toDir }
 }
 const move = (rig: Pick<Rig, 'memory' | 'cwd'>, to: string, from = rig.cwd) =>
-  rig.memory.carrying().moving.move({ from, to }, person)
+  rig.memory.moving.move({ from, to }, person)
 const dirsOf = ({ store }: Pick<Rig, 'store'>) => store.history.prepare('SELECT dir, root FROM directories').all()
 
 describe('a project that was moved', () => {
@@ -57,9 +57,6 @@ describe('a project that was moved', () => {
       dir: toDir,
       how: 'whole',
       files: ['MEMORY.md', 'a.md', 'sub/b.md'],
-      skipped: [],
-      renamed: [],
-      stayed: [],
     })
     expect(existsSync(dir)).toBe(false)
     expect(tree(toDir)).toEqual(before)
@@ -78,66 +75,28 @@ describe('a project that was moved', () => {
     expect(changesOf(rig, to).filter(({ actor }) => actor === 'external')).toEqual([])
   })
 
-  it('joins what is in the new place: same skipped, others under a free name, what cannot come stays and is told', async () => {
+  it('stays where it is when there are memories in the new place, and is told how they can be joined', async () => {
     const { rig, to, toDir, dir } = await moved()
-    await put(rig, 'a.md', topic('Mine.', 'Mine'), to)
-    await put(rig, 'same.md', topic('The same.', 'Same'), to)
-    await put(rig, 'no.md', topic('Said no to this one.'), to)
-    await rig.memory.writing.forget(to, person, 'no.md', { reject: true, ifHash: undefined })
-    const key = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`
-    writeFileSync(join(dir, 'same.md'), topic('The same.', 'Same'))
-    writeFileSync(join(dir, 'rejected.md'), topic('Said no to this one.'))
-    writeFileSync(join(dir, 'secret.md'), topic(`The token is ${key}`))
-    writeFileSync(join(dir, 'shapeless.md'), 'without front matter\n')
-    const done = await move(rig, to)
-    expect(done).toEqual({
-      root: to,
-      dir: toDir,
-      how: 'merged',
-      runId: expect.stringMatching(/^move-20260101T000000Z-/),
-      files: ['a_2.md', 'shapeless.md', 'sub/b.md'],
-      skipped: ['same.md'],
-      renamed: [{ file: 'a.md', as: 'a_2.md' }],
-      stayed: [
-        { file: '.consolidate-lock', reason: 'it is no memory' },
-        { file: 'MEMORY.md', reason: 'it is the index of what stayed' },
-        { file: 'logs/day.md', reason: 'it is no memory' },
-        { file: 'rejected.md', reason: expect.stringContaining('rejected') },
-        { file: 'secret.md', reason: expect.stringContaining('credential') },
-      ],
+    await put(rig, 'mine.md', topic('Mine.', 'Mine'), to)
+    const before = [tree(dir), tree(toDir), changesOf(rig, to)]
+    await expect(move(rig, to)).rejects.toMatchObject({
+      code: 'CONFLICT',
+      hint: `to join them: memoryd export --project ${rig.cwd} | memoryd import --memories - --project ${to}`,
     })
-    expect(Object.keys(tree(dir))).toEqual(done.stayed.map(({ file }) => file))
-    expect(tree(dir)['secret.md']).toContain(key)
-    expect(tree(toDir)).toMatchObject({
-      'a.md': topic('Mine.', 'Mine'),
-      'a_2.md': topic('Two.', 'Alpha'),
-      'sub/b.md': topic('Three.', 'Beta'),
-      'shapeless.md': 'without front matter\n',
-    })
-    expect(tree(toDir)['MEMORY.md']).toContain('[Alpha](a_2.md)')
-    expect(changesOf(rig, to, 'a_2.md').map(({ op, reason }) => `${op} ${reason}`)).toEqual([
-      `create moved from ${rig.cwd}`,
-      'update test',
-      'create test',
-    ])
-    expect(changesOf(rig, to, 'wrong.md').map(({ op }) => op)).toEqual(['delete', 'create'])
+    expect([tree(dir), tree(toDir), changesOf(rig, to)]).toEqual(before)
+    expect(await importInto(rig, to, await exportOf(rig, rig.cwd))).toMatchObject({ created: ['a.md', 'sub/b.md'] })
+    expect(tree(toDir)).toMatchObject({ 'a.md': topic('Two.', 'Alpha'), 'mine.md': topic('Mine.', 'Mine') })
     await expect(rig.memory.writing.remember(to, person, SAID, undefined)).rejects.toMatchObject({
       reason: 'rejected-value',
     })
-    const { length } = changesOf(rig, to)
-    await rig.memory.lookEverywhere()
-    expect(changesOf(rig, to)).toHaveLength(length)
-    expect(dirsOf(rig)).toEqual([{ dir: toDir, root: to }])
   })
 
-  it('leaves no old directory behind when everything could follow into the new one', async () => {
+  it('takes the place of folders that hold nothing, and stays the same directory', async () => {
     const { rig, to, toDir, dir } = await moved()
-    rmSync(join(dir, 'logs'), { recursive: true })
-    rmSync(join(dir, '.consolidate-lock'))
-    await put(rig, 'mine.md', topic('Mine.'), to)
-    expect(await move(rig, to)).toMatchObject({ how: 'merged', files: ['a.md', 'sub/b.md'], stayed: [] })
-    expect(existsSync(dir)).toBe(false)
-    expect(Object.keys(tree(toDir))).toEqual(['MEMORY.md', 'a.md', 'mine.md', 'sub/b.md'])
+    mkdirSync(join(toDir, 'empty/within'), { recursive: true })
+    const inode = inodeOf(dir)
+    expect(await move(rig, to)).toMatchObject({ how: 'whole' })
+    expect([inodeOf(toDir), inodeOf(dir), existsSync(join(toDir, 'empty'))]).toEqual([inode, undefined, false])
   })
 
   it('is believed to be as it is, though the new place knew other memories of the same names', async () => {
@@ -154,26 +113,6 @@ describe('a project that was moved', () => {
       { file: 'MEMORY.md', op: 'create', reason: 'moved with its project' },
       { file: 'a.md', op: 'create', reason: 'moved with its project' },
     ])
-  })
-
-  it('brings the history of what is gone, under a name of its own where another has it', async () => {
-    const { rig, to } = await moved()
-    await put(rig, 'wrong.md', topic('Right.', 'Right'), to)
-    await move(rig, to)
-    expect(changesOf(rig, to, 'wrong.md').map(({ op }) => op)).toEqual(['create'])
-    expect(changesOf(rig, to, 'wrong_2.md').map(({ op }) => op)).toEqual(['delete', 'create'])
-  })
-
-  it('never mixes the history of what is gone with that of what takes its name', async () => {
-    const rig = await memoryRig()
-    for (const file of ['a.md', 'a_2.md']) await put(rig, file, topic(`${file}.`, file))
-    await rig.memory.writing.forget(rig.cwd, person, 'a_2.md', { reject: false, ifHash: undefined })
-    const to = join(rig.home, 'elsewhere')
-    renameSync(rig.cwd, to)
-    await put(rig, 'a.md', topic('Mine.', 'Mine'), to)
-    expect(await move(rig, to)).toMatchObject({ renamed: [{ file: 'a.md', as: 'a_2.md' }] })
-    expect(changesOf(rig, to, 'a_2.md').map(({ op }) => op)).toEqual(['create', 'create'])
-    expect(changesOf(rig, to, 'a_2_2.md').map(({ op }) => op)).toEqual(['delete', 'create'])
   })
 
   it('has only its name changed where both have one directory', async () => {
@@ -224,10 +163,10 @@ describe('a move that a kill interrupts', () => {
     const before = tree(dir)
     const { ino, dev } = lstatSync(dir, { bigint: true })
     const ends = { fromDir: dir, fromRoot: rig.cwd, toDir, toRoot: to }
-    createMoves(rig.store.history).begin({ ...ends, at: 1, inode: `${dev}:${ino}`, files: [] })
+    createMoveTable(rig.store.history).begin(ends, 1, `${dev}:${ino}`)
     rig.store.close()
     const again = await rig.open()
-    expect(await again.memory.finishMoves()).toEqual([expect.stringContaining('had not happened yet')])
+    expect(again.memory.settledMoves).toEqual([expect.stringContaining('had not happened yet')])
     expect(tree(dir)).toEqual(before)
     expect(existsSync(toDir)).toBe(false)
     expect(await move({ ...again, cwd: rig.cwd }, to)).toMatchObject({ how: 'whole' })
@@ -242,115 +181,57 @@ describe('a move that a kill interrupts', () => {
     expect(existsSync(dir)).toBe(false)
     rig.store.close()
     const again = await rig.open()
-    expect(await again.memory.finishMoves()).toEqual([expect.stringContaining('finished the move')])
+    expect(again.memory.settledMoves).toEqual([expect.stringContaining('finished the move')])
     expect(tree(toDir)).toEqual(before)
     expect(changesOf(again, to)).toEqual(history)
-    expect(await again.memory.finishMoves()).toEqual([expect.any(String)])
     await expect(again.memory.writing.remember(to, person, SAID, undefined)).rejects.toMatchObject({
       reason: 'rejected-value',
     })
   })
 
-  it.each([
-    ['before anything followed', `BEFORE UPDATE OF dir ON main.changes`],
-    ['before the old ones were taken away', `BEFORE INSERT ON main.changes WHEN NEW.reason LIKE 'moved to %'`],
-    ['before it was over', `BEFORE DELETE ON main.moves`],
-  ])('is finished when memories had joined others and it ended %s', async (_when, moment) => {
+  it('is given up where an earlier version had begun to bring files one by one', async () => {
     const { rig, to, toDir, dir } = await moved()
-    await put(rig, 'a.md', topic('Mine.', 'Mine'), to)
-    killAt(rig, `CREATE TEMP TRIGGER kill ${moment} BEGIN SELECT raise(FAIL, 'killed'); END`)
-    await expect(move(rig, to)).rejects.toThrow('killed')
+    const before = tree(dir)
+    const ends = { fromDir: dir, fromRoot: rig.cwd, toDir, toRoot: to }
+    createMoveTable(rig.store.history).begin(ends, 1, undefined)
     rig.store.close()
     const again = await rig.open()
-    expect(await again.memory.finishMoves()).toEqual([`finished the move of the memories of ${rig.cwd} to ${to}`])
-    expect(await again.memory.finishMoves()).toEqual([])
-    expect(Object.keys(tree(dir))).toEqual(['.consolidate-lock', 'logs/day.md'])
-    expect(tree(toDir)).toMatchObject({ 'a_2.md': topic('Two.', 'Alpha'), 'sub/b.md': topic('Three.', 'Beta') })
-    expect(changesOf(again, to, 'a_2.md').map(({ op }) => op)).toEqual(['create', 'update', 'create'])
-    expect(changesOf(again, to, 'a.md').map(({ op }) => op)).toEqual(['create'])
-    await again.memory.lookEverywhere()
-    expect(changesOf(again, to).filter(({ actor }) => actor === 'external')).toEqual([])
+    expect(again.memory.settledMoves).toEqual([expect.stringContaining('nothing is lost')])
+    expect(tree(dir)).toEqual(before)
+    expect(await move({ ...again, cwd: rig.cwd }, to)).toMatchObject({ how: 'whole' })
   })
 
-  it('keeps what somebody changed in the old place meanwhile', async () => {
-    const { rig, to, dir } = await moved()
-    await put(rig, 'mine.md', topic('Mine.', 'Mine'), to)
-    killAt(rig, `CREATE TEMP TRIGGER kill BEFORE UPDATE OF dir ON main.changes BEGIN SELECT raise(FAIL, 'killed'); END`)
-    await expect(move(rig, to)).rejects.toThrow('killed')
-    rig.store.close()
-    writeFileSync(join(dir, 'a.md'), topic('Saved meanwhile.'))
-    const again = await rig.open()
-    expect(await again.memory.finishMoves()).toEqual([expect.stringContaining('finished the move')])
-    expect(Object.keys(tree(dir))).toEqual(['.consolidate-lock', 'MEMORY.md', 'a.md', 'logs/day.md'])
-    expect(tree(dir)['a.md']).toBe(topic('Saved meanwhile.'))
-  })
-})
-
-describe('a move that the disk interrupts', () => {
-  it.each([
-    ['as a whole', undefined, ['MEMORY.md', 'a.md', 'sub/b.md']],
-    ['to join others', 'mine.md', ['MEMORY.md', 'a.md', 'mine.md', 'sub/b.md']],
-  ])('is finished before the next one begins, %s', async (_how, own, files) => {
+  it('is finished before the next one begins, when it was the disk', async () => {
     const { rig, to, toDir } = await moved()
-    if (own) await put(rig, own, topic('Mine.', 'Mine'), to)
     rig.store.history.exec(
       `CREATE TEMP TRIGGER full BEFORE UPDATE OF dir ON main.changes BEGIN SELECT raise(FAIL, 'full'); END`,
     )
     await expect(move(rig, to)).rejects.toThrow('full')
     rig.store.history.exec('DROP TRIGGER full')
-    // The second time it is all there: nothing is known of the old place, or nothing is left to bring.
-    const again = await move(rig, to).catch(({ code }: { code: string }) => code)
-    if (own) expect(again).toMatchObject({ how: 'merged', files: [], skipped: [] })
-    else expect(again).toBe('NOT_FOUND')
-    expect(Object.keys(tree(toDir)).filter((file) => /^(?!logs).*\.md$/.test(file))).toEqual(files)
-    expect(changesOf(rig, to, 'a.md').map(({ op }) => op)).toEqual(
-      own ? ['create', 'update', 'create'] : ['update', 'create'],
-    )
-    expect(changesOf(rig, to, 'a_2.md')).toEqual([])
+    // It is all there by then, and nothing is known of the old place.
+    await expect(move(rig, to)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    expect(Object.keys(tree(toDir))).toEqual(expect.arrayContaining(['MEMORY.md', 'a.md', 'sub/b.md']))
+    expect(changesOf(rig, to, 'a.md').map(({ op }) => op)).toEqual(['update', 'create'])
   })
 })
 
 const OTHER_DISK = '/dev/shm'
 const elsewhere = existsSync(OTHER_DISK) && statSync(OTHER_DISK).dev !== statSync(tmpdir()).dev
 
-function folder() {
-  const { dir } = makeHome()
-  const from = join(dir, 'from')
-  mkdirSync(join(from, 'a/b'), { recursive: true })
-  return { dir, from, to: join(dir, 'x/y/to') }
-}
-
 it('holds nothing but folders until there is a file, a link or a device in it', () => {
-  const { from } = folder()
+  const from = join(makeHome().dir, 'from')
+  mkdirSync(join(from, 'a/b'), { recursive: true })
   expect([holdsNothing(from), holdsNothing(`${from}-nowhere`)]).toEqual([true, true])
   symlinkSync('/nowhere', join(from, 'a/link'))
   expect(holdsNothing(from)).toBe(false)
-  writeFileSync(join(from, 'a/b/file'), '')
-  expect(everythingIn(from, 10)).toEqual(['a/b/file', 'a/link'])
-  expect(everythingIn(from, 1)).toEqual(['a/b/file'])
-})
-
-it('is renamed in place of folders that hold nothing, and stays the same directory', () => {
-  const { from, to } = folder()
-  writeFileSync(join(from, 'file'), 'x')
-  mkdirSync(join(to, 'empty/within'), { recursive: true })
-  const inode = inodeOf(from)
-  expect(renameFolder(from, to)).toBe('renamed')
-  expect([inodeOf(to), inodeOf(from), everythingIn(to, 10)]).toEqual([inode, undefined, ['file']])
-})
-
-it('takes the place of no file', () => {
-  const { from, to } = folder()
-  mkdirSync(to, { recursive: true })
-  writeFileSync(join(to, 'file'), 'x')
-  expect(() => renameFolder(from, to)).toThrow(/ENOTEMPTY/)
-  expect([existsSync(from), existsSync(join(to, 'file'))]).toEqual([true, true])
 })
 
 it.runIf(elsewhere)('says so where another disk begins, and stays where it is', () => {
-  const { from } = folder()
+  const from = join(makeHome().dir, 'from')
+  mkdirSync(join(from, 'a/b'), { recursive: true })
   const shm = mkdtempSync(join(OTHER_DISK, 'md-'))
   onTestFinished(() => rmSync(shm, { recursive: true }))
-  expect(renameFolder(from, join(shm, 'to'))).toBe('other-disk')
+  const ends = { fromDir: from, fromRoot: '/old', toDir: join(shm, 'to'), toRoot: '/new' }
+  expect(() => renameFolder(ends)).toThrow('is on another disk')
   expect(existsSync(join(from, 'a/b'))).toBe(true)
 })

@@ -7,12 +7,12 @@ import { person, type Rig } from './memory.ts'
 
 export async function exportOf(rig: Pick<Rig, 'memory'>, cwd: string): Promise<string> {
   let text = ''
-  for await (const piece of await rig.memory.carrying().exporting.start(cwd, person)) text += piece
+  for await (const piece of await rig.memory.exporting.start(cwd, person)) text += piece
   return text
 }
 
 export function importInto(rig: Pick<Rig, 'memory'>, cwd: string, file: string | Uint8Array): Promise<Imported> {
-  return rig.memory.carrying().importing.run(cwd, person, inPieces(Buffer.from(file)))
+  return rig.memory.importing.run(cwd, person, inPieces(Buffer.from(file)))
 }
 
 /** Pieces that end anywhere, as they come from a socket. */

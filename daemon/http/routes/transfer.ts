@@ -4,14 +4,14 @@ import { onlyUser, routeFile } from '../request.ts'
 
 export const transferRoutes = (memory: Memory) =>
   routeFile(async () => (await import('../../../schema/transfer.ts')).transferRoutes, {
-    exportMemories: ({ query, caller }) => memory.carrying().exporting.start(query.cwd, caller),
+    exportMemories: ({ query, caller }) => memory.exporting.start(query.cwd, caller),
     importMemories: ({ query, lines, caller }) => {
       // The file says who made its memories: the user vouches for that.
       onlyUser(caller)
-      return memory.carrying().importing.run(query.cwd, caller, lines)
+      return memory.importing.run(query.cwd, caller, lines)
     },
     moveProject: ({ body, caller }) => {
       onlyUser(caller)
-      return memory.carrying().moving.move(body, caller)
+      return memory.moving.move(body, caller)
     },
   })
