@@ -34,8 +34,6 @@ export type Job = { id: string; key: string; watermark: string; input: unknown }
 type At = { signal: AbortSignal; progress(text: string): void; stillOurs(): boolean }
 export type Outcome = { done: unknown; runId?: string } | NotDone
 
-type Along = { before(): void; takeBack(): void }
-
 /** What is asked of a model, and what it made of it. */
 export type Asking = {
   dir: string
@@ -72,7 +70,7 @@ export type DreamDeps = {
     dir: string
     runId: string
     plan(seen: SeenDirectory): Plan
-    along(plan: Plan, settled: Settled): Along
+    inTransaction(plan: Plan, settled: Settled): () => void
     mayWrite(): boolean
   }) => Promise<{ plan: Plan; settled: Settled } | 'lost'>
   /** Tells the session, within the transaction; returns how to take that back. */
@@ -168,18 +166,13 @@ export function createDream(deps: DreamDeps) {
         dir,
         runId,
         plan: (now) => planDream(now, { drafts: asked.drafts, maxDeletions, heard }),
-        along: ({ counts }, settled) => {
-          let untell = () => {}
-          return {
-            before: () => {
-              const why = settled.how === 'review' ? settled.why : whyDenied(denials)
-              dreams.add(rowOf(dream, { outcome: settled.how, why, facts: { ...facts, ...counts } }))
-              if (told && settled.how !== 'nothing') untell = notify(told, noticeOf(settled, counts, spent))
-            },
-            takeBack: () => {
-              dreams.remove(runId)
-              untell()
-            },
+        inTransaction: ({ counts }, settled) => {
+          const why = settled.how === 'review' ? settled.why : whyDenied(denials)
+          dreams.add(rowOf(dream, { outcome: settled.how, why, facts: { ...facts, ...counts } }))
+          const untell = told && settled.how !== 'nothing' ? notify(told, noticeOf(settled, counts, spent)) : undefined
+          return () => {
+            dreams.remove(runId)
+            untell?.()
           }
         },
         mayWrite: () => at.stillOurs() && !at.signal.aborted && held.isOurs() && offNow() === undefined,

@@ -6,7 +6,7 @@ import type { Core } from '../core.ts'
 import { logFile } from '../memory/file-names.ts'
 import type { Memory } from '../memory/memory.ts'
 import type { Notes } from '../notes/notes.ts'
-import { alongOf, LOST } from './by-rules.ts'
+import { LOST } from './by-rules.ts'
 import type { Counts, Kept, Slice } from './extraction.ts'
 import { dayOfPart } from './session-words.ts'
 
@@ -49,8 +49,7 @@ export function createByModel({ settings, clock }: Core, memory: Memory, notes: 
       atTurnLimit: 'apply',
       until: 'changed',
       apply: async (drafts) => {
-        const along = (files: string[]) => alongOf(inTransaction, files)
-        const done = await changes.apply(await finish(drafts), { along, mayWrite })
+        const done = await changes.apply(await finish(drafts), { inTransaction, mayWrite })
         counts =
           done === 'lost' ? done : { saved: done.saved.length, waiting: done.waiting, known: 0, refused: done.refused }
       },

@@ -44,21 +44,10 @@ export function createByRules({ settings, clock }: Core, sessions: Said, memory:
     const { cwd, part, mayWrite, inTransaction } = slice
     const logDay = settings.current().dailyLog.enabled ? dayOfPart(part, clock.now()) : undefined
     const saved = await memory.saving.save({
-      ...{ kind: 'extract', env: {}, cwd, memories, logDay, mayWrite },
-      along: (files) => alongOf(inTransaction, files),
+      ...{ kind: 'extract', env: {}, cwd, memories, logDay, mayWrite, inTransaction },
     })
     if (saved === 'lost') return { notDone: LOST }
     const { runId, saved: files, waiting, known, refused } = saved
     return { runId, counts: { saved: files.length, waiting, known, refused } }
-  }
-}
-
-export function alongOf(inTransaction: Slice['inTransaction'], files: string[]) {
-  let takeBack = () => {}
-  return {
-    before: () => {
-      takeBack = inTransaction(files)
-    },
-    takeBack: () => takeBack(),
   }
 }

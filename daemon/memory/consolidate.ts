@@ -35,8 +35,8 @@ export type Consolidation<Plan> = {
   runId: string
   /** `losses`: why a person has to decide. */
   plan(seen: Seen): Plan & { writes: readonly Planned[]; losses: readonly string[] }
-  /** Kept with the run. */
-  along(plan: Plan, ended: Settled): { before(): void; takeBack(): void }
+  /** Runs in the transaction that ends it; what it returns runs in the one that takes it back. */
+  inTransaction(plan: Plan, ended: Settled): () => void
   /** Asked right before anything is changed. */
   mayWrite(): boolean
 }
@@ -90,7 +90,13 @@ export function createConsolidate(core: Core, writer: Writer, journal: Journal, 
         throw error
       }
     },
-    consolidate: <Plan>({ dir, runId, plan, along, mayWrite }: Consolidation<Plan>): Promise<Consolidated<Plan>> =>
+    consolidate: <Plan>({
+      dir,
+      runId,
+      plan,
+      inTransaction,
+      mayWrite,
+    }: Consolidation<Plan>): Promise<Consolidated<Plan>> =>
       writer.change<Consolidated<Plan>>(dir, authorOf(runId), async (batch) => {
         const planned = plan(read(dir))
         for (const write of planned.writes) await batch.require(writeOf(dir, write))
@@ -98,16 +104,11 @@ export function createConsolidate(core: Core, writer: Writer, journal: Journal, 
         const why = isEmpty && planned.losses.length === 0 ? undefined : whyReview(planned.losses)
         if (!mayWrite()) return 'lost'
         const settled: Settled = why !== undefined ? { how: 'review', why } : { how: isEmpty ? 'nothing' : 'applied' }
-        const { before, takeBack } = along(planned, settled)
-        if (settled.how === 'applied')
-          await batch.commit(() => {
-            before()
-            return takeBack
-          })
+        if (settled.how === 'applied') await batch.commit(() => inTransaction(planned, settled))
         else
           batch.hold(() => {
             if (settled.how === 'review') forgetOlder(dir)
-            before()
+            inTransaction(planned, settled)
           })
         return { plan: planned, settled }
       }),

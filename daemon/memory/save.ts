@@ -23,8 +23,8 @@ export type NewMemory = {
 }
 
 export type RunOptions = {
-  /** `files`: those that are saved with it. */
-  along: (files: string[]) => { before(): void; takeBack(): void }
+  /** Runs first in the transaction that saves `files`; what it returns runs in the one that takes them back. */
+  inTransaction: (files: string[]) => () => void
   /** Asked right before anything is changed. */
   mayWrite: () => boolean
 }
@@ -105,17 +105,13 @@ export async function endRun(
   { settings }: Core,
   batch: Batch,
   files: string[],
-  { along, mayWrite }: RunOptions,
+  { inTransaction, mayWrite }: RunOptions,
 ): Promise<{ saved: string[]; waiting: number } | 'lost'> {
   if (!mayWrite()) return 'lost'
   if (files.length === 0 || settings.current().review === 'required') {
-    batch.hold(along([]).before)
+    batch.hold(() => inTransaction([]))
     return { saved: [], waiting: files.length }
   }
-  const { before, takeBack } = along(files)
-  await batch.commit(() => {
-    before()
-    return takeBack
-  })
+  await batch.commit(() => inTransaction(files))
   return { saved: files, waiting: 0 }
 }

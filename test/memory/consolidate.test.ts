@@ -43,7 +43,10 @@ async function ground(options: Parameters<typeof memoryRig>[0] = {}) {
       dir,
       runId: RUN,
       plan: () => ({ writes, losses }),
-      along: (_plan, settled) => ({ before: () => kept.push(settled.how), takeBack: () => kept.push('taken back') }),
+      inTransaction: (_plan, settled) => {
+        kept.push(settled.how)
+        return () => kept.push('taken back')
+      },
       mayWrite: () => mayWrite,
     })
   return { ...rig, before, merge, kept, consolidate, write }
@@ -76,7 +79,7 @@ describe('a directory that is put in order', () => {
       cwd,
       env: {},
       memories: [found],
-      along: () => ({ before: () => {}, takeBack: () => {} }),
+      inTransaction: () => () => {},
       mayWrite: () => true,
     })
     const [file = ''] = saved === 'lost' ? [] : saved.saved
