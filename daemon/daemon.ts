@@ -1,4 +1,5 @@
 /** The composition root: every part of the daemon, in the order data flows. Stopping runs it backwards. */
+
 import { join } from 'node:path'
 import { createAgentRunner } from './agent/agent.ts'
 import { createContext } from './context/context.ts'
@@ -26,7 +27,7 @@ import { createLedger } from './models/ledger.ts'
 import { createModel } from './models/model.ts'
 import { createNotes } from './notes/notes.ts'
 import { createNotesFile } from './notes/notes-file.ts'
-import { findProjectRoot } from './projects/git.ts'
+import { createProjects } from './projects/projects.ts'
 import { createKeeping } from './recall/keeping.ts'
 import { createRecall } from './recall/recall.ts'
 import { redact } from './secrets/redact.ts'
@@ -76,11 +77,11 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const blamesDisk = disk.blames
 
   // What is kept.
-  const rootOf = (cwd: string) => findProjectRoot(cwd).root
+  const projects = createProjects(core)
   /** What most parts need. Each takes what it names. */
-  const common = { store, layout, stateDir, env, settings, clock, events, health, log, redact, rootOf, blamesDisk }
+  const common = { store, layout, stateDir, env, settings, clock, events, health, log, redact, projects, blamesDisk }
   const notesFile = createNotesFile(core)
-  const { switches, memory } = createKeeping(core, [() => notesFile.emptyAll(), (purged) => recall.forget(purged)])
+  const { memory } = createKeeping(core, projects, [() => notesFile.emptyAll(), (purged) => recall.forget(purged)])
   // Not by their names, which may be made of a person's words: those would stay in the log when a memory is purged.
   const { completed, problems } = memory.recovery
   if (completed.length > 0) repaired(`completed changes that a kill had interrupted: ${completed.length}`)
@@ -90,8 +91,6 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   // What is read.
   const capture = createCapture({
     ...common,
-    projectOf: memory.find,
-    projectAgain: memory.findAgain,
     onTurn: (turn) => {
       background.wake()
       dreaming.turnEnded(turn)
@@ -126,7 +125,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
 
   // What is kept of what was said.
   const telling = createTelling({ notices: createNotices(store.history), clock })
-  const notes = createNotes(core, said, memory, agent, model)
+  const notes = createNotes(core, projects, said, agent, model)
   const extraction = createExtraction(core, said, memory, notes, agent, model)
   const context = createContext(core, model, said, memory, agent, notes, recall)
 
@@ -134,7 +133,6 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const dreaming = createDreaming({
     ...common,
     memory,
-    switches,
     model,
     agent,
     notify: telling.dreamed,
@@ -144,7 +142,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   if (dreaming.recover().length > 0) repaired('put back the lock of a dream that a kill had interrupted')
 
   // What agents have of each other.
-  const mail = parts.add('mail', createMail(core, switches, createSessions(store.index), said, model))
+  const mail = parts.add('mail', createMail(core, projects, createSessions(store.index), said, model))
 
   // What happens while nobody asks.
   const house = createHouse({
@@ -191,15 +189,15 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const status = () => ({
     mode: model.mode(),
     budget: model.budget(),
-    projects: memory.projects().map((project) => ({ ...project, ...dreaming.lastAt(project.memoryDir) })),
+    projects: projects.list().map((project) => ({ ...project, ...dreaming.lastAt(project.memoryDir) })),
     roots: capture.reading.roots(),
     ingest: capture.ingest(),
     jobs: background.counts(),
     harnesses: hooking.harnesses(),
   })
   const server = parts.add('http', createServer(core))
-  server.add(processRoutes(core, switches, status), hookRoutes(hooking), recallRoutes(recall))
-  server.add(memoryRoutes(core, memory, recall), historyRoutes(memory), transferRoutes(memory))
+  server.add(processRoutes(core, projects, status), hookRoutes(hooking), recallRoutes(recall))
+  server.add(memoryRoutes(core, projects, memory, recall), historyRoutes(memory), transferRoutes(memory))
   server.add(sessionRoutes(capture, telling, notes, background), jobRoutes(background, dreaming, model))
   server.add(mailRoutes(mail, memory), contextRoutes(context))
   server.onStopping(mail.close)

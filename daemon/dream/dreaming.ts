@@ -13,7 +13,7 @@ import type { Model } from '../models/model.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Events } from '../platform/events.ts'
 import { isAgentDir } from '../projects/memory-dir.ts'
-import { createDirectories, type Switches } from '../projects/projects.ts'
+import type { Projects } from '../projects/projects.ts'
 import { createTouched } from '../sessions/sessions.ts'
 import type { LiveSettings } from '../settings/live-settings.ts'
 import { createDreamAsking } from './ask.ts'
@@ -31,7 +31,7 @@ type Deps = {
   clock: Clock
   events: Events
   memory: ReturnType<typeof createMemory>
-  switches: Switches
+  projects: Projects
   model: Model
   agent: Agent
   redact: (text: string) => Promise<{ text: string }>
@@ -47,8 +47,7 @@ const ROUND = 'dream-check'
 type Turn = { harness: string; sessionId: string; cwd?: string | undefined; project?: string | undefined }
 
 export function createDreaming(deps: Deps) {
-  const { store, stateDir, settings, clock, events, memory, switches, model, agent, redact } = deps
-  const directories = createDirectories(store.history)
+  const { store, stateDir, settings, clock, events, memory, projects, model, agent, redact } = deps
   const dreams = createDreams(store.history)
   const touched = createTouched(store.index)
   const lock = createDreamLock({
@@ -59,8 +58,8 @@ export function createDreaming(deps: Deps) {
   })
   const progress = createDreamProgress({ publish: (event) => events.publish(event), clock })
   /** Those of projects: what sub-agents keep for themselves is theirs to tidy. */
-  const known = () => directories.list().filter(({ dir, root }) => !isAgentDir(dir) && dir !== root)
-  const isOn = (root: string) => switches.because(root, root) === undefined
+  const known = () => projects.directories.list().filter(({ dir, root }) => !isAgentDir(dir) && dir !== root)
+  const isOn = (root: string) => projects.offBecause(root, root) === undefined
   /** What is said in a project that is private or paused is not for a dream, not even of another one beside it. */
   const rootsOf = (dir: string) => known().flatMap(({ dir: of, root }) => (of === dir && isOn(root) ? [root] : []))
   const checks = createChecks({
@@ -68,7 +67,7 @@ export function createDreaming(deps: Deps) {
     touched,
     failures: dreams.failures,
     rootsOf,
-    offBecause: (root) => switches.because(root, root),
+    offBecause: (root) => projects.offBecause(root, root),
     settings: () => ({ ...settings.current().dream, dailyLog: settings.current().dailyLog.enabled }),
     isRemote: isSet(deps.env.CLAUDE_CODE_REMOTE),
     isRunning: (dir) => progress.running(dir) !== undefined,
@@ -82,7 +81,7 @@ export function createDreaming(deps: Deps) {
     touched,
     progress,
     rootsOf,
-    placeOf: (cwd) => memory.find(cwd, { actor: 'agent:dream', env: {} }),
+    placeOf: (cwd) => projects.find(cwd, { actor: 'agent:dream', env: {} }),
     model: () => {
       if (model.mode() === 'offline') return 'none'
       return model.waits() ?? 'there'
@@ -165,7 +164,7 @@ export function createDreaming(deps: Deps) {
       caller: Caller,
       { force = false, explain = false }: { force?: boolean | undefined; explain?: boolean | undefined },
     ): DreamBegun => {
-      const at = memory.find(cwd, caller)
+      const at = projects.find(cwd, caller)
       // With daily logs only the night begins one by itself, so that is what is explained.
       const byItself = explain && settings.current().dailyLog.enabled ? 'nightly' : 'asked'
       const trigger = force ? 'person' : byItself
@@ -192,7 +191,7 @@ export function createDreaming(deps: Deps) {
       return lastMs === undefined ? {} : { lastDreamAt: new Date(lastMs).toISOString() }
     },
     status: (cwd: string, caller: Caller): DreamStatus => {
-      const { dir, off } = memory.find(cwd, caller)
+      const { dir, off } = projects.find(cwd, caller)
       if (off !== undefined) return {}
       const live = progress.live(dir)
       const last = dreams.last(dir)

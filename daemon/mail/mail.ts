@@ -3,7 +3,7 @@ import type { AgentList, AgentRegistration, Mail, RegisteredAgent } from '../../
 import type { Core } from '../core.ts'
 import type { Model } from '../models/model.ts'
 import { createProcesses } from '../platform/process.ts'
-import type { Switches } from '../projects/projects.ts'
+import type { Projects } from '../projects/projects.ts'
 import type { Said } from '../sessions/message-table.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { createMailbox, EXPIRE_MS } from './mailbox.ts'
@@ -14,7 +14,7 @@ import { createStatusLines } from './status-lines.ts'
 const MOST_FOR_HOOK = 20
 const NEVER = new AbortController().signal
 
-export function createMail(core: Core, projects: Switches, sessions: Sessions, messages: Said, models: Model) {
+export function createMail(core: Core, projects: Projects, sessions: Sessions, messages: Said, models: Model) {
   const registry = createRegistry(core, sessions, createProcesses())
   const mailbox = createMailbox(core, registry)
   const statusLines = createStatusLines(core, projects, registry, messages, models)

@@ -5,8 +5,7 @@
 import type { Core } from '../core.ts'
 import type { Model } from '../models/model.ts'
 import type { Timer } from '../platform/clock.ts'
-import { findProjectRoot } from '../projects/git.ts'
-import type { Switches } from '../projects/projects.ts'
+import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import { meantIn, type Said } from '../sessions/message-table.ts'
 import { messagesAt } from '../transcripts/digest.ts'
@@ -33,7 +32,7 @@ type Known = { line: string | undefined; row: number; upTo: number; round: numbe
 
 export function createStatusLines(
   { settings, clock, logged }: Core,
-  projects: Switches,
+  projects: Projects,
   registry: Registry,
   messages: Said,
   models: Model,
@@ -63,7 +62,7 @@ export function createStatusLines(
     const late = new AbortController()
     const timer = clock.after(ASK_MS, () => late.abort())
     try {
-      const answer = await models.provider({ job: 'summary', project: findProjectRoot(cwd).root }).call(
+      const answer = await models.provider({ job: 'summary', project: projects.rootOf(cwd) }).call(
         {
           model: settings.current().model.summary,
           system: [{ type: 'text', text: SYSTEM }],
@@ -88,7 +87,7 @@ export function createStatusLines(
     return line === undefined ? undefined : (await redact(line)).text
   }
 
-  const isOff = (cwd: string) => projects.because(cwd, findProjectRoot(cwd).root) !== undefined
+  const isOff = (cwd: string) => projects.offBecause(cwd) !== undefined
 
   const update = async (signal: AbortSignal) => {
     round++

@@ -6,11 +6,11 @@ import { statSync } from 'node:fs'
 import type { Caller } from '../../schema/caller.ts'
 import type { MemoryType } from '../../schema/memory.ts'
 import type { Core } from '../core.ts'
+import type { ProjectFinder } from '../projects/projects.ts'
 import type { Catalogue } from './catalogue.ts'
 import { inFolder, openIn, readPresent } from './folder.ts'
 import { splitFrontMatter } from './front-matter-edit.ts'
 import { newRunId } from './journal.ts'
-import type { Places } from './place.ts'
 import { oneLine } from './pointer.ts'
 import type { Reviews } from './review.ts'
 import { endRun, type RunOptions } from './save.ts'
@@ -25,7 +25,13 @@ export type ChangeRun = ReturnType<ReturnType<typeof createChangeRuns>['begin']>
 
 const CAP_UNTRUSTED_UNITS = 256 * 1024
 
-export function createChangeRuns(core: Core, places: Places, writer: Writer, catalogue: Catalogue, reviews: Reviews) {
+export function createChangeRuns(
+  core: Core,
+  places: ProjectFinder,
+  writer: Writer,
+  catalogue: Catalogue,
+  reviews: Reviews,
+) {
   const waitingFiles = (dir: string) =>
     new Set(reviews.list().flatMap((review) => (review.dir === dir ? [review.file] : [])))
   const waitingIn = (dir: string) =>

@@ -5,10 +5,10 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
 import { message } from '../platform/files.ts'
 import type { Content } from '../platform/safe-folder.ts'
+import type { ProjectFinder } from '../projects/projects.ts'
 import { createLinePrinter } from './export-file.ts'
 import { inFolder } from './folder.ts'
 import { isExact, type Journal } from './journal.ts'
-import type { Places } from './place.ts'
 import { listMemories } from './scan.ts'
 import type { Tombstones } from './tombstones.ts'
 
@@ -31,7 +31,7 @@ const MOST_CHANGES = 100
 /** `look` brings the journal up to what others did in a directory. */
 export function createExport(
   { clock }: Core,
-  places: Places,
+  places: ProjectFinder,
   journal: Journal,
   tombstones: Tombstones,
   look: (dir: string) => Promise<unknown>,

@@ -2,14 +2,14 @@
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Change, ChangeItem, ChangeList, Run } from '../../schema/history.ts'
+import type { ProjectFinder } from '../projects/projects.ts'
 import { isIndex } from './folder.ts'
 import type { Journal, Change as Row } from './journal.ts'
-import type { Places } from './place.ts'
 import type { Review, Reviews } from './review.ts'
 import type { Tombstones } from './tombstones.ts'
 import { isPurged, isUndoable } from './undo.ts'
 
-type Deps = { journal: Journal; places: Places; tombstones: Tombstones; reviews: Reviews }
+type Deps = { journal: Journal; places: ProjectFinder; tombstones: Tombstones; reviews: Reviews }
 
 export type ChangesQuery = { file: string | undefined; limit: number | undefined; after: string | undefined }
 

@@ -3,12 +3,12 @@ import type { Caller } from '../../schema/caller.ts'
 import type { Imported, TombstoneLine } from '../../schema/transfer.ts'
 import type { Core } from '../core.ts'
 import { CAP_BYTES, hashOf } from '../platform/safe-folder.ts'
+import type { ProjectFinder } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import { type MemorySet, readExport } from './export-file.ts'
 import { numbered, twinKey } from './file-names.ts'
 import { indexOf, isIndex } from './folder.ts'
 import { dropOrphans, type Journal, newRunId } from './journal.ts'
-import type { Places } from './place.ts'
 import { type Ground, groundOf } from './scan.ts'
 import type { Tombstones } from './tombstones.ts'
 import { type Author, isRefusal, nameWithoutCredential, refusalOf, whyRefused } from './write-checks.ts'
@@ -21,7 +21,7 @@ type Outcome = Pick<Imported, 'created' | 'skipped' | 'renamed' | 'refused'>
 
 export function createImport(
   { clock, db }: Core,
-  places: Places,
+  places: ProjectFinder,
   writer: Writer,
   journal: Journal,
   tombstones: Tombstones,

@@ -11,35 +11,29 @@ import type { Db } from '../db/database.ts'
 import type { Clock } from '../platform/clock.ts'
 import { syncPath } from '../platform/files.ts'
 import { isCode } from '../platform/safe-folder.ts'
-import type { Directories } from '../projects/projects.ts'
+import type { Directories, Projects } from '../projects/projects.ts'
 import type { Journal } from './journal.ts'
-import type { Places } from './place.ts'
 import { listMemories } from './scan.ts'
 import type { Writer } from './writer.ts'
 
 export type Ends = { fromDir: string; fromRoot: string; toDir: string; toRoot: string }
 
-/** Where the memories of a project are that had its root here. */
-export type PlaceOf = (root: string, env: Caller['env']) => { dir: string }
-
 type Deps = {
   db: Db
   clock: Clock
-  places: Places
-  placeOf: PlaceOf
-  directories: Directories
+  projects: Projects
   journal: Journal
   writer: Writer
-  isPlace: (dir: string) => boolean
   /** Brings the journal up to what others did in a directory. */
   look: (dir: string) => Promise<unknown>
   onChange: (dir: string, files: string[], actor: string) => void
 }
 
 export function createMoving(deps: Deps) {
-  const { db, clock, places, placeOf, directories, journal, writer, isPlace, look, onChange } = deps
+  const { db, clock, projects, journal, writer, look, onChange } = deps
+  const { directories } = projects
   const begun = createMoveTable(db)
-  const follow = createFollowing(db, journal, directories)
+  const follow = createFollowing(db, journal, projects)
 
   const rename = (ends: Ends, actor: string): Moved => {
     const inode = inodeOf(ends.fromDir)
@@ -51,7 +45,7 @@ export function createMoving(deps: Deps) {
       if (inodeOf(ends.toDir) !== inode) begun.end(id)
       throw error
     }
-    settleMoves(db, clock, journal, directories)
+    settleMoves(db, clock, journal, projects)
     const { files } = listMemories(ends.toDir)
     onChange(ends.toDir, files, actor)
     return answer(ends, 'whole', files)
@@ -63,7 +57,7 @@ export function createMoving(deps: Deps) {
     if (!statSync(to, { throwIfNoEntry: false })?.isDirectory())
       throw new MemoryError('NOT_FOUND', `there is no folder ${to}`, { hint: 'name the folder the project is in now' })
     const old = findOld(from, caller)
-    const now = places.forWriting(to, caller)
+    const now = projects.forWriting(to, caller)
     const ends = { fromDir: old.dir, fromRoot: old.root, toDir: now.dir, toRoot: now.root }
     if (ends.fromDir !== ends.toDir) refuseUnfit(ends)
     return ends
@@ -73,7 +67,7 @@ export function createMoving(deps: Deps) {
   const findOld = (from: string, caller: Caller): { dir: string; root: string } => {
     const root = spelled(from)
     const known = directories.list().filter((each) => [root, from].includes(each.root) && !lies(each.dir, each.root))
-    const { dir } = placeOf(root, caller.env)
+    const dir = projects.dirAt(root, caller)
     const place = known.find((each) => each.dir === dir) ?? known[0] ?? { dir, root }
     if (known.length === 0 && !existsSync(place.dir) && journal.list({ dir: place.dir, limit: 1 }).length === 0)
       throw new MemoryError('NOT_FOUND', `no memories are known of a project at ${root}`, {
@@ -100,14 +94,14 @@ export function createMoving(deps: Deps) {
       throw new MemoryError('CONFLICT', `${fromDir} is a link, and what it leads to may belong to others too`, {
         hint: `make ${toDir} a link to the same place, then move again`,
       })
-    if (existsSync(fromDir) && !(isPlace(fromDir) && statSync(fromDir).isDirectory()))
+    if (existsSync(fromDir) && !(projects.isMemoryDir(fromDir) && statSync(fromDir).isDirectory()))
       throw new MemoryError('REFUSED', `${fromDir} is no place for memories`, { reason: 'path' })
   }
 
   return {
     move: async (request: { from: string; to: string }, caller: Caller): Promise<Moved> => {
       // What a full disk left half done may be this very move.
-      settleMoves(db, clock, journal, directories)
+      settleMoves(db, clock, journal, projects)
       const ends = findEnds(request, caller)
       for (const within of endsWithin(directories, ends)) follow.directory(within, clock.now())
       if (ends.fromDir === ends.toDir) {
@@ -128,9 +122,9 @@ export function createMoving(deps: Deps) {
 }
 
 /** Ends what a kill interrupted, before anything else looks at directories, and says what was done. */
-export function settleMoves(db: Db, clock: Clock, journal: Journal, directories: Directories): string[] {
+export function settleMoves(db: Db, clock: Clock, journal: Journal, projects: Projects): string[] {
   const begun = createMoveTable(db)
-  const follow = createFollowing(db, journal, directories)
+  const follow = createFollowing(db, journal, projects)
   const end = db.transaction((move: ReturnType<typeof begun.list>[number]): string => {
     const { id, inode, fromDir, toDir } = move
     begun.end(id)
@@ -209,25 +203,15 @@ export function createMoveTable(db: Db) {
 }
 
 /** Lets what is kept about one memory directory be about another. */
-function createFollowing(db: Db, journal: Journal, directories: Directories) {
+function createFollowing(db: Db, journal: Journal, projects: Projects) {
   const tables = ['changes', 'reviews', 'tombstones', 'tombstone_values', 'purges', 'dreams']
   const ofDirectory = [
     ...tables.map((table) => `UPDATE ${table} SET dir = @toDir WHERE dir = @fromDir`),
     // Their words name a directory that is no more: a session that goes on there would write where no one reads.
     'DELETE FROM prompts WHERE dir = @fromDir',
   ].map((sql) => db.prepare(sql))
-  // With everything below it: a project within the project has moved along.
-  const within = `project = @fromRoot OR substr(project, 1, length(@fromRoot) + 1) = @fromRoot || '/'`
-  const pauses = [
-    `INSERT OR IGNORE INTO pauses (project, at)
-       SELECT @toRoot || substr(project, length(@fromRoot) + 1), at FROM pauses WHERE ${within}`,
-    `DELETE FROM pauses WHERE ${within}`,
-  ].map((sql) => db.prepare(sql))
-
   const project = ({ fromDir, fromRoot, toDir, toRoot }: Ends): void => {
-    for (const statement of pauses) statement.run({ fromRoot, toRoot })
-    directories.forget({ dir: fromDir, root: fromRoot })
-    directories.remember({ dir: toDir, root: toRoot })
+    projects.moved({ dir: fromDir, root: fromRoot }, { dir: toDir, root: toRoot })
   }
   /** Files whose last change would be one of the new place, about a file that was there before. */
   const misled = ({ fromDir, toDir }: Ends) =>

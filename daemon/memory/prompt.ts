@@ -6,14 +6,14 @@ import type { Clock } from '../platform/clock.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
 import { hashOf } from '../platform/safe-folder.ts'
 import { safeId } from '../platform/text.ts'
+import type { ProjectFinder } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import { inFolder } from './folder.ts'
 import { loadIndex, readIndexes } from './index-file.ts'
-import type { Places } from './place.ts'
 import { memoryPrompt } from './prompt-text.ts'
 
 type Deps = {
-  places: Places
+  places: ProjectFinder
   prompts: Prompts
   clock: Clock
   teamEnabled: () => boolean

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Memory, MemoryIndex, MemoryItem, MemoryList, MemoryType } from '../../schema/memory.ts'
+import type { ProjectFinder } from '../projects/projects.ts'
 import type { Catalogue } from './catalogue.ts'
 import { INDEX_FILE } from './file-names.ts'
 import { inFolder, readPresent } from './folder.ts'
 import { loadIndex, readIndexes } from './index-file.ts'
 import type { Journal } from './journal.ts'
-import type { Places } from './place.ts'
 import { type ScannedMemory, timeOf } from './scan.ts'
 import type { Searching } from './search-index.ts'
 import { type TopicFields, topicFields } from './topic-file.ts'
@@ -24,7 +24,7 @@ export type Reading = {
 }
 
 type Deps = {
-  places: Places
+  places: ProjectFinder
   journal: Journal
   catalogue: Catalogue
   searching: Searching

@@ -3,10 +3,10 @@ import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Forgotten, MemoryType, Remembered, Written } from '../../schema/memory.ts'
 import type { Core } from '../core.ts'
+import type { ProjectFinder } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import { type Catalogue, freeFile } from './catalogue.ts'
 import { classify, nameFor } from './file-names.ts'
-import type { Places } from './place.ts'
 import { shorten } from './pointer.ts'
 import type { Purging } from './purging.ts'
 import type { Reviews } from './review.ts'
@@ -21,7 +21,7 @@ export type Remember = ReturnType<typeof createRemember>
 
 export function createRemember(
   core: Core,
-  places: Places,
+  places: ProjectFinder,
   writer: Writer,
   reviews: Reviews,
   tombstones: Tombstones,

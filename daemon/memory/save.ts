@@ -2,11 +2,11 @@
 import type { Caller } from '../../schema/caller.ts'
 import type { MemoryType } from '../../schema/memory.ts'
 import type { Core } from '../core.ts'
+import type { ProjectFinder } from '../projects/projects.ts'
 import { type Catalogue, freeFile } from './catalogue.ts'
 import { appended, logFile, logLine, nameFor } from './file-names.ts'
 import { inFolder, readPresent } from './folder.ts'
 import { type Evidence, newRunId } from './journal.ts'
-import type { Places } from './place.ts'
 import type { Reviews } from './review.ts'
 import { normaliseValue } from './tombstones.ts'
 import { parseTopic, printTopic } from './topic-file.ts'
@@ -42,7 +42,7 @@ export type RunSaved = { runId: string; saved: string[]; waiting: number; known:
 
 type Planned = { files: string[]; known: number; refused: number }
 
-export function createSave(core: Core, places: Places, writer: Writer, reviews: Reviews, catalogue: Catalogue) {
+export function createSave(core: Core, places: ProjectFinder, writer: Writer, reviews: Reviews, catalogue: Catalogue) {
   /** Under names that no file has, no change that waits, and no other memory of this run. */
   const planFiles = async (dir: string, memories: readonly NewMemory[], batch: Batch): Promise<Planned> => {
     const waiting = reviews.list().filter((review) => review.dir === dir)

@@ -2,15 +2,15 @@
  * Notes of a session: after a turn they are brought up to date when enough was said since, by a model where one may be asked
  * and else by rules. After a kill, notes and what they cover are both as they were or both as they are.
  */
+
 import type { SessionNotes } from '../../schema/session.ts'
 import type { Agent } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
 import type { JobKind, Outcome } from '../jobs/job.ts'
-import type { Memory } from '../memory/memory.ts'
 import type { Model } from '../models/model.ts'
 import { message } from '../platform/files.ts'
 import { tokensIn } from '../platform/text.ts'
-import { configDirOf } from '../projects/memory-dir.ts'
+import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import { endedPart } from '../sessions/ended-part.ts'
 import type { Said, SaidMessage } from '../sessions/message-table.ts'
@@ -29,10 +29,10 @@ const STANDS_STILL_MS = 3_600_000
 /** So often a model that fails is asked before rules do it. */
 const MOST_ATTEMPTS = 3
 
-export function createNotes(core: Core, sessions: Said, memory: Memory, agent: Agent, models: Model) {
-  const { clock, health, settings, disk, env, places } = core
+export function createNotes(core: Core, projects: Projects, sessions: Said, agent: Agent, models: Model) {
+  const { clock, health, settings, disk } = core
   const file = createNotesFile(core)
-  const claudeDir = configDirOf(env, places.home)
+  const claudeDir = projects.configDir()
   const running = new Map<string, number>()
 
   const newIn = (key: NotesKey) => {
@@ -42,7 +42,7 @@ export function createNotes(core: Core, sessions: Said, memory: Memory, agent: A
     return { session, kept, part: session ? endedPart(sessions.talkAfter(session.row, reached)) : [] }
   }
 
-  const placeOf = (cwd: string) => memory.find(cwd, { actor: 'agent:notes', env: {} })
+  const placeOf = (cwd: string) => projects.find(cwd, { actor: 'agent:notes', env: {} })
 
   const offBecause = (cwd: string | null): string | undefined => {
     if (!settings.current().notes.enabled) return 'notes are off'

@@ -4,10 +4,10 @@
  */
 import { isAbsolute, join } from 'node:path'
 import { z } from 'zod'
-import type { GitEntry, Project } from './git.ts'
+import type { GitEntry, ProjectRoot } from './git.ts'
 import { trackingOf } from './git-index.ts'
 import type { Variables } from './memory-dir.ts'
-import type { Looks } from './paths.ts'
+import type { Probe } from './paths.ts'
 
 const MemoryKeys = z.object({
   autoMemoryDirectory: z.string().min(1).optional().catch(undefined),
@@ -31,24 +31,24 @@ const SETTINGS_CAP_BYTES = 262_144
 /** Holds some half a million files. */
 const INDEX_CAP_BYTES = 67_108_864
 
-export type SettingsPlaces = { project: Project; configDir: string; policyFile: string }
+export type SettingsPlaces = { project: ProjectRoot; configDir: string; policyFile: string }
 
-export function readClaudeSettings({ project, configDir, policyFile }: SettingsPlaces, looks: Looks): ClaudeSettings {
-  const { keys: found, uid } = readKeys(join(project.root, LOCAL_FILE), looks)
-  const local = saysNothing(found) || isPersonal(project, uid, looks) ? found : {}
-  const committed = readKeys(join(project.root, COMMITTED_FILE), looks).keys
+export function readClaudeSettings({ project, configDir, policyFile }: SettingsPlaces, probe: Probe): ClaudeSettings {
+  const { keys: found, uid } = readKeys(join(project.root, LOCAL_FILE), probe)
+  const local = saysNothing(found) || isPersonal(project, uid, probe) ? found : {}
+  const committed = readKeys(join(project.root, COMMITTED_FILE), probe).keys
   // A local file that is not the person's own is one more file of the repository.
   const off = committed.autoMemoryEnabled === false || (local !== found && found.autoMemoryEnabled === false)
   return {
-    policy: readKeys(policyFile, looks).keys,
+    policy: readKeys(policyFile, probe).keys,
     local,
     committed: off ? { autoMemoryEnabled: false } : {},
-    user: readKeys(join(configDir, 'settings.json'), looks).keys,
+    user: readKeys(join(configDir, 'settings.json'), probe).keys,
   }
 }
 
-function readKeys(file: string, looks: Looks): { keys: MemoryKeys; uid: number | undefined } {
-  const content = isAbsolute(file) ? looks.read(file, SETTINGS_CAP_BYTES) : undefined
+function readKeys(file: string, probe: Probe): { keys: MemoryKeys; uid: number | undefined } {
+  const content = isAbsolute(file) ? probe.read(file, SETTINGS_CAP_BYTES) : undefined
   return { keys: content ? parseKeys(content.bytes.toString()) : {}, uid: content?.uid }
 }
 
@@ -68,17 +68,17 @@ function saysNothing(keys: MemoryKeys): boolean {
  * Whether the local settings were surely written by the person and did not come with the repository: theirs, a file and
  * not a link (its target might be tracked), and not in git's index. The index is read only for a file that says something.
  */
-function isPersonal({ root, git }: Project, uid: number | undefined, looks: Looks): boolean {
+function isPersonal({ root, git }: ProjectRoot, uid: number | undefined, probe: Probe): boolean {
   const path = join(root, LOCAL_FILE)
-  return uid === process.geteuid?.() && looks.resolve(path) === path && tracking(git, looks) === 'untracked'
+  return uid === process.geteuid?.() && probe.resolve(path) === path && tracking(git, probe) === 'untracked'
 }
 
-function tracking(git: GitEntry, looks: Looks) {
+function tracking(git: GitEntry, probe: Probe) {
   if (git === 'none') return 'untracked'
-  if (git === 'broken' || looks.kind(join(git.gitDir, 'HEAD')) !== 'file') return 'unsure'
+  if (git === 'broken' || probe.kind(join(git.gitDir, 'HEAD')) !== 'file') return 'unsure'
   const index = join(git.gitDir, 'index')
-  if (looks.kind(index) === 'absent') return 'untracked'
-  const content = looks.read(index, INDEX_CAP_BYTES)
+  if (probe.kind(index) === 'absent') return 'untracked'
+  const content = probe.read(index, INDEX_CAP_BYTES)
   return content ? trackingOf(content.bytes, LOCAL_FILE) : 'unsure'
 }
 

@@ -4,7 +4,7 @@
  * could claim to be another project, read its memories and write into them.
  */
 import { basename, dirname, join, resolve } from 'node:path'
-import { createLooks, LONGEST_PATH_BYTES, type Looks } from './paths.ts'
+import { createProbe, LONGEST_PATH_BYTES, type Probe } from './paths.ts'
 
 /** `broken`: there is a `.git`, so this is a root, but what it names is not there. */
 export type GitEntry = 'none' | 'broken' | { gitDir: string }
@@ -13,43 +13,43 @@ export type GitEntry = 'none' | 'broken' | { gitDir: string }
 const POINTER_CAP_BYTES = 8_192
 const CONFIG_CAP_BYTES = 262_144
 
-export function gitEntryAt(folder: string, looks: Looks): GitEntry {
+export function gitEntryAt(folder: string, probe: Probe): GitEntry {
   const path = join(folder, '.git')
-  const kind = looks.kind(path)
+  const kind = probe.kind(path)
   if (kind !== 'file' && kind !== 'folder') return 'none'
-  const target = kind === 'folder' ? path : pointerIn(path, folder, /^gitdir: (.+)$/s, looks)
-  const gitDir = target === undefined ? undefined : looks.resolve(target)
-  return gitDir !== undefined && looks.kind(gitDir) === 'folder' ? { gitDir } : 'broken'
+  const target = kind === 'folder' ? path : pointerIn(path, folder, /^gitdir: (.+)$/s, probe)
+  const gitDir = target === undefined ? undefined : probe.resolve(target)
+  return gitDir !== undefined && probe.kind(gitDir) === 'folder' ? { gitDir } : 'broken'
 }
 
 /** For a linked worktree the main one's root; nothing for any other checkout, submodules included. */
 export function mainRootOf(
   folder: string,
   { gitDir }: { gitDir: string },
-  looks: Looks,
+  probe: Probe,
 ): { root: string; git: { gitDir: string } } | undefined {
-  const common = pointerIn(join(gitDir, 'commondir'), gitDir, /^(.+)$/s, looks)
-  const commonDir = common === undefined ? undefined : looks.resolve(common)
+  const common = pointerIn(join(gitDir, 'commondir'), gitDir, /^(.+)$/s, probe)
+  const commonDir = common === undefined ? undefined : probe.resolve(common)
   if (commonDir === undefined || dirname(gitDir) !== join(commonDir, 'worktrees')) return undefined
-  const back = pointerIn(join(gitDir, 'gitdir'), gitDir, /^(.+)$/s, looks)
-  if (back === undefined || looks.resolve(back) !== looks.resolve(join(folder, '.git'))) return undefined
-  return { root: rootOf(commonDir, looks), git: { gitDir: commonDir } }
+  const back = pointerIn(join(gitDir, 'gitdir'), gitDir, /^(.+)$/s, probe)
+  if (back === undefined || probe.resolve(back) !== probe.resolve(join(folder, '.git'))) return undefined
+  return { root: rootOf(commonDir, probe), git: { gitDir: commonDir } }
 }
 
 /** A bare repository has no main worktree; its own folder is the one thing that all its worktrees share. */
-function rootOf(commonDir: string, looks: Looks): string {
+function rootOf(commonDir: string, probe: Probe): string {
   if (basename(commonDir) === '.git') return dirname(commonDir)
-  return configuredRootOf(commonDir, looks) ?? commonDir
+  return configuredRootOf(commonDir, probe) ?? commonDir
 }
 
 /** A submodule's git folder lies in that of the repository around it and names its checkout in the configuration. */
-function configuredRootOf(commonDir: string, looks: Looks): string | undefined {
+function configuredRootOf(commonDir: string, probe: Probe): string | undefined {
   for (const name of ['config.worktree', 'config']) {
-    const text = looks.read(join(commonDir, name), CONFIG_CAP_BYTES)?.bytes.toString()
+    const text = probe.read(join(commonDir, name), CONFIG_CAP_BYTES)?.bytes.toString()
     const worktree = text === undefined ? undefined : coreWorktreeIn(text)
-    const root = worktree === undefined ? undefined : looks.resolve(resolve(commonDir, worktree))
+    const root = worktree === undefined ? undefined : probe.resolve(resolve(commonDir, worktree))
     if (root === undefined) continue
-    const git = gitEntryAt(root, looks)
+    const git = gitEntryAt(root, probe)
     if (typeof git === 'object' && git.gitDir === commonDir) return root
   }
   return undefined
@@ -66,8 +66,8 @@ function coreWorktreeIn(config: string): string | undefined {
   return worktree || undefined
 }
 
-function pointerIn(file: string, base: string, form: RegExp, looks: Looks): string | undefined {
-  const text = looks
+function pointerIn(file: string, base: string, form: RegExp, probe: Probe): string | undefined {
+  const text = probe
     .read(file, POINTER_CAP_BYTES)
     ?.bytes.toString()
     .replace(/[\r\n]+$/, '')
@@ -80,7 +80,7 @@ function pointerIn(file: string, base: string, form: RegExp, looks: Looks): stri
  * outside git the folder itself. Runs no git. Whatever `.git` holds, there is an answer.
  */
 
-export type Project = {
+export type ProjectRoot = {
   root: string
   /** The `.git` that goes with the root. */
   git: GitEntry
@@ -89,15 +89,15 @@ export type Project = {
 /** Deeper than anybody works; without it a made-up path of thousands of levels would be stat'ed to the top each time. */
 const MOST_LEVELS = 256
 
-export function findProjectRoot(cwd: string, looks: Looks = createLooks()): Project {
+export function findProjectRoot(cwd: string, probe: Probe = createProbe()): ProjectRoot {
   // A relative path has no meaning here: the daemon's own working directory is not the caller's.
   const given = resolve('/', cwd)
-  const start = looks.resolve(given) ?? given
+  const start = probe.resolve(given) ?? given
   for (const folder of upwards(start)) {
-    const git = gitEntryAt(folder, looks)
+    const git = gitEntryAt(folder, probe)
     if (git === 'none') continue
     if (git === 'broken') return { root: folder, git }
-    return mainRootOf(folder, git, looks) ?? { root: folder, git }
+    return mainRootOf(folder, git, probe) ?? { root: folder, git }
   }
   return { root: start, git: 'none' }
 }

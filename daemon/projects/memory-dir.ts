@@ -7,7 +7,7 @@ import type { AgentScope } from '../../schema/memory.ts'
 import type { Environment } from '../../schema/rendezvous.ts'
 import { safeId } from '../platform/text.ts'
 import type { ClaudeSettings } from './claude-settings.ts'
-import { createLooks } from './paths.ts'
+import { createProbe } from './paths.ts'
 
 export type MemoryDir = { dir: string; source: 'override' | 'policy' | 'local' | 'user' | 'default' }
 
@@ -132,10 +132,10 @@ export type AgentDirFacts = { root: string; home: string; variables: Variables; 
 export function agentDirOf({ root, home, variables, type, scope }: AgentDirFacts): string {
   const name = safeId(type.replaceAll(':', '-'))
   const { base, below } = placeOf({ root, home, variables, scope })
-  const looks = createLooks()
-  const from = looks.resolve(base)
+  const probe = createProbe()
+  const from = probe.resolve(base)
   const dir = join(base, below, name)
-  const target = looks.resolve(dir)
+  const target = probe.resolve(dir)
   const refuse = (problem: string) =>
     new MemoryError('REFUSED', `the memory of agent ${name} in ${base} ${problem}`, { reason: 'path' })
   if (from === undefined || target === undefined) throw refuse('cannot be reached')
@@ -145,7 +145,7 @@ export function agentDirOf({ root, home, variables, type, scope }: AgentDirFacts
   return target
 }
 
-/** Whether a directory that was chosen once still is where it was: links change while nobody looks. */
+/** Whether a directory that was chosen once still is where it was: links change while nobody probe. */
 export function isAgentPlace(dir: string): boolean {
   try {
     return realpathSync(dir) === dir

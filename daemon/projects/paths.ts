@@ -1,7 +1,4 @@
-/**
- * Looks at files that anybody may have put there: bounded, never blocking, never throwing. It remembers what it saw, so
- * that an answer made from it can be kept for as long as another look would see the same.
- */
+/** Paths that anyone may have put there: what is at them and where they lead. Bounded, never blocking, never throwing. */
 import {
   closeSync,
   constants,
@@ -12,30 +9,13 @@ import {
   readlinkSync,
   readSync,
   realpathSync,
-  type Stats,
   statSync,
 } from 'node:fs'
 import { basename, dirname, isAbsolute, join, normalize, sep } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 
 /** `unreachable`: it may be there, but a closed folder, a loop of links or a name too long stands before it. */
 export type Kind = 'file' | 'folder' | 'other' | 'absent' | 'unreachable'
-
-export type Looks = {
-  /** What stands at `path`, links followed. */
-  kind(path: string): Kind
-  /** The whole content of a regular file; nothing when it is anything else, longer than `capBytes` or out of reach. */
-  read(path: string, capBytes: number): { bytes: Buffer; uid: number } | undefined
-  /** `path` with every link followed, also where its end does not exist yet; nothing when that cannot be told. */
-  resolve(path: string): string | undefined
-  /** Where it looked, and where that led. */
-  places(): string[]
-  /** Whether every look would see the same again. */
-  unchanged(): boolean
-  /** Whether a change after `nowMs`, the moment before the first look, is sure to show in a later one. */
-  settledAt(nowMs: number): boolean
-}
-
-type Stamp = { kind: Kind; ino: number; size: number; mtimeMs: number; ctimeMs: number }
 
 /** The coarsest stamp of a file system in use (FAT): a second write within it can leave the stamp as it was. */
 const STAMP_STEP_MS = 2_000
@@ -43,62 +23,58 @@ const STAMP_STEP_MS = 2_000
 const MOST_LINKS = 40
 export const LONGEST_PATH_BYTES = 4_096
 
-export function createLooks(): Looks {
+export type Probe = ReturnType<typeof createProbe>
+
+/** Remembers what it saw, so that an answer made from it holds for as long as `isUnchanged`. */
+export function createProbe() {
   const stamps = new Map<string, Stamp>()
-  const resolved = new Map<string, string | undefined>()
+  const targets = new Map<string, string | undefined>()
   let newestReadMs = 0
 
   // The stamp is taken before the content: a change in between is seen by the next look instead of being missed.
-  const look = (path: string): Stamp => {
-    const known = stamps.get(path)
-    if (known) return known
-    const stamp = stampOf(path)
+  const stampAt = (path: string): Stamp => {
+    const stamp = stamps.get(path) ?? stampOf(path)
     stamps.set(path, stamp)
     return stamp
   }
 
   return {
-    kind: (path) => look(path).kind,
-    read: (path, capBytes) => {
-      const stamp = look(path)
+    /** What is at `path`, links followed. */
+    kind: (path: string): Kind => stampAt(path).kind,
+    /** The whole content of a regular file; nothing when it is anything else, longer than `capBytes` or out of reach. */
+    read: (path: string, capBytes: number): { bytes: Buffer; uid: number } | undefined => {
+      const stamp = stampAt(path)
       if (stamp.kind !== 'file' || stamp.size > capBytes) return undefined
       newestReadMs = Math.max(newestReadMs, stamp.ctimeMs)
       return readWhole(path, capBytes)
     },
-    resolve: (path) => {
-      if (!resolved.has(path)) resolved.set(path, followLinks(path))
-      return resolved.get(path)
+    /** `path` with every link followed, also where its end does not exist yet; nothing when that cannot be told. */
+    resolve: (path: string): string | undefined => {
+      if (!targets.has(path)) targets.set(path, followLinks(path))
+      return targets.get(path)
     },
-    places: () => {
-      const targets = [...resolved.values()].filter((target) => target !== undefined)
-      return [...new Set([...stamps.keys(), ...resolved.keys(), ...targets])]
-    },
-    unchanged: () => {
-      for (const [path, stamp] of stamps) if (!same(stamp, stampOf(path))) return false
-      for (const [path, target] of resolved) if (target !== followLinks(path)) return false
-      return true
-    },
-    settledAt: (nowMs) => nowMs - newestReadMs >= STAMP_STEP_MS,
+    isUnchanged: (): boolean =>
+      [...stamps].every(([path, stamp]) => isDeepStrictEqual(stamp, stampOf(path))) &&
+      [...targets].every(([path, target]) => target === followLinks(path)),
+    /** Whether a change after `nowMs`, the moment before the first look, is sure to show in a later one. */
+    isSettledAt: (nowMs: number): boolean => nowMs - newestReadMs >= STAMP_STEP_MS,
   }
 }
 
+type Stamp = { kind: Kind; ino?: number; size: number; mtimeMs?: number; ctimeMs: number }
+
 function stampOf(path: string): Stamp {
-  const nothing = { ino: 0, size: 0, mtimeMs: 0, ctimeMs: 0 }
-  let stats: Stats | undefined
+  const nothing = { size: 0, ctimeMs: 0 }
   try {
-    stats = statSync(path, { throwIfNoEntry: false })
+    const stats = statSync(path, { throwIfNoEntry: false })
+    if (!stats) return { kind: 'absent', ...nothing }
+    const { ino, size, mtimeMs, ctimeMs } = stats
+    if (stats.isFile()) return { kind: 'file', ino, size, mtimeMs, ctimeMs }
+    // Every commit changes the times of `.git`; the files in it that count have stamps of their own.
+    return { kind: stats.isDirectory() ? 'folder' : 'other', ino, ...nothing }
   } catch {
     return { kind: 'unreachable', ...nothing }
   }
-  if (!stats) return { kind: 'absent', ...nothing }
-  const { ino, size, mtimeMs, ctimeMs } = stats
-  if (stats.isFile()) return { kind: 'file', ino, size, mtimeMs, ctimeMs }
-  // Every commit touches the times of `.git`; what is looked at inside has stamps of its own.
-  return { ...nothing, kind: stats.isDirectory() ? 'folder' : 'other', ino }
-}
-
-function same(a: Stamp, b: Stamp): boolean {
-  return a.kind === b.kind && a.ino === b.ino && a.size === b.size && a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs
 }
 
 function readWhole(path: string, capBytes: number): { bytes: Buffer; uid: number } | undefined {

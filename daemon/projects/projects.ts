@@ -1,199 +1,234 @@
 /**
- * The one door of this folder: a working directory and the caller's variables → project, memory directory, on or off.
- * Answers are kept until something they were made from looks different.
+ * Projects: the root of a working directory, its memory directory, whether memory is on there, and which projects are known.
+ * Creates no directory, and refuses what is configured but no place for memories.
  */
+import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
+import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
+import type { Agent } from '../../schema/memory.ts'
 import type { Paused, Status } from '../../schema/process.ts'
-import type { Environment } from '../../schema/rendezvous.ts'
+import type { Core } from '../core.ts'
 import type { Db } from '../db/database.ts'
-import { type Clock, createClock } from '../platform/clock.ts'
-import { decideSwitch, type MemorySwitch, POLICY_FILE, readClaudeSettings } from './claude-settings.ts'
-import { findProjectRoot, type Project } from './git.ts'
+import { decideSwitch, POLICY_FILE, readClaudeSettings } from './claude-settings.ts'
+import { findProjectRoot, type ProjectRoot } from './git.ts'
 import {
+  agentDirOf,
   chooseMemoryDir,
   configDirOf,
+  isAgentDir,
+  isAgentPlace,
+  isMemoryPlace,
   type MemoryDir,
   mergeVariables,
   refuseLinked,
   type Variables,
 } from './memory-dir.ts'
-import { covers, createLooks, LONGEST_PATH_BYTES, type Looks, privateFolder } from './paths.ts'
+import { covers, createProbe, LONGEST_PATH_BYTES, type Probe, privateFolder } from './paths.ts'
 
-export type Located = Readonly<
-  MemoryDir & { root: string; memory: Readonly<MemorySwitch>; madeFrom: readonly string[] }
+export type Project = Readonly<
+  MemoryDir & {
+    root: string
+    /** Why memory is off there. */
+    off: string | undefined
+  }
 >
 
-export type Locator = {
-  /** Throws a refusal when what is configured is no place for memories; creates nothing. */
-  locate(cwd: string, callerEnv?: Environment): Located
-  /** Where the memories of a project would be that had its root here, whatever stands here now. */
-  placeOf(root: string, callerEnv?: Environment): MemoryDir
+/** Where the memories of a caller are: those of a project, or those of a type of sub-agent in it. */
+export type ProjectFinder = {
+  /** A directory that exists is known from then on, unless memory is off. */
+  find(cwd: string, caller: Caller): Project
+  /** The same for a write: refused where memory is off. */
+  forWriting(cwd: string, caller: Caller): Project
 }
 
-export type LocatorDeps = {
-  /** The daemon's own; a caller's variable beats it. */
-  env: Environment
-  home: string
-  policyFile?: string
-  clock?: Pick<Clock, 'now'>
-}
+/** `new`: the directory was not known before. */
+type UseListener = (dir: string, seen: 'new' | 'known') => void
 
-const MOST_KEPT = 256
+const EVERYWHERE = '/'
+const MOST_CACHED = 256
 const LONGEST_KEY = 32_768
 
-export function createLocator({ env, home, policyFile = POLICY_FILE, clock = createClock() }: LocatorDeps): Locator {
-  const kept = new Map<string, { answer: Located; looks: Looks }>()
+export type Projects = ReturnType<typeof createProjects>
 
-  const place = (project: Project, variables: Variables, looks: Looks) => {
+export function createProjects(core: Core, policyFile = POLICY_FILE) {
+  const { env, clock, settings, health, db } = core
+  const { home } = core.places
+  const directories = createDirectories(db.history)
+  const pauses = createPauses(db.history)
+  const changeListeners: (() => void)[] = []
+  const useListeners: UseListener[] = []
+  /** In order of use. */
+  const cache = new Map<string, { located: Project; probe: Probe }>()
+
+  let { private: privatePaths } = settings.current()
+  settings.onChange((next) => {
+    const isSame = JSON.stringify(next.private) === JSON.stringify(privatePaths)
+    privatePaths = next.private
+    if (!isSame) for (const listener of changeListeners) listener()
+  })
+
+  const memoryDirAt = (project: ProjectRoot, variables: Variables, probe: Probe) => {
     const { root } = project
-    const settings = readClaudeSettings({ project, configDir: configDirOf(variables, home), policyFile }, looks)
-    const chosen = chooseMemoryDir({ root, home, variables, settings })
-    refuseLinked(chosen, looks.resolve(chosen.dir), home)
-    return { ...chosen, settings }
+    const found = readClaudeSettings({ project, configDir: configDirOf(variables, home), policyFile }, probe)
+    const chosen = chooseMemoryDir({ root, home, variables, settings: found })
+    refuseLinked(chosen, probe.resolve(chosen.dir), home)
+    return { ...chosen, settings: found }
   }
 
-  const work = (cwd: string, variables: Variables, looks: Looks): Located => {
-    const project = findProjectRoot(cwd, looks)
-    const { settings, ...chosen } = place(project, variables, looks)
-    const memory = Object.freeze(decideSwitch(variables, settings))
-    return Object.freeze({ root: project.root, ...chosen, memory, madeFrom: looks.places() })
-  }
-
-  const locate = (cwd: string, callerEnv?: Environment): Located => {
-    refuseCwd(cwd)
-    const variables = mergeVariables(env, callerEnv)
+  /** Without what the user has switched off here. */
+  const locate = (cwd: string, caller: Caller): Project => {
+    refuseRelative(cwd)
+    const variables = mergeVariables(env, caller.env)
     const key = keyOf(cwd, variables)
-    const known = kept.get(key)
-    kept.delete(key)
-    if (known?.looks.unchanged()) {
-      kept.set(key, known)
-      return known.answer
+    const known = cache.get(key)
+    cache.delete(key)
+    if (known?.probe.isUnchanged()) {
+      cache.set(key, known)
+      return known.located
     }
-    const looks = createLooks()
+    const probe = createProbe()
     const startedMs = clock.now()
-    const answer = work(cwd, variables, looks)
-    if (looks.settledAt(startedMs) && key.length <= LONGEST_KEY) kept.set(key, { answer, looks })
-    // The map is in order of use: a hit puts its entry last.
-    if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value as string)
-    return answer
+    const project = findProjectRoot(cwd, probe)
+    const { settings: found, ...chosen } = memoryDirAt(project, variables, probe)
+    const decided = decideSwitch(variables, found)
+    const off = decided.on ? undefined : decided.because
+    const located = Object.freeze({ root: project.root, ...chosen, off })
+    if (probe.isSettledAt(startedMs) && key.length <= LONGEST_KEY) cache.set(key, { located, probe })
+    if (cache.size > MOST_CACHED) cache.delete(cache.keys().next().value as string)
+    return located
   }
 
-  const placeOf = (root: string, callerEnv?: Environment): MemoryDir => {
-    refuseCwd(root)
-    const { dir, source } = place({ root, git: 'none' }, mergeVariables(env, callerEnv), createLooks())
-    return { dir, source }
+  const rootOf = (cwd: string) => findProjectRoot(cwd).root
+
+  /** Why a folder is off: its project is paused, or private by the settings. */
+  const offBecause = (cwd: string, root = rootOf(cwd)): string | undefined => {
+    const secret = privateFolder(privatePaths, [cwd, root])
+    if (secret !== undefined) return `${secret} is private`
+    const cover = pauses.list().find((project) => covers(project, root))
+    return cover === undefined ? undefined : `paused ${cover === EVERYWHERE ? 'everywhere' : `in ${cover}`}`
   }
 
-  return { locate, placeOf }
+  const finder = (agent?: Agent): ProjectFinder => {
+    const look = (cwd: string, caller: Caller): Project => {
+      const located = locate(cwd, caller)
+      const { root, off = offBecause(cwd, root) } = located
+      if (!agent) return off === located.off ? located : { ...located, off }
+      return { ...located, off, dir: agentDirOf({ root, home, variables: mergeVariables(env, caller.env), ...agent }) }
+    }
+    const use = ({ dir, root }: Project): void => {
+      const seen = directories.remember({ dir, root: agent?.scope === 'user' ? dir : root })
+      for (const listener of useListeners) listener(dir, seen)
+    }
+    return {
+      find: (cwd, caller) => {
+        const project = look(cwd, caller)
+        // A reader may name any folder: one without memories leaves no trace.
+        if (project.off === undefined && existsSync(project.dir)) use(project)
+        return project
+      },
+      forWriting: (cwd, caller) => {
+        const project = look(cwd, caller)
+        if (project.off !== undefined)
+          throw new MemoryError('MEMORY_OFF', `memory is off for ${project.root}: ${project.off}`, {
+            hint: 'switch it on again, or resume',
+          })
+        use(project)
+        return project
+      },
+    }
+  }
+
+  const paused = (): Paused => {
+    const projects = pauses.list()
+    return { all: projects.includes(EVERYWHERE), projects: projects.filter((project) => project !== EVERYWHERE) }
+  }
+  const pausesChanged = (): Paused => {
+    for (const listener of changeListeners) listener()
+    health.announce('paused')
+    return paused()
+  }
+
+  return {
+    ...finder(),
+    /** The memories of a type of sub-agent. */
+    ofAgent: (agent: Agent) => finder(agent),
+    /** Where the memories of a project would be that had its root here, whatever is here now. */
+    dirAt: (root: string, caller: Caller): string => {
+      refuseRelative(root)
+      return memoryDirAt({ root, git: 'none' }, mergeVariables(env, caller.env), createProbe()).dir
+    },
+    rootOf,
+    offBecause,
+    isPrivate: (cwd: string) => privateFolder(privatePaths, [cwd, rootOf(cwd)]) !== undefined,
+    /** The environment that decides about memory: the caller's, else the daemon's. */
+    variables: (caller?: Caller) => mergeVariables(env, caller?.env),
+    /** Where Claude Code keeps what is the user's own. */
+    configDir: (caller?: Caller) => configDirOf(mergeVariables(env, caller?.env), home),
+    /** Whether a known directory still is where memories may be: links change. */
+    isMemoryDir: (dir: string) => (isAgentDir(dir) ? isAgentPlace(dir) : isMemoryPlace(dir, home)),
+    directories,
+    list: () => projectsIn(directories.list(), existsSync),
+    /** The project is at `toRoot` now: its pauses and its directory follow. Within the caller's transaction. */
+    moved: (from: Directory, to: Directory): void => {
+      pauses.move(from.root, to.root)
+      directories.forget(from)
+      directories.remember(to)
+    },
+    paused,
+    /** Without a folder: everywhere. */
+    pause: (cwd: string | undefined): Paused => {
+      pauses.add(cwd === undefined ? EVERYWHERE : rootOf(cwd), clock.now())
+      return pausesChanged()
+    },
+    /** Without a folder: lifts every pause. */
+    resume: (cwd: string | undefined): Paused => {
+      if (cwd === undefined) pauses.removeAll()
+      else {
+        const root = rootOf(cwd)
+        const cover = pauses.list().find((project) => project !== root && covers(project, root))
+        if (cover)
+          throw new MemoryError('CONFLICT', `${root} stays paused: so is ${cover === '/' ? 'everything' : cover}`, {
+            hint: cover === EVERYWHERE ? 'resume without a folder' : `resume ${cover} instead`,
+          })
+        pauses.remove(root)
+      }
+      return pausesChanged()
+    },
+    /** A pause, a resume, or other private folders in the settings: what `find` says may differ. */
+    onChange: (listener: () => void) => void changeListeners.push(listener),
+    /** Memory is on in a directory, and a caller asks for it. */
+    onUse: (listener: UseListener) => void useListeners.push(listener),
+  }
 }
 
 function keyOf(cwd: string, { CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES: _, ...deciding }: Variables): string {
   return JSON.stringify([cwd, deciding])
 }
 
-function refuseCwd(cwd: string): void {
+function refuseRelative(cwd: string): void {
   if (isAbsolute(cwd) && !cwd.includes('\0') && cwd.length <= LONGEST_PATH_BYTES) return
   throw new MemoryError('BAD_REQUEST', `cwd must be an absolute path, got ${JSON.stringify(cwd.slice(0, 200))}`, {
     hint: 'send the full path of the working directory',
   })
 }
 
-/** Which projects are off: paused, or private by the settings. */
-
-export type Switches = {
-  paused(): Paused
-  /** Why a folder is off, if a person has switched it or its project off, or named it private. */
-  because(cwd: string, root: string): string | undefined
-  /** Without a folder: everywhere. */
-  pause(cwd: string | undefined): Paused
-  /** Without a folder: lifts every pause. */
-  resume(cwd: string | undefined): Paused
+/** Which projects have memories, and which of them share a directory. What lies within its root is a sub-agent's. */
+export function projectsIn(known: readonly Directory[], exists: (path: string) => boolean): Status['projects'] {
+  const projects = known.filter(({ dir, root }) => dir !== root && !dir.startsWith(`${root}/`))
+  return projects.map(({ dir, root }) => {
+    const others = projects.filter((other) => other.dir === dir && other.root !== root && exists(other.root))
+    const sharedWith = others.map((other) => other.root)
+    return { root, memoryDir: dir, ...(sharedWith.length > 0 && { sharedWith }) }
+  })
 }
 
-const EVERYWHERE = '/'
-
-type Deps = {
-  pauses: Pauses
-  clock: Clock
-  /** A folder is paused as the project it belongs to. */
-  rootOf: (cwd: string) => string
-  /** Folders that the settings name private. */
-  privatePaths: () => readonly string[]
-  onChange: () => void
-}
-
-export function createSwitches({ pauses, clock, rootOf, privatePaths, onChange }: Deps): Switches {
-  const paused = (): Paused => {
-    const projects = pauses.list()
-    return { all: projects.includes(EVERYWHERE), projects: projects.filter((project) => project !== EVERYWHERE) }
-  }
-  return {
-    paused,
-    because: (cwd, root) => {
-      const secret = privateFolder(privatePaths(), [cwd, root])
-      if (secret !== undefined) return `${secret} is private`
-      const cover = pauses.list().find((project) => covers(project, root))
-      return cover === undefined ? undefined : `paused ${cover === EVERYWHERE ? 'everywhere' : `in ${cover}`}`
-    },
-    pause: (cwd) => {
-      pauses.add(cwd === undefined ? EVERYWHERE : rootOf(cwd), clock.now())
-      onChange()
-      return paused()
-    },
-    resume: (cwd) => {
-      if (cwd === undefined) pauses.removeAll()
-      else {
-        const folder = rootOf(cwd)
-        const cover = pauses.list().find((project) => project !== folder && covers(project, folder))
-        if (cover)
-          throw new MemoryError('CONFLICT', `${folder} stays paused: so is ${cover === '/' ? 'everything' : cover}`, {
-            hint: cover === EVERYWHERE ? 'resume without a folder' : `resume ${cover} instead`,
-          })
-        pauses.remove(folder)
-      }
-      onChange()
-      return paused()
-    },
-  }
-}
-
-/** Where capture and recall are switched off by a person. Survives restarts. */
-
-export type Pauses = {
-  add(project: string, at: number): void
-  remove(project: string): void
-  removeAll(): void
-  list(): string[]
-}
-
-export function createPauses(db: Db): Pauses {
-  const add = db.prepare('INSERT OR IGNORE INTO pauses (project, at) VALUES (?, ?)')
-  const remove = db.prepare('DELETE FROM pauses WHERE project = ?')
-  const removeAll = db.prepare('DELETE FROM pauses')
-  const list = db.prepare('SELECT project FROM pauses ORDER BY project').pluck()
-  return {
-    add: (project, at) => void add.run(project, at),
-    remove: (project) => void remove.run(project),
-    removeAll: () => void removeAll.run(),
-    list: () => list.all() as string[],
-  }
-}
-
-/** Memory directories that were seen, so that edits made while the daemon was away are noticed. */
-
+/** A memory directory and the project it belongs to; for a sub-agent's that serves every project, the directory itself. */
 export type Directory = { dir: string; root: string }
+export type Directories = ReturnType<typeof createDirectories>
 
-export type Directories = {
-  remember(directory: Directory): 'new' | 'known'
-  list(): Directory[]
-  /** All directories of the project that this one belongs to, this one included. */
-  ofSameProject(dir: string): string[]
-  /** Whoever comes this way again is news. */
-  forget(directory: Directory): void
-}
-
-export function createDirectories(db: Db): Directories {
+/** Known memory directories, so that edits made while the daemon was away are noticed. */
+export function createDirectories(db: Db) {
   const insert = db.prepare('INSERT OR IGNORE INTO directories (dir, root) VALUES (?, ?)')
   const remove = db.prepare('DELETE FROM directories WHERE dir = ? AND root = ?')
   const list = db.prepare('SELECT dir, root FROM directories ORDER BY dir, root')
@@ -202,30 +237,44 @@ export function createDirectories(db: Db): Directories {
     .pluck()
   const known = new Set((list.all() as Directory[]).map(({ dir, root }) => `${dir}\n${root}`))
   return {
-    remember: ({ dir, root }) => {
-      // Asked for with every request; written only when it is news.
+    remember: ({ dir, root }: Directory): 'new' | 'known' => {
+      // Asked for with every request; written only when it is new.
       if (known.has(`${dir}\n${root}`)) return 'known'
       insert.run(dir, root)
       known.add(`${dir}\n${root}`)
       return 'new'
     },
-    ofSameProject: (dir) => [...new Set([dir, ...(siblings.all(dir) as string[])])],
     list: () => list.all() as Directory[],
-    forget: ({ dir, root }) => {
+    /** All directories of the project that this one belongs to, this one included. */
+    ofSameProject: (dir: string) => [...new Set([dir, ...(siblings.all(dir) as string[])])],
+    forget: ({ dir, root }: Directory): void => {
       known.delete(`${dir}\n${root}`)
       remove.run(dir, root)
     },
   }
 }
 
-/** Which projects have memories, and which of them share a directory. Pure. */
-
-/** `exists`: a project that is gone shares nothing with anybody. What lies within its root is a sub-agent's. */
-export function projectsOf(known: readonly Directory[], exists: (path: string) => boolean): Status['projects'] {
-  const projects = known.filter(({ dir, root }) => dir !== root && !dir.startsWith(`${root}/`))
-  return projects.map(({ dir, root }) => {
-    const others = projects.filter((other) => other.dir === dir && other.root !== root && exists(other.root))
-    const sharedWith = others.map((other) => other.root)
-    return { root, memoryDir: dir, ...(sharedWith.length > 0 && { sharedWith }) }
-  })
+/** Where capture and recall are switched off by the user. Survives restarts. */
+export function createPauses(db: Db) {
+  const add = db.prepare('INSERT OR IGNORE INTO pauses (project, at) VALUES (?, ?)')
+  const remove = db.prepare('DELETE FROM pauses WHERE project = ?')
+  const removeAll = db.prepare('DELETE FROM pauses')
+  const list = db.prepare('SELECT project FROM pauses ORDER BY project').pluck()
+  // With everything below it: a project within the project has moved along.
+  const within = `project = @from OR substr(project, 1, length(@from) + 1) = @from || '/'`
+  const copyWithin = db.prepare(
+    `INSERT OR IGNORE INTO pauses (project, at)
+       SELECT @to || substr(project, length(@from) + 1), at FROM pauses WHERE ${within}`,
+  )
+  const removeWithin = db.prepare(`DELETE FROM pauses WHERE ${within}`)
+  return {
+    add: (project: string, at: number) => void add.run(project, at),
+    remove: (project: string) => void remove.run(project),
+    removeAll: () => void removeAll.run(),
+    list: () => list.all() as string[],
+    move: (from: string, to: string): void => {
+      copyWithin.run({ from, to })
+      removeWithin.run({ from })
+    },
+  }
 }

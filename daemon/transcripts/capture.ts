@@ -1,6 +1,5 @@
 /** Everything about transcripts, put together: they are watched, read, imported and pushed, listed and searched. */
 import { join } from 'node:path'
-import type { Caller } from '../../schema/caller.ts'
 import type { Layout } from '../db/database.ts'
 import type { Databases } from '../db/databases.ts'
 import type { JobKind } from '../jobs/job.ts'
@@ -11,6 +10,7 @@ import type { Health } from '../platform/health.ts'
 import type { Log } from '../platform/log.ts'
 import { threadFile } from '../platform/process.ts'
 import { privateFolder } from '../projects/paths.ts'
+import type { Projects } from '../projects/projects.ts'
 import { mayTouchMark } from '../secrets/kinds.ts'
 import { redactSoon } from '../secrets/redact.ts'
 import { createSearch } from '../sessions/search.ts'
@@ -38,12 +38,7 @@ type Deps = {
   events: Events
   log: Log
   redact: (text: string) => Promise<{ text: string; kinds: string[] }>
-  /** The root of the project that a folder belongs to. */
-  rootOf: (cwd: string) => string
-  /** The same for a caller, with whether memory is on there. */
-  projectOf: (cwd: string, caller: Caller) => { root: string; off: string | undefined }
-  /** The same for who asks again and again: what the kernel does not tell shows after a second. */
-  projectAgain: (cwd: string, caller: Caller) => Promise<{ root: string; off: string | undefined }>
+  projects: Projects
   blamesDisk: (error: unknown) => boolean
   /** A turn has ended: what that makes due may be done. */
   onTurn: (turn: EndedTurn) => void
@@ -52,7 +47,7 @@ type Deps = {
 }
 
 export function createCapture(deps: Deps) {
-  const { store, layout, stateDir, settings, clock, health, events, log, redact, rootOf, projectOf } = deps
+  const { store, layout, stateDir, settings, clock, health, events, log, redact, projects } = deps
   const roots = () =>
     Object.entries(settings.current().roots).flatMap(([harness, paths]) => paths.map((path) => ({ harness, path })))
   const privateAmong = (folders: string[]) => privateFolder(settings.current().private, folders)
@@ -128,7 +123,7 @@ export function createCapture(deps: Deps) {
       onNews: reading.changed,
       jobsOf: deps.jobsOf,
       handOver: deps.handOver,
-      projectOf,
+      projectOf: projects.find,
       clock,
     }),
     /** Where what is pushed is kept, beside the notes. */
@@ -136,15 +131,15 @@ export function createCapture(deps: Deps) {
     sessions: createSessionAnswers({
       sessions: createSessions(store.index),
       turnsOf: reading.thread.turns,
-      projectOf: rootOf,
-      isPrivate: (cwd) => privateAmong([cwd, rootOf(cwd)]) !== undefined,
+      projectOf: projects.rootOf,
+      isPrivate: projects.isPrivate,
     }),
     search: createSearch({
       words: createMessageWords(store.index),
       textAt,
       redact: redactSoon,
       mayTouchMark,
-      projectOf: deps.projectAgain,
+      projectOf: async (cwd, caller) => projects.find(cwd, caller),
       clock,
     }),
     ingest: () => ({ lagBytes: reading.lagBytes(), skipped: files.skipped() }),

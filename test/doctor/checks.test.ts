@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { storeLayout } from '../../daemon/db/database.ts'
 import { isVague, jobFinding, keyFinding, memoryFindings } from '../../daemon/doctor/checks.ts'
@@ -118,8 +118,9 @@ describe('the doctor', () => {
     const other = join(rig.home, 'other')
     mkdirSync(other)
     await put(rig, 'a.md', topic('One.', 'release dates'))
-    symlinkSync(rig.dir, join(rig.home, 'memories', other.replaceAll('/', '-')))
-    rig.memory.find(other, person)
+    mkdirSync(dirname(rig.dirOf(other)))
+    symlinkSync(rig.dir, rig.dirOf(other))
+    rig.projects.find(other, person)
     expect(found(rig)).toContainEqual({
       check: 'shared memories',
       state: 'warning',

@@ -29,7 +29,7 @@ async function twoProjects(options: Parameters<typeof memoryRig>[0] = {}) {
   rig.time.pass(60_000)
   const other = join(rig.home, 'other')
   mkdirSync(other)
-  const otherDir = join(rig.home, 'memories', other.replaceAll('/', '-'))
+  const otherDir = rig.dirOf(other)
   return { rig, other, otherDir, file: await exportOf(rig, rig.cwd) }
 }
 

@@ -39,7 +39,7 @@ async function moved(options: Parameters<typeof memoryRig>[0] = { review: 'requi
   writeFileSync(join(rig.dir, '.consolidate-lock'), '1')
   createPauses(rig.store.history).add(join(rig.cwd, 'inner'), 1)
   const to = join(rig.home, 'elsewhere')
-  const toDir = join(dirname(rig.dir), to.replaceAll('/', '-'))
+  const toDir = rig.dirOf(to)
   renameSync(rig.cwd, to)
   return { ...rig, rig, to, toDir }
 }

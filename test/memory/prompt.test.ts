@@ -128,7 +128,7 @@ describe('the prompt of a session', () => {
 
   it('is made anew, in every directory, after the session was renewed, and no other is', async () => {
     const rig = await memoryRig()
-    const there = { ...rig, cwd: join(rig.home, 'other'), dir: rig.dir.replace(/project$/, 'other') }
+    const there = { ...rig, cwd: join(rig.home, 'other'), dir: rig.dirOf(join(rig.home, 'other')) }
     const two = { ...session, sessionId: 's2' }
     const pi = { ...session, harness: 'pi' }
     const before = [await ask(rig), await ask(there), await ask(rig, two), await ask(rig, pi)]
@@ -213,7 +213,7 @@ describe('a disk that takes no writes', () => {
     const kept = createPrompts(rig.store.history)
     const prompting = (prompts: Prompts) =>
       createPrompting({
-        places: { find: () => ({ root: rig.cwd, dir: rig.dir, off: undefined, madeFrom: [] }), forWriting: full },
+        places: { find: () => ({ root: rig.cwd, dir: rig.dir, source: 'default', off: undefined }), forWriting: full },
         prompts,
         clock: rig.time.clock,
         teamEnabled: () => false,

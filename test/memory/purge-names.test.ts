@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { memoryRig, person, type Rig, topic } from '../support/memory.ts'
 import { missing, traces } from '../support/traces.ts'
@@ -59,9 +59,10 @@ describe('a purged memory that went by other names', () => {
     const rig = await memoryRig()
     const other = folder(rig, 'other')
     await put(rig, FILE, content)
-    const link = rig.memory.find(other, person).dir
+    const link = rig.dirOf(other)
+    mkdirSync(dirname(link))
     symlinkSync(rig.dir, link)
-    rig.memory.find(other, person)
+    rig.projects.find(other, person)
     await rig.memory.lookEverywhere()
     const session = { sessionId: 's', harness: 'h' }
     await rig.memory.prompting.prompt(rig.cwd, person, session)

@@ -6,10 +6,10 @@ import type { RunReport } from '../../daemon/agent/agent-run.ts'
 import { barePrefix } from '../../daemon/agent/prefix.ts'
 import type { Task } from '../../daemon/agent/task.ts'
 import type { Claimed } from '../../daemon/jobs/job.ts'
-import type { Memory } from '../../daemon/memory/memory.ts'
 import type { Model } from '../../daemon/models/model.ts'
 import { blockTokens, contextTokens, createNotes, dueNow, sinceUsage } from '../../daemon/notes/notes.ts'
 import { createNotesFile } from '../../daemon/notes/notes-file.ts'
+import { createProjects } from '../../daemon/projects/projects.ts'
 import type { Said } from '../../daemon/sessions/message-table.ts'
 import { manualTime } from '../support/clock.ts'
 import { testCore } from '../support/core.ts'
@@ -52,11 +52,11 @@ async function ground(
   const tasks: Task[] = []
   const notes = createNotes(
     core,
+    createProjects(core),
     {
       session: () => ({ row: 1, cwd: home.dir, interactive: given.interactive ?? null }),
       talkAfter: (_row: number, reached: unknown) => (reached ? [] : part),
     } as unknown as Said,
-    { find: () => ({ root: home.dir, off: undefined }) } as unknown as Memory,
     {
       sessionPrefix: async () => ({
         prefix: barePrefix({ key: 's', model: 'm', keep: '5m' }),

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { type ClaudeSettings, decideSwitch, readClaudeSettings } from '../../daemon/projects/claude-settings.ts'
 import { findProjectRoot } from '../../daemon/projects/git.ts'
 import type { Variables } from '../../daemon/projects/memory-dir.ts'
-import { createLooks } from '../../daemon/projects/paths.ts'
+import { createProbe } from '../../daemon/projects/paths.ts'
 import { needPrograms } from '../support/programs.ts'
 import { makeWorkshop, type Workshop } from './repositories.ts'
 
@@ -17,9 +17,9 @@ const mine = { autoMemoryDirectory: '/m/mine', autoMemoryEnabled: true }
 const LOCAL = '.claude/settings.local.json'
 
 function read({ dir }: Workshop, root: string) {
-  const looks = createLooks()
-  const project = findProjectRoot(root, looks)
-  return readClaudeSettings({ project, configDir: join(dir, '.claude'), policyFile: join(dir, 'policy.json') }, looks)
+  const probe = createProbe()
+  const project = findProjectRoot(root, probe)
+  return readClaudeSettings({ project, configDir: join(dir, '.claude'), policyFile: join(dir, 'policy.json') }, probe)
 }
 
 function makeRepository() {

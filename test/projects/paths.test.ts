@@ -13,13 +13,13 @@ import {
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createLooks } from '../../daemon/projects/paths.ts'
+import { createProbe } from '../../daemon/projects/paths.ts'
 import { makeHome } from '../support/home.ts'
 import { needPrograms } from '../support/programs.ts'
 
 const makeFolder = () => realpathSync(makeHome().dir)
 
-describe('looks', () => {
+describe('a probe', () => {
   it('read a regular file whole, up to the cap, and nothing else', (context) => {
     needPrograms(context, 'mkfifo')
     const dir = makeFolder()
@@ -27,14 +27,14 @@ describe('looks', () => {
     symlinkSync('file', join(dir, 'link'))
     symlinkSync('loop', join(dir, 'loop'))
     execFileSync('mkfifo', [join(dir, 'pipe')])
-    const looks = createLooks()
-    const read = (name: string, capBytes = 5) => looks.read(join(dir, name), capBytes)?.bytes.toString()
+    const probe = createProbe()
+    const read = (name: string, capBytes = 5) => probe.read(join(dir, name), capBytes)?.bytes.toString()
     expect([read('file'), read('link'), read('file', 4)]).toEqual(['12345', '12345', undefined])
     expect(['.', 'loop', 'pipe', 'none', 'file/x', 'a\0b'].map((name) => read(name))).toEqual(Array(6).fill(undefined))
     // It says it is empty, and is not.
-    expect(looks.read('/proc/self/status', 5)?.bytes.toString()).toBe('')
-    expect(looks.kind(join(dir, 'loop'))).toBe('unreachable')
-    expect(looks.kind(join(dir, 'pipe'))).toBe('other')
+    expect(probe.read('/proc/self/status', 5)?.bytes.toString()).toBe('')
+    expect(probe.kind(join(dir, 'loop'))).toBe('unreachable')
+    expect(probe.kind(join(dir, 'pipe'))).toBe('other')
   })
 
   it.each<[string, (dir: string) => void]>([
@@ -49,23 +49,23 @@ describe('looks', () => {
     for (const name of ['file', 'second']) writeFileSync(join(dir, name), 'one')
     symlinkSync('/nowhere', join(dir, 'link'))
     symlinkSync('/elsewhere', join(dir, 'new-link'))
-    const looks = createLooks()
-    looks.read(join(dir, 'file'), 100)
-    looks.kind(join(dir, 'none'))
-    expect(looks.resolve(join(dir, 'link'))).toBe('/nowhere')
-    expect(looks.unchanged()).toBe(true)
+    const probe = createProbe()
+    probe.read(join(dir, 'file'), 100)
+    probe.kind(join(dir, 'none'))
+    expect(probe.resolve(join(dir, 'link'))).toBe('/nowhere')
+    expect(probe.isUnchanged()).toBe(true)
     change(dir)
-    expect(looks.unchanged()).toBe(false)
+    expect(probe.isUnchanged()).toBe(false)
   })
 
   it('are not settled while a second write could leave the stamp as it was', () => {
     const dir = makeFolder()
     const file = join(dir, 'file')
     writeFileSync(file, 'one')
-    const looks = createLooks()
-    looks.read(file, 100)
+    const probe = createProbe()
+    probe.read(file, 100)
     const now = Date.now()
-    expect([looks.settledAt(now), looks.settledAt(now + 3_000)]).toEqual([false, true])
+    expect([probe.isSettledAt(now), probe.isSettledAt(now + 3_000)]).toEqual([false, true])
   })
 
   it('follow every link of any tangle to where a folder would be made', () => {
@@ -87,7 +87,7 @@ describe('looks', () => {
             // A link stands where the next wanted a folder: one link fewer.
           }
         }
-        const target = createLooks().resolve(join(dir, ...path))
+        const target = createProbe().resolve(join(dir, ...path))
         fc.pre(target?.startsWith(dir) ?? false)
         mkdirSync(target as string, { recursive: true })
         // A way through a missing folder and out again stays closed.
@@ -101,6 +101,6 @@ describe('looks', () => {
     const dir = makeFolder()
     symlinkSync('b', join(dir, 'a'))
     symlinkSync('a', join(dir, 'b'))
-    expect(createLooks().resolve(join(dir, 'a/x'))).toBeUndefined()
+    expect(createProbe().resolve(join(dir, 'a/x'))).toBeUndefined()
   })
 })

@@ -2,9 +2,10 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { makeHome } from '../support/home.ts'
+import { type Home, makeHome } from '../support/home.ts'
 
 export type Workshop = {
+  home: Home
   /** Its real path: what is found is compared with it. */
   dir: string
   git(cwd: string, ...args: string[]): string
@@ -24,6 +25,7 @@ export function makeWorkshop(): Workshop {
   const git = (cwd: string, ...args: string[]) =>
     execFileSync('git', args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
   return {
+    home,
     dir,
     git,
     repository: (name, ...options) => {

@@ -1,8 +1,10 @@
 /** Recall over a real core, a real project and its memories. What a model answers is up to the test. */
+
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Model } from '../../daemon/models/model.ts'
 import type { ModelAnswer, ModelRequest } from '../../daemon/models/provider.ts'
+import { createProjects } from '../../daemon/projects/projects.ts'
 import { createKeeping } from '../../daemon/recall/keeping.ts'
 import { createRecall } from '../../daemon/recall/recall.ts'
 import { RecallRequest } from '../../schema/recall.ts'
@@ -38,7 +40,8 @@ export async function recallRig(selects?: Selects, over: Parameters<typeof testC
   const { core, home, time } = await testCore({ settings: { team: { enabled: false } }, ...over })
   const cwd = join(home.dir, 'project')
   mkdirSync(cwd, { recursive: true })
-  const { memory, switches } = createKeeping(core, [])
+  const projects = createProjects(core)
+  const { memory } = createKeeping(core, projects, [])
   const { dir } = memory.find(cwd, caller)
   mkdirSync(dir, { recursive: true })
   const counts = { read: 0 }
@@ -58,7 +61,7 @@ export async function recallRig(selects?: Selects, over: Parameters<typeof testC
     mkdirSync(join(dir, dirname(file)), { recursive: true })
     writeFileSync(join(dir, file), topic(body, name))
   }
-  return { core, home, time, cwd, dir, memory, recall, hook, ask, put, counts, pause: () => switches.pause(cwd) }
+  return { core, home, time, cwd, dir, memory, recall, hook, ask, put, counts, pause: () => projects.pause(cwd) }
 }
 
 /** The same with three memories. */

@@ -5,6 +5,8 @@ import type { Core } from '../../daemon/core.ts'
 import { createMemory } from '../../daemon/memory/memory.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
 import type { Watch } from '../../daemon/platform/path-wait.ts'
+import { slugOf } from '../../daemon/projects/memory-dir.ts'
+import { createProjects, type Projects } from '../../daemon/projects/projects.ts'
 import { manualTime } from './clock.ts'
 import { testCore } from './core.ts'
 import { makeHome } from './home.ts'
@@ -25,45 +27,30 @@ type RigOptions = {
   team?: boolean
   watch?: Watch
   isPlace?: (dir: string) => boolean
-  keepers?: Parameters<typeof createMemory>[1]['keepers']
+  keepers?: Parameters<typeof createMemory>[2]['keepers']
 }
 
 /** `open` gives a fresh one over the same files, as a restart would; `openOver` one over a core with a fault. */
-export async function memoryRig({
-  review = 'auto',
-  team = false,
-  watch,
-  isPlace = () => true,
-  keepers = [],
-}: RigOptions = {}) {
+export async function memoryRig({ review = 'auto', team = false, watch, isPlace, keepers = [] }: RigOptions = {}) {
   const place = makeHome()
   const { dir: home } = place
   const time = manualTime()
   const cwd = join(home, 'project')
   mkdirSync(cwd)
-  const dirOf = (folder: string) => join(home, 'memories', folder.replaceAll('/', '-'))
+  const dirOf = (folder: string) => join(home, '.claude/projects', slugOf(folder), 'memory')
   const errors: unknown[] = []
   const saved: Saved[] = []
   const openOver = (core: Core) => {
-    const memory = createMemory(core, {
+    const found = createProjects(core, join(home, 'policy.json'))
+    const projects: Projects = isPlace ? { ...found, isMemoryDir: isPlace } : found
+    const memory = createMemory(core, projects, {
       keepers,
-      locate: (folder, env) => ({
-        root: folder,
-        dir: dirOf(folder),
-        memory: env.CLAUDE_CODE_DISABLE_AUTO_MEMORY === '1' ? { on: false, because: 'switched off' } : { on: true },
-        madeFrom: [folder],
-      }),
-      placeOf: (root) => ({ dir: dirOf(root) }),
-      offBecause: () => undefined,
-      agentDir: (root, _caller, { type, scope }) => join(root, scope, type),
-      isPlace,
-      guidelines: (caller) => caller.env.CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES,
       ...(watch && { watch }),
       onChange: (dir, files, actor) => saved.push({ dir, files, actor }),
       onError: (error) => errors.push(error),
       onDiskTrouble: (error) => errors.push(error),
     })
-    return { memory, core, store: core.db, health: core.health }
+    return { memory, projects, core, store: core.db, health: core.health }
   }
   const open = async () => {
     const settings = { review, team: { enabled: team } }
@@ -71,5 +58,17 @@ export async function memoryRig({
     return openOver(core)
   }
   const first = await open()
-  return { ...first, open, openOver, home, state: place.places.stateDir, cwd, dir: dirOf(cwd), time, errors, saved }
+  return {
+    ...first,
+    open,
+    openOver,
+    home,
+    state: place.places.stateDir,
+    cwd,
+    dir: dirOf(cwd),
+    dirOf,
+    time,
+    errors,
+    saved,
+  }
 }

@@ -1,13 +1,14 @@
 /** Memories over HTTP: index, prompt, list, one, put, forget, remember, and the instruction files that apply beside them. */
+
 import type { Caller } from '../../../schema/caller.ts'
 import type { Core } from '../../core.ts'
 import { loadInstructions, MANAGED_FILE } from '../../instructions/instructions.ts'
 import type { Memory } from '../../memory/memory.ts'
-import { configDirOf, mergeVariables } from '../../projects/memory-dir.ts'
+import type { Projects } from '../../projects/projects.ts'
 import type { Recall } from '../../recall/recall.ts'
 import { routeFile } from '../request.ts'
 
-export const memoryRoutes = (core: Core, memory: Memory, recall: Recall) =>
+export const memoryRoutes = (core: Core, projects: Projects, memory: Memory, recall: Recall) =>
   routeFile(async () => (await import('../../../schema/memory.ts')).memoryRoutes, {
     memoryIndex: ({ query, caller }) => memory.reading.index(query.cwd, caller),
     memoryPrompt: ({ query: { cwd, sessionId, harness }, caller }) =>
@@ -26,15 +27,21 @@ export const memoryRoutes = (core: Core, memory: Memory, recall: Recall) =>
     forget: ({ query: { cwd, reject = false, purge = false, ifHash }, params, caller }) =>
       memory.writing.forget(cwd, caller, params.file, { reject, purge, ifHash }),
     remember: ({ body, caller }) => memory.writing.remember(body.cwd, caller, body.text, body.type),
-    instructions: ({ query, caller }) => instructionsAt(core, memory, query.cwd, caller),
+    instructions: ({ query, caller }) => instructionsAt(core, projects, memory, query.cwd, caller),
   })
 
-async function instructionsAt({ env, places, settings }: Core, memory: Memory, cwd: string, caller: Caller) {
-  const { root } = memory.find(cwd, caller)
+async function instructionsAt(
+  { places, settings }: Core,
+  projects: Projects,
+  memory: Memory,
+  cwd: string,
+  caller: Caller,
+) {
+  const { root } = projects.find(cwd, caller)
   const { items } = loadInstructions({
     cwd,
     root,
-    claudeDir: configDirOf(mergeVariables(env, caller.env), places.home),
+    claudeDir: projects.configDir(caller),
     managedFile: MANAGED_FILE,
     home: places.home,
     agentsMd: settings.current().instructions.agentsMd,
