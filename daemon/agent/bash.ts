@@ -1,6 +1,5 @@
 /** The reading commands, done by ourselves on the files as the run sees them. Shapes output; decides no access. */
 import { type Command, isRecursive } from './command-line.ts'
-import type { Facts } from './confined-file.ts'
 import { type Fits, formatMatches, namePattern, search, type ToolContext } from './grep.ts'
 import type { Place } from './permissions.ts'
 import {
@@ -17,7 +16,7 @@ import {
   numberedLines,
   type Refused,
 } from './tool-output.ts'
-import { CAP_ENTRIES, type FoundFile } from './working-copy.ts'
+import { CAP_ENTRIES, type Facts, type FoundFile } from './working-copy.ts'
 
 type Output = Promise<Answer | Refused>
 

@@ -2,9 +2,21 @@
  * The files as one run sees them: those on disk within reach, with its own changes over them. Nothing reaches the disk from
  * here, so nothing has to be taken back when the run fails.
  */
-import { join } from 'node:path'
+import { closeSync, fstatSync, lstatSync, opendirSync } from 'node:fs'
+import { join, relative, sep } from 'node:path'
 import type { Evidence } from '../memory/journal.ts'
-import { type Content, createConfined, type Entry, type Facts } from './confined-file.ts'
+import { message } from '../platform/files.ts'
+import {
+  type Content,
+  descend,
+  enter,
+  type Folder,
+  isCode,
+  openRoot,
+  type Reach,
+  readPlain,
+  refuseMoved,
+} from '../platform/safe-folder.ts'
 import type { Permitted, Place, Places } from './permissions.ts'
 import type { Draft, Task } from './task.ts'
 import { type Denied, isRefused, type Pace, quoted, type Refused } from './tool-output.ts'
@@ -26,7 +38,7 @@ const CAP_DEPTH = 20
 const SKIPPED = new Set(['.git', 'node_modules'])
 
 export function createWorkingCopy(places: Places) {
-  const confined = createConfined()
+  const disk = createDisk()
   const changed = new Map<string, Draft>()
   const seen = new Map<string, Sight>()
   const pending = new Map<string, Sight>()
@@ -48,13 +60,13 @@ export function createWorkingCopy(places: Places) {
       if (draft.content === null) return { failed: `${place.asked} was taken away in this run` }
       return { text: draft.content, hash: draft.expect ?? undefined }
     }
-    const content = await confined.readFile(place, capBytes)
-    return isRefused(content) ? content : { text: asText(content), hash: content.hash }
+    const content = disk.readFile(place, capBytes)
+    return isRefused(content) ? content : { text: content.bytes.toString('utf8'), hash: content.hash }
   }
 
   const list = async (place: Place): Promise<Entry[] | Refused> => {
     const below = draftsBelow(place)
-    const onDisk = await confined.list(place, CAP_ENTRIES + 1)
+    const onDisk = disk.list(place, CAP_ENTRIES + 1)
     if (isRefused(onDisk) && ('denied' in onDisk || below.length === 0)) return onDisk
     const entries = new Map<string, Entry>(isRefused(onDisk) ? [] : onDisk.map((entry) => [entry.name, entry]))
     for (const { within, content } of below) {
@@ -88,7 +100,7 @@ export function createWorkingCopy(places: Places) {
       }
       return undefined
     }
-    const facts = draftAt(place) ? undefined : await confined.facts(place)
+    const facts = draftAt(place) ? undefined : disk.facts(place)
     if (!facts || (!isRefused(facts) && facts.kind !== 'folder'))
       return { files: [{ path: place.path, within: '', place }], folders: [], cut: false }
     const refused = (await visit(place, '', Math.min(depth, CAP_DEPTH))) ?? (await pace())
@@ -103,7 +115,7 @@ export function createWorkingCopy(places: Places) {
     below: places.below,
     facts: async (place: Place): Promise<Facts | Refused> => {
       const draft = draftAt(place)
-      if (!draft) return confined.facts(place)
+      if (!draft) return disk.facts(place)
       if (draft.content === null) return { failed: `${place.asked} was taken away in this run` }
       return { kind: 'file', bytes: Buffer.byteLength(draft.content), modifiedMs: 0 }
     },
@@ -133,9 +145,97 @@ function addSight(sights: Map<string, Sight>, file: string, sight: Sight): void 
   if (sight.how === 'whole' || earlier?.how !== 'whole' || earlier.hash !== sight.hash) sights.set(file, sight)
 }
 
-/** Bytes that are no text are shown as what they are not, never as something else. */
-function asText({ bytes }: Content): string {
-  return bytes.toString('utf8')
+type Entry = { name: string; kind: 'file' | 'folder' | 'other' }
+export type Facts = { kind: Entry['kind']; bytes: number; modifiedMs: number }
+
+/**
+ * What is on disk at a place that was found to be inside. The way there is walked again from the root on, so that a folder
+ * that was swapped for a link meanwhile shows nothing from elsewhere. `reach` is for tests of the other way.
+ */
+export function createDisk(reach?: Reach) {
+  const inFolder = <T extends object>(
+    place: Place,
+    names: readonly string[],
+    act: (folder: Folder) => T,
+  ): T | Refused => {
+    let isThere = false
+    try {
+      const root = openRoot(place.root, () => false, reach)
+      try {
+        return descend(root, names, enterUnlessFile, (folder, missing) => {
+          if (missing.length > 0) return { failed: `there is no ${quoted(place.asked)}` }
+          if (folder.reach === 'path') refuseMoved(folder)
+          isThere = true
+          const found = act(folder)
+          if (folder.reach === 'path') refuseMoved(folder)
+          return found
+        })
+      } finally {
+        closeSync(root.fd)
+      }
+    } catch (error) {
+      return refusalOf(quoted(place.asked), error, isThere)
+    }
+  }
+  const readFile = (place: Place, capBytes: number): Pick<Content, 'bytes' | 'hash'> | Refused => {
+    const { folders, name } = wayTo(place)
+    if (name === undefined) return { denied: `${quoted(place.asked)} is not a plain file` }
+    return inFolder(place, folders, (folder) => {
+      const { size } = lstatSync(folder.at(name))
+      if (size > capBytes)
+        return { failed: `${quoted(place.asked)} is larger than ${capBytes} bytes; look for words in it with Grep` }
+      return readPlain(folder, name, capBytes) ?? { failed: `there is no ${quoted(place.asked)}` }
+    })
+  }
+  /** At most `most` entries, in no order. */
+  const list = (place: Place, most: number): Entry[] | Refused => {
+    const { folders, name } = wayTo(place)
+    return inFolder(place, name === undefined ? folders : [...folders, name], (folder) => {
+      const entries: Entry[] = []
+      const reading = opendirSync(folder.at('.'), { bufferSize: 512 })
+      try {
+        for (let entry = reading.readSync(); entry && entries.length < most; entry = reading.readSync())
+          entries.push({ name: entry.name, kind: kindOf(entry) })
+      } finally {
+        reading.closeSync()
+      }
+      return entries
+    })
+  }
+  /** Of the place itself: a link is told as one. */
+  const facts = (place: Place): Facts | Refused => {
+    const { folders, name } = wayTo(place)
+    return inFolder(place, folders, (folder) => {
+      const stats = name === undefined ? fstatSync(folder.fd) : lstatSync(folder.at(name))
+      return { kind: kindOf(stats), bytes: stats.size, modifiedMs: Math.trunc(stats.mtimeMs) }
+    })
+  }
+  return { readFile, list, facts }
+}
+
+/** The folders from the root on, and the name in the last of them; none for the root itself. */
+function wayTo({ root, path }: Place): { folders: string[]; name: string | undefined } {
+  const names = path === root ? [] : relative(root, path).split(sep)
+  return { folders: names.slice(0, -1), name: names.at(-1) }
+}
+
+/** A file in the place of a folder is no attempt to lead elsewhere. */
+function enterUnlessFile(parent: Folder, name: string): Folder | undefined {
+  return lstatSync(parent.at(name), { throwIfNoEntry: false })?.isFile() ? undefined : enter(parent, name)
+}
+
+function kindOf(of: { isFile(): boolean; isDirectory(): boolean }): Entry['kind'] {
+  return of.isFile() ? 'file' : of.isDirectory() ? 'folder' : 'other'
+}
+
+function refusalOf(asked: string, error: unknown, isThere: boolean): Refused {
+  if (isCode(error, 'REFUSED'))
+    return { denied: isThere ? message(error) : `${asked} was replaced while it was being read` }
+  if (isCode(error, 'ENOENT', 'ENOTDIR')) return { failed: `there is no ${asked}` }
+  if (isCode(error, 'ELOOP', 'ENXIO')) return { denied: `${asked} is a link or not a plain file` }
+  if (isCode(error, 'EACCES', 'EPERM')) return { denied: `${asked} is closed to us` }
+  if (isCode(error, 'ENAMETOOLONG')) return { denied: `${asked} is too long for a path` }
+  return { failed: `${asked} could not be read (${(error as NodeJS.ErrnoException).code ?? 'for an unknown reason'})` }
 }
 
 function merged(earlier: readonly Evidence[], later: readonly Evidence[]): Evidence[] {

@@ -4,8 +4,8 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 
-import { createConfined } from '../../daemon/agent/confined-file.ts'
 import { createPlaces } from '../../daemon/agent/permissions.ts'
+import { createDisk } from '../../daemon/agent/working-copy.ts'
 import { bestReach } from '../../daemon/platform/safe-folder.ts'
 import { agentGround, SENTINEL } from './rig.ts'
 
@@ -85,16 +85,16 @@ describe.each([...new Set([best, 'path' as const])])('by %s', (reach) => {
       if ('denied' in place) throw new Error(place.denied)
       return place
     }
-    const confined = createConfined({ reach })
+    const disk = createDisk(reach)
     const replaced = { denied: expect.stringContaining('was replaced while it was being read') }
-    expect(await confined.readFile(at('d/e/y.md'), 100)).toMatchObject({ bytes: Buffer.from('inside\n') })
-    expect(await confined.list(at('d/e'), 10)).toEqual([{ name: 'y.md', kind: 'file' }])
-    expect(await confined.readFile(at('link/x.md'), 100)).toEqual(replaced)
-    expect(await confined.readFile(at('link.md'), 100)).toEqual({ denied: expect.stringContaining('is a link') })
-    expect(await confined.list(at('link'), 10)).toEqual(replaced)
-    expect(await confined.list(at('link/e'), 10)).toEqual(replaced)
-    expect(await confined.facts(at('link/x.md'))).toEqual(replaced)
-    expect(await confined.facts(at('link.md'))).toMatchObject({ kind: 'other' })
-    expect(await confined.readFile(at('d/x.md/z'), 100)).toEqual({ failed: expect.stringContaining('there is no') })
+    expect(disk.readFile(at('d/e/y.md'), 100)).toMatchObject({ bytes: Buffer.from('inside\n') })
+    expect(disk.list(at('d/e'), 10)).toEqual([{ name: 'y.md', kind: 'file' }])
+    expect(disk.readFile(at('link/x.md'), 100)).toEqual(replaced)
+    expect(disk.readFile(at('link.md'), 100)).toEqual({ denied: expect.stringContaining('is a link') })
+    expect(disk.list(at('link'), 10)).toEqual(replaced)
+    expect(disk.list(at('link/e'), 10)).toEqual(replaced)
+    expect(disk.facts(at('link/x.md'))).toEqual(replaced)
+    expect(disk.facts(at('link.md'))).toMatchObject({ kind: 'other' })
+    expect(disk.readFile(at('d/x.md/z'), 100)).toEqual({ failed: expect.stringContaining('there is no') })
   })
 })
