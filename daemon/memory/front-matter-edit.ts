@@ -1,6 +1,6 @@
 /** Sets one field in the text of a front matter and leaves every other byte of it alone. Pure. */
 import { isMap, isScalar, type Node, type Pair, parseDocument, type Scalar, type YAMLMap } from 'yaml'
-import { nestsTooDeep } from '../platform/front-matter.ts'
+import { isPlainScalar, nestsTooDeep } from '../platform/front-matter.ts'
 
 /** `head + yaml + tail + body` is the text: the opening line, what stands between, the closing line, the rest. */
 export type Block = { head: string; yaml: string; tail: string; body: string }
@@ -81,16 +81,9 @@ function setLine(yaml: string, { key, inside, after, end }: Field, value: string
   return splice(yaml, Math.max(0, ...ends), 0, line)
 }
 
-const YAML_WORD = /^(?:~|null|true|false|y|n|yes|no|on|off)$/i
-const YAML_NUMBER =
-  /^[-+]?(?:0[xob][\da-f_]+|(?:\d[\d_,]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:e[-+]?\d+)?|\.(?:inf|nan)|\d+(?::[0-5]?\d)+(?:\.\d*)?)$/i
-const YAML_DATE = /^\d{4}-\d\d?-\d\d?(?:[Tt ].*)?$/
-const YAML_SPECIAL = /^[,[\]{}#&*!|>'"%@`]|^[-?:](?:\s|$)|^(?:---|\.\.\.)|:(?:\s|$)|\s#/
-
-/** A line of text as a value, quoted only where some reader of YAML, old ones included, would take it for else. */
+/** A line of text as a value, quoted only where some reader of YAML would take it for something else. */
 export function yamlScalar(text: string): string {
-  const plain = text !== '' && ![YAML_WORD, YAML_NUMBER, YAML_DATE, YAML_SPECIAL].some((form) => form.test(text))
-  return plain ? text : JSON.stringify(text)
+  return isPlainScalar(text) ? text : JSON.stringify(text)
 }
 
 function findPair(map: YAMLMap, key: string): Pair | undefined {

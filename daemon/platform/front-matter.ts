@@ -151,25 +151,56 @@ function quoteValues(yaml: string): string {
     .join('\n')
 }
 
+const KEY = '([A-Za-z_][\\w-]*)'
+/** No character that YAML might take for a break, or not take at all. */
+const TEXT = '[^\\p{Cc}\\uFEFF\\u2028\\u2029\\uFFFE\\uFFFF\\p{Cs}]'
+const ENTRY = new RegExp(`^( *)${KEY}:(?: +(\\S${TEXT}*?))? *$`, 'u')
+const QUOTED = new RegExp(`^"(?:(?!["\\\\])${TEXT}|\\\\["\\\\])*"$`, 'u')
+const CONSTANT = /^(?:true|false|null|~|__proto__)$/i
+
 /**
- * The front matter that nearly every file has, `key: some words` line by line, read without the YAML library: it costs a
- * fiftieth. Whatever could mean anything else to YAML is left to the library.
+ * The front matter that nearly every file has, `key: some words` line by line, and such lines below a key: read without the YAML
+ * library, at a fiftieth of the cost. Nothing when any line could mean something else to YAML.
  */
-
-/** A value that begins with a letter is text, unless it spells a constant; a colon or a hash with space around it is syntax. */
-const PLAIN_LINE = /^([A-Za-z_][\w-]*):[ ]+(\p{L}[^\p{Cc}\uFEFF\u2028\u2029\uFFFE\uFFFF\p{Cs}]*)$/u
-const SYNTAX = /:(?:[ ]|$)|[ ]#/
-const CONSTANT = /^(?:true|false|null|__proto__)$/i
-
-/** Nothing when it is not as plain as that. */
-export function readPlainYaml(yaml: string): Record<string, string> | undefined {
-  const data: Record<string, string> = {}
+export function readPlainYaml(yaml: string): Record<string, unknown> | undefined {
+  const data: Record<string, unknown> = {}
+  let inner: { data: Record<string, unknown>; indent: string } | undefined
   for (const line of yaml.replace(/\n$/, '').split('\n')) {
-    const [, key, rest] = PLAIN_LINE.exec(line) ?? []
-    if (key === undefined || rest === undefined) return undefined
-    const value = rest.replace(/ +$/, '')
-    if (SYNTAX.test(value) || CONSTANT.test(value) || CONSTANT.test(key) || Object.hasOwn(data, key)) return undefined
-    data[key] = value
+    const [, indent = '', key, text] = ENTRY.exec(line) ?? []
+    if (key === undefined || CONSTANT.test(key)) return undefined
+    if (indent === '') inner = undefined
+    else if (!inner || (inner.indent !== '' && inner.indent !== indent)) return undefined
+    else inner.indent = indent
+    const holder = inner?.data ?? data
+    const value = text === undefined ? undefined : readScalar(text)
+    if (Object.hasOwn(holder, key) || (value === undefined && (text !== undefined || inner))) return undefined
+    holder[key] = value ?? {}
+    if (value === undefined) inner = { data: holder[key] as Record<string, unknown>, indent: '' }
   }
-  return data
+  // A key with nothing below it is null.
+  return Object.values(data).some((value) => typeof value === 'object' && isEmpty(value)) ? undefined : data
+}
+
+function readScalar(text: string): string | undefined {
+  if (QUOTED.test(text)) return JSON.parse(text)
+  return isText(text) && !CONSTANT.test(text) ? text : undefined
+}
+
+function isEmpty(value: object | null): boolean {
+  return value === null || Object.keys(value).length === 0
+}
+
+const OLD_WORD = /^(?:~|null|true|false|y|n|yes|no|on|off)$/i
+const NUMBER =
+  /^[-+]?(?:0[xob][\da-f_]+|(?:\d[\d_,]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:e[-+]?\d+)?|\.(?:inf|nan)|\d+(?::[0-5]?\d)+(?:\.\d*)?)$/i
+const OLD_DATE = /^\d{4}-\d\d?-\d\d?(?:[Tt ].*)?$/
+const SYNTAX = /^[,[\]{}#&*!|>'"%@`]|^[-?:](?:\s|$)|^(?:---|\.\.\.)|:(?:\s|$)|\s#/
+
+/** Whether every reader of YAML, old ones included, takes a line of text for itself without quotes. */
+export function isPlainScalar(text: string): boolean {
+  return isText(text) && !OLD_WORD.test(text) && !OLD_DATE.test(text)
+}
+
+function isText(text: string): boolean {
+  return text !== '' && !NUMBER.test(text) && !SYNTAX.test(text)
 }

@@ -12,7 +12,7 @@ import {
   topicProblems,
   updateTopic,
 } from '../../daemon/memory/topic-file.ts'
-import { parseFrontMatter } from '../../daemon/platform/front-matter.ts'
+import { parseFrontMatter, readPlainYaml } from '../../daemon/platform/front-matter.ts'
 import { MemoryType, Trust } from '../../schema/memory.ts'
 
 const plain = '---\nname: Testing\ndescription: no mocks\ntype: feedback\n---\n\nUse a real database.\n'
@@ -185,7 +185,9 @@ describe('printing a topic file', () => {
         const { body: readBody, raw, ...read } = parseTopic(text)
         expect(read).toEqual(asRead(values))
         expect(readBody).toBe(body.replace(/^([ \t]*\r?\n)+/, '').replace(/(?<=[^\n])$(?!\n)/, '\n'))
-        expect(parse(raw.trim().slice(4, -3))).toEqual(asRead(values))
+        const yaml = raw.trim().slice(4, -3)
+        expect(parse(yaml)).toEqual(asRead(values))
+        expect(readPlainYaml(yaml)).toEqual(asRead(values))
         expect(matter(text, { language: 'yaml' }).data).toEqual(asRead(values))
       }),
       { numRuns: 500 },

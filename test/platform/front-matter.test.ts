@@ -156,9 +156,29 @@ describe('plain front matter', () => {
     })
   })
 
+  it('is read in quotes, and below a key', () => {
+    const yaml =
+      'name: "a: \\"b\\" \\\\ c"  \nmetadata:\n  type: user\n  from: "#1"\ndescription: 12 apples (-x)\nmodified: 2026-09-22T20:53:33.971Z\n'
+    expect(readPlainYaml(yaml)).toEqual({
+      name: 'a: "b" \\ c',
+      metadata: { type: 'user', from: '#1' },
+      description: '12 apples (-x)',
+      modified: '2026-09-22T20:53:33.971Z',
+    })
+  })
+
   it.each([
-    'name: "quoted"',
+    'name: "a\\n"',
+    'name: "a" b',
+    "name: 'quoted'",
     'name: 12',
+    'name: ~',
+    'a:\nb: c',
+    'a:\n  b:\n    c: d',
+    'a:\n  b: c\n d: e',
+    'a: b\n  c: d',
+    '  a: b',
+    'a:\n  b: c\n  b: d',
     'name: true',
     'name: Null',
     'name: a: b',
@@ -170,7 +190,6 @@ describe('plain front matter', () => {
     'name: a\nname: b',
     '__proto__: a',
     'true: a',
-    'metadata:\n  type: user',
     '- a',
     'name: a:',
     'name:\ta',
@@ -222,15 +241,38 @@ describe('plain front matter', () => {
         text,
       )
       .map(([key, space, value]) => `${key}:${space}${value}`)
+    const quoted = fc
+      .tuple(fc.constantFrom('name', 'type'), fc.oneof(text, fc.string({ unit: 'binary', maxLength: 8 })))
+      .map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
+    const nested = fc
+      .tuple(
+        fc.constantFrom('a', 'b'),
+        fc.array(fc.tuple(fc.constantFrom(' ', '  ', '   ', ''), line), { maxLength: 3 }),
+      )
+      .map(([key, lines]) => [`${key}:`, ...lines.map(([indent, below]) => indent + below)].join('\n'))
     let plain = 0
     fc.assert(
-      fc.property(fc.array(fc.oneof({ weight: 9, arbitrary: line }, text), { minLength: 1, maxLength: 4 }), (lines) => {
-        const yaml = `${lines.join('\n')}\n`
-        const short = readPlainYaml(yaml)
-        if (short === undefined) return
-        plain += 1
-        expect(readYaml(yaml)).toEqual(short)
-      }),
+      fc.property(
+        fc.array(
+          fc.oneof(
+            { weight: 9, arbitrary: line },
+            { weight: 3, arbitrary: quoted },
+            { weight: 3, arbitrary: nested },
+            text,
+          ),
+          {
+            minLength: 1,
+            maxLength: 4,
+          },
+        ),
+        (lines) => {
+          const yaml = `${lines.join('\n')}\n`
+          const short = readPlainYaml(yaml)
+          if (short === undefined) return
+          plain += 1
+          expect(readYaml(yaml)).toEqual(short)
+        },
+      ),
       { numRuns: 5_000 },
     )
     expect(plain).toBeGreaterThan(80)
