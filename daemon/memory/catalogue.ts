@@ -1,3 +1,7 @@
+/**
+ * What the daemon knows of the memories in each directory: one entry a file, read again only when its stamp has changed, and
+ * kept in index.db for the next start. The files are the truth: up to 500 are stat'ed each time, more once a second.
+ */
 import { basename } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { MemoryError } from '../../schema/errors.ts'
@@ -223,19 +227,6 @@ export function createCatalogue(
   return {
     /** As the directory is now, or, with many memories, was less than a second ago. */
     open,
-    /** Resolves when all that `open` found is read, or the time is over. `first`: of what is not read, these before all others. */
-    untilRead: async (dir: string, waitMs: number, first: readonly string[] = []): Promise<void> => {
-      const entry = entryOf(dir)
-      for (const file of first) if (entry.found.has(file)) entry.changed.add(file)
-      if (entry.unread() === 0) return
-      await new Promise<void>((resolve) => {
-        const timer = clock.after(waitMs, resolve)
-        void readBeside(entry).finally(() => {
-          timer.stop()
-          resolve()
-        })
-      })
-    },
     /** As the directory is now: the newest, and how many there are besides. */
     list: (dir: string, { limit = LIST_MEMORIES } = {}): { items: KnownMemory[]; older: number } => {
       const entry = entryOf(dir)

@@ -128,16 +128,16 @@ describe('the catalogue', () => {
     expect(await catalogue.findSame(dir, 'port 7')).toBeUndefined()
   })
 
-  it('reads what is asked for first when there is no time for all', async () => {
+  it('reads the newest at once when they are listed, and the others beside', async () => {
     const { dir, catalogue, write, taken } = await catalogueRig()
     for (let n = 0; n < 20; n++) {
       write(`m${n}.md`, topic(`Port ${n}`))
       utimesSync(join(dir, `m${n}.md`), n, n)
     }
-    catalogue.list(dir, { limit: 3 })
+    expect(catalogue.list(dir, { limit: 3 })).toMatchObject({ older: 17 })
     expect(taken()).toEqual(['m19.md', 'm18.md', 'm17.md'])
-    await catalogue.untilRead(dir, 1_000, ['m4.md'])
-    expect([taken()[0], catalogue.open(dir).unread()]).toEqual(['m4.md', 0])
+    await catalogue.readAhead([dir])
+    expect([taken()[0], catalogue.open(dir).unread()]).toEqual(['m16.md', 0])
   })
 
   it('is empty where there is no directory, and where it went', async () => {
