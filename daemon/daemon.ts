@@ -178,7 +178,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     background,
     isKnown: ({ harness, sessionId }) => said.session(harness, sessionId) !== undefined,
     forgetsGiven: recall.reset,
-    notesOf: ({ harness, sessionId }) => notes.textOf({ harness, session: sessionId }),
+    notesOf: notes.textOf,
     mailFor: ({ sessionId }) => mail.ofSession(sessionId),
     acknowledge: ({ sessionId }, ids) => void mail.acknowledgeOfSession(sessionId, ids),
     onError: logged('a hook could not be looked after'),

@@ -66,11 +66,11 @@ export function createSummariser(core: Core, models: Model, sessions: Said, agen
     return session ? sessions.from(session.row, undefined, LAST) : []
   }
 
-  const notesOf = ({ harness, sessionId }: SessionKey): Notes | undefined => {
+  const notesOf = (key: SessionKey): Notes | undefined => {
     if (!settings.current().notes.enabled) return undefined
-    const { content, lastMessageId = '', runningSinceMs } = notes.notesFor({ harness, session: sessionId })
+    const { content, lastMessageId = '', runningSinceMs } = notes.notesFor(key)
     const before = () => {
-      const rows = rowsOf({ harness, sessionId })
+      const rows = rowsOf(key)
       const at = rows.findIndex(({ uid }) => uid === lastMessageId)
       const some = rows.slice(Math.max(0, at - LOOK_BACK), Math.max(0, at))
       return some.map(({ uid }) => uid).reverse()
@@ -98,7 +98,7 @@ export function createSummariser(core: Core, models: Model, sessions: Said, agen
         model: settings.current().model.compact,
         signal,
       },
-      notes: () => notes.textOf({ harness: key.harness, session: key.sessionId }),
+      notes: () => notes.textOf(key),
     })
     if (prefix.kind === 'harness' || (notesOf(key)?.text ?? '') !== '') return prefix
     // Something was left out of what jobs are told, and nothing stands for it.

@@ -19,7 +19,7 @@ export function createByModel({ settings, clock }: Core, memory: Memory, notes: 
     // 1. What the session's jobs share, up to the end of the part.
     const { prefix, names, messages } = await agent.sessionPrefix({
       key,
-      notes: () => notes.textOf({ harness: key.harness, session: key.sessionId }),
+      notes: () => notes.textOf(key),
       row,
       upTo: part.at(-1)?.id ?? 0,
       lastAt: part.at(-1)?.at ?? 0,

@@ -2,8 +2,8 @@
 import { MemoryError } from '../../schema/errors.ts'
 import type { Agent, SessionPrefix } from '../agent/agent.ts'
 import { type NotDone, whyNotDone } from '../agent/agent-run.ts'
-import type { SaidMessage } from '../sessions/message-table.ts'
-import { hashOf, NOTES_FILE, type NotesKey } from './notes-file.ts'
+import type { SaidMessage, SessionKey } from '../sessions/message-table.ts'
+import { hashOf, NOTES_FILE } from './notes-file.ts'
 import { CAP_NOTES_TOKENS, CAP_SECTION_TOKENS, tooLong } from './notes-guard.ts'
 import type { Template } from './template.ts'
 
@@ -11,7 +11,7 @@ const LIMITS = { turns: 5, outputTokens: 32_000, wallMs: 120_000 }
 const MAX_TOKENS = 16_000
 
 type Update = {
-  key: NotesKey
+  key: SessionKey
   told: SessionPrefix
   part: readonly SaidMessage[]
   /** Whether they cover anything that was said before. */
@@ -38,7 +38,7 @@ export async function updateByModel(agent: Agent, update: Update): Promise<Updat
     job: 'notes',
     project,
     prefix: told.prefix,
-    directive: notesDirective({ template, notes, file: NOTES_FILE, sessionId: key.session, firstNew, prompt }),
+    directive: notesDirective({ template, notes, file: NOTES_FILE, sessionId: key.sessionId, firstNew, prompt }),
     policy: { may: 'notes', file: NOTES_FILE },
     reach: agent.reachOf(folder, []),
     limits: LIMITS,

@@ -8,10 +8,9 @@ import { join } from 'node:path'
 import type { Core } from '../core.ts'
 import { writeAtomic } from '../platform/files.ts'
 import { safeId } from '../platform/text.ts'
+import type { SessionKey } from '../sessions/message-table.ts'
 
 export const NOTES_FILE = 'notes.md'
-
-export type NotesKey = { harness: string; session: string }
 
 /** What one content of the file covers. */
 export type Coverage = {
@@ -30,7 +29,7 @@ const LEFTOVER = /^notes\.md\.[0-9a-f]+\.tmp$/
 
 export function createNotesFile({ stateDir, db }: Core) {
   const root = join(stateDir, 'sessions')
-  const ofSession = 'session = @session AND harness = @harness'
+  const ofSession = 'session = @sessionId AND harness = @harness'
   const rows = db.history.prepare(
     `SELECT hash, message, said_at AS saidAt, tokens, source, at FROM session_notes WHERE ${ofSession} ORDER BY id`,
   )
@@ -38,7 +37,7 @@ export function createNotesFile({ stateDir, db }: Core) {
   const removeOthers = db.history.prepare(`DELETE FROM session_notes WHERE ${ofSession} AND hash <> @hash`)
   const insert = db.history.prepare(
     `INSERT INTO session_notes (harness, session, folder, hash, message, said_at, tokens, source, at)
-     VALUES (@harness, @session, @folder, @hash, @message, @saidAt, @tokens, @source, @at)`,
+     VALUES (@harness, @sessionId, @folder, @hash, @message, @saidAt, @tokens, @source, @at)`,
   )
   const folderOfRow = db.history
     .prepare(`SELECT folder FROM session_notes WHERE ${ofSession} ORDER BY id LIMIT 1`)
@@ -48,24 +47,24 @@ export function createNotesFile({ stateDir, db }: Core) {
     .prepare(`SELECT 1 FROM session_notes WHERE folder = @folder COLLATE NOCASE AND NOT (${ofSession}) LIMIT 1`)
     .pluck()
   const expired = db.history.prepare('DELETE FROM session_notes WHERE at < ?')
-  const all = db.history.prepare('SELECT DISTINCT harness, session, folder FROM session_notes')
+  const all = db.history.prepare('SELECT DISTINCT harness, session AS sessionId, folder FROM session_notes')
 
-  const claim = db.history.transaction((row: NotesKey & Coverage & { folder: string; hash: string }) => {
+  const claim = db.history.transaction((row: SessionKey & Coverage & { folder: string; hash: string }) => {
     removeRow.run(row)
     insert.run(row)
   })
 
-  const folderName = (key: NotesKey): string => {
+  const folderName = (key: SessionKey): string => {
     const known = folderOfRow.get(key) as string | undefined
     if (known !== undefined) return known
-    const plain = safeId(key.session)
+    const plain = safeId(key.sessionId)
     // Two harnesses may have named a session alike.
-    return taken.get({ ...key, folder: plain }) === undefined ? plain : safeId(`${key.harness} ${key.session}`)
+    return taken.get({ ...key, folder: plain }) === undefined ? plain : safeId(`${key.harness} ${key.sessionId}`)
   }
-  const folderOf = (key: NotesKey) => join(root, folderName(key))
+  const folderOf = (key: SessionKey) => join(root, folderName(key))
 
   /** `covers`: nothing where the text is blank and covers nothing yet. */
-  const read = (key: NotesKey): { text: string; covers: Coverage | undefined } | undefined => {
+  const read = (key: SessionKey): { text: string; covers: Coverage | undefined } | undefined => {
     const text = textAt(join(folderOf(key), NOTES_FILE))
     if (text === undefined) return undefined
     const claims = rows.all(key) as (Coverage & { hash: string })[]
@@ -76,7 +75,7 @@ export function createNotesFile({ stateDir, db }: Core) {
     return { text, covers }
   }
 
-  const write = (key: NotesKey, text: string, covers: Coverage | undefined): void => {
+  const write = (key: SessionKey, text: string, covers: Coverage | undefined): void => {
     const name = folderName(key)
     const folder = join(root, name)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -98,7 +97,7 @@ export function createNotesFile({ stateDir, db }: Core) {
     write,
     /** For a purge: nothing of what they said is left; that it was covered stays. */
     emptyAll: (): void => {
-      for (const { folder, ...key } of all.all() as (NotesKey & { folder: string })[]) {
+      for (const { folder, ...key } of all.all() as (SessionKey & { folder: string })[]) {
         const kept = read(key)
         if (kept?.text && kept.covers) write(key, '', kept.covers)
         else removeLeftovers(join(root, folder))

@@ -13,15 +13,15 @@ import { tokensIn } from '../platform/text.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import { endedPart } from '../sessions/ended-part.ts'
-import type { Said, SaidMessage } from '../sessions/message-table.ts'
+import type { Said, SaidMessage, SessionKey } from '../sessions/message-table.ts'
 import { untoldOf, updateByModel } from './notes-by-model.ts'
-import { type Coverage, createNotesFile, type NotesKey } from './notes-file.ts'
+import { type Coverage, createNotesFile } from './notes-file.ts'
 import { cappedNotes, keptNotes } from './notes-guard.ts'
 import { messagesIn, redactedMessagesIn } from './notes-messages.ts'
 import { addGathered, createGathering } from './notes-rules.ts'
 import { blankNotes, readCustom } from './template.ts'
 
-type Input = { harness: string; sessionId: string; final?: true }
+type Input = SessionKey & { final?: true }
 
 const LOST: Outcome = { retry: 'another run has taken it over' }
 /** After so long the person has left: rules are enough, and cost nothing. */
@@ -35,8 +35,8 @@ export function createNotes(core: Core, projects: Projects, sessions: Said, agen
   const claudeDir = projects.configDir()
   const running = new Map<string, number>()
 
-  const newIn = (key: NotesKey) => {
-    const session = sessions.session(key.harness, key.session)
+  const newIn = (key: SessionKey) => {
+    const session = sessions.session(key.harness, key.sessionId)
     const kept = file.read(key)
     const reached = kept?.covers && { message: kept.covers.message, at: kept.covers.saidAt }
     return { session, kept, part: session ? endedPart(sessions.talkAfter(session.row, reached)) : [] }
@@ -60,8 +60,7 @@ export function createNotes(core: Core, projects: Projects, sessions: Said, agen
   }
 
   const run: JobKind['run'] = async ({ input, attempts }, { signal, stillOurs }) => {
-    const { harness, sessionId, final } = input as Input
-    const key = { harness, session: sessionId }
+    const { final, ...key } = input as Input
     // 1. What is new, as far as turns have ended, and whether it may be noted.
     const { session, kept, part } = newIn(key)
     const last = part.at(-1)
@@ -114,7 +113,7 @@ export function createNotes(core: Core, projects: Projects, sessions: Said, agen
       if (mayAsk && attempts <= MOST_ATTEMPTS) {
         const model = settings.current().model.notes
         const told = await agent.sessionPrefix({
-          key: { harness: key.harness, sessionId: key.session },
+          key,
           ...{ row, upTo: last.id, lastAt, model, signal },
           notes: () => notesFor(key).content,
         })
@@ -150,10 +149,7 @@ export function createNotes(core: Core, projects: Projects, sessions: Said, agen
   const job: JobKind = {
     name: 'notes',
     model: 'may',
-    covered: ({ input }) => {
-      const { harness, sessionId } = input as Input
-      return newIn({ harness, session: sessionId }).part.length === 0
-    },
+    covered: ({ input }) => newIn(input as Input).part.length === 0,
     run: (claimed, context) =>
       run(claimed, context).catch((error) => {
         if (disk.blames(error)) return { wait: message(error) }
@@ -162,7 +158,7 @@ export function createNotes(core: Core, projects: Projects, sessions: Said, agen
   }
 
   /** Within their caps. `content` is empty where nothing is noted yet; `runningSinceMs`: since when they are being written. */
-  const notesFor = (key: NotesKey) => {
+  const notesFor = (key: SessionKey) => {
     const kept = file.read(key)
     const { template } = readCustom(claudeDir)
     const text = kept?.covers && kept.text.trim() !== '' ? cappedNotes(template, kept.text) : ''
@@ -180,8 +176,8 @@ export function createNotes(core: Core, projects: Projects, sessions: Said, agen
   return {
     job,
     notesFor,
-    textOf: (key: NotesKey): string => notesFor(key).content,
-    answer: (key: NotesKey): SessionNotes => {
+    textOf: (key: SessionKey): string => notesFor(key).content,
+    answer: (key: SessionKey): SessionNotes => {
       const { content, tokens, lastMessageId, updatedMs, source, runningSinceMs } = notesFor(key)
       return {
         content,
@@ -201,8 +197,8 @@ function skipped(why: string): Outcome {
   return { done: { skipped: why } }
 }
 
-function nameOf({ harness, session }: NotesKey): string {
-  return JSON.stringify([harness, session])
+function nameOf({ harness, sessionId }: SessionKey): string {
+  return JSON.stringify([harness, sessionId])
 }
 
 function lastTimeIn(messages: readonly SaidMessage[], before = 0): number {

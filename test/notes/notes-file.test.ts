@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createNotesFile } from '../../daemon/notes/notes-file.ts'
 import { testCore } from '../support/core.ts'
 
-const key = { harness: 'claude-code', session: 's-1' }
+const key = { harness: 'claude-code', sessionId: 's-1' }
 const upTo = (message: string) => ({ message, saidAt: 5, tokens: 12_000, source: 'rules' as const, at: 9 })
 
 async function ground() {
@@ -75,9 +75,9 @@ describe('notes and what they cover', () => {
 
   it('stay apart for sessions of one name, and inside their folder whatever a session is called', async () => {
     const { stateDir, file } = await ground()
-    const other = { harness: 'codex', session: 's-1' }
-    const cased = { harness: 'pi', session: 'S-1' }
-    const wild = { harness: 'generic', session: '../../../etc/x' }
+    const other = { harness: 'codex', sessionId: 's-1' }
+    const cased = { harness: 'pi', sessionId: 'S-1' }
+    const wild = { harness: 'generic', sessionId: '../../../etc/x' }
     for (const [n, each] of [key, other, cased, wild].entries()) file.write(each, `notes ${n}`, upTo(`m${n}`))
     for (const [n, each] of [key, other, cased, wild].entries()) expect(file.read(each)?.text).toBe(`notes ${n}`)
     const folders = readdirSync(join(stateDir, 'sessions'))
@@ -88,7 +88,7 @@ describe('notes and what they cover', () => {
   it('leave nothing of what they said when they are emptied, what a kill left half written included', async () => {
     const { stateDir, file, path } = await ground()
     file.write(key, 'secret', upTo('m1'))
-    file.write({ ...key, session: 's-2' }, 'secret', upTo('m1'))
+    file.write({ ...key, sessionId: 's-2' }, 'secret', upTo('m1'))
     writeFileSync(`${path}.0123456789ab.tmp`, 'half a secret')
     rmSync(join(stateDir, 'sessions/s-2/notes.md'))
     writeFileSync(join(stateDir, 'sessions/s-2/notes.md.0123456789ab.tmp'), 'half a secret')

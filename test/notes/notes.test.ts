@@ -73,7 +73,7 @@ async function ground(
     } as unknown as Agent,
     { waits: () => undefined } as unknown as Model,
   )
-  const key = { harness: 'h', session: 's' }
+  const key = { harness: 'h', sessionId: 's' }
   let ours = true
   const run = (attempts = 1) =>
     notes.job.run({ input: { harness: 'h', sessionId: 's' }, attempts } as Claimed, {

@@ -20,7 +20,7 @@ export const sessionRoutes = (
     notices: ({ params, query }) => notices.list(params.id, query),
     sessionNotes: ({ params, query }) => {
       const { harness, id } = capture.sessions.known(params.id, query.harness)
-      return notes.answer({ harness, session: id })
+      return notes.answer({ harness, sessionId: id })
     },
     search: (call) => {
       const { q, cwd, limit = USUAL_LIMIT } = call.query
