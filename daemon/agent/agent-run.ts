@@ -4,9 +4,9 @@
  */
 import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
-import type { Model } from '../models/model.ts'
-import { costInNanos, factsOf } from '../models/models.ts'
-import type { ModelFailure, Usage } from '../models/provider.ts'
+import type { Model } from '../models/models.ts'
+import { costInNanos, factsOf } from '../models/prices.ts'
+import type { ModelFailure, Usage } from '../models/wire.ts'
 import type { CacheVerdict, CacheWatch } from './cache-watch.ts'
 import { type LoopReport, runLoop } from './loop.ts'
 import { createPlaces } from './permissions.ts'

@@ -3,7 +3,7 @@
  * it. A prefix is the harness's own request where it handed one over, else the daemon's rendering of the session.
  */
 import type { Core } from '../core.ts'
-import type { Model } from '../models/model.ts'
+import type { Model } from '../models/models.ts'
 import type { Said, SessionKey } from '../sessions/message-table.ts'
 import { type RunReport, runTask } from './agent-run.ts'
 import { createCacheWatch } from './cache-watch.ts'

@@ -2,7 +2,7 @@
  * Notices when a server did not read from its cache what an earlier job had it write: compares what was sent with what is
  * sent now, and what was expected with what was used. A break that was announced is no news. Keeps hashes, never text.
  */
-import type { Usage } from '../models/provider.ts'
+import type { Usage } from '../models/wire.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Part, Prefix } from './prefix.ts'
 

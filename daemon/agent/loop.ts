@@ -2,7 +2,7 @@
  * One conversation with a model: ask, run the tools it asks for, ask again, until it is done or a limit is reached. What
  * comes back is hostile: it can end the conversation, never bend it. Applies nothing.
  */
-import type { Block, Message, ModelFailure, ModelRequest, Provider, ToolUseBlock, Usage } from '../models/provider.ts'
+import type { Block, Message, ModelFailure, ModelRequest, Provider, ToolUseBlock, Usage } from '../models/wire.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isDeeperThan } from '../platform/json.ts'
 import type { Limits, Turn } from './task.ts'

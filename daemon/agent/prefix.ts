@@ -3,7 +3,7 @@
  * where the last job of the session ended, and where this one ends. The task comes after that. Pure.
  */
 import { hash } from 'node:crypto'
-import type { CacheControl, Message, ModelRequest, SystemBlock, TextBlock, ToolSpec } from '../models/provider.ts'
+import type { CacheControl, Message, ModelRequest, SystemBlock, TextBlock, ToolSpec } from '../models/wire.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isDeeperThan } from '../platform/json.ts'
 import type { Rendered } from './rendering.ts'

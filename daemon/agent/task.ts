@@ -1,6 +1,6 @@
 /** What a caller asks of a run: its task, what it may do and how long, and what it may change. */
 import type { Evidence } from '../memory/journal.ts'
-import type { Usage } from '../models/provider.ts'
+import type { Usage } from '../models/wire.ts'
 import type { Prefix } from './prefix.ts'
 
 /**

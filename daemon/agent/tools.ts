@@ -4,7 +4,7 @@
  * own conversation knows only those.
  */
 import { z } from 'zod'
-import type { ToolSpec } from '../models/provider.ts'
+import type { ToolSpec } from '../models/wire.ts'
 import { type Denied, quoted } from './tool-output.ts'
 
 const path = z.string().min(1).max(4096)

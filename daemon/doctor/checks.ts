@@ -1,12 +1,10 @@
 /** One thing the doctor looked at. */
-
 import { existsSync, lstatSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Environment } from '../../schema/rendezvous.ts'
 import { hasTable, openForReading } from '../db/database.ts'
 import { schemaVersion } from '../db/migrate.ts'
-import type { Job } from '../jobs/job-rows.ts'
-import { createJobTable } from '../jobs/job-table.ts'
+import { createJobTable, type Job } from '../jobs/job-table.ts'
 import { INDEX_FILE } from '../memory/file-names.ts'
 import { openFolder } from '../memory/folder.ts'
 import { loadIndex } from '../memory/index-file.ts'

@@ -3,9 +3,8 @@
  * connection it is given, to be part of whatever transaction found that something is due. Who runs it: `job-claims.ts`.
  */
 import { randomBytes } from 'node:crypto'
-import type { JobCounts } from '../../schema/job.ts'
-import { type Db, preparedIn } from '../db/database.ts'
-import { type Due, type Job, type JobRow, jobOf } from './job-rows.ts'
+import type { JobCounts, JobState } from '../../schema/job.ts'
+import { type Db, preparedIn, withoutWaiting } from '../db/database.ts'
 
 /** What became of a trigger: a job of its own, part of one that waits, a second run after the one under way, or nothing new. */
 export type Enqueued = { id: string; as: 'new' | 'merged' | 'trailing' | 'known' }
@@ -115,5 +114,349 @@ function prepare(db: Db) {
     expire: db.prepare(
       `DELETE FROM jobs WHERE ended_at < ? AND owner IS NULL AND state IN ('done', 'failed', 'killed')`,
     ),
+  }
+}
+
+/** One job as the database holds it and as the program sees it. Prepares nothing, decides nothing. */
+
+/**
+ * What became due. `key`: what must not overlap (a session, a memory directory). `dir`: the memory directory it may change.
+ * `watermark`: how far its input goes; only ever compared for being the same, the one that arrives later is the newer.
+ */
+export type Due = {
+  kind: string
+  key: string
+  dir?: string | undefined
+  watermark: string
+  input: unknown
+  notBeforeMs?: number | undefined
+}
+
+export type Job = {
+  id: string
+  kind: string
+  key: string
+  dir: string | undefined
+  state: JobState
+  watermark: string
+  input: unknown
+  createdMs: number
+  startedMs: number | undefined
+  endedMs: number | undefined
+  /** When it may run, if it is still to run; infinite when it waits for something that has no time. */
+  readyMs: number
+  attempts: number
+  failures: number
+  error: string | undefined
+  result: unknown
+  runId: string | undefined
+  truncated: boolean
+  /** More became due while it ran: another run follows. */
+  trailing: boolean
+  followedBy: string | undefined
+}
+
+/** For waiting without an end: the last moment a date can name. */
+export const NEVER_MS = 8_640_000_000_000_000
+
+export type JobRow = {
+  seq: number
+  id: string
+  kind: string
+  key: string
+  dir: string | null
+  state: JobState
+  watermark: string
+  input: string
+  created_at: number
+  started_at: number | null
+  ended_at: number | null
+  not_before: number
+  retry_at: number
+  attempts: number
+  failures: number
+  losses: number
+  owner: string | null
+  error: string | null
+  result: string | null
+  run: string | null
+  truncated: number
+  trailing: string | null
+  followed_by: string | null
+}
+
+export function jobOf(row: JobRow): Job {
+  const ready = Math.max(row.not_before, row.retry_at)
+  return {
+    id: row.id,
+    kind: row.kind,
+    key: row.key,
+    dir: row.dir ?? undefined,
+    state: row.state,
+    watermark: row.watermark,
+    input: JSON.parse(row.input),
+    createdMs: row.created_at,
+    startedMs: row.started_at ?? undefined,
+    endedMs: row.ended_at ?? undefined,
+    readyMs: ready >= NEVER_MS ? Number.POSITIVE_INFINITY : ready,
+    attempts: row.attempts,
+    failures: row.failures,
+    error: row.error ?? undefined,
+    result: row.result === null ? undefined : JSON.parse(row.result),
+    runId: row.run ?? undefined,
+    truncated: row.truncated === 1,
+    trailing: row.trailing !== null,
+    followedBy: row.followed_by ?? undefined,
+  }
+}
+
+export function dueOf(trailing: string): Due {
+  return JSON.parse(trailing) as Due
+}
+
+/**
+ * Who is at which job: claims with leases, and the end of a run, which counts only for whoever still holds the lease.
+ * How a run ended is decided elsewhere; this writes it down.
+ */
+
+export const LEASE_MS = 60_000
+/** A process that died under a job ten times in a row died of it. */
+const MOST_LOSSES = 10
+/** Less than this a clock is corrected, more it is set back: then no time that was written before means anything. */
+const SET_BACK_MS = 60_000
+
+/** How a run ended, as it is written down. Times in ms. */
+export type Ending =
+  | { to: 'done'; result: unknown; runId?: string | undefined; truncated: boolean }
+  /** `retryAt` is for what became due meanwhile. */
+  | { to: 'failed'; error: string; failures: number; retryAt: number }
+  | { to: 'queued'; error: string; failures: number; retryAt: number }
+  | { to: 'waiting'; error: string; retryAt: number }
+  /** Not ended but given up, by a process that stops. */
+  | { to: 'released' }
+
+export type Claim = {
+  owner: string
+  nowMs: number
+  /** Kinds that may be begun, each with the most that may run together of its sort. */
+  sorts: readonly { kinds: readonly string[]; atOnce: number }[]
+  /** Kinds that come after all others, and of which the newest comes first: nobody waits for a backlog. */
+  low: readonly string[]
+  /** The directory that a job will be at, where nobody knew it when it was enqueued. */
+  dirOf: (job: Job) => string | undefined
+  /** What the owner is at, whatever the table says: it may be the table of an index that was begun anew. */
+  busy: readonly { kind: string; key: string; dir: string | undefined }[]
+}
+
+export type Retried = { retried: Job } | { refused: 'running' | 'done' } | { refused: 'replaced'; by: string }
+
+export type JobClaims = {
+  /** The first job that may run: due, nobody at its key or its directory, and not too many of its sort. */
+  claim(claim: Claim): Job | undefined
+  /** Keeps what is held; gives the ids of what is still ours. */
+  renew(owner: string, nowMs: number): string[]
+  holds(owner: string, id: string): boolean
+  /** Nothing when the lease was lost: then the run has not happened. A killed one stays killed. */
+  settle(id: string, owner: string, ending: Ending, nowMs: number): Job | undefined
+  /** For whoever knows that all others are dead: nobody's lease counts but one's own. */
+  freeOthers(owner: string, nowMs: number): number
+  kill(id: string, nowMs: number): Job | undefined
+  retry(id: string, nowMs: number): Retried | undefined
+  /** What waits may be looked at again. */
+  resume(nowMs: number): number
+  /** The next moment at which something becomes due. */
+  nextReady(nowMs: number): number | undefined
+}
+
+export function createJobClaims(current: () => Db): JobClaims {
+  const prepared = preparedIn(current, prepareJobClaims)
+  return {
+    // What a power cut takes back of these is done again, and found to be done: nobody waits for the disk.
+    claim: (claim) => withoutWaiting(current(), () => prepared().claim.immediate(claim)),
+    renew: (owner, nowMs) =>
+      withoutWaiting(current(), () => prepared().renew.all({ owner, until: nowMs + LEASE_MS })).flatMap((row) =>
+        (row as JobRow).state === 'running' ? [(row as JobRow).id] : [],
+      ),
+    holds: (owner, id) => prepared().held.get(id, owner) !== undefined,
+    settle: (id, owner, ending, nowMs) =>
+      withoutWaiting(current(), () => prepared().settle.immediate(id, owner, ending, nowMs)),
+    // No lease is short enough to be believed.
+    freeOthers: (owner, nowMs) => prepared().free.immediate({ owner, nowMs, longestMs: -1 }),
+    kill: (id, nowMs) => prepared().kill.immediate(id, nowMs),
+    retry: (id, nowMs) => prepared().retry.immediate(id, nowMs),
+    resume: (nowMs) => prepared().resume.run(nowMs).changes,
+    nextReady: (nowMs) => (prepared().nextReady.get(nowMs) as number | null) ?? undefined,
+  }
+}
+
+/** A lease that ends later than any lease is long was given before somebody set the clock back. */
+const DEAD = `owner IS NOT NULL AND owner <> @owner AND (lease_until <= @nowMs OR lease_until > @nowMs + @longestMs)`
+const READY = `(max(not_before, retry_at) <= @nowMs OR @nowMs < since - ${SET_BACK_MS})`
+
+type Placed = JobRow & { place: number }
+
+function prepareJobClaims(db: Db) {
+  const insert = jobInsertion(db)
+  const get = db.prepare('SELECT * FROM jobs WHERE id = ?')
+  const row = (id: string) => get.get(id) as JobRow | undefined
+  const job = (id: string) => jobOf(row(id) as JobRow)
+  const dead = db.prepare(`SELECT * FROM jobs WHERE ${DEAD}`)
+  const leave = db.prepare('UPDATE jobs SET owner = NULL, lease_until = NULL WHERE id = ?')
+  const end = db.prepare(`
+    UPDATE jobs SET state = @state, ended_at = @nowMs, error = @error, failures = @failures, result = @result, run = @run,
+      truncated = @truncated, trailing = NULL, losses = 0 WHERE id = @id`)
+  const followed = db.prepare('UPDATE jobs SET followed_by = ? WHERE id = ?')
+  const again = db.prepare(`
+    UPDATE jobs SET state = @state, error = @error, failures = @failures, losses = @losses, attempts = @attempts,
+      not_before = @notBefore, retry_at = @retryAt, since = @nowMs, watermark = @watermark, input = @input, dir = @dir,
+      trailing = NULL, ended_at = NULL, owner = NULL, lease_until = NULL WHERE id = @id`)
+
+  /** Over for good; what became due meanwhile is a job of its own. */
+  const close = (old: JobRow, ending: Partial<JobRow> & { state: string }, nowMs: number, retryAtMs = 0) => {
+    const { state, error = null, failures = old.failures, result = null, run = null, truncated = 0 } = ending
+    end.run({ id: old.id, state, error, failures, result, run, truncated, nowMs })
+    if (old.trailing !== null) followed.run(insert(dueOf(old.trailing), nowMs, retryAtMs), old.id)
+  }
+
+  /** To be run once more, with the newest input there is. */
+  const reopen = (old: JobRow, change: Partial<JobRow> & { state: string; retry_at: number }, nowMs: number) => {
+    const newest = old.trailing === null ? undefined : dueOf(old.trailing)
+    const { kind: _kind, key: _key, ...content } = newest ? contentOf(newest) : old
+    again.run({
+      id: old.id,
+      dir: content.dir,
+      watermark: content.watermark,
+      input: content.input,
+      notBefore: newest ? (newest.notBeforeMs ?? 0) : old.not_before,
+      state: change.state,
+      error: change.error ?? null,
+      failures: change.failures ?? old.failures,
+      losses: change.losses ?? 0,
+      attempts: change.attempts ?? old.attempts,
+      retryAt: change.retry_at,
+      nowMs,
+    })
+  }
+
+  const free = (by: { owner: string; nowMs: number; longestMs: number }): number => {
+    const rows = dead.all(by) as JobRow[]
+    for (const old of rows) {
+      if (old.state === 'running') {
+        const losses = old.losses + 1
+        if (losses < MOST_LOSSES) reopen(old, { state: 'queued', losses, retry_at: 0 }, by.nowMs)
+        else {
+          const error = `the process that ran it died, ${losses} times in a row`
+          close(old, { state: 'failed', error }, by.nowMs)
+        }
+      }
+      leave.run(old.id)
+    }
+    return rows.length
+  }
+
+  const held = db.prepare(`SELECT * FROM jobs WHERE id = ? AND owner = ? AND state = 'running'`)
+  const atWork = db.prepare(
+    // Left to itself SQLite would count by kind, and all that wait are of a few.
+    `SELECT count(*) FROM jobs INDEXED BY jobs_owned WHERE owner IS NOT NULL AND kind IN (SELECT value FROM json_each(?))`,
+  )
+  const firstBy = (order: string) =>
+    db.prepare(`
+      SELECT *, ${order} AS place FROM jobs j WHERE kind = @kind AND state IN ('queued', 'waiting') AND ${READY}
+        AND NOT EXISTS (SELECT 1 FROM jobs o WHERE o.owner IS NOT NULL AND ((o.kind = j.kind AND o.key = j.key) OR o.dir = j.dir))
+        AND NOT EXISTS (SELECT 1 FROM json_each(@busy) o WHERE o.value ->> 'dir' = j.dir
+          OR (o.value ->> 'kind' = j.kind AND o.value ->> 'key' = j.key))
+      ORDER BY ${order}, seq LIMIT 1`)
+  const oldest = firstBy('max(not_before, retry_at, created_at)')
+  const newest = firstBy(`-coalesce(input ->> 'at', created_at)`)
+  /** Kind by kind, each by its own order: there may be a hundred thousand of one, and indexes know the first. */
+  const first = (kinds: readonly string[], low: readonly string[], given: { nowMs: number; busy: string }) => {
+    const of = (kind: string) => (low.includes(kind) ? newest : oldest).get({ ...given, kind }) as Placed | undefined
+    const best = (wanted: readonly string[]) =>
+      wanted.flatMap((kind) => of(kind) ?? []).sort((a, b) => a.place - b.place || a.seq - b.seq)[0]
+    return best(kinds.filter((kind) => !low.includes(kind))) ?? best(kinds.filter((kind) => low.includes(kind)))
+  }
+  const take = db.prepare(`
+    UPDATE jobs SET state = 'running', owner = @owner, lease_until = @until, started_at = @nowMs, attempts = attempts + 1
+    WHERE id = @id`)
+
+  const stand = db.prepare('UPDATE jobs SET dir = ? WHERE id = ?')
+  const atDir = db.prepare('SELECT 1 FROM jobs WHERE dir = ? AND owner IS NOT NULL')
+
+  const claim = ({ owner, nowMs, sorts, low, dirOf, busy }: Claim): Job | undefined => {
+    free({ owner, nowMs, longestMs: LEASE_MS })
+    const open = sorts.filter(({ kinds, atOnce }) => (atWork.pluck().get(JSON.stringify(kinds)) as number) < atOnce)
+    const kinds = open.flatMap(({ kinds }) => kinds)
+    const at = busy.map(({ kind, key, dir }) => ({ kind, key, dir }))
+    for (;;) {
+      const found = first(kinds, low, { nowMs, busy: JSON.stringify(at) })
+      if (!found) return undefined
+      const dir = found.dir ?? dirOf(jobOf(found)) ?? null
+      if (dir !== found.dir) {
+        stand.run(dir, found.id)
+        // Somebody is at that directory: passed over until they are done.
+        if (atDir.get(dir) || at.some((other) => other.dir === dir)) continue
+      }
+      take.run({ id: found.id, owner, until: nowMs + LEASE_MS, nowMs })
+      return job(found.id)
+    }
+  }
+
+  const settle = (id: string, owner: string, ending: Ending, nowMs: number): Job | undefined => {
+    const old = row(id)
+    if (old?.owner !== owner) return undefined
+    if (old.state === 'running') {
+      if (ending.to === 'done') {
+        const { result = null, runId: run = null, truncated } = ending
+        const done = { failures: 0, result: JSON.stringify(result), run, truncated: Number(truncated) }
+        close(old, { state: 'done', ...done }, nowMs)
+      } else if (ending.to === 'failed') close(old, { state: 'failed', ...ending }, nowMs, ending.retryAt)
+      else if (ending.to === 'queued') reopen(old, { state: 'queued', ...ending, retry_at: ending.retryAt }, nowMs)
+      else {
+        // Neither was an attempt.
+        const { error = old.error, to, retryAt = 0 } = { error: old.error, retryAt: 0, ...ending }
+        const state = to === 'waiting' ? 'waiting' : 'queued'
+        reopen(old, { state, error, retry_at: retryAt, attempts: old.attempts - 1 }, nowMs)
+      }
+    }
+    leave.run(id)
+    return job(id)
+  }
+
+  const kill = (id: string, nowMs: number): Job | undefined => {
+    const old = row(id)
+    if (!old || old.ended_at !== null) return undefined
+    close(old, { state: 'killed', error: old.error }, nowMs)
+    return job(id)
+  }
+
+  const others = db.prepare(`
+    SELECT id FROM jobs WHERE kind = ? AND key = ? AND id <> ? AND state IN ('queued', 'waiting', 'running')`)
+
+  const retry = (id: string, nowMs: number): Retried | undefined => {
+    const old = row(id)
+    if (!old) return undefined
+    if (old.state === 'running' || old.state === 'done') return { refused: old.state }
+    const by = others.pluck().get(old.kind, old.key, id) as string | undefined
+    if (by !== undefined) return { refused: 'replaced', by }
+    reopen({ ...old, not_before: 0 }, { state: 'queued', failures: 0, retry_at: 0, error: old.error }, nowMs)
+    return { retried: job(id) }
+  }
+
+  return {
+    held,
+    claim: db.transaction(claim),
+    settle: db.transaction(settle),
+    free: db.transaction(free),
+    kill: db.transaction(kill),
+    retry: db.transaction(retry),
+    renew: db.prepare('UPDATE jobs SET lease_until = @until WHERE owner = @owner RETURNING id, state'),
+    resume: db.prepare(`UPDATE jobs SET retry_at = 0, since = ? WHERE state = 'waiting'`),
+    nextReady: db
+      .prepare(
+        `SELECT max(not_before, retry_at) FROM jobs INDEXED BY jobs_ready
+         WHERE state IN ('queued', 'waiting') AND max(not_before, retry_at) > ? AND max(not_before, retry_at) < ${NEVER_MS}
+         ORDER BY max(not_before, retry_at) LIMIT 1`,
+      )
+      .pluck(),
   }
 }

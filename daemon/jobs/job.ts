@@ -1,6 +1,6 @@
 /** What a kind of job is, for whoever writes one. Kinds are registered in `daemon/daemon.ts`. */
 import type { JobEvent } from '../../schema/job.ts'
-import type { Job } from './job-rows.ts'
+import type { Job } from './job-table.ts'
 
 /** How one run of a job ended. */
 export type Outcome =

@@ -2,10 +2,11 @@
  * Lets jobs become due by the calendar. What is due next is on record, so that whatever time was slept through, by the
  * machine or by us, is made up for by one run. Runs nothing itself.
  */
+
+import type { Db } from '../db/database.ts'
 import type { Clock, Timer } from '../platform/clock.ts'
 import type { NextAfter } from './calendar.ts'
-import type { Due } from './job-rows.ts'
-import type { Planned, Schedules } from './schedule-table.ts'
+import type { Due } from './job-table.ts'
 
 export type Schedule = {
   name: string
@@ -100,5 +101,30 @@ export function createScheduler({ schedules, planned, nextAfter, enqueue, clock,
       stopped = true
       timer?.stop()
     },
+  }
+}
+
+/** When each calendar schedule is next due. Kept with the history: an index that is deleted must not make everything due. */
+
+export type Planned = { name: string; expression: string; nextDueMs: number; plannedMs: number }
+
+export type Schedules = {
+  list(): Planned[]
+  set(planned: Planned): void
+  remove(name: string): void
+}
+
+export function createSchedules(db: Db): Schedules {
+  const list = db.prepare(
+    'SELECT name, expression, next_due AS nextDueMs, planned_at AS plannedMs FROM schedules ORDER BY name',
+  )
+  const set = db.prepare(`
+    INSERT OR REPLACE INTO schedules (name, expression, next_due, planned_at)
+    VALUES (@name, @expression, @nextDueMs, @plannedMs)`)
+  const remove = db.prepare('DELETE FROM schedules WHERE name = ?')
+  return {
+    list: () => list.all() as Planned[],
+    set: (planned) => void set.run(planned),
+    remove: (name) => void remove.run(name),
   }
 }

@@ -1,7 +1,7 @@
 /** What agents have of each other: who is there, what they write to each other, and what each of them is doing. */
 import type { AgentList, AgentRegistration, Mail, RegisteredAgent } from '../../schema/mail.ts'
 import type { Core } from '../core.ts'
-import type { Model } from '../models/model.ts'
+import type { Model } from '../models/models.ts'
 import { createProcesses } from '../platform/process.ts'
 import type { Projects } from '../projects/projects.ts'
 import type { Said } from '../sessions/message-table.ts'

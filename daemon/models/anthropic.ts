@@ -3,13 +3,18 @@
  * failure as a value. Never tries again: whoever runs the job does.
  */
 import type { Clock } from '../platform/clock.ts'
-import type { Access } from './access.ts'
-import { createWatch, type Ending, LONGEST_MS, type Watch } from './deadline.ts'
-import { failure, kindOfErrorType, networkFailure, statusFailure } from './failure.ts'
-import { createGathering, type Gathering, type Wrong } from './gather.ts'
-import type { ModelAnswer, ModelFailure } from './provider.ts'
+import { createGathering, type Gathering, type Wrong } from './answer-stream.ts'
+import type { Access } from './keys.ts'
 import { Anthropic, APIError, rawEvents } from './sdk.ts'
-import type { Params } from './wire.ts'
+import {
+  failure,
+  kindOfErrorType,
+  type ModelAnswer,
+  type ModelFailure,
+  networkFailure,
+  type Params,
+  statusFailure,
+} from './wire.ts'
 
 /** More than any answer, and any event of one, has. */
 const LARGEST_BYTES = 32_000_000
@@ -123,4 +128,47 @@ function usageOf(gathering: Gathering): Partial<ModelFailure> {
 
 function named(requestId: string | undefined): Partial<ModelFailure> {
   return requestId === undefined ? {} : { requestId }
+}
+
+/** Watches over one call: hangs up when nothing moves any more, when it takes too long, and when told to. */
+
+/** However alive a stream looks, no answer takes longer. */
+export const LONGEST_MS = 15 * 60_000
+
+export type Ending = 'aborted' | 'idle' | 'cut'
+
+export type Watch = {
+  controller: AbortController
+  signal: AbortSignal
+  alive(): void
+  /** Why we hung up; undefined when we did not. */
+  why(): Ending | undefined
+  stop(): void
+}
+
+export function createWatch(clock: Clock, idleMs: number, signal: AbortSignal): Watch {
+  const controller = new AbortController()
+  let why: Ending | undefined
+  const hangUp = (reason: Ending) => {
+    why ??= reason
+    controller.abort()
+  }
+  const onAbort = () => hangUp('aborted')
+  signal.addEventListener('abort', onAbort, { once: true })
+  const longest = clock.after(LONGEST_MS, () => hangUp('idle'))
+  let idle = clock.after(idleMs, () => hangUp('idle'))
+  return {
+    controller,
+    signal: controller.signal,
+    alive: () => {
+      idle.stop()
+      idle = clock.after(idleMs, () => hangUp('idle'))
+    },
+    why: () => why,
+    stop: () => {
+      signal.removeEventListener('abort', onAbort)
+      longest.stop()
+      idle.stop()
+    },
+  }
 }

@@ -1,7 +1,6 @@
 /** What the main thread and the one that asks models say to each other. */
-import type { Access } from './access.ts'
-import type { ModelAnswer, ModelFailure } from './provider.ts'
-import type { Params } from './wire.ts'
+import type { Access } from './keys.ts'
+import type { ModelAnswer, ModelFailure, Params } from './wire.ts'
 
 export type ToAsking =
   | { kind: 'ask'; ask: number; params: Params; access: Access; idleMs: number }

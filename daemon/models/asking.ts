@@ -7,8 +7,7 @@ import type { Clock, Timer } from '../platform/clock.ts'
 import { beginThread, threadFile } from '../platform/process.ts'
 import type { Sender } from './anthropic.ts'
 import type { FromAsking, ToAsking } from './asking-messages.ts'
-import { failure } from './failure.ts'
-import type { ModelAnswer, ModelFailure } from './provider.ts'
+import { failure, type ModelAnswer, type ModelFailure } from './wire.ts'
 
 type Deps = { clock: Pick<Clock, 'after'>; program?: URL }
 

@@ -1,89 +1,151 @@
-/**
- * What is known of each model: its window, the most it says, and what it costs. The one place for prices; settings may
- * add to it. A model that is not here costs an unknown amount, which is not the same as nothing.
- */
-import type { Usage } from './provider.ts'
+/** The model as the rest of the daemon sees it: online or not, and whoever asks gets a provider that minds the budget. */
+import type { Clock } from '../platform/clock.ts'
+import { message } from '../platform/files.ts'
+import { createTurns } from '../platform/queue.ts'
+import type { Sender } from './anthropic.ts'
+import { type Ask, type Caps, createMoney, type Ledger, type Money, type Over, type Purpose } from './budget.ts'
+import { type Access, createAccess, createKeys, type NoAccess } from './keys.ts'
+import type { OwnModels } from './prices.ts'
+import {
+  failure,
+  judged,
+  type ModelFailure,
+  type ModelRequest,
+  type Prepared,
+  type Provider,
+  prepare,
+  type Redact,
+  type SentTools,
+  supportedSchema,
+} from './wire.ts'
 
-/** Dollars for a million tokens. */
-export type Rates = { input: number; output: number; cacheRead: number; cacheWrite5m: number; cacheWrite1h: number }
-
-/** The first tier whose limit the whole prompt does not pass, cached parts included, is the one that counts. */
-export type Tier = Rates & { upToTokens?: number | undefined }
-
-export type ModelFacts = {
-  windowTokens?: number | undefined
-  maxOutputTokens?: number | undefined
-  tiers?: readonly Tier[] | undefined
+export type Model = Pick<Money, 'budget' | 'totals'> & {
+  mode(): 'online' | 'offline'
+  /** Why whoever needs a model has to wait just now. */
+  waits(): { wait: string; untilMs?: number } | undefined
+  /** Where questions go and the fingerprint of the key they go with; undefined when offline. */
+  door(): { baseUrl: string; fingerprint: string } | undefined
+  provider(purpose: Purpose): Provider
+  /** Something may have changed: looks anew, and runs the user's command for the key where there is one. */
+  refresh(): Promise<void>
+  stop(): void
 }
 
-type ModelTable = Readonly<Record<string, ModelFacts>>
-
-/** Writing to the cache costs a quarter more than plain input, or twice as much when it is kept for an hour. */
-function rates(input: number, output: number, cacheRead = input / 10): Rates {
-  return { input, output, cacheRead, cacheWrite5m: input * 1.25, cacheWrite1h: input * 2 }
+type Deps = {
+  env: Partial<Record<'ANTHROPIC_API_KEY' | 'ANTHROPIC_AUTH_TOKEN' | 'ANTHROPIC_BASE_URL', string | undefined>>
+  settings: () => {
+    model: { baseUrl: string | null; apiKeyFile: string | null; apiKeyCommand: string | null; idleSeconds: number }
+    budget: Caps
+    models: OwnModels
+  }
+  ledger: Ledger
+  send: Sender
+  clock: Clock
+  redact: Redact
+  /** A key was meant to be there and cannot be used; undefined once that is over. */
+  onTrouble(trouble: string | undefined): void
+  onModeChange(): void
 }
 
-const LARGE = { windowTokens: 1_000_000, maxOutputTokens: 128_000 }
+const LOOK_AGAIN_MS = 30_000
 
-/** Prices as published in November 2026. */
-export const knownModels: ModelTable = {
-  'claude-haiku-5-5': { ...LARGE, tiers: [{ ...rates(0.1, 0.5), upToTokens: 100_000 }, rates(0.5, 2.5)] },
-  'claude-sonnet-5-5': { ...LARGE, tiers: [rates(2, 10, 0.1)] },
-  'claude-opus-5-5': { ...LARGE, tiers: [rates(4, 20, 0.2)] },
-  'claude-sonnet-5': { ...LARGE, tiers: [rates(2, 10)] },
-  'claude-opus-5': { ...LARGE, tiers: [rates(5, 25)] },
-  'claude-haiku-4-5': { windowTokens: 200_000, maxOutputTokens: 64_000, tiers: [rates(1, 5)] },
-}
+export function createModel({ env, settings, ledger, send, clock, redact, onTrouble, onModeChange }: Deps): Model {
+  const keys = createKeys({ env, settings: () => settings().model, clock })
+  const access = createAccess({ keys, env, baseUrl: () => settings().model.baseUrl })
+  const money = createMoney({ ledger, clock, caps: () => settings().budget, models: () => settings().models })
+  const sentTools: SentTools = new WeakMap()
+  let last: 'online' | 'offline' | undefined
 
-/** As a person writes it: what is left out of the prices follows from the others. */
-export type OwnModel = {
-  windowTokens?: number | undefined
-  maxOutputTokens?: number | undefined
-  prices?:
-    | readonly (Pick<Tier, 'input' | 'output' | 'upToTokens'> & { [K in keyof Rates]?: number | undefined })[]
-    | undefined
-}
+  const look = async () => {
+    const found = access.known()
+    if ('key' in found ? last === 'online' : found.none === 'unset') return
+    note(await access.find())
+  }
+  // A key may come later: a keychain that was locked, a file that is being made, a command that is asked once more.
+  const looking = clock.every(LOOK_AGAIN_MS, look, (error) => onTrouble(message(error)))
 
-export type OwnModels = Readonly<Record<string, OwnModel>>
+  const note = (found: Access | NoAccess) => {
+    if ('key' in found) onTrouble(undefined)
+    else if (found.none === 'trouble') onTrouble(`${found.trouble}; ${found.remedy}`)
+    else if (found.none === 'unset') onTrouble(undefined)
+    const mode = 'key' in found && money.allowed() ? 'online' : 'offline'
+    const before = last
+    last = mode
+    if (before !== undefined && before !== mode) onModeChange()
+    return mode
+  }
 
-/** A name may carry the date of its version. */
-export function factsOf(model: string, own: OwnModels = {}): ModelFacts {
-  const family = model.replace(/-\d{8}$/, '')
-  const known = pick(knownModels, model) ?? pick(knownModels, family) ?? {}
-  const { prices, windowTokens, maxOutputTokens } = pick(own, model) ?? pick(own, family) ?? {}
+  const call = async (request: ModelRequest, purpose: Purpose, signal: AbortSignal) => {
+    if (!money.allowed()) return failure('offline', 'the budget allows for no model at all', { spent: 'nothing' })
+    const found = await access.find()
+    note(found)
+    if (!('key' in found)) return offline(found)
+    const turns = createTurns()
+    const inTurns: Redact = async (text) => {
+      await turns(text.length)
+      return redact(text)
+    }
+    const prepared = await prepare(request, { redact: inTurns, supportedSchema, sentTools })
+    const ask = askOf(prepared)
+    if ('failed' in ask) return ask
+    const idleMs = settings().model.idleSeconds * 1_000
+    const asked = async () =>
+      judged(await send(prepared.params, { access: found, idleMs, signal }), prepared.outputSchema)
+    const result = await money.spend({ ...purpose, ...ask }, asked)
+    if ('over' in result) return over(result)
+    if (!('failed' in result)) return result
+    if (result.failed === 'auth') keys.refused()
+    // A server may say back what it was sent, and what a failure says is shown to people and kept with the job.
+    return { ...result, message: result.message.replaceAll(found.key.value, '[key]') }
+  }
+
   return {
-    windowTokens: windowTokens ?? known.windowTokens,
-    maxOutputTokens: maxOutputTokens ?? known.maxOutputTokens,
-    tiers: prices ? tiersOf(prices) : known.tiers,
+    mode: () => note(access.known()),
+    waits: () => {
+      if (note(access.known()) === 'offline') return { wait: 'offline' }
+      const over = money.usedUp()
+      return (
+        over && { wait: `the day's ${over.over === 'usd' ? 'dollars' : 'tokens'} are used up`, untilMs: over.untilMs }
+      )
+    },
+    door: () => {
+      const found = access.known()
+      return 'key' in found ? { baseUrl: found.baseUrl, fingerprint: found.key.fingerprint } : undefined
+    },
+    provider: (purpose) => ({ call: (request, { signal }) => call(request, purpose, signal) }),
+    budget: money.budget,
+    totals: money.totals,
+    refresh: async () => {
+      note(await access.find())
+    },
+    stop: () => {
+      looking.stop()
+      keys.stop()
+    },
   }
 }
 
-function tiersOf(prices: NonNullable<OwnModel['prices']>): Tier[] {
-  const tiers = prices.map(({ upToTokens, ...own }) => {
-    const told = Object.entries(own).filter(([, value]) => value !== undefined)
-    return { ...rates(own.input, own.output), ...Object.fromEntries(told), upToTokens }
-  })
-  return tiers.sort((a, b) => (a.upToTokens ?? Number.POSITIVE_INFINITY) - (b.upToTokens ?? Number.POSITIVE_INFINITY))
+/** What a harness handed over is as hostile as any input: a limit that is none must not become a cost of nothing. */
+function askOf({ params }: Prepared): Omit<Ask, keyof Purpose> | ModelFailure {
+  const { model, max_tokens: maxTokens } = params as { model: unknown; max_tokens: unknown }
+  if (typeof model !== 'string' || typeof maxTokens !== 'number' || !Number.isSafeInteger(maxTokens) || maxTokens < 1)
+    return failure('bad-request', 'a request needs a model and a limit of output', { spent: 'nothing' })
+  const text = JSON.stringify(params)
+  return { model, maxTokens, bytes: Buffer.byteLength(text), kept: keptFor(text) }
 }
 
-function pick<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
-  return Object.hasOwn(table, name) ? table[name] : undefined
+/** Where a mark is, everything up to it is written to the cache; how far that is does not matter for the most of it. */
+function keptFor(params: string): Ask['kept'] {
+  if (!params.includes('"cache_control"')) return undefined
+  return params.includes('"ttl":"1h"') ? '1h' : '5m'
 }
 
-const NANOS_PER_TOKEN = 1_000
+function offline(found: NoAccess): ModelFailure {
+  const why = found.none === 'trouble' ? `${found.trouble}; ${found.remedy}` : 'there is no key to a model'
+  return failure('offline', why, { spent: 'nothing' })
+}
 
-/** In billionths of a dollar, rounded up; undefined where nobody knows the price. */
-export function costInNanos(usage: Usage, { tiers = [] }: ModelFacts): number | undefined {
-  const prompt = usage.input + usage.cacheRead + usage.cacheWrite
-  const tier = tiers.find(({ upToTokens }) => upToTokens === undefined || prompt <= upToTokens) ?? tiers.at(-1)
-  if (!tier) return undefined
-  const long = Math.min(usage.cacheWrite1h ?? 0, usage.cacheWrite)
-  const dollarsPerMillion =
-    usage.input * tier.input +
-    usage.cacheRead * tier.cacheRead +
-    (usage.cacheWrite - long) * tier.cacheWrite5m +
-    long * tier.cacheWrite1h +
-    usage.output * tier.output
-  // What floating point adds far behind the comma must not become another billionth.
-  return Math.ceil(Math.round(dollarsPerMillion * NANOS_PER_TOKEN * 1_000) / 1_000)
+function over({ over, untilMs }: Over): ModelFailure {
+  const what = over === 'usd' ? 'dollars' : 'tokens'
+  return failure('budget', `the day's ${what} are used up, or would be by this call`, { untilMs, spent: 'nothing' })
 }

@@ -1,7 +1,6 @@
 /** What was read of transcripts, in `index.db`: one transaction for each slice, with the place where reading goes on. */
 import { type Db, preparedIn } from '../db/database.ts'
-import type { Due } from '../jobs/job-rows.ts'
-import { createJobTable } from '../jobs/job-table.ts'
+import { createJobTable, type Due } from '../jobs/job-table.ts'
 import { createSessionRows, type SessionRow } from './session-table.ts'
 
 /** A harness's own id, or the hash of a line that has none. */

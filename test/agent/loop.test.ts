@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { runLoop } from '../../daemon/agent/loop.ts'
 import type { Limits } from '../../daemon/agent/task.ts'
 import type { ToolRunner } from '../../daemon/agent/tool-runner.ts'
-import type { Block, ModelAnswer, ModelFailure, ModelRequest, Provider, Usage } from '../../daemon/models/provider.ts'
+import type { Block, ModelAnswer, ModelFailure, ModelRequest, Provider, Usage } from '../../daemon/models/wire.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { manualTime } from '../support/clock.ts'
 

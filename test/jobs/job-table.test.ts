@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { openDatabase, storeLayout } from '../../daemon/db/database.ts'
-import { createJobClaims, type Ending } from '../../daemon/jobs/job-claims.ts'
-import { createJobTable } from '../../daemon/jobs/job-table.ts'
+import { createJobClaims, createJobTable, type Ending } from '../../daemon/jobs/job-table.ts'
 import { due, jobTables, START_MS as T } from '../support/jobs.ts'
 
 const MINUTE = 60_000

@@ -1,11 +1,15 @@
 /** The real SDK against the scripted server, as the daemon puts it together. */
-import type { Access } from '../../daemon/models/access.ts'
+
 import { createSender } from '../../daemon/models/anthropic.ts'
-import { judged } from '../../daemon/models/judge.ts'
-import { fingerprintOf } from '../../daemon/models/keys.ts'
-import type { Message, ModelRequest } from '../../daemon/models/provider.ts'
-import { supportedSchema } from '../../daemon/models/supported-schema.ts'
-import { prepare, type Redact } from '../../daemon/models/wire.ts'
+import { type Access, fingerprintOf } from '../../daemon/models/keys.ts'
+import {
+  judged,
+  type Message,
+  type ModelRequest,
+  prepare,
+  type Redact,
+  supportedSchema,
+} from '../../daemon/models/wire.ts'
 import { type Clock, createClock } from '../../daemon/platform/clock.ts'
 
 export const user = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] })

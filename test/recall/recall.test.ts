@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ModelRequest } from '../../daemon/models/provider.ts'
+import type { ModelRequest } from '../../daemon/models/wire.ts'
 import { undoOf } from '../../daemon/platform/if-lost.ts'
 import { hasEnoughWords } from '../../daemon/recall/recall.ts'
 import { RecallRequest } from '../../schema/recall.ts'

@@ -2,8 +2,8 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Model } from '../../daemon/models/model.ts'
-import type { ModelAnswer, ModelRequest } from '../../daemon/models/provider.ts'
+import type { Model } from '../../daemon/models/models.ts'
+import type { ModelAnswer, ModelRequest } from '../../daemon/models/wire.ts'
 import { createProjects } from '../../daemon/projects/projects.ts'
 import { createKeeping } from '../../daemon/recall/keeping.ts'
 import { createRecall } from '../../daemon/recall/recall.ts'

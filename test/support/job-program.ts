@@ -2,10 +2,8 @@
  * A process that does what is queued and ends when nothing is left: store, writer and runner as a daemon has them, with kinds
  * that leave one entry per run in the journal. `<state folder> <drain ms>`; SIGTERM stops it as it stops a daemon.
  */
-
 import type { Claimed, JobKind, RunContext } from '../../daemon/jobs/job.ts'
-import { createJobClaims } from '../../daemon/jobs/job-claims.ts'
-import { createJobTable } from '../../daemon/jobs/job-table.ts'
+import { createJobClaims, createJobTable } from '../../daemon/jobs/job-table.ts'
 import { createRunner } from '../../daemon/jobs/runner.ts'
 import { recoverChanges } from '../../daemon/memory/recovery.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'

@@ -2,8 +2,8 @@
 
 import { openDatabases } from '../../daemon/db/databases.ts'
 import { createSender } from '../../daemon/models/anthropic.ts'
-import { createLedger } from '../../daemon/models/ledger.ts'
-import { createModel } from '../../daemon/models/model.ts'
+import { createLedger } from '../../daemon/models/budget.ts'
+import { createModel } from '../../daemon/models/models.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 
 const [stateDir = '', url = '', usdPerDay = '0'] = process.argv.slice(2)

@@ -1,8 +1,8 @@
 /** Jobs and dreams over HTTP: what is due, what runs, what became of it, and what models have cost. */
 import type { createDreaming } from '../../dream/dreaming.ts'
-import type { Background } from '../../jobs/background.ts'
-import { costOf } from '../../models/cost.ts'
-import type { Model } from '../../models/model.ts'
+import type { Background } from '../../jobs/jobs.ts'
+import { costOf } from '../../models/budget.ts'
+import type { Model } from '../../models/models.ts'
 import { onlyUser, routeFile } from '../request.ts'
 
 const USUAL_DAYS = 30

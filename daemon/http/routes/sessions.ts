@@ -1,7 +1,7 @@
 /** Sessions over HTTP: their turns, notes and notices, search over them, and transcripts that callers bring. */
 
 import type { createTelling } from '../../extraction/telling.ts'
-import type { Background } from '../../jobs/background.ts'
+import type { Background } from '../../jobs/jobs.ts'
 import type { Notes } from '../../notes/notes.ts'
 import type { Capture } from '../../transcripts/capture.ts'
 import { routeFile } from '../request.ts'

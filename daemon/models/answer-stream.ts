@@ -1,7 +1,6 @@
 /** Puts an answer together from the events of a stream. What does not fit is garbage, said so, never guessed. Pure. */
 import { z } from 'zod'
-import { parseJson } from './json-answer.ts'
-import type { Block, Usage } from './provider.ts'
+import { type Block, parseJson, type Usage } from './wire.ts'
 
 export type Gathering = {
   /** Gives what is wrong with the event, if something is. */

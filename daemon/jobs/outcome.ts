@@ -1,8 +1,6 @@
 /** Decides what becomes of a job after a run: tried again and when, given up, waiting. Does no I/O. */
-
 import type { Outcome } from './job.ts'
-import type { Ending } from './job-claims.ts'
-import { NEVER_MS } from './job-rows.ts'
+import { type Ending, NEVER_MS } from './job-table.ts'
 
 const FIRST_BACKOFF_MS = 30_000
 const BACKOFF_GROWS = 4

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { endingOf } from '../../daemon/jobs/ending.ts'
+import { endingOf } from '../../daemon/jobs/outcome.ts'
 
 const NOW = 1_000_000
 const retryIn = (failures: number, random: number, afterMs?: number) => {

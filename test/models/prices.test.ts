@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { costInNanos, factsOf, knownModels } from '../../daemon/models/models.ts'
-import { mostUsage, overBy } from '../../daemon/models/money.ts'
+import { mostUsage, overBy } from '../../daemon/models/budget.ts'
+import { costInNanos, factsOf, knownModels } from '../../daemon/models/prices.ts'
 
 const usage = { input: 1_000, cacheRead: 10_000, cacheWrite: 3_000, cacheWrite1h: 2_000, output: 500 }
 

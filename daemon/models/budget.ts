@@ -1,0 +1,272 @@
+/**
+ * The day's money: nothing is sent that could cost more than is left. A call is written down with the most it can cost
+ * before it is made, and with what it did cost after; where nobody can tell, the most stays.
+ */
+import type { Budget, CostList } from '../../schema/job.ts'
+import { type Db, untilOnDisk, withoutWaiting } from '../db/database.ts'
+import type { Clock } from '../platform/clock.ts'
+import { costInNanos, factsOf, type ModelFacts, type OwnModels } from './prices.ts'
+import type { ModelAnswer, ModelFailure, Usage } from './wire.ts'
+
+export type Caps = { usdPerDay: number; tokensPerDay: number }
+
+/** Who asks: what is shown in the ledger. */
+export type Purpose = { job: string; project?: string }
+
+/** What is about to be sent. `kept`: whether the whole of it may be written to a cache, and for how long. */
+export type Ask = Purpose & { model: string; bytes: number; maxTokens: number; kept: '5m' | '1h' | undefined }
+
+export type Over = { over: 'usd' | 'tokens'; untilMs: number }
+
+export type Money = {
+  spend<Result extends ModelAnswer | ModelFailure>(ask: Ask, call: () => Promise<Result>): Promise<Result | Over>
+  /** Whether the caps allow for any model at all. */
+  allowed(): boolean
+  budget(): Budget
+  /** Nothing is left of the day. */
+  usedUp(): Over | undefined
+  totals(by: Grouping, days: number): { totals: Total[]; unpriced: string[] }
+}
+
+type Deps = { ledger: Ledger; clock: Clock; caps: () => Caps; models: () => OwnModels }
+
+const NANOS = 1_000_000_000
+/** Tokens for a byte while a model is new to us: code and JSON have up to one for two. */
+const CAREFUL_RATIO = 0.5
+const CALIBRATED_MARGIN = 1.2
+
+export function createMoney({ ledger, clock, caps, models }: Deps): Money {
+  const uncached = (usage: Usage) => usage.input + usage.cacheWrite
+
+  const settle = (id: number, ask: Ask, result: ModelAnswer | ModelFailure, latencyMs: number) => {
+    const outcome = 'failed' in result ? result.failed : 'done'
+    const usage = finalUsage(result, ask.maxTokens)
+    if (!usage) return ledger.leave(id, outcome, latencyMs)
+    const nanos = costInNanos(usage, factsOf(ask.model, models()))
+    const { input, cacheRead, cacheWrite, output } = usage
+    const tokens = { input, cacheRead, cacheWrite, output, uncached: uncached(usage) }
+    ledger.settle(id, { outcome, nanos, latencyMs, request: result.requestId, ...tokens })
+  }
+
+  return {
+    spend: async (ask, call) => {
+      const now = clock.now()
+      const facts = factsOf(ask.model, models())
+      const usage = mostUsage(ask, facts, ledger.tokensPerByte(ask.model))
+      const nanos = costInNanos(usage, facts)
+      const { job, project, model, bytes } = ask
+      const entry = { at: now, day: dayOf(now), job, project, model, bytes, nanos, uncached: uncached(usage) }
+      const reserved = ledger.reserve(entry, (spent) => overBy(spent, { nanos, uncached: uncached(usage) }, caps()))
+      if ('refused' in reserved) return { over: reserved.refused, untilMs: nextDayMs(now) }
+      await ledger.reservedForGood()
+      const begunMs = clock.elapsed()
+      const result = await call()
+      settle(reserved.id, ask, result, clock.elapsed() - begunMs)
+      return result
+    },
+    allowed: () => caps().usdPerDay > 0 && caps().tokensPerDay > 0,
+    budget: () => {
+      const spent = ledger.spentSince(dayOf(clock.now()))
+      const { usdPerDay, tokensPerDay } = caps()
+      return { usd: spent.nanos / NANOS, capUsd: usdPerDay, tokens: spent.uncached, capTokens: tokensPerDay }
+    },
+    usedUp: () => {
+      const now = clock.now()
+      const spent = ledger.spentSince(dayOf(now))
+      // The smallest call there is.
+      const over = overBy(spent, { nanos: 1, uncached: 1 }, caps())
+      return over && { over, untilMs: nextDayMs(now) }
+    },
+    totals: (by, days) => {
+      const since = dayBefore(clock.now(), days - 1)
+      return { totals: ledger.totals(by, since), unpriced: ledger.unpriced(since) }
+    },
+  }
+}
+
+/** Which cap another call would pass; a cap of 0 is passed by any. */
+export function overBy(
+  spent: Spent,
+  next: { nanos: number | undefined; uncached: number },
+  { usdPerDay, tokensPerDay }: Caps,
+): Over['over'] | undefined {
+  if (usdPerDay === 0) return 'usd'
+  if (tokensPerDay === 0 || spent.uncached + next.uncached > tokensPerDay) return 'tokens'
+  return next.nanos !== undefined && spent.nanos + next.nanos > usdPerDay * NANOS ? 'usd' : undefined
+}
+
+/** The most a call can use: nothing of it is in a cache, and the answer is as long as it may be. */
+export function mostUsage(
+  { bytes, maxTokens, kept }: Pick<Ask, 'bytes' | 'maxTokens' | 'kept'>,
+  { windowTokens = Number.POSITIVE_INFINITY, maxOutputTokens = Number.POSITIVE_INFINITY }: ModelFacts,
+  seenRatio: number | undefined,
+): Usage {
+  const ratio = seenRatio === undefined ? CAREFUL_RATIO : Math.min(seenRatio * CALIBRATED_MARGIN, 1)
+  const tokens = Math.min(Math.ceil(bytes * ratio), windowTokens)
+  const nothing = { input: 0, cacheRead: 0, cacheWrite: 0, output: Math.min(maxTokens, maxOutputTokens) }
+  if (!kept) return { ...nothing, input: tokens }
+  return { ...nothing, cacheWrite: tokens, ...(kept === '1h' && { cacheWrite1h: tokens }) }
+}
+
+/** What is to be paid for; undefined where nobody can tell, as when a server does not say what it used. */
+function finalUsage(result: ModelAnswer | ModelFailure, maxTokens: number): Usage | undefined {
+  if ('failed' in result && result.spent === 'nothing') return { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 }
+  const { usage } = result
+  if (!usage || usage.input + usage.cacheRead + usage.cacheWrite === 0) return undefined
+  // An answer that broke off was being written on: only its end would have told how long it had become.
+  return 'failed' in result && result.spent !== 'final' ? { ...usage, output: maxTokens } : usage
+}
+
+/**
+ * What models have cost: a row for every call, reserved before it is made and settled after it. A row that a crash left
+ * reserved keeps counting. Rows of later days count as today's, so that a clock set back gives no fresh allowance.
+ */
+
+export type Entry = {
+  at: number
+  day: string
+  job: string
+  project: string | undefined
+  model: string
+  bytes: number
+  nanos: number | undefined
+  uncached: number
+}
+
+export type Spent = { nanos: number; uncached: number }
+
+export type Settlement = {
+  outcome: string
+  nanos: number | undefined
+  uncached: number
+  input: number
+  cacheRead: number
+  cacheWrite: number
+  output: number
+  latencyMs: number
+  request: string | undefined
+}
+
+export type Grouping = 'day' | 'project' | 'job'
+
+export type Total = {
+  key: string | null
+  nanos: number
+  input: number
+  cacheRead: number
+  cacheWrite: number
+  output: number
+  calls: number
+  unsettled: number
+}
+
+export type Ledger = {
+  /** Looks and writes in one step: what others have reserved counts. The entry is there unless `refuse` gave a reason. */
+  reserve<Reason>(entry: Entry, refuse: (spent: Spent) => Reason | undefined): { id: number } | { refused: Reason }
+  /** What was reserved counts from here on, even if the power goes: not before may anything be sent. */
+  reservedForGood(): Promise<void>
+  settle(id: number, settlement: Settlement): void
+  /** The call failed in a way that tells nothing of its cost: what was reserved stays. */
+  leave(id: number, outcome: string, latencyMs: number): void
+  spentSince(day: string): Spent
+  /** The most tokens for a byte among the last calls of a model; undefined while there are too few. */
+  tokensPerByte(model: string): number | undefined
+  totals(by: Grouping, sinceDay: string): Total[]
+  /** Models whose price nobody knew. */
+  unpriced(sinceDay: string): string[]
+}
+
+/** Counted in rows, not in days: a clock that is wrong must not make anything be forgotten. */
+const KEPT_ROWS = 500_000
+const SAMPLES = 20
+const FEW_SAMPLES = 3
+
+export function createLedger(db: Db): Ledger {
+  const spent = db.prepare(
+    'SELECT COALESCE(SUM(nanos), 0) AS nanos, COALESCE(SUM(uncached), 0) AS uncached FROM ledger WHERE day >= ?',
+  )
+  const insert = db.prepare(`INSERT INTO ledger (at, day, job, project, model, outcome, bytes, nanos, uncached)
+    VALUES (@at, @day, @job, @project, @model, 'reserved', @bytes, @nanos, @uncached)`)
+  const forget = db.prepare('DELETE FROM ledger WHERE id <= ?')
+  const settle = db.prepare(`UPDATE ledger SET outcome = @outcome, nanos = @nanos, uncached = @uncached, input = @input,
+    cache_read = @cacheRead, cache_write = @cacheWrite, output = @output, latency_ms = @latencyMs, request = @request
+    WHERE id = @id`)
+  const leave = db.prepare('UPDATE ledger SET outcome = ?, latency_ms = ? WHERE id = ?')
+  const ratio = db.prepare(`SELECT COUNT(*) AS samples, MAX(1.0 * tokens / bytes) AS most FROM (
+    SELECT input + cache_read + cache_write AS tokens, bytes FROM ledger
+    WHERE model = ? AND bytes > 0 AND input + cache_read + cache_write > 0 ORDER BY id DESC LIMIT ${SAMPLES})`)
+  const totals = (column: Grouping) =>
+    db.prepare(`SELECT ${column} AS key, COALESCE(SUM(nanos), 0) AS nanos, SUM(input) AS input,
+      SUM(cache_read) AS cacheRead, SUM(cache_write) AS cacheWrite, SUM(output) AS output, COUNT(*) AS calls,
+      SUM(outcome = 'reserved') AS unsettled
+      FROM ledger WHERE day >= ? GROUP BY ${column} ORDER BY ${column === 'day' ? 'day' : 'nanos DESC, key'}`)
+  const grouped = { day: totals('day'), project: totals('project'), job: totals('job') }
+  const unpriced = db
+    .prepare('SELECT DISTINCT model FROM ledger WHERE nanos IS NULL AND day >= ? ORDER BY model')
+    .pluck()
+  const spentSince = (day: string) => spent.get(day) as Spent
+
+  const reserve = db.transaction((entry: Entry, refuse: (spent: Spent) => unknown) => {
+    const refused = refuse(spentSince(entry.day))
+    if (refused !== undefined) return { refused }
+    const { project = null, nanos = null, ...rest } = entry
+    const id = Number(insert.run({ ...rest, project, nanos }).lastInsertRowid)
+    forget.run(id - KEPT_ROWS)
+    return { id }
+  })
+
+  return {
+    // Immediately, so that nobody else can reserve between the look and the row.
+    reserve: (entry, refuse) => withoutWaiting(db, () => reserve.immediate(entry, refuse)) as never,
+    reservedForGood: () => untilOnDisk(db),
+    // What a power cut takes back of these counts with what was reserved for it, which is more.
+    settle: (id, { nanos, request, latencyMs, ...rest }) => {
+      const row = { id, ...rest, nanos: nanos ?? null, request: request ?? null, latencyMs: Math.round(latencyMs) }
+      withoutWaiting(db, () => settle.run(row))
+    },
+    leave: (id, outcome, latencyMs) => {
+      withoutWaiting(db, () => leave.run(outcome, Math.round(latencyMs), id))
+    },
+    spentSince,
+    tokensPerByte: (model) => {
+      const { samples, most } = ratio.get(model) as { samples: number; most: number | null }
+      return samples < FEW_SAMPLES || most === null ? undefined : most
+    },
+    totals: (by, sinceDay) => grouped[by].all(sinceDay) as Total[],
+    unpriced: (sinceDay) => unpriced.all(sinceDay) as string[],
+  }
+}
+
+/** Local calendar days, as money is counted by them. Pure. */
+
+export function dayOf(ms: number): string {
+  const date = new Date(ms)
+  const two = (value: number) => String(value).padStart(2, '0')
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+}
+
+export function nextDayMs(ms: number): number {
+  const date = new Date(ms)
+  return new Date(date.getFullYear(), date.getMonth(), date.getDate() + 1).getTime()
+}
+
+/** The day so many days before. */
+export function dayBefore(ms: number, days: number): string {
+  const date = new Date(ms)
+  return dayOf(new Date(date.getFullYear(), date.getMonth(), date.getDate() - days, 12).getTime())
+}
+
+/** The ledger as it is shown: dollars, and how much of the input came from a cache. Pure. */
+
+type CostDeps = Pick<Money, 'totals'> & { budget: () => Budget }
+
+export function costOf({ totals, budget }: CostDeps, by: Grouping, days: number): CostList {
+  const found = totals(by, days)
+  return { items: found.totals.map(shown), unpriced: found.unpriced, today: budget() }
+}
+
+function shown({ key, nanos, ...rest }: Total): CostList['items'][number] {
+  const prompt = rest.input + rest.cacheRead + rest.cacheWrite
+  const hitPercent = prompt === 0 ? null : Math.round((rest.cacheRead / prompt) * 1_000) / 10
+  return { key: key ?? '', usd: nanos / 1_000_000_000, ...rest, hitPercent }
+}
