@@ -22,7 +22,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { placeTrouble } from '../memory/folder.ts'
+import { explainDiskError } from '../memory/folder.ts'
 import type { Clock } from '../platform/clock.ts'
 import { writeAtomic } from '../platform/files.ts'
 import { holdFile, isAlive } from '../platform/process-lock.ts'
@@ -206,7 +206,7 @@ function inPlace<T>(dir: string, act: () => T): T {
   try {
     return act()
   } catch (error) {
-    throw placeTrouble(dir, error)
+    throw explainDiskError(dir, error)
   }
 }
 

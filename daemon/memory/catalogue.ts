@@ -11,7 +11,7 @@ import { type Db, preparedIn, withoutWaiting } from '../db/database.ts'
 import type { Timer } from '../platform/clock.ts'
 import { hashOf } from '../platform/safe-folder.ts'
 import { INDEX_FILE, numbered } from './file-names.ts'
-import { inFolder, readPresent } from './folder.ts'
+import { readMemoryFile } from './folder.ts'
 import type { Journal } from './journal.ts'
 import {
   type FoundMemory,
@@ -335,8 +335,7 @@ function memoryOf({ file, stamp, modified_ms, bytes, hash, value, name, descript
 }
 
 export function freeFile(dir: string, file: string, waiting: ReadonlySet<string>): string {
-  const taken = (name: string) =>
-    waiting.has(name) || inFolder(dir, (folder) => readPresent(folder, name)) !== undefined
+  const taken = (name: string) => waiting.has(name) || readMemoryFile(dir, name) !== undefined
   for (let n = 1; n < 1_000; n++) {
     const name = numbered(file, n)
     if (!taken(name)) return name

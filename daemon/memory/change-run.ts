@@ -8,7 +8,7 @@ import type { MemoryType } from '../../schema/memory.ts'
 import type { Core } from '../core.ts'
 import type { ProjectFinder } from '../projects/projects.ts'
 import type { Catalogue } from './catalogue.ts'
-import { inFolder, openIn, readPresent } from './folder.ts'
+import { openMemoryFolder, readMemoryFile } from './folder.ts'
 import { splitFrontMatter } from './front-matter-edit.ts'
 import { newRunId } from './journal.ts'
 import { oneLine } from './pointer.ts'
@@ -41,8 +41,7 @@ export function createChangeRuns(
       const runId = newRunId(kind, core.clock.now())
       const author: Author = { actor: `agent:${runId}`, reason: `found by a run (${kind})`, runId }
       const { dir } = places.forWriting(cwd, { actor: author.actor, env })
-      const present = (file: string) =>
-        statSync(dir, { throwIfNoEntry: false }) && inFolder(dir, (folder) => readPresent(folder, file))
+      const present = (file: string) => statSync(dir, { throwIfNoEntry: false }) && readMemoryFile(dir, file)
       const listed = () => (statSync(dir, { throwIfNoEntry: false }) ? catalogue.list(dir).items : [])
       return {
         runId,
@@ -67,7 +66,7 @@ export function createChangeRuns(
         refuses: async (write: RunWrite): Promise<string | undefined> => {
           if (waitingFiles(dir).has(write.file)) return `${write.file} waits for the person's word; leave it until then`
           // A folder that cannot be made is not the fault of the write.
-          openIn(dir).close()
+          openMemoryFolder(dir).close()
           try {
             await writer.check(dir, write, author)
             return undefined

@@ -5,7 +5,7 @@
 import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
 import { INDEX_FILE } from './file-names.ts'
-import { inFolder, type Present, readPresent } from './folder.ts'
+import { inFolder, type MemoryFile, readMemoryFile } from './folder.ts'
 import { isDream, type Journal } from './journal.ts'
 import type { Reviews } from './review.ts'
 import { isMemoryName, scanMemories } from './scan.ts'
@@ -126,9 +126,9 @@ function foreignIn(file: string): string | undefined {
 export function readDirectory(dir: string): Directory {
   const { items } = scanMemories(dir, { limit: MOST_MEMORIES })
   return inFolder(dir, (folder) => {
-    const present = (file: string): Present | undefined => {
+    const present = (file: string): MemoryFile | undefined => {
       try {
-        return readPresent(folder, file)
+        return folder.read(file)
       } catch {
         // A link, or what is larger than any memory: there, and not ours to touch.
         return undefined
@@ -136,13 +136,13 @@ export function readDirectory(dir: string): Directory {
     }
     const memories = items.flatMap(({ file, hash }) => {
       const found = hash === undefined || file.startsWith('team/') ? undefined : present(file)
-      return found?.exact ? [{ file, text: found.text, hash: found.hash }] : []
+      return found?.isText ? [{ file, text: found.text, hash: found.hash }] : []
     })
     const index = present(INDEX_FILE)
     const names = new Set(items.map(({ file }) => file))
     return {
       memories,
-      index: index?.exact ? { text: index.text, hash: index.hash } : undefined,
+      index: index?.isText ? { text: index.text, hash: index.hash } : undefined,
       exists: (file) => names.has(file) || isThere(dir, file),
     }
   })
@@ -150,7 +150,7 @@ export function readDirectory(dir: string): Directory {
 
 function isThere(dir: string, file: string): boolean {
   try {
-    return inFolder(dir, (folder) => readPresent(folder, file)) !== undefined
+    return readMemoryFile(dir, file) !== undefined
   } catch {
     return true
   }

@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
 import { redact } from '../secrets/redact.ts'
-import { type Confined, openFolder, type Present, placeTrouble, readPresent } from './folder.ts'
+import { explainDiskError, type MemoryFile, type MemoryFolder, openFolder } from './folder.ts'
 import type { Journal, NewChange } from './journal.ts'
 import { isExact } from './journal.ts'
 import { isMemoryName, markdownFiles, type Stamp, whereabouts } from './scan.ts'
@@ -44,7 +44,11 @@ export function createExternal({ writer, journal, clock, names, isPlace, onChang
     return files
   }
 
-  const compare = async (dir: string, folder: Confined | undefined, files: readonly [string, Stamp | undefined][]) => {
+  const compare = async (
+    dir: string,
+    folder: MemoryFolder | undefined,
+    files: readonly [string, Stamp | undefined][],
+  ) => {
     const changes: NewChange[] = []
     const readable: [string, Stamp | undefined][] = []
     for (const [file, stamp] of files) {
@@ -65,7 +69,7 @@ export function createExternal({ writer, journal, clock, names, isPlace, onChang
     return changes.map(({ file }) => file)
   }
 
-  const difference = async (dir: string, file: string, now: Present | undefined): Promise<NewChange | undefined> => {
+  const difference = async (dir: string, file: string, now: MemoryFile | undefined): Promise<NewChange | undefined> => {
     // Without the words first: what we wrote ourselves is looked at, too, and is as it should be.
     if (journal.tip(dir, file)?.hash === now?.hash) return undefined
     const before = journal.latest(dir, file)?.after
@@ -87,7 +91,7 @@ export function createExternal({ writer, journal, clock, names, isPlace, onChang
     }
   }
 
-  const compareAll = async (dir: string, folder: Confined | undefined, files: Map<string, Stamp | undefined>) => {
+  const compareAll = async (dir: string, folder: MemoryFolder | undefined, files: Map<string, Stamp | undefined>) => {
     const rest = [...files]
     const changed: string[] = []
     try {
@@ -106,12 +110,12 @@ export function createExternal({ writer, journal, clock, names, isPlace, onChang
       const where = whereabouts(dir)
       if (where === 'gone') return compareAll(dir, undefined, withoutStamps(journal.files(dir)))
       if (where === 'unknown' || !isPlace(dir)) return []
-      let folder: Confined | undefined
+      let folder: MemoryFolder | undefined
       try {
         folder = openFolder(dir, { mayBeAt: isPlace })
         return await compareAll(dir, folder, files ? withoutStamps(files.filter(isMemoryName)) : suspects(dir))
       } catch (error) {
-        throw placeTrouble(dir, error)
+        throw explainDiskError(dir, error)
       } finally {
         folder?.close()
       }
@@ -124,9 +128,9 @@ function withoutStamps(files: readonly string[]): Map<string, undefined> {
 }
 
 /** A file that cannot be read safely is none of ours, and not gone either. */
-function lookAt(folder: Confined, file: string): Present | undefined | 'unreadable' {
+function lookAt(folder: MemoryFolder, file: string): MemoryFile | undefined | 'unreadable' {
   try {
-    return readPresent(folder, file)
+    return folder.read(file)
   } catch {
     return 'unreadable'
   }

@@ -17,6 +17,20 @@ export const CAP_SEGMENTS = 4
 export const INDEX_FILE = 'MEMORY.md'
 export const INDEXES: readonly string[] = [INDEX_FILE, `team/${INDEX_FILE}`]
 
+export function isIndex(file: string): boolean {
+  return INDEXES.includes(file)
+}
+
+/** The index that points to a file: the team's own for `team/x.md`, the directory's for all others. */
+export function indexOf(file: string): string {
+  return file.startsWith('team/') ? `team/${INDEX_FILE}` : INDEX_FILE
+}
+
+/** A file as its own index names it. */
+export function nameInIndex(file: string): string {
+  return file.startsWith('team/') ? file.slice('team/'.length) : file
+}
+
 /** What the system resolves before a folder is open is refused even for reading. */
 const READ_CAP_UNITS = 4_096
 export const READ_CAP_SEGMENTS = 32

@@ -2,7 +2,7 @@
 import { posix } from 'node:path'
 import { grouped } from '../platform/text.ts'
 import { INDEX_FILE } from './file-names.ts'
-import { type Confined, inFolder } from './folder.ts'
+import { inFolder, type MemoryFolder } from './folder.ts'
 import {
   oneLine,
   POINTER_CHARS,
@@ -385,6 +385,6 @@ export function readIndexes(dir: string, { withTeam }: { withTeam: boolean }): I
   }))
 }
 
-function read(folder: Confined, file: string): string {
+function read(folder: MemoryFolder, file: string): string {
   return folder.read(file)?.bytes.toString() ?? ''
 }

@@ -1,43 +1,31 @@
 /** Keeps an index true to the memories it points to, touching only the lines it has to. */
 
-import { isLog } from './file-names.ts'
-import { type Confined, indexOf, nameInIndex, type Present, presentOf } from './folder.ts'
+import { indexOf, isLog, nameInIndex } from './file-names.ts'
+import type { MemoryFile, MemoryFolder } from './folder.ts'
 import { saysAlready, withoutPointer, withPointers } from './index-file.ts'
 import type { Pointer } from './pointer.ts'
 import { hookOf, parseTopic } from './topic-file.ts'
 
-/** A memory as it will be; nothing when it goes. */
+/** A memory as it will be; without `content` it goes. */
 export type Pointed = { file: string; content: string | undefined }
 
-/** `bytes`: of the text, for whoever measures, hashes or writes it. */
-export type IndexChange = { file: string; before: Present | undefined; text: string; bytes: Buffer }
+export type IndexChange = { file: string; before: MemoryFile | undefined; text: string; bytes: Buffer }
 
 /** The indexes that have to change, and to what. An index whose bytes are no text is left alone. */
-export function upkeep(folder: Confined, changed: readonly Pointed[]): IndexChange[] {
+export function upkeep(folder: MemoryFolder, changed: readonly Pointed[]): IndexChange[] {
   const memories = changed.filter(({ file }) => !isLog(file))
   const files = [...new Set(memories.map(({ file }) => indexOf(file)))]
   return files.flatMap((file) => {
     const own = memories.filter((memory) => indexOf(memory.file) === file)
     const gone = own.filter(({ content }) => content === undefined)
     const pointers = own.flatMap(pointerTo)
-    const index = folder.read(file)
-    // Most changes leave name and description as they are: nothing more is made of an index of a thousand lines then.
-    if (index && gone.length === 0 && pointers.every((pointer) => saysAlready(index.bytes, pointer))) return []
-    const before = index && presentOf(index)
-    if (before && !before.exact) return []
-    const rest = gone.reduce(withoutGone, before?.text ?? '')
-    const text = withPointers(rest, pointers)
-    if (text === (before?.text ?? '')) return []
-    return [
-      { file, before, text, bytes: index && before ? bytesOf(text, before.text, index.bytes) : Buffer.from(text) },
-    ]
+    const before = folder.read(file)
+    // Most changes leave name and description as they are: an index of a thousand lines is not parsed for these.
+    if (before && gone.length === 0 && pointers.every((pointer) => saysAlready(before.bytes, pointer))) return []
+    if (before?.isText === false) return []
+    const text = withPointers(gone.reduce(withoutGone, before?.text ?? ''), pointers)
+    return text === (before?.text ?? '') ? [] : [{ file, before, text, bytes: Buffer.from(text) }]
   })
-}
-
-/** A new memory adds a line at the end, as a rule: the thousand before it are not encoded once more. */
-function bytesOf(text: string, before: string, bytes: Buffer): Buffer {
-  if (!text.startsWith(before)) return Buffer.from(text)
-  return Buffer.concat([bytes, Buffer.from(text.slice(before.length))])
 }
 
 function withoutGone(index: string, { file }: Pointed): string {

@@ -8,8 +8,8 @@ import type { Databases } from '../db/databases.ts'
 import type { Keeper, Purged, Purges } from '../db/purge.ts'
 import type { Indexes } from '../db/scrub.ts'
 import type { Clock } from '../platform/clock.ts'
-import { INDEXES } from './file-names.ts'
-import { indexOf, inFolder, nameInIndex, readPresent } from './folder.ts'
+import { INDEXES, indexOf, nameInIndex } from './file-names.ts'
+import { readMemoryFile } from './folder.ts'
 import { withoutPointer } from './index-file.ts'
 import type { Journal } from './journal.ts'
 import { rejectedValues, type Tombstones } from './tombstones.ts'
@@ -69,7 +69,7 @@ export function createPurging({ store, keepers, purges, writer, journal, tombsto
     purge: async (dir, { actor }, file, how) => {
       if (actor !== 'user') throw onlyForPersons('only a person may purge')
       return store.alone(async () => {
-        const present = inFolder(dir, (folder) => readPresent(folder, file))
+        const present = readMemoryFile(dir, file)
         if (!present && !purges.knows(dir, file)) throw new MemoryError('NOT_FOUND', `there is no memory ${file}`)
         // A file that was renamed just now is known by its old name, and what goes is found by what it says.
         if (present) await look(dir)

@@ -7,7 +7,7 @@ import type { Memory, MemoryIndex, MemoryItem, MemoryList, MemoryType } from '..
 import type { ProjectFinder } from '../projects/projects.ts'
 import type { Catalogue } from './catalogue.ts'
 import { INDEX_FILE } from './file-names.ts'
-import { inFolder, readPresent } from './folder.ts'
+import { readMemoryFile } from './folder.ts'
 import { loadIndex, readIndexes } from './index-file.ts'
 import type { Journal } from './journal.ts'
 import { type ScannedMemory, timeOf } from './scan.ts'
@@ -84,7 +84,7 @@ type Found = { hash: string; text: string; modifiedMs: number }
 
 function now(dir: string, file: string): Found | undefined {
   if (!existsSync(dir)) return undefined
-  const present = inFolder(dir, (folder) => readPresent(folder, file))
+  const present = readMemoryFile(dir, file)
   if (!present) return undefined
   const { mtimeMs = 0 } = lstatSync(join(dir, file), { throwIfNoEntry: false }) ?? {}
   return { hash: present.hash, text: present.text, modifiedMs: mtimeMs }

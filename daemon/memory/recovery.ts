@@ -1,7 +1,8 @@
 /** Completes at start what a kill interrupted: a change that is in the journal happens. Runs before anyone is served. */
 import { existsSync } from 'node:fs'
 import { message } from '../platform/files.ts'
-import { type Confined, indexOf, inFolder, isIndex, readPresent } from './folder.ts'
+import { indexOf, isIndex } from './file-names.ts'
+import { inFolder, type MemoryFolder } from './folder.ts'
 import { upkeep } from './index-upkeep.ts'
 import type { Change, Journal } from './journal.ts'
 import { isExact } from './journal.ts'
@@ -37,7 +38,7 @@ export function recoverChanges(journal: Journal, dirs: readonly string[], isPlac
   return recovery
 }
 
-function completeIn(folder: Confined, pending: readonly Change[]): string[] {
+function completeIn(folder: MemoryFolder, pending: readonly Change[]): string[] {
   const whole = pending.filter(({ partOf }) => partOf === undefined)
   const files = [...new Set(whole.map(({ file }) => file))]
   const written = files.filter((file) =>
@@ -49,16 +50,16 @@ function completeIn(folder: Confined, pending: readonly Change[]): string[] {
   // Index lines are made anew from the memories rather than repeated: others may have been added meanwhile.
   const memories = files
     .filter((file) => !isIndex(file) && !files.includes(indexOf(file)))
-    .map((file) => ({ file, content: readPresent(folder, file)?.text }))
+    .map((file) => ({ file, content: folder.read(file)?.text }))
   for (const { file, bytes } of upkeep(folder, memories)) folder.write(file, bytes, { expect: undefined })
   return written
 }
 
 /** Brings a file that stands anywhere between its pending changes to the last of them; anything else is somebody's edit. */
-function complete(folder: Confined, changes: readonly Change[]): boolean {
+function complete(folder: MemoryFolder, changes: readonly Change[]): boolean {
   const last = changes.at(-1)
   if (!last) return false
-  const present = readPresent(folder, last.file)?.hash
+  const present = folder.read(last.file)?.hash
   if (present === last.after?.hash || !changes.some(({ before }) => before?.hash === present)) return false
   if (!last.after) folder.remove(last.file, { expect: present })
   else if (last.after.text === undefined || !isExact(last.after)) return false

@@ -5,7 +5,7 @@ import type { Core } from '../core.ts'
 import type { ProjectFinder } from '../projects/projects.ts'
 import { type Catalogue, freeFile } from './catalogue.ts'
 import { appended, logFile, logLine, nameFor } from './file-names.ts'
-import { inFolder, readPresent } from './folder.ts'
+import { readMemoryFile } from './folder.ts'
 import { type Evidence, newRunId } from './journal.ts'
 import type { Reviews } from './review.ts'
 import { normaliseValue } from './tombstones.ts'
@@ -73,7 +73,7 @@ export function createSave(core: Core, places: ProjectFinder, writer: Writer, re
 
   const planLog = async (dir: string, day: string, memories: readonly NewMemory[], batch: Batch): Promise<Planned> => {
     const file = logFile(day)
-    const log = inFolder(dir, (folder) => readPresent(folder, file))
+    const log = readMemoryFile(dir, file)
     const held = new Set((log?.text ?? '').split('\n').map(normaliseValue))
     const fresh = memories.filter((memory) => !held.has(normaliseValue(logLine(memory))))
     const known = memories.length - fresh.length

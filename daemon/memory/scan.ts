@@ -17,7 +17,7 @@ import {
 import { basename, dirname } from 'node:path'
 import { descend, enter, type Folder, hashOf, isCode, isSettled, readUpTo, stampOf } from '../platform/safe-folder.ts'
 import { INDEX_FILE, READ_CAP_SEGMENTS } from './file-names.ts'
-import { inDirectory, inFolder, readPresent } from './folder.ts'
+import { inDirectory, readMemoryFile } from './folder.ts'
 import { splitFrontMatter } from './front-matter-edit.ts'
 import { oneLine } from './pointer.ts'
 import { parseTopic, type TopicFields, topicFields } from './topic-file.ts'
@@ -276,7 +276,7 @@ export function groundOf(dir: string): Ground {
 /** Nothing for what cannot be read safely: then it is the same as nothing else. */
 function hashIn(dir: string, file: string): string | undefined {
   try {
-    return inFolder(dir, (folder) => readPresent(folder, file))?.hash
+    return readMemoryFile(dir, file)?.hash
   } catch {
     return undefined
   }

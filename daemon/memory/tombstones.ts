@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto'
 import type { Db } from '../db/database.ts'
-import { isIndex } from './folder.ts'
+import { isIndex } from './file-names.ts'
 import { parsePointers } from './index-file.ts'
 import { parseTopic } from './topic-file.ts'
 

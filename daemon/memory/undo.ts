@@ -1,7 +1,8 @@
 /** Puts back what was before a change, or before all changes of a run: everything or nothing, as new changes. */
 import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
-import { inFolder, isIndex, readPresent } from './folder.ts'
+import { isIndex } from './file-names.ts'
+import { inFolder } from './folder.ts'
 import { type Change, isExact, isMove, type Journal, newRunId } from './journal.ts'
 import { type Author, isAgent, onlyForPersons, type Write, waitsForReview } from './write-checks.ts'
 import type { Writer, Written } from './writer.ts'
@@ -19,7 +20,7 @@ export function createUndo(core: Core, writer: Writer, journal: Journal) {
       planFile(effective.filter((change) => change.file === file)),
     )
     const { plans, conflicts } = inFolder(first.dir, (folder) => {
-      const now = new Map(all.map(({ file }) => [file, readPresent(folder, file)?.hash]))
+      const now = new Map(all.map(({ file }) => [file, folder.read(file)?.hash]))
       const plans = withoutSettled(all, now)
       return { plans, conflicts: plans.flatMap((plan) => conflictOf(plan, now.get(plan.file))) }
     })
@@ -41,7 +42,7 @@ export function createUndo(core: Core, writer: Writer, journal: Journal) {
     const last = parts.at(-1)
     const before = parts[0]?.before
     if (!last || !isUnbroken(parts) || parts.some(({ undoable, file }) => !undoable || file !== last.file)) return []
-    const now = inFolder(dir, (folder) => readPresent(folder, last.file)?.hash)
+    const now = inFolder(dir, (folder) => folder.read(last.file)?.hash)
     if (now !== last.after?.hash) return []
     return [{ file: last.file, content: before?.text ?? null, expect: now, form: 'as-it-was' }]
   }

@@ -3,8 +3,8 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
 import type { Directories } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
-import { checkFileName, isLog } from './file-names.ts'
-import { type Confined, isIndex, type Present, presentOf } from './folder.ts'
+import { checkFileName, isIndex, isLog } from './file-names.ts'
+import type { MemoryFile, MemoryFolder } from './folder.ts'
 import { indexProblems } from './index-file.ts'
 import type { Evidence, Journal, NewChange, Op, Tip } from './journal.ts'
 import { spokenValues, type Tombstones } from './tombstones.ts'
@@ -37,7 +37,7 @@ export type Author = {
 type Checked = { content: string; redacted: string[]; advice: string[] }
 
 /** A write that may happen. `beforeText`: without credentials; `after`: nothing for a deletion. */
-export type Accepted = { write: Write; before: Present | undefined; beforeText: string; after: Checked | undefined }
+export type Accepted = { write: Write; before: MemoryFile | undefined; beforeText: string; after: Checked | undefined }
 
 export type WriteChecks = ReturnType<typeof createWriteChecks>
 
@@ -97,11 +97,10 @@ export function createWriteChecks(core: Core, directories: Directories, journal:
       if ((await nameWithoutCredential(file)) !== file)
         throw refused('secret', 'the name of the file seems to hold a credential', 'rename or delete it by hand')
     },
-    check: async (dir: string, folder: Confined, write: Write, author: Author): Promise<Accepted> => {
+    check: async (dir: string, folder: MemoryFolder, write: Write, author: Author): Promise<Accepted> => {
       const { file, content, leaves } = write
       const tip = journal.tip(dir, file)
-      const found = tip?.hash === undefined ? folder.find(file) : folder.read(file)
-      const before = found && presentOf(found)
+      const before = folder.read(file)
       refuseUnseen(write, author, before, tip)
       const beforeText = !before || isKeptExactly(tip, before) ? (before?.text ?? '') : (await redact(before.text)).text
       if (content === null && !before && leaves !== 'nothing')
@@ -116,7 +115,7 @@ export function createWriteChecks(core: Core, directories: Directories, journal:
 function refuseUnseen(
   { file, expect, content }: Write,
   { actor }: Author,
-  before: Present | undefined,
+  before: MemoryFile | undefined,
   tip: Tip | undefined,
 ): void {
   const conflict = (message: string) =>
@@ -134,7 +133,7 @@ function refuseUnseen(
 }
 
 /** What the journal keeps byte for byte was searched for credentials when it was kept. */
-export function isKeptExactly(tip: Tip | undefined, { hash }: Present): boolean {
+export function isKeptExactly(tip: Tip | undefined, { hash }: MemoryFile): boolean {
   return tip?.exact === true && tip.hash === hash
 }
 

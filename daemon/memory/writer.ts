@@ -5,7 +5,8 @@ import { message } from '../platform/files.ts'
 import { createInTurn } from '../platform/queue.ts'
 import { CAP_BYTES, hashOf } from '../platform/safe-folder.ts'
 import { redact } from '../secrets/redact.ts'
-import { type Confined, indexOf, isIndex, openIn, placeTrouble, putAll, readPresent } from './folder.ts'
+import { indexOf, isIndex } from './file-names.ts'
+import { explainDiskError, type MemoryFolder, openMemoryFolder, putAll } from './folder.ts'
 import { type IndexChange, upkeep } from './index-upkeep.ts'
 import type { Journal, NewChange } from './journal.ts'
 import type { NewReview, Reviews } from './review.ts'
@@ -65,7 +66,7 @@ export function createWriter(
   const alone = createInTurn()
 
   /** An index may hold a credential that a person put there: its words are kept only where `clean` has its hash. */
-  const indexChanges = async (dir: string, folder: Confined, accepted: readonly Accepted[]) => {
+  const indexChanges = async (dir: string, folder: MemoryFolder, accepted: readonly Accepted[]) => {
     const changes = pointersChanged(folder, accepted)
     const clean = new Set<string>()
     let waited = false
@@ -86,12 +87,12 @@ export function createWriter(
   const batch = async <T>(dir: string, given: Author, work: Change<T>): Promise<T> => {
     const author = await withoutCredentials(given)
     const accepted: Accepted[] = []
-    let opened: Confined | undefined
+    let opened: MemoryFolder | undefined
 
     const add = async (write: Write): Promise<Accepted> => {
       await checks.checkWrittenName(write.file)
       const because = write.because && (await withoutCredentials({ actor: author.actor, ...write.because }))
-      opened ??= openIn(dir, isPlace)
+      opened ??= openMemoryFolder(dir, isPlace)
       const each = await checks.check(dir, opened, because ? { ...write, because } : write, author)
       accepted.push(each)
       return each
@@ -119,12 +120,12 @@ export function createWriter(
       )
 
     const commit = async (inTransaction?: InTransaction): Promise<Written[]> => {
-      const folder = opened ?? openIn(dir, isPlace)
+      const folder = opened ?? openMemoryFolder(dir, isPlace)
       opened = folder
       const { indexes, clean } = await indexChanges(dir, folder, accepted)
       // No await from here on: no reader sees half a change. Each file is compared once more when it is replaced.
       for (const { write, before } of accepted)
-        if (!folder.isStill(write.file, before) && readPresent(folder, write.file)?.hash !== before?.hash)
+        if (!folder.isStill(write.file, before) && folder.read(write.file)?.hash !== before?.hash)
           throw new MemoryError('CONFLICT', `${write.file} was changed just now by another program`, {
             hint: 'read it again',
           })
@@ -142,7 +143,7 @@ export function createWriter(
           ...indexes.map(({ file, before, bytes }) => ({ file, before, content: bytes })),
         ])
       } catch (cause) {
-        const error = placeTrouble(dir, cause)
+        const error = explainDiskError(dir, cause)
         journal.withdraw(ids, `could not be written: ${message(error)}`, onRollback)
         throw error
       }
@@ -175,7 +176,7 @@ export function createWriter(
         },
       })
     } catch (error) {
-      throw placeTrouble(dir, error)
+      throw explainDiskError(dir, error)
     } finally {
       opened?.close()
     }
@@ -203,7 +204,7 @@ export function createWriter(
 }
 
 /** An index that is written itself says what its writer wants it to say. */
-function pointersChanged(folder: Confined, accepted: readonly Accepted[]): IndexChange[] {
+function pointersChanged(folder: MemoryFolder, accepted: readonly Accepted[]): IndexChange[] {
   const memories = accepted.map(({ write, after }) => ({ file: write.file, content: after?.content }))
   const written = new Set(memories.map(({ file }) => file))
   return upkeep(
@@ -214,7 +215,7 @@ function pointersChanged(folder: Confined, accepted: readonly Accepted[]): Index
 
 function changeOf(dir: string, { write, before, beforeText, after }: Accepted, author: Author, at: number): NewChange {
   const { file, leaves = 'history' } = write
-  const isExact = !before || (before.exact && before.text === beforeText)
+  const isExact = !before || (before.isText && before.text === beforeText)
   const { actor, runId } = author
   const { reason, evidence = [] } = write.because ?? author
   return {
@@ -235,9 +236,9 @@ function indexPart(owner: NewChange, index: IndexChange, clean: ReadonlySet<stri
     leaves: 'history',
     file,
     op: before ? 'update' : 'create',
-    before: before && { hash: before.hash, text: isKept ? before.text : '', exact: isKept && before.exact },
+    before: before && { hash: before.hash, text: isKept ? before.text : '', exact: isKept && before.isText },
     after: { hash: hashOf(bytes), ...(isKept ? { text, bytes, exact: true } : { text: '', exact: false }) },
-    undoable: isKept && (before?.exact ?? true),
+    undoable: isKept && (before?.isText ?? true),
     evidence: [],
   }
 }

@@ -1,6 +1,6 @@
 /** A folder tree with hostile things around it, opened for a test. */
 import { expect, onTestFinished } from 'vitest'
-import { type Confined, openFolder } from '../../daemon/memory/folder.ts'
+import { type MemoryFolder, openFolder } from '../../daemon/memory/folder.ts'
 import { bestReach, type Reach } from '../../daemon/platform/safe-folder.ts'
 import { makeHome } from '../support/home.ts'
 import { prepareGround } from './containment-corpus.ts'
@@ -13,7 +13,7 @@ export const reaches = [...new Set<Reach>([native, 'path'])]
 export const bytes = Buffer.from('ours\n')
 export const anything = { expect: undefined }
 
-export function open(ground: Ground, reach: Reach = native): Confined {
+export function open(ground: Ground, reach: Reach = native): MemoryFolder {
   const folder = openFolder(ground.memory, { reach })
   onTestFinished(folder.close)
   return folder

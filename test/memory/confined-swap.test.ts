@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type Confined, inFolder, openFolder } from '../../daemon/memory/folder.ts'
+import { inFolder, type MemoryFolder, openFolder } from '../../daemon/memory/folder.ts'
 import { bestReach } from '../../daemon/platform/safe-folder.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import { makeHome } from '../support/home.ts'
@@ -76,7 +76,7 @@ describe.skipIf(bestReach(process.platform) === 'path')('while another process s
     { what: 'the memory folder', path: '.', target: '.', file: 'a/x.md' },
   ]
 
-  async function begin({ path, target }: (typeof swaps)[number]): Promise<{ ground: Ground; folder: Confined }> {
+  async function begin({ path, target }: (typeof swaps)[number]): Promise<{ ground: Ground; folder: MemoryFolder }> {
     const ground = prepareGround(makeHome().dir)
     const folder = openFolder(ground.memory)
     onTestFinished(folder.close)

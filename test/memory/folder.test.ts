@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type Confined, openFolder, putAll, readPresent } from '../../daemon/memory/folder.ts'
+import { type MemoryFolder, openFolder, putAll } from '../../daemon/memory/folder.ts'
 import { makeHome } from '../support/home.ts'
 
 /** No text: its bytes cannot be had from one. */
@@ -25,7 +25,7 @@ function ground(files: Record<string, { bytes: Buffer; mode: number }>) {
           return [file, { bytes: readFileSync(join(dir, file)), mode: mode & 0o777 }]
         }),
     )
-  const step = (file: string, content: string | undefined) => ({ file, before: readPresent(folder, file), content })
+  const step = (file: string, content: string | undefined) => ({ file, before: folder.read(file), content })
   return { dir, folder, tree, step }
 }
 
@@ -83,7 +83,7 @@ describe('several files of which one cannot be written', () => {
     const steps = [step('a.md', 'new'), step('b.md', 'new'), step('c.md', 'new')]
     const trouble = Object.assign(new Error('the disk fails'), { code: 'EIO' })
     let writes = 0
-    const failing: Confined = {
+    const failing: MemoryFolder = {
       ...folder,
       write: (file, bytes, options) => {
         writes += 1
