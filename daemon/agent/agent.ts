@@ -8,14 +8,13 @@ import type { Said, SessionKey } from '../sessions/message-table.ts'
 import { type RunReport, runTask } from './agent-run.ts'
 import { createCacheWatch } from './cache-watch.ts'
 import {
-  barePrefix,
   createHarnessRequests,
+  daemonPrefix,
   type HarnessRequest,
   harnessPrefix,
   type Keep,
   type LastWords,
   type Prefix,
-  renderedPrefix,
 } from './prefix.ts'
 import { createRendering, readMessages, type SessionMessage, sessionName } from './rendering.ts'
 import type { Reach, Task } from './task.ts'
@@ -59,7 +58,7 @@ export function createAgentRunner(core: Core, models: Model, said: Said) {
     const { broken, ...rendered } = await rendering.render({ key, messages, notes })
     if (broken) announceBreak(key, broken)
     const names = new Map(rendered.messages.map((message) => [message.name, message.id]))
-    return { prefix: renderedPrefix({ key: name, model, keep }, rendered), names }
+    return { prefix: daemonPrefix({ key: name, model, keep }, rendered), names }
   }
 
   return {
@@ -73,7 +72,7 @@ export function createAgentRunner(core: Core, models: Model, said: Said) {
       return { messages, ...(await prefixOf(session, messages, keep)) }
     },
     /** For a job that is about no session; `key` says about what. */
-    barePrefix: (key: string, model: string): Prefix => barePrefix({ key, model, keep: '5m' }),
+    barePrefix: (key: string, model: string): Prefix => daemonPrefix({ key, model, keep: '5m' }),
     run: async (task: Task): Promise<RunReport> => {
       const report = await runTask(core, models, cacheWatch, task)
       if (task.prefix.kind === 'harness' && report.failure?.permanent) harnessRequests.drop(task.prefix.key)

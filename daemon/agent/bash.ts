@@ -136,16 +136,15 @@ async function find({ options }: Command, place: Place, at: ToolContext): Output
 }
 
 function nameTests(options: Command['options']): { fits: Fits } | Refused {
+  const nameIn = (path: string) => path.slice(path.lastIndexOf('/') + 1)
+  const parts = { name: nameIn, iname: (path: string) => nameIn(path).toLowerCase(), path: (path: string) => path }
   const tests: Fits[] = []
-  for (const key of ['name', 'iname', 'path']) {
+  for (const [key, partOf] of Object.entries(parts)) {
     const glob = options.get(key)
     if (glob === undefined) continue
     const pattern = namePattern(key === 'iname' ? glob.toLowerCase() : glob)
     if (isRefused(pattern)) return pattern
-    const nameIn = (path: string) => path.slice(path.lastIndexOf('/') + 1)
-    if (key === 'path') tests.push(pattern.fits)
-    else if (key === 'name') tests.push((path) => pattern.fits(nameIn(path)))
-    else tests.push((path) => pattern.fits(nameIn(path).toLowerCase()))
+    tests.push((path) => pattern.fits(partOf(path)))
   }
   return { fits: (path) => tests.every((fits) => fits(path)) }
 }

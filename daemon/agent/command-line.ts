@@ -1,7 +1,8 @@
 /** Parses the one command that a model may run: reading ones, with those options that only shape what is shown. */
+import { parseArgs } from 'node:util'
 import { type Denied, quoted } from './tool-output.ts'
 
-export type CommandName = 'ls' | 'find' | 'cat' | 'stat' | 'wc' | 'head' | 'tail' | 'grep'
+type CommandName = 'ls' | 'find' | 'cat' | 'stat' | 'wc' | 'head' | 'tail' | 'grep'
 
 /** `options`: by name without dashes; a flag has the value ''. `paths`: as they were said. */
 export type Command = {
@@ -42,51 +43,32 @@ function parseUsual(name: Exclude<CommandName, 'find'>, words: readonly Word[]):
   const { flags, valued, long = [] } = OPTIONS[name]
   const options = new Map<string, string>()
   const operands: Word[] = []
-  const unknown = (option: string) => ({
-    denied: `${name} has no option ${quoted(option)} here; there are ${allowed(OPTIONS[name])}`,
-  })
-  for (let at = 0; at < words.length; at++) {
-    const word = words[at] as Word
-    const { text } = word
-    if (text === '--') {
-      operands.push(...words.slice(at + 1))
-      break
-    }
-    if (!text.startsWith('-') || text === '-') {
-      operands.push(word)
-      continue
-    }
-    if (text.startsWith('--')) {
-      const [, key = '', value] = /^--([^=]*)(?:=(.*))?$/s.exec(text) ?? []
-      if (!long.includes(key) || value === undefined) return unknown(text)
-      options.set(key, value)
-      continue
-    }
-    if ((name === 'head' || name === 'tail') && /^-\d+$/.test(text)) {
-      options.set('n', text.slice(1))
-      continue
-    }
-    for (let n = 1; n < text.length; n++) {
-      const letter = text[n] as string
-      if (valued.includes(letter)) {
-        const value = text.slice(n + 1) || words[++at]?.text
-        if (value === undefined) return { denied: `option -${letter} of ${name} needs a value` }
-        options.set(letter, value)
-        break
-      }
-      if (!flags.includes(letter)) return unknown(`-${letter}`)
-      options.set(letter, '')
-    }
+  // `head -5` is `head -n5`.
+  const args = words.map(({ text }) => (valued.includes('n') && /^-\d+$/.test(text) ? `-n${text.slice(1)}` : text))
+  const known = Object.fromEntries([
+    ...[...flags].map((letter) => [letter, { type: 'boolean', short: letter }] as const),
+    ...valued.map((letter) => [letter, { type: 'string', short: letter }] as const),
+    ...long.map((word) => [word, { type: 'string' }] as const),
+  ])
+  for (const token of parseArgs({ args, options: known, strict: false, tokens: true }).tokens) {
+    if (token.kind === 'positional') operands.push(words[token.index] as Word)
+    if (token.kind !== 'option') continue
+    const { name: key, rawName, value, inlineValue } = token
+    const isKnown = rawName.startsWith('--') ? long.includes(key) && inlineValue : key in known && key.length === 1
+    if (!isKnown)
+      return { denied: `${name} has no option ${quoted(rawName)} here; there are ${allowed(OPTIONS[name])}` }
+    if (valued.includes(key) && value === undefined) return { denied: `option -${key} of ${name} needs a value` }
+    options.set(key, value ?? '')
   }
   for (const key of ['n', 'm']) {
     const count = options.get(key)
     if (valued.includes(key) && count !== undefined && !/^\d{1,6}$/.test(count))
       return { denied: `option -${key} of ${name} takes a plain number, not ${quoted(count)}` }
   }
-  const given = options.get('e') ?? (name === 'grep' ? operands.shift()?.text : undefined)
-  if (name === 'grep' && !given) return { denied: 'grep needs a pattern' }
-  if (given !== undefined && given.length > 1_000) return { denied: 'the pattern is longer than 1,000 characters' }
-  return withPaths({ name, options, pattern: given }, operands)
+  const pattern = options.get('e') ?? (name === 'grep' ? operands.shift()?.text : undefined)
+  if (name === 'grep' && !pattern) return { denied: 'grep needs a pattern' }
+  if (pattern !== undefined && pattern.length > 1_000) return { denied: 'the pattern is longer than 1,000 characters' }
+  return withPaths({ name, options, pattern }, operands)
 }
 
 function parseFind(words: readonly Word[]): Command | Denied {

@@ -6,7 +6,7 @@ import type { Block, Message, ModelFailure, ModelRequest, Provider, ToolUseBlock
 import type { Clock } from '../platform/clock.ts'
 import { isDeeperThan } from '../platform/json.ts'
 import type { Limits, Turn } from './task.ts'
-import { isChange, type ToolResult, type ToolRunner } from './tool-runner.ts'
+import { isChange, type ToolRunner } from './tool-runner.ts'
 
 type Limit = 'turns' | 'output' | 'time' | 'cost'
 
@@ -91,7 +91,7 @@ async function converse(conversation: Conversation, signal: AbortSignal, state: 
     const results = await orAborted(runTools(conversation.tools, asked, signal), signal)
     if (results === 'aborted') return { ended: 'aborted', why: 'it was stopped' }
     conversation.tools.delivered()
-    // An empty text is what the model may send and nobody may send back.
+    // A model may send an empty text, and a server does not take it back.
     const said = answer.content.filter((block) => block.type !== 'text' || block.text !== '')
     state.said.push({ role: 'assistant', content: said }, { role: 'user', content: results })
     if (conversation.until === 'changed' && isAccepted(asked, results)) return { ended: 'done' }
@@ -103,27 +103,17 @@ async function converse(conversation: Conversation, signal: AbortSignal, state: 
   }
 }
 
-/** Reads go side by side; a change waits for what was asked before it, and what was asked after it waits for it. */
+/** One after the other: fifty files at once would be in memory fifty times. */
 async function runTools(tools: ToolRunner, asked: readonly ToolUseBlock[], signal: AbortSignal): Promise<Block[]> {
-  const answers: Promise<ToolResult>[] = []
-  for (const [n, { name, input }] of asked.entries()) {
-    if (n >= CAP_CALLS) {
-      answers.push(tools.deny(name, `more than ${CAP_CALLS} calls in one answer`))
-      continue
-    }
-    const changes = isChange(name)
-    if (changes) await Promise.all(answers)
-    const answer = tools.run({ name, input }, signal)
-    answers.push(answer)
-    if (changes) await answer
+  const results: Block[] = []
+  for (const [n, { id, name, input }] of asked.entries()) {
+    const isTooMany = n >= CAP_CALLS
+    const { content, isError } = isTooMany
+      ? await tools.deny(name, `more than ${CAP_CALLS} calls in one answer`)
+      : await tools.run({ name, input }, signal)
+    results.push({ type: 'tool_result', toolUseId: id, content, ...(isError && { isError }) })
   }
-  const done = await Promise.all(answers)
-  return done.map(({ content, isError }, n) => ({
-    type: 'tool_result',
-    toolUseId: (asked[n] as ToolUseBlock).id,
-    content,
-    ...(isError && { isError }),
-  }))
+  return results
 }
 
 function isAccepted(asked: readonly ToolUseBlock[], results: readonly Block[]): boolean {

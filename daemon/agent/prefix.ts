@@ -3,7 +3,7 @@
  * where the last job of the session ended, and where this one ends. The task comes after that. Pure.
  */
 import { hash } from 'node:crypto'
-import type { CacheControl, Message, ModelRequest, SystemBlock, TextBlock, ToolSpec } from '../models/wire.ts'
+import type { CacheControl, Message, ModelRequest, SystemBlock, TextBlock } from '../models/wire.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isDeeperThan } from '../platform/json.ts'
 import type { Rendered } from './rendering.ts'
@@ -16,7 +16,7 @@ export type Prefix = {
   /** Of whom: a session. Jobs of one share what a server keeps. */
   key: string
   model: string
-  /** In order, for whoever compares what was sent with what is sent now. */
+  /** In order, to compare what was sent with what is sent now. */
   parts: readonly Part[]
   /** How long a server has what was marked, counted from its last use. */
   keptMs: number
@@ -35,38 +35,30 @@ export type Keep = '1h' | '5m' | 'nothing'
 
 const KEPT_MS = { '1h': 3_600_000, '5m': 300_000, nothing: 0 }
 
-export type Of = { key: string; model: string; keep: Keep }
+type Of = { key: string; model: string; keep: Keep }
 
-/** What is the same for all; behind it come the head and the messages. */
-function fixedParts(tools: readonly ToolSpec[]): Part[] {
-  return [
+/** Of a session as it was rendered; without one, only what is the same for all. */
+export function daemonPrefix({ key, model, keep }: Of, rendered?: Rendered): Prefix {
+  const tools = toolSpecs()
+  const fixed: Part[] = [
     { name: 'tools', hash: hash('sha256', JSON.stringify(tools)) },
     { name: 'preamble', hash: hash('sha256', PREAMBLE) },
   ]
-}
-
-export function renderedPrefix({ key, model, keep }: Of, rendered: Rendered): Prefix {
-  const tools = toolSpecs()
-  const { head, messages } = rendered
-  const fixed = fixedParts(tools)
-  const parts = [
-    ...fixed,
-    { name: 'head', hash: hash('sha256', head) },
-    ...messages.map(({ name, hash: text }) => ({ name, hash: text })),
-  ]
-  const texts = [head, ...messages.map(({ text }) => text)]
+  const head = rendered ? [{ name: 'head', hash: hash('sha256', rendered.head) }] : []
+  const messages = rendered?.messages ?? []
+  const texts = rendered ? [rendered.head, ...messages.map(({ text }) => text)] : []
   return {
     key,
     model,
     kind: 'rendered',
-    parts,
+    parts: [...fixed, ...head, ...messages.map(({ name, hash: text }) => ({ name, hash: text }))],
     keptMs: KEPT_MS[keep],
     marks: 'tail',
     request: (task, since) => {
       const ends = [since - fixed.length - 1, texts.length - 1]
       const blocks = texts.map((text, n): TextBlock => ({ type: 'text', text, ...(ends.includes(n) && marked(keep)) }))
       const system: SystemBlock[] = [{ type: 'text', text: PREAMBLE, ...marked(keep) }]
-      const end: TextBlock = { type: 'text', text: `</transcript>\n\n${task}` }
+      const end: TextBlock = { type: 'text', text: rendered ? `</transcript>\n\n${task}` : task }
       return { system, tools, messages: [{ role: 'user', content: [...blocks, end] }] }
     },
   }
@@ -74,24 +66,6 @@ export function renderedPrefix({ key, model, keep }: Of, rendered: Rendered): Pr
 
 function marked(keep: Keep): { cacheControl?: CacheControl } {
   return keep === 'nothing' ? {} : { cacheControl: keep }
-}
-
-/** For a job that is about no session: only what is the same for all. */
-export function barePrefix({ key, model, keep }: Of): Prefix {
-  const tools = toolSpecs()
-  return {
-    key,
-    model,
-    kind: 'rendered',
-    parts: fixedParts(tools),
-    keptMs: KEPT_MS[keep],
-    marks: 'tail',
-    request: (task) => ({
-      system: [{ type: 'text', text: PREAMBLE, ...marked(keep) }],
-      tools,
-      messages: [{ role: 'user', content: [{ type: 'text', text: task }] }],
-    }),
-  }
 }
 
 /** A harness's own request, to which only the task is added. */
@@ -221,7 +195,7 @@ function unusable(params: HarnessRequest['params']): string | undefined {
   return serverSide(params)
 }
 
-/** What the server itself runs asks nobody for permission, so no run may have it. */
+/** What the server itself runs is not asked of us, so no run may have it. */
 function serverSide({ tools, mcp_servers: servers, container }: HarnessRequest['params']): string | undefined {
   if (servers !== undefined && !(Array.isArray(servers) && servers.length === 0)) return 'it has MCP servers'
   if (container !== undefined && container !== null) return 'it has a container'

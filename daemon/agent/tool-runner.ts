@@ -1,7 +1,6 @@
 /** Runs what a model asks for: permission first, then the tool, then its answer, capped and without credentials. */
 import type { Core } from '../core.ts'
 import { message } from '../platform/files.ts'
-import { createInTurn } from '../platform/queue.ts'
 import { runCommand } from './bash.ts'
 import { formatMatches, namePattern, search, type ToolContext } from './grep.ts'
 import { type Permitted, type Places, permit } from './permissions.ts'
@@ -24,7 +23,7 @@ import {
 import { isTool } from './tools.ts'
 import { edit, type WorkingCopy, write } from './working-copy.ts'
 
-export type ToolResult = { content: string; isError: boolean }
+type ToolResult = { content: string; isError: boolean }
 type Call = { name: string; input: unknown }
 
 const CAP_LINES = 2_000
@@ -34,7 +33,6 @@ const CAP_TURN_CHARS = 400_000
 
 export function createToolRunner({ clock, env, log }: Core, task: Task, places: Places, copy: WorkingCopy) {
   const clean = createCleanTexts()
-  const inTurn = createInTurn()
   let denials = 0
   let astray = 0
   let turnChars = 0
@@ -89,8 +87,7 @@ export function createToolRunner({ clock, env, log }: Core, task: Task, places: 
   }
 
   return {
-    /** One after the other: fifty files at once would be in memory fifty times. */
-    run: (call: Call, signal: AbortSignal) => inTurn('tools', () => run(call, signal)),
+    run,
     /** A call that is not even looked at. Counted like any other that is denied. */
     deny,
     /** The model has what was answered so far. */

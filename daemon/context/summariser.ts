@@ -4,7 +4,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Agent } from '../agent/agent.ts'
-import { type Prefix, renderedPrefix } from '../agent/prefix.ts'
+import { daemonPrefix, type Prefix } from '../agent/prefix.ts'
 import { cleanParts, readMessages, renderMessage, sessionName } from '../agent/rendering.ts'
 import type { Core } from '../core.ts'
 import type { Model } from '../models/models.ts'
@@ -116,7 +116,7 @@ export function createSummariser(core: Core, models: Model, sessions: Said, agen
       if (n % 20 === 19) await turn()
     }
     const of = { key: sessionName(own), model: settings.current().model.compact, keep: '5m' } as const
-    return renderedPrefix(of, { head: '<transcript>\n', messages: rendered, tokens: 0 })
+    return daemonPrefix(of, { head: '<transcript>\n', messages: rendered, tokens: 0 })
   }
 
   return {

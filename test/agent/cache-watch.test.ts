@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { harnessPrefix, renderedPrefix } from '../../daemon/agent/prefix.ts'
+import { daemonPrefix, harnessPrefix } from '../../daemon/agent/prefix.ts'
 import { fingerprintOf } from '../../daemon/models/keys.ts'
 import { calls, says } from '../support/messages-api/answers.ts'
 import { agentRig, conversation, key, MODEL, said } from './agent-run-rig.ts'
@@ -257,7 +257,7 @@ describe('the tools that a model is told of', () => {
     const rig = await agentRig({ script: () => says('ok') })
     const rendered = { head: '<transcript>\n', messages: [], tokens: 0 }
     for (const policy of [{ may: 'memory' }, { may: 'notes', file: 'notes.md' }, { may: 'nothing' }] as const)
-      await rig.run({ policy, prefix: renderedPrefix({ key: 's', model: MODEL, keep: '1h' }, rendered) })
+      await rig.run({ policy, prefix: daemonPrefix({ key: 's', model: MODEL, keep: '1h' }, rendered) })
     const tools = rig.api.requests.map(({ body }) => JSON.stringify(body?.tools))
     expect(new Set(tools).size).toBe(1)
     expect(rig.api.requests[0]?.body?.tools?.map(({ name }) => name)).toEqual([

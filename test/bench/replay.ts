@@ -7,7 +7,7 @@ import { hash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAgentRunner } from '../../daemon/agent/agent.ts'
-import { type Prefix, renderedPrefix } from '../../daemon/agent/prefix.ts'
+import { daemonPrefix, type Prefix } from '../../daemon/agent/prefix.ts'
 import { partsOf, type Rendered, renderMessage } from '../../daemon/agent/rendering.ts'
 import type { Task } from '../../daemon/agent/task.ts'
 import type { Model } from '../../daemon/models/models.ts'
@@ -98,7 +98,7 @@ export async function replay({ home, session, compactAt, prefix }: Options): Pro
       const prefixFor = async (model: string, keep: '1h' | 'nothing') =>
         prefix === 'shared'
           ? (await agent.prefixOf({ key: KEY, notes: () => notesAt(turn), model }, messages, keep)).prefix
-          : renderedPrefix({ key: `s${turn}`, model, keep: 'nothing' }, wholeOf(messages))
+          : daemonPrefix({ key: `s${turn}`, model, keep: 'nothing' }, wholeOf(messages))
       await run(
         'extraction',
         await prefixFor(SMALL, '1h'),

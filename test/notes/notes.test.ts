@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Agent } from '../../daemon/agent/agent.ts'
 import type { RunReport } from '../../daemon/agent/agent-run.ts'
-import { barePrefix } from '../../daemon/agent/prefix.ts'
+import { daemonPrefix } from '../../daemon/agent/prefix.ts'
 import type { Task } from '../../daemon/agent/task.ts'
 import type { Claimed } from '../../daemon/jobs/job.ts'
 import type { Model } from '../../daemon/models/models.ts'
@@ -59,7 +59,7 @@ async function ground(
     } as unknown as Said,
     {
       sessionPrefix: async () => ({
-        prefix: barePrefix({ key: 's', model: 'm', keep: '5m' }),
+        prefix: daemonPrefix({ key: 's', model: 'm', keep: '5m' }),
         names: new Map([
           ['m1', 'u1'],
           ['m2', 'u2'],
