@@ -6,7 +6,6 @@ import { createContext } from './context/context.ts'
 import { type Core, type CoreOptions, openCore } from './core.ts'
 import { createDreaming } from './dream/dreaming.ts'
 import { createExtraction } from './extraction/extraction.ts'
-import { createTelling } from './extraction/telling.ts'
 import { createHooking } from './hooks/hooks.ts'
 import { createHouse } from './housekeeping/housekeeping.ts'
 import { contextRoutes } from './http/routes/context.ts'
@@ -31,11 +30,9 @@ import { createProjects } from './projects/projects.ts'
 import { createKeeping } from './recall/keeping.ts'
 import { createRecall } from './recall/recall.ts'
 import { redact } from './secrets/redact.ts'
-import { createSaid } from './sessions/message-table.ts'
-import { createNotices } from './sessions/notices.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { watchSettings } from './settings/live-settings.ts'
-import { createCapture } from './transcripts/capture.ts'
+import { createTranscriptReader } from './transcripts/transcript-reader.ts'
 
 export type Daemon = {
   reload(): void
@@ -89,18 +86,8 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   for (const move of memory.settledMoves) repaired(move)
 
   // What is read.
-  const capture = createCapture({
-    ...common,
-    onTurn: (turn) => {
-      background.wake()
-      dreaming.turnEnded(turn)
-    },
-    jobsOf: ({ harness, sessionId }, sinceMs) =>
-      background.ofKey(['extract', 'notes'], `${harness} ${sessionId}`, sinceMs),
-    handOver: async (session, request) => agent.keepHarnessRequest(session, request),
-  })
-  const { reading } = capture
-  parts.add('reading transcripts', reading.stop)
+  const reader = parts.add('transcripts', createTranscriptReader(core, projects))
+  const sessions = createSessions(core, projects, reader)
 
   // What is asked of models.
   const asking = createAskingThread({ clock })
@@ -120,14 +107,12 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   })
   parts.add('model', model.stop)
   const recall = parts.add('recall', createRecall(core, memory, model))
-  const said = createSaid(store.index)
-  const agent = createAgentRunner(core, model, said)
+  const agent = createAgentRunner(core, model, sessions)
 
   // What is kept of what was said.
-  const telling = createTelling({ notices: createNotices(store.history), clock })
-  const notes = createNotes(core, projects, said, agent, model)
-  const extraction = createExtraction(core, said, memory, notes, agent, model)
-  const context = createContext(core, model, said, memory, agent, notes, recall)
+  const notes = createNotes(core, projects, sessions, agent, model)
+  const extraction = createExtraction(core, sessions, memory, notes, agent, model)
+  const context = createContext(core, model, sessions, memory, agent, notes, recall)
 
   // What is put in order.
   const dreaming = createDreaming({
@@ -135,20 +120,20 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     memory,
     model,
     agent,
-    notify: telling.dreamed,
+    notify: sessions.notices.dreamed,
     enqueue: (due) => background.enqueue(due),
     onError: logged('could not look whether a dream is due'),
   })
   if (dreaming.recover().length > 0) repaired('put back the lock of a dream that a kill had interrupted')
 
   // What agents have of each other.
-  const mail = parts.add('mail', createMail(core, projects, createSessions(store.index), said, model))
+  const mail = parts.add('mail', createMail(core, projects, sessions, model))
 
   // What happens while nobody asks.
   const house = createHouse({
     ...common,
     finishPurges: memory.finishPurges,
-    sessionsDir: capture.sessionsDir,
+    sessionsDir: reader.pushedDir,
     toolResults: join(stateDir, 'tool-results'),
     expireContext: context.expire,
     expireNotes: notesFile.expire,
@@ -158,15 +143,16 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const background = createBackground({
     ...common,
     givingWay,
-    kinds: [house.kind, capture.importKind, extraction.job, notes.job, ...dreaming.kinds],
+    kinds: [house.kind, reader.importJob, extraction.job, notes.job, ...dreaming.kinds],
     schedules: () => [house.schedule, ...dreaming.schedules()],
     isOnline: () => model.mode() === 'online',
     modelWaits: model.waits,
-    isBusy: () => reading.lagBytes() > MUCH_TO_READ_BYTES,
+    isBusy: () => reader.lagBytes() > MUCH_TO_READ_BYTES,
   })
-  disk.onRecovered(() => {
-    background.resume()
-    reading.diskRecovered()
+  disk.onRecovered(background.resume)
+  reader.onTurnEnded((turn) => {
+    background.wake()
+    dreaming.turnEnded(turn)
   })
 
   // What harnesses tell, and are told.
@@ -174,9 +160,9 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     ...common,
     recall,
     memory,
-    capture,
+    reader,
     background,
-    isKnown: ({ harness, sessionId }) => said.session(harness, sessionId) !== undefined,
+    isKnown: ({ harness, sessionId }) => sessions.session(harness, sessionId) !== undefined,
     forgetsGiven: recall.reset,
     notesOf: notes.textOf,
     mailFor: ({ sessionId }) => mail.ofSession(sessionId),
@@ -190,15 +176,15 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     mode: model.mode(),
     budget: model.budget(),
     projects: projects.list().map((project) => ({ ...project, ...dreaming.lastAt(project.memoryDir) })),
-    roots: capture.reading.roots(),
-    ingest: capture.ingest(),
+    roots: reader.roots(),
+    ingest: { lagBytes: reader.lagBytes(), skipped: reader.skipped() },
     jobs: background.counts(),
     harnesses: hooking.harnesses(),
   })
   const server = parts.add('http', createServer(core))
   server.add(processRoutes(core, projects, status), hookRoutes(hooking), recallRoutes(recall))
   server.add(memoryRoutes(core, projects, memory, recall), historyRoutes(memory), transferRoutes(memory))
-  server.add(sessionRoutes(capture, telling, notes, background), jobRoutes(background, dreaming, model))
+  server.add(sessionRoutes(reader, sessions, notes, agent, background), jobRoutes(background, dreaming, model))
   server.add(mailRoutes(mail, memory), contextRoutes(context))
   server.onStopping(mail.close)
   await server.listen()
@@ -211,7 +197,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     const checked = store.checkIndex(giveUp.signal).then((what) => {
       if (!what) return
       repaired(what)
-      reading.indexReplaced()
+      reader.indexReplaced()
     }, repaired)
     parts.add('index check', () => {
       giveUp.abort()
@@ -220,12 +206,11 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   }
   memory.watching.start()
   parts.add('watching memories', memory.watching.stop)
-  reading.start()
+  reader.start()
   mail.start()
   void model.refresh()
   settings.onChange((changed) => {
     log.configure(changed.log)
-    reading.settingsChanged()
     // Before what may follow from it: another mode, and jobs that go on.
     health.announce('settings')
     background.settingsChanged()

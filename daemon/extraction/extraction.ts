@@ -13,8 +13,9 @@ import type { Notes } from '../notes/notes.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
 import { message } from '../platform/files.ts'
 import { endedPart } from '../sessions/ended-part.ts'
-import type { Said, SaidMessage, SaidSession, SessionKey } from '../sessions/message-table.ts'
-import { createNotices, createProgress, type Reached } from '../sessions/notices.ts'
+import type { SaidMessage, SaidSession, SessionKey } from '../sessions/message-table.ts'
+import type { Reached } from '../sessions/notices.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import { createByModel } from './by-model.ts'
 import { createByRules, LOST } from './by-rules.ts'
 import { hasCall, slicesOf, turnsOf, writesInto } from './session-words.ts'
@@ -52,15 +53,14 @@ const DISK_MS = 600_000
 
 export function createExtraction(
   core: Core,
-  sessions: Said,
+  sessions: Sessions,
   memory: Memory,
   notes: Notes,
   agent: Agent,
   models: Model,
 ) {
-  const { settings, clock, disk, db, places } = core
-  const progress = createProgress(db.history)
-  const notices = createNotices(db.history)
+  const { settings, clock, disk, places } = core
+  const { progress, notices } = sessions
   const byRules = createByRules(core, sessions, memory)
   const byModel = createByModel(core, memory, notes, agent)
   const progressOf = ({ harness, sessionId }: SessionKey) => ({ harness, session: sessionId, kind: KIND })
@@ -88,14 +88,11 @@ export function createExtraction(
     const before = progress.find(progressOf(key))
     progress.put(progressOf(key), reached)
     const told = files.filter((file) => !/(?:^|\/)MEMORY\.md$/.test(file))
-    const { sessionId: session, harness } = key
-    const text = `saved: ${told.join(', ')}`
-    const notice =
-      told.length > 0 ? notices.add({ at: clock.now(), harness, session, kind: 'saved', files: told, text }) : undefined
+    const withdraw = told.length > 0 ? notices.saved(key, told) : undefined
     return () => {
       if (before) progress.put(progressOf(key), before)
       else progress.forget(progressOf(key))
-      if (notice !== undefined) notices.remove(notice)
+      withdraw?.()
     }
   }
 

@@ -14,8 +14,8 @@ import type { Clock } from '../platform/clock.ts'
 import { undoOf } from '../platform/if-lost.ts'
 import type { Recall } from '../recall/recall.ts'
 import type { LiveSettings } from '../settings/live-settings.ts'
-import type { Capture } from '../transcripts/capture.ts'
 import { injectedBlock, stripInjected } from '../transcripts/injected.ts'
+import type { TranscriptReader } from '../transcripts/transcript-reader.ts'
 import { compactionPart, fitted, notesPart, type Part, promptPart } from './answer.ts'
 import {
   claudeCode,
@@ -241,7 +241,7 @@ type Deps = Pick<HookDeps, 'notesOf' | 'mailFor' | 'acknowledge'> & {
   settings: LiveSettings
   clock: Clock
   memory: Memory
-  capture: Capture
+  reader: TranscriptReader
   background: Pick<Background, 'enqueue'>
   /** Whether anything of a session was read. */
   isKnown: (session: SessionName) => boolean
@@ -253,11 +253,11 @@ type Deps = Pick<HookDeps, 'notesOf' | 'mailFor' | 'acknowledge'> & {
 const AT_THE_END = ['extract', 'notes'] as const
 
 export function createHooking(deps: Deps) {
-  const { store, stateDir, settings, clock, memory, capture, background, isKnown, onError } = deps
+  const { store, stateDir, settings, clock, memory, reader, background, isKnown, onError } = deps
   const lastSeen = createLastSeen({ rows: createHooksSeen(store.history), clock, onError })
 
   /** A path that is no transcript is no trouble of anybody's: sub-agents are told of that never wrote one. */
-  const read = (path: string): Promise<void> => capture.pushing.written(path).catch(() => {})
+  const read = (path: string): Promise<void> => reader.readWritten(path).catch(() => {})
 
   const ended = async (path: string | undefined, session: SessionName): Promise<void> => {
     if (path !== undefined) await read(path)

@@ -4,7 +4,6 @@ import type { Core } from '../core.ts'
 import type { Model } from '../models/models.ts'
 import { createProcesses } from '../platform/process.ts'
 import type { Projects } from '../projects/projects.ts'
-import type { Said } from '../sessions/message-table.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { createMailbox, EXPIRE_MS } from './mailbox.ts'
 import { type Agent, createRegistry, SESSION } from './registry.ts'
@@ -14,10 +13,10 @@ import { createStatusLines } from './status-lines.ts'
 const MOST_FOR_HOOK = 20
 const NEVER = new AbortController().signal
 
-export function createMail(core: Core, projects: Projects, sessions: Sessions, messages: Said, models: Model) {
+export function createMail(core: Core, projects: Projects, sessions: Sessions, models: Model) {
   const registry = createRegistry(core, sessions, createProcesses())
   const mailbox = createMailbox(core, registry)
-  const statusLines = createStatusLines(core, projects, registry, messages, models)
+  const statusLines = createStatusLines(core, projects, registry, sessions, models)
 
   const answered = (agent: Agent): RegisteredAgent => {
     const { name, session: sessionId, harness, cwd, pid, at } = agent

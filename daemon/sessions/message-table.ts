@@ -59,7 +59,7 @@ export function meantIn<M extends { by: string; id?: string }>(
   return theirs?.find(({ id }) => id === uid) ?? theirs?.[0]
 }
 
-export function createSaid(current: () => Db): Said {
+export function createMessageTable(current: () => Db): Said {
   const statements = preparedIn(current, prepare)
   const later = (what: 'after' | 'talkAfter') => (row: number, reached: Reached | undefined) => {
     const { [what]: after, place } = statements()

@@ -1,28 +1,17 @@
-/** What sessions are told: one notice for each run that saved something for them. Those of long ago go. */
+/** What is kept of sessions in `history.db`: notices of runs that changed something for them, and how far each was worked through. */
+import type { NoticeList } from '../../schema/session.ts'
 import { type Db, withoutWaiting } from '../db/database.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { SessionKey } from './message-table.ts'
 
-export type NewNotice = {
-  at: number
-  harness: string
-  session: string
-  kind: string
-  files: readonly string[]
-  text: string
-}
-export type Notice = NewNotice & { id: number }
+type Row = { id: number; at: number; kind: Kind; files: string; text: string }
+type Kind = NoticeList['items'][number]['kind']
 
-export type Notices = {
-  /** Plain SQL: part of the transaction that saves. */
-  add(notice: NewNotice): number
-  remove(id: number): void
-  /** Oldest first, of one harness or of all that know a session of that name. */
-  list(query: { session: string; harness: string | undefined; after: number; limit: number }): Notice[]
-}
-
+const PAGE = 100
 /** A session that did not ask for so long is over. */
 const KEEP_MS = 30 * 86_400_000
 
-export function createNotices(db: Db): Notices {
+export function createNotices(db: Db, clock: Clock) {
   const insert = db.prepare('INSERT INTO notices (at, harness, session, kind, files, text) VALUES (?, ?, ?, ?, ?, ?)')
   const expire = db.prepare('DELETE FROM notices WHERE at < ?')
   const remove = db.prepare('DELETE FROM notices WHERE id = ?')
@@ -30,17 +19,36 @@ export function createNotices(db: Db): Notices {
     `SELECT * FROM notices WHERE session = @session AND id > @after AND (@harness IS NULL OR harness = @harness)
      ORDER BY id LIMIT @limit`,
   )
+  /** Within the transaction that saves. What it returns takes the notice back. */
+  const add = (
+    { harness, sessionId }: SessionKey,
+    kind: Kind,
+    files: readonly string[],
+    text: string,
+  ): (() => void) => {
+    const at = clock.now()
+    expire.run(at - KEEP_MS)
+    const id = insert.run(at, harness, sessionId, kind, JSON.stringify(files), text).lastInsertRowid
+    return () => void remove.run(id)
+  }
   return {
-    add: ({ at, harness, session, kind, files, text }) => {
-      expire.run(at - KEEP_MS)
-      return Number(insert.run(at, harness, session, kind, JSON.stringify(files), text).lastInsertRowid)
-    },
-    remove: (id) => void remove.run(id),
-    list: ({ session, harness = null, after, limit }) =>
-      (list.all({ session, harness, after, limit }) as (Notice & { files: string })[]).map((row) => ({
-        ...row,
+    saved: (session: SessionKey, files: readonly string[]) =>
+      add(session, 'saved', files, `saved: ${files.join(', ')}`),
+    /** Names no memory. */
+    dreamed: (session: SessionKey, text: string) => add(session, 'dream', [], text),
+    /** Oldest first, of one harness or of all that know a session of that name. */
+    list: (
+      sessionId: string,
+      { harness = null, after = 0 }: { harness?: string | null | undefined; after?: number | undefined },
+    ): NoticeList => ({
+      items: (list.all({ session: sessionId, harness, after, limit: PAGE }) as Row[]).map((row) => ({
+        id: String(row.id),
+        at: new Date(row.at).toISOString(),
+        kind: row.kind,
         files: JSON.parse(row.files) as string[],
+        text: row.text,
       })),
+    }),
   }
 }
 

@@ -2,59 +2,41 @@
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Found, FoundList } from '../../schema/session.ts'
-import type { Clock } from '../platform/clock.ts'
-import { counted, withJson } from '../platform/json.ts'
+import type { Core } from '../core.ts'
+import type { Projects } from '../projects/projects.ts'
+import { mayTouchMark } from '../secrets/kinds.ts'
+import { redactSoon } from '../secrets/redact.ts'
+import { textAt } from '../transcripts/digest.ts'
 import {
-  type Asked as AskedMessageIndex,
+  type Asked,
   type Candidate,
+  createMessageWords,
   type Demand,
   demandOfLiteral,
   demandOfWord,
-  type MessageWords,
   tokenLook,
 } from '../transcripts/message-index.ts'
 import { createLineRoom, handfuls, openReadBack } from '../transcripts/read-back.ts'
-
-export type Search = {
-  /** The signal is made when it is asked for: most searches are over before anybody could hang up. */
-  search(q: string, at: { cwd: string; caller: Caller; limit: number; signal: () => AbortSignal }): Promise<FoundList>
-}
-
-type Deps = {
-  words: Pick<MessageWords, 'candidates'>
-  /** The text of the message in a line; empty where there is nothing to find in it. */
-  textAt: (harness: string, line: string) => string
-  /** At once where that can be: to wait for each of many short texts takes longer than to look through them. */
-  redact: (text: string) => { text: string } | Promise<{ text: string }>
-  /** Whether a literal may be there only since credentials were taken out. */
-  mayTouchMark: (literal: string) => boolean
-  projectOf: (cwd: string, caller: Caller) => Promise<{ root: string; off: string | undefined }>
-  clock: Pick<Clock, 'now'>
-}
 
 /** Candidates are ranked page by page, the newest page first: a word that stands everywhere costs no more than this. */
 const PAGE = 2_000
 /** Texts that are looked at before others get their turn: two milliseconds, and mostly all there are. */
 const AT_ONCE = 32
 
-export function createSearch({ words, textAt, redact, mayTouchMark, projectOf, clock }: Deps): Search {
+export function createSearch({ db, clock }: Core, projects: Projects) {
+  const words = createMessageWords(db.index)
   const room = createLineRoom()
   /** The text without credentials, if it is still there and has what was asked for. */
-  const textOf = (raw: string | undefined, query: Query, wanted: AskedMessageIndex) => {
+  const textOf = (raw: string | undefined, query: Query, wanted: Asked) => {
     // To take credentials out is slow, and most of what is not it can be told without.
     if (raw === undefined || !query.literals.every((one) => raw.includes(one) || mayTouchMark(one))) return undefined
     const ifAsked = ({ text }: { text: string }) =>
       query.literals.every((one) => text.includes(one)) && hasWords(text, wanted) ? text : undefined
-    const redacted = redact(raw)
+    const redacted = redactSoon(raw)
     return redacted instanceof Promise ? redacted.then(ifAsked) : ifAsked(redacted)
   }
 
-  const find = async (
-    query: Query,
-    wanted: AskedMessageIndex,
-    limit: number,
-    signal: () => AbortSignal,
-  ): Promise<Found[]> => {
+  const find = async (query: Query, wanted: Asked, limit: number, signal: () => AbortSignal): Promise<Found[]> => {
     const readBack = openReadBack((harness, line) => textAt(harness, line) || undefined, room)
     const snippetOf = snippetsOf(query)
     const found: Found[] = []
@@ -81,27 +63,23 @@ export function createSearch({ words, textAt, redact, mayTouchMark, projectOf, c
     }
   }
 
-  return {
-    search: async (q, { cwd, caller, limit, signal }) => {
-      const { root, off } = await projectOf(cwd, caller)
-      const query = parseQuery(q, clock.now())
-      if ('refused' in query) throw new MemoryError('BAD_REQUEST', query.refused, { hint: query.hint })
-      if (off !== undefined) return { items: [], skipped: 'off' }
-      const wanted = askedOf(query, root)
-      const items = await find(query, wanted, limit, signal)
-      if (items.length > 0 || wanted.words.length < 2) return printed({ items })
-      // Nobody said all of it: whoever said some of it may be meant.
-      return printed({ items: await find(query, { ...wanted, match: 'any' }, limit, signal) })
-    },
+  /** The signal is made when it is asked for: most searches are over before a caller could hang up. */
+  return async (q: string, { cwd, caller, limit, signal }: At): Promise<FoundList> => {
+    const { root, off } = projects.find(cwd, caller)
+    const query = parseQuery(q, clock.now())
+    if ('refused' in query) throw new MemoryError('BAD_REQUEST', query.refused, { hint: query.hint })
+    if (off !== undefined) return { items: [], skipped: 'off' }
+    const wanted = askedOf(query, root)
+    const items = await find(query, wanted, limit, signal)
+    if (items.length > 0 || wanted.words.length < 2) return { items }
+    // No message has all of the words: those with some of them may be meant.
+    return { items: await find(query, { ...wanted, match: 'any' }, limit, signal) }
   }
 }
 
-/** Made here field by field as its schema has them, so that nothing is left to take away from it. */
-function printed(list: FoundList): FoundList {
-  return withJson(list, () => counted(JSON.stringify(list)))
-}
+type At = { cwd: string; caller: Caller; limit: number; signal: () => AbortSignal }
 
-function askedOf({ words, literals, session, role, sinceMs }: Query, project: string): AskedMessageIndex {
+function askedOf({ words, literals, session, role, sinceMs }: Query, project: string): Asked {
   const demands = words.map(demandOfWord).filter(({ phrase }) => phrase.length > 0)
   return {
     words: demands,
@@ -115,7 +93,7 @@ function askedOf({ words, literals, session, role, sinceMs }: Query, project: st
 }
 
 /** A transcript that was written anew may have something else where the message stood. */
-function hasWords(text: string, { words, match }: AskedMessageIndex): boolean {
+function hasWords(text: string, { words, match }: Asked): boolean {
   if (words.length === 0) return true
   const has = tokenLook(text)
   const meets = ({ phrase, lastIs }: Demand) =>
@@ -235,13 +213,11 @@ export type Snippet = { snippet: string; hits: Hit[] }
 const BEFORE_CHARS = 60
 const SNIPPET_CHARS = 240
 
-type Asked = { words: readonly string[]; literals: readonly string[] }
-
 /** The next hit from a place on. */
 type Look = (text: string, from: number) => Hit | undefined
 
 /** Made once for all texts in which the same is asked for. */
-export function snippetsOf(asked: Asked): (text: string) => Snippet {
+export function snippetsOf(asked: Pick<Query, 'words' | 'literals'>): (text: string) => Snippet {
   const looks = [...asked.literals.filter(Boolean).map(forLiteral), ...asked.words.flatMap(forWord)]
   /** Of something that was asked for, in whatever case, no hit is longer. */
   const longest = 2 * Math.max(0, ...[...asked.words, ...asked.literals].map(({ length }) => length))

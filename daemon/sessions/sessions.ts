@@ -1,7 +1,21 @@
-/** Sessions as they are asked for: which there are, how far they go, and the files they stand in. Only reads. */
+/** Sessions as callers ask for them: which there are, how far they go, what was said in them, and which were used lately. */
+import { MemoryError } from '../../schema/errors.ts'
+import type { OneSession, Session, SessionList } from '../../schema/session.ts'
+import type { Core } from '../core.ts'
 import { type Db, preparedIn } from '../db/database.ts'
+import { createLru } from '../platform/lru.ts'
+import type { Projects } from '../projects/projects.ts'
+import { present } from '../transcripts/formats/fields.ts'
+import type { Source } from '../transcripts/formats/formats.ts'
+import type { Turn } from '../transcripts/live-chain.ts'
+import type { TranscriptReader } from '../transcripts/transcript-reader.ts'
+import { createMessageTable, type SessionKey } from './message-table.ts'
+import { createNotices, createProgress } from './notices.ts'
+import { createSearch } from './search.ts'
 
-export type StoredSession = {
+export type Sessions = ReturnType<typeof createSessions>
+
+type StoredSession = {
   row: number
   id: string
   harness: string
@@ -22,19 +36,6 @@ export type StoredSession = {
   gone: 0 | 1
 }
 
-type Query = { project: string; limit: number; after: { lastAt: number; row: number } | undefined }
-
-export type Sessions = {
-  /** Of a project, the one that was used last first. */
-  list(query: Query): StoredSession[]
-  /** Several harnesses may have named a session alike. */
-  named(id: string): StoredSession[]
-  /** Whether any harness has one of this name. */
-  isKnown(id: string): boolean
-  /** The files that hold the conversation itself, in the order in which they were found. */
-  files(row: number): { harness: string; root: string; path: string }[]
-}
-
 const COLUMNS = `
   s.id AS row, s.session AS id, s.harness, s.fork_of AS forkOf, s.cwd, s.project, s.started_at AS startedAt, s.last_at AS lastAt,
   (SELECT count(*) FROM messages m WHERE m.session = s.id AND m.sub_agent = '' AND m.starts_turn = 1
@@ -49,21 +50,81 @@ const COLUMNS = `
      WHERE f.id IN (SELECT m.file FROM messages m WHERE m.session = s.id AND m.sub_agent = '')) AS readBytes,
   NOT EXISTS (SELECT 1 FROM messages m JOIN files f ON f.id = m.file WHERE m.session = s.id AND f.gone = 0) AS gone`
 
-export function createSessions(current: () => Db): Sessions {
-  const statements = preparedIn(current, prepare)
+const PAGE = 50
+/** Longer ones are counted by their rows, which may be one or two off. */
+const COUNTED_BYTES = 32_000_000
+const MOST_COUNTED = 1_000
+
+export function createSessions(core: Core, projects: Projects, reader: TranscriptReader) {
+  const { db, clock } = core
+  const statements = preparedIn(db.index, prepare)
+  const counted = createLru<number, { readBytes: number; turns: number }>(MOST_COUNTED)
+
+  const turnsOf = (row: StoredSession): Promise<Turn[]> => {
+    const sources = statements().files.all(row.row) as (Source & { id: number })[]
+    return reader.turnsOf(sources.map(({ harness, root, path }) => ({ harness, root, path })))
+  }
+
+  /** Where rows cannot tell, the files are read once for as long as they are as they were. */
+  const countTurns = async (row: StoredSession): Promise<number> => {
+    const { readBytes } = row
+    if (row.unsure === 0 || row.gone === 1 || readBytes > COUNTED_BYTES) return row.turns
+    const before = counted.get(row.row)
+    if (before?.readBytes === readBytes) return before.turns
+    const turns = (await turnsOf(row)).length
+    counted.set(row.row, { readBytes, turns })
+    return turns
+  }
+
+  /** A folder may have become private after its sessions were read. */
+  const isShown = ({ cwd }: StoredSession) => cwd === null || !projects.isPrivate(cwd)
+  const find = (id: string, harness: string | undefined): StoredSession => {
+    const all = statements().named.all(id) as StoredSession[]
+    const named = all.filter((row) => isShown(row) && (harness === undefined || row.harness === harness))
+    const [row, ...others] = named
+    if (!row) throw new MemoryError('NOT_FOUND', `no session ${id} is known`, { hint: 'GET /v1/sessions lists them' })
+    if (others.length > 0)
+      throw new MemoryError('CONFLICT', `several harnesses have a session ${id}`, {
+        hint: `add ?harness= with one of: ${named.map((other) => other.harness).join(', ')}`,
+      })
+    return row
+  }
+
   return {
-    list: ({ project, limit, after }) =>
-      statements().list.all({
-        project,
-        limit,
-        lastAt: after?.lastAt ?? Number.MAX_SAFE_INTEGER,
-        row: after?.row ?? Number.MAX_SAFE_INTEGER,
-      }) as StoredSession[],
-    named: (id) => statements().named.all(id) as StoredSession[],
-    isKnown: (id) => statements().isKnown.get(id) !== undefined,
-    files: (row) => statements().files.all(row) as ReturnType<Sessions['files']>,
+    ...createMessageTable(db.index),
+    search: createSearch(core, projects),
+    notices: createNotices(db.history, clock),
+    progress: createProgress(db.history),
+    touched: createTouched(db.index),
+    /** Of a project, the one that was used last first. */
+    list: async ({ cwd, limit = PAGE, after }: ListQuery): Promise<SessionList> => {
+      const place = { project: projects.rootOf(cwd), limit: limit + 1, ...placeOf(after) }
+      const rows = statements().list.all(place) as StoredSession[]
+      const page = rows.slice(0, limit)
+      const last = page.at(-1)
+      const items: Session[] = []
+      for (const row of page.filter(isShown)) items.push({ ...answerOf(row), turns: await countTurns(row) })
+      return last && rows.length > limit ? { items, next: `${last.lastAt ?? 0}.${last.row}` } : { items }
+    },
+    /** With its turns, read back from its transcripts. */
+    get: async (id: string, harness: string | undefined): Promise<OneSession> => {
+      const row = find(id, harness)
+      const turns = await turnsOf(row)
+      // Of deleted files nothing can be read back; what was counted stays.
+      const count = row.gone === 1 ? row.turns : turns.length
+      return { ...answerOf(row), turns: count, turnList: turns.map(turnAnswer) }
+    },
+    /** Which one is meant; refused as by `get`. */
+    known: (id: string, harness: string | undefined): SessionKey => {
+      const row = find(id, harness)
+      return { harness: row.harness, sessionId: row.id }
+    },
+    /** Whether any harness has one of this name. */
+    isKnown: (id: string): boolean => statements().isKnown.get(id) !== undefined,
   }
 }
+
+type ListQuery = { cwd: string; limit?: number | undefined; after?: string | undefined }
 
 function prepare(db: Db) {
   return {
@@ -81,8 +142,55 @@ function prepare(db: Db) {
   }
 }
 
-/** Sessions of projects that were used after a moment, by somebody other than whoever asks. Only reads. */
+function placeOf(after: string | undefined) {
+  if (after === undefined) return { lastAt: Number.MAX_SAFE_INTEGER, row: Number.MAX_SAFE_INTEGER }
+  const [lastAt, row] = after.split('.')
+  return { lastAt: Number(lastAt), row: Number(row) }
+}
 
+function answerOf({
+  id,
+  harness,
+  forkOf,
+  cwd,
+  project,
+  startedAt,
+  lastAt,
+  turns,
+  tokens,
+  gone,
+}: StoredSession): Session {
+  return present<Session>({
+    id,
+    harness,
+    cwd: cwd ?? undefined,
+    project: project ?? undefined,
+    startedAt: timeOf(startedAt),
+    lastAt: timeOf(lastAt),
+    turns,
+    tokens,
+    parentId: forkOf ?? undefined,
+    gone: gone === 1,
+  })
+}
+
+function turnAnswer({ startedAt, endedAt, end, prompt, startedBy, toolCalls }: Turn): OneSession['turnList'][number] {
+  return present<OneSession['turnList'][number]>({
+    startedAt: timeOf(startedAt),
+    endedAt: timeOf(endedAt),
+    // It has ended as far as can be told now.
+    end: end === 'settling' ? 'final' : end,
+    prompt,
+    startedBy: startedBy === 'person' ? 'person' : 'other',
+    toolCalls: toolCalls.length,
+  })
+}
+
+function timeOf(at: number | null | undefined): string | undefined {
+  return at === null || at === undefined ? undefined : new Date(at).toISOString()
+}
+
+/** Sessions of projects that were used after a moment, other than the one that asks. */
 export type TouchedQuery = {
   projects: readonly string[]
   sinceMs: number

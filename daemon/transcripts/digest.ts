@@ -1,5 +1,7 @@
-/** Makes rows of lines: what is stored of each message, and what is known of the session after them. Does no I/O. */
+/** Makes rows of lines: what is stored of each message, and what is known of the session after them. Reads no transcript itself. */
 import { hash } from 'node:crypto'
+import { findProjectRoot } from '../projects/git.ts'
+import { privateFolder } from '../projects/paths.ts'
 import { present } from './formats/fields.ts'
 import {
   type Adapter,
@@ -33,22 +35,37 @@ export type Ended = { end: End; sessionId: string; at?: number; cwd?: string }
 
 export type Digest = { steps: Step[]; broken: ReadonlyMap<string, number>; known: Known }
 
-type Deps = {
-  adapter: Adapter
-  harness: string
-  /** For a session that no line names. */
-  unnamed: string
-  projectOf: (cwd: string) => string
-  isPrivate: (cwd: string) => boolean
-  rowOf: RowOf
+/** `unnamed`: the name of a session that no line names. */
+type File = { adapter: Adapter; harness: string; unnamed: string; folders: Folders }
+type Context = File & { rowOf: RowOf }
+
+export type Folders = ReturnType<typeof createFolders>
+
+/** Where sessions run, looked up once for each of the few folders that a slice names in line after line. */
+export function createFolders(privatePaths: readonly string[]) {
+  const roots = new Map<string, string>()
+  const hidden = new Map<string, boolean>()
+  const projectOf = (cwd: string): string => {
+    const root = roots.get(cwd) ?? findProjectRoot(cwd).root
+    roots.set(cwd, root)
+    return root
+  }
+  return {
+    projectOf,
+    isPrivate: (cwd: string): boolean => {
+      const is = hidden.get(cwd) ?? privateFolder(privatePaths, [cwd, projectOf(cwd)]) !== undefined
+      hidden.set(cwd, is)
+      return is
+    },
+  }
 }
 
 type Told = { line: Line; facts: Fact[] }
 
-export function digest(lines: readonly Line[], before: Known, given: Omit<Deps, 'rowOf'>): Digest {
-  const deps = { ...given, rowOf: createRows(given) }
-  const told = lines.map((line): Told => ({ line, facts: deps.adapter.read(line.text) }))
-  const { session, hidden } = foreseen(told, before, deps)
+export function digest(lines: readonly Line[], before: Known, file: File): Digest {
+  const context = { ...file, rowOf: createRows(file) }
+  const told = lines.map((line): Told => ({ line, facts: context.adapter.read(line.text) }))
+  const { session, hidden } = foreseen(told, before, file.folders)
   const state: Known = { ...before, session }
   setHidden(state, hidden)
   const steps: Step[] = []
@@ -56,12 +73,12 @@ export function digest(lines: readonly Line[], before: Known, given: Omit<Deps, 
   for (const { line, facts } of told) {
     let place = 0
     for (const fact of facts) {
-      if (fact.kind === 'session') learnFrom(fact, state, deps)
+      if (fact.kind === 'session') learnFrom(fact, state, file.folders)
       else if (fact.kind === 'broken' || fact.kind === 'unknown')
         broken.set(fact.kind, (broken.get(fact.kind) ?? 0) + 1)
       else if (fact.kind === 'rewound') steps.push(fact)
       else if (fact.kind === 'message') {
-        const step = take(fact, line, place++, state, deps)
+        const step = take(fact, line, place++, state, context)
         if (step) steps.push(step)
       }
     }
@@ -73,7 +90,7 @@ export function digest(lines: readonly Line[], before: Known, given: Omit<Deps, 
 function foreseen(
   told: readonly Told[],
   { session, hidden }: Known,
-  { isPrivate }: Deps,
+  { isPrivate }: Folders,
 ): Pick<Known, 'session'> & { hidden: boolean } {
   if (session.cwd !== undefined || hidden) return { session, hidden: hidden === true }
   for (const { facts } of told)
@@ -90,7 +107,7 @@ function setHidden(state: Known, hidden: boolean): void {
   else delete state.hidden
 }
 
-function learnFrom(fact: Fact & { kind: 'session' }, state: Known, { isPrivate }: Deps): void {
+function learnFrom(fact: Fact & { kind: 'session' }, state: Known, { isPrivate }: Folders): void {
   state.session = learn(state.session, fact)
   if (fact.cwd === undefined) return
   setHidden(state, isPrivate(fact.cwd))
@@ -102,11 +119,11 @@ function nameOf({ sessionId, subAgent }: Session): Session {
   return present<Session>({ sessionId, subAgent })
 }
 
-function take(fact: Message, line: Line, place: number, state: Known, deps: Deps): MessageStep | undefined {
+function take(fact: Message, line: Line, place: number, state: Known, context: Context): MessageStep | undefined {
   const message = placeIn(state.session, fact)
-  if (message.cwd === undefined ? state.hidden : deps.isPrivate(message.cwd)) return undefined
+  if (message.cwd === undefined ? state.hidden : context.folders.isPrivate(message.cwd)) return undefined
   noteCourse(message, state)
-  const sessionId = state.session.sessionId ?? deps.unnamed
+  const sessionId = state.session.sessionId ?? context.unnamed
   const tokens = message.total ? usageOf([message], state.counted) : message.usage
   const counted = message.total?.usage
   if (counted) state.counted = counted
@@ -115,7 +132,7 @@ function take(fact: Message, line: Line, place: number, state: Known, deps: Deps
   if (text === '' && !says(message)) return undefined
   return {
     kind: 'message',
-    session: deps.rowOf(message, sessionId, state.session),
+    session: context.rowOf(message, sessionId, state.session),
     name: message.id === undefined ? { hash: nameless(line, place) } : { id: message.id },
     subAgent: message.subAgent ?? '',
     offset: line.offset,
@@ -140,7 +157,7 @@ function says({ by, startsTurn, ends, usage, total }: Message): boolean {
 type RowOf = (message: Message, id: string, session: Session) => MessageStep['session']
 
 /** The same object for message after message of which the same is told: whoever gets it has to look at it once. */
-function createRows({ harness, projectOf }: Pick<Deps, 'harness' | 'projectOf'>): RowOf {
+function createRows({ harness, folders: { projectOf } }: File): RowOf {
   let last: { session: Session; row: MessageStep['session'] } | undefined
   return (message, id, session) => {
     const { cwd } = message

@@ -1,12 +1,14 @@
 /** Which messages are the conversation as it stands: without what was rewound, forked away or left by another writer. Pure. */
 
 import { setImmediate as turn } from 'node:timers/promises'
+import type { Clock } from '../platform/clock.ts'
 import { copied } from '../platform/text.ts'
+import { redact } from '../secrets/redact.ts'
 import { HEAD_CHARS, head, inSession, lastTotal, learn, type Session, usageOf } from './digest.ts'
 import { present } from './formats/fields.ts'
 import type { By, End, Fact, Message, Rewound, ToolCall, Usage } from './formats/format.ts'
 import { adapterFor, nameOf, type Source } from './formats/formats.ts'
-import type { Cursor, Tail } from './tail.ts'
+import { type Cursor, createTail } from './tail.ts'
 
 /** Whose: that of the session or of the sub-agent the transcript is of, unless one is named. */
 export type Of = {
@@ -180,11 +182,10 @@ function turnOf({ messages, end, endedAt }: Course, usage: Usage): Turn {
 
 /** The turns of one session, read back from its files: their texts are stored nowhere else. */
 
-type Deps = { tail: Tail; redact: (text: string) => Promise<{ text: string }> }
-
 const SLICE_BYTES = 256_000
 
-export function createReadBack({ tail, redact }: Deps): (sources: readonly Source[]) => Promise<Turn[]> {
+export function createTurnReader(clock: Clock): (sources: readonly Source[]) => Promise<Turn[]> {
+  const tail = createTail({ clock })
   const factsOf = async (source: Source): Promise<Fact[]> => {
     const { read } = adapterFor(source.harness)
     const facts: Fact[] = []

@@ -3,10 +3,10 @@
  * credential is left in them. Opens no file.
  */
 import { stampAt } from '../platform/text.ts'
+import { clean, cleanName } from './clean.ts'
 import { present } from './formats/fields.ts'
 import type { Fact, Message, SessionFact } from './formats/format.ts'
 import { generic } from './formats/generic.ts'
-import { clean, cleanName, type Redact } from './ingest.ts'
 
 export type PushedTurn = { turnId: string; messages: readonly object[]; atMs: number }
 
@@ -15,13 +15,13 @@ export function endIdOf(turnId: string): string {
   return `${turnId}.end`
 }
 
-export async function pushedLines({ turnId, messages, atMs }: PushedTurn, redact: Redact): Promise<string[]> {
+export async function pushedLines({ turnId, messages, atMs }: PushedTurn): Promise<string[]> {
   const records: object[] = []
   let aborted = false
   for (const [n, message] of messages.entries())
     for (const fact of generic.read(JSON.stringify(message))) {
       if (fact.kind === 'message' && fact.ends) aborted = fact.ends === 'aborted'
-      records.push(...(await recordsOf(fact, { id: `${turnId}.${n + 1}`, atMs }, redact)))
+      records.push(...(await recordsOf(fact, { id: `${turnId}.${n + 1}`, atMs })))
     }
   const id = endIdOf(turnId)
   records.push({ type: 'end', id, at: atMs, ...(aborted && { end: 'aborted' }) })
@@ -30,25 +30,23 @@ export async function pushedLines({ turnId, messages, atMs }: PushedTurn, redact
 
 type Defaults = { id: string; atMs: number }
 
-async function recordsOf(fact: Fact, defaults: Defaults, redact: Redact): Promise<object[]> {
+async function recordsOf(fact: Fact, defaults: Defaults): Promise<object[]> {
   switch (fact.kind) {
     case 'message':
-      return messageRecords(fact, defaults, redact)
+      return messageRecords(fact, defaults)
     case 'session':
-      return [await sessionRecord(fact, redact)]
+      return [await sessionRecord(fact)]
     case 'compacted':
       return [present({ type: 'compaction', trigger: fact.trigger, at: fact.at ?? defaults.atMs })]
     case 'rewound':
-      return [
-        { type: 'rewind', ...('from' in fact ? { from: await cleanName(fact.from, redact) } : { turns: fact.turns }) },
-      ]
+      return [{ type: 'rewind', ...('from' in fact ? { from: await cleanName(fact.from) } : { turns: fact.turns }) }]
   }
   return []
 }
 
 /** Which session it is, and where, whoever pushes has said elsewhere. */
-async function sessionRecord({ branch, model, interactive, forkOf }: SessionFact, redact: Redact): Promise<object> {
-  const named = async (name: string | undefined) => (name === undefined ? undefined : cleanName(name, redact))
+async function sessionRecord({ branch, model, interactive, forkOf }: SessionFact): Promise<object> {
+  const named = async (name: string | undefined) => (name === undefined ? undefined : cleanName(name))
   return present({
     type: 'session',
     branch: await named(branch),
@@ -63,10 +61,10 @@ function timeOf({ at, minutesEast }: Message): number | string | undefined {
   return at === undefined || minutesEast === undefined ? at : stampAt(at, minutesEast)
 }
 
-async function messageRecords(message: Message, defaults: Defaults, redact: Redact): Promise<object[]> {
+async function messageRecords(message: Message, defaults: Defaults): Promise<object[]> {
   const type = typeOf(message)
   if (!type) return []
-  const named = async (name: string | undefined) => (name === undefined ? undefined : cleanName(name, redact))
+  const named = async (name: string | undefined) => (name === undefined ? undefined : cleanName(name))
   const id = (await named(message.id)) ?? defaults.id
   const parentId = message.parentId === null ? null : await named(message.parentId)
   const common = present({
@@ -83,23 +81,23 @@ async function messageRecords(message: Message, defaults: Defaults, redact: Reda
         ...common,
         id: n > 0 ? `${id}.${n + 1}` : id,
         ...(n > 0 && parentId !== undefined && { parentId: records.at(-1)?.id }),
-        callId: await cleanName(callId, redact),
-        text: await clean(text, redact),
+        callId: await cleanName(callId),
+        text: await clean(text),
       })
     return records
   }
   const toolCalls = []
   for (const { id: callId, name, input } of message.toolCalls)
     toolCalls.push({
-      id: await cleanName(callId, redact),
-      name: await cleanName(name, redact),
-      input: await clean(input, redact),
+      id: await cleanName(callId),
+      name: await cleanName(name),
+      input: await clean(input),
     })
   const { ends } = message
   return [
     present({
       ...common,
-      text: message.text === '' ? undefined : await clean(message.text, redact),
+      text: message.text === '' ? undefined : await clean(message.text),
       toolCalls: toolCalls.length > 0 ? toolCalls : undefined,
       answerId: type === 'assistant' ? await named(message.answerId) : undefined,
       model: await named(message.model),

@@ -1,4 +1,8 @@
-/** Turns that a harness hands over: kept as a transcript of our own where it writes none, and read from its file where it does. */
+/**
+ * Turns that a harness pushes: read from its own file where it writes one, else kept in
+ * `<state>/sessions/<harness>/<id>/pushed.jsonl`. Only whole turns are appended, and none twice; what a kill left half
+ * written was never acknowledged and is cut off.
+ */
 import {
   closeSync,
   constants,
@@ -11,55 +15,39 @@ import {
   statSync,
   writeSync,
 } from 'node:fs'
-import { dirname } from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
+import { dirname, join } from 'node:path'
+import { setImmediate as immediate } from 'node:timers/promises'
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import type { TurnPushed, TurnRequest } from '../../schema/session.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { TurnRequest } from '../../schema/session.ts'
+import type { Core } from '../core.ts'
+import { createJobTable } from '../jobs/job-table.ts'
 import { syncPath } from '../platform/files.ts'
+import { createLru } from '../platform/lru.ts'
 import { createInTurn } from '../platform/queue.ts'
 import { safeId } from '../platform/text.ts'
+import type { Projects } from '../projects/projects.ts'
+import { cleanName, pathHasSecret } from './clean.ts'
 import { id, parseLine, text } from './formats/fields.ts'
 import type { Root, Source } from './formats/formats.ts'
-import type { Anywhere } from './import-folder.ts'
-import { cleanName, pathHasSecret, type Redact } from './ingest.ts'
-import { endIdOf, type PushedTurn } from './pushed-lines.ts'
-import type { Cursor, Tail } from './tail.ts'
+import type { ImportFolders } from './import-folder.ts'
+import { endIdOf } from './pushed-lines.ts'
+import type { ReadQueue } from './read-queue.ts'
+import { type Cursor, createTail, type Tail } from './tail.ts'
 
-type Deps = {
-  /** Where turns are kept, as a root of the generic form. */
-  root: Root
-  tail: Tail
-  anywhere: Anywhere
-  redact: Redact
-  /** Where it takes as long as it takes. */
-  linesOf: (turn: PushedTurn) => Promise<string[]>
-  /** There is something new in it: resolves once it was read. */
-  onNews: (source: Source) => Promise<unknown>
-  /** Jobs that are about a session and not over, or came up since then. */
-  jobsOf: (session: SessionKey, sinceMs: number) => string[]
-  /** Why a harness's own request is not gone on from, if it is not. */
-  handOver: (session: SessionKey, prefix: NonNullable<TurnRequest['prefix']>) => Promise<string | undefined>
-  projectOf: (cwd: string, caller: Caller) => { root: string; off: string | undefined }
-  clock: Clock
-}
-
-export type Pushing = {
-  push(turn: TurnRequest, caller: Caller): Promise<TurnPushed>
-  /** A harness says that it has written: resolves once that was read, or cannot be. */
-  written(path: string): Promise<void>
-}
-
-type SessionKey = { harness: string; sessionId: string }
+/** A turn that stands in a file, to be read from there. */
+export type KeptTurn = { session: { harness: string; sessionId: string }; source: Source; keptMs: number }
 
 const MOST_KNOWN = 64
-/** Whoever hands over a turn goes on, whether it was read by then or not. */
-const WAIT_MS = 1_000
+/** The harness waits this long at most for its turn to be read. */
+const READ_MS = 1_000
 
-export function createPushing(deps: Deps): Pushing {
-  const { root, tail, anywhere, redact, linesOf, onNews, jobsOf, handOver, projectOf, clock } = deps
-  const known = new Map<string, Pushed>()
+export function createPushedTurns(core: Core, projects: Projects, folders: ImportFolders, queue: ReadQueue) {
+  const { clock, db, stateDir } = core
+  const root: Root = { harness: 'generic', path: join(stateDir, 'sessions') }
+  const tail = createTail({ clock })
+  const jobs = createJobTable(db.index)
+  const known = createLru<string, Pushed>(MOST_KNOWN)
   const inTurn = createInTurn()
 
   const pushedIn = async (path: string): Promise<Pushed> => {
@@ -69,37 +57,29 @@ export function createPushing(deps: Deps): Pushing {
     return scanPushed(tail, path)
   }
 
-  const remember = (path: string, pushed: Pushed) => {
-    known.delete(path)
-    known.set(path, pushed)
-    const [oldest] = known.keys()
-    if (known.size > MOST_KNOWN && oldest !== undefined) known.delete(oldest)
-  }
-
-  const keep = async ({ cwd, harness, messages = [], ...named }: TurnRequest): Promise<Source> => {
-    for (const [what, value] of Object.entries({ cwd, harness }))
-      if (await pathHasSecret(value, redact)) throw secretIn(what)
-    const sessionId = await cleanName(named.sessionId, redact)
-    const turnId = await cleanName(named.turnId, redact)
+  const append = async ({ cwd, harness, messages = [], ...named }: TurnRequest): Promise<Source> => {
+    for (const [what, value] of Object.entries({ cwd, harness })) if (await pathHasSecret(value)) throw secretIn(what)
+    const sessionId = await cleanName(named.sessionId)
+    const turnId = await cleanName(named.turnId)
     const path = `${root.path}/${safeId(harness)}/${safeId(sessionId)}/pushed.jsonl`
     // Each has to know what the one before has written.
     await inTurn(path, async () => {
       const pushed = await pushedIn(path)
       if (!pushed.ids.has(endIdOf(turnId))) {
         const atMs = clock.now()
-        const lines = await linesOf({ turnId, messages, atMs })
+        const lines = await queue.lines({ turnId, messages, atMs })
         const session = JSON.stringify({ type: 'session', id: sessionId, cwd, at: atMs })
         const written = appendLines(path, pushed.cwd === cwd ? lines : [session, ...lines])
         pushed.ids.add(endIdOf(turnId))
         Object.assign(pushed, written, { cwd })
       }
-      remember(path, pushed)
+      known.set(path, pushed)
     })
     return { harness: root.harness, root: root.path, path }
   }
 
-  const follow = (path: string): Source => {
-    const source = path.endsWith('.jsonl') ? anywhere.sourceAt(path, { dir: root.path, harness: undefined }) : undefined
+  const sourceAt = (path: string): Source => {
+    const source = path.endsWith('.jsonl') ? folders.sourceAt(path, { dir: root.path, harness: undefined }) : undefined
     if (source && !('left' in source)) return source
     throw new MemoryError('BAD_REQUEST', `transcriptPath: ${path} is no transcript (${source?.left ?? 'its name'})`, {
       hint: 'push the messages instead',
@@ -107,23 +87,28 @@ export function createPushing(deps: Deps): Pushing {
   }
 
   return {
-    written: async (path) => void (await onNews(follow(path))),
-    push: async (turn, caller) => {
-      const { root: project, off } = projectOf(turn.cwd, caller)
+    root,
+    /** On disk when this resolves; it is not read yet. */
+    keep: async (turn: TurnRequest, caller: Caller): Promise<KeptTurn> => {
+      const { root: project, off } = projects.find(turn.cwd, caller)
       if (off !== undefined)
         throw new MemoryError('MEMORY_OFF', `memory is off for ${project}: ${off}`, {
           hint: 'switch it on again, or resume',
         })
       if (turn.transcriptPath === undefined && !turn.messages?.length)
         throw new MemoryError('BAD_REQUEST', 'messages: expected some, or a transcriptPath where they stand')
-      const sinceMs = clock.now()
-      const source = turn.transcriptPath === undefined ? await keep(turn) : follow(turn.transcriptPath)
-      const session = { harness: turn.harness, sessionId: await cleanName(turn.sessionId, redact) }
-      // Before the turn is read: a job that it makes due may be begun at once.
-      const skipped = turn.prefix && (await handOver(session, turn.prefix))
-      await Promise.race([onNews(source), clock.delay(WAIT_MS)])
-      return { jobIds: jobsOf(session, sinceMs), ...(skipped !== undefined && { prefixSkipped: skipped }) }
+      const keptMs = clock.now()
+      const source = turn.transcriptPath === undefined ? await append(turn) : sourceAt(turn.transcriptPath)
+      const session = { harness: turn.harness, sessionId: await cleanName(turn.sessionId) }
+      return { session, source, keptMs }
     },
+    /** The ids of the jobs that it made due, as far as it was read within a second. */
+    read: async ({ session, source, keptMs }: KeptTurn): Promise<string[]> => {
+      await Promise.race([queue.read(source, 'live'), clock.delay(READ_MS)])
+      return jobs.ofKey(['extract', 'notes'], `${session.harness} ${session.sessionId}`, keptMs)
+    },
+    /** A harness has written to its file: resolves once that was read, or cannot be. */
+    written: async (path: string): Promise<void> => void (await queue.read(sourceAt(path), 'live')),
   }
 }
 
@@ -135,22 +120,17 @@ function secretIn(what: string): MemoryError {
   })
 }
 
-/**
- * `<state>/sessions/<harness>/<id>/pushed.jsonl`: turns of harnesses that write no files. Appends whole turns, and none
- * twice; what a kill left half written was never acknowledged and is cut off.
- */
+/** What is known of a file as long as it has not changed otherwise. */
+type Pushed = FileLook & { ids: Set<string>; cwd: string | undefined }
 
-/** What is known of a file as long as nobody else has touched it. */
-export type Pushed = FileLook & { ids: Set<string>; cwd: string | undefined }
-
-export type FileLook = { inode: string; sizeBytes: number }
+type FileLook = { inode: string; sizeBytes: number }
 
 const OPEN = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW
 const SLICE_BYTES = 1_000_000
 const LF = 0x0a
 
 /** Which turns are in it already, by the ids of their ends. */
-export async function scanPushed(tail: Tail, path: string): Promise<Pushed> {
+async function scanPushed(tail: Tail, path: string): Promise<Pushed> {
   const known: Pushed = { inode: '', sizeBytes: 0, ids: new Set(), cwd: undefined }
   let cursor: Cursor | undefined
   for (let more = true; more; ) {
@@ -166,13 +146,13 @@ export async function scanPushed(tail: Tail, path: string): Promise<Pushed> {
     known.inode = cursor.inode
     known.sizeBytes = cursor.sizeBytes
     more = slice.more
-    await turn()
+    await immediate()
   }
   return known
 }
 
 /** After this returns they are on disk, all of them; if it throws, none is. Gives the file as it is then. */
-export function appendLines(path: string, lines: readonly string[]): FileLook {
+function appendLines(path: string, lines: readonly string[]): FileLook {
   const made = mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const fd = openSync(path, OPEN, 0o600)
   try {

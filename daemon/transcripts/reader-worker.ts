@@ -1,66 +1,246 @@
-/** The composition root of the thread that reads transcripts: its own connection, so that nobody waits for it. */
+/** The thread that reads transcripts: what is due, batch by batch and fairly, on a connection of its own. */
+import { setImmediate as immediate } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { openDatabase, prepareForBulk } from '../db/database.ts'
-import { createClock } from '../platform/clock.ts'
-import { findProjectRoot } from '../projects/git.ts'
-import { privateFolder } from '../projects/paths.ts'
-import { redact, redactSoon } from '../secrets/redact.ts'
-import { createDueAfter } from './due.ts'
-import { createIngest } from './ingest.ts'
-import { createReadBack } from './live-chain.ts'
-import { createMessageWords } from './message-index.ts'
-import { pushedLines } from './pushed-lines.ts'
-import { createRounds, failed } from './rounds.ts'
-import { createTail } from './tail.ts'
-import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
+import { type Clock, createClock } from '../platform/clock.ts'
+import { isDiskTrouble } from '../platform/disk.ts'
+import type { Source } from './formats/formats.ts'
+import { createIngest, type Ingest, type Prepared, type Progress } from './ingest.ts'
+import { createTurnReader, type Turn } from './live-chain.ts'
+import { createMessageWords, type MessageWords } from './message-index.ts'
+import { type PushedTurn, pushedLines } from './pushed-lines.ts'
 import { createTranscripts } from './transcript-table.ts'
 
-const { indexFile, backlogDays } = workerData as ThreadData
-const port = parentPort
-if (!port) throw new Error('reader-worker.js is not a program: the daemon starts it as a thread')
+export type WorkerData = { indexFile: string; backlogDays: number }
+/** What grows now, and what was left to read. */
+export type Lane = 'live' | 'backlog'
+export type Question = { turns: readonly Source[] } | { lines: PushedTurn }
+/** What is left of an error when it has crossed threads: one of SQLite would arrive as `{}`. */
+export type Failed = { message: string; code?: string }
 
-const tell = (message: FromThread) => port.postMessage(message)
+/** `sequence` grows with everything that is posted: `idle` names the last that is done. */
+export type ToWorker =
+  | { kind: 'read'; sequence: number; sources: Source[]; lane: Lane; privatePaths: readonly string[] }
+  | { kind: 'ask'; sequence: number; question: Question }
+  | { kind: 'end' }
 
-try {
-  begin(port)
-} catch (error) {
-  tell({ kind: 'broken', error: failed(error) })
-  port.close()
-}
+export type FromWorker =
+  | { kind: 'progress'; source: Source; progress: Progress }
+  | { kind: 'failed'; source: Source; error: Failed }
+  /** However far it was read, it has to be read from its beginning. */
+  | { kind: 'again'; source: Source }
+  | { kind: 'answer'; ask: number; answer: Turn[] | string[] | Failed }
+  | { kind: 'idle'; sequence: number }
+  /** It cannot begin, and ends. */
+  | { kind: 'broken'; error: Failed }
 
-function begin(port: MessagePort): void {
+type Tell = (news: FromWorker) => void
+type Taken = Prepared & { source: Source; lane: Lane }
+
+/** What a transcript costs that has little or nothing new: a batch of those is of a few hundred at most. */
+const LEAST_BYTES = 4_000
+/** So many batches leave so many segments in the full-text index that it pays to merge them: a gigabyte is a thousand. */
+const BATCHES_PER_MERGE = 64
+
+function work(port: MessagePort, { indexFile, backlogDays }: WorkerData): void {
   const db = openDatabase(indexFile)
   prepareForBulk(db)
   const clock = createClock()
-  const tail = createTail({ clock })
   const words = createMessageWords(() => db)
-  const projectOf = (cwd: string) => findProjectRoot(cwd).root
   let privatePaths: readonly string[] = []
+  const ingest = createIngest(clock, createTranscripts(db, words), { backlogDays, privatePaths: () => privatePaths })
+  const turnsOf = createTurnReader(clock)
+  const tell: Tell = (news) => port.postMessage(news)
+  let sequence = 0
+  let asking = 0
+  const rest = () => {
+    if (!loop.isWorking() && asking === 0) tell({ kind: 'idle', sequence })
+  }
+  const loop = createReadLoop(ingest, words, clock, tell, rest)
 
-  const rounds = createRounds({
-    ingest: createIngest({
-      tail,
-      transcripts: createTranscripts(db, words),
-      redact: redactSoon,
-      projectOf,
-      isPrivate: (cwd) => privateFolder(privatePaths, [cwd, projectOf(cwd)]) !== undefined,
-      dueAfter: createDueAfter({ clock, backlogDays }),
-    }),
-    clock,
-    turnsOf: createReadBack({ tail, redact }),
-    linesOf: (pushed) => pushedLines(pushed, redact),
-    setPrivate: (paths) => {
-      privatePaths = paths
+  const answer = async (ask: number, question: Question) => {
+    asking++
+    const asked = 'turns' in question ? turnsOf(question.turns) : pushedLines(question.lines)
+    tell({ kind: 'answer', ask, answer: await asked.catch(failed) })
+    asking--
+    rest()
+  }
+
+  port.on('message', (message: ToWorker) => {
+    if (message.kind === 'end') {
+      loop.stop()
+      // A batch under way fails on the closed database and is read again by the next thread: whole or not at all.
+      db.close()
+      return port.close()
+    }
+    sequence = message.sequence
+    if (message.kind === 'ask') return void answer(sequence, message.question)
+    privatePaths = message.privatePaths
+    loop.add(message.sources, message.lane)
+  })
+}
+
+/** Reads batch by batch until both queues are empty, then calls `onIdle`. */
+export function createReadLoop(
+  ingest: Ingest,
+  words: Pick<MessageWords, 'merge'>,
+  clock: Pick<Clock, 'elapsed' | 'worked'>,
+  tell: Tell,
+  onIdle: () => void,
+) {
+  const queues = createQueues()
+  const batch = createBatchSize()
+  let state: 'resting' | 'working' | 'stopped' = 'resting'
+  let unmerged = 0
+  const isStopped = () => state === 'stopped'
+  const tellAgain = (sources: readonly Source[] = []) => {
+    for (const source of sources) tell({ kind: 'again', source })
+  }
+
+  /** Slices of as many transcripts as make one good transaction. */
+  const gather = async (): Promise<Taken[]> => {
+    const taken = new Map<string, Taken>()
+    for (let bytes = 0; bytes < batch.bytes() && !isStopped(); ) {
+      const next = queues.next()
+      if (!next) break
+      const { source } = next
+      // One whose slice is not saved yet cannot be read on.
+      if (taken.has(source.path)) {
+        queues.add(next)
+        break
+      }
+      try {
+        const prepared = await ingest.read(source, { capBytes: batch.bytes() - bytes })
+        taken.set(source.path, { ...prepared, ...next })
+        tellAgain(prepared.again)
+        bytes += prepared.bytes + LEAST_BYTES
+      } catch (error) {
+        tell({ kind: 'failed', source, error: failed(error) })
+      }
+    }
+    return [...taken.values()]
+  }
+
+  const save = (taken: readonly Taken[]) => {
+    try {
+      const commit = ingest.ready(taken)
+      const [startMs, startWorkedMs] = [clock.elapsed(), clock.worked()]
+      const again = commit()
+      const bytes = taken.reduce((sum, { bytes }) => sum + bytes, 0)
+      batch.took(clock.elapsed() - startMs, clock.worked() - startWorkedMs, bytes)
+      unmerged++
+      tellAgain(again)
+    } catch (error) {
+      for (const { source } of taken) tell({ kind: 'failed', source, error: failed(error) })
+      return
+    }
+    for (const { source, lane, progress } of taken) {
+      if (progress.state === 'more') queues.add({ source, lane })
+      tell({ kind: 'progress', source, progress })
+    }
+  }
+
+  const merge = () => {
+    try {
+      if (words.merge() === 'done') unmerged = 0
+    } catch (error) {
+      // Nothing is missing; it is tried again after as many batches. An error of the disk shows in the next of them.
+      unmerged = 0
+      const isBusy = /^SQLITE_(?:BUSY|LOCKED)/.test(String((error as { code?: unknown }).code))
+      if (!isDiskTrouble(error) && !isBusy) throw error
+    }
+  }
+
+  const run = async () => {
+    if (state !== 'resting') return
+    state = 'working'
+    while (queues.size() > 0 || unmerged >= BATCHES_PER_MERGE) {
+      if (queues.size() > 0) save(await gather())
+      else merge()
+      // Messages are received between two batches.
+      await immediate()
+      if (isStopped()) return
+    }
+    state = 'resting'
+    onIdle()
+  }
+
+  return {
+    add: (sources: readonly Source[], lane: Lane) => {
+      for (const source of sources) queues.add({ source, lane })
+      void run()
     },
-    merge: words.merge,
-    tell,
-  })
+    isWorking: () => state !== 'resting',
+    stop: () => {
+      state = 'stopped'
+    },
+  }
+}
 
-  port.on('message', (message: ToThread) => {
-    if (message.kind !== 'end') return rounds.hear(message)
-    rounds.stop()
-    // A slice under way fails on the closed database and is read again by the next thread: whole or not at all.
-    db.close()
+type Queued = { source: Source; lane: Lane }
+
+/** Both queues take turns; within each, the one that waits longest is next. A file is in one of them, once. */
+export function createQueues() {
+  const queues = { live: new Map<string, Queued>(), backlog: new Map<string, Queued>() }
+  let last: Lane = 'backlog'
+  const take = (lane: Lane): Queued | undefined => {
+    const [first] = queues[lane].values()
+    if (!first) return undefined
+    queues[lane].delete(first.source.path)
+    last = lane
+    return first
+  }
+  return {
+    add: (queued: Queued) => {
+      const { lane, source } = queued
+      if (queues.live.has(source.path)) return
+      if (lane === 'live') queues.backlog.delete(source.path)
+      if (!queues[lane].has(source.path)) queues[lane].set(source.path, queued)
+    },
+    next: () => (last === 'backlog' ? (take('live') ?? take('backlog')) : (take('backlog') ?? take('live'))),
+    size: () => queues.live.size + queues.backlog.size,
+  }
+}
+
+const SMALLEST_BATCH_BYTES = 64_000
+const LARGEST_BATCH_BYTES = 1_024_000
+const FIRST_BATCH_BYTES = 256_000
+/** Another writer may wait 20 ms for the lock at most; the fewer transactions, the less each message costs. */
+const BATCH_MS = 15
+/** What a busy machine or disk adds does not shrink with the batch: up to this share of the time is not counted. */
+const OTHERS_SHARE = 3 / 4
+/** For the same reason the fastest of the last batches counts. */
+const LAST_BATCHES = 8
+
+/** How much is read before it is written: as much as is written in `BATCH_MS`. */
+export function createBatchSize() {
+  const rates: number[] = []
+  let size = FIRST_BATCH_BYTES
+  return {
+    bytes: () => size,
+    /** How long a transaction took, how much of that was work, and of how many bytes. */
+    took: (ms: number, workedMs: number, bytes: number) => {
+      if (bytes < SMALLEST_BATCH_BYTES / 2) return
+      rates.push(Math.max(Math.min(workedMs, ms), ms * (1 - OTHERS_SHARE)) / bytes)
+      if (rates.length > LAST_BATCHES) rates.shift()
+      const aim = BATCH_MS / Math.min(...rates)
+      size = Math.round(Math.min(LARGEST_BATCH_BYTES, Math.max(SMALLEST_BATCH_BYTES, aim), size * 1.5))
+    },
+  }
+}
+
+function failed(error: unknown): Failed {
+  const { message, code } = error as NodeJS.ErrnoException
+  return { message: String(message), ...(code !== undefined && { code: String(code) }) }
+}
+
+// Last, for the constants above are needed.
+if (parentPort && workerData?.indexFile) {
+  const port = parentPort
+  try {
+    work(port, workerData as WorkerData)
+  } catch (error) {
+    port.postMessage({ kind: 'broken', error: failed(error) } satisfies FromWorker)
     port.close()
-  })
+  }
 }

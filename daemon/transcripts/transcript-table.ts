@@ -1,6 +1,8 @@
 /** What was read of transcripts, in `index.db`: one transaction for each slice, with the place where reading goes on. */
 import { type Db, preparedIn } from '../db/database.ts'
-import { createJobTable, type Due } from '../jobs/job-table.ts'
+import type { Due } from '../jobs/job-table.ts'
+import { createJobTable } from '../jobs/job-table.ts'
+import type { MessageWords, Ready } from './message-index.ts'
 import { createSessionRows, type SessionRow } from './session-table.ts'
 
 /** A harness's own id, or the hash of a line that has none. */
@@ -48,16 +50,6 @@ export type Slice = {
   due?: { jobs: readonly Due[]; nowMs: number } | undefined
 }
 
-/** The full-text index beside the rows. */
-export type MessageWords<Ready = unknown> = {
-  /** Before the transaction, so that nobody waits for it: all texts that may be put. */
-  ready(texts: readonly string[]): Ready
-  /** At its end, in this order; an empty text takes away what was put before. */
-  put(texts: readonly { id: number; text: string }[], ready: Ready): void
-  /** The transaction was rolled back, or there was none. */
-  forget(): void
-}
-
 type Texts = { id: number; text: string }[]
 
 /** `again`: it has to be read from its beginning, however far it was read. */
@@ -74,7 +66,7 @@ export type Transcripts = {
   setGone(path: string, gone: 0 | 1): Holder[]
 }
 
-export function createTranscripts<Ready>(db: Db, words: MessageWords<Ready>): Transcripts {
+export function createTranscripts(db: Db, words: MessageWords): Transcripts {
   const fileRow = db.prepare('SELECT cursor, known, gone, again FROM files WHERE path = ?')
   const putFile = db
     .prepare(

@@ -6,7 +6,7 @@ import { createSender } from '../../daemon/models/anthropic.ts'
 import { createLedger } from '../../daemon/models/budget.ts'
 import { createModel } from '../../daemon/models/models.ts'
 import { redact } from '../../daemon/secrets/redact.ts'
-import { createSaid } from '../../daemon/sessions/message-table.ts'
+import { createMessageTable } from '../../daemon/sessions/message-table.ts'
 import type { Options } from '../support/messages-api/server.ts'
 import { startMessagesApi } from '../support/messages-api/start.ts'
 import { agentGround } from './rig.ts'
@@ -37,7 +37,7 @@ export async function agentRig(options: Options = {}, prefix: 'rendered' | 'harn
     onTrouble: () => {},
     onModeChange: () => {},
   })
-  const agent = createAgentRunner(core, models, createSaid(core.db.index))
+  const agent = createAgentRunner(core, models, createMessageTable(core.db.index))
   const shared = (messages: readonly SessionMessage[], model = MODEL) =>
     agent.prefixOf({ key, model, notes: () => 'notes' }, messages, '1h')
   const prefixOf = async (messages: readonly SessionMessage[], model = MODEL) => (await shared(messages, model)).prefix

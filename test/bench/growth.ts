@@ -4,11 +4,8 @@ import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openDatabase, prepareForBulk } from '../../daemon/db/database.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
-import { redact } from '../../daemon/secrets/redact.ts'
-import { createDueAfter } from '../../daemon/transcripts/due.ts'
 import { createIngest } from '../../daemon/transcripts/ingest.ts'
 import { createMessageWords } from '../../daemon/transcripts/message-index.ts'
-import { createTail } from '../../daemon/transcripts/tail.ts'
 import { createTranscripts } from '../../daemon/transcripts/transcript-table.ts'
 import type { Status } from '../../schema/process.ts'
 import { routeTable } from '../../schema/route-table.ts'
@@ -119,14 +116,7 @@ function openProject(indexFile: string, { root, paths }: { root: string; paths: 
   const db = openDatabase(indexFile)
   prepareForBulk(db)
   const words = createMessageWords(() => db)
-  const ingest = createIngest({
-    tail: createTail({ clock: createClock() }),
-    transcripts: createTranscripts(db, words),
-    redact,
-    projectOf: (cwd) => cwd,
-    isPrivate: () => false,
-    dueAfter: createDueAfter({ clock: createClock(), backlogDays: 14 }),
-  })
+  const ingest = createIngest(createClock(), createTranscripts(db, words), { backlogDays: 14, privatePaths: () => [] })
   const lines = readFileSync(paths[0] as string, 'utf8').split('\n')
   const path = join(root, 'project-live', 'live.jsonl')
   mkdirSync(dirname(path))

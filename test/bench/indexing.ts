@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { storeLayout } from '../../daemon/db/database.ts'
 import { openDatabases } from '../../daemon/db/databases.ts'
-import type { FromThread, ThreadData, ToThread } from '../../daemon/transcripts/thread-messages.ts'
+import type { FromWorker, ToWorker, WorkerData } from '../../daemon/transcripts/reader-worker.ts'
 import { findPlaces } from '../../schema/rendezvous.ts'
 import type { Home } from './daemon.ts'
 import { type Made, makeTranscripts } from './made-transcripts.ts'
@@ -36,9 +36,9 @@ export function stateDirOf(home: Home): string {
 /** Until the thread has nothing left to do; in ms. */
 export function indexApart(indexFile: string, { root, paths }: Pick<Ground, 'root' | 'paths'>): Promise<number> {
   const begunMs = performance.now()
-  const data: ThreadData = { indexFile, backlogDays: 14 }
+  const data: WorkerData = { indexFile, backlogDays: 14 }
   const worker = new Worker(program, { workerData: data })
-  const say = (message: ToThread) => worker.postMessage(message)
+  const say = (message: ToWorker) => worker.postMessage(message)
   return new Promise((resolve, reject) => {
     let takenMs: number | undefined
     worker.once('error', reject)
@@ -46,14 +46,14 @@ export function indexApart(indexFile: string, { root, paths }: Pick<Ground, 'roo
       if (takenMs === undefined) reject(new Error('the reading thread ended too early'))
       else resolve(takenMs)
     })
-    worker.on('message', (message: FromThread) => {
+    worker.on('message', (message: FromWorker) => {
       if (message.kind === 'failed') reject(new Error(message.error.message))
       if (message.kind !== 'idle') return
       takenMs = performance.now() - begunMs
       say({ kind: 'end' })
     })
-    const due = paths.map((path) => ({ harness: 'claude-code', root, path, lane: 'backlog' as const }))
-    say({ kind: 'read', turn: 1, due, privatePaths: [] })
+    const sources = paths.map((path) => ({ harness: 'claude-code', root, path }))
+    say({ kind: 'read', sequence: 1, sources, lane: 'backlog', privatePaths: [] })
   })
 }
 

@@ -14,7 +14,7 @@ import type { Model } from '../../daemon/models/models.ts'
 import { costInNanos, factsOf } from '../../daemon/models/prices.ts'
 import type { Provider, Usage } from '../../daemon/models/wire.ts'
 import { tokensIn } from '../../daemon/platform/text.ts'
-import { createSaid } from '../../daemon/sessions/message-table.ts'
+import { createMessageTable } from '../../daemon/sessions/message-table.ts'
 import { ask } from '../models/asking.ts'
 import type { NamedMessage } from '../support/long-session.ts'
 import { type Answer, calls, says } from '../support/messages-api/answers.ts'
@@ -71,7 +71,7 @@ export async function replay({ home, session, compactAt, prefix }: Options): Pro
     return answer
   }
   const models = { provider: () => ({ call }), door: () => undefined } as unknown as Model
-  const agent = createAgentRunner(core, models, createSaid(core.db.index))
+  const agent = createAgentRunner(core, models, createMessageTable(core.db.index))
   const run = async (job: keyof typeof directives, told: Prefix, answers: Answer[], more: Partial<Task> = {}) => {
     spent = { usd: 0, read: 0, input: 0 }
     api.next(...answers)

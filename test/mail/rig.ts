@@ -1,13 +1,16 @@
 /** Agents and their mail on a real core, with processes that live as long as the test says. */
 import { createMailbox } from '../../daemon/mail/mailbox.ts'
 import { createRegistry } from '../../daemon/mail/registry.ts'
+import { createProjects } from '../../daemon/projects/projects.ts'
 import { createSessions } from '../../daemon/sessions/sessions.ts'
+import { createTranscriptReader } from '../../daemon/transcripts/transcript-reader.ts'
 import { AgentRegistration, Letter } from '../../schema/mail.ts'
 import { testCore } from '../support/core.ts'
 
 export async function mailRig() {
   const { core, time } = await testCore()
   const index = core.db.index()
+  const projects = createProjects(core)
   index.prepare("INSERT INTO sessions (harness, session) VALUES ('codex', 'known-by-its-transcript')").run()
   const dead = new Set<number>()
   const news: object[] = []
@@ -16,7 +19,11 @@ export async function mailRig() {
     if (type === 'mail') news.push(mail)
   })
   const processes = { birthOf: (pid: number) => `born-${pid}`, isAlive: (pid: number) => !dead.has(pid) }
-  const registry = createRegistry(core, createSessions(core.db.index), processes)
+  const registry = createRegistry(
+    core,
+    createSessions(core, projects, createTranscriptReader(core, projects)),
+    processes,
+  )
   const mailbox = createMailbox(core, registry)
   const patient = new AbortController().signal
   let pids = 100

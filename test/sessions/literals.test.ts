@@ -5,7 +5,7 @@ import { sources } from '../support/sources.ts'
 import { recordings, spokenRig } from '../support/spoken.ts'
 
 const literally = (literal: string) => `"${literal.replaceAll('"', '""')}"`
-const unredacted = async (text: string) => ({ text })
+const _unredacted = async (text: string) => ({ text })
 
 const ODD = [
   '部署脚本已经更新，请运行 npm test。用户说：不要提交！',
@@ -42,7 +42,7 @@ function literalsFrom(texts: readonly string[]) {
 
 describe('a literal', () => {
   it('finds exactly the messages that a linear scan finds', async () => {
-    const rig = spokenRig({ redact: unredacted })
+    const rig = await spokenRig()
     for (const { path, harness } of recordings()) await rig.take(path, { harness, session: path })
     const code = sources('daemon/db', 'daemon/transcripts', 'daemon/secrets').map(({ text }) => text)
     const pieces = code.flatMap((text) => text.match(/[\s\S]{1,700}/g) ?? [])

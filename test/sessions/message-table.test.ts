@@ -8,10 +8,10 @@ const asks = (id: string, second: number, more: object = {}) =>
 const answers = (id: string, second: number) => line({ type: 'assistant', id, text: id, end: 'final', at: at(second) })
 
 async function rig() {
-  const ground = ingestRig()
+  const ground = await ingestRig()
   const uids = (session: string, reached?: { message: string; at: number }) => {
-    const { row = 0 } = ground.said.session('generic', session) ?? {}
-    return ground.said.after(row, reached).map(({ uid }) => uid)
+    const { row = 0 } = ground.sessions.session('generic', session) ?? {}
+    return ground.sessions.after(row, reached).map(({ uid }) => uid)
   }
   return { ...ground, uids }
 }

@@ -11,7 +11,7 @@ const user = (id: string, text: string, more: object = {}) => ({ type: 'user', i
 
 describe('search', () => {
   it('tells session, time, role, a snippet with its hits, and the place in the file', async () => {
-    const rig = spokenRig()
+    const rig = await spokenRig()
     const path = await rig.say([user('a', 'first'), user('b', `${'so '.repeat(40)}the Token\nrefresh fails`)])
     const [line = 0, next = 0] = [JSON.stringify(user('a', 'first')).length, statSync(path).size]
     const { items } = await rig.find('token refresh')
@@ -37,7 +37,7 @@ describe('search', () => {
   })
 
   it('finds the same when the parts of the index have been put together', async () => {
-    const rig = spokenRig()
+    const rig = await spokenRig()
     for (let n = 0; n < 40; n++)
       await rig.say([user(`m${n}`, `plum number${n} ${n % 3 ? 'pear' : 'fig'}`)], { session: `s${n}` })
     rig.words.put([{ id: rig.told[0]?.id ?? 0, text: '' }])
@@ -52,7 +52,7 @@ describe('search', () => {
   })
 
   it('finds Chinese from two characters on, in words and in literals', async () => {
-    const rig = spokenRig()
+    const rig = await spokenRig()
     await rig.say([user('a', '请先运行部署脚本，再提交。'), user('b', '部门的署名'), user('c', 'deploy部署')])
     expect((await rig.ids('部署')).sort()).toEqual(['a', 'c'])
     expect(await rig.ids('部署脚本')).toEqual(['a'])
@@ -61,7 +61,7 @@ describe('search', () => {
   })
 
   it('narrows by session, role and time', async () => {
-    const rig = spokenRig()
+    const rig = await spokenRig()
     await rig.say([user('a', 'apple', { at: at(1) }), { type: 'assistant', id: 'b', text: 'apple', at: at(30) }])
     await rig.say([user('c', 'apple', { at: at(30) }), { type: 'tool', id: 'd', text: 'apple' }], { session: 'two' })
     expect((await rig.ids('apple')).length).toBe(4)
@@ -73,7 +73,7 @@ describe('search', () => {
   })
 
   it('puts the better match first, and of equal ones the newer', async () => {
-    const rig = spokenRig()
+    const rig = await spokenRig()
     const far = `apple ${'and a lot of other things '.repeat(20)}`
     await rig.say([
       user('new', 'apple pie', { at: at(30) }),
@@ -86,24 +86,25 @@ describe('search', () => {
   })
 
   it('falls back to some of the words when nobody said all of them', async () => {
-    const rig = spokenRig()
+    const rig = await spokenRig()
     await rig.say([user('a', 'apple pie'), user('b', 'cherry pie')])
     expect(await rig.ids('apple pie')).toEqual(['a'])
     expect((await rig.ids('apple cherry')).sort()).toEqual(['a', 'b'])
   })
 
   it('sees the sessions of the own project only, and none where memory is off', async () => {
-    const rig = spokenRig()
+    const rig = await spokenRig()
     await rig.say([user('a', 'apple')])
     await rig.say([user('b', 'apple')], { session: 'two', project: '/elsewhere' })
     expect(await rig.ids('apple')).toEqual(['a'])
     expect(await rig.ids('"pple"')).toEqual(['a'])
     expect(await rig.ids('apple session:two')).toEqual([])
-    expect(await rig.find('apple', { cwd: '/some/off' })).toEqual({ items: [], skipped: 'off' })
+    rig.projects.pause(undefined)
+    expect(await rig.find('apple')).toEqual({ items: [], skipped: 'off' })
   })
 
   it('tells a message that a fork copied once, unless that session is asked for', async () => {
-    const rig = spokenRig()
+    const rig = await spokenRig()
     await rig.say([user('a', 'apple')])
     await rig.say([user('a', 'apple')], { session: 'fork' })
     rig.store.index().exec(`UPDATE messages SET copied = 1 WHERE id = 2`)
@@ -112,7 +113,7 @@ describe('search', () => {
   })
 
   it('tells the first copy when the origin was deleted, and the origin when it is back', async () => {
-    const rig = spokenRig()
+    const rig = await spokenRig()
     await rig.say([user('a', 'apple')])
     await rig.say([user('a', 'apple')], { session: 'fork' })
     await rig.say([user('a', 'apple')], { session: 'other fork' })
@@ -129,7 +130,7 @@ describe('search', () => {
   })
 
   it('leaves out what can no longer be read, and waits for nothing that stands in its place', async () => {
-    const rig = spokenRig()
+    const rig = await spokenRig()
     const gone = await rig.say([user('gone', 'apple pie')], { session: 'gone' })
     const anew = await rig.say([user('anew', 'apple pie')], { session: 'anew' })
     const pipe = await rig.say([user('pipe', 'apple pie')], { session: 'pipe' })
@@ -143,7 +144,7 @@ describe('search', () => {
   })
 
   it('finds a literal that stands there only since credentials were taken out, and none that was one', async () => {
-    const rig = spokenRig()
+    const rig = await spokenRig()
     const secret = ['ghp', 'R4nd0mR4nd0mR4nd0mR4nd0mR4nd0mR4nd0m'].join('_')
     await rig.say([user('a', `use ${secret} for now`)])
     for (const literal of ['use [redacted:git', 'token] for', 'acted:github', 'use ', ' for now'])
@@ -152,7 +153,7 @@ describe('search', () => {
   })
 
   it('forgets the words of a message that is removed, and replaces those of one that is put again', async () => {
-    const rig = spokenRig()
+    const rig = await spokenRig()
     await rig.say([user('a', 'apple'), user('b', 'apple')])
     rig.words.put([{ id: 1, text: '' }])
     expect(await rig.ids('apple')).toEqual(['b'])
@@ -161,7 +162,7 @@ describe('search', () => {
   })
 
   it('knows the terms of what is put again after a transaction that was rolled back', async () => {
-    const rig = spokenRig()
+    const rig = await spokenRig()
     await rig.say([user('a', 'strawberry'), user('b', 'strawberry')])
     rig.words.put([{ id: 1, text: 'plum' }])
     const putTwice = rig.store.index().transaction(() => {
@@ -176,7 +177,7 @@ describe('search', () => {
   })
 
   it('puts no term down twice when another thread goes on', async () => {
-    const rig = spokenRig()
+    const rig = await spokenRig()
     const terms = () =>
       (rig.store.index().prepare('SELECT terms FROM term_blocks').pluck().all() as string[]).join('\n').split('\n')
     createMessageWords(rig.store.index).put([{ id: 1, text: 'strawberry' }])
@@ -187,12 +188,12 @@ describe('search', () => {
   })
 
   it('refuses a question that asks for nothing', async () => {
-    const rig = spokenRig()
+    const rig = await spokenRig()
     await expect(rig.find('role:tool')).rejects.toMatchObject({ code: 'BAD_REQUEST' })
   })
 
   it('stops when nobody waits any more', async () => {
-    const rig = spokenRig()
+    const rig = await spokenRig()
     await rig.say(Array.from({ length: 40 }, (_, n) => user(`m${n}`, 'apple')))
     await expect(rig.find('apple', { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' })
   })

@@ -1,16 +1,13 @@
 /** Transcripts with their rows and words in an index, filled through the real adapters, and a search over them. */
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { onTestFinished } from 'vitest'
-import { openDatabases } from '../../daemon/db/databases.ts'
-import { mayTouchMark } from '../../daemon/secrets/kinds.ts'
-import { redact as redactText } from '../../daemon/secrets/redact.ts'
+import { createProjects } from '../../daemon/projects/projects.ts'
+import { redact } from '../../daemon/secrets/redact.ts'
 import { createSearch } from '../../daemon/sessions/search.ts'
-import { indexedText, textAt } from '../../daemon/transcripts/digest.ts'
+import { indexedText } from '../../daemon/transcripts/digest.ts'
 import { adapterFor } from '../../daemon/transcripts/formats/formats.ts'
 import { createMessageWords } from '../../daemon/transcripts/message-index.ts'
-import { manualTime } from './clock.ts'
-import { makeHome } from './home.ts'
+import { testCore } from './core.ts'
 import { projectRoot } from './sources.ts'
 
 export type Told = { id: number; uid: string; text: string }
@@ -19,13 +16,12 @@ export type Telling = { harness?: string; session?: string; project?: string }
 const FIXTURES = join(projectRoot, 'test/fixtures/transcripts')
 const harnessOf: Record<string, string> = { c: 'claude-code', g: 'gemini', p: 'pi' }
 
-/** `redact` is the real one unless a test has no credentials and many texts. */
-export function spokenRig({ redact = redactText }: { redact?: (text: string) => Promise<{ text: string }> } = {}) {
-  const home = makeHome()
-  const { clock } = manualTime()
+export async function spokenRig() {
+  const { core, home } = await testCore()
+  const { clock, db: store } = core
   const project = join(home.dir, 'project')
-  const store = openDatabases(home.places.stateDir, clock.now())
-  onTestFinished(() => store.close())
+  mkdirSync(project)
+  const projects = createProjects(core)
   const words = createMessageWords(store.index)
   const told: Told[] = []
 
@@ -80,20 +76,13 @@ export function spokenRig({ redact = redactText }: { redact?: (text: string) => 
     return path
   }
 
-  const search = createSearch({
-    words,
-    textAt,
-    redact,
-    mayTouchMark,
-    projectOf: async (root) => ({ root, off: root.endsWith('/off') ? 'paused' : undefined }),
-    clock,
-  })
+  const search = createSearch(core, projects)
   const caller = { actor: 'user', env: {} }
   const patient = new AbortController().signal
   const find = (q: string, at: { cwd?: string; limit?: number; signal?: AbortSignal } = {}) =>
-    search.search(q, { cwd: project, caller, limit: 999, ...at, signal: () => at.signal ?? patient })
+    search(q, { cwd: project, caller, limit: 999, ...at, signal: () => at.signal ?? patient })
   const ids = async (q: string) => (await find(q)).items.map(({ messageId }) => messageId)
-  return { home, project, clock, store, words, told, take, say, find, ids }
+  return { home, project, projects, clock, store, words, told, take, say, find, ids }
 }
 
 /** Every recorded transcript, with the harness that wrote it. */

@@ -3,13 +3,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createSessionAnswers } from '../../daemon/sessions/session-answers.ts'
 import { HEAD_CHARS, head, INDEXED_CHARS, indexedText } from '../../daemon/transcripts/digest.ts'
 import { compose } from '../../daemon/transcripts/formats/format.ts'
 import { adapterFor } from '../../daemon/transcripts/formats/formats.ts'
 import { withoutPrivate } from '../../daemon/transcripts/injected.ts'
-import { createReadBack } from '../../daemon/transcripts/live-chain.ts'
-import { createTail } from '../../daemon/transcripts/tail.ts'
 import { ingestRig } from './ingest-rig.ts'
 
 describe('what can be searched for', () => {
@@ -129,7 +126,7 @@ const scenarios = foldersIn(fixtures).flatMap((client) =>
 
 it.each(scenarios)('counts in a list of sessions the turns that it gives of each: %s', async (scenario) => {
   const harness = harnesses.find((name) => scenario.startsWith(name)) ?? 'generic'
-  const rig = ingestRig()
+  const rig = await ingestRig()
   const names = readdirSync(join(fixtures, scenario), { recursive: true, encoding: 'utf8' })
   const { isTranscript } = adapterFor(harness)
   for (const name of names.filter(isTranscript).sort()) {
@@ -141,21 +138,14 @@ it.each(scenarios)('counts in a list of sessions the turns that it gives of each
     )
     await rig.read(harness, name)
   }
-  const turnsOf = createReadBack({ tail: createTail({ clock: { now: Date.now } }), redact: async (text) => ({ text }) })
-  const answers = createSessionAnswers({
-    sessions: rig.stored,
-    turnsOf,
-    projectOf: (cwd) => cwd,
-    isPrivate: () => false,
-  })
-  const projects = rig.column("SELECT DISTINCT coalesce(project, '') FROM sessions") as string[]
-  rig.exec("UPDATE sessions SET project = '' WHERE project IS NULL")
+  const projects = rig.column("SELECT DISTINCT coalesce(project, '/') FROM sessions") as string[]
+  rig.exec("UPDATE sessions SET project = '/' WHERE project IS NULL")
   const counted: Record<string, number> = {}
   const told: Record<string, number> = {}
   for (const cwd of projects)
-    for (const { id, turns } of (await answers.list({ cwd })).items) {
+    for (const { id, turns } of (await rig.sessions.list({ cwd })).items) {
       counted[id] = turns
-      told[id] = (await answers.one(id, undefined)).turnList.length
+      told[id] = (await rig.sessions.get(id, undefined)).turnList.length
     }
   expect(counted).toEqual(told)
   expect(Object.keys(told)).not.toEqual([])

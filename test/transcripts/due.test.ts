@@ -6,7 +6,7 @@ import { manualTime } from '../support/clock.ts'
 function listening() {
   const time = manualTime()
   const told: EndedTurn[] = []
-  const ends = createTurnEnds({ clock: time.clock, onTurn: (turn) => told.push(turn) })
+  const ends = createTurnEnds(time.clock, (turn) => told.push(turn))
   const ended = (end: TurnEnd['end'], at?: number): TurnEnd => ({
     end,
     sessionId: 's',

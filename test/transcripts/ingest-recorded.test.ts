@@ -21,7 +21,7 @@ const expected: Record<string, string[]> = {
     '00000006-0000-4000-8000-000000000001 in /home/dev/proj/demo: 3 turns, 48174 tokens: agent 4 injected 1 person 3 tool 1',
   ],
   'claude-code-2.1.325/08-subagent-background': [
-    '00000008-0000-4000-8000-000000000001 in /home/dev/proj/demo: 1 turns, 51715 tokens: agent 3 injected 1 person 1 tool 1 agent of a77296ccd713fa352 3 tool of a77296ccd713fa352 1',
+    '00000008-0000-4000-8000-000000000001 in /home/dev/proj/demo: 2 turns, 51715 tokens: agent 3 injected 1 person 1 tool 1 agent of a77296ccd713fa352 3 tool of a77296ccd713fa352 1',
   ],
   'claude-code-2.1.325/09-subagent-foreground': [
     '00000009-0000-4000-8000-000000000001 in /home/dev/proj/demo: 1 turns, 32052 tokens: agent 2 person 1 tool 1 agent of a60f9067ba87355a6 2',
@@ -81,23 +81,24 @@ const expected: Record<string, string[]> = {
     '973b8a0a-03d8-4f1a-a4e0-657cb4d97448 in /home/dev/proj/demo: 2 turns, 315 tokens: agent 3 person 2 tool 1',
   ],
   'pi/01-tree': [
-    '7d0c1f52-8a41-4f0e-9f0f-5b1f6f2f0a01 in /home/dev/proj/demo: 3 turns, 2511 tokens: agent 4 person 3 tool 1',
+    '7d0c1f52-8a41-4f0e-9f0f-5b1f6f2f0a01 in /home/dev/proj/demo: 2 turns, 2511 tokens: agent 4 person 3 tool 1',
     '7d0c1f52-8a41-4f0e-9f0f-5b1f6f2f0a02 from 7d0c1f52-8a41-4f0e-9f0f-5b1f6f2f0a01 in /home/dev/proj/demo: 1 turns, 49 tokens: agent 1 person 1',
   ],
 }
 
 async function ingested(client: string, scenario: string): Promise<string[]> {
-  const rig = ingestRig()
+  const rig = await ingestRig()
   cpSync(join(FIXTURES, client, scenario), rig.root, { recursive: true })
   for (const { harness, path } of recordings().filter((one) => one.client === client && one.scenario === scenario))
     await rig.read(harness, path)
   const names = rig.column('SELECT session FROM sessions ORDER BY session') as string[]
-  return names.flatMap((name) =>
-    rig.stored.named(name).map(({ row, cwd, project, turns, tokens, forkOf }) => {
-      expect(project).toBe(cwd && `project of ${cwd}`)
+  return Promise.all(
+    names.map(async (name) => {
+      const { cwd, project, turns, tokens, parentId: forkOf } = await rig.sessions.get(name, undefined)
+      expect(project).toBe(cwd)
       const said = rig.column(
         `SELECT group_concat(said, ' ') FROM (SELECT said_by || iif(sub_agent = '', '', ' of ' || sub_agent) || ' ' || count(*)
-           || iif(sum(copied) > 0, ' (' || sum(copied) || ')', '') AS said FROM messages WHERE session = ${row}
+           || iif(sum(copied) > 0, ' (' || sum(copied) || ')', '') AS said FROM messages WHERE session = (SELECT id FROM sessions WHERE session = '${name}')
            GROUP BY said_by, sub_agent ORDER BY sub_agent, said_by)`,
       )
       return `${name}${forkOf ? ` from ${forkOf}` : ''} in ${cwd}: ${turns} turns, ${tokens} tokens: ${said[0]}`

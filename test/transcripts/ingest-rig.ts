@@ -1,46 +1,41 @@
 /** Ingestion of real files into a real index.db, without a thread or a process around it. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { onTestFinished } from 'vitest'
-import { openDatabases } from '../../daemon/db/databases.ts'
-import { createSaid } from '../../daemon/sessions/message-table.ts'
+import { createProjects } from '../../daemon/projects/projects.ts'
 import { createSessions } from '../../daemon/sessions/sessions.ts'
-import { createDueAfter } from '../../daemon/transcripts/due.ts'
 import { createIngest, type Progress } from '../../daemon/transcripts/ingest.ts'
-import { createTail } from '../../daemon/transcripts/tail.ts'
+import { createMessageWords } from '../../daemon/transcripts/message-index.ts'
+import { createTranscriptReader } from '../../daemon/transcripts/transcript-reader.ts'
 import { createTranscripts } from '../../daemon/transcripts/transcript-table.ts'
-import { makeHome } from '../support/home.ts'
+import { manualTime } from '../support/clock.ts'
+import { testCore } from '../support/core.ts'
 
 const SLICE_BYTES = 128_000
 
-type Options = { isPrivate?: (cwd: string) => boolean; redact?: (text: string) => Promise<{ text: string }> }
-
-export function ingestRig({ isPrivate = () => false, redact = async (text) => ({ text }) }: Options = {}) {
-  const { dir } = makeHome()
-  const root = join(dir, 'root')
+export async function ingestRig({ privatePaths = [] }: { privatePaths?: string[] } = {}) {
+  const { core, home } = await testCore({ time: manualTime(Date.now()) })
+  const root = join(home.dir, 'root')
   mkdirSync(root)
-  const store = openDatabases(join(dir, 'state'), 0)
-  onTestFinished(() => store.close())
-  const db = store.index()
+  const db = core.db.index()
+  const index = createMessageWords(() => db)
   const words = new Map<number, string>()
   const open = () =>
-    createIngest({
-      tail: createTail({ clock: { now: Date.now } }),
-      transcripts: createTranscripts(db, {
-        ready: () => {},
-        put: (texts) => {
+    createIngest(
+      core.clock,
+      createTranscripts(db, {
+        ...index,
+        put: (texts, ready) => {
           for (const { id, text } of texts) {
             words.delete(id)
             if (text !== '') words.set(id, text)
           }
+          index.put(texts, ready)
         },
-        forget: () => {},
       }),
-      redact,
-      projectOf: (cwd) => `project of ${cwd}`,
-      isPrivate,
-      dueAfter: createDueAfter({ clock: { now: Date.now }, backlogDays: 14 }),
-    })
+      { backlogDays: 14, privatePaths: () => privatePaths },
+    )
+  const projects = createProjects(core)
+  const reader = core.lifecycle.add('transcripts', createTranscriptReader(core, projects))
   let ingest = open()
   const again: string[] = []
   const next = async (harness: string, name: string): Promise<Progress> => {
@@ -76,9 +71,8 @@ export function ingestRig({ isPrivate = () => false, redact = async (text) => ({
       }
     },
     slice: next,
-    stored: createSessions(store.index),
-    said: createSaid(store.index),
-    sessions: () => db.prepare('SELECT harness, session, fork_of, cwd, project FROM sessions ORDER BY id').all(),
+    sessions: createSessions(core, projects, reader),
+    sessionRows: () => db.prepare('SELECT harness, session, fork_of, cwd, project FROM sessions ORDER BY id').all(),
     messages: () =>
       db
         .prepare(

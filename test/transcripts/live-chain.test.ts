@@ -277,14 +277,14 @@ const expected: Record<string, string[]> = {
 }
 
 async function endsIn(client: string, scenario: string): Promise<string[]> {
-  const rig = ingestRig()
+  const rig = await ingestRig()
   cpSync(join(FIXTURES, client, scenario), rig.root, { recursive: true })
   const ends: string[] = []
   for (const { harness, path } of recordings().filter((one) => one.client === client && one.scenario === scenario)) {
     const progress = await rig.read(harness, path)
     if (!('ended' in progress) || !progress.ended) continue
     const { sessionId, end, at = 0, cwd, project, harness: by, ...rest } = progress.ended
-    expect([by, project, rest]).toEqual([harness, `project of ${cwd}`, {}])
+    expect([by, project, rest]).toEqual([harness, cwd, {}])
     ends.push(`${sessionId} ${end} ${new Date(at).toISOString()} in ${cwd}`)
   }
   return ends

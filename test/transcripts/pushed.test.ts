@@ -1,56 +1,40 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { createPushing } from '../../daemon/transcripts/pushed.ts'
-import { createTail } from '../../daemon/transcripts/tail.ts'
+import { createProjects } from '../../daemon/projects/projects.ts'
+import { createTranscriptReader } from '../../daemon/transcripts/transcript-reader.ts'
 import { manualTime } from '../support/clock.ts'
-import { makeHome } from '../support/home.ts'
+import { testCore } from '../support/core.ts'
 
-function rig(onNews: () => Promise<unknown>, delay: () => Promise<void>) {
-  const { dir } = makeHome()
-  const path = join(dir, 'sessions')
-  mkdirSync(path)
-  const clock = { ...manualTime().clock, delay }
-  const asked: unknown[] = []
-  const pushing = createPushing({
-    root: { harness: 'generic', path },
-    tail: createTail({ clock }),
-    anywhere: { sourceAt: () => ({ left: 'nothing' }) } as never,
-    redact: async (text) => ({ text, kinds: [] }),
-    linesOf: async () => ['{}'],
-    onNews,
-    jobsOf: (session, sinceMs) => {
-      asked.push({ session, sinceMs })
-      return ['extract-1']
-    },
-    handOver: async () => 'nobody wants it',
-    projectOf: (cwd) => ({ root: cwd, off: undefined }),
-    clock,
-  })
+async function rig() {
+  const { core, home } = await testCore({ time: manualTime(Date.now()) })
+  const reader = core.lifecycle.add('transcripts', createTranscriptReader(core, createProjects(core)))
   const turn = {
-    cwd: dir,
+    cwd: home.dir,
     harness: 'mine',
     sessionId: 's',
     turnId: 't',
-    messages: [{ role: 'user', content: 'Hello' }],
+    messages: [
+      { role: 'user', content: 'Hello' },
+      { role: 'assistant', content: 'Hi' },
+    ],
   }
-  return { pushing, turn, asked, clock }
+  return { core, home, reader, keep: () => reader.keepTurn(turn, { actor: 'agent:api', env: {} }) }
 }
 
-const caller = { actor: 'agent:api', env: {} }
-const never = () => new Promise<never>(() => {})
-
 it('names the jobs of a turn once it was read', async () => {
-  const { pushing, turn, asked, clock } = rig(async () => {}, never)
-  expect(await pushing.push(turn, caller)).toEqual({ jobIds: ['extract-1'] })
-  expect(asked).toEqual([{ session: { harness: 'mine', sessionId: 's' }, sinceMs: clock.now() }])
+  const { reader, keep, home } = await rig()
+  const kept = await keep()
+  expect(kept).toMatchObject({
+    session: { harness: 'mine', sessionId: 's' },
+    source: { path: join(home.places.stateDir, 'sessions/mine/s/pushed.jsonl') },
+  })
+  expect(await reader.readTurn(kept)).toEqual([expect.stringMatching(/^extract-/), expect.stringMatching(/^notes-/)])
 })
 
-it('keeps nobody waiting who pushes while much else is read', async () => {
-  const { pushing, turn } = rig(never, async () => {})
-  const prefix = { params: { model: 'm', messages: [{}] }, endpoint: 'http://h', fingerprint: '0'.repeat(16) }
-  expect(await pushing.push({ ...turn, prefix }, caller)).toEqual({
-    jobIds: ['extract-1'],
-    prefixSkipped: 'nobody wants it',
-  })
+it('does not keep a harness waiting while the index cannot be written', async () => {
+  const { core, reader, keep } = await rig()
+  const kept = await keep()
+  core.db.index().exec('BEGIN IMMEDIATE')
+  expect(await reader.readTurn(kept)).toEqual([])
+  core.db.index().exec('ROLLBACK')
 })

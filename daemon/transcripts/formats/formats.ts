@@ -30,10 +30,16 @@ export type Source = { harness: string; root: string; path: string }
 
 /** How many levels of folders a harness makes below its root. */
 const DEPTH: Record<string, number> = { 'claude-code': 6, codex: 4, gemini: 3, pi: 1 }
-const OTHERS_DEPTH = 6
+export const MOST_DEPTH = 6
+/** The first level whose folders change with each new transcript in them: what is above may look old and be in use. */
+const AGEING_LEVEL: Record<string, number> = { 'claude-code': 1, codex: 3, gemini: 2, pi: 1 }
 
 export function depthOf(harness: string): number {
-  return DEPTH[harness] ?? OTHERS_DEPTH
+  return DEPTH[harness] ?? MOST_DEPTH
+}
+
+export function ageingLevel(harness: string): number {
+  return AGEING_LEVEL[harness] ?? Number.POSITIVE_INFINITY
 }
 
 /** The transcript of that name, from the root on, if it is one. */

@@ -1,0 +1,231 @@
+/**
+ * Which transcripts have to be read, and the thread that reads them: begun when something is due, ended after a while
+ * without work. Holds no truth: what is lost with the thread is found again by the next sweep.
+ */
+import { lstatSync, type Stats } from 'node:fs'
+import type { Worker } from 'node:worker_threads'
+import type { Core } from '../core.ts'
+import type { Timer } from '../platform/clock.ts'
+import { message } from '../platform/files.ts'
+import { aborted, beginThread, threadFile } from '../platform/process.ts'
+import type { Source } from './formats/formats.ts'
+import type { Progress } from './ingest.ts'
+import type { Turn } from './live-chain.ts'
+import type { PushedTurn } from './pushed-lines.ts'
+import type { Failed, FromWorker, Lane, Question, ToWorker, WorkerData } from './reader-worker.ts'
+
+/** `lost`: with the thread, or with the index. */
+export type Outcome = Exclude<Progress['state'], 'more'> | 'failed' | 'lost'
+
+/** `stamp`: of the file as it is to be read; none while its times are too fresh to show the next change. */
+type Due = { source: Source; unreadBytes: number; stamp: string | undefined; failed: boolean; readers: Reader[] }
+type Reader = { onProgress: (progress: Progress) => void; resolve: (outcome: Outcome) => void }
+type Running = { worker: Worker; exited: Promise<void> }
+type Asked = { resolve: (answer: never) => void; reject: (error: Error) => void }
+
+const IDLE_MS = 5_000
+/** As for cursors: the coarsest file systems count in two seconds. */
+const SETTLED_MS = 2_000
+
+export type ReadQueue = ReturnType<typeof createReadQueue>
+
+export function createReadQueue({ clock, settings, layout, disk, health, log }: Core) {
+  const due = new Map<string, Due>()
+  /** Of files that are as they were when they were read last. */
+  const stamps = new Map<string, string>()
+  const asked = new Map<number, Asked>()
+  const progressListeners: ((source: Source, progress: Progress) => void)[] = []
+  let running: Running | undefined
+  let isStopped = false
+  let sequence = 0
+  let idle: Timer | undefined
+
+  const reportError = (error: unknown) => {
+    if (disk.blames(error)) return
+    health.failed('transcripts', message(error))
+    log.error({ err: error }, 'a transcript could not be read')
+  }
+
+  /** What failed stays due, and is tried again by the next sweep. */
+  const settle = (path: string, outcome: Outcome) => {
+    const entry = due.get(path)
+    if (!entry) return
+    const { readers } = entry
+    entry.failed = outcome === 'failed' || outcome === 'lost'
+    entry.readers = []
+    if (!entry.failed) due.delete(path)
+    for (const { resolve } of readers) resolve(outcome)
+  }
+
+  const answer = (ask: number, given: Turn[] | string[] | Failed) => {
+    const { resolve, reject } = asked.get(ask) ?? {}
+    asked.delete(ask)
+    if (Array.isArray(given)) resolve?.(given as never)
+    else reject?.(errorOf(given))
+  }
+
+  const hear = (news: Exclude<FromWorker, { kind: 'broken' }>) => {
+    if (news.kind === 'answer') return answer(news.ask, news.answer)
+    if (news.kind === 'idle') {
+      // Otherwise it was given more to do since, and will be idle again.
+      if (news.sequence === sequence) idle ??= clock.after(IDLE_MS, end)
+      return
+    }
+    const { path } = news.source
+    if (news.kind === 'again') {
+      stamps.delete(path)
+      return add(news.source, 'live', lstat(path))
+    }
+    if (news.kind === 'failed') {
+      // It may be one that was read and has to be read again.
+      stamps.delete(path)
+      settle(path, 'failed')
+      return reportError(errorOf(news.error))
+    }
+    const { source, progress } = news
+    const entry = due.get(path)
+    for (const listener of progressListeners) listener(source, progress)
+    for (const { onProgress } of entry?.readers ?? []) onProgress(progress)
+    if (progress.state === 'more') {
+      if (entry) entry.unreadBytes = progress.unreadBytes
+      return
+    }
+    // What cannot be read is not tried again before it changes.
+    if (entry?.stamp !== undefined && progress.state !== 'gone') stamps.set(path, entry.stamp)
+    settle(path, progress.state)
+  }
+
+  const loseAll = (error: Failed) => {
+    for (const ask of [...asked.keys()]) answer(ask, error)
+    for (const path of [...due.keys()]) settle(path, 'lost')
+    stamps.clear()
+  }
+
+  const begin = (): Running => {
+    const workerData: WorkerData = { indexFile: layout.index, backlogDays: settings.current().extraction.backlogDays }
+    const worker = beginThread(threadFile('./reader-worker.ts', import.meta.url), workerData)
+    const mine = { worker, exited: new Promise<void>((resolve) => worker.once('exit', () => resolve())) }
+    let problem: Failed = { message: 'the thread that reads transcripts ended by itself' }
+    worker.on('message', (news: FromWorker) => {
+      if (news.kind === 'broken') problem = news.error
+      // What an ended thread still says would be taken for news of the next one.
+      else if (running === mine) hear(news)
+    })
+    // An error may lose its message on the way here.
+    worker.once('error', ({ message }: Partial<Error>) => {
+      if (message !== undefined) problem = { message }
+    })
+    worker.once('exit', () => {
+      if (running !== mine) return
+      running = undefined
+      loseAll(problem)
+      reportError(errorOf(problem))
+    })
+    return mine
+  }
+
+  const stopIdling = () => {
+    idle?.stop()
+    idle = undefined
+  }
+
+  const post = (messageOf: (sequence: number) => ToWorker) => {
+    if (isStopped) return
+    stopIdling()
+    running ??= begin()
+    running.worker.postMessage(messageOf(++sequence))
+  }
+
+  const end = () => {
+    stopIdling()
+    const ending = running
+    running = undefined
+    ending?.worker.postMessage({ kind: 'end' } satisfies ToWorker)
+    return ending
+  }
+
+  const ask = <T>(question: Question) =>
+    new Promise<T>((resolve, reject) => {
+      if (isStopped) return reject(new Error('the daemon is stopping'))
+      post((sequence) => {
+        asked.set(sequence, { resolve: resolve as Asked['resolve'], reject })
+        return { kind: 'ask', sequence, question }
+      })
+    })
+
+  const put = (entry: Due, lane: Lane) => {
+    const { source } = entry
+    due.set(source.path, entry)
+    const privatePaths = settings.current().private
+    post((sequence) => ({ kind: 'read', sequence, sources: [source], lane, privatePaths }))
+  }
+
+  /** Without `stats` the file is gone, and the thread finds that out. */
+  const add = (source: Source, lane: Lane, stats: Stats | undefined, unreadBytes = stats?.size ?? 0) => {
+    const stamp = stats && stampOf(stats, clock.now())
+    put({ source, unreadBytes, stamp, failed: false, readers: due.get(source.path)?.readers ?? [] }, lane)
+  }
+
+  return {
+    add,
+    /** Reads a file though it may not have changed; resolves when it is known what became of it. */
+    read: (source: Source, lane: Lane, unreadBytes = 0, onProgress: Reader['onProgress'] = () => {}) =>
+      new Promise<Outcome>((resolve) => {
+        const entry = due.get(source.path) ?? { source, unreadBytes, stamp: undefined, failed: false, readers: [] }
+        entry.readers.push({ onProgress, resolve })
+        put(entry, lane)
+      }),
+    /** Whether a file is as it was when it was read last. */
+    isUnchanged: (path: string, stats: Stats) => {
+      const stamp = stampOf(stats, clock.now())
+      return stamp !== undefined && stamps.get(path) === stamp
+    },
+    /** All of it is read already. */
+    remember: (path: string, stats: Stats) => {
+      const stamp = stampOf(stats, clock.now())
+      if (stamp !== undefined) stamps.set(path, stamp)
+      if (due.get(path)?.failed) due.delete(path)
+    },
+    failed: () => [...due.values()].filter(({ failed }) => failed).map(({ source }) => source),
+    lagBytes: () => {
+      let bytes = 0
+      for (const { unreadBytes } of due.values()) bytes += unreadBytes
+      return bytes
+    },
+    onProgress: (listener: (source: Source, progress: Progress) => void) => void progressListeners.push(listener),
+    reportError,
+    /** The turns of a session, read back from its files. */
+    turns: (sources: readonly Source[]) => ask<Turn[]>({ turns: sources }),
+    /** Pushed messages as the lines that are kept of them. */
+    lines: (pushed: PushedTurn) => ask<string[]>({ lines: pushed }),
+    /** Another index: whatever was known of files is no longer true. */
+    forget: () => {
+      end()
+      loseAll({ message: 'the index was replaced' })
+      due.clear()
+    },
+    stop: async (signal: AbortSignal) => {
+      const ending = end()
+      isStopped = true
+      if (!ending) return
+      await Promise.race([ending.exited, aborted(signal)])
+      await ending.worker.terminate()
+    },
+  }
+}
+
+function errorOf({ message, code }: Failed): Error {
+  return Object.assign(new Error(message), code !== undefined && { code })
+}
+
+function stampOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats, nowMs: number): string | undefined {
+  return ctimeMs + SETTLED_MS < nowMs ? `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}` : undefined
+}
+
+export function lstat(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}

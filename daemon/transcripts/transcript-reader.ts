@@ -1,0 +1,228 @@
+/**
+ * Keeps the index of transcripts up to date: watch events and sweeps say what has changed, a thread reads it. Decides when;
+ * reads nothing itself.
+ */
+import { type Stats, statSync } from 'node:fs'
+import type { Core } from '../core.ts'
+import type { Timer } from '../platform/clock.ts'
+import { createWatch, watchRemedy } from '../platform/watch.ts'
+import type { Projects } from '../projects/projects.ts'
+import { createTurnEnds, type EndedTurn } from './due.ts'
+import { ageingLevel, depthOf, MOST_DEPTH, mayHold, type Root, type Source, sourceOf } from './formats/formats.ts'
+import { createImportFolders, type Folder, rootsIn } from './import-folder.ts'
+import { createImportJob } from './import-job.ts'
+import { createPushedTurns } from './pushed.ts'
+import { createReadQueue, lstat } from './read-queue.ts'
+import { createSweep } from './sweep.ts'
+import { createTranscriptFiles } from './transcript-table.ts'
+
+export type RootState = Root & { state: 'watching' | 'polling' | 'missing' }
+export type TranscriptReader = ReturnType<typeof createTranscriptReader>
+
+/** Soon, not at once: the command that started the daemon waits for its first answer. */
+const START_MS = 300
+/** A turn ends with several lines; an agent that writes without a pause must be heard as well. */
+const QUIET_MS = 50
+const LONGEST_MS = 300
+/** Folders in which nothing has changed for 14 days are left to the sweep. */
+const WATCHED_MS = 14 * 86_400_000
+/** Older files are not watched one by one: an event of their folder tells of them. */
+const WATCHED_FILE_MS = 3_600_000
+/**
+ * Files that were deleted: the first sweep looks for all of them, as does one of a root that cannot be watched. Each other
+ * one looks at so many in turn, which is no more than a moment of work.
+ */
+const MISSING_PER_SWEEP = 1_000
+const SWEEPS_PER_IMPORTED = 60
+
+export function createTranscriptReader(core: Core, projects: Projects) {
+  const { clock, settings, events, health, disk, db } = core
+  const stopping = new AbortController()
+  const queue = createReadQueue(core)
+  const sweep = createSweep(core, queue, stopping.signal)
+  const folders = createImportFolders(core)
+  const imports = createImportJob(core, folders, sweep, queue)
+  const pushed = createPushedTurns(core, projects, folders, queue)
+  const files = createTranscriptFiles(db.index)
+  const turnListeners: ((turn: EndedTurn) => void)[] = []
+  const ends = createTurnEnds(clock, (turn) => {
+    events.publish({ type: 'turn', ...turn })
+    for (const listener of turnListeners) listener(turn)
+  })
+  const roots = () => rootsIn(settings.current().roots)
+  const sweepMs = () => settings.current().sweepSeconds * 1_000
+
+  /** Project folders that are not watched for their age, and those of them that are watched again. */
+  const left = new Set<string>()
+  const woken = new Set<string>()
+  let hasBegun = false
+  let isFirst = true
+  let sweeps = 0
+  /** Of a folder that went away as a whole, not every file is named by an event. */
+  let folderChanged = false
+  let timer: Timer | undefined
+  let running: Promise<void> | undefined
+
+  const isOld = ({ mtimeMs }: Stats, ms: number) => mtimeMs < clock.now() - ms
+
+  const isIgnoredIn = (root: Root, name: string, stats: Stats | undefined): boolean => {
+    if (!stats) return false
+    if (!stats.isDirectory()) return sourceOf(root, name) === undefined || isOld(stats, WATCHED_FILE_MS)
+    const level = name.split('/').length
+    if (level > depthOf(root.harness) || !mayHold(root, name)) return true
+    const path = `${root.path}/${name}`
+    if (level < ageingLevel(root.harness) || !isOld(stats, WATCHED_MS) || woken.has(path)) return false
+    left.add(path)
+    return true
+  }
+
+  const watch = createWatch({
+    clock,
+    depth: MOST_DEPTH,
+    quietMs: QUIET_MS,
+    longestMs: LONGEST_MS,
+    isIgnored: (path, stats) => {
+      const above = roots().filter((root) => path.startsWith(`${root.path}/`))
+      return above.length > 0 && above.every((root) => isIgnoredIn(root, path.slice(root.path.length + 1), stats))
+    },
+    onChange: (paths) => {
+      for (const root of roots()) for (const path of paths) hint(root, path)
+    },
+    // A root that is missing is no problem: most users have one harness or two.
+    onFailure: (failure) => {
+      if (!failure) return health.clear('transcripts')
+      const late = 'polling: what is new in transcripts is noticed by the next sweep, not at once'
+      health.raise('transcripts', `${late}; ${watchRemedy(failure)}`)
+    },
+  })
+
+  const hint = (root: Root, path: string) => {
+    if (path !== root.path && !path.startsWith(`${root.path}/`)) return
+    const name = path.slice(root.path.length + 1)
+    const source = name === '' ? undefined : sourceOf(root, name)
+    if (source) return sweep.file(source, 'live')
+    folderChanged = true
+    if (name === '' || lstat(path)?.isDirectory()) void sweep.folder(root, name, 'live').catch(queue.reportError)
+  }
+
+  /** A session goes on in a folder that is not watched. */
+  const wake = (source: Source) => {
+    const above = [...left].filter((folder) => source.path.startsWith(`${folder}/`))
+    const stats = above.length > 0 ? lstat(source.path) : undefined
+    if (!stats || isOld(stats, WATCHED_MS)) return
+    for (const folder of above) {
+      left.delete(folder)
+      woken.add(folder)
+    }
+    // Its watch begins anew, and a sweep finds what changed meanwhile.
+    void watch.set(roots().flatMap(({ path }) => (path === source.root ? [] : [path])))
+    sweepAgain()
+  }
+
+  queue.onProgress((source, progress) => {
+    if (!('lines' in progress) || progress.lines === 0) return
+    ends.read(source.path, progress.ended)
+    wake(source)
+  })
+
+  const states = (): RootState[] =>
+    roots().map((root) => {
+      const isWatched = hasBegun && watch.failureOf(root.path) === undefined
+      return { ...root, state: !isFolder(root.path) ? 'missing' : isWatched ? 'watching' : 'polling' }
+    })
+
+  const sweepImported = async (folder: Folder) => {
+    for await (const candidates of folders.files(folder.dir))
+      for (const candidate of candidates) {
+        if (stopping.signal.aborted) return
+        const stats = 'path' in candidate ? lstat(candidate.path) : undefined
+        if (!stats || !('path' in candidate)) continue
+        sweep.look(candidate.path, stats, 'backlog', () => {
+          const source = folders.sourceAt(candidate.path, folder)
+          return 'left' in source ? undefined : source
+        })
+      }
+  }
+
+  const sweepAll = async () => {
+    // Watch before looking, so that no change falls between the two; what failed is tried again.
+    await watch.set(roots().map(({ path }) => path))
+    hasBegun = true
+    const isWhole = isFirst || folderChanged || states().some(({ state }) => state === 'polling')
+    const withImported = isFirst || sweeps % SWEEPS_PER_IMPORTED === 0
+    isFirst = false
+    folderChanged = false
+    sweeps++
+    for (const source of queue.failed()) sweep.file(source, 'backlog')
+    for (const root of [...roots(), pushed.root]) await sweep.folder(root, '', 'backlog')
+    if (withImported) for (const folder of folders.list()) await sweepImported(folder)
+    await sweep.missing(isWhole ? Number.POSITIVE_INFINITY : MISSING_PER_SWEEP)
+  }
+  const sweepOnce = (): Promise<void> => {
+    if (stopping.signal.aborted) return Promise.resolve()
+    running ??= sweepAll().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+  /** A sweep under way may have passed what has to be looked at. */
+  const sweepAgain = () => {
+    const before = running?.catch(() => {}) ?? Promise.resolve()
+    void before.then(sweepOnce).catch(queue.reportError)
+  }
+  const begin = () => {
+    timer?.stop()
+    timer = clock.every(sweepMs(), sweepOnce, queue.reportError)
+    sweepAgain()
+  }
+
+  settings.onChange(() => {
+    if (timer) begin()
+  })
+  disk.onRecovered(sweepAgain)
+
+  return {
+    importJob: imports.kind,
+    /** The job that reads a folder which the user names. */
+    importDue: imports.due,
+    keepTurn: pushed.keep,
+    readTurn: pushed.read,
+    /** Reads what a harness has written to its file. */
+    readWritten: pushed.written,
+    /** Where pushed turns are kept. */
+    pushedDir: pushed.root.path,
+    /** The turns of a session, read back from its files. */
+    turnsOf: queue.turns,
+    onTurnEnded: (listener: (turn: EndedTurn) => void) => void turnListeners.push(listener),
+    roots: states,
+    /** How much is known to be unread. */
+    lagBytes: queue.lagBytes,
+    /** Lines that could not be used, by why. */
+    skipped: files.skipped,
+    /** The index is another one, without the rows of the last. */
+    indexReplaced: () => {
+      queue.forget()
+      isFirst = true
+      sweepAgain()
+    },
+    start: () => {
+      timer = clock.after(START_MS, begin)
+    },
+    stop: async (signal: AbortSignal) => {
+      stopping.abort()
+      timer?.stop()
+      watch.stop()
+      ends.stop()
+      await running?.catch(() => {})
+      await queue.stop(signal)
+    },
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}
