@@ -8,6 +8,7 @@ import { createDreaming } from './dream/dreaming.ts'
 import { createExtraction } from './extraction/extraction.ts'
 import { createHooking } from './hooks/hooks.ts'
 import { createHouse } from './housekeeping/housekeeping.ts'
+import { createPurges } from './housekeeping/purge.ts'
 import { contextRoutes } from './http/routes/context.ts'
 import { historyRoutes } from './http/routes/history.ts'
 import { hookRoutes } from './http/routes/hooks.ts'
@@ -78,7 +79,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   /** What most parts need. Each takes what it names. */
   const common = { store, layout, stateDir, env, settings, clock, events, health, log, redact, projects, blamesDisk }
   const notesFile = createNotesFile(core)
-  const { memory } = createKeeping(core, projects, [() => notesFile.emptyAll(), (purged) => recall.forget(purged)])
+  const { memory } = createKeeping(core, projects)
   // Not by their names, which may be made of a person's words: those would stay in the log when a memory is purged.
   const { completed, problems } = memory.recovery
   if (completed.length > 0) repaired(`completed changes that a kill had interrupted: ${completed.length}`)
@@ -130,9 +131,11 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const mail = parts.add('mail', createMail(core, projects, sessions, model))
 
   // What happens while nobody asks.
+  const purges = createPurges(core, memory, notesFile)
+  purges.onPurge(recall.forget)
   const house = createHouse({
     ...common,
-    finishPurges: memory.finishPurges,
+    finishPurges: purges.finish,
     sessionsDir: reader.pushedDir,
     toolResults: join(stateDir, 'tool-results'),
     expireContext: context.expire,
@@ -183,9 +186,9 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   })
   const server = parts.add('http', createServer(core))
   server.add(processRoutes(core, projects, status), hookRoutes(hooking), recallRoutes(recall))
-  server.add(memoryRoutes(core, projects, memory, recall), historyRoutes(memory), transferRoutes(memory))
+  server.add(memoryRoutes(core, projects, memory, recall, purges), historyRoutes(memory), transferRoutes(memory))
   server.add(sessionRoutes(reader, sessions, notes, agent, background), jobRoutes(background, dreaming, model))
-  server.add(mailRoutes(mail, memory), contextRoutes(context))
+  server.add(mailRoutes(mail, memory, purges), contextRoutes(context))
   server.onStopping(mail.close)
   await server.listen()
 

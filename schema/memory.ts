@@ -103,8 +103,8 @@ export const ForgetQuery = z.strictObject({
 })
 const Purged = z.object({
   versions: z.int().describe('Texts that were taken out of the journal'),
-  backups: z.int().describe('Copies of the journal that were rewritten without it'),
-  deleted: z.array(z.string()).describe('Damaged copies that held it and could not be rewritten'),
+  backups: z.int().describe('Copies of the journal that were deleted; a new backup is made'),
+  deleted: z.array(z.string()).describe('Which: those that held it or could not be read'),
 })
 export const Forgotten = z
   .object({

@@ -123,8 +123,8 @@ async function purge(
   const done = await asPerson(context, (client) => client.forget(wish, { deadlineMs: PURGE_DEADLINE_MS }))
   const { versions = 0, backups = 0, deleted = [] } = done.purged ?? {}
   context.print.result(done, () => [
-    `purged ${file}: ${versions} kept versions are gone, ${backups} backups were rewritten; it cannot be undone`,
-    ...deleted.map((copy) => `deleted ${copy}: it was damaged and held some of it`),
+    `purged ${file}: ${versions} kept versions are gone, ${backups} backups were deleted; it cannot be undone`,
+    ...deleted.map((copy) => `deleted ${copy}: it held some of it, or could not be read`),
     ...(done.tombstoneId ? [`what it said will not come back (tombstone ${done.tombstoneId})`] : []),
     'sessions in which it was spoken of are kept by their own programs: delete those there',
   ])

@@ -10,12 +10,10 @@ import {
   renameSync,
   rmSync,
   statSync,
-  utimesSync,
 } from 'node:fs'
-import { copyFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, join } from 'node:path'
 import { syncPath } from '../platform/files.ts'
-import { type Db, hasTable, type Layout, openDatabase, openForReading, problemsOf, sweepFreePages } from './database.ts'
+import { type Db, hasTable, type Layout, openDatabase, openForReading, problemsOf } from './database.ts'
 import { historyMigrations } from './history-schema.ts'
 import { schemaVersion } from './migrate.ts'
 
@@ -36,25 +34,6 @@ export function backUpBeforeMigration(db: Db, folder: string, fromSchema: number
   const temporary = prepare(folder, name)
   db.prepare('VACUUM INTO ?').run(temporary)
   publish(temporary, folder, name)
-}
-
-/** Replaces a copy by one that `edit` has been over, with nothing left of what it took out. A kill leaves the old one. */
-export async function rewriteCopy(file: string, edit: (db: Db) => void): Promise<void> {
-  const { atime, mtime } = statSync(file)
-  // A file that was set aside may have a WAL, which would be replayed into whatever takes its place.
-  if (existsSync(`${file}-wal`)) settle(file)
-  await replaceWhole(dirname(file), basename(file), async (temporary) => {
-    await copyFile(file, temporary)
-    const db = openDatabase(temporary)
-    try {
-      edit(db)
-      sweepFreePages(db)
-    } finally {
-      db.close()
-    }
-  })
-  // Retention counts from the day it was made.
-  utimesSync(file, atime, mtime)
 }
 
 export function dailyBackups(folder: string): string[] {
@@ -138,36 +117,28 @@ function publish(temporary: string, folder: string, name: string): void {
 
 /** All copies of history.db in the state folder: backups, and what was set aside. Tells those that can be edited from the rest. */
 
-const WINDOW_BYTES = 4_194_304
-
-/** Those that are sound and of a schema we know. A link is not a copy of ours. */
-export function editableCopies(layout: Layout): string[] {
-  return candidates(layout).filter(isUsable)
-}
-
-/** Deletes damaged copies in which one of the phrases stands, and whatever was set aside with it. Returns them. */
-export function deleteDamagedWith(layout: Layout, phrases: readonly string[]): string[] {
-  const needles = phrases.map((phrase) => Buffer.from(phrase))
-  const damaged = candidates(layout).filter((file) => !isUsable(file))
-  const doomed = damaged.filter((file) => [file, `${file}-wal`].some((each) => holds(each, needles)))
-  for (const file of doomed) for (const tail of ['-wal', '-shm', '']) rmSync(file + tail, { force: true })
-  return doomed
-}
-
-function candidates({ backups, corrupt }: Layout): string[] {
+/** Every copy of history.db in the state folder: backups, and what was set aside. A link is not a copy of ours. */
+export function listCopies({ backups, corrupt }: Layout): string[] {
   const names = existsSync(corrupt) ? readdirSync(corrupt) : []
   // A WAL whose database is gone stands for it.
   const aside = new Set(names.map((name) => join(corrupt, name.replace(/-(?:wal|shm|journal)$/, ''))))
   return [...listBackups(backups), ...aside].filter((file) => isPlain(file) || isPlain(`${file}-wal`))
 }
 
-function isPlain(file: string): boolean {
-  return lstatSync(file, { throwIfNoEntry: false })?.isFile() === true
+export function deleteCopy(file: string): void {
+  for (const tail of ['-wal', '-shm', '-journal', '']) rmSync(file + tail, { force: true })
 }
 
-/** In windows that overlap by the longest needle: a damaged file may be larger than memory. */
-function holds(file: string, needles: readonly Buffer[]): boolean {
-  if (!isPlain(file) || needles.length === 0) return false
+const WINDOW_BYTES = 4_194_304
+
+/** Whether one of these stands in the bytes of a database or its WAL: free pages keep what was deleted. */
+export function holdsBytes(file: string, phrases: readonly string[]): boolean {
+  const needles = phrases.map((phrase) => Buffer.from(phrase))
+  return needles.length > 0 && [file, `${file}-wal`].some((each) => isPlain(each) && hasBytes(each, needles))
+}
+
+/** In windows that overlap by the longest needle: the file may be larger than memory. */
+function hasBytes(file: string, needles: readonly Buffer[]): boolean {
   const overlap = Math.max(...needles.map((needle) => needle.length))
   const window = Buffer.allocUnsafe(WINDOW_BYTES + overlap)
   const fd = openSync(file, 'r')
@@ -180,4 +151,8 @@ function holds(file: string, needles: readonly Buffer[]): boolean {
   } finally {
     closeSync(fd)
   }
+}
+
+function isPlain(file: string): boolean {
+  return lstatSync(file, { throwIfNoEntry: false })?.isFile() === true
 }

@@ -16,9 +16,7 @@ import {
 import { historyMigrations } from './history-schema.ts'
 import { indexMigrations } from './index-schema.ts'
 import { migrate, schemaVersion } from './migrate.ts'
-import { finishPurges, type Keeper, type Purged } from './purge.ts'
 import { finishRepair, repairHistory } from './repair.ts'
-import type { Indexes } from './scrub.ts'
 
 export type Databases = {
   history: Db
@@ -32,8 +30,6 @@ export type Databases = {
   backUpDaily(nowMs: number): Promise<'made' | 'exists'>
   /** Waits for whatever else copies history.db as a whole, then runs `work` alone: no copy is made of a half. */
   alone<T>(work: () => Promise<T>): Promise<T>
-  /** Takes every purge that is on record to its end. Only while `alone`. */
-  finishPurges(indexes: Indexes, keepers: readonly Keeper[]): Promise<Purged[]>
   close(): void
 }
 
@@ -76,7 +72,6 @@ export function openDatabases(stateDir: string, nowMs: number): Databases {
         return 'made'
       }),
     alone,
-    finishPurges: (indexes, keepers) => finishPurges({ db: history, layout, indexes, keepers }),
     close: () => {
       closeDatabase(index)
       closeDatabase(history)

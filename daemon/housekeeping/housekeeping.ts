@@ -92,8 +92,9 @@ export function createHouse(deps: HouseDeps): { kind: JobKind; schedule: Schedul
     health,
     log,
     backUp: async () => {
-      await store.backUpDaily(clock.now())
+      // Before the backup, which would hold what a purge has not taken out yet.
       for (const { change } of await finishPurges()) log.info({ change }, 'finished a purge')
+      await store.backUpDaily(clock.now())
     },
     sweep: () =>
       store.alone(async () => {

@@ -1,6 +1,5 @@
 /** Memories: where they are written, read, found and followed. Recovers first, then serves. */
 import type { Core } from '../core.ts'
-import { createPurges, type Keeper } from '../db/purge.ts'
 import type { Watch } from '../platform/path-wait.ts'
 import type { ProjectFinder, Projects } from '../projects/projects.ts'
 import { createAgentMemories } from './agent-memory.ts'
@@ -14,7 +13,6 @@ import { createImport } from './import.ts'
 import { createJournal } from './journal.ts'
 import { createMoving, settleMoves } from './move.ts'
 import { createPrompting, createPrompts } from './prompt.ts'
-import { createPurging } from './purging.ts'
 import { createReading } from './reader.ts'
 import { recoverChanges } from './recovery.ts'
 import { createRemember } from './remember.ts'
@@ -28,8 +26,6 @@ import { createCredentialNames, createWriteChecks } from './write-checks.ts'
 import { createWriter } from './writer.ts'
 
 type Deps = {
-  /** Whoever else keeps memories: each takes out what it has of one that is purged. */
-  keepers: readonly Keeper[]
   /** How folders are watched, if not by the system's own means. */
   watch?: Watch
   /** Somebody changed memories of a directory. */
@@ -73,21 +69,19 @@ export function createMemory(core: Core, projects: Projects, deps: Deps) {
   const watching = createWatching({ known, look: external.look, isPlace, clock, health, onError, watch })
   projects.onUse(watching.used)
   const look = (dir: string) => external.look(dir).catch(onError)
-  const keepers = [searching.wipe, ...deps.keepers]
-  const purging = createPurging({ store, keepers, purges: createPurges(db), writer, journal, tombstones, clock, look })
   const readingIn = (where: ProjectFinder) =>
     createReading({ places: where, journal, catalogue, searching, names, teamEnabled })
-  const writingIn = (where: ProjectFinder) =>
-    createRemember(core, where, writer, reviews, tombstones, catalogue, purging)
+  const writingIn = (where: ProjectFinder) => createRemember(core, where, writer, reviews, tombstones, catalogue)
   return {
     recovery,
-    finishPurges: purging.finish,
     /** What was done about moves that a kill had interrupted. */
     settledMoves,
     exporting: createExport(core, projects, journal, tombstones, look),
     importing: createImport(core, projects, writer, journal, tombstones),
     moving: createMoving({ ...deps, db, clock, projects, journal, writer, look }),
     watching,
+    /** Brings the journal up to what others did in a directory. */
+    look,
     lookEverywhere: watching.lookEverywhere,
     find: projects.find,
     projects: projects.list,
@@ -114,6 +108,8 @@ export function createMemory(core: Core, projects: Projects, deps: Deps) {
       guidelines: (caller) => projects.variables(caller).CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES,
       onDiskTrouble: deps.onDiskTrouble,
     }),
+    journal,
+    tombstones,
     writer,
     writing: writingIn(projects),
     saving: createSave(core, projects, writer, reviews, catalogue),

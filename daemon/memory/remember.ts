@@ -8,7 +8,6 @@ import { redact } from '../secrets/redact.ts'
 import { type Catalogue, freeFile } from './catalogue.ts'
 import { classify, nameFor } from './file-names.ts'
 import { shorten } from './pointer.ts'
-import type { Purging } from './purging.ts'
 import type { Reviews } from './review.ts'
 import { rejectedValues, type Tombstones } from './tombstones.ts'
 import { parseTopic, printTopic } from './topic-file.ts'
@@ -26,7 +25,6 @@ export function createRemember(
   reviews: Reviews,
   tombstones: Tombstones,
   catalogue: Catalogue,
-  purging: Purging,
 ) {
   const write = (dir: string, wish: Write & { content: string }, author: Author): Promise<Written> =>
     writer.change(dir, author, async (batch) => {
@@ -43,6 +41,9 @@ export function createRemember(
     })
 
   return {
+    /** Throws where memories are switched off. */
+    dirOf: (cwd: string, caller: Caller): string => places.forWriting(cwd, caller).dir,
+
     put: (cwd: string, caller: Caller, wish: Write & { content: string }, reason: string): Promise<Written> =>
       write(places.forWriting(cwd, caller).dir, wish, { actor: caller.actor, reason }),
 
@@ -50,11 +51,10 @@ export function createRemember(
       cwd: string,
       caller: Caller,
       file: string,
-      { reject, purge, ifHash }: { reject: boolean; purge?: boolean; ifHash: string | undefined },
+      { reject, ifHash }: { reject: boolean; ifHash: string | undefined },
     ): Promise<Forgotten> => {
       const { dir } = places.forWriting(cwd, caller)
       const { actor } = caller
-      if (purge) return purging.purge(dir, caller, file, { reject, ifHash })
       if (reject && isAgent(actor)) throw onlyForPersons('only a person may reject for good')
       return writer.change(dir, { actor, reason: reject ? 'rejected' : 'forgotten' }, async (batch) => {
         const { before, beforeText } = await batch.require({ file, content: null, expect: ifHash })

@@ -27,6 +27,8 @@ export type Coverage = {
 const CAP_BYTES = 1_000_000
 const LEFTOVER = /^notes\.md\.[0-9a-f]+\.tmp$/
 
+export type NotesFile = ReturnType<typeof createNotesFile>
+
 export function createNotesFile({ stateDir, db }: Core) {
   const root = join(stateDir, 'sessions')
   const ofSession = 'session = @sessionId AND harness = @harness'

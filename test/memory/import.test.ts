@@ -150,7 +150,10 @@ describe('an import', () => {
     await rig.memory.undo.run(undone.runId, 'user')
     expect(tree(otherDir)).toEqual(before)
 
-    await rig.memory.writing.forget(other, person, 'a.md', { reject: false, purge: true, ifHash: undefined })
+    await rig.purges.purge(rig.memory.writing.dirOf(other, person), person, 'a.md', {
+      reject: false,
+      ifHash: undefined,
+    })
     await rig.memory.undo.run(runId, 'user')
     expect(tree(otherDir)).toEqual({ 'MEMORY.md': mine, 'mine.md': topic('Mine.', 'Mine') })
   })

@@ -41,7 +41,7 @@ export async function recallRig(selects?: Selects, over: Parameters<typeof testC
   const cwd = join(home.dir, 'project')
   mkdirSync(cwd, { recursive: true })
   const projects = createProjects(core)
-  const { memory } = createKeeping(core, projects, [])
+  const { memory } = createKeeping(core, projects)
   const { dir } = memory.find(cwd, caller)
   mkdirSync(dir, { recursive: true })
   const counts = { read: 0 }

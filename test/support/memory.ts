@@ -2,8 +2,10 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Core } from '../../daemon/core.ts'
+import { createPurges } from '../../daemon/housekeeping/purge.ts'
 import { createMemory } from '../../daemon/memory/memory.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
+import { createNotesFile } from '../../daemon/notes/notes-file.ts'
 import type { Watch } from '../../daemon/platform/path-wait.ts'
 import { slugOf } from '../../daemon/projects/memory-dir.ts'
 import { createProjects, type Projects } from '../../daemon/projects/projects.ts'
@@ -27,11 +29,10 @@ type RigOptions = {
   team?: boolean
   watch?: Watch
   isPlace?: (dir: string) => boolean
-  keepers?: Parameters<typeof createMemory>[2]['keepers']
 }
 
 /** `open` gives a fresh one over the same files, as a restart would; `openOver` one over a core with a fault. */
-export async function memoryRig({ review = 'auto', team = false, watch, isPlace, keepers = [] }: RigOptions = {}) {
+export async function memoryRig({ review = 'auto', team = false, watch, isPlace }: RigOptions = {}) {
   const place = makeHome()
   const { dir: home } = place
   const time = manualTime()
@@ -44,13 +45,13 @@ export async function memoryRig({ review = 'auto', team = false, watch, isPlace,
     const found = createProjects(core, join(home, 'policy.json'))
     const projects: Projects = isPlace ? { ...found, isMemoryDir: isPlace } : found
     const memory = createMemory(core, projects, {
-      keepers,
       ...(watch && { watch }),
       onChange: (dir, files, actor) => saved.push({ dir, files, actor }),
       onError: (error) => errors.push(error),
       onDiskTrouble: (error) => errors.push(error),
     })
-    return { memory, projects, core, store: core.db, health: core.health }
+    const purges = createPurges(core, memory, createNotesFile(core))
+    return { memory, projects, purges, core, store: core.db, health: core.health }
   }
   const open = async () => {
     const settings = { review, team: { enabled: team } }

@@ -1,9 +1,10 @@
 /** Agents on this machine over HTTP: who is there, what they write to each other, and memories of sub-agents. */
+import type { Purges } from '../../housekeeping/purge.ts'
 import type { MailService } from '../../mail/mail.ts'
 import type { Memory } from '../../memory/memory.ts'
 import { routeFile } from '../request.ts'
 
-export const mailRoutes = (mail: MailService, { agents }: Memory) =>
+export const mailRoutes = (mail: MailService, { agents }: Memory, purges: Purges) =>
   routeFile(async () => (await import('../../../schema/mail.ts')).mailRoutes, {
     agents: () => mail.agents(),
     registerAgent: ({ body }) => mail.register(body),
@@ -20,6 +21,9 @@ export const mailRoutes = (mail: MailService, { agents }: Memory) =>
     },
     forgetAgentMemory: ({ params: { type, file }, query, caller }) => {
       const { cwd, scope, reject = false, purge = false, ifHash } = query
-      return agents.writing({ type, scope }).forget(cwd, caller, file, { reject, purge, ifHash })
+      const writing = agents.writing({ type, scope })
+      return purge
+        ? purges.purge(writing.dirOf(cwd, caller), caller, file, { reject, ifHash })
+        : writing.forget(cwd, caller, file, { reject, ifHash })
     },
   })

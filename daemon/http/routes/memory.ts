@@ -2,13 +2,14 @@
 
 import type { Caller } from '../../../schema/caller.ts'
 import type { Core } from '../../core.ts'
+import type { Purges } from '../../housekeeping/purge.ts'
 import { loadInstructions, MANAGED_FILE } from '../../instructions/instructions.ts'
 import type { Memory } from '../../memory/memory.ts'
 import type { Projects } from '../../projects/projects.ts'
 import type { Recall } from '../../recall/recall.ts'
 import { routeFile } from '../request.ts'
 
-export const memoryRoutes = (core: Core, projects: Projects, memory: Memory, recall: Recall) =>
+export const memoryRoutes = (core: Core, projects: Projects, memory: Memory, recall: Recall, purges: Purges) =>
   routeFile(async () => (await import('../../../schema/memory.ts')).memoryRoutes, {
     memoryIndex: ({ query, caller }) => memory.reading.index(query.cwd, caller),
     memoryPrompt: ({ query: { cwd, sessionId, harness }, caller }) =>
@@ -24,8 +25,10 @@ export const memoryRoutes = (core: Core, projects: Projects, memory: Memory, rec
       memory.reading.get(query.cwd, caller, params.file, query.at === undefined ? undefined : Date.parse(query.at)),
     putMemory: ({ query, params: { file }, body: { content, ifHash, reason = 'written' }, caller }) =>
       memory.writing.put(query.cwd, caller, { file, content, expect: ifHash }, reason),
-    forget: ({ query: { cwd, reject = false, purge = false, ifHash }, params, caller }) =>
-      memory.writing.forget(cwd, caller, params.file, { reject, purge, ifHash }),
+    forget: ({ query: { cwd, reject = false, purge = false, ifHash }, params: { file }, caller }) =>
+      purge
+        ? purges.purge(memory.writing.dirOf(cwd, caller), caller, file, { reject, ifHash })
+        : memory.writing.forget(cwd, caller, file, { reject, ifHash }),
     remember: ({ body, caller }) => memory.writing.remember(body.cwd, caller, body.text, body.type),
     instructions: ({ query, caller }) => instructionsAt(core, projects, memory, query.cwd, caller),
   })

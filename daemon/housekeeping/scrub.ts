@@ -1,6 +1,11 @@
-/** Takes everything that is said of one memory out of one database: history.db, or a copy of it of any schema we know. */
+/** Takes everything that is said of one memory out of history.db, and tells what copies of it are searched for. */
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
+import { holdsBytes, isUsable } from '../db/backup.ts'
+import { type Db, hasTable, openForReading } from '../db/database.ts'
+import { INDEXES, indexOf, nameInIndex } from '../memory/file-names.ts'
+import { withoutPointer } from '../memory/index-file.ts'
 import { contentKey, dropOrphans, type Evidence } from '../memory/journal.ts'
-import { type Db, hasTable } from './database.ts'
 
 export type Purge = {
   id: number
@@ -9,26 +14,20 @@ export type Purge = {
   file: string
   /** The change that deleted the memory: what came later under its name is another one. */
   change: number
-  /** Contents that go, also where other changes refer to them. */
-  keys: readonly string[]
 }
 
-/** The files that point to memories, and what one of them says without pointing to this one. */
-export type Indexes = {
-  files: readonly string[]
-  without(index: string, text: string, file: string): string
-  /** Whether a memory has this name now: then the name is another one's. */
-  isThere(name: Name): boolean
-}
+type Name = { dir: string; file: string }
 
-type Found = {
+export type Traces = {
   own: number[]
   touched: number[]
+  /** Of the contents that go, also where other changes refer to them. */
   keys: string[]
-  /** Under which it stood somewhere, its own first. */
+  /** Names under which it stood somewhere, its own first. */
   names: Name[]
   /** Those of them that say nothing but what goes. */
   goingNames: Name[]
+  phrases: string[]
 }
 
 const WORD = 'purged'
@@ -37,37 +36,8 @@ const EMPTY = contentKey('')
 
 const OWN = 'dir = @dir AND file = @file AND (id <= @change OR at <= @at)'
 
-/** All of it in one transaction. Returns the keys of the contents that went, and how many of them were here. */
-export function scrub(db: Db, purge: Purge, indexes: Indexes): { keys: string[]; versions: number } {
-  if (!hasTable(db, 'changes')) return { keys: [...purge.keys], versions: 0 }
-  return db.transaction(() => {
-    const found = find(db, purge, indexes)
-    const phrases = phrasesIn(db, found)
-    const quotes = (text: string | null) => text !== null && phrases.some((phrase) => text.includes(phrase))
-    forgetReviews(db, purge, indexes, quotes)
-    hideExcerpts(db, purge, found, quotes)
-    hideQuotes(db, found, quotes)
-    forgetPrompts(db, found)
-    forgetRenderings(db)
-    forgetNotices(db, found)
-    forgetRecalled(db, found)
-    hideMail(db, quotes)
-    const versions = forgetContents(db, purge, found)
-    for (const { dir, file } of found.names)
-      for (const index of indexes.files)
-        cleanIndex(db, { ...purge, dir }, index, (text) => indexes.without(index, text, file))
-    // Of index versions that were replaced just now, and of writes that were withdrawn.
-    dropOrphans(db)
-    return { keys: found.keys, versions }
-  })()
-}
-
-/** What a database that cannot be opened is searched for. Nothing once the database itself was scrubbed. */
-export function phrasesToFind(db: Db, purge: Purge, indexes: Indexes): string[] {
-  return phrasesIn(db, find(db, purge, indexes))
-}
-
-function find(db: Db, { dir, file, change, at, keys }: Purge, { files, isThere }: Indexes): Found {
+/** Little is left of them once the history was scrubbed: ask before. */
+export function findTraces(db: Db, { dir, file, change, at }: Purge): Traces {
   const own = db.prepare(`SELECT id FROM changes WHERE ${OWN}`).pluck().all({ dir, file, change, at }) as number[]
   const lists = { own: JSON.stringify(own) }
   const held = db
@@ -77,7 +47,7 @@ function find(db: Db, { dir, file, change, at, keys }: Purge, { files, isThere }
     )
     .pluck()
     .all(lists) as string[]
-  const all = [...new Set([...keys, ...held])].filter((key) => key !== EMPTY)
+  const keys = held.filter((key) => key !== EMPTY)
   // With their parts, which have the same reason.
   const touched = db
     .prepare(
@@ -86,13 +56,47 @@ function find(db: Db, { dir, file, change, at, keys }: Purge, { files, isThere }
        SELECT id FROM whole UNION SELECT id FROM changes WHERE part_of IN (SELECT id FROM whole)`,
     )
     .pluck()
-    .all({ ...lists, keys: JSON.stringify(all) }) as number[]
-  const others = otherNames(db, { dir, file }, { touched, silent: [...all, EMPTY], indexes: files })
-  const going = others.filter((name) => name.spent && !isThere(name))
-  return { own, touched, keys: all, names: [{ dir, file }, ...others], goingNames: [{ dir, file }, ...going] }
+    .all({ ...lists, keys: JSON.stringify(keys) }) as number[]
+  const others = otherNames(db, { dir, file }, touched, [...keys, EMPTY])
+  const going = others.filter((name) => name.isSpent && !isThere(name))
+  return {
+    ...{ own, touched, keys },
+    names: [{ dir, file }, ...others],
+    goingNames: [{ dir, file }, ...going],
+    phrases: phrasesIn(db, touched, keys),
+  }
 }
 
-function phrasesIn(db: Db, { touched, keys }: Found): string[] {
+/**
+ * The other names that a purged memory went by: before a person renamed it, in the place its project was moved from, in a
+ * directory that two projects share. `isSpent`: nothing else was ever kept under it.
+ */
+function otherNames(db: Db, own: Name, touched: number[], silent: string[]): (Name & { isSpent: boolean })[] {
+  const names = db
+    .prepare(
+      `SELECT DISTINCT dir, file FROM changes WHERE id IN ${listed('touched')} AND op <> 'refused'
+         AND file NOT IN ${listed('indexes')}`,
+    )
+    .all({ touched: JSON.stringify(touched), indexes: JSON.stringify(INDEXES) }) as Name[]
+  const holdsOther = db.prepare(
+    `SELECT 1 FROM changes WHERE dir = @dir AND file = @file
+       AND (before_key NOT IN ${listed('silent')} OR after_key NOT IN ${listed('silent')}) LIMIT 1`,
+  )
+  return names
+    .filter(({ dir, file }) => dir !== own.dir || file !== own.file)
+    .map((name) => ({ ...name, isSpent: holdsOther.get({ ...name, silent: JSON.stringify(silent) }) === undefined }))
+}
+
+/** Whether a memory has this name now: then the name is another one's. What cannot be looked at may well be there. */
+function isThere({ dir, file }: Name): boolean {
+  try {
+    return lstatSync(join(dir, file), { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return true
+  }
+}
+
+function phrasesIn(db: Db, touched: number[], keys: string[]): string[] {
   const lists = { keys: JSON.stringify(keys), touched: JSON.stringify(touched) }
   const texts = (sql: string) => db.prepare(sql).pluck()
   const contents = texts(`SELECT text FROM contents WHERE key IN ${listed('keys')}`).all(lists) as string[]
@@ -102,7 +106,73 @@ function phrasesIn(db: Db, { touched, keys }: Found): string[] {
   return distinctPhrases([...contents, ...excerpts], staying.iterate(lists) as Iterable<string>)
 }
 
+/** Where a text may be quoted, by table. */
+const QUOTING: Record<string, string> = {
+  changes: 'reason, evidence',
+  tombstones: 'excerpt',
+  reviews: 'before_text, after_text, reason, evidence',
+  mail: 'body, summary',
+}
+/** Looking through bytes takes time for each. */
+const MOST_IN_BYTES = 16
+
+/** Whether a copy of the history, of any schema we know, holds something of it, or cannot be read. */
+export function mayHold(file: string, traces: Traces): boolean {
+  if (!isUsable(file)) return true
+  const db = openForReading(file)
+  try {
+    if (mentions(db, traces)) return true
+  } finally {
+    db.close()
+  }
+  // Rows that were deleted before the copy was made stay in its free pages.
+  return holdsBytes(file, evenly(traces.phrases, MOST_IN_BYTES))
+}
+
+function mentions(db: Db, { goingNames, keys, phrases }: Traces): boolean {
+  if (!hasTable(db, 'changes')) return false
+  const isNamed = db.prepare('SELECT 1 FROM changes WHERE dir = ? AND file = ? LIMIT 1')
+  if (goingNames.some(({ dir, file }) => isNamed.get(dir, file))) return true
+  const isKept = db.prepare(`SELECT 1 FROM contents WHERE key IN ${listed('keys')} LIMIT 1`)
+  if (isKept.get({ keys: JSON.stringify(keys) })) return true
+  // Evidence stands there as JSON.
+  const quotes = quoting([...phrases, ...phrases.map((phrase) => JSON.stringify(phrase).slice(1, -1))])
+  return Object.entries(QUOTING).some(([table, columns]) => {
+    if (!hasTable(db, table)) return false
+    for (const row of db.prepare(`SELECT ${columns} FROM ${table}`).raw().iterate() as Iterable<(string | null)[]>)
+      if (row.some(quotes)) return true
+    return false
+  })
+}
+
+/** All of it in one transaction. Returns how many contents went. */
+export function scrub(db: Db, purge: Purge, traces: Traces): number {
+  return db.transaction(() => {
+    const quotes = quoting(traces.phrases)
+    forgetReviews(db, purge, quotes)
+    hideExcerpts(db, purge, traces, quotes)
+    hideQuotes(db, traces, quotes)
+    forgetShown(db, traces)
+    hideMail(db, quotes)
+    const versions = forgetContents(db, purge, traces)
+    for (const { dir, file } of traces.names)
+      for (const index of INDEXES) cleanIndex(db, { ...purge, dir }, index, (text) => withoutIn(index, text, file))
+    // Of index versions that were replaced just now, and of writes that were withdrawn.
+    dropOrphans(db)
+    return versions
+  })()
+}
+
+/** What an index says without pointing to the file. A person may point to the team's memories from their own index, too. */
+function withoutIn(index: string, text: string, file: string): string {
+  return withoutPointer(text, index === indexOf(file) ? nameInIndex(file) : file)
+}
+
 type Quotes = (text: string | null) => boolean
+
+function quoting(phrases: readonly string[]): Quotes {
+  return (text) => text !== null && phrases.some((phrase) => text.includes(phrase))
+}
 
 type ReviewRow = {
   id: number
@@ -118,18 +188,18 @@ type MailRow = { id: number; body: string; summary: string | null }
 type ChangeRow = { id: number; dir: string; reason: string; evidence: string }
 
 /** A change that would bring it back, or an index that would point to it. */
-function forgetReviews(db: Db, { dir, file }: Purge, { files, without }: Indexes, quotes: Quotes): void {
+function forgetReviews(db: Db, { dir, file }: Purge, quotes: Quotes): void {
   const remove = db.prepare('DELETE FROM reviews WHERE id = ?')
   for (const row of db.prepare('SELECT * FROM reviews').all() as ReviewRow[]) {
     const texts = [row.before_text, row.after_text]
-    const points = (text: string | null) => text !== null && without(row.file, text, file) !== text
-    const isAbout = row.dir === dir && (row.file === file || (files.includes(row.file) && texts.some(points)))
+    const points = (text: string | null) => text !== null && withoutIn(row.file, text, file) !== text
+    const isAbout = row.dir === dir && (row.file === file || (INDEXES.includes(row.file) && texts.some(points)))
     if (isAbout || [...texts, row.reason, row.evidence].some(quotes)) remove.run(row.id)
   }
 }
 
 /** What was rejected stays rejected: values are recognised by their hashes. */
-function hideExcerpts(db: Db, purge: Purge, { goingNames }: Found, quotes: Quotes): void {
+function hideExcerpts(db: Db, purge: Purge, { goingNames }: Traces, quotes: Quotes): void {
   const rows = db.prepare('SELECT id, dir, file, excerpt FROM tombstones').all() as TombstoneRow[]
   const update = db.prepare('UPDATE tombstones SET file = ?, excerpt = ? WHERE id = ?')
   for (const { id, dir, file, excerpt } of rows) {
@@ -139,7 +209,7 @@ function hideExcerpts(db: Db, purge: Purge, { goingNames }: Found, quotes: Quote
 }
 
 /** Other memories may rest on the same words of a person, or name this one in their reasons. */
-function hideQuotes(db: Db, { touched, goingNames }: Found, quotes: Quotes): void {
+function hideQuotes(db: Db, { touched, goingNames }: Traces, quotes: Quotes): void {
   const rows = db
     .prepare(`SELECT id, dir, reason, evidence FROM changes WHERE id NOT IN ${listed('touched')}`)
     .all({ touched: JSON.stringify(touched) }) as ChangeRow[]
@@ -153,37 +223,24 @@ function hideQuotes(db: Db, { touched, goingNames }: Found, quotes: Quotes): voi
   }
 }
 
-/** They show indexes, and so what those said of it. */
-function forgetPrompts(db: Db, { names }: Found): void {
-  if (!hasTable(db, 'prompts')) return
-  const remove = db.prepare('DELETE FROM prompts WHERE dir = ?')
-  for (const { dir } of names) remove.run(dir)
+/** What was shown to agents of it, or may say it in words of its own. */
+function forgetShown(db: Db, { names }: Traces): void {
+  // Prompts show indexes, and so what those said of it.
+  const prompts = db.prepare('DELETE FROM prompts WHERE dir = ?')
+  // Notices name files, and not in which directory: one too many that goes says nothing wrong.
+  const notices = db.prepare('DELETE FROM notices WHERE EXISTS (SELECT 1 FROM json_each(files) WHERE value = ?)')
+  const recalled = db.prepare('DELETE FROM recalled WHERE dir = ? AND file = ?')
+  for (const { dir, file } of names) {
+    prompts.run(dir)
+    notices.run(file)
+    recalled.run(dir, file)
+  }
+  // Notes of sessions do not say of which project they are: all are made anew.
+  db.exec('DELETE FROM rendered_messages; DELETE FROM renderings')
 }
 
-/** Notes of sessions say in words of their own what was said, and nobody knows of which project: all are made anew. */
-function forgetRenderings(db: Db): void {
-  if (!hasTable(db, 'renderings')) return
-  db.prepare('DELETE FROM rendered_messages').run()
-  db.prepare('DELETE FROM renderings').run()
-}
-
-/** They name files, and not in which directory: one too many that goes says nothing wrong. */
-function forgetNotices(db: Db, { names }: Found): void {
-  if (!hasTable(db, 'notices')) return
-  const remove = db.prepare('DELETE FROM notices WHERE EXISTS (SELECT 1 FROM json_each(files) WHERE value = ?)')
-  for (const { file } of names) remove.run(file)
-}
-
-/** A name may be made of what the memory said. */
-function forgetRecalled(db: Db, { names }: Found): void {
-  if (!hasTable(db, 'recalled')) return
-  const remove = db.prepare('DELETE FROM recalled WHERE dir = ? AND file = ?')
-  for (const { dir, file } of names) remove.run(dir, file)
-}
-
-/** Whoever has not read it yet still learns that there was something. */
+/** An agent that has not read it yet still learns that there was something. */
 function hideMail(db: Db, quotes: Quotes): void {
-  if (!hasTable(db, 'mail')) return
   const rows = db.prepare('SELECT id, body, summary FROM mail WHERE acknowledged = 0').iterate()
   const said: number[] = []
   for (const { id, body, summary } of rows as Iterable<MailRow>) if (quotes(body) || quotes(summary)) said.push(id)
@@ -192,7 +249,7 @@ function hideMail(db: Db, quotes: Quotes): void {
 }
 
 /** That something happened stays, and when, and whose it was; a name that is made of what was said goes too. */
-function forgetContents(db: Db, purge: Purge, { own, touched, keys, goingNames }: Found): number {
+function forgetContents(db: Db, purge: Purge, { own, touched, keys, goingNames }: Traces): number {
   const lists = { own: JSON.stringify(own), touched: JSON.stringify(touched), keys: JSON.stringify(keys) }
   const run = (sql: string) => db.prepare(sql).run({ ...lists, name: nameFor(purge) }).changes
   run(`UPDATE changes SET reason = '${WORD}', evidence = '[]' WHERE id IN ${listed('touched')}`)
@@ -204,7 +261,7 @@ function forgetContents(db: Db, purge: Purge, { own, touched, keys, goingNames }
   return run(`DELETE FROM contents WHERE key IN ${listed('keys')}`)
 }
 
-/** Nobody would notice under the new name that the file is gone: it is on record as gone. */
+/** Under the new name no look would find that the file is gone: it is on record as gone. */
 function giveUpName(db: Db, { dir, file }: Name, name: string): void {
   db.prepare(`UPDATE changes SET after_hash = NULL WHERE id = (SELECT max(id) FROM changes
     WHERE dir = @dir AND file = @file AND op <> 'refused')`).run({ dir, file })
@@ -252,42 +309,6 @@ function names(text: string, file: string): boolean {
   return false
 }
 
-/**
- * The other names that a purged memory went by: before a person renamed it, in the place its project was moved from, in a
- * directory that two projects share. Known by what stood under them, so asked for before that is gone.
- */
-
-export type Name = { dir: string; file: string }
-
-type Known = {
-  /** Changes that have to do with what goes. */
-  touched: readonly number[]
-  /** Contents that say nothing any more. */
-  silent: readonly string[]
-  /** Files that only point to memories. */
-  indexes: readonly string[]
-}
-
-/** `spent`: nothing else was ever kept under it. */
-export type OtherName = Name & { spent: boolean }
-
-export function otherNames(db: Db, own: Name, { touched, silent, indexes }: Known): OtherName[] {
-  const names = db
-    .prepare(
-      `SELECT DISTINCT dir, file FROM changes WHERE id IN (SELECT value FROM json_each(@touched)) AND op <> 'refused'
-         AND file NOT IN (SELECT value FROM json_each(@indexes))`,
-    )
-    .all({ touched: JSON.stringify(touched), indexes: JSON.stringify(indexes) }) as Name[]
-  const said = db.prepare(
-    `SELECT 1 FROM changes WHERE dir = @dir AND file = @file
-       AND (before_key NOT IN (SELECT value FROM json_each(@silent))
-         OR after_key NOT IN (SELECT value FROM json_each(@silent))) LIMIT 1`,
-  )
-  return names
-    .filter(({ dir, file }) => dir !== own.dir || file !== own.file)
-    .map((name) => ({ ...name, spent: said.get({ ...name, silent: JSON.stringify(silent) }) === undefined }))
-}
-
 /** The phrases by which a purged text is recognised where it was quoted, or where nothing but bytes can be read. Pure. */
 
 /** Shorter ones stand everywhere. */
@@ -310,8 +331,13 @@ export function phrasesOf(text: string): string[] {
 export function distinctPhrases(going: Iterable<string>, staying: Iterable<string>): string[] {
   const phrases = new Set([...going].flatMap(phrasesOf))
   for (const text of staying) for (const phrase of phrasesOf(text)) phrases.delete(phrase)
-  const step = Math.max(1, phrases.size / MOST_PHRASES)
-  return [...phrases].filter((_phrase, n) => Math.floor(n / step) !== Math.floor((n - 1) / step))
+  return evenly([...phrases], MOST_PHRASES)
+}
+
+/** Some of them, from the whole length. */
+function evenly<T>(items: readonly T[], most: number): T[] {
+  const step = Math.max(1, items.length / most)
+  return items.filter((_item, n) => Math.floor(n / step) !== Math.floor((n - 1) / step))
 }
 
 function pieces(line: string): string[] {

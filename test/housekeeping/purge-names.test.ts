@@ -11,7 +11,7 @@ const content = topic('The vault opens with quagmire walnut.', 'Plankton')
 const put = (rig: Rig, file: string, text: string, cwd = rig.cwd) =>
   rig.memory.writing.put(cwd, person, { file, content: text }, 'test')
 const purge = (rig: Rig, file: string, cwd = rig.cwd) =>
-  rig.memory.writing.forget(cwd, person, file, { reject: false, ifHash: undefined, purge: true })
+  rig.purges.purge(rig.memory.writing.dirOf(cwd, person), person, file, { reject: false, ifHash: undefined })
 const names = (rig: Rig, cwd = rig.cwd) =>
   rig.memory.history
     .changes(cwd, person, { file: undefined, limit: undefined, after: undefined })

@@ -13,7 +13,11 @@ const words = ['quagmire', 'plankton', 'marzipan']
 const put = (rig: Rig, file: string, content: string, caller = person, reason = 'test') =>
   rig.memory.writing.put(rig.cwd, caller, { file, content }, reason)
 const purge = (rig: Rig, file = FILE, how: { reject?: boolean; ifHash?: string } = {}, caller = person) =>
-  rig.memory.writing.forget(rig.cwd, caller, file, { reject: false, ifHash: undefined, ...how, purge: true })
+  rig.purges.purge(rig.memory.writing.dirOf(rig.cwd, caller), caller, file, {
+    reject: false,
+    ifHash: undefined,
+    ...how,
+  })
 const forget = (rig: Rig, file = FILE) =>
   rig.memory.writing.forget(rig.cwd, person, file, { reject: false, ifHash: undefined })
 const changes = (rig: Rig, file?: string) =>
@@ -50,11 +54,13 @@ describe('a purged memory', () => {
     const rig = await makeRig()
     await rig.store.backUpDaily(rig.time.clock.now())
     expect(missing(rig.state, words)).toEqual([])
+    const copies = listBackups(storeLayout(rig.state).backups)
     expect(await purge(rig)).toEqual({
       changeId: expect.stringMatching(/^\d+$/),
-      purged: { versions: 2, backups: 1, deleted: [] },
+      purged: { versions: 2, backups: 1, deleted: copies },
     })
     expect(traces(rig.state, words)).toEqual([])
+    expect(listBackups(storeLayout(rig.state).backups).map(isUsable)).toEqual([true])
     expect(tree(rig)).toEqual({
       'MEMORY.md': '- [First](first.md) — What is known of First\n- [Last](last.md) — What is known of Last\n',
       'first.md': topic('Something else.', 'First'),
@@ -266,20 +272,22 @@ describe('a memory with the same text as a purged one', () => {
 
 describe('a purge that was interrupted', () => {
   it('is finished at the next start, from wherever it was', async () => {
-    const rig = await makeRig({ keepers: [failsOnce('killed')] })
+    const rig = await makeRig()
+    rig.purges.onPurge(failsOnce('killed'))
     await rig.store.backUpDaily(rig.time.clock.now())
     await expect(purge(rig)).rejects.toThrow('killed')
     expect(traces(rig.dir, words)).toEqual([])
     rig.store.close()
     const again = { ...rig, ...(await rig.open()) }
-    expect(await again.memory.finishPurges()).toMatchObject([{ backups: 1 }])
+    expect(await again.purges.finish()).toMatchObject([{ deleted: [] }])
     expect(traces(rig.home, words)).toEqual([])
-    expect(listBackups(storeLayout(rig.state).backups).map(isUsable)).toEqual([true])
-    expect(await again.memory.finishPurges()).toEqual([])
+    expect(listBackups(storeLayout(rig.state).backups)).toEqual([])
+    expect(await again.purges.finish()).toEqual([])
   })
 
   it('can be asked for again', async () => {
-    const rig = await makeRig({ keepers: [failsOnce('disk full')] })
+    const rig = await makeRig()
+    rig.purges.onPurge(failsOnce('disk full'))
     await expect(purge(rig)).rejects.toThrow('disk full')
     expect(await purge(rig)).toMatchObject({ purged: { deleted: [] } })
     expect(traces(rig.home, words)).toEqual([])
@@ -289,16 +297,15 @@ describe('a purge that was interrupted', () => {
   it('before the file was removed is finished with it', async () => {
     const rig = await makeRig()
     const content = tree(rig)[FILE] ?? ''
-    const db = { ...rig.store, finishPurges: () => Promise.reject(new Error('killed')) }
-    const killed = { ...rig, ...rig.openOver({ ...rig.core, db }) }
-    await expect(purge(killed)).rejects.toThrow('killed')
+    const deletion = { file: FILE, content: null, expect: undefined, leaves: 'nothing' } as const
+    await rig.memory.writer.write(rig.dir, [deletion], { actor: 'user', reason: 'purged' })
     // As it was right after the journal had it: the file was still there, and its line in the index.
     writeFileSync(join(rig.dir, FILE), content)
     rig.store.history.prepare(`UPDATE marks SET value = 0 WHERE name = 'applied'`).run()
     rig.store.close()
     const again = { ...rig, ...(await rig.open()) }
     expect(again.memory.recovery).toEqual({ completed: [FILE], problems: [] })
-    expect(await again.memory.finishPurges()).toMatchObject([{ versions: 2 }])
+    expect(await again.purges.finish()).toMatchObject([{ versions: 2 }])
     expect(traces(rig.home, words)).toEqual([])
     expect(changes(again, 'first.md').map(({ undoable }) => undoable)).toEqual([true])
   })
@@ -314,7 +321,7 @@ describe('a purge that was interrupted', () => {
     await expect(purge(rig, FILE, { reject: true })).rejects.toMatchObject({ code: 'CONFLICT' })
     expect(tree(rig)[FILE]).toBe(topic('Saved meanwhile.'))
     expect(missing(rig.state, words)).toEqual([])
-    expect(await rig.memory.finishPurges()).toEqual([])
+    expect(await rig.purges.finish()).toEqual([])
     expect(rig.memory.history.tombstones().items).toEqual([])
     expect(changes(rig, FILE).map(({ op }) => op)).toEqual(['refused', 'update', 'create'])
   })
