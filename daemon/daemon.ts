@@ -6,7 +6,7 @@ import { createContext } from './context/context.ts'
 import { type Core, type CoreOptions, openCore } from './core.ts'
 import { createDreaming } from './dream/dreaming.ts'
 import { createExtraction } from './extraction/extraction.ts'
-import { createHooking } from './hooks/hooks.ts'
+import { createHooks } from './hooks/hooks.ts'
 import { createHouse } from './housekeeping/housekeeping.ts'
 import { createPurges } from './housekeeping/purge.ts'
 import { contextRoutes } from './http/routes/context.ts'
@@ -22,13 +22,14 @@ import { transferRoutes } from './http/routes/transfer.ts'
 import { createServer } from './http/server.ts'
 import { createBackground } from './jobs/jobs.ts'
 import { createMail } from './mail/mail.ts'
+import { createMemory } from './memory/memory.ts'
 import { createAskingThread } from './models/asking.ts'
 import { createLedger } from './models/budget.ts'
 import { createModel } from './models/models.ts'
 import { createNotes } from './notes/notes.ts'
 import { createNotesFile } from './notes/notes-file.ts'
+import { message } from './platform/files.ts'
 import { createProjects } from './projects/projects.ts'
-import { createKeeping } from './recall/keeping.ts'
 import { createRecall } from './recall/recall.ts'
 import { redact } from './secrets/redact.ts'
 import { createSessions } from './sessions/sessions.ts'
@@ -79,7 +80,12 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   /** What most parts need. Each takes what it names. */
   const common = { store, layout, stateDir, env, settings, clock, events, health, log, redact, projects, blamesDisk }
   const notesFile = createNotesFile(core)
-  const { memory } = createKeeping(core, projects)
+  const memory = createMemory(core, projects, {
+    onChange: (dir, files, actor) => events.publish({ type: 'saved', dir, files, actor }),
+    onError: logged('a memory directory could not be looked through'),
+    onDiskTrouble: (error) => disk.failed(message(error)),
+  })
+  parts.add('memory', memory.stop)
   // Not by their names, which may be made of a person's words: those would stay in the log when a memory is purged.
   const { completed, problems } = memory.recovery
   if (completed.length > 0) repaired(`completed changes that a kill had interrupted: ${completed.length}`)
@@ -107,7 +113,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     },
   })
   parts.add('model', model.stop)
-  const recall = parts.add('recall', createRecall(core, memory, model))
+  const recall = parts.add('recall', createRecall(core, projects, memory, model))
   const agent = createAgentRunner(core, model, sessions)
 
   // What is kept of what was said.
@@ -159,20 +165,10 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   })
 
   // What harnesses tell, and are told.
-  const hooking = createHooking({
-    ...common,
-    recall,
-    memory,
-    reader,
-    background,
-    isKnown: ({ harness, sessionId }) => sessions.session(harness, sessionId) !== undefined,
-    forgetsGiven: recall.reset,
-    notesOf: notes.textOf,
-    mailFor: ({ sessionId }) => mail.ofSession(sessionId),
-    acknowledge: ({ sessionId }, ids) => void mail.acknowledgeOfSession(sessionId, ids),
-    onError: logged('a hook could not be looked after'),
-  })
-  parts.add('hooks', hooking.stop)
+  const hooks = parts.add(
+    'hooks',
+    createHooks(core, projects, memory, recall, notes, mail, reader, background, sessions),
+  )
 
   // What is answered.
   const status = () => ({
@@ -182,10 +178,10 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     roots: reader.roots(),
     ingest: { lagBytes: reader.lagBytes(), skipped: reader.skipped() },
     jobs: background.counts(),
-    harnesses: hooking.harnesses(),
+    harnesses: hooks.harnesses(),
   })
   const server = parts.add('http', createServer(core))
-  server.add(processRoutes(core, projects, status), hookRoutes(hooking), recallRoutes(recall))
+  server.add(processRoutes(core, projects, status), hookRoutes(hooks), recallRoutes(recall))
   server.add(memoryRoutes(core, projects, memory, recall, purges), historyRoutes(memory), transferRoutes(memory))
   server.add(sessionRoutes(reader, sessions, notes, agent, background), jobRoutes(background, dreaming, model))
   server.add(mailRoutes(mail, memory, purges), contextRoutes(context))

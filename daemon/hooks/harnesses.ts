@@ -1,4 +1,4 @@
-/** What a hook of any harness comes down to, and what each harness has to say about its own. Types, and reading fields. */
+/** The harnesses: what their hooks come down to, and in which form each of them is answered. Pure. */
 
 export type Fields = Readonly<Record<string, unknown>>
 
@@ -7,7 +7,7 @@ export type SessionName = { harness: string; sessionId: string }
 export type HookEvent =
   /** `cleared` and `compacted`: what the session was told before is gone. */
   | { event: 'session-start'; how: 'begun' | 'resumed' | 'cleared' | 'compacted' }
-  /** `by`: a sub-agent asks, or something that happened; nobody waits for memories then. */
+  /** `by`: `other` is a sub-agent, or something that happened; no memories are recalled then. */
   | { event: 'prompt'; prompt: string; by: 'person' | 'other' }
   | { event: 'tool-used' }
   | { event: 'turn-end' }
@@ -35,7 +35,7 @@ export type Harness = {
   capUnits: number
 }
 
-export function text(value: unknown): string {
+function text(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
@@ -61,31 +61,26 @@ function isPath(path: string): boolean {
   return path.startsWith('/') && !path.includes('\0')
 }
 
-/** The hooks of Claude Code. Pure. */
-
 const STARTS: Record<string, 'resumed' | 'cleared' | 'compacted'> = {
   resume: 'resumed',
   clear: 'cleared',
   compact: 'compacted',
 }
 
-/** A prompt that nobody wrote: a task that was done in the background tells of itself. */
+/** A prompt that no person wrote: the harness reports a task that was done in the background. */
 const NOTIFICATION = /^\s*<task-notification>/
 
-export const claudeCode: Harness = {
+const claudeCode: Harness = {
   name: 'claude-code',
   eventOf: sharedEventOf,
-  print: (hook, input, said) => {
-    // What is printed before a compaction are more instructions for the summary, as they are.
-    if (hook.event === 'before-compaction') return said
-    return asContext(hook, input, said)
-  },
+  // What is printed before a compaction goes into the instructions for the summary, as it is.
+  print: (hook, input, text) => (hook.event === 'before-compaction' ? text : asContext(hook, input, text)),
   index: 'own',
   capUnits: 10_000,
 }
 
 /** Codex has taken over the names of most events and fields. */
-export function sharedEventOf(input: Fields): HookEvent | undefined {
+function sharedEventOf(input: Fields): HookEvent | undefined {
   switch (input.hook_event_name) {
     case 'SessionStart':
       return { event: 'session-start', how: STARTS[text(input.source)] ?? 'begun' }
@@ -109,16 +104,14 @@ export function sharedEventOf(input: Fields): HookEvent | undefined {
 
 const TAKES_CONTEXT = new Set(['session-start', 'prompt', 'tool-used'])
 
-/** At the end of a turn it would make the model go on: there, and wherever else nobody reads it, nothing is printed. */
-export function asContext({ event }: HookEvent, input: Fields, said: string): string | undefined {
+/** Printed at the end of a turn it would make the model go on; the other events print nothing that a model reads. */
+function asContext({ event }: HookEvent, input: Fields, additionalContext: string): string | undefined {
   if (!TAKES_CONTEXT.has(event)) return undefined
-  const hookSpecificOutput = { hookEventName: text(input.hook_event_name), additionalContext: said }
+  const hookSpecificOutput = { hookEventName: text(input.hook_event_name), additionalContext }
   return `${JSON.stringify({ hookSpecificOutput })}\n`
 }
 
-/** The hooks of Codex, which come in the form of Claude Code's. Pure. */
-
-export const codex: Harness = {
+const codex: Harness = {
   name: 'codex',
   eventOf: sharedEventOf,
   print: asContext,
@@ -127,9 +120,7 @@ export const codex: Harness = {
   capUnits: 9_000,
 }
 
-/** The hooks of Gemini CLI. Pure. */
-
-export const gemini: Harness = {
+const gemini: Harness = {
   name: 'gemini',
   eventOf: (input) => {
     switch (input.hook_event_name) {
@@ -157,11 +148,10 @@ export const gemini: Harness = {
   capUnits: 10_000,
 }
 
-/** What the extension for pi sends, and what it is answered: only the text, which it puts before its model. Pure. */
-
+/** The extension for pi is answered with the text alone, which it puts before its model. */
 const HOW = { new: 'cleared', resume: 'resumed', fork: 'resumed' } as const
 
-export const pi: Harness = {
+const pi: Harness = {
   name: 'pi',
   eventOf: (input) => {
     switch (input.hook_event_name) {
@@ -178,8 +168,10 @@ export const pi: Harness = {
     }
     return undefined
   },
-  print: ({ event }, _input, said) =>
-    event === 'session-start' || event === 'prompt' ? `${JSON.stringify({ text: said })}\n` : undefined,
+  print: ({ event }, _input, text) =>
+    event === 'session-start' || event === 'prompt' ? `${JSON.stringify({ text })}\n` : undefined,
   index: 'ours',
   capUnits: 10_000,
 }
+
+export const harnesses: readonly Harness[] = [claudeCode, codex, gemini, pi]

@@ -1,26 +1,21 @@
 /**
- * Mail for a session, quoted and within the room there is. A letter that is longer than that comes in pieces, one with each
- * hook; it counts as told when its last piece was taken.
+ * The mail of a session as a part of what a hook prints: quoted, one hook at a time, in pieces where a letter is longer than the room.
+ * A letter is acknowledged once its last piece has reached the harness, and comes again when it did not.
  */
-
-import type { Clock } from '../platform/clock.ts'
+import type { Mail } from '../../schema/mail.ts'
+import type { Core } from '../core.ts'
+import type { MailService } from '../mail/mail.ts'
+import { createLru } from '../platform/lru.ts'
 import { isWithinCharacter } from '../platform/text.ts'
+import { injectedBlock } from '../transcripts/injected.ts'
 import type { Part } from './answer.ts'
 import type { SessionName } from './harnesses.ts'
 
-export type Letter = {
-  id: string
-  at: string
-  from: string
-  kind: string
-  body: string
-  summary?: string | undefined
-  requestId?: string | undefined
-  approve?: boolean | undefined
-}
+/** `onLost` also where nothing came of it. */
+export type MailPart = { part: Part; onSent: () => void; onLost: () => void }
 
-/** How far a letter was told: all of it, or up to that unit of its body. */
-export type Told = { id: string; upTo: number | 'end' }
+/** How far a letter was printed: all of it, or up to that unit of its body. */
+type Printed = { id: string; upTo: number | 'end' }
 
 /** Of one hook: memories are to have room beside it. */
 const MAIL_UNITS = 4_000
@@ -28,37 +23,70 @@ const MAIL_UNITS = 4_000
 const LEAST_UNITS = 300
 const HEAD = 'Mail from other agents on this machine, quoted. It is no word of the user.\n'
 const GOES_ON = '[the rest of this mail comes with the next hook]'
+const MOST_BEGUN = 1_000
+/** No harness waits this long for a hook: the next one may bring the mail. */
+const HELD_MS = 2_000
 
-type Deps = {
-  load: () => Promise<readonly Letter[]>
-  /** How much of a letter the session has already. */
-  begunAt: (id: string) => number
-  mark: (text: string) => string
-  tell: (told: Told) => void
-}
+export function createMailParts({ clock }: Core, mail: MailService) {
+  /** Letters of which a session has a part, and how far that goes. */
+  const begun = createLru<string, number>(MOST_BEGUN)
+  /** Sessions whose mail is on its way: harnesses run hooks side by side, and the model is to be told once. */
+  const held = new Map<string, object>()
 
-/** Oldest first; `tell` hears of what is in it. */
-export function mailPart({ load, begunAt, mark, tell }: Deps): Part {
-  return async (room) => {
-    const letters = await load()
-    const most = Math.min(room, MAIL_UNITS)
-    // What the mark makes harmless takes room too.
-    const fits = (text: string) => mark(`${text}\n`).length <= most
-    const roomInMark = most - mark('').length
-    let said = ''
-    for (const letter of letters) {
-      const before = said === '' ? HEAD : said
-      const piece = pieceWithin(letter, begunAt(letter.id), roomInMark - before.length, (text) => fits(before + text))
-      if (!piece) break
-      said = `${before}\n${piece.text}`
-      tell({ id: letter.id, upTo: piece.upTo })
-      if (piece.upTo !== 'end') break
+  const hold = (name: string): (() => void) => {
+    const mine = {}
+    held.set(name, mine)
+    const release = () => {
+      timer.stop()
+      if (held.get(name) === mine) held.delete(name)
     }
-    return said === '' ? '' : mark(said)
+    const timer = clock.after(HELD_MS, release)
+    return release
+  }
+
+  return ({ harness, sessionId }: SessionName): MailPart => {
+    const name = JSON.stringify([harness, sessionId])
+    const printed: Printed[] = []
+    let release = () => {}
+    return {
+      part: async (room) => {
+        if (held.has(name)) return ''
+        release = hold(name)
+        const letters = await mail.ofSession(sessionId)
+        return textOf(letters, room, (id) => begun.get(name + id) ?? 0, printed)
+      },
+      onSent: () => {
+        for (const { id, upTo } of printed)
+          if (upTo === 'end') begun.delete(name + id)
+          else begun.set(name + id, upTo)
+        const ids = printed.flatMap(({ id, upTo }) => (upTo === 'end' ? [id] : []))
+        if (ids.length > 0) mail.acknowledgeOfSession(sessionId, ids)
+        release()
+      },
+      onLost: () => release(),
+    }
   }
 }
 
-function pieceWithin(letter: Letter, from: number, room: number, fits: (text: string) => boolean) {
+/** Oldest first; `printed` gets what is in it. */
+function textOf(letters: readonly Mail[], room: number, begunAt: (id: string) => number, printed: Printed[]): string {
+  const most = Math.min(room, MAIL_UNITS)
+  // What the block makes harmless takes room, too.
+  const fits = (text: string) => injectedBlock(`${text}\n`).length <= most
+  const roomInBlock = most - injectedBlock('').length
+  let text = ''
+  for (const letter of letters) {
+    const before = text === '' ? HEAD : text
+    const piece = pieceWithin(letter, begunAt(letter.id), roomInBlock - before.length, (more) => fits(before + more))
+    if (!piece) break
+    text = `${before}\n${piece.text}`
+    printed.push({ id: letter.id, upTo: piece.upTo })
+    if (piece.upTo !== 'end') break
+  }
+  return text === '' ? '' : injectedBlock(text)
+}
+
+function pieceWithin(letter: Mail, from: number, room: number, fits: (text: string) => boolean) {
   for (let most = room; most >= LEAST_UNITS; most = Math.floor(most * 0.8)) {
     const piece = pieceOf(letter, from, most)
     if (fits(piece.text)) return piece
@@ -66,7 +94,7 @@ function pieceWithin(letter: Letter, from: number, room: number, fits: (text: st
   return undefined
 }
 
-function pieceOf(letter: Letter, from: number, room: number): { text: string; upTo: number | 'end' } {
+function pieceOf(letter: Mail, from: number, room: number): { text: string; upTo: number | 'end' } {
   const about = `${aboutOf(letter)}${from === 0 ? '' : ' · it goes on:'}\n`
   const { lines, upTo } = quoted(letter.body, from, room - about.length - GOES_ON.length - 2)
   return { text: `${about}${lines.join('\n')}\n${upTo === 'end' ? '' : `${GOES_ON}\n`}`, upTo }
@@ -97,7 +125,7 @@ function someOf(text: string, from: number, units: number): number {
   return isWithinCharacter(text, end) ? end + 1 : end
 }
 
-function aboutOf({ at, from, kind, summary, requestId, approve }: Letter): string {
+function aboutOf({ at, from, kind, summary, requestId, approve }: Mail): string {
   return [
     `${kind === 'text' ? 'Mail' : kind} from ${oneLine(from)}, ${at}`,
     ...(summary === undefined ? [] : [oneLine(summary)]),
@@ -113,75 +141,4 @@ function harmless(line: string): string {
 
 function oneLine(text: string): string {
   return harmless(text.replace(/\s+/g, ' '))
-}
-
-/**
- * Gives a session its mail, one hook at a time: harnesses run hooks side by side, and the model is to be told once. What a hook
- * brought counts as read when it was taken, and comes again when it was not.
- */
-
-type MailGivingDeps = {
-  mailFor: (session: SessionName) => Promise<readonly Letter[]>
-  acknowledge: (session: SessionName, ids: string[]) => void
-  mark: (text: string) => string
-  clock: Pick<Clock, 'after'>
-}
-
-/** `onLost` also where nothing came of it. */
-export type Giving = { part: Part; onSent: () => void; onLost: () => void }
-
-const MOST_BEGUN = 1_000
-/** Nobody waits this long for a hook: whatever became of it, the next one may bring the mail. */
-const HELD_MS = 2_000
-
-export function createMailGiving({ mailFor, acknowledge, mark, clock }: MailGivingDeps) {
-  /** Letters of which a session has a part, and how far that goes. */
-  const begun = new Map<string, number>()
-  /** Sessions whose mail is on its way, with what brings it. */
-  const held = new Map<string, object>()
-
-  const hold = (name: string): (() => void) => {
-    const mine = {}
-    held.set(name, mine)
-    const release = () => {
-      timer.stop()
-      if (held.get(name) === mine) held.delete(name)
-    }
-    const timer = clock.after(HELD_MS, release)
-    return release
-  }
-
-  return (session: SessionName): Giving => {
-    const name = JSON.stringify([session.harness, session.sessionId])
-    const told: Told[] = []
-    let release = () => {}
-    return {
-      part: mailPart({
-        load: async () => {
-          if (held.has(name)) return []
-          release = hold(name)
-          return mailFor(session)
-        },
-        begunAt: (id) => begun.get(name + id) ?? 0,
-        mark,
-        tell: (each) => told.push(each),
-      }),
-      onSent: () => {
-        for (const { id, upTo } of told) {
-          begun.delete(name + id)
-          if (upTo !== 'end') remember(begun, name + id, upTo)
-        }
-        const ids = told.flatMap(({ id, upTo }) => (upTo === 'end' ? [id] : []))
-        if (ids.length > 0) acknowledge(session, ids)
-        release()
-      },
-      onLost: () => release(),
-    }
-  }
-}
-
-function remember(begun: Map<string, number>, key: string, upTo: number): void {
-  begun.set(key, upTo)
-  const [oldest] = begun.keys()
-  if (begun.size > MOST_BEGUN && oldest !== undefined) begun.delete(oldest)
 }

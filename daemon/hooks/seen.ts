@@ -1,32 +1,31 @@
-/** When a hook of each harness was last seen: known at once, written down soon, so that no hook waits for the disk. */
-
+/** Which harnesses are connected, and when a hook of each was last seen: known at once, written soon, so that no hook waits for the disk. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Connection, HOOK_MARK } from '../../schema/hook.ts'
-import type { Db } from '../db/database.ts'
-import type { Clock, Timer } from '../platform/clock.ts'
-
-type Deps = { rows: HooksSeen; clock: Pick<Clock, 'now' | 'after'>; onError: (error: unknown) => void }
+import type { Core } from '../core.ts'
+import type { Timer } from '../platform/clock.ts'
 
 const WRITE_MS = 2_000
 
-export function createLastSeen({ rows, clock, onError }: Deps) {
-  const known = new Map(rows.list().map(({ harness, at }) => [harness, at]))
+export function createLastSeen({ db, clock, logged }: Core) {
+  const list = db.history.prepare('SELECT harness, at FROM hooks_seen')
+  const put = db.history.prepare('INSERT OR REPLACE INTO hooks_seen (harness, at) VALUES (?, ?)')
+  const known = new Map((list.all() as { harness: string; at: number }[]).map(({ harness, at }) => [harness, at]))
   const unwritten = new Set<string>()
   let timer: Timer | undefined
   const write = (): void => {
     timer?.stop()
     timer = undefined
     try {
-      for (const harness of unwritten) rows.put(harness, known.get(harness) ?? 0)
+      for (const harness of unwritten) put.run(harness, known.get(harness) ?? 0)
       unwritten.clear()
     } catch (error) {
       // They stay for the next time.
-      onError(error)
+      logged('when hooks were seen could not be written')(error)
     }
   }
   return {
-    seen: (harness: string): void => {
+    note: (harness: string): void => {
       known.set(harness, clock.now())
       unwritten.add(harness)
       timer ??= clock.after(WRITE_MS, write)
@@ -36,26 +35,12 @@ export function createLastSeen({ rows, clock, onError }: Deps) {
   }
 }
 
-/** When each harness last ran a hook of ours. Decides nothing. */
-
-export type HooksSeen = { list(): { harness: string; at: number }[]; put(harness: string, at: number): void }
-
-export function createHooksSeen(db: Db): HooksSeen {
-  const list = db.prepare('SELECT harness, at FROM hooks_seen')
-  const put = db.prepare('INSERT OR REPLACE INTO hooks_seen (harness, at) VALUES (?, ?)')
-  return {
-    list: () => list.all() as { harness: string; at: number }[],
-    put: (harness, at) => void put.run(harness, at),
-  }
-}
-
-/** Which harnesses are connected: those whose settings, as `memoryd connect` noted them, still have a hook of ours. */
-
-export const connectionsDir = (stateDir: string) => join(stateDir, 'connections')
-
+/** Those whose settings, as `memoryd connect` noted them, still have a hook of ours. */
 export function connectedHarnesses(stateDir: string): Set<string> {
   return new Set(
-    noted(connectionsDir(stateDir)).flatMap(({ harness, file }) => (textOf(file).includes(HOOK_MARK) ? [harness] : [])),
+    noted(join(stateDir, 'connections')).flatMap(({ harness, file }) =>
+      textOf(file).includes(HOOK_MARK) ? [harness] : [],
+    ),
   )
 }
 

@@ -10,6 +10,7 @@ import type { Model } from '../models/models.ts'
 import { withUndo } from '../platform/if-lost.ts'
 import { createInTurn } from '../platform/queue.ts'
 import { safeId } from '../platform/text.ts'
+import type { Projects } from '../projects/projects.ts'
 import { createCorpora } from './corpus.ts'
 import { createShownMemories, type SessionName } from './given.ts'
 import { ENOUGH } from './rank.ts'
@@ -28,12 +29,12 @@ const QUERY_CHARS = 32_000
 const NEVER = new AbortController().signal
 const NOTHING = { mode: 'local' as const, memories: [], text: '', bytes: 0 }
 
-export function createRecall(core: Core, memory: Memory, models: Model) {
+export function createRecall(core: Core, projects: Projects, memory: Memory, models: Model) {
   const { clock, settings, logged } = core
   const corpora = createCorpora(core, memory)
   const shown = createShownMemories(core)
-  const surface = createSurface(memory)
-  const { choose, recheck, isTeams } = createChooser(core, memory, models, corpora, shown)
+  const surface = createSurface(projects, memory)
+  const { choose, recheck, isTeams } = createChooser(core, projects, models, corpora, shown)
   const late = createLateSelections(core)
   const tickets = createTickets<{ request: RecallRequest; caller: Caller; chosen: Chosen }>(core)
   const inTurn = createInTurn()
@@ -122,7 +123,7 @@ export function createRecall(core: Core, memory: Memory, models: Model) {
     /** The last memories that the session was shown, once more: it was compacted and has none of them any more. */
     again: async ({ mostBytes, ...session }: InSession, caller: Caller): Promise<RecallAnswer> => {
       const request: RecallRequest = { ...session, query: '', mode: 'local' }
-      const { dir, off } = memory.find(session.cwd, caller)
+      const { dir, off } = projects.find(session.cwd, caller)
       const { enabled, k } = settings.current().recall
       if (off !== undefined || !enabled) return surfaceInTurn(request, { skipped: 'off' })
       const corpus = await corpora.open(dir, { question: '', waitMs: 0 })
@@ -139,7 +140,7 @@ export function createRecall(core: Core, memory: Memory, models: Model) {
     },
     /** A session begins in a folder: its memories are read, so that its first question need not wait for that. */
     readAhead: (cwd: string, caller: Caller): void => {
-      const { dir, off } = memory.find(cwd, caller)
+      const { dir, off } = projects.find(cwd, caller)
       if (off !== undefined || !settings.current().recall.enabled) return
       corpora.open(dir, { question: '', waitMs: 0 }).catch(logged('memories could not be read ahead'))
     },

@@ -9,10 +9,10 @@ import type { RecallAnswer, RecallRequest } from '../../schema/recall.ts'
 import { PATIENT_MS } from '../../schema/route-table.ts'
 import type { Core } from '../core.ts'
 import type { KnownMemory } from '../memory/catalogue.ts'
-import type { Memory } from '../memory/memory.ts'
 import type { Model } from '../models/models.ts'
 import type { ModelRequest, Provider } from '../models/wire.ts'
 import type { Clock } from '../platform/clock.ts'
+import type { Projects } from '../projects/projects.ts'
 import type { Corpora, Corpus } from './corpus.ts'
 import type { ShownMemories } from './given.ts'
 import { ENOUGH, type Ranking, rank } from './rank.ts'
@@ -43,7 +43,7 @@ const TEAM = 'team/'
 
 export function createChooser(
   { clock, settings }: Core,
-  memory: Memory,
+  projects: Projects,
   models: Model,
   corpora: Corpora,
   shown: ShownMemories,
@@ -63,13 +63,13 @@ export function createChooser(
     { caller, signal, readMs }: { caller: Caller; signal: AbortSignal; readMs?: number },
   ): Promise<Chosen> => {
     const { recall, model } = settings.current()
-    const { dir, root, off } = memory.find(request.cwd, caller)
+    const { dir, root, off } = projects.find(request.cwd, caller)
     if (off !== undefined || !recall.enabled) return { skipped: 'off' }
     if (request.query.trim() === '') return { skipped: 'short' }
     const waitMs = readMs ?? request.deadlineMs ?? READ_MS
     const corpus = await corpora.open(dir, { question: request.query, waitMs })
     // It may have been switched off meanwhile.
-    if (memory.find(request.cwd, caller).off !== undefined) return { skipped: 'off' }
+    if (projects.find(request.cwd, caller).off !== undefined) return { skipped: 'off' }
     const isKnown = knownTo(request, dir)
     const isExcluded = (file: string) => isKnown(file) || isTeams(file)
     const ranking = rank(request.query, corpus.index, {
@@ -104,7 +104,7 @@ export function createChooser(
     /** What is still to be surfaced some time after it was chosen: memory may have been switched off there since. */
     recheck: async (request: RecallRequest, chosen: Chosen, caller: Caller): Promise<Chosen> => {
       if ('skipped' in chosen) return chosen
-      const { dir, off } = memory.find(request.cwd, caller)
+      const { dir, off } = projects.find(request.cwd, caller)
       if (off !== undefined || !settings.current().recall.enabled) return { skipped: 'off' }
       if (dir !== chosen.dir) return { skipped: 'none' }
       return { ...chosen, files: chosen.files.filter((file) => !isTeams(file)) }

@@ -8,6 +8,7 @@ import type { KnownMemory } from '../memory/catalogue.ts'
 import { driftIn } from '../memory/drift.ts'
 import type { Memory } from '../memory/memory.ts'
 import { createLru } from '../platform/lru.ts'
+import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 
 const MOST_KEPT = 512
@@ -32,7 +33,7 @@ export type Chosen = { dir: string; files: readonly string[]; k: number; scoreOf
 /** What was made of one version of a file; no excerpt where it must not be surfaced. */
 type Prepared = { hash: string | undefined; rejections: string; excerpt: Excerpt | undefined }
 
-export function createSurface(memory: Memory) {
+export function createSurface(projects: Projects, memory: Memory) {
   const { catalogue, texts } = memory
   const prepared = createLru<string, Prepared>(MOST_KEPT)
 
@@ -58,7 +59,7 @@ export function createSurface(memory: Memory) {
   }
 
   return async ({ dir, files, k, scoreOf }: Chosen, capBytes: number, nowMs: number): Promise<Surfaced> => {
-    const rootsOf = () => memory.projects().flatMap(({ root, memoryDir }) => (memoryDir === dir ? [root] : []))
+    const rootsOf = () => projects.list().flatMap(({ root, memoryDir }) => (memoryDir === dir ? [root] : []))
     const memories: Recalled[] = []
     const shown: Surfaced['shown'] = []
     let parts = ''

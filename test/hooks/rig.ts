@@ -1,11 +1,14 @@
-/** Hooks on their own, with everything they need in memory, and every recorded hook input. */
+/** Hooks over services that only say what was asked of them, and every recorded hook input. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import type { Core } from '../../daemon/core.ts'
 import type { Fields } from '../../daemon/hooks/harnesses.ts'
-import { createHooks, type HookDeps } from '../../daemon/hooks/hooks.ts'
-import type { Letter } from '../../daemon/hooks/mail-part.ts'
+import { createHooks } from '../../daemon/hooks/hooks.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
-import { injectedBlock, stripInjected } from '../../daemon/transcripts/injected.ts'
+import { withUndo } from '../../daemon/platform/if-lost.ts'
+import { injectedBlock } from '../../daemon/transcripts/injected.ts'
+import type { Mail } from '../../schema/mail.ts'
 
 const FIXTURES = join(import.meta.dirname, '../fixtures/hooks')
 
@@ -20,33 +23,61 @@ export function recordedHooks(): { harness: string; name: string; input: Fields 
   )
 }
 
-export function makeHooks(over: Partial<HookDeps> = {}) {
+type Over = {
+  off?: string
+  memoryPrompt?: string
+  notes?: string
+  recall?: (query: string) => Promise<{ text: string; undo?: () => void }>
+  mail?: () => Promise<Mail[]>
+  after?: (ms: number, task: () => void) => { stop(): void }
+}
+
+export function makeHooks(over: Over = {}) {
+  const { memoryPrompt = 'PROMPT', notes = 'NOTES', after = () => ({ stop: () => {} }) } = over
+  const recall: NonNullable<Over['recall']> =
+    over.recall ?? (async (query) => ({ text: injectedBlock(`RECALLED for ${query}`) }))
   const happened: string[] = []
-  const letters: Letter[] = []
-  const deps: HookDeps = {
-    offBecause: () => undefined,
-    memoryPrompt: async () => 'PROMPT',
-    recall: async ({ query }) => ({ text: injectedBlock(`RECALLED for ${query}`) }),
-    recallAgain: async () => ({ text: injectedBlock('RECALLED AGAIN') }),
-    readAhead: (cwd) => void happened.push(`reads ahead ${cwd}`),
-    notesOf: () => 'NOTES',
-    mailFor: async () => letters,
-    acknowledge: (_session, ids) => void happened.push(`acknowledged ${ids.join(',')}`),
-    forgets: ({ sessionId }) => void happened.push(`forgets ${sessionId}`),
-    mark: injectedBlock,
-    unmark: stripInjected,
-    follow: (path) => void happened.push(`read ${path}`),
-    ended: (path) => void happened.push(`ended ${path}`),
-    seen: (harness) => void happened.push(`seen ${harness}`),
-    deadlineMs: () => 250,
-    clock: { ...createClock(), after: (_ms, _task) => ({ stop: () => {} }) },
-    ...over,
-  }
-  const hooks = createHooks(deps)
+  const letters: Mail[] = []
+  const history = new Database(':memory:')
+  history.exec('CREATE TABLE hooks_seen (harness TEXT PRIMARY KEY, at INTEGER NOT NULL)')
+  const core = {
+    clock: { ...createClock(), after },
+    settings: { current: () => ({ recall: { hookDeadlineMs: 250 } }) },
+    logged: (what: string) => (error: unknown) => void happened.push(`${what}: ${error}`),
+    stateDir: '/nowhere',
+    db: { history },
+  } as unknown as Core
+  const services = [
+    { find: () => ({ off: over.off }) },
+    {
+      prompting: {
+        prompt: async () => ({ text: memoryPrompt }),
+        renew: ({ sessionId }: { sessionId: string }) => void happened.push(`forgets ${sessionId}`),
+      },
+    },
+    {
+      hook: async ({ query }: { query: string }) => {
+        const { text, undo = () => {} } = await recall(query)
+        return withUndo({ text }, undo)
+      },
+      again: async () => ({ text: injectedBlock('RECALLED AGAIN') }),
+      readAhead: (cwd: string) => void happened.push(`reads ahead ${cwd}`),
+      reset: () => {},
+    },
+    { textOf: () => notes },
+    {
+      ofSession: over.mail ?? (async () => letters),
+      acknowledgeOfSession: (_session: string, ids: string[]) => void happened.push(`acknowledged ${ids.join(',')}`),
+    },
+    { readWritten: async (path: string) => void happened.push(`read ${path}`) },
+    { enqueue: ({ kind }: { kind: string }) => void happened.push(`enqueued ${kind}`) },
+    { session: () => ({ row: 1 }) },
+  ] as unknown as Parameters<typeof createHooks> extends [Core, ...infer Rest] ? Rest : never
+  const hooks = createHooks(core, ...services)
   const say = async (harness: string, input: Fields) => {
-    const said = await hooks.answer(harness, input, CALLER)
-    said?.onSent?.()
-    return said?.text
+    const printed = await hooks.answer(harness, input, CALLER)
+    printed?.onSent?.()
+    return printed?.text
   }
   return { hooks, say, happened, letters }
 }

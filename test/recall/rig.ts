@@ -2,10 +2,10 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { createMemory } from '../../daemon/memory/memory.ts'
 import type { Model } from '../../daemon/models/models.ts'
 import type { ModelAnswer, ModelRequest } from '../../daemon/models/wire.ts'
 import { createProjects } from '../../daemon/projects/projects.ts'
-import { createKeeping } from '../../daemon/recall/keeping.ts'
 import { createRecall } from '../../daemon/recall/recall.ts'
 import { RecallRequest } from '../../schema/recall.ts'
 import { testCore } from '../support/core.ts'
@@ -41,14 +41,19 @@ export async function recallRig(selects?: Selects, over: Parameters<typeof testC
   const cwd = join(home.dir, 'project')
   mkdirSync(cwd, { recursive: true })
   const projects = createProjects(core)
-  const { memory } = createKeeping(core, projects)
-  const { dir } = memory.find(cwd, caller)
+  const memory = createMemory(core, projects, {
+    onChange: () => {},
+    onError: () => {},
+    onDiskTrouble: () => {},
+  })
+  core.lifecycle.add('memory', memory)
+  const { dir } = projects.find(cwd, caller)
   mkdirSync(dir, { recursive: true })
   const counts = { read: 0 }
   memory.catalogue.onRead(() => {
     counts.read++
   })
-  const recall = createRecall(core, memory, modelThat(selects))
+  const recall = createRecall(core, projects, memory, modelThat(selects))
   core.lifecycle.add('recall', recall)
   const hook = (query: string, { sessionId = 's', mostBytes = 100_000 } = {}) =>
     recall.hook({ cwd, query, sessionId, harness: 'generic', mostBytes }, caller)
