@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createAgentRunner } from './agent/agent.ts'
 import { createContext } from './context/context.ts'
 import { type Core, type CoreOptions, openCore } from './core.ts'
-import { createDreaming } from './dream/dreaming.ts'
+import { createDream } from './dream/dream.ts'
 import { createExtraction } from './extraction/extraction.ts'
 import { createHooks } from './hooks/hooks.ts'
 import { createHouse } from './housekeeping/housekeeping.ts'
@@ -20,6 +20,7 @@ import { recallRoutes } from './http/routes/recall.ts'
 import { sessionRoutes } from './http/routes/sessions.ts'
 import { transferRoutes } from './http/routes/transfer.ts'
 import { createServer } from './http/server.ts'
+import type { Due } from './jobs/job-table.ts'
 import { createBackground } from './jobs/jobs.ts'
 import { createMail } from './mail/mail.ts'
 import { createMemory } from './memory/memory.ts'
@@ -122,16 +123,9 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const context = createContext(core, model, sessions, memory, agent, notes, recall)
 
   // What is put in order.
-  const dreaming = createDreaming({
-    ...common,
-    memory,
-    model,
-    agent,
-    notify: sessions.notices.dreamed,
-    enqueue: (due) => background.enqueue(due),
-    onError: logged('could not look whether a dream is due'),
-  })
-  if (dreaming.recover().length > 0) repaired('put back the lock of a dream that a kill had interrupted')
+  const dueJobs = { enqueue: (due: Due) => background.enqueue(due) }
+  const dream = createDream(core, projects, dueJobs, sessions, memory, agent, model)
+  if (dream.recover().length > 0) repaired('put back the lock of a dream that a kill had interrupted')
 
   // What agents have of each other.
   const mail = parts.add('mail', createMail(core, projects, sessions, model))
@@ -152,8 +146,8 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const background = createBackground({
     ...common,
     givingWay,
-    kinds: [house.kind, reader.importJob, extraction.job, notes.job, ...dreaming.kinds],
-    schedules: () => [house.schedule, ...dreaming.schedules()],
+    kinds: [house.kind, reader.importJob, extraction.job, notes.job, dream.job, dream.checkJob],
+    schedules: () => [house.schedule, ...dream.schedules()],
     isOnline: () => model.mode() === 'online',
     modelWaits: model.waits,
     isBusy: () => reader.lagBytes() > MUCH_TO_READ_BYTES,
@@ -161,7 +155,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   disk.onRecovered(background.resume)
   reader.onTurnEnded((turn) => {
     background.wake()
-    dreaming.turnEnded(turn)
+    dream.turnEnded(turn)
   })
 
   // What harnesses tell, and are told.
@@ -174,7 +168,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const status = () => ({
     mode: model.mode(),
     budget: model.budget(),
-    projects: projects.list().map((project) => ({ ...project, ...dreaming.lastAt(project.memoryDir) })),
+    projects: projects.list().map((project) => ({ ...project, ...dream.lastAt(project.memoryDir) })),
     roots: reader.roots(),
     ingest: { lagBytes: reader.lagBytes(), skipped: reader.skipped() },
     jobs: background.counts(),
@@ -183,7 +177,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const server = parts.add('http', createServer(core))
   server.add(processRoutes(core, projects, status), hookRoutes(hooks), recallRoutes(recall))
   server.add(memoryRoutes(core, projects, memory, recall, purges), historyRoutes(memory), transferRoutes(memory))
-  server.add(sessionRoutes(reader, sessions, notes, agent, background), jobRoutes(background, dreaming, model))
+  server.add(sessionRoutes(reader, sessions, notes, agent, background), jobRoutes(background, dream, model))
   server.add(mailRoutes(mail, memory, purges), contextRoutes(context))
   server.onStopping(mail.close)
   await server.listen()

@@ -1,84 +1,109 @@
-/** How a model is asked for a dream: as a fork that may change memories only, within its limits, and what became of it. */
-import type { Spent } from '../../schema/dream.ts'
+/** The question that a dream puts to a model, made of what there is, and what became of it. The model may change memories only. */
+import type { DreamTurn, Spent } from '../../schema/dream.ts'
 import type { Agent } from '../agent/agent.ts'
-import { whyNotDone } from '../agent/agent-run.ts'
+import { type NotDone, whyNotDone } from '../agent/agent-run.ts'
+import type { Draft } from '../agent/task.ts'
+import type { Core } from '../core.ts'
 import { type Mention, mentionText } from '../memory/drift.ts'
 import { loadIndex } from '../memory/index-file.ts'
-import type { createMemory } from '../memory/memory.ts'
+import type { Memory } from '../memory/memory.ts'
 import { manifest, scanMemories } from '../memory/scan.ts'
 import { costInNanos, factsOf } from '../models/prices.ts'
 import type { Usage } from '../models/wire.ts'
-import type { Clock } from '../platform/clock.ts'
+import { redact } from '../secrets/redact.ts'
 import type { TouchedSession } from '../sessions/sessions.ts'
-import type { LiveSettings } from '../settings/live-settings.ts'
 import { type DailyLog, LOG_PATTERN } from './daily-logs.ts'
-import type { Asked, Asking } from './dream.ts'
 import { NOTHING_SPENT } from './dream-report.ts'
-import { INDEX } from './plan.ts'
+import { INDEX, type SeenDirectory } from './plan.ts'
 
-type Deps = {
-  settings: LiveSettings
-  clock: Clock
-  memory: Pick<ReturnType<typeof createMemory>, 'consolidating'>
-  agent: Agent
-  redact: (text: string) => Promise<{ text: string }>
+/** What a dream found before it asks. */
+type Found = {
+  dir: string
+  root: string
+  sessions: readonly TouchedSession[]
+  lastMs: number | undefined
+  drift: readonly { file: string; missing: readonly Mention[] }[]
+  logs: readonly Pick<DailyLog, 'file' | 'bytes'>[]
+  maxDeletions: number
 }
 
-/** Enough turns to read and rewrite a whole directory; the others keep a model that never stops from costing more than it may. */
+type Asking = Found & {
+  runId: string
+  seen: SeenDirectory
+  onTurn: (turn: DreamTurn, spent: Spent) => void
+  stillOurs: () => boolean
+  signal: AbortSignal
+}
+
+export type Asked = { turns: number; denials: number; spent: Spent } & (
+  | { drafts: readonly Draft[] }
+  | { notDone: NotDone; why: string }
+  | { aborted: string }
+)
+
+/** Enough turns to read and rewrite a whole directory; the others limit the cost of a model that never stops. */
 const LIMITS = { turns: 30, outputTokens: 60_000, wallMs: 30 * 60_000, usd: 0.5 }
 const ANSWER_TOKENS = 8_000
 const MOST_TRANSCRIPTS = 100
 
-export function createDreamAsking({ settings, clock, memory, agent, redact }: Deps) {
-  const usdOf = (usage: Usage): number | undefined => {
-    const { model: models, models: own } = settings.current()
-    const nanos = costInNanos(usage, factsOf(models.dream, own))
-    return nanos === undefined ? undefined : nanos / 1e9
+export async function askForDream(
+  { settings, clock }: Core,
+  memory: Memory,
+  agent: Agent,
+  asking: Asking,
+): Promise<Asked> {
+  const { dir, root, runId, seen, sessions, signal, stillOurs } = asking
+  const { model, models: ownModels } = settings.current()
+  const { items, older } = scanMemories(dir)
+  const { content, truncated } = loadIndex(seen.index?.text ?? '')
+  let drafts: readonly Draft[] = []
+  let spent = NOTHING_SPENT
+  const report = await agent.run({
+    job: 'dream',
+    project: root,
+    prefix: agent.barePrefix(`dream ${dir}`, model.dream),
+    directive: dreamDirective({
+      ...asking,
+      today: day(clock.now()),
+      index: content,
+      indexIsWhole: !truncated,
+      manifest: manifest(items.filter(({ file }) => !file.startsWith('team/'))),
+      older,
+    }),
+    // A model that has seen all of it need not read it again before it changes it.
+    shown: seen.index && !truncated ? [{ file: INDEX, hash: seen.index.hash }] : [],
+    policy: { may: 'memory' },
+    // The files alone: beside them may be what was said in other projects.
+    reach: agent.reachOf(dir, [root], sessions.flatMap(({ paths }) => paths).slice(0, MOST_TRANSCRIPTS)),
+    limits: LIMITS,
+    maxTokens: ANSWER_TOKENS,
+    atTurnLimit: 'fail',
+    check: (draft) => memory.consolidating.refusalOf(dir, draft, runId),
+    cite: () => ({ evidence: [] }),
+    // Written with what rules make of it, once the model is done.
+    apply: async (given) => {
+      drafts = given
+    },
+    stillOurs,
+    signal,
+    onTurn: ({ turn, text, tools, files, usage }) => {
+      const nanos = costInNanos(usage, factsOf(model.dream, ownModels))
+      spent = withUsage(spent, usage, nanos === undefined ? undefined : nanos / 1e9)
+      asking.onTurn({ turn, text, tools, files }, spent)
+    },
+  })
+  const numbers = { turns: report.turns, denials: report.denials, spent }
+  if (report.ended === 'aborted') return { ...numbers, aborted: report.why ?? 'it was stopped' }
+  // What led the model there may have led it in the rest as well, and would lead it again.
+  if (report.astray > 0) {
+    const why = `the model tried to write outside the memory directory (${report.astray}×), so nothing of this dream was kept`
+    return { ...numbers, why, notDone: { refuse: why } }
   }
-
-  return async (asking: Asking): Promise<Asked> => {
-    // Loaded with the first dream: most starts of a daemon have none.
-    const { askForDream } = await import('./ask.ts')
-    const { dir, root, runId, sessions, signal, stillOurs } = asking
-    let drafts: Parameters<Parameters<Agent['run']>[0]['apply']>[0] = []
-    let spent: Spent = NOTHING_SPENT
-    const report = await agent.run({
-      job: 'dream',
-      project: root,
-      prefix: agent.barePrefix(`dream ${dir}`, settings.current().model.dream),
-      ...askForDream(asking, clock.now()),
-      policy: { may: 'memory' },
-      // The files alone: beside them may be what was said elsewhere.
-      reach: agent.reachOf(dir, [root], sessions.flatMap(({ paths }) => paths).slice(0, MOST_TRANSCRIPTS)),
-      limits: LIMITS,
-      maxTokens: ANSWER_TOKENS,
-      atTurnLimit: 'fail',
-      check: (draft) => memory.consolidating.refusalOf(dir, draft, runId),
-      cite: () => ({ evidence: [] }),
-      // Applied with what rules make of it, once the model is done.
-      apply: async (given) => {
-        drafts = given
-      },
-      stillOurs,
-      signal,
-      onTurn: ({ turn, text, tools, files, usage }) => {
-        spent = withUsage(spent, usage, usdOf(usage))
-        asking.onTurn({ turn, text, tools, files }, spent)
-      },
-    })
-    const numbers = { turns: report.turns, denials: report.denials, spent }
-    if (report.ended === 'aborted') return { ...numbers, aborted: report.why ?? 'it was stopped' }
-    // Whatever led it there may have led it in the rest as well, and asked again it would be led again.
-    if (report.astray > 0) {
-      const why = `the model tried to write outside the memory directory (${report.astray}×), so nothing of this dream was kept`
-      return { ...numbers, why, not: { refuse: why } }
-    }
-    const not = whyNotDone(report)
-    if (!not) return { ...numbers, drafts }
-    // A limit that was reached, or words that mean nothing: the same question would be answered the same.
-    const { text: why } = await redact(report.why ?? 'it came to nothing')
-    return { ...numbers, why, not: report.failure ? not : { refuse: why } }
-  }
+  const notDone = whyNotDone(report)
+  if (!notDone) return { ...numbers, drafts }
+  // A limit that was reached, or words that mean nothing: the same question would be answered the same.
+  const { text: why } = await redact(report.why ?? 'it came to nothing')
+  return { ...numbers, why, notDone: report.failure ? notDone : { refuse: why } }
 }
 
 function withUsage(spent: Spent, { input, cacheRead, cacheWrite, output }: Usage, usd: number | undefined): Spent {
@@ -93,30 +118,7 @@ function withUsage(spent: Spent, { input, cacheRead, cacheWrite, output }: Usage
   }
 }
 
-/** The question that a dream puts to a model, made of what there is. Reads the directory's manifest, asks nobody itself. */
-
-type Question = { directive: string; shown: { file: string; hash: string }[] }
-
-export function askForDream(asking: Asking, nowMs: number): Question {
-  const { dir, root, seen, sessions, lastMs, drift, logs, maxDeletions } = asking
-  const { items, older } = scanMemories(dir)
-  const { content, truncated } = loadIndex(seen.index?.text ?? '')
-  const directive = dreamDirective({
-    ...{ dir, root, sessions, lastMs, drift, logs, maxDeletions, older },
-    today: new Date(nowMs).toISOString().slice(0, 10),
-    index: content,
-    indexIsWhole: !truncated,
-    manifest: manifest(items.filter(({ file }) => !file.startsWith('team/'))),
-  })
-  // Who has seen all of it need not read it again before it is changed.
-  return { directive, shown: seen.index && !truncated ? [{ file: INDEX, hash: seen.index.hash }] : [] }
-}
-
-/** What a dream is told to do: four phases, and what is there to begin with. Pure; everything it lists has a cap. */
-
-export type DirectiveFacts = {
-  dir: string
-  root: string
+export type DirectiveFacts = Found & {
   /** The day on which it is asked. */
   today: string
   index: string
@@ -124,11 +126,6 @@ export type DirectiveFacts = {
   manifest: string
   /** Memories there are besides the listed ones. */
   older: number
-  sessions: readonly TouchedSession[]
-  lastMs: number | undefined
-  drift: readonly { file: string; missing: readonly Mention[] }[]
-  logs: readonly Pick<DailyLog, 'file' | 'bytes'>[]
-  maxDeletions: number
 }
 
 const MOST_SESSIONS = 40

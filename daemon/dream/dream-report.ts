@@ -1,18 +1,11 @@
-/** What a dream did, as it is told to whoever asks. Pure. */
-import type {
-  DreamEvent,
-  DreamFacts,
-  DreamLive,
-  DreamOutcome,
-  DreamReport,
-  DreamTurn,
-  Spent,
-} from '../../schema/dream.ts'
+/** What a dream does and did, as it is told: while it goes on, in the report, in the notice, and to its job. */
+import type { DreamFacts, DreamLive, DreamOutcome, DreamReport, DreamTurn, Spent } from '../../schema/dream.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { NotDone } from '../agent/agent-run.ts'
+import type { Core } from '../core.ts'
 import { message } from '../platform/files.ts'
 import type { Acquired, HeldLock } from './dream-lock.ts'
-import type { Dream } from './dream-table.ts'
+import type { DreamRecord } from './dream-table.ts'
 import type { Trigger } from './gates.ts'
 import { type Counts, MERGED_MARK } from './plan.ts'
 
@@ -23,7 +16,7 @@ type Journaled = {
   files: readonly { file: string; op: 'create' | 'update' | 'delete'; reason: string; diff: string }[]
 }
 
-export function dreamReport(dream: Dream, { isInJournal, undone, files }: Journaled): DreamReport {
+export function dreamReport(dream: DreamRecord, { isInJournal, undone, files }: Journaled): DreamReport {
   const { runId, trigger, beganMs, endedMs, outcome, why, facts } = dream
   const isApproved = outcome === 'review' && isInJournal
   return {
@@ -43,43 +36,29 @@ export function dreamReport(dream: Dream, { isInJournal, undone, files }: Journa
   }
 }
 
-/** How a dream ended: whether it is tried again, and in which words it is told. Pure. */
-
-export type NotDone =
-  | { retry: string; afterMs?: number | undefined }
-  | { wait: string; untilMs?: number | undefined }
-  | { refuse: string }
-
 /** What became of a plan. */
 export type Settled = { how: 'applied' | 'nothing' } | { how: 'review'; why: string }
 
-export type Ended = {
-  outcome: DreamOutcome
-  why?: string
-  facts: Partial<DreamFacts>
-  isOnRecord?: true
-  not?: NotDone
-  /** Thrown on, once everything is back in its place. */
-  surprise?: unknown
-}
+/** `notDone`: what its job is told. `surprise`: thrown on, once everything is back in its place. */
+export type Ended = { outcome: DreamOutcome; why?: string; isOnRecord?: true; notDone?: NotDone; surprise?: unknown }
 
 const DEAR_USD = 0.1
-const CHANGED = 'a memory was changed by somebody else meanwhile'
+const CHANGED = 'a memory was changed meanwhile'
 
-/** What went wrong is a reason too; what only the disk is to blame for is tried again when it can be. */
-export function endedBy(error: unknown, blamesDisk: (error: unknown) => boolean): Ended {
-  if (blamesDisk(error)) return { outcome: 'failed', why: message(error), facts: {}, not: { wait: message(error) } }
+/** An error is a reason too; where the disk is the cause, the dream is tried again once there is room. */
+export function endedBy(error: unknown, isDiskError: (error: unknown) => boolean): Ended {
+  if (isDiskError(error)) return { outcome: 'failed', why: message(error), notDone: { wait: message(error) } }
   if (!(error instanceof MemoryError))
-    return { outcome: 'failed', why: 'something went wrong; the log has it', facts: {}, surprise: error }
+    return { outcome: 'failed', why: 'something went wrong; the log has it', surprise: error }
   const { code } = error
-  // Where the directory itself is the trouble, its words name nothing else.
+  // Where the directory itself is the problem, the message names nothing else.
   const why = code === 'CONFLICT' ? CHANGED : code === 'DEGRADED' ? error.message : `${code}: it was refused`
-  return { outcome: 'failed', why, facts: {}, not: code === 'CONFLICT' ? { retry: why } : { refuse: why } }
+  return { outcome: 'failed', why, notDone: code === 'CONFLICT' ? { retry: why } : { refuse: why } }
 }
 
 /** What has cost that much is not paid for again within the minute: the gates know when. */
-export function notAtOnce(not: NotDone, { spent }: Partial<DreamFacts>): NotDone {
-  return 'retry' in not && (spent?.usd ?? 0) >= DEAR_USD ? { refuse: not.retry } : not
+export function notAtOnce(notDone: NotDone, { spent }: Partial<DreamFacts>): NotDone {
+  return 'retry' in notDone && (spent?.usd ?? 0) >= DEAR_USD ? { refuse: notDone.retry } : notDone
 }
 
 export function whyNotAcquired(acquired: Exclude<Acquired, { lock: HeldLock }>): string {
@@ -107,43 +86,24 @@ export function noticeOf(
   return `dreamed: ${what}${cost}; memoryd dream --last shows it, and it can be undone`
 }
 
-/** Dreams as they go on, for whoever looks: in memory only, and told as they change. Keeps the last turns of each. */
-
 const KEEP_TURNS = 30
 /** Of what a model says in one turn. */
 const TEXT_CHARS = 2_000
 
-type Deps = { publish: (event: Omit<DreamEvent, 'at'>) => void; clock: Pick<Clock, 'now'> }
-
-export type Watched = {
-  /** How many sessions it is about. */
-  about(sessions: number): void
-  turn(turn: DreamTurn, spent: Spent): void
-  /** The first change is made. */
-  updating(): void
-  end(state: Exclude<DreamLive['state'], 'running'>, why?: string): void
-}
-
-export type DreamProgress = {
-  begin(dir: string, of: { project: string; jobId: string }): Watched
-  /** The one that goes on, or the last one of this process. */
-  live(dir: string): DreamLive | undefined
-  running(dir: string): DreamLive | undefined
-}
-
 export const NOTHING_SPENT: Spent = { calls: 0, input: 0, cacheRead: 0, cacheWrite: 0, output: 0 }
 
-export function createDreamProgress({ publish, clock }: Deps): DreamProgress {
+export type WatchedDream = ReturnType<ReturnType<typeof createDreamProgress>['begin']>
+
+/** Dreams as they go on: in memory only, and published as they change. Keeps the last turns of each. */
+export function createDreamProgress({ events, clock }: Core) {
   const dreams = new Map<string, DreamLive>()
-  const running = (dir: string) => {
-    const live = dreams.get(dir)
-    return live?.state === 'running' ? live : undefined
-  }
+  /** The one that goes on, or the last one of this process. */
+  const live = (dir: string): DreamLive | undefined => dreams.get(dir)
   return {
-    live: (dir) => dreams.get(dir),
-    running,
-    begin: (dir, { project, jobId }) => {
-      let live: DreamLive = {
+    live,
+    running: (dir: string): DreamLive | undefined => (live(dir)?.state === 'running' ? live(dir) : undefined),
+    begin: (dir: string, { project, jobId }: { project: string; jobId: string }) => {
+      let dream: DreamLive = {
         jobId,
         beganAt: new Date(clock.now()).toISOString(),
         state: 'running',
@@ -155,26 +115,28 @@ export function createDreamProgress({ publish, clock }: Deps): DreamProgress {
         spent: NOTHING_SPENT,
       }
       const change = (news: Partial<DreamLive>, turn?: DreamTurn) => {
-        live = { ...live, ...news }
-        dreams.set(dir, live)
-        const { state, phase, spent, why } = live
+        dream = { ...dream, ...news }
+        dreams.set(dir, dream)
+        const { state, phase, spent, why } = dream
         const more = { ...(turn && { turn }), ...(why !== undefined && { why }) }
-        publish({ type: 'dream', project, jobId, state, phase, spent, ...more })
+        events.publish({ type: 'dream', project, jobId, state, phase, spent, ...more })
       }
       change({})
       return {
-        about: (sessions) => change({ sessions }),
-        turn: (told, spent) => {
+        sessions: (sessions: number) => change({ sessions }),
+        turn: (told: DreamTurn, spent: Spent) => {
           const turn = { ...told, text: told.text.slice(0, TEXT_CHARS) }
-          const changes = turn.files.length > 0 || turn.tools.some((tool) => tool === 'Edit' || tool === 'Write')
-          const phase = changes ? 'updating' : live.phase
-          const turns = [...live.turns, turn].slice(-KEEP_TURNS)
-          change({ phase, spent, turns, turnCount: live.turnCount + 1, files: turn.files }, turn)
+          const isChange = turn.files.length > 0 || turn.tools.some((tool) => tool === 'Edit' || tool === 'Write')
+          const phase = isChange ? 'updating' : dream.phase
+          const turns = [...dream.turns, turn].slice(-KEEP_TURNS)
+          change({ phase, spent, turns, turnCount: dream.turnCount + 1, files: turn.files }, turn)
         },
+        /** The first change is made. */
         updating: () => {
-          if (live.phase !== 'updating') change({ phase: 'updating' })
+          if (dream.phase !== 'updating') change({ phase: 'updating' })
         },
-        end: (state, why) => change({ state, ...(why !== undefined && { why }) }),
+        end: (state: Exclude<DreamLive['state'], 'running'>, why?: string) =>
+          change({ state, ...(why !== undefined && { why }) }),
       }
     },
   }

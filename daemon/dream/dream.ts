@@ -1,247 +1,319 @@
 /**
- * One dream, in numbered steps: the lock, what there is, what a model makes of it, what rules make of that, all of it at once
- * or nothing. Whatever goes wrong, the directory is as it was, the lock as well, and the reason is in the report.
+ * Dreams: a memory directory is put in order, by a model where one may be asked and by rules. All of a dream happens at once or
+ * nothing does; whatever goes wrong, the directory is as it was, the lock as well, and the reason is in the report.
  */
 import { existsSync } from 'node:fs'
-import type { DreamFacts, Spent } from '../../schema/dream.ts'
-import { driftOf, type Mention, projectAt } from '../memory/drift.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Caller } from '../../schema/caller.ts'
+import type { DreamBegun, DreamFacts, DreamReport, DreamStatus } from '../../schema/dream.ts'
+import type { Agent } from '../agent/agent.ts'
+import type { Core } from '../core.ts'
+import type { Claimed, JobKind, Outcome, RunContext } from '../jobs/job.ts'
+import type { Due } from '../jobs/job-table.ts'
+import type { Schedule } from '../jobs/scheduler.ts'
+import { driftOf, projectAt } from '../memory/drift.ts'
+import { newRunId } from '../memory/journal.ts'
+import type { Memory } from '../memory/memory.ts'
+import type { Model } from '../models/models.ts'
 import { message } from '../platform/files.ts'
-import type { Touched, TouchedSession } from '../sessions/sessions.ts'
-import { type DailyLog, dailyLogs } from './daily-logs.ts'
-import type { DreamLock, HeldLock } from './dream-lock.ts'
+import type { Projects } from '../projects/projects.ts'
+import type { SessionKey } from '../sessions/message-table.ts'
+import type { Sessions, TouchedSession } from '../sessions/sessions.ts'
+import type { Asked } from './ask.ts'
+import { dailyLogs } from './daily-logs.ts'
+import { createDreamLock, type HeldLock } from './dream-lock.ts'
 import {
-  type DreamProgress,
+  createDreamProgress,
+  dreamReport,
   type Ended,
   endedBy,
   NOTHING_SPENT,
-  type NotDone,
   notAtOnce,
   noticeOf,
-  type Settled,
-  type Watched,
+  type WatchedDream,
   whyDenied,
   whyNotAcquired,
 } from './dream-report.ts'
-import { type Dream, type Dreams, isAtEnd } from './dream-table.ts'
-import { believed, type Trigger } from './gates.ts'
-import { type Draft, type Plan, planDream, type SeenDirectory } from './plan.ts'
+import { createDreams, type DreamRecord, isAtEnd } from './dream-table.ts'
+import { believed, createGates, type Directory, dreamedProjects, rootsOf, type Trigger, type Verdict } from './gates.ts'
+import { planDream } from './plan.ts'
 
 /** `cwd`: where the project is. `session`: the one whose turn ended, if one's did. */
-export type DreamInput = { cwd: string; trigger: Trigger; session?: { harness: string; sessionId: string } }
-
-export type Job = { id: string; key: string; watermark: string; input: unknown }
-type At = { signal: AbortSignal; progress(text: string): void; stillOurs(): boolean }
-export type Outcome = { done: unknown; runId?: string } | NotDone
-
-/** What is asked of a model, and what it made of it. */
-export type Asking = {
-  dir: string
-  root: string
-  runId: string
-  seen: SeenDirectory
-  sessions: readonly TouchedSession[]
-  lastMs: number | undefined
-  drift: readonly { file: string; missing: readonly Mention[] }[]
-  logs: readonly DailyLog[]
-  maxDeletions: number
-  onTurn: (turn: { turn: number; text: string; tools: string[]; files: string[] }, spent: Spent) => void
-  stillOurs: () => boolean
-  signal: AbortSignal
-}
-export type Asked = { turns: number; denials: number; spent: Spent } & (
-  | { drafts: readonly Draft[] }
-  | { not: NotDone; why: string }
-  | { aborted: string }
-)
-
-export type DreamDeps = {
-  lock: DreamLock
-  dreams: Dreams
-  touched: Touched
-  progress: DreamProgress
-  rootsOf: (dir: string) => string[]
-  placeOf: (cwd: string) => { root: string; off: string | undefined }
-  /** Whether there is a model to ask, or why to wait for it. */
-  model: () => 'there' | 'none' | { wait: string; untilMs?: number | undefined }
-  ask: (asking: Asking) => Promise<Asked>
-  read: (dir: string) => SeenDirectory
-  consolidate: (run: {
-    dir: string
-    runId: string
-    plan(seen: SeenDirectory): Plan
-    inTransaction(plan: Plan, settled: Settled): () => void
-    mayWrite(): boolean
-  }) => Promise<{ plan: Plan; settled: Settled } | 'lost'>
-  /** Tells the session, within the transaction; returns how to take that back. */
-  notify: (session: { harness: string; sessionId: string }, text: string) => () => void
-  newRunId: (nowMs: number) => string
-  maxDeletions: () => number
-  blamesDisk: (error: unknown) => boolean
-  clock: Pick<Clock, 'now'>
-}
+type Input = { cwd: string; trigger: Trigger; session?: SessionKey }
+type Begun = Pick<DreamRecord, 'runId' | 'dir' | 'watermark' | 'trigger' | 'beganMs'>
 
 const LISTED_SESSIONS = 100
+const CHECK = 'dream-check'
 
-export function createDream(deps: DreamDeps) {
-  const { lock, dreams, touched, progress, rootsOf, placeOf, model, ask, read, consolidate, notify, clock } = deps
+type Jobs = { enqueue(due: Due): { id: string; as: string } }
+
+export function createDream(
+  core: Core,
+  projects: Projects,
+  jobs: Jobs,
+  sessions: Sessions,
+  memory: Memory,
+  agent: Agent,
+  models: Model,
+) {
+  const { clock, settings, disk, db, logged } = core
+  const dreams = createDreams(db.history)
+  const lock = createDreamLock(core, dreams)
+  const gates = createGates(core, projects, sessions, dreams, lock)
+  const progress = createDreamProgress(core)
+  /** Jobs that a person stopped. */
   const killed = new Set<string>()
+  const placeOf = (cwd: string) => projects.find(cwd, { actor: 'agent:dream', env: {} })
 
-  const run = async (job: Job, at: At): Promise<Outcome> => {
-    const input = job.input as DreamInput
+  const run = async (job: Claimed, context: RunContext): Promise<Outcome> => {
+    const input = job.input as Input
     const dir = job.key
-    const { root, off } = placeOf(input.cwd)
     // 1. Whether it may be, still.
-    if (off !== undefined) return { done: { skipped: `memory is off: ${off}` } }
-    if (!existsSync(dir)) return { done: { skipped: 'there are no memories' } }
-    const means = model()
-    if (typeof means === 'object') return means
+    const { root, off } = placeOf(input.cwd)
+    if (off !== undefined) return skipped(`memory is off: ${off}`)
+    if (!existsSync(dir)) return skipped('there are no memories')
+    const isOnline = models.mode() === 'online'
+    const waits = isOnline ? models.waits() : undefined
+    if (waits) return waits
 
-    // 2. Nobody else is at it.
+    // 2. The lock: no other dream is at it.
     const beganMs = clock.now()
-    const runId = deps.newRunId(beganMs)
+    const runId = newRunId('dream', beganMs)
     const acquired = lock.acquire(dir, runId)
-    if (!('lock' in acquired)) return { done: { skipped: whyNotAcquired(acquired) } }
+    if (!('lock' in acquired)) return skipped(whyNotAcquired(acquired))
+    const held = acquired.lock
     const watched = progress.begin(dir, { project: root, jobId: job.id })
-    const dream = { runId, dir, watermark: job.watermark, trigger: input.trigger, beganMs }
-    let outcome: Ended
-    try {
-      outcome = await perform({ dream, root, input, means, held: acquired.lock, watched, at })
-    } catch (error) {
-      outcome = failed(error)
-    }
-    const ending = end(job, dream, outcome, acquired.lock, watched)
-    if (outcome.surprise !== undefined) throw outcome.surprise
-    return ending
-  }
+    const dream: Begun = { runId, dir, watermark: job.watermark, trigger: input.trigger, beganMs }
+    const facts: Partial<DreamFacts> = {}
+    const performed = perform({ dream, facts, root, input, isOnline, held, watched, context })
+    const ended = await performed.catch((error): Ended => endedBy(error, disk.blames))
 
-  const perform = async ({ dream, root, input, means, held, watched, at }: Performance): Promise<Ended> => {
-    const { dir, runId } = dream
-    // 3. What there is.
-    const seen = read(dir)
-    const lastMs = believed(held.lastMs, dream.beganMs)
-    const since = { projects: rootsOf(dir), sinceMs: lastMs ?? 0 }
-    const sessions = touched.list({ ...since, except: input.session }, LISTED_SESSIONS)
-    const project = projectAt(root)
-    const drift = seen.memories
-      .map(({ file, text }) => ({ file, missing: driftOf(text, project) }))
-      .filter(({ missing }) => missing.length > 0)
-    const { logs, left, to } = dailyLogs(dir, dreams.unreadSince(dir, lastMs))
-    watched.about(sessions.length)
-
-    // 4. What a model makes of it. Nothing is on disk yet.
-    const maxDeletions = deps.maxDeletions()
-    let soFar: Asked = { turns: 0, denials: 0, spent: NOTHING_SPENT, drafts: [] }
-    const isAsked = means === 'there' && (seen.memories.length > 0 || logs.length > 0)
-    const asking = {
-      ...{ dir, root, runId, seen, sessions, lastMs, drift, logs, maxDeletions },
-      onTurn: ((turn, spent) => {
-        soFar = { ...soFar, turns: turn.turn, spent }
-        watched.turn(turn, spent)
-        at.progress(`turn ${turn.turn}, ${turn.files.length} files`)
-      }) satisfies Asking['onTurn'],
-      stillOurs: at.stillOurs,
-      signal: at.signal,
-    }
-    const asked = isAsked ? await orFailed(ask(asking)) : soFar
-    // What it has cost is told, however it ended.
-    const { turns, denials, spent } = 'outcome' in asked ? soFar : asked
-    const facts = {
-      mode: means === 'there' ? ('model' as const) : ('rules' as const),
-      ...{ sessions: sessions.length, drifted: drift.length, logs: logs.length, turns, denials, spent },
-      ...(to !== undefined && { logsLeft: left, logsTo: to }),
-    }
-    if ('outcome' in asked) return { ...asked, facts }
-    if ('not' in asked) return { outcome: 'failed', why: asked.why, facts, not: asked.not }
-    if ('aborted' in asked || at.signal.aborted)
-      return { outcome: 'killed', why: 'aborted' in asked ? asked.aborted : 'it was stopped', facts }
-
-    // 5. What rules make of that, whether anything would be lost, and all of it at once.
-    const heard = logs.map(({ text }) => text).join('\n')
-    const told = input.session ?? sessionOf(sessions[0])
-    watched.updating()
-    const offNow = () => placeOf(input.cwd).off
-    const done = await orFailed(
-      consolidate({
-        dir,
-        runId,
-        plan: (now) => planDream(now, { drafts: asked.drafts, maxDeletions, heard }),
-        inTransaction: ({ counts }, settled) => {
-          const why = settled.how === 'review' ? settled.why : whyDenied(denials)
-          dreams.add(rowOf(dream, { outcome: settled.how, why, facts: { ...facts, ...counts } }))
-          const untell = told && settled.how !== 'nothing' ? notify(told, noticeOf(settled, counts, spent)) : undefined
-          return () => {
-            dreams.remove(runId)
-            untell?.()
-          }
-        },
-        mayWrite: () => at.stillOurs() && !at.signal.aborted && held.isOurs() && offNow() === undefined,
-      }),
-    )
-    if (done !== 'lost' && 'outcome' in done) return { ...done, facts }
-    if (done === 'lost') {
-      const off = offNow()
-      const why = off === undefined ? 'somebody else has taken it over' : `memory is off: ${off}`
-      return { outcome: 'killed', why, facts }
-    }
-    return { outcome: done.settled.how, facts: { ...facts, ...done.plan.counts }, isOnRecord: true }
-  }
-
-  const rowOf = (dream: Begun, { outcome, why, facts }: Pick<Dream, 'outcome' | 'why' | 'facts'>): Dream => ({
-    ...dream,
-    endedMs: clock.now(),
-    outcome,
-    why,
-    facts,
-  })
-
-  const failed = (error: unknown): Ended => endedBy(error, deps.blamesDisk)
-  const orFailed = <T>(work: Promise<T>): Promise<T | Ended> => work.catch(failed)
-
-  // 6. The lock last: whoever dies before it left a note of how to put it back.
-  const end = (job: Job, dream: Begun, ended: Ended, held: HeldLock, watched: Watched): Outcome => {
-    const { outcome, why, facts, isOnRecord, not } = ended
+    // 6. The lock last: a process that dies before it has left a note of how to put it back.
+    const { outcome, why } = ended
     const isDone = isAtEnd(outcome)
     const isKilled = killed.delete(job.id)
     try {
-      if (!isOnRecord && (outcome !== 'killed' || isKilled)) dreams.add(rowOf(dream, { outcome, why, facts }))
+      if (!ended.isOnRecord && (outcome !== 'killed' || isKilled)) record(dream, { outcome, why, facts })
     } finally {
       watched.end(isDone ? 'completed' : outcome === 'killed' ? 'killed' : 'failed', why)
       if (isDone) held.succeed()
       else held.rollBack()
     }
-    if (isDone) return { done: { outcome, ...numbersOf(facts) }, runId: dream.runId }
-    return notAtOnce(not ?? { retry: why ?? 'it was stopped' }, facts)
+    if (ended.surprise !== undefined) throw ended.surprise
+    const { created, merged, updated, removed } = facts
+    if (isDone) return { done: { outcome, created, merged, updated, removed }, runId }
+    return notAtOnce(ended.notDone ?? { retry: why ?? 'it was stopped' }, facts)
+  }
+
+  /** `facts`: filled in as they become known, for the report tells what it has cost however it ended. */
+  const perform = async (begun: Performance): Promise<Ended> => {
+    const { dream, facts, root, input, isOnline, held, watched, context } = begun
+    const { dir, runId } = dream
+    // 3. What there is.
+    const seen = memory.consolidating.read(dir)
+    const lastMs = believed(held.lastMs, dream.beganMs)
+    const since = { projects: rootsOf(projects, dir), sinceMs: lastMs ?? 0 }
+    const touched = sessions.touched.list({ ...since, except: input.session }, LISTED_SESSIONS)
+    const project = projectAt(root)
+    const drift = seen.memories
+      .map(({ file, text }) => ({ file, missing: driftOf(text, project) }))
+      .filter(({ missing }) => missing.length > 0)
+    const { logs, left, to } = dailyLogs(dir, dreams.unreadSince(dir, lastMs))
+    watched.sessions(touched.length)
+    Object.assign(facts, {
+      ...{ mode: isOnline ? 'model' : 'rules', sessions: touched.length, drifted: drift.length, logs: logs.length },
+      ...{ turns: 0, denials: 0, spent: NOTHING_SPENT },
+      ...(to !== undefined && { logsLeft: left, logsTo: to }),
+    })
+
+    // 4. What a model makes of it. Nothing is on disk yet.
+    const { maxDeletions } = settings.current().dream
+    let asked: Asked = { turns: 0, denials: 0, spent: NOTHING_SPENT, drafts: [] }
+    if (isOnline && (seen.memories.length > 0 || logs.length > 0)) {
+      // Loaded with the first dream: most starts of a daemon have none.
+      const { askForDream } = await import('./ask.ts')
+      asked = await askForDream(core, memory, agent, {
+        ...{ dir, root, runId, seen, sessions: touched, lastMs, drift, logs, maxDeletions },
+        ...{ stillOurs: context.stillOurs, signal: context.signal },
+        onTurn: (turn, spent) => {
+          Object.assign(facts, { turns: turn.turn, spent })
+          watched.turn(turn, spent)
+          context.progress(`turn ${turn.turn}, ${turn.files.length} files`)
+        },
+      })
+    }
+    const { turns, denials, spent } = asked
+    Object.assign(facts, { turns, denials, spent })
+    if ('notDone' in asked) return { outcome: 'failed', why: asked.why, notDone: asked.notDone }
+    if ('aborted' in asked) return { outcome: 'killed', why: asked.aborted }
+    if (context.signal.aborted) return { outcome: 'killed', why: 'it was stopped' }
+
+    // 5. What rules make of that, whether anything would be lost, and all of it at once.
+    const { drafts } = asked
+    const heard = logs.map(({ text }) => text).join('\n')
+    const session = input.session ?? keyOf(touched[0])
+    watched.updating()
+    const offNow = () => placeOf(input.cwd).off
+    const done = await memory.consolidating.consolidate({
+      dir,
+      runId,
+      plan: (now) => planDream(now, { drafts, maxDeletions, heard }),
+      inTransaction: ({ counts }, settled) => {
+        const why = settled.how === 'review' ? settled.why : whyDenied(denials)
+        record(dream, { outcome: settled.how, why, facts: { ...facts, ...counts } })
+        const isTold = session !== undefined && settled.how !== 'nothing'
+        const withdraw = isTold ? sessions.notices.dreamed(session, noticeOf(settled, counts, spent)) : undefined
+        return () => {
+          dreams.remove(runId)
+          withdraw?.()
+        }
+      },
+      mayWrite: () => context.stillOurs() && !context.signal.aborted && held.isOurs() && offNow() === undefined,
+    })
+    if (done === 'lost') {
+      const off = offNow()
+      return { outcome: 'killed', why: off === undefined ? 'it was taken over meanwhile' : `memory is off: ${off}` }
+    }
+    Object.assign(facts, done.plan.counts)
+    return { outcome: done.settled.how, isOnRecord: true }
+  }
+
+  const record = (dream: Begun, { outcome, why, facts }: Pick<DreamRecord, 'outcome' | 'why' | 'facts'>) =>
+    dreams.add({ ...dream, endedMs: clock.now(), outcome, why, facts })
+
+  const job: JobKind = {
+    name: 'dream',
+    model: 'if-online',
+    covered: ({ key, watermark }) => dreams.covers(key, watermark),
+    run: (claimed, context) =>
+      run(claimed, context).catch((error) => {
+        if (disk.blames(error)) return { wait: message(error) }
+        throw error
+      }),
+    killed: ({ id }) => void killed.add(id),
+  }
+
+  /** What is said since then is dreamed about once; a person who asks gets another one. */
+  const start = (at: Directory, { trigger, lastMs }: Verdict, session?: SessionKey) => {
+    const [newest] = sessions.touched.list({ projects: rootsOf(projects, at.dir), sinceMs: lastMs ?? 0 }, 1)
+    const isWanted = trigger === 'person' || trigger === 'nightly'
+    const watermark = isWanted ? `${trigger} ${clock.now()}` : `${lastMs ?? 0} ${newest?.lastAt ?? 0}`
+    const input: Input = { cwd: at.root, trigger, ...(session && { session }) }
+    return jobs.enqueue({ kind: 'dream', key: at.dir, dir: at.dir, watermark, input })
+  }
+
+  const startIfDue = (at: Directory, trigger: Trigger, session?: SessionKey) => {
+    const verdict = gates.check(at, trigger, session)
+    if (verdict.gate === undefined) start(at, verdict, session)
+    return verdict
+  }
+
+  /** Looks at every directory, when the calendar says so. */
+  const checkJob: JobKind = {
+    name: CHECK,
+    model: false,
+    low: true,
+    run: async ({ input }) => {
+      const { trigger } = input as { trigger: Trigger }
+      // Where several projects share a directory, one that is on stands for it.
+      const isOn = ({ root }: Directory) => Number(projects.offBecause(root, root) === undefined)
+      const byOn = dreamedProjects(projects).sort((one, other) => isOn(one) - isOn(other))
+      const stopped: Record<string, number> = {}
+      for (const at of new Map(byOn.map((each) => [each.dir, each])).values()) {
+        const { gate = 'started' } = startIfDue(at, trigger)
+        stopped[gate] = (stopped[gate] ?? 0) + 1
+      }
+      return { done: stopped }
+    },
+  }
+
+  const reportOf = (dream: DreamRecord): DreamReport => {
+    const { history } = memory
+    const isInJournal = history.hasRun(dream.runId)
+    const undone = isInJournal && history.run(dream.runId).undone
+    return dreamReport(dream, { isInJournal, undone, files: history.filesOf(dream.runId) })
   }
 
   return {
-    name: 'dream',
-    model: 'if-online' as const,
-    covered: ({ key, watermark }: Job) => dreams.covers(key, watermark),
-    run: (job: Job, at: At): Promise<Outcome> =>
-      run(job, at).catch((error) => {
-        if (deps.blamesDisk(error)) return { wait: message(error) }
-        throw error
-      }),
-    killed: ({ id }: Job) => void killed.add(id),
+    job,
+    checkJob,
+    schedules: (): Schedule[] => {
+      const { dream, dailyLog } = settings.current()
+      if (!dream.enabled) return []
+      const trigger: Trigger = dailyLog.enabled ? 'nightly' : 'cron'
+      const expression = dailyLog.enabled ? dailyLog.cron : dream.cron
+      return [
+        { name: 'dream', expression, due: (watermark) => ({ kind: CHECK, key: 'all', watermark, input: { trigger } }) },
+      ]
+    },
+    /** Puts back what dead holders of locks left. */
+    recover: lock.recover,
+    /** One stat, nearly always. */
+    turnEnded: ({ harness, sessionId, project }: SessionKey & { project?: string | undefined }): void => {
+      if (project === undefined) return
+      try {
+        for (const at of dreamedProjects(projects).filter(({ root }) => root === project))
+          startIfDue(at, 'turn', { harness, sessionId })
+      } catch (error) {
+        logged('could not look whether a dream is due')(error)
+      }
+    },
+    begin: (
+      cwd: string,
+      caller: Caller,
+      { force, explain }: { force?: boolean | undefined; explain?: boolean | undefined },
+    ): DreamBegun => {
+      const at = projects.find(cwd, caller)
+      // With daily logs only the night begins one by itself, so that is what is explained.
+      const byItself = explain && settings.current().dailyLog.enabled ? 'nightly' : 'asked'
+      const trigger = force ? 'person' : byItself
+      const running = progress.running(at.dir)
+      if (running && !explain) return { started: true, jobId: running.jobId }
+      const verdict = explain ? gates.explain(at, trigger) : gates.check(at, trigger)
+      const begun = verdict.gate === undefined && !explain ? start(at, verdict) : undefined
+      if (begun && begun.as !== 'known') return { started: true, jobId: begun.id }
+      const { gate, gates: passed } = verdict
+      const why = begun ? `nothing was said since ${begun.id} ended; memoryd jobs show ${begun.id}` : verdict.why
+      const lastCheck = gates.lastCheck(at.dir)
+      const facts = Object.assign({}, ...passed.filter((each) => !gate || each.gate === gate).map((each) => each.facts))
+      return {
+        ...{ started: false, facts, gates: passed },
+        ...(gate && { gate }),
+        ...(why && { why }),
+        ...(lastCheck && { lastCheck }),
+      }
+    },
+    lastAt: (dir: string): { lastDreamAt?: string } => {
+      const lastMs = lock.lastMs(dir)
+      return lastMs === undefined ? {} : { lastDreamAt: new Date(lastMs).toISOString() }
+    },
+    status: (cwd: string, caller: Caller): DreamStatus => {
+      const { dir, off } = projects.find(cwd, caller)
+      if (off !== undefined) return {}
+      const live = progress.live(dir)
+      const last = dreams.last(dir)
+      const lastCheck = gates.lastCheck(dir)
+      return { ...(live && { live }), ...(last && { last: reportOf(last) }), ...(lastCheck && { lastCheck }) }
+    },
   }
 }
 
-type Begun = Pick<Dream, 'runId' | 'dir' | 'watermark' | 'trigger' | 'beganMs'>
+export type Dream = ReturnType<typeof createDream>
+
 type Performance = {
   dream: Begun
+  facts: Partial<DreamFacts>
   root: string
-  input: DreamInput
-  means: 'there' | 'none'
+  input: Input
+  isOnline: boolean
   held: HeldLock
-  watched: Watched
-  at: At
+  watched: WatchedDream
+  context: RunContext
 }
 
-function sessionOf(session: TouchedSession | undefined): { harness: string; sessionId: string } | undefined {
+function skipped(why: string): Outcome {
+  return { done: { skipped: why } }
+}
+
+function keyOf(session: TouchedSession | undefined): SessionKey | undefined {
   return session && { harness: session.harness, sessionId: session.id }
-}
-
-function numbersOf({ created, merged, updated, removed }: Partial<DreamFacts>) {
-  return { created, merged, updated, removed }
 }

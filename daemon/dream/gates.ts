@@ -3,11 +3,16 @@
  * one would need is not even looked at. Does no I/O of its own; tells every number it went by.
  */
 import type { DreamCheck } from '../../schema/dream.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Touched } from '../sessions/sessions.ts'
+import type { Core } from '../core.ts'
+import { createLru } from '../platform/lru.ts'
+import { isAgentDir } from '../projects/memory-dir.ts'
+import type { Projects } from '../projects/projects.ts'
+import type { SessionKey } from '../sessions/message-table.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import type { DreamLock } from './dream-lock.ts'
+import type { Dreams } from './dream-table.ts'
 
-/** `turn`: one has ended. `cron`, `nightly`: the calendar. `asked`: a program asks. `person`: somebody wants it now. */
+/** `turn`: one has ended. `cron`, `nightly`: the calendar. `asked`: a program asks. `person`: a person wants it now. */
 export type Trigger = 'turn' | 'cron' | 'nightly' | 'asked' | 'person'
 
 export type GateName = 'enabled' | 'time' | 'throttle' | 'sessions' | 'lock'
@@ -48,10 +53,10 @@ const MOST_FAILED_MINUTES = 24 * 60
 /** Once it has cost so much within a day, it has had its chance that day: the rest is for what comes to something. */
 const MOST_FAILED_USD = 0.25
 const ORDER: readonly GateName[] = ['enabled', 'time', 'throttle', 'sessions', 'lock']
-/** Those who know what they want are not asked whether it is time. */
+/** A person and the calendar know what they want. */
 const SKIPS: readonly GateName[] = ['time', 'throttle', 'sessions']
 
-/** With `goOn: 'at-closed'` every gate is looked at, for whoever wants to know all of the numbers. */
+/** With `goOn: 'at-closed'` every gate is looked at, to tell all of the numbers. */
 export function walkGates(looks: Looks, { trigger, limits, nowMs, goOn }: Asked): Verdict {
   const isDue = trigger === 'person' || trigger === 'nightly'
   const gates: Passed[] = []
@@ -104,7 +109,7 @@ function timeGate(lastMs: number | undefined, { minHours }: Limits, nowMs: numbe
   return { gate: 'time', facts, why: `the last one was ${rounded(hours)} hours ago, and ${minHours} must pass` }
 }
 
-/** A time that is yet to come was written by a clock that was wrong: nobody can wait for it, and nothing is later than it. */
+/** A time that is yet to come was written by a clock that was wrong: waiting for it would never end. */
 export function believed(lastMs: number | undefined, nowMs: number): number | undefined {
   return lastMs === undefined || lastMs > nowMs + HOUR_MS ? undefined : lastMs
 }
@@ -142,7 +147,7 @@ function sessionsGate(sessions: number, { minSessions }: Limits, lastMs: number 
 }
 
 function lockGate(holder: ReturnType<Looks['holder']>): Passed {
-  if (!holder) return { gate: 'lock', facts: { holder: 'nobody' } }
+  if (!holder) return { gate: 'lock', facts: { holder: 'none' } }
   const minutes = rounded(holder.ageMs / MINUTE_MS)
   return { gate: 'lock', facts: { holder: holder.pid, minutes }, why: `process ${holder.pid} holds the lock` }
 }
@@ -152,86 +157,70 @@ function rounded(number: number): number {
   return Math.floor(number * 100) / 100
 }
 
-/**
- * Asks the gates, with the numbers of this machine, and remembers what came of it: for each directory when its sessions were
- * last counted and how the last check that nobody asked for ended. Starts nothing.
- */
-
-/** `off`: why memory is off there, where somebody has looked. */
+/** `off`: why memory is off there, where the caller has looked. */
 export type Directory = { dir: string; root: string; off?: string | undefined }
-
-type Session = { harness: string; sessionId: string }
-
-type Deps = {
-  lock: Pick<DreamLock, 'lastMs' | 'holder'>
-  touched: Pick<Touched, 'count'>
-  failures: (dir: string, sinceMs: number) => ReturnType<Looks['failures']>
-  /** Projects whose memories are in a directory. */
-  rootsOf: (dir: string) => string[]
-  /** Why memory is off there. Only what is known without looking at files. */
-  offBecause: (root: string) => string | undefined
-  settings: () => Limits & { enabled: boolean; dailyLog: boolean }
-  isRemote: boolean
-  /** Whether a dream of ours goes on there. */
-  isRunning: (dir: string) => boolean
-  pid: number
-  clock: Pick<Clock, 'now'>
-}
-
-export type Checks = {
-  check(at: Directory, trigger: Trigger, session?: Session): Verdict
-  /** All numbers, and nothing is remembered. */
-  explain(at: Directory, trigger: Trigger): Verdict
-  last(dir: string): DreamCheck | undefined
-}
 
 /** A daemon that knows a thousand projects remembers no more than that. */
 const MOST_KEPT = 1_000
 const DAY_MS = 86_400_000
 
-export function createChecks(deps: Deps): Checks {
-  const { lock, touched, failures, rootsOf, offBecause, settings, isRemote, isRunning, pid, clock } = deps
-  const counted = new Map<string, number>()
-  const lasts = new Map<string, DreamCheck>()
+/** The gates with the numbers of this machine. Starts nothing. */
+export function createGates(core: Core, projects: Projects, sessions: Sessions, dreams: Dreams, lock: DreamLock) {
+  const { clock, settings, env } = core
+  const counted = createLru<string, number>(MOST_KEPT)
+  const lastChecks = createLru<string, DreamCheck>(MOST_KEPT)
 
-  const looksAt = ({ dir, root, off }: Directory, session: Session | undefined, onCount: () => void) => ({
-    enabled: () => {
-      const { enabled, dailyLog } = settings()
-      return { isOn: enabled, off: off ?? offBecause(root), isRemote, isDailyLog: dailyLog }
-    },
+  const looksAt = ({ dir, root, off }: Directory, session: SessionKey | undefined, onCount: () => void): Looks => ({
+    enabled: () => ({
+      isOn: settings.current().dream.enabled,
+      off: off ?? projects.offBecause(root, root),
+      isRemote: isSet(env.CLAUDE_CODE_REMOTE),
+      isDailyLog: settings.current().dailyLog.enabled,
+    }),
     lastMs: () => lock.lastMs(dir),
     countedMs: () => counted.get(dir),
-    failures: () => failures(dir, clock.now() - DAY_MS),
-    sessionsSince: (sinceMs: number) => {
+    failures: () => dreams.failures(dir, clock.now() - DAY_MS),
+    sessionsSince: (sinceMs) => {
       onCount()
-      return touched.count({ projects: rootsOf(dir), sinceMs, except: session })
+      return sessions.touched.count({ projects: rootsOf(projects, dir), sinceMs, except: session })
     },
-    holder: () => (isRunning(dir) ? { pid, ageMs: 0 } : lock.holder(dir)),
+    holder: () => lock.holder(dir),
   })
 
   return {
-    check: (at, trigger, session) => {
+    /** Remembered for each directory: when its sessions were last counted, and how the last check ended. */
+    check: (at: Directory, trigger: Trigger, session?: SessionKey): Verdict => {
       const nowMs = clock.now()
-      const looks = looksAt(at, session, () => keep(counted, at.dir, nowMs))
-      const verdict = walkGates(looks, { trigger, limits: settings(), nowMs })
-      keep(lasts, at.dir, toCheck(verdict, nowMs))
+      const looks = looksAt(at, session, () => counted.set(at.dir, nowMs))
+      const verdict = walkGates(looks, { trigger, limits: settings.current().dream, nowMs })
+      const { gate, gates } = verdict
+      lastChecks.set(at.dir, { at: new Date(nowMs).toISOString(), trigger, ...(gate && { gate }), gates })
       return verdict
     },
-    explain: (at, trigger) => {
-      const looks = looksAt(at, undefined, () => {})
-      return walkGates(looks, { trigger, limits: settings(), nowMs: clock.now(), goOn: 'at-closed' })
+    /** All numbers, and nothing is remembered. */
+    explain: (at: Directory, trigger: Trigger): Verdict => {
+      const asked = { trigger, limits: settings.current().dream, nowMs: clock.now(), goOn: 'at-closed' as const }
+      return walkGates(
+        looksAt(at, undefined, () => {}),
+        asked,
+      )
     },
-    last: (dir) => lasts.get(dir),
+    lastCheck: (dir: string): DreamCheck | undefined => lastChecks.get(dir),
   }
 }
 
-function toCheck({ trigger, gate, gates }: Verdict, nowMs: number): DreamCheck {
-  return { at: new Date(nowMs).toISOString(), trigger, ...(gate && { gate }), gates }
+/** Projects and their memory directories; those of sub-agents are theirs to put in order. */
+export function dreamedProjects(projects: Projects): Directory[] {
+  return projects.directories.list().filter(({ dir, root }) => !isAgentDir(dir) && dir !== root)
 }
 
-function keep<T>(map: Map<string, T>, key: string, value: T): void {
-  map.delete(key)
-  map.set(key, value)
-  const [oldest] = map.keys()
-  if (map.size > MOST_KEPT && oldest !== undefined) map.delete(oldest)
+/** The projects of a directory. What is said in one that is private or paused is not for a dream, not even of its neighbour. */
+export function rootsOf(projects: Projects, dir: string): string[] {
+  return dreamedProjects(projects).flatMap(({ dir: of, root }) =>
+    of === dir && projects.offBecause(root, root) === undefined ? [root] : [],
+  )
+}
+
+function isSet(value: string | undefined): boolean {
+  return ['1', 'true', 'yes', 'on'].includes(value?.trim().toLowerCase() ?? '')
 }

@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   linkSync,
   lstatSync,
@@ -12,9 +13,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Core } from '../../daemon/core.ts'
 import { openDatabases } from '../../daemon/db/databases.ts'
 import { createDreamLock } from '../../daemon/dream/dream-lock.ts'
+import { createDreams, type Dreams } from '../../daemon/dream/dream-table.ts'
 import { createJournal } from '../../daemon/memory/journal.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { contend, type Ground, lockGround, lockProgram } from '../support/lock-rounds.ts'
@@ -22,8 +25,9 @@ import { topic } from '../support/memory.ts'
 
 const MINUTE_MS = 60_000
 
-const lockOf = ({ state }: Pick<Ground, 'state'>, isDone = (_run: string) => false) =>
-  createDreamLock({ stateDir: state, clock: createClock(), pid: process.pid, isDone })
+/** No run is on record, unless the test brings some. */
+const lockOf = ({ state }: Pick<Ground, 'state'>, dreams = { get: () => undefined } as unknown as Dreams) =>
+  createDreamLock({ stateDir: state, clock: createClock() } as Core, dreams)
 
 function aged({ file }: Ground, body: string, ageMs: number): number {
   writeFileSync(file, body)
@@ -65,7 +69,7 @@ describe('the lock of a memory directory', () => {
     expect(kept.length).toBeGreaterThan(0)
   })
 
-  it('belongs to whoever holds it, and is free when they are killed', async () => {
+  it('belongs to the process that holds it, and is free when that is killed', async () => {
     const ground = lockGround()
     const lock = lockOf(ground)
     const other = lockProgram('hold', ground)
@@ -98,7 +102,7 @@ describe('the lock of a memory directory', () => {
     if ('lock' in acquired) expect(acquired.lock.lastMs).toBe(at)
   })
 
-  it('counts as free when it names a dead process, nobody, or something that is no process', async () => {
+  it('counts as free when it names a dead process, none, or something that is no process', async () => {
     const dead = lockProgram('crash', lockGround())
     await dead.exited
     for (const body of [String(dead.pid), '', '0', '-1', 'x', '99999999999']) {
@@ -116,6 +120,7 @@ describe('the lock of a memory directory', () => {
     const acquired = lock.acquire(ground.dir, 'r')
     expect(acquired).toMatchObject({ lock: { lastMs: at } })
     // But not while one does.
+    expect(lock.holder(ground.dir)).toMatchObject({ pid: process.pid })
     expect(lock.acquire(ground.dir, 'r')).toEqual({ heldBy: 'ours' })
   })
 
@@ -150,7 +155,12 @@ describe('the lock of a memory directory', () => {
       const at = aged(ground, '', 30 * 3_600_000)
       await lockProgram('crash', ground).exited
       expect(mtimeOf(ground)).toBeGreaterThan(at)
-      const lock = lockOf(ground, () => isDone)
+      const { history } = openDatabases(ground.state, 0)
+      onTestFinished(() => void history.close())
+      const dreams = createDreams(history)
+      const row = { runId: 'test', dir: ground.dir, watermark: '', trigger: 'person', beganMs: 0, endedMs: 0 }
+      dreams.add({ ...row, outcome: isDone ? 'applied' : 'failed', why: undefined, facts: {} })
+      const lock = lockOf(ground, dreams)
       expect(lock.recover()).toEqual(isDone ? [] : [ground.dir])
       if (isDone) expect(mtimeOf(ground)).toBeGreaterThan(at)
       else expect(mtimeOf(ground)).toBe(at)
@@ -216,6 +226,34 @@ describe('the lock of a memory directory', () => {
     expect(lstatSync(ground.file).isSymbolicLink()).toBe(true)
     rmSync(ground.file)
     expect(lock.acquire(ground.dir, 'r')).toHaveProperty('lock')
+  })
+
+  const notesOf = ({ state }: Ground) => namesIn(join(state, 'dreams')).filter((name) => name.endsWith('.json'))
+  const take = (ground: Ground) => {
+    const acquired = lockOf(ground).acquire(ground.dir, 'r')
+    if (!('lock' in acquired)) throw new Error('not had')
+    expect(notesOf(ground)).toHaveLength(1)
+    return acquired.lock
+  }
+
+  it('leaves no note after a roll back', () => {
+    const ground = lockGround()
+    aged(ground, '1', 5 * 3_600_000)
+    for (let n = 0; n < 2; n++) {
+      take(ground).rollBack()
+      expect(notesOf(ground)).toEqual([])
+    }
+  })
+
+  it.skipIf(process.getuid?.() === 0)('leaves its note where the file could not be put back, for the next one', () => {
+    const ground = lockGround()
+    const at = aged(ground, '1', 5 * 3_600_000)
+    const held = take(ground)
+    chmodSync(ground.file, 0o400)
+    held.rollBack()
+    chmodSync(ground.file, 0o600)
+    expect(notesOf(ground)).toHaveLength(1)
+    expect(take(ground).lastMs).toBe(at)
   })
 
   it('leaves alone what another program has taken meanwhile', () => {

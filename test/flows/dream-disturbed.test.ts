@@ -35,7 +35,7 @@ describe('while a dream goes on', () => {
     const { dir, before, last } = await disturbed((dir) => appendFileSync(join(dir, 'demo_0.md'), PERSON))
     expect(last).toMatchObject({
       outcome: 'failed',
-      why: 'a memory was changed by somebody else meanwhile',
+      why: 'a memory was changed meanwhile',
       mode: 'model',
       turns: 3,
     })
@@ -68,7 +68,7 @@ describe('while a dream goes on', () => {
 
   it('another program that takes the lock has it, and nothing is written', async () => {
     const { dir, before, end, last } = await disturbed((dir) => writeFileSync(join(dir, LOCK_FILE), '1'))
-    expect(end).toMatchObject({ state: 'killed', why: 'somebody else has taken it over' })
+    expect(end).toMatchObject({ state: 'killed', why: 'it was taken over meanwhile' })
     expect(last).toBeUndefined()
     expect(snapshot(dir)).toEqual(before)
     expect(readFileSync(join(dir, LOCK_FILE), 'utf8')).toBe('1')

@@ -2,9 +2,10 @@
 import { watch } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
+import type { Core } from '../../daemon/core.ts'
 import { openDatabases } from '../../daemon/db/databases.ts'
 import { createDreamLock, LOCK_FILE } from '../../daemon/dream/dream-lock.ts'
-import { createDreams, isAtEnd } from '../../daemon/dream/dream-table.ts'
+import { createDreams } from '../../daemon/dream/dream-table.ts'
 import { createJournal } from '../../daemon/memory/journal.ts'
 import { recoverChanges } from '../../daemon/memory/recovery.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
@@ -39,12 +40,7 @@ export async function killWhileDreaming(kills: number): Promise<void> {
     const journal = createJournal(store.history)
     expect(recoverChanges(journal, [dir], () => true).problems).toEqual([])
     const dreams = createDreams(store.history)
-    const lock = createDreamLock({
-      stateDir: home.places.stateDir,
-      clock,
-      pid: process.pid,
-      isDone: (runId) => isAtEnd(dreams.get(runId)?.outcome),
-    })
+    const lock = createDreamLock({ stateDir: home.places.stateDir, clock } as Core, dreams)
     lock.recover()
     const isDone = dreams.last(dir)?.outcome === 'applied'
     expect(snapshot(dir)).toEqual(isDone ? after : before)

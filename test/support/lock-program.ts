@@ -6,12 +6,16 @@
 import { closeSync, openSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
+import type { Core } from '../../daemon/core.ts'
 import { createDreamLock, LOCK_FILE } from '../../daemon/dream/dream-lock.ts'
+import type { Dreams } from '../../daemon/dream/dream-table.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { openWriter } from './writer.ts'
 
 const [how = '', stateDir = '', dir = '', times = '0'] = process.argv.slice(2)
-const lock = createDreamLock({ stateDir, clock: createClock(), pid: process.pid, isDone: () => false })
+/** No run is on record. */
+const dreams = { get: () => undefined } as unknown as Dreams
+const lock = createDreamLock({ stateDir, clock: createClock() } as Core, dreams)
 const memory = join(dir, 'shared.md')
 
 /** Runs `work` each time the lock is had, so many times. */

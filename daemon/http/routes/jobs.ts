@@ -1,5 +1,5 @@
 /** Jobs and dreams over HTTP: what is due, what runs, what became of it, and what models have cost. */
-import type { createDreaming } from '../../dream/dreaming.ts'
+import type { Dream } from '../../dream/dream.ts'
 import type { Background } from '../../jobs/jobs.ts'
 import { costOf } from '../../models/budget.ts'
 import type { Model } from '../../models/models.ts'
@@ -7,7 +7,7 @@ import { onlyUser, routeFile } from '../request.ts'
 
 const USUAL_DAYS = 30
 
-export const jobRoutes = ({ answers }: Background, dream: ReturnType<typeof createDreaming>, model: Model) =>
+export const jobRoutes = ({ answers }: Background, dream: Dream, model: Model) =>
   routeFile(async () => (await import('../../../schema/job.ts')).jobRoutes, {
     jobs: ({ query }) => answers.list(query),
     job: ({ params }) => answers.one(params.id),
