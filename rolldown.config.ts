@@ -7,7 +7,6 @@ export default defineConfig({
     daemon: 'daemon/main.ts',
     hook: 'client/hooks/hook.ts',
     'reader-worker': 'daemon/transcripts/reader-worker.ts',
-    'asking-thread': 'daemon/models/asking-thread.ts',
     'check-worker': 'daemon/db/check-worker.ts',
   },
   platform: 'node',

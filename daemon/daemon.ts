@@ -24,9 +24,7 @@ import type { Due } from './jobs/job-table.ts'
 import { createBackground } from './jobs/jobs.ts'
 import { createMail } from './mail/mail.ts'
 import { createMemory } from './memory/memory.ts'
-import { createAskingThread } from './models/asking.ts'
-import { createLedger } from './models/budget.ts'
-import { createModel } from './models/models.ts'
+import { createModels } from './models/models.ts'
 import { createNotes } from './notes/notes.ts'
 import { createNotesFile } from './notes/notes-file.ts'
 import { message } from './platform/files.ts'
@@ -98,22 +96,8 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const sessions = createSessions(core, projects, reader)
 
   // What is asked of models.
-  const asking = createAskingThread({ clock })
-  parts.add('asking models', asking.stop)
-  const model = createModel({
-    env,
-    settings: settings.current,
-    ledger: createLedger(store.history),
-    send: asking.send,
-    clock,
-    redact,
-    onTrouble: (trouble) => (trouble ? health.raise('key', trouble) : health.clear('key')),
-    onModeChange: () => {
-      health.announce('mode')
-      background.resume()
-    },
-  })
-  parts.add('model', model.stop)
+  const model = parts.add('models', createModels(core))
+  model.onModeChange(() => background.resume())
   const recall = parts.add('recall', createRecall(core, projects, memory, model))
   const agent = createAgentRunner(core, model, sessions)
 

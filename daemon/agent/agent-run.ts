@@ -4,7 +4,7 @@
  */
 import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
-import type { Model } from '../models/models.ts'
+import type { Models } from '../models/models.ts'
 import { costInNanos, factsOf } from '../models/prices.ts'
 import type { ModelFailure, Usage } from '../models/wire.ts'
 import type { CacheVerdict, CacheWatch } from './cache-watch.ts'
@@ -33,7 +33,7 @@ export type RunReport = {
   cache: CacheVerdict | undefined
 }
 
-export async function runTask(core: Core, models: Model, cacheWatch: CacheWatch, given: Task): Promise<RunReport> {
+export async function runTask(core: Core, models: Models, cacheWatch: CacheWatch, given: Task): Promise<RunReport> {
   const { clock, log, settings } = core
   const { task, throwIfBroken } = endedByBrokenCheck(given)
   const { job, project, prefix, maxTokens, limits, until = 'done', signal } = task

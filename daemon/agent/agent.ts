@@ -3,7 +3,7 @@
  * it. A prefix is the harness's own request where it handed one over, else the daemon's rendering of the session.
  */
 import type { Core } from '../core.ts'
-import type { Model } from '../models/models.ts'
+import type { Models } from '../models/models.ts'
 import type { Said, SessionKey } from '../sessions/message-table.ts'
 import { type RunReport, runTask } from './agent-run.ts'
 import { createCacheWatch } from './cache-watch.ts'
@@ -36,7 +36,7 @@ export type SessionPrefix = { prefix: Prefix; names: ReadonlyMap<string, string>
 /** After so long a break a person will not go on soon enough for what a server keeps. */
 const BREAK_MS = 3_600_000
 
-export function createAgentRunner(core: Core, models: Model, said: Said) {
+export function createAgentRunner(core: Core, models: Models, said: Said) {
   const { clock, settings, stateDir } = core
   const cacheWatch = createCacheWatch(clock)
   const rendering = createRendering(core)

@@ -15,7 +15,7 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Agent } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
 import type { Memory } from '../memory/memory.ts'
-import type { Model } from '../models/models.ts'
+import type { Models } from '../models/models.ts'
 import { factsOf } from '../models/prices.ts'
 import type { Notes } from '../notes/notes.ts'
 import { isDeeperThan } from '../platform/json.ts'
@@ -49,7 +49,7 @@ const MOST_TOKENS = 1_000_000_000
 
 export function createContext(
   core: Core,
-  models: Model,
+  models: Models,
   sessions: Said,
   memory: Memory,
   agent: Agent,

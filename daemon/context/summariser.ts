@@ -7,7 +7,7 @@ import type { Agent } from '../agent/agent.ts'
 import { daemonPrefix, type Prefix } from '../agent/prefix.ts'
 import { cleanParts, readMessages, renderMessage, sessionName } from '../agent/rendering.ts'
 import type { Core } from '../core.ts'
-import type { Model } from '../models/models.ts'
+import type { Models } from '../models/models.ts'
 import type { Notes as SessionNotes } from '../notes/notes.ts'
 import type { Clock } from '../platform/clock.ts'
 import { runCommand } from '../platform/process.ts'
@@ -51,7 +51,7 @@ const SUMMARY_TOKENS = 20_000
 const SUMMARY_MS = 300_000
 const COMMAND = { timeoutMs: 10_000, maxBytes: 20_000 }
 
-export function createSummariser(core: Core, models: Model, sessions: Said, agent: Agent, notes: SessionNotes) {
+export function createSummariser(core: Core, models: Models, sessions: Said, agent: Agent, notes: SessionNotes) {
   const { clock, settings, stateDir } = core
   const rootOf = (cwd: string) => findProjectRoot(cwd).root
   const isPrivate = (folder: string) =>

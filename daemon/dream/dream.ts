@@ -13,7 +13,7 @@ import type { Schedule } from '../jobs/scheduler.ts'
 import { driftOf, projectAt } from '../memory/drift.ts'
 import { newRunId } from '../memory/journal.ts'
 import type { Memory } from '../memory/memory.ts'
-import type { Model } from '../models/models.ts'
+import type { Models } from '../models/models.ts'
 import { message } from '../platform/files.ts'
 import type { Projects } from '../projects/projects.ts'
 import type { SessionKey } from '../sessions/message-table.ts'
@@ -53,7 +53,7 @@ export function createDream(
   sessions: Sessions,
   memory: Memory,
   agent: Agent,
-  models: Model,
+  models: Models,
 ) {
   const { clock, settings, disk, db, logged } = core
   const dreams = createDreams(db.history)

@@ -8,7 +8,7 @@ import type { NotDone } from '../agent/agent-run.ts'
 import type { Core } from '../core.ts'
 import type { JobKind, Outcome } from '../jobs/job.ts'
 import type { Memory } from '../memory/memory.ts'
-import type { Model } from '../models/models.ts'
+import type { Models } from '../models/models.ts'
 import type { Notes } from '../notes/notes.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
 import { message } from '../platform/files.ts'
@@ -57,7 +57,7 @@ export function createExtraction(
   memory: Memory,
   notes: Notes,
   agent: Agent,
-  models: Model,
+  models: Models,
 ) {
   const { settings, clock, disk, places } = core
   const { progress, notices } = sessions

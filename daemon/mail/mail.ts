@@ -1,7 +1,7 @@
 /** What agents have of each other: who is there, what they write to each other, and what each of them is doing. */
 import type { AgentList, AgentRegistration, Mail, RegisteredAgent } from '../../schema/mail.ts'
 import type { Core } from '../core.ts'
-import type { Model } from '../models/models.ts'
+import type { Models } from '../models/models.ts'
 import { createProcesses } from '../platform/process.ts'
 import type { Projects } from '../projects/projects.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -13,7 +13,7 @@ import { createStatusLines } from './status-lines.ts'
 const MOST_FOR_HOOK = 20
 const NEVER = new AbortController().signal
 
-export function createMail(core: Core, projects: Projects, sessions: Sessions, models: Model) {
+export function createMail(core: Core, projects: Projects, sessions: Sessions, models: Models) {
   const registry = createRegistry(core, sessions, createProcesses())
   const mailbox = createMailbox(core, registry)
   const statusLines = createStatusLines(core, projects, registry, sessions, models)

@@ -3,7 +3,7 @@
  * and never twice from the same messages. Kept in memory only.
  */
 import type { Core } from '../core.ts'
-import type { Model } from '../models/models.ts'
+import type { Models } from '../models/models.ts'
 import type { Timer } from '../platform/clock.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
@@ -35,7 +35,7 @@ export function createStatusLines(
   projects: Projects,
   registry: Registry,
   messages: Said,
-  models: Model,
+  models: Models,
 ) {
   const known = new Map<string, Known>()
   let timer: Timer | undefined

@@ -5,7 +5,6 @@
 import type { Clock } from '../platform/clock.ts'
 import { createGathering, type Gathering, type Wrong } from './answer-stream.ts'
 import type { Access } from './keys.ts'
-import { Anthropic, APIError, rawEvents } from './sdk.ts'
 import {
   failure,
   kindOfErrorType,
@@ -26,16 +25,27 @@ export type Sender = (
   at: { access: Access; idleMs: number; signal: AbortSignal },
 ) => Promise<ModelAnswer | ModelFailure>
 
-export function createSender({ clock }: { clock: Clock }): Sender {
+/** The SDK is loaded with the first request: that takes as long as a hundred answers on the socket. */
+const loadSdk = async () => {
+  const [{ Anthropic, APIError }, { Stream }] = await Promise.all([
+    import('@anthropic-ai/sdk'),
+    import('@anthropic-ai/sdk/streaming'),
+  ])
+  return { Anthropic, APIError, rawEvents: Stream.rawEvents }
+}
+type Sdk = Awaited<ReturnType<typeof loadSdk>>
+
+export function createSender(clock: Clock): Sender {
   return async (params, { access, idleMs, signal }) => {
     if (signal.aborted) return failure('aborted', 'broken off before it was sent', { spent: 'nothing' })
+    const sdk = await loadSdk()
     const watch = createWatch(clock, idleMs, signal)
     const gathering = createGathering()
     const begunMs = clock.elapsed()
     let requestId: string | undefined
     let begun = false
     try {
-      const response = await clientOf(access).messages.create(params, { signal: watch.signal }).asResponse()
+      const response = await clientOf(sdk, access).messages.create(params, { signal: watch.signal }).asResponse()
       begun = true
       requestId = response.headers.get('request-id') ?? undefined
       const type = response.headers.get('content-type') ?? 'nothing'
@@ -43,7 +53,7 @@ export function createSender({ clock }: { clock: Clock }): Sender {
         await response.body?.cancel()
         return failure('garbage', `answered with ${type.slice(0, 100)} instead of a stream`, named(requestId))
       }
-      const wrong = await readAll(response, gathering, watch)
+      const wrong = await readAll(sdk, response, gathering, watch)
       if (watch.why()) return unfinished(watch.why() as Ending, gathering, requestId)
       if (wrong) return spoilt(wrong, gathering, requestId)
       const whole = gathering.whole()
@@ -53,7 +63,7 @@ export function createSender({ clock }: { clock: Clock }): Sender {
     } catch (error) {
       const why = watch.why()
       if (why) return unfinished(why, gathering, requestId)
-      if (error instanceof APIError && error.status) return statusFailure(error, clock.now())
+      if (error instanceof sdk.APIError && error.status) return statusFailure(error, clock.now())
       if (begun) return unfinished('cut', gathering, requestId)
       return networkFailure(error)
     } finally {
@@ -62,7 +72,7 @@ export function createSender({ clock }: { clock: Clock }): Sender {
   }
 }
 
-function clientOf({ key, baseUrl }: Access) {
+function clientOf({ Anthropic }: Sdk, { key, baseUrl }: Access) {
   return new Anthropic({
     ...(key.kind === 'api-key' ? { apiKey: key.value } : { authToken: key.value }),
     baseURL: baseUrl,
@@ -76,7 +86,12 @@ function clientOf({ key, baseUrl }: Access) {
   })
 }
 
-async function readAll(response: Response, gathering: Gathering, watch: Watch): Promise<Wrong | undefined> {
+async function readAll(
+  { rawEvents }: Sdk,
+  response: Response,
+  gathering: Gathering,
+  watch: Watch,
+): Promise<Wrong | undefined> {
   const flow = boundedFlow(response.body)
   for await (const event of rawEvents({ body: flow.chunks } as never, watch.controller)) {
     watch.alive()

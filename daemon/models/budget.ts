@@ -3,9 +3,9 @@
  * before it is made, and with what it did cost after; where nobody can tell, the most stays.
  */
 import type { Budget, CostList } from '../../schema/job.ts'
+import type { Core } from '../core.ts'
 import { type Db, untilOnDisk, withoutWaiting } from '../db/database.ts'
-import type { Clock } from '../platform/clock.ts'
-import { costInNanos, factsOf, type ModelFacts, type OwnModels } from './prices.ts'
+import { costInNanos, factsOf, type ModelFacts } from './prices.ts'
 import type { ModelAnswer, ModelFailure, Usage } from './wire.ts'
 
 export type Caps = { usdPerDay: number; tokensPerDay: number }
@@ -18,24 +18,14 @@ export type Ask = Purpose & { model: string; bytes: number; maxTokens: number; k
 
 export type Over = { over: 'usd' | 'tokens'; untilMs: number }
 
-export type Money = {
-  spend<Result extends ModelAnswer | ModelFailure>(ask: Ask, call: () => Promise<Result>): Promise<Result | Over>
-  /** Whether the caps allow for any model at all. */
-  allowed(): boolean
-  budget(): Budget
-  /** Nothing is left of the day. */
-  usedUp(): Over | undefined
-  totals(by: Grouping, days: number): { totals: Total[]; unpriced: string[] }
-}
-
-type Deps = { ledger: Ledger; clock: Clock; caps: () => Caps; models: () => OwnModels }
-
 const NANOS = 1_000_000_000
 /** Tokens for a byte while a model is new to us: code and JSON have up to one for two. */
 const CAREFUL_RATIO = 0.5
 const CALIBRATED_MARGIN = 1.2
 
-export function createMoney({ ledger, clock, caps, models }: Deps): Money {
+export function createBudget({ clock, settings }: Core, ledger: Ledger) {
+  const caps = () => settings.current().budget
+  const models = () => settings.current().models
   const uncached = (usage: Usage) => usage.input + usage.cacheWrite
 
   const settle = (id: number, ask: Ask, result: ModelAnswer | ModelFailure, latencyMs: number) => {
@@ -49,7 +39,10 @@ export function createMoney({ ledger, clock, caps, models }: Deps): Money {
   }
 
   return {
-    spend: async (ask, call) => {
+    spend: async <Result extends ModelAnswer | ModelFailure>(
+      ask: Ask,
+      call: () => Promise<Result>,
+    ): Promise<Result | Over> => {
       const now = clock.now()
       const facts = factsOf(ask.model, models())
       const usage = mostUsage(ask, facts, ledger.tokensPerByte(ask.model))
@@ -64,22 +57,25 @@ export function createMoney({ ledger, clock, caps, models }: Deps): Money {
       settle(reserved.id, ask, result, clock.elapsed() - begunMs)
       return result
     },
+    /** Whether the caps allow for any model at all. */
     allowed: () => caps().usdPerDay > 0 && caps().tokensPerDay > 0,
-    budget: () => {
+    budget: (): Budget => {
       const spent = ledger.spentSince(dayOf(clock.now()))
       const { usdPerDay, tokensPerDay } = caps()
       return { usd: spent.nanos / NANOS, capUsd: usdPerDay, tokens: spent.uncached, capTokens: tokensPerDay }
     },
-    usedUp: () => {
+    /** Nothing is left of the day. */
+    usedUp: (): Over | undefined => {
       const now = clock.now()
       const spent = ledger.spentSince(dayOf(now))
       // The smallest call there is.
       const over = overBy(spent, { nanos: 1, uncached: 1 }, caps())
       return over && { over, untilMs: nextDayMs(now) }
     },
-    totals: (by, days) => {
+    /** In dollars, and how much of the input came from a cache. */
+    cost: (by: Grouping, days: number): Omit<CostList, 'today'> => {
       const since = dayBefore(clock.now(), days - 1)
-      return { totals: ledger.totals(by, since), unpriced: ledger.unpriced(since) }
+      return { items: ledger.totals(by, since).map(shownTotal), unpriced: ledger.unpriced(since) }
     },
   }
 }
@@ -160,28 +156,14 @@ export type Total = {
   unsettled: number
 }
 
-export type Ledger = {
-  /** Looks and writes in one step: what others have reserved counts. The entry is there unless `refuse` gave a reason. */
-  reserve<Reason>(entry: Entry, refuse: (spent: Spent) => Reason | undefined): { id: number } | { refused: Reason }
-  /** What was reserved counts from here on, even if the power goes: not before may anything be sent. */
-  reservedForGood(): Promise<void>
-  settle(id: number, settlement: Settlement): void
-  /** The call failed in a way that tells nothing of its cost: what was reserved stays. */
-  leave(id: number, outcome: string, latencyMs: number): void
-  spentSince(day: string): Spent
-  /** The most tokens for a byte among the last calls of a model; undefined while there are too few. */
-  tokensPerByte(model: string): number | undefined
-  totals(by: Grouping, sinceDay: string): Total[]
-  /** Models whose price nobody knew. */
-  unpriced(sinceDay: string): string[]
-}
+export type Ledger = ReturnType<typeof createLedger>
 
 /** Counted in rows, not in days: a clock that is wrong must not make anything be forgotten. */
 const KEPT_ROWS = 500_000
 const SAMPLES = 20
 const FEW_SAMPLES = 3
 
-export function createLedger(db: Db): Ledger {
+export function createLedger(db: Db) {
   const spent = db.prepare(
     'SELECT COALESCE(SUM(nanos), 0) AS nanos, COALESCE(SUM(uncached), 0) AS uncached FROM ledger WHERE day >= ?',
   )
@@ -216,24 +198,29 @@ export function createLedger(db: Db): Ledger {
   })
 
   return {
-    // Immediately, so that nobody else can reserve between the look and the row.
-    reserve: (entry, refuse) => withoutWaiting(db, () => reserve.immediate(entry, refuse)) as never,
+    /** Looks and writes in one transaction. The entry is there unless `refuse` gave a reason. */
+    reserve: <Reason>(entry: Entry, refuse: (spent: Spent) => Reason | undefined) =>
+      withoutWaiting(db, () => reserve.immediate(entry, refuse)) as { id: number } | { refused: Reason },
+    /** What was reserved counts from here on, even if the power goes: not before may anything be sent. */
     reservedForGood: () => untilOnDisk(db),
     // What a power cut takes back of these counts with what was reserved for it, which is more.
-    settle: (id, { nanos, request, latencyMs, ...rest }) => {
+    settle: (id: number, { nanos, request, latencyMs, ...rest }: Settlement): void => {
       const row = { id, ...rest, nanos: nanos ?? null, request: request ?? null, latencyMs: Math.round(latencyMs) }
       withoutWaiting(db, () => settle.run(row))
     },
-    leave: (id, outcome, latencyMs) => {
+    /** The call failed in a way that does not tell its cost: what was reserved stays. */
+    leave: (id: number, outcome: string, latencyMs: number): void => {
       withoutWaiting(db, () => leave.run(outcome, Math.round(latencyMs), id))
     },
     spentSince,
-    tokensPerByte: (model) => {
+    /** The most tokens for a byte among the last calls of a model; undefined while there are too few. */
+    tokensPerByte: (model: string): number | undefined => {
       const { samples, most } = ratio.get(model) as { samples: number; most: number | null }
       return samples < FEW_SAMPLES || most === null ? undefined : most
     },
-    totals: (by, sinceDay) => grouped[by].all(sinceDay) as Total[],
-    unpriced: (sinceDay) => unpriced.all(sinceDay) as string[],
+    totals: (by: Grouping, sinceDay: string) => grouped[by].all(sinceDay) as Total[],
+    /** Models without a known price. */
+    unpriced: (sinceDay: string) => unpriced.all(sinceDay) as string[],
   }
 }
 
@@ -256,16 +243,7 @@ export function dayBefore(ms: number, days: number): string {
   return dayOf(new Date(date.getFullYear(), date.getMonth(), date.getDate() - days, 12).getTime())
 }
 
-/** The ledger as it is shown: dollars, and how much of the input came from a cache. Pure. */
-
-type CostDeps = Pick<Money, 'totals'> & { budget: () => Budget }
-
-export function costOf({ totals, budget }: CostDeps, by: Grouping, days: number): CostList {
-  const found = totals(by, days)
-  return { items: found.totals.map(shown), unpriced: found.unpriced, today: budget() }
-}
-
-function shown({ key, nanos, ...rest }: Total): CostList['items'][number] {
+function shownTotal({ key, nanos, ...rest }: Total): CostList['items'][number] {
   const prompt = rest.input + rest.cacheRead + rest.cacheWrite
   const hitPercent = prompt === 0 ? null : Math.round((rest.cacheRead / prompt) * 1_000) / 10
   return { key: key ?? '', usd: nanos / 1_000_000_000, ...rest, hitPercent }

@@ -2,38 +2,31 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import type { APIError } from '@anthropic-ai/sdk'
 import { z } from 'zod'
+import { createTurns } from '../platform/queue.ts'
+import { redact } from '../secrets/redact.ts'
 
 export type Params = Anthropic.MessageCreateParamsStreaming
 type Json = Record<string, unknown>
-
-/** Takes credentials out of a text. */
-export type Redact = (text: string) => Promise<{ text: string }>
+type Turns = ReturnType<typeof createTurns>
 
 /** Tools as they were sent before: they are the same for most that is asked. */
 export type SentTools = WeakMap<readonly ToolSpec[], Json[]>
 
-type Deps = {
-  redact: Redact
-  /** Leaves of a JSON schema what the API understands. */
-  supportedSchema(schema: Json): Promise<Json>
-  sentTools: SentTools
-}
-
 /** What is sent, and what is to be made of the answer. */
 export type Prepared = { params: Params; outputSchema?: z.ZodType | undefined }
 
-export async function prepare(request: ModelRequest, deps: Deps): Promise<Prepared> {
-  const { redact, supportedSchema } = deps
+export async function prepare(request: ModelRequest, sentTools: SentTools): Promise<Prepared> {
+  const turns = createTurns()
   const { outputSchema } = request
   const schema = outputSchema && (z.toJSONSchema(outputSchema, { unrepresentable: 'any' }) as Json)
   const said = schema ? withSchema(request.messages, schema) : request.messages
-  const messages = await clean(said.map(wireMessage), redact)
+  const messages = await clean(said.map(wireMessage), turns)
   if (request.raw) return { params: appended(request, messages), outputSchema }
   const params = {
     model: request.model,
     max_tokens: request.maxTokens,
-    ...(request.system.length > 0 && { system: await clean(request.system.map(wireBlock), redact) }),
-    ...(request.tools.length > 0 && { tools: await toolsOnWire(request.tools, deps) }),
+    ...(request.system.length > 0 && { system: await clean(request.system.map(wireBlock), turns) }),
+    ...(request.tools.length > 0 && { tools: await toolsOnWire(request.tools, sentTools, turns) }),
     ...(request.thinking !== undefined && { thinking: request.thinking }),
     ...(schema && { output_config: { format: { type: 'json_schema', schema: await supportedSchema(schema) } } }),
     messages,
@@ -42,10 +35,10 @@ export async function prepare(request: ModelRequest, deps: Deps): Promise<Prepar
   return { params: params as unknown as Params, outputSchema }
 }
 
-async function toolsOnWire(tools: readonly ToolSpec[], { redact, sentTools }: Deps): Promise<Json[]> {
+async function toolsOnWire(tools: readonly ToolSpec[], sentTools: SentTools, turns: Turns): Promise<Json[]> {
   const known = sentTools.get(tools)
   if (known) return known
-  const made = await clean(tools.map(wireTool), redact)
+  const made = await clean(tools.map(wireTool), turns)
   sentTools.set(tools, made)
   return made
 }
@@ -104,25 +97,31 @@ function wireBlock(block: Block): Json {
 const AS_IT_IS = Symbol('as it is')
 
 /** Every text in it, however deep, one after the other. The names of fields are ours or a schema's. */
-async function clean<T>(value: T, redact: Redact): Promise<T> {
-  if (typeof value === 'string') return (await redact(value)).text as T
+async function clean<T>(value: T, turns: Turns): Promise<T> {
+  if (typeof value === 'string') {
+    await turns(value.length)
+    return (await redact(value)).text as T
+  }
   if (Array.isArray(value)) {
     const parts: unknown[] = []
-    for (const part of value) parts.push(await clean(part, redact))
+    for (const part of value) parts.push(await clean(part, turns))
     return parts as T
   }
   if (typeof value !== 'object' || value === null) return value
   // Thoughts are signed by whoever had them: another letter in them and they are refused.
   if (AS_IT_IS in value) return value[AS_IT_IS] as T
   const fields: [string, unknown][] = []
-  for (const [name, part] of Object.entries(value)) fields.push([name, await clean(part, redact)])
+  for (const [name, part] of Object.entries(value)) fields.push([name, await clean(part, turns)])
   return Object.fromEntries(fields) as T
 }
 
 /** Whether an answer that arrived whole is one: not refused, and of the form that was asked for. Pure. */
 
 /** Its usage counts, whatever it says. */
-export function judged(answer: ModelAnswer | ModelFailure, schema: z.ZodType | undefined): ModelAnswer | ModelFailure {
+export function checkAnswer(
+  answer: ModelAnswer | ModelFailure,
+  schema: z.ZodType | undefined,
+): ModelAnswer | ModelFailure {
   if ('failed' in answer) return answer
   const known = {
     usage: answer.usage,
@@ -331,9 +330,7 @@ export function parseJson(text: string): unknown {
 
 /** Leaves of a JSON schema what the API understands. The SDK that knows is loaded with the first schema: most requests have none. */
 
-type SupportedSchemaJson = Record<string, unknown>
-
-export async function supportedSchema(schema: SupportedSchemaJson): Promise<SupportedSchemaJson> {
+async function supportedSchema(schema: Json): Promise<Json> {
   const { transformJSONSchema } = await import('@anthropic-ai/sdk/lib/transform-json-schema')
   return transformJSONSchema(schema as never) as never
 }

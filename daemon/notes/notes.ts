@@ -7,7 +7,7 @@ import type { SessionNotes } from '../../schema/session.ts'
 import type { Agent } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
 import type { JobKind, Outcome } from '../jobs/job.ts'
-import type { Model } from '../models/models.ts'
+import type { Models } from '../models/models.ts'
 import { message } from '../platform/files.ts'
 import { tokensIn } from '../platform/text.ts'
 import type { Projects } from '../projects/projects.ts'
@@ -29,7 +29,7 @@ const STANDS_STILL_MS = 3_600_000
 /** So often a model that fails is asked before rules do it. */
 const MOST_ATTEMPTS = 3
 
-export function createNotes(core: Core, projects: Projects, sessions: Said, agent: Agent, models: Model) {
+export function createNotes(core: Core, projects: Projects, sessions: Said, agent: Agent, models: Models) {
   const { clock, health, settings, disk } = core
   const file = createNotesFile(core)
   const claudeDir = projects.configDir()

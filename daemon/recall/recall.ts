@@ -6,7 +6,7 @@ import type { Caller } from '../../schema/caller.ts'
 import type { Collected, RecallAnswer, RecallRequest } from '../../schema/recall.ts'
 import type { Core } from '../core.ts'
 import type { Memory } from '../memory/memory.ts'
-import type { Model } from '../models/models.ts'
+import type { Models } from '../models/models.ts'
 import { withUndo } from '../platform/if-lost.ts'
 import { createInTurn } from '../platform/queue.ts'
 import { safeId } from '../platform/text.ts'
@@ -29,7 +29,7 @@ const QUERY_CHARS = 32_000
 const NEVER = new AbortController().signal
 const NOTHING = { mode: 'local' as const, memories: [], text: '', bytes: 0 }
 
-export function createRecall(core: Core, projects: Projects, memory: Memory, models: Model) {
+export function createRecall(core: Core, projects: Projects, memory: Memory, models: Models) {
   const { clock, settings, logged } = core
   const corpora = createCorpora(core, memory)
   const shown = createShownMemories(core)

@@ -9,7 +9,7 @@ import type { RecallAnswer, RecallRequest } from '../../schema/recall.ts'
 import { PATIENT_MS } from '../../schema/route-table.ts'
 import type { Core } from '../core.ts'
 import type { KnownMemory } from '../memory/catalogue.ts'
-import type { Model } from '../models/models.ts'
+import type { Models } from '../models/models.ts'
 import type { ModelRequest, Provider } from '../models/wire.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Projects } from '../projects/projects.ts'
@@ -44,7 +44,7 @@ const TEAM = 'team/'
 export function createChooser(
   { clock, settings }: Core,
   projects: Projects,
-  models: Model,
+  models: Models,
   corpora: Corpora,
   shown: ShownMemories,
 ) {

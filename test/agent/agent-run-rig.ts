@@ -2,10 +2,7 @@
 import { createAgentRunner } from '../../daemon/agent/agent.ts'
 import type { SessionMessage } from '../../daemon/agent/rendering.ts'
 import type { Task } from '../../daemon/agent/task.ts'
-import { createSender } from '../../daemon/models/anthropic.ts'
-import { createLedger } from '../../daemon/models/budget.ts'
-import { createModel } from '../../daemon/models/models.ts'
-import { redact } from '../../daemon/secrets/redact.ts'
+import { createModels } from '../../daemon/models/models.ts'
 import { createMessageTable } from '../../daemon/sessions/message-table.ts'
 import type { Options } from '../support/messages-api/server.ts'
 import { startMessagesApi } from '../support/messages-api/start.ts'
@@ -26,17 +23,8 @@ export async function agentRig(options: Options = {}, prefix: 'rendered' | 'harn
     settings: { extraction: { prefix } },
     env: { ANTHROPIC_API_KEY: 'test-key', ANTHROPIC_BASE_URL: api.url },
   })
-  const { core, clock, task } = ground
-  const models = createModel({
-    env: core.env,
-    settings: core.settings.current,
-    ledger: createLedger(core.db.history),
-    send: createSender({ clock }),
-    clock,
-    redact,
-    onTrouble: () => {},
-    onModeChange: () => {},
-  })
+  const { core, task } = ground
+  const models = createModels(core)
   const agent = createAgentRunner(core, models, createMessageTable(core.db.index))
   const shared = (messages: readonly SessionMessage[], model = MODEL) =>
     agent.prefixOf({ key, model, notes: () => 'notes' }, messages, '1h')

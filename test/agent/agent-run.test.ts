@@ -184,7 +184,7 @@ describe('a run', () => {
       denials: 1,
     })
     expect(rig.api.requests.every(({ refused }) => refused === undefined)).toBe(true)
-    const counted = (by: 'job' | 'project') => rig.models.totals(by, 1).totals.map((total) => [total.key, total.calls])
+    const counted = (by: 'job' | 'project') => rig.models.cost(by, 1).items.map(({ key, calls }) => [key, calls])
     expect([counted('job'), counted('project')]).toEqual([[['compaction', 2]], [['/p', 2]]])
   })
 

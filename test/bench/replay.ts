@@ -10,7 +10,7 @@ import { createAgentRunner } from '../../daemon/agent/agent.ts'
 import { daemonPrefix, type Prefix } from '../../daemon/agent/prefix.ts'
 import { partsOf, type Rendered, renderMessage } from '../../daemon/agent/rendering.ts'
 import type { Task } from '../../daemon/agent/task.ts'
-import type { Model } from '../../daemon/models/models.ts'
+import type { Models } from '../../daemon/models/models.ts'
 import { costInNanos, factsOf } from '../../daemon/models/prices.ts'
 import type { Provider, Usage } from '../../daemon/models/wire.ts'
 import { tokensIn } from '../../daemon/platform/text.ts'
@@ -70,7 +70,7 @@ export async function replay({ home, session, compactAt, prefix }: Options): Pro
     spent.input += input + cacheRead + cacheWrite
     return answer
   }
-  const models = { provider: () => ({ call }), door: () => undefined } as unknown as Model
+  const models = { provider: () => ({ call }), door: () => undefined } as unknown as Models
   const agent = createAgentRunner(core, models, createMessageTable(core.db.index))
   const run = async (job: keyof typeof directives, told: Prefix, answers: Answer[], more: Partial<Task> = {}) => {
     spent = { usd: 0, read: 0, input: 0 }

@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { createClock } from '../../daemon/platform/clock.ts'
 import { hello } from '../models/asking.ts'
 import { spendingRig } from '../models/spending.ts'
 import { manualTime } from '../support/clock.ts'
@@ -20,7 +18,8 @@ const DAY = 86_400_000
 describe('the budget', () => {
   it('is not passed by processes that are killed between reserving and settling', async () => {
     const api = await startMessagesApi({ script: () => ({ fault: 'silent' }) })
-    const stateDir = join(makeHome().dir, 'state')
+    const home = makeHome()
+    const { stateDir } = home.places
     const run = async () => {
       const child = spawn(process.execPath, [program, stateDir, api.url, '5'], { stdio: ['ignore', 'pipe', 'inherit'] })
       const exited = once(child, 'exit')
@@ -35,10 +34,9 @@ describe('the budget', () => {
     for (let n = 0; n < 5; n++) expect(await run()).toBeUndefined()
     expect(await run()).toMatchObject({ failed: 'budget', untilMs: expect.any(Number) })
     expect(api.requests).toHaveLength(5)
-    const clock = createClock()
-    const { model, ledger } = spendingRig(
+    const { model, ledger } = await spendingRig(
       { usdPerDay: 5, tokensPerDay: 1_000_000, models },
-      { url: api.url, clock, stateDir },
+      { url: api.url, time: manualTime(Date.now()), home },
     )
     expect(model.budget().usd).toBeGreaterThan(4.5)
     expect(model.budget().usd).toBeLessThanOrEqual(5)
@@ -71,7 +69,7 @@ describe('the budget', () => {
     const start = new Date(2026, 2, 10, 12).getTime()
     const time = manualTime(start)
     const caps = { usdPerDay: 3, tokensPerDay: 1_500, models }
-    const { model } = spendingRig(caps, { url: api.url, clock: time.clock })
+    const { model } = await spendingRig(caps, { url: api.url, time })
     const days = new Set<number>()
     let refused = 0
     for (let round = 0; round < 60; round++) {

@@ -6,10 +6,10 @@ import { describe, expect, it } from 'vitest'
 import { openDatabases } from '../../daemon/db/databases.ts'
 import { createLedger, dayOf } from '../../daemon/models/budget.ts'
 import type { ModelRequest } from '../../daemon/models/wire.ts'
-import { createClock } from '../../daemon/platform/clock.ts'
 import { hello } from '../models/asking.ts'
 import { spendingRig } from '../models/spending.ts'
 import { memoryd } from '../support/cli.ts'
+import { manualTime } from '../support/clock.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { statusEvents } from '../support/events.ts'
 import { type Home, makeHome } from '../support/home.ts'
@@ -115,7 +115,7 @@ describe('memoryd cost', () => {
       script: () => says('ok', { outputTokens: 2_000 }),
     })
     const caps = { usdPerDay: 1, tokensPerDay: 1_000_000 }
-    const { model, close } = spendingRig(caps, { url: api.url, clock: createClock(), stateDir: home.places.stateDir })
+    const { core, model } = await spendingRig(caps, { url: api.url, time: manualTime(Date.now()), home })
     const at = { signal: new AbortController().signal }
     const system = [{ type: 'text' as const, text: 'x'.repeat(40_000), cacheControl: '5m' as const }]
     const request: ModelRequest = { ...hello, model: 'claude-sonnet-5-5', system, maxTokens: 2_000 }
@@ -123,7 +123,7 @@ describe('memoryd cost', () => {
     await model.provider({ job: 'extraction', project: '/home/me/shop' }).call(request, at)
     await model.provider({ job: 'dream' }).call({ ...request, model: 'qwen-3', maxTokens: 500 }, at)
     const { usd } = model.budget()
-    close()
+    await core.stop(0)
     expect(usd).toBeGreaterThan(0.04)
     expect(usd).toBeLessThan(0.1)
 

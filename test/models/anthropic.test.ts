@@ -329,34 +329,30 @@ describe('an answer of a certain form', () => {
 })
 
 describe('what is sent', () => {
-  const redact = async (text: string) => ({ text: text.replaceAll('hunter2', '[gone]') })
+  const token = `ghp_${'aB3dE5gH7jK9mN1pQ3sT5vW7yZ'.repeat(2).slice(0, 36)}`
 
   it('holds no credential, wherever it stood', async () => {
     const api = await startMessagesApi({ script: () => says('ok') })
-    await ask(
-      api.url,
-      {
-        ...hello,
-        system: [{ type: 'text', text: 'The password is hunter2.' }],
-        tools: [{ name: 'Read', description: 'hunter2', inputSchema: { type: 'object', description: 'hunter2' } }],
-        messages: [
-          user('hunter2'),
-          {
-            role: 'assistant',
-            content: [{ type: 'tool_use', id: 't', name: 'Read', input: { a: [{ b: 'x hunter2' }] } }],
-          },
-          {
-            role: 'user',
-            content: [{ type: 'tool_result', toolUseId: 't', content: [{ type: 'text', text: 'hunter2' }] }],
-          },
-        ],
-      },
-      { redact },
-    )
+    await ask(api.url, {
+      ...hello,
+      system: [{ type: 'text', text: `The token is ${token}.` }],
+      tools: [{ name: 'Read', description: token, inputSchema: { type: 'object', description: token } }],
+      messages: [
+        user(token),
+        {
+          role: 'assistant',
+          content: [{ type: 'tool_use', id: 't', name: 'Read', input: { a: [{ b: `x ${token}` }] } }],
+        },
+        {
+          role: 'user',
+          content: [{ type: 'tool_result', toolUseId: 't', content: [{ type: 'text', text: token }] }],
+        },
+      ],
+    })
     const sent = api.requests[0]?.bytes.toString() ?? ''
     expect(api.requests[0]?.refused).toBeUndefined()
-    expect(sent).not.toContain('hunter2')
-    expect(sent.match(/\[gone\]/g)).toHaveLength(6)
+    expect(sent).not.toContain(token)
+    expect(sent.match(/\[redacted:github-token\]/g)).toHaveLength(6)
   })
 
   it('continues what a harness sent, byte for byte', async () => {
@@ -365,17 +361,17 @@ describe('what is sent', () => {
       max_tokens: 2_048,
       tools: [{ input_schema: { type: 'object' }, name: 'Bash', cache_control: { type: 'ephemeral' } }],
       model: 'claude-sonnet-5-5',
-      messages: [{ role: 'user', content: 'My password is hunter2.' }],
+      messages: [{ role: 'user', content: `My token is ${token}.` }],
       thinking: { type: 'adaptive' },
     }
-    await ask(api.url, { ...hello, raw, messages: [user('hunter2')] }, { redact })
+    await ask(api.url, { ...hello, raw, messages: [user(token)] })
     const prefix = JSON.stringify(raw)
     const sent = api.requests[0]?.bytes.toString() ?? ''
     const end = prefix.indexOf(']', prefix.indexOf('"messages"'))
     expect(sent.slice(0, end)).toBe(prefix.slice(0, end))
     expect(JSON.parse(sent)).toEqual({
       ...raw,
-      messages: [...raw.messages, { role: 'user', content: [{ type: 'text', text: '[gone]' }] }],
+      messages: [...raw.messages, { role: 'user', content: [{ type: 'text', text: '[redacted:github-token]' }] }],
       stream: true,
     })
   })

@@ -2,14 +2,7 @@
 
 import { createSender } from '../../daemon/models/anthropic.ts'
 import { type Access, fingerprintOf } from '../../daemon/models/keys.ts'
-import {
-  judged,
-  type Message,
-  type ModelRequest,
-  prepare,
-  type Redact,
-  supportedSchema,
-} from '../../daemon/models/wire.ts'
+import { checkAnswer, type Message, type ModelRequest, prepare } from '../../daemon/models/wire.ts'
 import { type Clock, createClock } from '../../daemon/platform/clock.ts'
 
 export const user = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] })
@@ -22,19 +15,17 @@ export const hello: ModelRequest = {
   maxTokens: 1_000,
 }
 
-export const asItIs: Redact = async (text) => ({ text })
-
 export const accessTo = (url: string, value = 'test-key'): Access => ({
   baseUrl: url,
   key: { kind: 'api-key', value, fingerprint: fingerprintOf(value) },
 })
 
-type Around = { key?: string; signal?: AbortSignal; idleMs?: number; clock?: Clock; redact?: Redact }
+type Around = { key?: string; signal?: AbortSignal; idleMs?: number; clock?: Clock }
 
 /** Prepares and sends, outside of any budget. */
 export async function ask(url: string, request: ModelRequest = hello, around: Around = {}) {
-  const { signal = new AbortController().signal, idleMs = 5_000, clock = createClock(), redact = asItIs } = around
-  const send = createSender({ clock })
-  const { params, outputSchema } = await prepare(request, { redact, supportedSchema, sentTools: new WeakMap() })
-  return judged(await send(params, { access: accessTo(url, around.key), idleMs, signal }), outputSchema)
+  const { signal = new AbortController().signal, idleMs = 5_000, clock = createClock() } = around
+  const send = createSender(clock)
+  const { params, outputSchema } = await prepare(request, new WeakMap())
+  return checkAnswer(await send(params, { access: accessTo(url, around.key), idleMs, signal }), outputSchema)
 }

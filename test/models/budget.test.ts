@@ -1,7 +1,7 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { costOf, createMoney } from '../../daemon/models/budget.ts'
+import { createBudget } from '../../daemon/models/budget.ts'
 import { failure } from '../../daemon/models/wire.ts'
 import { manualTime } from '../support/clock.ts'
 import { makeHome } from '../support/home.ts'
@@ -21,7 +21,7 @@ const roomy = { usdPerDay: 1_000, tokensPerDay: 1_000_000, models }
 async function rig(wanted = roomy) {
   const api = await startMessagesApi({ script: () => says('ok', { outputTokens: 10 }) })
   const time = manualTime(NOON)
-  const made = spendingRig(wanted, { url: api.url, clock: time.clock })
+  const made = await spendingRig(wanted, { url: api.url, time })
   const provider = made.model.provider({ job: 'extraction', project: '/p' })
   return { api, time, ...made, ask: (request = hello) => provider.call(request, at) }
 }
@@ -54,7 +54,7 @@ describe('the ledger', () => {
       },
       expect.objectContaining({ outcome: 'rate-limit', nanos: 0, uncached: 0, input: 0, output: 0 }),
     ])
-    expect(costOf(model, 'job', 30)).toEqual({
+    expect(model.cost('job', 30)).toEqual({
       items: [
         {
           key: 'extraction',
@@ -74,7 +74,7 @@ describe('the ledger', () => {
   })
 
   it('has the row on the disk before anything is sent', async () => {
-    const { ledger, time } = await rig()
+    const { core, ledger } = await rig()
     const steps: string[] = []
     const reservedForGood = async () => {
       const { uncached } = ledger.spentSince('2026-03-10')
@@ -82,10 +82,9 @@ describe('the ledger', () => {
       await ledger.reservedForGood()
       steps.push('on the disk')
     }
-    const caps = () => roomy
-    const money = createMoney({ ledger: { ...ledger, reservedForGood }, clock: time.clock, caps, models: () => models })
+    const budget = createBudget(core, { ...ledger, reservedForGood })
     const ask = { job: 'extraction', model: 'claude-haiku-5-5', bytes: 1_000, maxTokens: 100, kept: undefined }
-    await money.spend(ask, async () => {
+    await budget.spend(ask, async () => {
       steps.push('sent')
       return failure('server', 'it fell over', {})
     })
@@ -101,25 +100,25 @@ describe('the ledger', () => {
     await model.provider({ job: 'dream' }).call(hello, at)
     const [write = 0, read = 0] = [api.requests[0]?.usage?.written5m, api.requests[1]?.usage?.read]
     expect(read).toBe(write)
-    const days = costOf(model, 'day', 2).items
+    const days = model.cost('day', 2).items
     expect(days.map(({ key, cacheRead, cacheWrite, calls }) => ({ key, cacheRead, cacheWrite, calls }))).toEqual([
       { key: '2026-03-10', cacheRead: 0, cacheWrite: write, calls: 1 },
       { key: '2026-03-11', cacheRead: read, cacheWrite: 0, calls: 2 },
     ])
     expect(days[1]?.hitPercent).toBeGreaterThan(90)
-    expect(costOf(model, 'day', 1).items.map(({ key }) => key)).toEqual(['2026-03-11'])
-    expect(costOf(model, 'project', 30).items.map(({ key }) => key)).toEqual(['/p', ''])
-    expect(costOf(model, 'job', 30).items.map(({ key }) => key)).toEqual(['extraction', 'dream'])
+    expect(model.cost('day', 1).items.map(({ key }) => key)).toEqual(['2026-03-11'])
+    expect(model.cost('project', 30).items.map(({ key }) => key)).toEqual(['/p', ''])
+    expect(model.cost('job', 30).items.map(({ key }) => key)).toEqual(['extraction', 'dream'])
   })
 
   it('counts tokens alone where the price is unknown, and says so', async () => {
     const known = { 'qwen-3': { window: 1_000_000, maxOutput: 128_000, minCacheTokens: 0 } }
     const api = await startMessagesApi({ models: known, script: () => says('ok') })
-    const { model } = spendingRig(roomy, { url: api.url, clock: manualTime(NOON).clock })
+    const { model } = await spendingRig(roomy, { url: api.url, time: manualTime(NOON) })
     expect(await model.provider({ job: 'x' }).call({ ...hello, model: 'qwen-3' }, at)).toMatchObject({
       stop: 'end_turn',
     })
-    expect(costOf(model, 'day', 30)).toMatchObject({
+    expect(model.cost('day', 30)).toMatchObject({
       items: [{ usd: 0, calls: 1, input: api.requests[0]?.usage?.input }],
       unpriced: ['qwen-3'],
       today: { usd: 0, tokens: api.requests[0]?.usage?.input },
@@ -256,8 +255,8 @@ describe('being online', () => {
   it('follows the key: none, wrong, there, changed', async () => {
     const api = await startMessagesApi({ keys: ['second'], script: () => says('ok') })
     const keyFile = join(makeHome().dir, 'key')
-    const { clock } = manualTime(NOON)
-    const { model, live, troubles, modeChanges } = spendingRig(roomy, { url: api.url, clock, key: null })
+    const time = manualTime(NOON)
+    const { model, live, problem, modeChanges } = await spendingRig(roomy, { url: api.url, time, key: null })
     const ask = () => model.provider({ job: 'x' }).call(hello, at)
     expect([model.mode(), model.door()]).toEqual(['offline', undefined])
     expect(await ask()).toEqual({
@@ -270,9 +269,9 @@ describe('being online', () => {
     chmodSync(keyFile, 0o644)
     live.apiKeyFile = keyFile
     expect(await ask()).toMatchObject({ failed: 'offline', message: expect.stringContaining(`chmod 600 ${keyFile}`) })
-    expect(troubles.at(-1)).toContain('can be read by others')
+    expect(problem()).toContain('can be read by others')
     chmodSync(keyFile, 0o600)
-    expect([model.mode(), modeChanges(), troubles.at(-1)]).toEqual(['online', 1, undefined])
+    expect([model.mode(), modeChanges(), problem()]).toEqual(['online', 1, undefined])
     expect(await ask()).toMatchObject({ failed: 'auth', permanent: true })
     const before = model.door()
     writeFileSync(keyFile, 'second')
@@ -286,7 +285,7 @@ describe('being online', () => {
     const keyFile = join(makeHome().dir, 'key')
     const time = manualTime(NOON)
     const wanted = { ...roomy, apiKeyCommand: `cat ${keyFile}` }
-    const { model, modeChanges, modeChanged } = spendingRig(wanted, { url: api.url, clock: time.clock, key: null })
+    const { model, modeChanges, modeChanged } = await spendingRig(wanted, { url: api.url, time, key: null })
     await model.refresh()
     expect([model.mode(), model.waits()]).toEqual(['offline', { wait: 'offline' }])
     writeFileSync(keyFile, 'first')
@@ -297,8 +296,8 @@ describe('being online', () => {
 
   it('does not tell its key when a server says it back', async () => {
     const api = await startMessagesApi({ keys: ['sk-test-0815'] })
-    const { clock } = manualTime(NOON)
-    const { model } = spendingRig(roomy, { url: api.url, clock, key: 'sk-test-0815' })
+    const time = manualTime(NOON)
+    const { model } = await spendingRig(roomy, { url: api.url, time, key: 'sk-test-0815' })
     api.next({ status: 400, type: 'invalid_request_error', message: 'what is Bearer sk-test-0815 supposed to be' })
     expect(await model.provider({ job: 'x' }).call(hello, at)).toMatchObject({
       failed: 'bad-request',
@@ -310,9 +309,9 @@ describe('being online', () => {
     const api = await startMessagesApi({ keys: ['second'], script: () => says('ok') })
     const keyFile = join(makeHome().dir, 'key')
     writeFileSync(keyFile, 'first')
-    const { clock } = manualTime(NOON)
+    const time = manualTime(NOON)
     const wanted = { ...roomy, apiKeyCommand: `cat ${keyFile}` }
-    const { model } = spendingRig(wanted, { url: api.url, clock, key: null })
+    const { model } = await spendingRig(wanted, { url: api.url, time, key: null })
     const ask = () => model.provider({ job: 'x' }).call(hello, at)
     expect(await ask()).toMatchObject({ failed: 'auth' })
     writeFileSync(keyFile, 'second')

@@ -1,14 +1,11 @@
-/** The model of a daemon over a real ledger, without a process around it: key and caps are the test's. */
-import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
-import { openDatabases } from '../../daemon/db/databases.ts'
-import { createSender } from '../../daemon/models/anthropic.ts'
+/** The models of a daemon on a real core, without a process around them: key and caps are the test's. */
+import type { Core } from '../../daemon/core.ts'
 import { createLedger } from '../../daemon/models/budget.ts'
-import { createModel, type Model } from '../../daemon/models/models.ts'
+import { createModels } from '../../daemon/models/models.ts'
 import type { OwnModels } from '../../daemon/models/prices.ts'
-import type { Clock } from '../../daemon/platform/clock.ts'
-import { makeHome } from '../support/home.ts'
-import { asItIs } from './asking.ts'
+import type { manualTime } from '../support/clock.ts'
+import { testCore } from '../support/core.ts'
+import type { Home } from '../support/home.ts'
 
 export type Wanted = {
   usdPerDay: number
@@ -18,45 +15,39 @@ export type Wanted = {
   apiKeyCommand?: string
 }
 
-type Around = { url: string; clock: Clock; stateDir?: string; key?: string | null }
+type Around = { url: string; time: ReturnType<typeof manualTime>; home?: Home; key?: string | null }
 
-export function spendingRig(wanted: Wanted, { url, clock, stateDir, key = 'test-key' }: Around) {
-  const dir = stateDir ?? join(makeHome().dir, 'state')
-  const store = openDatabases(dir, clock.now())
-  const ledger = createLedger(store.history)
+export async function spendingRig(wanted: Wanted, { url, time, home, key = 'test-key' }: Around) {
+  const env = { ANTHROPIC_BASE_URL: url, ...(key !== null && { ANTHROPIC_API_KEY: key }) }
+  const { core: opened } = await testCore({ env, time, ...(home && { home }) })
   const live = { ...wanted }
-  const troubles: (string | undefined)[] = []
-  let changes = 0
-  let change = () => {}
-  const modeChanged = new Promise<void>((resolve) => {
-    change = resolve
-  })
-  const model: Model = createModel({
-    env: { ANTHROPIC_BASE_URL: url, ...(key !== null && { ANTHROPIC_API_KEY: key }) },
-    settings: () => ({
-      model: {
-        baseUrl: null,
-        apiKeyFile: live.apiKeyFile ?? null,
-        apiKeyCommand: live.apiKeyCommand ?? null,
-        idleSeconds: 1,
-      },
-      budget: live,
-      models: live.models ?? {},
-    }),
-    ledger,
-    send: createSender({ clock }),
-    clock,
-    redact: asItIs,
-    onTrouble: (trouble) => void troubles.push(trouble),
-    onModeChange: () => {
-      changes++
-      change()
-    },
-  })
-  const close = () => {
-    model.stop()
-    if (store.history.open) store.close()
+  const current = () => {
+    const { usdPerDay, tokensPerDay, models = {}, apiKeyFile = null, apiKeyCommand = null } = live
+    const settings = opened.settings.current()
+    const model = { ...settings.model, apiKeyFile, apiKeyCommand, idleSeconds: 1 }
+    return { ...settings, model, budget: { usdPerDay, tokensPerDay }, models } as ReturnType<
+      Core['settings']['current']
+    >
   }
-  onTestFinished(close)
-  return { dir, store, ledger, model, live, troubles, modeChanges: () => changes, modeChanged, close }
+  const core: Core = { ...opened, settings: { ...opened.settings, current } }
+  const model = core.lifecycle.add('models', createModels(core))
+  let changes = 0
+  const modeChanged = new Promise<void>((resolve) => {
+    model.onModeChange(() => {
+      changes++
+      resolve()
+    })
+  })
+  const problem = () => core.health.list().find(({ code }) => code === 'key')?.message
+  const store = core.db
+  return {
+    core,
+    store,
+    ledger: createLedger(store.history),
+    model,
+    live,
+    problem,
+    modeChanges: () => changes,
+    modeChanged,
+  }
 }

@@ -6,7 +6,7 @@ import type { RunReport } from '../../daemon/agent/agent-run.ts'
 import { daemonPrefix } from '../../daemon/agent/prefix.ts'
 import type { Task } from '../../daemon/agent/task.ts'
 import type { Claimed } from '../../daemon/jobs/job.ts'
-import type { Model } from '../../daemon/models/models.ts'
+import type { Models } from '../../daemon/models/models.ts'
 import { blockTokens, contextTokens, createNotes, dueNow, sinceUsage } from '../../daemon/notes/notes.ts'
 import { createNotesFile } from '../../daemon/notes/notes-file.ts'
 import { createProjects } from '../../daemon/projects/projects.ts'
@@ -71,7 +71,7 @@ async function ground(
       },
       reachOf: (memoryDir: string, readable: string[]) => ({ memoryDir, readable, closed: [] }),
     } as unknown as Agent,
-    { waits: () => undefined } as unknown as Model,
+    { waits: () => undefined } as unknown as Models,
   )
   const key = { harness: 'h', sessionId: 's' }
   let ours = true

@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createMemory } from '../../daemon/memory/memory.ts'
-import type { Model } from '../../daemon/models/models.ts'
+import type { Models } from '../../daemon/models/models.ts'
 import type { ModelAnswer, ModelRequest } from '../../daemon/models/wire.ts'
 import { createProjects } from '../../daemon/projects/projects.ts'
 import { createRecall } from '../../daemon/recall/recall.ts'
@@ -33,7 +33,7 @@ const modelThat = (selects?: Selects) =>
         output: { selected_memories: (await selects?.(request, signal)) ?? [] },
       }),
     }),
-  }) as unknown as Model
+  }) as unknown as Models
 
 /** Of the daemon after a restart, with `over` from the one before. */
 export async function recallRig(selects?: Selects, over: Parameters<typeof testCore>[0] = {}) {

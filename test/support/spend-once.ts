@@ -1,29 +1,26 @@
 /** A process that asks a model once and says what became of it: to be killed at any time. */
 
+import type { Core } from '../../daemon/core.ts'
 import { openDatabases } from '../../daemon/db/databases.ts'
-import { createSender } from '../../daemon/models/anthropic.ts'
-import { createLedger } from '../../daemon/models/budget.ts'
-import { createModel } from '../../daemon/models/models.ts'
+import { createModels } from '../../daemon/models/models.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
+import { createEvents } from '../../daemon/platform/events.ts'
+import { createHealth } from '../../daemon/platform/health.ts'
 
 const [stateDir = '', url = '', usdPerDay = '0'] = process.argv.slice(2)
 const clock = createClock()
-const store = openDatabases(stateDir, clock.now())
-const model = createModel({
-  env: { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'test-key' },
-  settings: () => ({
+const settings = {
+  current: () => ({
     model: { baseUrl: null, apiKeyFile: null, apiKeyCommand: null, idleSeconds: 60 },
     budget: { usdPerDay: Number(usdPerDay), tokensPerDay: 1_000_000 },
     // A dollar for a thousand tokens.
     models: { 'claude-haiku-5-5': { prices: [{ input: 1_000, output: 1_000 }] } },
   }),
-  ledger: createLedger(store.history),
-  send: createSender({ clock }),
-  clock,
-  redact: async (text) => ({ text }),
-  onTrouble: () => {},
-  onModeChange: () => {},
-})
+}
+const health = createHealth(clock, createEvents(clock))
+const db = openDatabases(stateDir, clock.now())
+const env = { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'test-key' }
+const model = createModels({ env, settings, health, clock, db } as unknown as Core)
 const answer = await model.provider({ job: 'dream' }).call(
   {
     model: 'claude-haiku-5-5',
@@ -35,4 +32,4 @@ const answer = await model.provider({ job: 'dream' }).call(
   { signal: new AbortController().signal },
 )
 process.stdout.write(`${JSON.stringify(answer)}\n`)
-store.close()
+db.close()

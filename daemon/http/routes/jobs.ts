@@ -1,13 +1,12 @@
 /** Jobs and dreams over HTTP: what is due, what runs, what became of it, and what models have cost. */
 import type { Dream } from '../../dream/dream.ts'
 import type { Background } from '../../jobs/jobs.ts'
-import { costOf } from '../../models/budget.ts'
-import type { Model } from '../../models/models.ts'
+import type { Models } from '../../models/models.ts'
 import { onlyUser, routeFile } from '../request.ts'
 
 const USUAL_DAYS = 30
 
-export const jobRoutes = ({ answers }: Background, dream: Dream, model: Model) =>
+export const jobRoutes = ({ answers }: Background, dream: Dream, model: Models) =>
   routeFile(async () => (await import('../../../schema/job.ts')).jobRoutes, {
     jobs: ({ query }) => answers.list(query),
     job: ({ params }) => answers.one(params.id),
@@ -19,5 +18,5 @@ export const jobRoutes = ({ answers }: Background, dream: Dream, model: Model) =
     },
     dream: ({ body: { cwd, force, explain }, caller }) => dream.begin(cwd, caller, { force, explain }),
     dreamStatus: ({ query, caller }) => dream.status(query.cwd, caller),
-    cost: ({ query: { by = 'day', days = USUAL_DAYS } }) => costOf(model, by, days),
+    cost: ({ query: { by = 'day', days = USUAL_DAYS } }) => model.cost(by, days),
   })
