@@ -1,13 +1,12 @@
 /** The composition root: every part of the daemon, in the order data flows. Stopping runs it backwards. */
 
-import { join } from 'node:path'
 import { createAgentRunner } from './agent/agent.ts'
 import { createContext } from './context/context.ts'
 import { type Core, type CoreOptions, openCore } from './core.ts'
 import { createDream } from './dream/dream.ts'
 import { createExtraction } from './extraction/extraction.ts'
 import { createHooks } from './hooks/hooks.ts'
-import { createHouse } from './housekeeping/housekeeping.ts'
+import { createHousekeeping } from './housekeeping/housekeeping.ts'
 import { createPurges } from './housekeeping/purge.ts'
 import { contextRoutes } from './http/routes/context.ts'
 import { historyRoutes } from './http/routes/history.ts'
@@ -117,21 +116,15 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   // What happens while nobody asks.
   const purges = createPurges(core, memory, notesFile)
   purges.onPurge(recall.forget)
-  const house = createHouse({
-    ...common,
-    finishPurges: purges.finish,
-    sessionsDir: reader.pushedDir,
-    toolResults: join(stateDir, 'tool-results'),
-    expireContext: context.expire,
-    expireNotes: notesFile.expire,
-    expireJobs: (days) => background.expire(days),
-    expireMail: mail.expire,
-  })
+  const housekeeping = createHousekeeping(core, purges)
+  housekeeping.onSweep(context.expire, notesFile.expire, mail.expire, () =>
+    background.expire(settings.current().retention.days),
+  )
   const background = createBackground({
     ...common,
     givingWay,
-    kinds: [house.kind, reader.importJob, extraction.job, notes.job, dream.job, dream.checkJob],
-    schedules: () => [house.schedule, ...dream.schedules()],
+    kinds: [housekeeping.job, reader.importJob, extraction.job, notes.job, dream.job, dream.checkJob],
+    schedules: () => [housekeeping.schedule, ...dream.schedules()],
     isOnline: () => model.mode() === 'online',
     modelWaits: model.waits,
     isBusy: () => reader.lagBytes() > MUCH_TO_READ_BYTES,

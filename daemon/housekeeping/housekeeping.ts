@@ -1,121 +1,96 @@
-/** The hourly round: today's backup, then retention. A failed round is shown in `status` until one succeeds. */
-
+/**
+ * The hourly round: ends purges, makes today's backup, and deletes what the daemon no longer has to keep. A failed round is
+ * shown in `status` until one succeeds.
+ */
+import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Core } from '../core.ts'
 import { dailyBackups, migrationBackups } from '../db/backup.ts'
-import type { Layout } from '../db/database.ts'
-import type { Databases } from '../db/databases.ts'
-import type { JobKind } from '../jobs/job.ts'
+import type { JobKind, Outcome } from '../jobs/job.ts'
 import type { Schedule } from '../jobs/scheduler.ts'
-import type { Clock } from '../platform/clock.ts'
 import { filesBelow, filesIn, message, removeLeftovers } from '../platform/files.ts'
-import type { Health } from '../platform/health.ts'
-import type { Log } from '../platform/log.ts'
-import type { LiveSettings } from '../settings/live-settings.ts'
-import { sweepKept } from './retention.ts'
-
-type Deps = {
-  health: Health
-  log: Log
-  backUp: () => Promise<unknown>
-  /** Returns how much was deleted. */
-  sweep: () => Promise<number>
-  /** A failure that the disk is to blame for is the disk's condition; the round is run again when it has recovered. */
-  blamesDisk: (error: unknown) => boolean
-}
-
-export type Round = { done: { deleted: number } } | { retry: string } | { wait: string }
-
-export function createHousekeeping({ health, log, backUp, sweep, blamesDisk }: Deps): () => Promise<Round> {
-  return async () => {
-    try {
-      await backUp()
-      const deleted = await sweep()
-      if (deleted > 0) log.info({ deleted }, 'deleted what is past its retention')
-      health.clear('housekeeping')
-      return { done: { deleted } }
-    } catch (error) {
-      if (blamesDisk(error)) return { wait: 'the disk cannot be written' }
-      health.raise('housekeeping', `today's backup and clean-up failed and will be tried again: ${message(error)}`)
-      return { retry: message(error) }
-    }
-  }
-}
-
-/** Composes housekeeping, the job that is done at every start and once an hour: what it backs up and what it clears away. */
-
-type HouseDeps = {
-  store: Databases
-  layout: Layout
-  stateDir: string
-  settings: LiveSettings
-  clock: Clock
-  health: Health
-  log: Log
-  finishPurges: () => Promise<{ change: number }[]>
-  /** Where notes are kept, and turns that harnesses pushed. */
-  sessionsDir: string
-  /** Where long results of tools are kept, and what was decided about them. */
-  toolResults: string
-  expireContext: (beforeMs: number) => void
-  expireNotes: (beforeMs: number) => number
-  expireJobs: (days: number) => number
-  /** Mail that nobody has read for too long, and agents that are gone. */
-  expireMail: () => number
-  blamesDisk: (error: unknown) => boolean
-}
+import type { Purges } from './purge.ts'
 
 const KIND = 'housekeeping'
 const DAY_MS = 86_400_000
 
-export function createHouse(deps: HouseDeps): { kind: JobKind; schedule: Schedule } {
-  const {
-    store,
-    layout,
-    stateDir,
-    settings,
-    clock,
-    health,
-    log,
-    finishPurges,
-    sessionsDir,
-    toolResults,
-    expireJobs,
-    expireMail,
-  } = deps
-  const kept = () => [
-    ...filesIn(layout.corrupt),
-    ...migrationBackups(layout.backups),
-    `${stateDir}/logs/launchd.log`,
-    ...filesBelow(sessionsDir),
-    ...filesBelow(toolResults),
-  ]
-  const run = createHousekeeping({
-    health,
-    log,
-    backUp: async () => {
-      // Before the backup, which would hold what a purge has not taken out yet.
-      for (const { change } of await finishPurges()) log.info({ change }, 'finished a purge')
-      await store.backUpDaily(clock.now())
-    },
-    sweep: () =>
-      store.alone(async () => {
-        // Whoever is writing one now notices, and writes it again.
-        removeLeftovers(filesIn(toolResults))
-        const { retention } = settings.current()
-        const beforeMs = clock.now() - retention.days * DAY_MS
-        deps.expireContext(beforeMs)
-        deps.expireNotes(beforeMs)
-        const files = { kept, dailyBackups: () => dailyBackups(layout.backups) }
-        return sweepKept(files, retention, clock.now()).length + expireJobs(retention.days) + expireMail()
-      }),
-    blamesDisk: deps.blamesDisk,
-  })
-  return {
-    kind: { name: KIND, model: false, run },
-    schedule: {
-      name: KIND,
-      expression: '0 * * * *',
-      atStart: true,
-      due: (watermark) => ({ kind: KIND, key: 'state', watermark, input: null }),
-    },
+/** Forgets rows from before then, and may say how many. */
+type OnSweep = (beforeMs: number) => unknown
+
+export function createHousekeeping(core: Core, purges: Purges) {
+  const { db, stateDir, layout, settings, clock, health, log } = core
+  const listeners: OnSweep[] = []
+
+  const sweep = async (): Promise<number> => {
+    const toolResults = join(stateDir, 'tool-results')
+    // A context service that is writing one of them now notices, and writes it again.
+    removeLeftovers(filesIn(toolResults))
+    const { retention } = settings.current()
+    const beforeMs = clock.now() - retention.days * DAY_MS
+    let rows = 0
+    for (const listener of listeners) rows += Number(listener(beforeMs) ?? 0)
+    const kept = [
+      ...filesIn(layout.corrupt),
+      ...migrationBackups(layout.backups),
+      join(stateDir, 'logs', 'launchd.log'),
+      ...filesBelow(join(stateDir, 'sessions')),
+      ...filesBelow(toolResults),
+    ]
+    const doomed = [
+      ...dailyBackups(layout.backups).slice(retention.backups),
+      ...expired(kept.flatMap(measured), retention, clock.now()).map(({ path }) => path),
+    ]
+    for (const path of doomed) removeWithFolder(path)
+    return doomed.length + rows
   }
+
+  const run = async (): Promise<Outcome> => {
+    try {
+      // Before the backup, which would hold what a purge has not taken out yet.
+      for (const { change } of await purges.finish()) log.info({ change }, 'finished a purge')
+      await db.backUpDaily(clock.now())
+      const deleted = await db.alone(sweep)
+      if (deleted > 0) log.info({ deleted }, 'deleted what is past its retention')
+      health.clear('housekeeping')
+      return { done: { deleted } }
+    } catch (error) {
+      // A condition of its own; the round is run again when the disk has recovered.
+      if (core.disk.blames(error)) return { wait: 'the disk cannot be written' }
+      health.raise('housekeeping', `today's backup and clean-up failed and will be tried again: ${message(error)}`)
+      return { retry: message(error) }
+    }
+  }
+
+  const job: JobKind = { name: KIND, model: false, run }
+  const schedule: Schedule = {
+    name: KIND,
+    expression: '0 * * * *',
+    atStart: true,
+    due: (watermark) => ({ kind: KIND, key: 'state', watermark, input: null }),
+  }
+  return { job, schedule, onSweep: (...added: OnSweep[]) => void listeners.push(...added) }
+}
+
+type Kept = { path: string; bytes: number; modifiedMs: number }
+
+/** Too old first; then, oldest first, until the rest fits. A stamp in the future counts as new, not as expired. Pure. */
+export function expired(files: readonly Kept[], rule: { days: number; maxBytes: number }, nowMs: number): Kept[] {
+  const newestFirst = files.toSorted((a, b) => b.modifiedMs - a.modifiedMs)
+  let keptBytes = 0
+  return newestFirst.filter((file) => {
+    if (nowMs - file.modifiedMs > rule.days * DAY_MS) return true
+    keptBytes += file.bytes
+    return keptBytes > rule.maxBytes
+  })
+}
+
+function measured(path: string): Kept[] {
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  return stats?.isFile() ? [{ path, bytes: stats.size, modifiedMs: stats.mtimeMs }] : []
+}
+
+function removeWithFolder(path: string): void {
+  rmSync(path, { force: true })
+  const folder = dirname(path)
+  if (existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder)
 }

@@ -1,19 +1,18 @@
-import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { dailyBackups } from '../../daemon/db/backup.ts'
-import { createHousekeeping } from '../../daemon/housekeeping/housekeeping.ts'
-import { expired, sweepKept } from '../../daemon/housekeeping/retention.ts'
-import { createEvents } from '../../daemon/platform/events.ts'
-import { filesIn, removeLeftovers } from '../../daemon/platform/files.ts'
-import { createHealth } from '../../daemon/platform/health.ts'
-import type { Log } from '../../daemon/platform/log.ts'
-import { manualTime } from '../support/clock.ts'
-import { makeHome } from '../support/home.ts'
+import { createHousekeeping, expired } from '../../daemon/housekeeping/housekeeping.ts'
+import { filesBelow } from '../../daemon/platform/files.ts'
+import { memoryRig } from '../support/memory.ts'
 
 const DAY = 86_400_000
 const NOW = Date.UTC(2026, 5, 1)
-const silent = { info() {}, warn() {}, error() {}, debug() {} } as unknown as Log
+
+async function started() {
+  const { core, purges } = await memoryRig()
+  const { job, onSweep } = createHousekeeping(core, purges)
+  return { core, housekeeping: { onSweep, run: () => job.run({} as never, {} as never) } }
+}
 
 describe('retention', () => {
   const file = (path: string, ageDays: number, bytes = 1) => ({ path, bytes, modifiedMs: NOW - ageDays * DAY })
@@ -32,48 +31,52 @@ describe('retention', () => {
     expect(gone(file('tomorrow', -1))).toEqual([])
   })
 
-  it('deletes surplus backups, expired files and leftovers of a crash, and nothing else', () => {
-    const { dir } = makeHome()
-    const backups = join(dir, 'backups')
-    const corrupt = join(dir, 'corrupt')
-    for (const folder of [backups, corrupt]) mkdirSync(folder)
-    for (let day = 1; day <= 9; day++) writeFileSync(join(backups, `history-2026-05-0${day}.db`), '')
-    writeFileSync(join(backups, 'mine.txt'), '')
-    writeFileSync(join(corrupt, 'old.db'), '')
-    utimesSync(join(corrupt, 'old.db'), 0, 0)
-    writeFileSync(join(corrupt, 'new.db'), '')
-    writeFileSync(join(dir, 'daemon.json.123.tmp'), '')
-    writeFileSync(join(dir, 'notes.txt'), '')
-    writeFileSync(join(backups, 'history-2026-05-10.db.tmp-journal'), '')
-    const deps = { kept: () => filesIn(corrupt), dailyBackups: () => dailyBackups(backups) }
-    expect(sweepKept(deps, { days: 30, maxBytes: 1_000, backups: 7 }, Date.now())).toHaveLength(3)
-    expect(removeLeftovers([dir, backups])).toHaveLength(2)
-    expect(readdirSync(backups)).toHaveLength(8)
-    expect(readdirSync(backups)).not.toContain('history-2026-05-02.db')
-    expect(readdirSync(corrupt)).toEqual(['new.db'])
-    expect(readdirSync(dir).sort()).toEqual(['.config', 'backups', 'corrupt', 'notes.txt'])
+  it('deletes surplus backups, expired files and leftovers of a crash, and nothing else', async () => {
+    const { core, housekeeping } = await started()
+    const { stateDir } = core
+    const old = (path: string) => {
+      mkdirSync(dirname(join(stateDir, path)), { recursive: true })
+      writeFileSync(join(stateDir, path), '')
+      utimesSync(join(stateDir, path), 0, 0)
+    }
+    for (let day = 1; day <= 9; day++) old(`backups/history-2025-05-0${day}.db`)
+    for (const path of ['backups/mine.txt', 'backups/history-schema-1.db', 'corrupt/old.db', 'notes.txt']) old(path)
+    for (const path of ['logs/launchd.log', 'sessions/a/notes.md', 'tool-results/b/c.txt', 'tool-results/b/d.tmp'])
+      old(path)
+    writeFileSync(join(stateDir, 'corrupt/new.db'), '')
+    housekeeping.onSweep(() => 3)
+    // Three surplus backups of ten, and five old files.
+    expect(await housekeeping.run()).toEqual({ done: { deleted: 3 + 5 + 3 } })
+    const left = filesBelow(stateDir).map((path) => path.slice(stateDir.length + 1))
+    expect(left.filter((path) => !/^(history|index)\.db|^logs\/memoryd/.test(path)).sort()).toEqual([
+      'backups/history-2025-05-04.db',
+      'backups/history-2025-05-05.db',
+      'backups/history-2025-05-06.db',
+      'backups/history-2025-05-07.db',
+      'backups/history-2025-05-08.db',
+      'backups/history-2025-05-09.db',
+      'backups/history-2026-01-01.db',
+      'backups/mine.txt',
+      'corrupt/new.db',
+      'notes.txt',
+    ])
+    expect(existsSync(join(stateDir, 'sessions/a'))).toBe(false)
   })
 })
 
 describe('the hourly round', () => {
   it('raises a condition when it fails and clears it when it succeeds again', async () => {
-    const health = createHealth(manualTime().clock, createEvents(manualTime().clock))
-    let trouble: Error | undefined = new Error('no space')
-    const round = createHousekeeping({
-      health,
-      log: silent,
-      backUp: async () => {
-        if (trouble) throw trouble
-      },
-      sweep: async () => 3,
-      blamesDisk: (error) => (error as Error).message === 'disk',
+    const { core, housekeeping } = await started()
+    let problem: Error | undefined = new Error('no space')
+    housekeeping.onSweep(() => {
+      if (problem) throw problem
     })
-    expect(await round()).toEqual({ retry: 'no space' })
-    expect(health.list()).toMatchObject([{ code: 'housekeeping', message: expect.stringContaining('no space') }])
-    trouble = new Error('disk')
-    expect(await round()).toEqual({ wait: 'the disk cannot be written' })
-    trouble = undefined
-    expect(await round()).toEqual({ done: { deleted: 3 } })
-    expect(health.list()).toEqual([])
+    expect(await housekeeping.run()).toEqual({ retry: 'no space' })
+    expect(core.health.list()).toMatchObject([{ code: 'housekeeping', message: expect.stringContaining('no space') }])
+    problem = Object.assign(new Error('full'), { code: 'ENOSPC' })
+    expect(await housekeeping.run()).toEqual({ wait: 'the disk cannot be written' })
+    problem = undefined
+    expect(await housekeeping.run()).toEqual({ done: { deleted: 0 } })
+    expect(core.health.list().map(({ code }) => code)).not.toContain('housekeeping')
   })
 })
