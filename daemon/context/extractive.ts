@@ -108,14 +108,12 @@ function lastWords(messages: readonly Message[]): string[] {
   return [text.length > CAP_LAST_CHARS ? `[…] ${tailOf(text, CAP_LAST_CHARS)}` : text]
 }
 
+type FactKind = 'request' | 'file' | 'failed' | 'todo'
 /**
  * What must survive a compaction whatever a model makes of it: what persons asked for, the files that were changed, the
- * commands that failed, and what is still to do. Finds it in messages, and looks for it in a result. Pure.
+ * commands that failed, and what is still to do. `at`: where it stands in the conversation.
  */
-
-export type FactKind = 'request' | 'file' | 'failed' | 'todo'
-/** `at`: where it stands in the conversation. */
-export type Fact = { kind: FactKind; text: string; at: number }
+type Fact = { kind: FactKind; text: string; at: number }
 
 const EDITS = ['Edit', 'Write', 'MultiEdit', 'NotebookEdit', 'edit', 'write', 'apply_patch', 'replace', 'write_file']
 const PATHS = ['file_path', 'path', 'notebook_path', 'filePath']
@@ -154,14 +152,14 @@ function once(facts: readonly Fact[]): Fact[] {
   return [...last.values()]
 }
 
-export function editedBy({ name, input }: ToolUse): string[] {
+function editedBy({ name, input }: ToolUse): string[] {
   if (!EDITS.includes(name)) return []
   return PATHS.flatMap((field) =>
     typeof input[field] === 'string' && input[field] !== '' ? [input[field] as string] : [],
   )
 }
 
-export function commandOf({ name, input }: ToolUse): string {
+function commandOf({ name, input }: ToolUse): string {
   if (!isShellTool(name)) return ''
   const { command, cmd } = input
   const given = command ?? cmd
@@ -232,7 +230,6 @@ function holds(text: string, words: string): boolean {
 
 const IN_WORD = /[\p{L}\p{N}_]/u
 
-/** Space is nothing that anybody would miss. */
 function normal(text: string): string {
   return text.replace(/\s+/g, ' ').trim()
 }

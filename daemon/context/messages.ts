@@ -1,11 +1,84 @@
 /**
- * Makes of whatever a harness keeps a list that the Messages API takes: drops what is only shown, pairs every call with
- * its result, merges neighbours of one role. Keeps the order and the bytes of what stays. Pure.
+ * Messages in the form of the Messages API. Makes of whatever a harness keeps a list that the API takes: drops what is only
+ * shown, pairs every call with its result, merges neighbours of one role. Keeps the order and the bytes of what stays.
  */
+
+export type Block = { type: string } & Record<string, unknown>
+
+/** `system`: what a harness says in between; it counts to the side of the user. */
+export type Role = 'user' | 'assistant' | 'system'
+
+/** `id`: as the harness names it; never sent to a model. */
+export type Message = { id?: string; role: Role; content: string | Block[] }
+
+export type ToolUse = { id: string; name: string; input: Record<string, unknown> }
+
+export function blocksOf(content: Message['content']): readonly Block[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
+}
+
+function side({ role }: Message): 'user' | 'assistant' {
+  return role === 'assistant' ? 'assistant' : 'user'
+}
+
+function toolUseOf(block: Block): ToolUse | undefined {
+  if (block.type !== 'tool_use') return undefined
+  return { id: String(block.id), name: String(block.name), input: recordOf(block.input) }
+}
+
+/** Calls that a server makes and answers itself, whatever its tools are named: both stand in an answer. */
+const OF_SERVER = /^(?:server|mcp)_tool_use$|^[a-z_]{1,64}_tool_result$/
+
+export function isOfServer({ type }: Block): boolean {
+  return OF_SERVER.test(type)
+}
+
+export function serverCallOf(block: Block): string | undefined {
+  return isOfServer(block) && /_use$/.test(block.type) ? String(block.id) : undefined
+}
+
+/** The server's own call on which a block hangs: as what came of it, or as a call that its program makes meanwhile. */
+export function serverCallBehind(block: Block): string | undefined {
+  if (block.type !== 'tool_use')
+    return isOfServer(block) && !/_use$/.test(block.type) ? String(block.tool_use_id) : undefined
+  const { tool_id } = recordOf(block.caller)
+  return typeof tool_id === 'string' ? tool_id : undefined
+}
+
+export function resultIdOf(block: Block): string | undefined {
+  return block.type === 'tool_result' ? String(block.tool_use_id) : undefined
+}
+
+/** What a result says, without its images. */
+export function resultText(block: Block): string {
+  const { content } = block
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content.flatMap((part) => (isText(part) ? [part.text] : [])).join('\n')
+}
+
+export function isText(value: unknown): value is { type: 'text'; text: string } {
+  const { type, text } = (value ?? {}) as { type?: unknown; text?: unknown }
+  return type === 'text' && typeof text === 'string'
+}
+
+export function textsOf({ content }: Message): string[] {
+  return blocksOf(content).flatMap((block) => (isText(block) ? [block.text] : []))
+}
+
+/** Every call of a tool, by its id. */
+export function toolUsesOf(messages: readonly Message[]): Map<string, ToolUse> {
+  const uses = messages.flatMap(({ content }) => blocksOf(content).flatMap((block) => toolUseOf(block) ?? []))
+  return new Map(uses.map((use) => [use.id, use]))
+}
+
+export function recordOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
+}
 
 /** What stands for the result of a call that never got one. */
 export const NO_RESULT = '[No result: the call was interrupted]'
-/** What stands before an answer that nobody asked for any more. */
+/** What stands before an answer whose question is gone. */
 export const NO_BEGINNING = '[The beginning of this conversation is not there any more]'
 
 const roles: readonly string[] = ['user', 'assistant', 'system']
@@ -91,11 +164,8 @@ function isName(value: unknown): boolean {
   return typeof value === 'string' && value !== ''
 }
 
-/** The block itself where it has nothing else. */
 function only(block: Block, known: readonly string[]): Block {
-  const isKnown = (name: string) => name === 'type' || known.includes(name)
-  if (Object.keys(block).every(isKnown)) return block
-  return Object.fromEntries(Object.entries(block).filter(([name]) => isKnown(name))) as Block
+  return Object.fromEntries(Object.entries(block).filter(([name]) => name === 'type' || known.includes(name))) as Block
 }
 
 const IN_RESULTS = ['text', 'image', 'document', 'search_result', 'tool_reference']
@@ -105,21 +175,23 @@ function resultOf(block: Block): Block | undefined {
   const { content } = block
   if (content === undefined || typeof content === 'string') return block
   if (!Array.isArray(content)) return { ...block, content: '' }
-  const parts = content.flatMap((part) => {
-    const { type } = recordOf(part)
-    return IN_RESULTS.includes(String(type)) ? (blockIn(part) ?? []) : []
-  })
-  return parts.length === content.length && parts.every((part, n) => part === content[n])
-    ? block
-    : { ...block, content: parts }
+  const parts = content.filter((part) => IN_RESULTS.includes(String(recordOf(part).type)))
+  const blocks = parts.flatMap((part) => (part.type === 'tool_reference' ? part : (blockOf(part, 'user') ?? [])))
+  return { ...block, content: blocks }
 }
 
-function blockIn(part: unknown): Block | undefined {
-  return recordOf(part).type === 'tool_reference' ? (part as Block) : blockOf(part, 'user')
+/** Without the blocks that do not stay; a message of nothing else goes, too. */
+function withBlocks(messages: readonly Message[], stays: (block: Block) => boolean): Message[] {
+  return messages.flatMap((message) => {
+    if (typeof message.content === 'string') return [message]
+    const content = message.content.filter(stays)
+    if (content.length === message.content.length) return [message]
+    return content.length === 0 ? [] : [{ ...message, content }]
+  })
 }
 
 /**
- * What a server's own tool said goes where nobody called it, and a call goes where nothing came of it, but for those that
+ * A result of a server's own tool goes where its call is missing, and a call where its result is missing, but for those that
  * go on: of the last answer, and those whose program has called a tool of ours.
  */
 function withoutHalves(messages: readonly Message[]): Message[] {
@@ -133,12 +205,8 @@ function withoutHalves(messages: readonly Message[]): Message[] {
       const behind = at > last && call !== undefined ? call : serverCallBehind(block)
       if (behind !== undefined && called.has(behind)) whole.add(behind)
     }
-  const isHalf = (block: Block) => isOfServer(block) && !whole.has(serverCallOf(block) ?? serverCallBehind(block) ?? '')
-  return messages.flatMap((message) => {
-    if (typeof message.content === 'string' || !message.content.some(isHalf)) return [message]
-    const content = message.content.filter((block) => !isHalf(block))
-    return content.length === 0 ? [] : [{ ...message, content }]
-  })
+  const isWhole = (block: Block) => whole.has(serverCallOf(block) ?? serverCallBehind(block) ?? '')
+  return withBlocks(messages, (block) => !isOfServer(block) || isWhole(block))
 }
 
 /** Answers of a model and what follows each, as the API sees them: neighbours of one side are one turn. */
@@ -155,45 +223,35 @@ export function turnsOf(messages: readonly Message[]): Turn[] {
 }
 
 function paired(messages: readonly Message[]): Message[] {
-  const asked = new Set<string>()
-  const whole = turnsOf(withoutRepeatedCalls(messages, asked))
+  const whole = turnsOf(withoutRepeatedCalls(messages))
   const result: Message[] = []
   for (const [n, turn] of whole.entries()) {
     if (turn.side === 'assistant') {
       result.push(...turn.messages)
-      const ids = idsIn(turn.messages, 'tool_use', 'id')
+      const ids = callsIn(turn.messages)
       // The conversation ends within a call: nothing more will come for it.
       if (ids.length > 0 && n === whole.length - 1) result.push({ role: 'user', content: ids.map(noResult) })
       continue
     }
     const before = whole[n - 1]
-    result.push(...answered(turn.messages, before ? idsIn(before.messages, 'tool_use', 'id') : []))
+    result.push(...answered(turn.messages, before ? callsIn(before.messages) : []))
   }
   return result
 }
 
 /** An id that was used before is no call: a server would not know which of them a result is for. */
-function withoutRepeatedCalls(messages: readonly Message[], asked: Set<string>): Message[] {
-  return messages.flatMap((message) => {
-    if (message.role !== 'assistant' || typeof message.content === 'string') return [message]
-    const content = message.content.filter((block) => {
-      if (block.type !== 'tool_use') return true
-      if (asked.has(block.id as string)) return false
-      asked.add(block.id as string)
-      return true
-    })
-    if (content.length === message.content.length) return [message]
-    return content.length === 0 ? [] : [{ ...message, content }]
-  })
+function withoutRepeatedCalls(messages: readonly Message[]): Message[] {
+  const asked = new Set<unknown>()
+  return withBlocks(messages, ({ type, id }) => type !== 'tool_use' || (!asked.has(id) && asked.add(id) !== undefined))
 }
 
-function idsIn(messages: readonly Message[], type: string, field: string): string[] {
+function callsIn(messages: readonly Message[]): string[] {
   return messages.flatMap(({ content }) =>
-    typeof content === 'string' ? [] : content.flatMap((block) => (block.type === type ? [String(block[field])] : [])),
+    blocksOf(content).flatMap(({ type, id }) => (type === 'tool_use' ? [String(id)] : [])),
   )
 }
 
-/** Results first and each once; those of nobody go, those that are missing are made up. */
+/** Results first and each once; those without a call go, those that are missing are made up. */
 function answered(messages: readonly Message[], ids: readonly string[]): Message[] {
   const wanted = new Set(ids)
   const found = new Map<string, Block>()
@@ -213,12 +271,7 @@ function answered(messages: readonly Message[], ids: readonly string[]): Message
     }
   const missing = ids.filter((id) => !found.has(id))
   if (isOrdered && missing.length === 0 && strays === 0) return [...messages]
-  const others = messages.flatMap((message) => {
-    if (typeof message.content === 'string') return [message]
-    const content = message.content.filter(({ type }) => type !== 'tool_result')
-    if (content.length === message.content.length) return [message]
-    return content.length === 0 ? [] : [{ ...message, content }]
-  })
+  const others = withBlocks(messages, ({ type }) => type !== 'tool_result')
   const results = [...found.values(), ...missing.map(noResult)]
   if (results.length === 0) return others
   const first = messages.find(({ content }) => blocksOf(content).some(({ type }) => type === 'tool_result'))
@@ -260,85 +313,4 @@ export function merged(messages: readonly Message[]): Message[] {
       content: all.flatMap(({ content }) => blocksOf(content)),
     }
   })
-}
-
-/** Messages in the form of the Messages API, and how to look into one. Types and pure functions; judges nothing. */
-
-export type Block = { type: string } & Record<string, unknown>
-
-/** `system`: what a harness says in between; it counts to the side of the user. */
-export type Role = 'user' | 'assistant' | 'system'
-
-/** `id`: as the harness names it; never sent to a model. */
-export type Message = { id?: string; role: Role; content: string | Block[] }
-
-export type ToolUse = { id: string; name: string; input: Record<string, unknown> }
-
-export function blocksOf(content: Message['content']): readonly Block[] {
-  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
-}
-
-export function side({ role }: Message): 'user' | 'assistant' {
-  return role === 'assistant' ? 'assistant' : 'user'
-}
-
-export function toolUseOf(block: Block): ToolUse | undefined {
-  if (block.type !== 'tool_use') return undefined
-  return { id: String(block.id), name: String(block.name), input: recordOf(block.input) }
-}
-
-/** Calls that a server makes and answers itself, whatever its tools are named: both stand in an answer. */
-const OF_SERVER = /^(?:server|mcp)_tool_use$|^[a-z_]{1,64}_tool_result$/
-
-export function isOfServer({ type }: Block): boolean {
-  return OF_SERVER.test(type)
-}
-
-export function serverCallOf(block: Block): string | undefined {
-  return isOfServer(block) && /_use$/.test(block.type) ? String(block.id) : undefined
-}
-
-/** The server's own call on which a block hangs: as what came of it, or as a call that its program makes meanwhile. */
-export function serverCallBehind(block: Block): string | undefined {
-  if (block.type !== 'tool_use')
-    return isOfServer(block) && !/_use$/.test(block.type) ? String(block.tool_use_id) : undefined
-  const { tool_id } = recordOf(block.caller)
-  return typeof tool_id === 'string' ? tool_id : undefined
-}
-
-export function resultIdOf(block: Block): string | undefined {
-  return block.type === 'tool_result' ? String(block.tool_use_id) : undefined
-}
-
-/** What a result says, without its images. */
-export function resultText(block: Block): string {
-  const { content } = block
-  if (typeof content === 'string') return content
-  if (!Array.isArray(content)) return ''
-  return content.flatMap((part) => (isText(part) ? [part.text] : [])).join('\n')
-}
-
-export function isText(value: unknown): value is { type: 'text'; text: string } {
-  const { type, text } = (value ?? {}) as { type?: unknown; text?: unknown }
-  return type === 'text' && typeof text === 'string'
-}
-
-export function textsOf({ content }: Message): string[] {
-  return blocksOf(content).flatMap((block) => (isText(block) ? [block.text] : []))
-}
-
-/** Every call of a tool, by its id. */
-export function toolUsesOf(messages: readonly Message[]): Map<string, ToolUse> {
-  const uses = new Map<string, ToolUse>()
-  for (const { content } of messages)
-    if (typeof content !== 'string')
-      for (const block of content) {
-        const use = toolUseOf(block)
-        if (use) uses.set(use.id, use)
-      }
-  return uses
-}
-
-export function recordOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
 }

@@ -1,6 +1,6 @@
 /**
  * Clears old results of tools, with no model: what a file said an hour ago is on the disk, and what a command printed was
- * read. Never touches what anybody said or thought, nor results of tools it does not know. Pure.
+ * read. Never touches words, thoughts, or results of tools it does not know.
  */
 import { type Block, blocksOf, isText, type Message, resultIdOf, toolUsesOf } from './messages.ts'
 import { standsForConversation } from './summary.ts'
@@ -18,12 +18,12 @@ const CLEARABLE_TOKENS = 40_000
 const FREED_TOKENS = 20_000
 
 /** `at`: where the message stands. */
-export type Result = { toolUseId: string; tool: string; at: number; block: Block; tokens: number }
+type Result = { toolUseId: string; tool: string; at: number; block: Block; tokens: number }
 
 /** `memories`: whether any that were shown went with them. */
 export type Cleared = { messages: Message[]; results: Result[]; memories: boolean }
 
-export function isClearable(tool: string): boolean {
+function isClearable(tool: string): boolean {
   return CLEARABLE.includes(tool)
 }
 
@@ -34,14 +34,10 @@ export function clearable(counter: Counter, messages: readonly Message[]): Resul
     blocksOf(content).flatMap((block) => {
       const toolUseId = resultIdOf(block)
       const use = toolUseId === undefined ? undefined : uses.get(toolUseId)
-      if (!use || toolUseId === undefined || !isClearable(use.name) || isCleared(block)) return []
+      if (!use || toolUseId === undefined || !isClearable(use.name) || block.content === CLEARED) return []
       return [{ toolUseId, tool: use.name, at, block, tokens: counter.block(block) }]
     }),
   )
-}
-
-function isCleared({ content }: Block): boolean {
-  return content === CLEARED
 }
 
 /** What no file of text can stand for stays: it could not be given back. */
@@ -51,21 +47,21 @@ function savable(counter: Counter, messages: readonly Message[]): Result[] {
   )
 }
 
-export type ByTime = { gapMs: number | undefined; keep?: number }
-
 /** The server's cache is cold, so nothing is lost by another beginning. */
 export function clearByTime(
   counter: Counter,
   messages: readonly Message[],
-  { gapMs, keep = KEEP_BY_TIME }: ByTime,
+  { gapMs, keep = KEEP_BY_TIME }: { gapMs: number | undefined; keep?: number },
 ): Cleared {
   if (gapMs === undefined || gapMs < GAP_MS) return nothing(messages)
   return clearAllBut(counter, messages, savable(counter, messages), Math.max(1, keep))
 }
 
-export type BySize = { tokens: number; warning: number }
-
-export function clearBySize(counter: Counter, messages: readonly Message[], { tokens, warning }: BySize): Cleared {
+export function clearBySize(
+  counter: Counter,
+  messages: readonly Message[],
+  { tokens, warning }: { tokens: number; warning: number },
+): Cleared {
   if (tokens < warning) return nothing(messages)
   const results = savable(counter, messages)
   if (sum(results) < CLEARABLE_TOKENS) return nothing(messages)
@@ -123,17 +119,16 @@ function changed(message: Message, change: (block: Block) => Block): Message {
 const MEMORY =
   /^\s*(?:<system-reminder>\s*)?<memoryd-context>([\s\S]*)<\/memoryd-context>\s*(?:<\/system-reminder>\s*)?$/
 
-/** Nothing but what this program put there, and nothing that anybody said in between. */
+/** Nothing but what this program put there, and no words of others in between. */
 function isMemoryAttachment(text: string): boolean {
   if (text.length <= CLEARED.length || standsForConversation(text)) return false
   const within = MEMORY.exec(text)?.[1]
   return within !== undefined && !within.includes('</memoryd-context>')
 }
 
-/** Clearing that a server does with its own copy of a conversation: what to ask it for. Local messages stay. Pure. */
-
-export type Edit = { type: string } & Record<string, unknown>
-export type ContextManagement = { edits: Edit[] }
+type Edit = { type: string } & Record<string, unknown>
+/** Clearing that a server does with its own copy of a conversation; local messages stay. */
+type ContextManagement = { edits: Edit[] }
 
 const TRIGGER_TOKENS = 180_000
 const CLEAR_AT_LEAST_TOKENS = 140_000
@@ -164,7 +159,7 @@ function but(messages: readonly Message[]): { exclude_tools?: string[] } {
   return kept.length > 0 ? { exclude_tools: kept } : {}
 }
 
-export type CachedPlan = { contextManagement: ContextManagement | undefined; cleared: string[] }
+type CachedPlan = { contextManagement: ContextManagement | undefined; cleared: string[] }
 
 /**
  * Follows the conversation from its beginning, so that the same list always gives the same plan, and a plan once made

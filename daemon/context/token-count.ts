@@ -1,6 +1,6 @@
 /**
- * Counts tokens: what the last response used, and an estimate for what came after it. Errs on the side of too many. Pure,
- * but for remembering what it counted.
+ * Counts tokens: what the last response used, and an estimate for what came after it, on the side of too many; and says
+ * what that means for the window of a model.
  */
 import { hash } from 'node:crypto'
 import { shapeOf } from '../platform/json.ts'
@@ -15,7 +15,7 @@ export type WireUsage = {
   output_tokens?: number | null | undefined
 }
 
-export type Breakdown = {
+type Breakdown = {
   user: number
   assistant: number
   toolRequests: number
@@ -168,16 +168,6 @@ function partOf(block: Block, role: Message['role']): Exclude<keyof Breakdown, '
   return role === 'assistant' ? 'assistant' : 'user'
 }
 
-/** How large a window is, and what how full a context means. Pure. */
-
-export type WindowFacts = {
-  model: string
-  /** What is known of the model, from settings or the table of models. */
-  known: number | undefined
-  betas: readonly string[]
-  variables: ContextVariables
-}
-
 /** The caller's, else the daemon's. */
 export type ContextVariables = {
   MEMORYD_CONTEXT_WINDOW?: string | undefined
@@ -186,13 +176,9 @@ export type ContextVariables = {
   DISABLE_AUTO_COMPACT?: string | undefined
 }
 
-export type Levels<T> = { warning: T; error: T; autoCompact: T; blocked: T }
+type Levels<T> = { warning: T; error: T; autoCompact: T; blocked: T }
 
-export type Room = {
-  window: number
-  effective: number
-  thresholds: Levels<number>
-}
+export type Room = { window: number; effective: number; thresholds: Levels<number> }
 
 const USUAL_WINDOW = 200_000
 const MILLION = 1_000_000
@@ -205,7 +191,10 @@ export function modelName(model: string): string {
   return model.replace(/\[1m\]$/i, '')
 }
 
-export function windowOf({ model, known, betas, variables }: WindowFacts): number {
+type Window = { model: string; known: number | undefined; betas: readonly string[]; variables: ContextVariables }
+
+/** `known`: from settings or the table of models. */
+export function windowOf({ model, known, betas, variables }: Window): number {
   if (/\[1m\]$/i.test(model)) return MILLION
   if (known !== undefined) return known
   if (betas.some((beta) => /^context-1m-/.test(beta))) return MILLION
@@ -257,7 +246,7 @@ export function percentLeft(tokens: number, { effective }: Room): number {
 
 export type Trigger = 'auto' | 'manual'
 
-/** Why nobody may compact now, if so. */
+/** Why a session may not be compacted now, if so. */
 export function compactionOff(
   trigger: Trigger,
   variables: ContextVariables,
