@@ -2,11 +2,15 @@
  * Runs of models over what was said in a session: the prefix that all jobs of a session share, and the runs that go on from
  * it. A prefix is the harness's own request where it handed one over, else the daemon's rendering of the session.
  */
+import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
 import type { Models } from '../models/models.ts'
+import { costInNanos, factsOf } from '../models/prices.ts'
+import type { ModelFailure, Usage } from '../models/wire.ts'
 import type { Said, SessionKey } from '../sessions/message-table.ts'
-import { type RunReport, runTask } from './agent-run.ts'
-import { createCacheWatch } from './cache-watch.ts'
+import { type CacheVerdict, type CacheWatch, createCacheWatch } from './cache-watch.ts'
+import { type LoopReport, runLoop } from './loop.ts'
+import { createPlaces } from './permissions.ts'
 import {
   createHarnessRequests,
   daemonPrefix,
@@ -17,7 +21,10 @@ import {
   type Prefix,
 } from './prefix.ts'
 import { createRendering, readMessages, type SessionMessage, sessionName } from './rendering.ts'
-import type { Reach, Task } from './task.ts'
+import type { Draft, Reach, Task } from './task.ts'
+import { createToolRunner } from './tool-runner.ts'
+import { cleanText } from './tools.ts'
+import { createWorkingCopy } from './working-copy.ts'
 
 type Session = {
   key: SessionKey
@@ -99,4 +106,153 @@ function lastWords(messages: readonly SessionMessage[]): LastWords {
   const lastBy = (who: SessionMessage['by']) =>
     messages.findLast(({ by, text }) => by === who && text.trim() !== '')?.text
   return { agent: lastBy('agent'), person: lastBy('person') }
+}
+
+export type RunReport = {
+  ended: 'done' | 'truncated' | 'failed' | 'aborted'
+  why: string | undefined
+  /** Where a call failed: the job decides by it. */
+  failure: ModelFailure | undefined
+  /** Where an answer was good for nothing. */
+  answer?: 'useless' | undefined
+  text: string
+  /** The files that were changed; none unless all were. */
+  files: string[]
+  turns: number
+  denials: number
+  /** Those that would have changed something that is no memory. */
+  astray: number
+  account: Account
+  cache: CacheVerdict | undefined
+}
+
+/**
+ * One run of a model over a prefix, with one task. Everything it changes is applied together at its end, or nothing is. Each
+ * has its own view of the files, its own limits and its own counts, and none can start another.
+ */
+async function runTask(core: Core, models: Models, cacheWatch: CacheWatch, given: Task): Promise<RunReport> {
+  const { clock, log, settings } = core
+  const { task, throwIfBroken } = endedByBrokenCheck(given)
+  const { job, project, prefix, maxTokens, limits, until = 'done', signal } = task
+  const places = createPlaces(task.reach)
+  const copy = createWorkingCopy(places)
+  for (const { file, hash } of task.shown ?? []) copy.shown(file, 'whole', hash)
+  copy.delivered()
+  const tools = createToolRunner(core, task, places, copy)
+  const expected = cacheWatch.expect(prefix)
+  const asked = prefix.request(await cleanText(task.directive), expected.since, maxTokens)
+  const { call } = models.provider({ job, ...(project !== undefined && { project }) })
+  const loop = await runLoop({
+    ...{ call, tools, clock, signal, limits, marks: prefix.marks, until },
+    request: { model: prefix.model, maxTokens, ...asked },
+    priceOf: (usage) => {
+      const nanos = costInNanos(usage, factsOf(prefix.model, settings.current().models))
+      return nanos === undefined ? undefined : nanos / 1e9
+    },
+    onTurn: (turn) => task.onTurn?.({ ...turn, files: copy.drafts().map(({ file }) => file) }),
+  })
+  throwIfBroken()
+  const [first] = loop.calls
+  const cache = first && cacheWatch.compare(prefix, expected, first)
+  const end = await settle(loop, copy.drafts(), given)
+  const counts = {
+    turns: loop.turns,
+    denials: tools.denials(),
+    astray: tools.astray(),
+    account: accountOf(loop.calls),
+    cache,
+  }
+  // Numbers only: a log keeps no words of a session.
+  log.info({ job, ended: end.ended, ...counts }, 'a model was asked')
+  return { ...end, text: loop.text, ...counts }
+}
+
+/** A check that breaks is no answer for a model, which would go on without what it wanted to keep: it ends the run. */
+function endedByBrokenCheck(task: Task) {
+  const broken = new AbortController()
+  let why: { error: unknown } | undefined
+  const check = async (draft: Draft) => {
+    try {
+      return await task.check(draft)
+    } catch (error) {
+      why ??= { error }
+      broken.abort()
+      return 'it could not be checked'
+    }
+  }
+  return {
+    task: { ...task, check, signal: AbortSignal.any([task.signal, broken.signal]) },
+    throwIfBroken: () => {
+      if (why) throw why.error
+    },
+  }
+}
+
+type Settled = Pick<RunReport, 'ended' | 'why' | 'failure' | 'files' | 'answer'>
+
+async function settle(loop: LoopReport, drafts: readonly Draft[], task: Task): Promise<Settled> {
+  const nothing = { failure: undefined, files: [] }
+  const isTruncated = loop.ended === 'limit' && loop.limit === 'turns' && task.atTurnLimit === 'apply'
+  if (loop.ended === 'aborted') return { ...nothing, ended: 'aborted', why: loop.why }
+  if (loop.ended === 'failed')
+    return { ...nothing, ended: 'failed', why: loop.why, failure: loop.failure, answer: loop.answer }
+  if (loop.ended === 'limit' && !isTruncated) return { ...nothing, ended: 'failed', why: loop.why, answer: loop.answer }
+  const files = drafts.map(({ file }) => file)
+  if (task.signal.aborted) return { ...nothing, ended: 'aborted', why: 'it was stopped' }
+  if (!task.stillOurs()) return { ...nothing, ended: 'aborted', why: 'another process has taken it over' }
+  try {
+    if (files.length > 0) await task.apply(drafts)
+  } catch (error) {
+    // A person may have changed a file in the meantime. Any other error is no outcome of the run.
+    if (error instanceof MemoryError && error.code !== 'DEGRADED')
+      return { ...nothing, ended: 'failed', why: error.message }
+    throw error
+  }
+  if (isTruncated) return { ...nothing, files, ended: 'truncated', why: loop.why }
+  return { ...nothing, files, ended: 'done', why: undefined }
+}
+
+/** What a run used, in tokens. */
+type Account = {
+  calls: number
+  read: number
+  created: number
+  uncached: number
+  output: number
+  hitPercent: number
+}
+
+function accountOf(calls: readonly Usage[]): Account {
+  const sum = (of: (usage: Usage) => number) => calls.reduce((total, usage) => total + of(usage), 0)
+  const read = sum(({ cacheRead }) => cacheRead)
+  const created = sum(({ cacheWrite }) => cacheWrite)
+  const uncached = sum(({ input }) => input)
+  const all = read + created + uncached
+  const hitPercent = all === 0 ? 0 : Math.round((1000 * read) / all) / 10
+  return { calls: calls.length, read, created, uncached, output: sum(({ output }) => output), hitPercent }
+}
+
+/** What a run that came to nothing means for its job. `of: 'part'`: asked about something else, the model may answer. */
+export type NotDone = (
+  | { retry: string; afterMs?: number | undefined }
+  | { wait: string; untilMs?: number | undefined }
+  | { refuse: string }
+) & { of?: 'part' }
+
+/** What a server says of a request that it does not take as it is. Not that it knows no such model. */
+const OF_REQUEST = [400, 413, 422]
+const PART = { of: 'part' as const }
+
+/** `undefined`: it did what it was for. */
+export function whyNotDone({ ended, why = 'it was given up', failure, answer }: RunReport): NotDone | undefined {
+  if (ended === 'done' || ended === 'truncated') return undefined
+  if (!failure) return { retry: why, ...(answer === 'useless' && PART) }
+  if (failure.failed === 'offline' || failure.failed === 'budget') return { wait: why, untilMs: failure.untilMs }
+  const of = isOfPart(failure) ? PART : {}
+  return failure.permanent ? { refuse: why, ...of } : { retry: why, afterMs: failure.retryAfterMs, ...of }
+}
+
+function isOfPart({ failed, status }: ModelFailure): boolean {
+  if (failed === 'refused' || failed === 'garbage') return true
+  return failed === 'bad-request' && (status === undefined || OF_REQUEST.includes(status))
 }

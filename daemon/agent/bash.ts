@@ -15,7 +15,7 @@ import {
   lastLines,
   numberedLines,
   type Refused,
-} from './tool-output.ts'
+} from './tools.ts'
 import { CAP_ENTRIES, type Facts, type FoundFile } from './working-copy.ts'
 
 type Output = Promise<Answer | Refused>

@@ -1,6 +1,6 @@
 /** Parses the one command that a model may run: reading ones, with those options that only shape what is shown. */
 import { parseArgs } from 'node:util'
-import { type Denied, quoted } from './tool-output.ts'
+import { type Denied, quoted } from './tools.ts'
 
 type CommandName = 'ls' | 'find' | 'cat' | 'stat' | 'wc' | 'head' | 'tail' | 'grep'
 

@@ -18,7 +18,7 @@ import {
   type Pace,
   quoted,
   type Refused,
-} from './tool-output.ts'
+} from './tools.ts'
 import type { FoundFile, WorkingCopy } from './working-copy.ts'
 
 export type Matching = {

@@ -7,8 +7,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import { isDeeperThan } from '../platform/json.ts'
 import { type Command, parseCommand } from './command-line.ts'
 import type { Policy, Reach } from './task.ts'
-import { type Denied, quoted } from './tool-output.ts'
-import { isTool, parseInput, type ToolCall, type ToolName } from './tools.ts'
+import { type Denied, isTool, parseInput, quoted, type ToolCall, type ToolName } from './tools.ts'
 
 type Reading = Extract<ToolCall, { tool: 'Read' | 'Grep' | 'Glob' }>
 type Changing = Extract<ToolCall, { tool: 'Edit' | 'Write' }>

@@ -11,7 +11,7 @@ import { tokensIn } from '../platform/text.ts'
 import { meantIn, type Said, type SessionKey } from '../sessions/message-table.ts'
 import { messagesAt } from '../transcripts/digest.ts'
 import { handfuls, openReadBack } from '../transcripts/read-back.ts'
-import { cleanText } from './tool-output.ts'
+import { cleanText } from './tools.ts'
 
 /** A message as models are told it; those of transcripts are of this shape, too. Only those with an id can be cited. */
 export type SessionMessage = {

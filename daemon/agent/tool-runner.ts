@@ -16,11 +16,11 @@ import {
   createCleanTexts,
   createPace,
   isRefused,
+  isTool,
   type Refused,
   seenOf,
   someLines,
-} from './tool-output.ts'
-import { isTool } from './tools.ts'
+} from './tools.ts'
 import { edit, type WorkingCopy, write } from './working-copy.ts'
 
 type ToolResult = { content: string; isError: boolean }

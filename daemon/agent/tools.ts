@@ -1,11 +1,15 @@
 /**
- * The tools a model is told of. One list for every job, in the same bytes: tools are part of what a server caches by, so
- * none is left out where it would be denied. Names and inputs are those that harnesses use, because a fork of a harness's
- * own conversation knows only those.
+ * The tools a model is told of, and how they answer: capped and without credentials. One list for every job, in the same
+ * bytes: tools are part of what a server caches by. Names and inputs are those that harnesses use, because a run that goes
+ * on from a harness's own request knows only those.
  */
+import { setImmediate as turn } from 'node:timers/promises'
 import { z } from 'zod'
 import type { ToolSpec } from '../models/wire.ts'
-import { type Denied, quoted } from './tool-output.ts'
+import type { Clock } from '../platform/clock.ts'
+import { createTurns } from '../platform/queue.ts'
+import { redact } from '../secrets/redact.ts'
+import { withoutPrivate } from '../transcripts/injected.ts'
 
 const path = z.string().min(1).max(4096)
 const evidence = z
@@ -100,4 +104,253 @@ export function toolSpecs(): ToolSpec[] {
     return { name, description, inputSchema }
   })
   return specs
+}
+
+/** Not allowed. Counted and logged. `astray`: a change of what is not a memory, which no task can have asked for. */
+export type Denied = { denied: string; astray?: true }
+/** Allowed, and it did not work: there is no such file, a pattern is broken. */
+export type Failed = { failed: string }
+export type Refused = Denied | Failed
+
+export function isRefused(value: object): value is Refused {
+  return 'denied' in value || 'failed' in value
+}
+
+/** A name as it is told back: a model may have put anything into it. */
+export function quoted(text: string): string {
+  const plain = text.replace(/[^\x20-\x7e\u00a0-\uffff]/g, '\ufffd')
+  return JSON.stringify(plain.length > 200 ? `${plain.slice(0, 200)}…` : plain)
+}
+
+/** `start`, `end`: where in the text the content of the file stands. `whole`: all of the file, if all of that is told. */
+type Shown = { file: string; hash: string; start: number; end: number; whole: boolean }
+export type Answer = { text: string; shows: Shown[] }
+
+export const CAP_ANSWER_CHARS = 40_000
+/** A model is shown no more, so a call makes only so much more that a cut is noticed. */
+export const CAP_MADE_CHARS = 2 * CAP_ANSWER_CHARS
+
+export function answer(text: string, shows: Shown[] = []): Answer {
+  return { text, shows }
+}
+
+/** One after the other; what was shown moves along. */
+export function joined(parts: readonly Answer[]): Answer {
+  let text = ''
+  const shows: Shown[] = []
+  for (const part of parts) {
+    const by = text.length
+    shows.push(...part.shows.map((each) => ({ ...each, start: each.start + by, end: each.end + by })))
+    text += part.text
+  }
+  return { text, shows }
+}
+
+/** What the model has seen once it has the first so many characters. Nothing of what begins behind them. */
+export function seenOf({ shows }: Answer, chars: number): { file: string; hash: string; how: 'part' | 'whole' }[] {
+  return shows
+    .filter(({ start, end }) => start < chars || (end === start && end <= chars))
+    .map(({ file, hash, end, whole }) => ({ file, hash, how: whole && end <= chars ? 'whole' : 'part' }))
+}
+
+export function capped(text: string): string {
+  if (text === '') return '(nothing)'
+  return text.length > CAP_ANSWER_CHARS ? `${text.slice(0, CAP_ANSWER_CHARS)}\n(cut here; ask for less)` : text
+}
+
+/** Asked between any two steps: lets other work run, and says when the call was stopped or has had its time. */
+export type Pace = () => Promise<Failed | undefined>
+
+const LIMIT_MS = 5_000
+const SLICE_MS = 15
+
+export function createPace(clock: Clock, signal: AbortSignal): Pace {
+  const startMs = clock.elapsed()
+  let sliceMs = startMs
+  return async () => {
+    const nowMs = clock.elapsed()
+    if (nowMs - startMs > LIMIT_MS)
+      return { failed: 'it took too long; look in a smaller place or for something simpler' }
+    if (nowMs - sliceMs > SLICE_MS) {
+      await turn()
+      sliceMs = clock.elapsed()
+    }
+    return signal.aborted ? { failed: 'it was stopped' } : undefined
+  }
+}
+
+const turns = createTurns()
+
+/** Without credentials and private spans. Other work runs between two long texts. */
+export async function cleanText(text: string): Promise<string> {
+  await turns(text.length)
+  return (await redact(withoutPrivate(text))).text
+}
+
+/** `line` counts from 1. */
+export type Match = { path: string; line: number; text: string }
+export type Matches = { matches: Match[]; cut: boolean }
+
+/** As much of a line as is ever told, and one more to see that there is more. */
+export const CAP_LINE_CHARS = 500
+const CAP_WHOLE_CHARS = 4_000_000
+/** Longer than any key, in lines of its own or within one. */
+const AROUND_CHARS = 50_000
+const CAP_CLEANED_CHARS = 16_000_000
+const LEFT_OUT = '[left out: part of a credential]'
+
+/**
+ * Texts of files without their credentials. The whole of a file is cleaned before any part of it is told, since half of a
+ * credential is not recognised as one; of a file too long for that, a wide part around each line.
+ */
+export function createCleanTexts() {
+  let last: { text: string; clean: string } | undefined
+  /** The same text, asked for again, is not cleaned again. */
+  const whole = async (text: string) => {
+    if (last?.text !== text) last = { text, clean: await cleanText(text) }
+    return last.clean
+  }
+  /** Lines as they begin in the clean text of their file; what has no place there is left out. */
+  const lines = async (
+    { matches, cut }: Matches,
+    textOf: (path: string) => Promise<string | undefined>,
+    pace: Pace,
+  ): Promise<Matches> => {
+    const clean: Match[] = []
+    let left = CAP_CLEANED_CHARS
+    for (const [path, found] of byPath(matches)) {
+      const text = (await textOf(path)) ?? ''
+      const isLong = text.length > CAP_WHOLE_CHARS
+      const at = startsOf(text)
+      for (const some of isLong ? found.map((match) => [match]) : [found]) {
+        const seen = isLong ? around(text, at(some[0]?.line ?? 1)) : text
+        const heads = some.map((match) => match.text.slice(0, AROUND_CHARS))
+        left -= heads.reduce((sum, head) => sum + head.length, seen.length)
+        if (left < 0 || (await pace())) return { matches: clean, cut: true }
+        const begins: string[] = []
+        for (const head of heads) begins.push(begun(await cleanText(head)))
+        const stands = linesAmong(await (isLong ? cleanText(seen) : whole(seen)), new Set(begins))
+        for (const [n, match] of some.entries()) {
+          const line = begins[n] as string
+          clean.push({ ...match, text: stands.has(line) ? line : LEFT_OUT })
+        }
+      }
+    }
+    return { matches: clean, cut }
+  }
+  return { whole, lines }
+}
+export type CleanTexts = ReturnType<typeof createCleanTexts>
+
+function begun(line: string): string {
+  return line.slice(0, CAP_LINE_CHARS + 1)
+}
+
+function byPath(matches: readonly Match[]): Map<string, Match[]> {
+  const files = new Map<string, Match[]>()
+  for (const match of matches) {
+    const known = files.get(match.path)
+    if (known) known.push(match)
+    else files.set(match.path, [match])
+  }
+  return files
+}
+
+/** Where a line begins; asked for in order, so that a long text is gone through once. */
+function startsOf(text: string): (line: number) => number {
+  let [number, at] = [1, 0]
+  return (line) => {
+    for (; number < line; number++) {
+      const newline = text.indexOf('\n', at)
+      if (newline < 0) break
+      at = newline + 1
+    }
+    return at
+  }
+}
+
+/** From the start of a line on, or half of one would be taken for a line. */
+function around(text: string, at: number): string {
+  const from = text.lastIndexOf('\n', at - AROUND_CHARS) + 1
+  return text.slice(at - from > 2 * AROUND_CHARS ? at : from, at + 2 * AROUND_CHARS)
+}
+
+/** Which of the wanted beginnings a line of the text has. */
+function linesAmong(text: string, wanted: ReadonlySet<string>): Set<string> {
+  const stands = new Set<string>()
+  for (let at = 0; at <= text.length && stands.size < wanted.size; ) {
+    const newline = text.indexOf('\n', at)
+    const end = newline < 0 ? text.length : newline
+    const line = begun(text.slice(at, Math.min(end, at + CAP_LINE_CHARS + 1)))
+    if (wanted.has(line)) stands.add(line)
+    at = end + 1
+  }
+  return stands
+}
+
+// Lines of a text without a list of them all: a file of nothing but newlines would fill memory with it.
+
+/** As an editor counts them: one more than there are newlines. */
+export function countNewlines(text: string): number {
+  let count = 0
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count++
+  return count
+}
+
+/** `count` lines from the one after `skipped`, without the newline that ends them. */
+export function someLines(text: string, skipped: number, count: number): string {
+  const start = afterLines(text, 0, skipped)
+  return start > text.length ? '' : text.slice(start, afterLines(text, start, count) - 1)
+}
+
+/** With the newline that ends them, whether the text has it or not. */
+export function firstLines(text: string, count: number): string {
+  return ended(text.slice(0, afterLines(text, 0, count)))
+}
+
+export function lastLines(text: string, count: number): string {
+  if (count === 0) return ''
+  let start = text.endsWith('\n') ? text.length - 1 : text.length
+  for (let left = count; left > 0 && start >= 0; left--) start = start === 0 ? -1 : text.lastIndexOf('\n', start - 1)
+  return ended(text.slice(start + 1))
+}
+
+/** With their numbers, until there is more than is shown. */
+export function numberedLines(text: string, capChars: number): string {
+  let shown = ''
+  let number = 1
+  for (let at = 0; at < text.length && shown.length <= capChars; number++) {
+    const end = afterLines(text, at, 1)
+    shown += `${number}\t${ended(text.slice(at, end))}`
+    at = end
+  }
+  return shown
+}
+
+export function countWords(text: string): number {
+  let count = 0
+  const word = /\S+/g
+  while (word.test(text)) count++
+  return count
+}
+
+export function countCharacters(text: string): number {
+  let count = text.length
+  for (let at = 0; at < text.length; at++) if ((text.charCodeAt(at) & 0xfc00) === 0xdc00) count--
+  return count
+}
+
+/** Where the line after so many begins; one past the end and its missing newline where there are no more. */
+function afterLines(text: string, from: number, count: number): number {
+  let at = from
+  for (let left = count; left > 0; left--) {
+    const end = text.indexOf('\n', at)
+    if (end < 0) return text.length + 1
+    at = end + 1
+  }
+  return at
+}
+
+function ended(text: string): string {
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`
 }

@@ -1,5 +1,4 @@
 /** Where a conversation may be cut: never between a call and its result, never within an answer. Pure. */
-
 import { blocksOf, type Message, serverCallBehind, serverCallOf, textsOf } from './messages.ts'
 import { type Counter, padded } from './token-count.ts'
 

@@ -1,7 +1,7 @@
 /** What a dream does and did, as it is told: while it goes on, in the report, in the notice, and to its job. */
 import type { DreamFacts, DreamLive, DreamOutcome, DreamReport, DreamTurn, Spent } from '../../schema/dream.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import type { NotDone } from '../agent/agent-run.ts'
+import type { NotDone } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
 import { message } from '../platform/files.ts'
 import type { Acquired, HeldLock } from './dream-lock.ts'

@@ -1,6 +1,5 @@
 /** What a model finds worth keeping in a part of a session, saved as a whole; `model/` decides what it may keep. */
-import type { Agent, SessionPrefix } from '../agent/agent.ts'
-import { whyNotDone } from '../agent/agent-run.ts'
+import { type Agent, type SessionPrefix, whyNotDone } from '../agent/agent.ts'
 import type { SessionMessage } from '../agent/rendering.ts'
 import type { Core } from '../core.ts'
 import { logFile } from '../memory/file-names.ts'

@@ -3,8 +3,7 @@
  * where there is one, and rules where not. A kill at any point leaves either nothing or all of a part.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Agent } from '../agent/agent.ts'
-import type { NotDone } from '../agent/agent-run.ts'
+import type { Agent, NotDone } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
 import type { JobKind, Outcome } from '../jobs/job.ts'
 import type { Memory } from '../memory/memory.ts'

@@ -1,7 +1,6 @@
 /** One update of notes by a model: a fork over what the session's jobs share, which may edit that file and nothing else. */
 import { MemoryError } from '../../schema/errors.ts'
-import type { Agent, SessionPrefix } from '../agent/agent.ts'
-import { type NotDone, whyNotDone } from '../agent/agent-run.ts'
+import { type Agent, type NotDone, type SessionPrefix, whyNotDone } from '../agent/agent.ts'
 import type { SaidMessage, SessionKey } from '../sessions/message-table.ts'
 import { hashOf, NOTES_FILE } from './notes-file.ts'
 import { CAP_NOTES_TOKENS, CAP_SECTION_TOKENS, tooLong } from './notes-guard.ts'

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { daemonPrefix, harnessPrefix } from '../../daemon/agent/prefix.ts'
 import { fingerprintOf } from '../../daemon/models/keys.ts'
 import { calls, says } from '../support/messages-api/answers.ts'
-import { agentRig, conversation, key, MODEL, said } from './agent-run-rig.ts'
+import { agentRig, conversation, key, MODEL, said } from './agent-rig.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { topic } from '../support/memory.ts'
 import { calls, overloaded, rateLimited, says } from '../support/messages-api/answers.ts'
-import { agentRig, conversation, MODEL } from './agent-run-rig.ts'
+import { agentRig, conversation, MODEL } from './agent-rig.ts'
 
 const write = (id: string, file_path: string, body: string, more = {}) => ({
   id,
