@@ -26,7 +26,6 @@ import { createMemory } from './memory/memory.ts'
 import { createModels } from './models/models.ts'
 import { createNotes } from './notes/notes.ts'
 import { createNotesFile } from './notes/notes-file.ts'
-import { message } from './platform/files.ts'
 import { createProjects } from './projects/projects.ts'
 import { createRecall } from './recall/recall.ts'
 import { redact } from './secrets/redact.ts'
@@ -81,7 +80,6 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const memory = createMemory(core, projects, {
     onChange: (dir, files, actor) => events.publish({ type: 'saved', dir, files, actor }),
     onError: logged('a memory directory could not be looked through'),
-    onDiskTrouble: (error) => disk.failed(message(error)),
   })
   parts.add('memory', memory.stop)
   // Not by their names, which may be made of a person's words: those would stay in the log when a memory is purged.
@@ -174,7 +172,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
       return checked
     })
   }
-  memory.watching.start()
+  memory.start()
   parts.add('watching memories', memory.watching.stop)
   reader.start()
   mail.start()

@@ -58,7 +58,7 @@ export function createPurges(core: Core, memory: Memory, notes: NotesFile) {
     sweepFreePages(db)
 
     // 3. Out of everything else.
-    memory.searching.wipe()
+    memory.wipeIndex()
     notes.emptyAll()
     for (const listener of listeners) listener({ dir, file })
     table.forgetWhat(id)

@@ -2,6 +2,7 @@
  * What the daemon knows of the memories in each directory: one entry a file, read again only when its stamp has changed, and
  * kept in index.db for the next start. The files are the truth: up to 500 are stat'ed each time, more once a second.
  */
+import { statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { MemoryError } from '../../schema/errors.ts'
@@ -62,13 +63,10 @@ type Entry = Directory & {
   reading: Promise<void> | undefined
 }
 
+type Listing = { items: KnownMemory[]; older: number }
 type ReadListener = (dir: string, memory: KnownMemory, read: ReadMemory) => void
 
-export function createCatalogue(
-  { clock, db, logged }: Pick<Core, 'clock' | 'db' | 'logged'>,
-  journal: Journal,
-  names: Pick<CredentialNames, 'isKnown'>,
-) {
+export function createCatalogue({ clock, db, logged }: Core, journal: Journal, names: CredentialNames) {
   const rows = createRows(db.index)
   const entries = new Map<string, Entry>()
   const listeners: ReadListener[] = []
@@ -224,17 +222,27 @@ export function createCatalogue(
       }
     })
 
+  /** As the directory is now: the newest, and how many there are besides. */
+  const list = (dir: string, { limit = LIST_MEMORIES } = {}): Listing => {
+    const entry = entryOf(dir)
+    look(entry)
+    readSome(entry, limit + entry.changed.size)
+    if (entry.unread() > 0) void readBeside(entry)
+    const items = [...entry.memories.values()].sort(newestFirst).slice(0, limit)
+    return { items, older: entry.memories.size + entry.found.size - items.length }
+  }
+
   return {
     /** As the directory is now, or, with many memories, was less than a second ago. */
     open,
-    /** As the directory is now: the newest, and how many there are besides. */
-    list: (dir: string, { limit = LIST_MEMORIES } = {}): { items: KnownMemory[]; older: number } => {
-      const entry = entryOf(dir)
-      look(entry)
-      readSome(entry, limit + entry.changed.size)
-      if (entry.unread() > 0) void readBeside(entry)
-      const items = [...entry.memories.values()].sort(newestFirst).slice(0, limit)
-      return { items, older: entry.memories.size + entry.found.size - items.length }
+    list,
+    /** The same without names that hold a credential, which another program may have given. The journal's were searched. */
+    listSafe: async (dir: string): Promise<Listing> => {
+      const { items, older } = list(dir)
+      const safe: KnownMemory[] = []
+      for (const item of items)
+        if (journal.tip(dir, item.file) !== undefined || !(await names.has(item.file))) safe.push(item)
+      return { items: safe, older }
     },
     /** The text of one as it is now; nothing when it is gone. */
     read,
@@ -261,9 +269,9 @@ export function createCatalogue(
     },
     /** Hears of each file that was read, with what it says. */
     onRead: (listener: ReadListener) => void listeners.push(listener),
-    /** Reads these directories before they are asked for. */
+    /** Reads the directories that were changed last before they are asked for. */
     readAhead: async (dirs: readonly string[]): Promise<void> => {
-      for (const dir of dirs.slice(0, MOST_DIRECTORIES)) {
+      for (const dir of lastChanged(dirs).slice(0, MOST_DIRECTORIES)) {
         if (isStopped) return
         open(dir)
         await readBeside(entryOf(dir))
@@ -283,6 +291,12 @@ export function createCatalogue(
 }
 
 export type Catalogue = ReturnType<typeof createCatalogue>
+
+/** Each whole change of a file changes its folder. */
+function lastChanged(dirs: readonly string[]): string[] {
+  const changedMs = new Map(dirs.map((dir) => [dir, statSync(dir, { throwIfNoEntry: false })?.mtimeMs ?? 0]))
+  return dirs.toSorted((a, b) => (changedMs.get(b) ?? 0) - (changedMs.get(a) ?? 0))
+}
 
 export function valueKey(text: string): string {
   return hashOf(normaliseValue(text))

@@ -7,6 +7,7 @@ import { message } from '../platform/files.ts'
 import type { Content } from '../platform/safe-folder.ts'
 import type { ProjectFinder } from '../projects/projects.ts'
 import { createLinePrinter } from './export-file.ts'
+import type { External } from './external-edits.ts'
 import { inFolder } from './folder.ts'
 import { isExact, type Journal } from './journal.ts'
 import { listMemories } from './scan.ts'
@@ -28,13 +29,12 @@ const PIECE_CHARS = 65_536
 /** So many changes of a file are looked through for the content that it had when the export began. */
 const MOST_CHANGES = 100
 
-/** `look` brings the journal up to what others did in a directory. */
 export function createExport(
-  { clock }: Core,
+  { clock, logged }: Core,
   places: ProjectFinder,
   journal: Journal,
   tombstones: Tombstones,
-  look: (dir: string) => Promise<unknown>,
+  external: External,
 ) {
   /** Synchronous, so that no write of ours falls into it. */
   const snapshot = (root: string, dir: string): Snapshot => {
@@ -75,7 +75,7 @@ export function createExport(
     /** What can be refused is refused before the first piece. */
     start: async (cwd: string, caller: Caller): Promise<AsyncIterable<string>> => {
       const { root, dir, off } = places.find(cwd, caller)
-      if (off === undefined) await look(dir)
+      if (off === undefined) await external.look(dir).catch(logged('a memory directory could not be looked through'))
       return pieces(lines(snapshot(root, dir)))
     },
   }

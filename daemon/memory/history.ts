@@ -2,23 +2,21 @@
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Change, ChangeItem, ChangeList, Run } from '../../schema/history.ts'
-import type { ProjectFinder } from '../projects/projects.ts'
+import type { Projects } from '../projects/projects.ts'
 import { isIndex } from './file-names.ts'
 import type { Journal, Change as Row } from './journal.ts'
 import type { Review, Reviews } from './review.ts'
 import type { Tombstones } from './tombstones.ts'
 import { isPurged, isUndoable } from './undo.ts'
 
-type Deps = { journal: Journal; places: ProjectFinder; tombstones: Tombstones; reviews: Reviews }
-
 export type ChangesQuery = { file: string | undefined; limit: number | undefined; after: string | undefined }
 
 const DEFAULT_LIMIT = 100
 
-export function createHistory({ journal, places, tombstones, reviews }: Deps) {
+export function createHistory(projects: Projects, journal: Journal, tombstones: Tombstones, reviews: Reviews) {
   return {
     changes: (cwd: string, caller: Caller, { file, limit = DEFAULT_LIMIT, after }: ChangesQuery): ChangeList => {
-      const { dir } = places.find(cwd, caller)
+      const { dir } = projects.find(cwd, caller)
       const rows = journal.list({
         dir,
         file,

@@ -7,30 +7,24 @@ import { basename, dirname, join, resolve } from 'node:path'
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Moved } from '../../schema/transfer.ts'
+import type { Core } from '../core.ts'
 import type { Db } from '../db/database.ts'
-import type { Clock } from '../platform/clock.ts'
 import { syncPath } from '../platform/files.ts'
 import { isCode } from '../platform/safe-folder.ts'
 import type { Directories, Projects } from '../projects/projects.ts'
+import type { External } from './external-edits.ts'
 import type { Journal } from './journal.ts'
 import { listMemories } from './scan.ts'
 import type { Writer } from './writer.ts'
 
 export type Ends = { fromDir: string; fromRoot: string; toDir: string; toRoot: string }
 
-type Deps = {
-  db: Db
-  clock: Clock
-  projects: Projects
-  journal: Journal
-  writer: Writer
-  /** Brings the journal up to what others did in a directory. */
-  look: (dir: string) => Promise<unknown>
-  onChange: (dir: string, files: string[], actor: string) => void
-}
+type MoveListener = (dir: string, files: string[], actor: string) => void
 
-export function createMoving(deps: Deps) {
-  const { db, clock, projects, journal, writer, look, onChange } = deps
+export function createMoves(core: Core, projects: Projects, journal: Journal, writer: Writer, external: External) {
+  const { clock, logged } = core
+  const db = core.db.history
+  const listeners: MoveListener[] = []
   const { directories } = projects
   const begun = createMoveTable(db)
   const follow = createFollowing(db, journal, projects)
@@ -45,9 +39,9 @@ export function createMoving(deps: Deps) {
       if (inodeOf(ends.toDir) !== inode) begun.end(id)
       throw error
     }
-    settleMoves(db, clock, journal, projects)
+    settleMoves(core, projects, journal)
     const { files } = listMemories(ends.toDir)
-    onChange(ends.toDir, files, actor)
+    for (const listener of listeners) listener(ends.toDir, files, actor)
     return answer(ends, 'whole', files)
   }
 
@@ -99,17 +93,19 @@ export function createMoving(deps: Deps) {
   }
 
   return {
+    /** Hears of a directory that has been renamed. */
+    onMove: (listener: MoveListener) => void listeners.push(listener),
     move: async (request: { from: string; to: string }, caller: Caller): Promise<Moved> => {
       // What a full disk left half done may be this very move.
-      settleMoves(db, clock, journal, projects)
+      settleMoves(core, projects, journal)
       const ends = findEnds(request, caller)
       for (const within of endsWithin(directories, ends)) follow.directory(within, clock.now())
       if (ends.fromDir === ends.toDir) {
         follow.project(ends)
         return answer(ends, 'followed')
       }
-      await look(ends.fromDir)
-      await look(ends.toDir)
+      for (const dir of [ends.fromDir, ends.toDir])
+        await external.look(dir).catch(logged('a memory directory could not be looked through'))
       return aloneWithBoth(writer, ends, async () => {
         const isOne = leadToOne(ends)
         if (!isOne && !holdsNothing(ends.toDir)) throw refusal(ends, `${ends.toDir} is not empty`)
@@ -122,7 +118,7 @@ export function createMoving(deps: Deps) {
 }
 
 /** Ends what a kill interrupted, before anything else looks at directories, and says what was done. */
-export function settleMoves(db: Db, clock: Clock, journal: Journal, projects: Projects): string[] {
+export function settleMoves({ clock, db: { history: db } }: Core, projects: Projects, journal: Journal): string[] {
   const begun = createMoveTable(db)
   const follow = createFollowing(db, journal, projects)
   const end = db.transaction((move: ReturnType<typeof begun.list>[number]): string => {

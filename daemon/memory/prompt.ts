@@ -1,108 +1,94 @@
-/** The memory prompt of a caller. What a session was given stays, byte for byte, until the session begins anew. */
+/** The memory prompt of a caller. What a session was given stays, byte for byte, until the session is cleared or compacted. */
 import type { Caller } from '../../schema/caller.ts'
-import type { MemoryPrompt } from '../../schema/memory.ts'
+import type { Agent, AgentMemory, MemoryPrompt } from '../../schema/memory.ts'
+import type { Core } from '../core.ts'
 import type { Db } from '../db/database.ts'
-import type { Clock } from '../platform/clock.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
+import { createLru } from '../platform/lru.ts'
 import { hashOf } from '../platform/safe-folder.ts'
 import { safeId } from '../platform/text.ts'
-import type { ProjectFinder } from '../projects/projects.ts'
+import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import { inFolder } from './folder.ts'
 import { loadIndex, readIndexes } from './index-file.ts'
-import { memoryPrompt } from './prompt-text.ts'
-
-type Deps = {
-  places: ProjectFinder
-  prompts: Prompts
-  clock: Clock
-  teamEnabled: () => boolean
-  /** What a person wants to be added to the prompt. */
-  guidelines: (caller: Caller) => string | undefined
-  onDiskTrouble: (error: unknown) => void
-}
+import { agentPrompt, memoryPrompt } from './prompt-text.ts'
 
 /** A session is a harness and an id. */
-export type SessionName = { sessionId: string; harness: string }
-
-export type Prompting = {
-  prompt(cwd: string, caller: Caller, session: SessionName | undefined): Promise<MemoryPrompt>
-  /** The session was cleared or compacted: its next prompt is made anew, in every directory. */
-  renew(session: SessionName): void
-}
+type SessionName = { sessionId: string; harness: string }
 
 const DAY_MS = 86_400_000
+/** An index may have a megabyte: each of the last few texts is searched for credentials once. */
+const MOST_CLEAN = 8
 
-export function createPrompting(deps: Deps): Prompting {
-  const { places, prompts, clock, teamEnabled, guidelines, onDiskTrouble } = deps
-  const clean = redactOnce()
+export function createPrompts(core: Core, projects: Projects) {
+  const { clock, disk, settings } = core
+  const table = createPromptTable(core.db.history)
+  const cleaned = createLru<string, string>(MOST_CLEAN)
   let renewals = 0
 
-  /** A prompt is for reading: a disk that takes no writes costs its being kept, not its being answered. */
+  const clean = async (text: string): Promise<string> => {
+    const key = hashOf(text)
+    const known = cleaned.get(key) ?? (await redact(text)).text
+    cleaned.set(key, known)
+    return known
+  }
+  // Cleaned before it is cut: half of a credential no longer looks like one.
+  const shownIndex = async (text: string) => loadIndex(await clean(text)).content
+
+  const make = async (dir: string, caller: Caller): Promise<string> => {
+    const { own, team } = readIndexes(dir, { withTeam: settings.current().team.enabled })
+    return memoryPrompt({
+      dir,
+      index: await shownIndex(own),
+      team: team === undefined ? undefined : await shownIndex(team),
+      extraGuidelines: await clean(projects.variables(caller).CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES ?? ''),
+    })
+  }
+
+  /** A prompt is answered even when the disk keeps it from being stored. */
   const unlessDiskFails = <T>(write: () => T, otherwise: T): T => {
     try {
       return write()
     } catch (error) {
       if (!isDiskTrouble(error)) throw error
-      onDiskTrouble(error)
+      disk.blames(error)
       return otherwise
     }
   }
 
-  const make = async (dir: string, caller: Caller): Promise<string> => {
-    const { own, team } = readIndexes(dir, { withTeam: teamEnabled() })
-    // Cleaned before it is cut: half of a credential no longer looks like one.
-    const shown = async (index: string) => loadIndex(await clean(index)).content
-    return memoryPrompt({
-      dir,
-      index: await shown(own),
-      team: team === undefined ? undefined : await shown(team),
-      extraGuidelines: await clean(guidelines(caller) ?? ''),
-    })
-  }
-
   const frozen = async (key: PromptKey, caller: Caller): Promise<string> => {
     const now = clock.now()
-    const given = prompts.find(key)
+    const given = table.find(key)
     if (given) {
-      if (now - given.at > DAY_MS) unlessDiskFails(() => prompts.touch(key, now), undefined)
+      if (now - given.at > DAY_MS) unlessDiskFails(() => table.touch(key, now), undefined)
       makeAgain(key.dir)
       return given.text
     }
     const before = renewals
     const text = await make(key.dir, caller)
-    // A session that began anew meanwhile must not be left with what was read before.
+    // A session that was cleared meanwhile must not be left with what was read before.
     if (renewals !== before) return frozen(key, caller)
-    return unlessDiskFails(() => prompts.freeze(key, text, now), text)
+    return unlessDiskFails(() => table.freeze(key, text, now), text)
   }
 
   return {
-    prompt: async (cwd, caller, session) => {
-      const { dir, off } = places.find(cwd, caller)
+    prompt: async (cwd: string, caller: Caller, session: SessionName | undefined): Promise<MemoryPrompt> => {
+      const { dir, off } = projects.find(cwd, caller)
       if (off !== undefined) return { text: '', skipped: 'off' }
       return { text: session ? await frozen({ ...nameOf(session), dir }, caller) : await make(dir, caller) }
     },
-    renew: (session) => {
-      renewals += 1
-      prompts.forget(nameOf(session))
+    /** Of a type of sub-agent, which has a memory of its own. */
+    agentPrompt: async (cwd: string, caller: Caller, agent: Agent): Promise<AgentMemory> => {
+      const { dir, off } = projects.ofAgent(agent).find(cwd, caller)
+      if (off !== undefined) return { text: '', dir, skipped: 'off' }
+      const index = await shownIndex(readIndexes(dir, { withTeam: false }).own)
+      return { text: agentPrompt({ dir, agentType: agent.type, scope: agent.scope, index }), dir }
     },
-  }
-}
-
-/** An index may have a megabyte: each of the last few texts is searched once. */
-const MOST_CLEAN = 8
-
-function redactOnce(): (text: string) => Promise<string> {
-  const kept = new Map<string, string>()
-  return async (text) => {
-    if (text === '') return ''
-    const key = hashOf(text)
-    const clean = kept.get(key) ?? (await redact(text)).text
-    // The map is in order of use.
-    kept.delete(key)
-    kept.set(key, clean)
-    if (kept.size > MOST_CLEAN) kept.delete(kept.keys().next().value as string)
-    return clean
+    /** The session was cleared or compacted: its next prompt is made anew, in every directory. */
+    renew: (session: SessionName): void => {
+      renewals += 1
+      table.forget(nameOf(session))
+    },
   }
 }
 
@@ -117,26 +103,16 @@ function nameOf({ sessionId, harness }: SessionName): Omit<PromptKey, 'dir'> {
   return { harness: safeId(harness), session: safeId(sessionId) }
 }
 
-/** The memory prompt that each session was given in each directory: the first one stays until it is forgotten. */
-
-export type PromptKey = { harness: string; session: string; dir: string }
+type PromptKey = { harness: string; session: string; dir: string }
 
 /** `at`: when it was last asked for, to the day. */
-export type FrozenPrompt = { text: string; at: number }
+type FrozenPrompt = { text: string; at: number }
 
-export type Prompts = {
-  find(key: PromptKey): FrozenPrompt | undefined
-  touch(key: PromptKey, at: number): void
-  /** Keeps the text unless there is one already, and returns the one that counts. Old ones go. */
-  freeze(key: PromptKey, text: string, at: number): string
-  /** In all directories. */
-  forget(session: Omit<PromptKey, 'dir'>): void
-}
+/** A session that did not ask for its prompt for so long is over. */
+const KEEP_MS = 30 * DAY_MS
 
-/** A session that nobody asked for so long is over. */
-const KEEP_MS = 30 * 86_400_000
-
-export function createPrompts(db: Db): Prompts {
+/** What each session was given in each directory. */
+function createPromptTable(db: Db) {
   const get = db.prepare('SELECT text, at FROM prompts WHERE harness = ? AND session = ? AND dir = ?')
   const insert = db.prepare(`INSERT INTO prompts (harness, session, dir, at, text) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO NOTHING`)
@@ -146,12 +122,14 @@ export function createPrompts(db: Db): Prompts {
   const find = ({ harness, session, dir }: PromptKey) => get.get(harness, session, dir) as FrozenPrompt | undefined
   return {
     find,
-    touch: ({ harness, session, dir }, at) => void touch.run(at, harness, session, dir),
-    freeze: db.transaction((key: PromptKey, text: string, at: number) => {
+    touch: ({ harness, session, dir }: PromptKey, at: number): void => void touch.run(at, harness, session, dir),
+    /** Keeps the text unless there is one already, and returns the one that counts. Old ones go. */
+    freeze: db.transaction((key: PromptKey, text: string, at: number): string => {
       expire.run(at - KEEP_MS)
       insert.run(key.harness, key.session, key.dir, at, text)
       return (find(key) as FrozenPrompt).text
     }),
-    forget: ({ harness, session }) => void forget.run(harness, session),
+    /** In all directories. */
+    forget: ({ harness, session }: Omit<PromptKey, 'dir'>): void => void forget.run(harness, session),
   }
 }

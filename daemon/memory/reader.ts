@@ -3,63 +3,47 @@ import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import type { Memory, MemoryIndex, MemoryItem, MemoryList, MemoryType } from '../../schema/memory.ts'
-import type { ProjectFinder } from '../projects/projects.ts'
+import type { Agent, Memory, MemoryIndex, MemoryItem, MemoryList, MemoryType } from '../../schema/memory.ts'
+import type { Core } from '../core.ts'
+import type { Projects } from '../projects/projects.ts'
 import type { Catalogue } from './catalogue.ts'
 import { INDEX_FILE } from './file-names.ts'
 import { readMemoryFile } from './folder.ts'
 import { loadIndex, readIndexes } from './index-file.ts'
 import type { Journal } from './journal.ts'
 import { type ScannedMemory, timeOf } from './scan.ts'
-import type { Searching } from './search-index.ts'
+import type { SearchIndex } from './search-index.ts'
 import { type TopicFields, topicFields } from './topic-file.ts'
-import type { CredentialNames } from './write-checks.ts'
 
-export type ListFilter = { type: MemoryType | undefined; q: string | undefined }
+type ListFilter = { type: MemoryType | undefined; q: string | undefined }
 
-export type Reading = {
-  index(cwd: string, caller: Caller): MemoryIndex
-  list(cwd: string, caller: Caller, filter: ListFilter): Promise<MemoryList>
-  get(cwd: string, caller: Caller, file: string, at: number | undefined): Memory
-}
-
-type Deps = {
-  places: ProjectFinder
-  journal: Journal
-  catalogue: Catalogue
-  searching: Searching
-  names: CredentialNames
-  teamEnabled: () => boolean
-}
-
-export function createReading({ places, journal, catalogue, searching, names, teamEnabled }: Deps): Reading {
-  /** Another program may have given a file such a name; the journal's were looked through. */
-  const withoutTelling = async (dir: string, items: readonly ScannedMemory[]): Promise<ScannedMemory[]> => {
-    const shown: ScannedMemory[] = []
-    for (const item of items)
-      if (journal.tip(dir, item.file) !== undefined || !(await names.has(item.file))) shown.push(item)
-    return shown
-  }
-
+export function createReader(
+  { settings }: Core,
+  projects: Projects,
+  catalogue: Catalogue,
+  journal: Journal,
+  searchIndex: SearchIndex,
+) {
   return {
-    index: (cwd, caller) => {
-      const { dir, off } = places.find(cwd, caller)
+    index: (cwd: string, caller: Caller): MemoryIndex => {
+      const { dir, off } = projects.find(cwd, caller)
       if (off !== undefined) return { ...indexAt(dir, ''), skipped: 'off' }
-      const { own, team } = existsSync(dir) ? readIndexes(dir, { withTeam: teamEnabled() }) : { own: '' }
+      const withTeam = settings.current().team.enabled
+      const { own, team } = existsSync(dir) ? readIndexes(dir, { withTeam }) : { own: '' }
       return { ...indexAt(dir, own), ...(team && { team: indexAt(join(dir, 'team'), team) }) }
     },
-    list: async (cwd, caller, { type, q }) => {
-      const { dir, off } = places.find(cwd, caller)
+    list: async (cwd: string, caller: Caller, { type, q }: ListFilter): Promise<MemoryList> => {
+      const { dir, off } = projects.find(cwd, caller)
       if (off !== undefined) return { dir, items: [], older: 0, skipped: 'off' }
-      // Words are found by the journal, which knows no name with a credential in it.
-      const found =
-        q === undefined ? undefined : searching.search(dir, q).flatMap((file) => catalogue.read(dir, file) ?? [])
-      const { items, older } = found ? { items: found, older: 0 } : catalogue.list(dir)
-      const shown = found ?? (await withoutTelling(dir, items))
-      return { dir, items: shown.filter((item) => !type || item.type === type).map(toItem), older }
+      const { items, older } =
+        q === undefined
+          ? await catalogue.listSafe(dir)
+          : { items: searchIndex.search(dir, q).flatMap((file) => catalogue.read(dir, file) ?? []), older: 0 }
+      return { dir, items: items.filter((item) => !type || item.type === type).map(toItem), older }
     },
-    get: (cwd, caller, file, at) => {
-      const { dir, off } = places.find(cwd, caller)
+    /** `at`: as it was then. `agent`: of that type of sub-agent. */
+    get: (cwd: string, caller: Caller, file: string, at?: number, agent?: Agent): Memory => {
+      const { dir, off } = (agent ? projects.ofAgent(agent) : projects).find(cwd, caller)
       const found = off === undefined ? (at === undefined ? now(dir, file) : then(journal, dir, file, at)) : undefined
       if (!found)
         throw new MemoryError('NOT_FOUND', `there is no memory ${file}${at === undefined ? '' : ' at that time'}`)

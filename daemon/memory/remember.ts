@@ -16,8 +16,6 @@ import type { Writer } from './writer.ts'
 
 const EXCERPT_CHARS = 200
 
-export type Remember = ReturnType<typeof createRemember>
-
 export function createRemember(
   core: Core,
   places: ProjectFinder,

@@ -17,7 +17,10 @@ async function catalogueRig(options: Parameters<typeof testCore>[0] = {}) {
   const dir = join(home.dir, 'memory')
   mkdirSync(dir, { recursive: true })
   const journal = createJournal(core.db.history)
-  const catalogue = createCatalogue(core, journal, { isKnown: (file) => file.includes('ghp_') })
+  const catalogue = createCatalogue(core, journal, {
+    has: async (file) => file.includes('ghp_'),
+    isKnown: (file) => file.includes('ghp_'),
+  })
   const read: string[] = []
   catalogue.onRead((_dir, { file }) => read.push(file))
   const write = (file: string, text: string) => writeFileSync(join(dir, file), text)

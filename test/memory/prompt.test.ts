@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createPrompting, createPrompts, type Prompts } from '../../daemon/memory/prompt.ts'
 import { memoryPrompt } from '../../daemon/memory/prompt-text.ts'
 import { agent, memoryRig, type Rig } from '../support/memory.ts'
 
@@ -19,6 +18,8 @@ async function ask(rig: Pick<Rig, 'memory' | 'cwd'>, name = session, env = {}) {
   return (await rig.memory.prompting.prompt(rig.cwd, { ...agent, env }, name)).text
 }
 
+const kept = ({ store }: Pick<Rig, 'store'>) => store.history.prepare('SELECT session FROM prompts').pluck().all()
+
 describe('the prompt without a session', () => {
   it('follows the index', async () => {
     const rig = await memoryRig()
@@ -26,7 +27,7 @@ describe('the prompt without a session', () => {
     expect(await without()).toEqual({ text: memoryPrompt({ dir: rig.dir, index: '' }) })
     writeIndex(rig, '- [One](one.md) — first\n')
     expect(await without()).toEqual({ text: memoryPrompt({ dir: rig.dir, index: '- [One](one.md) — first\n' }) })
-    expect(createPrompts(rig.store.history).find({ harness: 'generic', session: 's1', dir: rig.dir })).toBeUndefined()
+    expect(kept(rig)).toEqual([])
   })
 
   it('makes the directory that it says exists', async () => {
@@ -159,9 +160,8 @@ describe('the prompt of a session', () => {
     }
     for (const [n, sessionId] of ids.entries())
       expect(await ask(rig, { ...session, sessionId })).toContain(`(n${n}.md)`)
-    const kept = rig.store.history.prepare('SELECT session FROM prompts').pluck().all()
-    expect(kept).toHaveLength(ids.length)
-    for (const name of kept) expect(name).toMatch(/^[0-9a-f]{64}$/)
+    expect(kept(rig)).toHaveLength(ids.length)
+    for (const name of kept(rig)) expect(name).toMatch(/^[0-9a-f]{64}$/)
   })
 
   it('is empty while memory is off, and the same as before when it is on again', async () => {
@@ -177,8 +177,6 @@ describe('the prompt of a session', () => {
 
   it('is dropped when nobody has asked for it for thirty days, and not while somebody does', async () => {
     const rig = await memoryRig()
-    const prompts = createPrompts(rig.store.history)
-    const has = (name: string) => prompts.find({ harness: 'generic', session: name, dir: rig.dir }) !== undefined
     await ask(rig, { ...session, sessionId: 'idle' })
     await ask(rig, { ...session, sessionId: 'alive' })
     for (let day = 0; day < 3; day++) {
@@ -186,7 +184,7 @@ describe('the prompt of a session', () => {
       await ask(rig, { ...session, sessionId: 'alive' })
     }
     await ask(rig, { ...session, sessionId: 'new' })
-    expect(['idle', 'alive', 'new'].map(has)).toEqual([false, true, true])
+    expect(kept(rig).sort()).toEqual(['alive', 'new'])
   })
 
   it('is written down once a day at most, however often it is asked for', async () => {
@@ -206,33 +204,28 @@ describe('the prompt of a session', () => {
 describe('a disk that takes no writes', () => {
   it('costs a prompt its being kept, not its being answered', async () => {
     const rig = await memoryRig()
-    const full = () => {
-      throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
-    }
-    const troubles: unknown[] = []
-    const kept = createPrompts(rig.store.history)
-    const prompting = (prompts: Prompts) =>
-      createPrompting({
-        places: { find: () => ({ root: rig.cwd, dir: rig.dir, source: 'default', off: undefined }), forWriting: full },
-        prompts,
-        clock: rig.time.clock,
-        teamEnabled: () => false,
-        guidelines: () => undefined,
-        onDiskTrouble: (error) => troubles.push(error),
-      })
-    const stuck = prompting({ ...kept, freeze: full, touch: full })
-    const { text } = await stuck.prompt(rig.cwd, agent, session)
-    expect(text).toBe(memoryPrompt({ dir: rig.dir, index: '' }))
-    await prompting(kept).prompt(rig.cwd, agent, session)
+    const db = rig.store.history
+    let failure: Error | undefined
+    db.function('fail', () => {
+      if (failure) throw failure
+      return 1
+    })
+    for (const write of ['INSERT', 'UPDATE'])
+      db.exec(`CREATE TEMP TRIGGER no_${write} BEFORE ${write} ON main.prompts BEGIN SELECT fail(); END`)
+    failure = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
+    const text = memoryPrompt({ dir: rig.dir, index: '' })
+    expect([await ask(rig), kept(rig), rig.health.list()]).toEqual([
+      text,
+      [],
+      [expect.objectContaining({ code: 'disk' })],
+    ])
+    failure = undefined
+    await ask(rig)
     rig.time.pass(2 * DAY_MS)
+    failure = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR' })
     writeIndex(rig, '- [Two](two.md) — second\n')
-    expect(await stuck.prompt(rig.cwd, agent, session)).toEqual({ text })
-    expect(troubles).toHaveLength(2)
-    const broken = () => {
-      throw new Error('a bug')
-    }
-    await expect(
-      prompting({ ...kept, freeze: broken }).prompt(rig.cwd, agent, { ...session, sessionId: 's3' }),
-    ).rejects.toThrow('a bug')
+    expect(await ask(rig)).toBe(text)
+    failure = new Error('a bug')
+    await expect(ask(rig, { ...session, sessionId: 's3' })).rejects.toThrow('a bug')
   })
 })

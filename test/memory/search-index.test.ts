@@ -60,7 +60,7 @@ describe('a search over memories', () => {
     expect(bytes()).toContain('quagga')
     await rig.memory.writing.forget(rig.cwd, person, 'secret.md', { reject: false, ifHash: undefined })
     rig.time.pass(200)
-    rig.memory.searching.wipe()
+    rig.memory.searchIndex.wipe()
     expect(bytes()).not.toContain('quagga')
     expect(await found(rig.memory, rig, 'token')).toEqual(['auth.md', 'tokens.md'])
     expect(bytes()).not.toContain('quagga')

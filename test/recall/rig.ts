@@ -44,7 +44,6 @@ export async function recallRig(selects?: Selects, over: Parameters<typeof testC
   const memory = createMemory(core, projects, {
     onChange: () => {},
     onError: () => {},
-    onDiskTrouble: () => {},
   })
   core.lifecycle.add('memory', memory)
   const { dir } = projects.find(cwd, caller)

@@ -48,7 +48,6 @@ export async function memoryRig({ review = 'auto', team = false, watch, isPlace 
       ...(watch && { watch }),
       onChange: (dir, files, actor) => saved.push({ dir, files, actor }),
       onError: (error) => errors.push(error),
-      onDiskTrouble: (error) => errors.push(error),
     })
     const purges = createPurges(core, memory, createNotesFile(core))
     return { memory, projects, purges, core, store: core.db, health: core.health }

@@ -4,7 +4,7 @@ import type { MailService } from '../../mail/mail.ts'
 import type { Memory } from '../../memory/memory.ts'
 import { routeFile } from '../request.ts'
 
-export const mailRoutes = (mail: MailService, { agents }: Memory, purges: Purges) =>
+export const mailRoutes = (mail: MailService, memory: Memory, purges: Purges) =>
   routeFile(async () => (await import('../../../schema/mail.ts')).mailRoutes, {
     agents: () => mail.agents(),
     registerAgent: ({ body }) => mail.register(body),
@@ -12,16 +12,17 @@ export const mailRoutes = (mail: MailService, { agents }: Memory, purges: Purges
     mail: ({ params, query: { wait = 0, after, limit }, signal }) =>
       mail.read(params.agent, { waitMs: wait * 1_000, after, limit, signal }),
     acknowledgeMail: ({ params, body }) => mail.acknowledge(params.agent, body.ids.map(Number)),
-    agentMemory: ({ params: { type }, query: { cwd, scope }, caller }) => agents.prompt(cwd, caller, { type, scope }),
+    agentMemory: ({ params: { type }, query: { cwd, scope }, caller }) =>
+      memory.prompting.agentPrompt(cwd, caller, { type, scope }),
     agentMemoryFile: ({ params: { type, file }, query: { cwd, scope }, caller }) =>
-      agents.reading({ type, scope }).get(cwd, caller, file, undefined),
+      memory.reading.get(cwd, caller, file, undefined, { type, scope }),
     putAgentMemory: ({ params: { type, file }, query: { cwd, scope }, body, caller }) => {
       const { content, ifHash, reason = 'written' } = body
-      return agents.writing({ type, scope }).put(cwd, caller, { file, content, expect: ifHash }, reason)
+      return memory.writingOf({ type, scope }).put(cwd, caller, { file, content, expect: ifHash }, reason)
     },
     forgetAgentMemory: ({ params: { type, file }, query, caller }) => {
       const { cwd, scope, reject = false, purge = false, ifHash } = query
-      const writing = agents.writing({ type, scope })
+      const writing = memory.writingOf({ type, scope })
       return purge
         ? purges.purge(writing.dirOf(cwd, caller), caller, file, { reject, ifHash })
         : writing.forget(cwd, caller, file, { reject, ifHash })

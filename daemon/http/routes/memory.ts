@@ -49,6 +49,6 @@ async function instructionsAt(
     home: places.home,
     agentsMd: settings.current().instructions.agentsMd,
   })
-  const { path, content } = await memory.reading.index(cwd, caller)
+  const { path, content } = memory.reading.index(cwd, caller)
   return { items: content === '' ? items : [...items, { kind: 'memory' as const, path, content }] }
 }
