@@ -156,7 +156,7 @@ const KEY = '([A-Za-z_][\\w-]*)'
 const TEXT = '[^\\p{Cc}\\uFEFF\\u2028\\u2029\\uFFFE\\uFFFF\\p{Cs}]'
 const ENTRY = new RegExp(`^( *)${KEY}:(?: +(\\S${TEXT}*?))? *$`, 'u')
 const QUOTED = new RegExp(`^"(?:(?!["\\\\])${TEXT}|\\\\["\\\\])*"$`, 'u')
-const CONSTANT = /^(?:true|false|null|~|__proto__)$/i
+const CONSTANT = /^(?:true|false|null|~)$/i
 
 /**
  * The front matter that nearly every file has, `key: some words` line by line, and such lines below a key: read without the YAML
@@ -167,7 +167,7 @@ export function readPlainYaml(yaml: string): Record<string, unknown> | undefined
   let inner: { data: Record<string, unknown>; indent: string } | undefined
   for (const line of yaml.replace(/\n$/, '').split('\n')) {
     const [, indent = '', key, text] = ENTRY.exec(line) ?? []
-    if (key === undefined || CONSTANT.test(key)) return undefined
+    if (key === undefined || key === '__proto__' || CONSTANT.test(key)) return undefined
     if (indent === '') inner = undefined
     else if (!inner || (inner.indent !== '' && inner.indent !== indent)) return undefined
     else inner.indent = indent
