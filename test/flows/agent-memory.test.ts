@@ -4,8 +4,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../client/index.ts'
 import { hostileNames } from '../memory/hostile-names.ts'
 import { snapshot } from '../memory/snapshot.ts'
-import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
+import { startDaemon } from '../support/in-process.ts'
 import { topic } from '../support/memory.ts'
 
 async function rig() {

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { busySession } from '../support/busy-session.ts'
 import { memoryd } from '../support/cli.ts'
-import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
+import { startDaemon } from '../support/in-process.ts'
 
 it('prints the summary that a session would get, and leaves it as it is', async () => {
   const home = makeHome()

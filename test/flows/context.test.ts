@@ -3,8 +3,8 @@ import { join, relative } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { connect } from '../../client/index.ts'
 import { problemWith } from '../context/lists.ts'
-import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
+import { startDaemon } from '../support/in-process.ts'
 import { memoryDirOf } from '../support/writer.ts'
 
 const call = (id: string, name = 'Read', input: object = { file_path: `/${id}` }) => ({

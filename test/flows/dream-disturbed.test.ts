@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest'
 import { LOCK_FILE } from '../../daemon/dream/dream-lock.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
 import { connectAs } from '../support/connect-as.ts'
-import { startDaemon } from '../support/daemon.ts'
 import { dreamGround, dreamModel, goodDream, snapshot } from '../support/dream-ground.ts'
 import { collectEvents } from '../support/events.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { startDaemon } from '../support/in-process.ts'
 
 const PERSON = 'And bring the contract along.\n'
 

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { connectAs } from '../support/connect-as.ts'
-import { following, learningHome, textOf, topics, written } from '../support/learning.ts'
+import { following, followingProcess, learningHome, textOf, topics, written } from '../support/learning.ts'
 import { broken, calls, says } from '../support/messages-api/answers.ts'
 
 const RULE = 'Please always run the linter before you commit, because CI rejects everything else.'
@@ -107,7 +107,7 @@ describe('what a model finds worth keeping in a turn', () => {
 
   it('is there as a whole or not at all when the daemon is killed in the middle of it', async () => {
     const { api, home, session } = await learningHome()
-    const first = await following(home)
+    const first = await followingProcess(home)
     const two = calls(written('feedback_linter.md', 'feedback', BODY, ['m1']), {
       ...written('bad.md', 'nonsense', 'x', ['m1']),
       id: 'bad',

@@ -6,8 +6,8 @@ import { connect } from '../../client/index.ts'
 import { hostileCases, prepareGround } from '../memory/containment-corpus.ts'
 import { snapshot } from '../memory/snapshot.ts'
 import { memoryd } from '../support/cli.ts'
-import { startDaemon } from '../support/daemon.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { startDaemon } from '../support/in-process.ts'
 import { rawRequest } from '../support/raw.ts'
 
 function repository(home: Home, name = 'project'): string {

@@ -10,9 +10,10 @@ import { hello } from '../models/asking.ts'
 import { spendingRig } from '../models/spending.ts'
 import { memoryd } from '../support/cli.ts'
 import { manualTime } from '../support/clock.ts'
-import { startDaemon } from '../support/daemon.ts'
+import { startDaemon as startProcess } from '../support/daemon.ts'
 import { statusEvents } from '../support/events.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { startDaemon } from '../support/in-process.ts'
 import { says } from '../support/messages-api/answers.ts'
 import { startMessagesApi } from '../support/messages-api/start.ts'
 import { rawRequest } from '../support/raw.ts'
@@ -76,7 +77,7 @@ describe('the mode of a daemon', () => {
 
   it('does not load what it needs to ask a model before it has something to ask', async () => {
     const home = makeHome({ ANTHROPIC_API_KEY: 'k', NODE_DEBUG: 'module' })
-    const daemon = await startDaemon(home)
+    const daemon = await startProcess(home)
     await daemon.client.status()
     await daemon.client.cost({})
     const { stderr } = await daemon.stop()

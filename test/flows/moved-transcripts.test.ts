@@ -2,8 +2,8 @@ import { cpSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { connectAs } from '../support/connect-as.ts'
-import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
+import { startDaemon } from '../support/in-process.ts'
 import { append, genericRoot, turn, turnEvents } from '../support/transcripts.ts'
 
 it('finds what a transcript says that was moved while nobody looked', async () => {

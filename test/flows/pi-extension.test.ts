@@ -6,8 +6,8 @@ import { pathToFileURL } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { piExtension } from '../../client/cli/connect/pi-extension.ts'
 import { connectAs } from '../support/connect-as.ts'
-import { startDaemon } from '../support/daemon.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { startDaemon } from '../support/in-process.ts'
 
 type Handler = (event: object, context: object) => Promise<unknown>
 

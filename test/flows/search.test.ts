@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { openDatabases } from '../../daemon/db/databases.ts'
 import { createMessageWords } from '../../daemon/transcripts/message-index.ts'
 import { memoryd } from '../support/cli.ts'
-import { startDaemon } from '../support/daemon.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { startDaemon } from '../support/in-process.ts'
 
 const SECRET = ['ghp', 'R4nd0mR4nd0mR4nd0mR4nd0mR4nd0mR4nd0m'].join('_')
 

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
+import { startDaemon } from '../support/in-process.ts'
 import { append, genericRoot, turn, turnEvents } from '../support/transcripts.ts'
 
 it('sees a turn that ends while nobody asks, and says where transcripts are looked for', async () => {

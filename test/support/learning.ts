@@ -2,8 +2,9 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { claudeSession } from './claude-session.ts'
-import { startDaemon } from './daemon.ts'
+import { startDaemon as startProcess } from './daemon.ts'
 import { type Home, makeHome } from './home.ts'
+import { startDaemon } from './in-process.ts'
 import { jobEnds } from './job-ends.ts'
 import type { Script } from './messages-api/server.ts'
 import { startMessagesApi } from './messages-api/start.ts'
@@ -48,5 +49,11 @@ export async function learningHome({ settings = {}, script }: { settings?: objec
 
 export async function following(home: Home) {
   const daemon = await startDaemon(home)
+  return { ...daemon, ends: await jobEnds(daemon.client, 'extract') }
+}
+
+/** The same with a process of its own, which can be killed. */
+export async function followingProcess(home: Home) {
+  const daemon = await startProcess(home)
   return { ...daemon, ends: await jobEnds(daemon.client, 'extract') }
 }

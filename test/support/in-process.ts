@@ -1,0 +1,85 @@
+/**
+ * A whole daemon in the test's process, on a real socket and real files: what a flow needs, in a tenth of the time that a process
+ * takes to start. Kills, signals and the command line's `start` and `stop` need a process: `daemon.ts`.
+ */
+import { onTestFinished } from 'vitest'
+import { connect, type StrictClient } from '../../client/index.ts'
+import { startDaemon as start } from '../../daemon/daemon.ts'
+import { type Clock, createClock } from '../../daemon/platform/clock.ts'
+import { ensurePrivateFolder } from '../../daemon/platform/files.ts'
+import { loadSettings } from '../../daemon/settings/live-settings.ts'
+import type { Home } from './home.ts'
+
+export type DaemonHere = {
+  client: StrictClient
+  /** Resolves with the first log line that holds `text`, from the start on. */
+  logged(text: string): Promise<string>
+  /** As SIGHUP does. */
+  reload(): void
+  /** As SIGTERM does; the code is that of the process. */
+  stop(): Promise<{ code: number }>
+}
+
+type Options = { clock?: Clock; lastStop?: 'clean' | 'unclean' }
+
+const DRAIN_MS = 60_000
+
+export async function startDaemon(home: Home, { clock = createClock(), lastStop }: Options = {}): Promise<DaemonHere> {
+  const { places, env } = home
+  const lines: string[] = []
+  const waiting = new Set<(line: string) => void>()
+  const write = (text: string) => {
+    lines.push(text)
+    for (const look of waiting) look(text)
+  }
+  // As the daemon's own process does first: what it makes is the user's alone.
+  const umask = process.umask(0o077)
+  const daemon = await inOrder(async () => {
+    ensurePrivateFolder(places.stateDir, 'state')
+    return start({
+      places,
+      settings: loadSettings(places.configFile, env, places.home),
+      env,
+      clock,
+      version: '0.0.0-test',
+      lastStop: lastStop ?? 'clean',
+      terminal: { write, colour: 'off' },
+    })
+  })
+  const client = connect({ socket: places.socketPath, strict: true, deadlineMs: 10_000 })
+  let stopped: Promise<{ code: number }> | undefined
+  const stop = () => {
+    stopped ??= (async () => {
+      client.close()
+      const outcome = await daemon.stop(DRAIN_MS)
+      process.umask(umask)
+      return { code: outcome === 'clean' ? 0 : 1 }
+    })()
+    return stopped
+  }
+  onTestFinished(async () => void (await stop()))
+  return {
+    client,
+    logged: (text) =>
+      new Promise((resolve) => {
+        const look = (line: string) => {
+          if (!line.includes(text)) return
+          waiting.delete(look)
+          resolve(line)
+        }
+        waiting.add(look)
+        lines.forEach(look)
+      }),
+    reload: daemon.reload,
+    stop,
+  }
+
+  async function inOrder<T>(act: () => Promise<T>): Promise<T> {
+    try {
+      return await act()
+    } catch (error) {
+      process.umask(umask)
+      throw error
+    }
+  }
+}
