@@ -5,6 +5,7 @@
 import { realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { isDeeperThan } from '../platform/json.ts'
+import { covers } from '../projects/paths.ts'
 import { type Command, parseCommand } from './command-line.ts'
 import type { Policy, Reach } from './task.ts'
 import { type Denied, isTool, parseInput, quoted, type ToolCall, type ToolName } from './tools.ts'
@@ -85,11 +86,11 @@ export function createPlaces({ memoryDir, readable, files = [], closed }: Reach)
   const single = new Set(files.map(followed))
 
   const placed = (path: string, asked: string): Place | Denied => {
-    const root = roots.find((each) => isInside(path, each)) ?? (single.has(path) ? dirname(path) : undefined)
+    const root = roots.find((each) => covers(each, path)) ?? (single.has(path) ? dirname(path) : undefined)
     if (root === undefined)
       return { denied: `${quoted(asked)} is outside the memory directory, the transcripts and the project` }
     // The memory directory may itself be inside a closed folder.
-    if (root !== memory && shut.some((each) => isInside(path, each)))
+    if (root !== memory && shut.some((each) => covers(each, path)))
       return { denied: `${quoted(asked)} is what the daemon keeps for itself` }
     if (
       relative(root, path)
@@ -97,7 +98,7 @@ export function createPlaces({ memoryDir, readable, files = [], closed }: Reach)
         .some((name) => KEYS.has(name.toLowerCase()))
     )
       return { denied: `${quoted(asked)} is a place for keys and is not read` }
-    return { path, root, inMemory: isInside(path, memory) ? relative(memory, path) : undefined, asked }
+    return { path, root, inMemory: covers(memory, path) ? relative(memory, path) : undefined, asked }
   }
 
   const locate = (asked: string): Place | Denied => {
@@ -108,7 +109,7 @@ export function createPlaces({ memoryDir, readable, files = [], closed }: Reach)
   /** A home is elsewhere, unless the path leads by way of it to the memory directory. */
   const isElsewhere = (asked: string): boolean => {
     if (asked.startsWith('~')) return !endsWithStartOf(memory, asked.slice(1))
-    return asked.includes('://') || !isInside(resolve(memory, asked), memory)
+    return asked.includes('://') || !covers(memory, resolve(memory, asked))
   }
 
   return {
@@ -136,10 +137,6 @@ export function createPlaces({ memoryDir, readable, files = [], closed }: Reach)
 }
 
 export type Places = ReturnType<typeof createPlaces>
-
-function isInside(path: string, root: string): boolean {
-  return path === root || path.startsWith(root.endsWith(sep) ? root : `${root}${sep}`)
-}
 
 /** Without links, as far as it exists; what is missing stays as it was said. */
 function followed(path: string): string {

@@ -136,7 +136,8 @@ export function createContext(
       const { form, ...cleared } = byForm(messages, request, tokensBefore, roomFor(request, caller))
       if (cleared.results.length === 0) return { form, cleared: [], ...unchanged }
       const key = keyOf(request)
-      await toolResults.save(key, originals(cleared))
+      const originals = cleared.results.map(({ toolUseId, block }) => ({ toolUseId, text: resultText(block) }))
+      await toolResults.save(key, originals)
       agent.announceBreak(key, 'old results were cleared')
       if (cleared.memories) recall.reset(key)
       return {
@@ -187,10 +188,6 @@ function freedBy(counter: Counter, before: readonly Message[], after: Cleared, u
     (sum, each, at) => sum + counter.message(each) - counter.message(after.messages[at] as Message),
     0,
   )
-}
-
-function originals({ results }: Cleared): { toolUseId: string; text: string }[] {
-  return results.map(({ toolUseId, block }) => ({ toolUseId, text: resultText(block) }))
 }
 
 /** Answers of a harness may carry what they used; the last one counts, if it is the last answer. */

@@ -1,5 +1,5 @@
 /** How a summary is asked of a model and how it stands in a conversation: marked, so that it is not taken for a person's words. */
-import { isText, type Message, textsOf } from './messages.ts'
+import { type Message, textsOf } from './messages.ts'
 
 export type Strategy = 'notes' | 'full' | 'extractive'
 
@@ -117,15 +117,10 @@ export function withoutAttached(text: string): string {
 /** What a person said in a message, piece by piece. */
 export function saidIn(message: Message): string[] {
   if (message.role !== 'user') return []
-  const { content } = message
-  const texts =
-    typeof content === 'string' ? [content] : content.flatMap((block) => (isText(block) ? [block.text] : []))
-  return texts
+  return textsOf(message)
     .map((text) => withoutAttached(text).trim())
     .filter((text) => text !== '' && !text.startsWith('[Request interrupted'))
 }
-
-/** What a model is asked for when a conversation is summarised, and what of its answer is used. Pure. */
 
 export const SECTIONS = [
   ['Request and intent', 'everything the user asked for, in detail, and what they want by it'],
@@ -166,7 +161,7 @@ ${sections}
 Write paths, names, commands, numbers and error messages exactly as they are. Leave out lists of skills and tools, and everything that only says that something was read.${more}`
 }
 
-export type Read = { summary: string } | { unusable: 'empty' | 'cut' }
+type Read = { summary: string } | { unusable: 'empty' | 'cut' }
 
 /** Of an answer only what stands in the tag counts; one that never closes it was cut. */
 export function readSummary(answer: string): Read {

@@ -6,6 +6,7 @@ import { hash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
+import type { ToolResultPiece, ToolResultsKept, ToolResultsRequest } from '../../schema/context.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
 import type { Db } from '../db/database.ts'
@@ -17,11 +18,9 @@ import type { SessionKey } from '../sessions/message-table.ts'
 import { withPrivateHidden } from '../transcripts/injected.ts'
 import { isText } from './messages.ts'
 
+type GivenResult = ToolResultsRequest['results'][number]
 /** As the API has it: text, or blocks. */
-export type Content = string | Record<string, unknown>[]
-export type GivenResult = { toolUseId: string; tool: string; content: Content }
-export type KeptResult = { toolUseId: string; stored: boolean; content: Content; path?: string }
-export type Piece = { toolUseId: string; content: string; from: number; to: number; chars: number }
+type Content = GivenResult['content']
 
 const redact = async (text: string) => (await redactText(withPrivateHidden(text))).text
 
@@ -36,10 +35,8 @@ export function createToolResults({ stateDir, db, clock, settings }: Core) {
     join(dir, harness === 'generic' ? safeId(sessionId) : `${harness}+${safeId(sessionId)}`)
   const pathOf = (key: SessionKey, toolUseId: string) => join(folderOf(key), `${safeId(toolUseId)}.txt`)
 
-  const inTurn = createInTurn()
   /** No other call for the session comes between reading what is known and writing the rows. */
-  const alone = <T>({ harness, sessionId }: SessionKey, work: () => Promise<T>): Promise<T> =>
-    inTurn(JSON.stringify([harness, sessionId]), work)
+  const inTurn = createInTurn()
 
   const decide = async (key: SessionKey, message: string | undefined, given: readonly GivenResult[]) => {
     const nowMs = clock.now()
@@ -51,7 +48,7 @@ export function createToolResults({ stateDir, db, clock, settings }: Core) {
       const text = textOf(content)
       return text === undefined ? [] : [{ toolUseId, tool, chars: text.length }]
     })
-    const stays = [...known.values()].reduce((sum, one) => sum + shownChars(one), 0)
+    const stays = [...known.values()].reduce((sum, one) => sum + (one?.shown?.length ?? one?.chars ?? 0), 0)
     const others = message === undefined ? 0 : table.shownOf(key, message, ids)
     const stored = toStore(candidates, stays + others, limits())
     const files: NewFile[] = []
@@ -86,14 +83,14 @@ export function createToolResults({ stateDir, db, clock, settings }: Core) {
       session: SessionKey,
       messageId: string | undefined,
       given: readonly GivenResult[],
-    ): Promise<KeptResult[]> => {
+    ): Promise<ToolResultsKept['results']> => {
       if (!settings.current().context.enabled)
         return given.map(({ toolUseId, content }) => ({ toolUseId, stored: false, content }))
       const key = await named(session)
       const message = messageId === undefined ? undefined : await nameOf(messageId)
       const results: GivenResult[] = []
       for (const result of given) results.push({ ...result, toolUseId: await nameOf(result.toolUseId) })
-      await alone(key, () => decide(key, message, results))
+      await inTurn(folderOf(key), () => decide(key, message, results))
       return results.map(({ toolUseId: name, content }, n) => {
         const { toolUseId } = given[n] as GivenResult
         const shown = table.find(key, name)?.shown
@@ -110,13 +107,10 @@ export function createToolResults({ stateDir, db, clock, settings }: Core) {
         originals.push({ toolUse: await nameOf(id), text: await redact(text) })
         await turn()
       }
-      await alone(key, () =>
-        writeMany(
-          originals
-            .filter(({ toolUse }) => table.find(key, toolUse)?.shown === undefined)
-            .map(({ toolUse, text }) => ({ path: pathOf(key, toolUse), text })),
-        ),
-      )
+      await inTurn(folderOf(key), () => {
+        const missing = originals.filter(({ toolUse }) => table.find(key, toolUse)?.shown === undefined)
+        return writeMany(missing.map(({ toolUse, text }) => ({ path: pathOf(key, toolUse), text })))
+      })
     },
     /** Decisions of sessions that were not used since; files expire by their time. */
     expire: table.expire,
@@ -125,7 +119,7 @@ export function createToolResults({ stateDir, db, clock, settings }: Core) {
       session: SessionKey,
       toolUseId: string,
       { from = 0, to }: { from?: number | undefined; to?: number | undefined },
-    ): Promise<Piece> => {
+    ): Promise<ToolResultPiece> => {
       const text = readText(pathOf(await named(session), await nameOf(toolUseId)))
       if (text === undefined)
         throw new MemoryError('NOT_FOUND', `nothing is kept of the result ${toolUseId}`, {
@@ -144,10 +138,6 @@ export function createToolResults({ stateDir, db, clock, settings }: Core) {
 /** The place itself, or the one before it where it lies within a character: asked piece by piece, each comes once. */
 function wholeFrom(text: string, at: number): number {
   return isWithinCharacter(text, at) ? at - 1 : at
-}
-
-function shownChars(known: { chars: number; shown: string | undefined } | undefined): number {
-  return known ? (known.shown?.length ?? known.chars) : 0
 }
 
 /** Images stay where they are: no file of text can stand for one. */

@@ -53,8 +53,9 @@ export function readWorkingSet({ stateDir, settings }: Core, { restore, between,
   const todos = openTodos(restore.todos ?? [])
   add('todos', 'to-dos', todos.map((todo) => `- ${todo}`).join('\n'), SHORT_TOKENS)
   const readOpen = (path: string) => (isAbsolute(path) && !isClosed(path) ? readNow(path) : undefined)
-  const plan = planOf(restore.plan, readOpen)
-  if (plan) add('plan', plan.path ?? 'plan', plan.text, SHORT_TOKENS)
+  const plan = typeof restore.plan === 'string' ? { path: undefined, content: restore.plan } : restore.plan
+  const planText = plan && (plan.content ?? readOpen(plan.path ?? ''))
+  if (plan && planText !== undefined) add('plan', plan.path ?? 'plan', planText, SHORT_TOKENS)
   add('tasks', 'tasks', (restore.tasks ?? []).map(taskLine).join('\n'), SHORT_TOKENS)
   for (const [n, text] of (restore.sticky ?? []).entries()) add('sticky', `sticky ${n + 1}`, text, SHORT_TOKENS)
   let files = { count: 0, tokens: 0 }
@@ -83,7 +84,7 @@ const LABELS: Record<Compacted['restored'][number]['kind'], (name: string) => st
 }
 
 /** Newest first, each once; not what stayed anyway, and not what is loaded by itself. */
-export function filesToRead(
+function filesToRead(
   { files }: Restore,
   between: readonly Message[],
   kept: readonly Message[],
@@ -148,16 +149,6 @@ function cutTo(text: string, tokens: number): string {
     .replace(/\ufffd+$/, '')
   const end = part.lastIndexOf('\n')
   return `${end > 0 ? part.slice(0, end) : part}\n(cut here; read the rest where it is)`
-}
-
-function planOf(
-  plan: Restore['plan'],
-  read: (path: string) => string | undefined,
-): { path?: string; text: string } | undefined {
-  if (plan === undefined) return undefined
-  if (typeof plan === 'string') return { text: plan }
-  const text = plan.content ?? read(plan.path)
-  return text === undefined ? undefined : { path: plan.path, text }
 }
 
 function taskLine(task: string | Record<string, unknown>): string {
