@@ -2,7 +2,6 @@
  * Notes of a session: after a turn they are brought up to date when enough was said since, by a model where one may be asked
  * and else by rules. After a kill, notes and what they cover are both as they were or both as they are.
  */
-
 import type { SessionNotes } from '../../schema/session.ts'
 import type { Agent } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
@@ -12,8 +11,7 @@ import { message } from '../platform/files.ts'
 import { tokensIn } from '../platform/text.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
-import { endedPart } from '../sessions/ended-part.ts'
-import type { Said, SaidMessage, SessionKey } from '../sessions/message-table.ts'
+import { endedPart, type Said, type SaidMessage, type SessionKey } from '../sessions/message-table.ts'
 import { untoldOf, updateByModel } from './notes-by-model.ts'
 import { type Coverage, createNotesFile } from './notes-file.ts'
 import { cappedNotes, keptNotes } from './notes-guard.ts'

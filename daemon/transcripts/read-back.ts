@@ -1,6 +1,22 @@
 /** Lines of files, read back from the places where they are known to stand. Nothing that stands elsewhere, and never more than a line. */
 import { closeSync, constants, openSync, readSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
+import type { Clock } from '../platform/clock.ts'
+import { copied } from '../platform/text.ts'
+import { redact } from '../secrets/redact.ts'
+import { HEAD_CHARS, head, inSession, lastTotal, learn, type Session, usageOf } from './digest.ts'
+import {
+  type By,
+  type End,
+  type Fact,
+  type Message,
+  present,
+  type Rewound,
+  type ToolCall,
+  type Usage,
+} from './formats/fields.ts'
+import { adapterFor, nameOf, type Source } from './formats/format.ts'
+import { type Cursor, createTail } from './tail.ts'
 
 export type Place = { harness: string; path: string; offset: number; length: number }
 
@@ -91,4 +107,220 @@ function readExactly(fd: number, into: Buffer, offset: number, length: number): 
   } catch {
     return undefined
   }
+}
+
+/** Which messages are the conversation as it stands: without what was rewound, forked away or left by another writer. Pure. */
+
+/** Whose: that of the session or of the sub-agent the transcript is of, unless one is named. */
+export type Of = {
+  subAgent?: string
+  /** What is known before the first line, as from the path. */
+  session?: Session
+}
+
+/**
+ * In the order of arrival. The newest message is where the conversation stands; from there each parent is followed. A parent
+ * that is not there is taken to have been the message before, because lines get lost; a circle ends the walk.
+ */
+export function liveChain(facts: readonly Fact[], of: Of = {}): Message[] {
+  const { session, all } = arrived(facts, of.session ?? {})
+  const whose = of.subAgent ?? session.subAgent
+  const messages = all.filter(({ subAgent }) => subAgent === whose)
+  const places = new Map<string, number>()
+  for (const [place, { id }] of messages.entries()) if (id !== undefined) places.set(id, place)
+  const live = new Set<number>()
+  for (let at = messages.length - 1; at >= 0 && !live.has(at); ) {
+    live.add(at)
+    const parentId = messages[at]?.parentId
+    if (parentId === null) break
+    at = (parentId === undefined ? undefined : places.get(parentId)) ?? at - 1
+  }
+  addAnswers(messages, live)
+  return messages.filter((_, place) => live.has(place))
+}
+
+/** A message that comes again keeps its place and has its last words. */
+function arrived(facts: readonly Fact[], known: Session): { session: Session; all: Message[] } {
+  let session = known
+  const all: Message[] = []
+  const places = new Map<string, number>()
+  for (const fact of facts) {
+    if (fact.kind === 'session') session = learn(session, fact)
+    if (fact.kind === 'rewound') forget(all, places, firstDropped(fact, all, places))
+    if (fact.kind !== 'message') continue
+    const place = (fact.id === undefined ? undefined : places.get(fact.id)) ?? all.length
+    if (fact.id !== undefined) places.set(fact.id, place)
+    all[place] = inSession(session, fact)
+  }
+  return { session, all }
+}
+
+/** A message that was never seen takes nothing with it. */
+function firstDropped(rewound: Rewound, all: readonly Message[], places: ReadonlyMap<string, number>): number {
+  if ('from' in rewound) return places.get(rewound.from) ?? all.length
+  let from = all.length
+  for (let turns = rewound.turns; turns > 0 && from > 0; ) {
+    from -= 1
+    const message = all[from]
+    if (message?.startsTurn && message.by !== 'injected') turns -= 1
+  }
+  return from
+}
+
+function forget(all: Message[], places: Map<string, number>, from: number): void {
+  for (const { id } of all.splice(from)) if (id !== undefined) places.delete(id)
+}
+
+/**
+ * One answer may be several lines, one under the other, and each result hangs on the line of its call: the way up from the
+ * last result misses the calls beside it, and their results.
+ */
+function addAnswers(messages: readonly Message[], live: Set<number>): void {
+  const answers = new Set<string>()
+  for (const place of live) answers.add(messages[place]?.answerId ?? '')
+  answers.delete('')
+  const parts = new Set<string>()
+  for (const [place, { answerId, id }] of messages.entries()) {
+    if (answerId === undefined || !answers.has(answerId)) continue
+    live.add(place)
+    if (id !== undefined) parts.add(id)
+  }
+  for (const [place, { by, parentId }] of messages.entries()) {
+    if (by === 'tool' && typeof parentId === 'string' && parts.has(parentId)) live.add(place)
+  }
+}
+
+/** The turns of a live chain: from what was asked to the final answer. Pure. */
+
+export type Turn = {
+  /** `injected`: nobody asked; a task was done, or a command brought a prompt of its own. */
+  startedBy: By
+  /** The words of whoever began it. */
+  prompt: string
+  end: End | 'open'
+  toolCalls: ToolCall[]
+  /** Of all that was said and done, beginning with what began it. */
+  messageIds: string[]
+  usage: Usage
+  startedAt?: number
+  endedAt?: number
+  cwd?: string
+}
+
+type Course = { messages: [Message, ...Message[]]; end: Turn['end']; endedAt: number | undefined }
+
+export function turnsOf(chain: readonly Message[]): Turn[] {
+  const courses = coursesOf(chain)
+  let counted: Usage | undefined
+  return courses.map((course, at) => {
+    const usage = usageOf(course.messages, counted)
+    counted = lastTotal(course.messages) ?? counted
+    return turnOf(at === courses.length - 1 ? course : over(course), usage)
+  })
+}
+
+function coursesOf(chain: readonly Message[]): Course[] {
+  const courses: Course[] = []
+  // What nobody said begins a turn only when an agent answers it.
+  let pending: Message | undefined
+  for (const message of chain) {
+    const current = courses.at(-1)
+    if (message.startsTurn && !goesOn(current, message)) {
+      pending = message.by === 'injected' ? message : undefined
+      if (!pending) courses.push(begun(message))
+    } else if (!pending) {
+      if (current) follow(current, message)
+    } else if (message.by === 'agent') {
+      const course = begun(pending)
+      follow(course, message)
+      courses.push(course)
+      pending = undefined
+    }
+  }
+  return courses
+}
+
+function begun(start: Message): Course {
+  return { messages: [start], end: 'open', endedAt: undefined }
+}
+
+/** A notice, or a command beside it, is part of a turn that runs; so is what the harness counts to it. */
+function goesOn(current: Course | undefined, { by, turnId }: Message): boolean {
+  if (current?.end !== 'open') return false
+  return by === 'injected' || (turnId !== undefined && turnId === current.messages[0].turnId)
+}
+
+/** An end is taken back when the agent goes on, as it does when a hook keeps it from stopping. */
+function follow(course: Course, message: Message): void {
+  course.messages.push(message)
+  const works = message.by === 'agent' || message.by === 'tool'
+  if (message.ends === undefined && !works) return
+  course.end = message.ends ?? 'open'
+  course.endedAt = message.ends && message.at
+}
+
+/** Another turn has begun: this one is finished if it seemed so, and else cut off. */
+function over(course: Course): Course {
+  if (course.end === 'settling') return { ...course, end: 'final' }
+  return course.end === 'open' ? { ...course, end: 'aborted' } : course
+}
+
+function turnOf({ messages, end, endedAt }: Course, usage: Usage): Turn {
+  const [start, ...rest] = messages
+  const deeds = [start, ...rest.filter(({ by }) => by === 'person' || by === 'agent' || by === 'tool')]
+  return present<Turn>({
+    startedBy: start.by,
+    prompt: start.text,
+    end,
+    toolCalls: deeds.flatMap(({ toolCalls }) => toolCalls),
+    messageIds: deeds.flatMap(({ id }) => id ?? []),
+    usage,
+    startedAt: start.at,
+    endedAt,
+    cwd: start.cwd,
+  })
+}
+
+/** The turns of one session, read back from its files: their texts are stored nowhere else. */
+
+const SLICE_BYTES = 256_000
+
+export function createTurnReader(clock: Clock): (sources: readonly Source[]) => Promise<Turn[]> {
+  const tail = createTail({ clock })
+  const factsOf = async (source: Source): Promise<Fact[]> => {
+    const { read } = adapterFor(source.harness)
+    const facts: Fact[] = []
+    let cursor: Cursor | undefined
+    for (let more = true; more; ) {
+      const slice = tail.readSlice(source.path, cursor, { capBytes: SLICE_BYTES })
+      if (!('cursor' in slice)) return facts
+      // Replaced while it was read: what came before is not part of it.
+      if (slice.changed === 'rewritten') facts.length = 0
+      for (const { text, offset } of slice.lines)
+        for (const fact of read(text)) facts.push(fact.kind === 'message' ? light({ id: `#${offset}`, ...fact }) : fact)
+      cursor = slice.cursor
+      more = slice.more
+      await turn()
+    }
+    return facts
+  }
+
+  return async (sources) => {
+    const [first] = sources
+    if (!first) return []
+    const facts: Fact[] = []
+    for (const source of sources) for (const fact of await factsOf(source)) facts.push(fact)
+    const { sessionId } = adapterFor(first.harness).describe(nameOf(first))
+    const turns = turnsOf(liveChain(facts, { session: sessionId === undefined ? {} : { sessionId } }))
+    const clean = []
+    for (const told of turns) clean.push({ ...told, prompt: head((await redact(told.prompt)).text) })
+    return clean
+  }
+}
+
+/** Gigabytes of answers and results are read by, and only what a list of turns shows is kept. */
+function light(message: Fact & { kind: 'message' }): Fact {
+  // Cut only after redaction to what is shown: half of a credential is not recognised.
+  const text = message.startsTurn ? copied(head(message.text, 2 * HEAD_CHARS)) : ''
+  return { ...message, text, toolCalls: message.toolCalls.map((call) => ({ ...call, input: '' })), toolResults: [] }
 }

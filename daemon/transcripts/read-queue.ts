@@ -8,10 +8,10 @@ import type { Core } from '../core.ts'
 import type { Timer } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
 import { aborted, beginThread, threadFile } from '../platform/process.ts'
-import type { Source } from './formats/formats.ts'
+import type { Source } from './formats/format.ts'
 import type { Progress } from './ingest.ts'
-import type { Turn } from './live-chain.ts'
-import type { PushedTurn } from './pushed-lines.ts'
+import type { PushedTurn } from './pushed.ts'
+import type { Turn } from './read-back.ts'
 import type { Failed, FromWorker, Lane, Question, ToWorker, WorkerData } from './reader-worker.ts'
 
 /** `lost`: with the thread, or with the index. */

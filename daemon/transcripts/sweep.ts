@@ -2,7 +2,7 @@
 import { type Dir, lstatSync, opendirSync, type Stats } from 'node:fs'
 import { setImmediate as immediate } from 'node:timers/promises'
 import type { Core } from '../core.ts'
-import { depthOf, mayHold, type Root, type Source, sourceOf } from './formats/formats.ts'
+import { depthOf, mayHold, type Root, type Source, sourceOf } from './formats/format.ts'
 import { lstat, type ReadQueue } from './read-queue.ts'
 import type { Lane } from './reader-worker.ts'
 import { type Cursor, compare, lookOf } from './tail.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { endedPart } from '../../daemon/sessions/ended-part.ts'
+import { endedPart } from '../../daemon/sessions/message-table.ts'
 
 type Spoken = { by: string; startsTurn: 0 | 1; ends: string | null }
 

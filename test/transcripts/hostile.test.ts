@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { indexedText, usageOf } from '../../daemon/transcripts/digest.ts'
-import type { Fact } from '../../daemon/transcripts/formats/format.ts'
-import { adapters } from '../../daemon/transcripts/formats/formats.ts'
-import { liveChain, turnsOf } from '../../daemon/transcripts/live-chain.ts'
+import type { Fact } from '../../daemon/transcripts/formats/fields.ts'
+import { adapters } from '../../daemon/transcripts/formats/format.ts'
+import { liveChain, turnsOf } from '../../daemon/transcripts/read-back.ts'
 import { linesOf, recorded, recordings } from './telling.ts'
 
 const BY = new Set(['person', 'agent', 'tool', 'injected', 'system'])

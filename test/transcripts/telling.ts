@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { learn, type Session, usageOf } from '../../daemon/transcripts/digest.ts'
-import type { Fact, Message, Usage } from '../../daemon/transcripts/formats/format.ts'
-import { adapterFor } from '../../daemon/transcripts/formats/formats.ts'
-import { liveChain, type Turn, turnsOf } from '../../daemon/transcripts/live-chain.ts'
+import type { Fact, Message, Usage } from '../../daemon/transcripts/formats/fields.ts'
+import { adapterFor } from '../../daemon/transcripts/formats/format.ts'
+import { liveChain, type Turn, turnsOf } from '../../daemon/transcripts/read-back.ts'
 
 const FIXTURES = join(import.meta.dirname, '../fixtures/transcripts')
 

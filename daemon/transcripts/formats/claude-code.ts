@@ -1,32 +1,29 @@
 /** Transcripts of Claude Code, 1.0 to 2.1: lines to facts. Does no I/O; nothing in a line makes it throw. */
-
-import {
-  type Content,
-  type Fields,
-  fields,
-  folder,
-  id,
-  parent,
-  present,
-  readContent,
-  text,
-  time,
-  typeName,
-  usage,
-} from './fields.ts'
 import {
   type Adapter,
   type By,
   type Compacted,
+  type Content,
   compose,
   type Described,
   type Draft,
   type End,
   type Fact,
+  type Fields,
+  fields,
+  folder,
+  id,
   type Message,
+  parent,
+  present,
+  readContent,
   reader,
   type SessionFact,
-} from './format.ts'
+  text,
+  time,
+  typeName,
+  usage,
+} from './fields.ts'
 
 const SESSION = /^[^/]+\/([\w-]+)\.jsonl$/
 const SUB_AGENT = /^[^/]+\/([\w-]+)\/subagents\/(?:[^/]+\/)*agent-([\w-]+)\.jsonl$/

@@ -1,7 +1,11 @@
 /** Transcripts of Codex: lines to facts. Does no I/O; nothing in a line makes it throw. */
-
 import {
+  type Adapter,
+  type Compacted,
+  compose,
   count,
+  type Draft,
+  type Fact,
   type Fields,
   fields,
   folder,
@@ -10,22 +14,15 @@ import {
   parseLine,
   plainText,
   present,
+  reader,
+  type SessionFact,
+  type ToolCall,
   text,
   time,
   toolCall,
   typeName,
-} from './fields.ts'
-import {
-  type Adapter,
-  type Compacted,
-  compose,
-  type Draft,
-  type Fact,
-  reader,
-  type SessionFact,
-  type ToolCall,
   type Usage,
-} from './format.ts'
+} from './fields.ts'
 
 const ROLLOUT = /^(?:[^/]+\/)*rollout-[^/]*?([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.jsonl$/
 

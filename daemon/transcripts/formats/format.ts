@@ -1,158 +1,114 @@
-/** The words in which every transcript is told, whatever harness wrote it. Types only. */
+/** Which adapter reads which harness. */
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { HarnessName } from '../../../schema/session.ts'
-import { isPrivateToTheEnd, stripInjected, stripOwn, withoutPrivate } from '../injected.ts'
-import { type Fields, parseLine } from './fields.ts'
+import { takeLines } from '../tail.ts'
+import { claudeCode } from './claude-code.ts'
+import { codex } from './codex.ts'
+import { type Adapter, parseLine } from './fields.ts'
+import { gemini } from './gemini.ts'
+import { generic } from './generic.ts'
+import { pi } from './pi.ts'
 
-/** `injected`: put there by a harness, a hook or this program, and said by nobody. `system`: a record of the harness. */
-export type By = 'person' | 'agent' | 'tool' | 'injected' | 'system'
+export const adapters: readonly Adapter[] = [claudeCode, codex, gemini, pi, generic]
 
-/** Input without what came from or went into a cache, so that the four add up to what was processed. */
-export type Usage = { input: number; output: number; cacheRead: number; cacheWrite: number }
+const byHarness = new Map<string, Adapter>(adapters.map((adapter) => [adapter.harness, adapter]))
 
-/** The input is the command of a shell, and else compact JSON. */
-export type ToolCall = { id: string; name: string; input: string }
-export type ToolResult = { callId: string; text: string }
-
-/** `settling`: the harness marks no end; it is one if nothing follows for a while. */
-export type End = 'final' | 'aborted' | 'settling'
-
-export type Message = {
-  kind: 'message'
-  by: By
-  /** What a person or an agent said, without private spans and without anything injected; empty for everything else. */
-  text: string
-  toolCalls: ToolCall[]
-  toolResults: ToolResult[]
-  /** Absent where the line has none: whoever knows its place can name it by that. */
-  id?: string
-  /** `null` begins a chain; absent means that it follows the message before it. */
-  parentId?: string | null
-  /** Milliseconds since 1970. */
-  at?: number
-  /** Where it was said, in minutes east of Greenwich, if the line tells. */
-  minutesEast?: number
-  /** Lines that share it are parts of one answer, and each repeats the usage of the whole. */
-  answerId?: string
-  usage?: Usage
-  /** A count over the session so far, and how much of it is new. */
-  total?: { usage: Usage; last: Usage }
-  model?: string
-  cwd?: string
-  branch?: string
-  /** Whose conversation it is when it is not that of the session itself. */
-  subAgent?: string
-  /** A turn may begin here. */
-  startsTurn?: true
-  /** The turn as the harness names it: what is said within one it already runs begins no other. */
-  turnId?: string
-  ends?: End
+/** A harness without a form of its own speaks the generic one. */
+export function adapterFor(harness: string): Adapter {
+  return byHarness.get(harness) ?? generic
 }
 
-/** What a line tells about the session, true from there on. */
-export type SessionFact = {
-  kind: 'session'
-  sessionId?: string
-  /** The transcript is that of a sub-agent of the session. */
-  subAgent?: string
-  forkOf?: string
-  cwd?: string
-  branch?: string
-  model?: string
-  startedAt?: number
-  /** Whether a person sits at it, where the harness says so. */
-  interactive?: boolean
+/** Where transcripts are: the folders that harnesses keep them in, and the files below. */
+
+export type Root = { harness: string; path: string }
+
+/** A transcript, and the root of its harness that it was found under. */
+export type Source = { harness: string; root: string; path: string }
+
+/** How many levels of folders a harness makes below its root. */
+const DEPTH: Record<string, number> = { 'claude-code': 6, codex: 4, gemini: 3, pi: 1 }
+export const MOST_DEPTH = 6
+/** The first level whose folders change with each new transcript in them: what is above may look old and be in use. */
+const AGEING_LEVEL: Record<string, number> = { 'claude-code': 1, codex: 3, gemini: 2, pi: 1 }
+
+export function depthOf(harness: string): number {
+  return DEPTH[harness] ?? MOST_DEPTH
 }
 
-export type Compacted = { kind: 'compacted'; trigger?: 'manual' | 'auto'; at?: number }
+export function ageingLevel(harness: string): number {
+  return AGEING_LEVEL[harness] ?? Number.POSITIVE_INFINITY
+}
 
-/** Dropped: a message and all that came after it, or the last turns. */
-export type Rewound = { kind: 'rewound'; from: string } | { kind: 'rewound'; turns: number }
+/** The transcript of that name, from the root on, if it is one. */
+export function sourceOf({ harness, path: root }: Root, name: string): Source | undefined {
+  return adapterFor(harness).isTranscript(name) ? { harness, root, path: `${root}/${name}` } : undefined
+}
 
-export type Fact =
-  | Message
-  | SessionFact
-  | Compacted
-  | Rewound
-  | { kind: 'bookkeeping' }
-  | { kind: 'unknown'; type: string }
-  | { kind: 'broken' }
+/** Whether transcripts can be below the folder of that name, from the root on. */
+export function mayHold({ harness }: Root, folder: string): boolean {
+  return adapterFor(harness).mayHold?.(folder) ?? true
+}
 
-/** What every format answers, and how a line is opened for all of them. Does no I/O; nothing here throws. */
+export function nameOf({ root, path }: Source): string {
+  return path.slice(root.length + 1)
+}
 
-/** What the path of a transcript tells by itself; where its lines say otherwise, they are right. */
-export type Described = { harness?: string; sessionId?: string; subAgent?: string }
+/** Tells of a file somewhere which harness wrote it, and from where on its path is what that harness made. Opens it, keeps nothing. */
 
-/** Paths are relative to a root of the harness, with `/` between names. */
-export type Adapter = {
-  harness: HarnessName
-  isTranscript(path: string): boolean
-  /** Whether any can be below a folder, where the harness keeps other things beside them as well. */
-  mayHold?(folder: string): boolean
-  /** A line as no other harness writes it. The generic form knows only that it could be one of its own. */
-  recognises(record: Fields): boolean
-  describe(path: string): Described
-  read(line: string): Fact[]
-  /** For harnesses whose lines do not say where a session runs: files beside the transcripts that do. */
-  folder?: {
-    /** In the order in which they are to be believed. */
-    files(path: string): string[]
-    cwd(path: string, texts: ReadonlyMap<string, string>): string | undefined
+export type Unrecognised = { left: 'empty' | 'unreadable' | 'unrecognised' }
+
+const OPEN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
+/** Enough for nearly all; a session may begin with a picture, though. */
+const FIRST_BYTES = 65_536
+const MOST_BYTES = 4_000_000
+
+export function recognise(path: string): { harness: HarnessName } | Unrecognised {
+  try {
+    const fd = openSync(path, OPEN)
+    try {
+      const stats = fstatSync(fd)
+      if (!stats.isFile()) return { left: 'unreadable' }
+      if (stats.size === 0) return { left: 'empty' }
+      const harness = byLines(fd, FIRST_BYTES) ?? (stats.size > FIRST_BYTES ? byLines(fd, MOST_BYTES) : undefined)
+      return harness ? { harness } : { left: 'unrecognised' }
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    return { left: 'unreadable' }
   }
 }
 
-/** A line without anything is nothing; one that is no JSON object is broken. */
-export function reader(interpret: (record: Fields) => Fact[]): Adapter['read'] {
-  return (line) => {
-    const record = parseLine(line)
-    if (record) return interpret(record)
-    return line.trim() === '' ? [] : [{ kind: 'broken' }]
+/** The first line that only one harness writes decides; what none claims may be of the generic form. */
+function byLines(fd: number, capBytes: number): HarnessName | undefined {
+  const buffer = Buffer.allocUnsafe(capBytes)
+  const bytes = buffer.subarray(0, readSync(fd, buffer, 0, capBytes, 0))
+  const found = { lines: [], skipped: [], bytes: 0 }
+  takeLines(bytes, 0, found, capBytes)
+  let fallback: HarnessName | undefined
+  for (const { text } of found.lines as { text: string }[]) {
+    const record = parseLine(text)
+    const harness = record && adapters.find((adapter) => adapter.recognises(record))?.harness
+    if (harness && harness !== 'generic') return harness
+    fallback ??= harness
   }
+  return fallback
 }
 
-/** Makes the message out of what an adapter found: nothing injected and nothing private is left in it. Pure. */
+const CLAUDE_SUB_AGENT = /^(.*)\/[^/]+\/[\w-]+\/subagents\/(?:[^/]+\/)*agent-[\w-]+\.jsonl$/
+const GEMINI_CHAT = /^(.*)\/[^/]+\/chats\/(?:[^/]+\/)?[^/]+$/
 
-export type Draft = { [K in keyof Message]?: Message[K] | undefined } & { by: By }
-
-const NONE: readonly never[] = []
-
-/** Field by field and in one order: every line of every transcript comes through here, and copies in a loop are slow. */
-export function compose(draft: Draft): Message {
-  const { by, text, startsTurn } = heard(draft)
-  const message: Message = { kind: 'message', by, text, toolCalls: [], toolResults: [] }
-  // What an agent calls comes after what it says.
-  const hidden = by === 'agent' && draft.toolCalls !== undefined && isPrivateToTheEnd(draft.text ?? '')
-  for (const { id, name, input } of draft.toolCalls ?? NONE)
-    message.toolCalls.push({ id, name, input: hidden ? '' : withoutPrivate(input) })
-  for (const { callId, text } of draft.toolResults ?? NONE)
-    message.toolResults.push({ callId, text: withoutPrivate(stripInjected(text)) })
-  if (draft.id !== undefined) message.id = draft.id
-  if (draft.parentId !== undefined) message.parentId = draft.parentId
-  if (draft.at !== undefined) message.at = draft.at
-  if (draft.minutesEast !== undefined) message.minutesEast = draft.minutesEast
-  if (draft.answerId !== undefined) message.answerId = draft.answerId
-  if (draft.usage !== undefined) message.usage = draft.usage
-  if (draft.total !== undefined) message.total = draft.total
-  if (draft.model !== undefined) message.model = draft.model
-  if (draft.cwd !== undefined) message.cwd = draft.cwd
-  if (draft.branch !== undefined) message.branch = draft.branch
-  if (draft.subAgent !== undefined) message.subAgent = draft.subAgent
-  if (startsTurn !== undefined) message.startsTurn = startsTurn
-  if (draft.turnId !== undefined) message.turnId = draft.turnId
-  if (draft.ends !== undefined) message.ends = draft.ends
-  return message
-}
-
-/** Whoever speaks to a sub-agent is the agent that called it. */
-export function speaker(by: By, subAgent: string | undefined): By {
-  return by === 'person' && subAgent !== undefined ? 'agent' : by
-}
-
-function heard({ by, text = '', startsTurn, subAgent }: Draft): Pick<Draft, 'by' | 'startsTurn'> & { text: string } {
-  if (by === 'agent') return { by, startsTurn, text: withoutPrivate(stripOwn(text)) }
-  if (by !== 'person') return { by, startsTurn, text: '' }
-  // What is injected first: a mark of privacy in it must not swallow what the person said after it.
-  const said = stripInjected(text)
-  // Without any text it may be a picture; with nothing but injected text nobody said it.
-  if (said === '' && text.trim() !== '') return { by: 'injected', startsTurn: undefined, text: '' }
-  return { by: speaker(by, subAgent), startsTurn, text: withoutPrivate(said) }
+/** Where the root of the harness would be, so that the rest of the path tells what its adapter expects. */
+export function rootFor(harness: string, path: string, dir: string): string {
+  const above = dirname(dirname(path))
+  switch (harness) {
+    case 'claude-code':
+      return CLAUDE_SUB_AGENT.exec(path)?.[1] ?? above
+    case 'gemini':
+      return GEMINI_CHAT.exec(path)?.[1] ?? above
+    case 'pi':
+      return above
+  }
+  return dir
 }

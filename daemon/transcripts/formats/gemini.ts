@@ -1,33 +1,30 @@
 /** Transcripts of Gemini CLI: events to facts. Does no I/O; nothing in a line makes it throw. */
-
 import {
+  type Adapter,
+  compose,
   count,
+  type Described,
+  type Draft,
+  type Fact,
   type Fields,
   fields,
   folder,
   id,
   list,
+  type Message,
   parseLine,
   plainText,
   present,
+  reader,
+  type SessionFact,
+  type ToolCall,
+  type ToolResult,
   text,
   time,
   toolCall,
   typeName,
   usage,
 } from './fields.ts'
-import {
-  type Adapter,
-  compose,
-  type Described,
-  type Draft,
-  type Fact,
-  type Message,
-  reader,
-  type SessionFact,
-  type ToolCall,
-  type ToolResult,
-} from './format.ts'
 
 const SESSION = /^[^/]+\/chats\/session-[^/]+\.jsonl$/
 const SUB_AGENT = /^[^/]+\/chats\/([^/]+)\/([^/]+)\.jsonl$/

@@ -2,17 +2,26 @@
  * The form for every harness without an adapter of its own, and for turns that are pushed: the README describes it. Does no
  * I/O; nothing in a line makes it throw.
  */
-
 import {
+  type Adapter,
+  type Compacted,
+  compose,
   count,
+  type Described,
+  type Draft,
+  type End,
+  type Fact,
   type Fields,
   fields,
   folder,
   id,
   list,
+  type Message,
   parent,
   present,
   readContent,
+  reader,
+  type SessionFact,
   text,
   time,
   toolCall,
@@ -20,18 +29,6 @@ import {
   usage,
   zone,
 } from './fields.ts'
-import {
-  type Adapter,
-  type Compacted,
-  compose,
-  type Described,
-  type Draft,
-  type End,
-  type Fact,
-  type Message,
-  reader,
-  type SessionFact,
-} from './format.ts'
 
 const PUSHED = /^(?:.*\/)?([^/]+)\/([^/]+)\/pushed\.jsonl$/
 const NAMED = /^(?:.*\/)?([^/]+)\.jsonl$/

@@ -1,19 +1,4 @@
 /** Transcripts of pi, version 3 and before: entries of a tree to facts. Does no I/O; nothing in a line makes it throw. */
-
-import {
-  type Fields,
-  fields,
-  folder,
-  id,
-  parent,
-  plainText,
-  present,
-  readContent,
-  text,
-  time,
-  typeName,
-  usage,
-} from './fields.ts'
 import {
   type Adapter,
   type Compacted,
@@ -21,10 +6,22 @@ import {
   type Draft,
   type End,
   type Fact,
+  type Fields,
+  fields,
+  folder,
+  id,
   type Message,
+  parent,
+  plainText,
+  present,
+  readContent,
   reader,
   type SessionFact,
-} from './format.ts'
+  text,
+  time,
+  typeName,
+  usage,
+} from './fields.ts'
 
 const SESSION = /^[^/]+\/[^/]+_([^/_]+)\.jsonl$/
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { learn, type Session } from '../../../daemon/transcripts/digest.ts'
-import { adapterFor, adapters } from '../../../daemon/transcripts/formats/formats.ts'
+import { adapterFor, adapters } from '../../../daemon/transcripts/formats/format.ts'
 import { injectedBlock } from '../../../daemon/transcripts/injected.ts'
-import { liveChain, turnsOf } from '../../../daemon/transcripts/live-chain.ts'
+import { liveChain, turnsOf } from '../../../daemon/transcripts/read-back.ts'
 import { samples } from '../samples.ts'
 
 /** Who said what on the live chain, and how its turns end: the same for every harness. */

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { adapterFor, recognise, rootFor } from '../../../daemon/transcripts/formats/formats.ts'
+import { adapterFor, recognise, rootFor } from '../../../daemon/transcripts/formats/format.ts'
 import { makeHome } from '../../support/home.ts'
 import { samples } from '../samples.ts'
 
