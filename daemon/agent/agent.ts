@@ -7,7 +7,7 @@ import type { Core } from '../core.ts'
 import type { Models } from '../models/models.ts'
 import { costInNanos, factsOf } from '../models/prices.ts'
 import type { ModelFailure, Usage } from '../models/wire.ts'
-import type { Said, SessionKey } from '../sessions/message-table.ts'
+import type { MessageTable, SessionKey } from '../sessions/message-table.ts'
 import { type CacheVerdict, type CacheWatch, createCacheWatch } from './cache-watch.ts'
 import { type LoopReport, runLoop } from './loop.ts'
 import { createPlaces } from './permissions.ts'
@@ -43,7 +43,7 @@ export type SessionPrefix = { prefix: Prefix; names: ReadonlyMap<string, string>
 /** After so long a break a person will not go on soon enough for what a server keeps. */
 const BREAK_MS = 3_600_000
 
-export function createAgentRunner(core: Core, models: Models, said: Said) {
+export function createAgentRunner(core: Core, models: Models, said: MessageTable) {
   const { clock, settings, stateDir } = core
   const cacheWatch = createCacheWatch(clock)
   const rendering = createRendering(core)

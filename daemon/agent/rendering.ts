@@ -8,7 +8,7 @@ import type { Core } from '../core.ts'
 import { type Db, withoutWaiting } from '../db/database.ts'
 import { createInTurn } from '../platform/queue.ts'
 import { tokensIn } from '../platform/text.ts'
-import { meantIn, type Said, type SessionKey } from '../sessions/message-table.ts'
+import { type MessageTable, meantIn, type SessionKey } from '../sessions/message-table.ts'
 import { messagesAt } from '../transcripts/digest.ts'
 import { handfuls, openReadBack } from '../transcripts/read-back.ts'
 import { cleanText } from './tools.ts'
@@ -185,7 +185,7 @@ export function createRenderingTable(db: Db) {
 type Part = { row: number; from: string | undefined; upTo: number; signal: AbortSignal }
 
 /** The messages of a session, read back from its transcripts. `from`: the id of the first; `upTo`: the number of the last. */
-export async function readMessages(said: Said, { row, from, upTo, signal }: Part): Promise<SessionMessage[]> {
+export async function readMessages(said: MessageTable, { row, from, upTo, signal }: Part): Promise<SessionMessage[]> {
   const lines = openReadBack(messagesAt)
   const found: SessionMessage[] = []
   try {

@@ -21,7 +21,7 @@ import type { Notes } from '../notes/notes.ts'
 import { isDeeperThan } from '../platform/json.ts'
 import { mergeVariables } from '../projects/memory-dir.ts'
 import type { Recall } from '../recall/recall.ts'
-import type { Said, SessionKey } from '../sessions/message-table.ts'
+import type { MessageTable, SessionKey } from '../sessions/message-table.ts'
 import { createCompaction } from './compact.ts'
 import { createCompactionGuards } from './compaction-guards.ts'
 import { flatten, type Message, recordOf, resultText } from './messages.ts'
@@ -50,7 +50,7 @@ const MOST_TOKENS = 1_000_000_000
 export function createContext(
   core: Core,
   models: Models,
-  sessions: Said,
+  sessions: MessageTable,
   memory: Memory,
   agent: Agent,
   notes: Notes,

@@ -13,7 +13,7 @@ import type { Clock } from '../platform/clock.ts'
 import { runCommand } from '../platform/process.ts'
 import { findProjectRoot } from '../projects/git.ts'
 import { privateFolder } from '../projects/paths.ts'
-import type { Said, SessionKey } from '../sessions/message-table.ts'
+import type { MessageTable, SessionKey } from '../sessions/message-table.ts'
 import { isCut, keptFrom, type Parts } from './cuts.ts'
 import type { Message } from './messages.ts'
 import { lastSummary, readSummary, type Scope, summaryTask } from './summary.ts'
@@ -51,7 +51,13 @@ const SUMMARY_TOKENS = 20_000
 const SUMMARY_MS = 300_000
 const COMMAND = { timeoutMs: 10_000, maxBytes: 20_000 }
 
-export function createSummariser(core: Core, models: Models, sessions: Said, agent: Agent, notes: SessionNotes) {
+export function createSummariser(
+  core: Core,
+  models: Models,
+  sessions: MessageTable,
+  agent: Agent,
+  notes: SessionNotes,
+) {
   const { clock, settings, stateDir } = core
   const rootOf = (cwd: string) => findProjectRoot(cwd).root
   const isPrivate = (folder: string) =>

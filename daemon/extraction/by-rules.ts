@@ -3,13 +3,13 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Core } from '../core.ts'
 import type { Memory } from '../memory/memory.ts'
 import type { NewMemory } from '../memory/save.ts'
-import type { Said } from '../sessions/message-table.ts'
+import type { MessageTable } from '../sessions/message-table.ts'
 import type { Kept, Slice } from './extraction.ts'
 import { dayOfPart, localStamp, timesOf, wordsIn } from './session-words.ts'
 
 export const LOST = { retry: 'another run has taken it over' }
 
-export function createByRules({ settings, clock }: Core, sessions: Said, memory: Memory) {
+export function createByRules({ settings, clock }: Core, sessions: MessageTable, memory: Memory) {
   let rules: ReturnType<typeof load> | undefined
   // Loaded with the first words there are: compiling the patterns would cost every start.
   const load = async () => {

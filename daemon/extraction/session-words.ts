@@ -3,7 +3,7 @@ import { realpathSync } from 'node:fs'
 import { dirname, resolve, sep } from 'node:path'
 import { BYTES_PER_TOKEN, copied, headOf, stampAt, tailOf } from '../platform/text.ts'
 import { redact } from '../secrets/redact.ts'
-import { meantIn, type Said, type SaidMessage } from '../sessions/message-table.ts'
+import { type MessageTable, meantIn, type SaidMessage } from '../sessions/message-table.ts'
 import { messagesAt } from '../transcripts/digest.ts'
 import { handfuls, openReadBack } from '../transcripts/read-back.ts'
 
@@ -24,7 +24,7 @@ const MARGIN_CHARS = 4_000
 
 /** What persons said, without credentials, one by one: a day of it need not be held at once. */
 export async function* wordsIn(
-  sessions: Said,
+  sessions: MessageTable,
   row: number,
   part: readonly SaidMessage[],
   signal: AbortSignal,

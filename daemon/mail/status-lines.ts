@@ -7,7 +7,7 @@ import type { Models } from '../models/models.ts'
 import type { Timer } from '../platform/clock.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
-import { meantIn, type Said } from '../sessions/message-table.ts'
+import { type MessageTable, meantIn } from '../sessions/message-table.ts'
 import { messagesAt } from '../transcripts/digest.ts'
 import { openReadBack } from '../transcripts/read-back.ts'
 import type { Registry } from './registry.ts'
@@ -34,7 +34,7 @@ export function createStatusLines(
   { settings, clock, logged }: Core,
   projects: Projects,
   registry: Registry,
-  messages: Said,
+  messages: MessageTable,
   models: Models,
 ) {
   const known = new Map<string, Known>()

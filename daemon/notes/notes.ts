@@ -11,7 +11,7 @@ import { message } from '../platform/files.ts'
 import { tokensIn } from '../platform/text.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
-import { endedPart, type Said, type SaidMessage, type SessionKey } from '../sessions/message-table.ts'
+import { endedPart, type MessageTable, type SaidMessage, type SessionKey } from '../sessions/message-table.ts'
 import { untoldOf, updateByModel } from './notes-by-model.ts'
 import { type Coverage, createNotesFile } from './notes-file.ts'
 import { cappedNotes, keptNotes } from './notes-guard.ts'
@@ -27,7 +27,7 @@ const STANDS_STILL_MS = 3_600_000
 /** So often a model that fails is asked before rules do it. */
 const MOST_ATTEMPTS = 3
 
-export function createNotes(core: Core, projects: Projects, sessions: Said, agent: Agent, models: Models) {
+export function createNotes(core: Core, projects: Projects, sessions: MessageTable, agent: Agent, models: Models) {
   const { clock, health, settings, disk } = core
   const file = createNotesFile(core)
   const claudeDir = projects.configDir()

@@ -28,19 +28,7 @@ export type SaidMessage = {
   tokens: number | null
 }
 
-export type Said = {
-  session(harness: string, id: string): SaidSession | undefined
-  /** What came later, without what was taken back, copied from another session, or is no longer there. */
-  after(row: number, reached: Reached | undefined): SaidMessage[]
-  /** The same from a message on and up to the one with a number; all up to that where nobody knows the first. */
-  from(row: number, uid: string | undefined, upTo: number): SaidMessage[]
-  /** What came later, with what was copied: a fork goes on from it, and has it in its context. */
-  talkAfter(row: number, reached: Reached | undefined): SaidMessage[]
-  /** The last that the agent said before a message, newest first: a few, for most of its lines have no words. */
-  agentBefore(row: number, id: number): SaidMessage[]
-  /** The last of all, newest first. */
-  newest(row: number, limit: number): SaidMessage[]
-}
+export type MessageTable = ReturnType<typeof createMessageTable>
 
 const COLUMNS = `m.id, m.uid, f.harness, f.path, m.offset, m.length, m.at, m.said_by AS by, m.starts_turn AS startsTurn, m.ends,
   m.tool_calls AS toolCalls, m.input_tokens + m.output_tokens + m.cache_read_tokens + m.cache_write_tokens AS tokens`
@@ -48,7 +36,7 @@ const THERE = `m.sub_agent = '' AND m.rewound = 0 AND m.gone = 0 AND f.gone = 0`
 const LIVE = `${THERE} AND m.copied = 0`
 const BEFORE = 4
 
-type Placed = { id: number; file: number; at: number | null }
+type Place = { id: number; file: number | null; at: number | null }
 
 /** Which of those in a line is the one that is known: a transcript that was written anew may have something else there. */
 export function meantIn<M extends { by: string; id?: string }>(
@@ -59,31 +47,29 @@ export function meantIn<M extends { by: string; id?: string }>(
   return theirs?.find(({ id }) => id === uid) ?? theirs?.[0]
 }
 
-export function createMessageTable(current: () => Db): Said {
+export function createMessageTable(current: () => Db) {
   const statements = preparedIn(current, prepare)
-  const later = (what: 'after' | 'talkAfter') => (row: number, reached: Reached | undefined) => {
-    const { [what]: after, place } = statements()
-    if (!reached) return after.all({ row, id: 0, file: null, at: null }) as SaidMessage[]
-    const found = place.get(reached.message, row) as Placed | undefined
-    return after.all({ row, id: found?.id ?? 0, file: found?.file ?? null, at: reached.at }) as SaidMessage[]
+  const placeOf = (uid: string | undefined, row: number): Place => {
+    const found = uid === undefined ? undefined : (statements().place.get(uid, row) as Place | undefined)
+    return found ?? { id: 0, file: null, at: null }
+  }
+  const later = (what: 'after' | 'talkAfter', row: number, reached: Reached | undefined) => {
+    const place = placeOf(reached?.message, row)
+    return statements()[what].all({ row, ...place, at: reached?.at ?? null }) as SaidMessage[]
   }
   return {
-    session: (harness, id) => statements().session.get(id, harness) as SaidSession | undefined,
-    after: later('after'),
-    talkAfter: later('talkAfter'),
-    from: (row, uid, upTo) => {
-      const { place, from } = statements()
-      const found = (uid === undefined ? undefined : place.get(uid, row)) as Placed | undefined
-      return from.all({
-        row,
-        upTo,
-        id: found?.id ?? 0,
-        file: found?.file ?? null,
-        at: found?.at ?? null,
-      }) as SaidMessage[]
-    },
-    agentBefore: (row, id) => statements().agentBefore.all(row, id, BEFORE) as SaidMessage[],
-    newest: (row, limit) => statements().newest.all(row, limit) as SaidMessage[],
+    session: (harness: string, id: string) => statements().session.get(id, harness) as SaidSession | undefined,
+    /** What came later, without what was taken back, copied from another session, or is no longer there. */
+    after: (row: number, reached: Reached | undefined) => later('after', row, reached),
+    /** What came later, with what was copied: a fork goes on from it, and has it in its context. */
+    talkAfter: (row: number, reached: Reached | undefined) => later('talkAfter', row, reached),
+    /** From a message on, up to the one with a number; all up to that where the first is not known. */
+    from: (row: number, uid: string | undefined, upTo: number) =>
+      statements().from.all({ row, upTo, ...placeOf(uid, row) }) as SaidMessage[],
+    /** The last that the agent said before a message, newest first: a few, for most of its lines have no words. */
+    agentBefore: (row: number, id: number) => statements().agentBefore.all(row, id, BEFORE) as SaidMessage[],
+    /** The last of all, newest first. */
+    newest: (row: number, limit: number) => statements().newest.all(row, limit) as SaidMessage[],
   }
 }
 

@@ -10,7 +10,7 @@ import { textAt } from '../transcripts/digest.ts'
 import {
   type Asked,
   type Candidate,
-  createMessageWords,
+  createMessageIndex,
   type Demand,
   demandOfLiteral,
   demandOfWord,
@@ -24,7 +24,7 @@ const PAGE = 2_000
 const AT_ONCE = 32
 
 export function createSearch({ db, clock }: Core, projects: Projects) {
-  const words = createMessageWords(db.index)
+  const words = createMessageIndex(db.index)
   const room = createLineRoom()
   /** The text without credentials, if it is still there and has what was asked for. */
   const textOf = (raw: string | undefined, query: Query, wanted: Asked) => {

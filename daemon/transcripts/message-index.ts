@@ -2,30 +2,9 @@
 import { type Db, preparedIn } from '../db/database.ts'
 import { copied } from '../platform/text.ts'
 
-export type MessageWords = {
-  /** What takes time and needs no lock: best before the transaction in which some or all of the texts are put. */
-  ready(texts: readonly string[]): Ready
-  /**
-   * The texts have no credentials any more; what was put before under an id is replaced, and by an empty text removed. Part
-   * of the caller's transaction, and best its end: whatever else is written after it makes SQLite put down the words of each
-   * message by themselves, which takes five times as long.
-   */
-  put(texts: readonly MessageText[], ready?: Ready): void
-  /** The caller's transaction was rolled back, and the words with it. */
-  forget(): void
-  /**
-   * Each transaction leaves a part of its own, and a question looks into all of them: puts a few together, as a transaction
-   * of its own that nobody has to wait for longer than for one of these.
-   */
-  merge(): 'more' | 'done'
-  /**
-   * The newest messages below `before` that may have what is asked for, newest first: none that has it is missing, whether
-   * one really has it only its text tells. A page with fewer than `most` is the last.
-   */
-  candidates(asked: Asked, page: { before: number; most: number }): Candidate[]
-}
+export type MessageIndex = ReturnType<typeof createMessageIndex>
 
-export type MessageText = { id: number; text: string }
+type MessageText = { id: number; text: string }
 
 /** `made`: the tokens of those texts of which the table's own tokenizer would make others. `fresh`: terms that may be new. */
 export type Ready = { made: ReadonlyMap<string, string>; fresh: readonly string[] }
@@ -71,7 +50,7 @@ const MOST_RECENT = 100_000
 const BLOCKS_AT_START = 32
 /** As a sum: SQLite plans for the value of a bare parameter, and so prepares the statement anew each time. */
 const LIMIT = 'LIMIT @most + 0'
-const COLUMNS = `m.id, s.harness, s.session, m.uid, m.said_by, m.at, f.path, m.offset, m.length`
+const COLUMNS = `m.id, s.harness, s.session, m.uid, m.said_by AS saidBy, m.at, f.path, m.offset, m.length`
 // Of a message that stands in several sessions: the origin, as long as it is there, else the first of its copies.
 const FIRST = `NOT EXISTS (
   SELECT 1 FROM messages o JOIN files of ON of.id = o.file JOIN sessions os ON os.id = o.session
@@ -85,15 +64,27 @@ const FILTER = `
     AND (@session IS NULL AND (m.copied = 0 OR ${FIRST}) OR s.session = @session)
     AND (@saidBy IS NULL OR m.said_by = @saidBy) AND (@sinceMs IS NULL OR m.at >= @sinceMs)`
 
-export function createMessageWords(current: () => Db): MessageWords {
+export function createMessageIndex(current: () => Db) {
   const statements = preparedIn(current, prepare)
   return {
-    ready: (texts) => statements().ready(texts),
-    put: (texts, ready) => statements().put(texts, ready),
-    forget: () => statements().forget(),
-    merge: () => statements().merge(),
-    // In one transaction, so that the terms and the messages are of the same state.
-    candidates: (asked, page) => statements().inOne(() => candidatesIn(statements(), asked, page)),
+    /** What takes time and needs no lock: best before the transaction in which some or all of the texts are put. */
+    ready: (texts: readonly string[]): Ready => statements().ready(texts),
+    /**
+     * The texts are free of credentials; what was put before under an id is replaced, and by an empty text removed. Part of the
+     * caller's transaction, at its end: any statement after it makes SQLite write the words of each message by themselves,
+     * which takes five times as long.
+     */
+    put: (texts: readonly MessageText[], ready?: Ready): void => statements().put(texts, ready),
+    /** The caller's transaction was rolled back, and the words with it. */
+    forget: (): void => statements().forget(),
+    /** Each transaction leaves a segment, and a question reads all of them: merges a few, as a short transaction of its own. */
+    merge: (): 'more' | 'done' => statements().merge(),
+    /**
+     * The newest messages below `before` that may have what is asked for, newest first: none that has it is missing, but whether
+     * one really has it only its text tells. A page with fewer than `most` is the last.
+     */
+    candidates: (asked: Asked, page: { before: number; most: number }): Candidate[] =>
+      statements().inOne(() => candidatesIn(statements(), asked, page)),
   }
 }
 
@@ -108,12 +99,12 @@ function candidatesIn(
   const rough = expression(asWords, literals.map(withoutShortEnd), termsWith)
   if (rough === 'nothing') return []
   if (rough !== 'anything') {
-    const few = matching({ ...bound, ...rough, most: Math.min(most, FEW) })
+    const few = matching.all({ ...bound, ...rough, most: Math.min(most, FEW) }) as Candidate[]
     if (few.length < FEW) return few
   }
   const exact = expression(asWords, literals, termsWith)
   if (exact === 'nothing') return []
-  return exact === 'anything' ? all(bound) : matching({ ...bound, ...exact })
+  return (exact === 'anything' ? all.all(bound) : matching.all({ ...bound, ...exact })) as Candidate[]
 }
 
 function prepare(db: Db) {
@@ -146,8 +137,8 @@ function prepare(db: Db) {
       return (changes.get() as number) - before > 1 ? ('more' as const) : ('done' as const)
     },
     put: (texts: readonly MessageText[], { made, fresh } = ready(texts.map(({ text }) => text))) => {
-      // All of them, also those of a text that is not put after all: they count as seen. And before the words: whatever is
-      // asked in between would make SQLite put those down by themselves.
+      // All of them, also those of a text that is not put after all: they count as seen. And before the words: any
+      // statement in between would make SQLite write those one by one.
       terms.add(fresh)
       for (const { id, text } of texts) {
         if (text === '') remove.run(id)
@@ -155,14 +146,13 @@ function prepare(db: Db) {
         else insert.run(id, made.size === 0 ? text : (made.get(text) ?? text))
       }
     },
-    matching: inOrder(
-      db.prepare(`
-        SELECT ${COLUMNS}, bm25(message_words)
-        FROM message_words CROSS JOIN messages m ON m.id = message_words.rowid ${FILTER}
-          AND message_words MATCH @match AND message_words.rowid < @before
-        ORDER BY message_words.rowid DESC ${LIMIT}`),
+    matching: db.prepare(
+      `SELECT ${COLUMNS}, bm25(message_words) AS score
+       FROM message_words CROSS JOIN messages m ON m.id = message_words.rowid ${FILTER}
+         AND message_words MATCH @match AND message_words.rowid < @before
+       ORDER BY message_words.rowid DESC ${LIMIT}`,
     ),
-    all: inOrder(db.prepare(`SELECT ${COLUMNS}, 0 FROM messages m ${FILTER} ORDER BY m.id DESC ${LIMIT}`)),
+    all: db.prepare(`SELECT ${COLUMNS}, 0 AS score FROM messages m ${FILTER} ORDER BY m.id DESC ${LIMIT}`),
   }
 }
 
@@ -218,18 +208,6 @@ function prepareTerms(db: Db) {
       return [...found]
     },
   }
-}
-
-/** The driver names the columns of each row anew: by their order it takes half of the time. */
-function inOrder(statement: ReturnType<Db['prepare']>): (bound: object) => Candidate[] {
-  const rows = statement.raw()
-  return (bound) => (rows.all(bound) as Row[]).map(toCandidate)
-}
-
-type Row = [number, string, string, string, string, number | null, string, number, number, number]
-
-function toCandidate([id, harness, session, uid, saidBy, at, path, offset, length, score]: Row): Candidate {
-  return { id, harness, session, uid, saidBy, at, path, offset, length, score }
 }
 
 type Question = { match: string } | 'anything' | 'nothing'

@@ -6,7 +6,7 @@ import { type Clock, createClock } from '../platform/clock.ts'
 import { isDiskTrouble } from '../platform/disk.ts'
 import type { Source } from './formats/format.ts'
 import { createIngest, type Ingest, type Prepared, type Progress } from './ingest.ts'
-import { createMessageWords, type MessageWords } from './message-index.ts'
+import { createMessageIndex, type MessageIndex } from './message-index.ts'
 import { type PushedTurn, pushedLines } from './pushed.ts'
 import { createTurnReader, type Turn } from './read-back.ts'
 import { createTranscripts } from './transcript-table.ts'
@@ -46,7 +46,7 @@ function work(port: MessagePort, { indexFile, backlogDays }: WorkerData): void {
   const db = openDatabase(indexFile)
   prepareForBulk(db)
   const clock = createClock()
-  const words = createMessageWords(() => db)
+  const words = createMessageIndex(() => db)
   let privatePaths: readonly string[] = []
   const ingest = createIngest(clock, createTranscripts(db, words), { backlogDays, privatePaths: () => privatePaths })
   const turnsOf = createTurnReader(clock)
@@ -83,7 +83,7 @@ function work(port: MessagePort, { indexFile, backlogDays }: WorkerData): void {
 /** Reads batch by batch until both queues are empty, then calls `onIdle`. */
 export function createReadLoop(
   ingest: Ingest,
-  words: Pick<MessageWords, 'merge'>,
+  words: Pick<MessageIndex, 'merge'>,
   clock: Pick<Clock, 'elapsed' | 'worked'>,
   tell: Tell,
   onIdle: () => void,

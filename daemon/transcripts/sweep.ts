@@ -89,13 +89,13 @@ export type Entry = { name: string; kind: 'file' | 'link' }
 
 /**
  * Names below a folder of `base`, a few at a time so that other work gets its turn. Follows no link, keeps no list, and
- * passes over what cannot be listed.
+ * passes over what cannot be listed, unless the daemon has too many files open.
  */
 export async function* walkNames(base: string, folder: string, { depth, isWanted, enters }: Walk) {
   const folders = [folder]
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
     if (!enters(next)) continue
-    const dir = orUndefined(() => opendirSync(next === '' ? base : `${base}/${next}`, { bufferSize: PAGE }))
+    const dir = open(next === '' ? base : `${base}/${next}`)
     if (!dir) continue
     try {
       for (let more = true; more; ) {
@@ -115,10 +115,23 @@ export async function* walkNames(base: string, folder: string, { depth, isWanted
   }
 }
 
+function open(path: string): Dir | undefined {
+  try {
+    return opendirSync(path, { bufferSize: PAGE })
+  } catch (error) {
+    if (isExhausted(error)) throw error
+    return undefined
+  }
+}
+
+export function isExhausted(error: unknown): error is NodeJS.ErrnoException {
+  return ['EMFILE', 'ENFILE'].includes((error as NodeJS.ErrnoException).code ?? '')
+}
+
 /** Whether there may be more. */
 function readSome(dir: Dir, each: (name: string, kind: Entry['kind'] | 'folder') => void): boolean {
   for (let count = 0; count < PAGE; count++) {
-    const entry = orUndefined(() => dir.readSync())
+    const entry = readOne(dir)
     if (!entry) return false
     if (entry.isDirectory()) each(entry.name, 'folder')
     else if (entry.isFile()) each(entry.name, 'file')
@@ -127,10 +140,10 @@ function readSome(dir: Dir, each: (name: string, kind: Entry['kind'] | 'folder')
   return true
 }
 
-function orUndefined<T>(read: () => T): T | undefined {
+function readOne(dir: Dir) {
   try {
-    return read()
+    return dir.readSync()
   } catch {
-    return undefined
+    return null
   }
 }

@@ -5,14 +5,14 @@
 import { type Stats, statSync } from 'node:fs'
 import type { Core } from '../core.ts'
 import type { Timer } from '../platform/clock.ts'
-import { createWatch, watchRemedy } from '../platform/watch.ts'
+import { createWatch, type WatchFailure, watchRemedy } from '../platform/watch.ts'
 import type { Projects } from '../projects/projects.ts'
 import { ageingLevel, depthOf, MOST_DEPTH, mayHold, type Root, type Source, sourceOf } from './formats/format.ts'
 import { createImportFolders, createImportJob, type Folder, rootsIn } from './import-folder.ts'
 import { createTurnEnds, type EndedTurn } from './ingest.ts'
 import { createPushedTurns } from './pushed.ts'
 import { createReadQueue, lstat } from './read-queue.ts'
-import { createSweep } from './sweep.ts'
+import { createSweep, isExhausted } from './sweep.ts'
 import { createTranscriptFiles } from './transcript-table.ts'
 
 export type RootState = Root & { state: 'watching' | 'polling' | 'missing' }
@@ -62,6 +62,15 @@ export function createTranscriptReader(core: Core, projects: Projects) {
   let timer: Timer | undefined
   let running: Promise<void> | undefined
 
+  /** What keeps the watch, and the last sweep, from seeing everything. */
+  const failures: { watch?: WatchFailure | undefined; sweep?: WatchFailure | undefined } = {}
+  const reportFailures = () => {
+    const failure = failures.watch ?? failures.sweep
+    if (!failure) return health.clear('transcripts')
+    const late = 'polling: what is new in transcripts is noticed by the next sweep, not at once'
+    health.raise('transcripts', `${late}; ${watchRemedy(failure)}`)
+  }
+
   const isOld = ({ mtimeMs }: Stats, ms: number) => mtimeMs < clock.now() - ms
 
   const isIgnoredIn = (root: Root, name: string, stats: Stats | undefined): boolean => {
@@ -89,9 +98,8 @@ export function createTranscriptReader(core: Core, projects: Projects) {
     },
     // A root that is missing is no problem: most users have one harness or two.
     onFailure: (failure) => {
-      if (!failure) return health.clear('transcripts')
-      const late = 'polling: what is new in transcripts is noticed by the next sweep, not at once'
-      health.raise('transcripts', `${late}; ${watchRemedy(failure)}`)
+      failures.watch = failure
+      reportFailures()
     },
   })
 
@@ -159,9 +167,21 @@ export function createTranscriptReader(core: Core, projects: Projects) {
   }
   const sweepOnce = (): Promise<void> => {
     if (stopping.signal.aborted) return Promise.resolve()
-    running ??= sweepAll().finally(() => {
-      running = undefined
-    })
+    running ??= sweepAll()
+      .then(
+        () => undefined,
+        (error) => {
+          if (!isExhausted(error)) throw error
+          return { code: error.code ?? '', path: error.path ?? '' }
+        },
+      )
+      .then((failure) => {
+        failures.sweep = failure
+        reportFailures()
+      })
+      .finally(() => {
+        running = undefined
+      })
     return running
   }
   /** A sweep under way may have passed what has to be looked at. */

@@ -1,12 +1,13 @@
 /** What was read of transcripts, in `index.db`: one transaction for each slice, with the place where reading goes on. */
 import { type Db, preparedIn } from '../db/database.ts'
 import { createJobTable, type Due } from '../jobs/job-table.ts'
-import type { MessageWords, Ready } from './message-index.ts'
+import type { Source } from './formats/format.ts'
+import type { MessageIndex, Ready } from './message-index.ts'
 
 /** A harness's own id, or the hash of a line that has none. */
-export type Name = { id: string } | { hash: string }
+type Name = { id: string } | { hash: string }
 
-export type Tokens = { input: number; output: number; cacheRead: number; cacheWrite: number }
+type Tokens = { input: number; output: number; cacheRead: number; cacheWrite: number }
 
 export type MessageStep = {
   kind: 'message'
@@ -28,7 +29,7 @@ export type MessageStep = {
 }
 
 /** Within the file: a message and all after it, or the last turns. */
-export type RewoundStep = { kind: 'rewound'; from: string } | { kind: 'rewound'; turns: number }
+type RewoundStep = { kind: 'rewound'; from: string } | { kind: 'rewound'; turns: number }
 
 export type Step = MessageStep | RewoundStep
 
@@ -51,20 +52,11 @@ export type Slice = {
 type Texts = { id: number; text: string }[]
 
 /** `again`: it has to be read from its beginning, however far it was read. */
-export type FileRow = { cursor: string; known: string; gone: 0 | 1; again: 0 | 1 }
+type FileRow = { cursor: string; known: string; gone: 0 | 1; again: 0 | 1 }
 
-export type Transcripts = {
-  file(path: string): FileRow | undefined
-  /**
-   * Does all that needs no lock. What it gives saves them, all or none, of each file one at most, and gives the files that have
-   * to be read again because of it.
-   */
-  ready(slices: readonly Slice[]): () => Holder[]
-  /** 1: the harness deleted the file; what is known of it stays. Gives the files that have to be read again because of it. */
-  setGone(path: string, gone: 0 | 1): Holder[]
-}
+export type Transcripts = ReturnType<typeof createTranscripts>
 
-export function createTranscripts(db: Db, words: MessageWords): Transcripts {
+export function createTranscripts(db: Db, words: MessageIndex) {
   const fileRow = db.prepare('SELECT cursor, known, gone, again FROM files WHERE path = ?')
   const putFile = db
     .prepare(
@@ -102,7 +94,7 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
     if (known || step.text !== '') texts.push({ id, text: step.text })
   }
 
-  const saveOne = ({ steps, skipped, due, ...row }: Slice, texts: Texts): Holder[] => {
+  const saveOne = ({ steps, skipped, due, ...row }: Slice, texts: Texts): Source[] => {
     const file = putFile.get(row) as number
     if (row.begun !== 'on') {
       forgetPlaces.run(file)
@@ -125,7 +117,7 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
     words.put(texts, ready)
     return again
   })
-  const setGone = db.transaction((path: string, gone: 0 | 1): Holder[] => {
+  const setGone = db.transaction((path: string, gone: 0 | 1): Source[] => {
     const file = fileGone.get(gone, path) as number | undefined
     return file === undefined || gone === 0 ? [] : holders.left(file)
   })
@@ -143,13 +135,18 @@ export function createTranscripts(db: Db, words: MessageWords): Transcripts {
   }
 
   return {
-    file: (path) => fileRow.get(path) as FileRow | undefined,
-    ready: (slices) => {
+    file: (path: string) => fileRow.get(path) as FileRow | undefined,
+    /**
+     * Does all that needs no lock. What it gives saves the slices, all or none and one of each file at most, and gives the files
+     * that have to be read again because of it.
+     */
+    ready: (slices: readonly Slice[]): (() => Source[]) => {
       const ready = orForget(() => words.ready(textsOf(slices)))
-      // At once the one that writes: turned into it half-way, it would be refused when somebody else has written.
+      // Immediate: begun as a reader, it would be refused when another connection has written meanwhile.
       return () => orForget(() => saveAll.immediate(slices, ready))
     },
-    setGone: (path, gone) => setGone.immediate(path, gone),
+    /** 1: the harness deleted the file; what is known of it stays. Gives the files that have to be read again because of it. */
+    setGone: (path: string, gone: 0 | 1): Source[] => setGone.immediate(path, gone),
   }
 }
 
@@ -248,22 +245,10 @@ function prepareRewinds(db: Db): (file: number, step: RewoundStep) => void {
 }
 
 /**
- * Files that hold messages which stand in another one. A message has one place; when the file of that place goes, those who
- * hold it too have to be read again, or nobody would find it any more.
+ * Files that hold messages which stand in another one. A message has one place; when the file of that place goes, the others
+ * have to be read again, or the message could not be found any more.
  */
-
-export type Holder = { harness: string; root: string; path: string }
-
-export type OtherHolders = {
-  /** A message of this file was left where it stands, in another one. */
-  add(stands: number, holder: number): void
-  /** What stood in this file may stand there no more. Gives those that are there and hold some of it. */
-  left(stands: number): Holder[]
-  /** The transaction is over, or was rolled back. */
-  forget(): void
-}
-
-export function createOtherHolders(db: Db): OtherHolders {
+function createOtherHolders(db: Db) {
   const add = db.prepare('INSERT OR IGNORE INTO other_holders (stands, holder) VALUES (?, ?)')
   const remove = db.prepare('DELETE FROM other_holders WHERE stands = ?')
   const mark = db.prepare(
@@ -273,41 +258,37 @@ export function createOtherHolders(db: Db): OtherHolders {
   /** Line after line of a copy tells the same. */
   const told = new Set<string>()
   return {
-    add: (stands, holder) => {
+    /** A message of `holder` was left where it stands, in another file. */
+    add: (stands: number, holder: number) => {
       const pair = `${stands} ${holder}`
       if (told.has(pair)) return
       told.add(pair)
       add.run(stands, holder)
     },
-    left: (stands) => {
+    /** What stood in this file may stand there no more. Gives those that are there and hold some of it. */
+    left: (stands: number): Source[] => {
       const marked = mark.pluck().all(stands) as number[]
       remove.run(stands)
       // They take over what it held. It may come back as it was, and when they go after that, it is its turn.
       for (const id of marked) add.run(id, stands)
       told.clear()
-      return marked.flatMap((id) => (there.get(id) as Holder | undefined) ?? [])
+      return marked.flatMap((id) => (there.get(id) as Source | undefined) ?? [])
     },
+    /** The transaction is over, or was rolled back. */
     forget: () => told.clear(),
   }
 }
 
-/** What the main thread asks about files that the other thread reads. Only reads. */
-
-export type TranscriptFiles = {
-  /** How far a file was read, if it was, is not known to be gone and has not to be read again. */
-  cursor(path: string): string | undefined
-  /** Files that are not known to be gone, a page at a time. */
-  present(page: { after: number; limit: number }): { id: number; harness: string; root: string; path: string }[]
-  /** Lines that could not be used, by why. */
-  skipped(): Record<string, number>
-}
-
-export function createTranscriptFiles(current: () => Db): TranscriptFiles {
+/** What the main thread asks about files that the worker reads. */
+export function createTranscriptFiles(current: () => Db) {
   const statements = preparedIn(current, prepare)
   return {
-    cursor: (path) => statements().cursor.get(path) as string | undefined,
-    present: (page) => statements().present.all(page) as ReturnType<TranscriptFiles['present']>,
-    skipped: () => Object.fromEntries(statements().skipped.all() as [string, number][]),
+    /** How far a file was read, if it was, is not known to be gone and has not to be read again. */
+    cursor: (path: string) => statements().cursor.get(path) as string | undefined,
+    /** Files that are not known to be gone, a page at a time. */
+    present: (page: { after: number; limit: number }) => statements().present.all(page) as (Source & { id: number })[],
+    /** Lines that could not be used, by why. */
+    skipped: (): Record<string, number> => Object.fromEntries(statements().skipped.all() as [string, number][]),
   }
 }
 
@@ -321,8 +302,7 @@ function prepare(db: Db) {
   }
 }
 
-/** The rows of sessions, as their messages come in: what an earlier line told stays, and the times span all of them. */
-
+/** What an earlier line told of a session stays, and its times span those of all its messages. */
 export type SessionRow = {
   harness: string
   id: string
@@ -336,18 +316,7 @@ export type SessionRow = {
   interactive: boolean | undefined
 }
 
-export type SessionRows = {
-  /** `at`: of the message that goes with it. Its row is there, its times only after `flush`. */
-  put(session: SessionRow, at: number | undefined): number
-  /** Before the transaction ends. */
-  flush(): void
-  /** The transaction was rolled back. */
-  forget(): void
-  /** Messages of another session stand in it. */
-  setFork(fork: readonly [session: number, origin: string]): void
-}
-
-export function createSessionRows(db: Db): SessionRows {
+function createSessionRows(db: Db) {
   const put = db
     .prepare(
       `INSERT INTO sessions (harness, session, fork_of, cwd, project, branch, started_at, last_at, interactive,
@@ -365,19 +334,14 @@ export function createSessionRows(db: Db): SessionRows {
     )
     .pluck()
   const fork = db.prepare('UPDATE sessions SET fork_of = coalesce(fork_of, ?) WHERE id = ?')
-  const write = (session: SessionRow, at: number | undefined): number =>
-    put.get({
-      harness: session.harness,
-      id: session.id,
-      forkOf: session.forkOf ?? null,
-      cwd: session.cwd ?? null,
-      guessed: session.cwdOf === 'sub-agent' ? 1 : 0,
-      project: session.project ?? null,
-      branch: session.branch ?? null,
-      startedAt: session.startedAt ?? null,
-      at: at ?? null,
-      interactive: session.interactive === undefined ? null : Number(session.interactive),
-    }) as number
+  const write = (session: SessionRow, at: number | undefined): number => {
+    const { forkOf = null, cwd = null, project = null, branch = null, startedAt = null, interactive } = session
+    const guessed = session.cwdOf === 'sub-agent' ? 1 : 0
+    const sits = interactive === undefined ? null : Number(interactive)
+    const { harness, id } = session
+    const row = { harness, id, forkOf, cwd, project, branch, startedAt, guessed, at: at ?? null, interactive: sits }
+    return put.get(row) as number
+  }
 
   let last: Last | undefined
   const flush = () => {
@@ -387,7 +351,8 @@ export function createSessionRows(db: Db): SessionRows {
   }
 
   return {
-    put: (session, at) => {
+    /** `at`: of the message that goes with it. The row is there, its times only after `flush`. */
+    put: (session: SessionRow, at: number | undefined): number => {
       // Message after message tells the same of its session: only how far they reach is new.
       if (last && isSame(last.session, session)) {
         if (at !== undefined) {
@@ -400,27 +365,19 @@ export function createSessionRows(db: Db): SessionRows {
       last = { session, row: write(session, at), from: undefined, to: undefined }
       return last.row
     },
+    /** Before the transaction ends. */
     flush,
+    /** The transaction was rolled back. */
     forget: () => {
       last = undefined
     },
-    setFork: ([session, origin]) => void fork.run(origin, session),
+    /** Messages of another session stand in it. */
+    setFork: ([session, origin]: readonly [session: number, origin: string]) => void fork.run(origin, session),
   }
 }
 
 type Last = { session: SessionRow; row: number; from: number | undefined; to: number | undefined }
 
 function isSame(one: SessionRow, other: SessionRow): boolean {
-  if (one === other) return true
-  return (
-    one.id === other.id &&
-    one.harness === other.harness &&
-    one.forkOf === other.forkOf &&
-    one.cwd === other.cwd &&
-    one.project === other.project &&
-    one.cwdOf === other.cwdOf &&
-    one.branch === other.branch &&
-    one.startedAt === other.startedAt &&
-    one.interactive === other.interactive
-  )
+  return one === other || (Object.keys(one) as (keyof SessionRow)[]).every((key) => one[key] === other[key])
 }

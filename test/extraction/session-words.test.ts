@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, it, vi } from 'vitest'
 import { localStamp, slicesOf, timesOf, wordsIn, writesInto } from '../../daemon/extraction/session-words.ts'
-import type { Said, SaidMessage } from '../../daemon/sessions/message-table.ts'
+import type { MessageTable, SaidMessage } from '../../daemon/sessions/message-table.ts'
 import { makeHome } from '../support/home.ts'
 
 /** A session of which every line is one message. */
@@ -21,7 +21,7 @@ function sessionOf(said: readonly { by: 'person' | 'agent'; text: string }[]) {
   })
   const sessions = {
     agentBefore: (_row: number, id: number) => part.filter((each) => each.by === 'agent' && each.id < id).reverse(),
-  } as Said
+  } as MessageTable
   return { words: wordsIn(sessions, 1, part, new AbortController().signal), path }
 }
 

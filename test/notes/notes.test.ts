@@ -9,7 +9,7 @@ import type { Models } from '../../daemon/models/models.ts'
 import { blockTokens, contextTokens, createNotes, dueNow, sinceUsage } from '../../daemon/notes/notes.ts'
 import { createNotesFile } from '../../daemon/notes/notes-file.ts'
 import { createProjects } from '../../daemon/projects/projects.ts'
-import type { Said } from '../../daemon/sessions/message-table.ts'
+import type { MessageTable } from '../../daemon/sessions/message-table.ts'
 import { manualTime } from '../support/clock.ts'
 import { testCore } from '../support/core.ts'
 
@@ -55,7 +55,7 @@ async function ground(
     {
       session: () => ({ row: 1, cwd: home.dir, interactive: given.interactive ?? null }),
       talkAfter: (_row: number, reached: unknown) => (reached ? [] : part),
-    } as unknown as Said,
+    } as unknown as MessageTable,
     {
       sessionPrefix: async () => ({
         prefix: daemonPrefix({ key: 's', model: 'm', keep: '5m' }),

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { createProjects } from '../../daemon/projects/projects.ts'
 import { createSessions } from '../../daemon/sessions/sessions.ts'
 import { createIngest, type Progress } from '../../daemon/transcripts/ingest.ts'
-import { createMessageWords } from '../../daemon/transcripts/message-index.ts'
+import { createMessageIndex } from '../../daemon/transcripts/message-index.ts'
 import { createTranscriptReader } from '../../daemon/transcripts/transcript-reader.ts'
 import { createTranscripts } from '../../daemon/transcripts/transcript-table.ts'
 import { manualTime } from '../support/clock.ts'
@@ -17,7 +17,7 @@ export async function ingestRig({ privatePaths = [] }: { privatePaths?: string[]
   const root = join(home.dir, 'root')
   mkdirSync(root)
   const db = core.db.index()
-  const index = createMessageWords(() => db)
+  const index = createMessageIndex(() => db)
   const words = new Map<number, string>()
   const open = () =>
     createIngest(

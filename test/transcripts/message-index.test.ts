@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openDatabases } from '../../daemon/db/databases.ts'
 import {
-  createMessageWords,
+  createMessageIndex,
   demandOfLiteral,
   demandOfWord,
   tokenLook,
@@ -85,7 +85,7 @@ it('finds terms of many blocks by any part of them, also after many others', () 
   const message =
     db.prepare(`INSERT INTO messages (id, session, file, offset, length, uid, sub_agent, said_by, starts_turn, tool_calls)
     VALUES (?, 1, 1, 0, 1, ?, '', 'person', 0, 0)`)
-  const words = createMessageWords(store.index)
+  const words = createMessageIndex(store.index)
   const texts = Array.from({ length: 300 }, (_, n) =>
     Array.from({ length: 100 }, (_, m) => `${(n * 7_919 + m).toString(36)}é${n * 100 + m}字ß`).join(' '),
   )
