@@ -19,8 +19,7 @@ import { recallRoutes } from './http/routes/recall.ts'
 import { sessionRoutes } from './http/routes/sessions.ts'
 import { transferRoutes } from './http/routes/transfer.ts'
 import { createServer } from './http/server.ts'
-import type { Due } from './jobs/job-table.ts'
-import { createBackground } from './jobs/jobs.ts'
+import { createJobs } from './jobs/jobs.ts'
 import { createMail } from './mail/mail.ts'
 import { createMemory } from './memory/memory.ts'
 import { createModels } from './models/models.ts'
@@ -28,7 +27,6 @@ import { createNotes } from './notes/notes.ts'
 import { createNotesFile } from './notes/notes-file.ts'
 import { createProjects } from './projects/projects.ts'
 import { createRecall } from './recall/recall.ts'
-import { redact } from './secrets/redact.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { watchSettings } from './settings/live-settings.ts'
 import { createTranscriptReader } from './transcripts/transcript-reader.ts'
@@ -68,14 +66,11 @@ export async function startDaemon(options: CoreOptions): Promise<Daemon> {
 }
 
 async function startParts(core: Core): Promise<{ reload(): void }> {
-  const { settings, env, clock, lastStop, stateDir, layout, db: store, givingWay } = core
-  const { health, disk, events, log, logged, repaired, lifecycle: parts } = core
-  const blamesDisk = disk.blames
+  const { settings, clock, lastStop, db: store } = core
+  const { health, events, log, logged, repaired, lifecycle: parts } = core
 
   // What is kept.
   const projects = createProjects(core)
-  /** What most parts need. Each takes what it names. */
-  const common = { store, layout, stateDir, env, settings, clock, events, health, log, redact, projects, blamesDisk }
   const notesFile = createNotesFile(core)
   const memory = createMemory(core, projects, {
     onChange: (dir, files, actor) => events.publish({ type: 'saved', dir, files, actor }),
@@ -94,7 +89,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
 
   // What is asked of models.
   const model = parts.add('models', createModels(core))
-  model.onModeChange(() => background.resume())
+  const jobs = createJobs(core, model)
   const recall = parts.add('recall', createRecall(core, projects, memory, model))
   const agent = createAgentRunner(core, model, sessions)
 
@@ -104,8 +99,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const context = createContext(core, model, sessions, memory, agent, notes, recall)
 
   // What is put in order.
-  const dueJobs = { enqueue: (due: Due) => background.enqueue(due) }
-  const dream = createDream(core, projects, dueJobs, sessions, memory, agent, model)
+  const dream = createDream(core, projects, jobs, sessions, memory, agent, model)
   if (dream.recover().length > 0) repaired('put back the lock of a dream that a kill had interrupted')
 
   // What agents have of each other.
@@ -116,28 +110,18 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   purges.onPurge(recall.forget)
   const housekeeping = createHousekeeping(core, purges)
   housekeeping.onSweep(context.expire, notesFile.expire, mail.expire, () =>
-    background.expire(settings.current().retention.days),
+    jobs.expire(settings.current().retention.days),
   )
-  const background = createBackground({
-    ...common,
-    givingWay,
-    kinds: [housekeeping.job, reader.importJob, extraction.job, notes.job, dream.job, dream.checkJob],
-    schedules: () => [housekeeping.schedule, ...dream.schedules()],
-    isOnline: () => model.mode() === 'online',
-    modelWaits: model.waits,
-    isBusy: () => reader.lagBytes() > MUCH_TO_READ_BYTES,
-  })
-  disk.onRecovered(background.resume)
+  jobs.register(housekeeping.job, reader.importJob, extraction.job, notes.job, dream.job, dream.checkJob)
+  jobs.schedule(() => [housekeeping.schedule, ...dream.schedules()])
+  jobs.holdLowWhile(() => reader.lagBytes() > MUCH_TO_READ_BYTES)
   reader.onTurnEnded((turn) => {
-    background.wake()
+    jobs.wake()
     dream.turnEnded(turn)
   })
 
   // What harnesses tell, and are told.
-  const hooks = parts.add(
-    'hooks',
-    createHooks(core, projects, memory, recall, notes, mail, reader, background, sessions),
-  )
+  const hooks = parts.add('hooks', createHooks(core, projects, memory, recall, notes, mail, reader, jobs, sessions))
 
   // What is answered.
   const status = () => ({
@@ -146,20 +130,20 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     projects: projects.list().map((project) => ({ ...project, ...dream.lastAt(project.memoryDir) })),
     roots: reader.roots(),
     ingest: { lagBytes: reader.lagBytes(), skipped: reader.skipped() },
-    jobs: background.counts(),
+    jobs: jobs.counts(),
     harnesses: hooks.harnesses(),
   })
   const server = parts.add('http', createServer(core))
   server.add(processRoutes(core, projects, status), hookRoutes(hooks), recallRoutes(recall))
   server.add(memoryRoutes(core, projects, memory, recall, purges), historyRoutes(memory), transferRoutes(memory))
-  server.add(sessionRoutes(reader, sessions, notes, agent, background), jobRoutes(background, dream, model))
+  server.add(sessionRoutes(reader, sessions, notes, agent, jobs), jobRoutes(jobs, dream, model))
   server.add(mailRoutes(mail, memory, purges), contextRoutes(context))
   server.onStopping(mail.close)
   await server.listen()
 
   // What goes on from here by itself.
-  background.start()
-  parts.add('jobs', background.stop)
+  jobs.start()
+  parts.add('jobs', jobs.stop)
   if (lastStop === 'unclean') {
     const giveUp = new AbortController()
     const checked = store.checkIndex(giveUp.signal).then((what) => {
@@ -181,7 +165,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     log.configure(changed.log)
     // Before what may follow from it: another mode, and jobs that go on.
     health.announce('settings')
-    background.settingsChanged()
+    jobs.settingsChanged()
     void model.refresh()
   })
   parts.add('settings', watchSettings(settings, clock, health, log))

@@ -8,7 +8,7 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Status } from '../../schema/process.ts'
 import type { RecallAnswer } from '../../schema/recall.ts'
 import type { Core } from '../core.ts'
-import type { Background } from '../jobs/jobs.ts'
+import type { Jobs } from '../jobs/jobs.ts'
 import type { MailService } from '../mail/mail.ts'
 import type { Memory } from '../memory/memory.ts'
 import type { Notes } from '../notes/notes.ts'
@@ -45,7 +45,7 @@ export function createHooks(
   notes: Notes,
   mail: MailService,
   reader: TranscriptReader,
-  jobs: Background,
+  jobs: Jobs,
   sessions: Sessions,
 ) {
   const { clock, settings, logged, stateDir } = core

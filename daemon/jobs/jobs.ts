@@ -1,158 +1,84 @@
-/** Composes what happens while nobody asks: the queue, its runner, the calendar, and how all of it is told. */
-
+/** Jobs: what is due is queued in the index, run when there is room, and shown to the user. */
 import { MemoryError } from '../../schema/errors.ts'
 import type { JobList, Job as JobShown, OneJob } from '../../schema/job.ts'
-import type { Databases } from '../db/databases.ts'
-import type { Clock, Timer } from '../platform/clock.ts'
-import type { Events } from '../platform/events.ts'
+import type { Core } from '../core.ts'
+import type { Models } from '../models/models.ts'
+import type { Timer } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
-import type { Health } from '../platform/health.ts'
-import type { Log } from '../platform/log.ts'
 import { aborted } from '../platform/process.ts'
-import type { GivingWay } from '../platform/queue.ts'
 import { nextAfter } from './calendar.ts'
-import type { JobKind } from './job.ts'
-import { createJobClaims, createJobTable, type Job, type JobTable } from './job-table.ts'
-import { createRunner, type Runner } from './runner.ts'
+import type { JobKind, Telling } from './job.ts'
+import { createJobClaims, createJobTable, type Job } from './job-table.ts'
+import { createRunner } from './runner.ts'
 import { createScheduler, createSchedules, type Schedule } from './scheduler.ts'
 
 const DAY_MS = 86_400_000
-/** Soon, not at once: whoever starts the daemon waits for its first answer. */
+/** Soon, not at once: the program that starts the daemon waits for its first answer. */
 const START_MS = 300
+const PAGE = 50
 
-type Deps = {
-  store: Databases
-  clock: Clock
-  events: Events
-  health: Health
-  log: Log
-  blamesDisk: (error: unknown) => boolean
-  /** Every kind of job there is. */
-  kinds: readonly JobKind[]
-  /** What is due by the calendar, by the settings as they are now. */
-  schedules: () => readonly Schedule[]
-  /** Whether low jobs have to wait for something else. */
-  isBusy: () => boolean
-  givingWay: GivingWay
-  isOnline: () => boolean
-  modelWaits: () => { wait: string; untilMs?: number | undefined } | undefined
-}
+type Listed = { state?: string | undefined; limit?: number | undefined; after?: number | undefined }
 
-export type Background = {
-  answers: JobAnswers
-  enqueue: Runner['enqueue']
-  counts: JobTable['counts']
-  ofKey: JobTable['ofKey']
-  /** Somebody else may have enqueued something. */
-  wake(): void
-  /** What waited for something may have got it. */
-  resume(): void
-  settingsChanged(): void
-  /** Forgets jobs that ended so many days ago. */
-  expire(days: number): number
-  start(): void
-  stop(signal: AbortSignal): Promise<void>
-}
+export type Jobs = ReturnType<typeof createJobs>
 
-export function createBackground(deps: Deps): Background {
-  const { store, clock, events, health, log, blamesDisk, kinds, schedules } = deps
-  const { isOnline, modelWaits, isBusy, givingWay } = deps
-  const jobs = createJobTable(store.index)
-  const onError = (error: unknown, job?: Job) => {
-    if (!blamesDisk(error)) log.error({ err: error, ...(job && { job: job.id }) }, 'a job could not be looked after')
+export function createJobs(core: Core, models: Models) {
+  const { db, clock, events, health, log, disk, givingWay } = core
+  const table = createJobTable(db.index)
+  const kinds: JobKind[] = []
+  let listSchedules = (): readonly Schedule[] => []
+  let isBusy = () => false
+  let starting: Timer | undefined
+
+  const publish = ({ id, kind, key, state, error, runId }: Job, progress: string | undefined, more?: Telling) => {
+    const why = { ...(error !== undefined && { error }), ...(runId !== undefined && { runId }) }
+    events.publish({ type: 'job', id, kind, key, state, ...why, ...(progress !== undefined && { progress }), ...more })
   }
   const runner = createRunner({
-    jobs,
-    claims: createJobClaims(store.index),
+    jobs: table,
+    claims: createJobClaims(db.index),
     kinds,
     clock,
     random: Math.random,
-    isOnline,
-    modelWaits,
-    isBusy,
+    isOnline: () => models.mode() === 'online',
+    modelWaits: models.waits,
+    isBusy: () => isBusy(),
     givingWay,
     onNews: (job, progress, more) => {
-      const { id, kind, key, state, error, runId } = job
-      const details = { ...(error !== undefined && { error }), ...(runId !== undefined && { runId }) }
-      events.publish({
-        type: 'job',
-        id,
-        kind,
-        key,
-        state,
-        ...details,
-        ...(progress !== undefined && { progress }),
-        ...more,
-      })
+      publish(job, progress, more)
       if (progress !== undefined) return
-      log.debug({ job: id, state }, 'job')
-      // Its words may be made of a person's: the log gets what it is, `status` and `memoryd jobs` why.
-      if (state !== 'failed') return
-      health.failed('job', `${id} was given up: ${error ?? 'no reason was given'}`)
-      log.warn({ job: id, attempts: job.attempts }, 'a job was given up')
+      log.debug({ job: job.id, state: job.state }, 'job')
+      // Its words may be made of the user's: the log gets what it is, `status` and `memoryd jobs` why.
+      if (job.state !== 'failed') return
+      health.failed('job', `${job.id} was given up: ${job.error ?? 'no reason was given'}`)
+      log.warn({ job: job.id, attempts: job.attempts }, 'a job was given up')
     },
-    onError,
+    onError: (error, job) => {
+      if (!disk.blames(error)) log.error({ err: error, ...(job && { job: job.id }) }, 'a job could not be looked after')
+    },
   })
   const scheduler = createScheduler({
-    schedules,
-    planned: createSchedules(store.history),
+    schedules: () => listSchedules(),
+    planned: createSchedules(db.history),
     nextAfter,
     enqueue: runner.enqueue,
     clock,
     onError: (error) => {
-      if (blamesDisk(error)) return
+      if (disk.blames(error)) return
       health.failed('schedule', message(error))
       log.error({ err: error }, 'the calendar could not be kept')
     },
   })
-  let starting: Timer | undefined
+  models.onModeChange(runner.resume)
+  disk.onRecovered(runner.resume)
+
   const begin = (): Promise<void> => {
     starting?.stop()
     starting = undefined
     runner.start()
     return scheduler.plan()
   }
-  return {
-    answers: createJobAnswers({ jobs, runner }),
-    enqueue: runner.enqueue,
-    counts: jobs.counts,
-    ofKey: jobs.ofKey,
-    wake: runner.wake,
-    resume: runner.resume,
-    settingsChanged: () => {
-      if (starting) return
-      void scheduler.plan()
-      runner.resume()
-    },
-    expire: (days) => jobs.expire(clock.now() - days * DAY_MS),
-    start: () => {
-      starting = clock.after(START_MS, begin)
-    },
-    stop: async (signal) => {
-      // What is due at every start is done by a daemon that is stopped at once, too.
-      if (starting) await Promise.race([begin(), aborted(signal)])
-      scheduler.stop()
-      return runner.stop(signal)
-    },
-  }
-}
-
-/** Jobs as the interface tells of them; kill and retry with their refusals in words. */
-
-const PAGE = 50
-
-type AnswersDeps = { jobs: JobTable; runner: Pick<Runner, 'kill' | 'retry' | 'progressOf'> }
-
-export type JobAnswers = {
-  list(query: { state?: string | undefined; limit?: number | undefined; after?: number | undefined }): JobList
-  one(id: string): OneJob
-  kill(id: string): OneJob
-  retry(id: string): OneJob
-}
-
-export function createJobAnswers({ jobs, runner }: AnswersDeps): JobAnswers {
   const found = (id: string): Job => {
-    const job = jobs.get(id)
+    const job = table.get(id)
     if (!job) throw new MemoryError('NOT_FOUND', `there is no job ${id}`, { hint: 'memoryd jobs lists them' })
     return job
   }
@@ -162,25 +88,56 @@ export function createJobAnswers({ jobs, runner }: AnswersDeps): JobAnswers {
     watermark: job.watermark,
     ...(job.result !== undefined && job.result !== null && { result: job.result }),
   })
+
   return {
-    list: ({ state, limit = PAGE, after }) => {
-      const { jobs: page, next } = jobs.list({ state, limit, after })
-      return { items: page.map(shown), ...(next !== undefined && { next: String(next) }) }
+    register: (...more: readonly JobKind[]): void => void kinds.push(...more),
+    /** What is due by the calendar, by the settings as they are at the time. */
+    schedule: (list: () => readonly Schedule[]): void => {
+      listSchedules = list
     },
-    one: (id) => whole(found(id)),
-    kill: (id) => {
-      const killed = runner.kill(id)
-      if (killed) return whole(killed)
-      const job = found(id)
-      if (job.state === 'killed') return whole(job)
-      throw new MemoryError('CONFLICT', `${id} is ${job.state}: there is nothing left to kill`)
+    /** Low jobs rest meanwhile. */
+    holdLowWhile: (busy: () => boolean): void => {
+      isBusy = busy
     },
-    retry: (id) => {
+    enqueue: runner.enqueue,
+    /** Another connection may have enqueued something. */
+    wake: runner.wake,
+    /** What waits may go on. */
+    resume: runner.resume,
+    counts: table.counts,
+    ofKey: table.ofKey,
+    list: ({ state, limit = PAGE, after }: Listed): JobList => {
+      const { jobs, next } = table.list({ state, limit, after })
+      return { items: jobs.map(shown), ...(next !== undefined && { next: String(next) }) }
+    },
+    get: (id: string) => whole(found(id)),
+    kill: (id: string): OneJob => {
+      const killed = runner.kill(id) ?? found(id)
+      if (killed.state === 'killed') return whole(killed)
+      throw new MemoryError('CONFLICT', `${id} is ${killed.state}: there is nothing left to kill`)
+    },
+    retry: (id: string): OneJob => {
       const answer = runner.retry(id) ?? { refused: found(id).state }
       if ('retried' in answer) return whole(answer.retried)
       if ('by' in answer)
         throw new MemoryError('CONFLICT', `${answer.by} took its place`, { hint: `memoryd jobs show ${answer.by}` })
       throw new MemoryError('CONFLICT', `${id} is ${answer.refused}: there is nothing to try again`)
+    },
+    /** Forgets jobs that ended so many days ago. */
+    expire: (days: number) => table.expire(clock.now() - days * DAY_MS),
+    settingsChanged: (): void => {
+      if (starting) return
+      void scheduler.plan()
+      runner.resume()
+    },
+    start: (): void => {
+      starting = clock.after(START_MS, begin)
+    },
+    stop: async (signal: AbortSignal): Promise<void> => {
+      // What is due at every start is done by a daemon that is stopped at once, too.
+      if (starting) await Promise.race([begin(), aborted(signal)])
+      scheduler.stop()
+      return runner.stop(signal)
     },
   }
 }

@@ -84,10 +84,9 @@ export function createRunner({
   onError,
 }: Deps): Runner {
   const owner = randomBytes(8).toString('hex')
-  const byName = new Map(kinds.map((kind) => [kind.name, kind]))
+  const kindOf = (name: string) => kinds.find((kind) => kind.name === name)
   const named = (which: (kind: JobKind) => boolean) => kinds.filter(which).map(({ name }) => name)
   const usesModel = ({ model }: JobKind, online = isOnline()) => model === true || (model !== false && online)
-  const low = named((kind) => kind.low === true)
   const running = new Map<string, Run>()
   const ended = new Set<() => void>()
   let state: 'new' | 'running' | 'stopping' = 'new'
@@ -151,9 +150,9 @@ export function createRunner({
       owner,
       nowMs: clock.now(),
       sorts: sortsNow(),
-      low,
+      low: named((kind) => kind.low === true),
       dirOf: (job) => {
-        const kind = byName.get(job.kind)
+        const kind = kindOf(job.kind)
         return kind && usesModel(kind) ? kind.dirOf?.(job) : undefined
       },
       busy: [...running.values()].map(({ job }) => job),
@@ -180,7 +179,7 @@ export function createRunner({
 
   const perform = async (run: Run): Promise<Outcome> => {
     const { job, abort } = run
-    const kind = byName.get(job.kind) as JobKind
+    const kind = kindOf(job.kind) as JobKind
     try {
       if (kind.covered?.(job)) return { done: null }
       // To look whether it was done and to do it both take a while: others have their turn in between.
@@ -263,7 +262,7 @@ export function createRunner({
       const killed = claims.kill(id, clock.now())
       if (!killed) return undefined
       running.get(id)?.abort.abort(new Error('the job was killed'))
-      byName.get(killed.kind)?.killed?.(killed)
+      kindOf(killed.kind)?.killed?.(killed)
       onNews(killed, undefined)
       look()
       return killed
@@ -281,7 +280,7 @@ export function createRunner({
       state = 'stopping'
       next?.stop()
       for (const { job, abort } of running.values())
-        if (byName.get(job.kind)?.resumes) abort.abort(new Error('the daemon stops'))
+        if (kindOf(job.kind)?.resumes) abort.abort(new Error('the daemon stops'))
       await Promise.race([allEnded(), aborted(signal)])
       for (const { abort } of running.values()) abort.abort(new Error('the daemon stops'))
       if (running.size > 0) await Promise.race([allEnded(), clock.delay(ABORTED_MS)])

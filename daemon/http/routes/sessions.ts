@@ -1,7 +1,7 @@
 /** Sessions over HTTP: their turns, notes and notices, search over them, and transcripts that callers bring. */
 
 import type { Agent } from '../../agent/agent.ts'
-import type { Background } from '../../jobs/jobs.ts'
+import type { Jobs } from '../../jobs/jobs.ts'
 import type { Notes } from '../../notes/notes.ts'
 import type { Sessions } from '../../sessions/sessions.ts'
 import type { TranscriptReader } from '../../transcripts/transcript-reader.ts'
@@ -9,13 +9,7 @@ import { routeFile } from '../request.ts'
 
 const USUAL_LIMIT = 20
 
-export const sessionRoutes = (
-  reader: TranscriptReader,
-  sessions: Sessions,
-  notes: Notes,
-  agent: Agent,
-  jobs: Background,
-) =>
+export const sessionRoutes = (reader: TranscriptReader, sessions: Sessions, notes: Notes, agent: Agent, jobs: Jobs) =>
   routeFile(async () => (await import('../../../schema/session.ts')).sessionRoutes, {
     sessions: ({ query }) => sessions.list(query),
     session: ({ params, query }) => sessions.get(params.id, query.harness),
