@@ -199,7 +199,7 @@ async function settle(loop: LoopReport, drafts: readonly Draft[], task: Task): P
   if (loop.ended === 'limit' && !isTruncated) return { ...nothing, ended: 'failed', why: loop.why, answer: loop.answer }
   const files = drafts.map(({ file }) => file)
   if (task.signal.aborted) return { ...nothing, ended: 'aborted', why: 'it was stopped' }
-  if (!task.stillOurs()) return { ...nothing, ended: 'aborted', why: 'another process has taken it over' }
+  if (!task.ownsLease()) return { ...nothing, ended: 'aborted', why: 'another process has taken it over' }
   try {
     if (files.length > 0) await task.apply(drafts)
   } catch (error) {

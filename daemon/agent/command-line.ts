@@ -4,7 +4,7 @@ import { type Denied, quoted } from './tools.ts'
 
 type CommandName = 'ls' | 'find' | 'cat' | 'stat' | 'wc' | 'head' | 'tail' | 'grep'
 
-/** `options`: by name without dashes; a flag has the value ''. `paths`: as they were said. */
+/** `options`: by name without dashes; a flag has the value ''. `paths`: as they were given. */
 export type Command = {
   name: CommandName
   options: ReadonlyMap<string, string>

@@ -17,7 +17,7 @@ type LoopEnd =
   /** `useless`: the answer itself is why. */
   | { ended: 'failed'; why: string; failure?: ModelFailure; answer?: 'useless' }
 
-/** `text`: what the last answer said. `calls`: what each call used, a failed one too. */
+/** `text`: of the last answer. `calls`: what each call used, a failed one too. */
 export type LoopReport = LoopEnd & { text: string; turns: number; calls: Usage[] }
 
 type Conversation = {
@@ -29,7 +29,7 @@ type Conversation = {
   signal: AbortSignal
   /** What a call costs; nothing for a model whose price is unknown. */
   priceOf: (usage: Usage) => number | undefined
-  /** Whether what was said so far is marked to be cached for the next turn. */
+  /** Whether the messages so far are marked to be cached for the next turn. */
   marks: 'tail' | 'none'
   /** `changed`: one answer whose changes were all accepted is enough; to be told so costs another call. */
   until: 'done' | 'changed'
@@ -53,7 +53,7 @@ export async function runLoop(conversation: Conversation): Promise<LoopReport> {
     isLate = true
     own.abort()
   })
-  const state: State = { calls: [], said: [], ids: new Set(), text: '', turns: 0 }
+  const state: State = { calls: [], messages: [], ids: new Set(), text: '', turns: 0 }
   try {
     const end = await converse(conversation, own.signal, state)
     const { text, turns, calls } = state
@@ -65,13 +65,13 @@ export async function runLoop(conversation: Conversation): Promise<LoopReport> {
   }
 }
 
-type State = { calls: Usage[]; said: Message[]; ids: Set<string>; text: string; turns: number }
+type State = { calls: Usage[]; messages: Message[]; ids: Set<string>; text: string; turns: number }
 
 async function converse(conversation: Conversation, signal: AbortSignal, state: State): Promise<LoopEnd> {
   const { call, request, limits, priceOf, marks, onTurn } = conversation
   for (;;) {
     if (signal.aborted) return { ended: 'aborted', why: 'it was stopped' }
-    const messages = [...request.messages, ...(marks === 'tail' ? marked(state.said) : state.said)]
+    const messages = [...request.messages, ...(marks === 'tail' ? marked(state.messages) : state.messages)]
     const answer = await orAborted(call({ ...request, messages }, { signal }), signal)
     if (answer === 'aborted') return { ended: 'aborted', why: 'it was stopped' }
     if (answer.usage) state.calls.push(answer.usage)
@@ -92,8 +92,8 @@ async function converse(conversation: Conversation, signal: AbortSignal, state: 
     if (results === 'aborted') return { ended: 'aborted', why: 'it was stopped' }
     conversation.tools.delivered()
     // A model may send an empty text, and a server does not take it back.
-    const said = answer.content.filter((block) => block.type !== 'text' || block.text !== '')
-    state.said.push({ role: 'assistant', content: said }, { role: 'user', content: results })
+    const content = answer.content.filter((block) => block.type !== 'text' || block.text !== '')
+    state.messages.push({ role: 'assistant', content }, { role: 'user', content: results })
     if (conversation.until === 'changed' && isAccepted(asked, results)) return { ended: 'done' }
     if (state.turns >= limits.turns) return reached('turns', limits.turns)
     const output = state.calls.reduce((sum, usage) => sum + usage.output, 0)
@@ -154,11 +154,14 @@ function textIn(content: readonly Block[]): string {
 }
 
 /** The mark moves along: what the last turn wrote is read by this one. */
-function marked(said: readonly Message[]): Message[] {
-  const last = said.at(-1)
+function marked(messages: readonly Message[]): Message[] {
+  const last = messages.at(-1)
   const end = last?.content.at(-1)
-  if (!last || end?.type !== 'tool_result') return [...said]
-  return [...said.slice(0, -1), { ...last, content: [...last.content.slice(0, -1), { ...end, cacheControl: '5m' }] }]
+  if (!last || end?.type !== 'tool_result') return [...messages]
+  return [
+    ...messages.slice(0, -1),
+    { ...last, content: [...last.content.slice(0, -1), { ...end, cacheControl: '5m' }] },
+  ]
 }
 
 /** A call that does not listen to its signal is left behind. */

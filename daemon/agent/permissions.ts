@@ -138,7 +138,7 @@ export function createPlaces({ memoryDir, readable, files = [], closed }: Reach)
 
 export type Places = ReturnType<typeof createPlaces>
 
-/** Without links, as far as it exists; what is missing stays as it was said. */
+/** Without links, as far as it exists; what is missing stays as it was given. */
 function followed(path: string): string {
   try {
     return realpathSync.native(path)

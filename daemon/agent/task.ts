@@ -61,7 +61,7 @@ export type Task = {
   /** All of it or nothing. Not called where nothing was changed. */
   apply: (drafts: readonly Draft[]) => Promise<unknown>
   /** Whether the run is still the one that counts. */
-  stillOurs: () => boolean
+  ownsLease: () => boolean
   signal: AbortSignal
   onTurn?: (turn: Turn & { files: string[] }) => void
   /** What its tools have shown the model. */

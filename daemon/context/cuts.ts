@@ -65,7 +65,7 @@ export function splitAt(messages: readonly Message[], at: number): Parts {
   return { before: [], between: messages.slice(0, at), after: messages.slice(at) }
 }
 
-/** What was asked and not answered yet: it stays as it was said. */
+/** What was asked and not answered yet: it stays as it is. */
 export function openPrompt(messages: readonly Message[]): number {
   const last = messages.findLastIndex(({ role }) => role === 'assistant')
   let at = messages.length
@@ -92,15 +92,15 @@ export function keptFrom(
   const sum = (numbers: readonly number[], begin: number, end: number) =>
     numbers.slice(begin, end).reduce((total, each) => total + each, 0)
   let kept = sum(tokens, start, messages.length)
-  let said = sum(texts, start, messages.length)
-  while (start > floor && (padded(kept) < KEEP_AT_LEAST_TOKENS || said < KEEP_AT_LEAST_TEXTS)) {
+  let textCount = sum(texts, start, messages.length)
+  while (start > floor && (padded(kept) < KEEP_AT_LEAST_TOKENS || textCount < KEEP_AT_LEAST_TEXTS)) {
     let next = start - 1
     while (next > floor && !isCut(messages, next)) next--
     if (!isCut(messages, next)) break
     const more = sum(tokens, next, start)
     if (padded(kept + more) >= KEEP_AT_MOST_TOKENS) break
     kept += more
-    said += sum(texts, next, start)
+    textCount += sum(texts, next, start)
     start = next
   }
   return start

@@ -12,7 +12,7 @@ import {
   textsOf,
   toolUsesOf,
 } from './messages.ts'
-import { isSummary, notSummedUpFrom, saidIn, summaryWords } from './summary.ts'
+import { isSummary, notSummedUpFrom, personTexts, summaryWords } from './summary.ts'
 
 const CAP_REQUEST_CHARS = 4_000
 const CAP_REQUESTS_CHARS = 40_000
@@ -52,14 +52,14 @@ function short(text: string): string {
 
 /** The newest whole, the oldest as much of each as is left. */
 function requests(messages: readonly Message[]): string[] {
-  const said = messages.slice(notSummedUpFrom(messages)).flatMap(saidIn)
+  const all = messages.slice(notSummedUpFrom(messages)).flatMap(personTexts)
   const shown: string[] = []
   let room = CAP_REQUESTS_CHARS
-  for (const text of said.toReversed()) {
+  for (const text of all.toReversed()) {
     const cut = room > CAP_REQUEST_CHARS ? CAP_REQUEST_CHARS : Math.max(80, Math.floor(room / 20))
     const words = text.length > cut ? `${headOf(text, cut).trimEnd()} […]` : text.trim()
     if (room <= 0) {
-      shown.push(`(${said.length - shown.length} earlier ones are left out)`)
+      shown.push(`(${all.length - shown.length} earlier ones are left out)`)
       break
     }
     room -= words.length
@@ -126,7 +126,7 @@ export function factsOf(messages: readonly Message[], open: readonly string[] = 
   let todos: Fact[] = []
   for (const [at, message] of messages.entries()) {
     if (at < since) continue
-    for (const text of saidIn(message)) facts.push({ kind: 'request', text, at })
+    for (const text of personTexts(message)) facts.push({ kind: 'request', text, at })
     for (const block of blocksOf(message.content)) {
       const use = uses.get(String(block.type === 'tool_use' ? block.id : (resultIdOf(block) ?? '')))
       if (!use) continue

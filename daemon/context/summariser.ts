@@ -157,7 +157,7 @@ export function createSummariser(
         check: async () => 'a summary changes nothing',
         cite: () => ({ evidence: [] }),
         apply: async () => {},
-        stillOurs: () => true,
+        ownsLease: () => true,
         signal: question.signal,
       })
       const { ended, why = 'it was given up', failure, text } = report

@@ -95,7 +95,7 @@ const OPENING = new RegExp(`<(${ATTACHED.join('|')})\\b[^<>]{0,200}>`, 'g')
  */
 export function withoutAttached(text: string): string {
   if (!text.includes('<')) return text
-  let said = ''
+  let kept = ''
   let from = 0
   // Looked for once: there may be as many that never end as there is room for.
   const neverEnd = new Set<string>()
@@ -103,19 +103,19 @@ export function withoutAttached(text: string): string {
     if (index < from || neverEnd.has(tag as string)) continue
     const close = `</${tag}>`
     const end = text.indexOf(close, index + open.length)
-    if (end < 0 && (said + text.slice(from, index)).trim() !== '') {
+    if (end < 0 && (kept + text.slice(from, index)).trim() !== '') {
       neverEnd.add(tag as string)
       continue
     }
-    said += text.slice(from, index)
+    kept += text.slice(from, index)
     from = end < 0 ? text.length : end + close.length
     if (end < 0) break
   }
-  return said + text.slice(from)
+  return kept + text.slice(from)
 }
 
 /** What a person said in a message, piece by piece. */
-export function saidIn(message: Message): string[] {
+export function personTexts(message: Message): string[] {
   if (message.role !== 'user') return []
   return textsOf(message)
     .map((text) => withoutAttached(text).trim())

@@ -17,7 +17,7 @@ export function messagesOfTranscript(lines: readonly SessionMessage[]): Message[
         open.push(own)
         return callOf({ ...call, id: own })
       })
-      const content = [...said(text), ...calls]
+      const content = [...textBlocks(text), ...calls]
       return content.length === 0 ? [] : [{ id, role: 'assistant', content }]
     }
     if (by !== 'person' && by !== 'tool') return []
@@ -25,7 +25,7 @@ export function messagesOfTranscript(lines: readonly SessionMessage[]): Message[
       resultOf({ callId: callId === '' ? (open.shift() ?? '') : nameOf(callId), text: result }),
     )
     if (by === 'person') open = []
-    const content = [...results, ...said(text)]
+    const content = [...results, ...textBlocks(text)]
     return content.length === 0 ? [] : [{ id, role: 'user', content }]
   })
 }
@@ -35,7 +35,7 @@ function nameOf(id: string): string {
   return /^[A-Za-z0-9_-]+$/.test(id) ? id : `call-${hash('sha256', id).slice(0, 32)}`
 }
 
-function said(text: string): Block[] {
+function textBlocks(text: string): Block[] {
   return /\S/.test(text) ? [{ type: 'text', text }] : []
 }
 
@@ -107,8 +107,8 @@ function wordsOf(block: Block): string[] {
   if (block.type === 'image' || block.type === 'document') return [IMAGE]
   if (!isText(block) || isSkillList(block.text)) return []
   if (isSummary(block.text)) return [block.text.replace(/<\/?memoryd-context>/g, '').trim()]
-  const said = withoutAttached(block.text).trim()
-  return said === '' ? [] : [said]
+  const words = withoutAttached(block.text).trim()
+  return words === '' ? [] : [words]
 }
 
 function isSkillList(text: string): boolean {

@@ -83,7 +83,7 @@ export async function askForDream(
     apply: async (given) => {
       drafts = given
     },
-    stillOurs,
+    ownsLease: stillOurs,
     signal,
     onTurn: ({ turn, text, tools, files, usage }) => {
       const nanos = costInNanos(usage, factsOf(model.dream, ownModels))

@@ -52,7 +52,7 @@ export function createByModel({ settings, clock }: Core, memory: Memory, notes: 
         counts =
           done === 'lost' ? done : { saved: done.saved.length, waiting: done.waiting, known: 0, refused: done.refused }
       },
-      stillOurs: mayWrite,
+      ownsLease: mayWrite,
     })
     const notDone = whyNotDone(report) ?? (counts === 'lost' ? LOST : undefined)
     const isHandedOver = names.size === 0

@@ -136,7 +136,7 @@ describe('a run', () => {
     rig.api.next(calls(write('a', 'x.md', 'X.')), overloaded)
     expect(await rig.run({ prefix })).toMatchObject({ ended: 'failed', failure: { failed: 'overloaded' } })
     rig.api.next(calls(write('a', 'x.md', 'X.')), says('done'))
-    expect(await rig.run({ prefix, stillOurs: () => false })).toMatchObject({ ended: 'aborted', files: [] })
+    expect(await rig.run({ prefix, ownsLease: () => false })).toMatchObject({ ended: 'aborted', files: [] })
     rig.api.next(calls(write('a', 'x.md', 'X.')), { fault: 'silent' })
     const running = rig.run({ prefix })
     const silent = await rig.api.request(8)

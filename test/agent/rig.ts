@@ -50,7 +50,7 @@ export async function agentGround(options: { settings?: Record<string, unknown>;
       evidence: ids.map((id) => ({ sessionId: 's', messageIds: [id], excerpt: '', at: '2026-01-01T00:00:00.000Z' })),
     }),
     apply: (drafts: readonly Draft[]) => writer.write(memory, drafts, by),
-    stillOurs: () => true,
+    ownsLease: () => true,
     signal: new AbortController().signal,
   } satisfies Omit<Task, 'prefix'>
   /** Lines of the log with this message. */

@@ -165,7 +165,7 @@ function usualTask(home: Folder): Omit<Task, 'job' | 'prefix' | 'directive'> {
     check: async () => undefined,
     cite: () => ({ evidence: [] }),
     apply: async () => {},
-    stillOurs: () => true,
+    ownsLease: () => true,
     signal: new AbortController().signal,
   }
 }
