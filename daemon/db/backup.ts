@@ -23,12 +23,12 @@ export function dailyBackupName(nowMs: number): string {
   return `history-${new Date(nowMs).toISOString().slice(0, 10)}.db`
 }
 
-/** Copies in steps, so that nobody waits for it; the copy appears under its name only when it is whole and on disk. */
+/** Copies in steps, between requests; the copy appears under its name only when it is whole and on disk. */
 export async function backUp(db: Db, folder: string, name: string): Promise<void> {
   await replaceWhole(folder, name, async (temporary) => void (await db.backup(temporary)))
 }
 
-/** At start, before anyone is served, a plain synchronous copy is simpler and safer. */
+/** At start, before the first request, a plain synchronous copy is simpler and safer. */
 export function backUpBeforeMigration(db: Db, folder: string, fromSchema: number): void {
   const name = `history-schema-${fromSchema}.db`
   const temporary = prepare(folder, name)
@@ -53,7 +53,7 @@ export function listBackups(folder: string): string[] {
   return [...daily.sort().reverse(), ...others.sort().reverse()].map((name) => join(folder, name))
 }
 
-/** One dated later than today comes from a clock that was ahead: nobody knows how old it is, so it is the last resort. */
+/** One dated later than today comes from a clock that was ahead: how old it is is unknown, so it is the last resort. */
 export function newestUsableBackup(folder: string, nowMs: number): string | undefined {
   const today = dailyBackupName(nowMs)
   const files = listBackups(folder)

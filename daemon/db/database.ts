@@ -59,7 +59,7 @@ export function withoutWaiting<T>(db: Db, write: () => T): T {
 }
 
 /**
- * What was written without waiting is on the disk for good after this, as if it had been waited for, but nobody else waits:
+ * What was written without waiting is on the disk for good after this, as if it had been waited for, without blocking the main thread:
  * the log that all of it stands in is synced by another thread. SQLite holds no lock on that file that this could lose.
  */
 export async function untilOnDisk(db: Db): Promise<void> {
@@ -166,7 +166,7 @@ function freeName(base: string): string {
   }
 }
 
-/** What is wrong with a database file that nobody has open for us; empty when sound. */
+/** What is wrong with a database file that is not open here; empty when sound. */
 export function problemsOf(file: string, open: (file: string) => Db, more: (db: Db) => string[] = () => []): string[] {
   let db: Db | undefined
   try {
@@ -180,7 +180,7 @@ export function problemsOf(file: string, open: (file: string) => Db, more: (db: 
   }
 }
 
-/** Runs SQLite's check in a thread of its own: over gigabytes it takes seconds, and nobody shall wait for it. */
+/** Runs SQLite's check in a thread of its own: over gigabytes it takes seconds. */
 
 /** Given up when the signal aborts, with nothing found. */
 export function checkInWorker(file: string, signal: AbortSignal): Promise<string[]> {

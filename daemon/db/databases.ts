@@ -1,7 +1,7 @@
 /** Both databases, opened, checked and migrated; broken ones set aside. The one place that knows there are two. */
 import { existsSync, lstatSync, mkdirSync } from 'node:fs'
 import { MemoryError } from '../../schema/errors.ts'
-import { isDiskTrouble } from '../platform/disk.ts'
+import { isDiskError } from '../platform/disk.ts'
 import { backUp, backUpBeforeMigration, dailyBackupName, dailyBackups, newestUsableBackup } from './backup.ts'
 import {
   checkInWorker,
@@ -24,7 +24,7 @@ export type Databases = {
   index(): Db
   /** What was found and done at opening, for the log. */
   repairs: string[]
-  /** Looks through index.db without keeping anyone waiting; a broken one is set aside and begun anew, and said so. */
+  /** Checks index.db in a thread of its own; a broken one is set aside and begun anew, and said so. */
   checkIndex(signal: AbortSignal): Promise<string | undefined>
   /** Makes today's backup unless there is one. */
   backUpDaily(nowMs: number): Promise<'made' | 'exists'>
@@ -115,7 +115,7 @@ function openIndex(layout: Layout, nowMs: number, repairs: string[]): Db {
     return open()
   } catch (error) {
     // It may be deleted at any time, so nothing that stands in its place keeps the daemon from starting.
-    if (error instanceof MemoryError || (isDiskTrouble(error) && !isForeign)) throw error
+    if (error instanceof MemoryError || (isDiskError(error) && !isForeign)) throw error
     const aside = setAside(layout.index, layout.corrupt, nowMs)
     repairs.push(`index.db was damaged (${(error as Error).message}); it is kept as ${aside}, and a new one is begun`)
     return open()
@@ -135,7 +135,7 @@ function openMigrated(file: string, bring: (db: Db) => void): Db {
 
 /** Not damage and not the disk: something that is not ours stands in the place of history.db. */
 function unusable(file: string, cause: unknown): unknown {
-  if (cause instanceof MemoryError || isDiskTrouble(cause)) return cause
+  if (cause instanceof MemoryError || isDiskError(cause)) return cause
   return new MemoryError('SETUP', `${file} cannot be used: ${(cause as Error).message}`, {
     hint: 'move it away; the newest backup takes its place at the next start',
     cause,

@@ -42,7 +42,7 @@ export function keyFinding({ model, budget }: Wanted, env: Environment): Finding
   return { check, state: 'ok', message: 'there is none here: a daemon started here is offline and calls no model' }
 }
 
-/** Looks for jobs that do not get on: given up, at it for hours, or due and taken by nobody. Changes nothing. */
+/** Looks for jobs that do not get on: given up, at it for hours, or due and not taken. Changes nothing. */
 
 const HOUR_MS = 3_600_000
 const MOST_LOOKED_AT = 999
@@ -62,7 +62,7 @@ export function jobFinding(indexFile: string, { nowMs, awake }: { nowMs: number;
     const left = awake
       ? all('queued').find(({ readyMs, createdMs }) => nowMs - Math.max(readyMs, createdMs) > HOUR_MS)
       : undefined
-    if (left) return stuck(`${left.id} has been due for more than an hour, and nobody takes it`, 'memoryd restart')
+    if (left) return stuck(`${left.id} has been due for more than an hour, and is not taken up`, 'memoryd restart')
     const failed = newestOfEach(jobs.list({ limit: MOST_LOOKED_AT }).jobs).find(({ state }) => state === 'failed')
     if (failed) {
       const why = failed.error ?? 'for no reason that is known'
@@ -178,7 +178,7 @@ function unfindable(known: readonly Known[]): Finding[] {
       {
         check: 'descriptions',
         state: 'warning',
-        message: `nobody will find ${named}${rest} in ${dir}: the description says too little or is missing`,
+        message: `no agent will find ${named}${rest} in ${dir}: the description says too little or is missing`,
         remedy: 'say in the description what the memory holds: memoryd edit <file>, or any editor',
       },
     ]
@@ -194,7 +194,7 @@ function indexIn(dir: string): Buffer {
       folder.close()
     }
   } catch {
-    // A link, a device, somebody else's: the daemon does not load it either.
+    // A link, a device, a file of another user: the daemon does not load it either.
     return Buffer.alloc(0)
   }
 }
@@ -208,7 +208,7 @@ function quoted(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
-/** Whether a description says enough for anybody to choose the memory by it. Pure. */
+/** Whether a description says enough to choose the memory by it. Pure. */
 
 /** Words that could stand over any memory. */
 const EMPTY = new Set(

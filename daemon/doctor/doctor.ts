@@ -8,9 +8,9 @@ import { historyMigrations } from '../db/history-schema.ts'
 import { indexMigrations } from '../db/index-schema.ts'
 import { schemaVersion } from '../db/migrate.ts'
 import { createClock } from '../platform/clock.ts'
-import { message, privateFolderTrouble } from '../platform/files.ts'
+import { message, privateFolderProblem } from '../platform/files.ts'
 import { isLocked, readHolder } from '../platform/process-lock.ts'
-import { someoneAnswers } from '../platform/socket.ts'
+import { isListening } from '../platform/socket.ts'
 import { readSettings } from '../settings/live-settings.ts'
 import { type Finding, jobFinding, keyFinding, memoryFindings } from './checks.ts'
 
@@ -72,7 +72,7 @@ function folderFinding(check: string, folder: string): Finding {
   try {
     const stats = statSync(folder, { throwIfNoEntry: false })
     if (!stats) return missingFolder(check, folder)
-    const trouble = privateFolderTrouble(folder, stats, process.getuid?.() ?? -1)
+    const trouble = privateFolderProblem(folder, stats, process.getuid?.() ?? -1)
     if (trouble) return { check, state: 'problem', message: trouble.problem, remedy: trouble.remedy }
     return { check, state: 'ok', message: `${folder} is yours alone` }
   } catch (error) {
@@ -118,13 +118,13 @@ async function socket({ socketPath, stateDir }: Places): Promise<Finding> {
       message: `${socketPath} is open to others (mode ${mode})`,
       remedy: 'memoryd restart',
     }
-  if (await someoneAnswers(socketPath))
+  if (await isListening(socketPath))
     return { check, state: 'ok', message: `${socketPath} accepts connections, mode ${mode}` }
   return holder
     ? {
         check,
         state: 'problem',
-        message: `a daemon runs (${holder}), but nobody listens at ${socketPath}`,
+        message: `a daemon runs (${holder}), but does not listen at ${socketPath}`,
         remedy: 'memoryd restart',
       }
     : {

@@ -25,7 +25,8 @@ import { z } from 'zod'
 import type { Core } from '../core.ts'
 import { explainDiskError } from '../memory/folder.ts'
 import { writeAtomic } from '../platform/files.ts'
-import { holdFile, isAlive } from '../platform/process-lock.ts'
+import { takesSignals } from '../platform/process.ts'
+import { holdFile } from '../platform/process-lock.ts'
 import { type Dreams, isAtEnd } from './dream-table.ts'
 
 export const LOCK_FILE = '.consolidate-lock'
@@ -66,7 +67,7 @@ export function createDreamLock({ stateDir, clock }: Core, dreams: Dreams) {
   const held = new Set<string>()
 
   const holderOf = (seen: Seen | undefined): Holder | undefined => {
-    if (seen?.pid === undefined || !isAlive(seen.pid)) return undefined
+    if (seen?.pid === undefined || !takesSignals(seen.pid)) return undefined
     const ageMs = clock.now() - msOf(seen.mtimeNs)
     return Math.abs(ageMs) < STALE_MS ? { pid: seen.pid, ageMs } : undefined
   }

@@ -9,7 +9,7 @@ import type { JobKind, Outcome } from '../jobs/job.ts'
 import type { Memory } from '../memory/memory.ts'
 import type { Models } from '../models/models.ts'
 import type { Notes } from '../notes/notes.ts'
-import { isDiskTrouble } from '../platform/disk.ts'
+import { isDiskError } from '../platform/disk.ts'
 import { message } from '../platform/files.ts'
 import { endedPart, type SaidMessage, type SaidSession, type SessionKey } from '../sessions/message-table.ts'
 import type { Reached } from '../sessions/notices.ts'
@@ -168,7 +168,7 @@ export function createExtraction(
       run(claimed, context).catch((error) => {
         if (disk.blames(error)) return { wait: message(error) }
         // The memories may be on another disk than the state folder: no event says when there is room on that one.
-        if (isDiskTrouble((error as { cause?: unknown }).cause))
+        if (isDiskError((error as { cause?: unknown }).cause))
           return { wait: message(error), untilMs: clock.now() + DISK_MS }
         throw error
       }),

@@ -9,7 +9,7 @@ import {
 } from '../../schema/errors.ts'
 import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
 import { JSON_LINES } from '../../schema/route-table.ts'
-import { isDiskTrouble } from '../platform/disk.ts'
+import { isDiskError } from '../platform/disk.ts'
 
 export type Failure = { status: number; body: ErrorBody; unexpected: boolean }
 
@@ -22,7 +22,7 @@ export function toFailure(error: unknown, { declared, takes, ref }: Circumstance
     // A code the route never declared would make the published contract a lie: that is our bug, not an answer.
     if (allowed.includes(error.code)) return failure(error.code, error.message, error)
   }
-  if (isDiskTrouble(error))
+  if (isDiskError(error))
     return failure('DEGRADED', `cannot write: ${(error as Error).message}`, {
       hint: 'free some space or make the state folder writable; memoryd recovers by itself',
     })

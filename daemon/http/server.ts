@@ -4,7 +4,7 @@ import fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import type { PlainText, Route } from '../../schema/contract.ts'
 import { BODY_LIMIT_BYTES, type RouteName, type RouteShape, routeTable } from '../../schema/route-table.ts'
 import type { Core } from '../core.ts'
-import { isDiskTrouble } from '../platform/disk.ts'
+import { isDiskError } from '../platform/disk.ts'
 import { message } from '../platform/files.ts'
 import { undoOf } from '../platform/if-lost.ts'
 import { createDelivery } from './delivered.ts'
@@ -67,7 +67,7 @@ export function createServer(core: Core) {
     const declared = (name && schemas.get(name)?.errors) ?? []
     const ref = randomUUID()
     const failed = toFailure(error, { declared, takes: upload ? 'JSON lines' : 'JSON', ref })
-    if (isDiskTrouble(error)) disk.failed(message(error))
+    if (isDiskError(error)) disk.failed(message(error))
     // A request that was broken off because its caller has gone is no fault.
     const isBrokenOff = reply.raw.destroyed && (error as Error).name === 'AbortError'
     // The route's pattern, not the URL: a query may hold what a person said.

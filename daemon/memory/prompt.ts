@@ -3,7 +3,7 @@ import type { Caller } from '../../schema/caller.ts'
 import type { Agent, AgentMemory, MemoryPrompt } from '../../schema/memory.ts'
 import type { Core } from '../core.ts'
 import type { Db } from '../db/database.ts'
-import { isDiskTrouble } from '../platform/disk.ts'
+import { isDiskError } from '../platform/disk.ts'
 import { createLru } from '../platform/lru.ts'
 import { hashOf } from '../platform/safe-folder.ts'
 import { safeId } from '../platform/text.ts'
@@ -50,7 +50,7 @@ export function createPrompts(core: Core, projects: Projects) {
     try {
       return write()
     } catch (error) {
-      if (!isDiskTrouble(error)) throw error
+      if (!isDiskError(error)) throw error
       disk.blames(error)
       return otherwise
     }

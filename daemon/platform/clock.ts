@@ -1,6 +1,6 @@
 /**
  * Time for the whole daemon: wall time, elapsed time, and timers that survive suspend and clock jumps.
- * Nobody else reads a clock or sets a timer.
+ * No other file reads a clock or sets a timer.
  */
 
 export type Clock = {
@@ -95,7 +95,7 @@ type Moment = { wall: number; monotonic: number }
 
 /**
  * The larger of the two elapsed times counts: the monotonic clock misses a suspend, the wall clock may be set back.
- * A wall clock set forward makes a timer fire early, once: the catch-up run nobody is harmed by.
+ * A wall clock set forward makes a timer fire early, once: a catch-up run, which harms nothing.
  */
 export function remainingMs(delayMs: number, start: Moment, now: Moment): number {
   return delayMs - Math.max(now.monotonic - start.monotonic, now.wall - start.wall)

@@ -10,7 +10,7 @@ const PROBE_EVERY_MS = 5_000
 const PROBE = Buffer.alloc(64 * 1024)
 
 /** The disk is the problem: it may pass by itself, and nothing that was acknowledged is in doubt. */
-export function isDiskTrouble(error: unknown): boolean {
+export function isDiskError(error: unknown): boolean {
   const code = String((error as { code?: unknown } | undefined)?.code)
   return /^(SQLITE_(FULL|IOERR|READONLY|CANTOPEN|PERM)|ENOSPC|EDQUOT|EROFS|EIO)/.test(code)
 }
@@ -36,7 +36,7 @@ export function createDisk(stateDir: string, clock: Clock, health: Health) {
     failed,
     /** Whether the disk is the cause of a failed write; if so, it becomes a condition. */
     blames: (error: unknown) => {
-      const trouble = isDiskTrouble(error)
+      const trouble = isDiskError(error)
       if (trouble) failed(message(error))
       return trouble
     },

@@ -1,4 +1,4 @@
-/** In-memory news for whoever is connected. Nothing durable rides on it: a missed event only means a later look. */
+/** In-memory events for connected clients. Nothing durable depends on them: a missed event only means a later look. */
 import type { Event } from '../../schema/process.ts'
 import type { Clock } from './clock.ts'
 

@@ -57,8 +57,8 @@ function writeAll(fd: number, bytes: Uint8Array): void {
 const PRIVATE_FOLDER: MakeDirectoryOptions = { recursive: true, mode: 0o700 }
 
 /**
- * Makes sure that `folder` exists, is ours and nobody else can enter. A folder that others can enter is refused, not
- * changed: it may be somebody's home that was named by mistake.
+ * Makes sure that `folder` exists, is ours and ours alone. A folder that others can enter is refused, not
+ * changed: it may be a home folder that was named by mistake.
  */
 export function ensurePrivateFolder(folder: string, purpose: string): void {
   try {
@@ -69,11 +69,11 @@ export function ensurePrivateFolder(folder: string, purpose: string): void {
       cause,
     })
   }
-  const trouble = privateFolderTrouble(folder, statSync(folder), process.getuid?.() ?? -1)
+  const trouble = privateFolderProblem(folder, statSync(folder), process.getuid?.() ?? -1)
   if (trouble) throw new MemoryError('SETUP', `the ${purpose} folder ${trouble.problem}`, { hint: trouble.remedy })
 }
 
-export function privateFolderTrouble(
+export function privateFolderProblem(
   folder: string,
   stats: Pick<Stats, 'uid' | 'mode'> & { isDirectory(): boolean },
   uid: number,
@@ -124,16 +124,15 @@ export function filesBelow(folder: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name))
 }
 
-/** A small file that holds a secret: read only when nobody else could have read it, else refused with the remedy. */
-
 export type PrivateText = { text: string } | { trouble: string; remedy: string }
 
 const LARGEST_BYTES = 16_384
 
+/** A small file that holds a secret: read only when no other user could have read it, else refused with the remedy. */
 export function readPrivateFile(path: string): PrivateText {
   let fd: number
   try {
-    // Without waiting: a pipe that nobody writes to would be waited for without end.
+    // Without waiting: a pipe without a writer would block for ever.
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
@@ -158,16 +157,15 @@ export function readPrivateFile(path: string): PrivateText {
   }
 }
 
-/**
- * Many files at once, each whole or not at all. The disk is waited for beside the main thread and for several together, so
- * that a hundred files keep nobody waiting; they are all there when it is done.
- */
-
 export type NewFile = { path: string; text: string }
 
 /** More would only wait for each other. */
 const AT_ONCE = 8
 
+/**
+ * Many files, each whole or not at all, on disk when it returns. Waits beside the main thread and for several together, so
+ * that a hundred files do not block requests.
+ */
 export async function writeMany(files: readonly NewFile[]): Promise<void> {
   const folders = new Set(files.map(({ path }) => dirname(path)))
   for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -196,7 +194,7 @@ async function writeOne({ path, text }: NewFile): Promise<void> {
   } catch (error) {
     await rm(temporary, { force: true })
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    // Housekeeping came in between and took it for a leftover, or its folder for an empty one: now nobody can.
+    // Housekeeping came in between and took it for a leftover, or its folder for an empty one: this time it cannot.
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     writeAtomic(path, text)
   }

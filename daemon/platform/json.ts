@@ -1,4 +1,4 @@
-/** How much a JSON text will take up once it is parsed, told without parsing it: a few bytes can stand for a lot of memory. */
+/** JSON and JSON lines from outside: how much a text will take up, before it is parsed. */
 
 export type Shape = { depth: number; values: number }
 
@@ -6,7 +6,7 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT, COMMA] = [0x5b, 0x5d, 0x7b, 0x7d, 0x2c]
 
-/** Counts brackets and commas outside strings; whether the rest is JSON is the parser's to say. */
+/** Of what parsing would make: a few bytes can stand for a lot of memory. Counts brackets and commas outside strings. */
 export function shapeOf(text: string): Shape {
   let depth = 0
   let deepest = 0
@@ -34,8 +34,7 @@ function endOfString(text: string, from: number): number {
   return text.length
 }
 
-/** Whether a value is nested deeper than anybody means: to walk it by recursion, as JSON does, would run out of stack. */
-
+/** To walk a deeper value by recursion, as JSON.stringify does, would run out of stack. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   let level: unknown[] = [value]
   for (let depth = 0; level.length > 0; depth++) {
@@ -46,13 +45,11 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
   return false
 }
 
-/** Bytes in pieces of any size → lines, none of them longer than a cap. Knows nothing of what they say. */
-
 export type Line = { number: number; bytes: Buffer }
 
 const NEWLINE = 0x0a
 
-/** Lines come without their newline; the last one needs none. A line over the cap is told to `tooLong`, which throws. */
+/** Bytes in pieces of any size → lines without their newline; the last one needs none. `tooLong` throws for one over the cap. */
 export async function* readLines(
   chunks: AsyncIterable<Uint8Array>,
   capBytes: number,

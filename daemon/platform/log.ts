@@ -33,7 +33,7 @@ const SILENT_KEYS = new Set(
 )
 const DEEPEST = 8
 
-/** A dump that somebody logs by mistake must not push everything else out of the file. */
+/** A dump that is logged by mistake must not push everything else out of the file. */
 const LONGEST_LINE = 32_000
 
 export function createLog(options: LogOptions, { file, terminal, clock, onTrouble }: LogTarget): Log {

@@ -1,5 +1,5 @@
 /**
- * One daemon per state folder: whoever holds its lock. A small file beside it tells others who that is, and that the last
+ * One daemon per state folder: the holder of its lock. A small file beside it tells others who that is, and that the last
  * holder did not stop cleanly.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
@@ -9,13 +9,14 @@ import { MemoryError } from '../../schema/errors.ts'
 import { HOLDER_FILE, type Holder, parseHolder } from '../../schema/holder.ts'
 import type { Clock } from './clock.ts'
 import { message, writeAtomic } from './files.ts'
+import { takesSignals } from './process.ts'
 
 const LOCK_FILE = 'daemon.lock'
 
 export type Ending = 'clean' | 'unclean'
 
 export type ProcessLock = {
-  /** How the last holder ended, as far as anybody has looked after it since. */
+  /** How the last holder ended, unless a clean stop or a start has dealt with it since. */
   lastStop: Ending
   /** An unclean ending leaves the holder's name behind, for the next one to find. */
   release(ending: Ending): void
@@ -31,7 +32,7 @@ export async function waitForLock(clock: Clock, stateDir: string, self: Holder):
   for (;;) {
     const lock = takeProcessLock(stateDir, self)
     if (!('heldBy' in lock)) return lock
-    const holder = lock.heldBy && isAlive(lock.heldBy.pid) ? lock.heldBy : undefined
+    const holder = lock.heldBy && takesSignals(lock.heldBy.pid) ? lock.heldBy : undefined
     if (holder || clock.elapsed() - startedMs > HOLDER_WAIT_MS)
       throw new MemoryError('LOCK_HELD', `memoryd already runs${holder ? `: ${describe(holder)}` : ''}`, {
         hint: `state folder ${stateDir}; to replace it: memoryd restart`,
@@ -89,7 +90,7 @@ export function readHolder(stateDir: string): Holder | undefined {
  * processes off, and other holders in this one.
  */
 
-/** Takes it and returns how to let go of it; nothing when somebody else has it. Never waits. */
+/** Takes it and returns how to let go of it; nothing when another process has it. Never waits. */
 export function holdFile(file: string): (() => void) | undefined {
   let db: Database.Database | undefined
   try {
@@ -104,14 +105,5 @@ export function holdFile(file: string): (() => void) | undefined {
       hint: 'check that the state folder is writable and not full; the file is empty and may be deleted when no daemon runs',
       cause,
     })
-  }
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

@@ -1,11 +1,10 @@
-/** Whether a process is there, and still the same one. */
+/** Processes of this machine, commands of the user's, and threads of the daemon. */
 
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from './clock.ts'
-import { isAlive as answersToSignals } from './process-lock.ts'
 
 export type Processes = {
   /** What tells a process from a later one of the same number; undefined where there is none, or the system does not say. */
@@ -23,7 +22,7 @@ export function createProcesses(): Processes {
   return {
     birthOf: (pid) => statOf(pid)?.started,
     isAlive: (pid, born) => {
-      if (!told) return answersToSignals(pid)
+      if (!told) return takesSignals(pid)
       const stat = statOf(pid)
       // What has ended and was not collected yet is as good as gone.
       return stat !== undefined && !'ZX'.includes(stat.state) && (born === undefined || born === stat.started)
@@ -43,14 +42,22 @@ function statOf(pid: number): { state: string; started: string } | undefined {
   }
 }
 
-/** Runs a command of the user's and gives what it printed. Nobody waits longer than agreed, and nothing of it is logged. */
-
 export type CommandOutcome = { output: string } | { trouble: string }
 
 type Limits = { clock: Clock; timeoutMs: number; maxBytes: number; signal: AbortSignal }
 
 const DRAIN_MS = 200
 
+export function takesSignals(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** Runs a command of the user's and gives what it printed, within the time limit. Nothing of it is logged. */
 export function runCommand(command: string, { clock, timeoutMs, maxBytes, signal }: Limits): Promise<CommandOutcome> {
   return new Promise((resolve) => {
     // A group of its own, so that whatever the shell has started ends with it.
@@ -81,7 +88,7 @@ export function runCommand(command: string, { clock, timeoutMs, maxBytes, signal
       else finish({ trouble: signal ? `was ended by ${signal}` : `failed with exit code ${code}` })
     }
     child.once('close', ended)
-    // Whoever it left in the background may hold its output open: what it printed itself is read by then.
+    // A process it left in the background may hold its output open: what it printed itself is read by then.
     child.once('exit', (code, signal) => {
       draining = clock.after(DRAIN_MS, () => ended(code, signal))
     })
@@ -96,16 +103,12 @@ function endGroup(pid: number): void {
   }
 }
 
-/** Waiting for an abort. */
-
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
 }
-
-/** How every thread of the daemon begins. */
 
 /** What a thread does leaves little that lives on: more room for what has died would only be held. */
 const YOUNG_MB = 16
@@ -123,10 +126,8 @@ export function beginThread(program: URL, workerData?: unknown): Worker {
   return worker
 }
 
-/** Tells V8 to hold little more than what lives. One that does not know a flag goes on as it is. */
-
 /**
- * By itself V8 holds 34 megabytes for what is dead a moment later, and lets a heap of fifteen grow to sixty before it looks
+ * Tells V8 to hold little more than what lives; unknown flags are ignored. By itself V8 holds 34 megabytes for what is dead a moment later, and lets a heap of fifteen grow to sixty before it looks
  * for what has died since. Not before the daemon is ready: what Node brings along compiled is only taken under its own flags.
  * Once more with each thread that has begun, which sets the first of them back.
  */
@@ -135,6 +136,6 @@ export function keepHeapSmall(): void {
   setFlagsFromString('--heap-growing-percent=30')
   // Threads begin with what they may hold: they have no time to grow.
   setFlagsFromString('--min-semi-space-size=4')
-  // What lives of so little is gone through before other threads are awake to help, and whoever asks meanwhile waits for them.
+  // What lives of so little is gone through before other threads are awake to help, and requests would wait for them.
   setFlagsFromString('--no-parallel-scavenge')
 }

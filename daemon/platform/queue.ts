@@ -1,9 +1,10 @@
-/** Work on the same thing goes one after the other, on different things side by side. What fails holds nobody up. */
+/** Who works when: one after the other on the same thing, in small steps, and after requests. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from './clock.ts'
 
 export type InTurn = <T>(what: string, work: () => Promise<T>) => Promise<T>
 
+/** Work on the same thing goes one after the other, on different things side by side. What fails holds up nothing. */
 export function createInTurn(): InTurn {
   const lasts = new Map<string, Promise<unknown>>()
   return (what, work) => {
@@ -17,11 +18,10 @@ export function createInTurn(): InTurn {
   }
 }
 
-/** For much work in small steps: whoever else waits gets a turn after so many characters of it. */
-
 /** A fraction of a millisecond, even where every rule looks at every one. */
 const MOST_CHARS = 2_000
 
+/** For much work in small steps: lets other callbacks run after so many characters of it. */
 export function createTurns(): (chars: number) => Promise<void> {
   let since = 0
   return async (chars) => {
@@ -32,23 +32,22 @@ export function createTurns(): (chars: number) => Promise<void> {
   }
 }
 
-/**
- * What nobody waits for gives way to those who ask: where anybody has asked since the piece of work before it, one is followed by
- * a rest, many times as long as the thread was at work meanwhile. While nobody asks, there is none.
- */
-
 export type GivingWay = {
-  /** Somebody asked for something. */
+  /** A request came in. */
   asked(): void
   /** To be called before a piece of work; what it returns, after it, for how many ms to rest. */
   begin(): () => number
 }
 
-/** So that of a hundred who ask in a row about one finds the thread at work: a good part of it is waiting. */
+/** So that of a hundred requests in a row about one finds the thread at work: a good part of a run is waiting. */
 const REST_PER_WORK = 50
-/** While a run waits for a model, the thread works for those who ask: not all of it was the run's. */
+/** While a run waits for a model, the thread works for requests: not all of the busy time was the run's. */
 const LONGEST_REST_MS = 300
 
+/**
+ * Background work gives way to requests: when one has come since the piece of work before, a piece is followed by a rest,
+ * many times as long as the thread was busy with it. Without requests there is no rest.
+ */
 export function createGivingWay({ busy }: Pick<Clock, 'busy'>): GivingWay {
   let isAsked = false
   return {

@@ -19,7 +19,7 @@ export function passedSocket(env: Environment, pid: number): number | undefined 
 }
 
 /**
- * Makes `path` free to bind. Call it only while holding the process lock: between our dial and our unlink nobody else
+ * Makes `path` free to bind. Call it only while holding the process lock: between our dial and our unlink no other daemon
  * of ours can bind, and a socket that still answers belongs to a stranger and is left alone.
  */
 export async function clearSocketPath(path: string): Promise<void> {
@@ -30,7 +30,7 @@ export async function clearSocketPath(path: string): Promise<void> {
     throw new MemoryError('SETUP', `${path} exists and is not a socket`, {
       hint: 'move it away, or set MEMORYD_SOCKET to another path',
     })
-  if (await someoneAnswers(path))
+  if (await isListening(path))
     throw new MemoryError('SETUP', `another program already listens at ${path}`, {
       hint: 'a daemon with another state folder? Stop it, or set MEMORYD_SOCKET to another path',
     })
@@ -48,12 +48,12 @@ export function closeToOthers(path: string): void {
     })
 }
 
-/** Whatever stands there: a file that is not ours belongs to somebody. */
+/** Whatever stands there, also a file that is not ours. */
 export function socketIsThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-export function someoneAnswers(path: string): Promise<boolean> {
+export function isListening(path: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(path)
     socket.once('connect', () => {

@@ -1,6 +1,7 @@
-/** Parts of a text that end between characters: half of one cannot be written as UTF-8, and no server takes it. Pure. */
+/** Texts, numbers and names: cut, counted, and made fit to be shown. Pure. */
 import { createHash } from 'node:crypto'
 
+/** Half of a character cannot be written as UTF-8, and no server takes it. */
 export function isWithinCharacter(text: string, at: number): boolean {
   return /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(Math.max(0, at - 1), at + 1))
 }
@@ -21,21 +22,17 @@ export function tailOf(text: string, units: number): string {
   return text.slice(isWithinCharacter(text, from) ? from - 1 : from)
 }
 
-/** Numbers for people. */
-
 /** With commas between thousands. The language's own way loads all of its locales, which costs as much as a tenth of a start. */
 export function grouped(number: number): string {
   return String(number).replace(/\B(?=(?:\d{3})+$)/g, ',')
 }
 
-/** How many tokens a text is, where nobody has counted: errs on the side of too many for most languages. */
+/** An estimate of tokens, too high for most languages. */
 export const BYTES_PER_TOKEN = 4
 
 export function tokensIn(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
 }
-
-/** Moments as a clock on some wall showed them. Pure. */
 
 /** ISO 8601 with the zone: the day in it is the day it was there. */
 export function stampAt(ms: number, minutesEast: number): string {
@@ -48,12 +45,10 @@ function two(count: number): string {
   return String(count).padStart(2, '0')
 }
 
-/** Ids that others choose (session, tool use, agent type) as names of ours: never a path, never too long. Pure. */
-
 const SAFE = /^[A-Za-z0-9._-]{1,128}$/
 const DOTS_ONLY = /^\.+$/
 
-/** The id itself where it can be the name of a file, else its SHA-256 in hex. */
+/** An id from outside (session, tool use, agent type) as a file name: itself where it can be one, else its SHA-256 in hex. */
 export function safeId(id: string): string {
   return SAFE.test(id) && !DOTS_ONLY.test(id) ? id : createHash('sha256').update(id).digest('hex')
 }

@@ -1,6 +1,6 @@
 /**
  * Watches folders, or single files, for paths that change below them; over chokidar. A root may be a link, need not exist
- * yet, and may vanish and come back. A watch can miss something: whoever needs certainty looks from time to time as well.
+ * yet, and may vanish and come back. A watch can miss something: callers that need certainty sweep as well.
  */
 import { type Stats, statSync } from 'node:fs'
 import { lstat, realpath } from 'node:fs/promises'

@@ -3,7 +3,7 @@ import { setImmediate as immediate } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { openDatabase, prepareForBulk } from '../db/database.ts'
 import { type Clock, createClock } from '../platform/clock.ts'
-import { isDiskTrouble } from '../platform/disk.ts'
+import { isDiskError } from '../platform/disk.ts'
 import type { Source } from './formats/format.ts'
 import { createIngest, type Ingest, type Prepared, type Progress } from './ingest.ts'
 import { createMessageIndex, type MessageIndex } from './message-index.ts'
@@ -147,7 +147,7 @@ export function createReadLoop(
       // Nothing is missing; it is tried again after as many batches. An error of the disk shows in the next of them.
       unmerged = 0
       const isBusy = /^SQLITE_(?:BUSY|LOCKED)/.test(String((error as { code?: unknown }).code))
-      if (!isDiskTrouble(error) && !isBusy) throw error
+      if (!isDiskError(error) && !isBusy) throw error
     }
   }
 

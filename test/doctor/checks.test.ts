@@ -59,15 +59,15 @@ it('finds nothing stuck where jobs get on', () => {
   expect(jobFinding('/nowhere', { nowMs: T, awake: true })).toEqual({ check: 'jobs', state: 'ok', message: 'none yet' })
 })
 
-it('finds what runs for hours, what nobody takes, and what was given up', () => {
+it('finds what runs for hours, what is not taken up, and what was given up', () => {
   const { jobs, claims, claim, found } = ground()
   const { id } = jobs.enqueue(due('a', 'm'), T)
   const late = T + HOUR + 1
   const warns = (message: string, remedy: string) => ({ check: 'jobs', state: 'warning', message, remedy })
-  expect(found(late)).toEqual(warns(`${id} has been due for more than an hour, and nobody takes it`, 'memoryd restart'))
+  expect(found(late)).toEqual(warns(`${id} has been due for more than an hour, and is not taken up`, 'memoryd restart'))
   claim()
   expect(found(late)).toEqual(warns(`${id} has been running for more than an hour`, `memoryd jobs kill ${id}`))
-  // Nobody is to be expected at it.
+  // No daemon is to be expected.
   expect(found(late, false)).toMatchObject({ state: 'ok' })
   claims.settle(id, 'me', { to: 'failed', error: 'no key', failures: 3, retryAt: 0 }, T)
   expect(found(late)).toEqual(warns(`1 given up, ${id} among them: no key`, `memoryd jobs retry ${id}`))
@@ -129,7 +129,7 @@ describe('the doctor', () => {
     })
   })
 
-  it('notices an index that no agent sees all of, and memories that nobody will find', async () => {
+  it('notices an index that no agent sees all of, and memories that no agent will find', async () => {
     const rig = await memoryRig()
     const vague = (name: string) =>
       `---\nname: ${name}\ndescription: notes about the project\ntype: project\n---\n\nx\n`
@@ -146,7 +146,7 @@ describe('the doctor', () => {
       {
         check: 'descriptions',
         state: 'warning',
-        message: expect.stringMatching(/^nobody will find \w+\.md, \w+\.md, \w+\.md and 1 more in /),
+        message: expect.stringMatching(/^no agent will find \w+\.md, \w+\.md, \w+\.md and 1 more in /),
         remedy: expect.stringContaining('memoryd edit'),
       },
     ])

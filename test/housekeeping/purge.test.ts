@@ -79,7 +79,7 @@ describe('a purged memory', () => {
     expect(missing(storeLayout(rig.state).backups, words)).toEqual([])
   })
 
-  it('can have been forgotten before, or deleted by hand, also when nobody has noticed', async () => {
+  it('can have been forgotten before, or deleted by hand, also when no look has noticed', async () => {
     for (const how of ['forgotten', 'deleted', 'noticed'] as const) {
       const rig = await makeRig()
       if (how === 'forgotten') await forget(rig)
@@ -252,7 +252,7 @@ describe('a memory with the same text as a purged one', () => {
     expect(tree(rig)['twin.md']).toBe(topic(BODY, 'Marzipan'))
   })
 
-  it('is not written as an empty one after a kill, nor journaled as one when somebody edits it', async () => {
+  it('is not written as an empty one after a kill, nor journaled as one when a person edits it', async () => {
     const rig = await makeRig()
     await put(rig, 'twin.md', topic(BODY, 'Marzipan'))
     await purge(rig)

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { ensurePrivateFolder, privateFolderTrouble, writeAtomic } from '../../daemon/platform/files.ts'
+import { ensurePrivateFolder, privateFolderProblem, writeAtomic } from '../../daemon/platform/files.ts'
 import { makeHome } from '../support/home.ts'
 
 describe('writeAtomic', () => {
@@ -26,7 +26,7 @@ describe('writeAtomic', () => {
 })
 
 describe('private folders', () => {
-  it('are made for nobody else', () => {
+  it('are made for the user alone', () => {
     const { dir } = makeHome()
     ensurePrivateFolder(join(dir, 'a', 'b'), 'state')
     expect(statSync(join(dir, 'a', 'b')).mode & 0o777).toBe(0o700)
@@ -47,7 +47,7 @@ describe('private folders', () => {
     [{ uid: 7, mode: 0o40500, isDirectory: () => true }, 'is closed to you (mode 500)'],
     [{ uid: 7, mode: 0o100600, isDirectory: () => false }, 'is not a folder'],
   ])('say what is wrong with them', (stats, problem) => {
-    expect(privateFolderTrouble('/f', stats, 7)?.problem).toBe(`/f ${problem}`)
-    expect(privateFolderTrouble('/f', { uid: 7, mode: 0o40700, isDirectory: () => true }, 7)).toBeUndefined()
+    expect(privateFolderProblem('/f', stats, 7)?.problem).toBe(`/f ${problem}`)
+    expect(privateFolderProblem('/f', { uid: 7, mode: 0o40700, isDirectory: () => true }, 7)).toBeUndefined()
   })
 })

@@ -26,7 +26,7 @@ it.runIf(existsSync('/proc/self/stat'))('tells a process from a later one of the
 })
 
 it.runIf(existsSync('/proc/self/stat'))(
-  'takes one that has ended for gone, though nobody has collected it',
+  'takes one that has ended for gone, though its parent has not collected it',
   async () => {
     const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 100'])
     onTestFinished(() => void parent.kill('SIGKILL'))

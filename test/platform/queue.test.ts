@@ -27,8 +27,8 @@ function rig() {
   return { thread, ...createGivingWay({ busy: () => thread.busyMs }) }
 }
 
-describe('what nobody waits for', () => {
-  it('does not rest while nobody asks', () => {
+describe('background work', () => {
+  it('does not rest while no request comes', () => {
     const { thread, asked, begin } = rig()
     asked()
     begin()()
@@ -37,7 +37,7 @@ describe('what nobody waits for', () => {
     expect(restMs()).toBe(0)
   })
 
-  it('rests, too, when somebody asked between two pieces', () => {
+  it('rests, too, when a request came between two pieces', () => {
     const { thread, asked, begin } = rig()
     begin()()
     asked()
@@ -46,7 +46,7 @@ describe('what nobody waits for', () => {
     expect(restMs()).toBe(50)
   })
 
-  it('rests many times as long as it worked while somebody asks', () => {
+  it('rests many times as long as it worked while requests come', () => {
     const { thread, asked, begin } = rig()
     const restMs = begin()
     thread.busyMs += 4

@@ -46,7 +46,7 @@ describe('settings', () => {
     })
   })
 
-  it('cannot be changed by whoever holds them', () => {
+  it('cannot be changed by their readers', () => {
     const parsed = parseSettings('{}', at)
     expect(() => {
       // @ts-expect-error the type forbids it as well
