@@ -95,7 +95,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
 
   // What is kept of what was said.
   const notes = createNotes(core, projects, sessions, agent, model)
-  const extraction = createExtraction(core, sessions, memory, notes, agent, model)
+  const extraction = createExtraction(core, projects, sessions, memory, notes, agent, model)
   const context = createContext(core, model, sessions, memory, agent, notes, recall)
 
   // What is put in order.

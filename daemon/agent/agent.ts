@@ -20,7 +20,7 @@ import {
   type LastWords,
   type Prefix,
 } from './prefix.ts'
-import { createRendering, readMessages, type SessionMessage, sessionName } from './rendering.ts'
+import { createRendering, readSession, type SessionMessage, sessionName } from './rendering.ts'
 import type { Draft, Reach, Task } from './task.ts'
 import { createToolRunner } from './tool-runner.ts'
 import { cleanText } from './tools.ts'
@@ -74,7 +74,7 @@ export function createAgentRunner(core: Core, models: Models, said: MessageTable
     /** What the jobs of a session share, and the messages it was made from. */
     sessionPrefix: async ({ row, upTo, lastAt, signal, ...session }: SessionPart) => {
       const from = rendering.anchorOf(session.key)
-      const messages = await readMessages(said, { row, from, upTo, signal })
+      const messages = await readSession(said, { row, from, upTo, signal })
       const keep = clock.now() - lastAt > BREAK_MS ? '5m' : '1h'
       return { messages, ...(await prefixOf(session, messages, keep)) }
     },

@@ -8,9 +8,7 @@ import type { Core } from '../core.ts'
 import { type Db, withoutWaiting } from '../db/database.ts'
 import { createInTurn } from '../platform/queue.ts'
 import { tokensIn } from '../platform/text.ts'
-import { type MessageTable, meantIn, type SessionKey } from '../sessions/message-table.ts'
-import { messagesAt } from '../transcripts/digest.ts'
-import { handfuls, openReadBack } from '../transcripts/read-back.ts'
+import { type MessageTable, readMessages, type SessionKey } from '../sessions/message-table.ts'
 import { cleanText } from './tools.ts'
 
 /** A message as models are told it; those of transcripts are of this shape, too. Only those with an id can be cited. */
@@ -185,30 +183,19 @@ export function createRenderingTable(db: Db) {
 type Part = { row: number; from: string | undefined; upTo: number; signal: AbortSignal }
 
 /** The messages of a session, read back from its transcripts. `from`: the id of the first; `upTo`: the number of the last. */
-export async function readMessages(said: MessageTable, { row, from, upTo, signal }: Part): Promise<SessionMessage[]> {
-  const lines = openReadBack(messagesAt)
+export async function readSession(said: MessageTable, { row, from, upTo, signal }: Part): Promise<SessionMessage[]> {
   const found: SessionMessage[] = []
-  try {
-    for (const handful of handfuls(said.from(row, from, upTo))) {
-      signal.throwIfAborted()
-      const read = await lines.read(handful)
-      for (const [n, message] of handful.entries()) {
-        const line = meantIn(read[n], message)
-        if (!line) continue
-        const { by, text, toolCalls, toolResults, minutesEast } = line
-        const { uid: id, at, startsTurn } = message
-        const known = {
-          ...(at !== null && { at }),
-          ...(minutesEast !== undefined && { minutesEast }),
-          ...(startsTurn === 1 && { startsTurn: true as const }),
-        }
-        found.push({ id, by, text, toolCalls, toolResults, ...known })
-      }
+  for await (const [message, line] of readMessages(said.from(row, from, upTo), signal)) {
+    const { by, text, toolCalls, toolResults, minutesEast } = line
+    const { uid: id, at, startsTurn } = message
+    const known = {
+      ...(at !== null && { at }),
+      ...(minutesEast !== undefined && { minutesEast }),
+      ...(startsTurn === 1 && { startsTurn: true as const }),
     }
-    return found
-  } finally {
-    lines.close()
+    found.push({ id, by, text, toolCalls, toolResults, ...known })
   }
+  return found
 }
 
 /** Neither what a harness or this program put into the conversation, nor records of the harness. */

@@ -5,7 +5,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Agent } from '../agent/agent.ts'
 import { daemonPrefix, type Prefix } from '../agent/prefix.ts'
-import { cleanParts, readMessages, renderMessage, sessionName } from '../agent/rendering.ts'
+import { cleanParts, readSession, renderMessage, sessionName } from '../agent/rendering.ts'
 import type { Core } from '../core.ts'
 import type { Models } from '../models/models.ts'
 import type { Notes as SessionNotes } from '../notes/notes.ts'
@@ -133,7 +133,7 @@ export function createSummariser(
       const session = sessionOf(key)
       if (!session) return undefined
       const part = { row: session.row, from: undefined, upTo: LAST, signal }
-      return messagesOfTranscript(await readMessages(sessions, part))
+      return messagesOfTranscript(await readSession(sessions, part))
     },
     /** What the user's own command has to say to a summary. */
     instructions: async (signal: AbortSignal): Promise<string> => {

@@ -2,7 +2,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** `text`: its beginning, where it is longer than anybody would read. */
+/** `text`: its beginning, where it is very long. */
 export type DailyLog = { file: string; bytes: number; text: string }
 
 /** Those for one dream, and how many wait for the next one; `to`: the day of the last of them, where some wait. */
@@ -23,7 +23,7 @@ const EXTENSION = '.md'.length
  * for the next one. A day is one of the place where they are written.
  */
 export function dailyLogs(dir: string, sinceMs: number | undefined): Unread {
-  // A day early: whoever writes them may live elsewhere.
+  // A day early: they may have been written in another time zone.
   const since = sinceMs === undefined ? '' : new Date(sinceMs - DAY_MS).toISOString().slice(0, 10)
   const names = (folder: string, pattern: RegExp) =>
     list(join(dir, folder))

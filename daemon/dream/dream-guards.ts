@@ -1,5 +1,5 @@
 /**
- * Looks at what a dream would leave, without a model: whether anything is lost that nobody said could go. What it finds turns
+ * Looks at what a dream would leave, without a model: whether anything is lost. What it finds turns
  * the run into something that a person decides about. Names no memory: its words stay when a memory is purged. Pure.
  */
 import { parseTopic, updateTopic } from '../memory/topic-file.ts'
@@ -105,10 +105,10 @@ function counted(number: number, one: string, many: string): string {
 
 /**
  * Keeps a mark of doubt on what may not be trusted, wherever a dream puts it: in its own file, in one that took it over, in
- * one that says it too, and on what nobody had said before. A model that is asked to forget the mark changes nothing. Pure.
+ * one that says it too, and on what was not said before. A model that is asked to forget the mark changes nothing. Pure.
  */
 
-/** A new memory of which less was said by anybody one may trust rests on what the model found by itself. */
+/** A new memory of which trusted memories and logs say less rests on what the model found by itself. */
 const KNOWN_AT_LEAST = 0.5
 /** So much of a doubtful memory in what was added, and it was taken from there. */
 const TAKEN_AT_LEAST = 0.5

@@ -152,7 +152,7 @@ const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
 const ITEM = /^\s*(?:[-*+>]|\d{1,3}[.)]|#{1,6})\s+/
 
 /**
- * A line word for word, for whoever has to be sure that two say the same: signs, prices, versions and small words count.
+ * A line word for word, to be sure that two say the same: signs, prices, versions and small words count.
  * Articles, marks around a word and the capital at its beginning do not.
  */
 export function saidIn(line: string): string[] {
@@ -192,7 +192,7 @@ export function topicWords(text: string): Set<string> {
 
 export type WordsOf = (text: string) => ReadonlySet<string>
 
-/** The same, for whoever asks for the same texts again and again: a directory may have thousands. */
+/** The same, each text once: a directory may have thousands, and they are asked for again and again. */
 export function rememberedWords(): WordsOf {
   const known = new Map<string, ReadonlySet<string>>()
   return (text) => {

@@ -93,7 +93,7 @@ export function planDream(seen: SeenDirectory, { drafts, maxDeletions, heard }: 
   }
 }
 
-/** The index as rules alone would leave it: what they drop is lost by nobody. */
+/** The index as rules alone would leave it: what they drop is no loss. */
 function withoutModel(seen: SeenDirectory, before: Texts, maxDeletions: number): string {
   const kept = new Map(before)
   for (const { file } of findDuplicates(before, maxDeletions, (gone) => !seen.wasPutBack(gone))) kept.delete(file)
@@ -182,7 +182,7 @@ export function laidOver(before: ReadonlyMap<string, string>, drafts: readonly D
 }
 
 /**
- * Makes an index true without asking anybody: pointers that lead nowhere and second ones to the same file go, memories that
+ * Makes an index true without a model: pointers that lead nowhere and second ones to the same file go, memories that
  * nothing points to get one, lines that are far too long are cut. Leaves everything else as a person wrote it. Pure.
  */
 

@@ -5,6 +5,7 @@ import type { Core } from '../core.ts'
 import { logFile } from '../memory/file-names.ts'
 import type { Memory } from '../memory/memory.ts'
 import type { Notes } from '../notes/notes.ts'
+import type { Projects } from '../projects/projects.ts'
 import { LOST } from './by-rules.ts'
 import type { Counts, Kept, Slice } from './extraction.ts'
 import { dayOfPart } from './session-words.ts'
@@ -13,7 +14,13 @@ import { dayOfPart } from './session-words.ts'
 const LIMITS = { outputTokens: 24_000, wallMs: 240_000 }
 const ANSWER_TOKENS = 8_000
 
-export function createByModel({ settings, clock }: Core, memory: Memory, notes: Notes, agent: Agent) {
+export function createByModel(
+  { settings, clock }: Core,
+  projects: Projects,
+  memory: Memory,
+  notes: Notes,
+  agent: Agent,
+) {
   const attempt = async ({ key, row, cwd, part, signal, mayWrite, inTransaction }: Slice) => {
     // 1. What the session's jobs share, up to the end of the part.
     const { prefix, names, messages } = await agent.sessionPrefix({
@@ -30,7 +37,7 @@ export function createByModel({ settings, clock }: Core, memory: Memory, notes: 
     // 2. The question, and the checks of what comes of it.
     const { extractionRun } = await import('./model/extraction-run.ts')
     const nowMs = clock.now()
-    const { dir, root } = memory.find(cwd, { actor: 'agent:extract', env: {} })
+    const { dir, root } = projects.find(cwd, { actor: 'agent:extract', env: {} })
     const changes = memory.changing.begin({ kind: 'extract', cwd, env: {} })
     const { dailyLog, team } = settings.current()
     const log = dailyLog.enabled ? logFile(dayOfPart(part, nowMs)) : undefined

@@ -11,6 +11,7 @@ import type { Models } from '../models/models.ts'
 import type { Notes } from '../notes/notes.ts'
 import { isDiskError } from '../platform/disk.ts'
 import { message } from '../platform/files.ts'
+import type { Projects } from '../projects/projects.ts'
 import { endedPart, type SaidMessage, type SaidSession, type SessionKey } from '../sessions/message-table.ts'
 import type { Reached } from '../sessions/notices.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -51,6 +52,7 @@ const DISK_MS = 600_000
 
 export function createExtraction(
   core: Core,
+  projects: Projects,
   sessions: Sessions,
   memory: Memory,
   notes: Notes,
@@ -60,9 +62,9 @@ export function createExtraction(
   const { settings, clock, disk, places } = core
   const { progress, notices } = sessions
   const byRules = createByRules(core, sessions, memory)
-  const byModel = createByModel(core, memory, notes, agent)
+  const byModel = createByModel(core, projects, memory, notes, agent)
   const progressOf = ({ harness, sessionId }: SessionKey) => ({ harness, session: sessionId, kind: KIND })
-  const placeOf = (cwd: string) => memory.find(cwd, { actor: 'agent:extract', env: {} })
+  const placeOf = (cwd: string) => projects.find(cwd, { actor: 'agent:extract', env: {} })
   const isOnline = () => models.mode() === 'online'
 
   const newIn = (key: SessionKey) => {

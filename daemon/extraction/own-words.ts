@@ -1,6 +1,6 @@
 /**
  * Leaves of a message what the person typed in it: code, logs, quotes, mails, chats and other pasted text go, line by line.
- * Rules in what somebody pasted are not theirs. Pure; linear in the text.
+ * Rules in pasted text are not the person's. Pure; linear in the text.
  */
 import { relativeDatesIn } from './dates/dates.ts'
 import { ADDRESS_MARK, DATE_MARK, SYSTEM_MARK } from './rules/cue.ts'
@@ -8,7 +8,7 @@ import { ADDRESS_MARK, DATE_MARK, SYSTEM_MARK } from './rules/cue.ts'
 /** Longer own words are a document: people say what they want before or after it. */
 const CAP_OWN_UNITS = 6_000
 const EDGE_UNITS = 1_500
-/** Nobody types such a line. */
+/** A longer line was pasted. */
 const CAP_LINE_UNITS = 3_000
 
 const LOOKED_UNITS = 8_000

@@ -3,9 +3,9 @@ import { realpathSync } from 'node:fs'
 import { dirname, resolve, sep } from 'node:path'
 import { BYTES_PER_TOKEN, copied, headOf, stampAt, tailOf } from '../platform/text.ts'
 import { redact } from '../secrets/redact.ts'
-import { type MessageTable, meantIn, type SaidMessage } from '../sessions/message-table.ts'
+import { type MessageTable, meantIn, readMessages, type SaidMessage } from '../sessions/message-table.ts'
 import { messagesAt } from '../transcripts/digest.ts'
-import { handfuls, openReadBack } from '../transcripts/read-back.ts'
+import { openReadBack } from '../transcripts/read-back.ts'
 
 type Word = {
   message: SaidMessage
@@ -63,15 +63,9 @@ async function redactedEnd(text: string): Promise<string> {
 
 /** Whether one of the tool calls is such a one. */
 export async function hasCall(part: readonly SaidMessage[], isSuch: (call: Call) => boolean): Promise<boolean> {
-  const lines = openReadBack(messagesAt)
-  try {
-    for (const handful of handfuls(part.filter(({ toolCalls }) => toolCalls > 0)))
-      for (const messages of await lines.read(handful))
-        if (messages?.some(({ toolCalls }) => toolCalls.some(isSuch))) return true
-    return false
-  } finally {
-    lines.close()
-  }
+  for await (const [, { toolCalls }] of readMessages(part.filter((message) => message.toolCalls > 0)))
+    if (toolCalls.some(isSuch)) return true
+  return false
 }
 
 /** Less than stays when a session is told anew from further on. */

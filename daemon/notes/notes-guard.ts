@@ -158,7 +158,7 @@ function knownIn(template: Template) {
     return abouts.get(nextLine(lines, at).trim()) === section ? section : undefined
   }
   return {
-    /** A heading with its own line in italics is one wherever it stands: nobody quotes both, but fences are forgotten. */
+    /** A heading with its own line in italics is one wherever it stands: quotes have one of them, but fences are forgotten. */
     pairAt,
     isAboutOfPair: (lines: readonly string[], at: number) => {
       if (!abouts.has(lines[at]?.trim() ?? '')) return false
@@ -172,7 +172,7 @@ function knownIn(template: Template) {
   }
 }
 
-/** Which lines are within a fence, its own lines included. One that nobody closes before the next section is none. */
+/** Which lines are within a fence, its own lines included. One that is not closed before the next section is none. */
 function fencedIn(lines: readonly string[], isSection: (at: number) => boolean): boolean[] {
   const marks = lines.map((line) => FENCE.exec(line) ?? undefined)
   // For each line the longest mark that could close a fence from there to the end of its section.
@@ -233,7 +233,7 @@ function nextLine(lines: readonly string[], at: number): string {
   return ''
 }
 
-/** A heading nobody knows, where the next section of the template is missing, stands in its place. */
+/** An unknown heading, where the next section of the template is missing, stands in its place. */
 function renamedTo(current: number, left: ReadonlySet<number>, taken: ReadonlySet<number>, sections: number) {
   const isFree = (n: number) => n < sections && !left.has(n) && !taken.has(n)
   if (current === 0 && isFree(0)) return 0
@@ -245,7 +245,7 @@ function isLike(one: string, other: string): boolean {
   return a !== '' && b !== '' && (a.includes(b) || b.includes(a))
 }
 
-/** Nothing in it can be taken for a part of the structure, by a program or by whoever renders markdown. */
+/** Nothing in it can be taken for a part of the structure, by a program or by a markdown renderer. */
 function sealed(lines: readonly string[], known: Known): string {
   const body = trimmed(lines).map((line) => line.replace(MARKS, '&lt;'))
   const end = unclosed(body)

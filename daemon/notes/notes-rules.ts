@@ -4,10 +4,21 @@
  */
 
 import { BYTES_PER_TOKEN, tokensIn } from '../platform/text.ts'
+import type { SaidMessage } from '../sessions/message-table.ts'
 import { isShellTool } from '../transcripts/formats/fields.ts'
 import { bodiesOf } from './notes-guard.ts'
-import type { Call, Spoken } from './notes-messages.ts'
 import { joined, type Template, titleKey } from './template.ts'
+
+export type Call = { id: string; name: string; input: string }
+export type Result = { callId: string; text: string }
+
+/** A message of the conversation, free of credentials. */
+export type Spoken = Pick<SaidMessage, 'uid' | 'at' | 'startsTurn'> & {
+  by: string
+  text: string
+  toolCalls: readonly Call[]
+  toolResults: readonly Result[]
+}
 
 type Turn = { at: number | null; asked: string; calls: number; changed: Set<string>; answer: string }
 
@@ -27,7 +38,7 @@ const COMMAND_CHARS = 200
 const ERROR_CHARS = 240
 const ANSWER_CHARS = 600
 
-/** Said by somebody who wants it otherwise. */
+/** How people begin who want it otherwise. */
 const CORRECTION =
   /^\W*(?:no[,.! ]|nope\b|don['’]t\b|do not\b|stop\b|actually\b|instead\b|wrong\b|that['’]s (?:not|wrong)|not (?:like|what)|undo\b|revert\b|不要|不对|别|错了|不是)/i
 

@@ -2,21 +2,28 @@
  * Notes of a session: after a turn they are brought up to date when enough was said since, by a model where one may be asked
  * and else by rules. After a kill, notes and what they cover are both as they were or both as they are.
  */
+import { setImmediate as turn } from 'node:timers/promises'
+
 import type { SessionNotes } from '../../schema/session.ts'
 import type { Agent } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
 import type { JobKind, Outcome } from '../jobs/job.ts'
 import type { Models } from '../models/models.ts'
 import { message } from '../platform/files.ts'
-import { tokensIn } from '../platform/text.ts'
+import { copied, tokensIn } from '../platform/text.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
-import { endedPart, type MessageTable, type SaidMessage, type SessionKey } from '../sessions/message-table.ts'
+import {
+  endedPart,
+  type MessageTable,
+  readMessages,
+  type SaidMessage,
+  type SessionKey,
+} from '../sessions/message-table.ts'
 import { untoldOf, updateByModel } from './notes-by-model.ts'
 import { type Coverage, createNotesFile } from './notes-file.ts'
 import { cappedNotes, keptNotes } from './notes-guard.ts'
-import { messagesIn, redactedMessagesIn } from './notes-messages.ts'
-import { addGathered, createGathering } from './notes-rules.ts'
+import { addGathered, type Call, createGathering, type Result, type Spoken } from './notes-rules.ts'
 import { blankNotes, readCustom } from './template.ts'
 
 type Input = SessionKey & { final?: true }
@@ -26,6 +33,10 @@ const LOST: Outcome = { retry: 'another run has taken it over' }
 const STANDS_STILL_MS = 3_600_000
 /** So often a model that fails is asked before rules do it. */
 const MOST_ATTEMPTS = 3
+/** Only the ends of what is longer are looked at, and of those not where they were cut: half a credential is not recognised. */
+const WHOLE_CHARS = 24_000
+const EDGE_CHARS = 12_000
+const MARGIN_CHARS = 4_000
 
 export function createNotes(core: Core, projects: Projects, sessions: MessageTable, agent: Agent, models: Models) {
   const { clock, health, settings, disk } = core
@@ -95,7 +106,7 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
     const clean = async (text: string) => (await redact(keptNotes(template, text))).text
     const byRules = async (some: readonly SaidMessage[], at?: number) => {
       const gathering = createGathering(cwd)
-      for await (const spoken of redactedMessagesIn(some, signal)) gathering.hear(spoken)
+      for await (const spoken of redactedMessages(some, signal)) gathering.hear(spoken)
       const text = await clean(addGathered(template, notes, gathering.gathered, cwd))
       return put(text, covers(some, 'rules', at))
     }
@@ -173,6 +184,10 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
 
   return {
     job,
+    /** For a purge: nothing of what notes said is left. */
+    emptyAll: file.emptyAll,
+    /** Forgets what was written before then. */
+    expire: file.expire,
     notesFor,
     textOf: (key: SessionKey): string => notesFor(key).content,
     answer: (key: SessionKey): SessionNotes => {
@@ -216,11 +231,39 @@ function lastTurnOf(part: readonly SaidMessage[]): readonly SaidMessage[] {
 async function weigh(part: readonly SaidMessage[], before: number | undefined, signal: AbortSignal) {
   const later = sinceUsage(part)
   let estimate = 0
-  for await (const [, { text, toolCalls, toolResults }] of messagesIn(part.slice(part.length - later), signal)) {
+  for await (const [, { text, toolCalls, toolResults }] of readMessages(
+    conversation(part.slice(part.length - later)),
+    signal,
+  )) {
     const blocks = [text, ...toolCalls.map(({ input }) => input), ...toolResults.map((result) => result.text)]
     for (const block of blocks) estimate += blockTokens(block)
   }
   return contextTokens(part, estimate, before)
+}
+
+function conversation(part: readonly SaidMessage[]): SaidMessage[] {
+  return part.filter(({ by }) => by === 'person' || by === 'agent' || by === 'tool')
+}
+
+/** What was said in a part of a session, free of credentials. */
+export async function* redactedMessages(part: readonly SaidMessage[], signal: AbortSignal): AsyncGenerator<Spoken> {
+  for await (const [{ uid, at, startsTurn }, line] of readMessages(conversation(part), signal)) {
+    // Redacting one message may take as long as a whole answer: other work gets its turn in between.
+    await turn()
+    const toolCalls: Call[] = []
+    for (const call of line.toolCalls) toolCalls.push({ ...call, input: await clean(call.input) })
+    const toolResults: Result[] = []
+    for (const result of line.toolResults) toolResults.push({ ...result, text: await clean(result.text) })
+    yield { uid, at, startsTurn, by: line.by, text: await clean(line.text), toolCalls, toolResults }
+  }
+}
+
+async function clean(text: string): Promise<string> {
+  if (text === '') return ''
+  if (text.length <= WHOLE_CHARS) return (await redact(text)).text
+  const head = (await redact(copied(text.slice(0, EDGE_CHARS)))).text
+  const tail = (await redact(copied(text.slice(-EDGE_CHARS)))).text
+  return `${head.slice(0, -MARGIN_CHARS)}\n[…]\n${tail.slice(MARGIN_CHARS)}`
 }
 
 type Thresholds = {

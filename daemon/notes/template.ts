@@ -94,7 +94,7 @@ export function lined(text: string): string[] {
   )
 }
 
-/** As a file that nobody has written notes into. */
+/** A file without notes. */
 export function blankNotes(template: Template): string {
   return joined(
     template,
@@ -146,7 +146,7 @@ type Text = { text: string } | { trouble: string } | { none: true }
 function readText(path: string, capBytes: number): Text {
   let fd: number
   try {
-    // Without waiting: a pipe that nobody writes to would be waited for without end.
+    // Without waiting: opening a pipe without a writer would never return.
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException

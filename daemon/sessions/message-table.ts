@@ -1,5 +1,7 @@
 /** The conversation of one session, message by message: who spoke, and where it stands. Only reads. */
 import { type Db, preparedIn } from '../db/database.ts'
+import { messagesAt } from '../transcripts/digest.ts'
+import { handfuls, openReadBack } from '../transcripts/read-back.ts'
 import type { Reached } from './notices.ts'
 
 export type SessionKey = { harness: string; sessionId: string }
@@ -37,6 +39,23 @@ const LIVE = `${THERE} AND m.copied = 0`
 const BEFORE = 4
 
 type Place = { id: number; file: number | null; at: number | null }
+
+/** Messages as their lines tell them, read back from the transcripts a few at a time. What is no longer there is left out. */
+export async function* readMessages(messages: readonly SaidMessage[], signal?: AbortSignal) {
+  const lines = openReadBack(messagesAt)
+  try {
+    for (const handful of handfuls(messages)) {
+      signal?.throwIfAborted()
+      const read = await lines.read(handful)
+      for (const [n, message] of handful.entries()) {
+        const found = meantIn(read[n], message)
+        if (found) yield [message, found] as const
+      }
+    }
+  } finally {
+    lines.close()
+  }
+}
 
 /** Which of those in a line is the one that is known: a transcript that was written anew may have something else there. */
 export function meantIn<M extends { by: string; id?: string }>(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { bodiesOf, cappedNotes } from '../../daemon/notes/notes-guard.ts'
-import type { Spoken } from '../../daemon/notes/notes-messages.ts'
+import type { Spoken } from '../../daemon/notes/notes-rules.ts'
 import { addGathered, createGathering, errorsIn, shortWithNames } from '../../daemon/notes/notes-rules.ts'
 import { blankNotes, DEFAULT_TEMPLATE, joined, parseTemplate } from '../../daemon/notes/template.ts'
 import { tokensIn } from '../../daemon/platform/text.ts'

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { redactedMessagesIn } from '../../daemon/notes/notes-messages.ts'
+import { redactedMessages } from '../../daemon/notes/notes.ts'
 import { addGathered, createGathering } from '../../daemon/notes/notes-rules.ts'
 import { blankNotes, DEFAULT_TEMPLATE } from '../../daemon/notes/template.ts'
 import type { SaidMessage } from '../../daemon/sessions/message-table.ts'
@@ -47,7 +47,7 @@ it('says no credential that stands in a transcript, wherever it stands', { timeo
     const { lines } = transcriptWith(harness, spot, sample, n, '/work')
     const part = rowsOf(harness, join(dir, 's.jsonl'), lines as object[])
     const gathering = createGathering('/work')
-    for await (const spoken of redactedMessagesIn(part, new AbortController().signal)) gathering.hear(spoken)
+    for await (const spoken of redactedMessages(part, new AbortController().signal)) gathering.hear(spoken)
     const notes = addGathered(DEFAULT_TEMPLATE, blankNotes(DEFAULT_TEMPLATE), gathering.gathered, '/work')
     const secret = sample.secret
       .replace(/-----(?:BEGIN|END) [A-Z ]+-----/g, '')

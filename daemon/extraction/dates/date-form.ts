@@ -74,7 +74,7 @@ export function quarterEnd(year: number, quarter: number): number {
   return quarterStart(year, quarter + 1) - 1
 }
 
-/** Weekends between do not count; whoever counts working days knows no more about holidays than we do. */
+/** Weekends between do not count; holidays do, for they differ from place to place. */
 export function addWorkingDays(day: number, count: number): number {
   let at = day
   for (let left = Math.min(count, 1_000); left > 0; ) {
@@ -104,7 +104,7 @@ export type Form = {
 
 export const plain = (day: number) => ({ text: iso(day), day })
 
-/** A quarter with its days, so that nobody has to know whose calendar it is; its last day counts. */
+/** A quarter with its days, whatever calendar the reader has; its last day counts. */
 export function quarterSpan(year: number, quarter: number): { text: string; day: number } {
   const day = quarterEnd(year, quarter)
   return { text: `Q${quarter} ${year} (${iso(quarterStart(year, quarter))}..${iso(day)})`, day }

@@ -1,13 +1,13 @@
 /**
- * Words as they are compared: whoever means to hide one behind invisible signs, other alphabets or glued names is heard
- * all the same. Pure; linear in the text.
+ * Words as they are compared: one that is hidden behind invisible signs, other alphabets or glued names is found all
+ * the same. Pure; linear in the text.
  */
 
 /** `whole`: all of it, `parts`: of a name that was glued together. Beginnings only: "mocking" rests on "mocks". */
 export type Word = { whole: string; parts: readonly string[] }
 
 const STEM_UNITS = 5
-/** Letters that only look like those of another alphabet make a word that nobody said. */
+/** Letters that only look like those of another alphabet make a word that was not said. */
 export const DISGUISED = '\u0000'
 
 /** They say how something is meant and not what it is about. */

@@ -75,7 +75,7 @@ export function shownTail(text: string): string {
 
 /** Days that only meant something when they were said, as the days they are, in what is new of a text. Pure. */
 
-/** Nobody writes such a line, and days in it are not looked for. */
+/** A longer line is refused, for days in it are not looked for. */
 export const CAP_LINE_UNITS = 20_000
 
 /** `isOpen`: what may go on in the next line. */

@@ -75,11 +75,11 @@ function doubtIn(
   const doubt = firstDoubt(added, voices, neutral)
   if (doubt) return told(doubt)
   // Nothing in it that one could hold against what was said: then the small words count.
-  const small = added.filter((unit) => doubtOf(unit, NOBODY, neutral) === undefined)
+  const small = added.filter((unit) => doubtOf(unit, SILENT, neutral) === undefined)
   return smallWordsSaid(before, small, said) ? undefined : 'the words that come in are not theirs'
 }
 
-const NOBODY: Voices = {
+const SILENT: Voices = {
   persons: { words: new Set(), pairs: new Set(), runs: [], text: '' },
   others: { words: new Set(), pairs: new Set(), runs: [], text: '' },
 }
@@ -114,7 +114,7 @@ function shortened(text: string): string {
 const RUN = 6
 const RUN_FOREIGN = 2
 
-/** What stood there before: nobody says it now. */
+/** What stood there before: it need not be said again. */
 export type Neutral = { words: ReadonlySet<string>; text: string }
 
 export function neutralOf(text: string): Neutral {
