@@ -24,7 +24,6 @@ import { createMail } from './mail/mail.ts'
 import { createMemory } from './memory/memory.ts'
 import { createModels } from './models/models.ts'
 import { createNotes } from './notes/notes.ts'
-import { createNotesFile } from './notes/notes-file.ts'
 import { createProjects } from './projects/projects.ts'
 import { createRecall } from './recall/recall.ts'
 import { createSessions } from './sessions/sessions.ts'
@@ -71,7 +70,6 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
 
   // What is kept.
   const projects = createProjects(core)
-  const notesFile = createNotesFile(core)
   const memory = createMemory(core, projects, {
     onChange: (dir, files, actor) => events.publish({ type: 'saved', dir, files, actor }),
     onError: logged('a memory directory could not be looked through'),
@@ -106,10 +104,10 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const mail = parts.add('mail', createMail(core, projects, sessions, model))
 
   // What happens while nobody asks.
-  const purges = createPurges(core, memory, notesFile)
+  const purges = createPurges(core, memory, notes.file)
   purges.onPurge(recall.forget)
   const housekeeping = createHousekeeping(core, purges)
-  housekeeping.onSweep(context.expire, notesFile.expire, mail.expire, () =>
+  housekeeping.onSweep(context.expire, notes.file.expire, mail.expire, () =>
     jobs.expire(settings.current().retention.days),
   )
   jobs.register(housekeeping.job, reader.importJob, extraction.job, notes.job, dream.job, dream.checkJob)

@@ -184,10 +184,7 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
 
   return {
     job,
-    /** For a purge: nothing of what notes said is left. */
-    emptyAll: file.emptyAll,
-    /** Forgets what was written before then. */
-    expire: file.expire,
+    file,
     notesFor,
     textOf: (key: SessionKey): string => notesFor(key).content,
     answer: (key: SessionKey): SessionNotes => {
