@@ -39,7 +39,7 @@ export async function runCommand(command: Command, places: readonly Place[], at:
   return joined(parts)
 }
 
-function one(command: Command, place: Place, at: ToolContext): Output {
+async function one(command: Command, place: Place, at: ToolContext): Output {
   switch (command.name) {
     case 'ls':
       return ls(command, place, at)
@@ -53,7 +53,7 @@ function one(command: Command, place: Place, at: ToolContext): Output {
 }
 
 async function ofText({ name, options }: Command, place: Place, { copy, clean }: ToolContext): Output {
-  const seen = await copy.read(place)
+  const seen = copy.read(place)
   if (isRefused(seen)) return seen
   if (name === 'wc') return answer(counted(seen.text, options, place))
   const text = await clean.whole(seen.text)
@@ -74,14 +74,14 @@ function counted(text: string, options: Command['options'], place: Place): strin
   return `${wanted.map((key) => counts[key]).join(' ')} ${place.asked}\n`
 }
 
-async function stat(place: Place, { copy }: ToolContext): Output {
-  const facts = await copy.facts(place)
+function stat(place: Place, { copy }: ToolContext): Answer | Refused {
+  const facts = copy.facts(place)
   if (isRefused(facts)) return facts
   return answer(`${place.asked}: ${facts.kind}, ${facts.bytes} bytes, modified ${dated(facts)}\n`)
 }
 
 async function ls({ options }: Command, place: Place, { copy, pace }: ToolContext): Output {
-  const facts = await copy.facts(place)
+  const facts = copy.facts(place)
   const isFile = !isRefused(facts) && facts.kind !== 'folder'
   if (isFile || options.has('d')) return isRefused(facts) ? facts : answer(`${lsLine(place.asked, facts, options)}\n`)
   if (options.has('R')) {
@@ -90,7 +90,7 @@ async function ls({ options }: Command, place: Place, { copy, pace }: ToolContex
       ? found
       : answer([...found.folders, ...found.files].map(({ within }) => `${within}\n`).join(''))
   }
-  const entries = await copy.list(place)
+  const entries = copy.list(place)
   if (isRefused(entries)) return entries
   const rows: { name: string; facts: Facts }[] = []
   for (const { name } of entries) {
@@ -98,7 +98,7 @@ async function ls({ options }: Command, place: Place, { copy, pace }: ToolContex
     const late = await pace()
     if (late) return late
     const inside = copy.below(place, name)
-    const of = isRefused(inside) ? undefined : await copy.facts(inside)
+    const of = isRefused(inside) ? undefined : copy.facts(inside)
     rows.push({ name, facts: !of || isRefused(of) ? { kind: 'other', bytes: 0, modifiedMs: 0 } : of })
   }
   if (options.has('t')) rows.sort((a, b) => b.facts.modifiedMs - a.facts.modifiedMs)
@@ -129,7 +129,7 @@ async function find({ options }: Command, place: Place, at: ToolContext): Output
   for (const row of rows) {
     const late = await at.pace()
     if (late) return late
-    if (isDeep(row, options) && names.fits(row.path) && (await isAged(row, options, at))) kept.push(row.path)
+    if (isDeep(row, options) && names.fits(row.path) && isAged(row, options, at)) kept.push(row.path)
   }
   const more = found.cut ? '(there is more than was looked through)\n' : ''
   return answer(`${kept.map((path) => `${path}\n`).join('')}${more}`)
@@ -153,10 +153,10 @@ function isDeep({ within }: FoundFile, options: Command['options']): boolean {
   return within.split('/').length >= Number(options.get('mindepth') ?? 0) && options.get('maxdepth') !== '0'
 }
 
-async function isAged({ place }: FoundFile, options: Command['options'], at: ToolContext): Promise<boolean> {
+function isAged({ place }: FoundFile, options: Command['options'], at: ToolContext): boolean {
   const days = options.get('mtime')
   if (days === undefined) return true
-  const facts = await at.copy.facts(place)
+  const facts = at.copy.facts(place)
   if (isRefused(facts)) return false
   const age = Math.floor((at.clock.now() - facts.modifiedMs) / DAY_MS)
   const wanted = Math.abs(Number(days))
@@ -170,7 +170,7 @@ async function grep(command: Command, places: readonly Place[], at: ToolContext)
   const include = options.get('include')
   if (!isRecursive(command))
     for (const place of places) {
-      const facts = await at.copy.facts(place)
+      const facts = at.copy.facts(place)
       if (isRefused(facts)) return facts
       if (facts.kind === 'folder') return { failed: `${place.asked} is a folder; use grep -r` }
     }

@@ -217,7 +217,7 @@ export async function search(places: readonly Place[], what: Matching, at: Searc
   }
   if (files.length === 1 && files[0]) {
     // A file that was named: why it cannot be read is worth telling.
-    const named = await at.copy.read(files[0].place, CAP_FILE_BYTES)
+    const named = at.copy.read(files[0].place, CAP_FILE_BYTES)
     if (isRefused(named)) return named
   }
   const found = await findLines(texts(files, at), what, at)
@@ -231,8 +231,8 @@ export async function search(places: readonly Place[], what: Matching, at: Searc
   return at.clean.lines(some, (path) => textAt(placeOf.get(path), at), at.pace)
 }
 
-async function textAt(place: Place | undefined, { copy }: Searched): Promise<string | undefined> {
-  const seen = place && (await copy.read(place, CAP_FILE_BYTES))
+function textAt(place: Place | undefined, { copy }: Searched): string | undefined {
+  const seen = place && copy.read(place, CAP_FILE_BYTES)
   return !seen || isRefused(seen) ? undefined : seen.text
 }
 
@@ -241,7 +241,7 @@ async function* texts(files: readonly FoundFile[], at: Searched): AsyncIterable<
   for (const file of files) {
     // Empty files are read without a wait: thousands of them would block other work.
     if (bytesLeft <= 0 || (await at.pace())) return
-    const seen = await at.copy.read(file.place, CAP_FILE_BYTES)
+    const seen = at.copy.read(file.place, CAP_FILE_BYTES)
     if (isRefused(seen) || seen.text.includes('\0')) continue
     bytesLeft -= seen.text.length
     yield { path: file.path, text: seen.text }

@@ -126,7 +126,7 @@ async function act(call: Permitted, task: Task, at: ToolContext): Promise<Answer
 type Of<Tool> = Extract<Permitted, { tool: Tool }>
 
 async function read({ place, input }: Of<'Read'>, { copy, clean }: ToolContext): Promise<Answer | Refused> {
-  const seen = await copy.read(place)
+  const seen = copy.read(place)
   if (isRefused(seen)) return seen
   if (seen.text.includes('\0')) return { failed: `${place.asked} is not text` }
   const text = await clean.whole(seen.text)

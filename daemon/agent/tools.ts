@@ -213,13 +213,13 @@ export function createCleanTexts() {
   /** Lines as they begin in the clean text of their file; what has no place there is left out. */
   const lines = async (
     { matches, cut }: Matches,
-    textOf: (path: string) => Promise<string | undefined>,
+    textOf: (path: string) => string | undefined,
     pace: Pace,
   ): Promise<Matches> => {
     const clean: Match[] = []
     let left = CAP_CLEANED_CHARS
     for (const [path, found] of byPath(matches)) {
-      const text = (await textOf(path)) ?? ''
+      const text = textOf(path) ?? ''
       const isLong = text.length > CAP_WHOLE_CHARS
       const at = startsOf(text)
       for (const some of isLong ? found.map((match) => [match]) : [found]) {

@@ -54,7 +54,7 @@ export function createWorkingCopy(places: Places) {
       .map(({ file, content }) => ({ within: file.slice(start.length), content }))
   }
 
-  const read = async (place: Place, capBytes = CAP_BYTES): Promise<Seen | Refused> => {
+  const read = (place: Place, capBytes = CAP_BYTES): Seen | Refused => {
     const draft = draftAt(place)
     if (draft) {
       if (draft.content === null) return { failed: `${place.asked} was taken away in this run` }
@@ -64,7 +64,7 @@ export function createWorkingCopy(places: Places) {
     return isRefused(content) ? content : { text: content.bytes.toString('utf8'), hash: content.hash }
   }
 
-  const list = async (place: Place): Promise<Entry[] | Refused> => {
+  const list = (place: Place): Entry[] | Refused => {
     const below = draftsBelow(place)
     const onDisk = disk.list(place, CAP_ENTRIES + 1)
     if (isRefused(onDisk) && ('denied' in onDisk || below.length === 0)) return onDisk
@@ -83,7 +83,7 @@ export function createWorkingCopy(places: Places) {
     const folders: FoundFile[] = []
     let entriesLeft = CAP_ENTRIES
     const visit = async (folder: Place, within: string, left: number): Promise<Refused | undefined> => {
-      const entries = await list(folder)
+      const entries = list(folder)
       if (isRefused(entries)) return entries
       for (const { name, kind } of entries) {
         if (entriesLeft-- <= 0) return undefined
@@ -113,7 +113,7 @@ export function createWorkingCopy(places: Places) {
     walk,
     /** A place below one that was found inside. */
     below: places.below,
-    facts: async (place: Place): Promise<Facts | Refused> => {
+    facts: (place: Place): Facts | Refused => {
       const draft = draftAt(place)
       if (!draft) return disk.facts(place)
       if (draft.content === null) return { failed: `${place.asked} was taken away in this run` }
@@ -252,7 +252,7 @@ export async function edit({ place, file, input }: Edit, copy: WorkingCopy, task
   const sight = copy.hasSeen(file)
   const draft = copy.draftOf(file)
   if (!sight && !draft) return { denied: `read ${quoted(file)} before you edit it` }
-  const seen = await copy.read(place)
+  const seen = copy.read(place)
   if (isRefused(seen)) return seen
   if (sight && !draft && sight.hash !== seen.hash) return changedSince(file)
   const { old_string: old, new_string: fresh, replace_all: all = false } = input
@@ -271,12 +271,12 @@ export async function edit({ place, file, input }: Edit, copy: WorkingCopy, task
 export async function write({ place, file, input }: Write, copy: WorkingCopy, task: Task): Promise<string | Refused> {
   const draft = copy.draftOf(file)
   const content = input.content.trim() === '' ? null : input.content
-  const facts = await copy.facts(place)
+  const facts = copy.facts(place)
   if ('denied' in facts) return facts
   if ('failed' in facts) {
     if (content === null) return facts
     if (copy.hasSeen(file) && !draft) return { denied: `${quoted(file)} was taken away since you read it; leave it so` }
-    const twin = await twinOf(place, file, copy)
+    const twin = twinOf(place, file, copy)
     if (twin !== undefined)
       return { denied: `${quoted(file)} would stand beside ${quoted(twin)}, and some systems take one for the other` }
     return put(copy, task, { file, content, expect: null }, input)
@@ -284,7 +284,7 @@ export async function write({ place, file, input }: Write, copy: WorkingCopy, ta
   const sight = copy.hasSeen(file)
   if (sight?.how !== 'whole' && !draft)
     return { denied: `${quoted(file)} exists; read the whole of it before you write over it` }
-  const seen = await copy.read(place)
+  const seen = copy.read(place)
   if (isRefused(seen)) return seen
   if (sight && !draft && sight.hash !== seen.hash) return changedSince(file)
   return put(copy, task, { file, content, expect: seen.hash ?? null }, input)
@@ -302,11 +302,11 @@ function countIn(text: string, part: string): number {
 }
 
 /** The memory writer would refuse it at the end, and with it the whole run. */
-async function twinOf(place: Place, file: string, copy: WorkingCopy): Promise<string | undefined> {
+function twinOf(place: Place, file: string, copy: WorkingCopy): string | undefined {
   const names = file.split('/')
   const root = place.path.slice(0, -file.length - 1)
   for (const [depth, name] of names.entries()) {
-    const entries = await copy.list({
+    const entries = copy.list({
       ...place,
       path: join(root, ...names.slice(0, depth)),
       inMemory: names.slice(0, depth).join('/'),

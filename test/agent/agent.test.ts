@@ -125,7 +125,7 @@ describe('a run', () => {
     expect(memories(rig.memory)).toEqual(['file_5.md', 'file_6.md'])
   })
 
-  it('changes nothing when a call fails, when it is killed, or when somebody else has taken it over', async () => {
+  it('changes nothing when a call fails, when it is killed, or when another process has taken it over', async () => {
     const rig = await agentRig()
     const prefix = await rig.prefixOf(conversation(2))
     rig.api.next(calls(write('a', 'x.md', 'X.')), rateLimited(7))

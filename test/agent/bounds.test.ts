@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { topic } from '../support/memory.ts'
 import { agentGround } from './rig.ts'
 
-/** The most that was computed at once while nobody else had a turn; other programs on the machine do not count. */
+/** The most that was computed at once while no other work had a turn; other programs on the machine do not count. */
 async function longestHold<T>(act: () => Promise<T>): Promise<{ result: T; heldMs: number }> {
   let [last, heldMs] = [process.cpuUsage(), 0]
   let isOver = false
@@ -48,7 +48,7 @@ describe('one call of a tool', () => {
       expect(await run(name, input)).toEqual({ content: expect.stringMatching(/^Denied: .*plainly/), isError: true })
   })
 
-  it('holds nobody up while it looks through many names, and ends soon after it is stopped', async () => {
+  it('blocks no other work while it looks through many names, and ends soon after it is stopped', async () => {
     const { tools, project } = await manyFiles()
     const pattern = `**/${'*a'.repeat(18)}b`
     const calls: [string, unknown][] = [

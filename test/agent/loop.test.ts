@@ -168,7 +168,7 @@ describe('limits', () => {
     expect(await running).toEqual({ ended: 'aborted', why: 'it was stopped', text: '', turns: 0, calls: [] })
   })
 
-  it('ask nobody when it was told to stop before it began', async () => {
+  it('ask no model when it was told to stop before it began', async () => {
     const { run, abort, requests } = rig(forever)
     abort.abort()
     expect(await run()).toMatchObject({ ended: 'aborted' })
@@ -196,7 +196,7 @@ describe('what a model must not send', () => {
       'the model sent something nested too deeply',
     ],
     [
-      'a block nobody knows, nested beyond all depth',
+      'a block of an unknown kind, nested beyond all depth',
       [answer([{ type: 'opaque', wire: { x: nested(20_000) } }])],
       'the model sent something nested too deeply',
     ],

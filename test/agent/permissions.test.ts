@@ -45,7 +45,7 @@ describe('what a hostile model asks for', () => {
     const copy = createWorkingCopy(places)
     const file = places.locate(join(outside, 'a.jsonl'))
     if ('denied' in file) throw new Error('denied')
-    expect(await copy.read(file)).toMatchObject({ text: 'a.jsonl' })
+    expect(copy.read(file)).toMatchObject({ text: 'a.jsonl' })
     for (const other of ['b.jsonl', 'a.jsonl/../b.jsonl', '.', '']) {
       expect(places.locate(join(outside, other))).toMatchObject({ denied: expect.any(String) })
       expect(places.locateChange(join(outside, other))).toMatchObject({ denied: expect.any(String) })
@@ -61,13 +61,13 @@ describe('what a hostile model asks for', () => {
     const copy = createWorkingCopy(places)
     const [file, folder] = [places.locate('sub/x.md'), places.locate('sub')]
     if ('denied' in file || 'denied' in folder) throw new Error('denied too early')
-    expect(await copy.read(file)).toMatchObject({ text: SENTINEL })
+    expect(copy.read(file)).toMatchObject({ text: SENTINEL })
     renameSync(join(memory, 'sub'), join(memory, 'was'))
     symlinkSync(outside, join(memory, 'sub'))
     const replaced = (asked: string) => ({ denied: `"${asked}" was replaced while it was being read` })
-    expect(await copy.read(file)).toEqual(replaced('sub/x.md'))
-    expect(await copy.list(folder)).toEqual(replaced('sub'))
-    expect(await copy.facts(file)).toEqual(replaced('sub/x.md'))
+    expect(copy.read(file)).toEqual(replaced('sub/x.md'))
+    expect(copy.list(folder)).toEqual(replaced('sub'))
+    expect(copy.facts(file)).toEqual(replaced('sub/x.md'))
   })
 
   it('shows nothing from outside where a search passes by links, twins and places of keys', async () => {

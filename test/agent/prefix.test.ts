@@ -54,10 +54,10 @@ describe('what a harness hands over', () => {
     ['tools that are none', { ...params, tools: 'all' }],
     ['MCP servers', { ...params, mcp_servers: [{ type: 'url', url: 'https://mcp.example.com', name: 'x' }] }],
     ['a container', { ...params, container: 'c' }],
-    ['more levels than anybody means', { ...params, metadata: nested(20_000) }],
-    ['nobody', { model: 'm', messages: [null] }],
+    ['more levels than any conversation has', { ...params, metadata: nested(20_000) }],
+    ['no message', { model: 'm', messages: [null] }],
     ['a message that is none', { model: 'm', messages: [{ role: 'assistant', content: 7 }] }],
-    ['a message of somebody else', { model: 'm', messages: [{ role: 'system', content: 'x' }, ...params.messages] }],
+    ['a message of another role', { model: 'm', messages: [{ role: 'system', content: 'x' }, ...params.messages] }],
     ['tools without names', { ...params, tools: [null, 5, 'x'] }],
   ])('is not kept with %s', (_what, bad) => {
     const { clock } = manualTime()

@@ -47,7 +47,7 @@ async function rig() {
 }
 
 describe('a session as models are told it', () => {
-  it('is fenced messages with short names, without what nobody said and without credentials', async () => {
+  it('is fenced messages with short names, without what was put beside it and without credentials', async () => {
     const { render } = await rig()
     const key = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`
     const { head, texts } = await render([
@@ -114,7 +114,7 @@ describe('a session as models are told it', () => {
     const first = messages[most + 1 - after.names.length]
     expect(first?.startsTurn).toBe(true)
     expect(rendering.anchorOf(key)).toBe(first?.id)
-    // From then on it grows again, whatever becomes of the notes, and whoever asks may leave out what comes before.
+    // From then on it grows again, whatever becomes of the notes, and a caller may leave out what comes before.
     const grown = await (await reopened()).render(
       messages.slice(most + 1 - after.names.length, most + 2),
       'Other notes.',
@@ -139,7 +139,7 @@ describe('a session as models are told it', () => {
     expect(two).toEqual(one)
   })
 
-  it('is forgotten after thirty days in which nobody was told of it', async () => {
+  it('is forgotten after thirty days in which it was not rendered', async () => {
     const { render, history, rendering, time } = await rig()
     await render([said('a', 'first')])
     time.pass(31 * 86_400_000)

@@ -9,7 +9,7 @@ import { createDisk } from '../../daemon/agent/working-copy.ts'
 import { bestReach } from '../../daemon/platform/safe-folder.ts'
 import { agentGround, SENTINEL } from './rig.ts'
 
-/** Puts a link where the folder was, and the folder back, as fast as it can. Ends by itself should nobody end it. */
+/** Puts a link where the folder was, and the folder back, as fast as it can. Ends by itself should the test not end it. */
 const SWAPPER = `
 const { renameSync } = require('fs')
 const [path, link, parked] = process.argv.slice(1)

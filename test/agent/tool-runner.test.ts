@@ -64,7 +64,7 @@ describe('tools', () => {
     expect(await bash(`grep -rlE --include=*.md 'hour|Friday'`)).toBe(`${memory}/build.md\n${memory}/release.md\n`)
   })
 
-  it('end a search that never would, and one that nobody waits for any more', async () => {
+  it('end a search that never would, and one that was stopped', async () => {
     const { clock } = await ground()
     const what = { pattern: 'b', form: 'extended', ignoreCase: false, invert: false, word: false } as const
     async function* endless() {

@@ -79,7 +79,7 @@ describe('what stays beside a summary', () => {
 })
 
 describe('compaction of any list', () => {
-  it('of six thousand requests is done before anybody gives up on it, though half of them stay', async () => {
+  it('of six thousand requests is done within seconds, though half of them stay', async () => {
     const list = Array.from(
       { length: 12_000 },
       (_, n): Message => ({
@@ -255,7 +255,7 @@ describe('from notes', () => {
 describe('by a model', () => {
   const list = conversation(20, 2_000)
 
-  it('keeps a question that nobody has answered as it was asked', async () => {
+  it('keeps a question that was not answered as it was asked', async () => {
     const open: Message = { id: 'open', role: 'user', content: 'And now the other thing.' }
     const { compact } = await compactRig({ answers: [summary('A summary.')] })
     const done = await compact([...list, open])
@@ -389,7 +389,7 @@ describe('what must survive', () => {
         ],
       },
       { role: 'user', content: 'Make it faster.' },
-      { role: 'user', content: '<system-reminder>Nobody said this.</system-reminder>' },
+      { role: 'user', content: '<system-reminder>No person said this.</system-reminder>' },
       { role: 'user', content: '<system-reminder>Nor this.</system-reminder>\nBut keep it short.' },
       call('1', 'Write', { file_path: '/a.ts' }),
       got('1', { content: 'ok' }),
@@ -565,7 +565,7 @@ describe('what must survive, as a name', () => {
     expect([missing[0], missing.at(-1)]).toMatchObject([{ text: 'Part 19998' }, { text: 'Part 14999' }])
   })
 
-  it('is what somebody says of a tag too, though it never ends', () => {
+  it('is what a person says of a tag too, though it never ends', () => {
     const said = (content: string) => factsOf([{ role: 'user', content }]).map(({ text }) => text)
     expect(said('Why is <system-reminder> shown? Please hide it.')).toEqual([
       'Why is <system-reminder> shown? Please hide it.',
@@ -660,7 +660,7 @@ describe('skills that are put back', () => {
   })
 })
 
-describe('what nobody may read', () => {
+describe('what may not be read', () => {
   it('is not put back: what was denied, and what is closed, as a file or as the plan', async () => {
     const { dir } = makeHome()
     const file = (name: string) => {
@@ -693,7 +693,7 @@ describe('what comes from outside', () => {
     ['drafts that end at once', () => readSummary('<analysis></analysis>'.repeat(many))],
     ['reminders of skills', () => toldOf([{ role: 'user', content: `<system-reminder>${'skill '.repeat(many)}` }])],
     ['space', () => factsOf([{ role: 'user', content: `${' '.repeat(many)}x` }])],
-  ])('keeps nobody busy: %s', (_what, work) => {
+  ])('is read in time: %s', (_what, work) => {
     expect(cpuMs(work)).toBeLessThan(1_000)
   })
 })

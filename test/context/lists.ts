@@ -70,7 +70,7 @@ const exchange = fc.record({
 
 export type ListOptions = { ids: 'given' | 'none' }
 
-/** Ends with a question that nobody has answered, as a request does. */
+/** Ends with a question that was not answered, as a request does. */
 export function accepted({ ids }: ListOptions): fc.Arbitrary<Message[]> {
   return fc.record({ exchanges: fc.array(exchange, { maxLength: 5 }), last: words }).map(({ exchanges, last }) => {
     const messages: Message[] = []
@@ -114,7 +114,7 @@ function hurt(list: unknown[], { kind, at }: { kind: number; at: number }): unkn
   const n = at % list.length
   const message = list[n] as Message
   const others: unknown[] = [
-    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_of_nobody', content: 'x' }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_of_no_call', content: 'x' }] },
     { type: 'progress', data: 'half way' },
     { role: 'assistant', content: [{ type: 'tool_use', id: `toolu_extra_${at}`, name: 'Read', input: {} }] },
     { role: 'user', content: [{ type: 'text', text: '  ' }] },

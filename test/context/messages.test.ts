@@ -72,12 +72,12 @@ describe('flattening', () => {
       ],
     ],
     [
-      'drops a result of nobody',
+      'drops a result without a call',
       [{ role: 'user', content: [result('1'), { type: 'text', text: 'b' }] }],
       [{ role: 'user', content: [{ type: 'text', text: 'b' }] }],
     ],
     [
-      'puts something before an answer that nobody asked for',
+      'puts something before an answer whose question is gone',
       [{ role: 'assistant', content: 'b' }],
       [
         { role: 'user', content: NO_BEGINNING },
@@ -148,7 +148,7 @@ describe('flattening', () => {
       ],
     ],
     [
-      'drops what no server takes: calls and results without a name, thoughts that nobody signed, pictures of nothing',
+      'drops what no server takes: calls and results without a name, unsigned thoughts, pictures of nothing',
       [
         { role: 'user', content: [{ type: 'image' }, { type: 'document', source: null }, { type: 'text', text: 'a' }] },
         {
@@ -277,7 +277,7 @@ describe('flattening', () => {
     expect(JSON.stringify(flatten(messages))).not.toContain(NO_RESULT)
   })
 
-  it('pairs calls of a transcript that nobody gave a name, so that none is taken for the other', () => {
+  it('pairs calls of a transcript that have no name, so that none is taken for the other', () => {
     const edit = (path: string) => ({ name: 'Edit', input: JSON.stringify({ file_path: path }) })
     const line = (id: string, by: SessionMessage['by'], more: object) => ({
       id,

@@ -206,7 +206,7 @@ describe('results of tools', () => {
     expect(readFileSync(join(state, 'tool-results/s/5.txt'), 'utf8')).not.toContain(secret)
   })
 
-  it('are read back in whole characters, each once, whoever asks for whatever pieces', async () => {
+  it('are read back in whole characters, each once, whatever pieces are asked for', async () => {
     const { results } = await rig()
     const text = 'a😀b😀😀c'.repeat(10_000)
     await results.keep(key, undefined, [bash('t', text)])
