@@ -234,9 +234,9 @@ function accountOf(calls: readonly Usage[]): Account {
 
 /** What a run that came to nothing means for its job. `of: 'part'`: asked about something else, the model may answer. */
 export type NotDone = (
-  | { retry: string; afterMs?: number | undefined }
-  | { wait: string; untilMs?: number | undefined }
-  | { refuse: string }
+  | { failed: string; afterMs?: number | undefined }
+  | { postponed: string; untilMs?: number | undefined }
+  | { rejected: string }
 ) & { of?: 'part' }
 
 /** What a server says of a request that it does not take as it is. Not that it knows no such model. */
@@ -246,10 +246,10 @@ const PART = { of: 'part' as const }
 /** `undefined`: it did what it was for. */
 export function whyNotDone({ ended, why = 'it was given up', failure, answer }: RunReport): NotDone | undefined {
   if (ended === 'done' || ended === 'truncated') return undefined
-  if (!failure) return { retry: why, ...(answer === 'useless' && PART) }
-  if (failure.failed === 'offline' || failure.failed === 'budget') return { wait: why, untilMs: failure.untilMs }
+  if (!failure) return { failed: why, ...(answer === 'useless' && PART) }
+  if (failure.failed === 'offline' || failure.failed === 'budget') return { postponed: why, untilMs: failure.untilMs }
   const of = isOfPart(failure) ? PART : {}
-  return failure.permanent ? { refuse: why, ...of } : { retry: why, afterMs: failure.retryAfterMs, ...of }
+  return failure.permanent ? { rejected: why, ...of } : { failed: why, afterMs: failure.retryAfterMs, ...of }
 }
 
 function isOfPart({ failed, status }: ModelFailure): boolean {

@@ -30,7 +30,7 @@ type Asking = Found & {
   runId: string
   seen: SeenDirectory
   onTurn: (turn: DreamTurn, spent: Spent) => void
-  stillOurs: () => boolean
+  ownsLease: () => boolean
   signal: AbortSignal
 }
 
@@ -51,7 +51,7 @@ export async function askForDream(
   agent: Agent,
   asking: Asking,
 ): Promise<Asked> {
-  const { dir, root, runId, seen, sessions, signal, stillOurs } = asking
+  const { dir, root, runId, seen, sessions, signal, ownsLease } = asking
   const { model, models: ownModels } = settings.current()
   const { items, older } = scanMemories(dir)
   const { content, truncated } = loadIndex(seen.index?.text ?? '')
@@ -83,7 +83,7 @@ export async function askForDream(
     apply: async (given) => {
       drafts = given
     },
-    ownsLease: stillOurs,
+    ownsLease: ownsLease,
     signal,
     onTurn: ({ turn, text, tools, files, usage }) => {
       const nanos = costInNanos(usage, factsOf(model.dream, ownModels))
@@ -96,13 +96,13 @@ export async function askForDream(
   // What led the model there may have led it in the rest as well, and would lead it again.
   if (report.astray > 0) {
     const why = `the model tried to write outside the memory directory (${report.astray}×), so nothing of this dream was kept`
-    return { ...numbers, why, notDone: { refuse: why } }
+    return { ...numbers, why, notDone: { rejected: why } }
   }
   const notDone = whyNotDone(report)
   if (!notDone) return { ...numbers, drafts }
   // A limit that was reached, or words that mean nothing: the same question would be answered the same.
   const { text: why } = await redact(report.why ?? 'it came to nothing')
-  return { ...numbers, why, notDone: report.failure ? notDone : { refuse: why } }
+  return { ...numbers, why, notDone: report.failure ? notDone : { rejected: why } }
 }
 
 function withUsage(spent: Spent, { input, cacheRead, cacheWrite, output }: Usage, usd: number | undefined): Spent {

@@ -47,18 +47,18 @@ const CHANGED = 'a memory was changed meanwhile'
 
 /** An error is a reason too; where the disk is the cause, the dream is tried again once there is room. */
 export function endedBy(error: unknown, isDiskError: (error: unknown) => boolean): Ended {
-  if (isDiskError(error)) return { outcome: 'failed', why: message(error), notDone: { wait: message(error) } }
+  if (isDiskError(error)) return { outcome: 'failed', why: message(error), notDone: { postponed: message(error) } }
   if (!(error instanceof MemoryError))
     return { outcome: 'failed', why: 'something went wrong; the log has it', surprise: error }
   const { code } = error
   // Where the directory itself is the problem, the message names nothing else.
   const why = code === 'CONFLICT' ? CHANGED : code === 'DEGRADED' ? error.message : `${code}: it was refused`
-  return { outcome: 'failed', why, notDone: code === 'CONFLICT' ? { retry: why } : { refuse: why } }
+  return { outcome: 'failed', why, notDone: code === 'CONFLICT' ? { failed: why } : { rejected: why } }
 }
 
 /** What has cost that much is not paid for again within the minute: the gates know when. */
 export function notAtOnce(notDone: NotDone, { spent }: Partial<DreamFacts>): NotDone {
-  return 'retry' in notDone && (spent?.usd ?? 0) >= DEAR_USD ? { refuse: notDone.retry } : notDone
+  return 'failed' in notDone && (spent?.usd ?? 0) >= DEAR_USD ? { rejected: notDone.failed } : notDone
 }
 
 export function whyNotAcquired(acquired: Exclude<Acquired, { lock: HeldLock }>): string {

@@ -101,7 +101,7 @@ export function createDream(
     if (ended.surprise !== undefined) throw ended.surprise
     const { created, merged, updated, removed } = facts
     if (isDone) return { done: { outcome, created, merged, updated, removed }, runId }
-    return notAtOnce(ended.notDone ?? { retry: why ?? 'it was stopped' }, facts)
+    return notAtOnce(ended.notDone ?? { failed: why ?? 'it was stopped' }, facts)
   }
 
   /** `facts`: filled in as they become known, for the report tells what it has cost however it ended. */
@@ -133,7 +133,7 @@ export function createDream(
       const { askForDream } = await import('./ask.ts')
       asked = await askForDream(core, memory, agent, {
         ...{ dir, root, runId, seen, sessions: touched, lastMs, drift, logs, maxDeletions },
-        ...{ stillOurs: context.stillOurs, signal: context.signal },
+        ...{ ownsLease: context.ownsLease, signal: context.signal },
         onTurn: (turn, spent) => {
           Object.assign(facts, { turns: turn.turn, spent })
           watched.turn(turn, spent)
@@ -167,7 +167,7 @@ export function createDream(
           withdraw?.()
         }
       },
-      mayWrite: () => context.stillOurs() && !context.signal.aborted && held.isOurs() && offNow() === undefined,
+      mayWrite: () => context.ownsLease() && !context.signal.aborted && held.isOurs() && offNow() === undefined,
     })
     if (done === 'lost') {
       const off = offNow()
@@ -183,10 +183,10 @@ export function createDream(
   const job: JobKind = {
     name: 'dream',
     model: 'if-online',
-    covered: ({ key, watermark }) => dreams.covers(key, watermark),
+    alreadyDone: ({ key, watermark }) => dreams.covers(key, watermark),
     run: (claimed, context) =>
       run(claimed, context).catch((error) => {
-        if (disk.blames(error)) return { wait: message(error) }
+        if (disk.blames(error)) return { postponed: message(error) }
         throw error
       }),
     killed: ({ id }) => void killed.add(id),

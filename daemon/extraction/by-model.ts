@@ -77,7 +77,7 @@ export function createByModel(
     if (tried === 'untold') return tried
     // What a harness handed over is dropped where a server does not take it: then the session is told.
     const { kept, isHandedOver } = tried
-    const isDropped = isHandedOver && kept.notDone && 'refuse' in kept.notDone && !slice.signal.aborted
+    const isDropped = isHandedOver && kept.notDone && 'rejected' in kept.notDone && !slice.signal.aborted
     if (!isDropped) return kept
     const again = await attempt(slice)
     return again === 'untold' ? again : again.kept

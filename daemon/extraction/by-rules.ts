@@ -7,7 +7,7 @@ import type { MessageTable } from '../sessions/message-table.ts'
 import type { Kept, Slice } from './extraction.ts'
 import { dayOfPart, localStamp, timesOf, wordsIn } from './session-words.ts'
 
-export const LOST = { retry: 'another run has taken it over' }
+export const LOST = { failed: 'another run has taken it over' }
 
 export function createByRules({ settings, clock }: Core, sessions: MessageTable, memory: Memory) {
   let rules: ReturnType<typeof load> | undefined

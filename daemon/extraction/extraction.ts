@@ -96,7 +96,7 @@ export function createExtraction(
     }
   }
 
-  const run: JobKind['run'] = async ({ input, attempts }, { signal, stillOurs }) => {
+  const run: JobKind['run'] = async ({ input, attempts }, { signal, ownsLease }) => {
     const { final, ...key } = input as Input
     // 1. What is new, as far as turns have ended.
     const { session, part } = newIn(key)
@@ -108,7 +108,7 @@ export function createExtraction(
     // 2. Whether anything of it may be kept.
     const off = offBecause(session)
     if (off !== undefined || session.cwd === null) {
-      if (!stillOurs()) return LOST
+      if (!ownsLease()) return LOST
       progress.put(progressOf(key), reachedBy(part))
       return skipped(off ?? '')
     }
@@ -125,7 +125,7 @@ export function createExtraction(
         return hasCall(turns.flat(), (call) => writesInto(dir, call, { cwd, home: places.home }))
       },
       inTransaction: (files) => reachedWith(key, reachedBy(slice), files),
-      mayWrite: () => stillOurs() && offBecause(session) === undefined,
+      mayWrite: () => ownsLease() && offBecause(session) === undefined,
     })
     const ends: Kept[] = []
     const waiting: (readonly SaidMessage[])[] = isOnline() ? slicesOf(part) : [part]
@@ -165,13 +165,13 @@ export function createExtraction(
       const cwd = sessions.session(harness, sessionId)?.cwd
       return cwd ? placeOf(cwd).dir : undefined
     },
-    covered: ({ input }) => !newIn(input as Input).part.some(({ by }) => by === 'person'),
+    alreadyDone: ({ input }) => !newIn(input as Input).part.some(({ by }) => by === 'person'),
     run: (claimed, context) =>
       run(claimed, context).catch((error) => {
-        if (disk.blames(error)) return { wait: message(error) }
+        if (disk.blames(error)) return { postponed: message(error) }
         // The memories may be on another disk than the state folder: no event says when there is room on that one.
         if (isDiskError((error as { cause?: unknown }).cause))
-          return { wait: message(error), untilMs: clock.now() + DISK_MS }
+          return { postponed: message(error), untilMs: clock.now() + DISK_MS }
         throw error
       }),
   }
@@ -180,7 +180,7 @@ export function createExtraction(
 
 /** Whether the model will do nothing with it, however often it is asked. */
 function isHopeless(notDone: NotDone, attempts: number): boolean {
-  return notDone.of === 'part' && ('refuse' in notDone || attempts >= LAST_ATTEMPT)
+  return notDone.of === 'part' && ('rejected' in notDone || attempts >= LAST_ATTEMPT)
 }
 
 function skipped(why: string): Outcome {

@@ -55,9 +55,9 @@ export function createHousekeeping(core: Core, purges: Purges) {
       return { done: { deleted } }
     } catch (error) {
       // A condition of its own; the round is run again when the disk has recovered.
-      if (core.disk.blames(error)) return { wait: 'the disk cannot be written' }
+      if (core.disk.blames(error)) return { postponed: 'the disk cannot be written' }
       health.raise('housekeeping', `today's backup and clean-up failed and will be tried again: ${message(error)}`)
-      return { retry: message(error) }
+      return { failed: message(error) }
     }
   }
 

@@ -6,11 +6,11 @@ import type { Job } from './job-table.ts'
 export type Outcome =
   | { done: unknown; runId?: string | undefined; truncated?: true | undefined }
   /** `afterMs`: whoever refused said when to come again. */
-  | { retry: string; afterMs?: number | undefined }
+  | { failed: string; afterMs?: number | undefined }
   /** Nothing failed, but it cannot be done now: offline, over the budget, no room on the disk. */
-  | { wait: string; untilMs?: number | undefined }
+  | { postponed: string; untilMs?: number | undefined }
   /** Never tried again by itself. */
-  | { refuse: string }
+  | { rejected: string }
 
 /** What a run is told of its job. */
 export type Claimed = Pick<Job, 'id' | 'kind' | 'key' | 'dir' | 'watermark' | 'input' | 'attempts'>
@@ -24,7 +24,7 @@ export type RunContext = {
   /** `more`: what besides the words is told with the event. */
   progress(text: string, more?: Telling): void
   /** To be asked right before anything is changed: a run that lost its lease must leave no trace. */
-  stillOurs(): boolean
+  ownsLease(): boolean
 }
 
 export type JobKind = {
@@ -41,7 +41,7 @@ export type JobKind = {
   /** What it does is kept step by step, and taken up by the next daemon: a stop does not wait for it. */
   resumes?: true
   /** history.db already covers this watermark: settled without running. */
-  covered?(job: Claimed): boolean
+  alreadyDone?(job: Claimed): boolean
   run(job: Claimed, context: RunContext): Promise<Outcome>
   /** Somebody killed it: it must not be taken up again in another way. */
   killed?(job: Claimed): void

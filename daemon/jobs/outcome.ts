@@ -15,14 +15,14 @@ export type After = { failures: number; nowMs: number; random: () => number }
 export function endingOf(outcome: Outcome, { failures: before, nowMs, random }: After): Ending {
   if ('done' in outcome)
     return { to: 'done', result: outcome.done, runId: outcome.runId, truncated: outcome.truncated ?? false }
-  if ('wait' in outcome) {
+  if ('postponed' in outcome) {
     const retryAt = Math.max(outcome.untilMs ?? NEVER_MS, nowMs + SHORTEST_WAIT_MS)
-    return { to: 'waiting', error: outcome.wait, retryAt }
+    return { to: 'waiting', error: outcome.postponed, retryAt }
   }
-  if ('refuse' in outcome) return { to: 'failed', error: outcome.refuse, failures: before + 1, retryAt: 0 }
+  if ('rejected' in outcome) return { to: 'failed', error: outcome.rejected, failures: before + 1, retryAt: 0 }
   const failures = before + 1
   const retryAt = nowMs + Math.max(backoffMs(failures, random), outcome.afterMs ?? 0)
-  return { to: failures >= BREAKER_AT ? 'failed' : 'queued', error: outcome.retry, failures, retryAt }
+  return { to: failures >= BREAKER_AT ? 'failed' : 'queued', error: outcome.failed, failures, retryAt }
 }
 
 /** Between half of it and all of it: those that failed together do not come back together. */

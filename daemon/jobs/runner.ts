@@ -38,7 +38,7 @@ type Deps = {
   /** Whether there is a model at all. */
   isOnline: () => boolean
   /** Why no model may be called just now. */
-  modelWaits: () => { wait: string; untilMs?: number | undefined } | undefined
+  modelWaits: () => { postponed: string; untilMs?: number | undefined } | undefined
   /** Whether something goes on that those which give way would keep from the disk. */
   isBusy: () => boolean
   givingWay: Pick<GivingWay, 'begin'>
@@ -181,7 +181,7 @@ export function createRunner({
     const { job, abort } = run
     const kind = kindOf(job.kind) as JobKind
     try {
-      if (kind.covered?.(job)) return { done: null }
+      if (kind.alreadyDone?.(job)) return { done: null }
       // To look whether it was done and to do it both take a while: others have their turn in between.
       await turn()
       const waits = kind.model !== 'may' && usesModel(kind) ? modelWaits() : undefined
@@ -192,11 +192,11 @@ export function createRunner({
           run.progress = text
           if (running.get(job.id) === run) onNews(job, text, more)
         },
-        stillOurs: () => claims.holds(owner, job.id),
+        ownsLease: () => claims.holds(owner, job.id),
       })
     } catch (error) {
       if (!abort.signal.aborted) onError(error, job)
-      return { retry: message(error) }
+      return { failed: message(error) }
     }
   }
 

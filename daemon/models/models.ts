@@ -71,11 +71,14 @@ export function createModels(core: Core) {
   return {
     mode: () => note(keys.known()),
     /** Why no model may be asked just now. */
-    waits: (): { wait: string; untilMs?: number } | undefined => {
-      if (note(keys.known()) === 'offline') return { wait: 'offline' }
+    waits: (): { postponed: string; untilMs?: number } | undefined => {
+      if (note(keys.known()) === 'offline') return { postponed: 'offline' }
       const over = budget.usedUp()
       return (
-        over && { wait: `the day's ${over.over === 'usd' ? 'dollars' : 'tokens'} are used up`, untilMs: over.untilMs }
+        over && {
+          postponed: `the day's ${over.over === 'usd' ? 'dollars' : 'tokens'} are used up`,
+          untilMs: over.untilMs,
+        }
       )
     },
     /** Where requests go and the fingerprint of the key they go with; undefined when offline. */

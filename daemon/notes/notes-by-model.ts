@@ -23,14 +23,14 @@ type Update = {
   notes: string
   /** Lost where the file was changed meanwhile. */
   keep: (text: string) => Promise<'kept' | 'lost'>
-  stillOurs: () => boolean
+  ownsLease: () => boolean
   signal: AbortSignal
 }
 
 export type Updated = { done: 'changed' | 'unchanged' } | NotDone
 
 export async function updateByModel(agent: Agent, update: Update): Promise<Updated> {
-  const { key, told, part, hasEarlier, project, folder, template, prompt, notes, keep, stillOurs, signal } = update
+  const { key, told, part, hasEarlier, project, folder, template, prompt, notes, keep, ownsLease, signal } = update
   const news = new Set(part.map(({ uid }) => uid))
   const firstNew = hasEarlier ? [...told.names].find(([, id]) => news.has(id))?.[0] : undefined
   const report = await agent.run({
@@ -53,7 +53,7 @@ export async function updateByModel(agent: Agent, update: Update): Promise<Updat
       if ((await keep(draft?.content ?? '')) === 'lost')
         throw new MemoryError('CONFLICT', 'the notes were changed meanwhile')
     },
-    ownsLease: stillOurs,
+    ownsLease: ownsLease,
     signal,
   })
   return whyNotDone(report) ?? { done: report.files.length > 0 ? 'changed' : 'unchanged' }

@@ -28,7 +28,7 @@ import { blankNotes, readCustom } from './template.ts'
 
 type Input = SessionKey & { final?: true }
 
-const LOST: Outcome = { retry: 'another run has taken it over' }
+const LOST: Outcome = { failed: 'another run has taken it over' }
 /** After so long the person has left: rules are enough, and cost nothing. */
 const STANDS_STILL_MS = 3_600_000
 /** So often a model that fails is asked before rules do it. */
@@ -68,7 +68,7 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
     return custom
   }
 
-  const run: JobKind['run'] = async ({ input, attempts }, { signal, stillOurs }) => {
+  const run: JobKind['run'] = async ({ input, attempts }, { signal, ownsLease }) => {
     const { final, ...key } = input as Input
     // 1. What is new, as far as turns have ended, and whether it may be noted.
     const { session, kept, part } = newIn(key)
@@ -97,7 +97,7 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
     })
     /** Never over what a person wrote or a purge took out meanwhile. */
     const put = (text: string, what: Coverage | undefined): 'kept' | 'lost' => {
-      if (!stillOurs() || file.read(key)?.text !== onDisk) return 'lost'
+      if (!ownsLease() || file.read(key)?.text !== onDisk) return 'lost'
       file.write(key, text, what)
       onDisk = text
       notes = text
@@ -134,7 +134,7 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
         if (begun === 'lost') return LOST
         if (rest.length === 0) return doneBy('rules')
         const updated = await updateByModel(agent, {
-          ...{ key, told, part: rest, template, prompt, notes, stillOurs, signal },
+          ...{ key, told, part: rest, template, prompt, notes, ownsLease, signal },
           hasEarlier: untold.length > 0 || kept?.covers !== undefined,
           project: placeOf(cwd).root,
           folder: file.folderOf(key),
@@ -145,7 +145,7 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
           return isSeen === 'lost' ? LOST : doneBy('model')
         }
         signal.throwIfAborted()
-        if ('retry' in updated && attempts < MOST_ATTEMPTS) return updated
+        if ('failed' in updated && attempts < MOST_ATTEMPTS) return updated
       }
 
       // 4. By rules.
@@ -158,10 +158,10 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
   const job: JobKind = {
     name: 'notes',
     model: 'may',
-    covered: ({ input }) => newIn(input as Input).part.length === 0,
+    alreadyDone: ({ input }) => newIn(input as Input).part.length === 0,
     run: (claimed, context) =>
       run(claimed, context).catch((error) => {
-        if (disk.blames(error)) return { wait: message(error) }
+        if (disk.blames(error)) return { postponed: message(error) }
         throw error
       }),
   }

@@ -203,7 +203,7 @@ export function createImportJob({ clock }: Core, folders: ImportFolders, sweep: 
     const telling = clock.every(REPORT_MS, tell, () => {})
     try {
       const lost = await readAll(folder, progress, signal)
-      if (lost > 0) return { retry: `${lost} files could not be read to their end` }
+      if (lost > 0) return { failed: `${lost} files could not be read to their end` }
       // Only now: a sweep would read along, and what is counted here would be counted as known.
       folders.add(folder, clock.now())
       return { done: progress }

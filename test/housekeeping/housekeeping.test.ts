@@ -71,10 +71,10 @@ describe('the hourly round', () => {
     housekeeping.onSweep(() => {
       if (problem) throw problem
     })
-    expect(await housekeeping.run()).toEqual({ retry: 'no space' })
+    expect(await housekeeping.run()).toEqual({ failed: 'no space' })
     expect(core.health.list()).toMatchObject([{ code: 'housekeeping', message: expect.stringContaining('no space') }])
     problem = Object.assign(new Error('full'), { code: 'ENOSPC' })
-    expect(await housekeeping.run()).toEqual({ wait: 'the disk cannot be written' })
+    expect(await housekeeping.run()).toEqual({ postponed: 'the disk cannot be written' })
     problem = undefined
     expect(await housekeeping.run()).toEqual({ done: { deleted: 0 } })
     expect(core.health.list().map(({ code }) => code)).not.toContain('housekeeping')

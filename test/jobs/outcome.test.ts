@@ -3,7 +3,7 @@ import { endingOf } from '../../daemon/jobs/outcome.ts'
 
 const NOW = 1_000_000
 const retryIn = (failures: number, random: number, afterMs?: number) => {
-  const ending = endingOf({ retry: 'x', afterMs }, { failures, nowMs: NOW, random: () => random })
+  const ending = endingOf({ failed: 'x', afterMs }, { failures, nowMs: NOW, random: () => random })
   return 'retryAt' in ending ? ending.retryAt - NOW : undefined
 }
 
@@ -22,7 +22,7 @@ it('comes no earlier than it was told, and no earlier than it would by itself', 
 })
 
 it('does not ask again at once when the moment to wait for has passed', () => {
-  expect(endingOf({ wait: 'budget', untilMs: NOW - 5 }, { failures: 2, nowMs: NOW, random: () => 0 })).toEqual({
+  expect(endingOf({ postponed: 'budget', untilMs: NOW - 5 }, { failures: 2, nowMs: NOW, random: () => 0 })).toEqual({
     to: 'waiting',
     error: 'budget',
     retryAt: NOW + 1_000,

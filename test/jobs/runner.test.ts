@@ -104,7 +104,7 @@ describe('a run', () => {
 
   it('does not begin where history already covers the watermark', async () => {
     const { kind, runs } = heldKind('plain')
-    const rig = jobRig([{ ...kind, covered: ({ watermark }) => watermark === 'm1' }])
+    const rig = jobRig([{ ...kind, alreadyDone: ({ watermark }) => watermark === 'm1' }])
     rig.runner.start()
     for (const key of ['s1', 's2']) rig.runner.enqueue(due(key, key === 's1' ? 'm1' : 'm2'))
     await settled()
@@ -138,7 +138,7 @@ describe('a run', () => {
 
 describe('a failed run', () => {
   it('is tried again after 30 s and two minutes, then the breaker of its key opens', async () => {
-    const { kind, seen } = scripted([{ retry: 'one' }, { retry: 'two' }, { retry: 'three' }])
+    const { kind, seen } = scripted([{ failed: 'one' }, { failed: 'two' }, { failed: 'three' }])
     const rig = jobRig([kind])
     rig.runner.start()
     const { id } = rig.runner.enqueue(due('s1', 'm1'))
@@ -161,7 +161,7 @@ describe('a failed run', () => {
   })
 
   it('waits as long as it was told to', async () => {
-    const { kind } = scripted([{ retry: 'rate limit', afterMs: 7 * MINUTE }])
+    const { kind } = scripted([{ failed: 'rate limit', afterMs: 7 * MINUTE }])
     const rig = jobRig([kind])
     rig.runner.start()
     const { id } = rig.runner.enqueue(due('s1', 'm1'))
@@ -173,7 +173,7 @@ describe('a failed run', () => {
   })
 
   it('goes on with the newest input, and a trigger does not shorten its wait', async () => {
-    const { kind, seen } = scripted([{ retry: 'one' }])
+    const { kind, seen } = scripted([{ failed: 'one' }])
     const rig = jobRig([kind])
     rig.runner.start()
     rig.runner.enqueue(due('s1', 'm1'))
@@ -190,7 +190,7 @@ describe('a failed run', () => {
     ['a newer watermark', (rig: JobRig) => rig.runner.enqueue(due('s1', 'm2')), ['s1 m1 failed', 's1 m2 done']],
     ['a person', (rig: JobRig, id: string) => rig.runner.retry(id), ['s1 m1 done']],
   ])('whose breaker is open is closed by %s', async (_who, close, after) => {
-    const { kind } = scripted([{ retry: 'x' }, { retry: 'x' }, { retry: 'x' }])
+    const { kind } = scripted([{ failed: 'x' }, { failed: 'x' }, { failed: 'x' }])
     const rig = jobRig([kind])
     rig.runner.start()
     const { id } = rig.runner.enqueue(due('s1', 'm1'))
@@ -211,12 +211,12 @@ describe('a failed run', () => {
     rig.runner.enqueue(due('s1', 'm1'))
     for (let n = 0; n < 2; n++) {
       await settled()
-      await runs[n]?.end({ retry: 'x' })
+      await runs[n]?.end({ failed: 'x' })
       rig.time.pass(2 * MINUTE)
     }
     await settled()
     rig.runner.enqueue(due('s1', 'm2'))
-    await runs[2]?.end({ retry: 'x' })
+    await runs[2]?.end({ failed: 'x' })
     expect(states(rig)).toEqual(['s1 m1 failed', 's1 m2 queued'])
     rig.time.pass(8 * MINUTE - 1)
     await settled()
@@ -227,7 +227,7 @@ describe('a failed run', () => {
   })
 
   it('that was refused for good is not tried again by itself', async () => {
-    const { kind, seen } = scripted([{ refuse: 'bad request' }])
+    const { kind, seen } = scripted([{ rejected: 'bad request' }])
     const rig = jobRig([kind])
     rig.runner.start()
     const { id } = rig.runner.enqueue(due('s1', 'm1'))
@@ -248,7 +248,7 @@ describe('a failed run', () => {
   })
 
   it('begins once, not in a burst, after the machine slept through many of its times', async () => {
-    const { kind, seen } = scripted(Array.from({ length: 9 }, () => ({ wait: 'budget', untilMs: 0 })))
+    const { kind, seen } = scripted(Array.from({ length: 9 }, () => ({ postponed: 'budget', untilMs: 0 })))
     const rig = jobRig([kind])
     rig.runner.start()
     rig.runner.enqueue(due('s1', 'm1'))
@@ -264,7 +264,7 @@ describe('a job that needs a model', () => {
   it('waits without failing while there is none, and goes on when there is', async () => {
     const { kind, runs } = heldKind('plain', { model: true })
     const rig = jobRig([kind])
-    rig.model.waits = { wait: 'offline' }
+    rig.model.waits = { postponed: 'offline' }
     rig.runner.start()
     const { id } = rig.runner.enqueue(due('s1', 'm1'))
     await settled()
@@ -288,7 +288,7 @@ describe('a job that needs a model', () => {
     const { id } = rig.runner.enqueue(due('s1', 'm1'))
     await settled()
     const untilMs = START_MS + 24 * 60 * MINUTE
-    await runs[0]?.end({ wait: 'budget', untilMs })
+    await runs[0]?.end({ postponed: 'budget', untilMs })
     expect(rig.jobs.get(id)).toMatchObject({ state: 'waiting', error: 'budget', readyMs: untilMs, failures: 0 })
     rig.time.pass(24 * 60 * MINUTE - 1)
     await settled()
@@ -353,7 +353,7 @@ describe('a kill', () => {
     const { id } = rig.runner.enqueue(due('s1', 'm1'))
     await settled()
     expect(rig.runner.kill(id)).toMatchObject({ id, state: 'killed', endedMs: START_MS })
-    expect([runs[0]?.context.signal.aborted, runs[0]?.context.stillOurs()]).toEqual([true, false])
+    expect([runs[0]?.context.signal.aborted, runs[0]?.context.ownsLease()]).toEqual([true, false])
     await runs[0]?.end({ done: 'too late' })
     expect(rig.jobs.get(id)).toMatchObject({ state: 'killed', result: undefined })
     expect(rig.runner.kill(id)).toBeUndefined()
@@ -369,7 +369,7 @@ describe('a kill', () => {
   })
 
   it('keeps what waits from ever running, until a person wants it', async () => {
-    const { kind, seen } = scripted([{ retry: 'x' }])
+    const { kind, seen } = scripted([{ failed: 'x' }])
     const rig = jobRig([kind])
     rig.runner.start()
     const { id } = rig.runner.enqueue(due('s1', 'm1'))
@@ -395,7 +395,7 @@ describe('a kill', () => {
     rig.runner.kill(id)
     await settled()
     expect([runs.length, states(rig)]).toEqual([1, ['s1 m1 killed', 's2 m1 queued', 's1 m2 queued']])
-    await runs[0]?.end({ retry: 'aborted' })
+    await runs[0]?.end({ failed: 'aborted' })
     expect(runs).toHaveLength(2)
   })
 
@@ -430,7 +430,7 @@ describe('two that share the queue', () => {
     // The other one is sure that nobody else lives.
     other.start()
     await settled()
-    expect(runs.map(({ context }) => context.stillOurs())).toEqual([false, true])
+    expect(runs.map(({ context }) => context.ownsLease())).toEqual([false, true])
     rig.time.pass(20 * SECOND)
     expect(runs.map(({ context }) => context.signal.aborted)).toEqual([true, false])
     await runs[0]?.end({ done: 'of the first' })
@@ -448,7 +448,7 @@ describe('two that share the queue', () => {
     await settled()
     rig.time.pass(600 * MINUTE)
     await settled()
-    expect(runs.map(({ context }) => context.stillOurs())).toEqual([true])
+    expect(runs.map(({ context }) => context.ownsLease())).toEqual([true])
   })
 })
 
@@ -479,7 +479,7 @@ describe('a stop', () => {
     drain.abort()
     await settled()
     expect(runs.map(({ context }) => context.signal.aborted)).toEqual([true, true, true])
-    await runs[0]?.end({ retry: 'aborted' })
+    await runs[0]?.end({ failed: 'aborted' })
     await runs[1]?.end({ done: null })
     await stopped
     expect(states(rig)).toEqual(['ends m1 queued', 'finishes m1 done', 'deaf m1 queued'])
@@ -537,7 +537,7 @@ it('counts a job that may ask a model among those that do while there is one, an
   const { kind, runs } = heldKind('sum')
   const rig = jobRig([{ ...kind, model: 'may' }])
   const enqueue = (key: string) => rig.runner.enqueue(due(key, 'm1', { kind: 'sum' }))
-  rig.model.waits = { wait: 'the day is over', untilMs: START_MS + MINUTE }
+  rig.model.waits = { postponed: 'the day is over', untilMs: START_MS + MINUTE }
   for (const key of ['s1', 's2', 's3', 's4']) enqueue(key)
   rig.runner.start()
   await settled()
@@ -565,7 +565,7 @@ describe('a job that uses a model only while there is one', () => {
     expect(online.keys()).toEqual(['s1', 's2'])
     const offline = learning()
     offline.rig.model.online = false
-    offline.rig.model.waits = { wait: 'offline' }
+    offline.rig.model.waits = { postponed: 'offline' }
     for (const key of ['s1', 's2', 's3']) enqueue(offline.rig, key)
     offline.rig.runner.start()
     await settled()
@@ -574,7 +574,7 @@ describe('a job that uses a model only while there is one', () => {
 
   it('waits where there is a model that may not be asked', async () => {
     const { rig, keys } = learning()
-    rig.model.waits = { wait: 'the day is over', untilMs: START_MS + MINUTE }
+    rig.model.waits = { postponed: 'the day is over', untilMs: START_MS + MINUTE }
     enqueue(rig, 's1')
     rig.runner.start()
     await settled()

@@ -287,7 +287,7 @@ describe('being online', () => {
     const wanted = { ...roomy, apiKeyCommand: `cat ${keyFile}` }
     const { model, modeChanges, modeChanged } = await spendingRig(wanted, { url: api.url, time, key: null })
     await model.refresh()
-    expect([model.mode(), model.waits()]).toEqual(['offline', { wait: 'offline' }])
+    expect([model.mode(), model.waits()]).toEqual(['offline', { postponed: 'offline' }])
     writeFileSync(keyFile, 'first')
     time.pass(30_000)
     await modeChanged

@@ -77,7 +77,7 @@ async function ground(
   const run = (attempts = 1) =>
     notes.job.run({ input: { harness: 'h', sessionId: 's' }, attempts } as Claimed, {
       signal: new AbortController().signal,
-      stillOurs: () => ours,
+      ownsLease: () => ours,
       progress: () => {},
     })
   return { run, file: createNotesFile(core), key, tasks, notes, lose: () => (ours = false) }
@@ -88,8 +88,8 @@ const overloaded = { failed: 'overloaded', message: 'busy', permanent: false, re
 describe('an update of notes', () => {
   it('is tried again when a model fails for now, and done by rules when it fails for the third time', async () => {
     const { run, file, key } = await ground({ run: async () => failed(overloaded) })
-    expect(await run(1)).toEqual({ retry: 'no luck', afterMs: 7 })
-    expect(await run(2)).toEqual({ retry: 'no luck', afterMs: 7 })
+    expect(await run(1)).toEqual({ failed: 'no luck', afterMs: 7 })
+    expect(await run(2)).toEqual({ failed: 'no luck', afterMs: 7 })
     expect(file.read(key)?.covers).toBeUndefined()
     expect(await run(3)).toEqual({ done: { by: 'rules', tokens: 12_000 } })
     expect(file.read(key)).toMatchObject({ text: expect.stringContaining('- The ask'), covers: { message: 'u2' } })
@@ -102,7 +102,7 @@ describe('an update of notes', () => {
       expect(tasks).toEqual([])
     }
     const { run, tasks } = await ground({ interactive: 1, at: NOW - 3_600_000, run: async () => failed(overloaded) })
-    expect(await run()).toHaveProperty('retry')
+    expect(await run()).toHaveProperty('failed')
     expect(tasks).toMatchObject([{ policy: { may: 'notes', file: 'notes.md' }, atTurnLimit: 'fail' }])
   })
 
@@ -122,7 +122,7 @@ describe('an update of notes', () => {
   it('leaves no trace when it is no longer ours', async () => {
     const { run, file, key, lose } = await ground({ interactive: 0 })
     lose()
-    expect(await run()).toEqual({ retry: 'another run has taken it over' })
+    expect(await run()).toEqual({ failed: 'another run has taken it over' })
     expect(file.read(key)).toBeUndefined()
   })
 

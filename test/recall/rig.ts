@@ -26,7 +26,7 @@ const answered: Omit<ModelAnswer, 'output'> = {
 /** A model that only selects. Without `selects` there is none. */
 const modelThat = (selects?: Selects) =>
   ({
-    waits: () => (selects ? undefined : { wait: 'offline' }),
+    waits: () => (selects ? undefined : { postponed: 'offline' }),
     provider: () => ({
       call: async (request: ModelRequest, { signal }: { signal: AbortSignal }) => ({
         ...answered,

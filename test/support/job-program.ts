@@ -18,13 +18,13 @@ recoverChanges(journal, [], () => true)
 const jobs = createJobTable(store.index)
 
 const runId = ({ kind, key, watermark }: Claimed) => `${kind} ${key} ${watermark}`
-const covered = (job: Claimed) => journal.ofRun(runId(job)).length > 0
+const alreadyDone = (job: Claimed) => journal.ofRun(runId(job)).length > 0
 
 /** What every run does before it changes anything; false when it must leave no trace. */
-async function worked({ id }: Claimed, { signal, stillOurs }: RunContext): Promise<boolean> {
+async function worked({ id }: Claimed, { signal, ownsLease }: RunContext): Promise<boolean> {
   process.stdout.write(`at ${id}\n`)
   await clock.delay(Math.random() * 10)
-  return !signal.aborted && stillOurs()
+  return !signal.aborted && ownsLease()
 }
 
 function record(job: Claimed): void {
@@ -50,9 +50,9 @@ const kinds: JobKind[] = [
   {
     name: 'extract',
     model: true,
-    covered,
+    alreadyDone,
     run: async (job, context) => {
-      if (!(await worked(job, context))) return { retry: 'aborted' }
+      if (!(await worked(job, context))) return { failed: 'aborted' }
       const content = (part: string) =>
         printTopic({ name: part, description: `Said in ${job.key}, ${part}`, type: 'project', body: runId(job) })
       const writes = ['a', 'b'].map((part) => ({ file: `${job.key}_${part}.md`, content: content(part) }))
@@ -63,9 +63,9 @@ const kinds: JobKind[] = [
   {
     name: 'import',
     model: false,
-    covered,
+    alreadyDone,
     run: async (job, context) => {
-      if (!(await worked(job, context))) return { retry: 'aborted' }
+      if (!(await worked(job, context))) return { failed: 'aborted' }
       record(job)
       return { done: null, runId: runId(job) }
     },
@@ -74,11 +74,11 @@ const kinds: JobKind[] = [
     name: 'notes',
     model: false,
     // What was noted up to the later one was noted up to the earlier one.
-    covered: (job) => covered(job) || covered({ ...job, watermark: 'm2' }),
+    alreadyDone: (job) => alreadyDone(job) || alreadyDone({ ...job, watermark: 'm2' }),
     run: async (job, context) => {
       // Goes on being used while it is looked at: another run has to follow.
       if (job.watermark === 'm1') jobs.enqueue({ ...job, watermark: 'm2', input: null }, clock.now())
-      if (!(await worked(job, context))) return { retry: 'aborted' }
+      if (!(await worked(job, context))) return { failed: 'aborted' }
       record(job)
       return { done: null, runId: runId(job) }
     },
@@ -93,7 +93,7 @@ const slow: JobKind = {
     process.stdout.write(`at ${job.id}\n`)
     const { ms } = job.input as { ms: number }
     await Promise.race([new Promise<void>((resolve) => clock.after(ms, resolve)), aborted(signal)])
-    return signal.aborted ? { retry: 'aborted' } : { done: null }
+    return signal.aborted ? { failed: 'aborted' } : { done: null }
   },
 }
 

@@ -46,7 +46,7 @@ export function heldKind(name: string, { model = false }: { model?: boolean } = 
   return { kind, runs }
 }
 
-type Waits = { wait: string; untilMs?: number } | undefined
+type Waits = { postponed: string; untilMs?: number } | undefined
 
 /** The tables alone; `claim` takes the next job of the kind `due` makes. */
 export function jobTables() {
