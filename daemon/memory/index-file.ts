@@ -136,52 +136,40 @@ export function withPointer(content: string, pointer: Pointer): string {
   const mayBeThere = marksOf(pointer.file).some((mark) => content.includes(mark))
   const lines = mayBeThere ? splitLines(content) : []
   const [own] = pointersTo(pointer.file, lines)
-  if (own) {
-    const text = writePointer(pointer, own.pointer)
-    return says(own.pointer, pointer) ? content : join(lines.with(own.at, { text, end: lines[own.at]?.end ?? '' }))
-  }
-  return withNewPointer(content, pointer)
+  if (!own) return withNewPointers(content, [pointer])
+  const text = writePointer(pointer, own.pointer)
+  return says(own.pointer, pointer) ? content : join(lines.with(own.at, { text, end: lines[own.at]?.end ?? '' }))
+}
+
+/** What `withPointer` would make of them one after the other, in one pass: an import may bring thousands. */
+export function withPointers(content: string, pointers: readonly Pointer[]): string {
+  if (pointers.length < 2) return pointers.reduce(withPointer, content)
+  const known = new Set(parsePointers(content).map(({ file }) => file))
+  const fresh = new Map<string, Pointer>()
+  const kept = pointers.reduce((text, pointer) => {
+    if (known.has(pointer.file)) return withPointer(text, pointer)
+    fresh.set(pointer.file, pointer)
+    return text
+  }, content)
+  return fresh.size === 0 ? kept : withNewPointers(kept, [...fresh.values()])
 }
 
 /** Only the end is taken apart: an index may have thousands of lines, and gets one more with every new memory. */
-function withNewPointer(content: string, pointer: Pointer): string {
+function withNewPointers(content: string, pointers: readonly Pointer[]): string {
   const last = lastPointerIn(content)
   const from = last?.start ?? 0
   const lines = splitLines(content.slice(from))
-  const text = pointerLine(pointer, last?.pointer)
+  const texts = pointers.map((pointer) => pointerLine(pointer, last?.pointer))
   const at = last ? afterItem(lines, { at: 0, pointer: last.pointer }) : lines.length
   const before = lines[at - 1]
   if (before?.end === '') {
     // The file ends without a newline: it still does afterwards. A bare CR there must not become half of a CRLF.
     const end = before.text.endsWith('\r') ? '\r\n' : firstEnding(content)
-    return `${content}${end}${text}`
+    return [content, ...texts].join(end)
   }
   const cut = lines.slice(0, at).reduce((chars, line) => chars + line.text.length + line.end.length, from)
-  return `${content.slice(0, cut)}${text}${before?.end ?? '\n'}${content.slice(cut)}`
-}
-
-/**
- * The same for many at once, in one pass: what `withPointer` would make of them one after the other. With thousands of new
- * memories, parsing the index for each of them would keep everybody waiting.
- */
-export function withPointers(content: string, pointers: readonly Pointer[]): string {
-  if (pointers.length < 2) return pointers.reduce(withPointer, content)
-  const known = new Set(parsePointers(content).map(({ file }) => file))
-  const fresh = pointers.filter(({ file }) => !known.has(file))
-  const kept = pointers.filter(({ file }) => known.has(file)).reduce(withPointer, content)
-  const [first, ...rest] = fresh
-  if (!first) return kept
-  const begun = withPointer(kept, first)
-  const distinct = new Set(fresh.map(({ file }) => file)).size === fresh.length
-  // A last line without a newline, or the same file twice: rare enough for the long way.
-  if (!distinct || rest.length === 0 || !begun.endsWith('\n')) return rest.reduce(withPointer, begun)
-  const lines = splitLines(begun)
-  const last = lastPointer(lines)
-  if (last === undefined || last.pointer.file !== first.file) return rest.reduce(withPointer, begun)
-  const at = afterItem(lines, last)
-  const end = lines[at - 1]?.end ?? '\n'
-  const added = rest.map((pointer): Line => ({ text: pointerLine(pointer, last.pointer), end }))
-  return join(lines.toSpliced(at, 0, ...added))
+  const added = texts.map((text) => text + (before?.end ?? '\n')).join('')
+  return `${content.slice(0, cut)}${added}${content.slice(cut)}`
 }
 
 /** The index without any pointer to this file: what `withPointer` added is taken back to the byte. */
@@ -243,15 +231,7 @@ function pointersTo(file: string, lines: Line[]): Found[] {
   })
 }
 
-function lastPointer(lines: Line[]): Found | undefined {
-  for (let at = lines.length - 1; at >= 0; at--) {
-    const pointer = readPointer(lines[at]?.text ?? '')
-    if (pointer) return { at, pointer }
-  }
-  return undefined
-}
-
-/** The same in a text that nobody has split, from its end on; `start`: of its line. */
+/** Looked for from the end on. `start`: of its line. */
 function lastPointerIn(content: string): { start: number; pointer: WrittenPointer } | undefined {
   for (let end = content.length; end > 0; ) {
     const start = end < 2 ? 0 : content.lastIndexOf('\n', end - 2) + 1

@@ -286,7 +286,7 @@ function hashIn(dir: string, file: string): string | undefined {
 export type Stamp = { value: string; settled: boolean }
 
 /** Of a directory with more, the others are compared when they are named or known already. */
-export const MOST_FILES = 5_000
+export const MOST_FILES = 20_000
 const MOST_FOLDERS = 1_000
 
 export function markdownFiles(dir: string, nowMs: number): Map<string, Stamp> {
