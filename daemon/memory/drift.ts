@@ -1,6 +1,6 @@
 /**
  * Notices memories that name what the project does not have any more: paths, scripts of its package, targets of its
- * makefile. Only what can be looked up counts; what lies outside the project is not judged.
+ * makefile. Only what can be looked up counts; what lies outside the project is not looked at.
  */
 import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { isAbsolute, join, normalize } from 'node:path'
@@ -16,7 +16,7 @@ export type ProjectFacts = {
 }
 
 const MOST_MENTIONS = 50
-const MOST_TOLD = 5
+const MOST_LISTED = 5
 const MOST_CHARS = 64 * 1024
 /** Of a file of the project. */
 const MOST_FILE_BYTES = 1_000_000
@@ -62,7 +62,7 @@ export function driftOf(text: string, project: ProjectFacts): Mention[] {
 export function driftIn(text: string, rootsOf: () => readonly string[]): string[] {
   if (mentionsIn(text).length === 0) return []
   const [first = [], ...others] = rootsOf().map((root) => driftOf(text, projectAt(root)).map(mentionText))
-  return first.filter((each) => others.every((those) => those.includes(each))).slice(0, MOST_TOLD)
+  return first.filter((each) => others.every((those) => those.includes(each))).slice(0, MOST_LISTED)
 }
 
 /** A project as it is on disk now; what was looked up once is not looked up again. */
@@ -120,7 +120,7 @@ function targetsOf(root: string): ReadonlySet<string> | undefined {
   return names
 }
 
-/** A name may lead to a device that never ends, or to a pipe that nobody writes into. */
+/** A name may lead to a device that never ends, or to a pipe without a writer. */
 function readSmall(path: string): string | undefined {
   try {
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)

@@ -49,7 +49,7 @@ const has =
   ({ whole }: Name) =>
     pattern.test(whole)
 
-/** The first one broken is the one that is told. */
+/** The caller is told the first one that is broken. */
 const rules: Rule[] = [
   { words: 'is empty', broken: ({ whole }) => whole === '' },
   { words: 'has half a character in it', broken: has(/\p{Cs}/u) },
@@ -129,12 +129,12 @@ export function checkByRules(relative: string): FileName {
 export function checkReadName(relative: string): { ok: true; segments: string[] } | { ok: false; refused: string } {
   if (isUsual(relative)) return { ok: true, segments: [relative] }
   const segments = relative.split('/', READ_CAP_SEGMENTS + 1)
-  const astray =
+  const isOutside =
     relative.length > READ_CAP_UNITS ||
     segments.length > READ_CAP_SEGMENTS ||
     /[\0\p{Cs}]/u.test(relative) ||
     segments.some((part) => ['', '.', '..'].includes(part))
-  if (astray) return { ok: false, refused: `the name ${shown(relative)} leads to no place in the memory directory` }
+  if (isOutside) return { ok: false, refused: `the name ${shown(relative)} leads to no place in the memory directory` }
   return { ok: true, segments }
 }
 
@@ -191,7 +191,7 @@ export function logLine({ type, body }: { type: MemoryType; body: string }): str
   return `- [${type}] ${oneLine(body)}`
 }
 
-/** Whatever it holds stays as it is, a line that nobody ended too. */
+/** What the log holds stays as it is, a last line without a newline too. */
 export function appended(log: string, lines: readonly string[]): string {
   const start = log === '' || log.endsWith('\n') ? log : `${log}\n`
   return `${start}${lines.map((line) => `${line}\n`).join('')}`

@@ -1,4 +1,4 @@
-/** Answers about what happened to memories: changes, tombstones, what waits for review. */
+/** What happened to memories: changes, runs, tombstones and what waits for review. Changes nothing but tombstones. */
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Change, ChangeItem, ChangeList, Run } from '../../schema/history.ts'
@@ -17,12 +17,8 @@ export function createHistory(projects: Projects, journal: Journal, tombstones: 
   return {
     changes: (cwd: string, caller: Caller, { file, limit = DEFAULT_LIMIT, after }: ChangesQuery): ChangeList => {
       const { dir } = projects.find(cwd, caller)
-      const rows = journal.list({
-        dir,
-        file,
-        limit: limit + 1,
-        before: after === undefined ? undefined : Number(after),
-      })
+      const before = after === undefined ? undefined : Number(after)
+      const rows = journal.list({ dir, file, limit: limit + 1, before })
       const items = rows.slice(0, limit).map(toItem)
       const last = items.at(-1)
       return { items, ...(rows.length > limit && last && { next: last.id }) }
@@ -37,9 +33,7 @@ export function createHistory(projects: Projects, journal: Journal, tombstones: 
     /** What a run changed, or would if a person approved it, with what differs. */
     filesOf: (id: string): RunFile[] => filesOf(id, journal, reviews),
     tombstones: () => ({
-      items: tombstones
-        .list()
-        .map(({ id, at, file, excerpt }) => ({ id: String(id), at: new Date(at).toISOString(), file, excerpt })),
+      items: tombstones.list().map(({ id, at, file, excerpt }) => ({ id: String(id), at: isoTime(at), file, excerpt })),
     }),
     liftTombstone: (id: string): void => {
       if (!tombstones.lift(Number(id))) throw new MemoryError('NOT_FOUND', `there is no tombstone ${id}`)
@@ -57,42 +51,30 @@ function reportOf(id: string, journal: Journal): Run {
   for (const row of rows) if (row.op !== 'refused') files.set(row.file, [...(files.get(row.file) ?? []), row])
   const had = (effect: Effect) => [...files].filter(([, of]) => effectOf(of) === effect).map(([file]) => file)
   // An index that others have written to since stays as they left it.
-  const told = [...files].filter(([file]) => !isIndex(file))
+  const memories = [...files].filter(([file]) => !isIndex(file))
   return {
-    id,
-    at: new Date(first.at).toISOString(),
-    actor: first.actor,
+    ...{ id, at: isoTime(first.at), actor: first.actor },
     created: had('created'),
     updated: had('updated'),
     deleted: had('deleted'),
     refused: rows.filter(({ op }) => op === 'refused').map(({ file }) => file),
     changes: rows.map(toItem),
-    undone: told.length > 0 && told.every(([file, of]) => isPutBack(journal.latest(first.dir, file), of[0])),
+    undone: memories.length > 0 && memories.every(([file, of]) => isPutBack(journal.latest(first.dir, file), of[0])),
   }
 }
 
 export type RunFile = { file: string; op: 'create' | 'update' | 'delete'; reason: string; diff: string }
 
 function filesOf(id: string, journal: Journal, reviews: Reviews): RunFile[] {
-  const rows = journal.ofRun(id).filter(({ partOf, op }) => partOf === undefined && op !== 'refused')
-  const waiting = reviews.list().filter(({ runId }) => runId === id)
-  const all = rows.length > 0 ? rows.map(({ file, reason, before, after }) => fileOf(file, reason, before, after)) : []
-  const held = waiting.map(({ file, reason, before, after }) =>
-    fileOf(
-      file,
-      reason,
-      before === undefined ? undefined : { text: before },
-      after === undefined ? undefined : { text: after },
-    ),
-  )
-  return [...all, ...held]
-}
-
-type Text = { text: string | undefined } | undefined
-
-function fileOf(file: string, reason: string, before: Text, after: Text): RunFile {
-  const op = !after ? 'delete' : before ? 'update' : 'create'
-  return { file, op, reason, diff: diffLines(before?.text, after?.text) }
+  const done = journal.ofRun(id).filter(({ partOf, op }) => partOf === undefined && op !== 'refused')
+  const held = reviews.list().filter(({ runId }) => runId === id)
+  return [
+    ...done.map(({ file, reason, before, after }) => {
+      const op = !after ? ('delete' as const) : before ? ('update' as const) : ('create' as const)
+      return { file, op, reason, diff: diffLines(before?.text, after?.text) }
+    }),
+    ...held.map(({ file, op, reason, before, after }) => ({ file, op, reason, diff: diffLines(before, after) })),
+  ]
 }
 
 type Effect = 'created' | 'updated' | 'deleted' | 'nothing'
@@ -110,12 +92,7 @@ function isPutBack(latest: Row | undefined, first: Row | undefined): boolean {
 function toItem(row: Row): ChangeItem {
   const { id, at, file, op, actor, reason, runId, before, after, evidence } = row
   return {
-    id: String(id),
-    at: new Date(at).toISOString(),
-    file,
-    op,
-    actor,
-    reason,
+    ...{ id: String(id), at: isoTime(at), file, op, actor, reason },
     ...(runId !== undefined && { runId }),
     beforeHash: before?.hash ?? null,
     afterHash: after?.hash ?? null,
@@ -127,13 +104,8 @@ function toItem(row: Row): ChangeItem {
 
 function toReview({ id, at, runId, file, op, actor, reason, before, after }: Review) {
   return {
-    id: String(id),
-    at: new Date(at).toISOString(),
+    ...{ id: String(id), at: isoTime(at), file, op, actor, reason },
     ...(runId !== undefined && { runId }),
-    file,
-    op,
-    actor,
-    reason,
     diff: diffLines(before, after),
   }
 }
@@ -155,4 +127,8 @@ export function diffLines(before: string | undefined, after: string | undefined)
     ...now.slice(head, now.length - tail).map((line) => `+ ${line}`),
     ...now.slice(now.length - tail, now.length - tail + CONTEXT_LINES).map((line) => `  ${line}`),
   ].join('\n')
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
 }

@@ -1,4 +1,4 @@
-/** Takes an exported memory set into a project as one run through the gate, so all of it or nothing. No file is written over. */
+/** Takes an exported memory set into a project as one run: all of it or nothing, and no file is written over. */
 import type { Caller } from '../../schema/caller.ts'
 import type { Imported, TombstoneLine } from '../../schema/transfer.ts'
 import type { Core } from '../core.ts'
@@ -8,7 +8,7 @@ import { redact } from '../secrets/redact.ts'
 import { type MemorySet, readExport } from './export-file.ts'
 import { indexOf, isIndex, numbered, twinKey } from './file-names.ts'
 import { dropOrphans, type Journal, newRunId } from './journal.ts'
-import { type Ground, groundOf } from './scan.ts'
+import { type Occupied, occupiedIn } from './scan.ts'
 import type { Tombstones } from './tombstones.ts'
 import { type Author, isRefusal, nameWithoutCredential, refusalOf, whyRefused } from './write-checks.ts'
 import type { Batch, Writer } from './writer.ts'
@@ -42,17 +42,17 @@ export function createImport(
       else if (as === file) outcome.created.push(file)
       else outcome.renamed.push({ file, as })
     }
-    const ground = groundOf(dir)
-    for (const fate of fatesOf(await incomingOf(files, ground), ground)) {
-      if (fate.is === 'refused') outcome.refused.push({ file: fate.file, reason: fate.reason })
-      else if (fate.is === 'skipped') outcome.skipped.push(fate.file)
-      else await add(fate.file, fate.as)
+    const occupied = occupiedIn(dir)
+    for (const naming of nameAll(await incomingOf(files, occupied), occupied)) {
+      if (naming.is === 'refused') outcome.refused.push({ file: naming.file, reason: naming.reason })
+      else if (naming.is === 'skipped') outcome.skipped.push(naming.file)
+      else await add(naming.file, naming.as)
     }
     // An index comes as it is where there is none and all it was made for has come; else each write adds its own line.
-    const astray = [...outcome.renamed, ...outcome.refused].map(({ file }) => indexOf(file))
+    const missing = [...outcome.renamed, ...outcome.refused].map(({ file }) => indexOf(file))
     for (const index of [...files.keys()].filter(isIndex).sort()) {
-      if (ground.hashAt(index) === hashOf(files.get(index) as Buffer)) outcome.skipped.push(index)
-      if (!ground.names.includes(index) && !astray.includes(index)) await add(index, index)
+      if (occupied.hashAt(index) === hashOf(files.get(index) as Buffer)) outcome.skipped.push(index)
+      if (!occupied.names.includes(index) && !missing.includes(index)) await add(index, index)
     }
     return outcome
   }
@@ -118,8 +118,8 @@ async function refusalIn(batch: Batch, file: string, bytes: Buffer): Promise<str
 /** `hashes`: of the bytes as they come, and as they would be written. */
 export type Incoming = { file: string; hashes: readonly string[] }
 
-async function incomingOf(files: MemorySet['files'], ground: Ground): Promise<Incoming[]> {
-  const taken = new Set(ground.names.map(twinKey))
+async function incomingOf(files: MemorySet['files'], occupied: Occupied): Promise<Incoming[]> {
+  const taken = new Set(occupied.names.map(twinKey))
   const incoming: Incoming[] = []
   for (const [file, bytes] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (isIndex(file)) continue
@@ -131,14 +131,14 @@ async function incomingOf(files: MemorySet['files'], ground: Ground): Promise<In
   return incoming
 }
 
-export type Fate =
+export type Naming =
   | { file: string; is: 'created' | 'skipped'; as: string }
   | { file: string; is: 'refused'; reason: string }
 
 const MOST_TRIES = 1_000
 
 /** Under which names memories come in: their own, or a free one where another memory has it. The first one takes a name. */
-export function fatesOf(incoming: readonly Incoming[], { names, hashAt }: Ground): Fate[] {
+export function nameAll(incoming: readonly Incoming[], { names, hashAt }: Occupied): Naming[] {
   const spelled = new Map<string, string>()
   const settle = (file: string) => {
     for (const path of pathsTo(file)) spelled.set(twinKey(path), path)
@@ -147,8 +147,8 @@ export function fatesOf(incoming: readonly Incoming[], { names, hashAt }: Ground
   /** Some systems take names that differ in case or form for one, of folders too: there only one of them may stand. */
   const mistaken = (path: string) => (spelled.get(twinKey(path)) ?? path) !== path
 
-  const decide = ({ file, hashes }: Incoming): Fate => {
-    const refused = (reason: string): Fate => ({ file, is: 'refused', reason: `path: ${reason}` })
+  const decide = ({ file, hashes }: Incoming): Naming => {
+    const refused = (reason: string): Naming => ({ file, is: 'refused', reason: `path: ${reason}` })
     const folder = pathsTo(file).slice(0, -1).find(mistaken)
     if (folder !== undefined) return refused(`the folder ${folder} would stand beside one of nearly the same name`)
     for (let n = 1; n < MOST_TRIES; n++) {

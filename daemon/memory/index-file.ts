@@ -101,10 +101,7 @@ export function parsePointers(content: string): (Pointer & { line: number })[] {
   }))
 }
 
-/**
- * Whether `withPointer` would leave the index as it is, told from its bytes: only lines that may name the file are made out, and
- * the others cost next to nothing.
- */
+/** Whether `withPointer` would leave the index as it is. Only lines that may name the file are decoded. */
 export function saysAlready(index: Buffer, pointer: Pointer): boolean {
   const named = marksOf(pointer.file).flatMap((mark) => linesWith(index, mark))
   let own: { start: number; pointer: WrittenPointer } | undefined
@@ -260,8 +257,8 @@ function afterItem(lines: Line[], { at, pointer }: Found): number {
 }
 
 /**
- * Checks a MEMORY.md that somebody wants to write. Allowed are pointers, headings of one index line's length, and blank
- * lines; everything else is content and belongs in a topic file. Pointers kept by the gate itself are not checked here,
+ * Allowed are pointers, headings of one index line's length, and blank
+ * lines; everything else is content and belongs in a topic file. Pointers that the writer adds by itself are not checked here,
  * so that what a person wrote into their index never stands in the way of another memory.
  */
 
@@ -272,7 +269,7 @@ export type IndexProblem = {
   text: string
 }
 
-/** The hook is cut near 150 characters when we write it; somebody else's is refused only when it is plainly content. */
+/** We cut a hook near 150 characters; one of another writer is refused only when it is plainly content. */
 const LONG_CHARS = 2 * POINTER_CHARS
 const HEADING = /^#{1,6}(?:[ \t]|$)/
 

@@ -70,7 +70,7 @@ function decode(path: string): string {
   try {
     return decodeURIComponent(path)
   } catch {
-    return path // A name with a per cent sign that nobody encoded.
+    return path // A name with a per cent sign that was not encoded.
   }
 }
 

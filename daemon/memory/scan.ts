@@ -262,9 +262,9 @@ function visit(dir: string, visitor: Visitor): void {
 }
 
 /** Every name in a directory, and the hash of what is under one, if that can be read: for what comes from elsewhere. */
-export type Ground = { names: readonly string[]; hashAt: (file: string) => string | undefined }
+export type Occupied = { names: readonly string[]; hashAt: (file: string) => string | undefined }
 
-export function groundOf(dir: string): Ground {
+export function occupiedIn(dir: string): Occupied {
   const { files, folders, closed } = listMemories(dir)
   const readable = new Set(files)
   return {

@@ -10,7 +10,7 @@ export type Topic = Partial<TopicFields> & {
   body: string
   /** All that stands before the body: `raw + body` is the text. Empty without front matter. */
   raw: string
-  /** Why the front matter is not valid; the fields are then those whose lines could be made out. */
+  /** Why the front matter is not valid; the fields are then those that stand on lines of their own. */
   problem?: string
 }
 
@@ -115,10 +115,8 @@ export function hookOf({ description = '', trust }: Pick<Topic, 'description' | 
   return shorten(trust === 'untrusted' ? `(untrusted) ${description}` : description, HOOK_CHARS)
 }
 
-/** Checks the text of a topic file that somebody wants to write. Pure. */
-
 export type TopicProblem = {
-  /** `refuse`: not fit to be written. `advice`: written all the same, and said to whoever wrote it. */
+  /** `refuse`: not fit to be written. `advice`: written all the same, and the writer is told. */
   weight: 'refuse' | 'advice'
   kind: 'size' | 'text' | 'front-matter' | 'name' | 'description' | 'type' | 'why' | 'how-to-apply'
   text: string

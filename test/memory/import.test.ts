@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readExport } from '../../daemon/memory/export-file.ts'
-import { fatesOf } from '../../daemon/memory/import.ts'
+import { nameAll } from '../../daemon/memory/import.ts'
 import { exportOf, header, importInto, inPieces, linesOf, sealed, tree } from '../support/carry.ts'
 import { memoryRig, person, type Rig, topic } from '../support/memory.ts'
 
@@ -381,13 +381,15 @@ describe('a file that is read', () => {
 })
 
 /** A directory where every file's hash is what stands after its name. */
-const ground = (files: Record<string, string>) => ({
+const occupied = (files: Record<string, string>) => ({
   names: Object.keys(files),
   hashAt: (file: string) => files[file] || undefined,
 })
 const coming = (...files: [string, string][]) => files.map(([file, hash]) => ({ file, hashes: [hash] }))
-const told = (fates: ReturnType<typeof fatesOf>) =>
-  fates.map((fate) => (fate.is === 'refused' ? `${fate.file}: refused` : `${fate.file}: ${fate.is} ${fate.as}`))
+const told = (namings: ReturnType<typeof nameAll>) =>
+  namings.map((naming) =>
+    naming.is === 'refused' ? `${naming.file}: refused` : `${naming.file}: ${naming.is} ${naming.as}`,
+  )
 
 describe('what comes from elsewhere', () => {
   it.each([
@@ -405,13 +407,13 @@ describe('what comes from elsewhere', () => {
     ['goes into no folder beside a twin', { 'Sub/a.md': '1' }, [['sub/b.md', '2']], ['sub/b.md: refused']],
     ['takes no name of what cannot be read', { 'a.md': '' }, [['a.md', '1']], ['a.md: created a_2.md']],
     ['takes no name of a folder', { sub: '', 'sub/x.md': '1' }, [['sub/y.md', '2']], ['sub/y.md: created sub/y.md']],
-  ] as [string, Record<string, string>, [string, string][], string[]][])('%s', (_what, files, incoming, fates) => {
-    expect(told(fatesOf(coming(...incoming), ground(files)))).toEqual(fates)
+  ] as [string, Record<string, string>, [string, string][], string[]][])('%s', (_what, files, incoming, namings) => {
+    expect(told(nameAll(coming(...incoming), occupied(files)))).toEqual(namings)
   })
 
   it('does not take names from each other', () => {
     const incoming = coming(['A.md', '1'], ['a.md', '2'], ['a_2.md', '3'])
-    expect(told(fatesOf(incoming, ground({})))).toEqual([
+    expect(told(nameAll(incoming, occupied({})))).toEqual([
       'A.md: created A.md',
       'a.md: created a_2.md',
       'a_2.md: created a_2_2.md',
@@ -420,6 +422,6 @@ describe('what comes from elsewhere', () => {
 
   it('is refused when there are too many of its name', () => {
     const files = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [n === 0 ? 'a.md' : `a_${n + 1}.md`, 'x']))
-    expect(told(fatesOf(coming(['a.md', '1']), ground(files)))).toEqual(['a.md: refused'])
+    expect(told(nameAll(coming(['a.md', '1']), occupied(files)))).toEqual(['a.md: refused'])
   })
 })
