@@ -66,20 +66,11 @@ export async function startDaemon(options: CoreOptions): Promise<Daemon> {
 
 async function startParts(core: Core): Promise<{ reload(): void }> {
   const { settings, clock, lastStop, db: store } = core
-  const { health, events, log, logged, repaired, lifecycle: parts } = core
+  const { health, log, repaired, lifecycle: parts } = core
 
   // What is kept.
   const projects = createProjects(core)
-  const memory = createMemory(core, projects, {
-    onChange: (dir, files, actor) => events.publish({ type: 'saved', dir, files, actor }),
-    onError: logged('a memory directory could not be looked through'),
-  })
-  parts.add('memory', memory.stop)
-  // Not by their names, which may be made of a person's words: those would stay in the log when a memory is purged.
-  const { completed, problems } = memory.recovery
-  if (completed.length > 0) repaired(`completed changes that a kill had interrupted: ${completed.length}`)
-  for (const problem of problems) repaired(`could not look after ${problem}`)
-  for (const move of memory.settledMoves) repaired(move)
+  const memory = parts.add('memory', createMemory(core, projects))
 
   // What is read.
   const reader = parts.add('transcripts', createTranscriptReader(core, projects))
@@ -155,7 +146,6 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
     })
   }
   memory.start()
-  parts.add('watching memories', memory.watching.stop)
   reader.start()
   mail.start()
   void model.refresh()

@@ -7,7 +7,7 @@ import { message } from '../platform/files.ts'
 import type { Content } from '../platform/safe-folder.ts'
 import type { ProjectFinder } from '../projects/projects.ts'
 import { createLinePrinter } from './export-file.ts'
-import type { External } from './external-edits.ts'
+import type { ExternalEdits } from './external-edits.ts'
 import { inFolder } from './folder.ts'
 import { isExact, type Journal } from './journal.ts'
 import { listMemories } from './scan.ts'
@@ -34,7 +34,7 @@ export function createExport(
   places: ProjectFinder,
   journal: Journal,
   tombstones: Tombstones,
-  external: External,
+  external: ExternalEdits,
 ) {
   /** Synchronous, so that no write of ours falls into it. */
   const snapshot = (root: string, dir: string): Snapshot => {

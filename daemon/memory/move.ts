@@ -12,7 +12,7 @@ import type { Db } from '../db/database.ts'
 import { syncPath } from '../platform/files.ts'
 import { isCode } from '../platform/safe-folder.ts'
 import type { Directories, Projects } from '../projects/projects.ts'
-import type { External } from './external-edits.ts'
+import type { ExternalEdits } from './external-edits.ts'
 import type { Journal } from './journal.ts'
 import { listMemories } from './scan.ts'
 import type { Writer } from './writer.ts'
@@ -21,7 +21,7 @@ export type Ends = { fromDir: string; fromRoot: string; toDir: string; toRoot: s
 
 type MoveListener = (dir: string, files: string[], actor: string) => void
 
-export function createMoves(core: Core, projects: Projects, journal: Journal, writer: Writer, external: External) {
+export function createMoves(core: Core, projects: Projects, journal: Journal, writer: Writer, external: ExternalEdits) {
   const { clock, logged } = core
   const db = core.db.history
   const listeners: MoveListener[] = []

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
+import { collectEvents } from '../support/events.ts'
 import { makeHome } from '../support/home.ts'
 import { topic } from '../support/memory.ts'
 import { startWithLimit } from '../support/watch-limit.ts'
@@ -15,7 +16,9 @@ it('where no folder can be watched the daemon serves, and status says that it po
   writeFileSync(home.places.configFile, JSON.stringify({ roots: none }))
   const daemon = await startWithLimit(home, context, { watches: 0 })
   expect((await daemon.client.status()).state).toBe('ready')
+  const statuses = await collectEvents(daemon.client, 'status')
   await daemon.client.putMemory({ cwd, file: 'a.md', content: topic('One.') })
+  await statuses.until((seen) => seen.some(({ state }) => state === 'degraded'))
   expect(await daemon.client.status()).toMatchObject({
     state: 'degraded',
     reasons: [

@@ -139,6 +139,8 @@ describe('edits that others make while the daemon runs', () => {
     rmSync(dir)
     renameSync(`${dir}.away`, dir)
     writeFileSync(join(dir, 'b.md'), topic('Back.'))
+    // It is watched again from its next use on, or from the next sweep on.
+    await again.client.memories({ cwd })
     await until('b.md')
     expect(await journal(again, cwd)).toEqual(['create a.md agent:api', 'create b.md external'])
     expect(existsSync(join(home.dir, 'MEMORY.md'))).toBe(false)

@@ -40,7 +40,7 @@ describe('a purged memory that went by other names', () => {
       await rig.memory.lookEverywhere()
       expect(traces(rig.state, words)).toEqual([])
       expect(names(rig)).toEqual(told)
-      expect(rig.errors).toEqual([])
+      expect(rig.errors()).toEqual([])
     }
   })
 

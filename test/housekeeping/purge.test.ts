@@ -68,7 +68,7 @@ describe('a purged memory', () => {
     })
     await rig.memory.lookEverywhere()
     expect(traces(rig.state, words)).toEqual([])
-    expect(rig.errors).toEqual([])
+    expect(rig.errors()).toEqual([])
   })
 
   it('that was only forgotten is still there', async () => {

@@ -1,52 +1,46 @@
 import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
-import { createExternal } from '../../daemon/memory/external-edits.ts'
+import { setImmediate as turn } from 'node:timers/promises'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createExternalEdits, MOST_WATCHED } from '../../daemon/memory/external-edits.ts'
 import { createJournal } from '../../daemon/memory/journal.ts'
 import { MOST_FILES } from '../../daemon/memory/scan.ts'
 import { createCredentialNames } from '../../daemon/memory/write-checks.ts'
+import { createClock } from '../../daemon/platform/clock.ts'
+import { createProjects } from '../../daemon/projects/projects.ts'
 import { manualTime } from '../support/clock.ts'
 import { testCore } from '../support/core.ts'
-import { topic } from '../support/memory.ts'
+import { memoryRig, person, type Rig, topic } from '../support/memory.ts'
 import { createTestWriter } from '../support/writer.ts'
 
 const HOUR_MS = 3_600_000
 const by = { actor: 'agent:test', reason: 'test' }
 
 /** Looks at a directory of its own; `compared` are the files of the last look that were read. */
-async function looking({
-  isPlace = () => true,
-  aheadMs = HOUR_MS,
-}: {
-  isPlace?: () => boolean
-  aheadMs?: number
-} = {}) {
+async function looking({ aheadMs = HOUR_MS } = {}) {
   const time = manualTime(Date.now() + aheadMs)
   const { core, home } = await testCore({ time })
   const dir = join(home.dir, 'above', 'memory')
   mkdirSync(dir, { recursive: true })
   const journal = createJournal(core.db.history)
   const writer = createTestWriter(core, journal)
-  const { clock } = core
+  const projects = createProjects(core)
   let compared: string[] = []
   const tip: typeof journal.tip = (...of) => {
     compared.push(of[1])
     return journal.tip(...of)
   }
   const told: string[][] = []
-  const external = createExternal({
-    writer,
-    journal: { ...journal, tip },
-    clock,
-    names: createCredentialNames(),
-    isPlace,
-    onChange: (_dir, files) => told.push(files),
-  })
+  const editsOver = (over: Partial<typeof journal>) =>
+    createExternalEdits(core, projects, writer, { ...journal, ...over }, createCredentialNames())
+  const external = editsOver({ tip })
+  external.onChange((_dir, files) => told.push(files))
   return {
     home: home.dir,
     dir,
     writer,
     journal,
+    editsOver,
     pass: time.pass,
     told,
     write: (file: string, content = topic(file)) => writeFileSync(join(dir, file), content),
@@ -124,7 +118,7 @@ describe('a look', () => {
   })
 
   it('journals what was read before it fails, and the rest the next time', async () => {
-    const { write, dir, writer, journal } = await looking()
+    const { write, dir, editsOver, journal } = await looking()
     for (let n = 0; n < 120; n++) write(`${n}.md`)
     let left = 1
     const told: number[] = []
@@ -132,14 +126,8 @@ describe('a look', () => {
       if (left-- === 0) throw new Error('disk full')
       return journal.append(changes)
     }
-    const external = createExternal({
-      writer,
-      journal: { ...journal, append },
-      clock: manualTime().clock,
-      names: createCredentialNames(),
-      isPlace: () => true,
-      onChange: (_dir, files) => told.push(files.length),
-    })
+    const external = editsOver({ append })
+    external.onChange((_dir, files) => told.push(files.length))
     await expect(external.look(dir)).rejects.toThrow('disk full')
     left = 10
     await external.look(dir)
@@ -203,14 +191,12 @@ describe('a directory', () => {
   })
 
   it('that leads to a forbidden place is not read, and nothing in it is taken for removed', async () => {
-    let allowed = true
-    const { write, look, compared, dir, home } = await looking({ isPlace: () => allowed })
+    const { write, look, compared, dir, home } = await looking()
     write('a.md')
     await look()
     renameSync(dir, join(home, 'away'))
     writeFileSync(join(home, 'private.md'), 'private')
     symlinkSync(home, dir)
-    allowed = false
     expect([...(await look()), ...(await look(['private.md', 'a.md']))]).toEqual([])
     expect(compared()).toEqual([])
   })
@@ -241,5 +227,179 @@ describe('a directory', () => {
     expect(await look()).toEqual(['new.md'])
     expect(await look(['a.md', 'link.md', 'huge.md', 'new.md'])).toEqual([])
     expect(entries()).toEqual(['create a.md external', 'create new.md external'])
+  })
+})
+
+describe('edits of other programs', () => {
+  const SWEEP_MS = 30_000
+  const SWEEPS_OF_TEN_MINUTES = 20
+  const never = new AbortController().signal
+  const changes = ({ memory, cwd }: Rig) =>
+    memory.history
+      .changes(cwd, person, { file: undefined, limit: undefined, after: undefined })
+      .items.map(({ op, file, actor }) => `${op} ${file} ${actor}`)
+      .reverse()
+  const put = (rig: Rig, file: string, content: string, cwd = rig.cwd) =>
+    rig.memory.writing.put(cwd, person, { file, content, expect: undefined }, 'test')
+  const until = async (isOver: () => boolean) => {
+    while (!isOver()) await turn()
+  }
+  const started = async (options: Parameters<typeof memoryRig>[0] = {}) => {
+    const rig = await memoryRig(options)
+    onTestFinished(() => rig.memory.stop(AbortSignal.abort()))
+    return rig
+  }
+  /** A rig whose directory is watched, by the machine's own clock. */
+  const watching = async () => {
+    const rig = await started({ time: { ...manualTime(), clock: createClock() } })
+    await put(rig, 'a.md', topic('One.'))
+    rig.memory.start()
+    await rig.memory.lookEverywhere()
+    return rig
+  }
+  const nextChange = ({ memory }: Rig) =>
+    new Promise<{ files: string[]; actor: string }>((resolve) => {
+      memory.onChange((_dir, files, actor) => resolve({ files, actor }))
+    })
+  const sweep = async (rig: Rig, times = 1) => {
+    for (let n = 0; n < times; n++) {
+      rig.time.pass(SWEEP_MS)
+      for (let turns = 0; turns < 20; turns++) await turn()
+    }
+  }
+
+  it('are noticed in a watched directory, in its folders as well; names that are no memory are not', async () => {
+    const rig = await watching()
+    for (const file of ['.hidden.md', 'a.md~', '4913', '.memoryd-1-2.tmp']) writeFileSync(join(rig.dir, file), 'x')
+    const edited = nextChange(rig)
+    writeFileSync(join(rig.dir, 'a.md'), topic('In an editor.'))
+    expect(await edited).toEqual({ files: ['a.md'], actor: 'external' })
+    const made = nextChange(rig)
+    mkdirSync(join(rig.dir, 'deep'))
+    writeFileSync(join(rig.dir, 'deep', 'b.md'), topic('Two.'))
+    expect(await made).toEqual({ files: ['deep/b.md'], actor: 'external' })
+  })
+
+  it('are told from our own writes, which leave nothing to journal', async () => {
+    const rig = await watching()
+    await put(rig, 'a.md', topic('Two.'))
+    const edited = nextChange(rig)
+    writeFileSync(join(rig.dir, 'theirs.md'), topic('Theirs.'))
+    expect(await edited).toEqual({ files: ['theirs.md'], actor: 'external' })
+    expect(changes(rig)).toEqual(['create a.md user', 'update a.md user', 'create theirs.md external'])
+  })
+
+  it('are noticed in a directory from its first use on', async () => {
+    const rig = await watching()
+    const cwd = join(rig.home, 'other')
+    const dir = rig.dirOf(cwd)
+    mkdirSync(dir, { recursive: true })
+    writeFileSync(join(dir, 'x.md'), topic('There before.'))
+    const found = nextChange(rig)
+    rig.projects.find(cwd, person)
+    expect(await found).toEqual({ files: ['x.md'], actor: 'external' })
+    const edited = nextChange(rig)
+    writeFileSync(join(dir, 'x.md'), topic('Edited.'))
+    expect(await edited).toEqual({ files: ['x.md'], actor: 'external' })
+  })
+
+  it('are noticed in a new directory that is used before anything is watched', async () => {
+    const rig = await started()
+    mkdirSync(rig.dir, { recursive: true })
+    writeFileSync(join(rig.dir, 'x.md'), topic('There before.'))
+    const found = nextChange(rig)
+    rig.projects.find(rig.cwd, person)
+    expect(await found).toEqual({ files: ['x.md'], actor: 'external' })
+  })
+
+  it('are noticed within ten minutes where the watch missed them', async () => {
+    const rig = await started()
+    await put(rig, 'a.md', topic('One.'))
+    rig.memory.start()
+    await rig.memory.lookEverywhere()
+    // The test's clock stands still, so that no change that the watch sees is quiet for long enough.
+    writeFileSync(join(rig.dir, 'a.md'), topic('In an editor.'))
+    await sweep(rig, SWEEPS_OF_TEN_MINUTES)
+    await until(() => changes(rig).length === 2)
+    expect(changes(rig)).toEqual(['create a.md user', 'update a.md external'])
+  })
+
+  it('are noticed at every sweep in directories beyond those that are watched, also in one that was not there', async () => {
+    const rig = await started()
+    const folders = Array.from({ length: MOST_WATCHED + 3 }, (_, n) => join(rig.home, `d${n}`))
+    for (const folder of folders) {
+      mkdirSync(rig.dirOf(folder), { recursive: true })
+      rig.projects.find(folder, person)
+    }
+    // Those that were used first.
+    const [gone = '', ...others] = folders.slice(0, 3).map(rig.dirOf)
+    rmSync(gone, { recursive: true })
+    rig.memory.start()
+    await rig.memory.lookEverywhere()
+    for (const round of [1, 2]) {
+      mkdirSync(gone, { recursive: true })
+      for (const dir of [gone, ...others]) writeFileSync(join(dir, 'x.md'), topic(`Round ${round}.`))
+      rig.saved.length = 0
+      await sweep(rig)
+      await until(() => rig.saved.length === 3)
+      expect(rig.saved.map(({ dir }) => dir).sort()).toEqual([gone, ...others].sort())
+    }
+  })
+
+  it('that could not be journaled are at the next sweep, and the failure is logged once', async () => {
+    const rig = await started()
+    await put(rig, 'a.md', topic('One.'))
+    rig.memory.start()
+    await rig.memory.lookEverywhere()
+    rig.store.history.exec(`CREATE TEMP TRIGGER full BEFORE INSERT ON main.changes
+      BEGIN SELECT RAISE(FAIL, 'no more changes'); END`)
+    writeFileSync(join(rig.dir, 'a.md'), topic('In an editor.'))
+    await sweep(rig, SWEEPS_OF_TEN_MINUTES + 2)
+    rig.store.history.exec('DROP TRIGGER full')
+    await sweep(rig)
+    await until(() => changes(rig).length === 2)
+    expect(rig.errors()).toEqual(['a memory directory could not be looked through'])
+  })
+
+  it('behind a link to a forbidden place are not read', async () => {
+    const rig = await started()
+    await put(rig, 'a.md', topic('One.'))
+    rmSync(rig.dir, { recursive: true })
+    writeFileSync(join(rig.home, 'private.md'), topic('Private.'))
+    symlinkSync(rig.home, rig.dir)
+    rig.memory.start()
+    await rig.memory.lookEverywhere()
+    await sweep(rig, SWEEPS_OF_TEN_MINUTES)
+    await rig.memory.stop(never)
+    expect(rig.saved.map(({ actor }) => actor)).toEqual(['user'])
+    expect(rig.errors()).toEqual([])
+  })
+
+  it('are noticed at the next sweep in a directory that was behind such a link', async () => {
+    const rig = await started()
+    await put(rig, 'a.md', topic('One.'))
+    renameSync(rig.dir, `${rig.dir}.away`)
+    symlinkSync(rig.home, rig.dir)
+    rig.memory.start()
+    await rig.memory.lookEverywhere()
+    rmSync(rig.dir)
+    renameSync(`${rig.dir}.away`, rig.dir)
+    writeFileSync(join(rig.dir, 'b.md'), topic('Back.'))
+    await sweep(rig)
+    await until(() => changes(rig).length === 2)
+    expect(changes(rig)).toEqual(['create a.md user', 'create b.md external'])
+  })
+
+  it('are not noticed once memory has stopped, which waits for a look that is under way', async () => {
+    const rig = await started()
+    await put(rig, 'a.md', topic('One.'))
+    writeFileSync(join(rig.dir, 'a.md'), topic('In an editor.'))
+    void rig.memory.lookEverywhere()
+    await Promise.resolve()
+    await rig.memory.stop(never)
+    expect(changes(rig)).toEqual(['create a.md user', 'update a.md external'])
+    writeFileSync(join(rig.dir, 'a.md'), topic('Again.'))
+    await sweep(rig, SWEEPS_OF_TEN_MINUTES)
+    expect(changes(rig)).toHaveLength(2)
   })
 })

@@ -166,7 +166,9 @@ describe('a move that a kill interrupts', () => {
     createMoveTable(rig.store.history).begin(ends, 1, `${dev}:${ino}`)
     rig.store.close()
     const again = await rig.open()
-    expect(again.memory.settledMoves).toEqual([expect.stringContaining('had not happened yet')])
+    expect(again.health.failures().map((failure) => failure.message)).toEqual([
+      expect.stringContaining('had not happened yet'),
+    ])
     expect(tree(dir)).toEqual(before)
     expect(existsSync(toDir)).toBe(false)
     expect(await move({ ...again, cwd: rig.cwd }, to)).toMatchObject({ how: 'whole' })
@@ -181,7 +183,9 @@ describe('a move that a kill interrupts', () => {
     expect(existsSync(dir)).toBe(false)
     rig.store.close()
     const again = await rig.open()
-    expect(again.memory.settledMoves).toEqual([expect.stringContaining('finished the move')])
+    expect(again.health.failures().map((failure) => failure.message)).toEqual([
+      expect.stringContaining('finished the move'),
+    ])
     expect(tree(toDir)).toEqual(before)
     expect(changesOf(again, to)).toEqual(history)
     await expect(again.memory.writing.remember(to, person, SAID, undefined)).rejects.toMatchObject({
@@ -196,7 +200,9 @@ describe('a move that a kill interrupts', () => {
     createMoveTable(rig.store.history).begin(ends, 1, undefined)
     rig.store.close()
     const again = await rig.open()
-    expect(again.memory.settledMoves).toEqual([expect.stringContaining('nothing is lost')])
+    expect(again.health.failures().map((failure) => failure.message)).toEqual([
+      expect.stringContaining('nothing is lost'),
+    ])
     expect(tree(dir)).toEqual(before)
     expect(await move({ ...again, cwd: rig.cwd }, to)).toMatchObject({ how: 'whole' })
   })

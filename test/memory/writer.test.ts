@@ -217,7 +217,7 @@ describe('what others do in the directory', () => {
       op: 'delete',
       actor: 'external',
     })
-    expect(rig.errors).toEqual([])
+    expect(rig.errors()).toEqual([])
   })
 })
 

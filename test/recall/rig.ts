@@ -41,10 +41,7 @@ export async function recallRig(selects?: Selects, over: Parameters<typeof testC
   const cwd = join(home.dir, 'project')
   mkdirSync(cwd, { recursive: true })
   const projects = createProjects(core)
-  const memory = createMemory(core, projects, {
-    onChange: () => {},
-    onError: () => {},
-  })
+  const memory = createMemory(core, projects)
   core.lifecycle.add('memory', memory)
   const { dir } = projects.find(cwd, caller)
   mkdirSync(dir, { recursive: true })

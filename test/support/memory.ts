@@ -1,15 +1,14 @@
 /** The whole of memory on a real store and a real directory, without a process around it. */
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Core } from '../../daemon/core.ts'
 import { createPurges } from '../../daemon/housekeeping/purge.ts'
 import { createMemory } from '../../daemon/memory/memory.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
 import { createNotesFile } from '../../daemon/notes/notes-file.ts'
-import type { Watch } from '../../daemon/platform/path-wait.ts'
 import { slugOf } from '../../daemon/projects/memory-dir.ts'
 import { createProjects, type Projects } from '../../daemon/projects/projects.ts'
-import { manualTime } from './clock.ts'
+import { type ManualTime, manualTime } from './clock.ts'
 import { testCore } from './core.ts'
 import { makeHome } from './home.ts'
 
@@ -27,29 +26,25 @@ type Saved = { dir: string; files: string[]; actor: string }
 type RigOptions = {
   review?: 'auto' | 'required'
   team?: boolean
-  watch?: Watch
   isPlace?: (dir: string) => boolean
+  time?: ManualTime
 }
 
 /** `open` gives a fresh one over the same files, as a restart would; `openOver` one over a core with a fault. */
-export async function memoryRig({ review = 'auto', team = false, watch, isPlace }: RigOptions = {}) {
+export async function memoryRig({ review = 'auto', team = false, isPlace, time = manualTime() }: RigOptions = {}) {
   const place = makeHome()
   const { dir: home } = place
-  const time = manualTime()
+  const { logFile } = place.places
   const cwd = join(home, 'project')
   mkdirSync(cwd)
   const dirOf = (folder: string) => join(home, '.claude/projects', slugOf(folder), 'memory')
-  const errors: unknown[] = []
   const saved: Saved[] = []
   const openOver = (core: Core) => {
     const found = createProjects(core, join(home, 'policy.json'))
     const projects: Projects = isPlace ? { ...found, isMemoryDir: isPlace } : found
-    const memory = createMemory(core, projects, {
-      ...(watch && { watch }),
-      onChange: (dir, files, actor) => saved.push({ dir, files, actor }),
-      onError: (error) => errors.push(error),
-    })
+    const memory = createMemory(core, projects)
     const purges = createPurges(core, memory, createNotesFile(core))
+    memory.onChange((dir, files, actor) => saved.push({ dir, files, actor }))
     return { memory, projects, purges, core, store: core.db, health: core.health }
   }
   const open = async () => {
@@ -68,7 +63,13 @@ export async function memoryRig({ review = 'auto', team = false, watch, isPlace 
     dir: dirOf(cwd),
     dirOf,
     time,
-    errors,
+    /** What was logged as an error. */
+    errors: () =>
+      existsSync(logFile)
+        ? readFileSync(logFile, 'utf8')
+            .split('\n')
+            .flatMap((line) => (line.includes('"level":50') ? [JSON.parse(line).msg] : []))
+        : [],
     saved,
   }
 }
