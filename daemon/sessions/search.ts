@@ -16,7 +16,7 @@ import {
   demandOfWord,
   tokenLook,
 } from '../transcripts/message-index.ts'
-import { createLineRoom, handfuls, openReadBack } from '../transcripts/read-back.ts'
+import { handfuls, openReadBack } from '../transcripts/read-back.ts'
 
 /** Candidates are ranked page by page, the newest page first: a word that stands everywhere costs no more than this. */
 const PAGE = 2_000
@@ -25,7 +25,6 @@ const AT_ONCE = 32
 
 export function createSearch({ db, clock }: Core, projects: Projects) {
   const words = createMessageIndex(db.index)
-  const room = createLineRoom()
   /** The text without credentials, if it is still there and has what was asked for. */
   const textOf = (raw: string | undefined, query: Query, wanted: Asked) => {
     // To take credentials out is slow, and most of what is not it can be told without.
@@ -37,7 +36,7 @@ export function createSearch({ db, clock }: Core, projects: Projects) {
   }
 
   const find = async (query: Query, wanted: Asked, limit: number, signal: () => AbortSignal): Promise<Found[]> => {
-    const readBack = openReadBack((harness, line) => textAt(harness, line) || undefined, room)
+    const readBack = openReadBack((harness, line) => textAt(harness, line) || undefined)
     const snippetOf = snippetsOf(query)
     const found: Found[] = []
     let looked = 0
@@ -45,7 +44,7 @@ export function createSearch({ db, clock }: Core, projects: Projects) {
       for (let before = Number.MAX_SAFE_INTEGER; ; ) {
         const page = words.candidates(wanted, { before, most: PAGE })
         for (const handful of handfuls(ranked(page, clock.now()), Math.min(limit, AT_ONCE))) {
-          // The first are looked at in any case: that takes hardly longer than to find out whether anybody waits.
+          // The first are looked at in any case: to find out whether the caller still waits takes as long.
           if (looked++ > 0) signal().throwIfAborted()
           for (const [n, raw] of (await readBack.read(handful)).entries()) {
             const soon = textOf(raw, query, wanted)
@@ -242,7 +241,7 @@ function forLiteral(literal: string): Look {
   }
 }
 
-/** A word as somebody types it may hold several. */
+/** A word as the user types it may hold several. */
 function forWord(typed: string): Look[] {
   return (typed.match(/[\p{L}\p{N}\p{M}]+/gu) ?? []).map((word) => {
     const pattern = new RegExp(word, 'giu')

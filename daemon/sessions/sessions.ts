@@ -26,7 +26,7 @@ type StoredSession = {
   lastAt: number | null
   /** Prompts that were not taken back. */
   turns: number
-  /** Whether they are not all: what was said elsewhere in the tree, and turns that nobody began, only the files can tell. */
+  /** Whether they are not all: what was said elsewhere in the tree, and turns that an injected text began, only the files can tell. */
   unsure: 0 | 1
   /** How much was read of the files it stands in. */
   readBytes: number

@@ -23,11 +23,11 @@ export type Known = {
   hidden?: true
   /** Where the harness counts over the session: its last count. */
   counted?: Usage
-  /** The conversation has gone back somewhere, or something nobody said may have begun a turn: rows alone cannot count turns. */
+  /** The conversation has gone back somewhere, or something injected may have begun a turn: rows alone cannot count turns. */
   unsure?: true
   /** The message that came last, where messages name their parents. */
   last?: string
-  /** The turn that was read last has ended, and nobody was told. */
+  /** The turn that was read last has ended, and no listener was told. */
   ended?: Ended
 }
 
@@ -43,21 +43,16 @@ export type Folders = ReturnType<typeof createFolders>
 
 /** Where sessions run, looked up once for each of the few folders that a slice names in line after line. */
 export function createFolders(privatePaths: readonly string[]) {
-  const roots = new Map<string, string>()
-  const hidden = new Map<string, boolean>()
-  const projectOf = (cwd: string): string => {
-    const root = roots.get(cwd) ?? findProjectRoot(cwd).root
-    roots.set(cwd, root)
-    return root
+  const known = new Map<string, { root: string; isPrivate: boolean }>()
+  const look = (cwd: string) => {
+    const before = known.get(cwd)
+    if (before) return before
+    const { root } = findProjectRoot(cwd)
+    const found = { root, isPrivate: privateFolder(privatePaths, [cwd, root]) !== undefined }
+    known.set(cwd, found)
+    return found
   }
-  return {
-    projectOf,
-    isPrivate: (cwd: string): boolean => {
-      const is = hidden.get(cwd) ?? privateFolder(privatePaths, [cwd, projectOf(cwd)]) !== undefined
-      hidden.set(cwd, is)
-      return is
-    },
-  }
+  return { projectOf: (cwd: string) => look(cwd).root, isPrivate: (cwd: string) => look(cwd).isPrivate }
 }
 
 type Told = { line: Line; facts: Fact[] }
@@ -148,7 +143,7 @@ function take(fact: Message, line: Line, place: number, state: Known, context: C
   }
 }
 
-/** Most of what a harness notes for itself has nothing that anybody asks for. */
+/** Most of what a harness notes for itself has nothing that can be asked for. */
 function says({ by, startsTurn, ends, usage, total }: Message): boolean {
   if (by === 'person' || by === 'agent' || by === 'tool') return true
   return (startsTurn ?? ends ?? usage ?? total) !== undefined
@@ -156,7 +151,7 @@ function says({ by, startsTurn, ends, usage, total }: Message): boolean {
 
 type RowOf = (message: Message, id: string, session: Session) => MessageStep['session']
 
-/** The same object for message after message of which the same is told: whoever gets it has to look at it once. */
+/** The same object for message after message of which the same is known, so that it has to be cleaned and stored once. */
 function createRows({ harness, folders: { projectOf } }: File): RowOf {
   let last: { session: Session; row: MessageStep['session'] } | undefined
   return (message, id, session) => {
@@ -199,8 +194,7 @@ function nameless({ text }: Line, place: number): string {
   return hash('sha256', `${place} ${text}`, 'base64url').slice(0, 22)
 }
 
-/** What is known of a session while its lines go by, and what that makes of each message. Pure. */
-
+/** What is known of a session while its lines go by. */
 export type Session = Omit<SessionFact, 'kind'>
 
 /** Later lines are right about everything but the beginning. */
@@ -229,7 +223,7 @@ export function inSession(session: Session, message: Message): Message {
   return placeIn(session, { ...message })
 }
 
-/** The same without a copy, for whoever made the message. */
+/** The same without a copy, where the message was just made. */
 export function placeIn({ subAgent, cwd, branch, model }: Session, message: Message): Message {
   if (subAgent !== undefined) message.subAgent ??= subAgent
   if (cwd !== undefined) message.cwd ??= cwd
@@ -239,14 +233,12 @@ export function placeIn({ subAgent, cwd, branch, model }: Session, message: Mess
   return message
 }
 
-/** What of a message can be searched for: what was said, the commands of tools, the heads of their results. Pure. */
-
 /** Of each command and each result. */
 export const HEAD_CHARS = 2_000
 /** Of a message, though it were longer than a novel: to look it through for credentials takes twenty times its size. */
 export const INDEXED_CHARS = 1_000_000
 
-/** Messages hold nothing private and nothing injected; an empty text means that there is nothing to find. */
+/** What of a message can be searched for: what was said, the commands of tools, the heads of their results. */
 export function indexedText({ text, toolCalls, toolResults }: Message): string {
   const parts: string[] = []
   const add = (part: string) => {
@@ -280,8 +272,7 @@ function isOther(code: number): boolean {
   return code <= 0x20 || code >= 0x7f
 }
 
-/** What one line of a transcript says: as it is searched for, and as it was said. Pure. */
-
+/** What one line of a transcript says, as it is searched for. */
 export function textAt(harness: string, line: string): string {
   const [message] = messagesAt(harness, line)
   return message ? indexedText(message) : ''
@@ -293,8 +284,6 @@ export function messagesAt(harness: string, line: string): Message[] {
     .read(line)
     .filter((fact) => fact.kind === 'message')
 }
-
-/** What a conversation used, each answer counted once. Pure. */
 
 const NO_USAGE: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 

@@ -11,13 +11,7 @@ import { createFolders, digest, type Ended, type Folders, type Known, type Sessi
 import { present } from './formats/fields.ts'
 import { adapterFor, nameOf, type Source } from './formats/format.ts'
 import { type Cursor, createTail, readSmall, type Slice } from './tail.ts'
-import type {
-  MessageStep,
-  Slice as Rows,
-  Slice as SliceTranscriptTable,
-  Step,
-  Transcripts,
-} from './transcript-table.ts'
+import type { MessageStep, Slice as Rows, Step, Transcripts } from './transcript-table.ts'
 
 export type Progress =
   /** `ended`: all is read, and the turn that was read last is over. */
@@ -39,7 +33,7 @@ type Settings = { backlogDays: number; privatePaths: () => readonly string[] }
 export type Ingest = ReturnType<typeof createIngest>
 
 export function createIngest(clock: Clock, transcripts: Transcripts, { backlogDays, privatePaths }: Settings) {
-  const tail = createTail({ clock })
+  const tail = createTail(clock)
   const cleaner = createCleaner()
 
   const take = async (source: Source, slice: Begun, before: Known, folders: Folders): Promise<Prepared> => {
@@ -162,20 +156,13 @@ function bornAt(path: string): number {
   }
 }
 
-/** What follows when a turn ends: the jobs that become due, and the news of it. Stores nothing. */
-
 /** Where the harness marks no end, it is one if nothing follows for a while. */
 const SETTLING_MS = 5_000
 const DAY_MS = 86_400_000
 const LEFT_MS = DAY_MS
 
-/** Sessions that were over more than `backlogDays` ago are left alone. */
-export function dueAfter(
-  steps: readonly Step[],
-  cursor: Cursor,
-  nowMs: number,
-  backlogDays: number,
-): SliceTranscriptTable['due'] {
+/** The jobs that become due when a turn ends. Sessions that were over more than `backlogDays` ago are left alone. */
+export function dueAfter(steps: readonly Step[], cursor: Cursor, nowMs: number, backlogDays: number): Rows['due'] {
   // Not only the last: whatever a harness writes when it is left would hide the turn before.
   const end = steps.findLast((step) => step.kind === 'message' && step.ends !== undefined && step.subAgent === '')
   if (end?.kind !== 'message') return undefined

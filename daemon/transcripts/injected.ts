@@ -60,7 +60,7 @@ function strip(text: string, token: RegExp): string {
  */
 const PRIVATE = /<(?:\s|\\[nrt]){0,8}(\/?)(?:\s|\\[nrt]){0,8}(private)(?:(?:\s|\\[nrt]){0,8}>|(?=[\s/\\])|$)/iy
 
-/** Without `<private>…</private>`; one that nobody closed reaches to the end. */
+/** Without `<private>…</private>`; one that is not closed reaches to the end. */
 export function withoutPrivate(text: string): string {
   if (!text.includes('<')) return text
   const { closed, unclosed } = markedSpans(text, PRIVATE)
@@ -73,7 +73,7 @@ export function isPrivateToTheEnd(text: string): boolean {
 }
 
 /**
- * For what a tool printed and an agent may want back: says where something is left out, and a mark that nobody closed hides
+ * For what a tool printed and an agent may want back: says where something is left out, and a mark that is not closed hides
  * nothing. There it is mostly a word about the mark, or code, and everything after it would be lost.
  */
 export function withPrivateHidden(text: string): string {

@@ -46,8 +46,8 @@ const TERM_END = '\n'
 /** The last block grows up to this: to add a word or two writes all of it again. */
 const BLOCK_CHARS = 32_000
 /** Terms are remembered in two generations of so many, and those of the last blocks after a start. */
-const MOST_RECENT = 100_000
-const BLOCKS_AT_START = 32
+const MOST_RECENT = 32_000
+const BLOCKS_AT_START = 8
 /** As a sum: SQLite plans for the value of a bare parameter, and so prepares the statement anew each time. */
 const LIMIT = 'LIMIT @most + 0'
 const COLUMNS = `m.id, s.harness, s.session, m.uid, m.said_by AS saidBy, m.at, f.path, m.offset, m.length`
@@ -316,7 +316,7 @@ function isSign(code: number): boolean {
   return code < 0x80 && !isDigit && !(code >= 0x61 && code <= 0x7a)
 }
 
-/** A word as somebody types it. One character of an unspaced script is the beginning of a pair more often than alone. */
+/** A word as the user types it. One character of an unspaced script is the beginning of a pair more often than alone. */
 export function demandOfWord(word: string): Demand {
   const runs = runsOf(fold(word))
   const last = runs.at(-1)

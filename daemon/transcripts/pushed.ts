@@ -45,7 +45,7 @@ const READ_MS = 1_000
 export function createPushedTurns(core: Core, projects: Projects, folders: ImportFolders, queue: ReadQueue) {
   const { clock, db, stateDir } = core
   const root: Root = { harness: 'generic', path: join(stateDir, 'sessions') }
-  const tail = createTail({ clock })
+  const tail = createTail(clock)
   const jobs = createJobTable(db.index)
   const known = createLru<string, Pushed>(MOST_KNOWN)
   const inTurn = createInTurn()
@@ -238,7 +238,7 @@ async function recordsOf(fact: Fact, defaults: Defaults): Promise<object[]> {
   return []
 }
 
-/** Which session it is, and where, whoever pushes has said elsewhere. */
+/** Which session it is, and where, stands in the request itself. */
 async function sessionRecord({ branch, model, interactive, forkOf }: SessionFact): Promise<object> {
   const named = async (name: string | undefined) => (name === undefined ? undefined : cleanName(name))
   return present({

@@ -1,5 +1,5 @@
 /** Lines of files, read back from the places where they are known to stand. Nothing that stands elsewhere, and never more than a line. */
-import { closeSync, constants, openSync, readSync } from 'node:fs'
+import { closeSync, readSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
 import { copied } from '../platform/text.ts'
@@ -16,18 +16,12 @@ import {
   type Usage,
 } from './formats/fields.ts'
 import { adapterFor, nameOf, type Source } from './formats/format.ts'
-import { type Cursor, createTail } from './tail.ts'
+import { type Cursor, createTail, openPlain } from './tail.ts'
 
 export type Place = { harness: string; path: string; offset: number; length: number }
 
 /** What is wanted of a line, if it is in it. */
 export type At<T> = (harness: string, line: string) => T | undefined
-
-export type ReadBack<T> = {
-  /** All at once. Nothing where the file is gone or was written anew and no longer has it there. */
-  read(places: readonly Place[]): Promise<(T | undefined)[]>
-  close(): void
-}
 
 /** No longer line is ever taken in. */
 const LONGEST_LINE_BYTES = 64 * 1024 * 1024
@@ -36,18 +30,13 @@ const SCRATCH_BYTES = 65_536
 const HANDFUL = 16
 const HANDFUL_BYTES = 1024 * 1024
 
-/** Where lines lie until they are texts, for one who reads again and again: to get it each time takes as long as to read some. */
-export function createLineRoom(): Buffer {
-  return Buffer.allocUnsafe(SCRATCH_BYTES)
-}
-
 /**
  * For the length of one search: files stay open from one message to the next. Read without a thread, which would take
  * ten times as long as the reading of a line; between handfuls, not before the first, others get their turn.
  */
-export function openReadBack<T>(at: At<T>, room: Buffer = createLineRoom()): ReadBack<T> {
-  // A longer line gets more of it, which stays until all is read: memory outside of the heap is collected late.
-  let scratch = room
+export function openReadBack<T>(at: At<T>) {
+  // Grows with the longest line, and is kept: memory outside of the heap is collected late.
+  let scratch = Buffer.allocUnsafe(SCRATCH_BYTES)
   const opened = new Map<string, number | undefined>()
   let reads = 0
   const close = () => {
@@ -58,7 +47,7 @@ export function openReadBack<T>(at: At<T>, room: Buffer = createLineRoom()): Rea
     if (length > LONGEST_LINE_BYTES) return undefined
     if (!opened.has(path)) {
       if (opened.size >= MOST_OPEN) close()
-      opened.set(path, openPlain(path))
+      opened.set(path, openIfThere(path))
     }
     const fd = opened.get(path)
     if (fd === undefined) return undefined
@@ -67,7 +56,8 @@ export function openReadBack<T>(at: At<T>, room: Buffer = createLineRoom()): Rea
     return line === undefined ? undefined : at(harness, line)
   }
   return {
-    read: async (places) => {
+    /** All at once. Nothing where the file is gone, or was written anew and no longer has the line there. */
+    read: async (places: readonly Place[]): Promise<(T | undefined)[]> => {
       if (reads++ > 0) await turn()
       return places.map(readOne)
     },
@@ -91,10 +81,10 @@ export function* handfuls<P extends Place>(places: readonly P[], most: number = 
   if (handful.length > 0) yield handful
 }
 
-/** Harnesses delete old transcripts whenever they like. Opening a pipe that stands there now does not wait, and no link is followed. */
-function openPlain(path: string): number | undefined {
+/** Harnesses delete old transcripts whenever they like. */
+function openIfThere(path: string): number | undefined {
   try {
-    return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+    return openPlain(path)
   } catch {
     return undefined
   }
@@ -108,8 +98,6 @@ function readExactly(fd: number, into: Buffer, offset: number, length: number): 
     return undefined
   }
 }
-
-/** Which messages are the conversation as it stands: without what was rewound, forked away or left by another writer. Pure. */
 
 /** Whose: that of the session or of the sub-agent the transcript is of, unless one is named. */
 export type Of = {
@@ -193,9 +181,9 @@ function addAnswers(messages: readonly Message[], live: Set<number>): void {
 /** The turns of a live chain: from what was asked to the final answer. Pure. */
 
 export type Turn = {
-  /** `injected`: nobody asked; a task was done, or a command brought a prompt of its own. */
+  /** `injected`: no person asked; a task was done, or a command brought a prompt of its own. */
   startedBy: By
-  /** The words of whoever began it. */
+  /** The words that began it. */
   prompt: string
   end: End | 'open'
   toolCalls: ToolCall[]
@@ -221,7 +209,7 @@ export function turnsOf(chain: readonly Message[]): Turn[] {
 
 function coursesOf(chain: readonly Message[]): Course[] {
   const courses: Course[] = []
-  // What nobody said begins a turn only when an agent answers it.
+  // What was injected begins a turn only when an agent answers it.
   let pending: Message | undefined
   for (const message of chain) {
     const current = courses.at(-1)
@@ -286,7 +274,7 @@ function turnOf({ messages, end, endedAt }: Course, usage: Usage): Turn {
 const SLICE_BYTES = 256_000
 
 export function createTurnReader(clock: Clock): (sources: readonly Source[]) => Promise<Turn[]> {
-  const tail = createTail({ clock })
+  const tail = createTail(clock)
   const factsOf = async (source: Source): Promise<Fact[]> => {
     const { read } = adapterFor(source.harness)
     const facts: Fact[] = []

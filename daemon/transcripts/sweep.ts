@@ -6,14 +6,13 @@ import { depthOf, mayHold, type Root, type Source, sourceOf } from './formats/fo
 import { lstat, type ReadQueue } from './read-queue.ts'
 import type { Lane } from './reader-worker.ts'
 import { type Cursor, compare, lookOf } from './tail.ts'
-import { createTranscriptFiles } from './transcript-table.ts'
+import type { TranscriptFiles } from './transcript-table.ts'
 
 export type Sweep = ReturnType<typeof createSweep>
 
 const PAGE = 200
 
-export function createSweep({ clock, db }: Core, queue: ReadQueue, signal: AbortSignal) {
-  const files = createTranscriptFiles(db.index)
+export function createSweep({ clock }: Core, files: TranscriptFiles, queue: ReadQueue, signal: AbortSignal) {
   let lastId = 0
 
   /** What the index knows, asked once for each file after a start: from then on the queue remembers it. */

@@ -25,22 +25,26 @@ type Read = {
 /** The cursor that was given stays valid: the file may come back. */
 type Refused = { changed: 'gone' } | { changed: 'unreadable' | 'unsupported'; reason: string }
 
-export type Tail = {
-  /** Holds no more than `capBytes`, a chunk, and the one longer line that may end in the slice. */
-  readSlice(path: string, cursor: Cursor | undefined, options: { capBytes: number }): Slice
-}
+export type Tail = ReturnType<typeof createTail>
 
 const OPEN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
+
+/** Follows no link, and does not wait for the other end of a pipe. */
+export function openPlain(path: string): number {
+  return openSync(path, OPEN)
+}
+
 const CHUNK_BYTES = 262_144
 
-export function createTail({ clock }: { clock: Pick<Clock, 'now'> }): Tail {
+export function createTail(clock: Pick<Clock, 'now'>) {
   // One for all slices: fresh memory for each costs more time than reading.
   const scratch = Buffer.allocUnsafe(FINGERPRINT_BYTES + CHUNK_BYTES)
   return {
-    readSlice: (path, cursor, { capBytes }) => {
+    /** Holds no more than `capBytes`, a chunk, and the one longer line that may end in the slice. */
+    readSlice: (path: string, cursor: Cursor | undefined, { capBytes }: { capBytes: number }): Slice => {
       if (path.endsWith('.zst')) return { changed: 'unsupported', reason: 'it is compressed (zstd)' }
       try {
-        const fd = openSync(path, OPEN)
+        const fd = openPlain(path)
         try {
           const stats = fstatSync(fd, { bigint: true })
           if (!stats.isFile()) return { changed: 'unreadable', reason: 'it is not a plain file' }
@@ -161,8 +165,7 @@ function refusalOf(error: unknown): Refused {
   return { changed: 'unreadable', reason: `it cannot be read (${code})` }
 }
 
-/** Where reading a file goes on, and what a look at the file says about that. Plain data and decisions; does no I/O. */
-
+/** Where reading a file goes on. */
 export type Place = {
   /** Every whole line before this byte was delivered. */
   offset: number
@@ -224,7 +227,7 @@ export function cursorAt(place: Place, look: Look, generation: number): Cursor {
 
 /**
  * The place after `bytes`, which begin at `start`, were read up to `scanned`. Fingerprints are of bytes that were read, never
- * of a second look, which could vouch for what nobody has seen.
+ * of a second look, which could vouch for bytes that were never read.
  */
 export function placeAfter(
   before: Place,
@@ -239,9 +242,7 @@ export function placeAfter(
   }
 }
 
-/** Fingerprints of a file's head and of what was read last: whether a place still holds the same bytes. Reads nothing itself. */
-
-/** Of so many bytes. Plain data: it is stored with the cursor. */
+/** Of the head of a file, and of what was read last: whether it still holds the same bytes. Stored with the cursor. */
 export type Fingerprint = { length: number; hash: string }
 
 export const FINGERPRINT_BYTES = 4_096
@@ -254,8 +255,6 @@ export function fingerprintOf(bytes: Uint8Array): Fingerprint {
 export function matches(expected: Fingerprint, bytes: Uint8Array): boolean {
   return bytes.length === expected.length && fingerprintOf(bytes).hash === expected.hash
 }
-
-/** Takes whole lines out of bytes, and sets aside those that are no text. Splits on the byte 0x0A only; opens no file. */
 
 /** `offset` and `length` in bytes: reading that part of the file again gives `text`. */
 export type Line = { offset: number; length: number; text: string }
@@ -308,14 +307,12 @@ function kindOf(bytes: Buffer): Kind {
   return isUtf8(bytes) ? 'text' : 'not-utf8'
 }
 
-/** Reads a small file that somebody else wrote. Follows no link, waits for no pipe; what cannot be read is empty. */
-
-const SMALL_FILE_OPEN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
 const MOST_BYTES = 1_000_000
 
+/** A small file of another program; what cannot be read is empty. */
 export function readSmall(path: string): string {
   try {
-    const fd = openSync(path, SMALL_FILE_OPEN)
+    const fd = openPlain(path)
     try {
       const stats = fstatSync(fd)
       return stats.isFile() && stats.size <= MOST_BYTES ? readFileSync(fd, 'utf8') : ''

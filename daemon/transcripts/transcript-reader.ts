@@ -33,16 +33,18 @@ const WATCHED_FILE_MS = 3_600_000
  */
 const MISSING_PER_SWEEP = 1_000
 const SWEEPS_PER_IMPORTED = 60
+/** Where all is watched that matters, only what is not has to be looked at each time: events get lost, but rarely. */
+const SWEEPS_PER_WHOLE = 10
 
 export function createTranscriptReader(core: Core, projects: Projects) {
   const { clock, settings, events, health, disk, db } = core
   const stopping = new AbortController()
   const queue = createReadQueue(core)
-  const sweep = createSweep(core, queue, stopping.signal)
+  const files = createTranscriptFiles(db.index)
+  const sweep = createSweep(core, files, queue, stopping.signal)
   const folders = createImportFolders(core)
   const imports = createImportJob(core, folders, sweep, queue)
   const pushed = createPushedTurns(core, projects, folders, queue)
-  const files = createTranscriptFiles(db.index)
   const turnListeners: ((turn: EndedTurn) => void)[] = []
   const ends = createTurnEnds(clock, (turn) => {
     events.publish({ type: 'turn', ...turn })
@@ -56,6 +58,7 @@ export function createTranscriptReader(core: Core, projects: Projects) {
   const woken = new Set<string>()
   let hasBegun = false
   let isFirst = true
+  let isWholeDue = true
   let sweeps = 0
   /** Of a folder that went away as a whole, not every file is named by an event. */
   let folderChanged = false
@@ -132,6 +135,9 @@ export function createTranscriptReader(core: Core, projects: Projects) {
     wake(source)
   })
 
+  const leftIn = ({ path }: Root) =>
+    [...left].flatMap((folder) => (folder.startsWith(`${path}/`) ? [folder.slice(path.length + 1)] : []))
+
   const states = (): RootState[] =>
     roots().map((root) => {
       const isWatched = hasBegun && watch.failureOf(root.path) === undefined
@@ -155,15 +161,19 @@ export function createTranscriptReader(core: Core, projects: Projects) {
     // Watch before looking, so that no change falls between the two; what failed is tried again.
     await watch.set(roots().map(({ path }) => path))
     hasBegun = true
-    const isWhole = isFirst || folderChanged || states().some(({ state }) => state === 'polling')
+    const isPolling = states().some(({ state }) => state === 'polling')
+    const isWhole = isWholeDue || isPolling || failures.sweep !== undefined || sweeps % SWEEPS_PER_WHOLE === 0
+    const missing = isFirst || isPolling || folderChanged ? Number.POSITIVE_INFINITY : MISSING_PER_SWEEP
     const withImported = isFirst || sweeps % SWEEPS_PER_IMPORTED === 0
     isFirst = false
+    isWholeDue = false
     folderChanged = false
     sweeps++
     for (const source of queue.failed()) sweep.file(source, 'backlog')
-    for (const root of [...roots(), pushed.root]) await sweep.folder(root, '', 'backlog')
+    if (isWhole) for (const root of [...roots(), pushed.root]) await sweep.folder(root, '', 'backlog')
+    else for (const root of roots()) for (const name of leftIn(root)) await sweep.folder(root, name, 'backlog')
     if (withImported) for (const folder of folders.list()) await sweepImported(folder)
-    await sweep.missing(isWhole ? Number.POSITIVE_INFINITY : MISSING_PER_SWEEP)
+    await sweep.missing(missing)
   }
   const sweepOnce = (): Promise<void> => {
     if (stopping.signal.aborted) return Promise.resolve()
@@ -184,10 +194,14 @@ export function createTranscriptReader(core: Core, projects: Projects) {
       })
     return running
   }
-  /** A sweep under way may have passed what has to be looked at. */
+  /** Looks at everything. A sweep under way may have passed what has to be looked at. */
   const sweepAgain = () => {
     const before = running?.catch(() => {}) ?? Promise.resolve()
-    void before.then(sweepOnce).catch(queue.reportError)
+    const whole = () => {
+      isWholeDue = true
+      return sweepOnce()
+    }
+    void before.then(whole).catch(queue.reportError)
   }
   const begin = () => {
     timer?.stop()

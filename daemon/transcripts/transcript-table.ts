@@ -280,6 +280,8 @@ function createOtherHolders(db: Db) {
 }
 
 /** What the main thread asks about files that the worker reads. */
+export type TranscriptFiles = ReturnType<typeof createTranscriptFiles>
+
 export function createTranscriptFiles(current: () => Db) {
   const statements = preparedIn(current, prepare)
   return {

@@ -44,7 +44,7 @@ it('reads 200 MB about as fast as a bare loop that reads and splits', () => {
 const SLICE_BYTES = 1_000_000
 
 function readOurs(path: string): number {
-  const tail = createTail({ clock: Date })
+  const tail = createTail(Date)
   let units = 0
   let slice = tail.readSlice(path, undefined, { capBytes: SLICE_BYTES })
   for (;;) {

@@ -60,7 +60,7 @@ describe('what belongs to turns that are over', () => {
     ['nothing of a turn that runs', [asked, works, result], 0],
     ['a turn with its end', [asked, works, final], 3],
     ['not the turn that has begun after it', [asked, final, asked, works], 2],
-    ['the turn before a command that nobody answered', [asked, final, command], 2],
+    ['the turn before a command without an answer', [asked, final, command], 2],
     ['nothing where the agent went on after all', [asked, final, works], 0],
     ['the earlier turn where the agent went on in the later', [asked, final, asked, final, result], 2],
     ['a turn that was cut off, with the next that has ended', [asked, works, asked, final], 4],

@@ -85,7 +85,7 @@ describe('search', () => {
     expect((await rig.find('apple', { limit: 1 })).items.map(({ messageId }) => messageId)).toEqual(['new'])
   })
 
-  it('falls back to some of the words when nobody said all of them', async () => {
+  it('falls back to some of the words when no message has all of them', async () => {
     const rig = await spokenRig()
     await rig.say([user('a', 'apple pie'), user('b', 'cherry pie')])
     expect(await rig.ids('apple pie')).toEqual(['a'])
@@ -192,7 +192,7 @@ describe('search', () => {
     await expect(rig.find('role:tool')).rejects.toMatchObject({ code: 'BAD_REQUEST' })
   })
 
-  it('stops when nobody waits any more', async () => {
+  it('stops when the caller hangs up', async () => {
     const rig = await spokenRig()
     await rig.say(Array.from({ length: 40 }, (_, n) => user(`m${n}`, 'apple')))
     await expect(rig.find('apple', { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' })

@@ -193,7 +193,7 @@ describe('ingestion', () => {
     expect(rig.standing()).toEqual(['q1 a/s.jsonl', 'q2 a/s.jsonl'])
   })
 
-  it('finds in a copy what the original does not hold any more, and sends nobody back and forth', async () => {
+  it('finds in a copy what the original does not hold any more, and sends no file back and forth', async () => {
     const rig = await ingestRig()
     const lines = ['q1', 'q2', 'q3'].map((id) => json({ type: 'user', id, text: id }))
     const begin = json({ type: 'session', id: 's' })

@@ -48,7 +48,7 @@ describe('injected text', () => {
   })
 })
 
-/** What hooks, compactions and memories put into the recordings; each stands in what nobody said. */
+/** What hooks, compactions and memories put into the recordings; each stands in what was not said. */
 const PROBES = ['MEMORY-PROBE-123', 'STOPBLOCK-PROBE', 'STOPCTX-PROBE', 'FAKE-COMPACT-SUMMARY']
 
 describe('the probes in the recordings', () => {

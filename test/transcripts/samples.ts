@@ -9,7 +9,7 @@ export type Sample = {
   asks(said: Said): string
   /** The final answer of a turn, with its end where the harness marks one. */
   answers(said: Said): string[]
-  /** What somebody injected, as lines that stand between what was said. */
+  /** What was injected, as lines that stand between what was said. */
   injects(said: Said): string[]
   /** The first lines of a sub-agent's transcript, and how it is asked. */
   subAgent: { begin: string[]; asks(said: Said): string }

@@ -6,7 +6,7 @@ import { createTail } from '../../daemon/transcripts/tail.ts'
 export type Outcome = { lines: string[] } | { changed: string } | { threw: string | undefined }
 
 const [path = ''] = process.argv.slice(2)
-const tail = createTail({ clock: createClock() })
+const tail = createTail(createClock())
 const read = (): Outcome => {
   try {
     const slice = tail.readSlice(path, undefined, { capBytes: 1_000 })

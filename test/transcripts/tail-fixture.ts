@@ -19,7 +19,7 @@ export const AMPLE = { capBytes: 1_000_000 }
 /** `now`: what the clock says; it is asked after the file was looked at and before it is read. */
 export function openFixture({ now = Date.now }: { now?: () => number } = {}): Fixture {
   const path = join(makeHome().dir, 'session.jsonl')
-  const tail = createTail({ clock: { now } })
+  const tail = createTail({ now })
   let cursor: Cursor | undefined
   const read: Fixture['read'] = (options = AMPLE) => {
     const slice = tail.readSlice(path, cursor, options)

@@ -4,7 +4,7 @@ import { type Cursor, createTail } from '../../daemon/transcripts/tail.ts'
 import type { Measured } from './tail-memory.ts'
 
 const [path] = process.argv.slice(2) as [string]
-const tail = createTail({ clock: createClock() })
+const tail = createTail(createClock())
 const peakBytes = () => process.resourceUsage().maxRSS * 1_024
 const found: Measured = { lines: [], skipped: [], heldBytes: 0 }
 const before = peakBytes()

@@ -14,7 +14,7 @@ export type Order = { read: number; die?: { transaction: number; moment: 'before
 export type Report = { committed: number } | { done: number }
 
 const [folder, database, capBytes] = process.argv.slice(2) as [string, string, string]
-const tail = createTail({ clock: createClock() })
+const tail = createTail(createClock())
 const db = openDatabase(database)
 db.exec(`
   CREATE TABLE IF NOT EXISTS cursors (name TEXT PRIMARY KEY, cursor TEXT NOT NULL);

@@ -140,7 +140,7 @@ describe('reading a transcript', () => {
 })
 
 describe('a path that gives nothing', () => {
-  const tail = createTail({ clock: Date })
+  const tail = createTail(Date)
   const unreadable = (reason: string) => ({ changed: 'unreadable', reason })
   const cases: { what: string; make: (path: string) => string | undefined; found: Slice | object }[] = [
     { what: 'nothing', make: () => undefined, found: { changed: 'gone' } },
@@ -170,7 +170,7 @@ describe('a path that gives nothing', () => {
       found: unreadable('it is not a plain file'),
     },
     {
-      what: 'a pipe that nobody writes to',
+      what: 'a pipe without a writer',
       make: (path) => {
         execFileSync('mkfifo', [path])
         return undefined
@@ -211,7 +211,7 @@ describe('a path that gives nothing', () => {
     expect(tail.readSlice(path, undefined, AMPLE)).toEqual(unreadable('it cannot be read (ENXIO)'))
   })
 
-  it('a file of somebody else is told as a value, and read once it may be', () => {
+  it('a file of another user is told as a value, and read once it may be', () => {
     const { path, read, texts } = openFixture()
     writeFileSync(path, 'one\n')
     chmodSync(path, 0)
@@ -244,7 +244,7 @@ describe('a path that gives nothing', () => {
   })
 })
 
-/** Root may read everything, so it is somebody else for a moment. */
+/** Root may read everything, so the test is another user for a moment. */
 function asOrdinaryUser<T>(act: () => T): T {
   if (process.geteuid?.() !== 0) return act()
   process.seteuid?.(4243)

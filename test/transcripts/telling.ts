@@ -46,7 +46,7 @@ export function linesOf(text: string): string[] {
   return text.split('\n').filter((line) => line !== '')
 }
 
-/** As whoever reads files does it: a message without an id is known by its place. */
+/** As the reader of files does it: a message without an id is known by its place. */
 export function factsOf(harness: string, text: string): Fact[] {
   return linesOf(text).flatMap((line, at) =>
     adapterFor(harness)

@@ -177,7 +177,7 @@ export function userSaid(record: Fields, content: Content): Said {
   return { by: 'person', startsTurn: true }
 }
 
-/** Prompts that are typed while the agent works arrive as attachments; so do many that nobody typed. */
+/** Prompts that are typed while the agent works arrive as attachments; so does much that was not typed. */
 export function queuedSaid(record: Fields): { by: By; text: string } | undefined {
   const attachment = fields(record.attachment)
   const prompt = text(attachment.prompt)

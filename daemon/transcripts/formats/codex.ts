@@ -147,7 +147,7 @@ function messageSaid(item: Fields, about: Fields): Draft {
   if (item.role !== 'user') return { by: 'injected' }
   const kinds = list(about.content_item_kinds)
   const said = list(item.content).filter((part, at) => isSaid(kinds[at], text(fields(part).text)))
-  // A notice to an idle agent makes it work again, though nobody asked.
+  // A notice to an idle agent makes it work again, though no person asked.
   return said.length > 0
     ? { by: 'person', startsTurn: true, text: plainText(said) }
     : { by: 'injected', startsTurn: kinds.includes('multi_agent.subagent_notification') ? true : undefined }

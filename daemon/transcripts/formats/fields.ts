@@ -167,7 +167,7 @@ export type Content = {
   text: string
   toolCalls: ToolCall[]
   toolResults: ToolResult[]
-  /** It holds thoughts, which nobody said, and nothing else. */
+  /** It holds nothing but thoughts. */
   onlyThoughts: boolean
 }
 
@@ -225,7 +225,7 @@ export function isShellTool(name: string): boolean {
 
 /** The words in which every transcript is told, whatever harness wrote it. Types only. */
 
-/** `injected`: put there by a harness, a hook or this program, and said by nobody. `system`: a record of the harness. */
+/** `injected`: put there by a harness, a hook or this program, not said. `system`: a record of the harness. */
 export type By = 'person' | 'agent' | 'tool' | 'injected' | 'system'
 
 /** Input without what came from or went into a cache, so that the four add up to what was processed. */
@@ -245,7 +245,7 @@ export type Message = {
   text: string
   toolCalls: ToolCall[]
   toolResults: ToolResult[]
-  /** Absent where the line has none: whoever knows its place can name it by that. */
+  /** Absent where the line has none: then its place names it. */
   id?: string
   /** `null` begins a chain; absent means that it follows the message before it. */
   parentId?: string | null
@@ -364,7 +364,7 @@ export function compose(draft: Draft): Message {
   return message
 }
 
-/** Whoever speaks to a sub-agent is the agent that called it. */
+/** What is said to a sub-agent comes from the agent that called it. */
 export function speaker(by: By, subAgent: string | undefined): By {
   return by === 'person' && subAgent !== undefined ? 'agent' : by
 }
@@ -374,7 +374,7 @@ function heard({ by, text = '', startsTurn, subAgent }: Draft): Pick<Draft, 'by'
   if (by !== 'person') return { by, startsTurn, text: '' }
   // What is injected first: a mark of privacy in it must not swallow what the person said after it.
   const said = stripInjected(text)
-  // Without any text it may be a picture; with nothing but injected text nobody said it.
+  // Without any text it may be a picture; with nothing but injected text it was not said.
   if (said === '' && text.trim() !== '') return { by: 'injected', startsTurn: undefined, text: '' }
   return { by: speaker(by, subAgent), startsTurn, text: withoutPrivate(said) }
 }

@@ -1,8 +1,8 @@
 /** Which adapter reads which harness. */
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, readSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { HarnessName } from '../../../schema/session.ts'
-import { takeLines } from '../tail.ts'
+import { openPlain, takeLines } from '../tail.ts'
 import { claudeCode } from './claude-code.ts'
 import { codex } from './codex.ts'
 import { type Adapter, parseLine } from './fields.ts'
@@ -58,14 +58,13 @@ export function nameOf({ root, path }: Source): string {
 
 export type Unrecognised = { left: 'empty' | 'unreadable' | 'unrecognised' }
 
-const OPEN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
 /** Enough for nearly all; a session may begin with a picture, though. */
 const FIRST_BYTES = 65_536
 const MOST_BYTES = 4_000_000
 
 export function recognise(path: string): { harness: HarnessName } | Unrecognised {
   try {
-    const fd = openSync(path, OPEN)
+    const fd = openPlain(path)
     try {
       const stats = fstatSync(fd)
       if (!stats.isFile()) return { left: 'unreadable' }

@@ -87,7 +87,7 @@ describe('a line of Claude Code', () => {
       { by: 'agent', text: 'see' },
     ],
     [
-      'words of which nobody knew whether they end',
+      'words of which it was not known whether they end',
       assistant([{ type: 'text', text: 'ok' }], { stop_reason: null }),
       { by: 'agent', text: 'ok', ends: 'settling' },
     ],
@@ -141,11 +141,7 @@ describe('a line of Claude Code', () => {
       line('system', { subtype: 'turn_duration', durationMs: 5 }),
       { by: 'system', text: '', ends: 'final' },
     ],
-    [
-      'a type that hangs in the chain and nobody knows',
-      line('progress', { data: 'PROBE' }),
-      { by: 'system', text: '' },
-    ],
+    ['a type that hangs in the chain and is unknown', line('progress', { data: 'PROBE' }), { by: 'system', text: '' }],
   ])('tells who said %s', (_what, text, said) => {
     expect(read(text)).toEqual(said)
   })

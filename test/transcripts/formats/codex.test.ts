@@ -52,7 +52,7 @@ describe('a transcript of Codex', () => {
     ])
   })
 
-  it('begins a turn that nobody asked for when a sub-agent is done and the agent answers', () => {
+  it('begins a turn that no person asked for when a sub-agent is done and the agent answers', () => {
     const notice = user('<subagent_notification>PROBE', { content_item_kinds: ['multi_agent.subagent_notification'] })
     expect(turns(user('one'), agent('1'), ended, notice, agent('2'), ended)).toEqual([
       ['final', 'person: one', 'agent: 1'],

@@ -38,7 +38,7 @@ describe('a transcript of Gemini CLI', () => {
     })
   })
 
-  it('loses what is rewound, and nothing for a message that nobody saw', () => {
+  it('loses what is rewound, and nothing for a message that was never seen', () => {
     const lines = [user('q1', 'one'), answer('a1', '1'), user('q2', 'two'), answer('a2', '2')]
     const first = ['final', 'person: one', 'agent: 1']
     expect(turns(...lines, json({ $rewindTo: 'q2' }), user('q3', 'three'))).toEqual([first, ['open', 'person: three']])
@@ -66,7 +66,7 @@ describe('a transcript of Gemini CLI', () => {
     ])
   })
 
-  it('has notes that nobody said', () => {
+  it('has notes that were not said', () => {
     expect(gemini.read(json({ id: 'i', type: 'info', content: 'PROBE' }))).toMatchObject([{ by: 'system', text: '' }])
   })
 

@@ -45,7 +45,7 @@ describe.each(samples)(
       expect(story(harness, [...first, torn, '', ...second])).toEqual({ ...whole, counted: ['broken'] })
     })
 
-    it('has lines of a type nobody knows, which are counted', () => {
+    it('has lines of an unknown type, which are counted', () => {
       expect(story(harness, [...first, unknown, ...second])).toEqual({ ...whole, counted: ['unknown'] })
     })
 
@@ -74,7 +74,7 @@ describe.each(samples)(
       ])
     })
 
-    it('holds text that was injected, and nobody said it', () => {
+    it('holds text that was injected, and not said', () => {
       const told = story(harness, [
         ...begin,
         ...injects({ id: 'i0', after: null, text: 'PROBE' }),
@@ -85,7 +85,7 @@ describe.each(samples)(
       expect(told).toEqual({ said: ['person: one?', 'agent: one'], turns: ['one? final'], counted: [] })
     })
 
-    it('holds private spans, which nobody learns of', () => {
+    it('holds private spans, which are not kept', () => {
       const told = story(harness, [
         ...begin,
         asks({ id: 'q1', after: null, text: 'keep <private>SECRET</private> this' }),
