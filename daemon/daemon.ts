@@ -148,6 +148,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   memory.start()
   reader.start()
   mail.start()
+  recall.start()
   void model.refresh()
   settings.onChange((changed) => {
     log.configure(changed.log)

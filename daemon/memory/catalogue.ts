@@ -131,7 +131,7 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
   }
   const catchUp = (entry: Entry): void => {
     const isNew = entry.lookedMs === Number.NEGATIVE_INFINITY
-    if (isNew || entry.memories.size + entry.found.size <= FEW) {
+    if ((isNew && entry.memories.size === 0) || entry.memories.size + entry.found.size <= FEW) {
       look(entry)
       return
     }

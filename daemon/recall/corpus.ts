@@ -7,7 +7,9 @@ import type { Core } from '../core.ts'
 import type { Directory, KnownMemory } from '../memory/catalogue.ts'
 import type { Memory } from '../memory/memory.ts'
 import { createLru } from '../platform/lru.ts'
+import { STOP_WORDS } from './vocabulary.ts'
 import { createWordIndex, type WordIndex } from './word-index.ts'
+import { ASCII } from './words.ts'
 
 export type Corpus = {
   index: WordIndex
@@ -22,18 +24,26 @@ const MOST_DIRECTORIES = 16
 const SLICE_MS = 10
 /** The words of a text after so many characters are not looked at: about 50 ms of work. */
 const INDEXED_CHARS = 65_536
+/** Of memories that a question leads to, so many are read at once. */
+const MOST_FIRST = 20
+const FIRST_SLICE_MS = 25
 /** A full-text search takes its time for each word. */
 const QUESTION_CHARS = 1_000
 
+/** Where the full-text index found so many, the others are not waited for. */
+const ENOUGH_FOUND = 5
+const FOUND_WAIT_MS = 5
+
 type Entry = {
-  directory: Directory
-  /** Of the directory when `missing` was worked out. */
-  version: number
+  dir: string
   index: WordIndex
   /** What is in the index: the hash of each file. */
   hashes: Map<string, string>
   /** Memories whose words are not in the index, or not as they are now. */
   missing: Set<string>
+  directory: Directory | undefined
+  /** Of the directory when `missing` was worked out. */
+  version: number
   reading: Promise<void> | undefined
 }
 
@@ -52,32 +62,35 @@ export function createCorpora({ clock, logged }: Core, memory: Memory) {
     entry.hashes.delete(file)
     entry.missing.delete(file)
   }
-
   catalogue.onRead((dir, known, { text, body }) => {
     const entry = entries.get(dir)
     if (entry && text !== undefined) put(entry, known, body)
   })
 
   const read = (entry: Entry, file: string): void => {
-    const found = catalogue.read(entry.directory.dir, file)
+    const found = catalogue.read(entry.dir, file)
     if (!found) drop(entry, file)
     else if (entry.hashes.get(file) !== found.hash) put(entry, found, found.body)
     else entry.missing.delete(file)
   }
 
-  const entryOf = (directory: Directory): Entry => {
-    const known = entries.get(directory.dir)
-    if (known?.directory === directory) return known
-    // The catalogue forgot a directory that was not asked for in a long time, and began anew.
-    const { index, hashes } = known ?? { index: createWordIndex(), hashes: new Map<string, string>() }
-    const entry: Entry = { directory, version: -1, index, hashes, missing: new Set(), reading: undefined }
-    entries.set(directory.dir, entry)
-    return entry
+  const createEntry = (dir: string): Entry => ({
+    ...{ dir, index: createWordIndex(), hashes: new Map(), missing: new Set() },
+    ...{ directory: undefined, version: -1, reading: undefined },
+  })
+  const open = (dir: string): Entry & { directory: Directory } => {
+    const entry = entries.get(dir) ?? createEntry(dir)
+    // Before the catalogue: its words are taken from what the catalogue reads.
+    entries.set(dir, entry)
+    const directory = catalogue.open(dir)
+    // The catalogue forgets a directory that was not asked for in a long time, and begins anew.
+    if (entry.directory !== directory) entry.version = -1
+    return Object.assign(entry, { directory })
   }
 
   const findMissing = (entry: Entry): void => {
     const { directory, hashes } = entry
-    if (entry.version === directory.version) return
+    if (!directory || entry.version === directory.version) return
     entry.version = directory.version
     for (const file of [...hashes.keys()]) if (!directory.memories.has(file)) drop(entry, file)
     entry.missing = new Set()
@@ -85,8 +98,8 @@ export function createCorpora({ clock, logged }: Core, memory: Memory) {
       if (value !== undefined && hashes.get(file) !== hash) entry.missing.add(file)
   }
 
-  const readSome = (entry: Entry, files: Iterable<string>): void => {
-    const endMs = clock.elapsed() + SLICE_MS
+  const readSome = (entry: Entry, files: Iterable<string>, sliceMs = SLICE_MS): void => {
+    const endMs = clock.elapsed() + sliceMs
     for (const file of files) {
       if (clock.elapsed() >= endMs) return
       read(entry, file)
@@ -94,7 +107,7 @@ export function createCorpora({ clock, logged }: Core, memory: Memory) {
   }
   const isComplete = (entry: Entry): boolean => {
     findMissing(entry)
-    return entry.missing.size === 0 && entry.directory.unread() === 0
+    return entry.missing.size === 0 && entry.directory?.unread() === 0
   }
   const readBeside = (entry: Entry): Promise<void> => {
     entry.reading ??= (async () => {
@@ -119,19 +132,17 @@ export function createCorpora({ clock, logged }: Core, memory: Memory) {
     })
 
   return {
-    /** All that is on the disk now as far as it can be read in that time. */
+    /** All that is on the disk now, as far as it can be read in that time and is not found in index.db. */
     open: async (dir: string, { question, waitMs }: { question: string; waitMs: number }): Promise<Corpus> => {
-      const entry = entryOf(catalogue.open(dir))
+      const entry = open(dir)
       if (!isComplete(entry)) {
-        const first = memory.texts.known(dir, question.slice(0, QUESTION_CHARS))
-        readSome(
-          entry,
-          first.filter((file) => entry.missing.has(file) || !entry.hashes.has(file)),
-        )
-        if (!isComplete(entry)) await untilRead(entry, waitMs)
+        const first = memory.texts.known(dir, tellingWords(question.slice(0, QUESTION_CHARS)))
+        const unread = first.slice(0, MOST_FIRST).filter((file) => entry.missing.has(file) || !entry.hashes.has(file))
+        readSome(entry, unread, FIRST_SLICE_MS)
+        const isEnough = first.length >= ENOUGH_FOUND
+        if (!isComplete(entry)) await untilRead(entry, isEnough ? Math.min(waitMs, FOUND_WAIT_MS) : waitMs)
       }
-      const { index, directory } = entry
-      return { index, items: directory.memories, partial: !isComplete(entry) }
+      return { index: entry.index, items: entry.directory.memories, partial: !isComplete(entry) }
     },
     stop: () => {
       isStopped = true
@@ -140,3 +151,12 @@ export function createCorpora({ clock, logged }: Core, memory: Memory) {
 }
 
 export type Corpora = ReturnType<typeof createCorpora>
+
+/** Without stop words, which are in every memory. */
+function tellingWords(question: string): string {
+  if (!ASCII.test(question)) return question
+  return question
+    .split(/\s+/)
+    .filter((word) => !STOP_WORDS.has(word.toLowerCase()))
+    .join(' ')
+}

@@ -118,6 +118,8 @@ export function createShownMemories({ db, clock, logged }: Core) {
         sessionBytes: found.reduce((sum, { bytes, live }) => sum + bytes * live, 0),
       }
     },
+    /** The directories of which memories were shown last. */
+    lastDirs: (most: number): string[] => rows.lastDirs(most),
     /** The memory is purged. */
     forget: (memory: { dir: string; file: string }): void => {
       unwritten = unwritten.filter(({ dir, file }) => dir !== memory.dir || file !== memory.file)
@@ -155,6 +157,7 @@ function createShownTable(db: Db) {
     `SELECT * FROM recalled WHERE session = @session AND (@harness IS NULL OR harness = @harness)
      ORDER BY id LIMIT ${MOST_LISTED}`,
   )
+  const lastDirs = db.prepare('SELECT dir FROM recalled GROUP BY dir ORDER BY max(id) DESC LIMIT ?').pluck()
   const settle = db.prepare('UPDATE recalled SET live = 0 WHERE session = ? AND harness = ?')
   const forget = db.prepare('DELETE FROM recalled WHERE dir = ? AND file = ?')
   const remove = db.prepare(
@@ -173,6 +176,7 @@ function createShownTable(db: Db) {
     remove: (rows: readonly NewRow[]) => withoutWaiting(db, () => removeAll(rows)),
     /** Oldest first. */
     list: (session: string, harness: string | undefined) => list.all({ session, harness: harness ?? null }) as Row[],
+    lastDirs: (most: number) => lastDirs.all(most) as string[],
     settle: ({ session, harness }: SessionKey) => void settle.run(session, harness),
     forget: ({ dir, file }: { dir: string; file: string }) => void forget.run(dir, file),
   }

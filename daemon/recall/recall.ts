@@ -2,6 +2,7 @@
  * Recall: the memories for a question. They are chosen (select), surfaced as text (surface) and recorded as shown (given). Hooks get
  * the local ranking at once and never wait for a model: what it selects comes with the session's next question.
  */
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Caller } from '../../schema/caller.ts'
 import type { Collected, RecallAnswer, RecallRequest } from '../../schema/recall.ts'
 import type { Core } from '../core.ts'
@@ -11,6 +12,7 @@ import { withUndo } from '../platform/if-lost.ts'
 import { createInTurn } from '../platform/queue.ts'
 import { safeId } from '../platform/text.ts'
 import type { Projects } from '../projects/projects.ts'
+import { redact } from '../secrets/redact.ts'
 import { createCorpora } from './corpus.ts'
 import { createShownMemories, type SessionName } from './given.ts'
 import { ENOUGH } from './rank.ts'
@@ -26,6 +28,10 @@ const HOOK_READ_SHARE = 0.5
 const LONGEST_PROMPT = 100_000
 /** Of a question that is asked ahead of time: its beginning and its end. */
 const QUERY_CHARS = 32_000
+/** Their memories are read after a start. */
+const DIRS_AHEAD = 3
+const WARM_UP_TEXT = 'The words of a memory.'
+const DAEMON: Caller = { actor: 'daemon', env: {} }
 const NEVER = new AbortController().signal
 const NOTHING = { mode: 'local' as const, memories: [], text: '', bytes: 0 }
 
@@ -100,6 +106,17 @@ export function createRecall(core: Core, projects: Projects, memory: Memory, mod
     )
   }
 
+  const open = (dir: string) => corpora.open(dir, { question: '', waitMs: 0 })
+  /** The first question after a start finds the patterns of credentials loaded, and the words of its memories read. */
+  const warmUp = async (): Promise<void> => {
+    await turn()
+    await redact(WARM_UP_TEXT)
+    for (const dir of shown.lastDirs(DIRS_AHEAD)) {
+      const project = projects.list().find(({ memoryDir }) => memoryDir === dir)
+      if (project && projects.find(project.root, DAEMON).off === undefined) await open(dir)
+    }
+  }
+
   const isLocal = ({ mode }: RecallRequest) => mode === 'local' || (mode === 'auto' && models.waits() !== undefined)
 
   return {
@@ -126,7 +143,7 @@ export function createRecall(core: Core, projects: Projects, memory: Memory, mod
       const { dir, off } = projects.find(session.cwd, caller)
       const { enabled, k } = settings.current().recall
       if (off !== undefined || !enabled) return surfaceInTurn(request, { skipped: 'off' })
-      const corpus = await corpora.open(dir, { question: '', waitMs: 0 })
+      const corpus = await open(dir)
       const last = shown
         .list(session.sessionId, session.harness)
         .items.filter(({ file, path }) => path === `${dir}/${file}`)
@@ -142,7 +159,7 @@ export function createRecall(core: Core, projects: Projects, memory: Memory, mod
     readAhead: (cwd: string, caller: Caller): void => {
       const { dir, off } = projects.find(cwd, caller)
       if (off !== undefined || !settings.current().recall.enabled) return
-      corpora.open(dir, { question: '', waitMs: 0 }).catch(logged('memories could not be read ahead'))
+      open(dir).catch(logged('memories could not be read ahead'))
     },
     prefetch: (asked: RecallRequest, caller: Caller): { ticket: string } => {
       const request = { ...asked, query: shortened(asked.query) }
@@ -165,6 +182,7 @@ export function createRecall(core: Core, projects: Projects, memory: Memory, mod
     shown: shown.list,
     /** A memory is purged. */
     forget: shown.forget,
+    start: (): void => void warmUp().catch(logged('memories could not be read ahead')),
     stop: (): void => {
       late.stop()
       tickets.stop()

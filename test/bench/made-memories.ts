@@ -34,8 +34,12 @@ function memory(n: number) {
   }
 }
 
+export function memoryDirOf(home: Home, cwd: string): string {
+  return join(home.dir, '.claude/projects', cwd.replaceAll(/[^A-Za-z0-9]/g, '-'), 'memory')
+}
+
 export function makeMemories(home: Home, cwd: string, count: number): void {
-  const dir = join(home.dir, '.claude/projects', cwd.replaceAll(/[^A-Za-z0-9]/g, '-'), 'memory')
+  const dir = memoryDirOf(home, cwd)
   mkdirSync(cwd, { recursive: true })
   mkdirSync(dir, { recursive: true })
   for (let n = 0; n < count; n++) {

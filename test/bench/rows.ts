@@ -1,6 +1,7 @@
 /** Every row, in the order of the table. A new one is a file and a line here. */
 import { compacting, estimate } from './context.ts'
 import { cost } from './cost.ts'
+import { firstRecall } from './first-recall.ts'
 import { growth } from './growth.ts'
 import { health } from './health.ts'
 import { hook } from './hook.ts'
@@ -23,6 +24,7 @@ export const rows: readonly Row[] = [
   write,
   recall,
   manyRecalled,
+  firstRecall,
   underLoad,
   turnsAtOnce,
   hook,
