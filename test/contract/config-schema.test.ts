@@ -9,8 +9,8 @@ it('publishes the JSON schema of the settings as they are (npm run config-schema
   expect(published).toEqual(JSON.parse(JSON.stringify(settingsJsonSchema())))
 })
 
-it('shows in the README the defaults that are in force', () => {
-  const readme = readFileSync(join(projectRoot, 'README.md'), 'utf8')
-  const shown = /```json\n(\{\n {2}"roots"[\s\S]*?\n\})\n```/.exec(readme)?.[1] ?? ''
+it('shows in the docs the defaults that are in force', () => {
+  const page = readFileSync(join(projectRoot, 'docs/configuration.md'), 'utf8')
+  const shown = /```json\n(\{\n {2}"roots"[\s\S]*?\n\})\n```/.exec(page)?.[1] ?? ''
   expect(JSON.parse(shown)).toEqual(Settings.parse({}))
 })

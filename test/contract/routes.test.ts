@@ -16,7 +16,7 @@ import { projectRoot } from '../support/sources.ts'
 
 type Operation = { operationId: string; responses: Record<string, { description: string }> }
 
-const readme = readFileSync(join(projectRoot, 'README.md'), 'utf8')
+const page = readFileSync(join(projectRoot, 'docs/api.md'), 'utf8')
 const document = openApiDocument('0.0.0') as unknown as { paths: Record<string, Record<string, Operation>> }
 const operations = Object.values(document.paths).flatMap((path) => Object.values(path))
 
@@ -55,11 +55,11 @@ describe('the contract', () => {
     }
   })
 
-  it('lists in the README exactly the error codes and exit codes there are', () => {
-    const coded = [...readme.matchAll(/^\| `([A-Z_]+)` \| (\d+)/gm)].map(([, code, status]) => [code, Number(status)])
+  it('lists in docs/api.md exactly the error codes and exit codes there are', () => {
+    const coded = [...page.matchAll(/^\| `([A-Z_]+)` \| (\d+)/gm)].map(([, code, status]) => [code, Number(status)])
     expect(Object.fromEntries(coded)).toEqual(httpStatus)
-    for (const code of localCodes) expect(readme).toContain(`\`${code}\``)
-    const exits = [...readme.matchAll(/^\| (\d) \| /gm)].map(([, code]) => Number(code))
+    for (const code of localCodes) expect(page).toContain(`\`${code}\``)
+    const exits = [...page.matchAll(/^\| (\d) \| /gm)].map(([, code]) => Number(code))
     expect(exits).toEqual(Object.values(exitCodes))
   })
 

@@ -9,6 +9,7 @@ import { connectAs } from '../support/connect-as.ts'
 import { makeHome } from '../support/home.ts'
 import { projectRoot } from '../support/sources.ts'
 import { helpOf, readmeLines, readmeMentions, readmeScripts } from '../support/told-commands.ts'
+import { memoryDirOf } from '../support/writer.ts'
 
 const { scripts } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>
@@ -95,6 +96,8 @@ async function prepare(line: string, { home, client, session }: Ground): Promise
   }
   if (!line.startsWith('mv ')) return
   rmSync(join(home.dir, 'work/app'), { recursive: true })
+  // An import before may have filled the place: a project moves to where there are no memories.
+  rmSync(memoryDirOf(home, join(home.dir, 'work/app')), { recursive: true, force: true })
   await client.remember({ cwd: join(home.dir, 'app'), text: 'The app is written in Go' })
 }
 
@@ -117,7 +120,8 @@ function type(line: string, on: Ground): Promise<Ended> {
   return new Promise((resolve) => child.once('close', (code) => resolve({ line, code, said })))
 }
 
-function asExpected({ line, code, said }: Ended): boolean {
+function asExpected({ line: typed, code, said }: Ended): boolean {
+  const line = bare(typed)
   const [, other, why] = otherwise.find(([which]) => which.test(line)) ?? []
   if (other !== undefined && why) return code === other && why.test(said)
   // Ended by the signal that it was sent, or in its own way because of it.

@@ -1,9 +1,17 @@
-/** Every command that people are told to type: in the README and in the help of each command. */
-import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+/** Every command that people are told to type: in the README, the docs and the help of each command. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { CliResult } from './cli.ts'
+import { projectRoot } from './sources.ts'
 
-const readme = readFileSync(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8')
+export const pages = [
+  'README.md',
+  ...readdirSync(join(projectRoot, 'docs'))
+    .sort()
+    .map((name) => `docs/${name}`),
+].map((path) => ({ path, text: readFileSync(join(projectRoot, path), 'utf8') }))
+
+const readme = pages.map(({ text }) => text).join('\n')
 
 /** Lines of its shell blocks, in order, as a person would paste them. */
 export function readmeLines(): string[] {
