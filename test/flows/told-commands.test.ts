@@ -8,7 +8,7 @@ import { cliMain, memoryd, stopsAfterwards } from '../support/cli.ts'
 import { connectAs } from '../support/connect-as.ts'
 import { makeHome } from '../support/home.ts'
 import { projectRoot } from '../support/sources.ts'
-import { helpOf, readmeLines, readmeMentions, readmeScripts } from '../support/told-commands.ts'
+import { helpOf, linesIn, mentionsIn, pages, scriptsIn } from '../support/told-commands.ts'
 import { memoryDirOf } from '../support/writer.ts'
 
 const { scripts } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
@@ -129,12 +129,16 @@ function asExpected({ line: typed, code, said }: Ended): boolean {
 }
 
 describe('what people are told to type', () => {
-  it('works as the README has it, line by line', async () => {
+  it('works as the README and the docs have it, line by line', async () => {
     const on = await ground()
     const wrong: Ended[] = []
-    for (const line of readmeLines()) {
-      const ended = await type(line, on)
-      if (!asExpected(ended)) wrong.push(ended)
+    for (const { text } of pages) {
+      // Each page begins with a daemon that runs.
+      await memoryd(on.home, 'start')
+      for (const line of linesIn(text)) {
+        const ended = await type(line, on)
+        if (!asExpected(ended)) wrong.push(ended)
+      }
     }
     expect(wrong).toEqual([])
   })
@@ -142,7 +146,7 @@ describe('what people are told to type', () => {
   it('works as each command tells of itself', async () => {
     const on = await ground()
     const wrong: Ended[] = []
-    const done = new Set(readmeLines().map(bare))
+    const done = new Set(pages.flatMap(({ text }) => linesIn(text)).map(bare))
     const help = await helpOf((...args) => memoryd(on.home, ...args))
     for (const line of new Set(help.flatMap(({ examples }) => examples))) {
       if (done.has(line)) continue
@@ -156,13 +160,14 @@ describe('what people are told to type', () => {
   it('is all there is: every command, and nothing that the README names in passing is missing among it', async () => {
     const home = makeHome()
     const help = await helpOf((...args) => memoryd(home, ...args))
-    const lines = [...readmeLines().map(bare), ...help.flatMap(({ examples }) => examples)]
+    const lines = [...pages.flatMap(({ text }) => linesIn(text)).map(bare), ...help.flatMap(({ examples }) => examples)]
     const isTyped = (command: string) => lines.some((line) => ` ${line} `.includes(` ${command} `))
     expect(help.filter(({ command }) => !isTyped(command))).toEqual([])
+    const all = pages.map(({ text }) => text).join('\n')
     const typed = lines.map((line) => new Set(line.split(/[\s|&]+/)))
-    const never = readmeMentions().filter((words) => !typed.some((line) => words.every((word) => line.has(word))))
+    const never = mentionsIn(all).filter((words) => !typed.some((line) => words.every((word) => line.has(word))))
     expect(never).toEqual([])
-    expect(readmeScripts().filter((name) => !Object.hasOwn(scripts, name))).toEqual([])
+    expect(scriptsIn(all).filter((name) => !Object.hasOwn(scripts, name))).toEqual([])
   })
 })
 

@@ -11,23 +11,21 @@ export const pages = [
     .map((name) => `docs/${name}`),
 ].map((path) => ({ path, text: readFileSync(join(projectRoot, path), 'utf8') }))
 
-const readme = pages.map(({ text }) => text).join('\n')
-
-/** Lines of its shell blocks, in order, as a person would paste them. */
-export function readmeLines(): string[] {
-  return [...readme.matchAll(/^```sh\n([\s\S]*?)^```/gm)]
+/** Lines of the shell blocks of a page, in order, as a person would paste them. */
+export function linesIn(page: string): string[] {
+  return [...page.matchAll(/^```sh\n([\s\S]*?)^```/gm)]
     .flatMap(([, block = '']) => block.split('\n'))
     .filter((line) => line !== '')
 }
 
-/** The scripts that its sentences name. */
-export function readmeScripts(): string[] {
-  return [...readme.matchAll(/`[^`\n]*\bnpm run ([a-z0-9:-]+)[^`\n]*`/g)].map(([, name = '']) => name)
+/** The scripts that sentences name. */
+export function scriptsIn(text: string): string[] {
+  return [...text.matchAll(/`[^`\n]*\bnpm run ([a-z0-9:-]+)[^`\n]*`/g)].map(([, name = '']) => name)
 }
 
-/** What stands in its sentences, as words: no whole command line, but names and options. */
-export function readmeMentions(): string[][] {
-  return [...readme.matchAll(/`(?:npx )?memoryd ([^`\n]+)`/g)].flatMap(([, said = '']) =>
+/** Commands that sentences name, as words: no whole command line, but names and options. */
+export function mentionsIn(text: string): string[][] {
+  return [...text.matchAll(/`(?:npx )?memoryd ([^`\n]+)`/g)].flatMap(([, said = '']) =>
     alternatives(said).map((words) => words.filter((word) => /^(?:--?)?[a-z][a-z-]*$/.test(word))),
   )
 }
