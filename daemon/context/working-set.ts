@@ -2,7 +2,7 @@
  * What a compaction would lose and the work needs at once: files that were being read, as they are now, skills, to-dos,
  * the plan, tasks in the background, and whatever the harness names. Reads files, never more than it may tell.
  */
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { basename, isAbsolute } from 'node:path'
 import type { Compacted, Restore } from '../../schema/context.ts'
 import type { Core } from '../core.ts'
@@ -52,7 +52,9 @@ export function readWorkingSet({ stateDir, settings }: Core, { restore, between,
   }
   const todos = openTodos(restore.todos ?? [])
   add('todos', 'to-dos', todos.map((todo) => `- ${todo}`).join('\n'), SHORT_TOKENS)
-  const readOpen = (path: string) => (isAbsolute(path) && !isClosed(path) ? readNow(path) : undefined)
+  // Whether a file is closed takes a dozen calls to the disk, and most files of an old conversation are gone.
+  const mayRead = (path: string) => isAbsolute(path) && existsSync(path) && !isClosed(path)
+  const readOpen = (path: string) => (mayRead(path) ? readNow(path) : undefined)
   const plan = typeof restore.plan === 'string' ? { path: undefined, content: restore.plan } : restore.plan
   const planText = plan && (plan.content ?? readOpen(plan.path ?? ''))
   if (plan && planText !== undefined) add('plan', plan.path ?? 'plan', planText, SHORT_TOKENS)
