@@ -2,6 +2,7 @@
 import { existsSync, lstatSync, mkdirSync } from 'node:fs'
 import { MemoryError } from '../../schema/errors.ts'
 import { isDiskError } from '../platform/disk.ts'
+import { createInTurn } from '../platform/queue.ts'
 import { backUp, backUpBeforeMigration, dailyBackupName, dailyBackups, newestUsableBackup } from './backup.ts'
 import {
   checkInWorker,
@@ -18,22 +19,9 @@ import { indexMigrations } from './index-schema.ts'
 import { migrate, schemaVersion } from './migrate.ts'
 import { finishRepair, repairHistory } from './repair.ts'
 
-export type Databases = {
-  history: Db
-  /** Ask for it each time: it is replaced when it turns out to be broken. */
-  index(): Db
-  /** What was found and done at opening, for the log. */
-  repairs: string[]
-  /** Checks index.db in a thread of its own; a broken one is set aside and begun anew, and said so. */
-  checkIndex(signal: AbortSignal): Promise<string | undefined>
-  /** Makes today's backup unless there is one. */
-  backUpDaily(nowMs: number): Promise<'made' | 'exists'>
-  /** Waits for whatever else copies history.db as a whole, then runs `work` alone: no copy is made of a half. */
-  alone<T>(work: () => Promise<T>): Promise<T>
-  close(): void
-}
+export type Databases = ReturnType<typeof openDatabases>
 
-export function openDatabases(stateDir: string, nowMs: number): Databases {
+export function openDatabases(stateDir: string, nowMs: number) {
   const layout = storeLayout(stateDir)
   mkdirSync(stateDir, { recursive: true, mode: 0o700 })
   const repairs: string[] = []
@@ -45,18 +33,17 @@ export function openDatabases(stateDir: string, nowMs: number): Databases {
     history.close()
     throw error
   }
-  let last: Promise<unknown> = Promise.resolve()
-  const alone = <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = last.then(work)
-    last = turn.catch(() => {})
-    return turn
-  }
+  const inTurn = createInTurn()
+  const alone = <T>(work: () => Promise<T>): Promise<T> => inTurn('history.db', work)
 
   return {
     history,
+    /** Ask for it each time: it is replaced when it turns out to be broken. */
     index: () => index,
+    /** What was found and done at opening, for the log. */
     repairs,
-    checkIndex: async (signal) => {
+    /** Checks index.db in a thread of its own; a broken one is set aside and begun anew, and said so. */
+    checkIndex: async (signal: AbortSignal): Promise<string | undefined> => {
       const problems = await checkInWorker(layout.index, signal)
       if (problems.length === 0) return undefined
       index.close()
@@ -64,13 +51,15 @@ export function openDatabases(stateDir: string, nowMs: number): Databases {
       index = openIndex(layout, nowMs, repairs)
       return `index.db was damaged (${problems[0]}); it is kept as ${aside}, and a new one is begun`
     },
-    backUpDaily: (now) =>
-      alone(async () => {
-        const name = dailyBackupName(now)
+    /** Makes today's backup unless there is one. */
+    backUpDaily: (nowMs: number) =>
+      alone(async (): Promise<'made' | 'exists'> => {
+        const name = dailyBackupName(nowMs)
         if (dailyBackups(layout.backups).some((file) => file.endsWith(name))) return 'exists'
         await backUp(history, layout.backups, name)
         return 'made'
       }),
+    /** Waits for whatever else copies history.db as a whole, then runs `work` alone: no copy is made of a half. */
     alone,
     close: () => {
       closeDatabase(index)

@@ -5,22 +5,20 @@ import type { Clock } from './clock.ts'
 type WithoutStamp<E> = E extends unknown ? Omit<E, 'at'> : never
 type Unstamped = WithoutStamp<Event>
 
-export type Events = {
-  publish(event: Unstamped): void
-  subscribe(listener: (event: Event) => void): () => void
-}
+export type Events = ReturnType<typeof createEvents>
 
-export function createEvents(clock: Clock): Events {
+export function createEvents(clock: Clock) {
   const listeners = new Set<(event: Event) => void>()
   return {
-    publish: (event) => {
+    publish: (event: Unstamped): void => {
       if (listeners.size === 0) return
       const stamped: Event = { ...event, at: new Date(clock.now()).toISOString() }
       for (const listener of listeners) listener(stamped)
     },
-    subscribe: (listener) => {
+    /** Returns how to unsubscribe. */
+    subscribe: (listener: (event: Event) => void) => {
       listeners.add(listener)
-      return () => listeners.delete(listener)
+      return () => void listeners.delete(listener)
     },
   }
 }

@@ -6,23 +6,20 @@ import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from './clock.ts'
 
-export type Processes = {
-  /** What tells a process from a later one of the same number; undefined where there is none, or the system does not say. */
-  birthOf(pid: number): string | undefined
-  isAlive(pid: number, born?: string): boolean
-}
+export type Processes = ReturnType<typeof createProcesses>
 
 /** Where the system tells of its processes as files. */
 const PROC = '/proc'
 /** Counted from the state, which follows the name. */
 const STARTED = 19
 
-export function createProcesses(): Processes {
-  const told = existsSync(`${PROC}/self/stat`)
+export function createProcesses() {
+  const hasProc = existsSync(`${PROC}/self/stat`)
   return {
-    birthOf: (pid) => statOf(pid)?.started,
-    isAlive: (pid, born) => {
-      if (!told) return takesSignals(pid)
+    /** What tells a process from a later one of the same number; undefined where there is none, or the system does not say. */
+    birthOf: (pid: number): string | undefined => statOf(pid)?.started,
+    isAlive: (pid: number, born?: string): boolean => {
+      if (!hasProc) return takesSignals(pid)
       const stat = statOf(pid)
       // What has ended and was not collected yet is as good as gone.
       return stat !== undefined && !'ZX'.includes(stat.state) && (born === undefined || born === stat.started)

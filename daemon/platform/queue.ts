@@ -32,12 +32,7 @@ export function createTurns(): (chars: number) => Promise<void> {
   }
 }
 
-export type GivingWay = {
-  /** A request came in. */
-  asked(): void
-  /** To be called before a piece of work; what it returns, after it, for how many ms to rest. */
-  begin(): () => number
-}
+export type GivingWay = ReturnType<typeof createGivingWay>
 
 /** So that of a hundred requests in a row about one finds the thread at work: a good part of a run is waiting. */
 const REST_PER_WORK = 50
@@ -48,12 +43,14 @@ const LONGEST_REST_MS = 300
  * Background work gives way to requests: when one has come since the piece of work before, a piece is followed by a rest,
  * many times as long as the thread was busy with it. Without requests there is no rest.
  */
-export function createGivingWay({ busy }: Pick<Clock, 'busy'>): GivingWay {
+export function createGivingWay({ busy }: Clock) {
   let isAsked = false
   return {
+    /** A request came in. */
     asked: () => {
       isAsked = true
     },
+    /** To be called before a piece of work; what it returns, after it, for how many ms to rest. */
     begin: () => {
       const begunMs = busy()
       return () => {

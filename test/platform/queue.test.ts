@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createGivingWay, createInTurn } from '../../daemon/platform/queue.ts'
+import { manualTime } from '../support/clock.ts'
 
 it('runs work on one thing in turn, work on others beside it, and goes on after a failure', async () => {
   const inTurn = createInTurn()
@@ -24,7 +25,7 @@ it('runs work on one thing in turn, work on others beside it, and goes on after 
 
 function rig() {
   const thread = { busyMs: 1_000 }
-  return { thread, ...createGivingWay({ busy: () => thread.busyMs }) }
+  return { thread, ...createGivingWay({ ...manualTime().clock, busy: () => thread.busyMs }) }
 }
 
 describe('background work', () => {
