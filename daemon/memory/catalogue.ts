@@ -10,6 +10,7 @@ import type { MemoryType, Trust } from '../../schema/memory.ts'
 import type { Core } from '../core.ts'
 import { type Db, preparedIn, withoutWaiting } from '../db/database.ts'
 import type { Timer } from '../platform/clock.ts'
+import { createLru } from '../platform/lru.ts'
 import { hashOf } from '../platform/safe-folder.ts'
 import { INDEX_FILE, numbered } from './file-names.ts'
 import { readMemoryFile } from './folder.ts'
@@ -48,18 +49,19 @@ const FEW = 500
 const LOOK_MS = 1_000
 /** Between two slices others get their turn. */
 const SLICE_MS = 10
-const KEEP_MS = 1_000
-const KEEP_AT_ONCE = 100
+const SAVE_MS = 1_000
+const SAVE_AT_ONCE = 100
+const SAVE_FAILED = 'what is known of memories could not be saved'
 
 type Entry = Directory & {
   memories: Map<string, KnownMemory>
   lookedMs: number
-  /** To be read before all others: something happened to them. */
+  /** Written or seen to change: to be read before all others. */
   changed: Set<string>
   /** To be read, the newest first. */
   found: Map<string, FoundMemory>
-  /** Rows of these are not as they should be. */
-  unkept: Set<string>
+  /** Their rows are missing or outdated. */
+  unsaved: Set<string>
   reading: Promise<void> | undefined
 }
 
@@ -68,20 +70,14 @@ type ReadListener = (dir: string, memory: KnownMemory, read: ReadMemory) => void
 
 export function createCatalogue({ clock, db, logged }: Core, journal: Journal, names: CredentialNames) {
   const rows = createRows(db.index)
-  const entries = new Map<string, Entry>()
+  const entries = createLru<string, Entry>(MOST_DIRECTORIES)
   const listeners: ReadListener[] = []
-  let keeping: Timer | undefined
+  let saving: Timer | undefined
   let isStopped = false
 
   const entryOf = (dir: string): Entry => {
-    const entry = entries.get(dir) ?? load(dir)
-    // The map is in order of use.
-    entries.delete(dir)
-    entries.set(dir, entry)
-    if (entries.size > MOST_DIRECTORIES) entries.delete(entries.keys().next().value as string)
-    return entry
-  }
-  const load = (dir: string): Entry => {
+    const known = entries.get(dir)
+    if (known) return known
     const entry: Entry = {
       dir,
       memories: new Map(rows.of(dir).map((memory) => [memory.file, memory])),
@@ -90,9 +86,10 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
       lookedMs: Number.NEGATIVE_INFINITY,
       changed: new Set(),
       found: new Map(),
-      unkept: new Set(),
+      unsaved: new Set(),
       reading: undefined,
     }
+    entries.set(dir, entry)
     return entry
   }
 
@@ -108,7 +105,7 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
     const value = isSame ? known.value : read.text === undefined ? undefined : valueKey(read.body)
     const memory = { ...read.memory, value }
     entry.memories.set(file, memory)
-    if (known?.stamp !== memory.stamp || !isSame) keepLater(entry, file)
+    if (known?.stamp !== memory.stamp || !isSame) saveLater(entry, file)
     if (isSame) return
     entry.version++
     for (const listener of listeners) listener(entry.dir, memory, read)
@@ -118,7 +115,7 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
     entry.found.delete(file)
     if (!entry.memories.delete(file)) return
     entry.version++
-    keepLater(entry, file)
+    saveLater(entry, file)
   }
 
   const look = (entry: Entry): void => {
@@ -192,30 +189,30 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
     return memory && found?.text !== undefined ? { ...memory, text: found.text, body: found.body } : undefined
   }
 
-  const keepLater = (entry: Entry, file: string): void => {
-    entry.unkept.add(file)
-    keeping ??= clock.after(KEEP_MS, () => {
-      keeping = undefined
-      void keepAll().catch(logged('what is known of memories could not be kept'))
+  const saveLater = (entry: Entry, file: string): void => {
+    entry.unsaved.add(file)
+    saving ??= clock.after(SAVE_MS, () => {
+      saving = undefined
+      void saveAll().catch(logged(SAVE_FAILED))
     })
   }
-  const keepAll = async (): Promise<void> => {
+  const saveAll = async (): Promise<void> => {
     for (const entry of entries.values()) {
-      const files = [...entry.unkept]
+      const files = [...entry.unsaved]
       while (files.length > 0 && !isStopped) {
-        keep(entry, files.splice(0, KEEP_AT_ONCE))
+        save(entry, files.splice(0, SAVE_AT_ONCE))
         await turn()
       }
     }
   }
-  /** Only what the journal has byte for byte, and so looked through: no credential comes into index.db. */
-  const keep = (entry: Entry, files: readonly string[]): void =>
+  /** Only what the journal has byte for byte: that was searched for credentials, and none comes into index.db. */
+  const save = (entry: Entry, files: readonly string[]): void =>
     rows.write(() => {
       for (const file of files) {
         const memory = entry.memories.get(file)
-        // It will be read again, and kept then.
+        // It will be read again, and saved then.
         if (memory?.stamp === '') continue
-        entry.unkept.delete(file)
+        entry.unsaved.delete(file)
         const tip = memory && journal.tip(entry.dir, file)
         if (memory && tip?.exact && tip.hash === memory.hash) rows.put(entry.dir, memory)
         else rows.remove(entry.dir, file)
@@ -262,9 +259,9 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
       const entry = entries.get(dir)
       if (!entry) return
       for (const file of files) {
-        if (!isMemoryName(file) || isIndexName(file)) continue
+        if (!isMemoryName(file) || basename(file) === INDEX_FILE) continue
         entry.changed.add(file)
-        keepLater(entry, file)
+        saveLater(entry, file)
       }
     },
     /** Hears of each file that was read, with what it says. */
@@ -280,12 +277,16 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
     },
     /** Its rows were deleted: all of them are written again. */
     wiped: (): void => {
-      for (const entry of entries.values()) for (const file of entry.memories.keys()) keepLater(entry, file)
+      for (const entry of entries.values()) for (const file of entry.memories.keys()) saveLater(entry, file)
     },
     stop: (): void => {
       isStopped = true
-      keeping?.stop()
-      for (const entry of entries.values()) keep(entry, [...entry.unkept])
+      saving?.stop()
+      try {
+        for (const entry of entries.values()) save(entry, [...entry.unsaved])
+      } catch (error) {
+        logged(SAVE_FAILED)(error)
+      }
     },
   }
 }
@@ -298,12 +299,8 @@ function lastChanged(dirs: readonly string[]): string[] {
   return dirs.toSorted((a, b) => (changedMs.get(b) ?? 0) - (changedMs.get(a) ?? 0))
 }
 
-export function valueKey(text: string): string {
+function valueKey(text: string): string {
   return hashOf(normaliseValue(text))
-}
-
-function isIndexName(file: string): boolean {
-  return basename(file) === INDEX_FILE
 }
 
 type Row = {
