@@ -7,8 +7,9 @@ import type { ProjectFinder } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import { type MemorySet, readExport } from './export-file.ts'
 import { indexOf, isIndex, numbered, twinKey } from './file-names.ts'
+import { readMemoryFile } from './folder.ts'
 import { dropOrphans, type Journal, newRunId } from './journal.ts'
-import { type Occupied, occupiedIn } from './scan.ts'
+import { listMemories } from './scan.ts'
 import type { Tombstones } from './tombstones.ts'
 import { type Author, isRefusal, nameWithoutCredential, refusalOf, whyRefused } from './write-checks.ts'
 import type { Batch, Writer } from './writer.ts'
@@ -112,6 +113,27 @@ async function refusalIn(batch: Batch, file: string, bytes: Buffer): Promise<str
   } catch (error) {
     if (!isRefusal(error)) throw error
     return whyRefused(error)
+  }
+}
+
+/** Every name in a directory, and the hash of what is under one, if that can be read. */
+type Occupied = { names: readonly string[]; hashAt: (file: string) => string | undefined }
+
+function occupiedIn(dir: string): Occupied {
+  const { files, folders, closed } = listMemories(dir)
+  const readable = new Set(files)
+  return {
+    names: [...files, ...folders, ...closed],
+    hashAt: (file) => (readable.has(file) ? hashIn(dir, file) : undefined),
+  }
+}
+
+/** Nothing for what cannot be read safely: then it is the same as nothing else. */
+function hashIn(dir: string, file: string): string | undefined {
+  try {
+    return readMemoryFile(dir, file)?.hash
+  } catch {
+    return undefined
   }
 }
 

@@ -17,7 +17,7 @@ import {
 import { basename, dirname } from 'node:path'
 import { descend, enter, type Folder, hashOf, isCode, isSettled, readUpTo, stampOf } from '../platform/safe-folder.ts'
 import { INDEX_FILE, READ_CAP_SEGMENTS } from './file-names.ts'
-import { inDirectory, readMemoryFile } from './folder.ts'
+import { inDirectory } from './folder.ts'
 import { splitFrontMatter } from './front-matter-edit.ts'
 import { oneLine } from './pointer.ts'
 import { parseTopic, type TopicFields, topicFields } from './topic-file.ts'
@@ -240,46 +240,20 @@ export function listMemories(dir: string): Listing {
   const visitor: Visitor = {
     enters: (folder, depth) => {
       folders.push(folder)
-      if (depth < READ_CAP_SEGMENTS) return true
-      closed.push(folder)
-      return false
+      if (depth >= READ_CAP_SEGMENTS) closed.push(folder)
+      return depth < READ_CAP_SEGMENTS
     },
     file: (file) => void files.push(file),
     otherThing: (file) => void closed.push(file),
     closedFolder: (folder) => void closed.push(folder),
   }
-  if (existsSync(dir)) visit(dir, visitor)
-  return { files: files.sort(), folders: folders.sort(), closed: closed.sort() }
-}
-
-/** One that has gone just now holds nothing. */
-function visit(dir: string, visitor: Visitor): void {
   try {
     inDirectory(dir, (top) => visitMemories(top, visitor))
   } catch (error) {
-    if (!isCode(error, 'ENOENT')) throw error
+    // It was never made, or has gone just now.
+    if (existsSync(dir)) throw error
   }
-}
-
-/** Every name in a directory, and the hash of what is under one, if that can be read: for what comes from elsewhere. */
-export type Occupied = { names: readonly string[]; hashAt: (file: string) => string | undefined }
-
-export function occupiedIn(dir: string): Occupied {
-  const { files, folders, closed } = listMemories(dir)
-  const readable = new Set(files)
-  return {
-    names: [...files, ...folders, ...closed],
-    hashAt: (file) => (readable.has(file) ? hashIn(dir, file) : undefined),
-  }
-}
-
-/** Nothing for what cannot be read safely: then it is the same as nothing else. */
-function hashIn(dir: string, file: string): string | undefined {
-  try {
-    return readMemoryFile(dir, file)?.hash
-  } catch {
-    return undefined
-  }
+  return { files: files.sort(), folders: folders.sort(), closed: closed.sort() }
 }
 
 /** `settled`: a change after this look is sure to show in the stamp. */
@@ -323,11 +297,7 @@ export function whereabouts(dir: string): 'here' | 'gone' | 'unknown' {
 }
 
 function isLink(path: string): boolean {
-  try {
-    return lstatSync(path).isSymbolicLink()
-  } catch {
-    return false
-  }
+  return attempt(() => lstatSync(path).isSymbolicLink()) ?? false
 }
 
 function attempt<T>(action: () => T): T | undefined {
