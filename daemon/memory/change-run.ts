@@ -6,7 +6,7 @@ import { statSync } from 'node:fs'
 import type { Caller } from '../../schema/caller.ts'
 import type { MemoryType } from '../../schema/memory.ts'
 import type { Core } from '../core.ts'
-import type { ProjectFinder } from '../projects/projects.ts'
+import type { Projects } from '../projects/projects.ts'
 import type { Catalogue } from './catalogue.ts'
 import { openMemoryFolder, readMemoryFile } from './folder.ts'
 import { splitFrontMatter } from './front-matter-edit.ts'
@@ -27,7 +27,7 @@ const CAP_UNTRUSTED_UNITS = 256 * 1024
 
 export function createChangeRuns(
   core: Core,
-  places: ProjectFinder,
+  projects: Projects,
   writer: Writer,
   catalogue: Catalogue,
   reviews: Reviews,
@@ -40,7 +40,7 @@ export function createChangeRuns(
     begin: ({ kind, cwd, env }: { kind: 'extract'; cwd: string; env: Caller['env'] }) => {
       const runId = newRunId(kind, core.clock.now())
       const author: Author = { actor: `agent:${runId}`, reason: `found by a run (${kind})`, runId }
-      const { dir } = places.forWriting(cwd, { actor: author.actor, env })
+      const { dir } = projects.forWriting(cwd, { actor: author.actor, env })
       const present = (file: string) => statSync(dir, { throwIfNoEntry: false }) && readMemoryFile(dir, file)
       const listed = () => (statSync(dir, { throwIfNoEntry: false }) ? catalogue.list(dir).items : [])
       return {
@@ -120,7 +120,7 @@ export function markUntrusted(text: string): string {
   return updateTopic(head + without + tail + body, { trust: 'untrusted' })
 }
 
-/** A line of the front matter that says what a memory rests on: for us, and not for whoever reads it. */
+/** A line of the front matter that says what a memory rests on: for the daemon, not for readers. */
 const EVIDENCE = /^evidence[ \t]*:[ \t]*(.*)\r?\n?/im
 
 export function evidenceIn(text: string): { names: string[]; text: string } {

@@ -130,7 +130,7 @@ export function readDirectory(dir: string): Directory {
       try {
         return folder.read(file)
       } catch {
-        // A link, or what is larger than any memory: there, and not ours to touch.
+        // A link, or a file larger than any memory: it is there, and is left alone.
         return undefined
       }
     }

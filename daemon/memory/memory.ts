@@ -29,7 +29,7 @@ export type Memory = ReturnType<typeof createMemory>
 
 export function createMemory(core: Core, projects: Projects) {
   const { events, repaired, logged } = core
-  const { directories, isMemoryDir } = projects
+  const { directories } = projects
   const db = core.db.history
   const listeners: OnChange[] = []
   const knownDirs = () => [...new Set(directories.list().map(({ dir }) => dir))]
@@ -39,15 +39,15 @@ export function createMemory(core: Core, projects: Projects) {
   const reviews = createReviews(db)
   const names = createCredentialNames()
   const settledMoves = settleMoves(core, projects, journal)
-  const recovery = recoverChanges(journal, knownDirs(), isMemoryDir)
+  const recovery = recoverChanges(journal, knownDirs(), projects.isMemoryDir)
   // Not by their names, which may be made of a person's words: those would stay in the log when a memory is purged.
   if (recovery.completed.length > 0)
     repaired(`completed changes that a kill had interrupted: ${recovery.completed.length}`)
   for (const problem of recovery.problems) repaired(`could not look after ${problem}`)
   for (const move of settledMoves) repaired(move)
 
-  const checks = createWriteChecks(core, directories, journal, tombstones)
-  const writer = createWriter(core, isMemoryDir, journal, reviews, checks)
+  const checks = createWriteChecks(core, projects, journal, tombstones)
+  const writer = createWriter(core, projects, journal, reviews, checks)
   const externalEdits = createExternalEdits(core, projects, writer, journal, names)
   const catalogue = createCatalogue(core, journal, names)
   const searchIndex = createSearchIndex(core, journal)
@@ -83,8 +83,6 @@ export function createMemory(core: Core, projects: Projects) {
     /** Brings the journal up to what other programs did in a directory. */
     look: (dir: string) => externalEdits.look(dir).catch(logged('a memory directory could not be looked through')),
     lookEverywhere: externalEdits.lookEverywhere,
-    find: projects.find,
-    projects: projects.list,
     journal,
     tombstones,
     writer,

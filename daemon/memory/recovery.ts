@@ -10,7 +10,7 @@ import { isExact } from './journal.ts'
 /** What had to be completed, and the directories that could not be looked after. */
 export type Recovery = { completed: string[]; problems: string[] }
 
-/** `isPlace` tells whether a directory still is one where memories may be: links change while nobody looks. */
+/** `isPlace`: whether a directory still is one where memories may be. Links change while the daemon is away. */
 export function recoverChanges(journal: Journal, dirs: readonly string[], isPlace: (dir: string) => boolean): Recovery {
   // What others did is done: only our own changes can be unfinished, and none of these was acknowledged.
   const pending = journal.pending().filter(({ actor }) => actor !== 'external')
@@ -30,7 +30,6 @@ export function recoverChanges(journal: Journal, dirs: readonly string[], isPlac
       )
       recovery.completed.push(...completed)
     } catch (error) {
-      // One project's trouble is not another's.
       recovery.problems.push(`${dir}: ${message(error)}`)
     }
   }
@@ -55,7 +54,7 @@ function completeIn(folder: MemoryFolder, pending: readonly Change[]): string[] 
   return written
 }
 
-/** Brings a file that stands anywhere between its pending changes to the last of them; anything else is somebody's edit. */
+/** Brings a file that stands anywhere between its pending changes to the last of them; anything else is an edit of another program. */
 function complete(folder: MemoryFolder, changes: readonly Change[]): boolean {
   const last = changes.at(-1)
   if (!last) return false

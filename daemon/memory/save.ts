@@ -2,7 +2,7 @@
 import type { Caller } from '../../schema/caller.ts'
 import type { MemoryType } from '../../schema/memory.ts'
 import type { Core } from '../core.ts'
-import type { ProjectFinder } from '../projects/projects.ts'
+import type { Projects } from '../projects/projects.ts'
 import { type Catalogue, freeFile } from './catalogue.ts'
 import { appended, logFile, logLine, nameFor } from './file-names.ts'
 import { readMemoryFile } from './folder.ts'
@@ -42,7 +42,7 @@ export type RunSaved = { runId: string; saved: string[]; waiting: number; known:
 
 type Planned = { files: string[]; known: number; refused: number }
 
-export function createSave(core: Core, places: ProjectFinder, writer: Writer, reviews: Reviews, catalogue: Catalogue) {
+export function createSave(core: Core, projects: Projects, writer: Writer, reviews: Reviews, catalogue: Catalogue) {
   /** Under names that no file has, no change that waits, and no other memory of this run. */
   const planFiles = async (dir: string, memories: readonly NewMemory[], batch: Batch): Promise<Planned> => {
     const waiting = reviews.list().filter((review) => review.dir === dir)
@@ -89,7 +89,7 @@ export function createSave(core: Core, places: ProjectFinder, writer: Writer, re
     save: ({ kind, cwd, env, memories, logDay, ...options }: Run): Promise<RunSaved> => {
       const runId = newRunId(kind, core.clock.now())
       const author: Author = { actor: `agent:${runId}`, reason: 'stated by a person', runId }
-      const { dir } = places.forWriting(cwd, { actor: author.actor, env })
+      const { dir } = projects.forWriting(cwd, { actor: author.actor, env })
       return writer.change<RunSaved>(dir, author, async (batch) => {
         const plan = logDay === undefined ? planFiles(dir, memories, batch) : planLog(dir, logDay, memories, batch)
         const { files, known, refused } = await plan

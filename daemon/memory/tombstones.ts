@@ -65,7 +65,7 @@ const SHORTEST_VALUE = 12
 
 /** Formatting characters, variation selectors, and letters that show nothing, such as Hangul fillers. */
 const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
-/** These as well, most of the time: control characters, those that nobody has given a shape, and the empty Braille cell. */
+/** These as well, most of the time: control characters, unassigned ones, and the empty Braille cell. */
 const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}\u2800]|(?![\t\n\r])\p{Cc}/gu
 
 /** What some hold for the end of a line besides those that all do. */

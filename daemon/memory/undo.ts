@@ -101,7 +101,7 @@ function planFile(changes: readonly Change[]): Plan {
 
 /**
  * Of several, those that something is left to do for. A memory that came with the run and was purged is gone already. An
- * index that says more by now is somebody's: it only gets and loses the lines of what comes and goes.
+ * index that was changed since is left: it only gets and loses the lines of what comes and goes.
  */
 function withoutSettled(plans: readonly Plan[], now: ReadonlyMap<string, string | undefined>): readonly Plan[] {
   const left = plans.filter(({ file, before, after, undoable }) => {

@@ -1,7 +1,7 @@
 /** Decides whether a write may happen: who writes over what, the shape of the text, credentials, rejected values. Writes nothing. */
 import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
-import type { Directories } from '../projects/projects.ts'
+import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import { checkFileName, isIndex, isLog } from './file-names.ts'
 import type { MemoryFile, MemoryFolder } from './folder.ts'
@@ -41,7 +41,7 @@ export type Accepted = { write: Write; before: MemoryFile | undefined; beforeTex
 
 export type WriteChecks = ReturnType<typeof createWriteChecks>
 
-export function createWriteChecks(core: Core, directories: Directories, journal: Journal, tombstones: Tombstones) {
+export function createWriteChecks(core: Core, projects: Projects, journal: Journal, tombstones: Tombstones) {
   const checkName = (file: string): void => {
     const { dailyLog, team } = core.settings.current()
     const name = checkFileName(file)
@@ -79,7 +79,7 @@ export function createWriteChecks(core: Core, directories: Directories, journal:
     const advice = form === 'as-it-was' ? [] : checkShape(dir, file, text, before)
     // An empty stamp: nothing was ever rejected.
     const rejected =
-      tombstones.stamp() !== '' && tombstones.find(directories.ofSameProject(dir), spokenValues(file, text))
+      tombstones.stamp() !== '' && tombstones.find(projects.directories.ofSameProject(dir), spokenValues(file, text))
     if (rejected)
       throw refused(
         'rejected-value',

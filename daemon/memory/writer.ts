@@ -4,6 +4,7 @@ import type { Core } from '../core.ts'
 import { message } from '../platform/files.ts'
 import { createInTurn } from '../platform/queue.ts'
 import { CAP_BYTES, hashOf } from '../platform/safe-folder.ts'
+import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import { indexOf, isIndex } from './file-names.ts'
 import { explainDiskError, type MemoryFolder, openMemoryFolder, putAll } from './folder.ts'
@@ -54,13 +55,7 @@ export type Writer = ReturnType<typeof createWriter>
 
 type OnChange = (dir: string, files: string[], actor: string) => void
 
-export function createWriter(
-  core: Core,
-  isPlace: (dir: string) => boolean,
-  journal: Journal,
-  reviews: Reviews,
-  checks: WriteChecks,
-) {
+export function createWriter(core: Core, projects: Projects, journal: Journal, reviews: Reviews, checks: WriteChecks) {
   const { clock } = core
   const listeners: OnChange[] = []
   const alone = createInTurn()
@@ -92,7 +87,7 @@ export function createWriter(
     const add = async (write: Write): Promise<Accepted> => {
       await checks.checkWrittenName(write.file)
       const because = write.because && (await withoutCredentials({ actor: author.actor, ...write.because }))
-      opened ??= openMemoryFolder(dir, isPlace)
+      opened ??= openMemoryFolder(dir, projects.isMemoryDir)
       const each = await checks.check(dir, opened, because ? { ...write, because } : write, author)
       accepted.push(each)
       return each
@@ -120,7 +115,7 @@ export function createWriter(
       )
 
     const commit = async (inTransaction?: InTransaction): Promise<Written[]> => {
-      const folder = opened ?? openMemoryFolder(dir, isPlace)
+      const folder = opened ?? openMemoryFolder(dir, projects.isMemoryDir)
       opened = folder
       const { indexes, clean } = await indexChanges(dir, folder, accepted)
       // No await from here on: no reader sees half a change. Each file is compared once more when it is replaced.

@@ -1,7 +1,19 @@
 import { hash } from 'node:crypto'
-import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { explainDiskError } from '../../daemon/memory/folder.ts'
+import { createCredentialNames } from '../../daemon/memory/write-checks.ts'
 import { agent, memoryRig, person, type Rig, topic } from '../support/memory.ts'
 
 const put = (rig: Rig, file: string, content: string, caller = person, expect?: string | null) =>
@@ -335,5 +347,53 @@ describe('a name that gives a credential away', () => {
       expect([...catalogue.open(rig.dir).memories.keys()]).toEqual(['a.md'])
       expect([catalogue.read(rig.dir, file), catalogue.read(rig.dir, 'a.md')?.file]).toEqual([undefined, 'a.md'])
     }
+  })
+
+  it('is recognised at every look, and in no journal', async () => {
+    const rig = await memoryRig()
+    await put(rig, 'a.md', topic('Alpha is first.', 'Alpha'))
+    for (const body of ['The key is the name.', 'It still is.']) {
+      writeFileSync(join(rig.dir, file), topic(body))
+      await rig.memory.lookEverywhere()
+    }
+    expect(rig.saved.flatMap(({ files }) => files)).toEqual(['a.md'])
+    expect(JSON.stringify(rig.store.history.prepare('SELECT * FROM changes').all())).not.toContain('ghp_')
+    const names = createCredentialNames()
+    expect([names.isKnown(file), await names.has(file), await names.has(file), names.isKnown(file)]).toEqual([
+      false,
+      true,
+      true,
+      true,
+    ])
+    expect([await names.has('a.md'), names.isKnown('a.md')]).toEqual([false, false])
+  })
+})
+
+it('a memory that cannot be looked at is named with what is wrong and what helps', async () => {
+  const rig = await memoryRig()
+  await put(rig, 'a.md', topic('One.'))
+  const path = join(rig.dir, 'a.md')
+  linkSync(path, join(rig.home, 'another-name'))
+  expect(() => rig.memory.reading.get(rig.cwd, person, 'a.md', undefined)).toThrow(
+    /"?a\.md"? has another name elsewhere/,
+  )
+  await expect(put(rig, 'a.md', topic('Two.'))).rejects.toMatchObject({ code: 'REFUSED', reason: 'path' })
+  rmSync(path)
+  symlinkSync(join(rig.home, 'another-name'), path)
+  await expect(put(rig, 'a.md', topic('Two.'))).rejects.toThrow(/"?a\.md"? is a link; links are not followed/)
+  rmSync(path)
+  mkdirSync(path)
+  await expect(put(rig, 'a.md', topic('Two.'))).rejects.toThrow(/"?a\.md"? is not a plain file/)
+})
+
+it.each([
+  ['ENOSPC', 'there is no space left'],
+  ['EROFS', 'it is read-only'],
+  ['EACCES', 'permission is denied'],
+])('a memory directory whose disk answers %s is named with the reason', (code, reason) => {
+  expect(explainDiskError('/m', Object.assign(new Error('x'), { code }))).toMatchObject({
+    code: 'DEGRADED',
+    message: `the memory directory /m cannot be used: ${reason} (${code})`,
+    hint: 'make room there, or make it writable for you',
   })
 })

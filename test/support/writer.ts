@@ -8,16 +8,16 @@ import { createWriteChecks } from '../../daemon/memory/write-checks.ts'
 import { createWriter, type Writer } from '../../daemon/memory/writer.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { slugOf } from '../../daemon/projects/memory-dir.ts'
-import { createDirectories } from '../../daemon/projects/projects.ts'
+import { createProjects } from '../../daemon/projects/projects.ts'
 import { loadSettings } from '../../daemon/settings/live-settings.ts'
 import { findPlaces } from '../../schema/rendezvous.ts'
 import type { Home } from './home.ts'
 
-/** `journal`: one with a fault, say. */
-export function createTestWriter(core: Core, journal: Journal, isPlace = (_dir: string) => true): Writer {
-  const tombstones = createTombstones(core.db.history)
-  const checks = createWriteChecks(core, createDirectories(core.db.history), journal, tombstones)
-  return createWriter(core, isPlace, journal, createReviews(core.db.history), checks)
+/** `journal`: one with a fault, say. `isMemoryDir`: what a directory may have become since. */
+export function createTestWriter(core: Core, journal: Journal, isMemoryDir?: (dir: string) => boolean): Writer {
+  const projects = { ...createProjects(core), ...(isMemoryDir && { isMemoryDir }) }
+  const checks = createWriteChecks(core, projects, journal, createTombstones(core.db.history))
+  return createWriter(core, projects, journal, createReviews(core.db.history), checks)
 }
 
 /** As a daemon would have it. `close` has to be called. */
