@@ -2,8 +2,6 @@
  * Decides whether a value that stands beside a word like "password" is a credential, or a type, a name, a path, a piece
  * of code or a word of a sentence. Does no I/O. The three judges differ in how much the place already says.
  */
-import { isPlaceholder } from './placeholder.ts'
-import { entropyBits, isWordy } from './words.ts'
 
 const FILE_NAME =
   /\.(?:pem|key|json|ya?ml|txt|md|[cm]?[jt]sx?|py|env|conf|cfg|ini|toml|sh|crt|cer|p12|pfx|gpg|asc|pub|log|html?|s?css|go|rs|java|kt|rb|php|sql|xml|svg|png|lock|example|local|sock)$/i
@@ -93,4 +91,200 @@ function isNameWithNumbers(value: string): boolean {
     parts.length > 1 &&
     parts.every((part) => /^(?:[a-z]{0,20}|[A-Z]?[a-z]{1,20}|[A-Z]{1,20}|v?\d{1,8}[a-z]?)$/.test(part))
   )
+}
+
+/** The kinds of credentials and the marks that take their place in a text. */
+
+/** A closed list: only what reads exactly like one of these marks is left alone when a redacted text is redacted again. */
+const kinds = [
+  'ai-key',
+  'anthropic-key',
+  'api-key',
+  'aws-access-key-id',
+  'aws-secret-key',
+  'aws-session-token',
+  'azure-key',
+  'basic-auth',
+  'bearer-token',
+  'cloud-token',
+  'cookie',
+  'digitalocean-token',
+  'discord-token',
+  'github-token',
+  'gitlab-token',
+  'google-key',
+  'huggingface-token',
+  'jwt',
+  'mail-key',
+  'npm-token',
+  'openai-key',
+  'package-token',
+  'password',
+  'password-hash',
+  'payment-key',
+  'private-key',
+  'pypi-token',
+  'secret',
+  'seed-phrase',
+  'sendgrid-key',
+  'shopify-token',
+  'slack-token',
+  'stripe-key',
+  'telegram-token',
+  'token',
+  'twilio-key',
+  'url-password',
+  'url-signature',
+  'url-token',
+  'vault-token',
+  'webhook',
+] as const
+
+export type Kind = (typeof kinds)[number]
+
+export function markOf(kind: Kind): string {
+  return `[redacted:${kind}]`
+}
+
+/** Every mark that `markOf` can make, and nothing else. */
+export const MARK = new RegExp(`\\[redacted:(?:${kinds.join('|')})\\]`, 'g')
+
+/** Whether it may stand in a redacted text for the sake of a mark: where it does not, the text itself must have it. */
+export function mayTouchMark(part: string): boolean {
+  return /[[\]]/.test(part) || kinds.some((kind) => markOf(kind).includes(part))
+}
+
+/** Decides whether a value only stands where a credential would: a variable, a mask, a word of a manual. Does no I/O. */
+
+/** Anywhere in a value, as a word of its own, these say that it is not real. */
+const STAND_INS = new Set(
+  (
+    'example examples changeme changeit placeholder dummy sample redacted hidden masked omitted removed insert replace ' +
+    'todo your yours notreal notasecret fixme censored'
+  ).split(' '),
+)
+
+/** These are no credential when they are the whole value: literals, types, messages, and the words for the thing itself. */
+const BARE_WORDS = new Set(
+  (
+    'password passwd passphrase passcode pass pwd pw secret secrets token tokens key apikey api-key api_key credential ' +
+    'credentials creds user username login email none null nil undefined true false yes no on off empty blank default ' +
+    'unset missing required optional invalid incorrect wrong expired weak strong short mismatch forgotten forgot reset ' +
+    'string text varchar char boolean bool number integer int float bytes buffer object array any unknown never void ' +
+    'uuid json date url uri enum readonly private public protected static const final async await function return new ' +
+    'get set self this super bearer basic digest oauth oauth2 jwt oidc saml ldap mysecret mypassword mytoken my-secret ' +
+    'my-password my-token foo bar baz foobar qux xxx abc n/a tbd see ask use enter type prompt stdin file env keychain ' +
+    'vault rotated revoked stored encrypted hashed plain plaintext base64 hex utf8 utf-8 passed ' +
+    'passing failed pending disabled enabled auto generated random somepassword somesecret sometoken secretpassword passw password: secret: token:'
+  ).split(' '),
+)
+
+/** Values that a program fills in: shell, template, format and code references, secret-manager addresses. */
+const REFERENCES = [
+  /\$\{|\$\(|\{\{|\}\}|<%|%>|#\{|\$\[/,
+  /^\$[A-Z_][A-Z0-9_]*$/,
+  /^\$(?:env:|[a-z_]\w*$|[a-z_]\w*(?:->|\[))/,
+  /^%[A-Za-z_][A-Za-z0-9_]*%?$/,
+  /^%\(\w+\)s$/,
+  /^<(?:[^<>]*>|[a-z ]*)$/i,
+  /^\{(?:[^{}]*\}|[a-z ]*)$/i,
+  /^\[(?:[^[\]]*\]|[a-z ]*)$/i,
+  /^\([^()]*\)$/,
+  /^&lt;/,
+  /^(?:@\w+@|:\w+|\?|@\w+)$/,
+  /^!(?:Ref|Sub|GetAtt|ImportValue|vault|secret|reference|env)\b/i,
+  /^(?:op|vault|ref\+\w+|sm|secretsmanager|ssm|keyring|keychain|env|file|arn|projects|data|kms|sops|doppler|akv):\S/i,
+  /\b(?:process\.env|import\.meta\.env|os\.(?:environ|getenv)|System\.getenv|getenv|ENV\[|Deno\.env|secrets\.[A-Z_]+|env\.[A-Z_]+)/,
+  /^(?:var|local|data|module|each|self|this|req|request|res|config|settings|params|props|state|ctx|context|args|opts|options|user|body|input|form|event|payload|session|secrets|steps|inputs|needs|env)\.[A-Za-z_]/,
+]
+
+const MASKED = /^\*{3}|\*{3}$|\*{6}|•{3}|…|^.{0,16}\.{3}.{0,10}$|#{4}|x{5}|X{5}|0{12}|_{6}|█|EXAMPLE/
+
+/** The head of a value tells enough, and keeps a hostile one from costing more than its length. */
+const HEAD = 400
+
+export function isPlaceholder(whole: string): boolean {
+  const value = whole.slice(0, HEAD)
+  const lower = value.toLowerCase()
+  if (BARE_WORDS.has(lower) || !hasThree(lower)) return true
+  if (MASKED.test(value) || /^(?:1234|abcd|qwer)$/.test(lower)) return true
+  if (REFERENCES.some((reference) => reference.test(value))) return true
+  return value.split(/[^A-Za-z0-9]+/).some(isStandIn)
+}
+
+/** Different characters; a mask is made of one or two. */
+function hasThree(text: string): boolean {
+  const seen: string[] = []
+  for (const character of text) {
+    if (seen.includes(character)) continue
+    if (seen.push(character) === 3) return true
+  }
+  return false
+}
+
+/** In one case throughout, and the short ones whole: random characters spell `yOur` sooner or later. */
+function isStandIn(part: string): boolean {
+  if (STAND_INS.has(part.toLowerCase())) return isOneCase(part)
+  return part.split(/\d+/).some((word) => word.length >= 6 && isOneCase(word) && STAND_INS.has(word.toLowerCase()))
+}
+
+function isOneCase(word: string): boolean {
+  return /^[A-Z]?[a-z]+$|^[A-Z]+$/.test(word)
+}
+
+/** Tells made-up names and prose from random characters. Does no I/O and knows nothing of credentials. */
+
+const WORD = /[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g
+const VOWELS = /[aeiouy]/gi
+
+/** True for what people write: words joined by case, dashes, dots or a few digits. Random characters split into scraps. */
+export function isWordy(value: string): boolean {
+  const words = value.match(WORD) ?? []
+  const letters = words.reduce((sum, word) => sum + word.length, 0)
+  const digits = value.match(/\d/g)?.length ?? 0
+  if (letters === 0 || digits * 4 > letters) return false
+  // A name changes between letters and digits once or twice: `oauth2Token`, `v1beta2`.
+  if ((value.match(/[A-Za-z](?=\d)|\d(?=[A-Za-z])/g)?.length ?? 0) > 3) return false
+  const vowels = value.match(VOWELS)?.length ?? 0
+  return letters / words.length >= 3.4 && vowels * 5 >= letters && !/[bcdfghjklmnpqrstvwxz]{5}/i.test(value)
+}
+
+/** Shannon entropy in bits per character. */
+export function entropyBits(value: string): number {
+  const counts = new Map<string, number>()
+  for (const char of value) counts.set(char, (counts.get(char) ?? 0) + 1)
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
+  return [...counts.values()].reduce((bits, count) => bits - (count / total) * Math.log2(count / total), 0)
+}
+
+/** All matches of a pattern; where it is known at which places one may begin, they alone are tried. Pure. */
+
+/** Ascending places at which a piece of the pattern stands; without them the whole text is looked through. */
+export type Starts = readonly number[] | undefined
+
+export type Pattern = { anywhere: RegExp; here: RegExp }
+
+export function pattern({ source, flags }: RegExp): Pattern {
+  return { anywhere: new RegExp(source, flags), here: new RegExp(source, flags.replace('g', 'y')) }
+}
+
+/** `leads`: how many characters may stand in a match before its piece, the most first. */
+export function* matchesFrom(
+  text: string,
+  { anywhere, here }: Pattern,
+  starts: Starts,
+  leads: readonly number[] = [0],
+): Generator<RegExpExecArray> {
+  if (!starts) return yield* text.matchAll(anywhere)
+  let from = 0
+  for (const start of starts)
+    for (const lead of leads) {
+      if (start - lead < from) continue
+      here.lastIndex = start - lead
+      const match = here.exec(text)
+      if (!match) continue
+      from = match.index + match[0].length
+      yield match
+      break
+    }
 }

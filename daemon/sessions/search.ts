@@ -4,7 +4,7 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Found, FoundList } from '../../schema/session.ts'
 import type { Core } from '../core.ts'
 import type { Projects } from '../projects/projects.ts'
-import { mayTouchMark } from '../secrets/kinds.ts'
+import { mayTouchMark } from '../secrets/credential.ts'
 import { redactSoon } from '../secrets/redact.ts'
 import { textAt } from '../transcripts/digest.ts'
 import {

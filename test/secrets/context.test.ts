@@ -60,4 +60,19 @@ describe('what announces a credential', () => {
     }
     expect(touched).toEqual([])
   })
+
+  it.each([
+    ['Digest', 'Digest username="dana", realm="shop", nonce="7c1a", uri="/", response="§", opaque="5ccc"'],
+    ['OAuth signature', 'OAuth realm="shop", oauth_nonce="7c1a", oauth_signature="§", oauth_version="1.0"'],
+    ['OAuth token', 'OAuth oauth_token="§", oauth_nonce="7c1a", oauth_version="1.0"'],
+    ['AWS4', 'AWS4-HMAC-SHA256 Credential=dana/20260101/eu-central-1/s3/aws4_request, SignedHeaders=host, Signature=§'],
+  ])('is taken out of the header of %s', async (_what, form) => {
+    const proof = chars(seeded(form), ALNUM, 28)
+    const [before = ''] = form.split('§')
+    for (const name of ['Authorization: ', '"authorization": "']) {
+      const { text } = await redact(`${name}${form.replace('§', proof)}`)
+      expect(text).not.toContain(proof.slice(0, 8))
+      expect(text).toContain(`${before.slice(-10)}[redacted:token]`)
+    }
+  })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { findSecrets, merge } from '../../daemon/secrets/detect.ts'
-import { loadPreset } from '../../daemon/secrets/preset.ts'
+import { loadPreset } from '../../daemon/secrets/secretlint.ts'
 import { ALNUM, below, chars, HEX, type Random, URL64 } from '../support/secret-values.ts'
 import { seeded } from '../support/seed.ts'
 

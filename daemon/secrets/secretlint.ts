@@ -6,10 +6,9 @@
  * a comment in the text (`secretlint-disable`) switch detection off.
  */
 
+import { isPlaceholder, type Kind } from './credential.ts'
 import type { Secret } from './detect.ts'
-import type { Kind } from './kinds.ts'
-import { isKnownOfPreset } from './needs.ts'
-import { isPlaceholder } from './placeholder.ts'
+import { isKnownOfPreset } from './prefilter.ts'
 
 /** What we need of a rule; secretlint's own types lead to packages that are not installed. */
 type Rule = { meta: { id: string }; create(context: object, options: object): { file?(source: object): unknown } }
