@@ -124,7 +124,6 @@ function afterSql(which: string): string {
 }
 
 /** How much of what is new belongs to turns that are over. Pure. */
-
 type Spoken = { by: string; startsTurn: 0 | 1; ends: string | null }
 
 /** Up to the last end. As in a list of turns, an end is taken back when the agent goes on, and not when a turn begins. */

@@ -53,7 +53,6 @@ export function createNotices(db: Db, clock: Clock) {
 }
 
 /** How far each session was worked through, in `history.db`: what was made of it once is not made again of a new index. */
-
 export type ProgressKey = { harness: string; session: string; kind: string }
 
 /** The last message that was worked through, and when it was said. */

@@ -117,7 +117,6 @@ function toFound(candidate: Candidate, { snippet, hits }: Snippet): Found {
 }
 
 /** The language of transcript search: words, "literals", session:, role:, since:. Pure. */
-
 export type SearchRole = 'person' | 'agent' | 'tool'
 
 export type Query = {
@@ -187,8 +186,6 @@ function sinceOf(value: string, nowMs: number): number | undefined {
   return Number.isNaN(at) ? undefined : at
 }
 
-/** Which candidate comes first: the better match, and of equal ones the newer. Pure. */
-
 /** What was said just now counts twice, what was said this long ago one and a half times. */
 const HALF_LIFE_MS = 14 * 86_400_000
 
@@ -205,7 +202,6 @@ function worthOf({ score, at }: Candidate, nowMs: number): number {
 }
 
 /** One line of a text around the first hit, with the places of all hits in it. Pure. */
-
 type Hit = { from: number; to: number }
 export type Snippet = { snippet: string; hits: Hit[] }
 

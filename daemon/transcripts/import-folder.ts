@@ -142,7 +142,6 @@ function realpath(path: string): string {
  * The job that reads all transcripts in a folder because the user asked for it. What is read is known by the cursors of the
  * files: whatever breaks a run off, the next one reads the rest.
  */
-
 const REPORT_MS = 250
 /** Files that are due at a time: a run that is broken off waits for no more. */
 const AT_ONCE = 16

@@ -2,7 +2,6 @@
  * Slices of transcripts, from their bytes to their rows. What takes time or waits happens before the transaction, which is
  * all or nothing: a kill leaves the places from which the same slices are read again.
  */
-
 import { hash } from 'node:crypto'
 import { lstatSync } from 'node:fs'
 import type { Clock, Timer } from '../platform/clock.ts'
@@ -211,11 +210,6 @@ export function createTurnEnds(clock: Clock, onTurn: (turn: EndedTurn) => void) 
   }
 }
 
-/**
- * Takes credentials out of all that is kept of a transcript: texts, names and folders. A name with one in it is kept as a
- * hash: two of them must not become the same.
- */
-
 /** At once where that can be: to wait for each of a hundred thousand names and texts takes longer than to look at them. */
 type Soon<T> = T | Promise<T>
 
@@ -242,6 +236,7 @@ function isHarmless(name: string): boolean {
   return name === '' || HARMLESS.test(name)
 }
 
+/** A name with a credential in it is kept as a hash: two of them must not become the same. */
 export function cleanName(name: string): Soon<string> {
   if (isHarmless(name)) return name
   return whenever(redactSoon(name), ({ text }) => (text === name ? name : hash('sha256', name, 'hex')))

@@ -1,4 +1,7 @@
-/** Text that a harness, a hook or this program put into a conversation: how ours is marked, and how all is taken out. Pure. */
+/**
+ * What does not belong to what was said: text that a harness, a hook or memoryd put into it, and what the user marked as private,
+ * which never leaves an adapter. Pure.
+ */
 
 /** Everything this program injects stands in this tag, so that a memory can never confirm itself. */
 export const INJECTED_TAG = 'memoryd-context'
@@ -52,8 +55,6 @@ function strip(text: string, token: RegExp): string {
   return without(text, [...closed, ...cut])
 }
 
-/** What people marked as private never leaves an adapter: everything that stores or sends text goes through here. Pure. */
-
 /**
  * An opening mark needs no end: all that follows it is private anyway, its own attributes included. White space may be written as
  * in JSON, which the input of most tools is by then.
@@ -81,7 +82,6 @@ export function withPrivateHidden(text: string): string {
 }
 
 /** Finds what stands between marks in a text and takes it out. Linear in the text, whatever it holds. */
-
 export type Span = { start: number; end: number }
 export type Marked = {
   closed: Span[]

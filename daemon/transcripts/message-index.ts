@@ -250,13 +250,6 @@ function quoted(tokens: string): string {
   return `"${tokens}"`
 }
 
-/**
- * What is said as the tokens of the full-text index, and what of a literal must be among them. Pure.
- *
- * Every character is folded by itself, whatever stands beside it: only then are the tokens of a part of a text known from
- * the part alone, and a literal that stands in a text is never missed.
- */
-
 /** Scripts written without spaces: a whole sentence would be one token. Their runs become overlapping pairs. */
 const UNSPACED = '[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}]'
 const RUNS = new RegExp(`(${UNSPACED}+)|[[a-z0-9\\u{80}-\\u{10ffff}]--${UNSPACED}]+`, 'gv')
@@ -344,7 +337,10 @@ function demandOfRuns(runs: Run[], end: number): Demand {
   return { phrase: [...runs.slice(0, -1).flatMap(tokensOfRun), head(last.text)], lastIs: 'beginning' }
 }
 
-/** Letters without case, width and accents; a space for whatever is no letter and no digit. */
+/**
+ * Letters without case, width and accents; a space for what is no letter and no digit. Each character by itself, whatever
+ * stands beside it: only then are the tokens of a part of a text known from the part alone, and no literal is missed.
+ */
 function fold(text: string): string {
   return text.replace(FOLDABLE, foldCharacter).toLowerCase()
 }

@@ -201,7 +201,6 @@ function syncFolders(folder: string, made: string): void {
  * Messages as a harness pushes them → lines of the generic form, as they are kept: nothing private, nothing injected and no
  * credential is left in them. Opens no file.
  */
-
 export type PushedTurn = { turnId: string; messages: readonly object[]; atMs: number }
 
 /** The line that says that all of a turn is there. */

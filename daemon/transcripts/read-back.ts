@@ -1,4 +1,4 @@
-/** Lines of files, read back from the places where they are known to stand. Nothing that stands elsewhere, and never more than a line. */
+/** Transcripts read back, for their texts are stored nowhere else: single lines by their place, and the turns of a session. */
 import { closeSync, readSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
@@ -179,7 +179,6 @@ function addAnswers(messages: readonly Message[], live: Set<number>): void {
 }
 
 /** The turns of a live chain: from what was asked to the final answer. Pure. */
-
 export type Turn = {
   /** `injected`: no person asked; a task was done, or a command brought a prompt of its own. */
   startedBy: By
@@ -270,7 +269,6 @@ function turnOf({ messages, end, endedAt }: Course, usage: Usage): Turn {
 }
 
 /** The turns of one session, read back from its files: their texts are stored nowhere else. */
-
 const SLICE_BYTES = 256_000
 
 export function createTurnReader(clock: Clock): (sources: readonly Source[]) => Promise<Turn[]> {

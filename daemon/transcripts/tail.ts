@@ -2,7 +2,6 @@
  * Reads what is new in a transcript: whole lines, a bounded slice at a time. Knows bytes and files, not what a line says.
  * Follows no link, waits for no pipe, and says as a value what it cannot read.
  */
-
 import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs'

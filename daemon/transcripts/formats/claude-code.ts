@@ -153,7 +153,6 @@ function systemFacts(record: Fields): Fact[] {
 }
 
 /** Decides who said a line of Claude Code, and whether a turn begins or ends with it. Pure. */
-
 export type Said = { by: By; startsTurn?: true; ends?: End }
 
 const INTERRUPTED = /^\s*\[Request interrupted by user/

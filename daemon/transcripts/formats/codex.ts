@@ -121,7 +121,6 @@ function usageOf(tokens: Fields): Usage {
 }
 
 /** The items of a Codex response: who said a message, what a tool was asked and what it returned. Pure. */
-
 const CALLS = new Set(['function_call', 'custom_tool_call', 'local_shell_call', 'web_search_call', 'tool_search_call'])
 const OUTPUTS = new Set(['function_call_output', 'custom_tool_call_output', 'tool_search_output'])
 const SILENT = new Set(['reasoning', 'ghost_snapshot', 'compaction', 'context_compaction', 'image_generation_call'])

@@ -1,5 +1,7 @@
-/** Looks into JSON that others wrote: each look gives a value of the kind asked for, or nothing. Throws nothing. */
-
+/**
+ * What all formats share: fields of JSON that other programs wrote, each of the kind asked for or nothing; the facts that lines
+ * become; and how a message is made of what an adapter found. Throws nothing.
+ */
 import type { HarnessName } from '../../../schema/session.ts'
 import { shapeOf } from '../../platform/json.ts'
 import { isPrivateToTheEnd, stripInjected, stripOwn, withoutPrivate } from '../injected.ts'
@@ -116,7 +118,6 @@ export function present<T extends object>(all: { [K in keyof T]: T[K] | undefine
 }
 
 /** What a tool was asked to do, as one text: the command of a shell, else compact JSON of bounded size. Pure. */
-
 const CAP_CHARS = 16_000
 const MAX_DEPTH = 8
 
@@ -160,8 +161,6 @@ function bounded(value: unknown): unknown {
   }
   return copy(value, 0)
 }
-
-/** The content of a message, a string or a list of typed blocks, taken apart. Knows no harness; throws nothing. */
 
 export type Content = {
   text: string
@@ -222,8 +221,6 @@ const SHELLS = new Set([
 export function isShellTool(name: string): boolean {
   return SHELLS.has((name.split('.').at(-1) ?? '').toLowerCase())
 }
-
-/** The words in which every transcript is told, whatever harness wrote it. Types only. */
 
 /** `injected`: put there by a harness, a hook or this program, not said. `system`: a record of the harness. */
 export type By = 'person' | 'agent' | 'tool' | 'injected' | 'system'
@@ -299,8 +296,6 @@ export type Fact =
   | { kind: 'unknown'; type: string }
   | { kind: 'broken' }
 
-/** What every format answers, and how a line is opened for all of them. Does no I/O; nothing here throws. */
-
 /** What the path of a transcript tells by itself; where its lines say otherwise, they are right. */
 export type Described = { harness?: string; sessionId?: string; subAgent?: string }
 
@@ -332,7 +327,6 @@ export function reader(interpret: (record: Fields) => Fact[]): Adapter['read'] {
 }
 
 /** Makes the message out of what an adapter found: nothing injected and nothing private is left in it. Pure. */
-
 export type Draft = { [K in keyof Message]?: Message[K] | undefined } & { by: By }
 
 const NONE: readonly never[] = []

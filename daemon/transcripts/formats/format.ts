@@ -1,4 +1,4 @@
-/** Which adapter reads which harness. */
+/** The formats of transcripts: which adapter reads which harness, where transcripts are, and which harness wrote a file. */
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { HarnessName } from '../../../schema/session.ts'
@@ -18,8 +18,6 @@ const byHarness = new Map<string, Adapter>(adapters.map((adapter) => [adapter.ha
 export function adapterFor(harness: string): Adapter {
   return byHarness.get(harness) ?? generic
 }
-
-/** Where transcripts are: the folders that harnesses keep them in, and the files below. */
 
 export type Root = { harness: string; path: string }
 
@@ -53,8 +51,6 @@ export function mayHold({ harness }: Root, folder: string): boolean {
 export function nameOf({ root, path }: Source): string {
   return path.slice(root.length + 1)
 }
-
-/** Tells of a file somewhere which harness wrote it, and from where on its path is what that harness made. Opens it, keeps nothing. */
 
 export type Unrecognised = { left: 'empty' | 'unreadable' | 'unrecognised' }
 

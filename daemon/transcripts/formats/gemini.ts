@@ -140,7 +140,6 @@ function callsOf(record: Fields): ToolCall[] {
 }
 
 /** Where a session of Gemini CLI runs: not in its lines, but in a file beside them or in the list of projects. Pure. */
-
 const PROJECTS = '../projects.json'
 
 /** Relative to the root, as the transcript is. */
