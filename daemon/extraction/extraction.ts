@@ -12,7 +12,7 @@ import type { Notes } from '../notes/notes.ts'
 import { isDiskError } from '../platform/disk.ts'
 import { message } from '../platform/files.ts'
 import type { Projects } from '../projects/projects.ts'
-import { endedPart, type SaidMessage, type SaidSession, type SessionKey } from '../sessions/message-table.ts'
+import { endedPart, type KnownSession, type MessageRow, type SessionKey } from '../sessions/message-table.ts'
 import type { Reached } from '../sessions/notices.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { createByModel } from './by-model.ts'
@@ -27,7 +27,7 @@ export type Slice = {
   row: number
   cwd: string
   /** What is new, in order. */
-  part: readonly SaidMessage[]
+  part: readonly MessageRow[]
   signal: AbortSignal
   /** Whether the agent of the session wrote memories in it. */
   wroteItself(): Promise<boolean>
@@ -74,7 +74,7 @@ export function createExtraction(
   }
 
   /** Why nothing is to be kept of this session. */
-  const offBecause = ({ cwd, interactive }: SaidSession): string | undefined => {
+  const offBecause = ({ cwd, interactive }: KnownSession): string | undefined => {
     const { enabled, nonInteractive } = settings.current().extraction
     if (!enabled) return 'extraction is off'
     if (cwd === null) return 'the session names no folder'
@@ -116,7 +116,7 @@ export function createExtraction(
     // 3. Part by part: what was kept of one stays kept when the next cannot be.
     const { cwd, row } = session
     const { dir } = placeOf(cwd)
-    const sliceOf = (slice: readonly SaidMessage[]): Slice => ({
+    const sliceOf = (slice: readonly MessageRow[]): Slice => ({
       ...{ key, row, cwd, part: slice, signal },
       wroteItself: () => {
         // Of a turn that had to be split all of it counts.
@@ -128,7 +128,7 @@ export function createExtraction(
       mayWrite: () => ownsLease() && offBecause(session) === undefined,
     })
     const ends: Kept[] = []
-    const waiting: (readonly SaidMessage[])[] = isOnline() ? slicesOf(part) : [part]
+    const waiting: (readonly MessageRow[])[] = isOnline() ? slicesOf(part) : [part]
     for (let messages = waiting.shift(); messages; messages = waiting.shift()) {
       // One turn may have hundreds of these, and nothing in most of them.
       await turn()
@@ -205,12 +205,12 @@ function outcomeOf(ends: readonly Kept[]): Outcome {
   }
 }
 
-function turnsIn(part: readonly SaidMessage[]): number {
+function turnsIn(part: readonly MessageRow[]): number {
   return part.filter(({ startsTurn, by }) => startsTurn === 1 && by === 'person').length
 }
 
 /** Lines without a time of their own are as late as the latest before them. */
-function reachedBy(part: readonly SaidMessage[]): Reached {
+function reachedBy(part: readonly MessageRow[]): Reached {
   const at = part.reduce((latest, message) => Math.max(latest, message.at ?? 0), 0)
   return { message: part.at(-1)?.uid ?? '', at }
 }

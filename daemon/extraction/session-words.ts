@@ -3,12 +3,12 @@ import { realpathSync } from 'node:fs'
 import { dirname, resolve, sep } from 'node:path'
 import { BYTES_PER_TOKEN, copied, headOf, stampAt, tailOf } from '../platform/text.ts'
 import { redact } from '../secrets/redact.ts'
-import { type MessageTable, meantIn, readMessages, type SaidMessage } from '../sessions/message-table.ts'
+import { type MessageRow, type MessageTable, meantIn, readMessages } from '../sessions/message-table.ts'
 import { messagesAt } from '../transcripts/digest.ts'
 import { openReadBack } from '../transcripts/read-back.ts'
 
 type Word = {
-  message: SaidMessage
+  message: MessageRow
   text: string
   previousAssistant: string | undefined
   /** The time zone in which it was said, if the transcript tells. */
@@ -26,11 +26,11 @@ const MARGIN_CHARS = 4_000
 export async function* wordsIn(
   sessions: MessageTable,
   row: number,
-  part: readonly SaidMessage[],
+  part: readonly MessageRow[],
   signal: AbortSignal,
 ): AsyncGenerator<Word> {
   const lines = openReadBack(messagesAt)
-  const messageAt = async (message: SaidMessage) => meantIn((await lines.read([message]))[0], message)
+  const messageAt = async (message: MessageRow) => meantIn((await lines.read([message]))[0], message)
   try {
     for (const message of part.filter(({ by }) => by === 'person')) {
       signal.throwIfAborted()
@@ -62,7 +62,7 @@ async function redactedEnd(text: string): Promise<string> {
 }
 
 /** Whether one of the tool calls is such a one. */
-export async function hasCall(part: readonly SaidMessage[], isSuch: (call: Call) => boolean): Promise<boolean> {
+export async function hasCall(part: readonly MessageRow[], isSuch: (call: Call) => boolean): Promise<boolean> {
   for await (const [, { toolCalls }] of readMessages(part.filter((message) => message.toolCalls > 0)))
     if (toolCalls.some(isSuch)) return true
   return false
@@ -74,11 +74,11 @@ const SLICE_TOKENS = 18_000
 const TOLD_BYTES = { tool: 2_000, agent: 28_000, person: 76_000 }
 
 /** Parts that a model can be told at once: whole turns, as many as fit, and of a turn that is too long as many messages. */
-export function slicesOf(part: readonly SaidMessage[], capTokens = SLICE_TOKENS): SaidMessage[][] {
-  const slices: SaidMessage[][] = []
-  let slice: SaidMessage[] = []
+export function slicesOf(part: readonly MessageRow[], capTokens = SLICE_TOKENS): MessageRow[][] {
+  const slices: MessageRow[][] = []
+  let slice: MessageRow[] = []
   let tokens = 0
-  const add = (messages: readonly SaidMessage[]) => {
+  const add = (messages: readonly MessageRow[]) => {
     const size = sizeOf(messages)
     if (slice.length > 0 && tokens + size > capTokens) {
       slices.push(slice)
@@ -95,8 +95,8 @@ export function slicesOf(part: readonly SaidMessage[], capTokens = SLICE_TOKENS)
   return slice.length > 0 ? [...slices, slice] : slices
 }
 
-export function turnsOf(part: readonly SaidMessage[]): SaidMessage[][] {
-  const turns: SaidMessage[][] = []
+export function turnsOf(part: readonly MessageRow[]): MessageRow[][] {
+  const turns: MessageRow[][] = []
   for (const message of part) {
     const last = turns.at(-1)
     if (!last || message.startsTurn === 1) turns.push([message])
@@ -106,7 +106,7 @@ export function turnsOf(part: readonly SaidMessage[]): SaidMessage[][] {
 }
 
 /** When each was said: a message without a time has that of the one before it. */
-export function timesOf(part: readonly SaidMessage[], nowMs: number): (message: SaidMessage) => number {
+export function timesOf(part: readonly MessageRow[], nowMs: number): (message: MessageRow) => number {
   const times = new Map<string, number>()
   let last: number | undefined
   for (const { uid, at } of part) {
@@ -116,17 +116,17 @@ export function timesOf(part: readonly SaidMessage[], nowMs: number): (message: 
   return ({ uid }) => times.get(uid) ?? nowMs
 }
 
-function sizeOf(messages: readonly SaidMessage[]): number {
+function sizeOf(messages: readonly MessageRow[]): number {
   return messages.reduce((sum, message) => sum + tokensOf(message), 0)
 }
 
-function tokensOf({ by, length }: SaidMessage): number {
+function tokensOf({ by, length }: MessageRow): number {
   if (by !== 'tool' && by !== 'agent' && by !== 'person') return 0
   return Math.ceil(Math.min(length, TOLD_BYTES[by]) / BYTES_PER_TOKEN)
 }
 
 /** The day at the end of a part, where the machine is. */
-export function dayOfPart(part: readonly SaidMessage[], nowMs: number): string {
+export function dayOfPart(part: readonly MessageRow[], nowMs: number): string {
   const last = part.at(-1)
   return localStamp(last ? timesOf(part, nowMs)(last) : nowMs).slice(0, 10)
 }

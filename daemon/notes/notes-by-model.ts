@@ -1,7 +1,7 @@
 /** One update of notes by a model: a fork over what the session's jobs share, which may edit that file and nothing else. */
 import { MemoryError } from '../../schema/errors.ts'
 import { type Agent, type NotDone, type SessionPrefix, whyNotDone } from '../agent/agent.ts'
-import type { SaidMessage, SessionKey } from '../sessions/message-table.ts'
+import type { MessageRow, SessionKey } from '../sessions/message-table.ts'
 import { hashOf, NOTES_FILE } from './notes-file.ts'
 import { CAP_NOTES_TOKENS, CAP_SECTION_TOKENS, tooLong } from './notes-guard.ts'
 import type { Template } from './template.ts'
@@ -12,7 +12,7 @@ const MAX_TOKENS = 16_000
 type Update = {
   key: SessionKey
   told: SessionPrefix
-  part: readonly SaidMessage[]
+  part: readonly MessageRow[]
   /** Whether they cover anything that was said before. */
   hasEarlier: boolean
   project: string
@@ -60,7 +60,7 @@ export async function updateByModel(agent: Agent, update: Update): Promise<Updat
 }
 
 /** What the model is not told of a part: it was said before the anchor, or in the session this one was forked from. */
-export function untoldOf({ prefix, names }: SessionPrefix, part: readonly SaidMessage[]): readonly SaidMessage[] {
+export function untoldOf({ prefix, names }: SessionPrefix, part: readonly MessageRow[]): readonly MessageRow[] {
   if (prefix.kind === 'harness') return []
   const told = new Set(names.values())
   const first = part.findIndex(({ uid }) => told.has(uid))

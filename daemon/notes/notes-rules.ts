@@ -4,7 +4,7 @@
  */
 
 import { BYTES_PER_TOKEN, tokensIn } from '../platform/text.ts'
-import type { SaidMessage } from '../sessions/message-table.ts'
+import type { MessageRow } from '../sessions/message-table.ts'
 import { isShellTool } from '../transcripts/formats/fields.ts'
 import { bodiesOf } from './notes-guard.ts'
 import { joined, type Template, titleKey } from './template.ts'
@@ -13,7 +13,7 @@ export type Call = { id: string; name: string; input: string }
 export type Result = { callId: string; text: string }
 
 /** A message of the conversation, free of credentials. */
-export type Spoken = Pick<SaidMessage, 'uid' | 'at' | 'startsTurn'> & {
+export type Spoken = Pick<MessageRow, 'uid' | 'at' | 'startsTurn'> & {
   by: string
   text: string
   toolCalls: readonly Call[]

@@ -15,9 +15,9 @@ import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import {
   endedPart,
+  type MessageRow,
   type MessageTable,
   readMessages,
-  type SaidMessage,
   type SessionKey,
 } from '../sessions/message-table.ts'
 import { untoldOf, updateByModel } from './notes-by-model.ts'
@@ -88,7 +88,7 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
     const { template, prompt } = customised()
     let notes = kept?.text ? kept.text : blankNotes(template)
     let onDisk = kept?.text
-    const covers = (upTo: readonly SaidMessage[], source: Coverage['source'], at = tokens): Coverage => ({
+    const covers = (upTo: readonly MessageRow[], source: Coverage['source'], at = tokens): Coverage => ({
       message: upTo.at(-1)?.uid ?? last.uid,
       saidAt: lastTimeIn(upTo, kept?.covers?.saidAt),
       tokens: at,
@@ -104,7 +104,7 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
       return 'kept'
     }
     const clean = async (text: string) => (await redact(keptNotes(template, text))).text
-    const byRules = async (some: readonly SaidMessage[], at?: number) => {
+    const byRules = async (some: readonly MessageRow[], at?: number) => {
       const gathering = createGathering(cwd)
       for await (const spoken of redactedMessages(some, signal)) gathering.hear(spoken)
       const text = await clean(addGathered(template, notes, gathering.gathered, cwd))
@@ -116,7 +116,7 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
     running.set(name, clock.now())
     try {
       // 3. By a model, which sees the file as it is; rules add first what it cannot be told.
-      let rest: readonly SaidMessage[] = part
+      let rest: readonly MessageRow[] = part
       const lastAt = lastTimeIn(part)
       const mayAsk = !models.waits() && interactive !== 0 && clock.now() - lastAt <= STANDS_STILL_MS
       if (mayAsk && attempts <= MOST_ATTEMPTS) {
@@ -211,21 +211,21 @@ function nameOf({ harness, sessionId }: SessionKey): string {
   return JSON.stringify([harness, sessionId])
 }
 
-function lastTimeIn(messages: readonly SaidMessage[], before = 0): number {
+function lastTimeIn(messages: readonly MessageRow[], before = 0): number {
   return messages.reduce((latest, { at }) => Math.max(latest, at ?? 0), before)
 }
 
-function sumCalls(messages: readonly SaidMessage[]): number {
+function sumCalls(messages: readonly MessageRow[]): number {
   return messages.reduce((sum, { toolCalls }) => sum + toolCalls, 0)
 }
 
 /** From the last question or order on. */
-function lastTurnOf(part: readonly SaidMessage[]): readonly SaidMessage[] {
+function lastTurnOf(part: readonly MessageRow[]): readonly MessageRow[] {
   const start = part.findLastIndex(({ startsTurn, by }) => startsTurn === 1 && by !== 'injected')
   return start < 0 ? part : part.slice(start)
 }
 
-async function weigh(part: readonly SaidMessage[], before: number | undefined, signal: AbortSignal) {
+async function weigh(part: readonly MessageRow[], before: number | undefined, signal: AbortSignal) {
   const later = sinceUsage(part)
   let estimate = 0
   for await (const [, { text, toolCalls, toolResults }] of readMessages(
@@ -238,12 +238,12 @@ async function weigh(part: readonly SaidMessage[], before: number | undefined, s
   return contextTokens(part, estimate, before)
 }
 
-function conversation(part: readonly SaidMessage[]): SaidMessage[] {
+function conversation(part: readonly MessageRow[]): MessageRow[] {
   return part.filter(({ by }) => by === 'person' || by === 'agent' || by === 'tool')
 }
 
 /** What was said in a part of a session, free of credentials. */
-export async function* redactedMessages(part: readonly SaidMessage[], signal: AbortSignal): AsyncGenerator<Spoken> {
+export async function* redactedMessages(part: readonly MessageRow[], signal: AbortSignal): AsyncGenerator<Spoken> {
   for await (const [{ uid, at, startsTurn }, line] of readMessages(conversation(part), signal)) {
     // Redacting one message may take as long as a whole answer: other work gets its turn in between.
     await turn()

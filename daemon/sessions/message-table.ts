@@ -6,14 +6,14 @@ import type { Reached } from './notices.ts'
 
 export type SessionKey = { harness: string; sessionId: string }
 
-export type SaidSession = {
+export type KnownSession = {
   row: number
   cwd: string | null
   /** Whether a person sits at it, where the harness says so. */
   interactive: 0 | 1 | null
 }
 
-export type SaidMessage = {
+export type MessageRow = {
   id: number
   uid: string
   /** Whose form its transcript has. */
@@ -41,7 +41,7 @@ const BEFORE = 4
 type Place = { id: number; file: number | null; at: number | null }
 
 /** Messages as their lines tell them, read back from the transcripts a few at a time. What is no longer there is left out. */
-export async function* readMessages(messages: readonly SaidMessage[], signal?: AbortSignal) {
+export async function* readMessages(messages: readonly MessageRow[], signal?: AbortSignal) {
   const lines = openReadBack(messagesAt)
   try {
     for (const handful of handfuls(messages)) {
@@ -60,7 +60,7 @@ export async function* readMessages(messages: readonly SaidMessage[], signal?: A
 /** Which of those in a line is the one that is known: a transcript that was written anew may have something else there. */
 export function meantIn<M extends { by: string; id?: string }>(
   inLine: readonly M[] | undefined,
-  { uid, by }: Pick<SaidMessage, 'uid' | 'by'>,
+  { uid, by }: Pick<MessageRow, 'uid' | 'by'>,
 ): M | undefined {
   const theirs = inLine?.filter((each) => each.by === by)
   return theirs?.find(({ id }) => id === uid) ?? theirs?.[0]
@@ -74,21 +74,21 @@ export function createMessageTable(current: () => Db) {
   }
   const later = (what: 'after' | 'talkAfter', row: number, reached: Reached | undefined) => {
     const place = placeOf(reached?.message, row)
-    return statements()[what].all({ row, ...place, at: reached?.at ?? null }) as SaidMessage[]
+    return statements()[what].all({ row, ...place, at: reached?.at ?? null }) as MessageRow[]
   }
   return {
-    session: (harness: string, id: string) => statements().session.get(id, harness) as SaidSession | undefined,
+    session: (harness: string, id: string) => statements().session.get(id, harness) as KnownSession | undefined,
     /** What came later, without what was taken back, copied from another session, or is no longer there. */
     after: (row: number, reached: Reached | undefined) => later('after', row, reached),
     /** What came later, with what was copied: a fork goes on from it, and has it in its context. */
     talkAfter: (row: number, reached: Reached | undefined) => later('talkAfter', row, reached),
     /** From a message on, up to the one with a number; all up to that where the first is not known. */
     from: (row: number, uid: string | undefined, upTo: number) =>
-      statements().from.all({ row, upTo, ...placeOf(uid, row) }) as SaidMessage[],
+      statements().from.all({ row, upTo, ...placeOf(uid, row) }) as MessageRow[],
     /** The last that the agent said before a message, newest first: a few, for most of its lines have no words. */
-    agentBefore: (row: number, id: number) => statements().agentBefore.all(row, id, BEFORE) as SaidMessage[],
+    agentBefore: (row: number, id: number) => statements().agentBefore.all(row, id, BEFORE) as MessageRow[],
     /** The last of all, newest first. */
-    newest: (row: number, limit: number) => statements().newest.all(row, limit) as SaidMessage[],
+    newest: (row: number, limit: number) => statements().newest.all(row, limit) as MessageRow[],
   }
 }
 

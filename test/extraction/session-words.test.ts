@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, it, vi } from 'vitest'
 import { localStamp, slicesOf, timesOf, wordsIn, writesInto } from '../../daemon/extraction/session-words.ts'
-import type { MessageTable, SaidMessage } from '../../daemon/sessions/message-table.ts'
+import type { MessageRow, MessageTable } from '../../daemon/sessions/message-table.ts'
 import { makeHome } from '../support/home.ts'
 
 /** A session of which every line is one message. */
@@ -17,7 +17,7 @@ function sessionOf(said: readonly { by: 'person' | 'agent'; text: string }[]) {
     const length = Buffer.byteLength(lines[n] as string)
     const message = { id: n + 1, uid: `m${n}`, by, harness: 'generic', path, offset, length }
     offset += length + 1
-    return message as SaidMessage
+    return message as MessageRow
   })
   const sessions = {
     agentBefore: (_row: number, id: number) => part.filter((each) => each.by === 'agent' && each.id < id).reverse(),
@@ -45,7 +45,7 @@ it('takes the beginning of what was pasted and the end of the answer before it, 
   expect(value?.previousAssistant).toMatch(/^[a ]+ shall I\?$/)
 })
 
-const message = (id: number, by: string, length: number, more: Partial<SaidMessage> = {}): SaidMessage => ({
+const message = (id: number, by: string, length: number, more: Partial<MessageRow> = {}): MessageRow => ({
   id,
   uid: `u${id}`,
   harness: 'h',

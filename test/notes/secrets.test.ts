@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { redactedMessages } from '../../daemon/notes/notes.ts'
 import { addGathered, createGathering } from '../../daemon/notes/notes-rules.ts'
 import { blankNotes, DEFAULT_TEMPLATE } from '../../daemon/notes/template.ts'
-import type { SaidMessage } from '../../daemon/sessions/message-table.ts'
+import type { MessageRow } from '../../daemon/sessions/message-table.ts'
 import { messagesAt } from '../../daemon/transcripts/digest.ts'
 import { fits, harnesses, spotNames, transcriptWith } from '../faults/transcript-secrets.ts'
 import { makeHome } from '../support/home.ts'
@@ -14,7 +14,7 @@ import { seeded } from '../support/seed.ts'
 const COUNT = 400
 
 /** The rows that reading a file would make. */
-function rowsOf(harness: string, path: string, lines: readonly object[]): SaidMessage[] {
+function rowsOf(harness: string, path: string, lines: readonly object[]): MessageRow[] {
   const texts = lines.map((line) => JSON.stringify(line))
   writeFileSync(path, `${texts.join('\n')}\n`)
   let offset = 0

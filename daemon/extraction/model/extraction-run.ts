@@ -7,7 +7,7 @@ import type { SessionMessage } from '../../agent/rendering.ts'
 import type { Draft } from '../../agent/task.ts'
 import { type ChangeRun, evidenceIn, markUntrusted, memoryOf } from '../../memory/change-run.ts'
 import type { Evidence } from '../../memory/journal.ts'
-import type { SaidMessage } from '../../sessions/message-table.ts'
+import type { MessageRow } from '../../sessions/message-table.ts'
 import { type Memory, withoutGuess, wordsIn } from './compared-words.ts'
 import { extractionDirective, type NewMessage, TURNS } from './extraction-directive.ts'
 import { datedText, linesAdded, relativeDaysIn, shownTail, tooLong, withLines } from './log-lines.ts'
@@ -31,7 +31,7 @@ export type Part = {
   /** What the model calls each, by its id; empty where it has seen no names. */
   names: ReadonlyMap<string, string>
   /** Which of them are new. */
-  news: readonly SaidMessage[]
+  news: readonly MessageRow[]
   nowMs: number
 }
 
