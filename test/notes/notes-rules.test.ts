@@ -64,7 +64,24 @@ describe('notes without a model', () => {
     })
   })
 
-  it('go on in what is there, whoever wrote it', () => {
+  it('are made of a part in which only the agent, or only a tool, spoke', () => {
+    const agentAlone = sections(noted([call('1', 'Bash', 'npm test'), agent('All tests pass now.')]))
+    expect(agentAlone).toMatchObject({
+      'Session Title': '',
+      'Current State': '- Answered last: All tests pass now.',
+      'Task specification': '',
+      Workflow: '- `npm test`',
+      Worklog: '- went on: 1 tool call',
+    })
+    const toolAlone = sections(noted([result('1', '<tool_use_error>File does not exist</tool_use_error>')]))
+    expect(toolAlone).toMatchObject({
+      'Current State': '',
+      'Errors & Corrections': '- File does not exist',
+      Worklog: '',
+    })
+  })
+
+  it('go on in what is there, by a model or by rules', () => {
     const byModel = joined(
       DEFAULT_TEMPLATE,
       DEFAULT_TEMPLATE.map(({ title }) =>

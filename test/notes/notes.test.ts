@@ -1,142 +1,88 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Agent, RunReport } from '../../daemon/agent/agent.ts'
-import { daemonPrefix } from '../../daemon/agent/prefix.ts'
-import type { Task } from '../../daemon/agent/task.ts'
-import type { Claimed } from '../../daemon/jobs/job.ts'
-import type { Models } from '../../daemon/models/models.ts'
-import { blockTokens, contextTokens, createNotes, dueNow, sinceUsage } from '../../daemon/notes/notes.ts'
-import { createNotesFile } from '../../daemon/notes/notes-file.ts'
-import { createProjects } from '../../daemon/projects/projects.ts'
-import type { MessageTable } from '../../daemon/sessions/message-table.ts'
-import { manualTime } from '../support/clock.ts'
-import { testCore } from '../support/core.ts'
+import { blockTokens, contextTokens, dueNow, sinceUsage } from '../../daemon/notes/notes.ts'
+import { learner } from '../support/learner.ts'
+import { calls, overloaded } from '../support/messages-api/answers.ts'
+import { startMessagesApi } from '../support/messages-api/start.ts'
 
-const NOW = Date.UTC(2026, 10, 16, 12)
-const failed = (failure: RunReport['failure']) =>
-  ({ ended: 'failed', why: 'no luck', failure, text: '', files: [], turns: 1, denials: 0 }) as unknown as RunReport
-
-/** A session of one turn in a transcript of two lines; the model's run does what the test says. */
-async function ground(
-  given: { run?: (task: Task) => Promise<RunReport>; interactive?: 0 | 1 | null; at?: number } = {},
-) {
-  const { core, home } = await testCore({ time: manualTime(NOW) })
-  const path = join(home.dir, 't.jsonl')
-  const at = given.at ?? NOW
-  const lines = [
-    { type: 'user', id: 'u1', text: 'The ask' },
-    { type: 'assistant', id: 'u2', text: 'The answer' },
-  ].map((line) => JSON.stringify(line))
-  writeFileSync(path, lines.map((line) => `${line}\n`).join(''))
-  const place = { harness: 'generic', path, at, toolCalls: 0 }
-  const [first = '', second = ''] = lines
-  const part = [
-    {
-      ...place,
-      id: 1,
-      uid: 'u1',
-      by: 'person',
-      offset: 0,
-      length: first.length,
-      startsTurn: 1,
-      ends: null,
-      tokens: null,
-    },
-    {
-      ...{ ...place, id: 2, uid: 'u2', by: 'agent', offset: first.length + 1, length: second.length },
-      ...{ startsTurn: 0, ends: 'final', tokens: 12_000 },
-    },
-  ]
-  const tasks: Task[] = []
-  const notes = createNotes(
-    core,
-    createProjects(core),
-    {
-      session: () => ({ row: 1, cwd: home.dir, interactive: given.interactive ?? null }),
-      talkAfter: (_row: number, reached: unknown) => (reached ? [] : part),
-    } as unknown as MessageTable,
-    {
-      sessionPrefix: async () => ({
-        prefix: daemonPrefix({ key: 's', model: 'm', keep: '5m' }),
-        names: new Map([
-          ['m1', 'u1'],
-          ['m2', 'u2'],
-        ]),
-      }),
-      run: async (task: Task) => {
-        tasks.push(task)
-        return given.run ? given.run(task) : failed(undefined)
-      },
-      reachOf: (memoryDir: string, readable: string[]) => ({ memoryDir, readable, closed: [] }),
-    } as unknown as Agent,
-    { waits: () => undefined } as unknown as Models,
+/** A session of one turn that has filled twelve thousand tokens. */
+async function ground({ interactive }: { interactive?: boolean } = {}) {
+  const api = await startMessagesApi()
+  const rig = await learner({ url: api.url, ...(interactive !== undefined && { interactive }) })
+  const { say, run, notes, session } = rig
+  await say(
+    { type: 'user', text: 'The ask' },
+    { type: 'assistant', text: 'The answer', end: 'final', usage: { input: 11_000, output: 1_000 } },
   )
-  const key = { harness: 'h', sessionId: 's' }
-  let ours = true
-  const run = (attempts = 1) =>
-    notes.job.run({ input: { harness: 'h', sessionId: 's' }, attempts } as Claimed, {
-      signal: new AbortController().signal,
-      ownsLease: () => ours,
-      progress: () => {},
-    })
-  return { run, file: createNotesFile(core), key, tasks, notes, lose: () => (ours = false) }
+  return { ...rig, api, update: (attempts?: number) => run(notes.job, attempts), read: () => notes.file.read(session) }
 }
-
-const overloaded = { failed: 'overloaded', message: 'busy', permanent: false, retryAfterMs: 7 } as const
+const BY_RULES = { done: { by: 'rules', tokens: 12_000 } }
 
 describe('an update of notes', () => {
   it('is tried again when a model fails for now, and done by rules when it fails for the third time', async () => {
-    const { run, file, key } = await ground({ run: async () => failed(overloaded) })
-    expect(await run(1)).toEqual({ failed: 'no luck', afterMs: 7 })
-    expect(await run(2)).toEqual({ failed: 'no luck', afterMs: 7 })
-    expect(file.read(key)?.covers).toBeUndefined()
-    expect(await run(3)).toEqual({ done: { by: 'rules', tokens: 12_000 } })
-    expect(file.read(key)).toMatchObject({ text: expect.stringContaining('- The ask'), covers: { message: 'u2' } })
+    const { api, update, read } = await ground()
+    api.script(() => overloaded)
+    expect(await update(1)).toHaveProperty('failed')
+    expect(await update(2)).toHaveProperty('failed')
+    expect(read()?.covers).toBeUndefined()
+    expect(await update(3)).toEqual(BY_RULES)
+    expect(read()).toMatchObject({ text: expect.stringContaining('- The ask'), covers: { message: 'u2' } })
   })
 
   it('asks no model for a session without a person, or one that stands still', async () => {
-    for (const given of [{ interactive: 0 as const }, { at: NOW - 3_600_001 }]) {
-      const { run, tasks } = await ground(given)
-      expect(await run()).toEqual({ done: { by: 'rules', tokens: 12_000 } })
-      expect(tasks).toEqual([])
-    }
-    const { run, tasks } = await ground({ interactive: 1, at: NOW - 3_600_000, run: async () => failed(overloaded) })
-    expect(await run()).toHaveProperty('failed')
-    expect(tasks).toMatchObject([{ policy: { may: 'notes', file: 'notes.md' }, atTurnLimit: 'fail' }])
+    const alone = await ground({ interactive: false })
+    expect(await alone.update()).toEqual(BY_RULES)
+    const left = await ground()
+    left.time.pass(3_600_001)
+    expect(await left.update()).toEqual(BY_RULES)
+    expect([...alone.api.requests, ...left.api.requests]).toEqual([])
+    const there = await ground({ interactive: true })
+    there.api.script(() => overloaded)
+    there.time.pass(3_600_000)
+    expect(await there.update()).toHaveProperty('failed')
+    expect(there.api.requests).toHaveLength(1)
   })
 
   it('leaves what a person, or a purge, put there meanwhile', async () => {
-    const during = (act: () => void) => async (task: Task) => {
-      act()
-      await task.apply([
-        { file: 'notes.md', content: 'by a model', expect: null, because: { reason: '', evidence: [] } },
-      ])
-      return failed(undefined)
-    }
-    const { run, file, key } = await ground({ run: (task) => during(() => file.write(key, 'mine', undefined))(task) })
-    await expect(run()).rejects.toMatchObject({ code: 'CONFLICT' })
-    expect(file.read(key)?.text).toBe('mine')
+    const { api, update, read, notes, session } = await ground()
+    const answers = [
+      calls({
+        id: 'e1',
+        name: 'Edit',
+        input: { file_path: 'notes.md', old_string: '# Worklog', new_string: '# Worklog\n- done' },
+      }),
+      overloaded,
+    ]
+    api.script(() => {
+      writeFileSync(join(notes.file.folderOf(session), 'notes.md'), 'mine')
+      return answers.shift() ?? overloaded
+    })
+    expect(await update()).toHaveProperty('failed')
+    expect(read()?.text).toBe('mine')
+    writeFileSync(join(notes.file.folderOf(session), 'notes.md'), '')
+    // And rules, which come after a model that failed, leave it as well.
+    expect(await update(3)).toEqual({ failed: 'another run has taken it over' })
+    expect(read()?.text).toBe('mine')
   })
 
-  it('leaves no trace when it is no longer ours', async () => {
-    const { run, file, key, lose } = await ground({ interactive: 0 })
-    lose()
-    expect(await run()).toEqual({ failed: 'another run has taken it over' })
-    expect(file.read(key)).toBeUndefined()
+  it('leaves no trace when another run has its job', async () => {
+    const { update, read, loseLease } = await ground({ interactive: false })
+    loseLease()
+    expect(await update()).toEqual({ failed: 'another run has taken it over' })
+    expect(read()).toBeUndefined()
   })
 
   it('is known for as long as it runs, and no longer', async () => {
+    const { api, update, notes, session, core } = await ground()
     let since: number | undefined
-    const made = await ground({
-      run: async () => {
-        since = made.notes.notesFor(made.key).runningSinceMs
-        return failed(overloaded)
-      },
+    api.script(() => {
+      since = notes.notesFor(session).runningSinceMs
+      return overloaded
     })
-    await made.run()
-    expect(since).toBe(NOW)
-    expect(made.notes.notesFor(made.key).runningSinceMs).toBeUndefined()
+    await update()
+    expect(since).toBe(core.clock.now())
+    expect(notes.notesFor(session).runningSinceMs).toBeUndefined()
   })
 })
 

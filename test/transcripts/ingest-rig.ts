@@ -12,8 +12,10 @@ import { testCore } from '../support/core.ts'
 
 const SLICE_BYTES = 128_000
 
-export async function ingestRig({ privatePaths = [] }: { privatePaths?: string[] } = {}) {
-  const { core, home } = await testCore({ time: manualTime(Date.now()) })
+type Options = { privatePaths?: string[] } & NonNullable<Parameters<typeof testCore>[0]>
+
+export async function ingestRig({ privatePaths = [], ...options }: Options = {}) {
+  const { core, home } = await testCore({ time: manualTime(Date.now()), ...options })
   const root = join(home.dir, 'root')
   mkdirSync(root)
   const db = core.db.index()
@@ -49,7 +51,7 @@ export async function ingestRig({ privatePaths = [] }: { privatePaths?: string[]
     writeFileSync(join(root, name), lines.map((line) => `${line}\n`).join(''))
   }
   return {
-    root,
+    ...{ core, home, projects, root },
     exec: (sql: string) => void db.exec(sql),
     /** Values of the first column. */
     column: (sql: string) => db.prepare(sql).pluck().all(),
