@@ -28,7 +28,6 @@ import { createWorkingCopy } from './working-copy.ts'
 
 type Session = {
   key: SessionKey
-  /** For a rendering: a harness has chosen its own. */
   model: string
   /** The notes of the session as they are now: they stand for what is too long ago to be told. */
   notes: () => string
@@ -40,7 +39,7 @@ type SessionPart = Session & { row: number; upTo: number; lastAt: number; signal
 /** `names`: what a model calls each message, and its id. Empty where it has only seen the request of a harness. */
 export type SessionPrefix = { prefix: Prefix; names: ReadonlyMap<string, string> }
 
-/** After so long a break a person will not go on soon enough for what a server keeps. */
+/** After so long a break the person will not go on within the hour that a server keeps a prefix. */
 const BREAK_MS = 3_600_000
 
 export function createAgentRunner(core: Core, models: Models, said: MessageTable) {
@@ -113,14 +112,14 @@ export type RunReport = {
   why: string | undefined
   /** Where a call failed: the job decides by it. */
   failure: ModelFailure | undefined
-  /** Where an answer was good for nothing. */
+  /** The model's answer could not be used. */
   answer?: 'useless' | undefined
   text: string
   /** The files that were changed; none unless all were. */
   files: string[]
   turns: number
   denials: number
-  /** Those that would have changed something that is no memory. */
+  /** Denials of changes outside of the memory directory. */
   astray: number
   account: Account
   cache: CacheVerdict | undefined
@@ -239,11 +238,10 @@ export type NotDone = (
   | { rejected: string }
 ) & { of?: 'part' }
 
-/** What a server says of a request that it does not take as it is. Not that it knows no such model. */
+/** Statuses for a request that the server does not take. 404 is not among them: it means the model. */
 const OF_REQUEST = [400, 413, 422]
 const PART = { of: 'part' as const }
 
-/** `undefined`: it did what it was for. */
 export function whyNotDone({ ended, why = 'it was given up', failure, answer }: RunReport): NotDone | undefined {
   if (ended === 'done' || ended === 'truncated') return undefined
   if (!failure) return { failed: why, ...(answer === 'useless' && PART) }

@@ -14,7 +14,6 @@ type LoopEnd =
   | { ended: 'done' }
   | { ended: 'limit'; limit: Limit; why: string; answer?: 'useless' }
   | { ended: 'aborted'; why: string }
-  /** `useless`: the answer itself is why. */
   | { ended: 'failed'; why: string; failure?: ModelFailure; answer?: 'useless' }
 
 /** `text`: of the last answer. `calls`: what each call used, a failed one too. */
@@ -153,7 +152,7 @@ function textIn(content: readonly Block[]): string {
   return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('')
 }
 
-/** The mark moves along: what the last turn wrote is read by this one. */
+/** The cache mark moves to the last result, so that each turn reads what the one before it wrote. */
 function marked(messages: readonly Message[]): Message[] {
   const last = messages.at(-1)
   const end = last?.content.at(-1)
@@ -164,7 +163,7 @@ function marked(messages: readonly Message[]): Message[] {
   ]
 }
 
-/** A call that does not listen to its signal is left behind. */
+/** Does not wait for work that ignores its signal. */
 function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | 'aborted'> {
   return new Promise((resolve, reject) => {
     const stop = () => resolve('aborted')

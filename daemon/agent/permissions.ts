@@ -122,7 +122,7 @@ export function createPlaces({ memoryDir, readable, files = [], closed }: Reach)
     /** For a change: a way through a link is denied even where it ends inside. */
     locateChange: (asked: string): Place | Denied => {
       const place = locate(asked)
-      // A name that leads nowhere is a slip; one that leads elsewhere is none, however it is spelled.
+      // A name that leads nowhere is a slip; one that leads outside counts as astray, however it is spelled.
       if ('denied' in place) return problemWith(asked) && !isElsewhere(asked) ? place : { ...place, astray: true }
       if (place.inMemory === undefined || place.inMemory === '') {
         const denied = `${quoted(asked)} is not a file in the memory directory, and nothing else may be changed`

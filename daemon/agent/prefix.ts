@@ -13,7 +13,7 @@ export type Part = { name: string; hash: string }
 
 export type Prefix = {
   kind: 'rendered' | 'harness'
-  /** Of whom: a session. Jobs of one share what a server keeps. */
+  /** The session: its jobs share what a server keeps. */
   key: string
   model: string
   /** In order, to compare what was sent with what is sent now. */
@@ -95,7 +95,7 @@ export function harnessPrefix(key: string, params: Readonly<Record<string, unkno
   }
 }
 
-/** More than any model thinks: a larger one is no reason to pay for it. */
+/** More than any model thinks. */
 const CAP_BUDGET_TOKENS = 32_000
 
 function budgetOf(thinking: unknown): number {
@@ -105,7 +105,7 @@ function budgetOf(thinking: unknown): number {
     : 0
 }
 
-/** Where a harness wants something cached moves from turn to turn and changes nothing of what is. */
+/** The cache marks of a harness move from turn to turn; the content stays the same. */
 function unmarked(value: unknown): string {
   return hash('sha256', JSON.stringify(value, (key, inner) => (key === 'cache_control' ? undefined : inner)) ?? '')
 }
@@ -181,7 +181,7 @@ export function createHarnessRequests(clock: Clock) {
   }
 }
 
-/** A conversation to which no task can be added is none to go on from. */
+/** Why no task can be added to the conversation, if so. */
 function unusable(params: HarnessRequest['params']): string | undefined {
   const { model, messages } = params
   if (isDeeperThan(params, CAP_LEVELS)) return 'it is nested too deeply'
@@ -195,7 +195,7 @@ function unusable(params: HarnessRequest['params']): string | undefined {
   return serverSide(params)
 }
 
-/** What the server itself runs is not asked of us, so no run may have it. */
+/** A tool that the server runs is not subject to our permissions, so no run may have it. */
 function serverSide({ tools, mcp_servers: servers, container }: HarnessRequest['params']): string | undefined {
   if (servers !== undefined && !(Array.isArray(servers) && servers.length === 0)) return 'it has MCP servers'
   if (container !== undefined && container !== null) return 'it has a container'

@@ -37,7 +37,7 @@ type Rendering = {
   notes: () => string
 }
 
-/** Past the first the anchor moves, and the second is what stays. */
+/** Above the first the anchor moves, so that at most the second stays. */
 export const MOVE_TOKENS = 60_000
 export const KEEP_TOKENS = 20_000
 
@@ -114,7 +114,7 @@ function anchorAfter(found: readonly Found[]): number | undefined {
     if (kept > KEEP_TOKENS) break
   }
   const turn = found.slice(at).find(({ message }) => message.startsTurn)
-  // One message alone may be more than may stay.
+  // One message alone may be longer than that.
   return (turn ?? found[at] ?? found.at(-1))?.number
 }
 
@@ -250,7 +250,7 @@ function attribute(text: string): string {
   return text.replace(/[^\w.:-]/g, '_').slice(0, 100)
 }
 
-/** From here to there, in characters, and what is said in its place. */
+/** In characters; `says` stands in its place. */
 type Cut = { from: number; to: number; says: string }
 /** By the number of the part: the text, then each call, then each result. Parts without a cut are left out. */
 type Cuts = Record<number, Cut[]>
@@ -286,7 +286,7 @@ function cutsOf({ kind, text }: MessagePart): Cut[] {
   const from = whole(text, head)
   const to = whole(text, text.length - tail)
   const middle = { from, to, says: `[… ${to - from} characters left out …]` }
-  // What lies in the middle goes with it; what reaches into it makes it longer.
+  // Encoded data that reaches into the middle widens the cut.
   return encoded.reduce<Cut[]>(
     ([wide = middle, ...others], cut) => {
       if (cut.to <= wide.from || cut.from >= wide.to) return [wide, ...others, cut]

@@ -10,7 +10,7 @@ import type { Prefix } from './prefix.ts'
 export type Policy = { may: 'memory' } | { may: 'notes'; file: string } | { may: 'nothing' }
 
 export type Reach = {
-  /** Relative paths begin here. */
+  /** Where relative paths begin. */
   memoryDir: string
   /** Folders besides it that may be read: the project, transcripts. */
   readable: readonly string[]
@@ -40,7 +40,7 @@ export type Draft = {
 export type Task = {
   /** What for: extraction, notes, dream, compaction. The reason of a change where the model gives none. */
   job: string
-  /** Whose money it is counted as. */
+  /** The project for which its cost is counted. */
   project?: string
   prefix: Prefix
   directive: string
@@ -60,7 +60,7 @@ export type Task = {
   cite: (ids: readonly string[], content: string | null) => { evidence: Evidence[] } | { refused: string }
   /** All of it or nothing. Not called where nothing was changed. */
   apply: (drafts: readonly Draft[]) => Promise<unknown>
-  /** Whether the run is still the one that counts. */
+  /** Whether the job may still write. */
   ownsLease: () => boolean
   signal: AbortSignal
   onTurn?: (turn: Turn & { files: string[] }) => void

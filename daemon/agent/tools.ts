@@ -127,7 +127,7 @@ type Shown = { file: string; hash: string; start: number; end: number; whole: bo
 export type Answer = { text: string; shows: Shown[] }
 
 export const CAP_ANSWER_CHARS = 40_000
-/** A model is shown no more, so a call makes only so much more that a cut is noticed. */
+/** Twice as much is made, so that a cut is noticed. */
 export const CAP_MADE_CHARS = 2 * CAP_ANSWER_CHARS
 
 export function answer(text: string, shows: Shown[] = []): Answer {
@@ -191,7 +191,7 @@ export async function cleanText(text: string): Promise<string> {
 export type Match = { path: string; line: number; text: string }
 export type Matches = { matches: Match[]; cut: boolean }
 
-/** As much of a line as is ever told, and one more to see that there is more. */
+/** A model is shown no more of a line. */
 export const CAP_LINE_CHARS = 500
 const CAP_WHOLE_CHARS = 4_000_000
 /** Longer than any key, in lines of its own or within one. */
@@ -269,7 +269,7 @@ function startsOf(text: string): (line: number) => number {
   }
 }
 
-/** From the start of a line on, or half of one would be taken for a line. */
+/** From the start of a line on. */
 function around(text: string, at: number): string {
   const from = text.lastIndexOf('\n', at - AROUND_CHARS) + 1
   return text.slice(at - from > 2 * AROUND_CHARS ? at : from, at + 2 * AROUND_CHARS)

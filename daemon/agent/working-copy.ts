@@ -261,7 +261,7 @@ export async function edit({ place, file, input }: Edit, copy: WorkingCopy, task
   if (times === 0) return { failed: `old_string does not stand in ${quoted(file)}` }
   if (times > 1 && !all)
     return { failed: `old_string stands ${times} times in ${quoted(file)}; give more of what is around it` }
-  // Two short strings can make a text that is longer than memory.
+  // Two short strings can make a text that does not fit into memory.
   if (seen.text.length + times * (fresh.length - old.length) > CAP_CONTENT_CHARS)
     return { denied: `${quoted(file)} would be longer than ${CAP_CONTENT_CHARS} characters` }
   const content = seen.text.replaceAll(old, () => fresh)
@@ -290,7 +290,7 @@ export async function write({ place, file, input }: Write, copy: WorkingCopy, ta
   return put(copy, task, { file, content, expect: seen.hash ?? null }, input)
 }
 
-/** A person may have written while the model was thinking: words that it never saw are not its to replace. */
+/** A person may have written meanwhile: the model may not replace words that it never saw. */
 function changedSince(file: string): Denied {
   return { denied: `${quoted(file)} has changed since you read it: read it again` }
 }

@@ -21,7 +21,7 @@ export type Wanted = Pick<CompactRequest, 'trigger' | 'instructions' | 'partial'
 type Run = (conversation: Conversation, messages: readonly Message[], wanted: Wanted) => Promise<Compacted>
 type Draft = { parts: Parts; strategy: Strategy; messages: Message[] } & Whole
 
-/** What is left of the threshold is for the conversation that goes on. */
+/** Of the threshold: the rest is for the conversation that goes on. */
 const RESTORED_SHARE = 0.8
 
 export function createCompaction(core: Core, counter: Counter, guards: CompactionGuards, summariser: Summariser): Run {
@@ -201,9 +201,9 @@ function isSame({ messages, wanted }: Running, others: readonly Message[], other
 
 type Whole = { summary: string; supplemented: number }
 
-/** The summary with what must survive and neither it nor what stays beside it names. `openTodos`: where the harness says what is to do. */
+/** Adds what must survive and is named neither by the summary nor by the messages that stay. */
 function completed({ before, between, after }: Parts, summary: string, openTodos: readonly string[]): Whole {
-  // What stays tells of its own: to look for each thing in all of it would take the square of what was said.
+  // Compared by fact: searching each one in all messages that stay would take quadratic time.
   const stays = new Set(factsOf([...before, ...after]).map(({ kind, text }) => `${kind} ${text}`))
   const gone = factsOf(between, openTodos).filter(({ kind, text }) => !stays.has(`${kind} ${text}`))
   const missing = missingFrom(summary, gone)
@@ -217,7 +217,7 @@ function assemble(
   { strategy, summary, restored = [] }: { strategy: Strategy; summary: string; restored?: readonly string[] },
 ): Message[] {
   const text = summaryText(strategy, summary, before.length > 0)
-  // Only where the others have names does one more stand out among them.
+  // A list without ids gets none.
   const isNamed = [before, between, after].some((part) => part.some(({ id }) => id !== undefined))
   const content = [text, ...restored].map((each) => ({ type: 'text', text: each }))
   return merged([...before, { ...(isNamed && { id: summaryId(between) }), role: 'user', content }, ...after])
@@ -248,7 +248,7 @@ function boundaryOf(parts: Parts, { trigger, tokensBefore }: { trigger: Trigger;
   }
 }
 
-/** Tools that were found by searching for them: a harness has to name them again. */
+/** Tools that were found by a search: the harness has to name them again. */
 function discovered(messages: readonly Message[]): string[] {
   const names = messages.flatMap(({ content }) =>
     blocksOf(content)

@@ -181,7 +181,7 @@ function keyOf({ harness, sessionId }: SessionKey): SessionKey {
   return { harness, sessionId }
 }
 
-/** Of what a server has counted itself no more than that is gone: a third more would be taken from it twice. */
+/** What the server counted is exact; only our own estimate is padded by a third. */
 function freedBy(counter: Counter, before: readonly Message[], after: Cleared, usage: WireUsage | undefined): number {
   if (!usage) return counter.messages(before) - counter.messages(after.messages)
   return before.reduce(
@@ -195,7 +195,7 @@ function usageIn(given: readonly unknown[]) {
   const last = given.findLast((entry) => roleOf(entry) === 'assistant')
   const outer = recordOf(last)
   const usage = recordOf(outer.usage ?? recordOf(outer.message).usage)
-  // These numbers were not checked before.
+  // The request schema does not check these numbers.
   const count = (name: string) => {
     const value = usage[name]
     return typeof value === 'number' && value > 0 ? Math.round(Math.min(value, MOST_TOKENS)) : 0
@@ -214,7 +214,6 @@ function roleOf(entry: unknown): unknown {
   return outer.role ?? recordOf(outer.message).role
 }
 
-/** How long ago the last answer came. */
 function gapOf({ lastAssistantAt, messages }: MicrocompactRequest, nowMs: number): number | undefined {
   const last = recordOf(messages.findLast((entry) => roleOf(entry) === 'assistant'))
   const at = lastAssistantAt ?? last.timestamp ?? last.at

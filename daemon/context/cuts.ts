@@ -10,15 +10,15 @@ export function isCut(messages: readonly Message[], at: number): boolean {
 const known = new WeakMap<readonly Message[], Uint8Array>()
 
 /**
- * Marks every place that lies within something. Looked up once for all of a list, which is never changed: to look again
- * from each place would take the square of its length.
+ * Marks every place that lies within a pair or an answer. Made once for a list, which never changes: looking from each
+ * place again would take quadratic time.
  */
 function placesWithin(messages: readonly Message[]): Uint8Array {
   const before = known.get(messages)
   if (before) return before
   const within = new Uint8Array(messages.length)
   const ends = serverCalls(messages)
-  // Results may be spread over several messages of their side: up to the last it is all one.
+  // Results may be spread over several messages: no cut before the last of them.
   let isBeforeResult = false
   for (let at = messages.length - 1; at > 0; at--) {
     const { role, content } = messages[at] as Message
@@ -35,7 +35,7 @@ function placesWithin(messages: readonly Message[]): Uint8Array {
   return within
 }
 
-/** How far what a server has called reaches: what came of it may stand in a later answer, with calls of ours between. */
+/** How far a server's own call reaches: its result may stand in a later answer, with calls of ours between. */
 function serverCalls(messages: readonly Message[]): Int32Array {
   const ends = new Int32Array(messages.length)
   const begins = new Map<string, number>()
@@ -51,7 +51,6 @@ function serverCalls(messages: readonly Message[]): Int32Array {
   return ends
 }
 
-/** The nearest place at or before it. */
 export function cutBefore(messages: readonly Message[], at: number): number {
   let cut = Math.min(at, messages.length)
   while (!isCut(messages, cut)) cut--
@@ -65,7 +64,7 @@ export function splitAt(messages: readonly Message[], at: number): Parts {
   return { before: [], between: messages.slice(0, at), after: messages.slice(at) }
 }
 
-/** What was asked and not answered yet: it stays as it is. */
+/** Where the question begins that is not answered yet. */
 export function openPrompt(messages: readonly Message[]): number {
   const last = messages.findLastIndex(({ role }) => role === 'assistant')
   let at = messages.length

@@ -50,7 +50,7 @@ function short(text: string): string {
   return clip(text, CAP_COMMAND_CHARS)
 }
 
-/** The newest whole, the oldest as much of each as is left. */
+/** The newest whole; of the oldest as much as there is room for. */
 function requests(messages: readonly Message[]): string[] {
   const all = messages.slice(notSummedUpFrom(messages)).flatMap(personTexts)
   const shown: string[] = []
@@ -141,7 +141,7 @@ export function factsOf(messages: readonly Message[], open: readonly string[] = 
   return once([...facts, ...named])
 }
 
-/** The last time counts. */
+/** Of a fact that occurs several times the last counts. */
 function once(facts: readonly Fact[]): Fact[] {
   const last = new Map<string, Fact>()
   for (const fact of facts) {
@@ -216,7 +216,7 @@ function newestFirst(facts: readonly Fact[]): Fact[] {
   return facts.toSorted((a, b) => b.at - a.at)
 }
 
-/** As a whole: `/a.ts` is not named by `/a.tsx`, nor "no" said by "nothing". Cut ones go on. */
+/** As a whole word: `/a.ts` is not named by `/a.tsx`, nor "no" by "nothing". Words that were cut may go on. */
 function holds(text: string, words: string): boolean {
   const isWhole = words.length < LONGEST_CHARS
   for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + 1)) {

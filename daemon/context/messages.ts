@@ -5,7 +5,7 @@
 
 export type Block = { type: string } & Record<string, unknown>
 
-/** `system`: what a harness says in between; it counts to the side of the user. */
+/** `system`: instructions of the harness between messages; they count as the user's side. */
 export type Role = 'user' | 'assistant' | 'system'
 
 /** `id`: as the harness names it; never sent to a model. */
@@ -99,7 +99,7 @@ const fieldsOf: Record<string, readonly string[] | undefined> = {
   container_upload: undefined,
 }
 
-/** What a block is nothing without. */
+/** Fields without which a block is useless. */
 const neededBy: Record<string, Record<string, 'string' | 'object'>> = {
   image: { source: 'object' },
   document: { source: 'object' },
@@ -153,7 +153,6 @@ function fits(block: Block, role: Role): boolean {
   return type !== 'tool_result'
 }
 
-/** No server takes a picture of nothing, or a thought that it has not signed. */
 function isWhole(block: Block): boolean {
   return Object.entries(neededBy[block.type] ?? {}).every(
     ([field, type]) => typeof block[field] === type && block[field] !== null,
@@ -229,7 +228,7 @@ function paired(messages: readonly Message[]): Message[] {
     if (turn.side === 'assistant') {
       result.push(...turn.messages)
       const ids = callsIn(turn.messages)
-      // The conversation ends within a call: nothing more will come for it.
+      // The conversation ends within a call: no result will come.
       if (ids.length > 0 && n === whole.length - 1) result.push({ role: 'user', content: ids.map(noResult) })
       continue
     }
@@ -289,7 +288,7 @@ function beginning(messages: readonly Message[]): Message[] {
   return [{ role: 'user', content: NO_BEGINNING }, ...messages]
 }
 
-/** Two that a harness knows by different names stay two: the API takes them so, and it could not find them again. */
+/** Messages with different ids stay apart: the API takes them so, and the harness must find them again. */
 export function merged(messages: readonly Message[]): Message[] {
   const runs: { id: string | undefined; all: Message[] }[] = []
   for (const message of messages) {
@@ -303,7 +302,7 @@ export function merged(messages: readonly Message[]): Message[] {
     run.id ??= message.id
     run.all.push(message)
   }
-  // Put together once for each run: a careless harness may send ten thousands in a row.
+  // Joined once for each run: a harness may send ten thousand in a row.
   return runs.map(({ id, all }) => {
     const [first] = all as [Message]
     if (all.length === 1) return first

@@ -8,7 +8,7 @@ import { type Counter, padded } from './token-count.ts'
 
 export const CLEARED = '[Old tool result content cleared]'
 
-/** What can be had again: by reading, searching or running once more. */
+/** Tools whose results can be had again. */
 const CLEARABLE = ['Read', 'Bash', 'Grep', 'Glob', 'WebSearch', 'WebFetch', 'Edit', 'Write']
 
 const GAP_MS = 60 * 60_000
@@ -40,7 +40,7 @@ export function clearable(counter: Counter, messages: readonly Message[]): Resul
   )
 }
 
-/** What no file of text can stand for stays: it could not be given back. */
+/** Images stay: a file of text could not give them back. */
 function savable(counter: Counter, messages: readonly Message[]): Result[] {
   return clearable(counter, messages).filter(
     ({ block: { content } }) => !Array.isArray(content) || content.every((part) => isText(part)),
@@ -108,7 +108,6 @@ function withoutMemories(message: Message): Message {
   )
 }
 
-/** The message itself where nothing is. */
 function changed(message: Message, change: (block: Block) => Block): Message {
   const { content } = message
   if (typeof content === 'string') return message
@@ -152,7 +151,7 @@ export function editsAtApi(messages: readonly Message[], { thinking }: { thinkin
   }
 }
 
-/** A server would clear whatever came of any tool: those that cannot be asked again it has to be told. */
+/** A server clears results of all tools but those it is told to spare. */
 function but(messages: readonly Message[]): { exclude_tools?: string[] } {
   const names = new Set([...toolUsesOf(messages).values()].map(({ name }) => name))
   const kept = [...names].filter((name) => !isClearable(name)).sort()

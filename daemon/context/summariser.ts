@@ -38,10 +38,10 @@ export type Notes = {
   before: () => readonly string[]
 }
 
-/** What came of one question. `cut`: the answer was longer than it may be. */
+/** `cut`: the answer was longer than it may be. */
 export type Answered = { text: string; cut?: boolean } | { failed: 'none' | 'stopped' | 'other'; message: string }
 
-/** `shortened`: only a part, so not what the session's jobs share any more. */
+/** `shortened`: only a part of the conversation, so the prefix that the session's jobs share does not fit. */
 export type Question = { messages: readonly Message[]; task: string; shortened: boolean; signal: AbortSignal }
 
 const LAST = Number.MAX_SAFE_INTEGER
@@ -107,7 +107,7 @@ export function createSummariser(
       notes: () => notes.textOf(key),
     })
     if (prefix.kind === 'harness' || (notesOf(key)?.text ?? '') !== '') return prefix
-    // Something was left out of what jobs are told, and nothing stands for it.
+    // The prefix may have left out the beginning, and no notes stand for it.
     const first = rows.find(({ by }) => by === 'person')?.uid
     return first === undefined || [...names.values()].includes(first) ? prefix : undefined
   }
@@ -195,7 +195,7 @@ export async function currentNotes(
 export function partsFromNotes(counter: Counter, messages: readonly Message[], notes: Notes): Parts | undefined {
   const last = lastKnown(messages, notes)
   if (last < 0) return undefined
-  // What an earlier summary stands for is not said again by notes, but nothing before it is there to be kept.
+  // Nothing before an earlier summary can be kept: it is gone already.
   const start = keptFrom(counter, messages, { from: last + 1, floor: lastSummary(messages.slice(0, last + 1)) + 1 })
   return { before: [], between: messages.slice(0, start), after: messages.slice(start) }
 }

@@ -43,7 +43,7 @@ export function notSummedUpFrom(messages: readonly Message[]): number {
   )
 }
 
-/** The words of one, without what stands around them. */
+/** The words of a summary, without what stands around them. */
 export function summaryWords(text: string): string {
   return text
     .replace(/<\/?memoryd-context>/g, '')
@@ -97,7 +97,7 @@ export function withoutAttached(text: string): string {
   if (!text.includes('<')) return text
   let kept = ''
   let from = 0
-  // Looked for once: there may be as many that never end as there is room for.
+  // Searched once for each tag: a hostile text may hold a hundred thousand that never end.
   const neverEnd = new Set<string>()
   for (const { 0: open, 1: tag, index } of text.matchAll(OPENING)) {
     if (index < from || neverEnd.has(tag as string)) continue
@@ -177,7 +177,7 @@ export function readSummary(answer: string): Read {
 
 const MOST_DRAFTS = 10
 
-/** By hand: what a model sends may be made to keep a pattern busy. */
+/** Without a pattern: a hostile answer could make one backtrack for ever. */
 function withoutDraft(answer: string): string {
   let text = answer
   for (let n = 0; n < MOST_DRAFTS; n++) {

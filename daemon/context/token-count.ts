@@ -27,12 +27,12 @@ type Breakdown = {
 
 const JSON_BYTES_PER_TOKEN = 2
 const FLAT_TOKENS = 2_000
-/** A text that would take up more than this once it is parsed is not parsed: it counts as what it looks like. */
+/** A text with more than this is not parsed, to spare memory: it counts as the JSON that it looks like. */
 const CAP_VALUES = 200_000
 const CAP_DEPTH = 500
 const CAP_COUNTED = 5_000
 
-/** An estimate that rests on nothing but bytes is taken a third higher. */
+/** An estimate from bytes alone is taken a third higher. */
 export function padded(tokens: number): number {
   return Math.ceil((tokens * 4) / 3)
 }
@@ -186,7 +186,7 @@ const MILLION = 1_000_000
 const SUMMARY_TOKENS = 20_000
 const BEFORE = { warning: 20_000, error: 20_000, autoCompact: 13_000, blocked: 3_000 }
 
-/** The name as a server knows it: a suffix is between a person and a harness. */
+/** The name as a server knows it, without the suffix that harnesses use. */
 export function modelName(model: string): string {
   return model.replace(/\[1m\]$/i, '')
 }
@@ -220,7 +220,7 @@ export function roomOf(window: number, { CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: percen
   }
 }
 
-/** Without what floating point adds or takes far behind the comma. */
+/** Without errors of floating point. */
 function exact(value: number): number {
   return Number(value.toFixed(6))
 }

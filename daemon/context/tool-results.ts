@@ -42,7 +42,7 @@ export function createToolResults({ stateDir, db, clock, settings }: Core) {
     const nowMs = clock.now()
     const ids = given.map(({ toolUseId }) => toolUseId)
     const known = new Map(ids.map((toolUse) => [toolUse, table.find(key, toolUse)]))
-    // Of two with one id the first counts, as it does when they come one after the other.
+    // Of two results with one id the first counts.
     const fresh = given.filter(({ toolUseId }, n) => !known.get(toolUseId) && ids.indexOf(toolUseId) === n)
     const candidates = fresh.flatMap(({ toolUseId, tool, content }) => {
       const text = textOf(content)
@@ -161,7 +161,6 @@ function readText(path: string): string | undefined {
   }
 }
 
-/** Expiry goes by the time of each file. */
 function freshen(folder: string, nowMs: number): void {
   if (!existsSync(folder)) return
   for (const name of readdirSync(folder)) utimesSync(join(folder, name), nowMs / 1_000, nowMs / 1_000)
@@ -189,7 +188,7 @@ export function toStore(fresh: readonly Candidate[], stays: number, limits: Limi
   const rest = fresh.filter(({ toolUseId }) => !stored.has(toolUseId)).toSorted((a, b) => b.chars - a.chars)
   let shown = stays + rest.reduce((sum, { chars }) => sum + chars, 0) + stored.size * PREVIEW_BYTES
   for (const { toolUseId, chars } of rest) {
-    // What is no longer than its stand-in saves nothing.
+    // A result that is no longer than its stand-in saves nothing.
     if (shown <= limits.charsPerMessage || chars <= 2 * PREVIEW_BYTES) break
     stored.add(toolUseId)
     shown -= chars - PREVIEW_BYTES
@@ -232,7 +231,7 @@ function atLine(text: string): string {
 type Frozen = { chars: number; shown: string | undefined }
 type NewResult = Frozen & { toolUse: string; message: string | undefined }
 
-/** To write down each use would cost more than it is worth. */
+/** A use is written down at most once a day. */
 const DAY_MS = 86_400_000
 
 /** What was decided for each result, once: whether it stays in the context, or what stands there in its place. */

@@ -59,7 +59,7 @@ function inputOf(input: string): Record<string, unknown> {
 }
 
 const IMAGE = '[image]'
-/** So far into a reminder it says what it lists. */
+/** A reminder says within so many characters what it lists. */
 const HEAD_CHARS = 400
 
 /** As sessions are told to models: images become a mark, lists of skills are left out. */
@@ -75,10 +75,9 @@ export function toldOf(messages: readonly Message[]): SessionMessage[] {
   })
 }
 
-/** At most so much of each call and result is told. */
 const SHOWN_CHARS = 1_600
 
-/** What it takes to tell them, roughly: long results are cut when they are told. */
+/** Roughly how many tokens they take when they are rendered, which cuts long results. */
 export function toldTokens(messages: readonly Message[]): number {
   const bytes = messages.reduce((sum, message) => {
     const { text = '', toolCalls = [], toolResults = [] } = oneOf(message) ?? {}

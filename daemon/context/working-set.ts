@@ -16,10 +16,8 @@ export type WorkingSet = { blocks: string[]; items: Compacted['restored'] }
 
 type Lost = {
   restore: Restore
-  /** What was compacted, and what stayed. */
   between: readonly Message[]
   kept: readonly Message[]
-  /** How much there is room for. */
   roomTokens: number
 }
 
