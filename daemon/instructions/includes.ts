@@ -1,4 +1,4 @@
-/** Finds the `@path` mentions of an instruction file that may mean another file. Linear in the text, does no I/O. */
+/** What an instruction file includes: its `@path` mentions, and the files they lead to. Linear in the text; never blocks, never throws. */
 import { isUtf8 } from 'node:buffer'
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs'
 import { basename, extname, normalize, sep } from 'node:path'
@@ -62,8 +62,6 @@ function withoutTail(name: string): string {
   while (/^[\p{Pe}\p{Pf}\p{Po}>_~|]$/u.test(characters.at(-1) ?? '')) characters.pop()
   return characters.join('')
 }
-
-/** Tells the prose of a markdown text from its code: fenced blocks and code spans. Linear in the text, does no I/O. */
 
 /**
  * The text with every code block dropped and every code span a space. Blocks that are code only by indentation stay: in
@@ -205,8 +203,6 @@ function runLength(text: string, start: number): number {
   while (text[end] === text[start]) end++
   return end - start
 }
-
-/** Opens what an instruction names: where it really is, whether that is allowed, and its text. Never blocks, never throws. */
 
 /** Folders that a path must stay in: by name before the disk is touched, by place once links are followed. */
 export type Bounds = { named: string[]; real: string[] }

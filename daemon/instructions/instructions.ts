@@ -13,7 +13,7 @@ import {
   type Refusal,
   readText,
 } from './includes.ts'
-import { createRules, findSources, type Kind, type Source, type Verdict } from './rules.ts'
+import { createRules, findSources, type Kind, type Rules, type Source } from './rules.ts'
 
 export type InstructionPlaces = {
   cwd: string
@@ -35,18 +35,11 @@ export function loadInstructions(places: InstructionPlaces): { items: Item[] } {
   const root = canonical(places.root)
   const project = boundsOf(places.root)
   const rules = createRules({ roots: [...new Set(project.named)], files })
-  const loader = createLoader({
-    home,
-    project,
-    own: boundsOf(home, claudeDir, dirname(managedFile)),
-    judge: rules.judge,
-  })
-  const sources = findSources({ cwd: canonical(places.cwd), root, claudeDir, managedFile, agentsMd }, { project })
+  const loader = createLoader(home, project, boundsOf(home, claudeDir, dirname(managedFile)), rules)
+  const sources = findSources({ cwd: canonical(places.cwd), root, claudeDir, managedFile, agentsMd }, project)
   for (const source of sources) loader.add(source)
   return { items: loader.items }
 }
-
-/** Turns instruction files into items: reads each once, its includes before it. Decides nothing about where files stand. */
 
 /** A file that could not be loaded has no content, and a warning that says why. */
 export type Item = { kind: Kind; path: string; content: string; warning?: string }
@@ -62,18 +55,13 @@ const CAP_MENTIONS = 2000
 /** How much slower hostile front matter is to parse than text is to scan. */
 const FRONT_MATTER_WEIGHT = 50
 
-type Deps = {
-  home: string
-  /** What the project's files may come from and include. */
-  project: Bounds
-  /** What the person's and the machine's own files may include. */
-  own: Bounds
-  judge(paths: unknown): Verdict
-}
-
 type File = { kind: Kind; path: string; real: string; role: 'file' | 'rule' | 'include'; depth: number }
 
-export function createLoader({ home, project, own, judge }: Deps) {
+/**
+ * Reads each file once, its includes before it. `project`: what the project's files may come from and include; `own`: what the user's
+ * and the machine's own files may include.
+ */
+function createLoader(home: string, project: Bounds, own: Bounds, rules: Rules) {
   const items: Item[] = []
   const seen = new Set<string>()
   let bytesLeft = CAP_BYTES
@@ -82,7 +70,7 @@ export function createLoader({ home, project, own, judge }: Deps) {
   let begun = 0
   let full = false
 
-  const isProjects = (kind: Kind) => kind === 'project' || kind === 'local'
+  const isOfProject = (kind: Kind) => kind === 'project' || kind === 'local'
 
   const begin = ({ kind, path }: { kind: Kind; path: string }): boolean => {
     if (full) return false
@@ -111,8 +99,8 @@ export function createLoader({ home, project, own, judge }: Deps) {
     }
     bytesLeft -= read.bytes + frontMatterLength(read.text) * FRONT_MATTER_WEIGHT
     const { data, body, problem } = file.path.endsWith('.md') ? parseFrontMatter(read.text) : plain(read.text)
-    const verdict = file.role === 'rule' ? judge(data.paths) : { applies: true }
-    // Not seen: somebody may still include it by name.
+    const verdict = file.role === 'rule' ? rules.judge(data.paths) : { applies: true }
+    // Not seen: another file may still include it by name.
     if (!verdict.applies) return verdict.warning === undefined ? undefined : report(file, verdict.warning)
     seen.add(file.real)
     if (body.trim() === '' || !begin(file)) return
@@ -124,7 +112,7 @@ export function createLoader({ home, project, own, judge }: Deps) {
 
   const loadIncludes = (file: File, body: string): string[] => {
     // A file of the project gains no rights by being included from elsewhere.
-    const bounds = isProjects(file.kind) || isInside(project.real, file.real) ? project : own
+    const bounds = isOfProject(file.kind) || isInside(project.real, file.real) ? project : own
     const mentions = findMentions(body)
     const looked = mentions.slice(0, mentionsLeft)
     mentionsLeft -= looked.length
@@ -159,11 +147,11 @@ export function createLoader({ home, project, own, judge }: Deps) {
 
   return {
     add(source: Source) {
-      if ('trouble' in source) return report(source, source.trouble)
-      const found = locate(source.path, isProjects(source.kind) ? project : undefined)
+      if ('problem' in source) return report(source, source.problem)
+      const found = locate(source.path, isOfProject(source.kind) ? project : undefined)
       if (found === undefined) return
       if ('refused' in found) report(source, found.reason)
-      else if (isProjects(source.kind) && !isTextName(found.real)) report(source, 'it leads to a file that is no text')
+      else if (isOfProject(source.kind) && !isTextName(found.real)) report(source, 'it leads to a file that is no text')
       else load({ ...source, real: found.real, depth: 0 })
     },
     items,

@@ -1,4 +1,4 @@
-/** Decides whether a rule applies: its `paths:` against the files in question. Does no I/O. */
+/** Where instruction files may stand, and whether a rule among them applies to the files in question. Lists folders, reads no file. */
 
 import { type Dirent, opendirSync, statSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
@@ -6,7 +6,7 @@ import { message } from '../platform/files.ts'
 import { compileGlob, splitList } from '../platform/glob.ts'
 import { type Bounds, isInside, locate } from './includes.ts'
 
-export type Verdict = { applies: boolean; warning?: string }
+type Verdict = { applies: boolean; warning?: string }
 
 /** Pattern length times path length, summed over a load: a repository decides how many patterns there are. */
 const CAP_STEPS = 100_000_000
@@ -38,6 +38,8 @@ export function createRules({ roots, files }: { roots: string[]; files: readonly
   }
 }
 
+export type Rules = ReturnType<typeof createRules>
+
 function globsOf(paths: unknown): string[] | undefined {
   const globs = typeof paths === 'string' ? splitList(paths) : paths
   if (!Array.isArray(globs)) return undefined
@@ -57,14 +59,12 @@ function namesOf(file: string, roots: string[]): { relative: string[]; absolute:
   return { relative: below, absolute: [absolute, ...below.flatMap((name) => roots.map((root) => join(root, name)))] }
 }
 
-/** Names the places where instruction files may stand, lowest priority first. Lists folders, reads no file. */
-
 export type Kind = 'managed' | 'user' | 'project' | 'local'
 
-/** `trouble`: nothing to read there, but somebody should know. */
-export type Source = { kind: Kind; path: string; role: 'file' | 'rule' } | { kind: Kind; path: string; trouble: string }
+/** `problem`: nothing to read there, and the user should know. */
+export type Source = { kind: Kind; path: string; role: 'file' | 'rule' } | { kind: Kind; path: string; problem: string }
 
-export type Places = {
+type Places = {
   cwd: string
   /** The project's folder: nothing of kind project or local comes from outside it. */
   root: string
@@ -77,7 +77,8 @@ export type Places = {
 const CAP_ENTRIES = 2000
 const CAP_DEPTH = 16
 
-export function findSources(places: Places, { project }: { project: Bounds }): Source[] {
+/** Lowest priority first. */
+export function findSources(places: Places, project: Bounds): Source[] {
   const listRules = createRulesLister()
   const folders = foldersBetween(places.root, places.cwd)
   const file = (kind: Kind, path: string): Source => ({ kind, path, role: 'file' })
@@ -109,17 +110,17 @@ function createRulesLister() {
   let entriesLeft = CAP_ENTRIES
   return (kind: Kind, top: string, bounds: Bounds | undefined): Source[] => {
     const rules: string[] = []
-    const troubles: Source[] = []
+    const problems: Source[] = []
     const visited = new Set<string>()
     const list = (folder: string, depth: number) => {
       const found = locate(folder, bounds)
       if (found === undefined || entriesLeft === 0) return
-      if ('refused' in found) return void troubles.push({ kind, path: folder, trouble: found.reason })
+      if ('refused' in found) return void problems.push({ kind, path: folder, problem: found.reason })
       if (visited.has(found.real)) return
       visited.add(found.real)
-      const { entries, trouble } = depth > CAP_DEPTH ? tooDeep : entriesOf(found.real, entriesLeft)
+      const { entries, problem } = depth > CAP_DEPTH ? tooDeep : entriesOf(found.real, entriesLeft)
       entriesLeft -= entries.length
-      if (trouble) troubles.push({ kind, path: folder, trouble })
+      if (problem) problems.push({ kind, path: folder, problem })
       for (const entry of entries) {
         const path = join(folder, entry.name)
         if (isFolder(entry, path)) list(path, depth + 1)
@@ -127,13 +128,13 @@ function createRulesLister() {
       }
     }
     list(top, 0)
-    return [...rules.sort().map((path): Source => ({ kind, path, role: 'rule' })), ...troubles]
+    return [...rules.sort().map((path): Source => ({ kind, path, role: 'rule' })), ...problems]
   }
 }
 
-type Listing = { entries: Dirent[]; trouble?: string }
+type Listing = { entries: Dirent[]; problem?: string }
 
-const tooDeep: Listing = { entries: [], trouble: `folders of rules nest more than ${CAP_DEPTH} deep` }
+const tooDeep: Listing = { entries: [], problem: `folders of rules nest more than ${CAP_DEPTH} deep` }
 
 function entriesOf(folder: string, most: number): Listing {
   const entries: Dirent[] = []
@@ -142,7 +143,7 @@ function entriesOf(folder: string, most: number): Listing {
     try {
       for (let entry = handle.readSync(); entry; entry = handle.readSync()) {
         if (entries.length === most)
-          return { entries, trouble: `folders of rules hold more than ${CAP_ENTRIES} names; the rest is left out` }
+          return { entries, problem: `folders of rules hold more than ${CAP_ENTRIES} names; the rest is left out` }
         entries.push(entry)
       }
     } finally {
@@ -151,7 +152,7 @@ function entriesOf(folder: string, most: number): Listing {
     return { entries }
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
-    return code === 'ENOTDIR' ? { entries } : { entries, trouble: `it cannot be read (${code ?? message(error)})` }
+    return code === 'ENOTDIR' ? { entries } : { entries, problem: `it cannot be read (${code ?? message(error)})` }
   }
 }
 

@@ -254,7 +254,7 @@ function fieldsOf(input: string): Record<string, unknown> {
   }
 }
 
-/** One word, whatever somebody called a file. */
+/** One word, whatever the file is called. */
 function word(text: string): string {
   const plain = text.replace(/[^\p{L}\p{N}\p{M}._@:+-]+/gu, '_').slice(0, LONGEST_NAME)
   return plain === '' ? '_' : plain

@@ -1,6 +1,6 @@
 /**
  * A question → what is looked for, each with the words that would do in its place and how much it matters. Knows the words of the
- * store it is asked of: what nobody ever wrote there is a slip, a short form, or a sign that nothing fits. Pure.
+ * store it is asked of: a word that is in none of them is a slip, a short form, or a sign that nothing fits. Pure.
  */
 
 import { COMMON_WORDS, RELATED_GROUPS, STOP_WORDS } from './vocabulary.ts'
@@ -12,13 +12,13 @@ export type Alternative = { term: Term; weight: number }
 export type Wanted = {
   /** As it was written. */
   surface: string
-  /** Those that are in some memory, the one whose rarity counts first; none when nobody ever wrote anything like it. */
+  /** Those that are in some memory, the one whose rarity counts first; none when no memory has anything like it. */
   alternatives: readonly Alternative[]
   /** Rare words tell more, and some words little of their own. */
   weight: number
   /** Its parts are wanted already: it can only add. */
   extra: boolean
-  /** Somebody or something with a name. */
+  /** The name of a person or a thing. */
   named: boolean
   common: boolean
 }

@@ -200,7 +200,7 @@ export function ageDays(ageMs: number): number {
 }
 
 /**
- * Text of a memory as data: nothing in it can end the fence it stands in, open another, or pass for somebody who speaks. Letters
+ * Text of a memory as data: nothing in it can end the fence it stands in, open another, or pass for a speaker. Letters
  * stay readable; only the bracket of a tag is replaced, by one that opens nothing. Pure.
  */
 
