@@ -77,7 +77,7 @@ export async function askForDream(
     limits: LIMITS,
     maxTokens: ANSWER_TOKENS,
     atTurnLimit: 'fail',
-    check: (draft) => memory.consolidating.refusalOf(dir, draft, runId),
+    check: (draft) => memory.consolidation.refusalOf(dir, draft, runId),
     cite: () => ({ evidence: [] }),
     // Written with what rules make of it, once the model is done.
     apply: async (given) => {

@@ -109,7 +109,7 @@ export function createDream(
     const { dream, facts, root, input, isOnline, held, watched, context } = begun
     const { dir, runId } = dream
     // 3. What there is.
-    const seen = memory.consolidating.read(dir)
+    const seen = memory.consolidation.read(dir)
     const lastMs = believed(held.lastMs, dream.beganMs)
     const since = { projects: rootsOf(projects, dir), sinceMs: lastMs ?? 0 }
     const touched = sessions.touched.list({ ...since, except: input.session }, LISTED_SESSIONS)
@@ -153,7 +153,7 @@ export function createDream(
     const session = input.session ?? keyOf(touched[0])
     watched.updating()
     const offNow = () => placeOf(input.cwd).off
-    const done = await memory.consolidating.consolidate({
+    const done = await memory.consolidation.consolidate({
       dir,
       runId,
       plan: (now) => planDream(now, { drafts, maxDeletions, heard }),

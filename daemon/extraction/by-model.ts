@@ -38,7 +38,7 @@ export function createByModel(
     const { extractionRun } = await import('./model/extraction-run.ts')
     const nowMs = clock.now()
     const { dir, root } = projects.find(cwd, { actor: 'agent:extract', env: {} })
-    const changes = memory.changing.begin({ kind: 'extract', cwd, env: {} })
+    const changes = memory.beginRun({ kind: 'extract', cwd, env: {} })
     const { dailyLog, team } = settings.current()
     const log = dailyLog.enabled ? logFile(dayOfPart(part, nowMs)) : undefined
     const ground = { dir, changes, log, team: team.enabled }

@@ -21,7 +21,7 @@ import type { Writer } from './writer.ts'
 
 export type RunWrite = Write & { because: NonNullable<Write['because']> }
 
-export type ChangeRun = ReturnType<ReturnType<typeof createChangeRuns>['begin']>
+export type ChangeRun = ReturnType<ReturnType<typeof createChangeRuns>['beginRun']>
 
 const CAP_UNTRUSTED_UNITS = 256 * 1024
 
@@ -37,7 +37,7 @@ export function createChangeRuns(
   const waitingIn = (dir: string) =>
     [...waitingFiles(dir)].map((file) => `- ${oneLine(file)}: waits for the person's word, and is not to be written`)
   return {
-    begin: ({ kind, cwd, env }: { kind: 'extract'; cwd: string; env: Caller['env'] }) => {
+    beginRun: ({ kind, cwd, env }: { kind: 'extract'; cwd: string; env: Caller['env'] }) => {
       const runId = newRunId(kind, core.clock.now())
       const author: Author = { actor: `agent:${runId}`, reason: `found by a run (${kind})`, runId }
       const { dir } = projects.forWriting(cwd, { actor: author.actor, env })

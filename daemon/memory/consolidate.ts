@@ -48,7 +48,7 @@ const MOST_MEMORIES = 5_000
 /** Of one memory that takes over what others rested on. */
 const MOST_EVIDENCE = 20
 
-export function createConsolidate(core: Core, writer: Writer, journal: Journal, reviews: Reviews) {
+export function createConsolidation(core: Core, writer: Writer, journal: Journal, reviews: Reviews) {
   const authorOf = (runId: string): Author => ({ actor: `agent:${runId}`, reason: 'put in order', runId })
 
   const writeOf = (dir: string, { file, content, expect, reason, from }: Planned): Write => {

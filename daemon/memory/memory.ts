@@ -4,7 +4,7 @@ import type { Core } from '../core.ts'
 import type { ProjectFinder, Projects } from '../projects/projects.ts'
 import { createCatalogue } from './catalogue.ts'
 import { createChangeRuns } from './change-run.ts'
-import { createConsolidate } from './consolidate.ts'
+import { createConsolidation } from './consolidate.ts'
 import { createExport } from './export.ts'
 import { createExternalEdits } from './external-edits.ts'
 import { createHistory } from './history.ts'
@@ -15,7 +15,7 @@ import { createPrompts } from './prompt.ts'
 import { createReader } from './reader.ts'
 import { recoverChanges } from './recovery.ts'
 import { createRemember } from './remember.ts'
-import { createReviewing, createReviews } from './review.ts'
+import { createReview, createReviews } from './review.ts'
 import { createSave } from './save.ts'
 import { createSearchIndex } from './search-index.ts'
 import { createTombstones, spokenValues } from './tombstones.ts'
@@ -64,7 +64,7 @@ export function createMemory(core: Core, projects: Projects) {
   writer.onChange(changed)
   externalEdits.onChange((dir, files) => changed(dir, files, 'external'))
   moves.onMove(tellChange)
-  const writingIn = (where: ProjectFinder) => createRemember(core, where, writer, reviews, tombstones, catalogue)
+  const remember = (where: ProjectFinder) => createRemember(core, where, writer, reviews, tombstones, catalogue)
 
   return {
     recovery,
@@ -103,15 +103,15 @@ export function createMemory(core: Core, projects: Projects) {
     },
     reading: createReader(core, projects, catalogue, journal, searchIndex),
     prompting: createPrompts(core, projects),
-    writing: writingIn(projects),
-    /** The writes of a type of sub-agent. */
-    writingOf: (agent: Agent) => writingIn(projects.ofAgent(agent)),
-    saving: createSave(core, projects, writer, reviews, catalogue),
-    changing: createChangeRuns(core, projects, writer, catalogue, reviews),
-    consolidating: createConsolidate(core, writer, journal, reviews),
+    ...remember(projects),
+    /** The same for a type of sub-agent. */
+    ofAgent: (agent: Agent) => remember(projects.ofAgent(agent)),
+    ...createSave(core, projects, writer, reviews, catalogue),
+    ...createChangeRuns(core, projects, writer, catalogue, reviews),
+    consolidation: createConsolidation(core, writer, journal, reviews),
     history: createHistory(projects, journal, tombstones, reviews),
     undo: createUndo(core, writer, journal),
-    reviewing: createReviewing(core, reviews, writer, tombstones),
+    review: createReview(core, reviews, writer, tombstones),
     exporting: createExport(core, projects, journal, tombstones, externalEdits),
     importing: createImport(core, projects, writer, journal, tombstones),
     moving: moves,

@@ -97,7 +97,7 @@ function fromRow(row: Row | undefined): Review | undefined {
 
 const EXCERPT_CHARS = 200
 
-export function createReviewing({ clock }: Core, reviews: Reviews, writer: Writer, tombstones: Tombstones) {
+export function createReview({ clock }: Core, reviews: Reviews, writer: Writer, tombstones: Tombstones) {
   const need = (id: number): Review => {
     const review = reviews.get(id)
     if (!review) throw new MemoryError('NOT_FOUND', `there is no change ${id} that waits for review`)

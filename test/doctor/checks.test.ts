@@ -76,7 +76,7 @@ it('finds what runs for hours, what is not taken up, and what was given up', () 
 })
 
 const put = (rig: Rig, file: string, content: string, cwd = rig.cwd) =>
-  rig.memory.writing.put(cwd, person, { file, content }, 'test')
+  rig.memory.put(cwd, person, { file, content }, 'test')
 const found = ({ state }: Rig) => memoryFindings(storeLayout(state).history)
 
 describe('the doctor', () => {
@@ -108,7 +108,7 @@ describe('the doctor', () => {
   it('says nothing of a project that is gone and left nothing', async () => {
     const rig = await memoryRig()
     await put(rig, 'a.md', topic('One.', 'release dates'))
-    await rig.memory.writing.forget(rig.cwd, person, 'a.md', { reject: false, ifHash: undefined })
+    await rig.memory.forget(rig.cwd, person, 'a.md', { reject: false, ifHash: undefined })
     renameSync(rig.cwd, join(rig.home, 'elsewhere'))
     expect(found(rig)).toMatchObject([{ state: 'ok' }])
   })

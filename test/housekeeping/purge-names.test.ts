@@ -9,9 +9,9 @@ const words = ['quagmire', 'plankton']
 const content = topic('The vault opens with quagmire walnut.', 'Plankton')
 
 const put = (rig: Rig, file: string, text: string, cwd = rig.cwd) =>
-  rig.memory.writing.put(cwd, person, { file, content: text }, 'test')
+  rig.memory.put(cwd, person, { file, content: text }, 'test')
 const purge = (rig: Rig, file: string, cwd = rig.cwd) =>
-  rig.purges.purge(rig.memory.writing.dirOf(cwd, person), person, file, { reject: false, ifHash: undefined })
+  rig.purges.purge(rig.memory.dirOf(cwd, person), person, file, { reject: false, ifHash: undefined })
 const names = (rig: Rig, cwd = rig.cwd) =>
   rig.memory.history
     .changes(cwd, person, { file: undefined, limit: undefined, after: undefined })

@@ -11,15 +11,14 @@ const BODY = 'The vault opens with quagmire walnut.'
 const words = ['quagmire', 'plankton', 'marzipan']
 
 const put = (rig: Rig, file: string, content: string, caller = person, reason = 'test') =>
-  rig.memory.writing.put(rig.cwd, caller, { file, content }, reason)
+  rig.memory.put(rig.cwd, caller, { file, content }, reason)
 const purge = (rig: Rig, file = FILE, how: { reject?: boolean; ifHash?: string } = {}, caller = person) =>
-  rig.purges.purge(rig.memory.writing.dirOf(rig.cwd, caller), caller, file, {
+  rig.purges.purge(rig.memory.dirOf(rig.cwd, caller), caller, file, {
     reject: false,
     ifHash: undefined,
     ...how,
   })
-const forget = (rig: Rig, file = FILE) =>
-  rig.memory.writing.forget(rig.cwd, person, file, { reject: false, ifHash: undefined })
+const forget = (rig: Rig, file = FILE) => rig.memory.forget(rig.cwd, person, file, { reject: false, ifHash: undefined })
 const changes = (rig: Rig, file?: string) =>
   rig.memory.history.changes(rig.cwd, person, { file, limit: undefined, after: undefined }).items
 const tree = (rig: Rig) =>
@@ -145,7 +144,7 @@ describe('a purged memory', () => {
     const rig = await makeRig({ review: 'required' })
     await put(rig, 'other.md', topic(`Copied: ${BODY}`), agent)
     await put(rig, 'kept.md', topic('Nothing of the kind, at all.'), agent)
-    await rig.memory.writing.put(
+    await rig.memory.put(
       rig.cwd,
       agent,
       {

@@ -22,7 +22,7 @@ async function ground(options: Parameters<typeof memoryRig>[0] = {}) {
     ['b.md', 'The first thing again'],
     ['c.md', 'Another thing'],
   ] as const)
-    await memory.writing.put(cwd, person, { file, content: topic(body, file) }, 'x')
+    await memory.put(cwd, person, { file, content: topic(body, file) }, 'x')
   const before = filesOf(dir)
   const write = (file: string, content: string | null, more: Partial<Planned> = {}): Planned => ({
     file,
@@ -39,7 +39,7 @@ async function ground(options: Parameters<typeof memoryRig>[0] = {}) {
   ]
   const kept: string[] = []
   const consolidate = (writes: Planned[], { losses = [] as string[], mayWrite = true } = {}) =>
-    memory.consolidating.consolidate({
+    memory.consolidation.consolidate({
       dir,
       runId: RUN,
       plan: () => ({ writes, losses }),
@@ -74,7 +74,7 @@ describe('a directory that is put in order', () => {
       reason: 'r',
       evidence,
     }
-    const saved = await memory.saving.save({
+    const saved = await memory.save({
       kind: 'extract',
       cwd,
       env: {},
@@ -95,7 +95,7 @@ describe('a directory that is put in order', () => {
       write('b.md', null),
       write('MEMORY.md', `# Mine\n\n${index.split('\n').slice(0, 1).join('\n')}\n`),
     ])
-    await memory.writing.put(cwd, person, { file: 'later.md', content: topic('Later', 'later.md') }, 'x')
+    await memory.put(cwd, person, { file: 'later.md', content: topic('Later', 'later.md') }, 'x')
     await memory.undo.run(RUN, 'user')
     const { 'MEMORY.md': now = '', 'later.md': later, ...rest } = filesOf(dir)
     expect(later).toBeDefined()
@@ -127,7 +127,7 @@ describe('a directory that is put in order', () => {
       ['b.md', 'delete'],
       ['n.md', 'create'],
     ])
-    await memory.reviewing.approve(Number(waiting[1]?.id))
+    await memory.review.approve(Number(waiting[1]?.id))
     expect(memory.history.reviews().items).toEqual([])
     expect(Object.keys(filesOf(dir))).toEqual(['MEMORY.md', 'a.md', 'c.md', 'n.md'])
     await memory.undo.run(RUN, 'user')
@@ -139,10 +139,10 @@ describe('a directory that is put in order', () => {
     // Takes over, word for word, what another memory says.
     await consolidate([...merge, write('c.md', topic('Another thing\n\nThe first thing again', 'c.md'))])
     const [first] = memory.history.reviews().items
-    memory.reviewing.reject(Number(first?.id))
+    memory.review.reject(Number(first?.id))
     expect(memory.history.reviews().items).toEqual([])
     expect(filesOf(dir)).toEqual(before)
-    const put = (body: string) => memory.writing.put(cwd, person, { file: 'x.md', content: topic(body) }, 'x')
+    const put = (body: string) => memory.put(cwd, person, { file: 'x.md', content: topic(body) }, 'x')
     await expect(put('Something new entirely')).rejects.toMatchObject({ reason: 'rejected-value' })
     await put('The first thing again')
     expect(existsSync(join(dir, 'x.md'))).toBe(true)

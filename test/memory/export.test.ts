@@ -5,8 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { exportOf, linesOf } from '../support/carry.ts'
 import { memoryRig, person, type Rig, topic } from '../support/memory.ts'
 
-const put = (rig: Rig, file: string, content: string) =>
-  rig.memory.writing.put(rig.cwd, person, { file, content }, 'test')
+const put = (rig: Rig, file: string, content: string) => rig.memory.put(rig.cwd, person, { file, content }, 'test')
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
 describe('an export', () => {
@@ -15,7 +14,7 @@ describe('an export', () => {
     await put(rig, 'a.md', topic('One.', 'Alpha'))
     await put(rig, 'a.md', topic('Two.', 'Alpha'))
     await put(rig, 'b.md', topic('Wrong from the beginning.', 'Beta'))
-    await rig.memory.writing.forget(rig.cwd, person, 'b.md', { reject: true, ifHash: undefined })
+    await rig.memory.forget(rig.cwd, person, 'b.md', { reject: true, ifHash: undefined })
     const file = await exportOf(rig, rig.cwd)
     const at = '2026-01-01T00:00:00.000Z'
     expect(linesOf(file)).toEqual([
@@ -84,7 +83,7 @@ describe('an export', () => {
     expect(text.includes('"file":"a24.md"')).toBe(false)
     await put(rig, 'a24.md', topic('Changed meanwhile.'))
     await put(rig, 'new.md', topic('New meanwhile.'))
-    await rig.memory.writing.forget(rig.cwd, person, 'a23.md', { reject: true, ifHash: undefined })
+    await rig.memory.forget(rig.cwd, person, 'a23.md', { reject: true, ifHash: undefined })
     for (let next = await pieces.next(); !next.done; next = await pieces.next()) text += next.value
     expect(text === before).toBe(true)
   })

@@ -240,7 +240,7 @@ describe('edits of other programs', () => {
       .items.map(({ op, file, actor }) => `${op} ${file} ${actor}`)
       .reverse()
   const put = (rig: Rig, file: string, content: string, cwd = rig.cwd) =>
-    rig.memory.writing.put(cwd, person, { file, content, expect: undefined }, 'test')
+    rig.memory.put(cwd, person, { file, content, expect: undefined }, 'test')
   const until = async (isOver: () => boolean) => {
     while (!isOver()) await turn()
   }

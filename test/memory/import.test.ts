@@ -8,7 +8,7 @@ import { exportOf, header, importInto, inPieces, linesOf, sealed, tree } from '.
 import { memoryRig, person, type Rig, topic } from '../support/memory.ts'
 
 const put = (rig: Rig, file: string, content: string, cwd = rig.cwd) =>
-  rig.memory.writing.put(cwd, person, { file, content }, 'test')
+  rig.memory.put(cwd, person, { file, content }, 'test')
 const changesOf = (rig: Rig, cwd: string, file?: string) =>
   rig.memory.history.changes(cwd, person, { file, limit: 999, after: undefined }).items
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -22,9 +22,9 @@ async function twoProjects(options: Parameters<typeof memoryRig>[0] = {}) {
   await put(rig, 'a.md', topic('Two.', 'Alpha'))
   await put(rig, 'sub/b.md', topic('Three.', 'Beta'))
   await put(rig, 'gone.md', topic('Not any more.', 'Gone'))
-  await rig.memory.writing.forget(rig.cwd, person, 'gone.md', { reject: false, ifHash: undefined })
+  await rig.memory.forget(rig.cwd, person, 'gone.md', { reject: false, ifHash: undefined })
   await put(rig, 'wrong.md', topic('The office is on the moon.', 'Wrong'))
-  await rig.memory.writing.forget(rig.cwd, person, 'wrong.md', { reject: true, ifHash: undefined })
+  await rig.memory.forget(rig.cwd, person, 'wrong.md', { reject: true, ifHash: undefined })
   writeFileSync(join(rig.dir, 'MEMORY.md'), `# Mine\n\n${readFileSync(join(rig.dir, 'MEMORY.md'), 'utf8')}`)
   rig.time.pass(60_000)
   const other = join(rig.home, 'other')
@@ -150,7 +150,7 @@ describe('an import', () => {
     await rig.memory.undo.run(undone.runId, 'user')
     expect(tree(otherDir)).toEqual(before)
 
-    await rig.purges.purge(rig.memory.writing.dirOf(other, person), person, 'a.md', {
+    await rig.purges.purge(rig.memory.dirOf(other, person), person, 'a.md', {
       reject: false,
       ifHash: undefined,
     })
@@ -161,16 +161,14 @@ describe('an import', () => {
   it('keeps what is rejected there out, and brings what was rejected elsewhere', async () => {
     const { rig, other, file } = await twoProjects()
     await put(rig, 'x.md', topic('Two.'), other)
-    await rig.memory.writing.forget(other, person, 'x.md', { reject: true, ifHash: undefined })
+    await rig.memory.forget(other, person, 'x.md', { reject: true, ifHash: undefined })
     expect(await importInto(rig, other, file)).toMatchObject({
       created: ['sub/b.md'],
       refused: [{ file: 'a.md', reason: expect.stringMatching(/^rejected-value: /) }],
       tombstones: 1,
     })
     expect(changesOf(rig, other, 'a.md').map(({ op }) => op)).toEqual(['refused'])
-    await expect(
-      rig.memory.writing.remember(other, person, 'The office is on the moon', undefined),
-    ).rejects.toMatchObject({
+    await expect(rig.memory.remember(other, person, 'The office is on the moon', undefined)).rejects.toMatchObject({
       reason: 'rejected-value',
     })
   })

@@ -20,7 +20,7 @@ import { makeHome } from '../support/home.ts'
 import { agent, memoryRig, person, type Rig, topic } from '../support/memory.ts'
 
 const put = (rig: Rig, file: string, content: string, cwd = rig.cwd) =>
-  rig.memory.writing.put(cwd, person, { file, content }, 'test')
+  rig.memory.put(cwd, person, { file, content }, 'test')
 const changesOf = (rig: Pick<Rig, 'memory'>, cwd: string, file?: string) =>
   rig.memory.history.changes(cwd, person, { file, limit: 999, after: undefined }).items
 const SAID = 'The staging database may be wiped at any time'
@@ -32,8 +32,8 @@ async function moved(options: Parameters<typeof memoryRig>[0] = { review: 'requi
   await put(rig, 'a.md', topic('Two.', 'Alpha'))
   await put(rig, 'sub/b.md', topic('Three.', 'Beta'))
   await put(rig, 'wrong.md', topic(SAID))
-  await rig.memory.writing.forget(rig.cwd, person, 'wrong.md', { reject: true, ifHash: undefined })
-  await rig.memory.writing.put(rig.cwd, agent, { file: 'waits.md', content: topic('Waits.') }, 'agent')
+  await rig.memory.forget(rig.cwd, person, 'wrong.md', { reject: true, ifHash: undefined })
+  await rig.memory.put(rig.cwd, agent, { file: 'waits.md', content: topic('Waits.') }, 'agent')
   mkdirSync(join(rig.dir, 'logs'))
   writeFileSync(join(rig.dir, 'logs/day.md'), 'a log')
   writeFileSync(join(rig.dir, '.consolidate-lock'), '1')
@@ -61,11 +61,11 @@ describe('a project that was moved', () => {
     expect(existsSync(dir)).toBe(false)
     expect(tree(toDir)).toEqual(before)
     expect(changesOf(rig, to)).toEqual(history)
-    await expect(rig.memory.writing.remember(to, person, SAID, undefined)).rejects.toMatchObject({
+    await expect(rig.memory.remember(to, person, SAID, undefined)).rejects.toMatchObject({
       reason: 'rejected-value',
     })
     const [review] = rig.memory.history.reviews().items
-    await rig.memory.reviewing.approve(Number(review?.id))
+    await rig.memory.review.approve(Number(review?.id))
     expect(rig.memory.reading.get(to, person, 'waits.md', undefined).content).toBe(topic('Waits.'))
     expect(createPauses(rig.store.history).list()).toEqual([join(to, 'inner')])
     expect(dirsOf(rig)).toEqual([{ dir: toDir, root: to }])
@@ -86,7 +86,7 @@ describe('a project that was moved', () => {
     expect([tree(dir), tree(toDir), changesOf(rig, to)]).toEqual(before)
     expect(await importInto(rig, to, await exportOf(rig, rig.cwd))).toMatchObject({ created: ['a.md', 'sub/b.md'] })
     expect(tree(toDir)).toMatchObject({ 'a.md': topic('Two.', 'Alpha'), 'mine.md': topic('Mine.', 'Mine') })
-    await expect(rig.memory.writing.remember(to, person, SAID, undefined)).rejects.toMatchObject({
+    await expect(rig.memory.remember(to, person, SAID, undefined)).rejects.toMatchObject({
       reason: 'rejected-value',
     })
   })
@@ -102,7 +102,7 @@ describe('a project that was moved', () => {
   it('is believed to be as it is, though the new place knew other memories of the same names', async () => {
     const { rig, to, toDir } = await moved()
     await put(rig, 'a.md', topic('Mine.', 'Mine'), to)
-    await rig.memory.writing.forget(to, person, 'a.md', { reject: false, ifHash: undefined })
+    await rig.memory.forget(to, person, 'a.md', { reject: false, ifHash: undefined })
     rmSync(join(toDir, 'MEMORY.md'))
     await rig.memory.lookEverywhere()
     expect(await move(rig, to)).toMatchObject({ how: 'whole' })
@@ -188,7 +188,7 @@ describe('a move that a kill interrupts', () => {
     ])
     expect(tree(toDir)).toEqual(before)
     expect(changesOf(again, to)).toEqual(history)
-    await expect(again.memory.writing.remember(to, person, SAID, undefined)).rejects.toMatchObject({
+    await expect(again.memory.remember(to, person, SAID, undefined)).rejects.toMatchObject({
       reason: 'rejected-value',
     })
   })

@@ -5,7 +5,7 @@ import { indexable, wordsQuery } from '../../daemon/memory/search-index.ts'
 import { memoryRig, person, type Rig, topic } from '../support/memory.ts'
 
 async function write(rig: Rig, file: string, text: string): Promise<void> {
-  await rig.memory.writing.put(rig.cwd, person, { file, content: text }, 'x')
+  await rig.memory.put(rig.cwd, person, { file, content: text }, 'x')
 }
 
 async function found(memory: Rig['memory'], rig: Rig, q: string, type?: 'project' | 'user'): Promise<string[]> {
@@ -36,7 +36,7 @@ describe('a search over memories', () => {
     const rig = await somewhere()
     await write(rig, 'auth.md', topic('Nothing to see.', 'Auth'))
     expect(await found(rig.memory, rig, 'renewal')).toEqual([])
-    await rig.memory.writing.forget(rig.cwd, person, 'tokens.md', { reject: false, ifHash: undefined })
+    await rig.memory.forget(rig.cwd, person, 'tokens.md', { reject: false, ifHash: undefined })
     expect(await found(rig.memory, rig, 'figma')).toEqual([])
     writeFileSync(join(rig.dir, 'zebra.md'), topic('Stripes.', 'Zebra'))
     await rig.memory.lookEverywhere()
@@ -59,7 +59,7 @@ describe('a search over memories', () => {
     rig.time.pass(200)
     const bytes = () => ['', '-wal'].map((tail) => readFileSync(join(rig.state, `index.db${tail}`), 'latin1')).join('')
     expect(bytes()).toContain('quagga')
-    await rig.memory.writing.forget(rig.cwd, person, 'secret.md', { reject: false, ifHash: undefined })
+    await rig.memory.forget(rig.cwd, person, 'secret.md', { reject: false, ifHash: undefined })
     rig.time.pass(200)
     rig.memory.searchIndex.wipe()
     expect(bytes()).not.toContain('quagga')

@@ -27,8 +27,8 @@ const disguises: [string, string][] = [
 async function rejecting(): Promise<Rig & { tombstoneId: string }> {
   const rig = await memoryRig()
   const content = topic(`Something else that is true.\n\n- ${SAID}.\n- And a third thing to know.`)
-  await rig.memory.writing.put(rig.cwd, person, { file: 'wrong.md', content }, 'x')
-  const { tombstoneId = '' } = await rig.memory.writing.forget(rig.cwd, person, 'wrong.md', {
+  await rig.memory.put(rig.cwd, person, { file: 'wrong.md', content }, 'x')
+  const { tombstoneId = '' } = await rig.memory.forget(rig.cwd, person, 'wrong.md', {
     reject: true,
     ifHash: undefined,
   })
@@ -45,10 +45,10 @@ describe('a rejected value', () => {
   it('cannot come back without the credential that stood in it', async () => {
     const rig = await memoryRig()
     const text = `The staging cluster is reached with ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)} from the office`
-    await rig.memory.writing.put(rig.cwd, person, { file: 'other.md', content: topic('Something else.') }, 'x')
+    await rig.memory.put(rig.cwd, person, { file: 'other.md', content: topic('Something else.') }, 'x')
     writeFileSync(join(rig.dir, 'theirs.md'), topic(text))
-    await rig.memory.writing.forget(rig.cwd, person, 'theirs.md', { reject: true, ifHash: undefined })
-    await expect(rig.memory.writing.remember(rig.cwd, agent, text, undefined)).rejects.toMatchObject({
+    await rig.memory.forget(rig.cwd, person, 'theirs.md', { reject: true, ifHash: undefined })
+    await expect(rig.memory.remember(rig.cwd, agent, text, undefined)).rejects.toMatchObject({
       reason: 'rejected-value',
     })
   })
@@ -60,7 +60,7 @@ describe('a rejected value', () => {
       [rig.cwd, nightly],
       [join(rig.home, 'other'), SAID],
     ] as const)
-      expect(await rig.memory.writing.remember(cwd, agent, text, undefined)).toMatchObject({ action: 'created' })
+      expect(await rig.memory.remember(cwd, agent, text, undefined)).toMatchObject({ action: 'created' })
   })
 
   it('is not fought over when a person writes it with an editor', async () => {
@@ -74,8 +74,8 @@ describe('a rejected value', () => {
 describe('review', () => {
   it("holds an agent's change until a person approves it, and lets a person's through", async () => {
     const rig = await memoryRig({ review: 'required' })
-    await rig.memory.writing.put(rig.cwd, person, { file: 'mine.md', content: topic('By a person.') }, 'x')
-    const { reviewId } = await rig.memory.writing.put(
+    await rig.memory.put(rig.cwd, person, { file: 'mine.md', content: topic('By a person.') }, 'x')
+    const { reviewId } = await rig.memory.put(
       rig.cwd,
       agent,
       { file: 'theirs.md', content: topic('By an agent.') },
@@ -84,7 +84,7 @@ describe('review', () => {
     const { items } = await rig.memory.reading.list(rig.cwd, person, { type: undefined, q: undefined })
     expect(items.map(({ file }) => file)).toEqual(['mine.md'])
     expect(rig.memory.history.reviews().items).toMatchObject([{ id: reviewId, file: 'theirs.md', op: 'create' }])
-    await rig.memory.reviewing.approve(Number(reviewId))
+    await rig.memory.review.approve(Number(reviewId))
     expect(rig.memory.reading.get(rig.cwd, person, 'theirs.md', undefined).content).toBe(topic('By an agent.'))
     expect(rig.memory.history.reviews().items).toEqual([])
   })
@@ -92,9 +92,9 @@ describe('review', () => {
   it('keeps out for good what a person rejects', async () => {
     const rig = await memoryRig({ review: 'required' })
     const wish = { file: 'theirs.md', content: topic(SAID) }
-    const { reviewId } = await rig.memory.writing.put(rig.cwd, agent, wish, 'x')
-    rig.memory.reviewing.reject(Number(reviewId))
-    await expect(rig.memory.writing.put(rig.cwd, agent, wish, 'x')).rejects.toMatchObject({ reason: 'rejected-value' })
+    const { reviewId } = await rig.memory.put(rig.cwd, agent, wish, 'x')
+    rig.memory.review.reject(Number(reviewId))
+    await expect(rig.memory.put(rig.cwd, agent, wish, 'x')).rejects.toMatchObject({ reason: 'rejected-value' })
   })
 })
 

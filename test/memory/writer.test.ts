@@ -17,7 +17,7 @@ import { createCredentialNames } from '../../daemon/memory/write-checks.ts'
 import { agent, memoryRig, person, type Rig, topic } from '../support/memory.ts'
 
 const put = (rig: Rig, file: string, content: string, caller = person, expect?: string | null) =>
-  rig.memory.writing.put(rig.cwd, caller, { file, content, expect }, 'test')
+  rig.memory.put(rig.cwd, caller, { file, content, expect }, 'test')
 const read = (rig: Rig, file: string) => readFileSync(join(rig.dir, file), 'utf8')
 const tree = (dir: string) =>
   Object.fromEntries(
@@ -170,7 +170,7 @@ describe('undo', () => {
     await rig.memory.undo.change(undone?.id ?? 0, 'user')
     expect(tree(rig.dir)).toEqual(after)
 
-    const gone = await rig.memory.writing.forget(rig.cwd, person, 'a.md', { reject: false, ifHash: undefined })
+    const gone = await rig.memory.forget(rig.cwd, person, 'a.md', { reject: false, ifHash: undefined })
     expect(tree(rig.dir)['a.md']).toBeUndefined()
     await rig.memory.undo.change(Number(gone.changeId), 'user')
     expect(tree(rig.dir)).toEqual(after)
@@ -270,10 +270,10 @@ describe('credentials', () => {
     const rig = await memoryRig()
     await put(rig, 'a.md', topic('One.'))
     writeFileSync(join(rig.dir, 'MEMORY.md'), `- [A](a.md) — use ${key}\n`)
-    await rig.memory.writing.put(rig.cwd, person, { file: 'b.md', content: topic('Two.') }, `because of ${key}`)
+    await rig.memory.put(rig.cwd, person, { file: 'b.md', content: topic('Two.') }, `because of ${key}`)
     writeFileSync(join(rig.dir, 'c.md'), topic(`The token is ${key}`))
-    await rig.memory.writing.forget(rig.cwd, person, 'c.md', { reject: true, ifHash: undefined })
-    const { file } = await rig.memory.writing.remember(rig.cwd, person, `the token is ${key} for CI`, undefined)
+    await rig.memory.forget(rig.cwd, person, 'c.md', { reject: true, ifHash: undefined })
+    const { file } = await rig.memory.remember(rig.cwd, person, `the token is ${key} for CI`, undefined)
     expect(file).not.toContain(key.slice(4, 12).toLowerCase())
     await expect(put(rig, `k_${key}.md`, topic('Three.'))).rejects.toMatchObject({ reason: 'secret' })
     expect(onDisk(rig)).toEqual([])
@@ -282,7 +282,7 @@ describe('credentials', () => {
   it('leave no trace in what waits for review', async () => {
     const rig = await memoryRig({ review: 'required' })
     const { reviewId } = await put(rig, 'a.md', topic(`The token is ${key}`), agent)
-    rig.memory.reviewing.reject(Number(reviewId))
+    rig.memory.review.reject(Number(reviewId))
     expect(onDisk(rig)).toEqual([])
   })
 })
@@ -296,9 +296,9 @@ describe('an agent', () => {
     await expect(rig.memory.undo.change(Number(theirs.changeId), 'agent:api')).rejects.toMatchObject({
       reason: 'permission',
     })
-    await expect(
-      rig.memory.writing.forget(rig.cwd, agent, 'b.md', { reject: true, ifHash: undefined }),
-    ).rejects.toMatchObject({ reason: 'permission' })
+    await expect(rig.memory.forget(rig.cwd, agent, 'b.md', { reject: true, ifHash: undefined })).rejects.toMatchObject({
+      reason: 'permission',
+    })
   })
 
   it('whose change waits for review is told at once what could never be applied', async () => {

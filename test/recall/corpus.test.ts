@@ -39,7 +39,7 @@ describe('the corpus of a directory', () => {
   it('has after a restart the words of all, and knows at once which of them lead to a question', async () => {
     const before = await corpusRig()
     for (const [file, body] of [['a.md', 'the lighthouse'] as const, ['b.md', 'a house'] as const])
-      await before.memory.writing.put(before.cwd, caller, { file, content: topic(body, 'Thing') }, 'test')
+      await before.memory.put(before.cwd, caller, { file, content: topic(body, 'Thing') }, 'test')
     before.time.pass(10_000)
     await before.core.stop(0)
     const { open, memory, dir, time } = await corpusRig(before)

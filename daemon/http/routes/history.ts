@@ -4,7 +4,7 @@ import { onlyUser, routeFile } from '../request.ts'
 
 const changeIds = (changes: { id: number }[]) => changes.map(({ id }) => String(id))
 
-export const historyRoutes = ({ history, undo, reviewing }: Memory) =>
+export const historyRoutes = ({ history, undo, review }: Memory) =>
   routeFile(async () => (await import('../../../schema/history.ts')).historyRoutes, {
     changes: ({ query: { cwd, file, limit, after }, caller }) => history.changes(cwd, caller, { file, limit, after }),
     change: ({ params }) => history.change(params.id),
@@ -26,6 +26,6 @@ export const historyRoutes = ({ history, undo, reviewing }: Memory) =>
     decideReview: ({ params, body, caller }) => {
       onlyUser(caller)
       const id = Number(params.id)
-      return body.decision === 'approve' ? reviewing.approve(id) : reviewing.reject(id)
+      return body.decision === 'approve' ? review.approve(id) : review.reject(id)
     },
   })

@@ -18,11 +18,11 @@ export const mailRoutes = (mail: MailService, memory: Memory, purges: Purges) =>
       memory.reading.get(cwd, caller, file, undefined, { type, scope }),
     putAgentMemory: ({ params: { type, file }, query: { cwd, scope }, body, caller }) => {
       const { content, ifHash, reason = 'written' } = body
-      return memory.writingOf({ type, scope }).put(cwd, caller, { file, content, expect: ifHash }, reason)
+      return memory.ofAgent({ type, scope }).put(cwd, caller, { file, content, expect: ifHash }, reason)
     },
     forgetAgentMemory: ({ params: { type, file }, query, caller }) => {
       const { cwd, scope, reject = false, purge = false, ifHash } = query
-      const writing = memory.writingOf({ type, scope })
+      const writing = memory.ofAgent({ type, scope })
       return purge
         ? purges.purge(writing.dirOf(cwd, caller), caller, file, { reject, ifHash })
         : writing.forget(cwd, caller, file, { reject, ifHash })

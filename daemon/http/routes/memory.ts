@@ -24,12 +24,12 @@ export const memoryRoutes = (core: Core, projects: Projects, memory: Memory, rec
     memory: ({ query, params, caller }) =>
       memory.reading.get(query.cwd, caller, params.file, query.at === undefined ? undefined : Date.parse(query.at)),
     putMemory: ({ query, params: { file }, body: { content, ifHash, reason = 'written' }, caller }) =>
-      memory.writing.put(query.cwd, caller, { file, content, expect: ifHash }, reason),
+      memory.put(query.cwd, caller, { file, content, expect: ifHash }, reason),
     forget: ({ query: { cwd, reject = false, purge = false, ifHash }, params: { file }, caller }) =>
       purge
-        ? purges.purge(memory.writing.dirOf(cwd, caller), caller, file, { reject, ifHash })
-        : memory.writing.forget(cwd, caller, file, { reject, ifHash }),
-    remember: ({ body, caller }) => memory.writing.remember(body.cwd, caller, body.text, body.type),
+        ? purges.purge(memory.dirOf(cwd, caller), caller, file, { reject, ifHash })
+        : memory.forget(cwd, caller, file, { reject, ifHash }),
+    remember: ({ body, caller }) => memory.remember(body.cwd, caller, body.text, body.type),
     instructions: ({ query, caller }) => instructionsAt(core, projects, memory, query.cwd, caller),
   })
 
