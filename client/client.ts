@@ -101,7 +101,7 @@ export function createClient(deps: ClientDeps): Client {
       )
     }
 
-  /** A stream from its beginning on; whoever opens it closes it. */
+  /** A stream from its beginning on; the one who opens it closes it. */
   const open = (
     name: RouteName,
     input: Record<string, unknown>,

@@ -116,7 +116,7 @@ export function createTransport(locate: () => string, told: Record<string, strin
   return { send, open, close: () => agent.destroy() }
 }
 
-/** Not a byte is taken from `lines` before somebody is there for it: an upload may wait for a daemon to be started. */
+/** Not a byte is taken from `lines` before the connection takes it: an upload may wait for a daemon to be started. */
 async function upload(lines: AsyncIterable<Uint8Array>, outgoing: ClientRequest): Promise<void> {
   const [socket] = await once(outgoing, 'socket')
   if (socket.connecting) await once(socket, 'connect')

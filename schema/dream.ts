@@ -56,7 +56,7 @@ const Spent = z.object({
   cacheRead: z.int(),
   cacheWrite: z.int(),
   output: z.int(),
-  usd: z.number().optional().describe('Absent where nobody knows the price'),
+  usd: z.number().optional().describe('Absent if the price is unknown'),
 })
 export type Spent = z.infer<typeof Spent>
 

@@ -15,7 +15,7 @@ export const httpStatus = {
   DEGRADED: 503,
 } as const
 
-/** Codes that never travel: the set-up is wrong on this machine, or nobody answers at the socket. */
+/** Codes that never travel: the set-up is wrong on this machine, or no daemon answers at the socket. */
 export const localCodes = ['SETUP', 'UNREACHABLE'] as const
 
 export type HttpCode = keyof typeof httpStatus
@@ -85,7 +85,7 @@ export function exitCodeFor(error: unknown): number {
   return exitCodes.failed
 }
 
-/** The thing, then the remedy; a stack only for what nobody foresaw. */
+/** The thing, then the remedy; a stack only for unexpected errors. */
 export function explainError(error: unknown): string {
   if (error instanceof MemoryError) return error.hint ? `${error.message}\n${error.hint}` : error.message
   if (!(error instanceof Error)) return String(error)

@@ -1,10 +1,10 @@
-/** The small file in the state folder that tells who runs: written by the daemon, read by whoever asks. Pure. */
+/** The small file in the state folder that tells who runs: written by the daemon, read by the command. Pure. */
 
 export const HOLDER_FILE = 'daemon.json'
 
 export type Holder = { pid: number; version: string; socket: string; startedAt: string }
 
-/** Nothing for anything that is not ours: a torn or foreign file tells nobody anything. */
+/** Nothing for anything that is not ours: a torn or foreign file tells nothing. */
 export function parseHolder(text: string): Holder | undefined {
   try {
     const { pid, version, socket, startedAt } = JSON.parse(text) as Partial<Holder>

@@ -92,7 +92,7 @@ const Cost = z.object({
   cacheWrite: z.int(),
   output: z.int(),
   calls: z.int(),
-  unsettled: z.int().describe('Calls whose end nobody saw: they count with the most they can have cost'),
+  unsettled: z.int().describe('Calls whose end was not seen: they count with the most they can have cost'),
   hitPercent: z.number().nullable().describe('How much of the input came from a cache; null: there was none'),
 })
 

@@ -100,7 +100,7 @@ export const Sent = z
   .describe('Mail that is kept until it was read')
 export type Sent = z.infer<typeof Sent>
 
-/** Also `session:<id>`. What nobody registered has no mail, however it is spelled. */
+/** Also `session:<id>`. An address that is not registered has no mail, however it is spelled. */
 export const MailboxParams = z.strictObject({ agent: z.string().min(1).max(4200) })
 export const MailQuery = z.strictObject({
   wait: z

@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made from the routes when somebody asks for it. */
+/** The OpenAPI 3.1 document, made from the routes on request. */
 import { z } from 'zod'
 import type { Route } from './contract.ts'
 import { type HttpCode, httpStatus, universalCodes } from './errors.ts'

@@ -57,7 +57,7 @@ export const Status = z
         z.object({
           root: z.string(),
           memoryDir: z.string(),
-          lastDreamAt: z.iso.datetime().optional().describe('When its memories were last put in order, by anybody'),
+          lastDreamAt: z.iso.datetime().optional().describe('When its memories were last consolidated, by any program'),
           sharedWith: z
             .array(z.string())
             .optional()
@@ -78,7 +78,7 @@ export const Status = z
       )
       .describe('Programs that can be connected'),
     budget: Budget,
-    errors: z.array(Failure).describe('The last failures nobody was waiting for, newest first'),
+    errors: z.array(Failure).describe('The last failures of background work, newest first'),
   })
   .describe('How the daemon is doing')
 export type Status = z.infer<typeof Status>

@@ -9,7 +9,7 @@ export type RecallMode = z.infer<typeof RecallMode>
 
 export const RecallRequest = z.strictObject({
   cwd: Cwd,
-  query: z.string().max(1_000_000).describe('What somebody wants to know or do, in their own words'),
+  query: z.string().max(1_000_000).describe('What the caller wants to know or do, in their own words'),
   sessionId: SessionId.optional().describe('What it was given before is not given again'),
   harness: Harness,
   mode: RecallMode.default('auto').describe('auto: a model selects where there is one and it answers in time'),
@@ -99,7 +99,7 @@ export const recallRoutes = {
   },
   collectRecall: {
     ...routeTable.collectRecall,
-    summary: 'What became of a recall that was begun: once, and 202 while nobody knows yet',
+    summary: 'What became of a recall that was begun: once, and 202 until it is ready',
     params: TicketParams,
     answer: Collected,
     errors: ['REFUSED'],

@@ -27,7 +27,7 @@ const SessionTurn = z.object({
   startedAt: z.iso.datetime().optional(),
   endedAt: z.iso.datetime().optional(),
   end: z.enum(['final', 'aborted', 'open']),
-  startedBy: z.enum(['person', 'other']).describe('other: nobody asked, as when a task was done'),
+  startedBy: z.enum(['person', 'other']).describe('other: no person asked, as when a task was done'),
   prompt: z.string().describe('Its beginning, without credentials'),
   toolCalls: z.int(),
 })

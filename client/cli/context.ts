@@ -11,7 +11,7 @@ export type Context = {
   connect: typeof connect
   /** What the user types to run this program, for hints that work when pasted. */
   self: string
-  /** Advice that names this program, with the name that works here. Never what somebody else wrote. */
+  /** Advice that names this program, with the name that works here. Never text that other people wrote. */
   typed: (advice: string) => string
   print: Print
 }
@@ -78,9 +78,9 @@ export async function asPerson<T>({ connect, places }: Context, act: (client: St
 
 /** Asks the person at the terminal before something is done that cannot be taken back. */
 
-/** `nobody`: there is no person at a terminal to be asked. */
-export async function confirm(question: string): Promise<'yes' | 'no' | 'nobody'> {
-  if (!process.stdin.isTTY || !process.stdout.isTTY) return 'nobody'
+/** `no-terminal`: there is no user at a terminal to ask. */
+export async function confirm(question: string): Promise<'yes' | 'no' | 'no-terminal'> {
+  if (!process.stdin.isTTY || !process.stdout.isTTY) return 'no-terminal'
   const prompt = createInterface({ input: process.stdin, output: process.stdout })
   const answer = await prompt.question(`${question} [y/N] `)
   prompt.close()

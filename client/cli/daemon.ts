@@ -21,7 +21,7 @@ const LOOK_EVERY_MS = 25
 const START_LIMIT_MS = 30_000
 /** The daemon drains for up to 60 s. */
 const STOP_LIMIT_MS = 70_000
-/** Whoever holds the lock without a name has only just taken it, or is about to let go of it. */
+/** A holder without a name has just taken the lock, or is about to release it. */
 const NAMELESS_LIMIT_MS = 10_000
 
 /** As far as a clock may have been set since. */
@@ -131,8 +131,8 @@ export async function endDaemon(context: Context): Promise<Holder | Health | und
 }
 
 /**
- * A holder that was killed leaves its name behind, and the kernel may have given its pid to somebody else. The lock tells, but
- * whoever looks at it has it for a moment, and looks like a holder: so the process must be as old as its name, too.
+ * A holder that was killed leaves its name behind, and the kernel may have given its pid to another process. The lock tells, but
+ * a process that checks it holds it for a moment and looks like a holder: so the process must be as old as its name, too.
  */
 async function livingHolder(context: Context): Promise<Holder | undefined> {
   const { isLocked } = await import('../../daemon/platform/process-lock.ts')

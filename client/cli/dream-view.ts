@@ -6,7 +6,7 @@ export type View = {
   project: string
   live: DreamLive
   nowMs: number
-  /** Ctrl-C was pressed, and somebody has to say what it means. */
+  /** Ctrl-C was pressed, and the user is asked what it means. */
   asking: boolean
 }
 
@@ -71,7 +71,7 @@ export function spentWords({ calls, input, cacheRead, cacheWrite, output, usd }:
   if (calls === 0) return 'no model asked'
   const all = input + cacheRead + cacheWrite
   const hit = all === 0 ? 0 : Math.round((100 * cacheRead) / all)
-  const money = usd === undefined ? 'at a price nobody knows' : `$${usd.toFixed(4)}`
+  const money = usd === undefined ? 'price unknown' : `$${usd.toFixed(4)}`
   return `${thousands(all)} tokens in (${hit} % from a cache), ${thousands(output)} out, ${money}`
 }
 
@@ -127,7 +127,7 @@ const OUTCOMES: Record<DreamReport['outcome'], string> = {
   killed: 'was stopped, and everything is as it was',
 }
 
-/** `self`: what somebody types to run this program. */
+/** `self`: what the user types to run this program. */
 export function reportLines(report: DreamReport | undefined, self: string): string[] {
   if (!report) return ['there was no dream here yet']
   const { runId, outcome, why, files, undone } = report

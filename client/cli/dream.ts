@@ -1,4 +1,4 @@
-/** `memoryd dream`: starts a dream and shows what came of it, live if somebody wants to watch. */
+/** `memoryd dream`: starts a dream and shows what came of it, live with --watch. */
 import type { DreamLive } from '../../schema/dream.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { StrictClient } from '../client.ts'
@@ -17,7 +17,7 @@ export async function dream(context: Context, { watch, explain, last }: DreamOpt
   await asPerson(context, async (client) => {
     if (explain) return explained(context, client, cwd)
     if (last) return report(context, client, cwd)
-    // Without a keyboard nobody could answer what Ctrl-C asks.
+    // Without a keyboard Ctrl-C could ask nothing.
     const isSeen = process.stdout.isTTY && process.stdin.isTTY && context.print.form === 'text'
     const screen = watch && isSeen ? liveScreen() : quietScreen()
     try {
@@ -49,7 +49,7 @@ function leave({ self }: Context): void {
 
 type Screen = {
   show(project: string, live: DreamLive): void
-  /** Resolves when somebody wants to leave; `kill` is called when they want it to stop. */
+  /** Resolves when the user leaves; `kill` is called when the user stops the dream. */
   left(kill: () => void): Promise<'left'>
   close(): void
 }

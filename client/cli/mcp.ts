@@ -4,7 +4,7 @@ import type { Context } from './context.ts'
 
 export type McpOptions = { cwd: string; version: string; autostart: boolean; start: readonly [string, ...string[]] }
 
-/** Whoever asks a model waits longer than for a hook, and a daemon may have to be started first. */
+/** A model's tool call may wait longer than a hook, and a daemon may have to be started first. */
 const DEADLINE_MS = 30_000
 
 export async function mcp(

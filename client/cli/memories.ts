@@ -47,7 +47,7 @@ export async function why(context: Context, file: string, { cwd }: Where): Promi
   context.print.result({ file, evidence, changes }, () => [
     ...changes.map(({ at, op, actor, reason }) => `${at}  ${op} by ${actor}: ${reason}`),
     ...evidence.map(({ at, sessionId, excerpt }) => `${at}  session ${sessionId}: ${excerpt}`),
-    ...(evidence.length === 0 ? ['it rests on nothing that was said in a session: somebody wrote it'] : []),
+    ...(evidence.length === 0 ? ['it rests on nothing that was said in a session: it was written by hand'] : []),
   ])
 }
 
@@ -116,8 +116,10 @@ async function purge(
   if (file === undefined) throw new MemoryError('BAD_REQUEST', 'name the memory that is to be purged')
   const question = `Purge ${file}, with its history, out of every backup? It cannot be undone.`
   const agreed = yes ? 'yes' : await confirm(harmless(question, 'off'))
-  if (agreed === 'nobody')
-    throw new MemoryError('BAD_REQUEST', 'a purge cannot be undone, and there is nobody to ask', { hint: 'add --yes' })
+  if (agreed === 'no-terminal')
+    throw new MemoryError('BAD_REQUEST', 'a purge cannot be undone, and there is no terminal to ask at', {
+      hint: 'add --yes',
+    })
   if (agreed === 'no') return context.print.result({ purged: null }, () => ['nothing was purged'])
   const wish = { cwd, file, reject: reject ? 'true' : 'false', purge: 'true' } as const
   const done = await asPerson(context, (client) => client.forget(wish, { deadlineMs: PURGE_DEADLINE_MS }))
@@ -167,7 +169,7 @@ export async function review(
   )
 }
 
-/** `memoryd edit`: a memory in the person's own editor, written back as the person's, never over somebody else's edit. */
+/** `memoryd edit`: a memory in the person's own editor, written back as the person's, never over another edit. */
 
 export async function edit(context: Context, file: string, { cwd }: Where): Promise<void> {
   const memory = await asPerson(context, (client) => client.memory({ cwd, file }))
@@ -180,7 +182,7 @@ export async function edit(context: Context, file: string, { cwd }: Where): Prom
     if (content === memory.content) return context.print.result({ changed: false }, () => ['nothing was changed'])
     const write = { cwd, file, content, ifHash: memory.hash, reason: 'edited' }
     const done = await asPerson(context, (client) => client.putMemory(write)).catch((error: unknown) => {
-      // The work of a person is not thrown away because somebody else was faster.
+      // The user's text is kept although another edit came first.
       const kept = join(tmpdir(), `memoryd-${Date.now()}-${basename(file)}`)
       writeFileSync(kept, content, { mode: 0o600 })
       process.stderr.write(`your text is kept in ${kept}\n`)

@@ -227,7 +227,7 @@ function typed({ type }: { type?: MemoryType }): { type?: MemoryType } {
   return type ? { type } : {}
 }
 
-/** Thrown where arguments are read, commander tells it; here nobody else would. */
+/** Commander reports what is thrown while it parses arguments; this is thrown later. */
 function wrongUsage(message: string, hint: string): MemoryError {
   return new MemoryError('BAD_REQUEST', message, { hint })
 }

@@ -13,7 +13,7 @@ export async function search(context: Context, q: string, { cwd, lines }: { cwd:
   const paint = pc.createColors(context.print.colour === 'on')
   context.print.result(found, () => {
     if (found.skipped) return ['memory is off here']
-    if (found.items.length === 0) return ['nobody said anything of it in the sessions of this project']
+    if (found.items.length === 0) return ['no message in the sessions of this project says that']
     return found.items.flatMap((item, n) => [
       ...(n === 0 ? [] : ['']),
       `${paint.bold(item.role)}  ${timeOf(item.at)}  ${paint.dim(`${item.harness} session ${item.sessionId}`)}`,
@@ -26,7 +26,7 @@ function timeOf(at: string | null): string {
   return at === null ? 'at some time' : at.slice(0, 16).replace('T', ' ')
 }
 
-/** The snippet is what somebody's program printed: colours in it are not ours to show. */
+/** The snippet may be what a program printed: its colours are not shown. */
 function marked({ snippet, hits }: Item, mark: (text: string) => string): string {
   let from = 0
   const parts = hits.flatMap((hit) => {

@@ -57,7 +57,7 @@ const toStandardOutput: Write = (bytes) =>
     process.stdout.write(bytes, (error) => (error ? failed(error) : done()))
   })
 
-/** Whole or not at all, and for nobody else to read. */
+/** Whole or not at all, readable by the user only. */
 async function writeWhole<T>(path: string, fill: (write: Write) => Promise<T>): Promise<T> {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   const file = await open(temporary, 'wx', 0o600).catch((cause) => {
@@ -97,7 +97,7 @@ export async function importMemories(context: Context, { cwd, memories }: Where 
   })
 }
 
-/** Opened when somebody asks for the first byte: an error before that would find nobody to tell. */
+/** Opened with the first byte that is asked for: an earlier error would be unhandled. */
 async function* bytesOf(file: string): AsyncGenerator<Uint8Array> {
   try {
     yield* createReadStream(file)
@@ -178,7 +178,7 @@ async function followed(
 
 type Terminal = { isTTY?: boolean; columns?: number; write(text: string): unknown }
 
-/** One line that is written over and over; nothing where nobody looks. */
+/** One line that is written over and over; nothing if standard error is no terminal. */
 function lineOn(terminal: Terminal, { print }: Context): { show(progress: Progress): void; end(): void } {
   let shown = false
   const write = (text: string) => terminal.write(`\r\u001b[2K${text}`)

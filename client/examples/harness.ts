@@ -19,7 +19,7 @@ export type HarnessOptions = {
   sessionId: string
   tools: Record<string, Tool>
   cwd: string
-  /** What was done to make it fit, for whoever wants to show it. */
+  /** What was done to make it fit, for display. */
   onFit?: (did: FitStep[]) => void
 }
 

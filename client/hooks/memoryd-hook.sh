@@ -5,7 +5,7 @@
 
 exec 2>/dev/null
 [ -t 0 ] && exit 0
-# Where standard input is closed, the next pipe would take its number, and whoever reads it wait for itself.
+# Where standard input is closed, the next pipe would take its number, and its reader would wait for itself.
 { :; } 3<&0 || exit 0
 trap '' PIPE
 PATH=${PATH:-/usr/local/bin:/usr/bin:/bin}
@@ -30,7 +30,7 @@ for name in CLAUDE_CODE_DISABLE_AUTO_MEMORY CLAUDE_CODE_SIMPLE CLAUDE_CODE_REMOT
 done
 
 if [ $plain = yes ] && command -v curl >/dev/null; then
-  # Kept until it is whole: half of an answer would be told to the model. -q: not as somebody's .curlrc says.
+  # Kept until it is whole: half of an answer would be told to the model. -q: ignores .curlrc.
   # -T: sent while it is read, within the time; other ways read to the end first, and count from then on.
   said=$(curl -q -s --fail --max-time "$seconds" --noproxy '*' --unix-socket "$2" -X POST -H 'Expect:' \
     -H 'content-type: application/json' -H 'x-memoryd-protocol: 1' -H "x-memoryd-actor: agent:$1" \

@@ -15,7 +15,7 @@ export type Passing = {
   deadlineMs?: number
 }
 
-/** Somebody waits half a second at the very worst; the rest of it is for a shell to begin and a process to end. */
+/** A prompt waits half a second at the very worst; the rest of it is for a shell to begin and a process to end. */
 const DEADLINE_MS = 420
 
 /** What is left of the deadline for a process that is nothing but a hook: the user waits for its start, too. */
@@ -24,7 +24,7 @@ export function msLeft({ MEMORYD_HOOK_SECONDS: seconds = '' }: Passing['env']): 
   return Math.max(1, wholeMs - performance.now())
 }
 
-/** What to print; empty where there is nothing, or nobody answers. */
+/** What to print; empty if there is nothing, or no daemon answers. */
 export function passOn({ harness, socket, env, input, deadlineMs = DEADLINE_MS }: Passing): Promise<string> {
   return new Promise((resolve) => {
     const over = new AbortController()

@@ -19,7 +19,7 @@ type Deps = {
 const INSTRUCTIONS = `One memory that every coding agent on this machine shares, project by project.
 Ask recall before you begin with something that may have been talked about before. Remember what will matter in later sessions, and forget what turned out wrong.`
 
-/** Serves until whoever started this program closes standard input. */
+/** Serves until standard input is closed. */
 export function serveMcp({ onError, ...deps }: Deps): { close(): Promise<void> } {
   return serveStdio(() => createServer(deps), { onerror: onError })
 }

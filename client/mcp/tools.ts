@@ -19,7 +19,7 @@ export type Tool = {
 
 const cwd = z
   .string()
-  // Not startsWith, which would tell of a format that nobody else knows.
+  // Not startsWith, which would publish a format that other clients do not know.
   .regex(/^\//, 'expected an absolute path, such as /home/me/project')
   .max(4096)
   .optional()
@@ -43,7 +43,7 @@ function tool<Input extends z.ZodRawShape>(
   const { input, run, ...rest } = given
   return {
     ...rest,
-    // A parameter nobody reads is a mistake the model would like to know about.
+    // An unknown parameter is a mistake the model should know about.
     input: z.strictObject(
       { ...input, cwd },
       {
@@ -181,7 +181,7 @@ export const inWords = {
   found: (query: string, { items, skipped }: Answer<'search'>): string => {
     if (skipped) return OFF
     if (items.length === 0)
-      return `Nobody said anything of ${JSON.stringify(query)} in the sessions of this project. All words must be in one message: try fewer or other ones.`
+      return `No message in the sessions of this project says ${JSON.stringify(query)}. All words must be in one message: try fewer or other ones.`
     const lines = items.map(
       ({ role, at, harness, sessionId, snippet }) =>
         `- ${role}, ${at?.slice(0, 16).replace('T', ' ') ?? 'at some time'}, ${harness} session ${sessionId}:\n  ${snippet}`,
@@ -212,7 +212,7 @@ export function errorInWords(error: unknown, self: string): string {
   return advice === undefined ? `${code}: ${message}` : `${code}: ${message} (${advice})`
 }
 
-/** Where what the daemon advises is meant for somebody else. */
+/** Advice of the daemon that is meant for another reader. */
 const remedies: Partial<Record<MemoryError['code'], string>> = {
   NOT_FOUND: 'memory_index lists the memories, search_transcripts names sessions',
   DEGRADED: 'the disk cannot be written; reading still works, and memoryd recovers by itself',

@@ -132,7 +132,7 @@ describe('forget --purge', () => {
     expect(await inProject(ground, 'forget', FILE, '--purge')).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'memoryd: a purge cannot be undone, and there is nobody to ask\nadd --yes\n',
+      stderr: 'memoryd: a purge cannot be undone, and there is no terminal to ask at\nadd --yes\n',
     })
     expect(await inProject(ground, 'forget', '--purge')).toMatchObject({ code: 2 })
     expect(missing(home.places.stateDir, allWords)).toEqual([])

@@ -42,7 +42,7 @@ describe('memoryd search', () => {
     })
     expect(await memoryd(home, 'search', 'nothing-of-it')).toMatchObject({
       code: 0,
-      stdout: 'nobody said anything of it in the sessions of this project\n',
+      stdout: 'no message in the sessions of this project says that\n',
     })
     expect(await memoryd(home, 'search', 'x', 'role:nobody')).toMatchObject({
       code: 2,

@@ -51,7 +51,7 @@ const endless: [RegExp, (on: Ground, said: string) => boolean | Promise<boolean>
 const otherwise: [RegExp, number, RegExp][] = [
   [/^memoryd service (install|uninstall)/, 5, /nothing was changed/],
   [/ --at 2026-03-01/, 1, /no memory user_role.md at that time/],
-  [/ --purge/, 2, /there is nobody to ask/],
+  [/ --purge/, 2, /there is no terminal to ask at/],
   [/ --lift 3/, 1, /no tombstone 3/],
   [/^memoryd undo (17|--run)/, 1, /no change 17|nothing to undo/],
   [/^memoryd review (approve|reject)/, 1, /no change \d that waits/],

@@ -152,7 +152,7 @@ function refuseNoFolder(folder: string): void {
   })
 }
 
-/** As it was before us: nothing where we made the file and nobody else has written into it. */
+/** As it was before us: undefined if we made the file and no other program wrote to it. */
 function withoutUs(file: SettingsFile, known: Noted | undefined, target: Target | undefined): string | undefined {
   const { text, path } = file
   if (text === undefined) return undefined

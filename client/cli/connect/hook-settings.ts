@@ -176,14 +176,14 @@ function oursIn(root: Node): Place[] {
 
 /**
  * curl before 7.87 waits for standard input without looking at the time. Where it is such a one, `timeout` ends the hook: it
- * costs a process each time, so nobody else gets it.
+ * costs a process each time, so only that curl gets it.
  */
 
 const PATIENCE_MS = 5_000
 /** After curl itself, which gives up first whenever it can; before the half second is over. */
 const BOUND = ['timeout', '0.45'] as const
 
-/** What is to stand before the command; nothing where it keeps its time by itself, or nobody can see to it. */
+/** What is to stand before the command; empty if curl keeps its own deadline, or `timeout` is missing. */
 export function boundFor(env: Environment): string {
   const run = ([program, ...args]: readonly [string, ...string[]]) =>
     spawnSync(program, args, { env: env as NodeJS.ProcessEnv, encoding: 'utf8', timeout: PATIENCE_MS })

@@ -102,7 +102,7 @@ export function parseJsonc(text: string): Node {
       listed('}', () => {
         const from = at
         const key = string()
-        // Deeper down it is nobody's business but the harness's.
+        // Deeper down only the harness has to understand it.
         if (depth <= 1 && members.some((member) => member.key === key))
           fail(`${JSON.stringify(key)} stands there twice`)
         blank()

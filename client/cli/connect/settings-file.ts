@@ -1,4 +1,4 @@
-/** A settings file of somebody else's: read as it is, replaced whole, never through a link that leads elsewhere by accident. */
+/** A settings file of a harness: read as it is, replaced whole, never through a link that leads elsewhere by accident. */
 
 import { randomBytes } from 'node:crypto'
 import {
@@ -34,7 +34,7 @@ export function readSettings(file: string): SettingsFile {
   if (!stats) return { path, text: undefined, rights: { mode: 0o600 } }
   if (!stats.isFile()) throw refused(file, 'is no file')
   if (stats.size > MOST_BYTES) throw refused(file, 'is too large for settings')
-  // As root everything can be written: what somebody made read-only stays as it is all the same.
+  // As root everything can be written: a read-only file is left alone all the same.
   if ((stats.mode & 0o200) === 0) throw refused(file, 'is read-only')
   // A new file takes the place of the old one: the other name would go on with what is no longer the settings.
   if (stats.nlink > 1) throw refused(file, 'has a second name (a hard link), which would be cut off')
@@ -46,7 +46,7 @@ export function readSettings(file: string): SettingsFile {
   }
 }
 
-/** A new text, on the disk but not yet in its place; it gets there only if nobody has changed the file since it was read. */
+/** A new text, on the disk but not yet in its place; it gets there only if the file is unchanged since it was read. */
 export function draftSettings(before: SettingsFile, text: string): Draft {
   const { path, rights } = before
   return explained(path, () => {
@@ -54,7 +54,7 @@ export function draftSettings(before: SettingsFile, text: string): Draft {
     sweepDrafts(dirname(path))
     const draft = draftOf(path, text, rights)
     const place = () => {
-      if (readSettings(path).text !== before.text) throw refused(path, 'was changed by somebody else just now')
+      if (readSettings(path).text !== before.text) throw refused(path, 'was changed by another program just now')
       draft.place()
     }
     return { discard: draft.discard, place: () => explained(path, place) }
@@ -126,7 +126,7 @@ function refused(file: string, why: string, cause?: unknown): MemoryError {
 /** The lines in which two texts differ, as `diff` shows them. Pure. */
 
 const CONTEXT = 2
-/** Of settings nobody has more; of longer ones only the differing middle is compared. */
+/** Settings have fewer lines; of longer files only the differing middle is compared. */
 const MOST_CELLS = 4_000_000
 
 export function lineDiff(before: string, after: string): string[] {
@@ -182,7 +182,7 @@ export type Draft = {
   discard(): void
 }
 
-/** Whose it is stands in the name: so it is known whether somebody still writes it. */
+/** The pid of its writer is in the name: it tells whether the file is still being written. */
 const DRAFT = /^\.memoryd-(\d+)-[0-9a-f]{12}$/
 
 /** All of it is on the disk, beside the file, before anything is replaced. */

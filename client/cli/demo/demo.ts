@@ -26,7 +26,7 @@ export async function demo(context: Context, onBrokenPipe: (leave: () => void) =
     leaving.abort()
   }
   onBrokenPipe(() => leave(0))
-  // For good: whoever presses it again wants it to be over, and not to be left with what is half tidied up.
+  // For good: a second Ctrl-C must not stop the tidying up half way.
   for (const [signal, code] of Object.entries(SIGNALS)) process.on(signal, () => leave(code))
   const left = new Promise<void>((resolve) => leaving.signal.addEventListener('abort', () => resolve()))
   screen.say('A tour of memoryd in a temporary home. Nothing of yours is read or changed, and no model is asked.')
@@ -34,7 +34,7 @@ export async function demo(context: Context, onBrokenPipe: (leave: () => void) =
   try {
     await Promise.race([opening.then((stage) => walk(stage, screen)), left])
   } finally {
-    // Also where somebody leaves before it was there.
+    // Also when the user leaves before it exists.
     await opening.then(
       (stage) => stage.close(),
       () => {},
@@ -82,7 +82,7 @@ async function walk(stage: Stage, screen: Screen): Promise<void> {
   const twin = items.find(({ file }) => readFileSync(join(dir, file), 'utf8').includes('release'))
   if (twin) {
     writeFileSync(join(dir, 'copy_of_deploys.md'), readFileSync(join(dir, twin.file)))
-    screen.dim(`somebody copied ${twin.file} by hand: the same stands there twice`)
+    screen.dim(`${twin.file} was copied by hand: the same stands there twice`)
   }
   const before = snapshot(dir, (await client.memories({ cwd })).items)
   const begun = await client.dream({ cwd, force: true })
@@ -157,7 +157,7 @@ function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`
 }
 
-/** What the tour prints: lines that fit the terminal, and colours only where somebody wants them. */
+/** What the tour prints: lines that fit the terminal, and colours only on a terminal. */
 
 export type Screen = {
   /** A new part of the tour. */
