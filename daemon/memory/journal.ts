@@ -257,7 +257,7 @@ function version(hash: string | null, text: string | null): Version | undefined 
 /** Names for runs of our own. */
 
 /** Tells what and when to a person, and is like no other, whatever names a file brings along. */
-export function newRunId(kind: 'dream' | 'extract' | 'import' | 'move' | 'undo', at: number): string {
+export function newRunId(kind: 'dream' | 'extract' | 'import' | 'undo', at: number): string {
   return `${kind}-${new Date(at).toISOString().replace(/[-:]|\.\d+/g, '')}-${randomBytes(4).toString('hex')}`
 }
 
@@ -266,6 +266,7 @@ export function isDream(runId: string): boolean {
   return /^dream-\d{8}T\d{6}Z-[0-9a-f]{8}$/.test(runId)
 }
 
+/** Earlier versions moved memories one by one. */
 export function isMove(runId: string): boolean {
   return /^move-\d{8}T\d{6}Z-[0-9a-f]{8}$/.test(runId)
 }

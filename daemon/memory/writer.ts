@@ -177,19 +177,16 @@ export function createWriter(core: Core, projects: Projects, journal: Journal, r
     }
   }
 
-  /** Within `alone`. */
-  const writeAlone = (dir: string, writes: readonly Write[], author: Author, inTransaction?: InTransaction) =>
-    batch(dir, author, async ({ require, commit }) => {
-      for (const write of writes) await require(write)
-      return commit(inTransaction)
-    })
-
   return {
     /** Runs `work` while no other change of this directory is under way. */
     alone,
-    writeAlone,
     write: (dir: string, writes: readonly Write[], author: Author, inTransaction?: InTransaction) =>
-      alone(dir, () => writeAlone(dir, writes, author, inTransaction)),
+      alone(dir, () =>
+        batch(dir, author, async ({ require, commit }) => {
+          for (const write of writes) await require(write)
+          return commit(inTransaction)
+        }),
+      ),
     /** `work` fills the batch and ends it; without an end nothing happens. */
     change: <T>(dir: string, author: Author, work: Change<T>): Promise<T> => alone(dir, () => batch(dir, author, work)),
     /** Throws what would refuse this write, and writes nothing. */
