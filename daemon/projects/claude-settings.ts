@@ -4,8 +4,7 @@
  */
 import { isAbsolute, join } from 'node:path'
 import { z } from 'zod'
-import type { GitEntry, ProjectRoot } from './git.ts'
-import { trackingOf } from './git-index.ts'
+import { type ProjectRoot, trackingOf } from './git.ts'
 import type { Variables } from './memory-dir.ts'
 import type { Probe } from './paths.ts'
 
@@ -28,14 +27,21 @@ const LOCAL_FILE = '.claude/settings.local.json'
 const COMMITTED_FILE = '.claude/settings.json'
 /** Real ones have a few kilobytes; a hostile one of a megabyte keeps the JSON parser busy for a quarter of a second. */
 const SETTINGS_CAP_BYTES = 262_144
-/** Holds some half a million files. */
-const INDEX_CAP_BYTES = 67_108_864
 
-export type SettingsPlaces = { project: ProjectRoot; configDir: string; policyFile: string }
+/** `searchPath`: where git is. */
+export type SettingsPlaces = {
+  project: ProjectRoot
+  configDir: string
+  policyFile: string
+  searchPath: string | undefined
+}
 
-export function readClaudeSettings({ project, configDir, policyFile }: SettingsPlaces, probe: Probe): ClaudeSettings {
+export function readClaudeSettings(
+  { project, configDir, policyFile, searchPath }: SettingsPlaces,
+  probe: Probe,
+): ClaudeSettings {
   const { keys: found, uid } = readKeys(join(project.root, LOCAL_FILE), probe)
-  const local = saysNothing(found) || isPersonal(project, uid, probe) ? found : {}
+  const local = saysNothing(found) || isPersonal(project, uid, searchPath, probe) ? found : {}
   const committed = readKeys(join(project.root, COMMITTED_FILE), probe).keys
   // A local file that is not the person's own is one more file of the repository.
   const off = committed.autoMemoryEnabled === false || (local !== found && found.autoMemoryEnabled === false)
@@ -68,18 +74,18 @@ function saysNothing(keys: MemoryKeys): boolean {
  * Whether the local settings were surely written by the person and did not come with the repository: theirs, a file and
  * not a link (its target might be tracked), and not in git's index. The index is read only for a file that says something.
  */
-function isPersonal({ root, git }: ProjectRoot, uid: number | undefined, probe: Probe): boolean {
-  const path = join(root, LOCAL_FILE)
-  return uid === process.geteuid?.() && probe.resolve(path) === path && tracking(git, probe) === 'untracked'
-}
-
-function tracking(git: GitEntry, probe: Probe) {
-  if (git === 'none') return 'untracked'
-  if (git === 'broken' || probe.kind(join(git.gitDir, 'HEAD')) !== 'file') return 'unsure'
-  const index = join(git.gitDir, 'index')
-  if (probe.kind(index) === 'absent') return 'untracked'
-  const content = probe.read(index, INDEX_CAP_BYTES)
-  return content ? trackingOf(content.bytes, LOCAL_FILE) : 'unsure'
+function isPersonal(
+  project: ProjectRoot,
+  uid: number | undefined,
+  searchPath: string | undefined,
+  probe: Probe,
+): boolean {
+  const path = join(project.root, LOCAL_FILE)
+  return (
+    uid === process.geteuid?.() &&
+    probe.resolve(path) === path &&
+    trackingOf(project, LOCAL_FILE, searchPath, probe) === 'untracked'
+  )
 }
 
 /** Whether memory is on, as Claude Code decides it: the first rule that matches. Does no I/O. */

@@ -3,6 +3,7 @@
  * `core.worktree`. A pointer counts only when its target points back: otherwise an unpacked archive with a made-up `.git`
  * could claim to be another project, read its memories and write into them.
  */
+import { spawnSync } from 'node:child_process'
 import { basename, dirname, join, resolve } from 'node:path'
 import { createProbe, LONGEST_PATH_BYTES, type Probe } from './paths.ts'
 
@@ -77,7 +78,7 @@ function pointerIn(file: string, base: string, form: RegExp, probe: Probe): stri
 
 /**
  * Which project a folder belongs to: the main worktree's root, so that all worktrees of a repository share one memory;
- * outside git the folder itself. Runs no git. Whatever `.git` holds, there is an answer.
+ * outside git the folder itself. Whatever `.git` holds, there is an answer.
  */
 
 export type ProjectRoot = {
@@ -111,4 +112,73 @@ function* upwards(start: string): Generator<string> {
     if (parent === folder) return
     folder = parent
   }
+}
+
+/** What a hostile repository could make git do costs at most this: it may have configured anything. */
+const GIT_MS = 1_000
+const GIT_BYTES = 67_108_864
+/** Nothing of the caller's, no prompt, no lock, no fetch, and of the configuration only the repository's own. */
+const GIT_ENV = {
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_NO_LAZY_FETCH: '1',
+}
+/** Names that may fold to one with a leading dot begin with a dot or outside ASCII. */
+const FOLDED_DOTS = [':(top).*', ':(top)[^ -~]*']
+
+/**
+ * Whether git tracks a path below the root, or a folder on the way to it: tracked as a link or a submodule, that decides what is at
+ * the path. Unsure without git, with an index that git refuses, or after the deadline.
+ */
+export function trackingOf({ root, git }: ProjectRoot, path: string, searchPath: string | undefined, probe: Probe) {
+  if (git === 'none') return 'untracked'
+  if (git === 'broken' || probe.kind(join(git.gitDir, 'HEAD')) !== 'file') return 'unsure'
+  const index = probe.kind(join(git.gitDir, 'index'))
+  if (index !== 'file') return index === 'absent' ? 'untracked' : 'unsure'
+  const listed = listFiles(root, git.gitDir, searchPath)
+  const parts = folded(path).split('/')
+  const wanted = new Set(parts.map((_part, at) => parts.slice(0, at + 1).join('/')))
+  if (!listed) return 'unsure'
+  return listed.some((name) => wanted.has(folded(name).replace(/\/$/, ''))) ? 'tracked' : 'untracked'
+}
+
+function listFiles(root: string, gitDir: string, searchPath: string | undefined): string[] | undefined {
+  const run = (...options: string[]) =>
+    spawnSync(
+      'git',
+      [
+        ...[
+          `--git-dir=${gitDir}`,
+          `--work-tree=${root}`,
+          '-c',
+          'core.fsmonitor=false',
+          '-c',
+          'core.hooksPath=/dev/null',
+        ],
+        ...['ls-files', '-z', ...options, '--', ...FOLDED_DOTS],
+      ],
+      {
+        cwd: root,
+        env: { ...GIT_ENV, ...(searchPath !== undefined && { PATH: searchPath }) },
+        stdio: ['ignore', 'pipe', 'ignore'],
+        encoding: 'utf8',
+        maxBuffer: GIT_BYTES,
+        timeout: GIT_MS,
+        killSignal: 'SIGKILL',
+      },
+    )
+  // A git that does not know the option knows no sparse index either.
+  const sparse = run('--sparse')
+  const { status, stdout } = sparse.status === 129 ? run() : sparse
+  return status === 0 ? stdout.split('\0') : undefined
+}
+
+/** As a file system that ignores case or invisible characters would compare: `.Claude` is checked out as `.claude` there. */
+function folded(name: string): string {
+  return name
+    .normalize('NFKC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .toLowerCase()
 }

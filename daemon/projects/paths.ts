@@ -29,12 +29,13 @@ export type Probe = ReturnType<typeof createProbe>
 export function createProbe() {
   const stamps = new Map<string, Stamp>()
   const targets = new Map<string, string | undefined>()
-  let newestReadMs = 0
+  let newestMs = 0
 
   // The stamp is taken before the content: a change in between is seen by the next look instead of being missed.
   const stampAt = (path: string): Stamp => {
     const stamp = stamps.get(path) ?? stampOf(path)
     stamps.set(path, stamp)
+    newestMs = Math.max(newestMs, stamp.ctimeMs)
     return stamp
   }
 
@@ -45,7 +46,6 @@ export function createProbe() {
     read: (path: string, capBytes: number): { bytes: Buffer; uid: number } | undefined => {
       const stamp = stampAt(path)
       if (stamp.kind !== 'file' || stamp.size > capBytes) return undefined
-      newestReadMs = Math.max(newestReadMs, stamp.ctimeMs)
       return readWhole(path, capBytes)
     },
     /** `path` with every link followed, also where its end does not exist yet; nothing when that cannot be told. */
@@ -57,7 +57,7 @@ export function createProbe() {
       [...stamps].every(([path, stamp]) => isDeepStrictEqual(stamp, stampOf(path))) &&
       [...targets].every(([path, target]) => target === followLinks(path)),
     /** Whether a change after `nowMs`, the moment before the first look, is sure to show in a later one. */
-    isSettledAt: (nowMs: number): boolean => nowMs - newestReadMs >= STAMP_STEP_MS,
+    isSettledAt: (nowMs: number): boolean => nowMs - newestMs >= STAMP_STEP_MS,
   }
 }
 

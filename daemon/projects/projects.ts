@@ -70,7 +70,10 @@ export function createProjects(core: Core, policyFile = POLICY_FILE) {
 
   const memoryDirAt = (project: ProjectRoot, variables: Variables, probe: Probe) => {
     const { root } = project
-    const found = readClaudeSettings({ project, configDir: configDirOf(variables, home), policyFile }, probe)
+    const found = readClaudeSettings(
+      { project, configDir: configDirOf(variables, home), policyFile, searchPath: env.PATH },
+      probe,
+    )
     const chosen = chooseMemoryDir({ root, home, variables, settings: found })
     refuseLinked(chosen, probe.resolve(chosen.dir), home)
     return { ...chosen, settings: found }

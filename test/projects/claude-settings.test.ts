@@ -19,7 +19,10 @@ const LOCAL = '.claude/settings.local.json'
 function read({ dir }: Workshop, root: string) {
   const probe = createProbe()
   const project = findProjectRoot(root, probe)
-  return readClaudeSettings({ project, configDir: join(dir, '.claude'), policyFile: join(dir, 'policy.json') }, probe)
+  return readClaudeSettings(
+    { project, configDir: join(dir, '.claude'), policyFile: join(dir, 'policy.json'), searchPath: process.env.PATH },
+    probe,
+  )
 }
 
 function makeRepository() {

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { trackingOf } from '../../daemon/projects/git-index.ts'
+import { trackingOf } from '../../daemon/projects/git.ts'
+import { createProbe } from '../../daemon/projects/paths.ts'
 import { needPrograms } from '../support/programs.ts'
 import { makeWorkshop } from './repositories.ts'
 
@@ -29,7 +29,8 @@ function makeRepository(...options: string[]) {
         env: { HOME: dir, PATH: process.env.PATH },
         input: names.map((name) => `100644 ${hash}\t${name}\0`).join(''),
       }),
-    tracking: (path = PATH) => trackingOf(readFileSync(join(root, '.git/index')), path),
+    tracking: (path = PATH) =>
+      trackingOf({ root, git: { gitDir: join(root, '.git') } }, path, process.env.PATH, createProbe()),
   }
 }
 
@@ -40,7 +41,7 @@ const formats: [string, string[], string[]][] = [
   ['version 4 with SHA-256', ['--object-format=sha256'], ['--index-version', '4']],
 ]
 
-describe('an index', () => {
+describe('an index of git', () => {
   it.each(formats)('tells what is tracked: %s', (_format, init, version) => {
     const { git, add, fill, tracking } = makeRepository(...init)
     add('.claude/settings.json', 'README.md', 'z')
@@ -91,69 +92,45 @@ describe('an index', () => {
     expect(tracking('.other/file')).toBe('untracked')
   })
 
-  it('is unsure when part of it is in another file', () => {
-    const { root, git, fill, add, tracking } = makeRepository()
+  it('is read whole when part of it is in another file', () => {
+    const { fill, git, add, tracking } = makeRepository()
     fill([PATH])
     git('update-index', '--split-index')
-    // No entry is left in the index itself, so nothing but the mark of the other file tells.
-    expect(readFileSync(join(root, '.git/index')).readUInt32BE(8)).toBe(0)
-    expect(tracking()).toBe('unsure')
+    expect(tracking()).toBe('tracked')
     add('a')
+    expect(tracking('.claude/other')).toBe('untracked')
+  })
+
+  it.each<[string, (root: string) => void]>([
+    ['that is no index', (root) => writeFileSync(join(root, '.git/index'), 'DIRC')],
+    ['of a repository without a HEAD', (root) => rmSync(join(root, '.git/HEAD'))],
+    ['of a repository that git cannot read', (root) => writeFileSync(join(root, '.git/config'), '[')],
+  ])('%s tells nothing for sure', (_what, damage) => {
+    const { root, add, tracking } = makeRepository()
+    add('a', 'b/c')
+    damage(root)
     expect(tracking()).toBe('unsure')
   })
 
-  it('agrees with git on any set of names', () => {
-    const repositories = [makeRepository(), makeRepository()] as const
-    repositories[1].fill(['seed'])
-    repositories[1].git('update-index', '--index-version', '4')
-    const part = fc.constantFrom('.claude', 'settings.local.json', 'a', 'é', '-', 'long'.repeat(60), 'settings.local')
-    const name = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('/'))
-    fc.assert(
-      fc.property(fc.array(name, { maxLength: 12 }), fc.constantFrom(...repositories), (names, repository) => {
-        repository.git('read-tree', '--empty')
-        repository.fill(names)
-        const listed = repository.git('ls-files', '-z').split('\0')
-        const expected = listed.includes(PATH) || listed.includes('.claude') ? 'tracked' : 'untracked'
-        expect(repository.tracking()).toBe(expected)
-      }),
-      { numRuns: 40 },
-    )
+  it('tells nothing for sure without git', () => {
+    const { root, add } = makeRepository()
+    add('a')
+    const git = { gitDir: join(root, '.git') }
+    expect(trackingOf({ root, git }, PATH, '/nowhere', createProbe())).toBe('unsure')
   })
 
-  it('is unsure about anything that is not whole', () => {
-    const { root, git, add } = makeRepository()
-    add('a', 'b/c', PATH, 'z')
-    for (const version of ['2', '4']) {
-      git('update-index', '--index-version', version)
-      const index = readFileSync(join(root, '.git/index'))
-      for (let length = 0; length < index.length; length++)
-        expect(trackingOf(index.subarray(0, length), PATH)).not.toBe('untracked')
-    }
-    for (const bytes of [Buffer.alloc(0), Buffer.from('DIRC'), Buffer.alloc(1_000_000, 0xff)])
-      expect(trackingOf(bytes, PATH)).toBe('unsure')
-  })
-
-  it('never throws, whatever its bytes', () => {
-    const { root, git, add } = makeRepository()
-    add('a', PATH, 'z')
-    git('update-index', '--index-version', '4')
-    const index = readFileSync(join(root, '.git/index'))
-    const change = fc.tuple(fc.nat(index.length - 1), fc.nat(255))
-    fc.assert(
-      fc.property(fc.array(change, { minLength: 1, maxLength: 8 }), (changes) => {
-        const damaged = Buffer.from(index)
-        for (const [at, byte] of changes) damaged[at] = byte
-        expect(['tracked', 'untracked', 'unsure']).toContain(trackingOf(damaged, PATH))
-      }),
-      { numRuns: 500 },
-    )
-  })
-
-  it('with billions of entries announced ends with the bytes', () => {
-    const head = Buffer.alloc(200)
-    head.write('DIRC')
-    head.writeUInt32BE(2, 4)
-    head.writeUInt32BE(0xffffffff, 8)
-    expect(trackingOf(head, PATH)).toBe('unsure')
+  it('is read without running anything that the repository names', () => {
+    const { root, git, add, tracking } = makeRepository()
+    add('a')
+    const trace = join(root, 'ran')
+    const program = join(root, 'program')
+    writeFileSync(program, `#!/bin/sh\ntouch ${trace}\n`, { mode: 0o755 })
+    mkdirSync(join(root, 'hooks'))
+    writeFileSync(join(root, 'hooks/post-index-change'), `#!/bin/sh\ntouch ${trace}\n`, { mode: 0o755 })
+    git('config', 'core.fsmonitor', program)
+    git('config', 'core.hooksPath', join(root, 'hooks'))
+    git('config', 'core.pager', program)
+    expect(tracking()).toBe('untracked')
+    expect(existsSync(trace)).toBe(false)
   })
 })
