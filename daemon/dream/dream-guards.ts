@@ -103,11 +103,6 @@ function counted(number: number, one: string, many: string): string {
   return `${number} ${number === 1 ? one : many}`
 }
 
-/**
- * Keeps a mark of doubt on what may not be trusted, wherever a dream puts it: in its own file, in one that took it over, in
- * one that says it too, and on what was not said before. A model that is asked to forget the mark changes nothing. Pure.
- */
-
 /** A new memory of which trusted memories and logs say less rests on what the model found by itself. */
 const KNOWN_AT_LEAST = 0.5
 /** So much of a doubtful memory in what was added, and it was taken from there. */
@@ -117,6 +112,10 @@ const LINE_AT_LEAST = 0.75
 /** A line of fewer words could be from anywhere. */
 const LINE_WORDS = 3
 
+/**
+ * Keeps a mark of doubt on what may not be trusted, wherever a dream puts it: in its own file, in one that took it over, in
+ * one that says it too, and on what was not said before. A model that is asked to forget the mark changes nothing. Pure.
+ */
 export function marked(before: Texts, drafted: Texts, heard: string, wordsOf: WordsOf): Texts {
   const after = new Map(drafted)
   const changed = changedAmong(before, drafted)

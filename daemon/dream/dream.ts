@@ -8,7 +8,7 @@ import type { DreamBegun, DreamFacts, DreamReport, DreamStatus } from '../../sch
 import type { Agent } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
 import type { Claimed, JobKind, Outcome, RunContext } from '../jobs/job.ts'
-import type { Due } from '../jobs/job-table.ts'
+import type { Jobs } from '../jobs/jobs.ts'
 import type { Schedule } from '../jobs/scheduler.ts'
 import { driftOf, projectAt } from '../memory/drift.ts'
 import { newRunId } from '../memory/journal.ts'
@@ -43,8 +43,6 @@ type Begun = Pick<DreamRecord, 'runId' | 'dir' | 'watermark' | 'trigger' | 'bega
 
 const LISTED_SESSIONS = 100
 const CHECK = 'dream-check'
-
-type Jobs = { enqueue(due: Due): { id: string; as: string } }
 
 export function createDream(
   core: Core,

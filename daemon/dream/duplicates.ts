@@ -125,8 +125,6 @@ function frontOf(text: string, { name = '', description = '' }: Topic): Front {
   }
 }
 
-/** What a text says, as words that can be compared: without case, marks and the small words that carry nothing. Pure. */
-
 const SMALL = new Set(
   'a an the is are was were be been to of in on at for and or that this these those it its with by as we you i our your my please also'.split(
     ' ',

@@ -149,8 +149,6 @@ function sizeOf(index: string): IndexSize {
   return { lines, bytes: Buffer.byteLength(index) }
 }
 
-/** A memory directory as a dream sees it, and what it would leave. Types only, and how one is laid over the other. */
-
 export type SeenMemory = { file: string; text: string; hash: string }
 
 export type SeenDirectory = {
@@ -181,11 +179,6 @@ export function laidOver(before: ReadonlyMap<string, string>, drafts: readonly D
   return after
 }
 
-/**
- * Makes an index true without a model: pointers that lead nowhere and second ones to the same file go, memories that
- * nothing points to get one, lines that are far too long are cut. Leaves everything else as a person wrote it. Pure.
- */
-
 export type Repairs = { dangling: number; duplicate: number; orphan: number; long: number }
 
 export const NO_REPAIRS: Repairs = { dangling: 0, duplicate: 0, orphan: 0, long: 0 }
@@ -193,6 +186,10 @@ export const NO_REPAIRS: Repairs = { dangling: 0, duplicate: 0, orphan: 0, long:
 /** A person's line may be somewhat longer than ours. */
 const LONG_CHARS = Math.round((POINTER_CHARS * 4) / 3)
 
+/**
+ * Makes an index true without a model: pointers that lead nowhere and second ones to the same file go, memories that
+ * nothing points to get one, lines that are far too long are cut. Leaves everything else as a person wrote it. Pure.
+ */
 export function repairIndex(
   index: string,
   texts: Texts,

@@ -115,8 +115,6 @@ function capped(text: string): string {
   return `${first.slice(0, first.lastIndexOf('\n') + 1)}\n${last.slice(last.indexOf('\n') + 1)}`
 }
 
-/** Parts own words into sentences, and blanks out in each what is mentioned and not said: quotes, code, dates. Pure. */
-
 export type Sentence = {
   /** As typed. */
   said: string
@@ -134,6 +132,7 @@ const BREAK =
 /** More sentences than these are a text, not a message. */
 const CAP_SENTENCES = 60
 
+/** Own words in sentences; in each, what is mentioned and not said is blanked out: quotes, code, dates. */
 export function sentencesIn(text: string): Sentence[] {
   return text
     .split(BREAK)
@@ -163,7 +162,6 @@ function heard(said: string): string {
  * Outside systems by name, and what an address looks like. Where a sentence has one it gets a mark, so that the cues need
  * not know them all, and no cue is found inside an address. Extend freely: a name alone decides nothing.
  */
-
 const systems = `
   1password, airtable, altium 365, altium, amplitude, apifox, app store connect, argocd, artifactory, asana,
   aws console, azure blob, backstage, bamboohr, bigquery, bitwarden, browserstack, bugsnag, bugzilla, buildkite,

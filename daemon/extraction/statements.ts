@@ -133,8 +133,6 @@ function resolved(sentences: readonly string[], atIso: string): string[] {
   return absoluteDates(sentences.join('\n'), atIso).text.split('\n')
 }
 
-/** Words a memory from what a person said: a name, a description, and a body in the form its type has. Pure. */
-
 export type Wording = { name: string; description: string; body: string }
 
 const NAME_WORDS = 8
@@ -153,6 +151,7 @@ const BESIDE =
 const WHEN =
   /\b((?:whenever|when(?! i say)|before|after|every time|each time|for every|in every|if you|anything|unless)\b[^,.;，。]{4,80})|((?:每次|以后|凡是|之前先|从.{1,12}开始)[^，。；]{0,40})/i
 
+/** A name, a description, and a body in the form its type has. */
 export function worded(type: MemoryType, sentences: readonly string[]): Wording {
   const [first = ''] = sentences
   const fact = joined([bare(first), ...sentences.slice(1)])
@@ -193,8 +192,6 @@ function shortened(text: string, units: number): string {
   return `${cut.replace(/\s+\S*$/u, '') || cut}…`
 }
 
-/** Weighs one sentence: what its cues say for each type, less what speaks against it. Pure. */
-
 export type Judged = Sentence & {
   /** Nothing where a doubt rules it out. */
   type: MemoryType | undefined
@@ -225,6 +222,7 @@ export function ruledOut(text: string): string | undefined {
   return messageDoubts.find(({ pattern }) => pattern.test(text))?.name
 }
 
+/** Weighs one sentence: what its cues say for each type, less what speaks against it. */
 export function judge(sentence: Sentence, { answering }: { answering: string }): Judged {
   const { heard } = sentence
   const isChinese = /\p{Script=Han}/u.test(heard)

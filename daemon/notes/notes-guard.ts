@@ -91,19 +91,17 @@ function headOf(line: string, bytes: number): string {
     .replace(/\ufffd+$/, '')
 }
 
-/**
- * Keeps the structure of notes whatever an edit did to it: every heading and every line in italics comes out once, in
- * order, as the template has them, with the words of the edit below the heading they were meant for. Loses no words but
- * those of headings. Pure; linear in the text.
- */
-
 const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$/
 const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/
 /** Marks that would mean something where notes are shown to a model, or on the way there. */
 const MARKS = /<(?=\s*\/?\s*(?:current-notes|private)\b)/gi
 const ITALIC = /^(?:_[^_].*_|\*[^*].*\*)$/
 
-/** The text of each section, in the order of the template. */
+/**
+ * Keeps the structure of notes whatever an edit did to it: every heading and every line in italics comes out once, in
+ * order, as the template has them, with the words of the edit below the heading they were meant for. Loses no words but
+ * those of headings. Pure; linear in the text.
+ */
 export function bodiesOf(template: Template, text: string): string[] {
   const lines = lined(text)
   const known = knownIn(template)

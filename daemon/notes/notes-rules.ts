@@ -117,8 +117,6 @@ function inCode(text: string): string {
   return text.replaceAll('`', "'")
 }
 
-/** Adds what was gathered to notes, section by section, so that notes by a model and by rules go on in each other. Pure. */
-
 /** In tokens; together less than notes may have, so that nothing is cut when they are used. */
 const ROOM = {
   'Session Title': 60,
@@ -137,6 +135,7 @@ const ASKED = '- Asked last: '
 const ANSWERED = '- Answered last: '
 const WORKS_IN = '- The session works in '
 
+/** Section by section, so that notes by a model and by rules go on in each other. */
 export function addGathered(template: Template, notes: string, gathered: Gathered, cwd: string | null): string {
   const bodies = bodiesOf(template, notes)
   const places = new Map(template.map(({ title }, n) => [titleKey(title), n]))
@@ -256,8 +255,6 @@ function fitted(lines: readonly string[], roomTokens: number, title: Title): str
   return gone === 1 ? kept : [kept[0] as string, ...kept.slice(gone)]
 }
 
-/** What an agent did with a tool, by the name and input of the call and by what came back: files, commands, errors. Pure. */
-
 export type Deed = { file: string; how: 'read' | 'edited' | 'written' } | { command: string }
 
 const PATHS = ['file_path', 'filePath', 'absolute_path', 'notebook_path', 'path', 'filename']
@@ -266,6 +263,7 @@ const WRITES = /write|create/
 const READS = /read|view|open|cat/
 const PATCHED = /^\*\*\* (Add|Update|Delete) File: (.+)$/gm
 
+/** What an agent did with a tool, by the name and input of the call. */
 export function deedsOf({ name, input }: Call): Deed[] {
   const tool = (name.split('.').at(-1) ?? '').toLowerCase()
   const patched = [...input.matchAll(PATCHED)].map(
@@ -323,8 +321,6 @@ function someOf(lines: string[]): string[] {
 function firstLine(text: string): string {
   return text.trim().split('\n')[0] ?? ''
 }
-
-/** What was said, in few words: one line, and of what is left out whatever one could look for later. Pure. */
 
 /** Paths, names of files, code in backticks, options, links, numbers, names with a capital or an underscore within. */
 const IDENTIFIERS =

@@ -111,11 +111,6 @@ export function joined(template: Template, bodies: readonly string[]): string {
     .join('\n')
 }
 
-/**
- * A person's own template and instructions for notes, read anew for every update. What cannot be used is said and left
- * aside: notes are then made as if it was not there.
- */
-
 export type Custom = { template: Template; prompt: string | undefined; troubles: string[] }
 
 const FOLDER = join('session-memory', 'config')
@@ -123,6 +118,10 @@ const FOLDER = join('session-memory', 'config')
 const CAP_TEMPLATE_BYTES = 24_000
 const CAP_PROMPT_BYTES = 64_000
 
+/**
+ * A person's own template and instructions for notes, read anew for every update. What cannot be used is said and left
+ * aside: notes are then made as if it was not there.
+ */
 export function readCustom(claudeDir: string): Custom {
   const templateFile = join(claudeDir, FOLDER, 'template.md')
   const promptFile = join(claudeDir, FOLDER, 'prompt.md')

@@ -1,7 +1,11 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Draft, planDream, type SeenDirectory } from '../../daemon/dream/plan.ts'
+import { readDirectory } from '../../daemon/memory/consolidate.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
 import { hashOf } from '../../daemon/platform/safe-folder.ts'
+import { makeHome } from '../support/home.ts'
 
 type Files = Record<string, string>
 
@@ -326,4 +330,20 @@ describe('marks of doubt', () => {
     const known = draft('c.md', memory('The cache of the cluster lives in the shared volume'), directory)
     expect(contentOf([known], 'c.md')).not.toContain('trust')
   })
+})
+
+it('takes a memory that cannot be looked at for one that is there', () => {
+  const { dir } = makeHome()
+  const stay = ['fine.md', 'linked.md', 'large.md', 'folder.md']
+  writeFileSync(join(dir, 'fine.md'), memory('The port of the database is 5432'))
+  symlinkSync('/etc/hosts', join(dir, 'linked.md'))
+  writeFileSync(join(dir, 'large.md'), 'x'.repeat(1_100_000))
+  mkdirSync(join(dir, 'folder.md'))
+  const index = [...stay, 'gone.md'].map((file) => `- [${file}](${file}) — what is known of it\n`).join('')
+  writeFileSync(join(dir, 'MEMORY.md'), index)
+  const { writes, counts, losses } = plan({ ...readDirectory(dir), wasPutBack: () => false })
+  expect(losses).toEqual([])
+  expect(counts).toMatchObject({ removed: 0, merged: 0, repairs: { dangling: 1, duplicate: 0, orphan: 0, long: 0 } })
+  expect(writes.map(({ file }) => file)).toEqual(['MEMORY.md'])
+  expect(stay.filter((file) => !writes[0]?.content?.includes(`(${file})`))).toEqual([])
 })

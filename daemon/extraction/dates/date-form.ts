@@ -84,8 +84,6 @@ export function addWorkingDays(day: number, count: number): number {
   return at
 }
 
-/** One way to say a date that only means something on the day it is said: how it looks and which day it means. */
-
 export type Context = {
   /** The day of the message. */
   today: number
@@ -95,6 +93,7 @@ export type Context = {
   before: number | undefined
 }
 
+/** One way to say a date that only means something on the day it is said: how it looks and which day it means. */
 export type Form = {
   /** Global; its first group, where there is one, may be looked at by `says`. */
   pattern: RegExp

@@ -111,7 +111,6 @@ export function plainDate(year: number, month: number, day: number): { text: str
 }
 
 /** Relative dates as English-speaking engineers type them. Data: a form a line; the longer before what it contains. */
-
 export const english: readonly Form[] = [
   form(`${NUMBER} ${UNIT} from (today|tomorrow|now)`, ([, count = '', unit = '', from = ''], { today }) =>
     told(away(count, unit, today + (/^tom/i.test(from) ? 1 : 0), 1)),

@@ -97,11 +97,6 @@ export function runOf(text: string): string {
   return ` ${Array.from(found, ([word]) => stem(word)).join(' ')} `
 }
 
-/**
- * What has to be said to the letter: commands, addresses, paths, flags, names with signs in them, numbers. One that a
- * person did not say is not theirs, however much of their words stands around it. Pure.
- */
-
 const SPAN = /`+([^`\n]+)`+/g
 /** Days may have been reckoned, so they need not have been said like that. */
 const DATE = /\b\d{4}-\d\d(?:-\d\d)?\b|(?<![\d.])20\d\d(?![\d.])|\bQ[1-4]\b/g
@@ -119,6 +114,7 @@ const SHORTENED = /^(?:e\.g|i\.e|a\.m|p\.m|etc|vs)$/i
 const NUMBER_WORDS = 'zero one two three four five six seven eight nine ten eleven twelve'.split(' ')
 const NUMBER_SIGNS = '零一二三四五六七八九十'
 
+/** What has to be said to the letter: commands, addresses, paths, flags, names with signs in them, numbers. */
 export function literalsIn(text: string): string[] {
   let rest = plainText(text)
   const found: string[] = []
@@ -161,8 +157,6 @@ function standsIn(sought: string, said: string): boolean {
 function isWordly(sign: string | undefined): boolean {
   return sign !== undefined && /[a-z0-9_]/.test(sign)
 }
-
-/** A memory in the pieces that are judged each for itself: what it is called, its description, every sentence. Pure. */
 
 /** `label`: what a memory is called, which may say nothing. `code`: stands for itself, to the letter. */
 export type Unit = { kind: 'label' | 'sentence' | 'code'; text: string }

@@ -73,14 +73,13 @@ export function shownTail(text: string): string {
   return tail.replace(/<(?=\s*\/?\s*log\b)/gi, '&lt;')
 }
 
-/** Days that only meant something when they were said, as the days they are, in what is new of a text. Pure. */
-
 /** A longer line is refused, for days in it are not looked for. */
 export const CAP_LINE_UNITS = 20_000
 
 /** `isOpen`: what may go on in the next line. */
 type Piece = { lines: string[]; isOpen: boolean }
 
+/** Relative days in what is new of a text, as the days they are. */
 export function datedText(before: string, content: string, cited: readonly Spoken[]): string {
   const known = linesOfDating(before)
   return piecesOf(content)

@@ -1,4 +1,7 @@
-/** What of that which a model wants to keep may be kept, and as whose word: by where its sentences were said. Pure. */
+/**
+ * What of that which a model wants to keep may be kept, and as whose word: by where its sentences were said: a
+ * model may cite a person's message and write down what a web page told it to. Pure.
+ */
 
 import { relativeDatesIn } from '../dates/dates.ts'
 import {
@@ -105,11 +108,6 @@ function shortened(text: string): string {
   return text.length > 160 ? `${text.slice(0, 160)}…` : text
 }
 
-/**
- * Whose words a sentence is made of. A model may cite a person's message and write down what a web page told it to: what
- * counts is where the words stand, not what was cited. Pure.
- */
-
 /** So many in a row, of which so many are only the others', are no coincidence. */
 const RUN = 6
 const RUN_FOREIGN = 2
@@ -204,11 +202,6 @@ export function firstDoubt(
 export function lineUnits(text: string): Unit[] {
   return sentences(text).filter(({ text: said }) => /[\p{L}\p{N}]/u.test(said))
 }
-
-/**
- * What a person has to have said before a memory may lose its words or turn into its opposite: a word of ending for the
- * first, the word itself for the second, each about what the memory is about. Pure.
- */
 
 const ENDING =
   /\b(?:forget|remov\w*|delet\w*|drop\w*|no longer|not any ?more|any ?more|anymore|obsolete|outdated|instead|chang\w*|mov\w*|wrong|replac\w*|stop\w*|cancel\w*|over|abandon\w*|withdrawn|revok\w*|never mind|scrap\w*)\b|忘|删|不再|取消|作废|改|换|不用了|移/i
