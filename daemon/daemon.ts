@@ -38,9 +38,6 @@ export type Daemon = {
   stop(drainMs: number): Promise<'clean' | 'unclean'>
 }
 
-/** So much of a backlog is read first: every job that is settled meanwhile would hold up the reading. */
-const MUCH_TO_READ_BYTES = 500_000
-
 /** Everything that was started is stopped again when one part cannot be. */
 export async function startDaemon(options: CoreOptions): Promise<Daemon> {
   const core = await openCore(options)
@@ -72,13 +69,14 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const projects = createProjects(core)
   const memory = parts.add('memory', createMemory(core, projects))
 
-  // What is read.
-  const reader = parts.add('transcripts', createTranscriptReader(core, projects))
-  const sessions = createSessions(core, projects, reader)
-
-  // What is asked of models.
+  // What is asked of models, and what is done in the background.
   const model = parts.add('models', createModels(core))
   const jobs = createJobs(core, model)
+
+  // What is read.
+  const reader = parts.add('transcripts', createTranscriptReader(core, projects, jobs))
+  const sessions = createSessions(core, projects, reader)
+
   const recall = parts.add('recall', createRecall(core, projects, memory, model))
   const agent = createAgentRunner(core, model, sessions)
 
@@ -103,7 +101,6 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   )
   jobs.register(housekeeping.job, reader.importJob, extraction.job, notes.job, dream.job, dream.checkJob)
   jobs.schedule(() => [housekeeping.schedule, ...dream.schedules()])
-  jobs.holdLowWhile(() => reader.lagBytes() > MUCH_TO_READ_BYTES)
   reader.onTurnEnded((turn) => {
     jobs.wake()
     dream.turnEnded(turn)
@@ -125,7 +122,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   const server = parts.add('http', createServer(core))
   server.add(processRoutes(core, projects, status), hookRoutes(hooks), recallRoutes(recall))
   server.add(memoryRoutes(core, projects, memory, recall, purges), historyRoutes(memory), transferRoutes(memory))
-  server.add(sessionRoutes(reader, sessions, notes, agent, jobs), jobRoutes(jobs, dream, model))
+  server.add(sessionRoutes(reader, sessions, notes, agent), jobRoutes(jobs, dream, model))
   server.add(mailRoutes(mail, memory, purges), contextRoutes(context))
   server.onStopping(mail.close)
   await server.listen()

@@ -21,7 +21,7 @@ import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { TurnRequest } from '../../schema/session.ts'
 import type { Core } from '../core.ts'
-import { createJobTable } from '../jobs/job-table.ts'
+import type { Jobs } from '../jobs/jobs.ts'
 import { syncPath } from '../platform/files.ts'
 import { createLru } from '../platform/lru.ts'
 import { createInTurn } from '../platform/queue.ts'
@@ -42,11 +42,15 @@ const MOST_KNOWN = 64
 /** The harness waits this long at most for its turn to be read. */
 const READ_MS = 1_000
 
-export function createPushedTurns(core: Core, projects: Projects, folders: ImportFolders, queue: ReadQueue) {
-  const { clock, db, stateDir } = core
+export function createPushedTurns(
+  { clock, stateDir }: Core,
+  projects: Projects,
+  jobs: Jobs,
+  folders: ImportFolders,
+  queue: ReadQueue,
+) {
   const root: Root = { harness: 'generic', path: join(stateDir, 'sessions') }
   const tail = createTail(clock)
-  const jobs = createJobTable(db.index)
   const known = createLru<string, Pushed>(MOST_KNOWN)
   const inTurn = createInTurn()
 

@@ -4,6 +4,7 @@
  */
 import { type Stats, statSync } from 'node:fs'
 import type { Core } from '../core.ts'
+import type { Jobs } from '../jobs/jobs.ts'
 import type { Timer } from '../platform/clock.ts'
 import { createWatch, type WatchFailure, watchRemedy } from '../platform/watch.ts'
 import type { Projects } from '../projects/projects.ts'
@@ -32,11 +33,13 @@ const WATCHED_FILE_MS = 3_600_000
  * one looks at so many in turn, which is no more than a moment of work.
  */
 const MISSING_PER_SWEEP = 1_000
+/** Low-priority jobs wait while more than this is unread: their transactions would hold up the reader's. */
+const MUCH_UNREAD_BYTES = 500_000
 const SWEEPS_PER_IMPORTED = 60
 /** Where all is watched that matters, only what is not has to be looked at each time: events get lost, but rarely. */
 const SWEEPS_PER_WHOLE = 10
 
-export function createTranscriptReader(core: Core, projects: Projects) {
+export function createTranscriptReader(core: Core, projects: Projects, jobs: Jobs) {
   const { clock, settings, events, health, disk, db } = core
   const stopping = new AbortController()
   const queue = createReadQueue(core)
@@ -44,7 +47,7 @@ export function createTranscriptReader(core: Core, projects: Projects) {
   const sweep = createSweep(core, files, queue, stopping.signal)
   const folders = createImportFolders(core)
   const imports = createImportJob(core, folders, sweep, queue)
-  const pushed = createPushedTurns(core, projects, folders, queue)
+  const pushed = createPushedTurns(core, projects, jobs, folders, queue)
   const turnListeners: ((turn: EndedTurn) => void)[] = []
   const ends = createTurnEnds(clock, (turn) => {
     events.publish({ type: 'turn', ...turn })
@@ -213,11 +216,13 @@ export function createTranscriptReader(core: Core, projects: Projects) {
     if (timer) begin()
   })
   disk.onRecovered(sweepAgain)
+  jobs.holdLowWhile(() => queue.lagBytes() > MUCH_UNREAD_BYTES)
 
   return {
     importJob: imports.kind,
-    /** The job that reads a folder which the user names. */
-    importDue: imports.due,
+    /** Begins the job that reads a folder which the user names; gives its id. */
+    importFolder: async (dir: string, harness: string | undefined): Promise<string> =>
+      jobs.enqueue(await imports.due(dir, harness)).id,
     keepTurn: pushed.keep,
     readTurn: pushed.read,
     /** Reads what a harness has written to its file. */

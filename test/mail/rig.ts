@@ -1,6 +1,9 @@
 /** Agents and their mail on a real core, with processes that live as long as the test says. */
+
+import { createJobs } from '../../daemon/jobs/jobs.ts'
 import { createMailbox } from '../../daemon/mail/mailbox.ts'
 import { createRegistry } from '../../daemon/mail/registry.ts'
+import { createModels } from '../../daemon/models/models.ts'
 import { createProjects } from '../../daemon/projects/projects.ts'
 import { createSessions } from '../../daemon/sessions/sessions.ts'
 import { createTranscriptReader } from '../../daemon/transcripts/transcript-reader.ts'
@@ -21,7 +24,7 @@ export async function mailRig() {
   const processes = { birthOf: (pid: number) => `born-${pid}`, isAlive: (pid: number) => !dead.has(pid) }
   const registry = createRegistry(
     core,
-    createSessions(core, projects, createTranscriptReader(core, projects)),
+    createSessions(core, projects, createTranscriptReader(core, projects, createJobs(core, createModels(core)))),
     processes,
   )
   const mailbox = createMailbox(core, registry)

@@ -1,6 +1,8 @@
 /** Ingestion of real files into a real index.db, without a thread or a process around it. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { createJobs } from '../../daemon/jobs/jobs.ts'
+import { createModels } from '../../daemon/models/models.ts'
 import { createProjects } from '../../daemon/projects/projects.ts'
 import { createSessions } from '../../daemon/sessions/sessions.ts'
 import { createIngest, type Progress } from '../../daemon/transcripts/ingest.ts'
@@ -37,7 +39,10 @@ export async function ingestRig({ privatePaths = [], ...options }: Options = {})
       { backlogDays: 14, privatePaths: () => privatePaths },
     )
   const projects = createProjects(core)
-  const reader = core.lifecycle.add('transcripts', createTranscriptReader(core, projects))
+  const reader = core.lifecycle.add(
+    'transcripts',
+    createTranscriptReader(core, projects, createJobs(core, createModels(core))),
+  )
   let ingest = open()
   const again: string[] = []
   const next = async (harness: string, name: string): Promise<Progress> => {

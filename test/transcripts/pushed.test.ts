@@ -1,5 +1,7 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { createJobs } from '../../daemon/jobs/jobs.ts'
+import { createModels } from '../../daemon/models/models.ts'
 import { createProjects } from '../../daemon/projects/projects.ts'
 import { createTranscriptReader } from '../../daemon/transcripts/transcript-reader.ts'
 import { manualTime } from '../support/clock.ts'
@@ -7,7 +9,10 @@ import { testCore } from '../support/core.ts'
 
 async function rig() {
   const { core, home } = await testCore({ time: manualTime(Date.now()) })
-  const reader = core.lifecycle.add('transcripts', createTranscriptReader(core, createProjects(core)))
+  const reader = core.lifecycle.add(
+    'transcripts',
+    createTranscriptReader(core, createProjects(core), createJobs(core, createModels(core))),
+  )
   const turn = {
     cwd: home.dir,
     harness: 'mine',

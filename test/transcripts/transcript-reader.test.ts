@@ -2,6 +2,8 @@ import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, write
 import { join } from 'node:path'
 import { setImmediate as immediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { createJobs } from '../../daemon/jobs/jobs.ts'
+import { createModels } from '../../daemon/models/models.ts'
 import { createProjects } from '../../daemon/projects/projects.ts'
 import { createReadQueue } from '../../daemon/transcripts/read-queue.ts'
 import { createTranscriptReader } from '../../daemon/transcripts/transcript-reader.ts'
@@ -25,7 +27,10 @@ async function rig({ harness = 'generic', sweepSeconds = 60, before = () => {} }
   before(root)
   const settings = { sweepSeconds, roots: { ...none, [harness]: [root] } }
   const { core } = await testCore({ time, home, settings })
-  const reader = core.lifecycle.add('transcripts', createTranscriptReader(core, createProjects(core)))
+  const reader = core.lifecycle.add(
+    'transcripts',
+    createTranscriptReader(core, createProjects(core), createJobs(core, createModels(core))),
+  )
   const index = core.db.index()
   const read = () =>
     index
@@ -172,7 +177,10 @@ describe('the reader', () => {
     await core.stop(0)
     rmSync(join(root, 'c.jsonl'))
     const { core: next } = await testCore({ time, home })
-    const reader = next.lifecycle.add('transcripts', createTranscriptReader(next, createProjects(next)))
+    const reader = next.lifecycle.add(
+      'transcripts',
+      createTranscriptReader(next, createProjects(next), createJobs(next, createModels(next))),
+    )
     reader.start()
     time.pass(300)
     const gone = next.db.index().prepare('SELECT count(*) FROM files WHERE gone = 1').pluck()
