@@ -25,7 +25,7 @@ const wrong: readonly [name: string, args: Record<string, unknown>, words: strin
   ['remember', { text: 'x', cwd: 'here' }, 'cwd: expected an absolute path'],
   ['search_transcripts', { query: 'x'.repeat(1001) }, 'words to look for, in at most 1000 characters'],
   ['forget', { file: 'none.md' }, 'there is no memory none.md (memory_index lists the memories'],
-  ['forget', { file: '../../secrets.md' }, 'leads to no place in the memory directory'],
+  ['forget', { file: '../../secrets.md' }, 'has an empty, "." or ".." part'],
   ['forget', { file: 'MEMORY.md' }, 'MEMORY.md is the index, not a memory (forget the memories that it lists'],
   ['search_transcripts', { query: 'x', limit: 1000 }, 'limit: Too big: expected number to be <=50'],
   ['search_transcripts', { query: 'role:nobody x' }, 'role'],
@@ -121,7 +121,7 @@ describe('the MCP server', () => {
     const { mcp, daemon, session } = await grounded()
     expect(await mcp.said('session_notes')).toBe('No session of this project is known yet.')
     expect(await mcp.said('search_transcripts', { query: 'lighthouse' })).toContain(
-      'Nobody said anything of "lighthouse"',
+      'No message in the sessions of this project says "lighthouse"',
     )
     const { until } = await collectEvents(daemon.client, 'turn')
     session.say('Paint the lighthouse red', 'It is red now.')
