@@ -37,7 +37,7 @@ export const READ_CAP_SEGMENTS = 32
 
 /** `folder`: the first of them, if any. */
 type Name = { whole: string; segments: string[]; folder: string; leaf: string }
-type Rule = { words: string; broken: (name: Name) => boolean }
+type Rule = [words: string, isBroken: (name: Name) => boolean]
 
 const anySegment =
   (bad: (segment: string) => boolean) =>
@@ -51,53 +51,44 @@ const has =
 
 /** The caller is told the first one that is broken. */
 const rules: Rule[] = [
-  { words: 'is empty', broken: ({ whole }) => whole === '' },
-  { words: 'has half a character in it', broken: has(/\p{Cs}/u) },
-  { words: `is longer than ${CAP_BYTES} bytes`, broken: ({ whole }) => Buffer.byteLength(whole) > CAP_BYTES },
-  { words: 'has a control character in it', broken: has(/\p{Cc}/u) },
-  {
-    words: 'has a character in it that cannot be seen',
-    broken: has(/[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u),
-  },
-  { words: 'has white space in it other than plain spaces', broken: has(/(?! )\p{Z}/u) },
-  { words: 'has a character in it that means nothing', broken: has(/[\p{Cn}\p{Co}]/u) },
-  { words: 'is not in the Unicode form NFC', broken: ({ whole }) => whole !== whole.normalize('NFC') },
-  { words: 'has a backslash in it; folders are parted by /', broken: has(/\\/) },
-  { words: 'has a percent escape in it', broken: has(/%(?:[0-9a-f]{2}|u[0-9a-f]{4})/i) },
-  {
-    words: 'has a character in it that looks like a dot, a slash or %',
-    broken: ({ whole }) => [...whole].some(imitates),
-  },
-  { words: 'starts at the root; name it from the memory directory on', broken: has(/^\//) },
-  { words: 'has an empty, "." or ".." part', broken: anySegment((part) => ['', '.', '..'].includes(part)) },
-  { words: 'has one of : < > " | ? * in it', broken: has(/[:<>"|?*]/) },
-  { words: 'has a hidden part, one that starts with a dot', broken: anySegment((part) => part.startsWith('.')) },
-  { words: 'has a part that starts with ~', broken: anySegment((part) => part.startsWith('~')) },
-  { words: 'has a part that starts or ends with a space', broken: anySegment((part) => part !== part.trim()) },
-  { words: 'has a part that ends with a dot', broken: anySegment((part) => part.endsWith('.')) },
-  { words: 'has a part that is the name of a device', broken: anySegment(namesDevice) },
-  {
-    words: `has a part longer than ${SEGMENT_CAP_BYTES} bytes`,
-    broken: anySegment((part) => Buffer.byteLength(part) > SEGMENT_CAP_BYTES),
-  },
-  { words: `is more than ${CAP_SEGMENTS} parts deep`, broken: ({ segments }) => segments.length > CAP_SEGMENTS },
-  { words: 'does not end in .md', broken: ({ leaf }) => !leaf.endsWith('.md') },
-  {
-    words: 'has a folder that is named like a memory',
-    broken: ({ segments }) => segments.slice(0, -1).some(endsLikeOne),
-  },
-  {
-    words: `is like the index; that is ${INDEXES.join(' or ')}, to the letter`,
-    broken: ({ whole, leaf }) => twinKey(leaf) === twinKey(INDEX_FILE) && !INDEXES.includes(whole),
-  },
-  {
-    words: 'is in logs/, which is not for memories',
-    broken: ({ whole, folder }) => twinKey(folder) === twinKey('logs') && !isLog(whole),
-  },
-  {
-    words: 'is in a folder that is like team/ but not it',
-    broken: ({ folder }) => folder !== 'team' && twinKey(folder) === twinKey('team'),
-  },
+  ['is empty', ({ whole }) => whole === ''],
+  ['has half a character in it', has(/\p{Cs}/u)],
+  [`is longer than ${CAP_BYTES} bytes`, ({ whole }) => Buffer.byteLength(whole) > CAP_BYTES],
+  ['has a control character in it', has(/\p{Cc}/u)],
+  ['has a character in it that cannot be seen', has(/[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u)],
+  ['has white space in it other than plain spaces', has(/(?! )\p{Z}/u)],
+  ['has a character in it that means nothing', has(/[\p{Cn}\p{Co}]/u)],
+  ['is not in the Unicode form NFC', ({ whole }) => whole !== whole.normalize('NFC')],
+  ['has a backslash in it; folders are parted by /', has(/\\/)],
+  ['has a percent escape in it', has(/%(?:[0-9a-f]{2}|u[0-9a-f]{4})/i)],
+  ['has a character in it that looks like a dot, a slash or %', ({ whole }) => [...whole].some(imitates)],
+  ['starts at the root; name it from the memory directory on', has(/^\//)],
+  ['has an empty, "." or ".." part', anySegment((part) => ['', '.', '..'].includes(part))],
+  ['has one of : < > " | ? * in it', has(/[:<>"|?*]/)],
+  ['has a hidden part, one that starts with a dot', anySegment((part) => part.startsWith('.'))],
+  ['has a part that starts with ~', anySegment((part) => part.startsWith('~'))],
+  ['has a part that starts or ends with a space', anySegment((part) => part !== part.trim())],
+  ['has a part that ends with a dot', anySegment((part) => part.endsWith('.'))],
+  ['has a part that is the name of a device', anySegment(namesDevice)],
+  [
+    `has a part longer than ${SEGMENT_CAP_BYTES} bytes`,
+    anySegment((part) => Buffer.byteLength(part) > SEGMENT_CAP_BYTES),
+  ],
+  [`is more than ${CAP_SEGMENTS} parts deep`, ({ segments }) => segments.length > CAP_SEGMENTS],
+  ['does not end in .md', ({ leaf }) => !leaf.endsWith('.md')],
+  ['has a folder that is named like a memory', ({ segments }) => segments.slice(0, -1).some(endsLikeOne)],
+  [
+    `is like the index; that is ${INDEXES.join(' or ')}, to the letter`,
+    ({ whole, leaf }) => twinKey(leaf) === twinKey(INDEX_FILE) && !INDEXES.includes(whole),
+  ],
+  [
+    'is in logs/, which is not for memories',
+    ({ whole, folder }) => twinKey(folder) === twinKey('logs') && !isLog(whole),
+  ],
+  [
+    'is in a folder that is like team/ but not it',
+    ({ folder }) => folder !== 'team' && twinKey(folder) === twinKey('team'),
+  ],
 ]
 
 /** As most are called: such a name breaks no rule. Devices and the index have shorter ones. */
@@ -120,8 +111,8 @@ export function checkByRules(relative: string): FileName {
   const segments = relative.split('/')
   const folder = segments.length > 1 ? (segments[0] ?? '') : ''
   const name = { whole: relative, segments, folder, leaf: segments.at(-1) ?? '' }
-  const rule = rules.find(({ broken }) => broken(name))
-  if (rule) return { ok: false, refused: `the name ${shown(relative)} ${rule.words}` }
+  const rule = rules.find(([, isBroken]) => isBroken(name))
+  if (rule) return { ok: false, refused: `the name ${shown(relative)} ${rule[0]}` }
   return { ok: true, file: relative }
 }
 
@@ -173,8 +164,6 @@ function namesDevice(part: string): boolean {
   return /^(?:CON|PRN|AUX|NUL|(?:COM|LPT)[0-9]|CLOCK\$|CONIN\$|CONOUT\$)$/.test(stem)
 }
 
-/** The daily logs of a memory directory: which file is a day's, and how something is added to it. Pure. */
-
 const LOG = /^logs\/(\d{4})\/(\d{2})\/\1-\2-\d{2}\.md$/
 
 export function isLog(file: string): boolean {
@@ -197,8 +186,6 @@ export function appended(log: string, lines: readonly string[]): string {
   return `${start}${lines.map((line) => `${line}\n`).join('')}`
 }
 
-/** Which type a remembered sentence has, and how to call it, by rules and without a model. Pure. */
-
 /** First match decides. Words of places come first: "always post in #deploys" is about where, yet said as a rule. */
 const typeRules: readonly (readonly [MemoryType, RegExp])[] = [
   ['feedback', /\b(always|never|don'?t|do not|stop|avoid|instead of|rather than|make sure|please|must(n'?t| not)?)\b/i],
@@ -212,6 +199,7 @@ const typeRules: readonly (readonly [MemoryType, RegExp])[] = [
   ['user', /^我(?:是|在|喜欢|用|负责|的)/],
 ]
 
+/** By rules, without a model. */
 export function classify(text: string): MemoryType {
   return typeRules.find(([, pattern]) => pattern.test(text))?.[0] ?? 'project'
 }

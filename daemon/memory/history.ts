@@ -110,10 +110,9 @@ function toReview({ id, at, runId, file, op, actor, reason, before, after }: Rev
   }
 }
 
-/** What differs between two texts, for a person to look over: common beginning and end left out. Pure. */
-
 const CONTEXT_LINES = 2
 
+/** For a person to look over: common beginning and end are left out. */
 export function diffLines(before: string | undefined, after: string | undefined): string {
   const old = before?.split('\n') ?? []
   const now = after?.split('\n') ?? []

@@ -256,12 +256,6 @@ function afterItem(lines: Line[], { at, pointer }: Found): number {
   return next
 }
 
-/**
- * Allowed are pointers, headings of one index line's length, and blank
- * lines; everything else is content and belongs in a topic file. Pointers that the writer adds by itself are not checked here,
- * so that what a person wrote into their index never stands in the way of another memory.
- */
-
 export type IndexProblem = {
   /** `dangling`: the file is not there (yet). All others make the text unfit as an index. */
   kind: 'front-matter' | 'nul' | 'prose' | 'long' | 'duplicate' | 'outside' | 'dangling'
@@ -274,8 +268,9 @@ const LONG_CHARS = 2 * POINTER_CHARS
 const HEADING = /^#{1,6}(?:[ \t]|$)/
 
 /**
- * What is wrong with `content`, in the order of its lines. Problems that stood in `before` already are not reported:
- * a write answers for what it brings.
+ * What is wrong with `content`, in the order of its lines. Allowed are pointers, headings of one index line's length and blank
+ * lines: everything else is content and belongs in a topic file. Problems that stood in `before` already are left out, so that
+ * what a person wrote into an index never stands in the way of another write.
  */
 export function indexProblems(
   content: string,
@@ -347,14 +342,13 @@ export function isOutside({ file }: Pick<Pointer, 'file'>): boolean {
   return /^(?:[\\/~]|[a-z][a-z0-9+.-]*:)/i.test(file) || file.split(/[\\/]/).includes('..') || file.includes('\0')
 }
 
-/** The indexes of a memory directory as they stand on disk: its own, and the team's. Makes the directory if need be. */
-
 export type Indexes = {
   own: string
   /** Absent when team memory is off, empty when the team has no index yet. */
   team?: string
 }
 
+/** As they are on disk; makes the directory if need be. */
 export function readIndexes(dir: string, { withTeam }: { withTeam: boolean }): Indexes {
   return inFolder(dir, (folder) => ({
     own: read(folder, INDEX_FILE),

@@ -85,8 +85,6 @@ function unescapeMarkdown(text: string): string {
   return text.replace(/\\([!-/:-@[-`{-~])/g, '$1')
 }
 
-/** Text that has to stand on one line of an index, a manifest or a front matter. Pure. */
-
 /** Every run of white space, control characters and what is no character becomes one space: nothing can start a line of its own. */
 export function oneLine(text: string): string {
   return text.replace(/[\s\p{Cc}\uFFFE\uFFFF]+/gu, ' ').trim()

@@ -142,8 +142,6 @@ function shellWord(path: string): string {
   return /^[\w./~+-]+$/.test(path) && !path.startsWith('~') ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
 }
 
-/** What models are told about memories, as data: the types, what is never saved, the form, how to use them. Pure. */
-
 type Guide = {
   holds: string
   save: string

@@ -143,8 +143,6 @@ function prepare(db: Db) {
   }
 }
 
-/** Text as the full-text index takes it, and questions to it. Pure. */
-
 /** Scripts written without spaces: the tokenizer would take a whole sentence for one word. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]+/gu
 const WORDS = /[\p{L}\p{N}_]+/gu
