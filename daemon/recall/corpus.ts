@@ -30,7 +30,7 @@ const FIRST_SLICE_MS = 25
 /** A full-text search takes its time for each word. */
 const QUESTION_CHARS = 1_000
 
-/** Where the full-text index found so many, the others are not waited for. */
+/** Where the full-text index found so many, the answer does not wait for the others, and is marked as partial. */
 const ENOUGH_FOUND = 5
 const FOUND_WAIT_MS = 5
 
