@@ -1,4 +1,4 @@
-/** One update of notes by a model: a fork over what the session's jobs share, which may edit that file and nothing else. */
+/** One update of notes by a model: an agent run over the prefix of the session, which may edit that file and nothing else. */
 import { MemoryError } from '../../schema/errors.ts'
 import { type Agent, type NotDone, type SessionPrefix, whyNotDone } from '../agent/agent.ts'
 import type { MessageRow, SessionKey } from '../sessions/message-table.ts'

@@ -62,9 +62,9 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
 
   /** The person's own template and instructions; what is wrong with them is a condition. */
   const customised = () => {
-    const { troubles, ...custom } = readCustom(claudeDir)
-    if (troubles.length === 0) health.clear('notes')
-    else health.raise('notes', `${troubles.join('; ')}: correct it, or move it away`)
+    const { problems, ...custom } = readCustom(claudeDir)
+    if (problems.length === 0) health.clear('notes')
+    else health.raise('notes', `${problems.join('; ')}: correct it, or move it away`)
     return custom
   }
 

@@ -57,11 +57,11 @@ export function parseTemplate(text: string): { template: Template } | { unusable
     else last.body += `${line}\n`
   }
   const template = sections.map((each) => ({ ...each, body: each.body.trim() }))
-  const why = troubleWith(template)
+  const why = problemWith(template)
   return why === undefined ? { template } : { unusable: why }
 }
 
-function troubleWith(template: Template): string | undefined {
+function problemWith(template: Template): string | undefined {
   if (template.length === 0) return 'it has no heading such as "# Current State"'
   if (template.length > CAP_SECTIONS) return `it has more than ${CAP_SECTIONS} sections`
   const names = new Set(template.map(({ title }) => titleKey(title)))
@@ -111,7 +111,7 @@ export function joined(template: Template, bodies: readonly string[]): string {
     .join('\n')
 }
 
-export type Custom = { template: Template; prompt: string | undefined; troubles: string[] }
+export type Custom = { template: Template; prompt: string | undefined; problems: string[] }
 
 const FOLDER = join('session-memory', 'config')
 /** Half of what notes may be: the rest is for what they say. */
@@ -125,22 +125,22 @@ const CAP_PROMPT_BYTES = 64_000
 export function readCustom(claudeDir: string): Custom {
   const templateFile = join(claudeDir, FOLDER, 'template.md')
   const promptFile = join(claudeDir, FOLDER, 'prompt.md')
-  const troubles: string[] = []
+  const problems: string[] = []
   const given = readText(templateFile, CAP_TEMPLATE_BYTES)
   const asked = readText(promptFile, CAP_PROMPT_BYTES)
-  if ('trouble' in given) troubles.push(`${templateFile} ${given.trouble}`)
-  if ('trouble' in asked) troubles.push(`${promptFile} ${asked.trouble}`)
+  if ('problem' in given) problems.push(`${templateFile} ${given.problem}`)
+  if ('problem' in asked) problems.push(`${promptFile} ${asked.problem}`)
   const parsed = 'text' in given ? parseTemplate(given.text) : undefined
-  if (parsed && 'unusable' in parsed) troubles.push(`${templateFile} cannot be used: ${parsed.unusable}`)
-  if ('text' in asked && asked.text.trim() === '') troubles.push(`${promptFile} is empty`)
+  if (parsed && 'unusable' in parsed) problems.push(`${templateFile} cannot be used: ${parsed.unusable}`)
+  if ('text' in asked && asked.text.trim() === '') problems.push(`${promptFile} is empty`)
   return {
     template: parsed && 'template' in parsed ? parsed.template : DEFAULT_TEMPLATE,
     prompt: 'text' in asked && asked.text.trim() !== '' ? asked.text : undefined,
-    troubles,
+    problems,
   }
 }
 
-type Text = { text: string } | { trouble: string } | { none: true }
+type Text = { text: string } | { problem: string } | { none: true }
 
 function readText(path: string, capBytes: number): Text {
   let fd: number
@@ -149,17 +149,17 @@ function readText(path: string, capBytes: number): Text {
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    return code === 'ENOENT' || code === 'ENOTDIR' ? { none: true } : { trouble: `cannot be read: ${message(error)}` }
+    return code === 'ENOENT' || code === 'ENOTDIR' ? { none: true } : { problem: `cannot be read: ${message(error)}` }
   }
   try {
     const stats = fstatSync(fd)
-    if (!stats.isFile()) return { trouble: 'is not a file' }
-    if (stats.size > capBytes) return { trouble: `is ${stats.size} bytes long, and at most ${capBytes} can be used` }
+    if (!stats.isFile()) return { problem: 'is not a file' }
+    if (stats.size > capBytes) return { problem: `is ${stats.size} bytes long, and at most ${capBytes} can be used` }
     const bytes = readFileSync(fd)
     const text = bytes.toString('utf8')
-    return Buffer.from(text).equals(bytes) && !text.includes('\0') ? { text } : { trouble: 'is not text in UTF-8' }
+    return Buffer.from(text).equals(bytes) && !text.includes('\0') ? { text } : { problem: 'is not text in UTF-8' }
   } catch (error) {
-    return { trouble: `cannot be read: ${message(error)}` }
+    return { problem: `cannot be read: ${message(error)}` }
   } finally {
     closeSync(fd)
   }

@@ -38,27 +38,9 @@ export const NUMBER =
 const START = '(?<![\\w./`#$@-])'
 const END = '(?![\\w`(/-]|\\.\\w)'
 
-const WORDS: Record<string, number> = {
-  a: 1,
-  an: 1,
-  one: 1,
-  two: 2,
-  three: 3,
-  four: 4,
-  five: 5,
-  six: 6,
-  seven: 7,
-  eight: 8,
-  nine: 9,
-  ten: 10,
-  eleven: 11,
-  twelve: 12,
-  fourteen: 14,
-  thirty: 30,
-  sixty: 60,
-  ninety: 90,
-  'a couple of': 2,
-}
+const WORDS: Record<string, number> = { a: 1, an: 1, 'a couple of': 2, fourteen: 14, thirty: 30, sixty: 60, ninety: 90 }
+const COUNTED = 'zero one two three four five six seven eight nine ten eleven twelve'.split(' ')
+for (const [number, word] of COUNTED.entries()) WORDS[word] = number
 
 export const form = (source: string, says: Form['says']): Form => ({
   pattern: new RegExp(`${START}(?:${source})${END}`, 'gi'),

@@ -1,6 +1,6 @@
 /**
  * One run of a model over what is new in a session: what it is told, what of its changes is let through, and how they are
- * finished before they are applied. Decides about changes as they are made; the fork sees to everything else.
+ * finished before they are applied. Decides about changes as they are made; the agent run sees to everything else.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { SessionMessage } from '../../agent/rendering.ts'
