@@ -115,8 +115,6 @@ function publish(temporary: string, folder: string, name: string): void {
   syncPath(folder)
 }
 
-/** All copies of history.db in the state folder: backups, and what was set aside. Tells those that can be edited from the rest. */
-
 /** Every copy of history.db in the state folder: backups, and what was set aside. A link is not a copy of ours. */
 export function listCopies({ backups, corrupt }: Layout): string[] {
   const names = existsSync(corrupt) ? readdirSync(corrupt) : []

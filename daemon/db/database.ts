@@ -1,4 +1,4 @@
-/** Opens a SQLite file the way every file of ours is opened. All pragmas live here. */
+/** Opens and checks a SQLite file the way every file of ours is opened and checked. All pragmas live here. */
 
 import { existsSync, lstatSync, lutimesSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -113,8 +113,7 @@ export function isCorruption(error: unknown): boolean {
   return code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB'
 }
 
-/** Names of the store's files in the state folder. */
-
+/** Files and folders of the databases in the state folder. */
 export type Layout = { history: string; index: string; backups: string; corrupt: string }
 
 export function storeLayout(stateDir: string): Layout {
@@ -125,8 +124,6 @@ export function storeLayout(stateDir: string): Layout {
     corrupt: join(stateDir, 'corrupt'),
   }
 }
-
-/** Notices a broken database file and puts it out of the way, keeping every byte. */
 
 /** What SQLite finds wrong with the whole file, or with one table of it; empty when sound. */
 export function quickCheck(db: Db, table?: string): string[] {
@@ -180,9 +177,7 @@ export function problemsOf(file: string, open: (file: string) => Db, more: (db: 
   }
 }
 
-/** Runs SQLite's check in a thread of its own: over gigabytes it takes seconds. */
-
-/** Given up when the signal aborts, with nothing found. */
+/** In a thread of its own: over gigabytes it takes seconds. Given up when the signal aborts, with nothing found. */
 export function checkInWorker(file: string, signal: AbortSignal): Promise<string[]> {
   return new Promise((resolve, reject) => {
     const worker = beginThread(threadFile('./check-worker.ts', import.meta.url), file)

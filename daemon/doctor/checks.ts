@@ -1,4 +1,4 @@
-/** One thing the doctor looked at. */
+/** What the doctor looks at besides the store: the key, the jobs and the memories. Each check gives findings and changes nothing. */
 import { existsSync, lstatSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Environment } from '../../schema/rendezvous.ts'
@@ -19,11 +19,10 @@ export type Finding = {
   remedy?: string
 }
 
-/** Where the key to a model would come from, and whether it can be used. Runs no command and asks no server. */
-
 type Wanted = { model: { apiKeyFile: string | null; apiKeyCommand: string | null }; budget: Caps }
 type Caps = { usdPerDay: number; tokensPerDay: number }
 
+/** Where the key to a model would come from, and whether it can be used. Runs no command and asks no server. */
 export function keyFinding({ model, budget }: Wanted, env: Environment): Finding {
   const check = 'key'
   if (budget.usdPerDay === 0 || budget.tokensPerDay === 0)
@@ -42,12 +41,10 @@ export function keyFinding({ model, budget }: Wanted, env: Environment): Finding
   return { check, state: 'ok', message: 'there is none here: a daemon started here is offline and calls no model' }
 }
 
-/** Looks for jobs that do not get on: given up, at it for hours, or due and not taken. Changes nothing. */
-
 const HOUR_MS = 3_600_000
 const MOST_LOOKED_AT = 999
 
-/** `awake`: a daemon runs that should take what is due. */
+/** Jobs that do not get on: given up, running for hours, or due and not taken. `awake`: a daemon runs that should take them. */
 export function jobFinding(indexFile: string, { nowMs, awake }: { nowMs: number; awake: boolean }): Finding {
   const check = 'jobs'
   if (!existsSync(indexFile)) return { check, state: 'ok', message: 'none yet' }
@@ -88,14 +85,13 @@ function stuck(message: string, remedy: string): Finding {
   return { check: 'jobs', state: 'warning', message, remedy }
 }
 
-/** Looks at the memories of every project the daemon has seen: lost, shared, cut off, or beyond finding. Changes nothing. */
-
 type Known = { dir: string; roots: string[]; scan: Scan }
 
 /** Directories are known from the second schema on. */
 const FIRST_SCHEMA = 2
 const NAMED = 3
 
+/** The memories of every project the daemon has seen: lost, shared, cut off, or beyond finding. */
 export function memoryFindings(historyFile: string): Finding[] {
   try {
     const known = knownDirectories(historyFile)
@@ -208,8 +204,6 @@ function quoted(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
-/** Whether a description says enough to choose the memory by it. Pure. */
-
 /** Words that could stand over any memory. */
 const EMPTY = new Set(
   `a about an and any are as be been can for from general has have here how i important in info information is it its
@@ -222,6 +216,7 @@ const TELLING_WORDS = 2
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/gu
 const UNSPACED_PER_WORD = 2
 
+/** Whether a description says too little to choose the memory by it. */
 export function isVague(description: string | undefined): boolean {
   const text = (description ?? '').normalize('NFKC').toLowerCase()
   const unspaced = text.match(UNSPACED)?.length ?? 0

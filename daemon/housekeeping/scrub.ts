@@ -309,8 +309,6 @@ function names(text: string, file: string): boolean {
   return false
 }
 
-/** The phrases by which a purged text is recognised where it was quoted, or where nothing but bytes can be read. Pure. */
-
 /** Shorter ones stand everywhere. */
 const SHORTEST_CHARS = 12
 /** A database parts a long text over pages: some pieces of it stand in one of them. */
@@ -321,6 +319,7 @@ const MOST_PHRASES = 300
 /** `- `, `3. `, `> `, `**Why:** `, `description: "`: a phrase is what stands behind it. */
 const MARK = /^\s*(?:(?:[-*+>]|\d{1,3}[.)]|#{1,6})\s+)*(?:\*\*[^*]{1,40}:\*\*\s*|[a-z][\w-]{0,40}:\s+["']?)?/i
 
+/** The phrases by which a purged text is recognised where it was quoted, and in bytes. */
 export function phrasesOf(text: string): string[] {
   const lines = text.split(/\r?\n/).map((line) => line.replace(MARK, '').replace(/["']?\s*$/, ''))
   const phrases = lines.flatMap(pieces).filter((piece) => piece.length >= SHORTEST_CHARS)

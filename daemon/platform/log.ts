@@ -8,14 +8,7 @@ import type { Clock } from './clock.ts'
 
 type Say = { (message: string): void; (fields: Record<string, unknown>, message: string): void }
 
-export type Log = {
-  debug: Say
-  info: Say
-  warn: Say
-  error: Say
-  configure(options: LogOptions): void
-  close(): void
-}
+export type Log = ReturnType<typeof createLog>
 
 export type LogOptions = { level: string; maxBytes: number }
 
@@ -36,7 +29,7 @@ const DEEPEST = 8
 /** A dump that is logged by mistake must not push everything else out of the file. */
 const LONGEST_LINE = 32_000
 
-export function createLog(options: LogOptions, { file, terminal, clock, onTrouble }: LogTarget): Log {
+export function createLog(options: LogOptions, { file, terminal, clock, onTrouble }: LogTarget) {
   const onDisk = openLogFile(file, options.maxBytes, onTrouble)
   const write = (json: string) => {
     const line = redactLine(shorten(json))
@@ -62,7 +55,7 @@ export function createLog(options: LogOptions, { file, terminal, clock, onTroubl
     info: say('info'),
     warn: say('warn'),
     error: say('error'),
-    configure: ({ level, maxBytes }) => {
+    configure: ({ level, maxBytes }: LogOptions): void => {
       logger.level = level
       onDisk.setCap(maxBytes)
     },
@@ -85,15 +78,7 @@ function silenced(value: unknown, depth: number): unknown {
 }
 
 /** The log on disk: a few files that together never exceed a cap. Losing a line is better than stopping the daemon. */
-
-export type LogFile = {
-  /** After `close` lines are dropped. */
-  write(line: string): void
-  setCap(bytes: number): void
-  close(): void
-}
-
-export function openLogFile(path: string, capBytes: number, onTrouble: (problem: string) => void): LogFile {
+export function openLogFile(path: string, capBytes: number, onTrouble: (problem: string) => void) {
   let cap = capBytes
   let fd: number | undefined
   let size = 0
@@ -116,7 +101,8 @@ export function openLogFile(path: string, capBytes: number, onTrouble: (problem:
   }
 
   return {
-    write: (line) => {
+    /** After `close` lines are dropped. */
+    write: (line: string): void => {
       if (closed) return
       const bytes = Buffer.from(line)
       try {
@@ -132,7 +118,7 @@ export function openLogFile(path: string, capBytes: number, onTrouble: (problem:
         onTrouble(error instanceof Error ? error.message : String(error))
       }
     },
-    setCap: (bytes) => {
+    setCap: (bytes: number): void => {
       cap = bytes
     },
     close: () => {
@@ -150,8 +136,6 @@ function moveIfThere(from: string, to: string): void {
   }
 }
 
-/** Takes credentials out of a line before it is logged. Errors quote what they choke on, so keys alone are not enough. */
-
 // Every run is bounded: a line is hostile input too, and an unbounded run over a long one takes minutes.
 const shapes: RegExp[] = [
   /\bsk-[A-Za-z0-9_-]{16,300}/g,
@@ -164,6 +148,7 @@ const shapes: RegExp[] = [
 const BEARER = /\b(Bearer|Basic)\s{1,9}[A-Za-z0-9._~+/=-]{8,4000}/gi
 const URL_PASSWORD = /(\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s:/@"]{0,200}):[^\s@/"]{1,300}@/gi
 
+/** Takes credentials out of a line before it is logged. Errors quote what they choke on, so keys alone are not enough. */
 export function redactLine(line: string): string {
   let clean = line
   for (const shape of shapes) clean = clean.replace(shape, '[redacted]')
