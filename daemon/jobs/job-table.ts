@@ -1,52 +1,46 @@
 /**
- * What is due, in index.db: taking it in, so that nothing is queued twice, and telling of it. Enqueueing is plain SQL on the
- * connection it is given, to be part of whatever transaction found that something is due. Who runs it: `job-claims.ts`.
+ * Jobs in index.db: queued once, claimed with a lease, ended only by the owner of the lease. Enqueueing runs on the connection it is
+ * given, to be part of the transaction that found that something is due.
  */
 import { randomBytes } from 'node:crypto'
 import type { JobCounts, JobState } from '../../schema/job.ts'
 import { type Db, preparedIn, withoutWaiting } from '../db/database.ts'
+import type { Due, Job } from './job.ts'
 
 /** What became of a trigger: a job of its own, part of one that waits, a second run after the one under way, or nothing new. */
 export type Enqueued = { id: string; as: 'new' | 'merged' | 'trailing' | 'known' }
 
 export type JobFilter = { state?: string | undefined; limit: number; after?: number | undefined }
 
-export type JobTable = {
-  enqueue(due: Due, nowMs: number): Enqueued
-  get(id: string): Job | undefined
-  /** Newest first; `next` is for `after`. */
-  list(filter: JobFilter): { jobs: Job[]; next: number | undefined }
-  /** Of one key: those that are not over, and those that came up since then. */
-  ofKey(kinds: readonly string[], key: string, sinceMs: number): string[]
-  /** A failed job that was followed by another of its key has no longer failed. */
-  counts(): JobCounts
-  /** Forgets what ended before that. */
-  expire(endedBeforeMs: number): number
-}
+export type JobTable = ReturnType<typeof createJobTable>
 
-export function createJobTable(current: () => Db): JobTable {
+export function createJobTable(current: () => Db) {
   const statements = preparedIn(current, prepare)
   return {
-    enqueue: (due, nowMs) => statements().enqueue(due, nowMs),
-    get: (id) => {
+    enqueue: (due: Due, nowMs: number): Enqueued => statements().enqueue(due, nowMs),
+    get: (id: string): Job | undefined => {
       const row = statements().get.get(id) as JobRow | undefined
       return row && jobOf(row)
     },
-    list: ({ state, limit, after }) => {
+    /** Newest first; `next` is for `after`. */
+    list: ({ state, limit, after }: JobFilter): { jobs: Job[]; next: number | undefined } => {
       const { list, listState } = statements()
       const page = { limit: limit + 1, after: after ?? Number.MAX_SAFE_INTEGER }
       const rows = (state === undefined ? list.all(page) : listState.all({ ...page, state })) as JobRow[]
       const shown = rows.slice(0, limit)
       return { jobs: shown.map(jobOf), next: rows.length > limit ? shown.at(-1)?.seq : undefined }
     },
-    ofKey: (kinds, key, sinceMs) => statements().ofKey.all(JSON.stringify(kinds), key, sinceMs) as string[],
+    /** Of one key: those that are not over, and those that came up since then. */
+    ofKey: (kinds: readonly string[], key: string, sinceMs: number) =>
+      statements().ofKey.all(JSON.stringify(kinds), key, sinceMs) as string[],
+    /** A failed job that was followed by another of its key has no longer failed. */
     counts: () => statements().counts.get() as JobCounts,
-    expire: (endedBeforeMs) => statements().expire.run(endedBeforeMs).changes,
+    expire: (endedBeforeMs: number): number => statements().expire.run(endedBeforeMs).changes,
   }
 }
 
-/** A new job in a transaction of somebody else's. */
-export function jobInsertion(db: Db): (due: Due, nowMs: number, retryAtMs?: number) => string {
+/** A new job in the transaction of the caller. */
+function jobInsertion(db: Db): (due: Due, nowMs: number, retryAtMs?: number) => string {
   const insert = db.prepare(`
     INSERT INTO jobs (id, kind, key, dir, state, watermark, input, created_at, not_before, retry_at, since)
     VALUES (@id, @kind, @key, @dir, 'queued', @watermark, @input, @now, @notBefore, @retryAt, @now)`)
@@ -57,7 +51,7 @@ export function jobInsertion(db: Db): (due: Due, nowMs: number, retryAtMs?: numb
   }
 }
 
-export function contentOf({ kind, key, dir, watermark, input }: Due) {
+function contentOf({ kind, key, dir, watermark, input }: Due) {
   return { kind, key, dir: dir ?? null, watermark, input: JSON.stringify(input ?? null) }
 }
 
@@ -92,7 +86,7 @@ function prepare(db: Db) {
   }
 
   return {
-    // Immediate: a connection that has begun to read may not write once another has.
+    // Immediate: a reading connection may not begin to write once another has.
     enqueue: (due: Due, nowMs: number) =>
       db.inTransaction ? enqueue(due, nowMs) : db.transaction(enqueue).immediate(due, nowMs),
     get: db.prepare('SELECT * FROM jobs WHERE id = ?'),
@@ -117,49 +111,10 @@ function prepare(db: Db) {
   }
 }
 
-/** One job as the database holds it and as the program sees it. Prepares nothing, decides nothing. */
-
-/**
- * What became due. `key`: what must not overlap (a session, a memory directory). `dir`: the memory directory it may change.
- * `watermark`: how far its input goes; only ever compared for being the same, the one that arrives later is the newer.
- */
-export type Due = {
-  kind: string
-  key: string
-  dir?: string | undefined
-  watermark: string
-  input: unknown
-  notBeforeMs?: number | undefined
-}
-
-export type Job = {
-  id: string
-  kind: string
-  key: string
-  dir: string | undefined
-  state: JobState
-  watermark: string
-  input: unknown
-  createdMs: number
-  startedMs: number | undefined
-  endedMs: number | undefined
-  /** When it may run, if it is still to run; infinite when it waits for something that has no time. */
-  readyMs: number
-  attempts: number
-  failures: number
-  error: string | undefined
-  result: unknown
-  runId: string | undefined
-  truncated: boolean
-  /** More became due while it ran: another run follows. */
-  trailing: boolean
-  followedBy: string | undefined
-}
-
 /** For waiting without an end: the last moment a date can name. */
 export const NEVER_MS = 8_640_000_000_000_000
 
-export type JobRow = {
+type JobRow = {
   seq: number
   id: string
   kind: string
@@ -185,7 +140,7 @@ export type JobRow = {
   followed_by: string | null
 }
 
-export function jobOf(row: JobRow): Job {
+function jobOf(row: JobRow): Job {
   const ready = Math.max(row.not_before, row.retry_at)
   return {
     id: row.id,
@@ -210,14 +165,9 @@ export function jobOf(row: JobRow): Job {
   }
 }
 
-export function dueOf(trailing: string): Due {
+function dueOf(trailing: string): Due {
   return JSON.parse(trailing) as Due
 }
-
-/**
- * Who is at which job: claims with leases, and the end of a run, which counts only for whoever still holds the lease.
- * How a run ended is decided elsewhere; this writes it down.
- */
 
 export const LEASE_MS = 60_000
 /** A process that died under a job ten times in a row died of it. */
@@ -240,9 +190,9 @@ export type Claim = {
   nowMs: number
   /** Kinds that may be begun, each with the most that may run together of its sort. */
   sorts: readonly { kinds: readonly string[]; atOnce: number }[]
-  /** Kinds that come after all others, and of which the newest comes first: nobody waits for a backlog. */
+  /** Kinds that come after all others, and of which the newest comes first: no one waits for a backlog. */
   low: readonly string[]
-  /** The directory that a job will be at, where nobody knew it when it was enqueued. */
+  /** The directory that a job will be at, where it was not known when the job was enqueued. */
   dirOf: (job: Job) => string | undefined
   /** What the owner is at, whatever the table says: it may be the table of an index that was begun anew. */
   busy: readonly { kind: string; key: string; dir: string | undefined }[]
@@ -250,46 +200,35 @@ export type Claim = {
 
 export type Retried = { retried: Job } | { refused: 'running' | 'done' } | { refused: 'replaced'; by: string }
 
-export type JobClaims = {
-  /** The first job that may run: due, nobody at its key or its directory, and not too many of its sort. */
-  claim(claim: Claim): Job | undefined
-  /** Keeps what is held; gives the ids of what is still ours. */
-  renew(owner: string, nowMs: number): string[]
-  holds(owner: string, id: string): boolean
-  /** Nothing when the lease was lost: then the run has not happened. A killed one stays killed. */
-  settle(id: string, owner: string, ending: Ending, nowMs: number): Job | undefined
-  /** For whoever knows that all others are dead: nobody's lease counts but one's own. */
-  freeOthers(owner: string, nowMs: number): number
-  kill(id: string, nowMs: number): Job | undefined
-  retry(id: string, nowMs: number): Retried | undefined
-  /** What waits may be looked at again. */
-  resume(nowMs: number): number
-  /** The next moment at which something becomes due. */
-  nextReady(nowMs: number): number | undefined
-}
+export type JobClaims = ReturnType<typeof createJobClaims>
 
-export function createJobClaims(current: () => Db): JobClaims {
+export function createJobClaims(current: () => Db) {
   const prepared = preparedIn(current, prepareJobClaims)
   return {
-    // What a power cut takes back of these is done again, and found to be done: nobody waits for the disk.
-    claim: (claim) => withoutWaiting(current(), () => prepared().claim.immediate(claim)),
-    renew: (owner, nowMs) =>
+    // What a power cut takes back of these is done again, and found to be done: no need to wait for the disk.
+    /** The first job that may run: due, none at its key or its directory, and not too many of its sort. */
+    claim: (claim: Claim): Job | undefined => withoutWaiting(current(), () => prepared().claim.immediate(claim)),
+    /** Keeps what is held; gives the ids whose lease the owner still has. */
+    renew: (owner: string, nowMs: number): string[] =>
       withoutWaiting(current(), () => prepared().renew.all({ owner, until: nowMs + LEASE_MS })).flatMap((row) =>
         (row as JobRow).state === 'running' ? [(row as JobRow).id] : [],
       ),
-    holds: (owner, id) => prepared().held.get(id, owner) !== undefined,
-    settle: (id, owner, ending, nowMs) =>
+    holds: (owner: string, id: string): boolean => prepared().held.get(id, owner) !== undefined,
+    /** Nothing when the lease was lost: then the run has not happened. A killed one stays killed. */
+    settle: (id: string, owner: string, ending: Ending, nowMs: number): Job | undefined =>
       withoutWaiting(current(), () => prepared().settle.immediate(id, owner, ending, nowMs)),
-    // No lease is short enough to be believed.
-    freeOthers: (owner, nowMs) => prepared().free.immediate({ owner, nowMs, longestMs: -1 }),
-    kill: (id, nowMs) => prepared().kill.immediate(id, nowMs),
-    retry: (id, nowMs) => prepared().retry.immediate(id, nowMs),
-    resume: (nowMs) => prepared().resume.run(nowMs).changes,
-    nextReady: (nowMs) => (prepared().nextReady.get(nowMs) as number | null) ?? undefined,
+    /** For the one process that lives: no lease of another counts, however long it would last. */
+    freeOthers: (owner: string, nowMs: number): number => prepared().free.immediate({ owner, nowMs, longestMs: -1 }),
+    kill: (id: string, nowMs: number): Job | undefined => prepared().kill.immediate(id, nowMs),
+    retry: (id: string, nowMs: number): Retried | undefined => prepared().retry.immediate(id, nowMs),
+    /** What waits may be tried again. */
+    resume: (nowMs: number): number => prepared().resume.run(nowMs).changes,
+    /** The next moment at which something becomes due. */
+    nextReady: (nowMs: number) => (prepared().nextReady.get(nowMs) as number | null) ?? undefined,
   }
 }
 
-/** A lease that ends later than any lease is long was given before somebody set the clock back. */
+/** A lease that ends later than any lease is long was given before the clock was set back. */
 const DEAD = `owner IS NOT NULL AND owner <> @owner AND (lease_until <= @nowMs OR lease_until > @nowMs + @longestMs)`
 const READY = `(max(not_before, retry_at) <= @nowMs OR @nowMs < since - ${SET_BACK_MS})`
 
@@ -378,7 +317,6 @@ function prepareJobClaims(db: Db) {
   const take = db.prepare(`
     UPDATE jobs SET state = 'running', owner = @owner, lease_until = @until, started_at = @nowMs, attempts = attempts + 1
     WHERE id = @id`)
-
   const stand = db.prepare('UPDATE jobs SET dir = ? WHERE id = ?')
   const atDir = db.prepare('SELECT 1 FROM jobs WHERE dir = ? AND owner IS NOT NULL')
 
@@ -393,7 +331,7 @@ function prepareJobClaims(db: Db) {
       const dir = found.dir ?? dirOf(jobOf(found)) ?? null
       if (dir !== found.dir) {
         stand.run(dir, found.id)
-        // Somebody is at that directory: passed over until they are done.
+        // Another job is at that directory: passed over until it is done.
         if (atDir.get(dir) || at.some((other) => other.dir === dir)) continue
       }
       take.run({ id: found.id, owner, until: nowMs + LEASE_MS, nowMs })
@@ -428,7 +366,6 @@ function prepareJobClaims(db: Db) {
     close(old, { state: 'killed', error: old.error }, nowMs)
     return job(id)
   }
-
   const others = db.prepare(`
     SELECT id FROM jobs WHERE kind = ? AND key = ? AND id <> ? AND state IN ('queued', 'waiting', 'running')`)
 

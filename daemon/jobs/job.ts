@@ -1,6 +1,42 @@
-/** What a kind of job is, for whoever writes one. Kinds are registered in `daemon/daemon.ts`. */
-import type { JobEvent } from '../../schema/job.ts'
-import type { Job } from './job-table.ts'
+/** A job: what became due, how a run of it ends, and what a kind of job is. Kinds are registered in `daemon/daemon.ts`. */
+import type { JobEvent, JobState } from '../../schema/job.ts'
+
+/**
+ * What became due. `key`: what must not overlap (a session, a memory directory). `dir`: the memory directory it may change.
+ * `watermark`: how far its input goes; only ever compared for being the same, the one that arrives later is the newer.
+ */
+export type Due = {
+  kind: string
+  key: string
+  dir?: string | undefined
+  watermark: string
+  input: unknown
+  notBeforeMs?: number | undefined
+}
+
+export type Job = {
+  id: string
+  kind: string
+  key: string
+  dir: string | undefined
+  state: JobState
+  watermark: string
+  input: unknown
+  createdMs: number
+  startedMs: number | undefined
+  endedMs: number | undefined
+  /** When it may run, if it is still to run; infinite when it waits for something that has no time. */
+  readyMs: number
+  attempts: number
+  failures: number
+  error: string | undefined
+  result: unknown
+  runId: string | undefined
+  truncated: boolean
+  /** More became due while it ran: another run follows. */
+  trailing: boolean
+  followedBy: string | undefined
+}
 
 /** How one run of a job ended. */
 export type Outcome =

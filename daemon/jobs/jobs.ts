@@ -6,9 +6,8 @@ import type { Models } from '../models/models.ts'
 import type { Timer } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
 import { aborted } from '../platform/process.ts'
-import { nextAfter } from './calendar.ts'
-import type { JobKind, Telling } from './job.ts'
-import { createJobClaims, createJobTable, type Job } from './job-table.ts'
+import type { Job, JobKind, Telling } from './job.ts'
+import { createJobClaims, createJobTable } from './job-table.ts'
 import { createRunner } from './runner.ts'
 import { createScheduler, createSchedules, type Schedule } from './scheduler.ts'
 
@@ -59,7 +58,6 @@ export function createJobs(core: Core, models: Models) {
   const scheduler = createScheduler({
     schedules: () => listSchedules(),
     planned: createSchedules(db.history),
-    nextAfter,
     enqueue: runner.enqueue,
     clock,
     onError: (error) => {

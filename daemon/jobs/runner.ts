@@ -8,17 +8,8 @@ import type { Clock, Timer } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
 import { aborted } from '../platform/process.ts'
 import type { GivingWay } from '../platform/queue.ts'
-import type { JobKind, Outcome, Telling } from './job.ts'
-import {
-  type Due,
-  type Ending,
-  type Enqueued,
-  type Job,
-  type JobClaims,
-  type JobTable,
-  LEASE_MS,
-  type Retried,
-} from './job-table.ts'
+import type { Due, Job, JobKind, Outcome, Telling } from './job.ts'
+import { type Ending, type Enqueued, type JobClaims, type JobTable, LEASE_MS, type Retried } from './job-table.ts'
 import { endingOf } from './outcome.ts'
 
 const MODEL_RUNS_AT_ONCE = 2

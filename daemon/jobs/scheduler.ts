@@ -5,8 +5,7 @@
 
 import type { Db } from '../db/database.ts'
 import type { Clock, Timer } from '../platform/clock.ts'
-import type { NextAfter } from './calendar.ts'
-import type { Due } from './job-table.ts'
+import type { Due } from './job.ts'
 
 export type Schedule = {
   name: string
@@ -22,7 +21,6 @@ type Deps = {
   /** Those in force, by the settings as they are now. */
   schedules: () => readonly Schedule[]
   planned: Schedules
-  nextAfter: NextAfter
   enqueue: (due: Due) => void
   clock: Clock
   onError: (error: unknown) => void
@@ -40,7 +38,7 @@ const SET_BACK_MS = 60_000
 const AFTER_TROUBLE_MS = 60_000
 const FURTHEST_MS = 86_400_000
 
-export function createScheduler({ schedules, planned, nextAfter, enqueue, clock, onError }: Deps): Scheduler {
+export function createScheduler({ schedules, planned, enqueue, clock, onError }: Deps): Scheduler {
   let timer: Timer | undefined
   let last: Promise<void> = Promise.resolve()
   let round: 'first' | 'under way' | 'over' = 'first'
@@ -126,5 +124,36 @@ export function createSchedules(db: Db): Schedules {
     list: () => list.all() as Planned[],
     set: (planned) => void set.run(planned),
     remove: (name) => void remove.run(name),
+  }
+}
+
+/** The 29th of February on a given day of the week may be further away than anyone plans. */
+const LONGEST_SEARCH_DAYS = 366 * 8
+
+/** The next moment that a cron expression names, in local time. Throws when the expression cannot be understood, or names no moment within years. */
+export async function nextAfter(expression: string, afterMs: number): Promise<number> {
+  const { createTask, parse } = await import('node-cron')
+  const { hour, minute, second } = parse(expression)
+  // Whether a day is meant is asked in a zone without changes of the clocks.
+  const fields = expression.trim().split(/\s+/).slice(-3).join(' ')
+  const days = createTask(`0 0 12 ${fields}`, () => {}, { timezone: 'UTC' })
+  try {
+    const from = new Date(afterMs)
+    for (let day = 0; day <= LONGEST_SEARCH_DAYS; day++) {
+      const date = [from.getFullYear(), from.getMonth(), from.getDate() + day] as const
+      if (!days.match(new Date(Date.UTC(...date, 12)))) continue
+      for (const h of hour) {
+        if (day === 0 && h < from.getHours()) continue
+        for (const m of minute)
+          for (const s of second) {
+            // A time that the change of the clocks leaves out comes an hour later, and is not skipped.
+            const at = new Date(...date, h, m, s).getTime()
+            if (at > afterMs) return at
+          }
+      }
+    }
+    throw new Error(`${expression} names no moment in the next eight years`)
+  } finally {
+    await days.destroy()
   }
 }

@@ -1,6 +1,7 @@
 /** What was read of transcripts, in `index.db`: one transaction for each slice, with the place where reading goes on. */
 import { type Db, preparedIn } from '../db/database.ts'
-import { createJobTable, type Due } from '../jobs/job-table.ts'
+import type { Due } from '../jobs/job.ts'
+import { createJobTable } from '../jobs/job-table.ts'
 import type { Source } from './formats/format.ts'
 import type { MessageIndex, Ready } from './message-index.ts'
 

@@ -1,9 +1,8 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openDatabases } from '../../daemon/db/databases.ts'
-import { nextAfter } from '../../daemon/jobs/calendar.ts'
-import type { Due } from '../../daemon/jobs/job-table.ts'
-import { createScheduler, createSchedules, type Schedule } from '../../daemon/jobs/scheduler.ts'
+import type { Due } from '../../daemon/jobs/job.ts'
+import { createScheduler, createSchedules, nextAfter, type Schedule } from '../../daemon/jobs/scheduler.ts'
 import { manualTime } from '../support/clock.ts'
 import { makeHome } from '../support/home.ts'
 import { settled } from '../support/jobs.ts'
@@ -33,7 +32,6 @@ function ground() {
     const scheduler = createScheduler({
       schedules: () => current.schedules,
       planned,
-      nextAfter,
       enqueue: ({ key, watermark }) => dues.push(`${key} ${watermark}`),
       clock: time.clock,
       onError: (error) => errors.push((error as Error).message),
