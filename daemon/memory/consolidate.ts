@@ -99,7 +99,7 @@ export function createConsolidation(core: Core, writer: Writer, journal: Journal
     }: Consolidation<Plan>): Promise<Consolidated<Plan>> =>
       writer.change<Consolidated<Plan>>(dir, authorOf(runId), async (batch) => {
         const planned = plan(read(dir))
-        for (const write of planned.writes) await batch.require(writeOf(dir, write))
+        for (const write of planned.writes) await batch.addRecorded(writeOf(dir, write))
         const isEmpty = planned.writes.length === 0
         const why = isEmpty && planned.losses.length === 0 ? undefined : whyReview(planned.losses)
         if (!mayWrite()) return 'lost'

@@ -27,7 +27,7 @@ export function createRemember(
   const write = (dir: string, wish: Write & { content: string }, author: Author): Promise<Written> =>
     writer.change(dir, author, async (batch) => {
       // Also where it waits: a change that could never be written is refused now.
-      await batch.require(wish)
+      await batch.addRecorded(wish)
       if (waitsForReview(core, author.actor)) {
         const [reviewId] = batch.hold()
         return { file: wish.file, reviewId: String(reviewId), created: false, redacted: [], advice: [] }
@@ -55,7 +55,7 @@ export function createRemember(
       const { actor } = caller
       if (reject && isAgent(actor)) throw onlyForPersons('only a person may reject for good')
       return writer.change(dir, { actor, reason: reject ? 'rejected' : 'forgotten' }, async (batch) => {
-        const { before, beforeText } = await batch.require({ file, content: null, expect: ifHash })
+        const { before, beforeText } = await batch.addRecorded({ file, content: null, expect: ifHash })
         if (waitsForReview(core, actor)) return { reviewId: String(batch.hold()[0]) }
         let tombstone: number | undefined
         const [done] = await batch.commit(() => {

@@ -40,7 +40,7 @@ export type Batch = {
   /** Checks a write and takes it in; throws why it may not be. */
   add(write: Write): Promise<Accepted>
   /** The same; a refusal is recorded before it is thrown. */
-  require(write: Write): Promise<Accepted>
+  addRecorded(write: Write): Promise<Accepted>
   /** The same; a refusal is recorded and answered with `false`. */
   offer(write: Write): Promise<boolean>
   /** The journal first, then the files. */
@@ -93,7 +93,7 @@ export function createWriter(core: Core, projects: Projects, journal: Journal, r
       return each
     }
 
-    const require = async (write: Write): Promise<Accepted> => {
+    const addRecorded = async (write: Write): Promise<Accepted> => {
       try {
         return await add(write)
       } catch (error) {
@@ -106,7 +106,7 @@ export function createWriter(core: Core, projects: Projects, journal: Journal, r
     }
 
     const offer = (write: Write): Promise<boolean> =>
-      require(write).then(
+      addRecorded(write).then(
         () => true,
         (error) => {
           if (isRefusal(error)) return false
@@ -159,7 +159,7 @@ export function createWriter(core: Core, projects: Projects, journal: Journal, r
     try {
       return await work({
         add,
-        require,
+        addRecorded,
         offer,
         commit,
         hold: (inTransaction) => {
@@ -177,18 +177,20 @@ export function createWriter(core: Core, projects: Projects, journal: Journal, r
     }
   }
 
+  const change = <T>(dir: string, author: Author, work: Change<T>): Promise<T> =>
+    alone(dir, () => batch(dir, author, work))
+
   return {
     /** Runs `work` while no other change of this directory is under way. */
     alone,
-    write: (dir: string, writes: readonly Write[], author: Author, inTransaction?: InTransaction) =>
-      alone(dir, () =>
-        batch(dir, author, async ({ require, commit }) => {
-          for (const write of writes) await require(write)
-          return commit(inTransaction)
-        }),
-      ),
     /** `work` fills the batch and ends it; without an end nothing happens. */
-    change: <T>(dir: string, author: Author, work: Change<T>): Promise<T> => alone(dir, () => batch(dir, author, work)),
+    change,
+    /** All of these writes, or none. */
+    write: (dir: string, writes: readonly Write[], author: Author, inTransaction?: InTransaction): Promise<Written[]> =>
+      change(dir, author, async (batch) => {
+        for (const write of writes) await batch.addRecorded(write)
+        return batch.commit(inTransaction)
+      }),
     /** Throws what would refuse this write, and writes nothing. */
     check: (dir: string, write: Write, author: Author) => batch(dir, author, ({ add }) => add(write)),
     onChange: (listener: OnChange) => void listeners.push(listener),
