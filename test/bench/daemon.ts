@@ -1,4 +1,4 @@
-/** Real servers in a temporary HOME: the daemon as it is published, and the bare one. Whoever starts one has to stop it. */
+/** Real servers in a temporary HOME: the daemon as it is published, and the bare one. The caller that starts one has to stop it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** What the daemon costs while nobody asks: a process that runs all day on somebody's laptop. */
+/** What the daemon costs while it is idle: it runs all day on a laptop. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { routeTable } from '../../schema/route-table.ts'
 import { openConnection, requestFor, timeRequests } from './connection.ts'
@@ -17,7 +17,7 @@ const MB = 1_000_000
 
 export const idle: Row<'memory' | 'cpu'> = {
   name: 'idle',
-  what: 'resident memory and CPU while nobody asks',
+  what: 'resident memory and CPU while idle',
   yardstick: undefined,
   goals: { memory: { unit: 'MB', atMost: 110 }, cpu: { unit: '%', atMost: 0.1 } },
 

@@ -1,6 +1,6 @@
 /**
  * Made-up transcripts of Claude Code: prompts, answers, commands, results. The same bytes for the same numbers, and quick to
- * make: sentences are made once and then only put together, with names, numbers and hashes that nobody used before.
+ * make: sentences are made once and then only put together, with names, numbers and hashes that were not used before.
  */
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -26,7 +26,7 @@ const SMALL = 'claude-haiku-5-5'
 const LARGE = 'claude-sonnet-5-5'
 
 const TURN_MS = 180_000
-/** Now and then somebody has lunch. */
+/** Now and then there is a long break. */
 const LONG_TURN = { every: 15, ms: 40 * 60_000 }
 const NOTES = { firstTokens: 10_000, growthTokens: 5_000, tokensPerTurn: 60, mostTokens: 4_000 }
 const SAVES_EVERY = 10

@@ -7,7 +7,7 @@ export type Block = () => Promise<number[]>
 /** What each contender took, block by block. */
 export type Rounds<C extends string> = Record<C, number[][]>
 
-/** Every second round runs backwards: nobody always comes after the same neighbour. */
+/** Every second round runs backwards: none always comes after the same neighbour. */
 export async function inRounds<C extends string>(count: number, contenders: Record<C, Block>): Promise<Rounds<C>> {
   const entries = Object.entries(contenders) as [C, Block][]
   const taken = Object.fromEntries(entries.map(([name]) => [name, []])) as unknown as Rounds<C>

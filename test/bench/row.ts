@@ -1,7 +1,7 @@
 /** The one shape of a row: what is claimed, what it is held against, and how both are measured. */
 import type { Workbench } from './workbench.ts'
 
-/** Without a bound the figure is shown and judged by nobody. */
+/** Without a bound the figure is shown and not judged. */
 export type Goal = { unit: '×' | 'MB' | '%' | 'µs'; atMost?: number; atLeast?: number }
 
 /** `middle`: the quartiles over the rounds, so that a noisy machine shows. */

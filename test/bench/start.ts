@@ -1,5 +1,5 @@
 /**
- * From spawn to the first answer. The yardstick is `node -e 0` from spawn to exit: what nobody who starts a Node process
+ * From spawn to the first answer. The yardstick is `node -e 0` from spawn to exit: what no start of a Node process
  * can avoid. It is a little hard on the daemon, since it runs no ES module (their loader alone is a quarter more), and
  * a little kind, since it includes the end of the process (about 1 ms); `bare` tells how far any server would get.
  */

@@ -1,4 +1,4 @@
-/** Recall while transcripts come in faster than anybody writes them, against recall at rest. */
+/** Recall while transcripts come in faster than any session writes them, against recall at rest. */
 import { mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'

@@ -1,5 +1,5 @@
 /**
- * A gated write: checked, journaled, written, index kept. The yardstick is what nobody can save who wants files to
+ * A gated write: checked, journaled, written, index kept. The yardstick is what no program can save that wants files to
  * survive a power cut: write, fsync, rename, fsync of the folder, for each file that changes. A new memory changes two:
  * itself and the index. All on the same disk, in turns.
  */

@@ -161,7 +161,7 @@ describe('doctor in a broken set-up', () => {
     expect(stdout).toContain(`state folder: ${home.places.stateDir} belongs to uid 0, not to you`)
   })
 
-  it('forgets an unclean stop only when somebody has looked after it', async () => {
+  it('forgets an unclean stop only when a start has looked after it', async () => {
     const home = makeHome()
     await (await startDaemon(home)).kill9()
     writeFileSync(home.places.configFile, '{"log":1}')

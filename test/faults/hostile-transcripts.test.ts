@@ -7,7 +7,7 @@ import { appendLong, type Long, peakMb, WORDS } from '../support/long-lines.ts'
 import { append, genericRoot, turn, turnEvents } from '../support/transcripts.ts'
 
 /**
- * A line that may be read is held as bytes, as text and once more when parsed, by the thread that reads it and again by whoever
+ * A line that may be read is held as bytes, as text and once more when parsed, by the thread that reads it and again by the code that
  * searches; one that may not is never held.
  */
 const MOST_MB = { read: 800, skipped: 150 }

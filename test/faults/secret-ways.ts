@@ -1,4 +1,4 @@
-/** Every way by which a credential may reach the daemon: over the socket, or by the hand of somebody else in the directory. */
+/** Every way by which a credential may reach the daemon: over the socket, or by another program in the directory. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { StrictClient } from '../../client/index.ts'
@@ -79,7 +79,7 @@ export const waysIn: Way[] = [
     name: 'a reason',
     send: ({ person, cwd }, samples) =>
       each(samples, ({ text }, n) =>
-        // What is too long for a reason is turned away before anybody reads it.
+        // What is too long for a reason is turned away before it is read.
         allow('BAD_REQUEST', person.putMemory({ cwd, file: 'r.md', content: topic(`Said ${n}.`), reason: text })),
       ),
   },
@@ -118,7 +118,7 @@ export const waysIn: Way[] = [
       }),
   },
   {
-    name: "somebody's file that is overwritten",
+    name: "another program's file that is overwritten",
     send: async (ground, samples) => {
       write(ground, samples)
       await each(every(samples, 0), (_sample, n) => overwrite(ground, `theirs-${2 * n}.md`))
@@ -127,7 +127,7 @@ export const waysIn: Way[] = [
       each(every(samples, 1), (_sample, n) => overwrite(ground, `theirs-${2 * n + 1}.md`)),
   },
   {
-    name: "somebody's file that is forgotten and rejected",
+    name: "another program's file that is forgotten and rejected",
     send: async (ground, samples) => {
       write(ground, samples)
       await each(every(samples, 0), (_sample, n) => forget(ground, `theirs-${2 * n}.md`))
@@ -136,7 +136,7 @@ export const waysIn: Way[] = [
       each(every(samples, 1), (_sample, n) => forget(ground, `theirs-${2 * n + 1}.md`)),
   },
   {
-    name: "somebody's edit of our file that is undone",
+    name: "another program's edit of our file that is undone",
     send: async ({ person, cwd, outsider }, samples) => {
       await each(inGroups(samples, EIGHT), (_group, n) =>
         person.putMemory({ cwd, file: `ours-${n}.md`, content: topic(`Ours ${n}.`) }),
@@ -151,7 +151,7 @@ export const waysIn: Way[] = [
       }),
   },
   {
-    name: "somebody's file and index that stay",
+    name: "another program's file and index that stay",
     send: async ({ person, cwd, outsider }, samples) => {
       const lines = samples.map(({ text }, n) => `- [${n}](theirs-${n}.md) — ${text.replaceAll('\n', ' ')}`)
       for (const [n, { text }] of samples.entries())
@@ -164,7 +164,7 @@ export const waysIn: Way[] = [
     },
   },
   {
-    name: "somebody's file with a telling name",
+    name: "another program's file with a telling name",
     send: async (ground, samples) => {
       for (const file of tellingNames(samples)) ground.outsider(file, topic('A name.'))
       await each(tellingNames(samples), (file, n) =>

@@ -10,7 +10,7 @@ import { launch, startDaemon } from '../support/daemon.ts'
 import { type Home, makeHome } from '../support/home.ts'
 import { needPrograms } from '../support/programs.ts'
 
-/** A daemon that starts when somebody first connects; resolves as soon as somebody can. */
+/** A daemon that starts with the first connection; resolves as soon as one is possible. */
 async function activated(home: Home, ...sockets: string[]) {
   mkdirSync(home.places.stateDir, { recursive: true, mode: 0o700 })
   const { child, exited } = launch(home, ['systemd-socket-activate', ...sockets.flatMap((path) => ['-l', path])])

@@ -8,7 +8,7 @@ import { startDaemon } from '../support/in-process.ts'
 import { topic } from '../support/memory.ts'
 import { rawRequest } from '../support/raw.ts'
 
-/** Claims to be somebody in every place where words go. */
+/** Claims an author in every place where words go. */
 const CLAIMING = `---\nname: x\ndescription: actor user\ntype: user\nactor: user\nauthor: user\n---\n\nactor: user\n\nx-memoryd-actor: user\n`
 
 type Call = { method: string; path: string; body?: object; headers?: Record<string, string> }

@@ -58,7 +58,7 @@ describe('the memory of a sub-agent', () => {
     expect(existsSync(join(cwd, '.claude'))).toBe(false)
   })
 
-  it('lets nobody write outside it, and a repository cannot send it elsewhere', async () => {
+  it('lets no caller write outside it, and a repository cannot send it elsewhere', async () => {
     const { home, cwd, client } = await rig()
     const agent = { type: 'reviewer', cwd, scope: 'project' as const }
     const { dir } = await client.agentMemory(agent)

@@ -71,7 +71,7 @@ describe('the status line of an agent', () => {
   })
 
   it('is not made while the setting is off, nor where memory is', async () => {
-    const api = await startMessagesApi({ script: () => says('Doing what nobody asked') })
+    const api = await startMessagesApi({ script: () => says('Doing what was not asked') })
     const home = makeHome({ ANTHROPIC_API_KEY: 'test-key', ANTHROPIC_BASE_URL: api.url })
     const { client, session } = await working(home, quiet)
     const { until } = await collectEvents(client, 'status')
@@ -83,7 +83,7 @@ describe('the status line of an agent', () => {
     await client.mail({ agent: 'worker', wait: '3' })
     expect(api.requests).toEqual([])
     await client.resume({})
-    await untilItSays(client, 'Doing what nobody asked')
+    await untilItSays(client, 'Doing what was not asked')
     configure(home, quiet)
     await until((events) => events.filter(({ change }) => change === 'settings').length === 2)
     expect((await client.agents()).items.map(({ summary }) => summary)).toEqual([undefined, undefined])

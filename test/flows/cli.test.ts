@@ -99,7 +99,7 @@ describe('a newcomer in an empty home', () => {
     const startedAt = new Date(Date.now() - 600_000).toISOString()
     const name = { pid: stranger.pid, version: '0.1.0', socket: home.places.socketPath, startedAt }
     writeFileSync(join(home.places.stateDir, 'daemon.json'), JSON.stringify(name))
-    // As it is while somebody else only looks whether the lock is free.
+    // As it is while another process only looks whether the lock is free.
     onTestFinished(holdFile(join(home.places.stateDir, 'daemon.lock')) ?? (() => {}))
     expect(await memoryd(home, 'stop')).toEqual({ code: 0, stdout: 'memoryd is not running\n', stderr: '' })
     expect(stranger.signalCode).toBe(null)
@@ -230,7 +230,7 @@ describe('the command', () => {
     expect(seen).toEqual(Array.from({ length: 31 }, (_, n) => `line ${n}`))
   })
 
-  it('ends quietly when nobody reads on', () => {
+  it('ends quietly when its reader has gone', () => {
     const home = makeHome()
     const run = spawnSync('sh', ['-c', `'${process.execPath}' '${cliMain}' --help | head -1`], {
       env: home.env as NodeJS.ProcessEnv,

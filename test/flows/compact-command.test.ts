@@ -8,7 +8,7 @@ import { startDaemon } from '../support/in-process.ts'
 
 it('prints the summary that a session would get, and leaves it as it is', async () => {
   const home = makeHome()
-  // Else it depends on who is first: whoever asks, or the notes of the session.
+  // Else it depends on who is first: the caller, or the notes of the session.
   writeFileSync(home.places.configFile, JSON.stringify({ notes: { enabled: false } }))
   const { client } = await startDaemon(home)
   const cwd = join(home.dir, 'project')

@@ -233,7 +233,7 @@ describe('connect', () => {
     expect(existsSync(project)).toBe(false)
   })
 
-  it('refuses a folder of settings of which nobody knows where it is', async () => {
+  it('refuses a folder of settings whose place is unknown', async () => {
     const home = makeHome()
     const { code, stderr } = await memoryd(
       { ...home, env: { ...home.env, CLAUDE_CONFIG_DIR: 'rel' } },

@@ -218,7 +218,7 @@ describe('connect', () => {
     if (before) expect(readFileSync(path)).toEqual(before)
   })
 
-  it('leaves an extension of somebody else alone', async () => {
+  it('leaves an extension of another author alone', async () => {
     const home = makeHome()
     const path = put(home, FILES.pi, 'export default () => {}\n')
     expect((await memoryd(home, 'connect', 'pi')).stderr).toContain('not of ours')

@@ -231,11 +231,11 @@ describe('the context service', () => {
     }
     const secret = folder('secret')
     const project = folder('project')
-    writeFileSync(join(secret, 'a.md'), 'Nobody may read this.')
+    writeFileSync(join(secret, 'a.md'), 'This must not be read.')
     writeFileSync(join(project, 'b.md'), 'Everybody may read this.')
     writeFileSync(home.places.configFile, JSON.stringify({ private: [secret] }))
     const { client } = await startDaemon(home)
-    writeFileSync(join(home.places.stateDir, 'own.md'), 'Nobody may read this.')
+    writeFileSync(join(home.places.stateDir, 'own.md'), 'This must not be read.')
     symlinkSync(home.places.stateDir, join(project, 'state'))
     symlinkSync(secret, join(project, 'link'))
     const ask = (restore: object) =>
@@ -257,11 +257,11 @@ describe('the context service', () => {
     ]
     const { restored, messages } = await ask({ files })
     expect(restored.map(({ name }) => name)).toEqual([join(project, 'b.md')])
-    expect(JSON.stringify(messages)).not.toContain('Nobody may')
+    expect(JSON.stringify(messages)).not.toContain('This must not')
     for (const path of files.slice(0, -1)) expect((await ask({ plan: { path } })).restored).toEqual([])
   })
 
-  it('takes what messages say of their use for what it is: somebody else’s numbers', async () => {
+  it('takes what messages say of their use for what it is: numbers of another program', async () => {
     const { client } = await startDaemon(makeHome())
     const tokens = async (usage: unknown) =>
       (

@@ -49,7 +49,7 @@ describe('the demo', () => {
     ['SIGTERM', 143],
     ['SIGHUP', 129],
   ] as const)(
-    'leaves nothing behind when somebody leaves it half way, or before it has begun: %s',
+    'leaves nothing behind when the user leaves it half way, or before it has begun: %s',
     async (signal, code) => {
       for (const heard of ['Sessions become memories', 'A tour of memoryd']) {
         const { child, over, hears, left, said } = run()
@@ -64,7 +64,7 @@ describe('the demo', () => {
     },
   )
 
-  it('leaves nothing behind when nobody reads on', async () => {
+  it('leaves nothing behind when its reader has gone', async () => {
     const { child, over, hears, left } = run()
     await hears('A tour of memoryd')
     child.stdout.destroy()
@@ -92,7 +92,7 @@ describe('the demo', () => {
     expect(text).not.toContain('\u001b')
   })
 
-  it('has colours where somebody wants them', () => {
+  it('has colours on a terminal', () => {
     let text = ''
     createScreen((more) => (text += more), 'on', 80).good('fine')
     expect(text).toContain('\u001b[32m')

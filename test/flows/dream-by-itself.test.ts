@@ -30,7 +30,7 @@ async function turn(home: Home, client: StrictClient, id: string, project = 'pro
   await turns.until((seen) => seen.some(({ sessionId }) => sessionId === id))
 }
 
-/** The calendar as it is when its moment has come while nobody was there. */
+/** The calendar as it is when its moment has come while the daemon was away. */
 function missed(home: Home, name: string, agoMs: number): void {
   const store = openDatabases(home.places.stateDir, Date.now())
   const schedules = createSchedules(store.history)

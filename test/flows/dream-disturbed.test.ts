@@ -11,7 +11,7 @@ import { startDaemon } from '../support/in-process.ts'
 
 const PERSON = 'And bring the contract along.\n'
 
-/** A dream of the sixty memories, and what somebody does to the directory right before its model is done. */
+/** A dream of the sixty memories, and what another program does to the directory right before its model is done. */
 async function disturbed(disturb: (dir: string, home: Home) => void) {
   const { home } = await dreamModel((n, dir) => {
     if (n === 3) disturb(dir, home)
@@ -74,7 +74,7 @@ describe('while a dream goes on', () => {
     expect(readFileSync(join(dir, LOCK_FILE), 'utf8')).toBe('1')
   })
 
-  it('nothing is written through a link that somebody puts in the place of a memory', async () => {
+  it('nothing is written through a link that another program puts in the place of a memory', async () => {
     const outside = (home: Home) => join(home.dir, 'outside.md')
     const { dir, before, home, last } = await disturbed((dir, home) => {
       writeFileSync(outside(home), readFileSync(join(dir, 'demo_0.md')))

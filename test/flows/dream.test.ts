@@ -162,7 +162,7 @@ describe('a dream that goes wrong leaves the directory as it was, and says why',
       /tried to write outside the memory directory \(3×\)/,
     ],
     [
-      'writes into somebody’s home beside a good dream',
+      'writes into another home beside a good dream',
       (n: number) => {
         const turn = goodDream(n)
         return n === 2 && Array.isArray(turn) ? [...turn, write('~/.bashrc', 'x')] : turn
@@ -184,7 +184,7 @@ describe('a dream that goes wrong leaves the directory as it was, and says why',
     const { last, person } = await dreamt(home, cwd)
     expect(last).toMatchObject({ outcome, why: expect.stringMatching(why) })
     expect(snapshot(dir)).toEqual(before)
-    // And nobody pays for it again at once.
+    // And it is not paid for again at once.
     const { gates } = (await person.dream({ cwd, explain: true })) as Extract<DreamBegun, { started: false }>
     if (outcome === 'failed')
       expect(gates[2]).toMatchObject({
@@ -267,7 +267,7 @@ describe('the lock', () => {
     expect(await client.dreamStatus({ cwd })).toMatchObject({
       live: { state: 'running', phase: 'updating', turnCount: 2 },
     })
-    // Somebody who asks for another is led to this one.
+    // A caller that asks for another is led to this one.
     expect(await client.dream({ cwd, force: true })).toEqual({ started: true, jobId })
     await client.killJob({ id: jobId })
     expect((await ends.next()).state).toBe('killed')

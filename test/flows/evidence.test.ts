@@ -62,7 +62,7 @@ describe('a memory that a model made', () => {
     expect(await why('one.md')).not.toContain(KEY)
   })
 
-  it('is told from one that somebody wrote', async () => {
+  it('is told from one that was written by hand', async () => {
     const { cwd, why, person } = await open('anything')
     await person.putMemory({ cwd, file: 'mine.md', content: topic('By a person.') })
     expect((await person.memory({ cwd, file: 'mine.md' })).evidence).toEqual([])

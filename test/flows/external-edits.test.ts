@@ -24,7 +24,7 @@ async function journal({ client }: RunningDaemon, cwd: string): Promise<string[]
 }
 
 describe('edits that others make while the daemon runs', () => {
-  it('are journaled as theirs and announced, whichever way they were made, without anybody asking', async () => {
+  it('are journaled as theirs and announced, whichever way they were made, without a request', async () => {
     const { cwd, dir, daemon } = await project()
     const { until } = await savedEvents(daemon.client)
     let known = (await journal(daemon, cwd)).length
@@ -87,7 +87,7 @@ describe('edits that others make while the daemon runs', () => {
           .putMemory({ cwd, file, content: topic(`Round ${n}.`, file) })
           .catch((error: unknown) => error)
         if (answer instanceof Error) refused.push(answer)
-        // Its own file, and nobody else's: from here on the writer has not seen what is in it.
+        // Its own file, and no other: from here on the writer has not seen what is in it.
         if (own === 2 && n === 21) writeFileSync(join(dir, file), edited)
       }
     }

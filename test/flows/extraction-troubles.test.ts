@@ -26,7 +26,7 @@ it('a turn of any length is told from its beginning, and what it begins with is 
   session.write(session.person(`${RULE} Now fix all the failing files.`), ...work.flat(), session.answer('All fixed.'))
   expect((await ends.next()).result).toMatchObject({ saved: 1 })
   expect(topics(session.memories)).toEqual(['feedback_linter.md'])
-  // Nobody said anything in the rest of it.
+  // Nothing was said in the rest of it.
   expect(api.requests).toHaveLength(1)
   const more = 'Please never squash commits, because we bisect a lot.'
   api.script(() => says('Nothing to save.'))
@@ -39,7 +39,7 @@ it.each([
   ['a server does not take', tooLong],
   ['the model refuses', { content: [{ type: 'text' as const, text: 'No.' }], stop: 'refusal' as const }],
 ])(
-  'a part that %s is looked through by rules, and holds nobody up',
+  'a part that %s is looked through by rules, and holds nothing up',
   async (_what, refusal) => {
     const { api, home, session } = await learningHome({ script: () => refusal })
     const { ends } = await following(home)

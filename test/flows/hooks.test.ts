@@ -117,7 +117,7 @@ describe('hooks', () => {
     })
   })
 
-  it('say nothing where memory is off for the caller, and in the form of an error to nobody', async () => {
+  it('say nothing where memory is off for the caller, and never in the form of an error', async () => {
     const home = makeHome()
     const cwd = projectIn(home)
     const daemon = await startDaemon(home)
@@ -166,7 +166,7 @@ describe('hooks', () => {
     expect((await ask(used)).stdout).toBe('')
   })
 
-  it('keep mail that was sent to somebody who did not take it', async () => {
+  it('keep mail that was sent to a reader that did not take it', async () => {
     const home = makeHome()
     const session = claudeSession(home)
     const daemon = await startDaemon(home)
@@ -187,7 +187,7 @@ describe('hooks', () => {
     await expect.poll(waiting).toBe(0)
   })
 
-  it('have a transcript read that lies where nobody looks, at the end of a turn', async () => {
+  it('have a transcript read that lies outside the roots, at the end of a turn', async () => {
     const home = makeHome()
     const session = claudeSession(home)
     const daemon = await startDaemon(home)

@@ -142,7 +142,7 @@ describe('memoryd import', () => {
     await daemon.stop()
   })
 
-  it('answers others meanwhile, and gives the same job to whoever asks for the same folder', async () => {
+  it('answers others meanwhile, and gives the same job to each caller that asks for the same folder', async () => {
     const home = makeHome()
     genericRoot(home)
     const dir = folderIn(home, 'old')
@@ -165,7 +165,7 @@ describe('memoryd import', () => {
     await daemon.stop()
   })
 
-  it('is read on when nobody looks any more', async () => {
+  it('is read on when no caller waits any more', async () => {
     const home = makeHome()
     genericRoot(home)
     const dir = folderIn(home, 'old')

@@ -65,7 +65,7 @@ describe('mail over the socket', () => {
     const { ids } = await client.sendMail({
       from: 'a',
       to: 'b',
-      body: 'a word that nobody else says',
+      body: 'a word that no other mail says',
       summary: 'a word',
     })
     await until((events) => events.length === 1)
@@ -80,7 +80,7 @@ describe('mail over the socket', () => {
         from: 'a',
         to: 'b',
         kind: 'text',
-        body: 'a word that nobody else says',
+        body: 'a word that no other mail says',
         summary: 'a word',
       },
     ])
@@ -93,7 +93,7 @@ describe('mail over the socket', () => {
   it('is refused with what is wrong about it', async () => {
     const { client, home } = await twoAgents()
     const send = (letter: object) => client.sendMail({ from: 'a', to: 'b', body: 'x', ...letter } as never)
-    await expect(send({ to: 'nobody' })).rejects.toMatchObject({
+    await expect(send({ to: 'unknown' })).rejects.toMatchObject({
       code: 'NOT_FOUND',
       hint: expect.stringContaining('/v1/agents'),
     })
@@ -149,7 +149,7 @@ describe('waiting for mail', () => {
     await expect(late).rejects.toMatchObject({ code: 'UNREACHABLE', reason: 'slow' })
   })
 
-  it('by many holds up nobody, and is over when the reader gives up', async () => {
+  it('by many holds up no other, and is over when the reader gives up', async () => {
     const { client } = await twoAgents()
     const readers = Array.from({ length: 40 }, () => new AbortController())
     const ended = Promise.allSettled(readers.map(({ signal }) => client.mail({ agent: 'b', wait: '60' }, { signal })))

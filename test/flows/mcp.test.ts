@@ -28,7 +28,7 @@ const wrong: readonly [name: string, args: Record<string, unknown>, words: strin
   ['forget', { file: '../../secrets.md' }, 'has an empty, "." or ".." part'],
   ['forget', { file: 'MEMORY.md' }, 'MEMORY.md is the index, not a memory (forget the memories that it lists'],
   ['search_transcripts', { query: 'x', limit: 1000 }, 'limit: Too big: expected number to be <=50'],
-  ['search_transcripts', { query: 'role:nobody x' }, 'role'],
+  ['search_transcripts', { query: 'role:stranger x' }, 'role'],
   ['session_notes', { session: 'none' }, 'no session none is known'],
   ['memory_index', { cwd: 5 }, 'cwd'],
 ]

@@ -103,7 +103,7 @@ describe('memories from the command line', () => {
 })
 
 describe('memories over the socket', () => {
-  it('are written as whoever came by that way, whatever the content or the body claims', async () => {
+  it('are written in the name of the caller that came by that way, whatever the content or the body claims', async () => {
     const home = makeHome()
     const daemon = await startDaemon(home)
     const cwd = repository(home)

@@ -61,7 +61,7 @@ describe('the mode of a daemon', () => {
     expect(await client.status()).toMatchObject({ mode: 'online', state: 'ready', reasons: [] })
   })
 
-  it('changes when a command gives a key, which takes its time and keeps nobody waiting', async () => {
+  it('changes when a command gives a key, which takes its time and keeps no caller waiting', async () => {
     const home = makeHome()
     const gate = join(home.dir, 'gate')
     execFileSync('mkfifo', [gate])
@@ -87,7 +87,7 @@ describe('the mode of a daemon', () => {
 })
 
 describe('a cap that is reached', () => {
-  it('is told, and keeps nobody from reading or writing', async () => {
+  it('is told, and keeps no caller from reading or writing', async () => {
     const home = makeHome({ ANTHROPIC_API_KEY: 'k' })
     const store = openDatabases(home.places.stateDir, Date.now())
     const spent = { at: Date.now(), day: dayOf(Date.now()), job: 'x', project: undefined, model: 'm', bytes: 1 }

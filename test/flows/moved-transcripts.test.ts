@@ -6,7 +6,7 @@ import { makeHome } from '../support/home.ts'
 import { startDaemon } from '../support/in-process.ts'
 import { append, genericRoot, turn, turnEvents } from '../support/transcripts.ts'
 
-it('finds what a transcript says that was moved while nobody looked', async () => {
+it('finds what a transcript says that was moved while the daemon was away', async () => {
   const home = makeHome()
   const root = genericRoot(home)
   const cwd = join(home.dir, 'project')

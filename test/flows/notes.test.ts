@@ -166,7 +166,7 @@ describe('the notes of a session', () => {
     turn(session, 'Speak', 50_001)
     expect((await ends.next()).result).toMatchObject({ by: 'rules' })
     expect((await client.sessionNotes({ id: session.id })).content).toContain('Speak')
-    await expect(client.sessionNotes({ id: 'nobody' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await expect(client.sessionNotes({ id: 'unknown' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
     await stop()
     writeFileSync(home.places.configFile, JSON.stringify({ private: [session.cwd] }))
     const later = await startDaemon(home)

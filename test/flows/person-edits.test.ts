@@ -133,7 +133,7 @@ describe("a person's newer edit", () => {
     expect(readFileSync(path('a.md'), 'utf8')).toBe(NEXT)
   })
 
-  it('made while nobody was there stands, and so do its words in the index when an agent adds a line', async () => {
+  it('made while the daemon was away stands, and so do its words in the index when an agent adds a line', async () => {
     const { start, ground } = await open()
     const { agent, cwd, path } = ground
     const daemon = await start()

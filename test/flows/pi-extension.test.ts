@@ -47,7 +47,7 @@ it('the extension for pi tells its model the index first, then what fits each pr
   await happens('session_shutdown')
 })
 
-it('the extension for pi is silent when nobody answers', async () => {
+it('the extension for pi is silent when no daemon answers', async () => {
   const home = makeHome()
   const { happens, names } = await load(home)
   for (const name of names) expect(await happens(name, { prompt: 'How do I deploy the shop?' })).toBeUndefined()

@@ -35,17 +35,19 @@ describe('the memory prompt over the socket', () => {
 
     const after = await startDaemon(home)
     const { client } = after
-    writeFileSync(await indexFile(after, cwd), '- [By hand](by_hand.md) — edited while nobody looked\n')
+    writeFileSync(await indexFile(after, cwd), '- [By hand](by_hand.md) — edited while the daemon was away\n')
     const again = await Promise.all([1, 2, 3].map(() => client.memoryPrompt({ cwd, sessionId })))
     expect(again).toEqual([first, first, first])
     expect(await client.memoryPrompt({ cwd: other, sessionId })).toEqual(elsewhere)
-    expect((await client.memoryPrompt({ cwd })).text).toContain('edited while nobody looked')
-    expect((await client.memoryPrompt({ cwd, sessionId, harness: 'pi' })).text).toContain('edited while nobody looked')
+    expect((await client.memoryPrompt({ cwd })).text).toContain('edited while the daemon was away')
+    expect((await client.memoryPrompt({ cwd, sessionId, harness: 'pi' })).text).toContain(
+      'edited while the daemon was away',
+    )
 
     expect(await client.renewPrompt({ sessionId: 'another' })).toEqual({})
     expect(await client.memoryPrompt({ cwd, sessionId })).toEqual(first)
     expect(await client.renewPrompt({ sessionId })).toEqual({})
-    expect((await client.memoryPrompt({ cwd, sessionId })).text).toContain('edited while nobody looked')
+    expect((await client.memoryPrompt({ cwd, sessionId })).text).toContain('edited while the daemon was away')
   })
 
   it('is empty where memory is off, and the frozen one is back when it is on again', async () => {

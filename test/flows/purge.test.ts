@@ -148,7 +148,7 @@ async function stillAnswers({ client }: RunningDaemon): Promise<void> {
   expect(await client.status()).toMatchObject({ state: 'ready', reasons: [], errors: [] })
 }
 
-/** What the command says at a pseudo-terminal where somebody types one answer. */
+/** What the command says at a pseudo-terminal where a user types one answer. */
 function onTerminal({ home, cwd }: Ground, answer: string): string {
   const script = [
     'import os, pty, signal, sys',

@@ -82,7 +82,7 @@ describe('selection by a model', () => {
     expect(await ask({ mode: 'model' })).toMatchObject({ mode: 'model', skipped: 'none', memories: [] })
   })
 
-  it('drops names that nobody has, and gives no more than k', async () => {
+  it('drops names that do not exist, and gives no more than k', async () => {
     const { api, ask } = await ground()
     api.next(selects('../../etc/passwd', 'owls.md', 'nothing.md', 'auth.md', 'auth.md'))
     expect(filesOf(await ask({ mode: 'model', k: 1 }))).toEqual(['owls.md'])

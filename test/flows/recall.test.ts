@@ -306,7 +306,7 @@ describe('POST /v1/recall', () => {
     })
   })
 
-  it('answers 202 to nobody without a reason: a ticket is collected once', async () => {
+  it('answers 202 only with a reason: a ticket is collected once', async () => {
     const { client, cwd, home } = await ground()
     const { ticket } = await client.prefetchRecall({ cwd, query: 'token renewal', sessionId: 's' })
     const collect = () => rawRequest(home.places.socketPath, { path: `/v1/recall/${ticket}` })

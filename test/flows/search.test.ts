@@ -44,13 +44,13 @@ describe('memoryd search', () => {
       code: 0,
       stdout: 'no message in the sessions of this project says that\n',
     })
-    expect(await memoryd(home, 'search', 'x', 'role:nobody')).toMatchObject({
+    expect(await memoryd(home, 'search', 'x', 'role:stranger')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('role:person'),
     })
   })
 
-  it('takes credentials out of what it shows, and keeps none that somebody searched for', async () => {
+  it('takes credentials out of what it shows, and keeps none that was searched for', async () => {
     const home = makeHome()
     heard(home, `use ${SECRET} for now`, 'use [redacted:github-token] for now')
     const daemon = await startDaemon(home)

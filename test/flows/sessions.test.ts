@@ -39,7 +39,7 @@ it('lists the sessions of a project, and gives one with its turns', async () => 
   expect(first.items.map(({ id }) => id)).toEqual(['t'])
   const rest = await daemon.client.sessions({ cwd, limit: '1', after: first.next as string })
   expect([rest.items.map(({ id }) => id), rest.next]).toEqual([['s'], undefined])
-  await expect(daemon.client.session({ id: 'nobody' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(daemon.client.session({ id: 'unknown' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
   await daemon.stop()
 })
 

@@ -28,12 +28,12 @@ const programs = {
   ssh: 'shift; exec "$@"',
   claude: 'exit 0',
   nano: 'echo "And more." >> "$1"',
-  // Those of whoever runs the tests are not for them.
+  // Those of the user who runs the tests are not for them.
   systemctl: 'exit 1',
   launchctl: 'exit 1',
 }
 
-/** What goes on until somebody ends it: how one knows that it is at work. */
+/** What goes on until it is ended: how one knows that it is at work. */
 const endless: [RegExp, (on: Ground, said: string) => boolean | Promise<boolean>][] = [
   [/^memoryd logs -f/, (_on, said) => said.includes('ready')],
   [/^npm run messages-api/, (_on, said) => said.includes('answers at')],

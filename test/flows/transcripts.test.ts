@@ -5,7 +5,7 @@ import { makeHome } from '../support/home.ts'
 import { startDaemon } from '../support/in-process.ts'
 import { append, genericRoot, turn, turnEvents } from '../support/transcripts.ts'
 
-it('sees a turn that ends while nobody asks, and says where transcripts are looked for', async () => {
+it('sees a turn that ends between requests, and says where transcripts are looked for', async () => {
   const home = makeHome()
   const root = genericRoot(home)
   const cwd = join(home.dir, 'project')

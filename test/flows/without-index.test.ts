@@ -92,7 +92,7 @@ it('gives the same answers after index.db was deleted', async () => {
   await person.putAgentMemory({ type: 'tester', scope: 'local', cwd, file: 'own.md', content: topic('Of an agent.') })
   await person.putMemory({ cwd, file: 'a.md', content: topic('Two.') })
   await person.remember({ cwd, text: 'Always run the linter before a commit' })
-  await person.putMemory({ cwd, file: 'gone.md', content: topic('A thing that nobody wants to hear again.') })
+  await person.putMemory({ cwd, file: 'gone.md', content: topic('A thing that must not come again.') })
   await person.forget({ cwd, file: 'gone.md', reject: 'true' })
   await agent.putMemory({ cwd, file: 'waits.md', content: topic('Waits for a person.') })
   await person.pause({ cwd: join(home.dir, 'another') })

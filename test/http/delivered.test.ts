@@ -64,7 +64,7 @@ it('and when the connection is used again', async () => {
   client.destroy()
 })
 
-it('but not when nobody has read it', async () => {
+it('but not when it was not read', async () => {
   const { log, asked, answer, connect, closed } = await open()
   const peer = closed()
   const response = asked()
@@ -75,7 +75,7 @@ it('but not when nobody has read it', async () => {
   expect(log).toEqual(['one lost'])
 })
 
-it('nor when whoever asked was gone before it was written', async () => {
+it('nor when the caller was gone before it was written', async () => {
   const { log, asked, answer, connect, closed } = await open()
   const peer = closed()
   const response = asked()

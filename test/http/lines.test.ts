@@ -147,7 +147,7 @@ describe('a file that is uploaded', () => {
     expect((await client.health()).ok).toBe(true)
   })
 
-  it('is read to its end though nobody wants it: some callers listen only when they have said everything', async () => {
+  it('is read to its end though it is not wanted: some callers listen only when they have said everything', async () => {
     const { path } = await serve({
       importMemories: async ({ lines }) => {
         for await (const _piece of lines) throw new MemoryError('REFUSED', 'enough', { reason: 'shape' })

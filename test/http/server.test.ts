@@ -167,7 +167,7 @@ describe('the server', () => {
     ],
     ['a body over 1 MB', { body: JSON.stringify({ cwd: `/${'x'.repeat(1_100_000)}` }) }, 413, /larger/],
     ['another protocol version', { body: '{}', headers: { ...json, 'x-memoryd-protocol': '99' } }, 426, /protocol 99/],
-    ['a query nobody reads', { body: '{}', path: '/v1/pause?cwd=/x' }, 400, /query.*cwd/],
+    ['a query that no route reads', { body: '{}', path: '/v1/pause?cwd=/x' }, 400, /query.*cwd/],
     ['an unknown route', { body: '{}', path: '/v1/nothing' }, 404, /POST \/v1\/nothing/],
   ])('refuses %s', async (_what, request, status, message) => {
     let ran = false
@@ -184,7 +184,7 @@ describe('the server', () => {
     expect(ran).toBe(false)
   })
 
-  it('has no HEAD routes, which would open streams nobody reads', async () => {
+  it('has no HEAD routes, which would open streams without a reader', async () => {
     const { path } = await serve({ health: () => ({ ok: true, version: '1', pid: 1 }) })
     expect((await rawRequest(path, { method: 'HEAD', path: '/v1/health' })).status).toBe(404)
     expect((await rawRequest(path, { method: 'HEAD', path: '/v1/events' })).status).toBe(404)

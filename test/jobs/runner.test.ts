@@ -112,7 +112,7 @@ describe('a run', () => {
     expect(states(rig)).toEqual(['s1 m1 done', 's2 m2 running'])
   })
 
-  it('of a kind that gives way is alone of its kind, and keeps nobody waiting', async () => {
+  it('of a kind that gives way is alone of its kind, and keeps no caller waiting', async () => {
     const low = heldKind('low')
     const plain = heldKind('plain')
     const rig = jobRig([{ ...low.kind, low: true }, plain.kind])

@@ -30,7 +30,7 @@ it('with defaults and a key, five sessions and a clock that is moved by a day ma
   expect((await client.dreamStatus({ cwd })).lastCheck).toMatchObject({ trigger: 'turn', gate: 'time' })
   expect(snapshot(dir)).toEqual(before)
 
-  // Nobody does anything but let a day go by: the calendar has come once before it is over, and once after.
+  // Only a day goes by: the calendar has come once before it is over, and once after.
   clock.move(DAY_MS - HALF_HOUR_MS)
   await checks.next()
   expect((await client.dreamStatus({ cwd })).lastCheck).toMatchObject({ trigger: 'cron', gate: 'time' })

@@ -58,7 +58,7 @@ it.for([80, 160])(
     expect(await client.dreamStatus({ cwd })).toMatchObject({ last: { outcome: 'killed' } })
     expect(snapshot(dir)).toEqual(before)
 
-    // Where there is no keyboard to answer with, nothing is drawn that somebody would have to leave.
+    // Where there is no keyboard to answer with, nothing is drawn that the user would have to leave.
     tmux('send-keys', 'clear', 'Enter')
     const events = await collectEvents(client, 'dream')
     tmux('send-keys', `${process.execPath} ${cliMain} dream --watch </dev/null; echo "quiet $?"`, 'Enter')

@@ -108,7 +108,7 @@ describe.skipIf(reason)('memoryd as a service of a real systemd', { timeout: 180
     const { pid } = await user.json('status')
     const socket = await user.read('stat', '--format=%i', user.socket)
     await user.read('kill', '-9', String(pid))
-    // Nobody connects meanwhile, so it is not the socket that starts it.
+    // No client connects meanwhile, so it is not the socket that starts it.
     const { MainPID } = await eventually('systemd has started it again', async () => {
       const now = await user.show('memoryd.service', 'NRestarts', 'ActiveState', 'MainPID')
       return now.NRestarts === '1' && now.ActiveState === 'active' ? now : undefined

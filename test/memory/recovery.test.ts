@@ -64,7 +64,7 @@ describe('after a kill', () => {
     expect(recoverChanges(journal, [dir], () => true)).toEqual({ completed: [], problems: [] })
   })
 
-  it("somebody's edit made meanwhile stands", async () => {
+  it("another program's edit made meanwhile stands", async () => {
     const { dir, journal, writerOver, writer, tree } = await makeWriter()
     await writer.write(dir, [{ file: 'a.md', content: topic('One.') }], by)
     const killed = writerOver({

@@ -23,7 +23,7 @@ export const malformed: readonly [what: string, body: Json, why: RegExp][] = [
   ['nothing to be said', { ...sound, max_tokens: 0 }, /^max_tokens: /],
   ['more output than the model has', { ...sound, max_tokens: 128_001 }, /128001 > 128000/],
   ['part of a token', { ...sound, max_tokens: 1.5 }, /^max_tokens: /],
-  ['a field nobody knows', { ...sound, max_token: 5 }, /^max_token: Extra inputs are not permitted/],
+  ['an unknown field', { ...sound, max_token: 5 }, /^max_token: Extra inputs are not permitted/],
   ['a temperature', { ...sound, temperature: 0 }, /^temperature: Extra inputs/],
   ['a field of another API', { ...sound, prompt: 'hello' }, /^prompt: Extra inputs/],
   ['our own spelling of a mark', say(user([text('a', { cacheControl: '5m' })])), /cacheControl: Extra inputs/],

@@ -51,7 +51,7 @@ describe('the cache of the scripted Messages API', () => {
     expect(use({ ...body, model: 'n' }).read).toBe(0)
     expect(use({ ...body, tools: [{ name: 't', input_schema: { type: 'object' } }] }).read).toBe(0)
     expect(use({ ...body, thinking: { type: 'adaptive' } }).read).toBe(0)
-    expect(use(body, 'somebody else').read).toBe(0)
+    expect(use(body, 'another prefix').read).toBe(0)
     expect(use(body).read).toBe(200)
   })
 

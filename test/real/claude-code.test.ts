@@ -116,7 +116,7 @@ describe('Claude Code', () => {
       write('toolu_1', join(dir, 'deploy-branch.md'), BY_CLIENT),
       write('toolu_2', join(dir, 'MEMORY.md'), POINTER),
     ])
-    // Noticed while they are written, or when somebody next looks.
+    // Noticed while they are written, or with the next sweep.
     const saved = await listen(person)
     await claude(cwd, 'Remember that we deploy from the release branch only')
     expect(readdirSync(dir).sort()).toEqual(['MEMORY.md', 'deploy-branch.md'])

@@ -52,7 +52,7 @@ const MARK = '<memoryd-context>'
 async function open(settings: object = {}): Promise<{ home: Home; cwd: string; client: StrictClient }> {
   const home = makeHome()
   const cwd = repository(home, 'shop')
-  // Nobody sits at these sessions: without this, nothing is kept of them.
+  // No person sits at these sessions: without this, nothing is kept of them.
   writeFileSync(home.places.configFile, JSON.stringify({ extraction: { nonInteractive: true }, ...settings }))
   const { client } = await startDaemon(home)
   return { home, cwd, client }
@@ -112,7 +112,7 @@ describe('real clients with our hooks', () => {
     expect(elsewhere).toContain(`(${items[0]?.file})`)
     expect(elsewhere).not.toContain(RECALLED)
 
-    // What was injected is not what anybody said: it is neither found nor learned again.
+    // What was injected was not said: it is neither found nor learned again.
     expect((await client.search({ cwd, q: `"${RECALLED}"` })).items).toEqual([])
     expect((await client.memories({ cwd })).items).toHaveLength(1)
     const { harnesses, errors } = await client.status()

@@ -1,4 +1,4 @@
-/** Installs somebody else's program into a folder of its own, for as long as a suite runs. */
+/** Installs a published program into a folder of its own, for as long as a suite runs. */
 import { execFile } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -38,7 +38,7 @@ export type Opened = {
 
 const COMMAND = 'echo from the shell'
 
-/** Stands before the model whenever a session begins or somebody asks, and is said by nobody. */
+/** Stands before the model whenever a session begins or a prompt is sent, and was not said by a person. */
 export const PROBE = 'INJECTED-PROBE-4711'
 
 const hooks = Object.fromEntries(

@@ -1,11 +1,11 @@
-/** Runs a client to its end, in a temporary HOME and with nobody to talk to but loopback. */
+/** Runs a client to its end, in a temporary HOME and with no network but loopback. */
 import { spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Home } from '../support/home.ts'
 
 const RUN_MS = 90_000
-/** Nobody listens there: what is not for loopback gets no further. */
+/** No server listens there: what is not for loopback gets no further. */
 const NOWHERE = 'http://127.0.0.1:9'
 
 type Run = { program: string; args: readonly string[]; cwd: string; env: Record<string, string> }

@@ -28,7 +28,7 @@ export function noteWrites(root: string): Writes {
   return {
     writtenAt: (path, end) => {
       const write = seen.get(path)?.find(({ sizeBytes }) => sizeBytes >= end)
-      if (!write) throw new Error(`nobody saw byte ${end} of ${path} written`)
+      if (!write) throw new Error(`no write of byte ${end} of ${path} written`)
       return write.atMs
     },
   }

@@ -7,7 +7,7 @@ export type ManualTime = {
   pass(ms: number): void
   /** The machine sleeps: only the wall clock moves, timers are frozen, then it wakes. */
   sleep(ms: number): void
-  /** Somebody sets the wall clock. */
+  /** The wall clock is set. */
   jump(ms: number): void
 }
 

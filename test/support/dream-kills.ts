@@ -34,7 +34,7 @@ export async function killWhileDreaming(kills: number): Promise<void> {
     await delay(random() * ([SPREAD_MS, END_MS, WRITING_MS][round % 3] ?? 0))
     await daemon.kill9()
 
-    // What the next start does before anybody is served.
+    // What the next start does before it serves.
     const clock = createClock()
     const store = openDatabases(home.places.stateDir, clock.now())
     const journal = createJournal(store.history)
@@ -90,7 +90,7 @@ async function afterwards(home: Parameters<typeof startDaemon>[0], cwd: string, 
   return snapshot(dir)
 }
 
-/** A dream that nobody disturbs. */
+/** A dream that is not disturbed. */
 async function finished(): Promise<Files> {
   const { home } = await dreamModel(goodDream)
   const { cwd, dir } = dreamGround(home)

@@ -50,7 +50,7 @@ export function lockProgram(how: string, { state, dir }: Pick<Ground, 'state' | 
   return { pid: child.pid as number, said, lines, exited, kill }
 }
 
-/** Whoever finds another inside ends with an error. Half of the time there is a lock file already. */
+/** A process that finds another inside ends with an error. Half of the time there is a lock file already. */
 export async function contend(rounds: number): Promise<void> {
   for (const before of [undefined, 1_700_000_000_123]) {
     const ground = lockGround()

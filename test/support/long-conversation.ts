@@ -10,7 +10,7 @@ import { calls, says } from './messages-api/answers.ts'
 import { startMessagesApi } from './messages-api/start.ts'
 import type { Body } from './messages-api/wire.ts'
 
-/** No name that anybody knows: its window is the usual one. */
+/** An unknown name: its window is the usual one. */
 const MODEL = 'scripted-model'
 const SUMMARISER = 'claude-haiku-5-5'
 const WINDOW = 200_000

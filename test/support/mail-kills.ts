@@ -114,7 +114,7 @@ export async function killWhileMailed(each: number, mailsForAKill: number): Prom
   expect(kills.reader).toBeGreaterThan(0)
 }
 
-/** Whoever is not there yet, or not any more, may be in a moment. */
+/** A daemon that is not there yet, or not any more, may be in a moment. */
 async function isSent(sending: Promise<unknown>): Promise<boolean> {
   try {
     await sending

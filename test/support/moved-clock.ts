@@ -12,7 +12,7 @@ export type MovedClock = {
   move(byMs: number): void
 }
 
-/** Skips where libfaketime is not installed: nobody else's clock is touched for a test. */
+/** Skips where libfaketime is not installed: no other clock is touched for a test. */
 export function movedClock({ skip }: TestContext, home: Home): MovedClock {
   const library = FOLDERS.flatMap(libraries).find((path) => existsSync(path))
   if (library === undefined) {
