@@ -41,7 +41,7 @@ export type Job = {
 /** How one run of a job ended. */
 export type Outcome =
   | { done: unknown; runId?: string | undefined; truncated?: true | undefined }
-  /** `afterMs`: whoever refused said when to come again. */
+  /** `afterMs`: the server said when to come again. */
   | { failed: string; afterMs?: number | undefined }
   /** Nothing failed, but it cannot be done now: offline, over the budget, no room on the disk. */
   | { postponed: string; untilMs?: number | undefined }
@@ -70,15 +70,15 @@ export type JobKind = {
    * model, and done in another way while there is none. `may`: counted while there is a model, and never waits.
    */
   model: boolean | 'if-online' | 'may'
-  /** The memory directory that a run of a model would be at, where nobody knew it when the job was enqueued. */
+  /** The memory directory that a run of a model would be at, where it was not known when the job was enqueued. */
   dirOf?(job: Claimed): string | undefined
-  /** Gives way to what somebody waits for, the newest first: one at a time without a model, two with one. */
+  /** Gives way to all others, the newest first: one at a time without a model, two with one. */
   low?: true
   /** What it does is kept step by step, and taken up by the next daemon: a stop does not wait for it. */
   resumes?: true
   /** history.db already covers this watermark: settled without running. */
   alreadyDone?(job: Claimed): boolean
   run(job: Claimed, context: RunContext): Promise<Outcome>
-  /** Somebody killed it: it must not be taken up again in another way. */
+  /** The user killed it: it must not be taken up again in another way. */
   killed?(job: Claimed): void
 }

@@ -15,7 +15,7 @@ import { endingOf } from './outcome.ts'
 const MODEL_RUNS_AT_ONCE = 2
 const OTHER_RUNS_AT_ONCE = 4
 const LOW_RUNS_AT_ONCE = 1
-/** The longest time in which something that another connection enqueued is not seen, if nobody calls `wake`. */
+/** The longest time in which something that another connection enqueued is not seen without a call of `wake`. */
 const LOOK_EVERY_MS = 30_000
 /** What is aborted is given this long to end before it is left to its fate. */
 const ABORTED_MS = 1_000

@@ -1,6 +1,6 @@
 /**
  * Asks a model over the Messages API: streams, ends a stream that stands still, hangs up when told to, and gives every
- * failure as a value. Never tries again: whoever runs the job does.
+ * failure as a value. Never tries again: the job runner does.
  */
 import type { Clock } from '../platform/clock.ts'
 import { createGathering, type Gathering, type Wrong } from './answer-stream.ts'
@@ -78,10 +78,10 @@ function clientOf({ Anthropic }: Sdk, { key, baseUrl }: Access) {
     baseURL: baseUrl,
     maxRetries: 0,
     timeout: LONGEST_MS,
-    // What is asked and answered is nobody's business: not a log's, not a tracer's.
+    // What is asked and answered belongs in no log and no trace.
     logLevel: 'off',
     openTelemetry: false,
-    // A key is for one place. Another that it points to may be anybody.
+    // A key is for one place. Another that the server points to may be anyone's.
     fetchOptions: { redirect: 'error' },
   })
 }

@@ -1,6 +1,6 @@
 /**
  * The day's money: nothing is sent that could cost more than is left. A call is written down with the most it can cost
- * before it is made, and with what it did cost after; where nobody can tell, the most stays.
+ * before it is made, and with what it did cost after; where the cost is unknown, the most stays.
  */
 import type { Budget, CostList } from '../../schema/job.ts'
 import type { Core } from '../core.ts'
@@ -104,7 +104,7 @@ export function mostUsage(
   return { ...nothing, cacheWrite: tokens, ...(kept === '1h' && { cacheWrite1h: tokens }) }
 }
 
-/** What is to be paid for; undefined where nobody can tell, as when a server does not say what it used. */
+/** What is to be paid for; undefined where it is unknown, as when a server does not say what it used. */
 function finalUsage(result: ModelAnswer | ModelFailure, maxTokens: number): Usage | undefined {
   if ('failed' in result && result.spent === 'nothing') return { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 }
   const { usage } = result

@@ -72,7 +72,7 @@ function pick<T>(table: Readonly<Record<string, T>>, name: string): T | undefine
 
 const NANOS_PER_TOKEN = 1_000
 
-/** In billionths of a dollar, rounded up; undefined where nobody knows the price. */
+/** In billionths of a dollar, rounded up; undefined where the price is unknown. */
 export function costInNanos(usage: Usage, { tiers = [] }: ModelFacts): number | undefined {
   const prompt = usage.input + usage.cacheRead + usage.cacheWrite
   const tier = tiers.find(({ upToTokens }) => upToTokens === undefined || prompt <= upToTokens) ?? tiers.at(-1)

@@ -108,7 +108,7 @@ async function clean<T>(value: T, turns: Turns): Promise<T> {
     return parts as T
   }
   if (typeof value !== 'object' || value === null) return value
-  // Thoughts are signed by whoever had them: another letter in them and they are refused.
+  // Thoughts are signed by the server: another letter in them and it refuses them.
   if (AS_IT_IS in value) return value[AS_IT_IS] as T
   const fields: [string, unknown][] = []
   for (const [name, part] of Object.entries(value)) fields.push([name, await clean(part, turns)])
@@ -153,9 +153,9 @@ function withoutFence(text: string): string {
   return /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text
 }
 
-/** What it is to ask a model, whoever answers: the request, the answer, and every way it can fail as a value. */
+/** What it is to ask a model: the request, the answer, and every way it can fail as a value. */
 
-/** How long a prompt up to here stays in the cache of whoever answers. */
+/** How long a prompt up to here stays in the cache of the server. */
 export type CacheControl = '5m' | '1h'
 
 type Marked = { cacheControl?: CacheControl }
@@ -230,14 +230,14 @@ export type ModelFailure = {
   untilMs?: number
   /** What was used up all the same. */
   usage?: Usage
-  /** Whether `usage` is the last word. Absent, nobody can tell what the call cost. */
+  /** Whether `usage` is the last word. Absent, the cost of the call is unknown. */
   spent?: 'nothing' | 'final'
-  /** The same request will fail the same way until somebody changes something. */
+  /** The same request will fail the same way until the user changes something. */
   permanent: boolean
   requestId?: string
 }
 
-/** Streams; never retries: whoever runs the job does, in one place. */
+/** Streams; never retries: the job runner does, in one place. */
 export type Provider = {
   call(request: ModelRequest, at: { signal: AbortSignal }): Promise<ModelAnswer | ModelFailure>
 }
@@ -282,7 +282,7 @@ export function kindOfErrorType(type: string): Kind {
 function kindOfStatus(status: number): Kind {
   if (status === 429) return 'rate-limit'
   if (status === 529) return 'overloaded'
-  // Whoever is asked to pay first will not answer before somebody has.
+  // 402 asks for payment: until the user has paid, the answer stays the same.
   if (status === 401 || status === 402 || status === 403) return 'auth'
   // A conflict or a request that took too long to arrive may go better next time.
   if (status >= 500 || status === 408 || status === 409) return 'server'
@@ -318,7 +318,7 @@ function retryAfter(headers: Headers, nowMs: number): number | undefined {
   return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS) : undefined
 }
 
-/** JSON from somebody else: undefined where it is none. Pure. */
+/** JSON from outside: undefined where it is none. */
 
 export function parseJson(text: string): unknown {
   try {

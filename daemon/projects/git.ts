@@ -87,7 +87,7 @@ export type ProjectRoot = {
   git: GitEntry
 }
 
-/** Deeper than anybody works; without it a made-up path of thousands of levels would be stat'ed to the top each time. */
+/** Deeper than any real folder; without it a made-up path of thousands of levels would be stat'ed to the top each time. */
 const MOST_LEVELS = 256
 
 export function findProjectRoot(cwd: string, probe: Probe = createProbe()): ProjectRoot {

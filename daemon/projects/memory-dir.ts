@@ -1,4 +1,4 @@
-/** Where a project's memories are: the first source that names a place. Refuses places nobody can mean. Does no I/O. */
+/** Where a project's memories are: the first source that names a place. Refuses places that cannot be meant. */
 import { realpathSync } from 'node:fs'
 import { isAbsolute, join, normalize } from 'node:path'
 import { callerVariables } from '../../schema/caller.ts'
@@ -145,7 +145,7 @@ export function agentDirOf({ root, home, variables, type, scope }: AgentDirFacts
   return target
 }
 
-/** Whether a directory that was chosen once still is where it was: links change while nobody probe. */
+/** Whether a directory that was chosen once still is where it was: links change at any time. */
 export function isAgentPlace(dir: string): boolean {
   try {
     return realpathSync(dir) === dir

@@ -328,7 +328,7 @@ const SAID =
 /** 密码是 value, 口令已经重置为value. What stands between tells of the credential (密码长度是 16) or leads to it. */
 const SAID_IN_CHINESE =
   /["'`*_)]{0,4}[ \t]{0,4}(?!字段|列|表|长度|强度|位数|规则|策略|校验|哈希|加密|算法|文件|接口|页|框|类型|格式|参数|变量)\p{Script=Han}{0,6}(?:[是为用成叫]|is)[ \t]{0,4}[:：]?[ \t]{0,4}(?=["'`“‘*!-~])/uy
-/** Nobody writes a space between the two scripts who does not want to. */
+/** A space between the two scripts is written on purpose. */
 const BESIDE_IN_CHINESE = /(?<=\p{Script=Han})(?=[!-~])(?![:=|"'`(){}<>,.;/\\])/uy
 const BESIDE = /["'*_]{0,3}[ \t]{1,4}(?=[^\s:=|])/y
 

@@ -286,7 +286,7 @@ const NEARBY = bitOf('nearby')
 const PASSWORD_FILES = bitOf('password-files')
 const TRACED = bitOf('assignments') | bitOf('headers')
 
-/** Made on first use: whoever starts the daemon does not wait for it. */
+/** Made on first use, so that the start of the daemon does not wait for it. */
 const hintsIn = onFirstUse(() =>
   createHints(
     [
