@@ -1,5 +1,4 @@
-/** What every command gets: where things are, how to speak to the daemon, how to print. */
-
+/** What every command gets: where things are, how to ask the daemon and the user, how to print. */
 import { createInterface } from 'node:readline/promises'
 import type { Environment, Places } from '../../schema/rendezvous.ts'
 import type { StrictClient } from '../client.ts'
@@ -11,7 +10,7 @@ export type Context = {
   connect: typeof connect
   /** What the user types to run this program, for hints that work when pasted. */
   self: string
-  /** Advice that names this program, with the name that works here. Never text that other people wrote. */
+  /** Advice of ours, with the name that works here. Never for text from elsewhere. */
   typed: (advice: string) => string
   print: Print
 }
@@ -25,14 +24,10 @@ export type Print = {
 
 export function createPrint(write: (text: string) => void, form: { json: boolean; colour: 'on' | 'off' }): Print {
   return {
-    result: (data, lines) =>
-      write(
-        form.json
-          ? `${JSON.stringify(data)}\n`
-          : `${lines()
-              .map((line) => harmless(line, form.colour))
-              .join('\n')}\n`,
-      ),
+    result: (data, lines) => {
+      const harmlessLines = () => lines().map((line) => harmless(line, form.colour))
+      write(`${form.json ? JSON.stringify(data) : harmlessLines().join('\n')}\n`)
+    },
     colour: form.colour,
     form: form.json ? 'json' : 'text',
   }
@@ -51,7 +46,10 @@ export function harmless(text: string, colour: 'on' | 'off'): string {
   )
 }
 
-/** Numbers on the command line: told with what they count, and asked for within what the daemon takes. */
+/** The name of a file in a list: a line break in it must not make a second entry. */
+export function inOneLine(file: string): string {
+  return file.replace(/[\r\n]/g, '\ufffd')
+}
 
 /** `1 file`, `2 files`. */
 export function count(number: number, what: string): string {
@@ -60,14 +58,13 @@ export function count(number: number, what: string): string {
 
 const MOST_ASKED = 999
 
-/** What a person asked for, as near to it as a query allows. */
+/** The count that the user asked for, as a query takes it. */
 export function asked(number: number): string {
   return String(Math.min(Math.max(number, 1), MOST_ASKED))
 }
 
-/** The daemon as a person speaks to it: strictly, as `user`, and only for the length of one command. */
-
-export async function asPerson<T>({ connect, places }: Context, act: (client: StrictClient) => Promise<T>): Promise<T> {
+/** Calls the daemon as `user`, strictly, for the length of one command. */
+export async function asUser<T>({ connect, places }: Context, act: (client: StrictClient) => Promise<T>): Promise<T> {
   const client = connect({ socket: places.socketPath, strict: true, actor: 'user', deadlineMs: 30_000 })
   try {
     return await act(client)
@@ -76,9 +73,7 @@ export async function asPerson<T>({ connect, places }: Context, act: (client: St
   }
 }
 
-/** Asks the person at the terminal before something is done that cannot be taken back. */
-
-/** `no-terminal`: there is no user at a terminal to ask. */
+/** Asks the user at the terminal; `no-terminal` where there is none. */
 export async function confirm(question: string): Promise<'yes' | 'no' | 'no-terminal'> {
   if (!process.stdin.isTTY || !process.stdout.isTTY) return 'no-terminal'
   const prompt = createInterface({ input: process.stdin, output: process.stdout })

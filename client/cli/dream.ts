@@ -2,7 +2,7 @@
 import type { DreamLive } from '../../schema/dream.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { StrictClient } from '../client.ts'
-import { asPerson, type Context, harmless } from './context.ts'
+import { asUser, type Context, harmless } from './context.ts'
 import { frame, gateLines, reportLines } from './dream-view.ts'
 
 export type DreamOptions = { watch?: true; explain?: true; last?: true }
@@ -14,7 +14,7 @@ const CTRL_C = '\u0003'
 
 export async function dream(context: Context, { watch, explain, last }: DreamOptions): Promise<void> {
   const cwd = process.cwd()
-  await asPerson(context, async (client) => {
+  await asUser(context, async (client) => {
     if (explain) return explained(context, client, cwd)
     if (last) return report(context, client, cwd)
     // Without a keyboard Ctrl-C could ask nothing.

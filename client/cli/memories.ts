@@ -1,19 +1,18 @@
-/** `memoryd list`, `show`, `why` and `history`. */
-
+/** The commands that show and change memories: list, show, why, history, remember, forget, undo, review and edit. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
 import type { MemoryType } from '../../schema/memory.ts'
-import { asked, asPerson, type Context, confirm, harmless } from './context.ts'
+import { asked, asUser, type Context, confirm, harmless, inOneLine } from './context.ts'
 
 export type Where = { cwd: string }
 
 export type ListOptions = { type?: MemoryType; search?: string }
 
 export async function list(context: Context, { cwd, type, search }: Where & ListOptions): Promise<void> {
-  const found = await asPerson(context, (client) => client.memories({ cwd, type, q: search }))
+  const found = await asUser(context, (client) => client.memories({ cwd, type, q: search }))
   context.print.result(found, () => {
     if (found.skipped) return ['memory is off here']
     if (found.items.length === 0)
@@ -27,20 +26,15 @@ export async function list(context: Context, { cwd, type, search }: Where & List
   })
 }
 
-/** A file may have a line break in its name; a list must not be made to say more than there is. */
-function inOneLine(file: string): string {
-  return file.replace(/[\r\n]/g, '\ufffd')
-}
-
 export async function show(context: Context, file: string, { cwd, at }: Where & { at?: string }): Promise<void> {
   const then = at === undefined ? undefined : new Date(at).toISOString()
-  const memory = await asPerson(context, (client) => client.memory({ cwd, file, at: then }))
+  const memory = await asUser(context, (client) => client.memory({ cwd, file, at: then }))
   context.print.result(memory, () => memory.content.replace(/\n$/, '').split('\n'))
 }
 
 /** What a memory rests on, and who wrote it last. */
 export async function why(context: Context, file: string, { cwd }: Where): Promise<void> {
-  const { evidence, changes } = await asPerson(context, async (client) => ({
+  const { evidence, changes } = await asUser(context, async (client) => ({
     evidence: (await client.memory({ cwd, file })).evidence,
     changes: (await client.changes({ cwd, file, limit: '20' })).items,
   }))
@@ -57,7 +51,7 @@ export async function history(
   { cwd, lines }: Where & { lines: number },
 ): Promise<void> {
   const limit = asked(lines)
-  const { items } = await asPerson(context, (client) => client.changes({ cwd, file, limit }))
+  const { items } = await asUser(context, (client) => client.changes({ cwd, file, limit }))
   context.print.result({ items }, () =>
     items.length === 0
       ? ['nothing has happened here yet']
@@ -68,14 +62,9 @@ export async function history(
   )
 }
 
-/** `memoryd remember`, `forget`, `undo` and `review`. */
-
-export async function remember(
-  context: Context,
-  text: string,
-  { cwd, type }: Where & { type?: MemoryType },
-): Promise<void> {
-  const done = await asPerson(context, (client) => client.remember({ cwd, text, type }))
+export async function remember(context: Context, text: string, options: Where & { type?: MemoryType }): Promise<void> {
+  const { cwd, type } = options
+  const done = await asUser(context, (client) => client.remember({ cwd, text, type }))
   context.print.result(done, () => [
     done.action === 'created' ? `remembered in ${done.file} (${done.type})` : `known already: ${done.file}`,
     ...(done.redacted.length > 0 ? [`took out what looked like a credential: ${done.redacted.join(', ')}`] : []),
@@ -85,7 +74,7 @@ export async function remember(
 
 export type ForgetOptions = { reject?: boolean; purge?: boolean; yes?: boolean; rejected?: boolean; lift?: string }
 
-/** Every backup is rewritten, however large it has become. */
+/** A large history.db takes long: backups are deleted and a new one is made. */
 const PURGE_DEADLINE_MS = 600_000
 
 export async function forget(
@@ -95,13 +84,13 @@ export async function forget(
 ): Promise<void> {
   if (options.lift !== undefined) {
     const id = options.lift
-    await asPerson(context, (client) => client.liftTombstone({ id }))
+    await asUser(context, (client) => client.liftTombstone({ id }))
     return context.print.result({ lifted: id }, () => [`what tombstone ${id} rejected may be said again`])
   }
   if (options.purge) return purge(context, file, options)
   if (options.rejected || file === undefined) return listRejected(context)
   const reject = options.reject ? 'true' : 'false'
-  const done = await asPerson(context, (client) => client.forget({ cwd: options.cwd, file, reject }))
+  const done = await asUser(context, (client) => client.forget({ cwd: options.cwd, file, reject }))
   context.print.result(done, () => [
     done.tombstoneId ? `forgot ${file}; it will not come back (tombstone ${done.tombstoneId})` : `forgot ${file}`,
     `take it back with: ${context.self} undo ${done.changeId}`,
@@ -121,8 +110,8 @@ async function purge(
       hint: 'add --yes',
     })
   if (agreed === 'no') return context.print.result({ purged: null }, () => ['nothing was purged'])
-  const wish = { cwd, file, reject: reject ? 'true' : 'false', purge: 'true' } as const
-  const done = await asPerson(context, (client) => client.forget(wish, { deadlineMs: PURGE_DEADLINE_MS }))
+  const input = { cwd, file, reject: reject ? 'true' : 'false', purge: 'true' } as const
+  const done = await asUser(context, (client) => client.forget(input, { deadlineMs: PURGE_DEADLINE_MS }))
   const { versions = 0, backups = 0, deleted = [] } = done.purged ?? {}
   context.print.result(done, () => [
     `purged ${file}: ${versions} kept versions are gone, ${backups} backups were deleted; it cannot be undone`,
@@ -133,7 +122,7 @@ async function purge(
 }
 
 async function listRejected(context: Context): Promise<void> {
-  const { items } = await asPerson(context, (client) => client.tombstones())
+  const { items } = await asUser(context, (client) => client.tombstones())
   context.print.result({ items }, () =>
     items.length === 0
       ? ['nothing is rejected']
@@ -141,8 +130,8 @@ async function listRejected(context: Context): Promise<void> {
   )
 }
 
-export async function undo(context: Context, change: string | undefined, { run }: { run?: string }): Promise<void> {
-  const done = await asPerson(context, (client) =>
+export async function undo(context: Context, change: string | undefined, run: string | undefined): Promise<void> {
+  const done = await asUser(context, (client) =>
     run !== undefined ? client.undoRun({ id: run }) : client.undoChange({ id: change ?? '' }),
   )
   const back = done.runId === undefined ? done.changeIds[0] : `--run ${done.runId}`
@@ -155,10 +144,10 @@ export async function review(
   id: string | undefined,
 ): Promise<void> {
   if (decision !== undefined && id !== undefined) {
-    const done = await asPerson(context, (client) => client.decideReview({ id, decision }))
+    const done = await asUser(context, (client) => client.decideReview({ id, decision }))
     return context.print.result(done, () => [decision === 'approve' ? 'applied' : 'rejected; it will not come back'])
   }
-  const { items } = await asPerson(context, (client) => client.reviews())
+  const { items } = await asUser(context, (client) => client.reviews())
   context.print.result({ items }, () =>
     items.length === 0
       ? ['nothing waits for you']
@@ -169,10 +158,9 @@ export async function review(
   )
 }
 
-/** `memoryd edit`: a memory in the person's own editor, written back as the person's, never over another edit. */
-
-export async function edit(context: Context, file: string, { cwd }: Where): Promise<void> {
-  const memory = await asPerson(context, (client) => client.memory({ cwd, file }))
+/** A memory in the user's own editor, written back as the user's, never over another edit. */
+export async function edit(context: Context, file: string, cwd: string): Promise<void> {
+  const memory = await asUser(context, (client) => client.memory({ cwd, file }))
   const folder = mkdtempSync(join(tmpdir(), 'memoryd-'))
   const draft = join(folder, basename(file))
   try {
@@ -181,7 +169,7 @@ export async function edit(context: Context, file: string, { cwd }: Where): Prom
     const content = readFileSync(draft, 'utf8')
     if (content === memory.content) return context.print.result({ changed: false }, () => ['nothing was changed'])
     const write = { cwd, file, content, ifHash: memory.hash, reason: 'edited' }
-    const done = await asPerson(context, (client) => client.putMemory(write)).catch((error: unknown) => {
+    const done = await asUser(context, (client) => client.putMemory(write)).catch((error: unknown) => {
       // The user's text is kept although another edit came first.
       const kept = join(tmpdir(), `memoryd-${Date.now()}-${basename(file)}`)
       writeFileSync(kept, content, { mode: 0o600 })
@@ -196,7 +184,7 @@ export async function edit(context: Context, file: string, { cwd }: Where): Prom
   }
 }
 
-/** Through a shell, as git does it: people write `code --wait` into their environment. */
+/** Through a shell, as git does it: `EDITOR` may be `code --wait`. */
 function runEditor({ env }: Context, draft: string): void {
   const editor = env.VISUAL || env.EDITOR || 'vi'
   const { status } = spawnSync('sh', ['-c', `${editor} "$1"`, 'sh', draft], {

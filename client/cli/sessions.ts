@@ -1,15 +1,13 @@
-/** `memoryd search`. */
+/** The commands about sessions: search, notes, compact, recall and why --session. */
 import pc from 'picocolors'
 import type { Contract } from '../../schema/contract.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { StrictClient } from '../client.ts'
-import { asked, asPerson, type Context } from './context.ts'
-
-type Item = { snippet: string; hits: { from: number; to: number }[] }
+import { asked, asUser, type Context, inOneLine } from './context.ts'
 
 export async function search(context: Context, q: string, { cwd, lines }: { cwd: string; lines: number }) {
   const limit = asked(lines)
-  const found = await asPerson(context, (client) => client.search({ q, cwd, limit }))
+  const found = await asUser(context, (client) => client.search({ q, cwd, limit }))
   const paint = pc.createColors(context.print.colour === 'on')
   context.print.result(found, () => {
     if (found.skipped) return ['memory is off here']
@@ -27,7 +25,10 @@ function timeOf(at: string | null): string {
 }
 
 /** The snippet may be what a program printed: its colours are not shown. */
-function marked({ snippet, hits }: Item, mark: (text: string) => string): string {
+function marked(
+  { snippet, hits }: Contract['search']['answer']['items'][number],
+  mark: (text: string) => string,
+): string {
   let from = 0
   const parts = hits.flatMap((hit) => {
     const before = plain(snippet.slice(from, hit.from))
@@ -41,27 +42,23 @@ function plain(text: string): string {
   return text.replaceAll('\u001b', '\ufffd')
 }
 
-/** `memoryd notes`. */
-
 export type NotesOptions = { cwd: string; harness?: string }
-
-type Meant = { id: string; harness?: string }
 
 export async function notes(context: Context, session: string | undefined, options: NotesOptions): Promise<void> {
   const { harness } = options
-  await asPerson(context, async (client) => {
-    const meant = session === undefined ? await newest(client, options) : { id: session, ...(harness && { harness }) }
-    const found = await client.sessionNotes(meant)
-    context.print.result({ sessionId: meant.id, ...found }, () => [
+  await asUser(context, async (client) => {
+    const wanted = session === undefined ? await newest(client, options) : { id: session, ...(harness && { harness }) }
+    const found = await client.sessionNotes(wanted)
+    context.print.result({ sessionId: wanted.id, ...found }, () => [
       ...(found.content === ''
-        ? [`there are no notes of session ${meant.id} yet`]
+        ? [`there are no notes of session ${wanted.id} yet`]
         : found.content.trimEnd().split('\n')),
-      ...(found.updatedAt === undefined ? [] : ['', told(found)]),
+      ...(found.updatedAt === undefined ? [] : ['', writtenWhen(found)]),
     ])
   })
 }
 
-async function newest(client: StrictClient, { cwd, harness }: NotesOptions): Promise<Meant> {
+async function newest(client: StrictClient, { cwd, harness }: NotesOptions): Promise<{ id: string; harness?: string }> {
   const { items } = await client.sessions({ cwd, limit: harness === undefined ? '1' : '999' })
   const found = items.find((item) => harness === undefined || item.harness === harness)
   if (found) return { id: found.id, harness: found.harness }
@@ -70,56 +67,45 @@ async function newest(client: StrictClient, { cwd, harness }: NotesOptions): Pro
   })
 }
 
-type Told = { updatedAt?: string | undefined; source?: string | undefined; updatingSince?: string | undefined }
-
-function told({ updatedAt = '', source, updatingSince }: Told): string {
+function writtenWhen({ updatedAt = '', source, updatingSince }: Contract['sessionNotes']['answer']): string {
   const by = source === 'model' ? 'by a model' : 'by rules, without a model'
   const now = updatingSince === undefined ? '' : '; they are being written anew'
   return `(written ${updatedAt.slice(0, 16).replace('T', ' ')} ${by}${now})`
 }
 
-/** `memoryd compact`. */
-
 export type CompactOptions = { harness?: string; model: string; instructions?: string }
 
 const DEADLINE_MS = 600_000
 
-const ways = {
+const strategies = {
   notes: 'from the notes of the session',
   full: 'written by a model',
   extractive: 'put together without a model',
 }
 
-/** Prints what the session would go on with; nothing of it is changed by that. */
-export async function compact(
-  context: Context,
-  id: string,
-  { harness, model, instructions }: CompactOptions,
-): Promise<void> {
-  const done = await asPerson(context, async (client) => {
+/** Prints the summary that the session would go on with; changes nothing. */
+export async function compact(context: Context, id: string, options: CompactOptions): Promise<void> {
+  const { harness, model, instructions } = options
+  const done = await asUser(context, async (client) => {
     const session = await client.session({ id, ...(harness !== undefined && { harness }) })
-    const asked = {
-      sessionId: session.id,
-      harness: session.harness,
-      cwd: session.cwd ?? '/',
+    const where = { sessionId: session.id, harness: session.harness, cwd: session.cwd ?? '/' }
+    const how = {
       model,
-      trigger: 'manual' as const,
+      trigger: 'manual',
       preview: true,
       ...(instructions !== undefined && { instructions }),
-    }
-    return client.compact(asked, { deadlineMs: DEADLINE_MS })
+    } as const
+    return client.compact({ ...where, ...how }, { deadlineMs: DEADLINE_MS })
   })
   const paint = pc.createColors(context.print.colour === 'on')
   context.print.result(done, () => [
     ...done.summary.split('\n').map((line) => line.replaceAll('\u001b', '\ufffd')),
     '',
     paint.dim(
-      `${ways[done.strategy]}; about ${done.tokensBefore} tokens become ${done.tokensAfter}, ${done.kept} messages stay as they are`,
+      `${strategies[done.strategy]}; about ${done.tokensBefore} tokens become ${done.tokensAfter}, ${done.kept} messages stay as they are`,
     ),
   ])
 }
-
-/** `memoryd recall` and `memoryd why --session`. */
 
 export type RecallOptions = {
   mode: 'auto' | 'local' | 'model'
@@ -143,17 +129,13 @@ export async function recall(context: Context, query: string, given: RecallOptio
   const { cwd, mode, lines, session, harness, explain } = given
   if (lines !== undefined && lines > MOST)
     throw new MemoryError('BAD_REQUEST', `at most ${MOST} memories are given for one question`, { hint: '-n 5' })
-  const answer = await asPerson(context, (client) =>
+  const answer = await asUser(context, (client) =>
     client.recall({ cwd, query, mode, harness, k: lines, sessionId: session, explain }),
   )
   context.print.result(answer, () => [
-    ...(answer.skipped ? [reasons[answer.skipped]] : printable(answer.text)),
+    ...(answer.skipped ? [reasons[answer.skipped]] : answer.text.replace(/\n$/, '').split('\n')),
     ...(answer.explain ? explained(answer, answer.explain) : []),
   ])
-}
-
-function printable(text: string): string[] {
-  return text.replace(/\n$/, '').split('\n')
 }
 
 function explained({ mode }: Answer, { fit, enough, ranked, model }: NonNullable<Answer['explain']>): string[] {
@@ -169,7 +151,7 @@ function explained({ mode }: Answer, { fit, enough, ranked, model }: NonNullable
 }
 
 export async function whySession(context: Context, id: string): Promise<void> {
-  const { items, sessionBytes } = await asPerson(context, (client) => client.recalled({ id }))
+  const { items, sessionBytes } = await asUser(context, (client) => client.recalled({ id }))
   context.print.result({ items, sessionBytes }, () =>
     items.length === 0
       ? ['this session was given no memory']
@@ -181,9 +163,4 @@ export async function whySession(context: Context, id: string): Promise<void> {
           `${sessionBytes} bytes count`,
         ],
   )
-}
-
-/** A file may have a line break in its name; a list must not be made to say more than there is. */
-function inOneLine(file: string): string {
-  return file.replace(/[\r\n]/g, '\ufffd')
 }

@@ -1,11 +1,10 @@
-/** `memoryd status`. */
-
+/** The commands that show how the daemon does: status, cost and logs. */
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import pc from 'picocolors'
 import { MemoryError } from '../../schema/errors.ts'
 import { formatLogLine, LOG_FILES, logLevelOf, logLevels } from '../../schema/log-line.ts'
 import type { StrictClient } from '../client.ts'
-import { asked, asPerson, type Context, columns } from './context.ts'
+import { asked, asUser, type Context, columns, harmless, inOneLine } from './context.ts'
 import { modeLine } from './daemon.ts'
 
 type Status = Awaited<ReturnType<StrictClient['status']>>
@@ -69,8 +68,6 @@ function skippedLine(skipped: Record<string, number>): string {
   return reasons.length > 0 ? `lines of transcripts: ${reasons.join(', ')}` : 'no line of a transcript'
 }
 
-/** `memoryd cost`. */
-
 export type CostOptions = { by?: 'day' | 'project' | 'job'; days?: number }
 
 type Cost = Awaited<ReturnType<StrictClient['cost']>>
@@ -79,14 +76,13 @@ type Item = Cost['items'][number]
 const BAR_CHARACTERS = 24
 
 export async function cost(context: Context, { by = 'day', days = 30 }: CostOptions): Promise<void> {
-  const found = await asPerson(context, (client) => client.cost({ by, days: asked(days) }))
+  const found = await asUser(context, (client) => client.cost({ by, days: asked(days) }))
   const paint = pc.createColors(context.print.colour === 'on')
   context.print.result(found, () => {
     const { items, today, unpriced } = found
-    const rows = items.map((item) => [nameOf(item), dollars(item.usd), tokens(item), hits(item), calls(item)])
     const bars = context.print.colour === 'on' && by === 'day' ? barsOf(items) : []
     return [
-      ...table([[by, 'dollars', 'tokens in / out', 'from cache', 'calls'], ...rows]).map((line, n) => {
+      ...table([[by, 'dollars', 'tokens in / out', 'from cache', 'calls'], ...items.map(cellsOf)]).map((line, n) => {
         if (n === 0) return paint.dim(line)
         const bar = bars[n - 1]
         return bar ? `${line}  ${paint.cyan(bar)}` : line
@@ -114,26 +110,19 @@ function table(rows: string[][]): string[] {
   )
 }
 
-/** A folder may have a line break in its name; a table must not be made to say more than there is. */
-function nameOf({ key }: Item): string {
-  return key === '' ? '(no project)' : key.replace(/[\r\n]/g, '\ufffd')
-}
-
-/** Small sums are what this is about: a tenth of a cent must not look like nothing. */
+/** A tenth of a cent must not look like nothing. */
 function dollars(usd: number): string {
   return `$${usd === 0 || usd >= 0.1 ? usd.toFixed(2) : usd.toFixed(4)}`
 }
 
-function tokens({ input, cacheRead, cacheWrite, output }: Item): string {
-  return `${short(input + cacheRead + cacheWrite)} / ${short(output)}`
-}
-
-function hits({ hitPercent }: Item): string {
-  return hitPercent === null ? '-' : `${hitPercent.toFixed(0)} %`
-}
-
-function calls({ calls, unsettled }: Item): string {
-  return unsettled > 0 ? `${calls} (${unsettled} open)` : String(calls)
+function cellsOf({ key, usd, input, cacheRead, cacheWrite, output, hitPercent, calls, unsettled }: Item): string[] {
+  return [
+    key === '' ? '(no project)' : inOneLine(key),
+    dollars(usd),
+    `${short(input + cacheRead + cacheWrite)} / ${short(output)}`,
+    hitPercent === null ? '-' : `${hitPercent.toFixed(0)} %`,
+    unsettled > 0 ? `${calls} (${unsettled} open)` : String(calls),
+  ]
 }
 
 function short(count: number): string {
@@ -141,46 +130,39 @@ function short(count: number): string {
   return count < 10_000_000 ? `${Math.round(count / 1_000)}k` : `${(count / 1_000_000).toFixed(1)}M`
 }
 
-/** `memoryd logs`: the daemon's own log, whether or not the daemon runs. */
-
-export type LogsOptions = { follow?: boolean; lines: number; level?: keyof typeof logLevels; json?: boolean }
+export type LogsOptions = { follow?: boolean; lines: number; level?: keyof typeof logLevels }
 
 const LOOK_EVERY_MS = 200
 
-export function logs(context: Context, write: (text: string) => void, options: LogsOptions): void {
-  const file = context.places.logFile
+/** The daemon's own log, whether or not the daemon runs. */
+export function logs({ places, print, self }: Context, { follow, lines, level }: LogsOptions): void {
+  const file = places.logFile
   if (!existsSync(file))
-    throw new MemoryError('NOT_FOUND', `there is no log at ${file} yet`, { hint: `run: ${context.self} start` })
-  const least = logLevels[options.level ?? 'debug']
-  const show = (lines: string[]) => {
-    for (const line of lines)
-      if (logLevelOf(line) >= least)
-        write(`${options.json ? line : formatLogLine(line, { colour: context.print.colour })}\n`)
+    throw new MemoryError('NOT_FOUND', `there is no log at ${file} yet`, { hint: `run: ${self} start` })
+  const { colour, form } = print
+  const isShown = (line: string) => line !== '' && logLevelOf(line) >= logLevels[level ?? 'debug']
+  const show = (shown: string[]) => {
+    for (const line of shown.filter(isShown))
+      process.stdout.write(harmless(`${form === 'json' ? line : formatLogLine(line, { colour })}\n`, colour))
   }
-  const rotated = (n: number) => `${file}.${n}`
-  const old = Array.from({ length: LOG_FILES - 1 }, (_, n) => rotated(LOG_FILES - 1 - n)).filter((path) =>
-    existsSync(path),
-  )
+  const rotated = Array.from({ length: LOG_FILES - 1 }, (_, n) => `${file}.${n + 1}`)
+  const old = rotated.filter((path) => existsSync(path)).reverse()
   const fd = openSync(file, 'r')
   const newest = readFileSync(fd)
   const text = [...old.map((path) => readFileSync(path, 'utf8')), newest.toString()].join('')
-  const recent = text.split('\n').filter((line) => line && logLevelOf(line) >= least)
-  show(recent.slice(-options.lines))
-  if (options.follow) follow({ file, fd, from: newest.length, rotated, show })
+  show(text.split('\n').filter(isShown).slice(-lines))
+  if (follow) setInterval(logFollower(file, rotated, { fd, offset: newest.length }, show), LOOK_EVERY_MS)
   else closeSync(fd)
 }
 
-type Following = {
-  file: string
-  fd: number
-  from: number
-  rotated: (n: number) => string
-  show: (lines: string[]) => void
-}
-
 /** Holds the file open, so that what was written to it before it was rotated away is shown as well. */
-function follow({ file, fd, from, rotated, show }: Following): void {
-  let open = { fd, offset: from }
+function logFollower(
+  file: string,
+  rotated: string[],
+  begin: { fd: number; offset: number },
+  show: (lines: string[]) => void,
+): () => void {
+  let open = begin
   let torn = ''
   const drain = () => {
     const { size } = fstatSync(open.fd)
@@ -189,19 +171,18 @@ function follow({ file, fd, from, rotated, show }: Following): void {
     open.offset = Math.max(size, open.offset)
     show(lines)
   }
-  const names = Array.from({ length: LOG_FILES - 1 }, (_, n) => rotated(n + 1))
   /** One file further, if the one that is open has been rotated away; they may have been rotated more than once. */
   const step = (): 'stayed' | 'moved' => {
     const own = fstatSync(open.fd).ino
     if (inodeOf(file) === own) return 'stayed'
     // What was written to it after the last look, before it was rotated away.
     drain()
-    const place = names.findIndex((path) => inodeOf(path) === own)
-    const next = place > 0 ? names[place - 1] : place === 0 ? file : (names.findLast(existsSync) ?? file)
+    const place = rotated.findIndex((path) => inodeOf(path) === own)
+    const next = place > 0 ? rotated[place - 1] : place === 0 ? file : (rotated.findLast(existsSync) ?? file)
     const fd = openIfThere(next ?? file)
     if (fd === undefined) return 'stayed'
-    // Rotated once more while we looked: the names stand for other files by now, and the next look finds out.
-    if (place >= 0 && inodeOf(names[place] ?? '') !== own) {
+    // Rotated once more meanwhile: the names stand for other files by now, and the next look finds out.
+    if (place >= 0 && inodeOf(rotated[place] ?? '') !== own) {
       closeSync(fd)
       return 'stayed'
     }
@@ -210,10 +191,10 @@ function follow({ file, fd, from, rotated, show }: Following): void {
     drain()
     return 'moved'
   }
-  setInterval(() => {
+  return () => {
     drain()
     while (step() === 'moved');
-  }, LOOK_EVERY_MS)
+  }
 }
 
 function inodeOf(path: string): number | undefined {

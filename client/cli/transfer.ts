@@ -1,4 +1,4 @@
-/** `memoryd export`, `import --memories` and `move`: a whole memory set out, in, and after a moved project. */
+/** Memories and transcripts in bulk: the commands export, import and move. */
 import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
@@ -7,10 +7,10 @@ import type { Contract } from '../../schema/contract.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { ImportProgress as Progress } from '../../schema/session.ts'
 import type { StrictClient } from '../client.ts'
-import { asPerson, type Context, count, harmless } from './context.ts'
+import { asUser, type Context, count, harmless } from './context.ts'
 import type { Where } from './memories.ts'
 
-/** Every word of a large set is looked at for credentials. */
+/** A large set takes long: every word of it is searched for credentials. */
 const PATIENCE_MS = 3_600_000
 
 type Write = (bytes: Uint8Array) => Promise<void>
@@ -18,7 +18,7 @@ type End = { files: number; tombstones: number; left: { file: string; reason: st
 
 export async function exportMemories(context: Context, { cwd, out }: Where & { out?: string }): Promise<void> {
   const fill = (write: Write) =>
-    asPerson(context, async (client) => {
+    asUser(context, async (client) => {
       const end = await copyToEnd(client.exportMemories({ cwd }, { deadlineMs: PATIENCE_MS }), write)
       for (const { file, reason } of end.left) process.stderr.write(`left out ${JSON.stringify(file)}: ${reason}\n`)
       return end
@@ -81,9 +81,9 @@ async function writeWhole<T>(path: string, fill: (write: Write) => Promise<T>): 
   }
 }
 
-export async function importMemories(context: Context, { cwd, memories }: Where & { memories: string }): Promise<void> {
-  const lines = memories === '-' ? process.stdin : bytesOf(memories)
-  const done = await asPerson(context, (client) => client.importMemories({ cwd, lines }, { deadlineMs: PATIENCE_MS }))
+export async function importMemories(context: Context, file: string, cwd: string): Promise<void> {
+  const lines = file === '-' ? process.stdin : bytesOf(file)
+  const done = await asUser(context, (client) => client.importMemories({ cwd, lines }, { deadlineMs: PATIENCE_MS }))
   context.print.result(done, () => {
     const came = done.created.length + done.renamed.length
     return [
@@ -111,7 +111,7 @@ async function* bytesOf(file: string): AsyncGenerator<Uint8Array> {
 
 export async function move(context: Context, from: string, to: string): Promise<void> {
   const ends = { from: resolve(from), to: resolve(to) }
-  const done = await asPerson(context, (client) => client.moveProject(ends, { deadlineMs: PATIENCE_MS }))
+  const done = await asUser(context, (client) => client.moveProject(ends, { deadlineMs: PATIENCE_MS }))
   context.print.result(done, () => [
     done.how === 'followed'
       ? `${done.dir} is the memory of ${done.root} now; no file had to move`
@@ -119,25 +119,24 @@ export async function move(context: Context, from: string, to: string): Promise<
   ])
 }
 
-/** `memoryd import <folder>`: has a folder of transcripts read, and shows how far it is on a terminal. */
-
 /** As a shell has it for what Ctrl-C ended. */
 const INTERRUPTED = 130
 
 type Wanted = Contract['importTranscripts']['input']
 
+/** Has a folder of transcripts read, and shows the progress on a terminal. */
 export async function importTranscripts(context: Context, wanted: Wanted): Promise<void> {
   const line = lineOn(process.stdout, context)
   const leaving = new AbortController()
   const leave = () => leaving.abort()
   process.once('SIGINT', leave)
   try {
-    const progress = await asPerson(context, (client) => followed(client, wanted, line.show, leaving.signal))
+    const progress = await asUser(context, (client) => followed(client, wanted, line.show, leaving.signal))
     line.end()
     context.print.result(progress, () => summary(progress))
   } catch (error) {
     if (!leaving.signal.aborted) throw error
-    // The daemon reads on: nothing would be gained by stopping it, and its place is kept anyway.
+    // The daemon reads on: it keeps its place, so stopping it would gain nothing.
     line.end()
     process.stderr.write('memoryd: it is read on without you; import it again to see how far it is\n')
     process.exitCode = INTERRUPTED

@@ -1,0 +1,273 @@
+/** What the command line declares, apart from the commands about memories. What a command does is imported when it runs. */
+import { tmpdir } from 'node:os'
+import { resolve } from 'node:path'
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
+import type { JobState } from '../../schema/job.ts'
+import { logLevels } from '../../schema/log-line.ts'
+import type { ConnectOptions } from './connect/connect.ts'
+import type { Context } from './context.ts'
+import type { PauseOptions } from './daemon.ts'
+import type { DoctorOptions } from './doctor.ts'
+import type { DreamOptions } from './dream.ts'
+import type { JobListOptions } from './jobs.ts'
+import type { CompactOptions } from './sessions.ts'
+import type { CostOptions, LogsOptions } from './status.ts'
+
+/** Made when a command runs; `env` overrides variables of the user. */
+export type MakeContext = (env?: NodeJS.ProcessEnv) => Context
+
+const harnesses = ['claude-code', 'codex', 'gemini', 'pi', 'mcp'] as const
+const jobStates: readonly JobState[] = ['queued', 'running', 'waiting', 'done', 'failed', 'killed']
+
+/** One command with its description and, in its help, examples. */
+export function declare(parent: Command, usage: string, description: string, ...examples: string[]): Command {
+  const command = parent.command(usage).description(description)
+  if (examples.length === 0) return command
+  return command.addHelpText('after', ['\nExamples:', ...examples.map((line) => `  ${line}`)].join('\n'))
+}
+
+export function wholeNumber(text: string): number {
+  const value = Number(text)
+  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError('expected a whole number')
+  return value
+}
+
+export function addDaemonCommands(program: Command, context: MakeContext): void {
+  declare(
+    program,
+    'serve',
+    'run the daemon in the foreground',
+    'memoryd serve          Ctrl-C stops it in order',
+  ).action(async () => void (await import('../../daemon/main.ts')))
+  declare(
+    program,
+    'start',
+    'start the daemon in the background and wait until it answers',
+    'memoryd start',
+    'memoryd start --json | jq -r .socket',
+  ).action(async () => (await import('./daemon.ts')).start(context()))
+  declare(program, 'stop', 'stop the daemon and wait until it is gone', 'memoryd stop').action(async () =>
+    (await import('./daemon.ts')).stop(context()),
+  )
+  declare(program, 'restart', 'stop it if it runs, then start it', 'memoryd restart        after an upgrade').action(
+    async () => (await import('./daemon.ts')).restart(context()),
+  )
+  declare(program, 'status', 'how the daemon is doing', 'memoryd status', 'memoryd status --json | jq .reasons').action(
+    async () => (await import('./status.ts')).status(context()),
+  )
+  declare(program, 'logs', "show the daemon's log", 'memoryd logs -n 200 --level warn', 'memoryd logs -f --json')
+    .option('-f, --follow', 'keep showing what is added')
+    .option('-n, --lines <count>', 'how many lines to begin with', wholeNumber, 50)
+    .addOption(new Option('--level <level>', 'leave out what is less important').choices(Object.keys(logLevels)))
+    .action(async (options: LogsOptions) => (await import('./status.ts')).logs(context(), options))
+  declare(
+    program,
+    'doctor',
+    'find out what is wrong and what to do about it',
+    'memoryd doctor',
+    'memoryd stop && memoryd doctor --restore && memoryd start',
+  )
+    .option('--restore [backup]', 'put a backup of history.db in place (the newest sound one); stop the daemon first')
+    .action(async (options: DoctorOptions) => {
+      process.exitCode = await (await import('./doctor.ts')).doctor(context(), options)
+    })
+  declare(
+    program,
+    'cost',
+    'what models have cost, and how much of it a cache has saved',
+    'memoryd cost',
+    'memoryd cost --by job --days 7',
+    'memoryd cost --json | jq .today',
+  )
+    .addOption(new Option('--by <what>', 'one line for each').choices(['day', 'project', 'job']).default('day'))
+    .option('--days <count>', 'how many days back, today included', wholeNumber, 30)
+    .action(async (options: CostOptions) => (await import('./status.ts')).cost(context(), options))
+  declare(
+    program,
+    'compact <session>',
+    'print the summary that a session would get; it goes on as it is',
+    'memoryd compact 1f0c',
+    'memoryd compact 1f0c --instructions "mind the failing tests"',
+  )
+    .option('--harness <name>', 'where several harnesses have a session of that id')
+    .option('--model <name>', 'whose window it has to fit', 'claude-sonnet-5-5')
+    .option('--instructions <text>', 'what the summary should look to')
+    .action(async (id: string, options: CompactOptions) =>
+      (await import('./sessions.ts')).compact(context(), id, options),
+    )
+  for (const to of ['pause', 'resume'] as const)
+    declare(
+      program,
+      to,
+      to === 'pause' ? 'stop capturing and recalling' : 'capture and recall again',
+      `memoryd ${to}`,
+      `memoryd ${to} --project ~/work/secret`,
+    )
+      .option('--project [folder]', 'only in the project of this folder')
+      .action(async (options: PauseOptions) => (await import('./daemon.ts')).setPaused(context(), to, options))
+}
+
+export function addJobCommands(program: Command, context: MakeContext): void {
+  const loadJobs = () => import('./jobs.ts')
+  const jobs = declare(
+    program,
+    'jobs',
+    'what the daemon has to do, does and did by itself',
+    'memoryd jobs                       the newest, with what they wait for or failed of',
+    'memoryd jobs list --state failed',
+    'memoryd jobs watch                 live, until Ctrl-C',
+    'memoryd jobs show housekeeping-0a1b2c3d4e5f',
+    'memoryd jobs kill housekeeping-0a1b2c3d4e5f',
+    'memoryd jobs retry housekeeping-0a1b2c3d4e5f   one that was given up, killed, or waits',
+  )
+  jobs
+    .command('list', { isDefault: true })
+    .description('the newest jobs')
+    .addOption(new Option('--state <state>', 'only those').choices(jobStates))
+    .option('-n, --lines <count>', 'how many', wholeNumber, 20)
+    .action(async (options: JobListOptions) => (await loadJobs()).listJobs(context(), options))
+  declare(jobs, 'show <id>', 'one job with what came of it').action(async (id: string) =>
+    (await loadJobs()).actOnJob(context(), 'job', id),
+  )
+  declare(jobs, 'watch', 'what happens to jobs, as it happens').action(async () =>
+    (await loadJobs()).watchJobs(context()),
+  )
+  declare(jobs, 'kill <id>', 'stop a job, or keep it from starting').action(async (id: string) =>
+    (await loadJobs()).actOnJob(context(), 'killJob', id),
+  )
+  declare(jobs, 'retry <id>', 'try a job again now').action(async (id: string) =>
+    (await loadJobs()).actOnJob(context(), 'retryJob', id),
+  )
+}
+
+export function addHarnessCommands(program: Command, context: MakeContext): void {
+  const loadConnect = () => import('./connect/connect.ts')
+  const harness = () => new Argument('<harness>', 'which one').choices(harnesses)
+  const refuseOptions = (options: ConnectOptions) => {
+    if (Object.keys(options).length > 0)
+      program.error('error: mcp takes no options: it changes nothing, and only tells what to type')
+  }
+  declare(
+    program,
+    'connect',
+    'put hooks into the settings of a coding agent, so that it remembers',
+    'memoryd connect claude-code',
+    'memoryd connect codex --dry-run',
+    'memoryd connect gemini --project ~/work/shop',
+    'memoryd connect mcp                how to add the MCP server to each of them',
+  )
+    .addArgument(harness())
+    .option('--project [folder]', 'only in this project (its settings.local.json for Claude Code)')
+    .option('--mail', 'also look for mail from other agents after every tool')
+    .option('--dry-run', 'show what would be changed, and change nothing')
+    .addHelpText(
+      'after',
+      '\nEverything else in the settings stays as it is, comments too; disconnect takes out only what connect put in.',
+    )
+    .action(async (name: (typeof harnesses)[number], options: ConnectOptions) => {
+      if (name !== 'mcp') return (await loadConnect()).connectHarness(context(), name, options)
+      refuseOptions(options)
+      return (await loadConnect()).showMcp(context())
+    })
+  declare(
+    program,
+    'disconnect',
+    'take our hooks out of the settings of a coding agent again',
+    'memoryd disconnect claude-code',
+    'memoryd disconnect gemini --project ~/work/shop',
+  )
+    .addArgument(harness())
+    .option('--project [folder]', 'those of this project')
+    .option('--dry-run', 'show what would be changed, and change nothing')
+    .action(async (name: (typeof harnesses)[number], options: ConnectOptions) => {
+      if (name !== 'mcp') return (await loadConnect()).disconnectHarness(context(), name, options)
+      refuseOptions(options)
+      return (await loadConnect()).forgetMcp(context())
+    })
+  declare(
+    program,
+    'hook <harness>',
+    'answer a hook: what a harness says on standard input goes to the daemon, the answer is printed',
+    `echo '{"hook_event_name":"SessionStart","session_id":"s","cwd":"'"$PWD"'"}' | memoryd hook codex`,
+  ).action(async (name: string) => {
+    const { msLeft, passOn } = await import('../hooks/pass-on.ts')
+    const input = process.stdin
+    try {
+      const { places, env } = context()
+      const asked = { harness: name, socket: places.socketPath, env, input, deadlineMs: msLeft(env) }
+      if (!input.isTTY) process.stdout.write(await passOn(asked))
+    } catch {
+      // A harness must not stumble over a broken set-up; every other command reports it.
+    } finally {
+      // The harness may never close it, and Node would wait for that.
+      input.destroy()
+    }
+  })
+}
+
+export function addMachineCommands(program: Command, context: MakeContext): void {
+  const loadService = () => import('./service/service-commands.ts')
+  declare(
+    program,
+    'dream',
+    'put the memories of this project in order now, and show what came of it',
+    'memoryd dream                  starts one, waits for its end',
+    'memoryd dream --watch          with what it does meanwhile',
+    'memoryd dream --explain',
+    'memoryd dream --last --json | jq .last.files',
+  )
+    .option('--watch', 'watch it live; Ctrl-C asks whether to leave or to stop it')
+    .addOption(
+      new Option('--explain', 'only tell whether it would start by itself, and by which numbers').conflicts('watch'),
+    )
+    .addOption(new Option('--last', 'only show what came of the last one').conflicts(['watch', 'explain']))
+    .action(async (options: DreamOptions) => (await import('./dream.ts')).dream(context(), options))
+  declare(
+    program,
+    'mcp',
+    'serve the memory of a project to an MCP client, over standard input and output',
+    'claude mcp add memoryd -- memoryd mcp',
+    'memoryd mcp --project ~/work/app',
+  )
+    .option('--project <folder>', 'another project than that of this folder')
+    .option('--no-autostart', 'do not start the daemon when it is away')
+    .action(async ({ project = '.', autostart }: { project?: string; autostart: boolean }) =>
+      (await import('./mcp.ts')).mcp(context(), { cwd: resolve(project), autostart }),
+    )
+  const service = declare(
+    program,
+    'service',
+    'run memoryd as a service of yours (systemd or launchd)',
+    'memoryd service install',
+    'memoryd service status --json',
+    'memoryd service uninstall',
+  )
+  declare(service, 'install', 'write the service files and enable them').action(async () =>
+    (await loadService()).installService(context()),
+  )
+  declare(service, 'uninstall', 'disable the service and remove its files').action(async () =>
+    (await loadService()).uninstallService(context()),
+  )
+  declare(service, 'status', 'whether it is installed and running').action(async () =>
+    (await loadService()).serviceStatus(context()),
+  )
+  declare(
+    program,
+    'demo',
+    'a tour of a few seconds in a temporary home: nothing of yours is touched, nothing is left behind',
+    'memoryd demo',
+  ).action(async () =>
+    // A broken set-up of the user does not matter here.
+    (await import('./demo/demo.ts')).demo(context({ HOME: tmpdir(), MEMORYD_SOCKET: undefined })),
+  )
+  declare(
+    program,
+    'uninstall',
+    'remove service, hooks and, if you agree, state; memories stay',
+    'memoryd uninstall              asks about the state folder',
+    'memoryd uninstall --no-state',
+  )
+    .option('--state', 'delete the state folder without asking')
+    .option('--no-state', 'keep the state folder without asking')
+    .action(async (options: { state?: boolean }) => (await loadService()).uninstall(context(), options))
+}
