@@ -77,7 +77,7 @@ it('keeps no byte of a thousand credentials, whichever way they come in', { time
     return filesAtRest(home.dir).flatMap((file) => (trace(file).length > 0 ? [basename(file.path)] : []))
   }
   const [backup] = readdirSync(backups)
-  expect(placesOf(MARKER).sort()).toEqual(['MEMORY.md', backup, 'history.db', 'marker.md'].sort())
+  expect(placesOf(MARKER).sort()).toEqual(['MEMORY.md', backup, 'history.db', 'index.db', 'marker.md'].sort())
   expect(placesOf('memoryd is ready')).toEqual([basename(home.places.logFile)])
   expect(leaks(new Set()).length).toBeGreaterThan(COUNT / waysIn.length / 2)
 })
