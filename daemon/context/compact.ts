@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Boundary, Compacted, CompactRequest } from '../../schema/context.ts'
 import { MemoryError } from '../../schema/errors.ts'
+import { sessionName } from '../agent/rendering.ts'
 import type { Core } from '../core.ts'
 import { createInTurn } from '../platform/queue.ts'
 import type { CompactionGuards } from './compaction-guards.ts'
@@ -174,7 +175,7 @@ function oneAtATime(run: Run): Run {
   const lasts = new Map<string, Running>()
   const compact: Run = (conversation, messages, wanted) => {
     if (wanted.preview) return run(conversation, messages, wanted)
-    const name = JSON.stringify([conversation.key.harness, conversation.key.sessionId])
+    const name = sessionName(conversation.key)
     const last = lasts.get(name)
     if (last && isSame(last, messages, wanted))
       return last.done.catch((error) => {

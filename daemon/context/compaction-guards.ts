@@ -3,6 +3,7 @@
  * once. On disk, so that a restart forgets neither.
  */
 import { hash } from 'node:crypto'
+import { sessionName } from '../agent/rendering.ts'
 import type { Core } from '../core.ts'
 import type { Db } from '../db/database.ts'
 import { createLru } from '../platform/lru.ts'
@@ -19,7 +20,7 @@ type State = { failures: number; summary: string | undefined; answers: number }
 export function createCompactionGuards({ db, clock }: Core) {
   const table = createCompactionTable(db.history)
   const known = createLru<string, State>(CAP_SESSIONS)
-  const nameOf = ({ harness, sessionId }: SessionKey) => hash('sha256', JSON.stringify([harness, sessionId]))
+  const nameOf = (key: SessionKey) => hash('sha256', sessionName(key))
   const stateOf = (session: string): State =>
     known.get(session) ?? table.find(session) ?? { failures: 0, summary: undefined, answers: 0 }
   const note = (session: string, state: State) => {

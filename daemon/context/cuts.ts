@@ -1,6 +1,7 @@
 /** Where a conversation may be cut: never between a call and its result, never within an answer. Pure. */
+import { padded } from '../platform/text.ts'
 import { blocksOf, type Message, serverCallBehind, serverCallOf, textsOf } from './messages.ts'
-import { type Counter, padded } from './token-count.ts'
+import type { Counter } from './token-count.ts'
 
 /** Whether what begins at `at` can stand without what is before it. */
 export function isCut(messages: readonly Message[], at: number): boolean {

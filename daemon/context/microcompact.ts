@@ -2,9 +2,10 @@
  * Clears old results of tools, with no model: what a file said an hour ago is on the disk, and what a command printed was
  * read. Never touches words, thoughts, or results of tools it does not know.
  */
+import { padded } from '../platform/text.ts'
 import { type Block, blocksOf, isText, type Message, resultIdOf, toolUsesOf } from './messages.ts'
 import { standsForConversation } from './summary.ts'
-import { type Counter, padded } from './token-count.ts'
+import type { Counter } from './token-count.ts'
 
 export const CLEARED = '[Old tool result content cleared]'
 

@@ -3,8 +3,8 @@
  * what that means for the window of a model.
  */
 import { hash } from 'node:crypto'
-import { shapeOf } from '../platform/json.ts'
-import { BYTES_PER_TOKEN } from '../platform/text.ts'
+import { BYTES_PER_TOKEN, JSON_BYTES_PER_TOKEN, padded, textTokens } from '../platform/text.ts'
+import { flag } from '../projects/claude-settings.ts'
 import { type Block, blocksOf, isText, type Message, recordOf, resultIdOf, toolUsesOf } from './messages.ts'
 
 /** As the API tells it. */
@@ -25,17 +25,8 @@ type Breakdown = {
   duplicateReads: number
 }
 
-const JSON_BYTES_PER_TOKEN = 2
 const FLAT_TOKENS = 2_000
-/** A text with more than this is not parsed, to spare memory: it counts as the JSON that it looks like. */
-const CAP_VALUES = 200_000
-const CAP_DEPTH = 500
 const CAP_COUNTED = 5_000
-
-/** An estimate from bytes alone is taken a third higher. */
-export function padded(tokens: number): number {
-  return Math.ceil((tokens * 4) / 3)
-}
 
 export function usageTokens(usage: WireUsage): number {
   const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens, output_tokens } = usage
@@ -44,42 +35,10 @@ export function usageTokens(usage: WireUsage): number {
   )
 }
 
-export function textTokens(text: string): number {
-  const bytes = Buffer.byteLength(text)
-  return Math.ceil(bytes / (isJson(text) ? JSON_BYTES_PER_TOKEN : BYTES_PER_TOKEN))
-}
-
-function isJson(text: string): boolean {
-  const ends = `${firstSign(text)}${lastSign(text)}`
-  if (ends !== '{}' && ends !== '[]') return false
-  const { depth, values } = shapeOf(text)
-  if (depth > CAP_DEPTH || values > CAP_VALUES) return true
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
-}
-
-function firstSign(text: string): string {
-  return /^[\t\n\r ]*([[{])/.exec(text.slice(0, 1_000))?.[1] ?? ''
-}
-
-function lastSign(text: string): string {
-  return /([\]}])[\t\n\r ]*$/.exec(text.slice(-1_000))?.[1] ?? ''
-}
-
-export type Counter = {
-  /** Of one block, as it is. */
-  block(block: Block): number
-  message(message: Message): number
-  /** Of a list that no response has counted yet. */
-  messages(messages: readonly Message[]): number
-}
+export type Counter = ReturnType<typeof createCounter>
 
 /** What tools returned is counted once, however often it is sent: it is most of a conversation and never changes. */
-export function createCounter(): Counter {
+export function createCounter() {
   const counted = new Map<string, number>()
   const result = (block: Block): number => {
     const { content } = block
@@ -105,7 +64,12 @@ export function createCounter(): Counter {
     known.set(each, tokens)
     return tokens
   }
-  return { block, message, messages: (messages) => padded(sum(messages.map(message))) }
+  return {
+    block,
+    message,
+    /** Of a list that no response has counted yet. */
+    messages: (messages: readonly Message[]) => padded(sum(messages.map(message))),
+  }
 }
 
 function plain(block: Block): number {
@@ -252,13 +216,9 @@ export function compactionOff(
   variables: ContextVariables,
   settings: { enabled: boolean; autoCompact: boolean },
 ): string | undefined {
-  if (isSet(variables.DISABLE_COMPACT)) return 'DISABLE_COMPACT is set'
+  if (flag(variables.DISABLE_COMPACT) === 'set') return 'DISABLE_COMPACT is set'
   if (!settings.enabled) return 'context.enabled is false'
   if (trigger === 'manual') return undefined
-  if (isSet(variables.DISABLE_AUTO_COMPACT)) return 'DISABLE_AUTO_COMPACT is set'
+  if (flag(variables.DISABLE_AUTO_COMPACT) === 'set') return 'DISABLE_AUTO_COMPACT is set'
   return settings.autoCompact ? undefined : 'context.autoCompact is false'
-}
-
-function isSet(value: string | undefined): boolean {
-  return ['1', 'true', 'yes', 'on'].includes((value ?? '').trim().toLowerCase())
 }

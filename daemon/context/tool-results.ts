@@ -12,7 +12,7 @@ import type { Core } from '../core.ts'
 import type { Db } from '../db/database.ts'
 import { type NewFile, writeMany } from '../platform/files.ts'
 import { createInTurn } from '../platform/queue.ts'
-import { isWithinCharacter, safeId } from '../platform/text.ts'
+import { headOfBytes, isWithinCharacter, safeId } from '../platform/text.ts'
 import { redact as redactText } from '../secrets/redact.ts'
 import type { SessionKey } from '../sessions/message-table.ts'
 import { withPrivateHidden } from '../transcripts/injected.ts'
@@ -209,17 +209,9 @@ ${preview}${more}
 
 /** Whole lines where there are any, never half a character, and nothing that would end the block. */
 function beginning(text: string): string {
-  const bytes = Buffer.from(text.slice(0, PREVIEW_BYTES))
-  const part = bytes.length <= PREVIEW_BYTES ? text.slice(0, PREVIEW_BYTES) : wholeCharacters(bytes)
+  const part = headOfBytes(text.slice(0, PREVIEW_BYTES), PREVIEW_BYTES)
   const cut = part.length < text.length ? atLine(part) : part
   return cut.replace(/<(?=\/?persisted-output)/gi, '&lt;').replace(/[\ud800-\udbff]$/, '')
-}
-
-function wholeCharacters(bytes: Buffer): string {
-  return bytes
-    .subarray(0, PREVIEW_BYTES)
-    .toString('utf8')
-    .replace(/\ufffd+$/, '')
 }
 
 function atLine(text: string): string {

@@ -6,11 +6,11 @@ import { closeSync, constants, existsSync, fstatSync, openSync, readSync } from 
 import { basename, isAbsolute } from 'node:path'
 import type { Compacted, Restore } from '../../schema/context.ts'
 import type { Core } from '../core.ts'
+import { headOfBytes, textTokens } from '../platform/text.ts'
 import { privateFolder } from '../projects/paths.ts'
 import { isFailure, openTodos } from './extractive.ts'
 import { blocksOf, type Message, recordOf, resultIdOf, toolUsesOf } from './messages.ts'
 import { restoredText } from './summary.ts'
-import { textTokens } from './token-count.ts'
 
 export type WorkingSet = { blocks: string[]; items: Compacted['restored'] }
 
@@ -141,12 +141,9 @@ function readNow(path: string): string | undefined {
 
 /** At the end of a line, with a word about it. */
 function cutTo(text: string, tokens: number): string {
-  const chars = Math.floor(tokens * 3.5)
+  const bytes = Math.floor(tokens * 3.5)
   if (textTokens(text) <= tokens && text.length <= 4 * tokens) return text
-  const part = Buffer.from(text)
-    .subarray(0, chars)
-    .toString('utf8')
-    .replace(/\ufffd+$/, '')
+  const part = headOfBytes(text, bytes)
   const end = part.lastIndexOf('\n')
   return `${end > 0 ? part.slice(0, end) : part}\n(cut here; read the rest where it is)`
 }

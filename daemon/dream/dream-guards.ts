@@ -3,7 +3,7 @@
  * the run into something that a person decides about. Names no memory: its words stay when a memory is purged. Pure.
  */
 import { parseTopic, updateTopic } from '../memory/topic-file.ts'
-import { rareWords, shareOf, type WordsOf, wordsIn } from './duplicates.ts'
+import { isDoubtful, rareWords, shareOf, type WordsOf, wordsIn } from './duplicates.ts'
 
 /** What each memory of a directory says, by its file. */
 export type Texts = Map<string, string>
@@ -120,24 +120,19 @@ export function marked(before: Texts, drafted: Texts, heard: string, wordsOf: Wo
   const after = new Map(drafted)
   const changed = changedAmong(before, drafted)
   if (changed.length === 0) return after
-  const doubtful = [...before].filter(([, text]) => isDoubtful(text))
-  const trusted = [...before].filter(([, text]) => !isDoubtful(text))
+  const doubtful = [...before].filter(([, text]) => isDoubtful(parseTopic(text)))
+  const trusted = [...before].filter(([, text]) => !isDoubtful(parseTopic(text)))
   const known = new Set<string>()
   for (const text of [...trusted.map(([, text]) => text), heard]) for (const word of wordsIn(text)) known.add(word)
   const isCopied = createCopies({ doubtful, trusted, known, wordsOf })
   const takers = takersOf(before, drafted, doubtful, wordsOf)
   for (const [file, text] of changed) {
-    if (isDoubtful(text)) continue
+    if (isDoubtful(parseTopic(text))) continue
     const isNew = !before.has(file) && shareOf(wordsOf(text), known) < KNOWN_AT_LEAST
     if (isNew || takers.has(file) || isCopied(text, before.get(file) ?? ''))
       after.set(file, updateTopic(text, { trust: 'untrusted' }))
   }
   return after
-}
-
-function isDoubtful(text: string): boolean {
-  const { trust } = parseTopic(text)
-  return trust === 'untrusted' || trust === 'tool'
 }
 
 /** Their own files, or those that say most of what is gone. */

@@ -3,7 +3,6 @@
  * line. What differs by a number, a sign, a name, a time or a "not", or is about something else by its name, is never taken
  * for the same. Pure.
  */
-
 import { normaliseValue } from '../memory/tombstones.ts'
 import { parseTopic, type Topic } from '../memory/topic-file.ts'
 import { parseFrontMatter } from '../platform/front-matter.ts'
@@ -87,14 +86,14 @@ function knownOf(file: string, text: string): Known {
 /** The one to be kept: whom one may trust, then the one that says more, then the plainer name. */
 function betterFirst(one: Known, other: Known): number {
   return (
-    Number(isDoubtful(one)) - Number(isDoubtful(other)) ||
+    Number(isDoubtful(one.topic)) - Number(isDoubtful(other.topic)) ||
     other.length - one.length ||
     one.file.length - other.file.length ||
     (one.file < other.file ? -1 : 1)
   )
 }
 
-function isDoubtful({ topic: { trust } }: Known): boolean {
+export function isDoubtful({ trust }: Topic): boolean {
   return trust === 'untrusted' || trust === 'tool'
 }
 

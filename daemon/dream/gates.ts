@@ -5,6 +5,7 @@
 import type { DreamCheck } from '../../schema/dream.ts'
 import type { Core } from '../core.ts'
 import { createLru } from '../platform/lru.ts'
+import { flag } from '../projects/claude-settings.ts'
 import { isAgentDir } from '../projects/memory-dir.ts'
 import type { Projects } from '../projects/projects.ts'
 import type { SessionKey } from '../sessions/message-table.ts'
@@ -174,7 +175,7 @@ export function createGates(core: Core, projects: Projects, sessions: Sessions, 
     enabled: () => ({
       isOn: settings.current().dream.enabled,
       off: off ?? projects.offBecause(root, root),
-      isRemote: isSet(env.CLAUDE_CODE_REMOTE),
+      isRemote: flag(env.CLAUDE_CODE_REMOTE) === 'set',
       isDailyLog: settings.current().dailyLog.enabled,
     }),
     lastMs: () => lock.lastMs(dir),
@@ -219,8 +220,4 @@ export function rootsOf(projects: Projects, dir: string): string[] {
   return dreamedProjects(projects).flatMap(({ dir: of, root }) =>
     of === dir && projects.offBecause(root, root) === undefined ? [root] : [],
   )
-}
-
-function isSet(value: string | undefined): boolean {
-  return ['1', 'true', 'yes', 'on'].includes(value?.trim().toLowerCase() ?? '')
 }

@@ -1,5 +1,5 @@
 /** How long notes may be: which sections are too long, and notes as they are used, cut at the ends of lines. Pure. */
-import { tokensIn } from '../platform/text.ts'
+import { headOfBytes, tokensIn } from '../platform/text.ts'
 import { joined, lined, type Template, titleKey } from './template.ts'
 
 export const CAP_SECTION_TOKENS = 2_000
@@ -74,7 +74,7 @@ function cutBody(body: string, roomTokens: number): string {
     bytes += Buffer.byteLength(line) + 1
     if (bytes > room) {
       // One line alone may be too long: then there is no end of a line to cut at.
-      if (lines.length === 0) lines.push(`${headOf(line, room)}…`)
+      if (lines.length === 0) lines.push(`${headOfBytes(line, room)}…`)
       break
     }
     lines.push(line)
@@ -82,13 +82,6 @@ function cutBody(body: string, roomTokens: number): string {
     if (mark !== undefined) fence = fence === undefined ? mark : mark.startsWith(fence) ? undefined : fence
   }
   return [...lines, ...(fence === undefined ? [] : [fence.slice(0, 3)]), CUT].join('\n')
-}
-
-function headOf(line: string, bytes: number): string {
-  return Buffer.from(line)
-    .subarray(0, bytes)
-    .toString('utf8')
-    .replace(/\ufffd+$/, '')
 }
 
 const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$/

@@ -2,7 +2,6 @@
  * Notes without a model: what the user asked, which files were touched, which commands were run, what failed, what was
  * answered, turn by turn. Gathered message by message, then added to the notes there are. Decides no structure. Pure.
  */
-
 import { BYTES_PER_TOKEN, tokensIn } from '../platform/text.ts'
 import type { MessageRow } from '../sessions/message-table.ts'
 import { isShellTool } from '../transcripts/formats/fields.ts'
@@ -225,9 +224,7 @@ function withCommands(lines: readonly string[], commands: ReadonlyMap<string, nu
   return [...others, ...told]
 }
 
-type Worked = Gathered['turns'][number]
-
-function workOf({ at, asked, calls, changed }: Worked): string {
+function workOf({ at, asked, calls, changed }: Turn): string {
   const when = at === null ? '' : `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} `
   const did = calls === 0 ? 'answered' : `${calls} tool ${calls === 1 ? 'call' : 'calls'}`
   const files = changed.size === 0 ? '' : `, changed ${short([...changed].join(', '), 160)}`

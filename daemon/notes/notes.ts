@@ -3,14 +3,14 @@
  * and else by rules. After a kill, notes and what they cover are both as they were or both as they are.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-
 import type { SessionNotes } from '../../schema/session.ts'
 import type { Agent } from '../agent/agent.ts'
+import { sessionName } from '../agent/rendering.ts'
 import type { Core } from '../core.ts'
 import type { JobKind, Outcome } from '../jobs/job.ts'
 import type { Models } from '../models/models.ts'
 import { message } from '../platform/files.ts'
-import { copied, tokensIn } from '../platform/text.ts'
+import { copied, padded, textTokens, tokensIn } from '../platform/text.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import {
@@ -112,7 +112,7 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
     }
     const doneBy = (source: Coverage['source']): Outcome => ({ done: { by: source, tokens } })
 
-    const name = nameOf(key)
+    const name = sessionName(key)
     running.set(name, clock.now())
     try {
       // 3. By a model, which sees the file as it is; rules add first what it cannot be told.
@@ -178,7 +178,7 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
       lastMessageId: kept?.covers?.message,
       updatedMs: kept?.covers?.at,
       source: kept?.covers?.source,
-      runningSinceMs: running.get(nameOf(key)),
+      runningSinceMs: running.get(sessionName(key)),
     }
   }
 
@@ -207,10 +207,6 @@ function skipped(why: string): Outcome {
   return { done: { skipped: why } }
 }
 
-function nameOf({ harness, sessionId }: SessionKey): string {
-  return JSON.stringify([harness, sessionId])
-}
-
 function lastTimeIn(messages: readonly MessageRow[], before = 0): number {
   return messages.reduce((latest, { at }) => Math.max(latest, at ?? 0), before)
 }
@@ -233,7 +229,7 @@ async function weigh(part: readonly MessageRow[], before: number | undefined, si
     signal,
   )) {
     const blocks = [text, ...toolCalls.map(({ input }) => input), ...toolResults.map((result) => result.text)]
-    for (const block of blocks) estimate += blockTokens(block)
+    for (const block of blocks) estimate += textTokens(block)
   }
   return contextTokens(part, estimate, before)
 }
@@ -304,24 +300,7 @@ export function contextTokens(messages: readonly Weighed[], later: number, befor
   const used = messages.flatMap(({ tokens }) => (tokens !== null && tokens > 0 ? [tokens] : []))
   const last = used.at(-1)
   return {
-    // What is only estimated is counted a third higher.
-    now: last === undefined ? (before ?? 0) + Math.ceil((later * 4) / 3) : last + later,
+    now: last === undefined ? (before ?? 0) + padded(later) : last + later,
     least: used.reduce((least, tokens) => Math.min(least, tokens), before ?? Number.POSITIVE_INFINITY),
-  }
-}
-
-/** Each block by itself, rounded up: four bytes a token, two where it is JSON. */
-export function blockTokens(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / (isJson(text) ? 2 : 4))
-}
-
-function isJson(text: string): boolean {
-  const trimmed = text.trim()
-  if (!/^[[{]/.test(trimmed) || !/[\]}]$/.test(trimmed)) return false
-  try {
-    JSON.parse(trimmed)
-    return true
-  } catch {
-    return false
   }
 }

@@ -1,5 +1,6 @@
 /** Texts, numbers and names: cut, counted, and made fit to be shown. Pure. */
 import { createHash } from 'node:crypto'
+import { shapeOf } from './json.ts'
 
 /** Half of a character cannot be written as UTF-8, and no server takes it. */
 export function isWithinCharacter(text: string, at: number): boolean {
@@ -22,6 +23,16 @@ export function tailOf(text: string, units: number): string {
   return text.slice(isWithinCharacter(text, from) ? from - 1 : from)
 }
 
+/** So many bytes of its beginning, without the character that lies across the end. */
+export function headOfBytes(text: string, bytes: number): string {
+  const all = Buffer.from(text)
+  if (all.length <= bytes) return text
+  return all
+    .subarray(0, bytes)
+    .toString('utf8')
+    .replace(/\ufffd+$/, '')
+}
+
 /** With commas between thousands. The language's own way loads all of its locales, which costs as much as a tenth of a start. */
 export function grouped(number: number): string {
   return String(number).replace(/\B(?=(?:\d{3})+$)/g, ',')
@@ -32,6 +43,35 @@ export const BYTES_PER_TOKEN = 4
 
 export function tokensIn(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
+}
+
+export const JSON_BYTES_PER_TOKEN = 2
+/** A text with more than this is not parsed, to spare memory: it counts as the JSON that it looks like. */
+const CAP_VALUES = 200_000
+const CAP_DEPTH = 500
+
+/** An estimate of tokens that counts JSON at two bytes a token. */
+export function textTokens(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / (isJson(text) ? JSON_BYTES_PER_TOKEN : BYTES_PER_TOKEN))
+}
+
+function isJson(text: string): boolean {
+  const first = /^[\t\n\r ]*([[{])/.exec(text.slice(0, 1_000))?.[1]
+  const last = /([\]}])[\t\n\r ]*$/.exec(text.slice(-1_000))?.[1]
+  if (`${first}${last}` !== '{}' && `${first}${last}` !== '[]') return false
+  const { depth, values } = shapeOf(text)
+  if (depth > CAP_DEPTH || values > CAP_VALUES) return true
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** An estimate from bytes alone is taken a third higher. */
+export function padded(tokens: number): number {
+  return Math.ceil((tokens * 4) / 3)
 }
 
 /** ISO 8601 with the zone: the day in it is the day it was there. */

@@ -111,7 +111,8 @@ function off(because: string): MemorySwitch {
   return { on: false, because }
 }
 
-function flag(value: string | undefined): 'set' | 'cleared' | undefined {
+/** As switches in the environment are spelled. */
+export function flag(value: string | undefined): 'set' | 'cleared' | undefined {
   if (value === undefined) return undefined
   const word = value.trim().toLowerCase()
   if (['1', 'true', 'yes', 'on'].includes(word)) return 'set'

@@ -7,14 +7,13 @@ import {
   compactionOff,
   createCounter,
   modelName,
-  padded,
   percentLeft,
   roomOf,
   statesAt,
-  textTokens,
   tokensInContext,
   windowOf,
 } from '../../daemon/context/token-count.ts'
+import { padded, textTokens } from '../../daemon/platform/text.ts'
 import { accepted } from './lists.ts'
 
 const counter = createCounter()

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { blockTokens, contextTokens, dueNow, sinceUsage } from '../../daemon/notes/notes.ts'
+import { contextTokens, dueNow, sinceUsage } from '../../daemon/notes/notes.ts'
 import { learner } from '../support/learner.ts'
 import { calls, overloaded } from '../support/messages-api/answers.ts'
 import { startMessagesApi } from '../support/messages-api/start.ts'
@@ -138,11 +138,5 @@ describe('the tokens in a context', () => {
 
   it('grow from the least there was since: whoever compacts begins again from little', () => {
     expect(contextTokens(used(150_000, 12_000, 17_000), 0, 140_000)).toEqual({ now: 17_000, least: 12_000 })
-  })
-
-  it('are four bytes each, two in JSON, rounded up', () => {
-    expect(['', 'abcd', 'abcde', 'éé', '{"a":1}', '[1,2]', '{broken', '{}x'].map(blockTokens)).toEqual([
-      0, 1, 2, 1, 4, 3, 2, 1,
-    ])
   })
 })
