@@ -2,7 +2,8 @@
 import { parseArgs } from 'node:util'
 import { type Denied, quoted } from './tools.ts'
 
-type CommandName = 'ls' | 'find' | 'cat' | 'stat' | 'wc' | 'head' | 'tail' | 'grep'
+const NAMES = ['ls', 'find', 'cat', 'stat', 'wc', 'head', 'tail', 'grep'] as const
+type CommandName = (typeof NAMES)[number]
 
 /** `options`: by name without dashes; a flag has the value ''. `paths`: as they were given. */
 export type Command = {
@@ -24,7 +25,6 @@ const OPTIONS: Record<Exclude<CommandName, 'find'>, Options> = {
   grep: { flags: 'inrREFGvwclhHs', valued: ['e', 'm'], long: ['include'] },
 }
 const FIND = ['name', 'iname', 'path', 'type', 'maxdepth', 'mindepth', 'mtime']
-const NAMES = ['ls', 'find', 'cat', 'stat', 'wc', 'head', 'tail', 'grep']
 
 export function parseCommand(line: string): Command | Denied {
   const words = parseWords(line)
@@ -36,7 +36,7 @@ export function parseCommand(line: string): Command | Denied {
 }
 
 function isCommand(name: string): name is CommandName {
-  return NAMES.includes(name)
+  return NAMES.some((each) => each === name)
 }
 
 function parseUsual(name: Exclude<CommandName, 'find'>, words: readonly Word[]): Command | Denied {

@@ -44,29 +44,26 @@ const CAP_REPEATS = 2_000
 export async function findLines(texts: AsyncIterable<Text>, what: Matching, at: At): Promise<Matches | Refused> {
   if (repeats(what.pattern) > CAP_REPEATS)
     return { denied: `${quoted(what.pattern)} repeats too often; write it plainly` }
-  const kill = new AbortController()
-  const limit = at.clock.after(at.limitMs ?? LIMIT_MS, () => kill.abort())
-  const stop = () => kill.abort()
-  at.signal.addEventListener('abort', stop, { once: true })
+  const late = new AbortController()
+  const limit = at.clock.after(at.limitMs ?? LIMIT_MS, () => late.abort())
   try {
-    return await run(texts, what, at, kill)
+    return await run(texts, what, at.searchPath, AbortSignal.any([at.signal, late.signal]))
   } finally {
     limit.stop()
-    at.signal.removeEventListener('abort', stop)
   }
 }
 
 async function run(
   texts: AsyncIterable<Text>,
   what: Matching,
-  { searchPath }: At,
-  kill: AbortController,
+  searchPath: string,
+  signal: AbortSignal,
 ): Promise<Matches | Failed> {
   const locale = process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8'
   const grep = spawn('grep', [...optionsOf(what), '-e', what.pattern], {
     env: { PATH: searchPath, LC_ALL: locale },
     stdio: ['pipe', 'pipe', 'pipe'],
-    signal: kill.signal,
+    signal,
     killSignal: 'SIGKILL',
   })
   let bytes = 0
@@ -88,7 +85,7 @@ async function run(
   })
   const starts = await feed(texts, grep.stdin, ended)
   const code = await ended
-  if (kill.signal.aborted) return { failed: `${quoted(what.pattern)} took too long; look for something simpler` }
+  if (signal.aborted) return { failed: `${quoted(what.pattern)} took too long; look for something simpler` }
   if (code instanceof Error) return { failed: `grep could not be run: ${code.message}` }
   if (code !== null && code > 1) return { failed: `${quoted(what.pattern)} is not understood: ${errors.trim()}` }
   const matches = linesIn(Buffer.concat(chunks).toString('utf8')).map(({ number, text }) =>

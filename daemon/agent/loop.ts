@@ -43,24 +43,16 @@ const ID = /^[a-zA-Z0-9_-]{1,200}$/
 
 export async function runLoop(conversation: Conversation): Promise<LoopReport> {
   const { limits, clock, signal } = conversation
-  const own = new AbortController()
-  const stop = () => own.abort()
-  signal.addEventListener('abort', stop, { once: true })
-  if (signal.aborted) stop()
-  let isLate = false
-  const timer = clock.after(limits.wallMs, () => {
-    isLate = true
-    own.abort()
-  })
+  const late = new AbortController()
+  const timer = clock.after(limits.wallMs, () => late.abort())
   const state: State = { calls: [], messages: [], ids: new Set(), text: '', turns: 0 }
   try {
-    const end = await converse(conversation, own.signal, state)
+    const end = await converse(conversation, AbortSignal.any([signal, late.signal]), state)
     const { text, turns, calls } = state
-    if (end.ended === 'aborted' && isLate) return { ...reached('time', limits.wallMs), text, turns, calls }
+    if (end.ended === 'aborted' && late.signal.aborted) return { ...reached('time', limits.wallMs), text, turns, calls }
     return { ...end, text, turns, calls }
   } finally {
     timer.stop()
-    signal.removeEventListener('abort', stop)
   }
 }
 

@@ -3,6 +3,7 @@ import type { DreamTurn, Spent } from '../../schema/dream.ts'
 import { type Agent, type NotDone, whyNotDone } from '../agent/agent.ts'
 import type { Draft } from '../agent/task.ts'
 import type { Core } from '../core.ts'
+import type { SeenDirectory } from '../memory/consolidate.ts'
 import { type Mention, mentionText } from '../memory/drift.ts'
 import { loadIndex } from '../memory/index-file.ts'
 import type { Memory } from '../memory/memory.ts'
@@ -13,7 +14,7 @@ import { redact } from '../secrets/redact.ts'
 import type { TouchedSession } from '../sessions/sessions.ts'
 import { type DailyLog, LOG_PATTERN } from './daily-logs.ts'
 import { NOTHING_SPENT } from './dream-report.ts'
-import { INDEX, type SeenDirectory } from './plan.ts'
+import { INDEX } from './plan.ts'
 
 /** What a dream found before it asks. */
 type Found = {

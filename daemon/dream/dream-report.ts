@@ -3,6 +3,7 @@ import type { DreamFacts, DreamLive, DreamOutcome, DreamReport, DreamTurn, Spent
 import { MemoryError } from '../../schema/errors.ts'
 import type { NotDone } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
+import type { Settled } from '../memory/consolidate.ts'
 import { message } from '../platform/files.ts'
 import type { Acquired, HeldLock } from './dream-lock.ts'
 import type { DreamRecord } from './dream-table.ts'
@@ -35,9 +36,6 @@ export function dreamReport(dream: DreamRecord, { isInJournal, undone, files }: 
     undone,
   }
 }
-
-/** What became of a plan. */
-export type Settled = { how: 'applied' | 'nothing' } | { how: 'review'; why: string }
 
 /** `notDone`: what its job is told. `surprise`: thrown on, once everything is back in its place. */
 export type Ended = { outcome: DreamOutcome; why?: string; isOnRecord?: true; notDone?: NotDone; surprise?: unknown }
@@ -91,8 +89,6 @@ const KEEP_TURNS = 30
 const TEXT_CHARS = 2_000
 
 export const NOTHING_SPENT: Spent = { calls: 0, input: 0, cacheRead: 0, cacheWrite: 0, output: 0 }
-
-export type WatchedDream = ReturnType<ReturnType<typeof createDreamProgress>['begin']>
 
 /** Dreams as they go on: in memory only, and published as they change. Keeps the last turns of each. */
 export function createDreamProgress({ events, clock }: Core) {

@@ -20,7 +20,7 @@ import type { SessionKey } from '../sessions/message-table.ts'
 import type { Sessions, TouchedSession } from '../sessions/sessions.ts'
 import type { Asked } from './ask.ts'
 import { dailyLogs } from './daily-logs.ts'
-import { createDreamLock, type HeldLock } from './dream-lock.ts'
+import { createDreamLock } from './dream-lock.ts'
 import {
   createDreamProgress,
   dreamReport,
@@ -29,7 +29,6 @@ import {
   NOTHING_SPENT,
   notAtOnce,
   noticeOf,
-  type WatchedDream,
   whyDenied,
   whyNotAcquired,
 } from './dream-report.ts'
@@ -81,9 +80,78 @@ export function createDream(
     const held = acquired.lock
     const watched = progress.begin(dir, { project: root, jobId: job.id })
     const dream: Begun = { runId, dir, watermark: job.watermark, trigger: input.trigger, beganMs }
+    /** Filled in as they become known, for the report tells what it has cost however it ended. */
     const facts: Partial<DreamFacts> = {}
-    const performed = perform({ dream, facts, root, input, isOnline, held, watched, context })
-    const ended = await performed.catch((error): Ended => endedBy(error, disk.blames))
+    const perform = async (): Promise<Ended> => {
+      // 3. What there is.
+      const seen = memory.consolidation.read(dir)
+      const lastMs = believed(held.lastMs, dream.beganMs)
+      const since = { projects: rootsOf(projects, dir), sinceMs: lastMs ?? 0 }
+      const touched = sessions.touched.list({ ...since, except: input.session }, LISTED_SESSIONS)
+      const project = projectAt(root)
+      const drift = seen.memories
+        .map(({ file, text }) => ({ file, missing: driftOf(text, project) }))
+        .filter(({ missing }) => missing.length > 0)
+      const { logs, left, to } = dailyLogs(dir, dreams.unreadSince(dir, lastMs))
+      watched.sessions(touched.length)
+      Object.assign(facts, {
+        ...{ mode: isOnline ? 'model' : 'rules', sessions: touched.length, drifted: drift.length, logs: logs.length },
+        ...{ turns: 0, denials: 0, spent: NOTHING_SPENT },
+        ...(to !== undefined && { logsLeft: left, logsTo: to }),
+      })
+
+      // 4. What a model makes of it. Nothing is on disk yet.
+      const { maxDeletions } = settings.current().dream
+      let asked: Asked = { turns: 0, denials: 0, spent: NOTHING_SPENT, drafts: [] }
+      if (isOnline && (seen.memories.length > 0 || logs.length > 0)) {
+        // Loaded with the first dream: most starts of a daemon have none.
+        const { askForDream } = await import('./ask.ts')
+        asked = await askForDream(core, memory, agent, {
+          ...{ dir, root, runId, seen, sessions: touched, lastMs, drift, logs, maxDeletions },
+          ...{ ownsLease: context.ownsLease, signal: context.signal },
+          onTurn: (turn, spent) => {
+            Object.assign(facts, { turns: turn.turn, spent })
+            watched.turn(turn, spent)
+            context.progress(`turn ${turn.turn}, ${turn.files.length} files`)
+          },
+        })
+      }
+      const { turns, denials, spent } = asked
+      Object.assign(facts, { turns, denials, spent })
+      if ('notDone' in asked) return { outcome: 'failed', why: asked.why, notDone: asked.notDone }
+      if ('aborted' in asked) return { outcome: 'killed', why: asked.aborted }
+      if (context.signal.aborted) return { outcome: 'killed', why: 'it was stopped' }
+
+      // 5. What rules make of that, whether anything would be lost, and all of it at once.
+      const { drafts } = asked
+      const heard = logs.map(({ text }) => text).join('\n')
+      const session = input.session ?? keyOf(touched[0])
+      watched.updating()
+      const offNow = () => placeOf(input.cwd).off
+      const done = await memory.consolidation.consolidate({
+        dir,
+        runId,
+        plan: (now) => planDream(now, { drafts, maxDeletions, heard }),
+        inTransaction: ({ counts }, settled) => {
+          const why = settled.how === 'review' ? settled.why : whyDenied(denials)
+          record(dream, { outcome: settled.how, why, facts: { ...facts, ...counts } })
+          const isTold = session !== undefined && settled.how !== 'nothing'
+          const withdraw = isTold ? sessions.notices.dreamed(session, noticeOf(settled, counts, spent)) : undefined
+          return () => {
+            dreams.remove(runId)
+            withdraw?.()
+          }
+        },
+        mayWrite: () => context.ownsLease() && !context.signal.aborted && held.isOurs() && offNow() === undefined,
+      })
+      if (done === 'lost') {
+        const off = offNow()
+        return { outcome: 'killed', why: off === undefined ? 'it was taken over meanwhile' : `memory is off: ${off}` }
+      }
+      Object.assign(facts, done.plan.counts)
+      return { outcome: done.settled.how, isOnRecord: true }
+    }
+    const ended = await perform().catch((error): Ended => endedBy(error, disk.blames))
 
     // 6. The lock last: a process that dies before it has left a note of how to put it back.
     const { outcome, why } = ended
@@ -100,79 +168,6 @@ export function createDream(
     const { created, merged, updated, removed } = facts
     if (isDone) return { done: { outcome, created, merged, updated, removed }, runId }
     return notAtOnce(ended.notDone ?? { failed: why ?? 'it was stopped' }, facts)
-  }
-
-  /** `facts`: filled in as they become known, for the report tells what it has cost however it ended. */
-  const perform = async (begun: Performance): Promise<Ended> => {
-    const { dream, facts, root, input, isOnline, held, watched, context } = begun
-    const { dir, runId } = dream
-    // 3. What there is.
-    const seen = memory.consolidation.read(dir)
-    const lastMs = believed(held.lastMs, dream.beganMs)
-    const since = { projects: rootsOf(projects, dir), sinceMs: lastMs ?? 0 }
-    const touched = sessions.touched.list({ ...since, except: input.session }, LISTED_SESSIONS)
-    const project = projectAt(root)
-    const drift = seen.memories
-      .map(({ file, text }) => ({ file, missing: driftOf(text, project) }))
-      .filter(({ missing }) => missing.length > 0)
-    const { logs, left, to } = dailyLogs(dir, dreams.unreadSince(dir, lastMs))
-    watched.sessions(touched.length)
-    Object.assign(facts, {
-      ...{ mode: isOnline ? 'model' : 'rules', sessions: touched.length, drifted: drift.length, logs: logs.length },
-      ...{ turns: 0, denials: 0, spent: NOTHING_SPENT },
-      ...(to !== undefined && { logsLeft: left, logsTo: to }),
-    })
-
-    // 4. What a model makes of it. Nothing is on disk yet.
-    const { maxDeletions } = settings.current().dream
-    let asked: Asked = { turns: 0, denials: 0, spent: NOTHING_SPENT, drafts: [] }
-    if (isOnline && (seen.memories.length > 0 || logs.length > 0)) {
-      // Loaded with the first dream: most starts of a daemon have none.
-      const { askForDream } = await import('./ask.ts')
-      asked = await askForDream(core, memory, agent, {
-        ...{ dir, root, runId, seen, sessions: touched, lastMs, drift, logs, maxDeletions },
-        ...{ ownsLease: context.ownsLease, signal: context.signal },
-        onTurn: (turn, spent) => {
-          Object.assign(facts, { turns: turn.turn, spent })
-          watched.turn(turn, spent)
-          context.progress(`turn ${turn.turn}, ${turn.files.length} files`)
-        },
-      })
-    }
-    const { turns, denials, spent } = asked
-    Object.assign(facts, { turns, denials, spent })
-    if ('notDone' in asked) return { outcome: 'failed', why: asked.why, notDone: asked.notDone }
-    if ('aborted' in asked) return { outcome: 'killed', why: asked.aborted }
-    if (context.signal.aborted) return { outcome: 'killed', why: 'it was stopped' }
-
-    // 5. What rules make of that, whether anything would be lost, and all of it at once.
-    const { drafts } = asked
-    const heard = logs.map(({ text }) => text).join('\n')
-    const session = input.session ?? keyOf(touched[0])
-    watched.updating()
-    const offNow = () => placeOf(input.cwd).off
-    const done = await memory.consolidation.consolidate({
-      dir,
-      runId,
-      plan: (now) => planDream(now, { drafts, maxDeletions, heard }),
-      inTransaction: ({ counts }, settled) => {
-        const why = settled.how === 'review' ? settled.why : whyDenied(denials)
-        record(dream, { outcome: settled.how, why, facts: { ...facts, ...counts } })
-        const isTold = session !== undefined && settled.how !== 'nothing'
-        const withdraw = isTold ? sessions.notices.dreamed(session, noticeOf(settled, counts, spent)) : undefined
-        return () => {
-          dreams.remove(runId)
-          withdraw?.()
-        }
-      },
-      mayWrite: () => context.ownsLease() && !context.signal.aborted && held.isOurs() && offNow() === undefined,
-    })
-    if (done === 'lost') {
-      const off = offNow()
-      return { outcome: 'killed', why: off === undefined ? 'it was taken over meanwhile' : `memory is off: ${off}` }
-    }
-    Object.assign(facts, done.plan.counts)
-    return { outcome: done.settled.how, isOnRecord: true }
   }
 
   const record = (dream: Begun, { outcome, why, facts }: Pick<DreamRecord, 'outcome' | 'why' | 'facts'>) =>
@@ -296,17 +291,6 @@ export function createDream(
 }
 
 export type Dream = ReturnType<typeof createDream>
-
-type Performance = {
-  dream: Begun
-  facts: Partial<DreamFacts>
-  root: string
-  input: Input
-  isOnline: boolean
-  held: HeldLock
-  watched: WatchedDream
-  context: RunContext
-}
 
 function skipped(why: string): Outcome {
   return { done: { skipped: why } }

@@ -2,21 +2,13 @@
  * What a dream would change, as a whole: a model's drafts over what is there now, then everything that needs no model, then
  * whether that loses anything. Pure: the same directory and drafts give the same plan.
  */
+import type { PlannedWrite, SeenDirectory } from '../memory/consolidate.ts'
 import { isOutside, splitLines, withoutPointer, withPointers } from '../memory/index-file.ts'
 import { POINTER_CHARS, type Pointer, readPointer, writePointer } from '../memory/pointer.ts'
 import { isMemoryName } from '../memory/scan.ts'
 import { hookOf, parseTopic } from '../memory/topic-file.ts'
 import { changedAmong, foundIn, marked, structuralLoss, type Texts } from './dream-guards.ts'
 import { findDuplicates, type Merge, rareWords, rememberedWords, type WordsOf } from './duplicates.ts'
-
-export type PlannedWrite = {
-  file: string
-  content: string | null
-  expect: string | null
-  reason: string
-  /** Memories that went and whose words stand here now: what they rest on, this rests on. */
-  from: string[]
-}
 
 export type IndexSize = { lines: number; bytes: number }
 
@@ -32,7 +24,8 @@ export type Counts = {
 
 export type Plan = { writes: PlannedWrite[]; counts: Counts; losses: string[] }
 
-type Asked = { drafts: readonly Draft[]; maxDeletions: number /** What else it may have been told. */; heard: string }
+/** `heard`: what else the model may have been told. */
+type Asked = { drafts: readonly Draft[]; maxDeletions: number; heard: string }
 
 /** Stands behind the reason of what went because another memory says it now. */
 export const MERGED_MARK = '(merged)'
@@ -147,17 +140,6 @@ function writesOf({ seen, before, after, drafts, merges, wordsOf }: Parts): Plan
 function sizeOf(index: string): IndexSize {
   const lines = index === '' ? 0 : index.split('\n').length - (index.endsWith('\n') ? 1 : 0)
   return { lines, bytes: Buffer.byteLength(index) }
-}
-
-export type SeenMemory = { file: string; text: string; hash: string }
-
-export type SeenDirectory = {
-  memories: readonly SeenMemory[]
-  index: { text: string; hash: string } | undefined
-  /** Whether a file is there at all: one that is too large or no text is, and is not among the memories. */
-  exists(file: string): boolean
-  /** Whether a person has taken back the last change of it. */
-  wasPutBack(file: string): boolean
 }
 
 /** What a model wants to be there; `null` takes a file away. */

@@ -15,13 +15,14 @@ import type { Writer } from './writer.ts'
 type Directory = {
   memories: { file: string; text: string; hash: string }[]
   index: { text: string; hash: string } | undefined
+  /** Whether a file is there at all: one that is too large or no text is, and is not among the memories. */
   exists(file: string): boolean
 }
 
 /** `wasPutBack`: whether a person has taken back the last change of a file. */
-type Seen = Directory & { wasPutBack(file: string): boolean }
+export type SeenDirectory = Directory & { wasPutBack(file: string): boolean }
 
-type Planned = {
+export type PlannedWrite = {
   file: string
   content: string | null
   expect: string | null
@@ -34,7 +35,7 @@ export type Consolidation<Plan> = {
   dir: string
   runId: string
   /** `losses`: why a person has to decide. */
-  plan(seen: Seen): Plan & { writes: readonly Planned[]; losses: readonly string[] }
+  plan(seen: SeenDirectory): Plan & { writes: readonly PlannedWrite[]; losses: readonly string[] }
   /** Runs in the transaction that ends it; what it returns runs in the one that takes it back. */
   inTransaction(plan: Plan, ended: Settled): () => void
   /** Asked right before anything is changed. */
@@ -51,7 +52,7 @@ const MOST_EVIDENCE = 20
 export function createConsolidation(core: Core, writer: Writer, journal: Journal, reviews: Reviews) {
   const authorOf = (runId: string): Author => ({ actor: `agent:${runId}`, reason: 'put in order', runId })
 
-  const writeOf = (dir: string, { file, content, expect, reason, from }: Planned): Write => {
+  const writeOf = (dir: string, { file, content, expect, reason, from }: PlannedWrite): Write => {
     const evidence = from.flatMap((gone) => journal.evidence(dir, gone)).slice(0, MOST_EVIDENCE)
     return { file, content, expect, because: { reason, evidence } }
   }
@@ -68,7 +69,7 @@ export function createConsolidation(core: Core, writer: Writer, journal: Journal
     return review === 'required' ? 'every change waits for a person: review is required' : undefined
   }
 
-  const read = (dir: string): Seen => ({
+  const read = (dir: string): SeenDirectory => ({
     ...readDirectory(dir),
     wasPutBack: (file) => {
       const latest = journal.latest(dir, file)
