@@ -92,7 +92,7 @@ async function startParts(core: Core): Promise<{ reload(): void }> {
   // What agents have of each other.
   const mail = parts.add('mail', createMail(core, projects, sessions, model))
 
-  // What happens while nobody asks.
+  // Purging and sweeping, which run without a request.
   const purges = createPurges(core, memory, notes.file)
   purges.onPurge(recall.forget)
   const housekeeping = createHousekeeping(core, purges)

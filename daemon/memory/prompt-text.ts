@@ -169,12 +169,12 @@ const guides: Record<MemoryType, Guide> = {
     holds: 'How they want you to work: what they corrected, and what they approved.',
     save:
       'they correct you, and as much when they confirm a choice that was not obvious; that is easier to miss. ' +
-      'Corrections alone would make you timid. Keep the reason: it decides the cases nobody foresaw.',
-    use: 'so that nobody has to tell you twice.',
+      'Corrections alone would make you timid. Keep the reason: it decides the cases no rule covers.',
+    use: 'so that they do not have to tell you twice.',
     team: 'only what is a convention of the whole project; a personal way of working stays private.',
     examples: [
       [
-        'No new flag, nobody understands the ones we have. Change the default.',
+        'No new flag, our users do not understand the ones we have. Change the default.',
         'Change a default rather than add a flag. **Why:** there are more flags than anyone understands. **How to apply:** when an option seems needed, propose the better default first.',
       ],
       [

@@ -1,6 +1,6 @@
 /**
- * Answers that leave something behind, a record of what was given: when one does not reach whoever asked, that is undone. It goes
- * along with the answer to whoever sends it.
+ * Answers that leave a record behind, such as which memories were shown: the undo travels with the answer, and its sender runs
+ * it when the client does not receive it.
  */
 const UNDO = Symbol('undo')
 

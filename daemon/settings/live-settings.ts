@@ -107,10 +107,10 @@ function readText(file: string): string {
   }
 }
 
-/** The user, root, and root as it is seen from inside a user service, where its files belong to nobody. */
+/** The user, root, and root as it is seen from inside a user service, where its files belong to the overflow uid. */
 function trustedOwners(): number[] {
-  const NOBODY = 65_534
-  return [process.getuid?.() ?? -1, 0, NOBODY]
+  const OVERFLOW_UID = 65_534
+  return [process.getuid?.() ?? -1, 0, OVERFLOW_UID]
 }
 
 function indent(lines: string[]): string {

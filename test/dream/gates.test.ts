@@ -111,7 +111,7 @@ describe('the gates of a dream', () => {
       why: 'the last 2 dreams failed or were stopped 30 minutes ago, and 120 must pass',
       gates: [{}, {}, { facts: { failures: 2, failedUsd: 0, sinceMinutes: 30, waitMinutes: 120 } }],
     })
-    // Whoever asks why is told of the longer wait, though sessions were counted just now.
+    // The answer names the longer wait, though sessions were counted just now.
     const failures = { times: 1, lastMs: NOW - 30 * MINUTE_MS, usd: 0.5 }
     expect(walk({ countedMs: NOW, failures }, 'asked', 'at-closed')).toMatchObject({
       why: 'the last dream failed or was stopped 30 minutes ago, for $0.5000 within a day, and 1440 must pass',
@@ -151,7 +151,7 @@ describe('the gates of a dream', () => {
     expect(walk({ enabled: { ...dailyLog, isOn: false } }, trigger).gate).toBe('enabled')
   })
 
-  it('are all looked at for whoever wants to know', () => {
+  it('are all evaluated for a caller that asks for the verdict', () => {
     const verdict = walk({ lastMs: NOW, sessionsSince: 1 }, 'asked', 'at-closed')
     expect(verdict.gates.map(({ gate, why }) => [gate, why !== undefined])).toEqual([
       ['enabled', false],

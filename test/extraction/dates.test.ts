@@ -129,7 +129,7 @@ describe('relative dates', () => {
     ['due Feb 29', 'due 2028-02-29'],
     ['broken since Feb 29', 'broken since 2024-02-29'],
     ['2月29日发版', '2028-02-29 发版'],
-    // Nobody can tell which day was meant.
+    // No day of the calendar fits these.
     ['due April 31', 'due April 31'],
     ['February 29, 2027', 'February 29, 2027'],
     ['the 31st of next month', '2026-06-30'],

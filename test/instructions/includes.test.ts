@@ -51,7 +51,7 @@ describe('includes', () => {
   it('go five deep, and the last one says what it left out', () => {
     const { plant, load, at } = makeTree()
     plant({ 'home/work/CLAUDE.md': '@1.md' })
-    for (let i = 1; i <= 8; i++) plant({ [`home/work/${i}.md`]: `@${i + 1}.md @nobody` })
+    for (let i = 1; i <= 8; i++) plant({ [`home/work/${i}.md`]: `@${i + 1}.md @missing` })
     const items = load()
     expect(items.map(({ path }) => path.replace(at('home/work/'), ''))).toEqual([
       '5.md',

@@ -26,13 +26,13 @@ describe('an address', () => {
     expect(news).toHaveLength(6)
   })
 
-  it('that nobody has is refused to sender and reader', async () => {
+  it('that no session has is refused to sender and reader', async () => {
     const { join, send, read, mailbox } = await mailRig()
     join('a')
-    await expect(send({ from: 'a', to: 'nobody' })).rejects.toEqual(code('NOT_FOUND', 'nobody'))
+    await expect(send({ from: 'a', to: 'missing' })).rejects.toEqual(code('NOT_FOUND', 'missing'))
     await expect(send({ from: 'a', to: 'session:none' })).rejects.toEqual(code('NOT_FOUND', 'session:none'))
-    await expect(read('nobody')).rejects.toEqual(code('NOT_FOUND', 'nobody'))
-    expect(() => mailbox.acknowledge('nobody', [1])).toThrow(code('NOT_FOUND', 'nobody'))
+    await expect(read('missing')).rejects.toEqual(code('NOT_FOUND', 'missing'))
+    expect(() => mailbox.acknowledge('missing', [1])).toThrow(code('NOT_FOUND', 'missing'))
     expect((await send({ from: 'a', to: '*' })).ids).toEqual([])
   })
 
@@ -139,7 +139,7 @@ describe('mail', () => {
     )
   })
 
-  it('waits a thousandfold at most: then the sender is told, and of what goes to all nobody gets any', async () => {
+  it('waits a thousandfold at most: then the sender is told, and of what goes to all no recipient gets any', async () => {
     const { join, send, bodies, mailbox } = await mailRig()
     join('a')
     join('b')
@@ -208,10 +208,10 @@ describe('a request', () => {
   })
 
   it.each([
-    ['that nobody made', { ...answer, requestId: 'other' }, 'REFUSED', 'no plan_approval_request with the id other'],
+    ['that no member made', { ...answer, requestId: 'other' }, 'REFUSED', 'no plan_approval_request with the id other'],
     ['of another kind', { ...answer, kind: 'shutdown_response' }, 'REFUSED', 'no shutdown_request with the id r1'],
-    ['that was made to somebody else', { ...answer, from: 'bystander' }, 'REFUSED', 'from lead to bystander'],
-    ['that somebody else made', { ...answer, to: 'bystander' }, 'REFUSED', 'from bystander to worker'],
+    ['that was made to another member', { ...answer, from: 'bystander' }, 'REFUSED', 'from lead to bystander'],
+    ['that another member made', { ...answer, to: 'bystander' }, 'REFUSED', 'from bystander to worker'],
     ['without its id', { ...answer, requestId: undefined }, 'BAD_REQUEST', 'names the request'],
     ['to everybody', { ...answer, to: '*' }, 'BAD_REQUEST', 'goes to the one who asked'],
     ['in a text', { ...answer, kind: 'text', approve: undefined }, 'BAD_REQUEST', 'a text is no request'],
@@ -225,8 +225,8 @@ describe('a request', () => {
   })
 })
 
-describe('whoever waits for mail', () => {
-  it('is answered when some comes, and so is everyone else who waits for it', async () => {
+describe('a reader that waits for mail', () => {
+  it('is answered when some comes, and so is every other that waits for it', async () => {
     const { join, send, read } = await mailRig()
     join('a')
     join('b')
@@ -263,7 +263,7 @@ describe('whoever waits for mail', () => {
     expect((await waiting).items.map(({ body }) => body)).not.toEqual([])
   })
 
-  it('may give up, and holds up nobody who stops', async () => {
+  it('may give up, and does not hold up a daemon that stops', async () => {
     const { join, read, mailbox } = await mailRig()
     join('a')
     const giveUp = new AbortController()

@@ -32,7 +32,7 @@ describe('the folder itself', () => {
     expect(folder.read('user_role.md')?.bytes.toString()).toBe('inside user_role.md\n')
   })
 
-  it('is refused where a link leads to a place that it may not be in, and nobody asks where none does', () => {
+  it('is refused where a link leads to a place that it may not be in, and no place is checked where none does', () => {
     const ground = makeGround()
     const link = join(ground.home, 'link')
     symlinkSync(ground.outside, link)
@@ -111,7 +111,7 @@ for (let round = 1; Atomics.wait(turn, 0, round - 1) !== 'timed-out'; round++) {
   Atomics.notify(turn, 3)
 }`
 
-  it('never goes over one that somebody makes at that very moment', async () => {
+  it('never overwrites one that another program makes at that very moment', async () => {
     const ground = makeGround()
     const folder = open(ground)
     const turn = new Int32Array(new SharedArrayBuffer(16))

@@ -16,8 +16,8 @@ const anything = { expect: undefined }
 const OFTEN = 40
 
 /**
- * Another process that puts a link to a place outside where `path` was, and `path` back, at random moments of whatever goes
- * on here. Ends by itself should nobody end it.
+ * Another process that puts a link to a place outside where `path` was, and `path` back, at random moments of what goes
+ * on here. Ends by itself should the test not end it.
  */
 const SWAPPER = `
 const fs = require('fs')

@@ -104,7 +104,7 @@ describe('a directory that is put in order', () => {
     for (const file of ['b.md', 'later.md']) expect(now).toContain(`](${file})`)
   })
 
-  it('stays as it is when one memory was changed meanwhile, or somebody else is at it', async () => {
+  it('stays as it is when one memory was changed meanwhile, or another run is at it', async () => {
     const { dir, before, merge, kept, consolidate } = await ground()
     expect(await consolidate(merge, { mayWrite: false })).toBe('lost')
     writeFileSync(join(dir, 'b.md'), topic('Mine', 'b.md'))

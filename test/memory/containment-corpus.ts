@@ -1,6 +1,6 @@
 /**
  * Hostile ways to name a memory, and hostile trees to put one into. Each must be refused with words, and leave everything
- * as it was. A table: whoever writes memories runs all of it.
+ * as it was. A table: each way to write memories runs all of it.
  */
 import { spawnSync } from 'node:child_process'
 import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'

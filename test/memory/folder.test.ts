@@ -29,7 +29,7 @@ function ground(files: Record<string, { bytes: Buffer; mode: number }>) {
   return { dir, folder, tree, step }
 }
 
-/** Somebody saves a file after it was looked at. */
+/** Another program saves a file after the daemon read it. */
 function overtake(dir: string, file: string): { bytes: Buffer; mode: number } {
   writeFileSync(join(dir, file), 'saved meanwhile', { mode: 0o600 })
   return { bytes: Buffer.from('saved meanwhile'), mode: 0o600 }
@@ -69,7 +69,7 @@ describe('several files of which one cannot be written', () => {
     expect(statSync(join(dir, 'a.md')).ino).toBe(ino)
   })
 
-  it('lose none that somebody has closed to others since', () => {
+  it('lose none whose mode the user has tightened since', () => {
     const { dir, folder, tree, step } = ground({ 'a.md': { bytes: ODD, mode: 0o644 } })
     const steps = [step('a.md', undefined)]
     chmodSync(join(dir, 'a.md'), 0o600)

@@ -237,7 +237,7 @@ describe('an import', () => {
     const before = { files: tree(otherDir), changes: changesOf(rig, other).length }
     const rows = (table: string) => rig.store.history.prepare(`SELECT count(*) FROM ${table}`).pluck().get()
     const kept = [rows('contents'), rows('tombstones')]
-    // After the last look and before the writes: as if somebody saved a file of that name just then.
+    // After the last look and before the writes: as if another program saved a file of that name just then.
     rig.store.history.function('take_name', () => {
       mkdirSync(join(otherDir, 'sub'), { recursive: true })
       writeFileSync(join(otherDir, 'sub/b.md'), topic('Saved meanwhile.'))

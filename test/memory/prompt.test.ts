@@ -175,7 +175,7 @@ describe('the prompt of a session', () => {
     expect(await ask(rig, { ...session, sessionId: 'new' })).toBe(first)
   })
 
-  it('is dropped when nobody has asked for it for thirty days, and not while somebody does', async () => {
+  it('is dropped when no caller has asked for it for thirty days, and not while one does', async () => {
     const rig = await memoryRig()
     await ask(rig, { ...session, sessionId: 'idle' })
     await ask(rig, { ...session, sessionId: 'alive' })

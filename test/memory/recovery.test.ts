@@ -154,7 +154,7 @@ describe('a directory that has become a link', () => {
     const elsewhere = join(home, 'elsewhere')
     mkdirSync(elsewhere)
     symlinkSync(elsewhere, dir)
-    // Whoever asks by the name is told of another moment, in which no link was there.
+    // A check by name alone would describe another moment, in which no link was there.
     const isPlace = (place: string) => place !== elsewhere
     const careful = createTestWriter(core, journal, isPlace)
     await expect(careful.write(dir, [{ file: 'c.md', content: topic('Three.') }], by)).rejects.toMatchObject({
@@ -194,7 +194,7 @@ describe('a write that fails', () => {
     expect(tree()).toEqual({ ...before, 'b.md': topic('Saved meanwhile.') })
   })
 
-  it('because somebody saved meanwhile leaves what they saved', async () => {
+  it('because another program saved meanwhile leaves what it saved', async () => {
     const { dir, journal, writerOver, writer, tree } = await makeWriter()
     await writer.write(dir, [{ file: 'a.md', content: topic('One.') }], by)
     // Between the last look and the write.

@@ -32,7 +32,7 @@ describe('a search over memories', () => {
     expect(await found(rig.memory, rig, 'token', 'user')).toEqual([])
   })
 
-  it('follows every change, also one that somebody else made', async () => {
+  it('follows every change, also one that another program made', async () => {
     const rig = await somewhere()
     await write(rig, 'auth.md', topic('Nothing to see.', 'Auth'))
     expect(await found(rig.memory, rig, 'renewal')).toEqual([])

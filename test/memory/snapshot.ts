@@ -1,4 +1,4 @@
-/** Everything about a folder tree that somebody could have changed, as lines to compare. */
+/** Everything about a folder tree that a program could have changed, as lines to compare. */
 import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'

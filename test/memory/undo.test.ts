@@ -78,7 +78,7 @@ describe('the undo of a run', () => {
     expect(tree()).toEqual(before)
   })
 
-  it('takes its lines out of an index that somebody edited meanwhile, and no other word', async () => {
+  it('takes its lines out of an index that the user edited meanwhile, and no other word', async () => {
     const { dir, writer, undo, tree, save } = await open()
     await writer.write(dir, [{ file: 'mine.md', content: topic('Mine.', 'Mine') }], person)
     const run = { ...model, runId: 'run' }

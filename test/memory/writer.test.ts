@@ -328,7 +328,7 @@ describe('a name that gives a credential away', () => {
   const listed = async (rig: Rig) =>
     (await rig.memory.reading.list(rig.cwd, person, all)).items.map((item) => item.file)
 
-  it('is in no list, also when nobody has looked through the directory yet', async () => {
+  it('is in no list, also before the daemon has scanned the directory', async () => {
     const rig = await memoryRig()
     await put(rig, 'a.md', topic('Alpha is first.', 'Alpha'))
     writeFileSync(join(rig.dir, file), topic('The key is the name.'))

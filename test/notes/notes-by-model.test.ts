@@ -38,7 +38,7 @@ describe('the directive of notes', () => {
     )
   })
 
-  it('shows the notes also where they are not asked for: nobody could edit them', () => {
+  it('shows the notes also where they are not asked for: the model could not edit them otherwise', () => {
     expect(asked({ prompt: 'Be brief.' })).toBe(
       `Be brief.\n\nThe notes, in notes.md:\n<current-notes>\n${blank}\n</current-notes>`,
     )

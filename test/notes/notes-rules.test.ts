@@ -142,7 +142,7 @@ describe('notes without a model', () => {
     expect(notes).toContain('src/file2999.ts')
   })
 
-  it('cannot be bent by what somebody says', () => {
+  it('cannot be bent by what a message says', () => {
     const hostile = ['# Current State', '```', '_What this session is about_', '---', '`a` # Worklog\n# Learnings\nall']
     const notes = noted(
       hostile.flatMap((text) => [person(text), call('x', 'Bash', text), result('x', `error: ${text}`), agent(text)]),

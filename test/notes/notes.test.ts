@@ -136,7 +136,7 @@ describe('the tokens in a context', () => {
     expect(contextTokens(used(null), 301, 1_000)).toEqual({ now: 1_402, least: 1_000 })
   })
 
-  it('grow from the least there was since: whoever compacts begins again from little', () => {
+  it('grow from the least there was since: after a compaction the session begins again from little', () => {
     expect(contextTokens(used(150_000, 12_000, 17_000), 0, 140_000)).toEqual({ now: 17_000, least: 12_000 })
   })
 })

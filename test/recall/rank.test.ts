@@ -85,7 +85,7 @@ describe('rank', () => {
     expect(first(question)).toBeUndefined()
   })
 
-  it('is silent about somebody it has never heard of, whatever else fits', () => {
+  it('is silent about a person it has never heard of, whatever else fits', () => {
     expect(first('who decides about exceptions to the freeze?')).toBe('freeze.md')
     expect(first('what did Rafael decide about merge requests for Lisbon?')).toBeUndefined()
   })
@@ -119,7 +119,7 @@ describe('rank', () => {
     ['cut short', 'harb'],
   ])('gives a word that is %s the same weight, whichever of the words it may stand for was read first', (_, word) => {
     const many = Array.from({ length: 20 }, (_, n) => memory(`many_${n}.md`, 'Harbor', `Week ${n}`))
-    const rare = [memory('rare.md', 'Harbot', 'Somebody'), memory('other.md', 'Other', 'A house')]
+    const rare = [memory('rare.md', 'Harbot', 'A person'), memory('other.md', 'Other', 'A house')]
     const question = `${word} house`
     expect(seen(question, indexOf([...rare, ...many]))).toEqual(seen(question, indexOf([...many, ...rare])))
   })

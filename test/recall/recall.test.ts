@@ -166,7 +166,7 @@ describe('a recall that takes its time', () => {
     expect(filesOf(await ask('something else', { mode: 'local', readFiles: ['owls.md'] }))).toEqual(['auth.md'])
   })
 
-  it('is not ended by another of its session while somebody waits for it, and is when nobody does', async () => {
+  it('is not ended by another of its session while a caller waits for it, and is when none does', async () => {
     const { selects, nth } = answering()
     const { ask, time, hook } = await threeMemories(selects)
     const first = ask('about the release', { mode: 'model' })

@@ -61,7 +61,7 @@ export const doubts: readonly Doubt[] = doubtsOf({
     /(?:^|[,;:] ?|\b(?:please|pls|but|and|so) )(?:don'?t|do not|not) [^,.;]{1,40}\byet\b|\bi (?:have|need|got) to (?:leave|go|run|head (?:out|home)|log off)\b|\bgotta (?:go|run|leave)\b/i,
   'veto deferred':
     /(?:以后|将来|哪天)(?:有空|有时间|有机会|闲了)再|以后再(?:说|看|弄|改|讲|优化|补|处理|考虑)|回头再|后面再(?:说|看|改)|(?:明天|下周|晚点)再|先到这|\bpick (?:this|it) up (?:tomorrow|later)\b|\u2402 ?再|\bpick (?:this|it) up \u2402/iu,
-  'veto somebody else says': [
+  'veto another person says': [
     /^(?!(?:legal|security|compliance|finance|the (?:regulator|auditors?|bank|customer|client)) (?:says?|said) (?:that )?we (?:must|have to|need to|can'?t|cannot|may not)\b)(?!.*\bthat'?s why\b)(?:[\w.'’-]+ ){0,5}(?:said|says|wrote|thinks|claims|told me|suggests|recommends|warns|mentions)\b(?! no\b)/i,
     /^[^，。]{1,8}(?:说(?!明|过)|写着|写的|认为)|(?:文档|注释|readme|README|代码)里?(?:说|写着|写的|这句)|笑死|谁信/,
   ],

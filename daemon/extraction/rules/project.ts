@@ -42,7 +42,7 @@ const events: readonly Cue[] = cuesOf('project', {
     /\b[A-Z]?[a-z]+(?:'s team)? (?:is taking|takes|took|will take) over\b|\b(?:[A-Z][a-z]+|they|she|he)(?:'s team| team)? (?:now )?(?:owns?|leads|heads|is (?:now )?(?:responsible|in charge|the owner|on point)|runs|maintains) (?!into|out)/,
   '0.5 owner, said low':
     /\b(?:questions|reviews?|approvals?|decisions?) (?:are|go to|is) (?:hers|his|theirs|now)\b|\b(?:mid-rewrite|mid-migration|in the middle of (?:a|the) (?:rewrite|migration|move))\b/i,
-  '1 somebody who may says so':
+  '1 an authority says so':
     /\b(?:legal|security|compliance|finance|the (?:regulator|auditors?|bank|customer|client)) (?:says?|said) (?:that )?we (?:must|have to|need to|can'?t|cannot|may not)\b/i,
   '1 our agreement':
     /\bour (?:sla|slo|error budget|uptime (?:target|goal)|retention(?: period)?|rpo|rto)\b.{0,20}\b(?:is|are)\b/i,
@@ -57,7 +57,7 @@ const events: readonly Cue[] = cuesOf('project', {
     `\\b(?:goal|target|okr|priority|focus|objective) (?:for|of|this|in) .{0,50}(?:\\bis\\b|${DATE_MARK})|\\b(?:our|top|main) (?:goal|priority|focus|target|okr) (?:is|right now is)\\b`,
     'iu',
   ),
-  '0.6 somebody outside requires':
+  '0.6 an outside party requires':
     /\b(?:legal|security|compliance|finance|the (?:customer|client|regulator|auditors?|vendor|bank)|procurement|apple|google|hr) (?:wants?|requires?|demands?|insists|needs|asked|rejected|won'?t|will not|says no)\b|\brequired by (?:law|legal|the|our)\b|\b(?:gdpr|pci|hipaa|soc ?2|sox|iso ?27001)\b/i,
   '0.8 budget':
     /\b(?:budget|headcount|funding|contract|licen[cs]e)\b.{0,40}\b(?:was|got|is|has been) (?:cut|frozen|cancelled|canceled|approved|not renewed|tripled|doubled|up)\b|\bafter all\b/i,
@@ -82,7 +82,7 @@ const events: readonly Cue[] = cuesOf('project', {
     'iu',
   ),
   '0.4 stops working': /\bstops? (?:working|being (?:supported|available)|accepting|answering)\b/i,
-  '0.9 somebody does it on a day': new RegExp(
+  '0.9 a person does it on a day': new RegExp(
     `\\b(?:is|are) (?:leaving|joining|moving|retiring|away|on leave|on vacation|on parental leave|out of office|visiting|presenting|shutting|switching|migrating)\\b.{0,40}${DATE_MARK}`,
     'iu',
   ),
@@ -105,7 +105,7 @@ const events: readonly Cue[] = cuesOf('project', {
     /\bwe(?:'ve| have)? (?:promised|owe|committed|signed|guaranteed)\b|\b(?:sales|marketing|management) (?:already |has |have )*(?:signed|promised|announced|sold)\b/i,
   '0.6 matters most':
     /\bis all about\b|\b(?:comes?|goes) first\b|\b\w+ beats \w+\b|\bmatters? more than\b|\bnumber one priority\b|\beverything else (?:waits|is secondary|can wait)\b/i,
-  '0.9 nobody until':
+  '0.9 no change until':
     /\b(?:nobody|no one|nothing|no [\w -]{3,30}) (?:touches|merges|deploys|changes|ships|goes|lands|gets|is)\b.{0,60}\b(?:until|before|till|without|after)\b/i,
   '0.7 we cannot':
     /\bwe (?:can'?t|cannot|won'?t|will not|aren'?t allowed to) (?:bump|upgrade|move|go|update|use|drop|switch|deploy|change|add|support|migrate|adopt)\b/i,
@@ -114,7 +114,7 @@ const events: readonly Cue[] = cuesOf('project', {
     `\\bwe (?:had to )?(?:roll(?:ed)? back|revert(?:ed)?|hotfix(?:ed)?|restored?|pulled?)\\b.{0,40}${DATE_MARK}`,
     'iu',
   ),
-  '0.9 somebody takes it': new RegExp(
+  '0.9 a person takes it': new RegExp(
     `\\b[A-Z][a-z]+ (?:takes|gets|inherits|picks up|handles|covers|moves|starts|joins|leaves|is back|returns)\\b.{0,50}${DATE_MARK}`,
     'u',
   ),
@@ -139,11 +139,11 @@ const reasons: readonly Cue[] = cuesOf('project', {
   ),
   '0.7 not so, and why':
     /\bwe (?:don'?t|do not|can'?t|cannot|won'?t|stay|stick|never|only)\b[^:.?!]{3,60}: (?:the|our|their|it|they|there|some|most|half|every|no|two|three) [\w'-]+ [\w'-]+/i,
-  '0.5 somebody wants it so':
+  '0.5 a person wants it so':
     /\b(?:wants?|wanted|asked for|insists? on|insisted on|likes?|prefers?|needs?) (?:it|them) (?:that|this) way\b|\b(?:auditors?|lawyers|regulators?|doctors|teachers|operators|customers?) insist(?:s|ed)?\b/i,
   '0.6 by law or contract':
     /\b(?:by law|(?:the|accounting|tax|labou?r|privacy|local|federal|german|eu) law|(?:in|under|by) (?:the|their|our) (?:contracts?|licen[cs]e|terms)|contractually|export controls?|regulations? (?:say|require|forbid))\b/i,
-  '1 or somebody outside acts': new RegExp(
+  '1 or an outside party acts': new RegExp(
     `\\b(?:has|have|needs?) to [^.?!]{2,50}\\b(?:or|or else|otherwise),? (?:the|our|their) (?:[\\w-]+ )?${OUTSIDE} (?:rejects?|drops?|refuses?|blocks?|charges?|closes?|bills?|fines?|cancels?|cuts?|kills?|complains?|won'?t)`,
     'i',
   ),
