@@ -2,7 +2,7 @@
 import { type Dir, lstatSync, opendirSync, type Stats } from 'node:fs'
 import { setImmediate as immediate } from 'node:timers/promises'
 import type { Core } from '../core.ts'
-import { depthOf, mayHold, type Root, type Source, sourceOf } from './formats/format.ts'
+import { adapterFor, mayHold, type Root, type Source, sourceOf } from './formats/format.ts'
 import { lstat, type ReadQueue } from './read-queue.ts'
 import type { Lane } from './reader-worker.ts'
 import { type Cursor, compare, lookOf } from './tail.ts'
@@ -73,7 +73,7 @@ export function createSweep({ clock }: Core, files: TranscriptFiles, queue: Read
 /** The transcripts below a folder of a root, a few at a time. */
 async function* transcriptsBelow(root: Root, folder: string): AsyncGenerator<Source[]> {
   const isWanted = (name: string) => sourceOf(root, name) !== undefined
-  const walk = { depth: depthOf(root.harness), isWanted, enters: (name: string) => mayHold(root, name) }
+  const walk = { depth: adapterFor(root.harness).depth, isWanted, enters: (name: string) => mayHold(root, name) }
   for await (const entries of walkNames(root.path, folder, walk))
     yield entries.flatMap(({ name, kind }) => (kind === 'file' ? (sourceOf(root, name) ?? []) : []))
 }

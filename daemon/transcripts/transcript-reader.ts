@@ -8,7 +8,7 @@ import type { Jobs } from '../jobs/jobs.ts'
 import type { Timer } from '../platform/clock.ts'
 import { createWatch, type WatchFailure, watchRemedy } from '../platform/watch.ts'
 import type { Projects } from '../projects/projects.ts'
-import { ageingLevel, depthOf, MOST_DEPTH, mayHold, type Root, type Source, sourceOf } from './formats/format.ts'
+import { adapterFor, MOST_DEPTH, mayHold, type Root, type Source, sourceOf } from './formats/format.ts'
 import { createImportFolders, createImportJob, type Folder, rootsIn } from './import-folder.ts'
 import { createTurnEnds, type EndedTurn } from './ingest.ts'
 import { createPushedTurns } from './pushed.ts'
@@ -83,9 +83,14 @@ export function createTranscriptReader(core: Core, projects: Projects, jobs: Job
     if (!stats) return false
     if (!stats.isDirectory()) return sourceOf(root, name) === undefined || isOld(stats, WATCHED_FILE_MS)
     const level = name.split('/').length
-    if (level > depthOf(root.harness) || !mayHold(root, name)) return true
+    if (level > adapterFor(root.harness).depth || !mayHold(root, name)) return true
     const path = `${root.path}/${name}`
-    if (level < ageingLevel(root.harness) || !isOld(stats, WATCHED_MS) || woken.has(path)) return false
+    if (
+      level < (adapterFor(root.harness).ageingLevel ?? Number.POSITIVE_INFINITY) ||
+      !isOld(stats, WATCHED_MS) ||
+      woken.has(path)
+    )
+      return false
     left.add(path)
     return true
   }

@@ -8,7 +8,7 @@ import {
 } from '../../daemon/agent/rendering.ts'
 import type { Core } from '../../daemon/core.ts'
 import { tokensIn } from '../../daemon/platform/text.ts'
-import type { Message } from '../../daemon/transcripts/formats/fields.ts'
+import type { Message } from '../../daemon/transcripts/formats/facts.ts'
 import { testCore } from '../support/core.ts'
 
 const key = { harness: 'claude-code', sessionId: 's' }

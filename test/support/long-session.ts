@@ -2,7 +2,7 @@
  * Makes a long session of coding, always the same one: turns of about 2,000 tokens with what a person asks, what an agent
  * does and what its tools show. Words are drawn from a seeded source, so no two turns are alike.
  */
-import type { Message } from '../../daemon/transcripts/formats/fields.ts'
+import type { Message } from '../../daemon/transcripts/formats/facts.ts'
 
 /** In the daemon's own words, each with an id. */
 export type NamedMessage = Message & { id: string }

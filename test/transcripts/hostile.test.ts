@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { indexedText, usageOf } from '../../daemon/transcripts/digest.ts'
-import type { Fact } from '../../daemon/transcripts/formats/fields.ts'
+import type { Fact } from '../../daemon/transcripts/formats/facts.ts'
 import { adapters } from '../../daemon/transcripts/formats/format.ts'
 import { liveChain, turnsOf } from '../../daemon/transcripts/read-back.ts'
 import { linesOf, recorded, recordings } from './telling.ts'
@@ -152,7 +152,7 @@ describe('whatever stands in a transcript', () => {
     fc.assert(
       fc.property(fc.string({ unit: part, maxLength: 60 }), (path) => {
         if (!isTranscript(path)) expect(tell(path)).toEqual({})
-        for (const told of Object.values(tell(path))) expect(told).not.toMatch(/\//)
+        for (const told of Object.values(tell(path))) expect(told ?? '').not.toMatch(/\//)
         expect(folder?.cwd(path, new Map([['../projects.json', '{']]))).toBeUndefined()
       }),
       { numRuns: 500 },

@@ -2,7 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { learn, type Session, usageOf } from '../../daemon/transcripts/digest.ts'
-import type { Fact, Message, Usage } from '../../daemon/transcripts/formats/fields.ts'
+import type { Fact, Message } from '../../daemon/transcripts/formats/facts.ts'
+import { present, type Usage } from '../../daemon/transcripts/formats/fields.ts'
 import { adapterFor } from '../../daemon/transcripts/formats/format.ts'
 import { liveChain, type Turn, turnsOf } from '../../daemon/transcripts/read-back.ts'
 
@@ -68,7 +69,8 @@ export type Telling = {
 
 export function tell(harness: string, text: string, of: { path?: string; subAgent?: string } = {}): Telling {
   const facts = factsOf(harness, text)
-  const { harness: _, ...known } = adapterFor(harness).describe(of.path ?? '')
+  const { sessionId, subAgent } = adapterFor(harness).describe(of.path ?? '')
+  const known = present<Session>({ sessionId, subAgent })
   const session = facts.reduce<Session>((so, fact) => (fact.kind === 'session' ? learn(so, fact) : so), known)
   const chain = liveChain(facts, { session: known, ...(of.subAgent ? { subAgent: of.subAgent } : {}) })
   const turns = turnsOf(chain)

@@ -1,32 +1,11 @@
 /** Transcripts of Claude Code, 1.0 to 2.1: lines to facts. Does no I/O; nothing in a line makes it throw. */
-import {
-  type Adapter,
-  type By,
-  type Compacted,
-  type Content,
-  compose,
-  type Described,
-  type Draft,
-  type End,
-  type Fact,
-  type Fields,
-  fields,
-  folder,
-  id,
-  type Message,
-  parent,
-  present,
-  readContent,
-  reader,
-  type SessionFact,
-  text,
-  time,
-  typeName,
-  usage,
-} from './fields.ts'
+import { dirname } from 'node:path'
+import { type Adapter, compacted, compose, type Draft, type Fact, reader, sessionFact, unknownFact } from './facts.ts'
+import { type Content, type Fields, fields, folder, id, parent, readContent, text, time, usage } from './fields.ts'
 
 const SESSION = /^[^/]+\/([\w-]+)\.jsonl$/
 const SUB_AGENT = /^[^/]+\/([\w-]+)\/subagents\/(?:[^/]+\/)*agent-([\w-]+)\.jsonl$/
+const OUTSIDE_SUB_AGENT = /^(.*)\/[^/]+\/[\w-]+\/subagents\/(?:[^/]+\/)*agent-[\w-]+\.jsonl$/
 /** Up to 2.0 they stood beside the sessions, which only their lines name. */
 const LOOSE_SUB_AGENT = /^[^/]+\/agent-([\w-]+)\.jsonl$/
 /** Where the memories of a project are by default, which are written again and again. */
@@ -58,9 +37,17 @@ const BOOKKEEPING = new Set([
 
 export const claudeCode: Adapter = {
   harness: 'claude-code',
+  depth: 6,
+  ageingLevel: 1,
+  rootOf: (path) => OUTSIDE_SUB_AGENT.exec(path)?.[1] ?? dirname(dirname(path)),
   isTranscript: (path) => SESSION.test(path) || SUB_AGENT.test(path),
   mayHold: (folder) => !MEMORIES.test(folder),
-  describe,
+  describe: (path) => {
+    const [, subAgentOf, subAgent] = SUB_AGENT.exec(path) ?? []
+    if (subAgent !== undefined) return { sessionId: subAgentOf, subAgent }
+    const loose = LOOSE_SUB_AGENT.exec(path)?.[1]
+    return loose === undefined ? { sessionId: SESSION.exec(path)?.[1] } : { subAgent: loose }
+  },
   recognises: ({ type, uuid, sessionId, leafUuid, messageId }) =>
     typeof type === 'string' &&
     ((id(sessionId) !== undefined && (id(uuid) !== undefined || isBookkeeping(type))) ||
@@ -73,9 +60,8 @@ export const claudeCode: Adapter = {
     if (type === 'attachment') return [sessionOf(record), node(record, queuedSaid(record) ?? { by: 'injected' })]
     if (type === 'system') return [sessionOf(record), ...systemFacts(record)]
     if (isBookkeeping(type)) return [{ kind: 'bookkeeping' }]
-    const unknown: Fact = { kind: 'unknown', type: typeName(record.type) }
     // Whatever it is, messages may hang on it.
-    return id(record.uuid) === undefined ? [unknown] : [unknown, node(record, { by: 'system' })]
+    return [unknownFact(record.type), ...(id(record.uuid) === undefined ? [] : [node(record, { by: 'system' })])]
   }),
 }
 
@@ -83,18 +69,8 @@ function isBookkeeping(type: string): boolean {
   return BOOKKEEPING.has(type) || type.startsWith('file-history-')
 }
 
-function describe(path: string): Described {
-  const loose = LOOSE_SUB_AGENT.exec(path)
-  if (loose?.[1]) return { subAgent: loose[1] }
-  const subAgent = SUB_AGENT.exec(path)
-  if (subAgent?.[1] && subAgent[2]) return { sessionId: subAgent[1], subAgent: subAgent[2] }
-  const session = SESSION.exec(path)
-  return session?.[1] ? { sessionId: session[1] } : {}
-}
-
-function sessionOf(record: Fields): SessionFact {
-  return present<SessionFact>({
-    kind: 'session',
+function sessionOf(record: Fields) {
+  return sessionFact({
     sessionId: id(record.sessionId),
     cwd: folder(record.cwd),
     branch: id(record.gitBranch),
@@ -108,7 +84,7 @@ function interactive(record: Fields): boolean | undefined {
 }
 
 /** A line as a place in the chain, with what was said there, if anything was: that is made for it, and completed. */
-function node(record: Fields, said: Draft): Message {
+function node(record: Fields, said: Draft) {
   const above = parent(record.parentUuid)
   said.id = id(record.uuid)
   // A boundary of compaction begins a chain for the model, not for the conversation.
@@ -118,13 +94,13 @@ function node(record: Fields, said: Draft): Message {
   return compose(said)
 }
 
-function userMessage(record: Fields): Message {
+function userMessage(record: Fields) {
   const content = readContent(fields(record.message).content)
   const { by, startsTurn, ends } = userSaid(record, content)
   return node(record, { by, startsTurn, ends, text: content.text, toolResults: content.toolResults })
 }
 
-function assistantMessage(record: Fields): Message {
+function assistantMessage(record: Fields) {
   const message = fields(record.message)
   const content = readContent(message.content)
   const { by, ends } = assistantSaid(record, content)
@@ -143,17 +119,9 @@ function assistantMessage(record: Fields): Message {
 function systemFacts(record: Fields): Fact[] {
   if (record.subtype === 'turn_duration') return [node(record, { by: 'system', ends: 'final' })]
   if (record.subtype !== 'compact_boundary') return [node(record, { by: 'system' })]
-  const trigger = fields(record.compactMetadata).trigger
-  const compacted = present<Compacted>({
-    kind: 'compacted',
-    trigger: trigger === 'manual' || trigger === 'auto' ? trigger : undefined,
-    at: time(record.timestamp),
-  })
-  return [compacted, node(record, { by: 'system' })]
+  const { trigger } = fields(record.compactMetadata)
+  return [compacted(time(record.timestamp), trigger), node(record, { by: 'system' })]
 }
-
-/** Decides who said a line of Claude Code, and whether a turn begins or ends with it. Pure. */
-export type Said = { by: By; startsTurn?: true; ends?: End }
 
 const INTERRUPTED = /^\s*\[Request interrupted by user/
 /** A command of the person's that may have its own prompt, which then gets an answer. */
@@ -165,7 +133,7 @@ const LOCAL = /^\s*<(?:local-command-(?:stdout|stderr|caveat)|bash-(?:input|stdo
 const FINAL = new Set(['end_turn', 'stop_sequence', 'refusal'])
 
 /** A line of type `user` is far from always a person's; what flags do not say, its first words do. */
-export function userSaid(record: Fields, content: Content): Said {
+function userSaid(record: Fields, content: Content): Draft {
   if (content.toolResults.length > 0 || record.toolUseResult !== undefined) return { by: 'tool' }
   if (INTERRUPTED.test(content.text)) return { by: 'system', ends: 'aborted' }
   if (record.isMeta === true || record.isCompactSummary === true || record.isVisibleInTranscriptOnly === true)
@@ -177,7 +145,7 @@ export function userSaid(record: Fields, content: Content): Said {
 }
 
 /** Prompts that are typed while the agent works arrive as attachments; so does much that was not typed. */
-export function queuedSaid(record: Fields): { by: By; text: string } | undefined {
+function queuedSaid(record: Fields): Draft | undefined {
   const attachment = fields(record.attachment)
   const prompt = text(attachment.prompt)
   if (attachment.type !== 'queued_command' || attachment.commandMode !== 'prompt') return undefined
@@ -191,7 +159,7 @@ function isHuman(record: Fields): boolean {
   return record.promptSource !== 'system' && (kind === undefined || kind === 'human')
 }
 
-export function assistantSaid(record: Fields, content: Content): Said {
+function assistantSaid(record: Fields, content: Content): Draft {
   const { model, stop_reason: reason } = fields(record.message)
   if (model === '<synthetic>')
     return record.isApiErrorMessage === true ? { by: 'system', ends: 'aborted' } : { by: 'system' }

@@ -1,28 +1,16 @@
 /** Transcripts of Codex: lines to facts. Does no I/O; nothing in a line makes it throw. */
 import {
   type Adapter,
-  type Compacted,
+  compacted,
   compose,
-  count,
   type Draft,
   type Fact,
-  type Fields,
-  fields,
-  folder,
-  id,
-  list,
-  parseLine,
-  plainText,
-  present,
   reader,
-  type SessionFact,
-  type ToolCall,
-  text,
-  time,
-  toolCall,
-  typeName,
-  type Usage,
-} from './fields.ts'
+  sessionFact,
+  toolResult,
+  unknownFact,
+} from './facts.ts'
+import { count, type Fields, fields, folder, id, list, parseLine, plainText, text, time, toolCall } from './fields.ts'
 
 const ROLLOUT = /^(?:[^/]+\/)*rollout-[^/]*?([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.jsonl$/
 
@@ -54,30 +42,30 @@ const SILENT_EVENTS = new Set([
 
 export const codex: Adapter = {
   harness: 'codex',
+  depth: 4,
+  ageingLevel: 3,
   isTranscript: (path) => ROLLOUT.test(path),
-  describe: (path) => present({ sessionId: ROLLOUT.exec(path)?.[1] }),
+  describe: (path) => ({ sessionId: ROLLOUT.exec(path)?.[1] }),
   recognises: ({ type, payload }) => ITEMS.has(text(type)) && Object.keys(fields(payload)).length > 0,
   read: reader((record) => {
     const type = text(record.type)
     const payload = fields(record.payload)
     const at = time(record.timestamp)
     if (type === 'session_meta') return [sessionOf(payload)]
-    if (type === 'turn_context')
-      return [present<SessionFact>({ kind: 'session', cwd: folder(payload.cwd), model: id(payload.model) })]
+    if (type === 'turn_context') return [sessionFact({ cwd: folder(payload.cwd), model: id(payload.model) })]
     if (type === 'response_item') return itemFacts(payload, at)
     if (type === 'event_msg') return eventFacts(payload, at)
     // Its replacement history repeats what was said before.
-    if (type === 'compacted') return [present<Compacted>({ kind: 'compacted', at })]
-    return [BOOKKEEPING.has(type) ? { kind: 'bookkeeping' } : { kind: 'unknown', type: typeName(record.type) }]
+    if (type === 'compacted') return [compacted(at)]
+    return [BOOKKEEPING.has(type) ? { kind: 'bookkeeping' } : unknownFact(record.type)]
   }),
 }
 
 /** A sub-agent has a thread of its own within the session of the thread that called it. */
-function sessionOf(meta: Fields): SessionFact {
+function sessionOf(meta: Fields) {
   const source = meta.source
   const isSubAgent = meta.thread_source === 'subagent' || fields(source).subagent !== undefined
-  return present<SessionFact>({
-    kind: 'session',
+  return sessionFact({
     sessionId: isSubAgent ? (id(meta.session_id) ?? id(meta.parent_thread_id)) : id(meta.id),
     subAgent: isSubAgent ? id(meta.id) : undefined,
     forkOf: id(meta.forked_from_id) ?? id(fields(meta.history_base).thread_id),
@@ -102,7 +90,7 @@ function eventFacts(event: Fields, at: number | undefined): Fact[] {
       return [{ kind: 'rewound', turns: count(event.num_turns) }]
   }
   if (SILENT_EVENTS.has(text(event.type))) return [{ kind: 'bookkeeping' }]
-  return [{ kind: 'unknown', type: `event_msg/${typeName(event.type)}` }]
+  return [unknownFact(event.type, 'event_msg/')]
 }
 
 /** Counts may come before there is anything to count. */
@@ -113,7 +101,7 @@ function totalFacts(info: Fields, at: number | undefined): Fact[] {
 }
 
 /** Its input contains what came from the cache. */
-function usageOf(tokens: Fields): Usage {
+function usageOf(tokens: Fields) {
   const cacheRead = count(tokens.cached_input_tokens)
   const cacheWrite = count(tokens.cache_write_input_tokens)
   const input = Math.max(0, count(tokens.input_tokens) - cacheRead - cacheWrite)
@@ -129,16 +117,15 @@ const SILENT = new Set(['reasoning', 'ghost_snapshot', 'compaction', 'context_co
 const INJECTED =
   /^\s*(?:<(?:INSTRUCTIONS|environment_context|permissions instructions|skill|skills_instructions|subagent_notification|turn_aborted|user_action|user_instructions|user_shell_command)\b|# AGENTS\.md instructions)/
 
-export function itemFacts(item: Fields, at: number | undefined): Fact[] {
+function itemFacts(item: Fields, at: number | undefined): Fact[] {
   const type = text(item.type)
   const about = fields(item.internal_chat_message_metadata_passthrough)
   const place = { id: id(item.id), at, turnId: id(about.turn_id) }
   if (type === 'message') return [compose({ ...place, ...messageSaid(item, about) })]
   if (CALLS.has(type)) return [compose({ ...place, by: 'agent', toolCalls: [callOf(item)] })]
-  if (OUTPUTS.has(type))
-    return [compose({ ...place, by: 'tool', toolResults: [{ callId: id(item.call_id) ?? '', text: outputOf(item) }] })]
+  if (OUTPUTS.has(type)) return [compose({ ...place, ...toolResult(item.call_id, outputOf(item)) })]
   if (SILENT.has(type)) return [{ kind: 'bookkeeping' }]
-  return [{ kind: 'unknown', type: `response_item/${typeName(item.type)}` }]
+  return [unknownFact(item.type, 'response_item/')]
 }
 
 function messageSaid(item: Fields, about: Fields): Draft {
@@ -156,7 +143,7 @@ function isSaid(kind: unknown, words: string): boolean {
   return typeof kind === 'string' && kind !== 'unknown' ? kind.startsWith('user.') : !INJECTED.test(words)
 }
 
-function callOf(item: Fields): ToolCall {
+function callOf(item: Fields) {
   const action = fields(item.action)
   const name = id(item.name) ?? (item.type === 'local_shell_call' ? 'local_shell' : text(item.type))
   const space = id(item.namespace)

@@ -1,10 +1,12 @@
-/**
- * What all formats share: fields of JSON that other programs wrote, each of the kind asked for or nothing; the facts that lines
- * become; and how a message is made of what an adapter found. Throws nothing.
- */
-import type { HarnessName } from '../../../schema/session.ts'
+/** Fields of JSON that other programs wrote, each of the kind asked for or nothing. Throws nothing. */
 import { shapeOf } from '../../platform/json.ts'
-import { isPrivateToTheEnd, stripInjected, stripOwn, withoutPrivate } from '../injected.ts'
+
+/** Input without what came from or went into a cache, so that the four add up to what was processed. */
+export type Usage = { input: number; output: number; cacheRead: number; cacheWrite: number }
+
+/** The input is the command of a shell, and else compact JSON. */
+export type ToolCall = { id: string; name: string; input: string }
+export type ToolResult = { callId: string; text: string }
 
 export type Fields = Readonly<Record<string, unknown>>
 
@@ -220,155 +222,4 @@ const SHELLS = new Set([
 /** Some put the name of a server before it. */
 export function isShellTool(name: string): boolean {
   return SHELLS.has((name.split('.').at(-1) ?? '').toLowerCase())
-}
-
-/** `injected`: put there by a harness, a hook or this program, not said. `system`: a record of the harness. */
-export type By = 'person' | 'agent' | 'tool' | 'injected' | 'system'
-
-/** Input without what came from or went into a cache, so that the four add up to what was processed. */
-export type Usage = { input: number; output: number; cacheRead: number; cacheWrite: number }
-
-/** The input is the command of a shell, and else compact JSON. */
-export type ToolCall = { id: string; name: string; input: string }
-export type ToolResult = { callId: string; text: string }
-
-/** `settling`: the harness marks no end; it is one if nothing follows for a while. */
-export type End = 'final' | 'aborted' | 'settling'
-
-export type Message = {
-  kind: 'message'
-  by: By
-  /** What a person or an agent said, without private spans and without anything injected; empty for everything else. */
-  text: string
-  toolCalls: ToolCall[]
-  toolResults: ToolResult[]
-  /** Absent where the line has none: then its place names it. */
-  id?: string
-  /** `null` begins a chain; absent means that it follows the message before it. */
-  parentId?: string | null
-  /** Milliseconds since 1970. */
-  at?: number
-  /** Where it was said, in minutes east of Greenwich, if the line tells. */
-  minutesEast?: number
-  /** Lines that share it are parts of one answer, and each repeats the usage of the whole. */
-  answerId?: string
-  usage?: Usage
-  /** A count over the session so far, and how much of it is new. */
-  total?: { usage: Usage; last: Usage }
-  model?: string
-  cwd?: string
-  branch?: string
-  /** Whose conversation it is when it is not that of the session itself. */
-  subAgent?: string
-  /** A turn may begin here. */
-  startsTurn?: true
-  /** The turn as the harness names it: what is said within one it already runs begins no other. */
-  turnId?: string
-  ends?: End
-}
-
-/** What a line tells about the session, true from there on. */
-export type SessionFact = {
-  kind: 'session'
-  sessionId?: string
-  /** The transcript is that of a sub-agent of the session. */
-  subAgent?: string
-  forkOf?: string
-  cwd?: string
-  branch?: string
-  model?: string
-  startedAt?: number
-  /** Whether a person sits at it, where the harness says so. */
-  interactive?: boolean
-}
-
-export type Compacted = { kind: 'compacted'; trigger?: 'manual' | 'auto'; at?: number }
-
-/** Dropped: a message and all that came after it, or the last turns. */
-export type Rewound = { kind: 'rewound'; from: string } | { kind: 'rewound'; turns: number }
-
-export type Fact =
-  | Message
-  | SessionFact
-  | Compacted
-  | Rewound
-  | { kind: 'bookkeeping' }
-  | { kind: 'unknown'; type: string }
-  | { kind: 'broken' }
-
-/** What the path of a transcript tells by itself; where its lines say otherwise, they are right. */
-export type Described = { harness?: string; sessionId?: string; subAgent?: string }
-
-/** Paths are relative to a root of the harness, with `/` between names. */
-export type Adapter = {
-  harness: HarnessName
-  isTranscript(path: string): boolean
-  /** Whether any can be below a folder, where the harness keeps other things beside them as well. */
-  mayHold?(folder: string): boolean
-  /** A line as no other harness writes it. The generic form knows only that it could be one of its own. */
-  recognises(record: Fields): boolean
-  describe(path: string): Described
-  read(line: string): Fact[]
-  /** For harnesses whose lines do not say where a session runs: files beside the transcripts that do. */
-  folder?: {
-    /** In the order in which they are to be believed. */
-    files(path: string): string[]
-    cwd(path: string, texts: ReadonlyMap<string, string>): string | undefined
-  }
-}
-
-/** A line without anything is nothing; one that is no JSON object is broken. */
-export function reader(interpret: (record: Fields) => Fact[]): Adapter['read'] {
-  return (line) => {
-    const record = parseLine(line)
-    if (record) return interpret(record)
-    return line.trim() === '' ? [] : [{ kind: 'broken' }]
-  }
-}
-
-/** Makes the message out of what an adapter found: nothing injected and nothing private is left in it. Pure. */
-export type Draft = { [K in keyof Message]?: Message[K] | undefined } & { by: By }
-
-const NONE: readonly never[] = []
-
-/** Field by field and in one order: every line of every transcript comes through here, and copies in a loop are slow. */
-export function compose(draft: Draft): Message {
-  const { by, text, startsTurn } = heard(draft)
-  const message: Message = { kind: 'message', by, text, toolCalls: [], toolResults: [] }
-  // What an agent calls comes after what it says.
-  const hidden = by === 'agent' && draft.toolCalls !== undefined && isPrivateToTheEnd(draft.text ?? '')
-  for (const { id, name, input } of draft.toolCalls ?? NONE)
-    message.toolCalls.push({ id, name, input: hidden ? '' : withoutPrivate(input) })
-  for (const { callId, text } of draft.toolResults ?? NONE)
-    message.toolResults.push({ callId, text: withoutPrivate(stripInjected(text)) })
-  if (draft.id !== undefined) message.id = draft.id
-  if (draft.parentId !== undefined) message.parentId = draft.parentId
-  if (draft.at !== undefined) message.at = draft.at
-  if (draft.minutesEast !== undefined) message.minutesEast = draft.minutesEast
-  if (draft.answerId !== undefined) message.answerId = draft.answerId
-  if (draft.usage !== undefined) message.usage = draft.usage
-  if (draft.total !== undefined) message.total = draft.total
-  if (draft.model !== undefined) message.model = draft.model
-  if (draft.cwd !== undefined) message.cwd = draft.cwd
-  if (draft.branch !== undefined) message.branch = draft.branch
-  if (draft.subAgent !== undefined) message.subAgent = draft.subAgent
-  if (startsTurn !== undefined) message.startsTurn = startsTurn
-  if (draft.turnId !== undefined) message.turnId = draft.turnId
-  if (draft.ends !== undefined) message.ends = draft.ends
-  return message
-}
-
-/** What is said to a sub-agent comes from the agent that called it. */
-export function speaker(by: By, subAgent: string | undefined): By {
-  return by === 'person' && subAgent !== undefined ? 'agent' : by
-}
-
-function heard({ by, text = '', startsTurn, subAgent }: Draft): Pick<Draft, 'by' | 'startsTurn'> & { text: string } {
-  if (by === 'agent') return { by, startsTurn, text: withoutPrivate(stripOwn(text)) }
-  if (by !== 'person') return { by, startsTurn, text: '' }
-  // What is injected first: a mark of privacy in it must not swallow what the person said after it.
-  const said = stripInjected(text)
-  // Without any text it may be a picture; with nothing but injected text it was not said.
-  if (said === '' && text.trim() !== '') return { by: 'injected', startsTurn: undefined, text: '' }
-  return { by: speaker(by, subAgent), startsTurn, text: withoutPrivate(said) }
 }

@@ -1,11 +1,11 @@
 /** The formats of transcripts: which adapter reads which harness, where transcripts are, and which harness wrote a file. */
 import { closeSync, fstatSync, readSync } from 'node:fs'
-import { dirname } from 'node:path'
 import type { HarnessName } from '../../../schema/session.ts'
 import { openPlain, takeLines } from '../tail.ts'
 import { claudeCode } from './claude-code.ts'
 import { codex } from './codex.ts'
-import { type Adapter, parseLine } from './fields.ts'
+import type { Adapter } from './facts.ts'
+import { parseLine } from './fields.ts'
 import { gemini } from './gemini.ts'
 import { generic } from './generic.ts'
 import { pi } from './pi.ts'
@@ -24,19 +24,7 @@ export type Root = { harness: string; path: string }
 /** A transcript, and the root of its harness that it was found under. */
 export type Source = { harness: string; root: string; path: string }
 
-/** How many levels of folders a harness makes below its root. */
-const DEPTH: Record<string, number> = { 'claude-code': 6, codex: 4, gemini: 3, pi: 1 }
-export const MOST_DEPTH = 6
-/** The first level whose folders change with each new transcript in them: what is above may look old and be in use. */
-const AGEING_LEVEL: Record<string, number> = { 'claude-code': 1, codex: 3, gemini: 2, pi: 1 }
-
-export function depthOf(harness: string): number {
-  return DEPTH[harness] ?? MOST_DEPTH
-}
-
-export function ageingLevel(harness: string): number {
-  return AGEING_LEVEL[harness] ?? Number.POSITIVE_INFINITY
-}
+export const MOST_DEPTH = Math.max(...adapters.map(({ depth }) => depth))
 
 /** The transcript of that name, from the root on, if it is one. */
 export function sourceOf({ harness, path: root }: Root, name: string): Source | undefined {
@@ -91,19 +79,7 @@ function byLines(fd: number, capBytes: number): HarnessName | undefined {
   return fallback
 }
 
-const CLAUDE_SUB_AGENT = /^(.*)\/[^/]+\/[\w-]+\/subagents\/(?:[^/]+\/)*agent-[\w-]+\.jsonl$/
-const GEMINI_CHAT = /^(.*)\/[^/]+\/chats\/(?:[^/]+\/)?[^/]+$/
-
-/** Where the root of the harness would be, so that the rest of the path tells what its adapter expects. */
+/** Where the root of the harness would be; `dir`: of the import. */
 export function rootFor(harness: string, path: string, dir: string): string {
-  const above = dirname(dirname(path))
-  switch (harness) {
-    case 'claude-code':
-      return CLAUDE_SUB_AGENT.exec(path)?.[1] ?? above
-    case 'gemini':
-      return GEMINI_CHAT.exec(path)?.[1] ?? above
-    case 'pi':
-      return above
-  }
-  return dir
+  return adapterFor(harness).rootOf?.(path) ?? dir
 }

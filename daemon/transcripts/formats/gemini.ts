@@ -1,38 +1,36 @@
 /** Transcripts of Gemini CLI: events to facts. Does no I/O; nothing in a line makes it throw. */
+import { dirname } from 'node:path'
+import { type Adapter, compose, type Draft, type Fact, reader, sessionFact, unknownFact } from './facts.ts'
 import {
-  type Adapter,
-  compose,
   count,
-  type Described,
-  type Draft,
-  type Fact,
   type Fields,
   fields,
   folder,
   id,
   list,
-  type Message,
   parseLine,
   plainText,
-  present,
-  reader,
-  type SessionFact,
-  type ToolCall,
-  type ToolResult,
   text,
   time,
   toolCall,
-  typeName,
   usage,
 } from './fields.ts'
 
 const SESSION = /^[^/]+\/chats\/session-[^/]+\.jsonl$/
 const SUB_AGENT = /^[^/]+\/chats\/([^/]+)\/([^/]+)\.jsonl$/
+const OUTSIDE = /^(.*)\/[^/]+\/chats\/(?:[^/]+\/)?[^/]+$/
 
 export const gemini: Adapter = {
   harness: 'gemini',
+  depth: 3,
+  ageingLevel: 2,
+  rootOf: (path) => OUTSIDE.exec(path)?.[1] ?? dirname(dirname(path)),
   isTranscript: (path) => SESSION.test(path) || SUB_AGENT.test(path),
-  describe,
+  // The name of a session's file has but the beginning of its id.
+  describe: (path) => {
+    const [, sessionId, subAgent] = SUB_AGENT.exec(path) ?? []
+    return { sessionId, subAgent }
+  },
   folder: { files: folderFiles, cwd: folderOf },
   recognises: ({ $set, $rewindTo, type, sessionId, startTime }) =>
     $set !== undefined ||
@@ -48,16 +46,9 @@ export const gemini: Adapter = {
   }),
 }
 
-/** The name of a session's file has but the beginning of its id. */
-function describe(path: string): Described {
-  const found = SUB_AGENT.exec(path)
-  return found?.[1] && found[2] ? { sessionId: found[1], subAgent: found[2] } : {}
-}
-
-function sessionOf(record: Fields): SessionFact {
+function sessionOf(record: Fields) {
   const own = id(record.sessionId)
-  return present<SessionFact>({
-    kind: 'session',
+  return sessionFact({
     // A sub-agent has an id of its own, and the session it belongs to stands in the path.
     ...(record.kind === 'subagent' ? { subAgent: own } : { sessionId: own }),
     startedAt: time(record.startTime),
@@ -72,7 +63,7 @@ function setFacts(set: Fields): Fact[] {
   const isSummary = list(set.messages).some((message) =>
     /^\s*<state_snapshot>/.test(plainText(fields(message).content)),
   )
-  return [isSummary ? { kind: 'compacted' } : { kind: 'bookkeeping' }]
+  return [{ kind: isSummary ? 'compacted' : 'bookkeeping' }]
 }
 
 function messageFacts(record: Fields): Fact[] {
@@ -86,10 +77,10 @@ function messageFacts(record: Fields): Fact[] {
     case 'error':
       return [node(record, { by: 'system' })]
   }
-  return [{ kind: 'unknown', type: typeName(record.type) }]
+  return [unknownFact(record.type)]
 }
 
-function node(record: Fields, said: Draft): Message {
+function node(record: Fields, said: Draft) {
   return compose({ id: id(record.id), at: time(record.timestamp), ...said })
 }
 
@@ -100,7 +91,7 @@ function userSaid(record: Fields): Draft {
   return { by: 'person', startsTurn: true, text: plainText(record.displayContent ?? record.content) }
 }
 
-function resultOf(part: Fields): ToolResult[] {
+function resultOf(part: Fields) {
   if (part.functionResponse === undefined) return []
   const { id: callId, response } = fields(part.functionResponse)
   const { output, error } = fields(response)
@@ -129,7 +120,7 @@ function answer(record: Fields): Draft {
   }
 }
 
-function callsOf(record: Fields): ToolCall[] {
+function callsOf(record: Fields) {
   const named = list(record.toolCalls).map(fields)
   const inContent = list(record.content).flatMap((part) => {
     const { functionCall } = fields(part)
@@ -143,12 +134,12 @@ function callsOf(record: Fields): ToolCall[] {
 const PROJECTS = '../projects.json'
 
 /** Relative to the root, as the transcript is. */
-export function folderFiles(path: string): string[] {
+function folderFiles(path: string): string[] {
   const [slug] = path.split('/')
   return slug ? [`${slug}/.project_root`, PROJECTS] : []
 }
 
-export function folderOf(path: string, texts: ReadonlyMap<string, string>): string | undefined {
+function folderOf(path: string, texts: ReadonlyMap<string, string>): string | undefined {
   const [slug = ''] = path.split('/')
   return folder(texts.get(`${slug}/.project_root`)?.trim()) ?? listed(slug, texts.get(PROJECTS) ?? '')
 }

@@ -1,31 +1,30 @@
 /**
- * The form for every harness without an adapter of its own, and for turns that are pushed: the README describes it. Does no
+ * The form for every harness without an adapter of its own, and for turns that are pushed: docs/harnesses.md describes it. Does no
  * I/O; nothing in a line makes it throw.
  */
 import {
   type Adapter,
-  type Compacted,
+  compacted,
   compose,
-  count,
-  type Described,
   type Draft,
-  type End,
   type Fact,
+  reader,
+  sessionFact,
+  toolResult,
+  unknownFact,
+} from './facts.ts'
+import {
+  count,
   type Fields,
   fields,
   folder,
   id,
   list,
-  type Message,
   parent,
-  present,
   readContent,
-  reader,
-  type SessionFact,
   text,
   time,
   toolCall,
-  typeName,
   usage,
   zone,
 } from './fields.ts'
@@ -48,8 +47,12 @@ const TYPES = new Set([
 
 export const generic: Adapter = {
   harness: 'generic',
+  depth: 6,
   isTranscript: (path) => NAMED.test(path),
-  describe,
+  describe: (path) => {
+    const [, harness, sessionId] = PUSHED.exec(path) ?? []
+    return { harness, sessionId: sessionId ?? NAMED.exec(path)?.[1] }
+  },
   recognises: ({ type, role }) => TYPES.has(text(type ?? role)),
   read: reader((record) => {
     const type = text(record.type ?? record.role)
@@ -61,9 +64,7 @@ export const generic: Adapter = {
       case 'assistant':
         return [node(record, answer(record))]
       case 'tool':
-        return [
-          node(record, { by: 'tool', toolResults: [{ callId: id(record.callId) ?? '', text: bodyOf(record).text }] }),
-        ]
+        return [node(record, toolResult(record.callId, bodyOf(record).text))]
       case 'context':
       case 'system':
       case 'developer':
@@ -71,23 +72,16 @@ export const generic: Adapter = {
       case 'end':
         return [node(record, { by: 'system', ends: endOf(record) ?? 'final' })]
       case 'compaction':
-        return [compaction(record), node(record, { by: 'system' })]
+        return [compacted(time(record.at), record.trigger), node(record, { by: 'system' })]
       case 'rewind':
         return rewindFacts(record)
     }
-    return [{ kind: 'unknown', type: typeName(record.type ?? record.role) }]
+    return [unknownFact(record.type ?? record.role)]
   }),
 }
 
-function describe(path: string): Described {
-  const pushed = PUSHED.exec(path)
-  if (pushed?.[1] && pushed[2]) return { harness: pushed[1], sessionId: pushed[2] }
-  return present<Described>({ sessionId: NAMED.exec(path)?.[1] })
-}
-
-function sessionOf(record: Fields): SessionFact {
-  return present<SessionFact>({
-    kind: 'session',
+function sessionOf(record: Fields) {
+  return sessionFact({
     sessionId: id(record.id),
     subAgent: id(record.subAgent),
     forkOf: id(record.forkOf),
@@ -99,7 +93,7 @@ function sessionOf(record: Fields): SessionFact {
   })
 }
 
-function node(record: Fields, said: Draft): Message {
+function node(record: Fields, said: Draft) {
   return compose({
     id: id(record.id),
     parentId: parent(record.parentId),
@@ -137,17 +131,8 @@ function answer(record: Fields): Draft {
   }
 }
 
-function endOf(record: Fields): End | undefined {
+function endOf(record: Fields): Draft['ends'] {
   return record.end === 'final' || record.end === 'aborted' ? record.end : undefined
-}
-
-function compaction(record: Fields): Compacted {
-  const { trigger } = record
-  return present<Compacted>({
-    kind: 'compacted',
-    trigger: trigger === 'manual' || trigger === 'auto' ? trigger : undefined,
-    at: time(record.at),
-  })
 }
 
 function rewindFacts(record: Fields): Fact[] {

@@ -1,27 +1,17 @@
 /** Transcripts of pi, version 3 and before: entries of a tree to facts. Does no I/O; nothing in a line makes it throw. */
+import { dirname } from 'node:path'
 import {
   type Adapter,
-  type Compacted,
+  compacted,
   compose,
   type Draft,
   type End,
-  type Fact,
-  type Fields,
-  fields,
-  folder,
-  id,
-  type Message,
-  parent,
-  plainText,
-  present,
-  readContent,
   reader,
-  type SessionFact,
-  text,
-  time,
-  typeName,
-  usage,
-} from './fields.ts'
+  sessionFact,
+  toolResult,
+  unknownFact,
+} from './facts.ts'
+import { type Fields, fields, folder, id, parent, plainText, readContent, text, time, usage } from './fields.ts'
 
 const SESSION = /^[^/]+\/[^/]+_([^/_]+)\.jsonl$/
 
@@ -34,8 +24,11 @@ const ABORTED = new Set(['aborted', 'error'])
 
 export const pi: Adapter = {
   harness: 'pi',
+  depth: 1,
+  ageingLevel: 1,
+  rootOf: (path) => dirname(dirname(path)),
   isTranscript: (path) => SESSION.test(path),
-  describe: (path) => present({ sessionId: SESSION.exec(path)?.[1] }),
+  describe: (path) => ({ sessionId: SESSION.exec(path)?.[1] }),
   recognises: ({ type, timestamp, version, parentSession, message }) =>
     (type === 'session' &&
       (parentSession !== undefined || (time(timestamp) !== undefined && typeof version === 'number'))) ||
@@ -44,19 +37,16 @@ export const pi: Adapter = {
     const type = text(record.type)
     if (type === 'session') return [sessionOf(record)]
     if (type === 'message') return [node(record, messageSaid(record))]
-    if (type === 'compaction')
-      return [present<Compacted>({ kind: 'compacted', at: time(record.timestamp) }), node(record, { by: 'system' })]
+    if (type === 'compaction') return [compacted(time(record.timestamp)), node(record, { by: 'system' })]
     if (INJECTED.has(type)) return [node(record, { by: 'injected' })]
     if (SILENT.has(type)) return [node(record, { by: 'system' })]
-    const unknown: Fact = { kind: 'unknown', type: typeName(record.type) }
-    return id(record.id) === undefined ? [unknown] : [unknown, node(record, { by: 'system' })]
+    return [unknownFact(record.type), ...(id(record.id) === undefined ? [] : [node(record, { by: 'system' })])]
   }),
 }
 
 /** The parent is named by the path of its transcript. */
-function sessionOf(record: Fields): SessionFact {
-  return present<SessionFact>({
-    kind: 'session',
+function sessionOf(record: Fields) {
+  return sessionFact({
     sessionId: id(record.id),
     forkOf: id(/_([^/_]+)\.jsonl$/.exec(text(record.parentSession))?.[1]),
     cwd: folder(record.cwd),
@@ -64,7 +54,7 @@ function sessionOf(record: Fields): SessionFact {
   })
 }
 
-function node(record: Fields, said: Draft): Message {
+function node(record: Fields, said: Draft) {
   return compose({
     id: id(record.id),
     parentId: parent(record.parentId),
@@ -76,8 +66,7 @@ function node(record: Fields, said: Draft): Message {
 function messageSaid(record: Fields): Draft {
   const message = fields(record.message)
   if (message.role === 'user') return { by: 'person', startsTurn: true, text: plainText(message.content) }
-  if (message.role === 'toolResult')
-    return { by: 'tool', toolResults: [{ callId: id(message.toolCallId) ?? '', text: plainText(message.content) }] }
+  if (message.role === 'toolResult') return toolResult(message.toolCallId, plainText(message.content))
   return message.role === 'assistant' ? answer(record, message) : { by: 'injected' }
 }
 

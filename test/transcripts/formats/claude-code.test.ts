@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { claudeCode } from '../../../daemon/transcripts/formats/claude-code.ts'
-import type { Message } from '../../../daemon/transcripts/formats/fields.ts'
+import type { Message } from '../../../daemon/transcripts/formats/facts.ts'
 import { recorded, tell } from '../telling.ts'
 
 const json = (value: unknown) => JSON.stringify(value)

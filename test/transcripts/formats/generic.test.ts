@@ -9,9 +9,9 @@ const turns = (...lines: object[]) =>
   tell('generic', lines.map(json).join('\n')).turns.map(([headline, ...said]) => [headline?.split(' ')[0], ...said])
 
 describe('the generic form', () => {
-  it('reads the example of the README', () => {
-    const readme = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8')
-    const example = /```jsonl\n(.*?)```/s.exec(readme)?.[1] ?? ''
+  it('reads the example of its page', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../../docs/harnesses.md'), 'utf8')
+    const example = /```jsonl\n(.*?)```/s.exec(page)?.[1] ?? ''
     expect(tell('generic', example, { path: 'my-agent/today.jsonl' })).toEqual({
       session: {
         sessionId: 'today',
