@@ -21,7 +21,7 @@ describe('the generic form', () => {
       },
       turns: [
         [
-          'final 10:00:05.000 10:00:21.000, 1 calls, 1900 in 52 out, /home/me/shop',
+          'final 10:00:05.000 …, 1 calls, 1900 in 52 out, /home/me/shop',
           'person: Why is the build red?',
           'agent: Let me look.',
           'agent calls bash: npm run build',
