@@ -110,8 +110,10 @@ export function createRecall(core: Core, projects: Projects, memory: Memory, mod
   /** The first question after a start finds the patterns of credentials loaded, and the words of its memories read. */
   const warmUp = async (): Promise<void> => {
     await turn()
-    await redact(WARM_UP_TEXT)
-    for (const dir of shown.lastDirs(DIRS_AHEAD)) {
+    const dirs = shown.lastDirs(DIRS_AHEAD)
+    // Where nothing was ever recalled, the patterns would only be held.
+    if (dirs.length > 0) await redact(WARM_UP_TEXT)
+    for (const dir of dirs) {
       const project = projects.list().find(({ memoryDir }) => memoryDir === dir)
       if (project && projects.find(project.root, DAEMON).off === undefined) await open(dir)
     }
