@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
 import { DreamBegun, DreamQuery, DreamRequest, DreamStatus } from './dream.ts'
+import { Budget } from './process.ts'
 import { routeTable } from './route-table.ts'
 import { ImportProgress } from './session.ts'
 import { Amount } from './values.ts'
@@ -50,11 +51,6 @@ export const JobsQuery = z.strictObject({
 })
 export const JobParams = z.strictObject({ id: z.string().min(1).max(200) })
 
-export const JobCounts = z
-  .object({ queued: z.int(), waiting: z.int(), running: z.int(), failed: z.int() })
-  .describe('failed: and nothing newer of its kind and key')
-export type JobCounts = z.infer<typeof JobCounts>
-
 export const JobEvent = z.object({
   type: z.literal('job'),
   at: z.iso.datetime(),
@@ -68,16 +64,6 @@ export const JobEvent = z.object({
   import: ImportProgress.optional().describe('How far an import is, in numbers'),
 })
 export type JobEvent = z.infer<typeof JobEvent>
-
-export const Budget = z
-  .object({
-    usd: z.number().describe('Dollars of today, with the most that calls still on their way can cost'),
-    capUsd: z.number().describe('0: no model at all'),
-    tokens: z.int().describe('Input tokens of today that came from no cache'),
-    capTokens: z.int().describe('0: no model at all'),
-  })
-  .describe("The day's money; days are local")
-export type Budget = z.infer<typeof Budget>
 
 export const CostQuery = z.strictObject({
   by: z.enum(['day', 'project', 'job']).optional().describe('day by default'),

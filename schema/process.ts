@@ -1,8 +1,5 @@
 import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
-import { DreamEvent } from './dream.ts'
-import { Budget, JobCounts, JobEvent } from './job.ts'
-import { MailEvent } from './mail.ts'
 import { routeTable } from './route-table.ts'
 import { AbsolutePath } from './values.ts'
 
@@ -38,6 +35,21 @@ export const Paused = z
   .object({ all: z.boolean(), projects: z.array(z.string()) })
   .describe('What is paused now: capture and recall are off there')
 export type Paused = z.infer<typeof Paused>
+
+const JobCounts = z
+  .object({ queued: z.int(), waiting: z.int(), running: z.int(), failed: z.int() })
+  .describe('failed: and nothing newer of its kind and key')
+export type JobCounts = z.infer<typeof JobCounts>
+
+export const Budget = z
+  .object({
+    usd: z.number().describe('Dollars of today, with the most that calls still on their way can cost'),
+    capUsd: z.number().describe('0: no model at all'),
+    tokens: z.int().describe('Input tokens of today that came from no cache'),
+    capTokens: z.int().describe('0: no model at all'),
+  })
+  .describe("The day's money; days are local")
+export type Budget = z.infer<typeof Budget>
 
 export const Status = z
   .object({
@@ -87,41 +99,6 @@ export const Health = z
   .object({ ok: z.literal(true), version: z.string(), pid: z.int() })
   .describe('The daemon answers. Nothing is looked up for this.')
 
-export const StatusEvent = z.object({
-  type: z.literal('status'),
-  at: z.iso.datetime(),
-  state: z.enum(['ready', 'degraded']),
-  change: z
-    .enum(['connected', 'condition', 'settings', 'paused', 'mode'])
-    .describe('What happened; connected opens a stream'),
-})
-
-export type StatusEvent = z.infer<typeof StatusEvent>
-
-const SavedEvent = z.object({
-  type: z.literal('saved'),
-  at: z.iso.datetime(),
-  dir: z.string().describe('The memory directory'),
-  files: z.array(z.string()),
-  actor: z.string().describe('user, external, or agent:<who>'),
-})
-
-const TurnEvent = z.object({
-  type: z.literal('turn'),
-  at: z.iso.datetime(),
-  harness: z.string(),
-  sessionId: z.string(),
-  end: z.enum(['final', 'aborted']),
-  cwd: z.string().optional(),
-  project: z.string().optional(),
-})
-
-/** A closed set of names; each arrives with the feature that publishes it. */
-export const Event = z
-  .discriminatedUnion('type', [StatusEvent, SavedEvent, TurnEvent, JobEvent, DreamEvent, MailEvent])
-  .describe('One server-sent event: `type` is its event name, everything else its data')
-export type Event = z.infer<typeof Event>
-
 /** The daemon about itself. */
 
 export const processRoutes = {
@@ -133,7 +110,6 @@ export const processRoutes = {
     answer: z.looseObject({ openapi: z.string() }),
     errors: [],
   },
-  events: { ...routeTable.events, summary: 'What happens, as it happens', answer: Event, errors: [] },
   pause: {
     ...routeTable.pause,
     summary: 'Switch capture and recall off, everywhere or below one folder',

@@ -5,6 +5,7 @@
 
 import { contextRoutes } from './context.ts'
 import type { Route } from './contract.ts'
+import { eventRoutes } from './event.ts'
 import { historyRoutes } from './history.ts'
 import { hookRoutes } from './hook.ts'
 import { jobRoutes } from './job.ts'
@@ -16,8 +17,13 @@ import type { RouteName } from './route-table.ts'
 import { sessionRoutes } from './session.ts'
 import { transferRoutes } from './transfer.ts'
 
+const { pause, resume, ...aboutProcess } = processRoutes
+
 export const routes = {
-  ...processRoutes,
+  ...aboutProcess,
+  ...eventRoutes,
+  pause,
+  resume,
   ...memoryRoutes,
   ...historyRoutes,
   ...sessionRoutes,

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { MemoryError } from '../../schema/errors.ts'
-import type { Event } from '../../schema/process.ts'
+import type { Event } from '../../schema/event.ts'
 import { JSON_LINES } from '../../schema/route-table.ts'
 import type { Events } from '../platform/events.ts'
 

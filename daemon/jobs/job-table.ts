@@ -3,7 +3,8 @@
  * given, to be part of the transaction that found that something is due.
  */
 import { randomBytes } from 'node:crypto'
-import type { JobCounts, JobState } from '../../schema/job.ts'
+import type { JobState } from '../../schema/job.ts'
+import type { JobCounts } from '../../schema/process.ts'
 import { type Db, preparedIn, withoutWaiting } from '../db/database.ts'
 import type { Due, Job } from './job.ts'
 

@@ -2,7 +2,8 @@
  * The day's money: nothing is sent that could cost more than is left. A call is written down with the most it can cost
  * before it is made, and with what it did cost after; where the cost is unknown, the most stays.
  */
-import type { Budget, CostList } from '../../schema/job.ts'
+import type { CostList } from '../../schema/job.ts'
+import type { Budget } from '../../schema/process.ts'
 import type { Core } from '../core.ts'
 import { type Db, untilOnDisk, withoutWaiting } from '../db/database.ts'
 import { costInNanos, factsOf, type ModelFacts } from './prices.ts'

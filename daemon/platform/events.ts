@@ -1,5 +1,5 @@
 /** In-memory events for connected clients. Nothing durable depends on them: a missed event only means a later look. */
-import type { Event } from '../../schema/process.ts'
+import type { Event } from '../../schema/event.ts'
 import type { Clock } from './clock.ts'
 
 type WithoutStamp<E> = E extends unknown ? Omit<E, 'at'> : never

@@ -1,5 +1,6 @@
 /** How the daemon is doing: conditions that last until they are cleared, the newest failures, and the event that tells of a change. */
-import type { Condition, Event, Failure, StatusEvent } from '../../schema/process.ts'
+import type { Event, StatusEvent } from '../../schema/event.ts'
+import type { Condition, Failure } from '../../schema/process.ts'
 import type { Clock } from './clock.ts'
 import type { Events } from './events.ts'
 

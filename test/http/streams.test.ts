@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { createEventStreams } from '../../daemon/http/streams.ts'
 import { createEvents } from '../../daemon/platform/events.ts'
-import type { Event } from '../../schema/process.ts'
+import type { Event } from '../../schema/event.ts'
 import { manualTime } from '../support/clock.ts'
 import { makeHome } from '../support/home.ts'
 

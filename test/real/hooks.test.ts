@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest'
 import type { StrictClient } from '../../client/index.ts'
-import type { Event } from '../../schema/process.ts'
+import type { Event } from '../../schema/event.ts'
 import { memoryd } from '../support/cli.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { type Home, makeHome } from '../support/home.ts'

@@ -11,7 +11,7 @@ import { connect } from '../../client/index.ts'
 import { startDaemon } from '../../daemon/daemon.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { loadSettings } from '../../daemon/settings/live-settings.ts'
-import type { Event } from '../../schema/process.ts'
+import type { Event } from '../../schema/event.ts'
 import { findPlaces } from '../../schema/rendezvous.ts'
 
 process.umask(0o077)
