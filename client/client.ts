@@ -1,5 +1,4 @@
 /** One typed method per route. A daemon that is away is not an error unless the caller says so. */
-
 import { spawn } from 'node:child_process'
 import type { Contract } from '../schema/contract.ts'
 import { type ErrorBody, isHttpCode, MemoryError } from '../schema/errors.ts'
@@ -39,17 +38,18 @@ export type Client = Answers<undefined> & Files & Common
 /** Methods throw when the daemon is away, slow or broken. */
 export type StrictClient = Answers<never> & Files & Common
 
-export type ClientDeps = { transport: Transport; deadlineMs: number; strict: boolean; starter?: Starter | undefined }
-
-/** Who waits so long has a connection of their own. */
+/** A call that waits this long gets its own connection. */
 const LONG_MS = 1_000
 
-export function createClient(deps: ClientDeps): Client {
-  const { transport, starter } = deps
+export function createClient(
+  transport: Transport,
+  starter: Starter | undefined,
+  { strict, deadlineMs: defaultMs }: { strict: boolean; deadlineMs: number },
+): Client {
   let lastError: MemoryError | undefined
   let reached = false
 
-  /** Gives what `act` gives; what is the daemon's fault becomes `undefined`, or is thrown to a strict caller. */
+  /** What `act` returns; a fault of the daemon becomes `undefined`, or is thrown to a strict caller. */
   async function attempt<T>(act: () => Promise<T>): Promise<T | undefined> {
     try {
       const answer = await act()
@@ -60,7 +60,7 @@ export function createClient(deps: ClientDeps): Client {
       if (!(error instanceof MemoryError)) throw error
       reached = isHttpCode(error.code) && error.code !== 'PROTOCOL'
       lastError = error
-      if (deps.strict || !isDaemonsFault(error)) throw error
+      if (strict || !isDaemonsFault(error)) throw error
       return undefined
     }
   }
@@ -86,7 +86,7 @@ export function createClient(deps: ClientDeps): Client {
     (input: Record<string, unknown> = {}, { signal, deadlineMs }: CallOptions = {}) => {
       const waitMs = waitOf(routeTable[name], input)
       return attempt(() =>
-        startedIfAway(deadlineMs ?? deps.deadlineMs + waitMs, async (leftMs) =>
+        startedIfAway(deadlineMs ?? defaultMs + waitMs, async (leftMs) =>
           decode(
             name,
             await transport.send({
@@ -101,47 +101,41 @@ export function createClient(deps: ClientDeps): Client {
       )
     }
 
-  /** A stream from its beginning on; the one who opens it closes it. */
-  const open = (
+  /** The answer as it arrives. */
+  async function* stream(
     name: RouteName,
     input: Record<string, unknown>,
-    { signal, deadlineMs = deps.deadlineMs }: CallOptions,
-  ) =>
-    attempt(() =>
+    { signal, deadlineMs = defaultMs }: CallOptions,
+  ): AsyncGenerator<Uint8Array> {
+    const response = await attempt(() =>
       startedIfAway(deadlineMs, async (leftMs) => {
         const exchange = { ...encode(routeTable[name], input), bodyLimitBytes: limitOf(name), signal }
-        const response = await transport.open({ ...exchange, deadlineMs: leftMs })
-        if ((response.statusCode ?? 0) >= 400) decode(name, await readWhole(response, 'its socket'))
-        return response
+        const opened = await transport.open({ ...exchange, deadlineMs: leftMs })
+        if ((opened.statusCode ?? 0) >= 400) decode(name, await readWhole(opened, 'its socket'))
+        return opened
       }),
     )
-
-  async function* events(input: Record<string, unknown> = {}, options: CallOptions = {}) {
-    const response = await open('events', input, options)
     if (!response) return
     try {
-      for await (const { type, data } of readEvents(response)) yield { type, ...parseEventData(data) }
+      yield* response
     } catch (error) {
-      // The daemon went away in mid-stream: that is how a stream ends.
-      if (options.signal?.aborted || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error
+      if (signal?.aborted || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error
+      // The daemon went away. Events end like that; half a file is an error.
+      if (name !== 'events')
+        throw new MemoryError('UNREACHABLE', 'the daemon broke off half way', { reason: 'cut', cause: error })
     } finally {
       response.destroy()
     }
   }
 
-  const file = (name: RouteName) =>
-    async function* (input: Record<string, unknown> = {}, options: CallOptions = {}): AsyncGenerator<Uint8Array> {
-      const response = await open(name, input, options)
-      if (!response) return
-      try {
-        yield* response
-      } catch (error) {
-        if (options.signal?.aborted || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error
-        throw new MemoryError('UNREACHABLE', 'the daemon broke off half way', { reason: 'cut', cause: error })
-      } finally {
-        response.destroy()
-      }
-    }
+  async function* events(input: Record<string, unknown> = {}, options: CallOptions = {}) {
+    for await (const { type, data } of readEvents(stream('events', input, options))) yield { type, ...parseJson(data) }
+  }
+
+  const file =
+    (name: RouteName) =>
+    (input: Record<string, unknown> = {}, options: CallOptions = {}) =>
+      stream(name, input, options)
 
   const shapes = Object.entries(routeTable) as [RouteName, RouteShape][]
   const ofForm = (form: RouteShape['stream']) => shapes.flatMap(([name, { stream }]) => (stream === form ? [name] : []))
@@ -167,7 +161,7 @@ function limitOf(name: RouteName): number {
   return bodyLimitBytes
 }
 
-/** How long the caller lets the daemon wait for something to answer with: the deadline is for what comes after. */
+/** How long the caller lets the daemon wait for an event; its deadline counts from there. */
 function waitOf({ waits }: RouteShape, input: Record<string, unknown>): number {
   if (waits === 'deadlineMs') return Number(input.deadlineMs ?? (input.mode === 'model' ? PATIENT_MS : 0))
   const seconds = waits === undefined ? 0 : Number(input[waits] ?? 0)
@@ -191,9 +185,8 @@ function encode({ method, url, query: named = [], upload }: RouteShape, input: R
     if (upload) return { method, path: filled + query, lines: rest.get('lines') as AsyncIterable<Uint8Array> }
     return { method, path: filled + query, body: Object.fromEntries(rest) }
   }
-  const path = filled
   const query = new URLSearchParams([...rest].map(([key, value]): [string, string] => [key, String(value)])).toString()
-  return { method, path: query ? `${path}?${query}` : path }
+  return { method, path: query ? `${filled}?${query}` : filled }
 }
 
 function inPath(text: string): string {
@@ -204,8 +197,7 @@ function inPath(text: string): string {
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the daemon has validated its answer against the same contract
-function decode(name: RouteName, { status, text }: { status: number; text: string }): any {
+function decode(name: RouteName, { status, text }: { status: number; text: string }) {
   const { plain }: RouteShape = routeTable[name]
   if (plain && status < 400) return status === 204 ? undefined : text
   const body = parseJson(text)
@@ -215,12 +207,8 @@ function decode(name: RouteName, { status, text }: { status: number; text: strin
   throw new MemoryError('INTERNAL', `the daemon answered with status ${status}`)
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the daemon has validated its events against the same contract
-function parseEventData(text: string): any {
-  return parseJson(text)
-}
-
-function parseJson(text: string): unknown {
+// biome-ignore lint/suspicious/noExplicitAny: the daemon has validated its answer against the same contract
+function parseJson(text: string): any {
   try {
     return JSON.parse(text)
   } catch (cause) {
@@ -236,33 +224,27 @@ function within(ms: number, work: Promise<boolean>): Promise<boolean> {
   })
 }
 
-/** As opposed to the caller's own mistake, which it wants to hear about. */
+/** As opposed to a mistake of the caller. */
 function isDaemonsFault({ code }: MemoryError): boolean {
   return ['UNREACHABLE', 'SETUP', 'PROTOCOL', 'INTERNAL', 'DEGRADED'].includes(code)
 }
 
-/** Starts a daemon that is not there. At most one attempt at a time, and none soon after one that failed. */
-
 export type Autostart = { command: readonly [string, ...string[]] }
-
-export const defaultAutostart: Autostart = { command: ['memoryd', 'start'] }
+type Starter = ReturnType<typeof createStarter>
 
 const PAUSE_AFTER_FAILURE_MS = 30_000
 
-export type Starter = {
-  /** Resolves when the attempt is over; true when the daemon should answer now. */
-  start(): Promise<boolean>
-}
-
-export function createStarter({ command: [program, ...args] }: Autostart, now: () => number): Starter {
+/** Starts a daemon that is not there. At most one attempt at a time, and none soon after one that failed. */
+export function createStarter({ command: [program, ...args] }: Autostart) {
   let attempt: Promise<boolean> | undefined
   let notBefore = Number.NEGATIVE_INFINITY
   return {
-    start: () => {
-      if (now() < notBefore) return Promise.resolve(false)
+    /** Resolves when the attempt is over; true when the daemon should answer now. */
+    start: (): Promise<boolean> => {
+      if (performance.now() < notBefore) return Promise.resolve(false)
       attempt ??= run(program, args).then((started) => {
         attempt = undefined
-        if (!started) notBefore = now() + PAUSE_AFTER_FAILURE_MS
+        if (!started) notBefore = performance.now() + PAUSE_AFTER_FAILURE_MS
         return started
       })
       return attempt

@@ -1,14 +1,7 @@
 /** What authors of harnesses import: `connect`, its types, the error class. */
 import { ACTOR_HEADER, ENV_HEADER, encodeVariables } from '../schema/caller.ts'
 import { findPlaces } from '../schema/rendezvous.ts'
-import {
-  type Autostart,
-  type Client,
-  createClient,
-  createStarter,
-  defaultAutostart,
-  type StrictClient,
-} from './client.ts'
+import { type Autostart, type Client, createClient, createStarter, type StrictClient } from './client.ts'
 import { createTransport } from './transport.ts'
 
 export type ConnectOptions = {
@@ -31,16 +24,12 @@ export function connect(options: ConnectOptions & { strict: true }): StrictClien
 export function connect(options?: ConnectOptions): Client
 export function connect(options: ConnectOptions = {}): Client {
   const { socket, deadlineMs = DEFAULT_DEADLINE_MS, strict = false, actor, autostart = false } = options
-  const start = autostart === true ? defaultAutostart : autostart
-  return createClient({
-    transport: createTransport(() => socket ?? findPlaces(process.env).socketPath, {
-      [ENV_HEADER]: encodeVariables(process.env),
-      ...(actor && { [ACTOR_HEADER]: actor }),
-    }),
-    deadlineMs,
-    strict,
-    starter: start ? createStarter(start, () => performance.now()) : undefined,
+  const start: Autostart | false = autostart === true ? { command: ['memoryd', 'start'] } : autostart
+  const transport = createTransport(() => socket ?? findPlaces(process.env).socketPath, {
+    [ENV_HEADER]: encodeVariables(process.env),
+    ...(actor && { [ACTOR_HEADER]: actor }),
   })
+  return createClient(transport, start ? createStarter(start) : undefined, { strict, deadlineMs })
 }
 
 export { MemoryError } from '../schema/errors.ts'

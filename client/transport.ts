@@ -15,23 +15,18 @@ export type Exchange = {
   bodyLimitBytes: number
   signal?: AbortSignal | undefined
   deadlineMs: number
-  /** One that waits for long keeps its connection from all others: it gets its own. */
+  /** A call that waits for long would block a shared connection. */
   connection?: 'own' | 'shared'
 }
 
-export type Transport = {
-  /** The whole answer. */
-  send(exchange: Exchange): Promise<{ status: number; text: string }>
-  /** The answer as it arrives; the deadline covers only its beginning. */
-  open(exchange: Exchange): Promise<IncomingMessage>
-  close(): void
-}
+export type Transport = ReturnType<typeof createTransport>
+type Answer = { status: number; text: string }
 
 /** What a timer can wait for. */
 const LONGEST_DEADLINE_MS = 2 ** 31 - 1
 
 /** `locate` may throw: a set-up that names no usable socket is reported by the call that needs it, not by `connect`. */
-export function createTransport(locate: () => string, told: Record<string, string>): Transport {
+export function createTransport(locate: () => string, told: Record<string, string>) {
   // An idle connection must not keep a harness alive, nor be one the daemon has closed meanwhile.
   const agent = new Agent({ keepAlive: true, maxSockets: 16, timeout: 30_000 })
 
@@ -93,7 +88,8 @@ export function createTransport(locate: () => string, told: Record<string, strin
     })
   }
 
-  const send = (exchange: Exchange): Promise<{ status: number; text: string }> =>
+  /** The whole answer. */
+  const send = (exchange: Exchange): Promise<Answer> =>
     limited(exchange, async (socketPath, ended) => {
       const once = async () => readWhole(await begin(exchange, socketPath, ended), socketPath)
       try {
@@ -106,6 +102,7 @@ export function createTransport(locate: () => string, told: Record<string, strin
       }
     })
 
+  /** The answer as it arrives; the deadline covers only its beginning. */
   const open = async (exchange: Exchange): Promise<IncomingMessage> => {
     const { signal } = exchange
     const response = await limited(exchange, (socketPath, ended) => begin(exchange, socketPath, ended))
@@ -136,10 +133,7 @@ async function* noting<T>(source: AsyncIterable<T>, onError: (error: unknown) =>
   }
 }
 
-export async function readWhole(
-  response: IncomingMessage,
-  socketPath: string,
-): Promise<{ status: number; text: string }> {
+export async function readWhole(response: IncomingMessage, socketPath: string): Promise<Answer> {
   const chunks: Buffer[] = []
   try {
     for await (const chunk of response) chunks.push(chunk as Buffer)
@@ -173,7 +167,7 @@ function unreachable(reason: Reason, message: string, cause?: unknown): MemoryEr
   return new MemoryError('UNREACHABLE', message, { reason, hint, cause })
 }
 
-/** As opposed to a stranger at the socket, or a daemon from before an upgrade. */
+/** Refuses another program at the socket, and a daemon from before an upgrade. */
 function ofOurProtocol(response: IncomingMessage): IncomingMessage {
   const theirs = response.headers[PROTOCOL_HEADER]
   if (theirs === String(PROTOCOL)) return response
@@ -183,13 +177,12 @@ function ofOurProtocol(response: IncomingMessage): IncomingMessage {
   })
 }
 
-/** Server-sent events, byte chunks in, events out. */
+type RawEvent = { type: string; data: string }
 
-export type RawEvent = { type: string; data: string }
-
-/** A reader that never sees the end of an event must not collect for ever. */
+/** An event without an end must not fill the memory. */
 const LONGEST_EVENT = 1_000_000
 
+/** Server-sent events out of their bytes. */
 export async function* readEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<RawEvent> {
   const decoder = new TextDecoder()
   let pending = ''

@@ -16,7 +16,7 @@ export async function doctor(context: Context, options: DoctorOptions): Promise<
   if (options.restore !== undefined) return restore(context, options.restore)
   const { inspect } = await import('../../daemon/doctor/doctor.ts')
   const { places, env } = context
-  const { hooksFinding } = await import('./connect/noted.ts')
+  const { hooksFinding } = await import('./connect/connections.ts')
   const found = [
     ...(await inspect({ places, env })),
     await daemonFinding(context),

@@ -5,15 +5,13 @@ import { MemoryError } from '../../../schema/errors.ts'
 import { HOOK_MARK } from '../../../schema/hook.ts'
 import type { Context } from '../context.ts'
 import { cliMain, hookScript, quoted, shellWord } from '../installation.ts'
-import { addHooks, apart, boundFor, type Events, hasHooks, Misshapen, removeHooks } from './hook-settings.ts'
+import { createConnections, hashOf, type KnownConnection, lost } from './connections.ts'
+import { addHooks, boundFor, type Events, hasHooks, Misshapen, removeHooks, splitMark } from './hook-settings.ts'
 import { JsoncError } from './jsonc.ts'
-import { createNoted, hashOf, lost, type Noted } from './noted.ts'
+import { lineDiff } from './line-diff.ts'
 import { piExtension } from './pi-extension.ts'
-import type { Piece } from './pieces.ts'
 import {
   deepestFolder,
-  draftSettings,
-  lineDiff,
   readSettings,
   removeSettings,
   replaceSettings,
@@ -21,18 +19,17 @@ import {
   sweepBeside,
 } from './settings-file.ts'
 
+type Harness = 'claude-code' | 'codex' | 'gemini' | 'pi'
 export type ConnectOptions = { project?: string | true; mail?: boolean; dryRun?: boolean }
-
-type Harness = Exclude<Connectable, 'mcp'>
 
 export function connectHarness(context: Context, harness: Harness, options: ConnectOptions): void {
   const { print, places, self } = context
-  const wanted = wantedOf(options)
-  if (wanted.project !== undefined) refuseNoFolder(wanted.project)
-  const target = targetOf(harness, context, { ...wanted, bound: boundFor(context.env) })
-  const noted = createNoted(places.stateDir)
+  const project = projectFolder(options)
+  if (project !== undefined) refuseNoFolder(project)
+  const target = targetOf(harness, context, { project, mail: options.mail, bound: boundFor(context.env) })
+  const connections = createConnections(places.stateDir)
   const file = readSettings(target.file)
-  const known = noted.of(target.file)
+  const known = connections.of(target.file)
   const clean = withoutUs(file, known, target)
   const { text, pieces } = withUs(clean, target)
   if (text === file.text) {
@@ -43,9 +40,9 @@ export function connectHarness(context: Context, harness: Harness, options: Conn
     return
   }
   const isNew = file.text === undefined
-  const backup = clean === undefined ? undefined : noted.backupOf(target.file, clean)
+  const backup = clean === undefined ? undefined : connections.backupOf(target.file, clean)
   if (!options.dryRun) {
-    const note: Noted = {
+    const connection = {
       harness,
       file: target.file,
       at: new Date().toISOString(),
@@ -53,9 +50,8 @@ export function connectHarness(context: Context, harness: Harness, options: Conn
       folder: isNew ? deepestFolder(file.path) : (known?.folder ?? ''),
       pieces,
       hash: hashOf(text),
-      before: clean,
     }
-    putIn(file, text, () => noted.keep(note))
+    replaceSettings(file, text, () => connections.keep(connection, clean))
   }
   const diff = lineDiff(file.text ?? '', text)
   const result = { harness, file: target.file, changed: !options.dryRun, ...(backup && { backup }), diff }
@@ -66,34 +62,18 @@ export function connectHarness(context: Context, harness: Harness, options: Conn
           `connected ${harness}: ${isNew ? 'made' : 'changed'} ${target.file}`,
           ...(backup ? [`as it was before: ${backup}`] : []),
           ...target.remarks,
-          `to undo it: ${self} disconnect ${harness}${wanted.project === undefined ? '' : ` --project ${shellWord(wanted.project)}`}`,
+          `to undo it: ${self} disconnect ${harness}${project === undefined ? '' : ` --project ${shellWord(project)}`}`,
         ],
   )
 }
 
-/** The new text is whole on the disk before anything is noted, and noted before it takes its place. */
-function putIn(file: SettingsFile, text: string, note: () => () => void): void {
-  const draft = draftSettings(file, text)
-  try {
-    const takeBack = note()
-    try {
-      draft.place()
-    } catch (error) {
-      takeBack()
-      throw error
-    }
-  } finally {
-    draft.discard()
-  }
-}
-
 export function disconnectHarness(context: Context, harness: Harness, options: ConnectOptions): void {
-  const wanted = wantedOf(options)
-  const target = targetOf(harness, context, wanted)
-  const noted = createNoted(context.places.stateDir)
-  // Of a project that is gone nothing is left but our note.
-  if (wanted.project !== undefined && !noted.of(target.file)) refuseNoFolder(wanted.project)
-  const { before, after } = disconnectFile(noted, target.file, { ...options, target })
+  const project = projectFolder(options)
+  const target = targetOf(harness, context, { project })
+  const connections = createConnections(context.places.stateDir)
+  // A connection of a project that is gone can still be forgotten.
+  if (project !== undefined && !connections.of(target.file)) refuseNoFolder(project)
+  const { before, after } = disconnectFile(connections, target.file, { ...options, target })
   const diff = lineDiff(before ?? '', after ?? '')
   const isThere = before !== after
   context.print.result({ harness, file: target.file, changed: isThere && !options.dryRun, diff }, () => {
@@ -103,14 +83,14 @@ export function disconnectHarness(context: Context, harness: Harness, options: C
   })
 }
 
-/** All that was ever connected. Returns the files that were changed, and why others could not be. */
+/** Every known connection. Returns the files that were changed, and why others could not be. */
 export function disconnectAll(context: Context): { files: string[]; failed: string[] } {
-  const noted = createNoted(context.places.stateDir)
+  const connections = createConnections(context.places.stateDir)
   const files: string[] = []
   const failed: string[] = []
-  for (const { file } of noted.all()) {
+  for (const { file } of connections.all()) {
     try {
-      const { before, after } = disconnectFile(noted, file, {})
+      const { before, after } = disconnectFile(connections, file, {})
       if (before !== after) files.push(file)
     } catch (error) {
       failed.push((error as Error).message)
@@ -120,28 +100,27 @@ export function disconnectAll(context: Context): { files: string[]; failed: stri
 }
 
 function disconnectFile(
-  noted: ReturnType<typeof createNoted>,
+  connections: ReturnType<typeof createConnections>,
   path: string,
-  { dryRun, target }: Pick<ConnectOptions, 'dryRun'> & { target?: Target },
+  { dryRun, target }: { dryRun?: boolean; target?: Target },
 ) {
   const file = readSettings(path)
-  const known = noted.of(path)
+  const known = connections.of(path)
   const after = withoutUs(file, known, target)
   if (!dryRun && after !== file.text) {
     if (after === undefined) removeSettings(file, known?.folder ?? path)
     else replaceSettings(file, after)
   }
   if (!dryRun) {
-    noted.drop(path)
-    noted.sweep()
+    connections.drop(path)
+    connections.sweep()
     sweepBeside(path)
   }
   return { before: file.text, after }
 }
 
-function wantedOf({ project, mail = false }: ConnectOptions) {
-  const folder = project === true ? projectOf(process.cwd()) : project === undefined ? undefined : resolve(project)
-  return { project: folder, mail }
+function projectFolder({ project }: ConnectOptions): string | undefined {
+  return project === true ? repositoryOf(process.cwd()) : project && resolve(project)
 }
 
 function refuseNoFolder(folder: string): void {
@@ -153,7 +132,11 @@ function refuseNoFolder(folder: string): void {
 }
 
 /** As it was before us: undefined if we made the file and no other program wrote to it. */
-function withoutUs(file: SettingsFile, known: Noted | undefined, target: Target | undefined): string | undefined {
+function withoutUs(
+  file: SettingsFile,
+  known: KnownConnection | undefined,
+  target: Target | undefined,
+): string | undefined {
   const { text, path } = file
   if (text === undefined) return undefined
   if (known && known.before !== lost && hashOf(text) === known.hash) return known.before
@@ -166,14 +149,14 @@ function withoutUs(file: SettingsFile, known: Noted | undefined, target: Target 
     })
   }
   return explained(path, () => {
-    const [mark, settings] = apart(text)
+    const [mark, settings] = splitMark(text)
     if (!hasHooks(settings)) return text
-    const { before = '', pieces = [] as Piece[] } = known ?? { before: lost }
-    return mark + removeHooks(settings, before === lost ? undefined : { before: apart(before)[1], pieces })
+    if (!known || known.before === lost) return mark + removeHooks(settings)
+    return mark + removeHooks(settings, { before: splitMark(known.before ?? '')[1], pieces: known.pieces })
   })
 }
 
-function withUs(clean: string | undefined, { file, holds }: Target): { text: string; pieces: Piece[] } {
+function withUs(clean: string | undefined, { file, holds }: Target): ReturnType<typeof addHooks> {
   if ('whole' in holds) {
     if (clean === undefined) return { text: holds.whole, pieces: [] }
     throw new MemoryError('REFUSED', `${file} is there already and not of ours; nothing was changed`, {
@@ -182,7 +165,7 @@ function withUs(clean: string | undefined, { file, holds }: Target): { text: str
     })
   }
   return explained(file, () => {
-    const [mark, settings] = apart(clean ?? '')
+    const [mark, settings] = splitMark(clean ?? '')
     const { text, pieces } = addHooks(settings, holds.events)
     return { text: mark + text, pieces }
   })
@@ -203,57 +186,15 @@ function explained<T>(file: string, act: () => T): T {
   }
 }
 
-/** `memoryd connect mcp`: how each harness is told of the MCP server. Their files are rewritten by themselves: nothing is changed. */
-
-export function showMcp({ print }: Context): void {
-  const server = { command: process.execPath, args: [cliMain, 'mcp'] }
-  const words = [server.command, ...server.args].map(shellWord).join(' ')
-  const config = JSON.stringify({ mcpServers: { memoryd: server } }, null, 2)
-  print.result({ mcpServers: { memoryd: server } }, () => [
-    'Claude Code:',
-    `  claude mcp add --scope user memoryd -- ${words}`,
-    'Codex:',
-    `  codex mcp add memoryd -- ${words}`,
-    'Gemini CLI:',
-    `  gemini mcp add --scope user memoryd ${words}`,
-    'Any other, in its own configuration (.mcp.json, mcp.json or the like):',
-    ...config.split('\n').map((line) => `  ${line}`),
-  ])
-}
-
-export function forgetMcp({ print }: Context): void {
-  print.result({ changed: false }, () => [
-    'Claude Code:',
-    '  claude mcp remove --scope user memoryd',
-    'Codex:',
-    '  codex mcp remove memoryd',
-    'Gemini CLI:',
-    '  gemini mcp remove --scope user memoryd',
-  ])
-}
-
-/** Where each harness keeps its settings, and what of ours belongs there. Decides; touches nothing. */
-
-export const connectable = ['claude-code', 'codex', 'gemini', 'pi', 'mcp'] as const
-export type Connectable = (typeof connectable)[number]
-
-export type Wanted = {
-  /** Of a project, where given; else of the user. */
-  project: string | undefined
-  mail: boolean
-  /** What has to stand before the command, so that it ends in time. */
-  bound?: string
-}
-
-export type Target = {
+type Target = {
   file: string
   /** Hooks among other settings, or a file that is ours alone. */
   holds: { events: Events } | { whole: string }
-  /** What a person should know about it. */
+  /** What the user should know about it. */
   remarks: string[]
 }
 
-/** The command is over after half a second; who waits longer waits for a shell that cannot begin. */
+/** The command itself ends after half a second; a busy machine may take longer to start its shell. */
 const SECONDS = 5
 
 export function hookCommand(harness: string, socket: string, bound = ''): string {
@@ -263,55 +204,63 @@ export function hookCommand(harness: string, socket: string, bound = ''): string
 const CLAUDE_EVENTS = ['SessionStart', 'UserPromptSubmit', 'Stop', 'SubagentStop', 'PreCompact', 'SessionEnd']
 const GEMINI_EVENTS = ['SessionStart', 'BeforeAgent', 'AfterAgent', 'PreCompress', 'SessionEnd']
 
-export function targetOf(harness: Exclude<Connectable, 'mcp'>, context: Context, wanted: Wanted): Target {
-  const { env, places } = context
-  const { project, mail, bound } = wanted
-  const { home } = places
+type Wanted = {
+  /** In this project, else for the user. */
+  project: string | undefined
+  mail?: boolean | undefined
+  /** What has to stand before the command, so that it ends in time. */
+  bound?: string
+}
+
+/** Where the harness keeps its settings, and what of ours belongs there. Touches nothing. */
+function targetOf(harness: Harness, { env, places }: Context, { project, mail, bound }: Wanted): Target {
   const command = hookCommand(harness, places.socketPath, bound)
-  const events = (names: string[], hook: object): Events =>
-    Object.fromEntries(names.map((name) => [name, { hooks: [{ type: 'command', command, ...hook }] }]))
-  const own = (name: string, ...otherwise: string[]) => {
-    const value = env[name] || join(home, ...otherwise)
+  const events = (names: string[], mailEvent: string, hook: object): Target['holds'] => ({
+    events: Object.fromEntries(
+      [...names, ...(mail ? [mailEvent] : [])].map((name) => [
+        name,
+        { hooks: [{ type: 'command', command, ...hook }] },
+      ]),
+    ),
+  })
+  /** The folder of the project, else the user's own, which a variable may name. */
+  const folder = (ofProject: string, variable: string, ...ofUser: string[]) => {
+    if (project) return join(project, ofProject)
+    const value = env[variable] || join(places.home, ...ofUser)
     if (isAbsolute(value)) return value
-    throw new MemoryError('SETUP', `${name} must be an absolute path, got ${JSON.stringify(value)}`, {
+    throw new MemoryError('SETUP', `${variable} must be an absolute path, got ${JSON.stringify(value)}`, {
       hint: 'from where it counts, only the harness knows',
     })
   }
   switch (harness) {
     case 'claude-code':
       return {
-        file: project
-          ? join(project, '.claude', 'settings.local.json')
-          : join(own('CLAUDE_CONFIG_DIR', '.claude'), 'settings.json'),
-        holds: { events: events([...CLAUDE_EVENTS, ...(mail ? ['PostToolUse'] : [])], { timeout: SECONDS }) },
+        file: join(
+          folder('.claude', 'CLAUDE_CONFIG_DIR', '.claude'),
+          project ? 'settings.local.json' : 'settings.json',
+        ),
+        holds: events(CLAUDE_EVENTS, 'PostToolUse', { timeout: SECONDS }),
         remarks: project
           ? ['settings.local.json is yours alone; settings.json would be for everybody in the project']
           : [],
       }
     case 'codex':
       return {
-        file: project ? join(project, '.codex', 'hooks.json') : join(own('CODEX_HOME', '.codex'), 'hooks.json'),
-        holds: { events: events([...CLAUDE_EVENTS, ...(mail ? ['PostToolUse'] : [])], { timeout: SECONDS }) },
+        file: join(folder('.codex', 'CODEX_HOME', '.codex'), 'hooks.json'),
+        holds: events(CLAUDE_EVENTS, 'PostToolUse', { timeout: SECONDS }),
         remarks: [
           'Codex runs new hooks only once you trust them: start codex and agree in its own dialog (/hooks shows them)',
         ],
       }
     case 'gemini':
       return {
-        file: join(project ?? home, '.gemini', 'settings.json'),
-        holds: {
-          events: events([...GEMINI_EVENTS, ...(mail ? ['AfterTool'] : [])], {
-            name: 'memoryd',
-            timeout: SECONDS * 1_000,
-          }),
-        },
+        file: join(project ?? places.home, '.gemini', 'settings.json'),
+        holds: events(GEMINI_EVENTS, 'AfterTool', { name: 'memoryd', timeout: SECONDS * 1_000 }),
         remarks: [],
       }
     case 'pi':
       return {
-        file: project
-          ? join(project, '.pi', 'extensions', 'memoryd.ts')
-          : join(own('PI_CODING_AGENT_DIR', '.pi', 'agent'), 'extensions', 'memoryd.ts'),
+        file: join(folder('.pi', 'PI_CODING_AGENT_DIR', '.pi', 'agent'), 'extensions', 'memoryd.ts'),
         holds: { whole: piExtension(places.socketPath) },
         remarks: mail ? ['pi gets mail with its prompts only'] : [],
       }
@@ -319,9 +268,37 @@ export function targetOf(harness: Exclude<Connectable, 'mcp'>, context: Context,
 }
 
 /** The repository a folder is in, or the folder itself. */
-export function projectOf(folder: string): string {
+function repositoryOf(folder: string): string {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, '.git'))) return at
     if (at === dirname(at)) return folder
   }
+}
+
+/** Its command, how it is told of the user's own settings, and what ends its options. */
+const CLI_OF = {
+  'Claude Code': ['claude', '--scope user ', '-- '],
+  Codex: ['codex', '', '-- '],
+  'Gemini CLI': ['gemini', '--scope user ', ''],
+} as const
+
+/** How each harness is told of the MCP server. They rewrite their own files, so nothing is changed here. */
+export function showMcp({ print }: Context): void {
+  const server = { command: process.execPath, args: [cliMain, 'mcp'] }
+  const words = [server.command, ...server.args].map(shellWord).join(' ')
+  const config = JSON.stringify({ mcpServers: { memoryd: server } }, null, 2)
+  print.result({ mcpServers: { memoryd: server } }, () => [
+    ...Object.entries(CLI_OF).flatMap(([name, [cli, scope, end]]) => [
+      `${name}:`,
+      `  ${cli} mcp add ${scope}memoryd ${end}${words}`,
+    ]),
+    'Any other, in its own configuration (.mcp.json, mcp.json or the like):',
+    ...config.split('\n').map((line) => `  ${line}`),
+  ])
+}
+
+export function forgetMcp({ print }: Context): void {
+  print.result({ changed: false }, () =>
+    Object.entries(CLI_OF).flatMap(([name, [cli, scope]]) => [`${name}:`, `  ${cli} mcp remove ${scope}memoryd`]),
+  )
 }

@@ -1,8 +1,4 @@
-/**
- * Hooks in the settings of a harness, `hooks.<event>[].hooks[].command` in all of them: puts ours in and takes them out. What
- * people wrote stays byte for byte. Pure.
- */
-
+/** Our hooks in the settings of a harness, `hooks.<event>[].hooks[].command`: put in, found, taken out. All else stays byte for byte. */
 import { spawnSync } from 'node:child_process'
 import { isDeepStrictEqual } from 'node:util'
 import { HOOK_MARK } from '../../../schema/hook.ts'
@@ -19,29 +15,30 @@ import {
   withPieces,
 } from './pieces.ts'
 
-export type HookGroup = { hooks: { command: string }[] }
+type HookGroup = { hooks: { command: string }[] }
 export type Events = Record<string, HookGroup>
-export type Added = Inserted
+type Added = { before: string; pieces: readonly Piece[] }
 
 const NEW = '{}\n'
 
 const SCRIPT = `${HOOK_MARK}.sh`
 const WORD = String.raw`'(?:[^']|'\\'')*'`
-/** Exactly the form of ours: people have scripts of their own, and some of them speak of us. */
+/** Exactly the form of ours: users' own scripts may mention the hook. */
 const OURS = new RegExp(
   String.raw`^(?:timeout 0\.45 )?sh '(?:[^']|'\\'')*/${HOOK_MARK}\.sh' [a-z-]+ ${WORD} 2>/dev/null \|\| :$`,
 )
 
-/** Throws `JsoncError` where the text is none, `Misshapen` where hooks are something else. */
+/** The text is JSON with comments, but not of the shape of settings. */
 export class Misshapen extends Error {}
 
-export function addHooks(before: string, events: Events): Added {
+/** Throws `JsoncError` or `Misshapen`. */
+export function addHooks(before: string, events: Events): Inserted {
   let text = before.trim() === '' ? NEW : before
   let pieces: Piece[] = []
   const add = (container: Node, value: unknown, key?: string) => {
     const inserted = insertLast(text, container, value, key)
     text = inserted.text
-    // In the order of their places: so they can be put in again.
+    // In the order of their places, so that they can be put in again.
     pieces = [...shifted(pieces, inserted.pieces), ...inserted.pieces].sort((a, b) => a.at - b.at)
   }
   const root = rootOf(text)
@@ -60,13 +57,13 @@ export function addHooks(before: string, events: Events): Added {
 }
 
 /** Some editors put a byte order mark first. */
-export function apart(text: string): [mark: string, settings: string] {
+export function splitMark(text: string): [mark: string, settings: string] {
   return text.startsWith('\ufeff') ? ['\ufeff', text.slice(1)] : ['', text]
 }
 
-/** The text that came of it when the pieces went into this one. */
+/** The text that `addHooks` made of this one. */
 export function addedAgain(before: string, pieces: readonly Piece[]): string {
-  const [mark, settings] = apart(before)
+  const [mark, settings] = splitMark(before)
   return mark + withPieces(settings.trim() === '' ? NEW : settings, pieces)
 }
 
@@ -74,28 +71,26 @@ export function hasHooks(text: string): boolean {
   return oursIn(rootOf(text.trim() === '' ? NEW : text)).length > 0
 }
 
-/** Those of ours; none where the text cannot be read. */
+/** Our commands; none where the text cannot be read. */
 export function commandsOf(text: string): string[] {
   try {
-    return oursIn(rootOf(apart(text)[1])).map(({ command }) => command)
+    return oursIn(rootOf(splitMark(text)[1])).map(({ command }) => command)
   } catch {
     return []
   }
 }
 
-export type Noted = { before: string; pieces: readonly Piece[] }
-
-/** `noted`: what is known of how they came in. Without it, what is empty after us is taken for ours. */
-export function removeHooks(text: string, noted?: Noted): string {
-  const wanted = removeByShape(text, noted?.before)
-  return (noted && removeByPlace(text, noted, wanted)) ?? wanted
+/** `added`: what `addHooks` did. Without it, a list that is empty after us is taken for ours. */
+export function removeHooks(text: string, added?: Added): string {
+  const wanted = removeByShape(text, added?.before)
+  return (added && removeByPlace(text, added, wanted)) ?? wanted
 }
 
-/** As they went in, if that leaves the same settings. */
-function removeByPlace(text: string, { before, pieces }: Noted, wanted: string): string | undefined {
+/** Takes the pieces out as they went in, if that leaves the settings that are wanted. */
+function removeByPlace(text: string, { before, pieces }: Added, wanted: string): string | undefined {
   const left = withoutPieces(text, withPieces(before.trim() === '' ? NEW : before, pieces), pieces, SCRIPT)
   if (left === undefined) return undefined
-  // What a user noted right behind ours may have become a part of the note before it.
+  // A comment right behind our piece may have become a part of the comment before it.
   if (commentsIn(left).length !== commentsIn(text).length) return undefined
   try {
     return isDeepStrictEqual(plain(rootOf(left)), plain(rootOf(wanted))) ? left : undefined
@@ -126,14 +121,11 @@ function removeByShape(given: string, before: string | undefined): string {
 
 function removeMember(text: string, container: Node, key: string): string {
   const members = container.kind === 'object' ? container.members : []
-  return removeChild(
-    text,
-    container,
-    members.findIndex((member) => member.key === key),
-  )
+  const index = members.findIndex((member) => member.key === key)
+  return removeChild(text, container, index)
 }
 
-/** Whether it was there before us, and so stays there without us. */
+/** Whether it was there before us. */
 function keeps(had: unknown, path: readonly string[]): boolean {
   let value = had
   for (const key of path) {
@@ -174,16 +166,14 @@ function oursIn(root: Node): Place[] {
   })
 }
 
-/**
- * curl before 7.87 waits for standard input without looking at the time. Where it is such a one, `timeout` ends the hook: it
- * costs a process each time, so only that curl gets it.
- */
-
 const PATIENCE_MS = 5_000
-/** After curl itself, which gives up first whenever it can; before the half second is over. */
+/** Longer than the deadline that curl is given, and less than half a second. */
 const BOUND = ['timeout', '0.45'] as const
 
-/** What is to stand before the command; empty if curl keeps its own deadline, or `timeout` is missing. */
+/**
+ * What is to stand before the command. curl before 7.87 waits for standard input beyond its deadline, so there `timeout` ends
+ * the hook; it costs a process each time. Empty for a newer curl, and where `timeout` is missing.
+ */
 export function boundFor(env: Environment): string {
   const run = ([program, ...args]: readonly [string, ...string[]]) =>
     spawnSync(program, args, { env: env as NodeJS.ProcessEnv, encoding: 'utf8', timeout: PATIENCE_MS })

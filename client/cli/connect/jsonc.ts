@@ -1,7 +1,4 @@
-/**
- * Settings as people write them: JSON with comments and trailing commas, read into a tree that knows where everything stands,
- * so that a text can be changed at one place and stays as it is everywhere else. Pure.
- */
+/** JSON with comments and trailing commas as a tree with places, so that one place of a text can be changed alone. Pure. */
 
 export type Member = { key: string; start: number; value: Node }
 export type Node = { start: number; end: number } & (
@@ -82,7 +79,7 @@ export function parseJsonc(text: string): Node {
     }
   }
 
-  /** What stands between brackets, up to the one that closes. */
+  /** Everything between two brackets. */
   const listed = (close: string, one: () => void): void => {
     at++
     for (blank(); text[at] !== close; blank()) {
@@ -102,7 +99,7 @@ export function parseJsonc(text: string): Node {
       listed('}', () => {
         const from = at
         const key = string()
-        // Deeper down only the harness has to understand it.
+        // Further down only the harness has to understand it.
         if (depth <= 1 && members.some((member) => member.key === key))
           fail(`${JSON.stringify(key)} stands there twice`)
         blank()

@@ -1,9 +1,9 @@
 /** Puts a value into a text of JSON with comments, or takes one out, and touches nothing else. Pure. */
 import { type Node, skipBlank } from './jsonc.ts'
 
-/** `at`: where it stands in the text that it is in. */
+/** `at`: where it begins in the text that contains it. */
 export type Piece = { at: number; text: string }
-/** What was put in, in one piece or, around a comment, in two. */
+/** One piece or, around a comment, two. */
 export type Inserted = { text: string; pieces: Piece[] }
 
 type Child = { start: number; end: number }
@@ -52,14 +52,14 @@ function put(before: string, pieces: [number, string][]): Inserted {
   return { text: withPieces(before, placed), pieces: placed }
 }
 
-/** The first first: each stands where it says once those before it are in. */
+/** In order: each `at` counts the pieces before it. */
 export function withPieces(before: string, pieces: readonly Piece[]): string {
   let whole = before
   for (const { at, text } of pieces) whole = whole.slice(0, at) + text + whole.slice(at)
   return whole
 }
 
-/** Earlier pieces, in a text into which later ones were put. */
+/** Where earlier pieces are in a text into which later ones were put. */
 export function shifted(earlier: readonly Piece[], later: readonly Piece[]): Piece[] {
   return later.reduce<Piece[]>(
     (pieces, { at, text }) =>
@@ -68,12 +68,12 @@ export function shifted(earlier: readonly Piece[], later: readonly Piece[]): Pie
   )
 }
 
-/** What of the text came in with the pieces: one may stand inside another, so they are joined. */
+/** The parts of the text that the pieces make up: one may be inside another, so they are joined. */
 function stretchesOf(pieces: readonly Piece[]): { start: number; end: number }[] {
   const joined: { start: number; end: number }[] = []
   for (const { at, text } of pieces) {
     const last = joined.at(-1)
-    // The first first: what comes into a stretch makes it longer.
+    // A piece inside a stretch makes it longer.
     if (last && at <= last.end) last.end += text.length
     else joined.push({ start: at, end: at + text.length })
   }
@@ -81,8 +81,8 @@ function stretchesOf(pieces: readonly Piece[]): { start: number; end: number }[]
 }
 
 /**
- * Cuts the pieces out of a text that was changed around them since they were put in; nothing where one of them is not as it
- * was. Those with `mark` in them are found by their text, a comma by the one that it stands before.
+ * Cuts the pieces out of a text that was changed around them; undefined where one of them was changed itself. Pieces with
+ * `mark` in them are found by their text, a comma by the piece that it stands before.
  */
 export function withoutPieces(text: string, after: string, pieces: readonly Piece[], mark: string): string | undefined {
   let left = ''
@@ -105,25 +105,25 @@ export function withoutPieces(text: string, after: string, pieces: readonly Piec
   return hasComma ? undefined : left + text.slice(done)
 }
 
-/** Between the two stand blanks and comments alone. The first of them: in a comment one may follow. */
+/** The first comma that only blanks and comments separate from `to`: a comment may hold another. */
 function commaBefore(text: string, from: number, to: number): number | undefined {
   for (let at = text.indexOf(',', from); at >= 0 && at < to; at = text.indexOf(',', at + 1)) {
     try {
       if (skipBlank(text, at + 1) >= to) return at
     } catch {
-      // It was in a comment, in which another seemed to begin.
+      // It was in a comment that seems to begin another.
     }
   }
   return undefined
 }
 
-/** Where a comment ends that stands in the same line, after a comma or not. */
+/** Where a comment in the same line ends, after a comma or not. */
 function commentAfter(text: string, from: number): number | undefined {
   const found = /^[ \t]*,?[ \t]*(?:\/\/[^\r\n]*|\/\*(?:(?!\*\/)[^\r\n])*\*\/)/.exec(text.slice(from))
   return found ? from + found[0].length : undefined
 }
 
-/** Takes out one child with the comma that it needed, and the blanks before it. What people noted beside or in it stays. */
+/** Takes out one child with the comma that it needed, and the blanks before it. Comments beside and in it stay. */
 export function removeChild(text: string, container: Node, index: number): string {
   const children = childrenOf(container)
   const child = children[index] as Child
@@ -131,7 +131,7 @@ export function removeChild(text: string, container: Node, index: number): strin
   const next = skipBlank(text, child.end)
   const hasComma = text[next] === ','
   const start = before ? skipBlank(text, before.end) + 1 : container.start + 1
-  // The last one with a comma after it: so has the one before, which keeps its own.
+  // Before a trailing comma: the child before keeps its own.
   const isLast = index === children.length - 1
   const comma = before && !(isLast && hasComma) ? start - 1 : hasComma ? next : undefined
   const ahead = comma !== undefined && comma < child.start ? 1 : 0
@@ -143,12 +143,12 @@ export function removeChild(text: string, container: Node, index: number): strin
   return isEmpty ? left.slice(0, start) + left.slice(end - 1) : left
 }
 
-/** Without what stands from `from` to `to`, and the blanks before it back to `floor`; a comment keeps the end of its line. */
+/** Cuts `from` to `to`, and the blanks before it back to `floor`; a line comment keeps the end of its line. */
 function cut(text: string, floor: number, from: number, to: number): string {
   let begin = from
   while (begin > floor && /[ \t\r\n]/.test(text[begin - 1] as string)) begin--
   const blank = text.slice(begin, from)
-  const notes = noted(commentsIn(text.slice(from, to)), blank.includes('\n') ? blank : ' ')
+  const notes = joined(commentsIn(text.slice(from, to)), blank.includes('\n') ? blank : ' ')
   const kept = text.slice(0, begin) + notes
   const isNoted = endsInLineComment(text.slice(floor, begin) + notes)
   const isEnded = /^[ \t]*\r?\n/.test(text.slice(to))
@@ -156,8 +156,8 @@ function cut(text: string, floor: number, from: number, to: number): string {
   return kept + (notes !== '' ? '\n' : text.slice(begin, text.indexOf('\n', begin) + 1)) + text.slice(to)
 }
 
-/** Each with its gap before it; one that goes to the end of its line leaves no room there for the next. */
-function noted(comments: readonly string[], gap: string): string {
+/** Each after a gap, which has a line break where the comment before it goes to the end of its line. */
+function joined(comments: readonly string[], gap: string): string {
   const after = (comment: string | undefined) => (comment?.startsWith('//') && !gap.includes('\n') ? '\n' : gap)
   return comments.map((comment, n) => after(comments[n - 1]) + comment).join('')
 }
@@ -171,7 +171,7 @@ function endsInLineComment(between: string): boolean {
   return /^(?:\s|\/\*(?:(?!\*\/)[\s\S])*\*\/|\/\/[^\n]*\n)*\/\/[^\n]*$/.test(between)
 }
 
-/** `unit` is nothing where all of it stands in one line. */
+/** `unit` is undefined where all of the text is in one line. */
 function styleOf(text: string): { eol: string; unit: string | undefined } {
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
   if (!text.trim().includes('\n')) return { eol, unit: /^\s*\{\s*\}\s*$/.test(text) ? '  ' : undefined }
