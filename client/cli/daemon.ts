@@ -1,4 +1,4 @@
-/** Starting and ending the daemon's process from outside. */
+/** The daemon's process from outside: the commands start, stop, restart, pause and resume. */
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, fstatSync, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,38 +11,28 @@ import { type Context, columns } from './context.ts'
 import { daemonMain } from './installation.ts'
 import { findService } from './service/service.ts'
 
-/**
- * Of what the daemon frees, glibc would keep up to twice the largest piece that was ever freed, for each thread: fifteen megabytes
- * after many transcripts. With this it keeps half of one. As `systemd/memoryd.service` has it.
- */
+/** Without it glibc keeps fifteen megabytes of freed memory after many transcripts. `systemd/memoryd.service` has the same. */
 export const daemonEnv = { MALLOC_TRIM_THRESHOLD_: '524288' }
 
 const LOOK_EVERY_MS = 25
 const START_LIMIT_MS = 30_000
 /** The daemon drains for up to 60 s. */
 const STOP_LIMIT_MS = 70_000
-/** A holder without a name has just taken the lock, or is about to release it. */
+/** A holder of the lock that has written no name yet, or none any more. */
 const NAMELESS_LIMIT_MS = 10_000
 
-/** As far as a clock may have been set since. */
+/** How far a clock may have been set since. */
 const CLOCK_STEP_MS = 60_000
 const TICKS_PER_S = 100
 
 type Health = { pid: number; version: string }
 
-export async function health({ connect, places }: Context): Promise<Health | undefined> {
+async function health({ connect, places }: Context): Promise<Health | undefined> {
   const client = connect({ socket: places.socketPath })
-  try {
-    return await client.health()
-  } finally {
-    client.close()
-  }
+  return client.health().finally(client.close)
 }
 
-/**
- * Starts a detached daemon and waits until it answers; throws what the daemon itself said if it gives up. One that finds
- * another still stopping is started again when that one is gone.
- */
+/** Starts a detached daemon, again if another was still stopping, and waits until one answers. Throws what the daemon printed. */
 export async function spawnDaemon(context: Context): Promise<Health> {
   const until = performance.now() + STOP_LIMIT_MS
   let namedMs = performance.now()
@@ -61,7 +51,7 @@ export async function spawnDaemon(context: Context): Promise<Health> {
   }
 }
 
-/** `another`: what it said of one that holds the lock. */
+/** `another`: what the new daemon said of another that holds the lock. */
 async function spawnOnce(context: Context): Promise<Health | { another: MemoryError }> {
   const words = openUnnamedFile()
   const child = spawn(process.execPath, [daemonMain], {
@@ -88,14 +78,14 @@ async function spawnOnce(context: Context): Promise<Health | { another: MemoryEr
   }
 }
 
-/** One that answers where we ask is as good as ours. */
+/** A holder at our socket is as good as the daemon that we started. */
 function isElsewhere(context: Context): boolean {
   const holder = readHolder(context)
   return holder !== undefined && holder.socket !== context.places.socketPath
 }
 
 /** `between` may end the wait with an outcome of its own. */
-export async function untilItAnswers<T = never>(
+async function untilItAnswers<T = never>(
   context: Context,
   between: () => Promise<T | undefined> = () => delay(LOOK_EVERY_MS, undefined),
 ): Promise<Health | T> {
@@ -104,11 +94,7 @@ export async function untilItAnswers<T = never>(
     const answer = (await health(context)) ?? (await between())
     if (answer) return answer
   }
-  throw silent(context)
-}
-
-function silent({ self }: Context): MemoryError {
-  return new MemoryError('UNREACHABLE', 'the daemon does not answer', { hint: `run: ${self} doctor` })
+  throw new MemoryError('UNREACHABLE', 'the daemon does not answer', { hint: `run: ${context.self} doctor` })
 }
 
 /** Ends the daemon and waits until it is gone; tells whether there was one. */
@@ -117,22 +103,19 @@ export async function endDaemon(context: Context): Promise<Holder | Health | und
   if (!running || !askToEnd(running.pid)) return undefined
   const until = performance.now() + STOP_LIMIT_MS
   while (isThere(running.pid)) {
-    if (performance.now() > until)
-      throw new MemoryError(
-        'INTERNAL',
-        `the daemon (pid ${running.pid}) did not stop within ${STOP_LIMIT_MS / 1000} s`,
-        {
-          hint: `look at ${context.self} logs; kill -9 ${running.pid} is safe, nothing that was acknowledged gets lost`,
-        },
-      )
+    if (performance.now() > until) {
+      const hint = `look at ${context.self} logs; kill -9 ${running.pid} is safe, nothing that was acknowledged gets lost`
+      const seconds = STOP_LIMIT_MS / 1000
+      throw new MemoryError('INTERNAL', `the daemon (pid ${running.pid}) did not stop within ${seconds} s`, { hint })
+    }
     await delay(LOOK_EVERY_MS)
   }
   return running
 }
 
 /**
- * A holder that was killed leaves its name behind, and the kernel may have given its pid to another process. The lock tells, but
- * a process that checks it holds it for a moment and looks like a holder: so the process must be as old as its name, too.
+ * A daemon that was killed leaves its name behind, and the kernel may have given its pid to another process. A program that
+ * tests the lock holds it for a moment, so a held lock is not enough: the process must be as old as the name, too.
  */
 async function livingHolder(context: Context): Promise<Holder | undefined> {
   const { isLocked } = await import('../../daemon/platform/process-lock.ts')
@@ -140,7 +123,7 @@ async function livingHolder(context: Context): Promise<Holder | undefined> {
   return holder && begunMs(holder.pid) <= Date.parse(holder.startedAt) + CLOCK_STEP_MS ? holder : undefined
 }
 
-/** When a process began; where the system does not tell, long ago. */
+/** When a process began; 0 where the system does not tell. */
 function begunMs(pid: number): number {
   try {
     const ticks = Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19])
@@ -151,7 +134,7 @@ function begunMs(pid: number): number {
   }
 }
 
-export function readHolder({ places }: Context): Holder | undefined {
+function readHolder({ places }: Context): Holder | undefined {
   try {
     return parseHolder(readFileSync(join(places.stateDir, HOLDER_FILE), 'utf8'))
   } catch {
@@ -169,7 +152,7 @@ function askToEnd(pid: number): boolean {
   }
 }
 
-/** Gone, or dead and not yet collected by its parent, which is as good. */
+/** A zombie, which has no command line, counts as gone. */
 function isThere(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -198,13 +181,11 @@ function readAll(fd: number): string {
   return bytes.toString('utf8', 0, readSync(fd, bytes, 0, bytes.length, 0))
 }
 
-/** `memoryd start`, `stop` and `restart`. */
-
 export async function start(context: Context): Promise<void> {
   const { self, connect, places } = context
   const before = await health(context)
   const client = connect({ socket: places.socketPath })
-  // One that has just answered may be gone by now: it was stopping.
+  // A daemon that was stopping may be gone by now.
   const status = (before && (await client.status().finally(client.close))) ?? (await statusOfNew(context))
   const started = status.pid !== before?.pid
   context.print.result({ started, ...status }, () => [
@@ -219,17 +200,13 @@ export async function start(context: Context): Promise<void> {
 }
 
 async function statusOfNew(context: Context): Promise<Status> {
-  await startOne(context)
-  const client = context.connect({ socket: context.places.socketPath, strict: true })
-  return client.status().finally(client.close)
-}
-
-async function startOne(context: Context): Promise<void> {
   const service = findService(context)
   if (service?.installed()) {
     service.start()
     await untilItAnswers(context)
   } else await spawnDaemon(context)
+  const client = context.connect({ socket: context.places.socketPath, strict: true })
+  return client.status().finally(client.close)
 }
 
 export function modeLine(mode: 'online' | 'offline'): string {
@@ -258,8 +235,6 @@ export async function restart(context: Context): Promise<void> {
   await stop({ ...context, print: { ...context.print, result: () => {} } })
   await start(context)
 }
-
-/** `memoryd pause` and `memoryd resume`. */
 
 /** `--project` alone means the current folder. */
 export type PauseOptions = { project?: string | true }

@@ -1,4 +1,4 @@
-/** `memoryd service install|uninstall|status`. */
+/** The commands service install, uninstall and status, and `memoryd uninstall`, which takes all but memories away. */
 import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { MemoryError } from '../../../schema/errors.ts'
@@ -48,22 +48,19 @@ function requireService(context: Context): Service {
   })
 }
 
-/** `memoryd uninstall`: takes away what memoryd put on the machine, except the memories. */
-
-export type UninstallOptions = { state?: boolean }
-
 /** Only what memoryd itself makes: the state folder may have been pointed at one that holds other things. */
 const OURS =
   /^(index\.db|history\.db|daemon\.lock|daemon\.json|memoryd\.sock)|^(logs|backups|corrupt|sessions|tool-results|connections)$/
 
-export async function uninstall(context: Context, options: UninstallOptions): Promise<void> {
+/** `state`: delete the state folder or not; asks where not given. */
+export async function uninstall(context: Context, { state }: { state?: boolean }): Promise<void> {
   const service = findService(context)
   const hadService = service?.installed() ?? false
   if (hadService) service?.uninstall()
   const { disconnectAll } = await import('../connect/connect.ts')
   const { files, failed } = disconnectAll(context)
   await endDaemon(context)
-  const deleteState = options.state ?? (await ask(context))
+  const deleteState = state ?? (await ask(context))
   if (deleteState) removeState(context.places.stateDir)
   const { stateDir, configFile } = context.places
   context.print.result({ service: hadService, hooks: files, failed, state: deleteState }, () => [
@@ -75,7 +72,7 @@ export async function uninstall(context: Context, options: UninstallOptions): Pr
   ])
 }
 
-/** Without a person to ask, nothing is deleted. */
+/** Without a user to ask, nothing is deleted. */
 async function ask({ places }: Context): Promise<boolean> {
   if (!existsSync(places.stateDir)) return false
   return (await confirm(`Also delete ${places.stateDir}, with the history that undo needs?`)) === 'yes'

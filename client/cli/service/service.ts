@@ -1,5 +1,4 @@
-/** The service manager of this machine, if it has one that memoryd can use. */
-
+/** The service manager of this machine, if it has one that memoryd can use, and memoryd as its service. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
@@ -9,16 +8,8 @@ import type { Context } from '../context.ts'
 import { daemonMain, readTemplate } from '../installation.ts'
 import { fillPlist, fillSystemdUnit, quoted, startedBy, type UnitValues, xml } from './units.ts'
 
-/** Nothing where neither manager answers, as in a container or over a bare ssh login. */
-export function findService(context: Context): Service | undefined {
-  return process.platform === 'darwin' ? launchdService(context) : systemdService(context)
-}
-
-/** What both service managers have in common: the interface, the templates, running their tools. */
-
 export type Service = {
   kind: 'systemd' | 'launchd'
-  /** Where its files go. */
   files: string[]
   /** The files its unit needs to start: node and the program. Only where it is installed. */
   starts(): string[]
@@ -30,39 +21,36 @@ export type Service = {
   stop(): void
 }
 
-export function unitValues({ places, env }: Context): UnitValues {
-  const { configFile, stateDir, socketPath } = places
-  const recorded = settingsVariables.flatMap((name) => (env[name] ? [[name, env[name]] as const] : []))
-  return {
-    node: process.execPath,
-    main: daemonMain,
-    config: configFile,
-    state: stateDir,
-    socket: socketPath,
-    home: places.home,
-    env: Object.fromEntries(recorded),
-  }
+/** Undefined where neither manager answers, as in a container or over a bare ssh login. */
+export function findService(context: Context): Service | undefined {
+  return process.platform === 'darwin' ? launchdService(context) : systemdService(context)
 }
 
-/** Whether a unit is that of this state folder: a user may run a second daemon beside the service, for a test say. */
-export function mentions(file: string, text: string): boolean {
+function unitValues({ places, env }: Context): UnitValues {
+  const { configFile: config, stateDir: state, socketPath: socket, home } = places
+  const recorded = settingsVariables.flatMap((name) => (env[name] ? [[name, env[name]] as const] : []))
+  return { node: process.execPath, main: daemonMain, config, state, socket, home, env: Object.fromEntries(recorded) }
+}
+
+/** A unit of another state folder is not ours: a user may run a second daemon beside the service. */
+function mentions(file: string, text: string): boolean {
   return existsSync(file) && readFileSync(file, 'utf8').includes(text)
 }
 
-export function refuseToReplace(file: string, serves: () => boolean): void {
+function refuseToReplace(file: string, serves: () => boolean): void {
   if (existsSync(file) && !serves())
     throw new MemoryError('CONFLICT', `${file} serves another state folder, so nothing was changed`, {
       hint: 'uninstall that service with the environment it was installed with, or delete the file',
     })
 }
 
-export function writeUnit(path: string, content: string): void {
+function writeUnit(path: string, content: string): void {
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, content, { mode: 0o644 })
 }
 
-/** Runs the manager's own tool; its words are the best explanation there is. */
-export function control(context: Context, program: string, args: string[]): string {
+/** Runs the manager's own tool; an error has its words. */
+function control(context: Context, program: string, args: string[]): string {
   try {
     return execFileSync(program, args, {
       encoding: 'utf8',
@@ -79,7 +67,7 @@ export function control(context: Context, program: string, args: string[]): stri
   }
 }
 
-export function succeeds(context: Context, program: string, args: string[]): boolean {
+function succeeds(context: Context, program: string, args: string[]): boolean {
   try {
     control(context, program, args)
     return true
@@ -88,11 +76,10 @@ export function succeeds(context: Context, program: string, args: string[]): boo
   }
 }
 
-/** memoryd as a systemd user service with its socket. */
-
 const UNITS = ['memoryd.socket', 'memoryd.service']
 
-export function systemdService(context: Context): Service | undefined {
+/** A user service with its socket. */
+function systemdService(context: Context): Service | undefined {
   const { env, places } = context
   if (!env.XDG_RUNTIME_DIR && !env.DBUS_SESSION_BUS_ADDRESS) return undefined
   const systemctl = (...args: string[]) => control(context, 'systemctl', ['--user', ...args])
@@ -135,11 +122,10 @@ export function systemdService(context: Context): Service | undefined {
   }
 }
 
-/** memoryd as a launchd agent. */
-
 const LABEL = 'dev.memoryd'
 
-export function launchdService(context: Context): Service | undefined {
+/** A launchd agent. */
+function launchdService(context: Context): Service | undefined {
   const domain = `gui/${process.getuid?.()}`
   const target = `${domain}/${LABEL}`
   const launchctl = (...args: string[]) => control(context, 'launchctl', args)

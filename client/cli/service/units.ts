@@ -54,7 +54,7 @@ function fill(template: string, values: Record<string, string>): string {
   return template.replace(/@([A-Z_]+)@/g, (whole, name: string) => values[name] ?? whole)
 }
 
-/** The node and the program that a unit we wrote starts; nothing where it was edited beyond that form. */
+/** The node and the program that a unit of ours starts; empty where the unit was edited beyond recognition. */
 export function startedBy(unit: string): string[] {
   const [, node, main] = /^ExecStart="((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"$/m.exec(unit) ?? []
   if (node !== undefined && main !== undefined)
