@@ -24,9 +24,8 @@ export async function doctor(context: Context, options: DoctorOptions): Promise<
     hooksFinding(context),
   ]
   const findings = found.map((each) => ({ ...each, ...(each.remedy && { remedy: context.typed(each.remedy) }) }))
-  const [bad, odd] = (['problem', 'warning'] as const).map(
-    (state) => findings.filter((each) => each.state === state).length,
-  ) as [number, number]
+  const bad = findings.filter(({ state }) => state === 'problem').length
+  const odd = findings.filter(({ state }) => state === 'warning').length
   context.print.result({ ok: bad === 0, findings }, () => [
     ...findings.flatMap(({ check, state, message, remedy }) => [
       `${marks[state]}  ${check}: ${message}`,
@@ -55,20 +54,14 @@ async function restore({ places, print, self }: Context, chosen: string | true):
   return exitCodes.ok
 }
 
-/** An unreachable daemon is no fault by itself: the socket's finding says whether one should be there. */
+/** A daemon that is not there is no fault by itself: the socket's finding says whether one should be. */
 async function daemonFinding({ connect, places, self }: Context): Promise<Finding> {
   const client = connect({ socket: places.socketPath })
   const status = await client.status().finally(client.close)
   if (!status) {
     const { message = 'does not answer', hint = `run: ${self} start` } = client.lastError ?? {}
-    // Away is how a machine without memoryd looks; there but silent is not.
-    if (client.lastError?.reason === 'slow')
-      return {
-        check: 'daemon',
-        state: 'problem',
-        message,
-        remedy: 'memoryd restart (or kill -9 it: nothing gets lost)',
-      }
+    const remedy = 'memoryd restart (or kill -9 it: nothing gets lost)'
+    if (client.lastError?.reason === 'slow') return { check: 'daemon', state: 'problem', message, remedy }
     return { check: 'daemon', state: 'warning', message, remedy: hint }
   }
   if (status.reasons[0]) {
@@ -80,18 +73,13 @@ async function daemonFinding({ connect, places, self }: Context): Promise<Findin
 
 function serviceFinding(context: Context): Finding {
   const service = findService(context)
-  if (!service)
-    return { check: 'service', state: 'ok', message: `no service manager here; ${context.self} start works without` }
-  if (service.installed()) {
-    const gone = service.starts().find((file) => !existsSync(file))
-    if (gone === undefined) return { check: 'service', state: 'ok', message: `installed with ${service.kind}` }
-    return {
-      check: 'service',
-      state: 'problem',
-      message: `the ${service.kind} service starts ${gone}, which is gone`,
-      remedy: `${context.self} service install`,
-    }
-  }
-  const remedy = `optional: ${context.self} service install`
-  return { check: 'service', state: 'ok', message: `not installed with ${service.kind}`, remedy }
+  const finding = { check: 'service', state: 'ok' } as const
+  const install = `${context.self} service install`
+  if (!service) return { ...finding, message: `no service manager here; ${context.self} start works without` }
+  const { kind } = service
+  if (!service.installed()) return { ...finding, message: `not installed with ${kind}`, remedy: `optional: ${install}` }
+  const gone = service.starts().find((file) => !existsSync(file))
+  if (gone === undefined) return { ...finding, message: `installed with ${kind}` }
+  const message = `the ${kind} service starts ${gone}, which is gone`
+  return { ...finding, state: 'problem', message, remedy: install }
 }

@@ -1,4 +1,4 @@
-/** A dream that goes on, as lines for a terminal of any width. Pure: what is shown follows from what is given. */
+/** A dream in lines for a terminal: while it runs, what came of it, and whether one would start. Pure. */
 import type { DreamBegun, DreamLive, DreamReport, DreamTurn, Spent } from '../../schema/dream.ts'
 import { columns, count } from './context.ts'
 
@@ -49,7 +49,7 @@ function footer({ state }: DreamLive, asking: boolean): string {
     : 'Ctrl-C to leave or stop it'
 }
 
-/** The newest that there is room for. */
+/** The newest turns that there is room for. */
 function turnLines(turns: readonly DreamTurn[], width: number, room: number): string[] {
   const lines = turns.flatMap(({ turn, tools, text }) => {
     const said = text.replace(/\s+/g, ' ').trim()
@@ -117,8 +117,6 @@ function shortened(text: string, width: number): string {
   return `${kept}…`
 }
 
-/** What came of a dream, and whether one would start, in lines for people. Pure. */
-
 const OUTCOMES: Record<DreamReport['outcome'], string> = {
   applied: 'was applied',
   nothing: 'found nothing to change',
@@ -136,14 +134,7 @@ export function reportLines(report: DreamReport | undefined, self: string): stri
     ...columns([
       ['when', `${stamp(report.beganAt)}, for ${seconds(report)}, ${TRIGGERS[report.trigger]}`],
       ...(why === undefined ? [] : [['why', why] as const]),
-      ...(report.created === undefined
-        ? []
-        : [
-            [
-              'memories',
-              `${report.created} created, ${report.merged} merged, ${report.updated} updated, ${report.removed} removed`,
-            ] as const,
-          ]),
+      ...(report.created === undefined ? [] : [['memories', changes(report)] as const]),
       ...(report.index ? [['index', sizes(report.index)] as const] : []),
       ...(report.repairs ? [['mended', mended(report.repairs)] as const] : []),
       ...(report.sessions === undefined ? [] : [['about', about(report)] as const]),
@@ -163,9 +154,11 @@ const TRIGGERS: Record<DreamReport['trigger'], string> = {
   person: 'asked for',
 }
 
-type Index = NonNullable<DreamReport['index']>
+function changes({ created, merged, updated, removed }: DreamReport): string {
+  return `${created} created, ${merged} merged, ${updated} updated, ${removed} removed`
+}
 
-function sizes({ before, after }: Index): string {
+function sizes({ before, after }: NonNullable<DreamReport['index']>): string {
   return `${before.lines} → ${after.lines} lines, ${before.bytes} → ${after.bytes} bytes`
 }
 
@@ -206,7 +199,6 @@ export function gateLines(answer: Extract<DreamBegun, { started: false }>): stri
 }
 
 function factsOf(facts: Record<string, string | number>): string {
-  return Object.entries(facts)
-    .map(([name, value]) => `${name} ${value}`)
-    .join(', ')
+  const words = Object.entries(facts).map(([name, value]) => `${name} ${value}`)
+  return words.join(', ')
 }

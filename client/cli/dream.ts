@@ -1,4 +1,5 @@
 /** `memoryd dream`: starts a dream and shows what came of it, live with --watch. */
+import { setTimeout as delay } from 'node:timers/promises'
 import type { DreamLive } from '../../schema/dream.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { StrictClient } from '../client.ts'
@@ -7,7 +8,7 @@ import { frame, gateLines, reportLines } from './dream-view.ts'
 
 export type DreamOptions = { watch?: true; explain?: true; last?: true }
 
-/** As a shell has it for what Ctrl-C ended. */
+/** The exit code that a shell gives to what Ctrl-C ended. */
 const INTERRUPTED = 130
 const TICK_MS = 1_000
 const CTRL_C = '\u0003'
@@ -15,7 +16,10 @@ const CTRL_C = '\u0003'
 export async function dream(context: Context, { watch, explain, last }: DreamOptions): Promise<void> {
   const cwd = process.cwd()
   await asUser(context, async (client) => {
-    if (explain) return explained(context, client, cwd)
+    if (explain) {
+      const answer = await client.dream({ cwd, explain: true })
+      return context.print.result(answer, () => (answer.started ? [] : gateLines(answer)))
+    }
     if (last) return report(context, client, cwd)
     // Without a keyboard Ctrl-C could ask nothing.
     const isSeen = process.stdout.isTTY && process.stdin.isTTY && context.print.form === 'text'
@@ -23,28 +27,19 @@ export async function dream(context: Context, { watch, explain, last }: DreamOpt
     try {
       const end = await followed(client, cwd, screen)
       screen.close()
-      if (end === 'left') return leave(context)
-      await report(context, client, cwd)
+      if (end === 'over') return await report(context, client, cwd)
+      process.stderr.write(`memoryd: it goes on without you; ${context.self} dream --watch shows it again\n`)
+      process.exitCode = INTERRUPTED
     } finally {
       screen.close()
     }
   })
 }
 
-async function explained(context: Context, client: StrictClient, cwd: string): Promise<void> {
-  const answer = await client.dream({ cwd, explain: true })
-  context.print.result(answer, () => (answer.started ? [] : gateLines(answer)))
-}
-
 async function report(context: Context, client: StrictClient, cwd: string): Promise<void> {
   const status = await client.dreamStatus({ cwd })
   context.print.result(status, () => reportLines(status.last, context.self))
   if (status.last?.outcome === 'failed') process.exitCode = 1
-}
-
-function leave({ self }: Context): void {
-  process.stderr.write(`memoryd: it goes on without you; ${self} dream --watch shows it again\n`)
-  process.exitCode = INTERRUPTED
 }
 
 type Screen = {
@@ -54,7 +49,7 @@ type Screen = {
   close(): void
 }
 
-/** Listens before it asks, so that not even the end of a short one is missed. */
+/** Listens before it starts the dream, so that not even the end of a short one is missed. */
 async function followed(client: StrictClient, cwd: string, screen: Screen): Promise<'over' | 'left'> {
   const leaving = new AbortController()
   const events = client.events({}, { signal: leaving.signal })[Symbol.asyncIterator]()
@@ -88,33 +83,17 @@ async function followed(client: StrictClient, cwd: string, screen: Screen): Prom
   try {
     const kill = () => void client.killJob({ id: jobId }).catch(() => {})
     const end = await Promise.race([watching(), screen.left(kill)])
-    if (end === 'over') {
-      await settled(client, cwd)
-      await orSkipped(client, jobId)
-    }
-    return end
+    if (end === 'left') return end
+    // A job that was killed is over before its dream has put everything back.
+    while ((await client.dreamStatus({ cwd })).live?.state === 'running') await delay(50)
+    const { skipped } = ((await client.job({ id: jobId })).result ?? {}) as { skipped?: string }
+    if (skipped === undefined) return end
+    // It has no report: the last one would be that of another dream.
+    const hint = 'memoryd dream --last has the last one'
+    throw new MemoryError('CONFLICT', `there was no dream: ${skipped}`, { hint })
   } finally {
     leaving.abort()
     await events.return?.().catch(() => {})
-  }
-}
-
-/** What is over without a dream has no report: the last one there is would tell of another. */
-async function orSkipped(client: StrictClient, jobId: string): Promise<void> {
-  const { result } = await client.job({ id: jobId })
-  const { skipped } = (result ?? {}) as { skipped?: string }
-  if (skipped !== undefined)
-    throw new MemoryError('CONFLICT', `there was no dream: ${skipped}`, {
-      hint: 'memoryd dream --last has the last one',
-    })
-}
-
-/** A job that was killed is over before its dream has put everything back. */
-async function settled(client: StrictClient, cwd: string): Promise<void> {
-  for (;;) {
-    const { live } = await client.dreamStatus({ cwd })
-    if (live?.state !== 'running') return
-    await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
 
@@ -132,7 +111,7 @@ function quietScreen(): Screen {
   }
 }
 
-/** Frames over the whole terminal, on its other page: what was there is there again afterwards. */
+/** Frames over the whole terminal, on its alternate screen: what was there is there again afterwards. */
 function liveScreen(): Screen {
   const { stdin, stdout } = process
   let last: { project: string; live: DreamLive } | undefined
