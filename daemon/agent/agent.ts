@@ -193,9 +193,10 @@ async function settle(loop: LoopReport, drafts: readonly Draft[], task: Task): P
   const nothing = { failure: undefined, files: [] }
   const isTruncated = loop.ended === 'limit' && loop.limit === 'turns' && task.atTurnLimit === 'apply'
   if (loop.ended === 'aborted') return { ...nothing, ended: 'aborted', why: loop.why }
-  if (loop.ended === 'failed')
-    return { ...nothing, ended: 'failed', why: loop.why, failure: loop.failure, answer: loop.answer }
-  if (loop.ended === 'limit' && !isTruncated) return { ...nothing, ended: 'failed', why: loop.why, answer: loop.answer }
+  if (loop.ended === 'failed' || (loop.ended === 'limit' && !isTruncated)) {
+    const failure = loop.ended === 'failed' ? loop.failure : undefined
+    return { ended: 'failed', why: loop.why, failure, files: [], answer: loop.answer }
+  }
   const files = drafts.map(({ file }) => file)
   if (task.signal.aborted) return { ...nothing, ended: 'aborted', why: 'it was stopped' }
   if (!task.ownsLease()) return { ...nothing, ended: 'aborted', why: 'another process has taken it over' }

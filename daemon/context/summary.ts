@@ -1,10 +1,9 @@
 /** How a summary is asked of a model and how it stands in a conversation: marked, so that it is not taken for a person's words. */
+import { INJECTED_TAG as TAG } from '../transcripts/injected.ts'
 import { type Message, textsOf } from './messages.ts'
 
 export type Strategy = 'notes' | 'full' | 'extractive'
 
-/** The tag in which this program puts whatever it adds to a conversation. */
-const TAG = 'memoryd-context'
 const BEGINS = 'The conversation before this point was compacted.'
 
 const WAYS: Record<Strategy, string> = {

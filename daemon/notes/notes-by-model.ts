@@ -53,7 +53,7 @@ export async function updateByModel(agent: Agent, update: Update): Promise<Updat
       if ((await keep(draft?.content ?? '')) === 'lost')
         throw new MemoryError('CONFLICT', 'the notes were changed meanwhile')
     },
-    ownsLease: ownsLease,
+    ownsLease,
     signal,
   })
   return whyNotDone(report) ?? { done: report.files.length > 0 ? 'changed' : 'unchanged' }

@@ -1,6 +1,6 @@
 /** How long notes may be: which sections are too long, and notes as they are used, cut at the ends of lines. Pure. */
 import { headOfBytes, tokensIn } from '../platform/text.ts'
-import { joined, lined, type Template, titleKey } from './template.ts'
+import { FENCE, fenceAfter, ITALIC, joined, lined, openFence, type Template, titleKey } from './template.ts'
 
 export const CAP_SECTION_TOKENS = 2_000
 export const CAP_NOTES_TOKENS = 12_000
@@ -69,7 +69,6 @@ function cutBody(body: string, roomTokens: number): string {
   if (room <= 0) return ''
   const lines: string[] = []
   let bytes = 0
-  let fence: string | undefined
   for (const line of body.split('\n')) {
     bytes += Buffer.byteLength(line) + 1
     if (bytes > room) {
@@ -78,17 +77,14 @@ function cutBody(body: string, roomTokens: number): string {
       break
     }
     lines.push(line)
-    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1]
-    if (mark !== undefined) fence = fence === undefined ? mark : mark.startsWith(fence) ? undefined : fence
   }
+  const fence = openFence(lines)
   return [...lines, ...(fence === undefined ? [] : [fence.slice(0, 3)]), CUT].join('\n')
 }
 
 const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$/
-const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/
 /** Marks that would mean something where notes are shown to a model, or on the way there. */
 const MARKS = /<(?=\s*\/?\s*(?:current-notes|private)\b)/gi
-const ITALIC = /^(?:_[^_].*_|\*[^*].*\*)$/
 
 /**
  * Keeps the structure of notes whatever an edit did to it: every heading and every line in italics comes out once, in
@@ -165,13 +161,12 @@ function knownIn(template: Template) {
 
 /** Which lines are within a fence, its own lines included. One that is not closed before the next section is none. */
 function fencedIn(lines: readonly string[], isSection: (at: number) => boolean): boolean[] {
-  const marks = lines.map((line) => FENCE.exec(line) ?? undefined)
   // For each line the longest mark that could close a fence from there to the end of its section.
   const closing: Record<string, number>[] = []
   let longest: Record<string, number> = {}
   for (let at = lines.length - 1; at >= 0; at--) {
     closing[at] = longest
-    const [, mark = '', rest = ''] = marks[at] ?? []
+    const [, mark = '', rest = ''] = FENCE.exec(lines[at] as string) ?? []
     if (mark !== '' && rest.trim() === '') {
       const char = mark[0] as string
       longest = { ...longest, [char]: Math.max(longest[char] ?? 0, mark.length) }
@@ -181,15 +176,10 @@ function fencedIn(lines: readonly string[], isSection: (at: number) => boolean):
   const fenced: boolean[] = []
   let open: string | undefined
   for (let at = 0; at < lines.length; at++) {
-    const [, mark = '', rest = ''] = marks[at] ?? []
-    if (open !== undefined) {
-      fenced[at] = true
-      if (mark.startsWith(open) && rest.trim() === '') open = undefined
-      continue
-    }
-    const isOpener = mark !== '' && !(mark.startsWith('`') && rest.includes('`'))
-    if (isOpener && (closing[at]?.[mark[0] as string] ?? 0) >= mark.length) open = mark
-    fenced[at] = open !== undefined
+    const after = fenceAfter(lines[at] as string, open)
+    const isUnclosed = open === undefined && after !== undefined && (closing[at]?.[after[0] ?? ''] ?? 0) < after.length
+    fenced[at] = open !== undefined || (after !== undefined && !isUnclosed)
+    open = isUnclosed ? undefined : after
   }
   return fenced
 }
@@ -239,7 +229,7 @@ function isLike(one: string, other: string): boolean {
 /** Nothing in it can be taken for a part of the structure, by a program or by a markdown renderer. */
 function sealed(lines: readonly string[], known: Known): string {
   const body = trimmed(lines).map((line) => line.replace(MARKS, '&lt;'))
-  const end = unclosed(body)
+  const end = openFence(body)
   const whole = end === undefined ? body : [...body, end]
   const isFenced = fencedIn(whole, () => false)
   return whole
@@ -254,15 +244,4 @@ function trimmed(lines: readonly string[]): string[] {
   const first = lines.findIndex((line) => line.trim() !== '')
   if (first < 0) return []
   return lines.slice(first, lines.findLastIndex((line) => line.trim() !== '') + 1)
-}
-
-function unclosed(lines: readonly string[]): string | undefined {
-  let open: string | undefined
-  for (const line of lines) {
-    const [, mark = '', rest = ''] = FENCE.exec(line) ?? []
-    if (open !== undefined) {
-      if (mark.startsWith(open) && rest.trim() === '') open = undefined
-    } else if (mark !== '' && !(mark.startsWith('`') && rest.includes('`'))) open = mark
-  }
-  return open
 }

@@ -53,23 +53,21 @@ export function createGathering(cwd: string | null) {
   }
   const calls = new Map<string, { shell: boolean; of: string }>()
   const local = (path: string) => (cwd !== null && path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path)
-  const turnOf = (): Turn => {
-    const last = gathered.turns.at(-1)
-    if (last) return last
-    const first: Turn = { at: null, asked: '', calls: 0, changed: new Set(), answer: '' }
-    gathered.turns.push(first)
-    return first
+  const newTurn = (at: number | null, asked: string): Turn => {
+    const turn: Turn = { at, asked, calls: 0, changed: new Set(), answer: '' }
+    gathered.turns.push(turn)
+    return turn
   }
 
   const hearPerson = ({ text, at, startsTurn }: Spoken) => {
-    if (startsTurn === 1) gathered.turns.push({ at, asked: text, calls: 0, changed: new Set(), answer: '' })
+    if (startsTurn === 1) newTurn(at, text)
     if (text.trim() === '') return
     gathered.requests.push(shortWithNames(text, REQUEST_CHARS, NAMES_CHARS))
     if (CORRECTION.test(text)) gathered.corrections.push(short(text, ERROR_CHARS))
   }
 
   const hearAgent = ({ text, toolCalls }: Spoken) => {
-    const turn = turnOf()
+    const turn = gathered.turns.at(-1) ?? newTurn(null, '')
     turn.calls += toolCalls.length
     if (text.trim() !== '') {
       turn.answer = short(text, ANSWER_CHARS)
@@ -193,35 +191,36 @@ function added(lines: readonly string[], items: readonly string[]): string[] {
 
 const FILE = /^- (.+) \(((?:read|edited|written)(?:, (?:read|edited|written))*)\)$/
 
-/** What was touched last stands last. */
 function withFiles(lines: readonly string[], files: ReadonlyMap<string, ReadonlySet<string>>): string[] {
-  const known = new Map<string, Set<string>>()
-  for (const line of lines) {
-    const [, file = '', how = ''] = FILE.exec(line) ?? []
-    if (files.has(file)) known.set(file, new Set(how.split(', ')))
-  }
-  const others = lines.filter((line) => !known.has(FILE.exec(line)?.[1] ?? ''))
-  const told = [...files].map(([file, how]) => {
-    const all = new Set([...(known.get(file) ?? []), ...how])
+  return renewed(lines, FILE, files, (file, how, before) => {
+    const all = new Set([...(before?.split(', ') ?? []), ...how])
     return `- ${file} (${['written', 'edited', 'read'].filter((each) => all.has(each)).join(', ')})`
   })
-  return [...others, ...told]
 }
 
 const COMMAND = /^- (`[^`]+`)(?: \((\d{1,9}) times\))?$/
 
 function withCommands(lines: readonly string[], commands: ReadonlyMap<string, number>): string[] {
-  const known = new Map<string, number>()
-  for (const line of lines) {
-    const [, command = '', times = '1'] = COMMAND.exec(line) ?? []
-    if (commands.has(command)) known.set(command, Number(times))
-  }
-  const others = lines.filter((line) => !known.has(COMMAND.exec(line)?.[1] ?? ''))
-  const told = [...commands].map(([command, times]) => {
-    const all = times + (known.get(command) ?? 0)
+  return renewed(lines, COMMAND, commands, (command, times, before) => {
+    const all = times + (before === undefined ? 0 : Number(before || '1'))
     return `- ${command}${all > 1 ? ` (${all} times)` : ''}`
   })
-  return [...others, ...told]
+}
+
+/** What was touched last stands last. `before`: what the second group of the pattern found in the line so far. */
+function renewed<T>(
+  lines: readonly string[],
+  pattern: RegExp,
+  news: ReadonlyMap<string, T>,
+  lineOf: (name: string, value: T, before: string | undefined) => string,
+): string[] {
+  const known = new Map<string, string>()
+  const others = lines.filter((line) => {
+    const [, name = '', before = ''] = pattern.exec(line) ?? []
+    if (news.has(name)) known.set(name, before)
+    return !news.has(name)
+  })
+  return [...others, ...[...news].map(([name, value]) => lineOf(name, value, known.get(name)))]
 }
 
 function workOf({ at, asked, calls, changed }: Turn): string {

@@ -8,8 +8,8 @@ export type Section = { title: string; heading: string; about: string; body: str
 export type Template = readonly Section[]
 
 const HEADING = /^#[ \t]+(\S.*?)[ \t]*$/
-const ITALIC = /^(?:_[^_].*_|\*[^*].*\*)$/
-const FENCE = /^ {0,3}(`{3,}|~{3,})/
+export const ITALIC = /^(?:_[^_].*_|\*[^*].*\*)$/
+export const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/
 
 /** Every line of a template goes with every use of the notes: much of it would leave no room for them. */
 const CAP_SECTIONS = 40
@@ -46,8 +46,7 @@ export function parseTemplate(text: string): { template: Template } | { unusable
   const sections: Section[] = []
   let fence: string | undefined
   for (const line of lined(text)) {
-    const mark = FENCE.exec(line)?.[1]
-    if (fence !== undefined ? mark?.startsWith(fence) : mark) fence = fence === undefined ? mark : undefined
+    fence = fenceAfter(line, fence)
     const title = fence === undefined ? HEADING.exec(line)?.[1] : undefined
     const last = sections.at(-1)
     if (title !== undefined) sections.push({ title, heading: `# ${title}`, about: '', body: '' })
@@ -59,6 +58,17 @@ export function parseTemplate(text: string): { template: Template } | { unusable
   const template = sections.map((each) => ({ ...each, body: each.body.trim() }))
   const why = problemWith(template)
   return why === undefined ? { template } : { unusable: why }
+}
+
+/** The fence of code that is open behind a line, given the one that was open before it. */
+export function fenceAfter(line: string, open: string | undefined): string | undefined {
+  const [, mark = '', rest = ''] = FENCE.exec(line) ?? []
+  if (open !== undefined) return mark.startsWith(open) && rest.trim() === '' ? undefined : open
+  return mark !== '' && !(mark.startsWith('`') && rest.includes('`')) ? mark : undefined
+}
+
+export function openFence(lines: readonly string[]): string | undefined {
+  return lines.reduce<string | undefined>((open, line) => fenceAfter(line, open), undefined)
 }
 
 function problemWith(template: Template): string | undefined {
