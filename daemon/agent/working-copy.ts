@@ -249,12 +249,9 @@ type Edit = Extract<Permitted, { tool: 'Edit' }>
 type Write = Extract<Permitted, { tool: 'Write' }>
 
 export async function edit({ place, file, input }: Edit, copy: WorkingCopy, task: Task): Promise<string | Refused> {
-  const sight = copy.hasSeen(file)
-  const draft = copy.draftOf(file)
-  if (!sight && !draft) return { denied: `read ${quoted(file)} before you edit it` }
-  const seen = copy.read(place)
+  if (!copy.hasSeen(file) && !copy.draftOf(file)) return { denied: `read ${quoted(file)} before you edit it` }
+  const seen = readUnchanged(place, file, copy)
   if (isRefused(seen)) return seen
-  if (sight && !draft && sight.hash !== seen.hash) return changedSince(file)
   const { old_string: old, new_string: fresh, replace_all: all = false } = input
   if (old === fresh) return { failed: 'old_string and new_string are the same' }
   const times = countIn(seen.text, old)
@@ -281,17 +278,18 @@ export async function write({ place, file, input }: Write, copy: WorkingCopy, ta
       return { denied: `${quoted(file)} would stand beside ${quoted(twin)}, and some systems take one for the other` }
     return put(copy, task, { file, content, expect: null }, input)
   }
-  const sight = copy.hasSeen(file)
-  if (sight?.how !== 'whole' && !draft)
+  if (copy.hasSeen(file)?.how !== 'whole' && !draft)
     return { denied: `${quoted(file)} exists; read the whole of it before you write over it` }
-  const seen = copy.read(place)
+  const seen = readUnchanged(place, file, copy)
   if (isRefused(seen)) return seen
-  if (sight && !draft && sight.hash !== seen.hash) return changedSince(file)
   return put(copy, task, { file, content, expect: seen.hash ?? null }, input)
 }
 
 /** A person may have written meanwhile: the model may not replace words that it never saw. */
-function changedSince(file: string): Denied {
+function readUnchanged(place: Place, file: string, copy: WorkingCopy): Seen | Refused {
+  const seen = copy.read(place)
+  const sight = copy.draftOf(file) ? undefined : copy.hasSeen(file)
+  if (isRefused(seen) || !sight || sight.hash === seen.hash) return seen
   return { denied: `${quoted(file)} has changed since you read it: read it again` }
 }
 

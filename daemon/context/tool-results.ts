@@ -15,6 +15,7 @@ import { createInTurn } from '../platform/queue.ts'
 import { headOfBytes, isWithinCharacter, safeId } from '../platform/text.ts'
 import { redact as redactText } from '../secrets/redact.ts'
 import type { SessionKey } from '../sessions/message-table.ts'
+import type { Settings } from '../settings/settings.ts'
 import { withPrivateHidden } from '../transcripts/injected.ts'
 import { isText } from './messages.ts'
 
@@ -27,10 +28,7 @@ const redact = async (text: string) => (await redactText(withPrivateHidden(text)
 export function createToolResults({ stateDir, db, clock, settings }: Core) {
   const dir = join(stateDir, 'tool-results')
   const table = createToolResultTable(db.history)
-  const limits = (): Limits => {
-    const { toolResultChars, toolResultCharsOf, toolResultCharsPerMessage } = settings.current().context
-    return { chars: toolResultChars, charsOf: toolResultCharsOf, charsPerMessage: toolResultCharsPerMessage }
-  }
+  const limits = () => settings.current().context
   const folderOf = ({ harness, sessionId }: SessionKey) =>
     join(dir, harness === 'generic' ? safeId(sessionId) : `${harness}+${safeId(sessionId)}`)
   const pathOf = (key: SessionKey, toolUseId: string) => join(folderOf(key), `${safeId(toolUseId)}.txt`)
@@ -76,8 +74,8 @@ export function createToolResults({ stateDir, db, clock, settings }: Core) {
   return {
     /** The lowest there are: a harness that has only shorter results need not ask. */
     lowestLimits: () => {
-      const { chars, charsOf, charsPerMessage } = limits()
-      return { chars: Math.min(chars, ...Object.values(charsOf)), charsPerMessage }
+      const { toolResultChars, toolResultCharsOf, toolResultCharsPerMessage: charsPerMessage } = limits()
+      return { chars: Math.min(toolResultChars, ...Object.values(toolResultCharsOf)), charsPerMessage }
     },
     keep: async (
       session: SessionKey,
@@ -168,28 +166,22 @@ function freshen(folder: string, nowMs: number): void {
 
 type Candidate = { toolUseId: string; tool: string; chars: number }
 
-type Limits = {
-  /** The most of one result that stays in the context. */
-  chars: number
-  /** The same for single tools. */
-  charsOf: Readonly<Record<string, number>>
-  /** The most of all results of one message. */
-  charsPerMessage: number
-}
+type Limits = Pick<Settings['context'], 'toolResultChars' | 'toolResultCharsOf' | 'toolResultCharsPerMessage'>
 
 const PREVIEW_BYTES = 2_000
 
 /** Which results are kept in a file. `stays`: what stays in the context of the same message whatever is decided here. */
 export function toStore(fresh: readonly Candidate[], stays: number, limits: Limits): Set<string> {
+  const { toolResultChars, toolResultCharsOf, toolResultCharsPerMessage } = limits
   const limitOf = (tool: string) =>
-    Object.hasOwn(limits.charsOf, tool) ? (limits.charsOf[tool] as number) : limits.chars
+    Object.hasOwn(toolResultCharsOf, tool) ? (toolResultCharsOf[tool] as number) : toolResultChars
   const large = fresh.filter(({ tool, chars }) => chars > limitOf(tool))
   const stored = new Set(large.map(({ toolUseId }) => toolUseId))
   const rest = fresh.filter(({ toolUseId }) => !stored.has(toolUseId)).toSorted((a, b) => b.chars - a.chars)
   let shown = stays + rest.reduce((sum, { chars }) => sum + chars, 0) + stored.size * PREVIEW_BYTES
   for (const { toolUseId, chars } of rest) {
     // A result that is no longer than its stand-in saves nothing.
-    if (shown <= limits.charsPerMessage || chars <= 2 * PREVIEW_BYTES) break
+    if (shown <= toolResultCharsPerMessage || chars <= 2 * PREVIEW_BYTES) break
     stored.add(toolUseId)
     shown -= chars - PREVIEW_BYTES
   }

@@ -14,9 +14,9 @@ import type { DreamLock } from './dream-lock.ts'
 import type { Dreams } from './dream-table.ts'
 
 /** `turn`: one has ended. `cron`, `nightly`: the calendar. `asked`: a program asks. `person`: a person wants it now. */
-export type Trigger = 'turn' | 'cron' | 'nightly' | 'asked' | 'person'
+export type Trigger = DreamCheck['trigger']
 
-export type GateName = 'enabled' | 'time' | 'throttle' | 'sessions' | 'lock'
+type GateName = NonNullable<DreamCheck['gate']>
 
 export type Limits = { minHours: number; minSessions: number; scanMinutes: number }
 
@@ -34,7 +34,7 @@ export type Looks = {
 }
 
 /** One gate with the numbers that it went by; `why` is there when it was closed. */
-export type Passed = { gate: GateName; facts: Record<string, string | number>; why?: string }
+type Passed = DreamCheck['gates'][number]
 
 export type Verdict = {
   trigger: Trigger

@@ -2,6 +2,7 @@
  * What a dream would change, as a whole: a model's drafts over what is there now, then everything that needs no model, then
  * whether that loses anything. Pure: the same directory and drafts give the same plan.
  */
+import type { DreamFacts } from '../../schema/dream.ts'
 import type { PlannedWrite, SeenDirectory } from '../memory/consolidate.ts'
 import { isOutside, splitLines, withoutPointer, withPointers } from '../memory/index-file.ts'
 import { POINTER_CHARS, type Pointer, readPointer, writePointer } from '../memory/pointer.ts'
@@ -10,19 +11,10 @@ import { hookOf, parseTopic } from '../memory/topic-file.ts'
 import { changedAmong, foundIn, marked, structuralLoss, type Texts } from './dream-guards.ts'
 import { findDuplicates, type Merge, rareWords, rememberedWords, type WordsOf } from './duplicates.ts'
 
-export type IndexSize = { lines: number; bytes: number }
-
 /** In numbers, for they are kept: names and words are in the journal, which a purge knows. */
-export type Counts = {
-  created: number
-  merged: number
-  updated: number
-  removed: number
-  repairs: Repairs
-  index: { before: IndexSize; after: IndexSize }
-}
+export type Counts = Pick<DreamFacts, 'created' | 'merged' | 'updated' | 'removed' | 'repairs' | 'index'>
 
-export type Plan = { writes: PlannedWrite[]; counts: Counts; losses: string[] }
+type Plan = { writes: PlannedWrite[]; counts: Counts; losses: string[] }
 
 /** `heard`: what else the model may have been told. */
 type Asked = { drafts: readonly Draft[]; maxDeletions: number; heard: string }
@@ -34,7 +26,7 @@ const REPAIRED = 'the index was put in order'
 const TIDIED = 'put in order'
 
 export function planDream(seen: SeenDirectory, { drafts, maxDeletions, heard }: Asked): Plan {
-  const before = textsOf(seen)
+  const before = new Map(seen.memories.map(({ file, text }) => [file, text]))
   const indexBefore = seen.index?.text ?? ''
   const drafted = laidOver(before, drafts)
   const gone = (texts: Texts) => [...before.keys()].filter((file) => !texts.has(file)).length
@@ -137,7 +129,7 @@ function writesOf({ seen, before, after, drafts, merges, wordsOf }: Parts): Plan
   ]
 }
 
-function sizeOf(index: string): IndexSize {
+function sizeOf(index: string): Counts['index']['after'] {
   const lines = index === '' ? 0 : index.split('\n').length - (index.endsWith('\n') ? 1 : 0)
   return { lines, bytes: Buffer.byteLength(index) }
 }
@@ -147,11 +139,7 @@ export type Draft = { file: string; content: string | null; expect: string | nul
 
 export const INDEX = 'MEMORY.md'
 
-export function textsOf({ memories }: Pick<SeenDirectory, 'memories'>): Texts {
-  return new Map(memories.map(({ file, text }) => [file, text]))
-}
-
-export function laidOver(before: ReadonlyMap<string, string>, drafts: readonly Draft[]): Texts {
+function laidOver(before: ReadonlyMap<string, string>, drafts: readonly Draft[]): Texts {
   const after = new Map(before)
   for (const { file, content } of drafts) {
     if (file === INDEX) continue
@@ -161,9 +149,7 @@ export function laidOver(before: ReadonlyMap<string, string>, drafts: readonly D
   return after
 }
 
-export type Repairs = { dangling: number; duplicate: number; orphan: number; long: number }
-
-export const NO_REPAIRS: Repairs = { dangling: 0, duplicate: 0, orphan: 0, long: 0 }
+const NO_REPAIRS: Counts['repairs'] = { dangling: 0, duplicate: 0, orphan: 0, long: 0 }
 
 /** A person's line may be somewhat longer than ours. */
 const LONG_CHARS = Math.round((POINTER_CHARS * 4) / 3)
@@ -172,11 +158,11 @@ const LONG_CHARS = Math.round((POINTER_CHARS * 4) / 3)
  * Makes an index true without a model: pointers that lead nowhere and second ones to the same file go, memories that
  * nothing points to get one, lines that are far too long are cut. Leaves everything else as a person wrote it. Pure.
  */
-export function repairIndex(
+function repairIndex(
   index: string,
   texts: Texts,
   exists: (file: string) => boolean,
-): { index: string; repairs: Repairs } {
+): { index: string; repairs: Counts['repairs'] } {
   const repairs = { ...NO_REPAIRS }
   const seen = new Set<string>()
   const lines = splitLines(index).flatMap((line) => {
@@ -202,7 +188,7 @@ export function repairIndex(
   return { index: withPointers(lines.map(({ text, end }) => text + end).join(''), orphans), repairs }
 }
 
-export function pointerTo([file, text]: readonly [string, string]): Pointer {
+function pointerTo([file, text]: readonly [string, string]): Pointer {
   const topic = parseTopic(text)
   return { file, title: topic.name ?? file.replace(/\.md$/, ''), hook: hookOf(topic) }
 }

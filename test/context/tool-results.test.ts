@@ -7,7 +7,7 @@ import type { ManualTime } from '../support/clock.ts'
 import { testCore } from '../support/core.ts'
 import type { Home } from '../support/home.ts'
 
-const limits = { chars: 50_000, charsOf: { Grep: 10_000 }, charsPerMessage: 200_000 }
+const limits = { toolResultChars: 50_000, toolResultCharsOf: { Grep: 10_000 }, toolResultCharsPerMessage: 200_000 }
 const key = { harness: 'generic', sessionId: 's' }
 const lines = (chars: number) => 'A line of what a tool has printed.\n'.repeat(Math.ceil(chars / 35)).slice(0, chars)
 
