@@ -87,8 +87,7 @@ export function createAgentRunner(core: Core, models: Models, said: MessageTable
     /** The harness's own request with which a turn ended. Returns why it is not kept. */
     keepHarnessRequest: (key: SessionKey, request: HarnessRequest): string | undefined => {
       if (settings.current().extraction.prefix !== 'harness') return 'extraction.prefix is not harness'
-      const kept = harnessRequests.keep(sessionName(key), request)
-      return 'skip' in kept ? kept.skip : undefined
+      return harnessRequests.keep(sessionName(key), request)
     },
     /** Where a run may look: never at what the daemon keeps for itself, nor into what is private. */
     reachOf: (memoryDir: string, readable: readonly string[], files: readonly string[] = []): Reach => ({
@@ -121,7 +120,7 @@ export type RunReport = {
   denials: number
   /** Denials of changes outside of the memory directory. */
   astray: number
-  account: Account
+  account: ReturnType<typeof accountOf>
   cache: CacheVerdict | undefined
 }
 
@@ -213,16 +212,7 @@ async function settle(loop: LoopReport, drafts: readonly Draft[], task: Task): P
 }
 
 /** What a run used, in tokens. */
-type Account = {
-  calls: number
-  read: number
-  created: number
-  uncached: number
-  output: number
-  hitPercent: number
-}
-
-function accountOf(calls: readonly Usage[]): Account {
+function accountOf(calls: readonly Usage[]) {
   const sum = (of: (usage: Usage) => number) => calls.reduce((total, usage) => total + of(usage), 0)
   const read = sum(({ cacheRead }) => cacheRead)
   const created = sum(({ cacheWrite }) => cacheWrite)

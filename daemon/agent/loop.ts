@@ -5,7 +5,7 @@
 import type { Block, Message, ModelFailure, ModelRequest, Provider, ToolUseBlock, Usage } from '../models/wire.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isDeeperThan } from '../platform/json.ts'
-import type { Limits, Turn } from './task.ts'
+import type { Limits, Task, Turn } from './task.ts'
 import { isChange, type ToolRunner } from './tool-runner.ts'
 
 type Limit = 'turns' | 'output' | 'time' | 'cost'
@@ -30,8 +30,7 @@ type Conversation = {
   priceOf: (usage: Usage) => number | undefined
   /** Whether the messages so far are marked to be cached for the next turn. */
   marks: 'tail' | 'none'
-  /** `changed`: one answer whose changes were all accepted is enough; to be told so costs another call. */
-  until: 'done' | 'changed'
+  until: NonNullable<Task['until']>
   onTurn: (turn: Turn) => void
 }
 

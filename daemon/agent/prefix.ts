@@ -159,13 +159,14 @@ export function createHarnessRequests(clock: Clock) {
     while (kept.size > CAP_SESSIONS || total() > CAP_CHARS) kept.delete(kept.keys().next().value as string)
   }
   return {
-    keep: (session: string, request: HarnessRequest): { kept: true } | { skip: string } => {
+    /** Returns why it is not kept. */
+    keep: (session: string, request: HarnessRequest): string | undefined => {
       kept.delete(session)
       const skip = unusable(request.params)
-      if (skip) return { skip }
+      if (skip) return skip
       kept.set(session, { ...request, atMs: clock.elapsed(), chars: JSON.stringify(request.params).length })
       dropOld()
-      return kept.has(session) ? { kept: true } : { skip: 'it is too large to be kept' }
+      return kept.has(session) ? undefined : 'it is too large to be kept'
     },
     /** A conversation that ends otherwise than with the last words is about another part of the session. */
     find: (session: string, door: Door | undefined, last: LastWords): HarnessRequest['params'] | undefined => {

@@ -24,10 +24,6 @@ type Result = { toolUseId: string; tool: string; at: number; block: Block; token
 /** `memories`: whether any that were shown went with them. */
 export type Cleared = { messages: Message[]; results: Result[]; memories: boolean }
 
-function isClearable(tool: string): boolean {
-  return CLEARABLE.includes(tool)
-}
-
 /** What may be cleared, in order; what was cleared before is not. */
 export function clearable(counter: Counter, messages: readonly Message[]): Result[] {
   const uses = toolUsesOf(messages)
@@ -35,7 +31,7 @@ export function clearable(counter: Counter, messages: readonly Message[]): Resul
     blocksOf(content).flatMap((block) => {
       const toolUseId = resultIdOf(block)
       const use = toolUseId === undefined ? undefined : uses.get(toolUseId)
-      if (!use || toolUseId === undefined || !isClearable(use.name) || block.content === CLEARED) return []
+      if (!use || toolUseId === undefined || !CLEARABLE.includes(use.name) || block.content === CLEARED) return []
       return [{ toolUseId, tool: use.name, at, block, tokens: counter.block(block) }]
     }),
   )
@@ -155,7 +151,7 @@ export function editsAtApi(messages: readonly Message[], { thinking }: { thinkin
 /** A server clears results of all tools but those it is told to spare. */
 function but(messages: readonly Message[]): { exclude_tools?: string[] } {
   const names = new Set([...toolUsesOf(messages).values()].map(({ name }) => name))
-  const kept = [...names].filter((name) => !isClearable(name)).sort()
+  const kept = [...names].filter((name) => !CLEARABLE.includes(name)).sort()
   return kept.length > 0 ? { exclude_tools: kept } : {}
 }
 

@@ -21,9 +21,11 @@ export function messagesOfTranscript(lines: readonly SessionMessage[]): Message[
       return content.length === 0 ? [] : [{ id, role: 'assistant', content }]
     }
     if (by !== 'person' && by !== 'tool') return []
-    const results = line.toolResults.map(({ callId = '', text: result }) =>
-      resultOf({ callId: callId === '' ? (open.shift() ?? '') : nameOf(callId), text: result }),
-    )
+    const results = line.toolResults.map(({ callId = '', text: result }) => ({
+      type: 'tool_result',
+      tool_use_id: callId === '' ? (open.shift() ?? '') : nameOf(callId),
+      content: result,
+    }))
     if (by === 'person') open = []
     const content = [...results, ...textBlocks(text)]
     return content.length === 0 ? [] : [{ id, role: 'user', content }]
@@ -41,10 +43,6 @@ function textBlocks(text: string): Block[] {
 
 function callOf({ id, name, input }: { id: string; name: string; input: string }): Block {
   return { type: 'tool_use', id, name, input: inputOf(input) }
-}
-
-function resultOf({ callId, text }: { callId: string; text: string }): Block {
-  return { type: 'tool_result', tool_use_id: callId, content: text }
 }
 
 /** The command of a shell stands there as it is, everything else as JSON. */

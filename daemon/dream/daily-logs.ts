@@ -1,6 +1,6 @@
 /** Daily logs of a memory directory: `logs/YYYY/MM/YYYY-MM-DD.md`, one a day, which a dream distils. Only reads, follows no link. */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 /** `text`: its beginning, where it is very long. */
 export type DailyLog = { file: string; bytes: number; text: string }
@@ -15,8 +15,6 @@ const MOST_LOGS = 60
 const MOST_BYTES = 120_000
 const TEXT_BYTES = 1_000_000
 const DAY_MS = 86_400_000
-const DATED = 'YYYY-MM-DD.md'.length
-const EXTENSION = '.md'.length
 
 /**
  * Of the day of that moment and later, oldest first: where there are more than one dream can take in, the others are there
@@ -48,7 +46,7 @@ function taken(dir: string, files: readonly string[]): Unread {
     bytes += found.bytes
     const last = logs.at(-1)
     if (last && (logs.length >= MOST_LOGS || bytes > MOST_BYTES))
-      return { logs, left: files.length - n, to: last.file.slice(-DATED, -EXTENSION) }
+      return { logs, left: files.length - n, to: basename(last.file, '.md') }
     logs.push({ file, ...found })
   }
   return { logs, left: 0 }

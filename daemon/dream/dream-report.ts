@@ -93,11 +93,9 @@ export const NOTHING_SPENT: Spent = { calls: 0, input: 0, cacheRead: 0, cacheWri
 /** Dreams as they go on: in memory only, and published as they change. Keeps the last turns of each. */
 export function createDreamProgress({ events, clock }: Core) {
   const dreams = new Map<string, DreamLive>()
-  /** The one that goes on, or the last one of this process. */
-  const live = (dir: string): DreamLive | undefined => dreams.get(dir)
   return {
-    live,
-    running: (dir: string): DreamLive | undefined => (live(dir)?.state === 'running' ? live(dir) : undefined),
+    /** The one that goes on, or the last one of this process. */
+    live: (dir: string) => dreams.get(dir),
     begin: (dir: string, { project, jobId }: { project: string; jobId: string }) => {
       let dream: DreamLive = {
         jobId,

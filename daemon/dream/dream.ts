@@ -259,8 +259,8 @@ export function createDream(
       // With daily logs only the night begins one by itself, so that is what is explained.
       const byItself = explain && settings.current().dailyLog.enabled ? 'nightly' : 'asked'
       const trigger = force ? 'person' : byItself
-      const running = progress.running(at.dir)
-      if (running && !explain) return { started: true, jobId: running.jobId }
+      const running = progress.live(at.dir)
+      if (running?.state === 'running' && !explain) return { started: true, jobId: running.jobId }
       const verdict = explain ? gates.explain(at, trigger) : gates.check(at, trigger)
       const begun = verdict.gate === undefined && !explain ? start(at, verdict) : undefined
       if (begun && begun.as !== 'known') return { started: true, jobId: begun.id }

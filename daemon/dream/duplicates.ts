@@ -37,33 +37,24 @@ export function findDuplicates(
   mayGo: (file: string) => boolean,
 ): Merge[] {
   const known = [...texts].map(([file, text]) => knownOf(file, text)).sort(betterFirst)
-  const kept = createKept()
+  // Found by what they say: a directory of thousands is not compared each with each.
+  const kept = new Map<string, Known[]>()
   const merges: Merge[] = []
   for (const memory of known) {
-    const into = merges.length < most ? kept.find(memory) : undefined
-    if (into && mayGo(memory.file)) merges.push({ file: memory.file, into: into.file })
-    else kept.add(memory)
+    const keys = [`value ${memory.value}`, `line ${memory.lines[0] ?? ''}`]
+    const candidates = merges.length < most ? keys.flatMap((key) => kept.get(key) ?? []) : []
+    const into = candidates.find((other) => saysAll(other, memory))
+    if (into && mayGo(memory.file)) {
+      merges.push({ file: memory.file, into: into.file })
+      continue
+    }
+    for (const key of keys) {
+      const others = kept.get(key)
+      if (others) others.push(memory)
+      else kept.set(key, [memory])
+    }
   }
   return merges
-}
-
-/** Found by what they say: a directory of thousands is not compared each with each. */
-function createKept() {
-  const by = new Map<string, Known[]>()
-  const keysOf = ({ value, lines: [first = ''] }: Known) => [`value ${value}`, `line ${first}`]
-  return {
-    add: (memory: Known) => {
-      for (const key of keysOf(memory)) {
-        const known = by.get(key)
-        if (known) known.push(memory)
-        else by.set(key, [memory])
-      }
-    },
-    find: (memory: Known): Known | undefined => {
-      const candidates = keysOf(memory).flatMap((key) => by.get(key) ?? [])
-      return candidates.find((other) => saysAll(other, memory))
-    },
-  }
 }
 
 function knownOf(file: string, text: string): Known {

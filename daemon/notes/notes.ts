@@ -20,6 +20,7 @@ import {
   readMessages,
   type SessionKey,
 } from '../sessions/message-table.ts'
+import type { Settings } from '../settings/settings.ts'
 import { untoldOf, updateByModel } from './notes-by-model.ts'
 import { type Coverage, createNotesFile } from './notes-file.ts'
 import { cappedNotes, keptNotes } from './notes-guard.ts'
@@ -259,14 +260,7 @@ async function clean(text: string): Promise<string> {
   return `${head.slice(0, -MARGIN_CHARS)}\n[…]\n${tail.slice(MARGIN_CHARS)}`
 }
 
-type Thresholds = {
-  /** Tokens in context at which notes are written first. */
-  initTokens: number
-  /** By so many they must have grown since, always. */
-  updateTokens: number
-  /** And so many tools must have been called since, unless the last turn called none. */
-  toolCalls: number
-}
+type Thresholds = Pick<Settings['notes'], 'initTokens' | 'updateTokens' | 'toolCalls'>
 
 type Course = {
   tokens: number
