@@ -40,16 +40,9 @@ export async function runCommand(command: Command, places: readonly Place[], at:
 }
 
 async function one(command: Command, place: Place, at: ToolContext): Output {
-  switch (command.name) {
-    case 'ls':
-      return ls(command, place, at)
-    case 'find':
-      return find(command, place, at)
-    case 'stat':
-      return stat(place, at)
-    default:
-      return ofText(command, place, at)
-  }
+  if (command.name === 'ls') return ls(command, place, at)
+  if (command.name === 'find') return find(command, place, at)
+  return command.name === 'stat' ? stat(place, at) : ofText(command, place, at)
 }
 
 async function ofText({ name, options }: Command, place: Place, { copy, clean }: ToolContext): Output {

@@ -28,7 +28,7 @@ const RESTORED_SHARE = 0.8
 export function createCompaction(core: Core, counter: Counter, guards: CompactionGuards, summariser: Summariser): Run {
   const drafted = (parts: Parts, strategy: Strategy, summary: string, todos: readonly string[]): Draft => {
     const whole = completed(parts, summary, todos)
-    return { parts, strategy, ...whole, messages: assemble(parts, { strategy, summary: whole.summary }) }
+    return { parts, strategy, ...whole, messages: assemble(parts, strategy, whole.summary) }
   }
 
   const fromNotes = async (
@@ -104,14 +104,14 @@ export function createCompaction(core: Core, counter: Counter, guards: Compactio
       if (parts.between.length === 0) throw nothing()
       const restored = restoredBeside(draft, messages, wanted)
       const { blocks, items } = restored
-      const result = blocks.length > 0 ? assemble(parts, { strategy, summary, restored: blocks }) : draft.messages
+      const result = blocks.length > 0 ? assemble(parts, strategy, summary, blocks) : draft.messages
       if (!preview) guards.compacted(key, result)
       const tokensBefore = tokensInContext(counter, messages, usage)
       return {
         strategy,
         messages: result,
         summary,
-        boundary: boundaryOf(parts, { trigger, tokensBefore }),
+        boundary: boundaryOf(parts, trigger, tokensBefore),
         kept: parts.before.length + parts.after.length,
         restored: items,
         supplemented,
@@ -215,7 +215,9 @@ function completed({ before, between, after }: Parts, summary: string, openTodos
 /** `restored`: blocks that are put back beside the summary. */
 function assemble(
   { before, between, after }: Parts,
-  { strategy, summary, restored = [] }: { strategy: Strategy; summary: string; restored?: readonly string[] },
+  strategy: Strategy,
+  summary: string,
+  restored: readonly string[] = [],
 ): Message[] {
   const text = summaryText(strategy, summary, before.length > 0)
   // A list without ids gets none.
@@ -230,8 +232,7 @@ function summaryId(between: readonly Message[]): string {
 }
 
 /** What a harness is told of the place where a conversation was compacted. */
-function boundaryOf(parts: Parts, { trigger, tokensBefore }: { trigger: Trigger; tokensBefore: number }): Boundary {
-  const { before, between, after } = parts
+function boundaryOf({ before, between, after }: Parts, trigger: Trigger, tokensBefore: number): Boundary {
   const all = [...before, ...between, ...after]
   const nameOf = (at: number) => all[at]?.id ?? `#${at}`
   const last = before.length + between.length - 1

@@ -17,6 +17,8 @@ const CAP_SESSIONS = 1_000
 /** `failures`: in a row. `summary`: SHA-256 of the last one. `answers`: how many stood beside it. */
 type State = { failures: number; summary: string | undefined; answers: number }
 
+type Refusal = { reason: 'breaker' | 'thrash'; message: string }
+
 export function createCompactionGuards({ db, clock }: Core) {
   const table = createCompactionTable(db.history)
   const known = createLru<string, State>(CAP_SESSIONS)
@@ -33,11 +35,7 @@ export function createCompactionGuards({ db, clock }: Core) {
   }
   return {
     /** Why this list of this session is not compacted now, if so. */
-    refusal: (
-      key: SessionKey,
-      messages: readonly Message[],
-      trigger: 'auto' | 'manual',
-    ): { reason: 'breaker' | 'thrash'; message: string } | undefined => {
+    refusal: (key: SessionKey, messages: readonly Message[], trigger: 'auto' | 'manual'): Refusal | undefined => {
       const { failures, summary, answers } = stateOf(nameOf(key))
       if (trigger === 'auto' && failures >= FAILURES)
         return { reason: 'breaker', message: `${failures} compactions of this session failed in a row` }

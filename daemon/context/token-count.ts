@@ -177,16 +177,14 @@ export function roomOf(window: number, { CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: percen
     thresholds: {
       warning: below(BEFORE.warning),
       error: below(BEFORE.error),
+      // `toFixed` takes away errors of floating point.
       autoCompact:
-        share === undefined ? autoCompact : Math.min(autoCompact, Math.floor(exact((effective * share) / 100))),
+        share === undefined
+          ? autoCompact
+          : Math.min(autoCompact, Math.floor(Number(((effective * share) / 100).toFixed(6)))),
       blocked: below(BEFORE.blocked),
     },
   }
-}
-
-/** Without errors of floating point. */
-function exact(value: number): number {
-  return Number(value.toFixed(6))
 }
 
 function percentOf(text: string | undefined): number | undefined {

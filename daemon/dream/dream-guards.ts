@@ -124,7 +124,7 @@ export function marked(before: Texts, drafted: Texts, heard: string, wordsOf: Wo
   const trusted = [...before].filter(([, text]) => !isDoubtful(parseTopic(text)))
   const known = new Set<string>()
   for (const text of [...trusted.map(([, text]) => text), heard]) for (const word of wordsIn(text)) known.add(word)
-  const isCopied = createCopies({ doubtful, trusted, known, wordsOf })
+  const isCopied = createCopies(doubtful, trusted, known, wordsOf)
   const takers = takersOf(before, drafted, doubtful, wordsOf)
   for (const [file, text] of changed) {
     if (isDoubtful(parseTopic(text))) continue
@@ -147,15 +147,13 @@ function takersOf(
   return new Set(doubtful.map(([file, text]) => (drafted.has(file) ? file : foundIn(rare(text), words, file))))
 }
 
-type Sources = {
-  doubtful: readonly [string, string][]
-  trusted: readonly [string, string][]
-  known: ReadonlySet<string>
-  wordsOf: WordsOf
-}
-
 /** Whether something in a text that was not there before stands in a doubtful memory, and in none that may be trusted. */
-function createCopies({ doubtful, trusted, known, wordsOf }: Sources): (text: string, old: string) => boolean {
+function createCopies(
+  doubtful: readonly [string, string][],
+  trusted: readonly [string, string][],
+  known: ReadonlySet<string>,
+  wordsOf: WordsOf,
+): (text: string, old: string) => boolean {
   const sources = doubtful.map(([, text]) => wordsOf(text))
   let others: ReadonlySet<string>[] | undefined
   const isSaid = (words: ReadonlySet<string>) => {

@@ -71,8 +71,8 @@ export function createDreams(db: Db) {
       const sinceMs = isByRules ? byModel?.beganMs : lastMs
       const { logsTo } = byModel?.facts ?? {}
       if (logsTo === undefined || sinceMs === undefined) return sinceMs
-      // What one could not take in waits for the next, whatever happened in between. Who looks for logs begins a day early: that
-      // is the one behind the last that was read, which would be all that a dream can take in again if it is long.
+      // What one could not take in waits for the next, whatever happened in between. The search for logs begins a day
+      // early: two days on, the last one that was read is not read again, which would be all a dream takes in if it is long.
       return Math.min(sinceMs, Date.parse(logsTo) + 2 * DAY_MS)
     },
     /** Whether a dream with this input came to its end. */

@@ -32,7 +32,7 @@ export function planDream(seen: SeenDirectory, { drafts, maxDeletions, heard }: 
   const gone = (texts: Texts) => [...before.keys()].filter((file) => !texts.has(file)).length
   const wordsOf = rememberedWords()
   const after = marked(before, drafted, heard, wordsOf)
-  // Who has put one of two back wants both.
+  // A person who has put one of two back wants both.
   const mayGo = (file: string) => !seen.wasPutBack(file)
   const merges = findDuplicates(after, Math.max(0, maxDeletions - gone(after)), mayGo)
   for (const { file } of merges) after.delete(file)
@@ -46,7 +46,7 @@ export function planDream(seen: SeenDirectory, { drafts, maxDeletions, heard }: 
   const { index, repairs } = isReadable
     ? repairIndex(removed.reduce(withoutPointer, asWritten), after, exists)
     : { index: indexBefore, repairs: NO_REPAIRS }
-  // Of its own words, not of what was mended in them: who empties an index has lost it.
+  // Of its own words, not of what was mended in them: a model that empties an index has lost it.
   const asLeft = own ? asWritten : index
   // Without drafts it is what the rules leave already.
   const isDrafted = isReadable && drafts.length > 0
