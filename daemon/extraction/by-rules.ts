@@ -1,8 +1,8 @@
 /** What persons state in a part of a session, found by rules and saved as a whole. Works without a model. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Core } from '../core.ts'
+import type { NewMemory } from '../memory/change-run.ts'
 import type { Memory } from '../memory/memory.ts'
-import type { NewMemory } from '../memory/save.ts'
 import type { MessageTable } from '../sessions/message-table.ts'
 import type { Kept, Slice } from './extraction.ts'
 import { dayOfPart, localStamp, timesOf, wordsIn } from './session-words.ts'

@@ -1,8 +1,8 @@
 /** The index, MEMORY.md: what of it is loaded, which pointers it holds, and adding or removing one of them. Pure. */
 import { posix } from 'node:path'
 import { grouped } from '../platform/text.ts'
-import { INDEX_FILE } from './file-names.ts'
-import { inFolder, type MemoryFolder } from './folder.ts'
+import { INDEX_FILE, indexOf, isLog, nameInIndex } from './file-names.ts'
+import { inFolder, type MemoryFile, type MemoryFolder } from './folder.ts'
 import {
   oneLine,
   POINTER_CHARS,
@@ -12,6 +12,7 @@ import {
   type WrittenPointer,
   writePointer,
 } from './pointer.ts'
+import { hookOf, parseTopic } from './topic-file.ts'
 
 export const INDEX_LINES = 200
 export const INDEX_BYTES = 25_000
@@ -358,4 +359,39 @@ export function readIndexes(dir: string, { withTeam }: { withTeam: boolean }): I
 
 function read(folder: MemoryFolder, file: string): string {
   return folder.read(file)?.bytes.toString() ?? ''
+}
+
+/** Keeps an index true to the memories it points to, touching only the lines it has to. */
+
+/** A memory as it will be; without `content` it goes. */
+export type Pointed = { file: string; content: string | undefined }
+
+export type IndexChange = { file: string; before: MemoryFile | undefined; text: string; bytes: Buffer }
+
+/** The indexes that have to change, and to what. An index whose bytes are no text is left alone. */
+export function upkeep(folder: MemoryFolder, changed: readonly Pointed[]): IndexChange[] {
+  const memories = changed.filter(({ file }) => !isLog(file))
+  const files = [...new Set(memories.map(({ file }) => indexOf(file)))]
+  return files.flatMap((file) => {
+    const own = memories.filter((memory) => indexOf(memory.file) === file)
+    const gone = own.filter(({ content }) => content === undefined)
+    const pointers = own.flatMap(pointerTo)
+    const before = folder.read(file)
+    // Most changes leave name and description as they are: an index of a thousand lines is not parsed for these.
+    if (before && gone.length === 0 && pointers.every((pointer) => saysAlready(before.bytes, pointer))) return []
+    if (before?.isText === false) return []
+    const text = withPointers(gone.reduce(withoutGone, before?.text ?? ''), pointers)
+    return text === (before?.text ?? '') ? [] : [{ file, before, text, bytes: Buffer.from(text) }]
+  })
+}
+
+function withoutGone(index: string, { file }: Pointed): string {
+  return withoutPointer(index, nameInIndex(file))
+}
+
+function pointerTo({ file, content }: Pointed): Pointer[] {
+  if (content === undefined) return []
+  const name = nameInIndex(file)
+  const topic = parseTopic(content)
+  return [{ file: name, title: topic.name ?? name.replace(/\.md$/, ''), hook: hookOf(topic) }]
 }

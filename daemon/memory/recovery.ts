@@ -3,9 +3,8 @@ import { existsSync } from 'node:fs'
 import { message } from '../platform/files.ts'
 import { indexOf, isIndex } from './file-names.ts'
 import { inFolder, type MemoryFolder } from './folder.ts'
-import { upkeep } from './index-upkeep.ts'
-import type { Change, Journal } from './journal.ts'
-import { isExact } from './journal.ts'
+import { upkeep } from './index-file.ts'
+import { type Change, isExact, type Journal } from './journal.ts'
 
 /** What had to be completed, and the directories that could not be looked after. */
 export type Recovery = { completed: string[]; problems: string[] }

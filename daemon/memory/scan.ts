@@ -18,9 +18,8 @@ import { basename, dirname } from 'node:path'
 import { descend, enter, type Folder, hashOf, isCode, isSettled, readUpTo, stampOf } from '../platform/safe-folder.ts'
 import { INDEX_FILE, READ_CAP_SEGMENTS } from './file-names.ts'
 import { inDirectory } from './folder.ts'
-import { splitFrontMatter } from './front-matter-edit.ts'
 import { oneLine } from './pointer.ts'
-import { parseTopic, type TopicFields, topicFields } from './topic-file.ts'
+import { parseTopic, splitFrontMatter, type TopicFields, topicFields } from './topic-file.ts'
 
 /** A memory without its text. */
 export type ScannedMemory = Partial<TopicFields> & {

@@ -8,7 +8,7 @@ import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import { indexOf, isIndex } from './file-names.ts'
 import { explainDiskError, type MemoryFolder, openMemoryFolder, putAll } from './folder.ts'
-import { type IndexChange, upkeep } from './index-upkeep.ts'
+import { type IndexChange, upkeep } from './index-file.ts'
 import type { Journal, NewChange } from './journal.ts'
 import type { NewReview, Reviews } from './review.ts'
 import {

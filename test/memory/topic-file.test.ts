@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import matter from 'gray-matter'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { yamlScalar } from '../../daemon/memory/front-matter-edit.ts'
 import { oneLine } from '../../daemon/memory/pointer.ts'
 import {
   hookOf,
@@ -11,6 +10,7 @@ import {
   type TopicFields,
   topicProblems,
   updateTopic,
+  yamlScalar,
 } from '../../daemon/memory/topic-file.ts'
 import { parseFrontMatter, readPlainYaml } from '../../daemon/platform/front-matter.ts'
 import { MemoryType, Trust } from '../../schema/memory.ts'
