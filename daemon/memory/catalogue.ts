@@ -2,7 +2,6 @@
  * What the daemon knows of the memories in each directory: one entry a file, read again only when its stamp has changed, and
  * kept in index.db for the next start. The files are the truth: up to 500 are stat'ed each time, more once a second.
  */
-import { statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { MemoryError } from '../../schema/errors.ts'
@@ -21,6 +20,7 @@ import {
   inOpenRoot,
   isMemoryName,
   LIST_MEMORIES,
+  lastChangedFirst,
   newestFirst,
   type ReadMemory,
   readMemory,
@@ -268,7 +268,7 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
     onRead: (listener: ReadListener) => void listeners.push(listener),
     /** Reads the directories that were changed last before they are asked for. */
     readAhead: async (dirs: readonly string[]): Promise<void> => {
-      for (const dir of lastChanged(dirs).slice(0, MOST_DIRECTORIES)) {
+      for (const dir of lastChangedFirst(dirs).slice(0, MOST_DIRECTORIES)) {
         if (isStopped) return
         open(dir)
         await readBeside(entryOf(dir))
@@ -292,12 +292,6 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
 }
 
 export type Catalogue = ReturnType<typeof createCatalogue>
-
-/** Each whole change of a file changes its folder. */
-function lastChanged(dirs: readonly string[]): string[] {
-  const changedMs = new Map(dirs.map((dir) => [dir, statSync(dir, { throwIfNoEntry: false })?.mtimeMs ?? 0]))
-  return dirs.toSorted((a, b) => (changedMs.get(b) ?? 0) - (changedMs.get(a) ?? 0))
-}
 
 function valueKey(text: string): string {
   return hashOf(normaliseValue(text))

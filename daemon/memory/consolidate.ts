@@ -59,8 +59,7 @@ export function createConsolidation(core: Core, writer: Writer, journal: Journal
 
   /** An older dream was planned for what the directory was then: only the newest can be approved. */
   const forgetOlder = (dir: string) => {
-    for (const { id, dir: of, runId } of reviews.list())
-      if (of === dir && runId !== undefined && isDream(runId)) reviews.remove(id)
+    for (const { id, runId } of reviews.list(dir)) if (runId !== undefined && isDream(runId)) reviews.remove(id)
   }
 
   const whyReview = (losses: readonly string[]): string | undefined => {

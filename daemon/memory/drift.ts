@@ -8,12 +8,7 @@ import { isAbsolute, join, normalize } from 'node:path'
 export type Mention = { kind: 'path' | 'script' | 'target'; name: string }
 
 /** What a project has. */
-export type ProjectFacts = {
-  hasPath(path: string): boolean
-  /** Nothing where there is no package. */
-  scripts(): ReadonlySet<string> | undefined
-  targets(): ReadonlySet<string> | undefined
-}
+type ProjectFacts = ReturnType<typeof projectAt>
 
 const MOST_MENTIONS = 50
 const MOST_LISTED = 5
@@ -66,13 +61,13 @@ export function driftIn(text: string, rootsOf: () => readonly string[]): string[
 }
 
 /** A project as it is on disk now; what was looked up once is not looked up again. */
-export function projectAt(root: string): ProjectFacts {
+export function projectAt(root: string) {
   const paths = new Map<string, boolean>()
   let scripts: ReadonlySet<string> | undefined | 'unread' = 'unread'
   let targets: ReadonlySet<string> | undefined | 'unread' = 'unread'
   const isHere = existsSync(root)
   return {
-    hasPath: (path) => {
+    hasPath: (path: string): boolean => {
       const within = normalize(path)
       // What leads out of it, and a project that is not there at all, say nothing about the memory.
       if (!isHere || isAbsolute(within) || within.startsWith('..')) return true
@@ -82,6 +77,7 @@ export function projectAt(root: string): ProjectFacts {
       paths.set(within, has)
       return has
     },
+    /** Nothing where there is no package. */
     scripts: () => {
       if (scripts === 'unread') scripts = scriptsOf(root)
       return scripts

@@ -13,17 +13,6 @@ import { isExact, type Journal } from './journal.ts'
 import { listMemories } from './scan.ts'
 import type { Tombstones } from './tombstones.ts'
 
-type Left = { file: string; reason: string }
-type Snapshot = {
-  root: string
-  dir: string
-  at: number
-  files: { file: string; hash: string }[]
-  left: Left[]
-  /** A person makes them one at a time: there are never many. */
-  tombstones: ReturnType<Tombstones['withValues']>
-}
-
 /** Lines are short and pieces cost the same whatever their size. */
 const PIECE_CHARS = 65_536
 /** So many changes of a file are looked through for the content that it had when the export began. */
@@ -37,7 +26,7 @@ export function createExport(
   external: ExternalEdits,
 ) {
   /** Synchronous, so that no write of ours falls into it. */
-  const snapshot = (root: string, dir: string): Snapshot => {
+  const snapshot = (root: string, dir: string) => {
     const { files, closed } = listMemories(dir)
     const seen = files.map((file) => ({ file, content: readable(dir, file) }))
     return {
@@ -49,6 +38,7 @@ export function createExport(
         ...seen.flatMap(({ file, content }) => (typeof content === 'string' ? [{ file, reason: content }] : [])),
         ...closed.map((file) => ({ file, reason: 'is no plain file, or a folder that is closed to memoryd' })),
       ],
+      // A person makes them one at a time: there are never many.
       tombstones: tombstones.withValues(dir),
     }
   }
@@ -63,12 +53,12 @@ export function createExport(
     throw new MemoryError('CONFLICT', `${file} was changed while it was being exported`, { hint: 'export again' })
   }
 
-  function* lines(snapshot: Snapshot): Generator<string> {
+  function* lines({ root, dir, at, files, left, tombstones }: ReturnType<typeof snapshot>): Generator<string> {
     const print = createLinePrinter()
-    yield print.header(snapshot.at, snapshot.root)
-    for (const { file, hash } of snapshot.files) yield print.file(file, bytesOf(snapshot.dir, file, hash))
-    for (const tombstone of snapshot.tombstones) yield print.tombstone(tombstone)
-    yield print.end(snapshot.left)
+    yield print.header(at, root)
+    for (const { file, hash } of files) yield print.file(file, bytesOf(dir, file, hash))
+    for (const tombstone of tombstones) yield print.tombstone(tombstone)
+    yield print.end(left)
   }
 
   return {

@@ -2,7 +2,7 @@
  * Notices what other programs change in memory directories (an editor, a harness) and journals it; never fights it. Each known
  * directory is looked through at the start, soon after a change in it, and from time to time, for a watch can miss something.
  */
-import { existsSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { sep } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Core } from '../core.ts'
@@ -13,7 +13,15 @@ import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import { explainDiskError, type MemoryFile, type MemoryFolder, openFolder } from './folder.ts'
 import { isExact, type Journal, type NewChange } from './journal.ts'
-import { DEPTH_FOLDERS, isMemoryFolder, isMemoryName, markdownFiles, type Stamp, whereabouts } from './scan.ts'
+import {
+  DEPTH_FOLDERS,
+  isMemoryFolder,
+  isMemoryName,
+  lastChangedFirst,
+  markdownFiles,
+  type Stamp,
+  whereabouts,
+} from './scan.ts'
 import type { CredentialNames } from './write-checks.ts'
 import type { Writer } from './writer.ts'
 
@@ -211,7 +219,8 @@ export function createExternalEdits(
   const knownDirs = () => [...new Set(projects.directories.list().map(({ dir }) => dir))]
 
   const lookEverywhere = async () => {
-    const dirs = lastUsedFirst(knownDirs())
+    const all = knownDirs()
+    const dirs = all.length > MOST_WATCHED ? lastChangedFirst(all) : all
     for (const dir of dirs.toReversed()) entryOf(dir)
     // Watch before looking, so that no change falls between the two.
     await rewatch()
@@ -271,15 +280,4 @@ function readIfSafe(folder: MemoryFolder, file: string): MemoryFile | undefined 
   } catch {
     return 'unreadable'
   }
-}
-
-/** Every change that is made whole replaces a file, which changes its folder. */
-function lastUsedFirst(dirs: string[]): string[] {
-  if (dirs.length <= MOST_WATCHED) return dirs
-  const times = new Map(dirs.map((dir) => [dir, lastChangeMs(dir)]))
-  return dirs.sort((a, b) => (times.get(b) ?? 0) - (times.get(a) ?? 0))
-}
-
-function lastChangeMs(dir: string): number {
-  return statSync(dir, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }

@@ -1,4 +1,4 @@
-/** The index, MEMORY.md: what of it is loaded, which pointers it holds, and adding or removing one of them. Pure. */
+/** The index, MEMORY.md: what of it is loaded, which pointers it holds, and how it is kept true to the memories, line by line. */
 import { posix } from 'node:path'
 import { grouped } from '../platform/text.ts'
 import { INDEX_FILE, indexOf, isLog, nameInIndex } from './file-names.ts'
@@ -17,25 +17,14 @@ import { hookOf, parseTopic } from './topic-file.ts'
 export const INDEX_LINES = 200
 export const INDEX_BYTES = 25_000
 
-export type LoadedIndex = {
-  /** What goes into a context: the part within the limits, and the warning when that is not all. */
-  content: string
-  /** Of the whole file, as text: bytes that are no UTF-8 count as the U+FFFD that replaces them. */
-  lines: number
-  bytes: number
-  truncated: boolean
-  warning?: string
-}
-
 const NEWLINE = 0x0a
 
 /**
- * Cuts after line 200, then after the last line that ends within 25,000 bytes, line endings included. A first line
- * that is itself longer is cut between two characters: some of it says more than none.
+ * `content`: what goes into a context. Cuts after line 200, then after the last line that ends within 25,000 bytes, line endings
+ * included. A first line that is itself longer is cut between two characters: some of it says more than none.
  */
-export function loadIndex(file: Buffer | string): LoadedIndex {
-  const text = typeof file === 'string' ? file : file.toString()
-  const whole = Buffer.from(text)
+export function loadIndex(file: Buffer | string) {
+  const whole = Buffer.from(file.toString())
   const ends = lineEnds(whole)
   const lines = ends.length
   const bytes = whole.length
@@ -46,13 +35,8 @@ export function loadIndex(file: Buffer | string): LoadedIndex {
   const kept = whole.toString('utf8', 0, cut)
   const keptLines = ends.filter((end) => end <= cut).length
   const warning = cutWarning({ lines, bytes, lineCut, keptLines, keptBytes: cut })
-  return {
-    content: `${kept}${kept.endsWith('\n') ? '' : '\n'}\n${warning}\n`,
-    lines,
-    bytes,
-    truncated: true,
-    warning,
-  }
+  const content = `${kept}${kept.endsWith('\n') ? '' : '\n'}\n${warning}\n`
+  return { content, lines, bytes, truncated: true, warning }
 }
 
 /** Where each line ends, its newline included. A last line needs none. */
@@ -257,9 +241,8 @@ function afterItem(lines: Line[], { at, pointer }: Found): number {
   return next
 }
 
-export type IndexProblem = {
-  /** `dangling`: the file is not there (yet). All others make the text unfit as an index. */
-  kind: 'front-matter' | 'nul' | 'prose' | 'long' | 'duplicate' | 'outside' | 'dangling'
+type IndexProblem = {
+  kind: 'front-matter' | 'nul' | 'prose' | 'long' | 'duplicate' | 'outside'
   line: number
   text: string
 }
@@ -273,11 +256,7 @@ const HEADING = /^#{1,6}(?:[ \t]|$)/
  * lines: everything else is content and belongs in a topic file. Problems that stood in `before` already are left out, so that
  * what a person wrote into an index never stands in the way of another write.
  */
-export function indexProblems(
-  content: string,
-  knownFiles: Iterable<string>,
-  { before = '' }: { before?: string } = {},
-): IndexProblem[] {
+export function indexProblems(content: string, knownFiles: Iterable<string>, before = ''): IndexProblem[] {
   const known = new Set(knownFiles)
   const old = new Map<string, number>()
   for (const problem of problemsOf(before, known)) old.set(identity(problem), (old.get(identity(problem)) ?? 0) + 1)
@@ -322,9 +301,8 @@ function problemsOf(content: string, known: ReadonlySet<string>): SourcedProblem
         'long',
         `line ${line} is content, not a hook: keep it near ${POINTER_CHARS} characters and move the rest into ${pointer.file}`,
       )
-    if (known.has(pointer.file)) return []
-    if (isOutside(pointer)) return found('outside', `line ${line} points outside the memory directory: ${pointer.file}`)
-    return found('dangling', `line ${line} points to ${pointer.file}, which does not exist; write that file first`)
+    if (known.has(pointer.file) || !isOutside(pointer)) return []
+    return found('outside', `line ${line} points outside the memory directory: ${pointer.file}`)
   })
 }
 
@@ -343,28 +321,16 @@ export function isOutside({ file }: Pick<Pointer, 'file'>): boolean {
   return /^(?:[\\/~]|[a-z][a-z0-9+.-]*:)/i.test(file) || file.split(/[\\/]/).includes('..') || file.includes('\0')
 }
 
-export type Indexes = {
-  own: string
-  /** Absent when team memory is off, empty when the team has no index yet. */
-  team?: string
+/** As they are on disk; makes the directory if need be. `team`: absent when team memory is off, empty when it has none yet. */
+export function readIndexes(dir: string, { withTeam }: { withTeam: boolean }) {
+  return inFolder(dir, (folder) => {
+    const read = (file: string): string => folder.read(file)?.text ?? ''
+    return { own: read(INDEX_FILE), ...(withTeam && { team: read(`team/${INDEX_FILE}`) }) }
+  })
 }
-
-/** As they are on disk; makes the directory if need be. */
-export function readIndexes(dir: string, { withTeam }: { withTeam: boolean }): Indexes {
-  return inFolder(dir, (folder) => ({
-    own: read(folder, INDEX_FILE),
-    ...(withTeam && { team: read(folder, `team/${INDEX_FILE}`) }),
-  }))
-}
-
-function read(folder: MemoryFolder, file: string): string {
-  return folder.read(file)?.bytes.toString() ?? ''
-}
-
-/** Keeps an index true to the memories it points to, touching only the lines it has to. */
 
 /** A memory as it will be; without `content` it goes. */
-export type Pointed = { file: string; content: string | undefined }
+type Pointed = { file: string; content: string | undefined }
 
 export type IndexChange = { file: string; before: MemoryFile | undefined; text: string; bytes: Buffer }
 

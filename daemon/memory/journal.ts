@@ -1,6 +1,6 @@
 /**
  * The journal of changes to memories, which is appended to. Only what did not happen after all is rewritten here; what is
- * purged is by `scrub.ts`, what moves with its project by `following.ts`.
+ * purged is by `scrub.ts`, what moves with its project by `move.ts`.
  */
 import { hash, randomBytes } from 'node:crypto'
 import { type Db, withoutWaiting } from '../db/database.ts'
@@ -44,44 +44,11 @@ export type Change = Omit<NewChange, 'parts' | 'leaves'> & { id: number; partOf:
 /** The last change of a file without its words. `exact`: they are kept byte for byte, there was nothing to be taken out of them. */
 export type Tip = { actor: string; partOf: number | undefined; hash: string | undefined; exact: boolean }
 
-export type ChangeFilter = { dir: string; file?: string | undefined; limit: number; before?: number | undefined }
+type ChangeFilter = { dir: string; file?: string | undefined; limit: number; before?: number | undefined }
 
-export type Journal = {
-  /**
-   * All in one transaction: a run is there as a whole or not at all, and `inTransaction`, which runs first, with it.
-   * Returns the ids of the changes, not of their parts.
-   */
-  append(changes: readonly NewChange[], inTransaction?: () => void): number[]
-  /** Everything appended so far is in the files: a start has nothing of it to complete. */
-  settle(): void
-  get(id: number): Change | undefined
-  partsOf(id: number): Change[]
-  ofRun(runId: string): Change[]
-  /** Newest first, parts left out unless their file is asked for. */
-  list(filter: ChangeFilter): Change[]
-  /** The last change that took effect. */
-  latest(dir: string, file: string): Change | undefined
-  tip(dir: string, file: string): Tip | undefined
-  /** What a file rests on, newest first, however often it was edited since. */
-  evidence(dir: string, file: string): Evidence[]
-  /** Files that exist according to the journal, with their hashes. */
-  hashes(dir: string): Map<string, string>
-  files(dir: string): string[]
-  at(dir: string, file: string, at: number): Change | undefined
-  /** Appended and not settled, oldest first. */
-  pending(): Change[]
-  /** Changes that could not be written did not happen: they stay as refusals, without their words. */
-  withdraw(ids: readonly number[], why: string, onRollback?: () => void): void
-}
+export type Journal = ReturnType<typeof createJournal>
 
-type Row = {
-  id: number
-  at: number
-  dir: string
-  file: string
-  op: Op
-  actor: string
-  reason: string
+type Row = Omit<Change, 'runId' | 'partOf' | 'before' | 'after' | 'undoable' | 'evidence'> & {
   run: string | null
   part_of: number | null
   before_hash: string | null
@@ -99,13 +66,14 @@ const SELECT = `
          c.after_hash, a.text AS after_text, c.undoable, c.evidence
   FROM changes c LEFT JOIN contents b ON b.key = c.before_key LEFT JOIN contents a ON a.key = c.after_key`
 
-export function createJournal(db: Db): Journal {
+export function createJournal(db: Db) {
   const isKept = db.prepare('SELECT 1 FROM contents WHERE key = ?').pluck()
   const keep = db.prepare('INSERT INTO contents (key, text) VALUES (?, CAST(? AS TEXT))')
   const insert = db.prepare(`
     INSERT INTO changes (at, dir, file, op, actor, reason, run, part_of, before_hash, before_key, after_hash, after_key,
                          undoable, evidence)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+    VALUES (@at, @dir, @file, @op, @actor, @reason, @run, @partOf, @beforeHash, @beforeKey, @afterHash, @afterKey,
+            @undoable, @evidence)`)
   const mark = db.prepare(`INSERT INTO marks (name, value) VALUES ('applied', ?)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE excluded.value > value`)
   const applied = db.prepare(`SELECT value FROM marks WHERE name = 'applied'`).pluck()
@@ -146,22 +114,12 @@ export function createJournal(db: Db): Journal {
   }
   const add = (change: NewChange, partOf: number | null): number => {
     const { at, dir, file, op, actor, reason, runId, before, after, undoable, evidence } = change
-    const { lastInsertRowid } = insert.run(
-      at,
-      dir,
-      file,
-      op,
-      actor,
-      reason,
-      runId ?? null,
-      partOf,
-      before?.hash ?? null,
-      keyOf(before),
-      after?.hash ?? null,
-      keyOf(after),
-      undoable ? 1 : 0,
-      JSON.stringify(evidence),
-    )
+    const { lastInsertRowid } = insert.run({
+      ...{ at, dir, file, op, actor, reason, run: runId ?? null, partOf },
+      ...{ beforeHash: before?.hash ?? null, beforeKey: keyOf(before) },
+      ...{ afterHash: after?.hash ?? null, afterKey: keyOf(after) },
+      ...{ undoable: undoable ? 1 : 0, evidence: JSON.stringify(evidence) },
+    })
     const id = Number(lastInsertRowid)
     if (change.leaves === 'nothing') purge.run(at, dir, file, id)
     for (const part of change.parts ?? []) add(part, id)
@@ -174,44 +132,61 @@ export function createJournal(db: Db): Journal {
   const END = Number.MAX_SAFE_INTEGER
   let settled = (applied.get() as number | undefined) ?? 0
 
+  const append = db.transaction((changes: readonly NewChange[], inTransaction?: () => void) => {
+    // The mark before may not have reached the disk.
+    mark.run(settled)
+    inTransaction?.()
+    return changes.map((change) => add(change, null))
+  })
+  const withdrawAll = db.transaction((ids: readonly number[], why: string, onRollback?: () => void) => {
+    for (const id of ids) {
+      withdraw.run(why, id, id)
+      spare.run(id)
+    }
+    onRollback?.()
+  })
+
   return {
-    append: db.transaction((changes: readonly NewChange[], inTransaction?: () => void) => {
-      // The mark before may not have reached the disk.
-      mark.run(settled)
-      inTransaction?.()
-      return changes.map((change) => add(change, null))
-    }),
-    // A power cut may take the mark back: recovery then looks at files that are as they should be.
-    settle: () => {
+    /**
+     * All in one transaction: a run is there as a whole or not at all, and `inTransaction`, which runs first, with it.
+     * Returns the ids of the changes, not of their parts.
+     */
+    append: (changes: readonly NewChange[], inTransaction?: () => void): number[] => append(changes, inTransaction),
+    /**
+     * Everything appended so far is in the files: a start has nothing of it to complete. A power cut may take the mark
+     * back: recovery then looks at files that are as they should be.
+     */
+    settle: (): void => {
       const newest = newestId.get() as number
       withoutWaiting(db, () => mark.run(newest))
       // A transaction may still be rolled back.
       if (!db.inTransaction) settled = newest
     },
-    get: (id) => one(byId.get(id)),
-    partsOf: (id) => all(byWhole.all(id)),
-    ofRun: (runId) => all(byRun.all(runId)),
-    list: ({ dir, file, limit, before = END }) =>
+    get: (id: number) => one(byId.get(id)),
+    partsOf: (id: number) => all(byWhole.all(id)),
+    ofRun: (runId: string) => all(byRun.all(runId)),
+    /** Newest first, parts left out unless their file is asked for. */
+    list: ({ dir, file, limit, before = END }: ChangeFilter) =>
       all(file === undefined ? newest.all(dir, before, limit) : newestOfFile.all(dir, file, before, limit)),
-    latest: (dir, file) => one(latest.get(dir, file)),
-    tip: (dir, file) => {
+    /** The last change that took effect. */
+    latest: (dir: string, file: string) => one(latest.get(dir, file)),
+    tip: (dir: string, file: string): Tip | undefined => {
       const found = tip.get(dir, file) as TipRow | undefined
       if (!found) return undefined
       const { actor, partOf, hash, exact } = found
       return { actor, partOf: partOf ?? undefined, hash: hash ?? undefined, exact: exact === 1 }
     },
-    evidence: (dir, file) => (resting.all(dir, file) as string[]).flatMap((text) => JSON.parse(text) as Evidence[]),
+    /** What a file rests on, newest first, however often it was edited since. */
+    evidence: (dir: string, file: string) =>
+      (resting.all(dir, file) as string[]).flatMap((text) => JSON.parse(text) as Evidence[]),
+    /** Files that exist according to the journal, with their hashes. */
     hashes: hashesIn,
-    files: (dir) => [...hashesIn(dir).keys()],
-    at: (dir, file, at) => one(atTime.get(dir, file, at)),
+    files: (dir: string) => [...hashesIn(dir).keys()],
+    at: (dir: string, file: string, at: number) => one(atTime.get(dir, file, at)),
+    /** Appended and not settled, oldest first. */
     pending: () => all(since.all(settled)),
-    withdraw: db.transaction((ids: readonly number[], why: string, onRollback?: () => void) => {
-      for (const id of ids) {
-        withdraw.run(why, id, id)
-        spare.run(id)
-      }
-      onRollback?.()
-    }),
+    /** Changes that could not be written did not happen: they stay as refusals, without their words. */
+    withdraw: (ids: readonly number[], why: string, onRollback?: () => void): void => withdrawAll(ids, why, onRollback),
   }
 }
 
@@ -231,30 +206,21 @@ function all(rows: unknown[]): Change[] {
 
 function one(found: unknown): Change | undefined {
   if (!found) return undefined
-  const row = found as Row
-  const { id, at, dir, file, op, actor, reason } = row
+  const { run, part_of, before_hash, before_text, after_hash, after_text, undoable, evidence, ...same } = found as Row
   return {
-    id,
-    at,
-    dir,
-    file,
-    op,
-    actor,
-    reason,
-    runId: row.run ?? undefined,
-    partOf: row.part_of ?? undefined,
-    before: version(row.before_hash, row.before_text),
-    after: version(row.after_hash, row.after_text),
-    undoable: row.undoable === 1,
-    evidence: JSON.parse(row.evidence),
+    ...same,
+    runId: run ?? undefined,
+    partOf: part_of ?? undefined,
+    before: version(before_hash, before_text),
+    after: version(after_hash, after_text),
+    undoable: undoable === 1,
+    evidence: JSON.parse(evidence),
   }
 }
 
 function version(hash: string | null, text: string | null): Version | undefined {
   return hash === null ? undefined : { hash, text: text ?? undefined }
 }
-
-/** Names for runs of our own. */
 
 /** Tells what and when to a person, and is like no other, whatever names a file brings along. */
 export function newRunId(kind: 'dream' | 'extract' | 'import' | 'undo', at: number): string {

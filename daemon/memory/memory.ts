@@ -3,7 +3,7 @@ import type { Agent } from '../../schema/memory.ts'
 import type { Core } from '../core.ts'
 import type { ProjectFinder, Projects } from '../projects/projects.ts'
 import { createCatalogue } from './catalogue.ts'
-import { createChangeRuns, createSave } from './change-run.ts'
+import { createChangeRuns } from './change-run.ts'
 import { createConsolidation } from './consolidate.ts'
 import { createExport } from './export.ts'
 import { createExternalEdits } from './external-edits.ts'
@@ -105,7 +105,6 @@ export function createMemory(core: Core, projects: Projects) {
     ...remember(projects),
     /** The same for a type of sub-agent. */
     ofAgent: (agent: Agent) => remember(projects.ofAgent(agent)),
-    ...createSave(core, projects, writer, reviews, catalogue),
     ...createChangeRuns(core, projects, writer, catalogue, reviews),
     consolidation: createConsolidation(core, writer, journal, reviews),
     history: createHistory(projects, journal, tombstones, reviews),

@@ -179,22 +179,19 @@ function aloneWithBoth<T>({ alone }: Writer, { fromDir, toDir }: Ends, work: () 
   return alone(first, () => alone(second, work))
 }
 
-type Row = { id: number; from_dir: string; from_root: string; to_dir: string; to_root: string; inode: string | null }
-
 /** Moves that have begun and are not over. `inode`: the directory itself, wherever it is. */
 export function createMoveTable(db: Db) {
   const insert = db.prepare(`INSERT INTO moves (at, from_dir, from_root, to_dir, to_root, inode, files, followed)
     VALUES (?, ?, ?, ?, ?, ?, '[]', 0)`)
   const remove = db.prepare('DELETE FROM moves WHERE id = ?')
-  const list = db.prepare('SELECT id, from_dir, from_root, to_dir, to_root, inode FROM moves ORDER BY id')
+  const list =
+    db.prepare(`SELECT id, from_dir AS fromDir, from_root AS fromRoot, to_dir AS toDir, to_root AS toRoot, inode
+    FROM moves ORDER BY id`)
   return {
     begin: ({ fromDir, fromRoot, toDir, toRoot }: Ends, at: number, inode: string | undefined): number =>
       Number(insert.run(at, fromDir, fromRoot, toDir, toRoot, inode).lastInsertRowid),
     end: (id: number): void => void remove.run(id),
-    list: () =>
-      (list.all() as Row[]).map(({ id, from_dir, from_root, to_dir, to_root, inode }) => {
-        return { id, inode, fromDir: from_dir, fromRoot: from_root, toDir: to_dir, toRoot: to_root }
-      }),
+    list: () => list.all() as (Ends & { id: number; inode: string | null })[],
   }
 }
 

@@ -7,7 +7,7 @@ import { upkeep } from './index-file.ts'
 import { type Change, isExact, type Journal } from './journal.ts'
 
 /** What had to be completed, and the directories that could not be looked after. */
-export type Recovery = { completed: string[]; problems: string[] }
+type Recovery = { completed: string[]; problems: string[] }
 
 /** `isPlace`: whether a directory still is one where memories may be. Links change while the daemon is away. */
 export function recoverChanges(journal: Journal, dirs: readonly string[], isPlace: (dir: string) => boolean): Recovery {

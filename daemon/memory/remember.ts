@@ -7,14 +7,11 @@ import type { ProjectFinder } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import { type Catalogue, freeFile } from './catalogue.ts'
 import { classify, nameFor } from './file-names.ts'
-import { shorten } from './pointer.ts'
 import type { Reviews } from './review.ts'
-import { rejectedValues, type Tombstones } from './tombstones.ts'
+import { excerptOf, rejectedValues, type Tombstones } from './tombstones.ts'
 import { parseTopic, printTopic } from './topic-file.ts'
 import { type Author, isAgent, onlyForPersons, type Write, waitsForReview } from './write-checks.ts'
 import type { Writer } from './writer.ts'
-
-const EXCERPT_CHARS = 200
 
 export function createRemember(
   core: Core,
@@ -61,9 +58,11 @@ export function createRemember(
         const [done] = await batch.commit(() => {
           if (!reject || !before) return undefined
           const { body, name } = parseTopic(beforeText)
-          const excerpt = shorten((body || (name ?? '')).replace(/\s+/g, ' ').trim(), EXCERPT_CHARS)
           const values = rejectedValues(file, beforeText)
-          const id = tombstones.add({ at: core.clock.now(), dir, file, excerpt }, values)
+          const id = tombstones.add(
+            { at: core.clock.now(), dir, file, excerpt: excerptOf(body || (name ?? '')) },
+            values,
+          )
           tombstone = id
           return () => void tombstones.lift(id)
         })
@@ -82,8 +81,7 @@ export function createRemember(
       if (known) return { file: known.file, type: known.type ?? type, action: 'updated', redacted: [] }
       const { name, description, file } = nameFor(text, type)
       // Two that wait under one name could never both be approved.
-      const waiting = new Set(reviews.list().flatMap((review) => (review.dir === dir ? [review.file] : [])))
-      const free = freeFile(dir, file, waiting)
+      const free = freeFile(dir, file, reviews.filesIn(dir))
       const content = printTopic({ name, description, type, body: text })
       const author = { actor: caller.actor, reason: 'asked to remember' }
       const { changeId, reviewId, redacted } = await write(dir, { file: free, content, expect: null }, author)

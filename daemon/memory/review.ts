@@ -2,15 +2,13 @@
  * Changes of models that wait for a person, and what the person decides: an approved one is written, a rejected one does not
  * come back. A dream is decided about as a whole: half of it would be neither the old order nor the new one.
  */
-
 import { MemoryError } from '../../schema/errors.ts'
 import type { Decided } from '../../schema/history.ts'
 import type { Core } from '../core.ts'
 import type { Db } from '../db/database.ts'
 import { readDirectory } from './consolidate.ts'
 import { type Evidence, isDream } from './journal.ts'
-import { shorten } from './pointer.ts'
-import { rejectedValues, type Tombstones } from './tombstones.ts'
+import { excerptOf, rejectedValues, type Tombstones } from './tombstones.ts'
 import type { Writer } from './writer.ts'
 
 export type Review = {
@@ -32,70 +30,59 @@ export type NewReview = Omit<Review, 'id'>
 
 export type Reviews = ReturnType<typeof createReviews>
 
-type Row = {
-  id: number
-  at: number
-  dir: string
-  file: string
-  op: Review['op']
-  actor: string
-  reason: string
-  run: string | null
-  base_hash: string | null
-  before_text: string | null
-  after_text: string | null
-  evidence: string
-}
-
 export function createReviews(db: Db) {
-  const insert =
-    db.prepare(`INSERT INTO reviews (at, dir, file, op, actor, reason, run, base_hash, before_text, after_text, evidence)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-  const get = db.prepare('SELECT * FROM reviews WHERE id = ?')
-  const list = db.prepare('SELECT * FROM reviews ORDER BY id')
+  const select = `SELECT id, at, dir, file, op, actor, reason, run AS runId, base_hash AS baseHash, before_text AS before,
+    after_text AS after, evidence FROM reviews`
+  const insert = db.prepare(`
+    INSERT INTO reviews (at, dir, file, op, actor, reason, run, base_hash, before_text, after_text, evidence)
+    VALUES (@at, @dir, @file, @op, @actor, @reason, @runId, @baseHash, @before, @after, @evidence)`)
+  const byId = db.prepare(`${select} WHERE id = ?`)
+  const all = db.prepare(`${select} ORDER BY id`)
+  const inDir = db.prepare(`${select} WHERE dir = ? ORDER BY id`)
   const remove = db.prepare('DELETE FROM reviews WHERE id = ?')
-  const add = ({ at, dir, file, op, actor, reason, runId, baseHash, before, after, evidence }: NewReview): number =>
-    Number(
-      insert.run(
-        at,
-        dir,
-        file,
-        op,
-        actor,
-        reason,
-        runId ?? null,
-        baseHash ?? null,
-        before ?? null,
-        after ?? null,
-        JSON.stringify(evidence),
-      ).lastInsertRowid,
-    )
+  const list = (dir?: string) => ((dir === undefined ? all.all() : inDir.all(dir)) as Row[]).map(fromRow)
+  const addAll = db.transaction((reviews: readonly NewReview[], inTransaction?: () => void) => {
+    inTransaction?.()
+    return reviews.map((review) => Number(insert.run(rowOf(review)).lastInsertRowid))
+  })
   return {
     /** All in one transaction, and `inTransaction`, which runs first, with them. */
-    addAll: db.transaction((reviews: readonly NewReview[], inTransaction?: () => void): number[] => {
-      inTransaction?.()
-      return reviews.map(add)
-    }),
-    get: (id: number): Review | undefined => fromRow(get.get(id) as Row | undefined),
-    list: (): Review[] => (list.all() as Row[]).map((row) => fromRow(row) as Review),
+    addAll: (reviews: readonly NewReview[], inTransaction?: () => void): number[] => addAll(reviews, inTransaction),
+    get: (id: number): Review | undefined => {
+      const row = byId.get(id) as Row | undefined
+      return row && fromRow(row)
+    },
+    /** Of one directory, or of all. */
+    list,
+    filesIn: (dir: string): Set<string> => new Set(list(dir).map(({ file }) => file)),
     remove: (id: number): void => void remove.run(id),
   }
 }
 
-function fromRow(row: Row | undefined): Review | undefined {
-  if (!row) return undefined
-  const { run, base_hash, before_text, after_text, evidence, ...same } = row
+type Maybe = 'runId' | 'baseHash' | 'before' | 'after'
+type Row = Omit<Review, Maybe | 'evidence'> & Record<Maybe, string | null> & { evidence: string }
+
+function fromRow({ runId, baseHash, before, after, evidence, ...same }: Row): Review {
   return {
     ...same,
-    runId: run ?? undefined,
-    baseHash: base_hash ?? undefined,
-    before: before_text ?? undefined,
-    after: after_text ?? undefined,
+    runId: runId ?? undefined,
+    baseHash: baseHash ?? undefined,
+    before: before ?? undefined,
+    after: after ?? undefined,
     evidence: JSON.parse(evidence),
   }
 }
 
-const EXCERPT_CHARS = 200
+function rowOf({ runId, baseHash, before, after, evidence, ...same }: NewReview): Omit<Row, 'id'> {
+  return {
+    ...same,
+    runId: runId ?? null,
+    baseHash: baseHash ?? null,
+    before: before ?? null,
+    after: after ?? null,
+    evidence: JSON.stringify(evidence),
+  }
+}
 
 export function createReview({ clock }: Core, reviews: Reviews, writer: Writer, tombstones: Tombstones) {
   const need = (id: number): Review => {
@@ -146,8 +133,7 @@ export function createReview({ clock }: Core, reviews: Reviews, writer: Writer, 
         const { dir, file, after } = each
         const values = after === undefined ? [] : addedBy(each, unit)
         if (after === undefined || values.length === 0) return []
-        const excerpt = shorten(after.replace(/\s+/g, ' '), EXCERPT_CHARS)
-        return [tombstones.add({ at: clock.now(), dir, file, excerpt }, values)]
+        return [tombstones.add({ at: clock.now(), dir, file, excerpt: excerptOf(after) }, values)]
       })
       removeAll(unit)
       return rejected[0] === undefined ? {} : { tombstoneId: String(rejected[0]) }

@@ -281,6 +281,12 @@ export function markdownFiles(dir: string, nowMs: number): Map<string, Stamp> {
   return found
 }
 
+/** Each whole change of a file changes its folder. */
+export function lastChangedFirst(dirs: readonly string[]): string[] {
+  const changedMs = new Map(dirs.map((dir) => [dir, statSync(dir, { throwIfNoEntry: false })?.mtimeMs ?? 0]))
+  return dirs.toSorted((a, b) => (changedMs.get(b) ?? 0) - (changedMs.get(a) ?? 0))
+}
+
 /**
  * A directory that is certainly not there any more has lost its files. One behind a link that leads nowhere, or out of
  * reach, may come back as it was: on a disk that is not mounted, say.

@@ -1,27 +1,16 @@
 /** What people rejected for good. Values are kept as hashes: recognising one needs no copy of it. */
-
 import { hash } from 'node:crypto'
 import type { Db } from '../db/database.ts'
 import { isIndex } from './file-names.ts'
 import { parsePointers } from './index-file.ts'
+import { shorten } from './pointer.ts'
 import { parseTopic } from './topic-file.ts'
 
-export type Tombstone = { id: number; at: number; dir: string; file: string; excerpt: string }
+type Tombstone = { id: number; at: number; dir: string; file: string; excerpt: string }
 
-export type Tombstones = {
-  add(tombstone: Omit<Tombstone, 'id'>, values: readonly string[]): number
-  /** The tombstone one of these values lies under in one of these directories, if any. */
-  find(dirs: readonly string[], values: readonly string[]): Tombstone | undefined
-  list(): Tombstone[]
-  /** Of one directory, oldest first, with what each is recognised by. */
-  withValues(dir: string): { at: number; file: string; excerpt: string; values: string[] }[]
-  /** Another one whenever something was rejected or lifted; empty while nothing is. */
-  stamp(): string
-  /** Tells whether there was one. */
-  lift(id: number): boolean
-}
+export type Tombstones = ReturnType<typeof createTombstones>
 
-export function createTombstones(db: Db): Tombstones {
+export function createTombstones(db: Db) {
   const insert = db.prepare('INSERT INTO tombstones (at, dir, file, excerpt) VALUES (?, ?, ?, ?)')
   const insertValue = db.prepare('INSERT OR IGNORE INTO tombstone_values (dir, value, tombstone) VALUES (?, ?, ?)')
   // Asked with every write, and nearly always in vain: one question for all values.
@@ -34,28 +23,41 @@ export function createTombstones(db: Db): Tombstones {
   const remove = db.prepare('DELETE FROM tombstones WHERE id = ?')
   /** Recall asks with every question. Nothing where something may have changed since it was looked up. */
   let lastStamp: string | undefined
+  const add = db.transaction(({ at, dir, file, excerpt }: Omit<Tombstone, 'id'>, values: readonly string[]) => {
+    lastStamp = undefined
+    const id = Number(insert.run(at, dir, file, excerpt).lastInsertRowid)
+    for (const value of values) insertValue.run(dir, value, id)
+    return id
+  })
   return {
-    add: db.transaction(({ at, dir, file, excerpt }: Omit<Tombstone, 'id'>, values: readonly string[]) => {
-      lastStamp = undefined
-      const id = Number(insert.run(at, dir, file, excerpt).lastInsertRowid)
-      for (const value of values) insertValue.run(dir, value, id)
-      return id
-    }),
-    find: (dirs, values) => find.get(JSON.stringify(dirs), JSON.stringify(values)) as Tombstone | undefined,
+    add: (tombstone: Omit<Tombstone, 'id'>, values: readonly string[]): number => add(tombstone, values),
+    /** The tombstone one of these values lies under in one of these directories, if any. */
+    find: (dirs: readonly string[], values: readonly string[]) =>
+      find.get(JSON.stringify(dirs), JSON.stringify(values)) as Tombstone | undefined,
     list: () => list.all() as Tombstone[],
-    withValues: (dir) =>
+    /** Of one directory, oldest first, with what each is recognised by. */
+    withValues: (dir: string) =>
       (inDir.all(dir) as Tombstone[]).map(({ id, at, file, excerpt }) => {
         return { at, file, excerpt, values: valuesUnder.all(id) as string[] }
       }),
-    stamp: () => {
+    /** Another one whenever something was rejected or lifted; empty while nothing is. */
+    stamp: (): string => {
       lastStamp ??= stamp.get() as string
       return lastStamp
     },
-    lift: (id) => {
+    /** Tells whether there was one. */
+    lift: (id: number): boolean => {
       lastStamp = undefined
       return remove.run(id).changes > 0
     },
   }
+}
+
+const EXCERPT_CHARS = 200
+
+/** By which a person recognises a rejection. */
+export function excerptOf(text: string): string {
+  return shorten(text, EXCERPT_CHARS)
 }
 
 /** What a rejected memory is recognised by, however it is written: its normalised value. Pure. */

@@ -7,7 +7,7 @@ import { type Change, isExact, isMove, type Journal, newRunId } from './journal.
 import { type Author, isAgent, onlyForPersons, type Write, waitsForReview } from './write-checks.ts'
 import type { Writer, Written } from './writer.ts'
 
-export type Conflict = { file: string; changeId: string; problem: string }
+type Conflict = { file: string; changeId: string; problem: string }
 
 export function createUndo(core: Core, writer: Writer, journal: Journal) {
   const undo = async (changes: readonly Change[], author: Author): Promise<Written[]> => {
@@ -76,17 +76,10 @@ function isUnbroken(changes: readonly Change[]): boolean {
   return changes.every(({ before }, at) => at === 0 || before?.hash === changes[at - 1]?.after?.hash)
 }
 
-type Plan = {
-  file: string
-  id: number
-  before: Change['before']
-  after: Change['after']
-  undoable: boolean
-  unbroken: boolean
-}
+type Plan = ReturnType<typeof planFile>
 
 /** Several changes of one file in a run are undone as one, from the state after the last to the one before the first. */
-function planFile(changes: readonly Change[]): Plan {
+function planFile(changes: readonly Change[]) {
   const first = changes[0] as Change
   const last = changes.at(-1) as Change
   return {

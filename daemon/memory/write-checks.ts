@@ -54,7 +54,7 @@ export function createWriteChecks(core: Core, projects: Projects, journal: Journ
 
   const checkShape = (dir: string, file: string, content: string, before: string): string[] => {
     if (isIndex(file)) {
-      const unfit = indexProblems(content, journal.files(dir), { before }).find(({ kind }) => kind !== 'dangling')
+      const unfit = indexProblems(content, journal.files(dir), before).at(0)
       if (unfit) throw refused('shape', `line ${unfit.line} of the index: ${unfit.text}`)
       return []
     }
