@@ -4,12 +4,11 @@ import type { JobList, Job as JobShown, OneJob } from '../../schema/job.ts'
 import type { Core } from '../core.ts'
 import type { Models } from '../models/models.ts'
 import type { Timer } from '../platform/clock.ts'
-import { message } from '../platform/files.ts'
 import { aborted } from '../platform/process.ts'
-import type { Job, JobKind, Telling } from './job.ts'
+import type { Job } from './job.ts'
 import { createJobClaims, createJobTable } from './job-table.ts'
 import { createRunner } from './runner.ts'
-import { createScheduler, createSchedules, type Schedule } from './scheduler.ts'
+import { createScheduler, type Schedule } from './scheduler.ts'
 
 const DAY_MS = 86_400_000
 /** Soon, not at once: the program that starts the daemon waits for its first answer. */
@@ -21,51 +20,12 @@ type Listed = { state?: string | undefined; limit?: number | undefined; after?: 
 export type Jobs = ReturnType<typeof createJobs>
 
 export function createJobs(core: Core, models: Models) {
-  const { db, clock, events, health, log, disk, givingWay } = core
+  const { db, clock, disk } = core
   const table = createJobTable(db.index)
-  const kinds: JobKind[] = []
+  const runner = createRunner(core, models, table, createJobClaims(db.index))
+  const scheduler = createScheduler(core, runner)
   let listSchedules = (): readonly Schedule[] => []
-  let isBusy = () => false
   let starting: Timer | undefined
-
-  const publish = ({ id, kind, key, state, error, runId }: Job, progress: string | undefined, more?: Telling) => {
-    const why = { ...(error !== undefined && { error }), ...(runId !== undefined && { runId }) }
-    events.publish({ type: 'job', id, kind, key, state, ...why, ...(progress !== undefined && { progress }), ...more })
-  }
-  const runner = createRunner({
-    jobs: table,
-    claims: createJobClaims(db.index),
-    kinds,
-    clock,
-    random: Math.random,
-    isOnline: () => models.mode() === 'online',
-    modelWaits: models.waits,
-    isBusy: () => isBusy(),
-    givingWay,
-    onNews: (job, progress, more) => {
-      publish(job, progress, more)
-      if (progress !== undefined) return
-      log.debug({ job: job.id, state: job.state }, 'job')
-      // Its words may be made of the user's: the log gets what it is, `status` and `memoryd jobs` why.
-      if (job.state !== 'failed') return
-      health.failed('job', `${job.id} was given up: ${job.error ?? 'no reason was given'}`)
-      log.warn({ job: job.id, attempts: job.attempts }, 'a job was given up')
-    },
-    onError: (error, job) => {
-      if (!disk.blames(error)) log.error({ err: error, ...(job && { job: job.id }) }, 'a job could not be looked after')
-    },
-  })
-  const scheduler = createScheduler({
-    schedules: () => listSchedules(),
-    planned: createSchedules(db.history),
-    enqueue: runner.enqueue,
-    clock,
-    onError: (error) => {
-      if (disk.blames(error)) return
-      health.failed('schedule', message(error))
-      log.error({ err: error }, 'the calendar could not be kept')
-    },
-  })
   models.onModeChange(runner.resume)
   disk.onRecovered(runner.resume)
 
@@ -73,7 +33,7 @@ export function createJobs(core: Core, models: Models) {
     starting?.stop()
     starting = undefined
     runner.start()
-    return scheduler.plan()
+    return scheduler.plan(listSchedules())
   }
   const found = (id: string): Job => {
     const job = table.get(id)
@@ -88,15 +48,12 @@ export function createJobs(core: Core, models: Models) {
   })
 
   return {
-    register: (...more: readonly JobKind[]): void => void kinds.push(...more),
+    register: runner.register,
     /** What is due by the calendar, by the settings as they are at the time. */
     schedule: (list: () => readonly Schedule[]): void => {
       listSchedules = list
     },
-    /** Low jobs rest meanwhile. */
-    holdLowWhile: (busy: () => boolean): void => {
-      isBusy = busy
-    },
+    holdLowWhile: runner.holdLowWhile,
     enqueue: runner.enqueue,
     /** Another connection may have enqueued something. */
     wake: runner.wake,
@@ -125,7 +82,7 @@ export function createJobs(core: Core, models: Models) {
     expire: (days: number) => table.expire(clock.now() - days * DAY_MS),
     settingsChanged: (): void => {
       if (starting) return
-      void scheduler.plan()
+      void scheduler.plan(listSchedules())
       runner.resume()
     },
     start: (): void => {

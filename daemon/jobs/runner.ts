@@ -4,10 +4,11 @@
  */
 import { randomBytes } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Clock, Timer } from '../platform/clock.ts'
+import type { Core } from '../core.ts'
+import type { Models } from '../models/models.ts'
+import type { Timer } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
 import { aborted } from '../platform/process.ts'
-import type { GivingWay } from '../platform/queue.ts'
 import type { Due, Job, JobKind, Outcome, Telling } from './job.ts'
 import { type Ending, type Enqueued, type JobClaims, type JobTable, LEASE_MS, type Retried } from './job-table.ts'
 import { endingOf } from './outcome.ts'
@@ -20,23 +21,6 @@ const LOOK_EVERY_MS = 30_000
 /** What is aborted is given this long to end before it is left to its fate. */
 const ABORTED_MS = 1_000
 
-type Deps = {
-  jobs: JobTable
-  claims: JobClaims
-  kinds: readonly JobKind[]
-  clock: Clock
-  random: () => number
-  /** Whether there is a model at all. */
-  isOnline: () => boolean
-  /** Why no model may be called just now. */
-  modelWaits: () => { postponed: string; untilMs?: number | undefined } | undefined
-  /** Whether something goes on that those which give way would keep from the disk. */
-  isBusy: () => boolean
-  givingWay: Pick<GivingWay, 'begin'>
-  onNews: (job: Job, progress: string | undefined, more?: Telling) => void
-  onError: (error: unknown, job?: Job) => void
-}
-
 type Run = {
   job: Job
   abort: AbortController
@@ -46,37 +30,21 @@ type Run = {
   restMs: () => number
 }
 
-export type Runner = {
-  /** Only for the one process that may be at the jobs: takes back whatever dead ones held. */
-  start(): void
-  enqueue(due: Due): Enqueued
-  /** Something may have become due. */
-  wake(): void
-  /** What waited for may have come. */
-  resume(): void
-  kill(id: string): Job | undefined
-  retry(id: string): Retried | undefined
-  progressOf(id: string): string | undefined
-  /** Lets what runs come to its end until the signal, then aborts it and gives it back. */
-  stop(signal: AbortSignal): Promise<void>
-}
+export type Runner = ReturnType<typeof createRunner>
 
-export function createRunner({
-  jobs,
-  claims,
-  kinds,
-  clock,
-  random,
-  isOnline,
-  modelWaits,
-  isBusy,
-  givingWay,
-  onNews,
-  onError,
-}: Deps): Runner {
+export function createRunner(
+  { clock, events, health, log, disk, givingWay }: Core,
+  models: Models,
+  table: JobTable,
+  claims: JobClaims,
+  random = Math.random,
+) {
+  const kinds: JobKind[] = []
+  let isBusy = () => false
   const owner = randomBytes(8).toString('hex')
   const kindOf = (name: string) => kinds.find((kind) => kind.name === name)
   const named = (which: (kind: JobKind) => boolean) => kinds.filter(which).map(({ name }) => name)
+  const isOnline = () => models.mode() === 'online'
   const usesModel = ({ model }: JobKind, online = isOnline()) => model === true || (model !== false && online)
   const running = new Map<string, Run>()
   const ended = new Set<() => void>()
@@ -88,6 +56,24 @@ export function createRunner({
   let restedAtMs = 0
   let next: Timer | undefined
   let beats: Timer | undefined
+
+  const publish = ({ id, kind, key, state, error, runId }: Job, progress?: string, more?: Telling) => {
+    const why = { ...(error !== undefined && { error }), ...(runId !== undefined && { runId }) }
+    events.publish({ type: 'job', id, kind, key, state, ...why, ...(progress !== undefined && { progress }), ...more })
+  }
+
+  const changed = (job: Job) => {
+    publish(job)
+    log.debug({ job: job.id, state: job.state }, 'job')
+    // Its words may be made of the user's: the log gets what it is, `status` and `memoryd jobs` why.
+    if (job.state !== 'failed') return
+    health.failed('job', `${job.id} was given up: ${job.error ?? 'no reason was given'}`)
+    log.warn({ job: job.id, attempts: job.attempts }, 'a job was given up')
+  }
+
+  const failed = (error: unknown, job?: Job) => {
+    if (!disk.blames(error)) log.error({ err: error, ...(job && { job: job.id }) }, 'a job could not be looked after')
+  }
 
   const look = () => {
     if (state !== 'running') return
@@ -101,7 +87,7 @@ export function createRunner({
       for (const run of running.values()) if (run.ending) settle(run, run.ending)
       delayMs = beginDue()
     } catch (error) {
-      onError(error)
+      failed(error)
     }
     next = clock.after(delayMs, look)
   }
@@ -158,14 +144,14 @@ export function createRunner({
       restMs: givingWay.begin(),
     }
     running.set(job.id, run)
-    beats ??= clock.every(LEASE_MS / 3, beat, onError)
-    onNews(job, undefined)
+    beats ??= clock.every(LEASE_MS / 3, beat, failed)
+    changed(job)
     // Not within the look that claimed it, for a run may wake us; and after whatever else has to be done: runs that wait for
     // nothing would follow one another until none is due.
     void turn()
       .then(() => perform(run))
       .then((outcome) => end(run, outcome))
-      .catch(onError)
+      .catch((error) => failed(error))
   }
 
   const perform = async (run: Run): Promise<Outcome> => {
@@ -175,18 +161,18 @@ export function createRunner({
       if (kind.alreadyDone?.(job)) return { done: null }
       // To look whether it was done and to do it both take a while: others have their turn in between.
       await turn()
-      const waits = kind.model !== 'may' && usesModel(kind) ? modelWaits() : undefined
+      const waits = kind.model !== 'may' && usesModel(kind) ? models.waits() : undefined
       if (waits) return waits
       return await kind.run(job, {
         signal: abort.signal,
         progress: (text, more) => {
           run.progress = text
-          if (running.get(job.id) === run) onNews(job, text, more)
+          if (running.get(job.id) === run) publish(job, text, more)
         },
         ownsLease: () => claims.holds(owner, job.id),
       })
     } catch (error) {
-      if (!abort.signal.aborted) onError(error, job)
+      if (!abort.signal.aborted) failed(error, job)
       return { failed: message(error) }
     }
   }
@@ -212,7 +198,7 @@ export function createRunner({
       beats = undefined
     }
     restedAtMs = Math.max(restedAtMs, clock.elapsed() + run.restMs())
-    if (job) onNews(job, undefined)
+    if (job) changed(job)
     for (const tell of ended) tell()
   }
 
@@ -233,41 +219,50 @@ export function createRunner({
     })
 
   return {
-    start: () => {
+    register: (...more: readonly JobKind[]): void => void kinds.push(...more),
+    /** Low jobs rest meanwhile: they would keep others from the disk. */
+    holdLowWhile: (busy: () => boolean): void => {
+      isBusy = busy
+    },
+    /** Only for the one process that may be at the jobs: takes back whatever dead ones held. */
+    start: (): void => {
       state = 'running'
       look()
     },
-    enqueue: (due) => {
-      const enqueued = jobs.enqueue(due, clock.now())
-      const job = jobs.get(enqueued.id)
-      if (job && enqueued.as !== 'known') onNews(job, undefined)
+    enqueue: (due: Due): Enqueued => {
+      const enqueued = table.enqueue(due, clock.now())
+      const job = table.get(enqueued.id)
+      if (job && enqueued.as !== 'known') changed(job)
       look()
       return enqueued
     },
+    /** Something may have become due. */
     wake: lookSoon,
-    resume: () => {
+    /** What waited for may have come. */
+    resume: (): void => {
       mayGoOn = true
       look()
     },
-    kill: (id) => {
+    kill: (id: string): Job | undefined => {
       const killed = claims.kill(id, clock.now())
       if (!killed) return undefined
       running.get(id)?.abort.abort(new Error('the job was killed'))
       kindOf(killed.kind)?.killed?.(killed)
-      onNews(killed, undefined)
+      changed(killed)
       look()
       return killed
     },
-    retry: (id) => {
+    retry: (id: string): Retried | undefined => {
       const answer = claims.retry(id, clock.now())
       if (answer && 'retried' in answer) {
-        onNews(answer.retried, undefined)
+        changed(answer.retried)
         look()
       }
       return answer
     },
-    progressOf: (id) => running.get(id)?.progress,
-    stop: async (signal) => {
+    progressOf: (id: string) => running.get(id)?.progress,
+    /** Lets what runs come to its end until the signal, then aborts it and gives it back. */
+    stop: async (signal: AbortSignal): Promise<void> => {
       state = 'stopping'
       next?.stop()
       for (const { job, abort } of running.values())

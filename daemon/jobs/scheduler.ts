@@ -1,11 +1,14 @@
 /**
- * Lets jobs become due by the calendar. What is due next is on record, so that whatever time was slept through, by the
- * machine or by us, is made up for by one run. Runs nothing itself.
+ * Lets jobs become due by the calendar. node-cron fires; one row per schedule says when it is due next, so that whatever time
+ * was missed, by the machine or the daemon, is made up for by one run. Runs nothing itself.
  */
-
+import type { ScheduledTask } from 'node-cron'
+import type { Core } from '../core.ts'
 import type { Db } from '../db/database.ts'
-import type { Clock, Timer } from '../platform/clock.ts'
+import type { Timer } from '../platform/clock.ts'
+import { message } from '../platform/files.ts'
 import type { Due } from './job.ts'
+import type { Runner } from './runner.ts'
 
 export type Schedule = {
   name: string
@@ -17,143 +20,128 @@ export type Schedule = {
   due(at: string): Due
 }
 
-type Deps = {
-  /** Those in force, by the settings as they are now. */
-  schedules: () => readonly Schedule[]
-  planned: Schedules
-  enqueue: (due: Due) => void
-  clock: Clock
-  onError: (error: unknown) => void
-}
-
-export type Scheduler = {
-  /** Looks through all of them; also after a change of the settings. Resolves when all are planned. */
-  plan(): Promise<void>
-  stop(): void
-}
-
 /** As for jobs: a clock that went back by less was corrected, not set. */
 const SET_BACK_MS = 60_000
-/** What cannot be planned or written is tried again after this long. */
-const AFTER_TROUBLE_MS = 60_000
-const FURTHEST_MS = 86_400_000
+/** So late is what passed while the machine slept, what a clock that was set passed over, and what could not be written. */
+const LOOK_EVERY_MS = 30_000
 
-export function createScheduler({ schedules, planned, enqueue, clock, onError }: Deps): Scheduler {
-  let timer: Timer | undefined
-  let last: Promise<void> = Promise.resolve()
-  let round: 'first' | 'under way' | 'over' = 'first'
-  let stopped = false
+/** What is to be done about a schedule, by its row and the time alone. */
+export function dueState(
+  { expression }: Pick<Schedule, 'expression'>,
+  row: Planned | undefined,
+  nowMs: number,
+): 'planned' | 'unplanned' | { dueMs: number } {
+  if (row?.expression !== expression || nowMs < row.plannedMs - SET_BACK_MS) return 'unplanned'
+  return nowMs >= row.nextDueMs ? { dueMs: row.nextDueMs } : 'planned'
+}
 
-  const record = async ({ name, expression }: Schedule): Promise<void> => {
-    const nowMs = clock.now()
-    const nextDueMs = await nextAfter(expression, nowMs)
-    if (!stopped) planned.set({ name, expression, nextDueMs, plannedMs: nowMs })
+export function createScheduler({ clock, db, disk, health, log }: Core, runner: Runner) {
+  const rows = createSchedules(db.history)
+  const tasks = new Map<string, { schedule: Schedule; task: ScheduledTask }>()
+  let schedules: readonly Schedule[] = []
+  let isStarting = true
+  let isPlanned = true
+  let isStopped = false
+  let looking: Timer | undefined
+
+  const failed = (error: unknown): void => {
+    if (disk.blames(error)) return
+    health.failed('schedule', message(error))
+    log.error({ err: error }, 'the calendar could not be kept')
   }
 
-  const consider = async (schedule: Schedule, known: Planned | undefined, starting: boolean): Promise<void> => {
+  const consider = (schedule: Schedule, task: ScheduledTask, isStart = false): void => {
+    const { name, expression } = schedule
     const nowMs = clock.now()
-    const isPlanned = known?.expression === schedule.expression && nowMs >= known.plannedMs - SET_BACK_MS
-    const dueMs = isPlanned && nowMs >= known.nextDueMs ? known.nextDueMs : undefined
+    const state = dueState(schedule, rows.get(name), nowMs)
+    const dueMs = typeof state === 'object' ? state.dueMs : undefined
     // Before the next moment is on record: a kill in between repeats the trigger, whose watermark is known by then.
-    if (dueMs !== undefined || (starting && schedule.atStart))
-      enqueue(schedule.due(new Date(dueMs ?? nowMs).toISOString()))
-    if (!isPlanned || dueMs !== undefined) await record(schedule)
+    if (dueMs !== undefined || (isStart && schedule.atStart))
+      runner.enqueue(schedule.due(new Date(dueMs ?? nowMs).toISOString()))
+    const next = state === 'planned' ? null : task.getNextRun()
+    if (next) rows.set({ name, expression, nextDueMs: next.getTime(), plannedMs: nowMs })
   }
 
-  const lookThrough = async (): Promise<void> => {
-    if (stopped) return
-    const starting = round === 'first'
-    round = 'under way'
-    timer?.stop()
-    let soonestMs = 0
-    let nextMs = clock.now() + FURTHEST_MS
+  const attempt = (work: () => void): void => {
     try {
-      const known = new Map(planned.list().map((one) => [one.name, one]))
-      for (const schedule of schedules()) {
-        // One that cannot be understood must not keep the others from their time.
-        await consider(schedule, known.get(schedule.name), starting).catch((error) => {
-          onError(error)
-          soonestMs = AFTER_TROUBLE_MS
-        })
-        known.delete(schedule.name)
-      }
-      if (stopped) return
-      for (const name of known.keys()) planned.remove(name)
-      nextMs = Math.min(nextMs, ...planned.list().map(({ nextDueMs }) => nextDueMs))
+      work()
     } catch (error) {
-      onError(error)
-      nextMs = clock.now() + AFTER_TROUBLE_MS
+      failed(error)
     }
-    round = 'over'
-    timer = clock.after(Math.max(nextMs - clock.now(), soonestMs), () => void plan())
   }
 
-  const plan = (): Promise<void> => {
-    last = round === 'under way' ? last.then(lookThrough) : lookThrough()
-    return last
+  const clear = (): void => {
+    for (const { task } of tasks.values()) void task.destroy()
+    tasks.clear()
+  }
+
+  const planAll = async (): Promise<void> => {
+    const cron = await import('node-cron')
+    if (isStopped) return
+    clear()
+    const isStart = isStarting
+    isStarting = false
+    for (const name of rows.names()) if (!schedules.some((schedule) => schedule.name === name)) rows.remove(name)
+    // One that node-cron refuses must not keep the others from their time.
+    for (const schedule of schedules)
+      attempt(() => {
+        const fire = () => attempt(() => consider(schedule, task))
+        const task = cron.schedule(schedule.expression, fire, {
+          noOverlap: true,
+          unref: true,
+          suppressMissedWarning: true,
+          missedExecutionTolerance: LOOK_EVERY_MS,
+        })
+        tasks.set(schedule.name, { schedule, task })
+        consider(schedule, task, isStart)
+      })
+    isPlanned = true
+  }
+
+  /** Also after a change of the settings. Resolves when all are planned. */
+  const plan = async (list: readonly Schedule[]): Promise<void> => {
+    if (isStopped) return
+    schedules = list
+    isPlanned = false
+    looking ??= clock.every(LOOK_EVERY_MS, look, failed)
+    await planAll().catch(failed)
+  }
+
+  /** Timers stand still while the machine sleeps, and know nothing of a clock that is set: then all are planned anew. */
+  const look = (): void => {
+    const nowMs = clock.now()
+    const isKept = [...tasks.values()].every(
+      ({ schedule }) => dueState(schedule, rows.get(schedule.name), nowMs) === 'planned',
+    )
+    if (!isPlanned || !isKept) void plan(schedules)
   }
 
   return {
     plan,
-    stop: () => {
-      stopped = true
-      timer?.stop()
+    stop: (): void => {
+      isStopped = true
+      looking?.stop()
+      clear()
     },
   }
 }
 
-/** When each calendar schedule is next due. Kept with the history: an index that is deleted must not make everything due. */
-
+/** When each schedule is due next. Kept with the history: an index that is deleted must not make everything due. */
 export type Planned = { name: string; expression: string; nextDueMs: number; plannedMs: number }
 
-export type Schedules = {
-  list(): Planned[]
-  set(planned: Planned): void
-  remove(name: string): void
-}
-
-export function createSchedules(db: Db): Schedules {
-  const list = db.prepare(
-    'SELECT name, expression, next_due AS nextDueMs, planned_at AS plannedMs FROM schedules ORDER BY name',
+export function createSchedules(db: Db) {
+  const get = db.prepare(
+    'SELECT name, expression, next_due AS nextDueMs, planned_at AS plannedMs FROM schedules WHERE name = ?',
   )
+  const names = db.prepare('SELECT name FROM schedules ORDER BY name').pluck()
   const set = db.prepare(`
     INSERT OR REPLACE INTO schedules (name, expression, next_due, planned_at)
     VALUES (@name, @expression, @nextDueMs, @plannedMs)`)
   const remove = db.prepare('DELETE FROM schedules WHERE name = ?')
   return {
-    list: () => list.all() as Planned[],
-    set: (planned) => void set.run(planned),
-    remove: (name) => void remove.run(name),
-  }
-}
-
-/** The 29th of February on a given day of the week may be further away than anyone plans. */
-const LONGEST_SEARCH_DAYS = 366 * 8
-
-/** The next moment that a cron expression names, in local time. Throws when the expression cannot be understood, or names no moment within years. */
-export async function nextAfter(expression: string, afterMs: number): Promise<number> {
-  const { createTask, parse } = await import('node-cron')
-  const { hour, minute, second } = parse(expression)
-  // Whether a day is meant is asked in a zone without changes of the clocks.
-  const fields = expression.trim().split(/\s+/).slice(-3).join(' ')
-  const days = createTask(`0 0 12 ${fields}`, () => {}, { timezone: 'UTC' })
-  try {
-    const from = new Date(afterMs)
-    for (let day = 0; day <= LONGEST_SEARCH_DAYS; day++) {
-      const date = [from.getFullYear(), from.getMonth(), from.getDate() + day] as const
-      if (!days.match(new Date(Date.UTC(...date, 12)))) continue
-      for (const h of hour) {
-        if (day === 0 && h < from.getHours()) continue
-        for (const m of minute)
-          for (const s of second) {
-            // A time that the change of the clocks leaves out comes an hour later, and is not skipped.
-            const at = new Date(...date, h, m, s).getTime()
-            if (at > afterMs) return at
-          }
-      }
-    }
-    throw new Error(`${expression} names no moment in the next eight years`)
-  } finally {
-    await days.destroy()
+    get: (name: string) => get.get(name) as Planned | undefined,
+    names: () => names.all() as string[],
+    set: (planned: Planned): void => void set.run(planned),
+    remove: (name: string): void => void remove.run(name),
   }
 }

@@ -32,8 +32,6 @@ export function createTurns(): (chars: number) => Promise<void> {
   }
 }
 
-export type GivingWay = ReturnType<typeof createGivingWay>
-
 /** So that of a hundred requests in a row about one finds the thread at work: a good part of a run is waiting. */
 const REST_PER_WORK = 50
 /** While a run waits for a model, the thread works for requests: not all of the busy time was the run's. */

@@ -34,7 +34,7 @@ async function turn(home: Home, client: StrictClient, id: string, project = 'pro
 function missed(home: Home, name: string, agoMs: number): void {
   const store = openDatabases(home.places.stateDir, Date.now())
   const schedules = createSchedules(store.history)
-  const known = schedules.list().find((each) => each.name === name)
+  const known = schedules.get(name)
   if (!known) throw new Error(`${name} is not planned`)
   schedules.set({ ...known, nextDueMs: Date.now() - agoMs, plannedMs: Date.now() - 2 * agoMs })
   store.close()

@@ -1,187 +1,146 @@
-import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { openDatabases } from '../../daemon/db/databases.ts'
-import type { Due } from '../../daemon/jobs/job.ts'
-import { createScheduler, createSchedules, nextAfter, type Schedule } from '../../daemon/jobs/scheduler.ts'
+import { describe, expect, it } from 'vitest'
+import { createJobClaims, createJobTable } from '../../daemon/jobs/job-table.ts'
+import { createRunner } from '../../daemon/jobs/runner.ts'
+import { createScheduler, createSchedules, dueState, type Planned, type Schedule } from '../../daemon/jobs/scheduler.ts'
+import { createModels } from '../../daemon/models/models.ts'
+import { createClock } from '../../daemon/platform/clock.ts'
 import { manualTime } from '../support/clock.ts'
-import { makeHome } from '../support/home.ts'
-import { settled } from '../support/jobs.ts'
+import { testCore } from '../support/core.ts'
 
+const SECOND = 1_000
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
-/** Local, as the calendar is. */
-const NOON = new Date(2026, 5, 1, 12, 0, 0).getTime()
+const DAY = 24 * HOUR
+const T = Date.UTC(2026, 5, 1, 12)
 const at = (ms: number) => new Date(ms).toISOString()
 
-/** Survives its schedulers, as the history does. */
-function ground() {
-  const time = manualTime(NOON)
-  const store = openDatabases(join(makeHome().dir, 'state'), NOON)
-  onTestFinished(() => store.close())
-  const planned = createSchedules(store.history)
-  const dues: string[] = []
-  const errors: string[] = []
-  const current: { schedules: Schedule[] } = { schedules: [] }
-  const hourly = (expression = '30 * * * *'): Schedule => ({
-    name: 'hourly',
-    expression,
-    due: (watermark): Due => ({ kind: 'plain', key: 'hourly', watermark, input: null }),
-  })
-  current.schedules = [hourly()]
-  const begin = async () => {
-    const scheduler = createScheduler({
-      schedules: () => current.schedules,
-      planned,
-      enqueue: ({ key, watermark }) => dues.push(`${key} ${watermark}`),
-      clock: time.clock,
-      onError: (error) => errors.push((error as Error).message),
-    })
-    await scheduler.plan()
-    return scheduler
-  }
-  /** node-cron is loaded and asked in between. */
-  const later = async () => {
-    for (let n = 0; n < 20; n++) await settled()
-  }
-  return { time, planned, dues, errors, current, hourly, begin, later }
-}
-
-describe('the calendar', () => {
-  const local = (...parts: [number, number, number, number?, number?, number?]) => new Date(...parts).getTime()
+describe('a schedule', () => {
+  const expression = '30 * * * *'
+  const row: Planned = { name: 'hourly', expression, nextDueMs: T + 30 * MINUTE, plannedMs: T }
   it.each([
-    ['*/30 * * * *', local(2026, 5, 1, 12), local(2026, 5, 1, 12, 30)],
-    ['0 3 * * *', local(2026, 5, 1, 3), local(2026, 5, 2, 3)],
-    ['0 3 * * *', local(2026, 5, 1, 2, 59, 59), local(2026, 5, 1, 3)],
-    ['*/10 * * * * *', local(2026, 5, 1, 12, 0, 55), local(2026, 5, 1, 12, 1, 0)],
-    ['0 0 1 1 *', local(2026, 5, 1), local(2027, 0, 1)],
-    ['0 0 29 2 *', local(2026, 5, 1), local(2028, 1, 29)],
-    ['15 8 * * mon', local(2026, 5, 1, 9), local(2026, 5, 8, 8, 15)],
-  ])('finds the next moment of %s', async (expression, after, expected) => {
-    expect(at(await nextAfter(expression, after))).toBe(at(expected))
-  })
-
-  it('refuses what it does not understand, and what never comes', async () => {
-    await expect(nextAfter('61 * * * *', NOON)).rejects.toThrow('61')
-    await expect(nextAfter('0 0 30 2 *', NOON)).rejects.toThrow('30')
-  })
-
-  it('keeps to the wall clock where it changes: an hour that is left out is made up for, one that comes twice counts once', async () => {
-    const before = process.env.TZ
-    process.env.TZ = 'Europe/Berlin'
-    try {
-      const from = (day: string) => nextAfter('30 2 * * *', Date.parse(day))
-      expect(at(await from('2026-03-29T00:00:00+01:00'))).toBe(at(Date.parse('2026-03-29T03:30:00+02:00')))
-      const twice = await from('2026-10-25T00:00:00+02:00')
-      expect(at(twice)).toBe(at(Date.parse('2026-10-25T02:30:00+02:00')))
-      expect(at(await nextAfter('30 2 * * *', twice))).toBe(at(Date.parse('2026-10-26T02:30:00+01:00')))
-    } finally {
-      if (before === undefined) delete process.env.TZ
-      else process.env.TZ = before
-    }
+    ['was never planned', undefined, T, 'unplanned'],
+    ['has time', row, T + 30 * MINUTE - 1, 'planned'],
+    ['is due at its moment', row, T + 30 * MINUTE, { dueMs: T + 30 * MINUTE }],
+    ['is due by the first moment of those that were missed', row, T + DAY, { dueMs: T + 30 * MINUTE }],
+    ['has another expression', { ...row, expression: '45 * * * *' }, T + DAY, 'unplanned'],
+    ['was planned before the clock was corrected', row, T - MINUTE, 'planned'],
+    ['was planned before the clock was set back', row, T - MINUTE - 1, 'unplanned'],
+  ] as const)('that %s', (_what, known, nowMs, expected) => {
+    expect(dueState({ expression }, known, nowMs)).toEqual(expected)
   })
 })
 
-describe('a schedule', () => {
-  it('becomes due at its moments, and when is on record', async () => {
-    const { time, planned, dues, begin, later } = ground()
-    await begin()
-    expect([dues, planned.list()]).toEqual([
-      [],
-      [{ name: 'hourly', expression: '30 * * * *', nextDueMs: NOON + 30 * MINUTE, plannedMs: NOON }],
-    ])
-    time.pass(30 * MINUTE - 1)
-    await later()
-    expect(dues).toEqual([])
-    time.pass(1)
-    await later()
-    time.pass(HOUR)
-    await later()
-    expect(dues).toEqual([`hourly ${at(NOON + 30 * MINUTE)}`, `hourly ${at(NOON + 90 * MINUTE)}`])
-    expect(planned.list()).toMatchObject([{ nextDueMs: NOON + 150 * MINUTE }])
+const hourly = (more: Partial<Schedule> = {}): Schedule => ({
+  name: 'hourly',
+  expression: '30 * * * *',
+  due: (watermark) => ({ kind: 'plain', key: more.name ?? 'hourly', watermark, input: null }),
+  ...more,
+})
+
+/** node-cron goes by the clock of the machine, so the test's begins there. `begin` is a start of the daemon; the rows stay. */
+async function calendar(time = manualTime(Date.now())) {
+  const { core } = await testCore({ time })
+  const table = createJobTable(core.db.index)
+  const rows = createSchedules(core.db.history)
+  const models = createModels(core)
+  const runner = createRunner(core, models, table, createJobClaims(core.db.index))
+  core.lifecycle.add('models', models.stop)
+  const begin = () => {
+    const scheduler = createScheduler(core, runner)
+    core.lifecycle.add('calendar', scheduler.stop)
+    return scheduler
+  }
+  // They are never begun: a later one of the same schedule joins the one that waits.
+  const dues = () => table.list({ limit: 99 }).jobs.map(({ key, watermark }) => `${key} ${watermark}`)
+  const startMs = core.clock.now()
+  /** As if planned an hour ago, and due half an hour ago. */
+  const missed = (ms = startMs - 30 * MINUTE) =>
+    rows.set({ name: 'hourly', expression: '30 * * * *', nextDueMs: ms, plannedMs: ms - 30 * MINUTE })
+  return { core, time, rows, begin, dues, missed, startMs, runner }
+}
+
+describe('the calendar', () => {
+  it('puts on record when a schedule is due next, and forgets one that is switched off', async () => {
+    const { rows, begin, dues, startMs } = await calendar()
+    const scheduler = begin()
+    await scheduler.plan([hourly()])
+    const row = rows.get('hourly')
+    expect(row).toMatchObject({ name: 'hourly', expression: '30 * * * *', plannedMs: startMs })
+    expect(new Date(row?.nextDueMs ?? 0).getMinutes()).toBe(30)
+    await scheduler.plan([hourly({ expression: '45 * * * *' })])
+    expect(rows.get('hourly')).toMatchObject({ expression: '45 * * * *' })
+    expect(new Date(rows.get('hourly')?.nextDueMs ?? 0).getMinutes()).toBe(45)
+    await scheduler.plan([])
+    expect([rows.names(), dues()]).toEqual([[], []])
   })
 
-  it.each([['the machine slept'], ['the daemon was away'], ['the clock was set forward']])(
-    'makes up once for a day that %s through',
-    async (how) => {
-      const { time, dues, begin, later } = ground()
-      const first = await begin()
-      if (how === 'the daemon was away') first.stop()
-      time.sleep(24 * HOUR)
-      if (how === 'the daemon was away') await begin()
-      else time.pass(30_000)
-      await later()
-      expect(dues).toEqual([`hourly ${at(NOON + 30 * MINUTE)}`])
-      time.pass(30 * MINUTE)
-      await later()
-      expect(dues).toHaveLength(2)
-    },
-  )
-
-  it('that was not missed is not due because of a start', async () => {
-    const { time, dues, begin, later } = ground()
-    const first = await begin()
-    time.pass(30 * MINUTE)
-    await later()
-    first.stop()
-    await begin()
-    await later()
-    expect(dues).toHaveLength(1)
+  it('makes up at a start, once, for what was missed', async () => {
+    const { rows, begin, dues, missed, startMs } = await calendar()
+    missed(startMs - DAY)
+    await begin().plan([hourly()])
+    expect(dues()).toEqual([`hourly ${at(startMs - DAY)}`])
+    const planned = rows.get('hourly')
+    expect(planned?.nextDueMs).toBeGreaterThan(startMs)
+    await begin().plan([hourly()])
+    expect([dues().length, rows.get('hourly')]).toEqual([1, planned])
   })
 
-  it('that is due at every start is due once then, also where it was missed', async () => {
-    const { time, dues, current, hourly, begin } = ground()
-    current.schedules = [{ ...hourly(), atStart: true }]
-    const first = await begin()
-    expect(dues).toEqual([`hourly ${at(NOON)}`])
-    await first.plan()
-    first.stop()
-    time.sleep(24 * HOUR)
-    await begin()
-    expect(dues).toEqual([`hourly ${at(NOON)}`, `hourly ${at(NOON + 30 * MINUTE)}`])
+  it.each([
+    ['the machine slept', (time: ReturnType<typeof manualTime>) => time.sleep(DAY)],
+    ['the clock was set forward', (time: ReturnType<typeof manualTime>) => time.jump(DAY)],
+  ])('makes up once for a day that was missed because %s', async (_why, miss) => {
+    const { core, time, rows, begin, dues } = await calendar()
+    await begin().plan([hourly()])
+    const { nextDueMs = 0 } = rows.get('hourly') ?? {}
+    miss(time)
+    const made = new Promise<void>((resolve) => core.events.subscribe(({ type }) => type === 'job' && resolve()))
+    time.pass(30 * SECOND)
+    await made
+    expect(dues()).toEqual([`hourly ${at(nextDueMs)}`])
   })
 
-  it('is planned anew when the clock is set back, and not repeated', async () => {
-    const { time, planned, dues, begin, later } = ground()
-    await begin()
-    time.pass(30 * MINUTE)
-    await later()
-    time.jump(-24 * HOUR)
-    time.pass(HOUR)
-    await later()
-    expect(dues).toHaveLength(1)
-    expect(planned.list()).toMatchObject([{ nextDueMs: NOON - 24 * HOUR + 150 * MINUTE }])
-    time.pass(HOUR)
-    await later()
-    expect(dues).toHaveLength(2)
+  it('does what is due at every start once then, also where it was missed', async () => {
+    const { begin, dues, missed, startMs } = await calendar()
+    const always = hourly({ atStart: true })
+    const scheduler = begin()
+    await scheduler.plan([always])
+    await scheduler.plan([always])
+    expect(dues()).toEqual([`hourly ${at(startMs)}`])
+    missed()
+    await begin().plan([always])
+    expect(dues()).toEqual([`hourly ${at(startMs - 30 * MINUTE)}`])
   })
 
-  it('is planned anew when the settings change, and forgotten when it is switched off', async () => {
-    const { time, planned, dues, current, hourly, begin, later } = ground()
-    const scheduler = await begin()
-    current.schedules = [hourly('45 * * * *')]
-    await scheduler.plan()
-    expect(planned.list()).toMatchObject([{ expression: '45 * * * *', nextDueMs: NOON + 45 * MINUTE }])
-    time.pass(44 * MINUTE)
-    await later()
-    expect(dues).toEqual([])
-    time.pass(MINUTE)
-    await later()
-    expect(dues).toEqual([`hourly ${at(NOON + 45 * MINUTE)}`])
-    current.schedules = []
-    await scheduler.plan()
-    expect(planned.list()).toEqual([])
-    time.pass(24 * HOUR)
-    await later()
-    expect(dues).toHaveLength(1)
+  it('plans anew when the clock was set back, and repeats nothing', async () => {
+    const { rows, begin, dues, startMs } = await calendar()
+    const later = { nextDueMs: startMs + 2 * DAY, plannedMs: startMs + DAY }
+    rows.set({ name: 'hourly', expression: '30 * * * *', ...later })
+    await begin().plan([hourly()])
+    expect([dues(), rows.get('hourly')?.plannedMs]).toEqual([[], startMs])
+    expect(rows.get('hourly')?.nextDueMs).toBeLessThanOrEqual(startMs + HOUR + MINUTE)
   })
 
-  it('that nobody can understand is told, and keeps no other from its time', async () => {
-    const { time, dues, errors, current, hourly, begin, later } = ground()
-    current.schedules = [{ ...hourly('61 * * * *'), name: 'wrong' }, hourly()]
-    await begin()
-    expect(errors).toEqual([expect.stringContaining('61')])
-    time.pass(30 * MINUTE)
-    await later()
-    expect(dues).toEqual([`hourly ${at(NOON + 30 * MINUTE)}`])
+  it.each([
+    ['61 * * * *', 'invalid'],
+    ['0 0 30 2 *', 'impossible'],
+  ])('tells of %s, and keeps no other from its time', async (expression, why) => {
+    const { core, begin, dues, missed, rows } = await calendar()
+    missed()
+    await begin().plan([hourly({ name: 'wrong', expression }), hourly()])
+    expect(core.health.failures()).toMatchObject([{ code: 'schedule', message: expect.stringContaining(why) }])
+    expect([dues().length, rows.names()]).toEqual([1, ['hourly']])
+  })
+
+  it('enqueues at the moment itself, and not after it was stopped', async () => {
+    const { core, rows, begin, dues } = await calendar({ ...manualTime(), clock: createClock() })
+    const scheduler = begin()
+    const fired = new Promise<void>((resolve) => core.events.subscribe(({ type }) => type === 'job' && resolve()))
+    await scheduler.plan([hourly({ expression: '* * * * * *' })])
+    const { nextDueMs = 0 } = rows.get('hourly') ?? {}
+    await fired
+    expect(dues()).toEqual([`hourly ${at(nextDueMs)}`])
+    scheduler.stop()
+    await scheduler.plan([hourly({ expression: '0 0 1 1 *' })])
+    expect(rows.get('hourly')).toMatchObject({ expression: '* * * * * *' })
   })
 })

@@ -7,8 +7,8 @@ import { createJobClaims, createJobTable } from '../../daemon/jobs/job-table.ts'
 import { createRunner } from '../../daemon/jobs/runner.ts'
 import { recoverChanges } from '../../daemon/memory/recovery.ts'
 import { printTopic } from '../../daemon/memory/topic-file.ts'
+import { createModels, type Models } from '../../daemon/models/models.ts'
 import { aborted } from '../../daemon/platform/process.ts'
-import { createGivingWay } from '../../daemon/platform/queue.ts'
 import { openWriter } from './writer.ts'
 
 const [stateDir = '', drainMs = '0'] = process.argv.slice(2)
@@ -97,24 +97,20 @@ const slow: JobKind = {
   },
 }
 
-const runner = createRunner({
-  jobs,
-  claims: createJobClaims(store.index),
-  kinds: [...kinds, slow],
-  clock,
-  random: Math.random,
-  isOnline: () => true,
-  modelWaits: () => undefined,
-  isBusy: () => false,
-  givingWay: createGivingWay(clock),
-  onNews: () => {
-    const { queued, waiting, running } = jobs.counts()
-    if (queued + waiting + running === 0) setImmediate(end)
-  },
-  onError: (error) => {
-    process.stderr.write(`${(error as Error).stack}\n`)
-    process.exitCode = 1
-  },
+// There is a model as far as the runner is concerned: no kind asks it.
+const models: Models = { ...createModels(core), mode: () => 'online', waits: () => undefined }
+core.lifecycle.add('models', models.stop)
+const report = (error: unknown) => {
+  process.stderr.write(`${(error as Error).stack}\n`)
+  process.exitCode = 1
+}
+const log = { ...core.log, error: (fields: unknown) => report((fields as { err: unknown }).err) }
+const runner = createRunner({ ...core, log }, models, jobs, createJobClaims(store.index))
+runner.register(...kinds, slow)
+core.events.subscribe((event) => {
+  if (event.type !== 'job') return
+  const { queued, waiting, running } = jobs.counts()
+  if (queued + waiting + running === 0) setImmediate(end)
 })
 
 core.lifecycle.add('jobs', runner.stop)

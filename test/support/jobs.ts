@@ -1,11 +1,13 @@
 /** A runner over a real store, with time that a test moves and runs that a test ends. */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { openDatabases } from '../../daemon/db/databases.ts'
 import type { Claimed, Due, JobKind, Outcome, RunContext } from '../../daemon/jobs/job.ts'
-import { createJobClaims, createJobTable } from '../../daemon/jobs/job-table.ts'
+import { createJobClaims, createJobTable, type JobClaims } from '../../daemon/jobs/job-table.ts'
 import { createRunner } from '../../daemon/jobs/runner.ts'
-import { manualTime } from './clock.ts'
+import { createModels, type Models } from '../../daemon/models/models.ts'
+import { testCore } from './core.ts'
 import { makeHome } from './home.ts'
 
 export const START_MS = Date.UTC(2026, 0, 1)
@@ -60,37 +62,41 @@ export function jobTables() {
   return { state, store, jobs: createJobTable(store.index), claims, claim }
 }
 
-export function jobRig(kinds: readonly JobKind[]) {
-  const { store, jobs, claims } = jobTables()
-  const time = manualTime(START_MS)
-  const errors: unknown[] = []
-  const news: string[] = []
+/** `model`: what a model answers to whether it is there and may be asked. */
+export async function jobRig(kinds: readonly JobKind[]) {
+  const { core, time, places } = await testCore()
   const model: { waits: Waits; online: boolean } = { waits: undefined, online: true }
   const others = { busy: false, restMs: 0 }
   const looks = { times: 0 }
-  const newRunner = () =>
-    createRunner({
-      jobs,
-      claims: {
-        ...claims,
-        claim: (claim) => {
-          looks.times++
-          return claims.claim(claim)
-        },
-      },
-      kinds,
-      clock: time.clock,
-      // The longest a jitter can make of it.
-      random: () => 1,
-      isBusy: () => others.busy,
-      givingWay: { begin: () => () => others.restMs },
-      isOnline: () => model.online,
-      modelWaits: () => model.waits,
-      onNews: (job, progress) => news.push(`${job.key} ${progress ?? job.state}`),
-      onError: (error) => errors.push(error),
-    })
+  const models: Models = {
+    ...createModels(core),
+    mode: () => (model.online ? 'online' : 'offline'),
+    waits: () => model.waits,
+  }
+  const jobs = createJobTable(core.db.index)
+  const claims = createJobClaims(core.db.index)
+  const counted: JobClaims = {
+    ...claims,
+    claim: (claim) => {
+      looks.times++
+      return claims.claim(claim)
+    },
+  }
+  const givingWay = { ...core.givingWay, begin: () => () => others.restMs }
+  const newRunner = () => {
+    // The longest a jitter can make of it.
+    const runner = createRunner({ ...core, givingWay }, models, jobs, counted, () => 1)
+    runner.register(...kinds)
+    runner.holdLowWhile(() => others.busy)
+    return runner
+  }
+  const news: string[] = []
+  core.events.subscribe((event) => {
+    if (event.type === 'job') news.push(`${event.key} ${event.progress ?? event.state}`)
+  })
+  const logged = () => readFileSync(places.logFile, 'utf8')
   const runner = newRunner()
-  return { store, jobs, claims, looks, time, runner, newRunner, errors, news, model, others }
+  return { core, store: core.db, jobs, claims, looks, time, runner, newRunner, logged, news, model, others }
 }
 
-export type JobRig = ReturnType<typeof jobRig>
+export type JobRig = Awaited<ReturnType<typeof jobRig>>
