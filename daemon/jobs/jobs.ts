@@ -44,7 +44,7 @@ export function createJobs(core: Core, models: Models) {
   const whole = (job: Job): OneJob => ({
     ...shown(job),
     watermark: job.watermark,
-    ...(job.result !== undefined && job.result !== null && { result: job.result }),
+    result: job.result ?? undefined,
   })
 
   return {
@@ -98,29 +98,19 @@ export function createJobs(core: Core, models: Models) {
 }
 
 function shownJob(job: Job, progress: string | undefined): JobShown {
-  const { id, kind, key, state, attempts, error, runId, followedBy } = job
-  const waits = (state === 'queued' || state === 'waiting') && job.readyMs > job.createdMs
-  const stamps = {
-    createdAt: job.createdMs,
-    startedAt: job.startedMs,
-    endedAt: job.endedMs,
-    dueAt: waits && Number.isFinite(job.readyMs) ? job.readyMs : undefined,
-  }
-  const told = Object.entries(stamps).flatMap(([name, at]) =>
-    at === undefined ? [] : [[name, new Date(at).toISOString()] as const],
-  )
+  const { id, kind, key, state, attempts, createdMs, startedMs, endedMs, readyMs, error, runId, followedBy } = job
+  const waits = (state === 'queued' || state === 'waiting') && readyMs > createdMs && Number.isFinite(readyMs)
   return {
-    id,
-    kind,
-    key,
-    state,
-    attempts,
-    ...(Object.fromEntries(told) as Pick<JobShown, 'createdAt'>),
-    ...(error !== undefined && { error }),
-    ...(runId !== undefined && { runId }),
-    ...(progress !== undefined && { progress }),
-    ...(job.truncated && { truncated: true }),
-    ...(job.trailing && { trailing: true }),
-    ...(followedBy !== undefined && { followedBy }),
+    ...{ id, kind, key, state, attempts },
+    createdAt: new Date(createdMs).toISOString(),
+    startedAt: stamp(startedMs),
+    endedAt: stamp(endedMs),
+    dueAt: stamp(waits ? readyMs : undefined),
+    ...{ error, runId, progress },
+    truncated: job.truncated || undefined,
+    trailing: job.trailing || undefined,
+    followedBy,
   }
 }
+
+const stamp = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toISOString())

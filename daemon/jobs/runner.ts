@@ -58,8 +58,7 @@ export function createRunner(
   let beats: Timer | undefined
 
   const publish = ({ id, kind, key, state, error, runId }: Job, progress?: string, more?: Telling) => {
-    const why = { ...(error !== undefined && { error }), ...(runId !== undefined && { runId }) }
-    events.publish({ type: 'job', id, kind, key, state, ...why, ...(progress !== undefined && { progress }), ...more })
+    events.publish({ type: 'job', id, kind, key, state, error, runId, progress, ...more })
   }
 
   const changed = (job: Job) => {
@@ -136,13 +135,8 @@ export function createRunner(
     })
 
   const begin = (job: Job) => {
-    const run: Run = {
-      job,
-      abort: new AbortController(),
-      progress: undefined,
-      ending: undefined,
-      restMs: givingWay.begin(),
-    }
+    const unfinished = { progress: undefined, ending: undefined }
+    const run: Run = { job, abort: new AbortController(), ...unfinished, restMs: givingWay.begin() }
     running.set(job.id, run)
     beats ??= clock.every(LEASE_MS / 3, beat, failed)
     changed(job)
