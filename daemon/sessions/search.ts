@@ -79,16 +79,9 @@ export function createSearch({ db, clock }: Core, projects: Projects) {
 type At = { cwd: string; caller: Caller; limit: number; signal: () => AbortSignal }
 
 function askedOf({ words, literals, session, role, sinceMs }: Query, project: string): Asked {
-  const demands = words.map(demandOfWord).filter(({ phrase }) => phrase.length > 0)
-  return {
-    words: demands,
-    match: 'all',
-    literals: literals.map(demandOfLiteral),
-    project,
-    session,
-    saidBy: role,
-    sinceMs,
-  }
+  const asked = words.map(demandOfWord).filter(({ phrase }) => phrase.length > 0)
+  const demanded = literals.map(demandOfLiteral)
+  return { words: asked, match: 'all', literals: demanded, project, session, saidBy: role, sinceMs }
 }
 
 /** A transcript that was written anew may have something else where the message stood. */
@@ -100,16 +93,16 @@ function hasWords(text: string, { words, match }: Asked): boolean {
   return match === 'all' ? words.every(meets) : words.some(meets)
 }
 
-function toFound(candidate: Candidate, { snippet, hits }: Snippet): Found {
-  const { session, harness, uid, saidBy, at, path, offset, length } = candidate
+function toFound({ session, uid, saidBy, at, ...place }: Candidate, found: Snippet): Found {
+  const { harness, path, offset, length } = place
+  const saidAt = at === null ? null : new Date(at).toISOString()
   return {
     sessionId: session,
     harness,
     messageId: uid,
     role: saidBy as SearchRole,
-    at: at === null ? null : new Date(at).toISOString(),
-    snippet,
-    hits,
+    at: saidAt,
+    ...found,
     path,
     offset,
     length,
@@ -259,13 +252,10 @@ function firstIn(text: string, looks: readonly Look[]): number {
 function hitsIn(text: string, looks: readonly Look[]): Hit[] {
   const found: Hit[] = []
   for (const look of looks) for (let hit = look(text, 0); hit; hit = look(text, hit.to)) found.push(hit)
-  return apart(found.sort((a, b) => a.from - b.from || b.to - a.to))
-}
-
-/** Of hits that overlap the first is enough. */
-function apart(sorted: readonly Hit[]): Hit[] {
+  // Of hits that overlap the first is enough.
   const kept: Hit[] = []
-  for (const hit of sorted) if (hit.from >= (kept.at(-1)?.to ?? 0)) kept.push(hit)
+  for (const hit of found.sort((a, b) => a.from - b.from || b.to - a.to))
+    if (hit.from >= (kept.at(-1)?.to ?? 0)) kept.push(hit)
   return kept
 }
 

@@ -60,10 +60,7 @@ export function createSessions(core: Core, projects: Projects, reader: Transcrip
   const statements = preparedIn(db.index, prepare)
   const counted = createLru<number, { readBytes: number; turns: number }>(MOST_COUNTED)
 
-  const turnsOf = (row: StoredSession): Promise<Turn[]> => {
-    const sources = statements().files.all(row.row) as (Source & { id: number })[]
-    return reader.turnsOf(sources.map(({ harness, root, path }) => ({ harness, root, path })))
-  }
+  const turnsOf = ({ row }: StoredSession): Promise<Turn[]> => reader.turnsOf(statements().files.all(row) as Source[])
 
   /** Where rows cannot tell, the files are read once for as long as they are as they were. */
   const countTurns = async (row: StoredSession): Promise<number> => {
@@ -136,8 +133,8 @@ function prepare(db: Db) {
     named: db.prepare(`SELECT ${COLUMNS} FROM sessions s WHERE s.session = ? ORDER BY s.harness`),
     isKnown: db.prepare('SELECT 1 FROM sessions WHERE session = ?'),
     files: db.prepare(
-      `SELECT DISTINCT f.id, f.harness, f.root, f.path FROM messages m JOIN files f ON f.id = m.file
-       WHERE m.session = ? AND m.sub_agent = '' AND f.gone = 0 ORDER BY f.id`,
+      `SELECT harness, root, path FROM files f WHERE gone = 0
+         AND id IN (SELECT file FROM messages m WHERE m.session = ? AND m.sub_agent = '') ORDER BY id`,
     ),
   }
 }
@@ -148,29 +145,18 @@ function placeOf(after: string | undefined) {
   return { lastAt: Number(lastAt), row: Number(row) }
 }
 
-function answerOf({
-  id,
-  harness,
-  forkOf,
-  cwd,
-  project,
-  startedAt,
-  lastAt,
-  turns,
-  tokens,
-  gone,
-}: StoredSession): Session {
+function answerOf({ id, harness, turns, tokens, ...row }: StoredSession): Session {
   return present<Session>({
     id,
     harness,
-    cwd: cwd ?? undefined,
-    project: project ?? undefined,
-    startedAt: timeOf(startedAt),
-    lastAt: timeOf(lastAt),
+    cwd: row.cwd ?? undefined,
+    project: row.project ?? undefined,
+    startedAt: timeOf(row.startedAt),
+    lastAt: timeOf(row.lastAt),
     turns,
     tokens,
-    parentId: forkOf ?? undefined,
-    gone: gone === 1,
+    parentId: row.forkOf ?? undefined,
+    gone: row.gone === 1,
   })
 }
 
@@ -191,22 +177,16 @@ function timeOf(at: number | null | undefined): string | undefined {
 }
 
 /** Sessions of projects that were used after a moment, other than the one that asks. */
-export type TouchedQuery = {
+type TouchedQuery = {
   projects: readonly string[]
   sinceMs: number
   /** The session that asks. */
-  except?: { harness: string; sessionId: string } | undefined
+  except?: SessionKey | undefined
 }
 
 export type TouchedSession = { harness: string; id: string; lastAt: number; paths: string[] }
 
-export type Touched = {
-  count(query: TouchedQuery): number
-  /** The one that was used last first, with the files of its conversation. */
-  list(query: TouchedQuery, limit: number): TouchedSession[]
-}
-
-export function createTouched(current: () => Db): Touched {
+export function createTouched(current: () => Db) {
   const statements = preparedIn(current, prepareTouched)
   const given = ({ projects, sinceMs, except }: TouchedQuery) => ({
     projects: JSON.stringify(projects),
@@ -215,8 +195,9 @@ export function createTouched(current: () => Db): Touched {
     session: except?.sessionId ?? '',
   })
   return {
-    count: (query) => statements().count.get(given(query)) as number,
-    list: (query, limit) =>
+    count: (query: TouchedQuery) => statements().count.get(given(query)) as number,
+    /** The one that was used last first, with the files of its conversation. */
+    list: (query: TouchedQuery, limit: number): TouchedSession[] =>
       (statements().list.all({ ...given(query), limit }) as (TouchedSession & { paths: string })[]).map((row) => ({
         ...row,
         paths: JSON.parse(row.paths) as string[],

@@ -189,25 +189,11 @@ function nameless({ text }: Line, place: number): string {
 /** What is known of a session while its lines go by. */
 export type Session = Omit<SessionFact, 'kind'>
 
-/** Later lines are right about everything but the beginning. */
-export function learn(session: Session, fact: SessionFact): Session {
-  if (isKnown(session, fact)) return session
-  const { kind: _, ...told } = fact
-  return { ...session, ...told, ...present<Session>({ startedAt: session.startedAt ?? told.startedAt }) }
-}
-
-/** Line after line tells the same of its session. */
-function isKnown(session: Session, told: SessionFact): boolean {
-  return (
-    (told.sessionId ?? session.sessionId) === session.sessionId &&
-    (told.subAgent ?? session.subAgent) === session.subAgent &&
-    (told.forkOf ?? session.forkOf) === session.forkOf &&
-    (told.cwd ?? session.cwd) === session.cwd &&
-    (told.branch ?? session.branch) === session.branch &&
-    (told.model ?? session.model) === session.model &&
-    (session.startedAt ?? told.startedAt) === session.startedAt &&
-    (told.interactive ?? session.interactive) === session.interactive
-  )
+/** Later lines are right about everything but the beginning. The same object where a line tells nothing new. */
+export function learn(session: Session, { kind: _, ...told }: SessionFact): Session {
+  if (session.startedAt !== undefined) delete told.startedAt
+  const isKnown = Object.entries(told).every(([key, value]) => session[key as keyof Session] === value)
+  return isKnown ? session : { ...session, ...told }
 }
 
 /** Lines that do not say where they belong belong where the session is. */

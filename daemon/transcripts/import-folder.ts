@@ -34,7 +34,7 @@ export function createImportFolders({ stateDir, settings, db }: Core) {
   const isPrivate = (folder: string) => privateFolder(settings.current().private, [folder]) !== undefined
   return {
     /** The path by which a folder is known, or a refusal. */
-    accept: (named: string) => acceptedFolder(named, stateDir, settings.current().private),
+    accept: (named: string) => acceptedFolder(named, own, settings.current().private),
     /** The last harness that was named for a folder counts. */
     add: ({ dir, harness }: Folder, at: number) => void add.run({ dir, harness: harness ?? null, at }),
     /** It is not looked through any more; what was read of it stays. */
@@ -67,11 +67,11 @@ export function rootsIn(roots: Readonly<Record<string, readonly string[]>>): Roo
 }
 
 /** With its links followed: the same folder by two names would be read twice. */
-async function acceptedFolder(named: string, stateDir: string, privatePaths: readonly string[]): Promise<string> {
+async function acceptedFolder(named: string, own: string, privatePaths: readonly string[]): Promise<string> {
   const dir = followed(named)
   const isWithin = (folder: string) => dir === folder || dir.startsWith(`${folder}/`)
   if (dir === '/') throw refused('path', '/ is everything there is', 'name the folder that has the transcripts')
-  if (isWithin(realpathSync(stateDir)))
+  if (isWithin(own))
     throw refused('path', `${named} is memoryd's own folder`, 'what is pushed is read from there by itself')
   const secret = privateFolder(privatePaths, [dir])
   if (secret !== undefined)
@@ -81,12 +81,8 @@ async function acceptedFolder(named: string, stateDir: string, privatePaths: rea
   try {
     accessSync(dir, constants.R_OK | constants.X_OK)
   } catch (cause) {
-    throw refused(
-      'permission',
-      `${named} cannot be looked into`,
-      `make it readable for you: chmod u+rx ${named}`,
-      cause,
-    )
+    const hint = `make it readable for you: chmod u+rx ${named}`
+    throw refused('permission', `${named} cannot be looked into`, hint, cause)
   }
   return dir
 }
@@ -96,13 +92,10 @@ function followed(named: string): string {
     if (statSync(named).isDirectory()) return realpathSync(named)
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    if (code === 'EACCES' || code === 'EPERM')
-      throw refused(
-        'permission',
-        `there is no way to ${named} for you`,
-        'look at the permissions of the folders above',
-        cause,
-      )
+    if (code === 'EACCES' || code === 'EPERM') {
+      const hint = 'look at the permissions of the folders above'
+      throw refused('permission', `there is no way to ${named} for you`, hint, cause)
+    }
     if (code === 'ENAMETOOLONG' || code === 'ELOOP')
       throw new MemoryError('BAD_REQUEST', `${named} cannot be a folder (${code})`, { cause })
     throw new MemoryError('NOT_FOUND', `there is no folder ${named}`, { hint: 'name a folder with transcripts', cause })
@@ -110,12 +103,7 @@ function followed(named: string): string {
   throw new MemoryError('BAD_REQUEST', `${named} is not a folder`, { hint: 'name the folder it is in' })
 }
 
-function refused(
-  reason: 'path' | 'permission' | 'secret',
-  message: string,
-  hint: string,
-  cause?: unknown,
-): MemoryError {
+function refused(reason: 'path' | 'permission' | 'secret', message: string, hint: string, cause?: unknown) {
   return new MemoryError('REFUSED', message, { reason, hint, cause })
 }
 
@@ -197,7 +185,7 @@ export function createImportJob({ clock }: Core, folders: ImportFolders, sweep: 
 
   const run = async (folder: Folder, { signal, progress: report }: Pick<RunContext, 'signal' | 'progress'>) => {
     const progress = nothingYet(folder.dir)
-    const tell = () => report(`${progress.doneFiles} of ${progress.files} files`, { import: copyOf(progress) })
+    const tell = () => report(`${progress.doneFiles} of ${progress.files} files`, { import: structuredClone(progress) })
     const telling = clock.every(REPORT_MS, tell, () => {})
     try {
       const lost = await readAll(folder, progress, signal)
@@ -224,10 +212,6 @@ export function createImportJob({ clock }: Core, folders: ImportFolders, sweep: 
       killed: ({ input }) => folders.remove((input as Folder).dir),
     } satisfies JobKind,
   }
-}
-
-function copyOf(progress: ImportProgress): ImportProgress {
-  return { ...progress, left: { ...progress.left }, skipped: { ...progress.skipped } }
 }
 
 function nothingYet(dir: string): ImportProgress {

@@ -221,6 +221,14 @@ function whenever<A, B>(answer: Soon<A>, then: (answer: A) => B): Soon<B> {
   return answer instanceof Promise ? answer.then(then) : then(answer)
 }
 
+function whenAll<P extends readonly unknown[], B>(
+  parts: P,
+  then: (answers: { -readonly [K in keyof P]: Awaited<P[K]> }) => B,
+): Soon<B> {
+  // Where none is a promise, the parts are the answers.
+  return parts.some((part) => part instanceof Promise) ? Promise.all(parts).then(then) : then(parts as never)
+}
+
 /** Names that cannot hold one are the rule, and to look at each would cost more than all the rest. */
 const HARMLESS = new RegExp(
   `^(?:${[
@@ -262,38 +270,23 @@ export function createCleaner() {
   /** A folder with a credential in its path is not kept, and neither is its project. */
   const folder = async (path: string | undefined) => (path === undefined || (await hasSecret(path)) ? undefined : path)
 
-  const sessionRow = async (session: MessageStep['session']): Promise<MessageStep['session']> => {
-    const cwd = await folder(session.cwd)
-    return {
-      ...session,
-      id: await name(session.id),
-      forkOf: await named(session.forkOf),
-      branch: await named(session.branch),
-      cwd,
-      project: cwd === undefined ? undefined : await folder(session.project),
-    }
-  }
-
   let last: { given: MessageStep['session']; cleaned: MessageStep['session'] } | undefined
   const rowOf = (given: MessageStep['session']): Soon<MessageStep['session']> => {
     if (last?.given === given) return last.cleaned
-    return sessionRow(given).then((cleaned) => {
-      last = { given, cleaned }
-      return cleaned
-    })
+    const names = [name(given.id), named(given.forkOf), named(given.branch)] as const
+    return Promise.all([...names, folder(given.cwd), folder(given.project)]).then(
+      ([id, forkOf, branch, cwd, project]) => {
+        const cleaned = { ...given, id, forkOf, branch, cwd, project: cwd === undefined ? undefined : project }
+        last = { given, cleaned }
+        return cleaned
+      },
+    )
   }
 
   const message = (step: MessageStep): Soon<MessageStep> => {
-    const session = rowOf(step.session)
     const id = 'id' in step.name ? name(step.name.id) : undefined
-    const subAgent = name(step.subAgent)
-    const answerId = named(step.answerId)
-    const text = clean(step.text)
-    const isNow =
-      !(session instanceof Promise || id instanceof Promise || subAgent instanceof Promise) &&
-      !(answerId instanceof Promise || text instanceof Promise)
-    if (isNow) return { ...step, session, name: id === undefined ? step.name : { id }, subAgent, answerId, text }
-    return Promise.all([session, id, subAgent, answerId, text]).then(([session, id, subAgent, answerId, text]) => ({
+    const parts = [rowOf(step.session), id, name(step.subAgent), named(step.answerId), clean(step.text)] as const
+    return whenAll(parts, ([session, id, subAgent, answerId, text]) => ({
       ...step,
       session,
       name: id === undefined ? step.name : { id },

@@ -242,9 +242,12 @@ async function recordsOf(fact: Fact, defaults: Defaults): Promise<object[]> {
   return []
 }
 
+async function named(name: string | undefined): Promise<string | undefined> {
+  return name === undefined ? undefined : cleanName(name)
+}
+
 /** Which session it is, and where, stands in the request itself. */
 async function sessionRecord({ branch, model, interactive, forkOf }: SessionFact): Promise<object> {
-  const named = async (name: string | undefined) => (name === undefined ? undefined : cleanName(name))
   return present({
     type: 'session',
     branch: await named(branch),
@@ -262,7 +265,6 @@ function timeOf({ at, minutesEast }: Message): number | string | undefined {
 async function messageRecords(message: Message, defaults: Defaults): Promise<object[]> {
   const type = typeOf(message)
   if (!type) return []
-  const named = async (name: string | undefined) => (name === undefined ? undefined : cleanName(name))
   const id = (await named(message.id)) ?? defaults.id
   const parentId = message.parentId === null ? null : await named(message.parentId)
   const common = present({
@@ -286,11 +288,7 @@ async function messageRecords(message: Message, defaults: Defaults): Promise<obj
   }
   const toolCalls = []
   for (const { id: callId, name, input } of message.toolCalls)
-    toolCalls.push({
-      id: await cleanName(callId),
-      name: await cleanName(name),
-      input: await clean(input),
-    })
+    toolCalls.push({ id: await cleanName(callId), name: await cleanName(name), input: await clean(input) })
   const { ends } = message
   return [
     present({

@@ -2,13 +2,13 @@
 import { type Db, preparedIn } from '../db/database.ts'
 import type { Due } from '../jobs/job.ts'
 import { createJobTable } from '../jobs/job-table.ts'
+import type { Rewound } from './formats/facts.ts'
+import type { Usage } from './formats/fields.ts'
 import type { Source } from './formats/format.ts'
 import type { MessageIndex, Ready } from './message-index.ts'
 
 /** A harness's own id, or the hash of a line that has none. */
 type Name = { id: string } | { hash: string }
-
-type Tokens = { input: number; output: number; cacheRead: number; cacheWrite: number }
 
 export type MessageStep = {
   kind: 'message'
@@ -24,15 +24,12 @@ export type MessageStep = {
   startsTurn: 0 | 1
   ends: string | undefined
   toolCalls: number
-  tokens: Tokens | undefined
+  tokens: Usage | undefined
   /** What can be searched for, free of credentials; empty when there is nothing to find. Is not stored. */
   text: string
 }
 
-/** Within the file: a message and all after it, or the last turns. */
-type RewoundStep = { kind: 'rewound'; from: string } | { kind: 'rewound'; turns: number }
-
-export type Step = MessageStep | RewoundStep
+export type Step = MessageStep | Rewound
 
 export type Slice = {
   harness: string
@@ -130,8 +127,6 @@ export function createTranscripts(db: Db, words: MessageIndex) {
       words.forget()
       sessions.forget()
       throw error
-    } finally {
-      holders.forget()
     }
   }
 
@@ -228,7 +223,7 @@ function prepareMessages(db: Db) {
   }
 }
 
-function prepareRewinds(db: Db): (file: number, step: RewoundStep) => void {
+function prepareRewinds(db: Db): (file: number, step: Rewound) => void {
   const byId = db.prepare('SELECT min(id) FROM messages WHERE uid = ? AND +file = ?').pluck()
   const byTurn = db
     .prepare(
@@ -256,27 +251,17 @@ function createOtherHolders(db: Db) {
     'UPDATE files SET again = 1 WHERE id IN (SELECT holder FROM other_holders WHERE stands = ?) RETURNING id',
   )
   const there = db.prepare('SELECT harness, root, path FROM files WHERE id = ? AND gone = 0')
-  /** Line after line of a copy tells the same. */
-  const told = new Set<string>()
   return {
     /** A message of `holder` was left where it stands, in another file. */
-    add: (stands: number, holder: number) => {
-      const pair = `${stands} ${holder}`
-      if (told.has(pair)) return
-      told.add(pair)
-      add.run(stands, holder)
-    },
+    add: (stands: number, holder: number) => void add.run(stands, holder),
     /** What stood in this file may stand there no more. Gives those that are there and hold some of it. */
     left: (stands: number): Source[] => {
       const marked = mark.pluck().all(stands) as number[]
       remove.run(stands)
       // They take over what it held. It may come back as it was, and when they go after that, it is its turn.
       for (const id of marked) add.run(id, stands)
-      told.clear()
       return marked.flatMap((id) => (there.get(id) as Source | undefined) ?? [])
     },
-    /** The transaction is over, or was rolled back. */
-    forget: () => told.clear(),
   }
 }
 
@@ -284,7 +269,13 @@ function createOtherHolders(db: Db) {
 export type TranscriptFiles = ReturnType<typeof createTranscriptFiles>
 
 export function createTranscriptFiles(current: () => Db) {
-  const statements = preparedIn(current, prepare)
+  const statements = preparedIn(current, (db) => ({
+    cursor: db.prepare('SELECT cursor FROM files WHERE path = ? AND gone = 0 AND again = 0').pluck(),
+    present: db.prepare(
+      'SELECT id, harness, root, path FROM files WHERE id > @after AND gone = 0 ORDER BY id LIMIT @limit',
+    ),
+    skipped: db.prepare('SELECT reason, sum(count) FROM skipped_lines GROUP BY reason ORDER BY reason').raw(),
+  }))
   return {
     /** How far a file was read, if it was, is not known to be gone and has not to be read again. */
     cursor: (path: string) => statements().cursor.get(path) as string | undefined,
@@ -292,16 +283,6 @@ export function createTranscriptFiles(current: () => Db) {
     present: (page: { after: number; limit: number }) => statements().present.all(page) as (Source & { id: number })[],
     /** Lines that could not be used, by why. */
     skipped: (): Record<string, number> => Object.fromEntries(statements().skipped.all() as [string, number][]),
-  }
-}
-
-function prepare(db: Db) {
-  return {
-    cursor: db.prepare('SELECT cursor FROM files WHERE path = ? AND gone = 0 AND again = 0').pluck(),
-    present: db.prepare(
-      'SELECT id, harness, root, path FROM files WHERE id > @after AND gone = 0 ORDER BY id LIMIT @limit',
-    ),
-    skipped: db.prepare('SELECT reason, sum(count) FROM skipped_lines GROUP BY reason ORDER BY reason').raw(),
   }
 }
 
