@@ -16,7 +16,6 @@ export type KnownSession = {
 export type MessageRow = {
   id: number
   uid: string
-  /** Whose form its transcript has. */
   harness: string
   path: string
   offset: number
@@ -87,7 +86,6 @@ export function createMessageTable(current: () => Db) {
       statements().from.all({ row, upTo, ...placeOf(uid, row) }) as MessageRow[],
     /** The last that the agent said before a message, newest first: a few, for most of its lines have no words. */
     agentBefore: (row: number, id: number) => statements().agentBefore.all(row, id, BEFORE) as MessageRow[],
-    /** The last of all, newest first. */
     newest: (row: number, limit: number) => statements().newest.all(row, limit) as MessageRow[],
   }
 }
@@ -123,7 +121,6 @@ function afterSql(which: string): string {
     ORDER BY m.id`
 }
 
-/** How much of what is new belongs to turns that are over. Pure. */
 type Spoken = { by: string; startsTurn: 0 | 1; ends: string | null }
 
 /** Up to the last end. As in a list of turns, an end is taken back when the agent goes on, and not when a turn begins. */

@@ -34,7 +34,6 @@ export function createNotices(db: Db, clock: Clock) {
   return {
     saved: (session: SessionKey, files: readonly string[]) =>
       add(session, 'saved', files, `saved: ${files.join(', ')}`),
-    /** Names no memory. */
     dreamed: (session: SessionKey, text: string) => add(session, 'dream', [], text),
     /** Oldest first, of one harness or of all that know a session of that name. */
     list: (
@@ -55,7 +54,6 @@ export function createNotices(db: Db, clock: Clock) {
 /** How far each session was worked through, in `history.db`: what was made of it once is not made again of a new index. */
 type ProgressKey = { harness: string; session: string; kind: string }
 
-/** The last message that was worked through, and when it was said. */
 export type Reached = { message: string; at: number }
 
 export function createProgress(db: Db) {

@@ -109,12 +109,10 @@ function toFound({ session, uid, saidBy, at, ...place }: Candidate, found: Snipp
   }
 }
 
-/** The language of transcript search: words, "literals", session:, role:, since:. Pure. */
 export type SearchRole = 'person' | 'agent' | 'tool'
 
 export type Query = {
   words: string[]
-  /** Every one of them must stand in a text exactly as it is. */
   literals: string[]
   session?: string
   role?: SearchRole
@@ -194,17 +192,14 @@ function worthOf({ score, at }: Candidate, nowMs: number): number {
   return -score * (1 + recent)
 }
 
-/** One line of a text around the first hit, with the places of all hits in it. Pure. */
 type Hit = { from: number; to: number }
 export type Snippet = { snippet: string; hits: Hit[] }
 
 const BEFORE_CHARS = 60
 const SNIPPET_CHARS = 240
 
-/** The next hit from a place on. */
 type Look = (text: string, from: number) => Hit | undefined
 
-/** Made once for all texts in which the same is asked for. */
 export function snippetsOf(asked: Pick<Query, 'words' | 'literals'>): (text: string) => Snippet {
   const looks = [...asked.literals.filter(Boolean).map(forLiteral), ...asked.words.flatMap(forWord)]
   /** Of something that was asked for, in whatever case, no hit is longer. */
@@ -230,7 +225,6 @@ function forLiteral(literal: string): Look {
   }
 }
 
-/** A word as the user types it may hold several. */
 function forWord(typed: string): Look[] {
   return (typed.match(/[\p{L}\p{N}\p{M}]+/gu) ?? []).map((word) => {
     const pattern = new RegExp(word, 'giu')
@@ -259,7 +253,6 @@ function hitsIn(text: string, looks: readonly Look[]): Hit[] {
   return kept
 }
 
-/** Never half of a character. */
 function whole(text: string, at: number): number {
   return /[\uDC00-\uDFFF]/.test(text[at] ?? '') && at > 0 ? at - 1 : at
 }

@@ -24,7 +24,6 @@ type StoredSession = {
   project: string | null
   startedAt: number | null
   lastAt: number | null
-  /** Prompts that were not taken back. */
   turns: number
   /** Whether they are not all: what was said elsewhere in the tree, and turns that an injected text began, only the files can tell. */
   unsure: 0 | 1
@@ -32,7 +31,6 @@ type StoredSession = {
   readBytes: number
   /** Of all answers, each counted once; without what was copied from another session. */
   tokens: number
-  /** The harness deleted every file of it. */
   gone: 0 | 1
 }
 
@@ -93,7 +91,6 @@ export function createSessions(core: Core, projects: Projects, reader: Transcrip
     notices: createNotices(db.history, clock),
     progress: createProgress(db.history),
     touched: createTouched(db.index),
-    /** Of a project, the one that was used last first. */
     list: async ({ cwd, limit = PAGE, after }: ListQuery): Promise<SessionList> => {
       const place = { project: projects.rootOf(cwd), limit: limit + 1, ...placeOf(after) }
       const rows = statements().list.all(place) as StoredSession[]
@@ -103,7 +100,6 @@ export function createSessions(core: Core, projects: Projects, reader: Transcrip
       for (const row of page.filter(isShown)) items.push({ ...answerOf(row), turns: await countTurns(row) })
       return last && rows.length > limit ? { items, next: `${last.lastAt ?? 0}.${last.row}` } : { items }
     },
-    /** With its turns, read back from its transcripts. */
     get: async (id: string, harness: string | undefined): Promise<OneSession> => {
       const row = find(id, harness)
       const turns = await turnsOf(row)
@@ -116,7 +112,6 @@ export function createSessions(core: Core, projects: Projects, reader: Transcrip
       const row = find(id, harness)
       return { harness: row.harness, sessionId: row.id }
     },
-    /** Whether any harness has one of this name. */
     isKnown: (id: string): boolean => statements().isKnown.get(id) !== undefined,
   }
 }
@@ -164,7 +159,6 @@ function turnAnswer({ startedAt, endedAt, end, prompt, startedBy, toolCalls }: T
   return present<OneSession['turnList'][number]>({
     startedAt: timeOf(startedAt),
     endedAt: timeOf(endedAt),
-    // It has ended as far as can be told now.
     end: end === 'settling' ? 'final' : end,
     prompt,
     startedBy: startedBy === 'person' ? 'person' : 'other',
@@ -180,7 +174,6 @@ function timeOf(at: number | null | undefined): string | undefined {
 type TouchedQuery = {
   projects: readonly string[]
   sinceMs: number
-  /** The session that asks. */
   except?: SessionKey | undefined
 }
 

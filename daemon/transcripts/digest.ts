@@ -17,7 +17,6 @@ export type Known = {
   counted?: Usage
   /** The conversation has gone back somewhere, or something injected may have begun a turn: rows alone cannot count turns. */
   unsure?: true
-  /** The message that came last, where messages name their parents. */
   last?: string
   /** The turn that was read last has ended, and no listener was told. */
   ended?: Ended
@@ -101,7 +100,6 @@ function learnFrom(fact: Fact & { kind: 'session' }, state: Known, { isPrivate }
   if (state.hidden) state.session = nameOf(state.session)
 }
 
-/** All that is kept of a session in a private folder. */
 function nameOf({ sessionId, subAgent }: Session): Session {
   return present<Session>({ sessionId, subAgent })
 }
@@ -176,7 +174,6 @@ function noteCourse({ by, id, parentId, subAgent, startsTurn }: Message, state: 
   if (id !== undefined && parentId !== undefined) state.last = id
 }
 
-/** As in a list of turns: an end is taken back when the agent goes on. */
 function noteEnd({ by, ends, startsTurn, at, cwd }: Message, sessionId: string, state: Known): void {
   if (ends) state.ended = present<Ended>({ end: ends, sessionId, at, cwd })
   else if (by === 'agent' || by === 'tool' || startsTurn) delete state.ended
@@ -186,7 +183,6 @@ function nameless({ text }: Line, place: number): string {
   return hash('sha256', `${place} ${text}`, 'base64url').slice(0, 22)
 }
 
-/** What is known of a session while its lines go by. */
 export type Session = Omit<SessionFact, 'kind'>
 
 /** Later lines are right about everything but the beginning. The same object where a line tells nothing new. */
@@ -211,7 +207,6 @@ export function placeIn({ subAgent, cwd, branch, model }: Session, message: Mess
   return message
 }
 
-/** Of each command and each result. */
 export const HEAD_CHARS = 2_000
 /** Of a message, though it were longer than a novel: to look it through for credentials takes twenty times its size. */
 export const INDEXED_CHARS = 1_000_000
@@ -228,10 +223,7 @@ export function indexedText({ text, toolCalls, toolResults }: Message): string {
   return head(parts.join('\n'), INDEXED_CHARS)
 }
 
-/**
- * Never half of a character, and of what may be a credential all or nothing: half of one is not recognised. That ends where
- * there is a blank, a sign that no credential has, or the end of a field in JSON.
- */
+/** Cuts between words: half a character is invalid, and half a credential is not recognised. */
 export function head(text: string, chars: number = HEAD_CHARS): string {
   if (text.length <= chars) return text
   let end = chars
@@ -245,12 +237,10 @@ function isApart(text: string, at: number): boolean {
   return isOther(before) || isOther(text.charCodeAt(at)) || /(?<!\\)"[,:}\]]$/.test(text.slice(Math.max(0, at - 3), at))
 }
 
-/** Neither a letter nor a sign of ASCII. */
 function isOther(code: number): boolean {
   return code <= 0x20 || code >= 0x7f
 }
 
-/** What one line of a transcript says, as it is searched for. */
 export function textAt(harness: string, line: string): string {
   const [message] = messagesAt(harness, line)
   return message ? indexedText(message) : ''
@@ -279,7 +269,6 @@ export function lastTotal(messages: readonly Message[]): Usage | undefined {
   return messages.findLast(({ total }) => total)?.total?.usage
 }
 
-/** What the first count holds beside its own answer. */
 function inherited(messages: readonly Message[]): Usage | undefined {
   const first = messages.find(({ total }) => total)?.total
   return first && combine(first.usage, first.last, (all, part) => Math.max(0, all - part))

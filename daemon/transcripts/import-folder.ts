@@ -1,7 +1,4 @@
-/**
- * Folders of transcripts that the user had read, wherever they are: which may be, and what is in them. Goes neither into our
- * own folder nor into private ones.
- */
+/** Folders of transcripts that the user imports, and the job that reads them. Enters neither our own folder nor private ones. */
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { setImmediate as immediate } from 'node:timers/promises'
 import { MemoryError } from '../../schema/errors.ts'
@@ -33,11 +30,9 @@ export function createImportFolders({ stateDir, settings, db }: Core) {
   const own = realpath(stateDir)
   const isPrivate = (folder: string) => privateFolder(settings.current().private, [folder]) !== undefined
   return {
-    /** The path by which a folder is known, or a refusal. */
     accept: (named: string) => acceptedFolder(named, own, settings.current().private),
     /** The last harness that was named for a folder counts. */
     add: ({ dir, harness }: Folder, at: number) => void add.run({ dir, harness: harness ?? null, at }),
-    /** It is not looked through any more; what was read of it stays. */
     remove: (dir: string) => void remove.run(dir),
     list: (): Folder[] =>
       (list.all() as { dir: string; harness: string | null }[]).map(({ dir, harness }) => ({
@@ -61,7 +56,6 @@ export function createImportFolders({ stateDir, settings, db }: Core) {
   }
 }
 
-/** Where harnesses are known to write. */
 export function rootsIn(roots: Readonly<Record<string, readonly string[]>>): Root[] {
   return Object.entries(roots).flatMap(([harness, paths]) => paths.map((path) => ({ harness, path })))
 }
@@ -125,16 +119,11 @@ function realpath(path: string): string {
   }
 }
 
-/**
- * The job that reads all transcripts in a folder because the user asked for it. What is read is known by the cursors of the
- * files: whatever breaks a run off, the next one reads the rest.
- */
 const REPORT_MS = 250
 /** Files that are due at a time: a run that is broken off waits for no more. */
 const AT_ONCE = 16
 
 export function createImportJob({ clock }: Core, folders: ImportFolders, sweep: Sweep, queue: ReadQueue) {
-  /** Gives how many could not be read to their end. */
   const readAll = async (folder: Folder, progress: ImportProgress, signal: AbortSignal): Promise<number> => {
     for await (const candidates of folders.files(folder.dir)) {
       signal.throwIfAborted()
@@ -229,7 +218,6 @@ function leave(progress: ImportProgress, why: string, bytes: number): void {
   finish(progress, bytes)
 }
 
-/** Puts what is heard of one file to what is known of all. */
 function accountOf(progress: ImportProgress, sessions: Set<string>, sizeBytes: number) {
   let doneBytes = 0
   let lines = 0

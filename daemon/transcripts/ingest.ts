@@ -1,7 +1,4 @@
-/**
- * Slices of transcripts, from their bytes to their rows. What takes time or waits happens before the transaction, which is
- * all or nothing: a kill leaves the places from which the same slices are read again.
- */
+/** Slices of transcripts, from bytes to rows. What takes time happens before the transaction; a kill leaves the old cursors. */
 import { hash } from 'node:crypto'
 import { lstatSync } from 'node:fs'
 import type { Clock, Timer } from '../platform/clock.ts'
@@ -113,7 +110,6 @@ export function createIngest(clock: Clock, transcripts: Transcripts, { backlogDa
 
 type Begun = Extract<Slice, { cursor: Cursor }> & Pick<Rows, 'begun'>
 
-/** What is known before the first line. */
 function begin(source: Source): Known {
   const { sessionId, subAgent } = adapterFor(source.harness).describe(nameOf(source))
   return { session: present({ sessionId, subAgent }) }
@@ -191,7 +187,6 @@ const NEWS_MS = 10 * 60_000
 export function createTurnEnds(clock: Clock, onTurn: (turn: EndedTurn) => void) {
   const settling = new Map<string, Timer>()
   return {
-    /** Lines of a file were read; `ended`: they, and all before them, end a turn. */
     read: (path: string, ended: TurnEnd | undefined) => {
       settling.get(path)?.stop()
       settling.delete(path)
@@ -225,7 +220,6 @@ function whenAll<P extends readonly unknown[], B>(
   parts: P,
   then: (answers: { -readonly [K in keyof P]: Awaited<P[K]> }) => B,
 ): Soon<B> {
-  // Where none is a promise, the parts are the answers.
   return parts.some((part) => part instanceof Promise) ? Promise.all(parts).then(then) : then(parts as never)
 }
 
@@ -260,7 +254,6 @@ export async function pathHasSecret(path: string): Promise<boolean> {
 /** A session has one name, one folder and few branches, in each of its lines. */
 const MOST_KNOWN = 2_000
 
-/** Remembers what it has looked at lately. */
 export function createCleaner() {
   const looked = lately(cleanName)
   // Ids of messages come once: to remember them would cost more than to look at them.

@@ -1,7 +1,4 @@
-/**
- * What does not belong to what was said: text that a harness, a hook or memoryd put into it, and what the user marked as private,
- * which never leaves an adapter. Pure.
- */
+/** Removes what a harness, a hook or memoryd put into a text, and what the user marked as private. Pure. */
 
 /** Everything this program injects stands in this tag, so that a memory can never confirm itself. */
 export const INJECTED_TAG = 'memoryd-context'
@@ -16,10 +13,8 @@ const HARNESS_TAGS = [
   'post-tool-use-hook',
   'ide_opened_file',
   'ide_selection',
-  // Codex
   'environment_context',
   'user_instructions',
-  // Gemini CLI
   'hook_context',
   'session_context',
 ]
@@ -37,7 +32,6 @@ export function injectedBlock(text: string): string {
   return `<${INJECTED_TAG}>\n${inert}\n</${INJECTED_TAG}>`
 }
 
-/** For what people said and tools returned. */
 export function stripInjected(text: string): string {
   return strip(text, ALL)
 }
@@ -55,10 +49,7 @@ function strip(text: string, token: RegExp): string {
   return without(text, [...closed, ...cut])
 }
 
-/**
- * An opening mark needs no end: all that follows it is private anyway, its own attributes included. White space may be written as
- * in JSON, which the input of most tools is by then.
- */
+/** White space may be written as in JSON, which the input of most tools is by then. */
 const PRIVATE = /<(?:\s|\\[nrt]){0,8}(\/?)(?:\s|\\[nrt]){0,8}(private)(?:(?:\s|\\[nrt]){0,8}>|(?=[\s/\\])|$)/iy
 
 /** Without `<private>…</private>`; one that is not closed reaches to the end. */
@@ -68,15 +59,11 @@ export function withoutPrivate(text: string): string {
   return without(text, [...closed, ...unclosed.map(({ start }) => ({ start, end: text.length }))])
 }
 
-/** Whether all that comes after it is private, too. */
 export function isPrivateToTheEnd(text: string): boolean {
   return text.includes('<') && markedSpans(text, PRIVATE).unclosed.length > 0
 }
 
-/**
- * For what a tool printed and an agent may want back: says where something is left out, and a mark that is not closed hides
- * nothing. There it is mostly a word about the mark, or code, and everything after it would be lost.
- */
+/** For output of tools that an agent asks for. A mark that is not closed is mostly code about the mark: it hides nothing. */
 export function withPrivateHidden(text: string): string {
   return text.includes('<') ? replaced(text, markedSpans(text, PRIVATE).closed, '[private]') : text
 }
@@ -85,14 +72,10 @@ export function withPrivateHidden(text: string): string {
 export type Span = { start: number; end: number }
 export type Marked = {
   closed: Span[]
-  /** Marks that nothing closes. */
   unclosed: { name: string; start: number }[]
 }
 
-/**
- * The token is sticky, begins with `<` and has two groups: the slash of a closing mark, and the name. Each closing mark belongs
- * to the nearest open one of its name, so that marks may stand within marks.
- */
+/** The token is sticky, begins with `<` and has two groups: the slash of a closing mark, and the name. Marks may be nested. */
 export function markedSpans(text: string, token: RegExp): Marked {
   const open = new Map<string, number[]>()
   const closed: Span[] = []
@@ -117,7 +100,6 @@ export function markedSpans(text: string, token: RegExp): Marked {
   return { closed, unclosed }
 }
 
-/** The text without the spans, which may overlap; untouched when there are none. */
 export function without(text: string, spans: readonly Span[]): string {
   return spans.length === 0 ? text : replaced(text, spans, '').trim()
 }

@@ -38,10 +38,8 @@ export type Candidate = {
 const MOST_TERMS = 2_000
 /** So few that to read them costs less than to collect every token that begins with one or two letters. */
 const FEW = 200
-/** Of the table, written by one step of merging. */
 const MERGED_PAGES = 64
 const SHORTEST_PART = 3
-/** Stands in no term. */
 const TERM_END = '\n'
 /** The last block grows up to this: to add a word or two writes all of it again. */
 const BLOCK_CHARS = 32_000
@@ -70,12 +68,10 @@ export function createMessageIndex(current: () => Db) {
     /** What takes time and needs no lock: best before the transaction in which some or all of the texts are put. */
     ready: (texts: readonly string[]): Ready => statements().ready(texts),
     /**
-     * The texts are free of credentials; what was put before under an id is replaced, and by an empty text removed. Part of the
-     * caller's transaction, at its end: any statement after it makes SQLite write the words of each message by themselves,
-     * which takes five times as long.
+     * Replaces what was put under an id; an empty text removes it. At the end of the caller's transaction: any statement after it
+     * makes SQLite write the words message by message, which takes five times as long.
      */
     put: (texts: readonly MessageText[], ready?: Ready): void => statements().put(texts, ready),
-    /** The caller's transaction was rolled back, and the words with it. */
     forget: (): void => statements().forget(),
     /** Each transaction leaves a segment, and a question reads all of them: merges a few, as a short transaction of its own. */
     merge: (): 'more' | 'done' => statements().merge(),
@@ -120,7 +116,6 @@ function prepare(db: Db) {
       const plain = plainTokens(text)
       const tokens = plain ?? tokensOf(text)
       for (const token of tokens) if (terms.isNew(token)) fresh.push(token)
-      // Of a plain text the table's own tokenizer makes the same tokens.
       if (!plain) made.set(text, tokens.join(' '))
     }
     return { made, fresh }
@@ -156,10 +151,7 @@ function prepare(db: Db) {
   }
 }
 
-/**
- * All terms of messages, to find those that have a part in common: one under the other in blocks of text, in the order of
- * their arrival. What was not met lately is appended, so a term may stand there more than once.
- */
+/** All terms of messages, one under the other in blocks of text. A term that was not met lately may stand there twice. */
 function prepareTerms(db: Db) {
   const last = db.prepare('SELECT id, terms FROM term_blocks ORDER BY id DESC LIMIT 1')
   const begin = db.prepare('INSERT INTO term_blocks (terms) VALUES (?)')
@@ -193,7 +185,6 @@ function prepareTerms(db: Db) {
       if (!open || open.terms.length + block.length > BLOCK_CHARS) begin.run(block)
       else grow.run(`${open.terms}${TERM_END}${block}`, open.id)
     },
-    /** Terms that have the part in them, `most` of them. */
     termsWith: (part: string, most: number): string[] => {
       const found = new Set<string>()
       for (const terms of all.iterate() as IterableIterator<string>) {
@@ -260,7 +251,6 @@ export const PIECE_CHARS = 64
 const PART_CHARS = PIECE_CHARS / 2
 const PLAIN = new RegExp(`^[a-z0-9]{1,${PIECE_CHARS}}$`)
 
-/** `pairs` is of an unspaced script. */
 type Run = { kind: 'word' | 'pairs'; text: string; from: number; to: number }
 
 /**
@@ -318,7 +308,6 @@ export function demandOfWord(word: string): Demand {
 }
 
 export function demandOfLiteral(literal: string): Demand {
-  // Half a character: what it is part of cannot be known.
   if (/\p{Cs}/u.test(literal)) return { phrase: [], lastIs: 'whole' }
   const folded = fold(literal)
   const runs = runsOf(folded)

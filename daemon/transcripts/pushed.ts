@@ -36,7 +36,6 @@ import { clean, cleanName, pathHasSecret } from './ingest.ts'
 import type { ReadQueue } from './read-queue.ts'
 import { type Cursor, createTail, type Tail } from './tail.ts'
 
-/** A turn that stands in a file, to be read from there. */
 export type KeptTurn = { session: { harness: string; sessionId: string }; source: Source; keptMs: number }
 
 const MOST_KNOWN = 64
@@ -117,7 +116,6 @@ export function createPushedTurns(
   }
 }
 
-/** They are kept as they are, or not at all. */
 function secretIn(what: string): MemoryError {
   return new MemoryError('REFUSED', `${what}: it holds what looks like a credential`, {
     reason: 'secret',
@@ -125,7 +123,6 @@ function secretIn(what: string): MemoryError {
   })
 }
 
-/** What is known of a file as long as it has not changed otherwise. */
 type Pushed = FileLook & { ids: Set<string>; cwd: string | undefined }
 
 type FileLook = { inode: string; sizeBytes: number }
@@ -134,7 +131,6 @@ const OPEN = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constan
 const SLICE_BYTES = 1_000_000
 const LF = 0x0a
 
-/** Which turns are in it already, by the ids of their ends. */
 async function scanPushed(tail: Tail, path: string): Promise<Pushed> {
   const known: Pushed = { inode: '', sizeBytes: 0, ids: new Set(), cwd: undefined }
   let cursor: Cursor | undefined
@@ -177,7 +173,6 @@ function appendLines(path: string, lines: readonly string[]): FileLook {
   }
 }
 
-/** Cuts off what has no end of line. */
 function wholeLines(fd: number): number {
   const { size } = fstatSync(fd)
   const chunk = Buffer.alloc(65_536)
@@ -202,13 +197,9 @@ function syncFolders(folder: string, made: string): void {
   if (folder !== dirname(made) && folder.startsWith(dirname(made))) syncFolders(dirname(folder), made)
 }
 
-/**
- * Messages as a harness pushes them → lines of the generic form, as they are kept: nothing private, nothing injected and no
- * credential is left in them. Opens no file.
- */
+/** Pushed messages become lines of the generic form, with nothing private, nothing injected and no credential in them. */
 export type PushedTurn = { turnId: string; messages: readonly object[]; atMs: number }
 
-/** The line that says that all of a turn is there. */
 export function endIdOf(turnId: string): string {
   return `${turnId}.end`
 }

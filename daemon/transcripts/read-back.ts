@@ -12,20 +12,15 @@ import { type Cursor, createTail, openPlain } from './tail.ts'
 
 export type Place = { harness: string; path: string; offset: number; length: number }
 
-/** What is wanted of a line, if it is in it. */
 export type At<T> = (harness: string, line: string) => T | undefined
 
-/** No longer line is ever taken in. */
 const LONGEST_LINE_BYTES = 64 * 1024 * 1024
 const MOST_OPEN = 32
 const SCRATCH_BYTES = 65_536
 const HANDFUL = 16
 const HANDFUL_BYTES = 1024 * 1024
 
-/**
- * For the length of one search: files stay open from one message to the next. Read without a thread, which would take
- * ten times as long as the reading of a line; between handfuls, not before the first, others get their turn.
- */
+/** For one search: files stay open between messages. Read synchronously, because a thread takes ten times as long for a line. */
 export function openReadBack<T>(at: At<T>) {
   // Grows with the longest line, and is kept: memory outside of the heap is collected late.
   let scratch = Buffer.allocUnsafe(SCRATCH_BYTES)
@@ -73,7 +68,6 @@ export function* handfuls<P extends Place>(places: readonly P[], most: number = 
   if (handful.length > 0) yield handful
 }
 
-/** Harnesses delete old transcripts whenever they like. */
 function openIfThere(path: string): number | undefined {
   try {
     return openPlain(path)
@@ -82,7 +76,6 @@ function openIfThere(path: string): number | undefined {
   }
 }
 
-/** Of what is no file nothing can be read at a place. */
 function readExactly(fd: number, into: Buffer, offset: number, length: number): string | undefined {
   try {
     return readSync(fd, into, 0, length, offset) === length ? into.toString('utf8', 0, length) : undefined
@@ -94,7 +87,6 @@ function readExactly(fd: number, into: Buffer, offset: number, length: number): 
 /** Whose: that of the session or of the sub-agent the transcript is of, unless one is named. */
 export type Of = {
   subAgent?: string
-  /** What is known before the first line, as from the path. */
   session?: Session
 }
 
@@ -135,7 +127,6 @@ function arrived(facts: readonly Fact[], known: Session): { session: Session; al
   return { session, all }
 }
 
-/** A message that was never seen takes nothing with it. */
 function firstDropped(rewound: Rewound, all: readonly Message[], places: ReadonlyMap<string, number>): number {
   if ('from' in rewound) return places.get(rewound.from) ?? all.length
   let from = all.length
@@ -170,11 +161,9 @@ function addAnswers(messages: readonly Message[], live: Set<number>): void {
   }
 }
 
-/** The turns of a live chain: from what was asked to the final answer. Pure. */
 export type Turn = {
   /** `injected`: no person asked; a task was done, or a command brought a prompt of its own. */
   startedBy: By
-  /** The words that began it. */
   prompt: string
   end: End | 'open'
   toolCalls: ToolCall[]
@@ -260,7 +249,6 @@ function turnOf({ messages, end, endedAt }: Course, usage: Usage): Turn {
   })
 }
 
-/** The turns of one session, read back from its files: their texts are stored nowhere else. */
 const SLICE_BYTES = 256_000
 
 export function createTurnReader(clock: Clock): (sources: readonly Source[]) => Promise<Turn[]> {

@@ -1,7 +1,4 @@
-/**
- * Which transcripts have to be read, and the thread that reads them: begun when something is due, ended after a while
- * without work. Holds no truth: what is lost with the thread is found again by the next sweep.
- */
+/** Which transcripts have to be read, and the thread that reads them. What is lost with the thread the next sweep finds again. */
 import { lstatSync, type Stats } from 'node:fs'
 import type { Worker } from 'node:worker_threads'
 import type { Core } from '../core.ts'
@@ -31,7 +28,6 @@ export type ReadQueue = ReturnType<typeof createReadQueue>
 
 export function createReadQueue({ clock, settings, layout, disk, health, log }: Core) {
   const due = new Map<string, Due>()
-  /** Of files that are as they were when they were read last. */
   const stamps = new Map<string, string>()
   const asked = new Map<number, Asked>()
   const progressListeners: ((source: Source, progress: Progress) => void)[] = []
@@ -175,12 +171,10 @@ export function createReadQueue({ clock, settings, layout, disk, health, log }: 
         entry.readers.push({ onProgress, resolve })
         put(entry, lane)
       }),
-    /** Whether a file is as it was when it was read last. */
     isUnchanged: (path: string, stats: Stats) => {
       const stamp = stampOf(stats, clock.now())
       return stamp !== undefined && stamps.get(path) === stamp
     },
-    /** All of it is read already. */
     remember: (path: string, stats: Stats) => {
       const stamp = stampOf(stats, clock.now())
       if (stamp !== undefined) stamps.set(path, stamp)
@@ -194,9 +188,7 @@ export function createReadQueue({ clock, settings, layout, disk, health, log }: 
     },
     onProgress: (listener: (source: Source, progress: Progress) => void) => void progressListeners.push(listener),
     reportError,
-    /** The turns of a session, read back from its files. */
     turns: (sources: readonly Source[]) => ask<Turn[]>({ turns: sources }),
-    /** Pushed messages as the lines that are kept of them. */
     lines: (pushed: PushedTurn) => ask<string[]>({ lines: pushed }),
     /** Another index: whatever was known of files is no longer true. */
     forget: () => {

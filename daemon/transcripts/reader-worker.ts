@@ -31,7 +31,6 @@ export type FromWorker =
   | { kind: 'again'; source: Source }
   | { kind: 'answer'; ask: number; answer: Turn[] | string[] | Failed }
   | { kind: 'idle'; sequence: number }
-  /** It cannot begin, and ends. */
   | { kind: 'broken'; error: Failed }
 
 type Tell = (news: FromWorker) => void
@@ -97,7 +96,6 @@ export function createReadLoop(
     for (const source of sources) tell({ kind: 'again', source })
   }
 
-  /** Slices of as many transcripts as make one good transaction. */
   const gather = async (): Promise<Taken[]> => {
     const taken = new Map<string, Taken>()
     for (let bytes = 0; bytes < batch.bytes() && !isStopped(); ) {
@@ -157,7 +155,6 @@ export function createReadLoop(
     while (queues.size() > 0 || unmerged >= BATCHES_PER_MERGE) {
       if (queues.size() > 0) save(await gather())
       else merge()
-      // Messages are received between two batches.
       await immediate()
       if (isStopped()) return
     }
@@ -218,7 +215,6 @@ export function createBatchSize() {
   let size = FIRST_BATCH_BYTES
   return {
     bytes: () => size,
-    /** How long a transaction took, how much of that was work, and of how many bytes. */
     took: (ms: number, workedMs: number, bytes: number) => {
       if (bytes < SMALLEST_BATCH_BYTES / 2) return
       rates.push(Math.max(Math.min(workedMs, ms), ms * (1 - OTHERS_SHARE)) / bytes)

@@ -30,7 +30,6 @@ export function createSweep({ clock }: Core, files: TranscriptFiles, queue: Read
     }
   }
 
-  /** `sourceAt` is called only for a file that has to be read. */
   const look = (path: string, stats: Stats, lane: Lane, sourceAt: () => Source | undefined) => {
     if (queue.isUnchanged(path, stats)) return
     const unread = unreadOf(path)
@@ -48,7 +47,6 @@ export function createSweep({ clock }: Core, files: TranscriptFiles, queue: Read
   return {
     look,
     file,
-    /** All below a folder of a root, named from the root on. */
     folder: async (root: Root, name: string, lane: Lane) => {
       for await (const sources of transcriptsBelow(root, name)) {
         if (signal.aborted) return
@@ -70,7 +68,6 @@ export function createSweep({ clock }: Core, files: TranscriptFiles, queue: Read
   }
 }
 
-/** The transcripts below a folder of a root, a few at a time. */
 async function* transcriptsBelow(root: Root, folder: string): AsyncGenerator<Source[]> {
   const isWanted = (name: string) => sourceOf(root, name) !== undefined
   const walk = { depth: adapterFor(root.harness).depth, isWanted, enters: (name: string) => mayHold(root, name) }
@@ -79,17 +76,13 @@ async function* transcriptsBelow(root: Root, folder: string): AsyncGenerator<Sou
 }
 
 type Walk = {
-  /** Levels of folders below the base that are entered. */
   depth: number
   isWanted: (name: string) => boolean
   enters: (folder: string) => boolean
 }
 export type Entry = { name: string; kind: 'file' | 'link' }
 
-/**
- * Names below a folder of `base`, a few at a time so that other work gets its turn. Follows no link, keeps no list, and
- * passes over what cannot be listed, unless the daemon has too many files open.
- */
+/** Names below a folder of `base`, a few at a time. Passes over what cannot be listed, unless too many files are open. */
 export async function* walkNames(base: string, folder: string, { depth, isWanted, enters }: Walk) {
   const folders = [folder]
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
@@ -127,7 +120,6 @@ export function isExhausted(error: unknown): error is NodeJS.ErrnoException {
   return ['EMFILE', 'ENFILE'].includes((error as NodeJS.ErrnoException).code ?? '')
 }
 
-/** Whether there may be more. */
 function readSome(dir: Dir, each: (name: string, kind: Entry['kind'] | 'folder') => void): boolean {
   for (let count = 0; count < PAGE; count++) {
     const entry = readOne(dir)

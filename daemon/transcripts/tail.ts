@@ -1,7 +1,4 @@
-/**
- * Reads what is new in a transcript: whole lines, a bounded slice at a time. Knows bytes and files, not what a line says.
- * Follows no link, waits for no pipe, and says as a value what it cannot read.
- */
+/** Reads what is new in a transcript: whole lines, a bounded slice at a time. Follows no link and waits for no pipe. */
 import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
@@ -39,7 +36,6 @@ export function createTail(clock: Pick<Clock, 'now'>) {
   // One for all slices: fresh memory for each costs more time than reading.
   const scratch = Buffer.allocUnsafe(FINGERPRINT_BYTES + CHUNK_BYTES)
   return {
-    /** Holds no more than `capBytes`, a chunk, and the one longer line that may end in the slice. */
     readSlice: (path: string, cursor: Cursor | undefined, { capBytes }: { capBytes: number }): Slice => {
       if (path.endsWith('.zst')) return { changed: 'unsupported', reason: 'it is compressed (zstd)' }
       try {
@@ -139,7 +135,6 @@ function takeLongLine(fd: number, { offset, after }: { offset: number; after: nu
   return true
 }
 
-/** Less than asked for when the file ends before. */
 function readAt(fd: number, buffer: Buffer, position: number): Buffer {
   let done = 0
   while (done < buffer.length) {
@@ -150,7 +145,6 @@ function readAt(fd: number, buffer: Buffer, position: number): Buffer {
   return buffer.subarray(0, done)
 }
 
-/** Too much is open, or the disk or the network hesitates. */
 const PASSING = ['EMFILE', 'ENFILE', 'ENOMEM', 'EIO', 'EAGAIN', 'ESTALE', 'ETIMEDOUT']
 
 function refusalOf(error: unknown): Refused {
@@ -164,22 +158,18 @@ function refusalOf(error: unknown): Refused {
   return { changed: 'unreadable', reason: `it cannot be read (${code})` }
 }
 
-/** Where reading a file goes on. */
 export type Place = {
   /** Every whole line before this byte was delivered. */
   offset: number
   /** No line ends between `offset` and this byte: a torn line is not searched again from its start. */
   scanned: number
-  /** Of the first bytes up to `scanned`. */
   head: Fingerprint
-  /** Of the last bytes before `scanned`. */
   tail: Fingerprint
 }
 
 /** Device and inode are text: on some file systems they do not fit into a number. */
 type Identity = { device: string; inode: string; sizeBytes: number }
 
-/** Is stored in the transaction that stores what was made of the lines. */
 export type Cursor = Place &
   Identity & {
     /** Grows whenever the file turned out to be another one, or rewritten, and was begun anew. */
@@ -190,10 +180,7 @@ export type Cursor = Place &
 
 export type Look = Identity & { stamp: string; settled: 'yes' | 'not-yet' }
 
-/**
- * A second change within one tick of the file system's clock leaves the same times: milliseconds on most systems, two
- * seconds on the coarsest.
- */
+/** One tick of the coarsest file system: a second change within it leaves the same times. */
 const SETTLED_MS = 2_000
 
 const EMPTY: Fingerprint = { length: 0, hash: '' }
@@ -224,10 +211,7 @@ export function cursorAt(place: Place, look: Look, generation: number): Cursor {
   return { ...place, generation, device, inode, sizeBytes, stamp: settled === 'yes' ? stamp : null }
 }
 
-/**
- * The place after `bytes`, which begin at `start`, were read up to `scanned`. Fingerprints are of bytes that were read, never
- * of a second look, which could vouch for bytes that were never read.
- */
+/** Fingerprints are of bytes that were read: a second look could vouch for bytes that were never read. */
 export function placeAfter(
   before: Place,
   { bytes, start, offset, scanned }: { bytes: Uint8Array; start: number; offset: number; scanned: number },
@@ -250,7 +234,6 @@ export function fingerprintOf(bytes: Uint8Array): Fingerprint {
   return bytes.length === 0 ? EMPTY : { length: bytes.length, hash: hash('sha256', bytes, 'hex').slice(0, 32) }
 }
 
-/** Fewer bytes than were hashed never match. */
 export function matches(expected: Fingerprint, bytes: Uint8Array): boolean {
   return bytes.length === expected.length && fingerprintOf(bytes).hash === expected.hash
 }
@@ -260,7 +243,6 @@ export type Line = { offset: number; length: number; text: string }
 
 export type Skipped = { offset: number; length: number; reason: 'too-long' | 'not-utf8' | 'nul' }
 
-/** `bytes`: of all lines taken so far, their ends included. */
 export type Found = { lines: Line[]; skipped: Skipped[]; bytes: number }
 
 export const LINE_CAP_BYTES = 64_000_000
@@ -268,7 +250,6 @@ export const LINE_CAP_BYTES = 64_000_000
 export const LF = 0x0a
 const CR = 0x0d
 
-/** A byte order mark is no part of the first line. */
 const MARK = Buffer.from([0xef, 0xbb, 0xbf])
 
 /** Adds the lines of `bytes`, which stand at `at` in the file, until there are `capBytes`. Returns the place after the last. */
@@ -308,7 +289,6 @@ function kindOf(bytes: Buffer): Kind {
 
 const MOST_BYTES = 1_000_000
 
-/** A small file of another program; what cannot be read is empty. */
 export function readSmall(path: string): string {
   try {
     const fd = openPlain(path)

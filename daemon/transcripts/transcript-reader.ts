@@ -1,7 +1,4 @@
-/**
- * Keeps the index of transcripts up to date: watch events and sweeps say what has changed, a thread reads it. Decides when;
- * reads nothing itself.
- */
+/** Keeps the index of transcripts up to date: watch events and sweeps find what has changed, a thread reads it. */
 import { type Stats, statSync } from 'node:fs'
 import type { Core } from '../core.ts'
 import type { Jobs } from '../jobs/jobs.ts'
@@ -28,10 +25,7 @@ const LONGEST_MS = 300
 const WATCHED_MS = 14 * 86_400_000
 /** Older files are not watched one by one: an event of their folder tells of them. */
 const WATCHED_FILE_MS = 3_600_000
-/**
- * Files that were deleted: the first sweep looks for all of them, as does one of a root that cannot be watched. Each other
- * one looks at so many in turn, which is no more than a moment of work.
- */
+/** So many known files each sweep checks for deletion, unless it is the first or a root cannot be watched. */
 const MISSING_PER_SWEEP = 1_000
 /** Low-priority jobs wait while more than this is unread: their transactions would hold up the reader's. */
 const MUCH_UNREAD_BYTES = 500_000
@@ -68,7 +62,6 @@ export function createTranscriptReader(core: Core, projects: Projects, jobs: Job
   let timer: Timer | undefined
   let running: Promise<void> | undefined
 
-  /** What keeps the watch, and the last sweep, from seeing everything. */
   const failures: { watch?: WatchFailure | undefined; sweep?: WatchFailure | undefined } = {}
   const reportFailures = () => {
     const failure = failures.watch ?? failures.sweep
@@ -225,22 +218,16 @@ export function createTranscriptReader(core: Core, projects: Projects, jobs: Job
 
   return {
     importJob: imports.kind,
-    /** Begins the job that reads a folder which the user names; gives its id. */
     importFolder: async (dir: string, harness: string | undefined): Promise<string> =>
       jobs.enqueue(await imports.due(dir, harness)).id,
     keepTurn: pushed.keep,
     readTurn: pushed.read,
-    /** Reads what a harness has written to its file. */
     readWritten: pushed.written,
-    /** Where pushed turns are kept. */
     pushedDir: pushed.root.path,
-    /** The turns of a session, read back from its files. */
     turnsOf: queue.turns,
     onTurnEnded: (listener: (turn: EndedTurn) => void) => void turnListeners.push(listener),
     roots: states,
-    /** How much is known to be unread. */
     lagBytes: queue.lagBytes,
-    /** Lines that could not be used, by why. */
     skipped: files.skipped,
     /** The index is another one, without the rows of the last. */
     indexReplaced: () => {

@@ -7,7 +7,6 @@ import type { Usage } from './formats/fields.ts'
 import type { Source } from './formats/format.ts'
 import type { MessageIndex, Ready } from './message-index.ts'
 
-/** A harness's own id, or the hash of a line that has none. */
 type Name = { id: string } | { hash: string }
 
 export type MessageStep = {
@@ -35,7 +34,6 @@ export type Slice = {
   harness: string
   root: string
   path: string
-  /** When the file came to be, as it was first seen. */
   bornAt: number
   /** `anew`: the file was rewritten; what does not come again is gone. `again`: the same, from its beginning. */
   begun: 'on' | 'anew' | 'again'
@@ -43,7 +41,6 @@ export type Slice = {
   known: string
   steps: readonly Step[]
   skipped: ReadonlyMap<string, number>
-  /** What these lines make due, and since when. */
   due?: { jobs: readonly Due[]; nowMs: number } | undefined
 }
 
@@ -132,10 +129,7 @@ export function createTranscripts(db: Db, words: MessageIndex) {
 
   return {
     file: (path: string) => fileRow.get(path) as FileRow | undefined,
-    /**
-     * Does all that needs no lock. What it gives saves the slices, all or none and one of each file at most, and gives the files
-     * that have to be read again because of it.
-     */
+    /** Does all that needs no lock. What it returns saves all slices or none, and tells which files have to be read again. */
     ready: (slices: readonly Slice[]): (() => Source[]) => {
       const ready = orForget(() => words.ready(textsOf(slices)))
       // Immediate: begun as a reader, it would be refused when another connection has written meanwhile.
@@ -200,7 +194,6 @@ function prepareMessages(db: Db) {
     )
     .pluck()
   return {
-    /** Under whatever session: most come once. */
     isKnown: (uid: string) => isKnown.get(uid) !== undefined,
     find: (uid: string, session: number, subAgent: string) =>
       find.get(uid, session, subAgent) as { file: number; there: 0 | 1 } | undefined,
@@ -240,10 +233,7 @@ function prepareRewinds(db: Db): (file: number, step: Rewound) => void {
   }
 }
 
-/**
- * Files that hold messages which stand in another one. A message has one place; when the file of that place goes, the others
- * have to be read again, or the message could not be found any more.
- */
+/** A message has one place. When the file of that place goes, the other files that hold the message are read again. */
 function createOtherHolders(db: Db) {
   const add = db.prepare('INSERT OR IGNORE INTO other_holders (stands, holder) VALUES (?, ?)')
   const remove = db.prepare('DELETE FROM other_holders WHERE stands = ?')
@@ -252,7 +242,6 @@ function createOtherHolders(db: Db) {
   )
   const there = db.prepare('SELECT harness, root, path FROM files WHERE id = ? AND gone = 0')
   return {
-    /** A message of `holder` was left where it stands, in another file. */
     add: (stands: number, holder: number) => void add.run(stands, holder),
     /** What stood in this file may stand there no more. Gives those that are there and hold some of it. */
     left: (stands: number): Source[] => {
@@ -265,7 +254,6 @@ function createOtherHolders(db: Db) {
   }
 }
 
-/** What the main thread asks about files that the worker reads. */
 export type TranscriptFiles = ReturnType<typeof createTranscriptFiles>
 
 export function createTranscriptFiles(current: () => Db) {
@@ -279,9 +267,7 @@ export function createTranscriptFiles(current: () => Db) {
   return {
     /** How far a file was read, if it was, is not known to be gone and has not to be read again. */
     cursor: (path: string) => statements().cursor.get(path) as string | undefined,
-    /** Files that are not known to be gone, a page at a time. */
     present: (page: { after: number; limit: number }) => statements().present.all(page) as (Source & { id: number })[],
-    /** Lines that could not be used, by why. */
     skipped: (): Record<string, number> => Object.fromEntries(statements().skipped.all() as [string, number][]),
   }
 }
@@ -349,13 +335,10 @@ function createSessionRows(db: Db) {
       last = { session, row: write(session, at), from: undefined, to: undefined }
       return last.row
     },
-    /** Before the transaction ends. */
     flush,
-    /** The transaction was rolled back. */
     forget: () => {
       last = undefined
     },
-    /** Messages of another session stand in it. */
     setFork: ([session, origin]: readonly [session: number, origin: string]) => void fork.run(origin, session),
   }
 }

@@ -20,7 +20,6 @@ export type Message = {
   id?: string
   /** `null` begins a chain; absent means that it follows the message before it. */
   parentId?: string | null
-  /** Milliseconds since 1970. */
   at?: number
   /** Where it was said, in minutes east of Greenwich, if the line tells. */
   minutesEast?: number
@@ -34,7 +33,6 @@ export type Message = {
   branch?: string
   /** Whose conversation it is when it is not that of the session itself. */
   subAgent?: string
-  /** A turn may begin here. */
   startsTurn?: true
   /** The turn as the harness names it: what is said within one it already runs begins no other. */
   turnId?: string
@@ -52,7 +50,6 @@ export type SessionFact = {
   branch?: string
   model?: string
   startedAt?: number
-  /** Whether a person sits at it, where the harness says so. */
   interactive?: boolean
 }
 
@@ -97,7 +94,6 @@ export type Adapter = {
   }
 }
 
-/** Without the fields that the line does not have. */
 export function sessionFact(told: { [K in keyof SessionFact]?: SessionFact[K] | undefined }): SessionFact {
   return present<SessionFact>({ kind: 'session', ...told })
 }
@@ -111,7 +107,6 @@ export function unknownFact(type: unknown, group = ''): Fact {
   return { kind: 'unknown', type: `${group}${typeName(type)}` }
 }
 
-/** What a tool returned. */
 export function toolResult(callId: unknown, text: string): Draft {
   return { by: 'tool', toolResults: [{ callId: id(callId) ?? '', text }] }
 }
@@ -125,7 +120,6 @@ export function reader(interpret: (record: Fields) => Fact[]): Adapter['read'] {
   }
 }
 
-/** What an adapter found in a line. */
 export type Draft = { [K in keyof Message]?: Message[K] | undefined } & { by: By }
 
 const NONE: readonly never[] = []

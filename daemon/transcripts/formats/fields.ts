@@ -4,7 +4,6 @@ import { shapeOf } from '../../platform/json.ts'
 /** Input without what came from or went into a cache, so that the four add up to what was processed. */
 export type Usage = { input: number; output: number; cacheRead: number; cacheWrite: number }
 
-/** The input is the command of a shell, and else compact JSON. */
 export type ToolCall = { id: string; name: string; input: string }
 export type ToolResult = { callId: string; text: string }
 
@@ -69,7 +68,6 @@ export function folder(value: unknown): string | undefined {
   return value.startsWith('/') && !value.includes('\0') ? value : undefined
 }
 
-/** ISO 8601, seconds or milliseconds. */
 export function time(value: unknown): number | undefined {
   const at =
     typeof value === 'string' && value.length <= MAX_NAME_CHARS && /^\d{4}-\d\d-\d\dT/.test(value)
@@ -168,7 +166,6 @@ export type Content = {
   text: string
   toolCalls: ToolCall[]
   toolResults: ToolResult[]
-  /** It holds nothing but thoughts. */
   onlyThoughts: boolean
 }
 
@@ -176,7 +173,6 @@ const CALLS = new Set(['tool_use', 'server_tool_use', 'mcp_tool_use', 'toolCall'
 const RESULTS = new Set(['tool_result', 'mcp_tool_result'])
 const THOUGHTS = new Set(['thinking', 'redacted_thinking'])
 
-/** One plain loop: every line of every transcript comes through here. */
 export function readContent(content: unknown): Content {
   const toolCalls: ToolCall[] = []
   const toolResults: ToolResult[] = []
@@ -192,7 +188,6 @@ export function readContent(content: unknown): Content {
   return { text: plainText(content), toolCalls, toolResults, onlyThoughts }
 }
 
-/** The string itself, or its blocks of text one under the other. */
 export function plainText(content: unknown): string {
   if (typeof content === 'string') return content
   const texts: string[] = []
@@ -208,7 +203,6 @@ export function toolCall(callId: unknown, name: unknown, input: unknown): ToolCa
   return { id: id(callId) ?? '', name: called, input: toolInput(called, input) }
 }
 
-/** What harnesses call the tool that runs commands. */
 const SHELLS = new Set([
   'bash',
   'exec_command',

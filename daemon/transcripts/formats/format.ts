@@ -21,17 +21,14 @@ export function adapterFor(harness: string): Adapter {
 
 export type Root = { harness: string; path: string }
 
-/** A transcript, and the root of its harness that it was found under. */
 export type Source = { harness: string; root: string; path: string }
 
 export const MOST_DEPTH = Math.max(...adapters.map(({ depth }) => depth))
 
-/** The transcript of that name, from the root on, if it is one. */
 export function sourceOf({ harness, path: root }: Root, name: string): Source | undefined {
   return adapterFor(harness).isTranscript(name) ? { harness, root, path: `${root}/${name}` } : undefined
 }
 
-/** Whether transcripts can be below the folder of that name, from the root on. */
 export function mayHold({ harness }: Root, folder: string): boolean {
   return adapterFor(harness).mayHold?.(folder) ?? true
 }

@@ -55,10 +55,7 @@ function sessionOf(record: Fields) {
   })
 }
 
-/**
- * `messages` are what the model is to see from here on, at a start, a resumption or after a compression: with other ids and
- * times, without usage, and sometimes without the prompts. They say nothing that their own lines did not say better.
- */
+/** `messages` repeat, with other ids and times and without usage, what their own lines said before. */
 function setFacts(set: Fields): Fact[] {
   const isSummary = list(set.messages).some((message) =>
     /^\s*<state_snapshot>/.test(plainText(fields(message).content)),
@@ -133,7 +130,6 @@ function callsOf(record: Fields) {
 /** Where a session of Gemini CLI runs: not in its lines, but in a file beside them or in the list of projects. Pure. */
 const PROJECTS = '../projects.json'
 
-/** Relative to the root, as the transcript is. */
 function folderFiles(path: string): string[] {
   const [slug] = path.split('/')
   return slug ? [`${slug}/.project_root`, PROJECTS] : []

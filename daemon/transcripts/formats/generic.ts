@@ -1,7 +1,4 @@
-/**
- * The form for every harness without an adapter of its own, and for turns that are pushed: docs/harnesses.md describes it. Does no
- * I/O; nothing in a line makes it throw.
- */
+/** The form for harnesses without an adapter and for pushed turns, as in docs/harnesses.md. Nothing in a line makes it throw. */
 import {
   type Adapter,
   compacted,
