@@ -66,7 +66,26 @@ export function meantIn<M extends { by: string; id?: string }>(
 }
 
 export function createMessageTable(current: () => Db) {
-  const statements = preparedIn(current, prepare)
+  const statements = preparedIn(current, (db) => ({
+    session: db.prepare('SELECT id AS row, cwd, interactive FROM sessions WHERE session = ? AND harness = ?'),
+    place: db.prepare(`SELECT id, file, at FROM messages WHERE uid = ? AND session = ? AND sub_agent = ''`),
+    after: db.prepare(afterSql(LIVE)),
+    talkAfter: db.prepare(afterSql(THERE)),
+    from: db.prepare(
+      `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file
+       WHERE m.session = @row AND m.id >= @id AND m.id <= @upTo AND ${LIVE}
+         AND (m.file = @file OR @at IS NULL OR m.at IS NULL OR m.at >= @at)
+       ORDER BY m.id`,
+    ),
+    agentBefore: db.prepare(
+      `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file
+       WHERE m.session = ? AND m.id < ? AND m.said_by = 'agent' AND ${LIVE} ORDER BY m.id DESC LIMIT ?`,
+    ),
+    newest: db.prepare(
+      `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file
+       WHERE m.session = ? AND ${LIVE} ORDER BY m.id DESC LIMIT ?`,
+    ),
+  }))
   const placeOf = (uid: string | undefined, row: number): Place => {
     const found = uid === undefined ? undefined : (statements().place.get(uid, row) as Place | undefined)
     return found ?? { id: 0, file: null, at: null }
@@ -87,29 +106,6 @@ export function createMessageTable(current: () => Db) {
     /** The last that the agent said before a message, newest first: a few, for most of its lines have no words. */
     agentBefore: (row: number, id: number) => statements().agentBefore.all(row, id, BEFORE) as MessageRow[],
     newest: (row: number, limit: number) => statements().newest.all(row, limit) as MessageRow[],
-  }
-}
-
-function prepare(db: Db) {
-  return {
-    session: db.prepare('SELECT id AS row, cwd, interactive FROM sessions WHERE session = ? AND harness = ?'),
-    place: db.prepare(`SELECT id, file, at FROM messages WHERE uid = ? AND session = ? AND sub_agent = ''`),
-    after: db.prepare(afterSql(LIVE)),
-    talkAfter: db.prepare(afterSql(THERE)),
-    from: db.prepare(
-      `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file
-       WHERE m.session = @row AND m.id >= @id AND m.id <= @upTo AND ${LIVE}
-         AND (m.file = @file OR @at IS NULL OR m.at IS NULL OR m.at >= @at)
-       ORDER BY m.id`,
-    ),
-    agentBefore: db.prepare(
-      `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file
-       WHERE m.session = ? AND m.id < ? AND m.said_by = 'agent' AND ${LIVE} ORDER BY m.id DESC LIMIT ?`,
-    ),
-    newest: db.prepare(
-      `SELECT ${COLUMNS} FROM messages m JOIN files f ON f.id = m.file
-       WHERE m.session = ? AND ${LIVE} ORDER BY m.id DESC LIMIT ?`,
-    ),
   }
 }
 

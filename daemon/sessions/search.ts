@@ -109,7 +109,7 @@ function toFound({ session, uid, saidBy, at, ...place }: Candidate, found: Snipp
   }
 }
 
-export type SearchRole = 'person' | 'agent' | 'tool'
+type SearchRole = 'person' | 'agent' | 'tool'
 
 export type Query = {
   words: string[]
@@ -193,14 +193,14 @@ function worthOf({ score, at }: Candidate, nowMs: number): number {
 }
 
 type Hit = { from: number; to: number }
-export type Snippet = { snippet: string; hits: Hit[] }
+type Snippet = { snippet: string; hits: Hit[] }
 
 const BEFORE_CHARS = 60
 const SNIPPET_CHARS = 240
 
 type Look = (text: string, from: number) => Hit | undefined
 
-export function snippetsOf(asked: Pick<Query, 'words' | 'literals'>): (text: string) => Snippet {
+function snippetsOf(asked: Pick<Query, 'words' | 'literals'>): (text: string) => Snippet {
   const looks = [...asked.literals.filter(Boolean).map(forLiteral), ...asked.words.flatMap(forWord)]
   /** Of something that was asked for, in whatever case, no hit is longer. */
   const longest = 2 * Math.max(0, ...[...asked.words, ...asked.literals].map(({ length }) => length))

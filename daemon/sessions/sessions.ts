@@ -55,7 +55,19 @@ const MOST_COUNTED = 1_000
 
 export function createSessions(core: Core, projects: Projects, reader: TranscriptReader) {
   const { db, clock } = core
-  const statements = preparedIn(db.index, prepare)
+  const statements = preparedIn(db.index, (db) => ({
+    list: db.prepare(
+      `SELECT ${COLUMNS} FROM sessions s
+       WHERE s.project = @project AND (coalesce(s.last_at, 0), s.id) < (@lastAt, @row)
+       ORDER BY coalesce(s.last_at, 0) DESC, s.id DESC LIMIT @limit`,
+    ),
+    named: db.prepare(`SELECT ${COLUMNS} FROM sessions s WHERE s.session = ? ORDER BY s.harness`),
+    isKnown: db.prepare('SELECT 1 FROM sessions WHERE session = ?'),
+    files: db.prepare(
+      `SELECT harness, root, path FROM files f WHERE gone = 0
+         AND id IN (SELECT file FROM messages m WHERE m.session = ? AND m.sub_agent = '') ORDER BY id`,
+    ),
+  }))
   const counted = createLru<number, { readBytes: number; turns: number }>(MOST_COUNTED)
 
   const turnsOf = ({ row }: StoredSession): Promise<Turn[]> => reader.turnsOf(statements().files.all(row) as Source[])
@@ -118,22 +130,6 @@ export function createSessions(core: Core, projects: Projects, reader: Transcrip
 
 type ListQuery = { cwd: string; limit?: number | undefined; after?: string | undefined }
 
-function prepare(db: Db) {
-  return {
-    list: db.prepare(
-      `SELECT ${COLUMNS} FROM sessions s
-       WHERE s.project = @project AND (coalesce(s.last_at, 0), s.id) < (@lastAt, @row)
-       ORDER BY coalesce(s.last_at, 0) DESC, s.id DESC LIMIT @limit`,
-    ),
-    named: db.prepare(`SELECT ${COLUMNS} FROM sessions s WHERE s.session = ? ORDER BY s.harness`),
-    isKnown: db.prepare('SELECT 1 FROM sessions WHERE session = ?'),
-    files: db.prepare(
-      `SELECT harness, root, path FROM files f WHERE gone = 0
-         AND id IN (SELECT file FROM messages m WHERE m.session = ? AND m.sub_agent = '') ORDER BY id`,
-    ),
-  }
-}
-
 function placeOf(after: string | undefined) {
   if (after === undefined) return { lastAt: Number.MAX_SAFE_INTEGER, row: Number.MAX_SAFE_INTEGER }
   const [lastAt, row] = after.split('.')
@@ -179,8 +175,22 @@ type TouchedQuery = {
 
 export type TouchedSession = { harness: string; id: string; lastAt: number; paths: string[] }
 
+/** What only sub-agents said does not count: their session is still at the same turn. */
+const WHERE = `
+  s.project IN (SELECT value FROM json_each(@projects)) AND s.last_at > @since
+  AND NOT (s.session = @session AND s.harness = @harness)
+  AND EXISTS (SELECT 1 FROM messages m WHERE m.session = s.id AND m.sub_agent = '' AND m.gone = 0
+    AND coalesce(m.at, s.last_at) > @since)`
+
 export function createTouched(current: () => Db) {
-  const statements = preparedIn(current, prepareTouched)
+  const statements = preparedIn(current, (db) => ({
+    count: db.prepare(`SELECT count(*) FROM sessions s WHERE ${WHERE}`).pluck(),
+    list: db.prepare(`
+      SELECT s.harness, s.session AS id, s.last_at AS lastAt,
+        (SELECT json_group_array(path) FROM (SELECT DISTINCT f.path FROM messages m JOIN files f ON f.id = m.file
+           WHERE m.session = s.id AND m.sub_agent = '' AND f.gone = 0)) AS paths
+      FROM sessions s WHERE ${WHERE} ORDER BY s.last_at DESC LIMIT @limit`),
+  }))
   const given = ({ projects, sinceMs, except }: TouchedQuery) => ({
     projects: JSON.stringify(projects),
     since: sinceMs,
@@ -195,23 +205,5 @@ export function createTouched(current: () => Db) {
         ...row,
         paths: JSON.parse(row.paths) as string[],
       })),
-  }
-}
-
-/** What only sub-agents said does not count: their session is still at the same turn. */
-const WHERE = `
-  s.project IN (SELECT value FROM json_each(@projects)) AND s.last_at > @since
-  AND NOT (s.session = @session AND s.harness = @harness)
-  AND EXISTS (SELECT 1 FROM messages m WHERE m.session = s.id AND m.sub_agent = '' AND m.gone = 0
-    AND coalesce(m.at, s.last_at) > @since)`
-
-function prepareTouched(db: Db) {
-  return {
-    count: db.prepare(`SELECT count(*) FROM sessions s WHERE ${WHERE}`).pluck(),
-    list: db.prepare(`
-      SELECT s.harness, s.session AS id, s.last_at AS lastAt,
-        (SELECT json_group_array(path) FROM (SELECT DISTINCT f.path FROM messages m JOIN files f ON f.id = m.file
-           WHERE m.session = s.id AND m.sub_agent = '' AND f.gone = 0)) AS paths
-      FROM sessions s WHERE ${WHERE} ORDER BY s.last_at DESC LIMIT @limit`),
   }
 }

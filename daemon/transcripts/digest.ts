@@ -192,12 +192,7 @@ export function learn(session: Session, { kind: _, ...told }: SessionFact): Sess
   return isKnown ? session : { ...session, ...told }
 }
 
-/** Lines that do not say where they belong belong where the session is. */
-export function inSession(session: Session, message: Message): Message {
-  return placeIn(session, { ...message })
-}
-
-/** The same without a copy, where the message was just made. */
+/** Changes the message: lines that do not say where they belong belong where the session is. */
 export function placeIn({ subAgent, cwd, branch, model }: Session, message: Message): Message {
   if (subAgent !== undefined) message.subAgent ??= subAgent
   if (cwd !== undefined) message.cwd ??= cwd

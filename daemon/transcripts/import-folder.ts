@@ -14,7 +14,7 @@ import { type Sweep, walkNames } from './sweep.ts'
 
 /** `harness`: all of it is of this one; else each file is looked at. */
 export type Folder = { dir: string; harness: string | undefined }
-export type Candidate = { path: string } | { left: 'link' }
+type Candidate = { path: string } | { left: 'link' }
 export type ImportFolders = ReturnType<typeof createImportFolders>
 
 /** Backups of whole homes are deep. */
@@ -39,11 +39,11 @@ export function createImportFolders({ stateDir, settings, db }: Core) {
         dir,
         harness: harness ?? undefined,
       })),
-    files: async function* (dir: string): AsyncGenerator<Candidate[]> {
+    files: async function* (dir: string): AsyncGenerator<Candidate> {
       const enters = (name: string) => `${dir}/${name}` !== own && !isPrivate(`${dir}/${name}`)
       const isWanted = (name: string) => name.endsWith('.jsonl')
       for await (const entries of walkNames(dir, '', { depth: DEPTH, isWanted, enters }))
-        yield entries.map(({ name, kind }) => (kind === 'link' ? { left: 'link' } : { path: `${dir}/${name}` }))
+        for (const { name, kind } of entries) yield kind === 'link' ? { left: 'link' } : { path: `${dir}/${name}` }
     },
     /** Opens the file where only its lines tell which harness wrote it. */
     sourceAt: (path: string, { dir, harness }: Folder): Source | Unrecognised => {
@@ -125,47 +125,44 @@ const AT_ONCE = 16
 
 export function createImportJob({ clock }: Core, folders: ImportFolders, sweep: Sweep, queue: ReadQueue) {
   const readAll = async (folder: Folder, progress: ImportProgress, signal: AbortSignal): Promise<number> => {
-    for await (const candidates of folders.files(folder.dir)) {
+    for await (const candidate of folders.files(folder.dir)) {
       signal.throwIfAborted()
-      for (const candidate of candidates) {
-        progress.files++
-        if ('path' in candidate) progress.bytes += sizeOf(candidate.path)
-      }
+      progress.files++
+      if ('path' in candidate) progress.bytes += sizeOf(candidate.path)
     }
     const sessions = new Set<string>()
     const ends = new Set<Promise<void>>()
     let lost = 0
-    for await (const candidates of folders.files(folder.dir))
-      for (const candidate of candidates) {
-        signal.throwIfAborted()
-        if ('left' in candidate) {
-          leave(progress, candidate.left, 0)
-          continue
-        }
-        const { path } = candidate
-        const sizeBytes = sizeOf(path)
-        if (sweep.isRead(path)) {
-          progress.known++
-          finish(progress, sizeBytes)
-          continue
-        }
-        const source = folders.sourceAt(path, folder)
-        // To look into a file takes time: other work first.
-        await immediate()
-        if ('left' in source) {
-          leave(progress, source.left, sizeBytes)
-          continue
-        }
-        const account = accountOf(progress, sessions, sizeBytes)
-        if (ends.size >= AT_ONCE) await Promise.race([...ends, aborted(signal)])
-        signal.throwIfAborted()
-        const end = queue.read(source, 'backlog', sizeBytes, account.add).then((outcome) => {
-          if (outcome === 'lost' || outcome === 'failed') lost++
-          account.end(outcome)
-          ends.delete(end)
-        })
-        ends.add(end)
+    for await (const candidate of folders.files(folder.dir)) {
+      signal.throwIfAborted()
+      if ('left' in candidate) {
+        leave(progress, candidate.left, 0)
+        continue
       }
+      const { path } = candidate
+      const sizeBytes = sizeOf(path)
+      if (sweep.isRead(path)) {
+        progress.known++
+        finish(progress, sizeBytes)
+        continue
+      }
+      const source = folders.sourceAt(path, folder)
+      // To look into a file takes time: other work first.
+      await immediate()
+      if ('left' in source) {
+        leave(progress, source.left, sizeBytes)
+        continue
+      }
+      const account = accountOf(progress, sessions, sizeBytes)
+      if (ends.size >= AT_ONCE) await Promise.race([...ends, aborted(signal)])
+      signal.throwIfAborted()
+      const end = queue.read(source, 'backlog', sizeBytes, account.add).then((outcome) => {
+        if (outcome === 'lost' || outcome === 'failed') lost++
+        account.end(outcome)
+        ends.delete(end)
+      })
+      ends.add(end)
+    }
     // What is still due is found again after the next start.
     await Promise.race([Promise.all([...ends]), aborted(signal)])
     signal.throwIfAborted()

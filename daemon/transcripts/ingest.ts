@@ -157,7 +157,7 @@ const DAY_MS = 86_400_000
 const LEFT_MS = DAY_MS
 
 /** The jobs that become due when a turn ends. Sessions that were over more than `backlogDays` ago are left alone. */
-export function dueAfter(steps: readonly Step[], cursor: Cursor, nowMs: number, backlogDays: number): Rows['due'] {
+function dueAfter(steps: readonly Step[], cursor: Cursor, nowMs: number, backlogDays: number): Rows['due'] {
   // Not only the last: whatever a harness writes when it is left would hide the turn before.
   const end = steps.findLast((step) => step.kind === 'message' && step.ends !== undefined && step.subAgent === '')
   if (end?.kind !== 'message') return undefined
@@ -254,7 +254,7 @@ export async function pathHasSecret(path: string): Promise<boolean> {
 /** A session has one name, one folder and few branches, in each of its lines. */
 const MOST_KNOWN = 2_000
 
-export function createCleaner() {
+function createCleaner() {
   const looked = lately(cleanName)
   // Ids of messages come once: to remember them would cost more than to look at them.
   const name = (text: string) => (isHarmless(text) ? text : looked(text))

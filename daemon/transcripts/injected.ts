@@ -69,14 +69,14 @@ export function withPrivateHidden(text: string): string {
 }
 
 /** Finds what stands between marks in a text and takes it out. Linear in the text, whatever it holds. */
-export type Span = { start: number; end: number }
+type Span = { start: number; end: number }
 export type Marked = {
   closed: Span[]
   unclosed: { name: string; start: number }[]
 }
 
 /** The token is sticky, begins with `<` and has two groups: the slash of a closing mark, and the name. Marks may be nested. */
-export function markedSpans(text: string, token: RegExp): Marked {
+function markedSpans(text: string, token: RegExp): Marked {
   const open = new Map<string, number[]>()
   const closed: Span[] = []
   let next = 0

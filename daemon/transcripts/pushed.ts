@@ -36,7 +36,7 @@ import { clean, cleanName, pathHasSecret } from './ingest.ts'
 import type { ReadQueue } from './read-queue.ts'
 import { type Cursor, createTail, type Tail } from './tail.ts'
 
-export type KeptTurn = { session: { harness: string; sessionId: string }; source: Source; keptMs: number }
+type KeptTurn = { session: { harness: string; sessionId: string }; source: Source; keptMs: number }
 
 const MOST_KNOWN = 64
 /** The harness waits this long at most for its turn to be read. */
@@ -200,7 +200,7 @@ function syncFolders(folder: string, made: string): void {
 /** Pushed messages become lines of the generic form, with nothing private, nothing injected and no credential in them. */
 export type PushedTurn = { turnId: string; messages: readonly object[]; atMs: number }
 
-export function endIdOf(turnId: string): string {
+function endIdOf(turnId: string): string {
   return `${turnId}.end`
 }
 

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
 import { copied } from '../platform/text.ts'
 import { redact } from '../secrets/redact.ts'
-import { HEAD_CHARS, head, inSession, lastTotal, learn, type Session, usageOf } from './digest.ts'
+import { HEAD_CHARS, head, lastTotal, learn, placeIn, type Session, usageOf } from './digest.ts'
 import type { By, End, Fact, Message, Rewound } from './formats/facts.ts'
 import { present, type ToolCall, type Usage } from './formats/fields.ts'
 import { adapterFor, nameOf, type Source } from './formats/format.ts'
@@ -122,7 +122,7 @@ function arrived(facts: readonly Fact[], known: Session): { session: Session; al
     if (fact.kind !== 'message') continue
     const place = (fact.id === undefined ? undefined : places.get(fact.id)) ?? all.length
     if (fact.id !== undefined) places.set(fact.id, place)
-    all[place] = inSession(session, fact)
+    all[place] = placeIn(session, { ...fact })
   }
   return { session, all }
 }

@@ -65,7 +65,8 @@ function readOn(file: Opened, cursor: Cursor | undefined): Read {
   const known = compare(cursor, look)
   if (known === 'same' && cursor.scanned === look.sizeBytes)
     return { changed: 'none', lines: [], skipped: [], cursor, more: false }
-  if (known === 'same' || (known === 'unsure' && hasSameHead(fd, cursor))) {
+  const hasSameHead = () => matches(cursor.head, readAt(fd, Buffer.allocUnsafe(cursor.head.length), 0))
+  if (known === 'same' || (known === 'unsure' && hasSameHead())) {
     const read = advance(file, cursor)
     const changed = read.place.scanned > cursor.scanned ? 'appended' : 'none'
     if (read.end !== 'astray') return sliceOf(read, changed, cursorAt(read.place, look, cursor.generation))
@@ -76,10 +77,6 @@ function readOn(file: Opened, cursor: Cursor | undefined): Read {
 
 function sliceOf({ found, end }: Advance, changed: Read['changed'], cursor: Cursor): Read {
   return { changed, lines: found.lines, skipped: found.skipped, cursor, more: end === 'more' }
-}
-
-function hasSameHead(fd: number, { head }: Place): boolean {
-  return matches(head, readAt(fd, Buffer.allocUnsafe(head.length), 0))
 }
 
 /** `astray`: the file does not hold, where reading was to go on, what was read there. */
@@ -206,13 +203,13 @@ export function compare(cursor: Cursor, look: Look): 'same' | 'unsure' | 'other'
   return cursor.stamp === look.stamp && cursor.sizeBytes === look.sizeBytes ? 'same' : 'unsure'
 }
 
-export function cursorAt(place: Place, look: Look, generation: number): Cursor {
+function cursorAt(place: Place, look: Look, generation: number): Cursor {
   const { device, inode, sizeBytes, stamp, settled } = look
   return { ...place, generation, device, inode, sizeBytes, stamp: settled === 'yes' ? stamp : null }
 }
 
 /** Fingerprints are of bytes that were read: a second look could vouch for bytes that were never read. */
-export function placeAfter(
+function placeAfter(
   before: Place,
   { bytes, start, offset, scanned }: { bytes: Uint8Array; start: number; offset: number; scanned: number },
 ): Place {
@@ -226,9 +223,9 @@ export function placeAfter(
 }
 
 /** Of the head of a file, and of what was read last: whether it still holds the same bytes. Stored with the cursor. */
-export type Fingerprint = { length: number; hash: string }
+type Fingerprint = { length: number; hash: string }
 
-export const FINGERPRINT_BYTES = 4_096
+const FINGERPRINT_BYTES = 4_096
 
 export function fingerprintOf(bytes: Uint8Array): Fingerprint {
   return bytes.length === 0 ? EMPTY : { length: bytes.length, hash: hash('sha256', bytes, 'hex').slice(0, 32) }
@@ -245,7 +242,7 @@ export type Skipped = { offset: number; length: number; reason: 'too-long' | 'no
 
 export type Found = { lines: Line[]; skipped: Skipped[]; bytes: number }
 
-export const LINE_CAP_BYTES = 64_000_000
+const LINE_CAP_BYTES = 64_000_000
 
 export const LF = 0x0a
 const CR = 0x0d

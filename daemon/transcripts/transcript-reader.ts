@@ -13,7 +13,7 @@ import { createReadQueue, lstat } from './read-queue.ts'
 import { createSweep, isExhausted } from './sweep.ts'
 import { createTranscriptFiles } from './transcript-table.ts'
 
-export type RootState = Root & { state: 'watching' | 'polling' | 'missing' }
+type RootState = Root & { state: 'watching' | 'polling' | 'missing' }
 export type TranscriptReader = ReturnType<typeof createTranscriptReader>
 
 /** Soon, not at once: the command that started the daemon waits for its first answer. */
@@ -146,16 +146,15 @@ export function createTranscriptReader(core: Core, projects: Projects, jobs: Job
     })
 
   const sweepImported = async (folder: Folder) => {
-    for await (const candidates of folders.files(folder.dir))
-      for (const candidate of candidates) {
-        if (stopping.signal.aborted) return
-        const stats = 'path' in candidate ? lstat(candidate.path) : undefined
-        if (!stats || !('path' in candidate)) continue
-        sweep.look(candidate.path, stats, 'backlog', () => {
-          const source = folders.sourceAt(candidate.path, folder)
-          return 'left' in source ? undefined : source
-        })
-      }
+    for await (const candidate of folders.files(folder.dir)) {
+      if (stopping.signal.aborted) return
+      const stats = 'path' in candidate ? lstat(candidate.path) : undefined
+      if (!stats || !('path' in candidate)) continue
+      sweep.look(candidate.path, stats, 'backlog', () => {
+        const source = folders.sourceAt(candidate.path, folder)
+        return 'left' in source ? undefined : source
+      })
+    }
   }
 
   const sweepAll = async () => {
