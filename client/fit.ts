@@ -1,7 +1,4 @@
-/**
- * One line for a harness: its messages go in, messages that fit the window come out. Does the cheapest thing that is
- * enough, and says what it did. Knows what to ask the daemon for, and in which order; the daemon decides.
- */
+/** Messages go in, messages that fit the window come out. Asks the daemon for the cheapest step that is enough; the daemon decides. */
 import type { Contract } from '../schema/contract.ts'
 import { MemoryError } from '../schema/errors.ts'
 import type { CallOptions } from './client.ts'
@@ -53,10 +50,9 @@ const LOOK_MS = 30_000
 const CAP_SESSIONS = 1_000
 
 export function createFit(calls: FitCalls) {
-  // Until the daemon has told its own.
+  // Until the daemon has sent its own.
   let limits: ResultLimits = { chars: 50_000, charsPerMessage: 200_000 }
-  // What the last response used before something was taken out. A harness whose request failed sends it once more, and
-  // would be made to fit twice.
+  // The usage that a session was shortened for: a harness that repeats a failed request must not be shortened twice.
   const spent = new Map<string, string>()
   return async <M extends AnyMessage>(
     input: FitInput<M>,
@@ -110,12 +106,8 @@ export function createFit(calls: FitCalls) {
       messages = cleared.messages
       tokens = cleared.tokensAfter
       spend()
-      did.push({
-        step: 'microcompact',
-        cleared: cleared.cleared,
-        tokensBefore: cleared.tokensBefore,
-        tokensAfter: tokens,
-      })
+      const { tokensBefore, tokensAfter } = cleared
+      did.push({ step: 'microcompact', cleared: cleared.cleared, tokensBefore, tokensAfter })
     }
     if (tokens < autoCompact) return told({ tokens })
 
@@ -134,7 +126,7 @@ export function createFit(calls: FitCalls) {
   }
 }
 
-/** That the daemon turned it down, or cannot take so much, is an answer; everything else is the caller's to hear of. */
+/** A refusal, or a list that is too large for the daemon, is an answer; every other error is the caller's. */
 function refusalOf(error: unknown): { refused: { reason: string; message: string } } {
   if (!(error instanceof MemoryError) || !['CONFLICT', 'TOO_LARGE'].includes(error.code)) throw error
   return { refused: { reason: error.reason ?? error.code, message: error.message } }
@@ -144,12 +136,10 @@ function isLower(told: ResultLimits, known: ResultLimits): boolean {
   return told.chars < known.chars || told.charsPerMessage < known.charsPerMessage
 }
 
-/** More at once than the daemon takes stays as it is: a later step may still make it fit. */
+/** Results too large for one request stay as they are: a later step may still make the list fit. */
 function keptNothing(error: unknown): undefined {
   refusalOf(error)
 }
-
-/** Finds the results of tools in a list of messages that are too long for a context, and puts in what the daemon keeps for them. */
 
 export type Wire = Record<string, unknown>[]
 export type GivenResult = Contract['keepToolResults']['input']['results'][number]
@@ -164,6 +154,7 @@ const NAME_CHARS = 256
 
 type Block = { type?: unknown; id?: unknown; name?: unknown; tool_use_id?: unknown; content?: unknown }
 
+/** Replaces tool results that are too long by what the daemon shows for them. */
 export async function withoutLongResults(
   messages: Wire,
   { chars, charsPerMessage }: ResultLimits,
@@ -193,7 +184,7 @@ export async function withoutLongResults(
   return { messages: stored.length > 0 ? result : messages, stored }
 }
 
-/** A result of text that the daemon can keep; what is broken about a list is not for this to find out. */
+/** A result of text that the daemon can keep; a broken list is reported by a later step. */
 function givenOf(
   { type, tool_use_id: id, content }: Block,
   tools: ReadonlyMap<unknown, string>,

@@ -31,7 +31,7 @@ export async function exportMemories(context: Context, { cwd, out }: Where & { o
   ])
 }
 
-/** The last line says what there was; without it the export broke off, however the connection ended. */
+/** An export without its last line, which counts the files, broke off. */
 async function copyToEnd(pieces: AsyncIterable<Uint8Array>, write: Write): Promise<End> {
   let last = Buffer.alloc(0)
   for await (const piece of pieces) {
@@ -97,7 +97,7 @@ export async function importMemories(context: Context, file: string, cwd: string
   })
 }
 
-/** Opened with the first byte that is asked for: an earlier error would be unhandled. */
+/** Opened when the first byte is asked for: an earlier error would be unhandled. */
 async function* bytesOf(file: string): AsyncGenerator<Uint8Array> {
   try {
     yield* createReadStream(file)
@@ -119,13 +119,14 @@ export async function move(context: Context, from: string, to: string): Promise<
   ])
 }
 
-/** As a shell has it for what Ctrl-C ended. */
+/** The exit code that a shell gives to what Ctrl-C ended. */
 const INTERRUPTED = 130
 
-type Wanted = Contract['importTranscripts']['input']
-
 /** Has a folder of transcripts read, and shows the progress on a terminal. */
-export async function importTranscripts(context: Context, wanted: Wanted): Promise<void> {
+export async function importTranscripts(
+  context: Context,
+  wanted: Contract['importTranscripts']['input'],
+): Promise<void> {
   const line = lineOn(process.stdout, context)
   const leaving = new AbortController()
   const leave = () => leaving.abort()
@@ -146,10 +147,10 @@ export async function importTranscripts(context: Context, wanted: Wanted): Promi
   }
 }
 
-/** Listens before it asks, so that not even the end of a short one is missed. */
+/** Listens before it starts the import, so that not even the end of a short one is missed. */
 async function followed(
   client: StrictClient,
-  wanted: Wanted,
+  wanted: Contract['importTranscripts']['input'],
   show: (progress: Progress) => void,
   signal: AbortSignal,
 ): Promise<Progress> {
@@ -177,7 +178,7 @@ async function followed(
 
 type Terminal = { isTTY?: boolean; columns?: number; write(text: string): unknown }
 
-/** One line that is written over and over; nothing if standard error is no terminal. */
+/** One line that is written over and over; nothing where there is no terminal. */
 function lineOn(terminal: Terminal, { print }: Context): { show(progress: Progress): void; end(): void } {
   let shown = false
   const write = (text: string) => terminal.write(`\r\u001b[2K${text}`)

@@ -1,7 +1,4 @@
-/**
- * The hook as a program of its own, `hook.js <harness> <socket>`, for where there is no curl. Imports little: to find and read
- * modules takes longer than all it does.
- */
+/** The hook as a program, `hook.js <harness> <socket>`, where there is no curl. Imports little: loading takes most of its time. */
 import { msLeft, passOn } from './pass-on.ts'
 
 const [, , harness = '', socket = ''] = process.argv

@@ -1,7 +1,4 @@
-/**
- * Hands what a harness gives its hook to memoryd, and returns the answer. Whatever goes wrong, that is nothing, and it comes
- * within half a second.
- */
+/** Sends the input of a hook to the daemon and returns the answer: within half a second, and empty whatever goes wrong. */
 import { request } from 'node:http'
 import { ACTOR_HEADER, ENV_HEADER, encodeVariables } from '../../schema/caller.ts'
 import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
@@ -15,10 +12,10 @@ export type Passing = {
   deadlineMs?: number
 }
 
-/** A prompt waits half a second at the very worst; the rest of it is for a shell to begin and a process to end. */
+/** A prompt waits for half a second at most; the rest is for a shell to start and a process to end. */
 const DEADLINE_MS = 420
 
-/** What is left of the deadline for a process that is nothing but a hook: the user waits for its start, too. */
+/** What is left of the deadline for a process that is only a hook: the user waits for its start, too. */
 export function msLeft({ MEMORYD_HOOK_SECONDS: seconds = '' }: Passing['env']): number {
   const wholeMs = /^\d+(\.\d+)?$/.test(seconds) ? Number(seconds) * 1_000 : DEADLINE_MS
   return Math.max(1, wholeMs - performance.now())
@@ -62,7 +59,7 @@ export function passOn({ harness, socket, env, input, deadlineMs = DEADLINE_MS }
   })
 }
 
-/** Nothing where it is too late, or more than the daemon takes. */
+/** Undefined where it is too late, or more than the daemon takes. */
 async function whole(input: AsyncIterable<Uint8Array>, over: AbortSignal): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = []
   let bytes = 0

@@ -53,7 +53,7 @@ function tool<Input extends z.ZodRawShape>(
             : undefined,
       },
     ),
-    run: (client, folder, args, call) => run(client, folder, args, call),
+    run,
   }
 }
 
@@ -154,13 +154,12 @@ export const tools: Readonly<Record<string, Tool>> = {
   }),
 }
 
-/** Answers of the daemon in words for a model, and errors with what it can do about them. Pure. */
-
 type Answer<K extends keyof Contract> = Contract[K]['answer']
 
 const OFF = 'Memory is switched off in this project: nothing is kept and nothing is recalled here.'
 
-export const inWords = {
+/** Answers of the daemon in words for a model. */
+const inWords = {
   recalled: ({ text, skipped }: Answer<'recall'>): string => {
     if (text !== '') return text
     if (skipped === 'off') return OFF
@@ -199,7 +198,7 @@ export const inWords = {
       : `Notes of session ${session}${updatedAt === undefined ? '' : `, as of ${updatedAt}`}:\n\n${content}`,
 }
 
-/** What went wrong, for a model that has tools but neither a terminal nor our documentation. `self` is how the user calls memoryd. */
+/** For a model, which has tools but neither a terminal nor our documentation. `self` is how the user calls memoryd. */
 export function errorInWords(error: unknown, self: string): string {
   if (!(error instanceof MemoryError)) return error instanceof Error ? error.message : String(error)
   const { code, message, hint } = error
@@ -212,7 +211,7 @@ export function errorInWords(error: unknown, self: string): string {
   return advice === undefined ? `${code}: ${message}` : `${code}: ${message} (${advice})`
 }
 
-/** Advice of the daemon that is meant for another reader. */
+/** In place of hints that are meant for a user. */
 const remedies: Partial<Record<MemoryError['code'], string>> = {
   NOT_FOUND: 'memory_index lists the memories, search_transcripts names sessions',
   DEGRADED: 'the disk cannot be written; reading still works, and memoryd recovers by itself',

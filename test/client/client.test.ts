@@ -58,7 +58,7 @@ describe('a client whose daemon is away', () => {
     expect(client.lastError?.code).toBe('SETUP')
   })
 
-  it('gives up at its deadline when somebody accepts and never answers', async () => {
+  it('gives up at its deadline when a program accepts and never answers', async () => {
     const path = join(makeHome().dir, 's')
     const server = createNetServer(() => {})
     await new Promise<void>((resolve) => server.listen(path, resolve))

@@ -44,7 +44,7 @@ it('draws a bar for each day on a terminal, the longest for the dearest, and non
   expect((await printed('off', { items, today, unpriced: [] })).join('')).not.toContain('█')
 })
 
-it('says which calls nobody saw the end of, and keeps each project on its line', async () => {
+it('says which calls have no known end, and keeps each project on its line', async () => {
   const items = [
     { ...day('/home/me/a\nb', 0.2), unsettled: 1 },
     { ...day('', 0), hitPercent: null },

@@ -112,7 +112,7 @@ describe.each(ways)('the hook command with %s', (_name, envOf) => {
   const silent: [string, () => Promise<string>][] = [
     ['the socket is missing', async () => join(folder(), 'none.sock')],
     [
-      'nobody listens any more',
+      'no process listens any more',
       async () => {
         const socket = join(folder(), 'old.sock')
         const die = 'require("net").createServer().listen(process.argv[1], () => process.kill(process.pid, "SIGKILL"))'
@@ -158,7 +158,7 @@ describe.each(ways)('the hook command with %s', (_name, envOf) => {
       () => serve((_request, response) => void response.writeHead(302, { location: '/' }).end('there')),
     ],
     ['there is nothing to say', () => serve((_request, response) => void response.writeHead(204).end())],
-    ['somebody else answers', () => serve((_request, response) => void response.socket?.end('hello\n'))],
+    ['another program answers', () => serve((_request, response) => void response.socket?.end('hello\n'))],
   ]
   it.each(silent)('prints nothing and ends well when %s', async (_what, open) => {
     const { code, stdout, stderr } = await runHook('claude-code', await open(), INPUT, {
@@ -209,7 +209,7 @@ describe('the hook command', () => {
     expect({ code, stderr, body: JSON.parse(stdout).body }).toEqual({ code: 0, stderr: '', body: INPUT })
   })
 
-  it('is not put off by proxies and by how somebody else uses curl', async () => {
+  it('is not put off by proxies and by how the user configured curl', async () => {
     const home = folder()
     writeFileSync(join(home, '.curlrc'), 'include\nverbose\noutput = "/dev/null"\n')
     const proxy = 'http://127.0.0.1:9'
@@ -219,9 +219,9 @@ describe('the hook command', () => {
     expect(JSON.parse(stdout).body).toEqual(INPUT)
   })
 
-  it('is not put off by what somebody else has node do first', async () => {
+  it('is not put off by what the user has node do first', async () => {
     const before = join(folder(), 'before.cjs')
-    writeFileSync(before, 'console.log("somebody else"); require("fs").readSync(0, Buffer.alloc(1))')
+    writeFileSync(before, 'console.log("another program"); require("fs").readSync(0, Buffer.alloc(1))')
     const socket = await serve(echo)
     const env = { PATH: pathWith('sh', 'node'), NODE_OPTIONS: `--require ${before}` }
     const { code, stdout } = await runHook('claude-code', socket, INPUT, { env })

@@ -29,7 +29,7 @@ const settings = fc.record(
 
 const COMMENTS = ['', '', ' ', '// a note: {"hooks": 1}', '/* [odd], */', '\t']
 
-/** The same value as somebody might have written it: own blanks, comments and trailing commas between the tokens. */
+/** The same value as a user might have written it: own blanks, comments and trailing commas between the tokens. */
 function written(value: unknown, random: () => number, eol: string): string {
   const unit = ['', '  ', '\t', '    '][Math.floor(random() * 4)] as string
   const isOpen = unit !== ''
@@ -214,7 +214,7 @@ describe('hooks in settings of any form', () => {
     expect(removeHooks(addHooks(theirs, EVENTS).text)).toBe(theirs)
   })
 
-  it('go by their shape alone, when nobody knows how they came in', () => {
+  it('go by their shape alone, when it is not known how they came in', () => {
     fc.assert(
       fc.property(texts, ({ value, text }) => {
         const left = removeHooks(addHooks(text, EVENTS).text)
