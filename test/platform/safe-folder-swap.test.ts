@@ -6,10 +6,10 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { inFolder, type MemoryFolder, openFolder } from '../../daemon/memory/folder.ts'
 import { bestReach } from '../../daemon/platform/safe-folder.ts'
 import { MemoryError } from '../../schema/errors.ts'
+import { hostileCases, prepareGround } from '../memory/containment-corpus.ts'
+import type { Ground } from '../memory/hostile-names.ts'
+import { snapshot } from '../memory/snapshot.ts'
 import { makeHome } from '../support/home.ts'
-import { hostileCases, prepareGround } from './containment-corpus.ts'
-import type { Ground } from './hostile-names.ts'
-import { snapshot } from './snapshot.ts'
 
 const ours = Buffer.from('ours\n')
 const anything = { expect: undefined }

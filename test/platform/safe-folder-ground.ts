@@ -2,9 +2,9 @@
 import { expect, onTestFinished } from 'vitest'
 import { type MemoryFolder, openFolder } from '../../daemon/memory/folder.ts'
 import { bestReach, type Reach } from '../../daemon/platform/safe-folder.ts'
+import { prepareGround } from '../memory/containment-corpus.ts'
+import type { Ground } from '../memory/hostile-names.ts'
 import { makeHome } from '../support/home.ts'
-import { prepareGround } from './containment-corpus.ts'
-import type { Ground } from './hostile-names.ts'
 
 export const native = bestReach(process.platform)
 /** By path works everywhere, so the way of other systems is tested here too. */

@@ -7,9 +7,9 @@ import { describe, expect, it, onTestFinished, type TestContext } from 'vitest'
 import { inFolder, openFolder } from '../../daemon/memory/folder.ts'
 import { scanMemories } from '../../daemon/memory/scan.ts'
 import { agentDirOf, isAgentDir } from '../../daemon/projects/memory-dir.ts'
+import { snapshot } from '../memory/snapshot.ts'
 import { needPrograms } from '../support/programs.ts'
-import { anything, bytes, makeGround, open, outcome, refusal } from './confined-ground.ts'
-import { snapshot } from './snapshot.ts'
+import { anything, bytes, makeGround, open, outcome, refusal } from './safe-folder-ground.ts'
 
 describe('the folder itself', () => {
   it('may be named by a link, and must be there', () => {

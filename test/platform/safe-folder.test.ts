@@ -16,10 +16,10 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { MemoryFolder } from '../../daemon/memory/folder.ts'
 import { hashOf } from '../../daemon/platform/safe-folder.ts'
 import { MemoryError } from '../../schema/errors.ts'
-import { anything, bytes, makeGround, open, outcome, reaches, refusal } from './confined-ground.ts'
-import { hostileCases } from './containment-corpus.ts'
-import { type Ground, type HostileCase, hostileNames } from './hostile-names.ts'
-import { entriesOf, snapshot } from './snapshot.ts'
+import { hostileCases } from '../memory/containment-corpus.ts'
+import { type Ground, type HostileCase, hostileNames } from '../memory/hostile-names.ts'
+import { entriesOf, snapshot } from '../memory/snapshot.ts'
+import { anything, bytes, makeGround, open, outcome, reaches, refusal } from './safe-folder-ground.ts'
 
 /** Asks for everything that can be asked for under a hostile name; tells what was not as it must be. */
 function complaints(ground: Ground, folder: MemoryFolder, { name, path, says }: HostileCase): unknown[] {
