@@ -125,7 +125,7 @@ describe('the ledger', () => {
     })
   })
 
-  it('takes the most for a call whose end nobody saw, and for a server that does not tell', async () => {
+  it('takes the most for a call whose end the daemon did not see, and for a server that does not tell', async () => {
     const { api, model, ask } = await rig()
     const long = says('A long answer. '.repeat(40))
     api.next({ fault: 'cut', of: long }, { fault: 'reset' })

@@ -126,7 +126,7 @@ describe('a key', () => {
     const { keys, live, time, dir } = await rig()
     const pipe = join(dir, 'pipe')
     execFileSync('mkfifo', [pipe])
-    // Whoever the command starts holds the pipe open: its end is theirs.
+    // Each process the command starts holds the pipe open: its end is theirs.
     live.apiKeyCommand = `exec 3> ${pipe}; echo up >&3; sh -c 'sleep 1000'; echo late`
     const found = keys.find()
     const reading = createReadStream(pipe)

@@ -74,7 +74,7 @@ describe('settings', () => {
     ['an empty path', '{"autoMemoryDirectory": ""}'],
     ['keys of the prototype', '{"__proto__": {"autoMemoryDirectory": "/m/x"}}'],
     ['keys one level down', '{"a": {"autoMemoryDirectory": "/m/x"}}'],
-    ['more than anybody writes', `{"autoMemoryDirectory": "/m/x", "a": "${'x'.repeat(300_000)}"}`],
+    ['more than a user writes', `{"autoMemoryDirectory": "/m/x", "a": "${'x'.repeat(300_000)}"}`],
     ['brackets without end', '['.repeat(250_000)],
   ])('say nothing when the file holds %s', (_what, content) => {
     const { dir, root, write, settings } = makeRepository()
@@ -152,7 +152,7 @@ describe('local settings', () => {
     expect(settings()).toEqual(silent)
   })
 
-  it('do not count when they are somebody else’s', (context) => {
+  it('do not count when they belong to another user', (context) => {
     if (process.geteuid?.() !== 0) return context.skip('needs root to give a file away')
     const { local, write, settings } = makeRepository()
     write(local, mine)
@@ -232,7 +232,7 @@ describe('memory', () => {
       true,
     ],
     ['explicitly not disabled in words', { CLAUDE_CODE_DISABLE_AUTO_MEMORY: 'false' }, { user: off }, true],
-    ['disabled by a word nobody knows', { CLAUDE_CODE_DISABLE_AUTO_MEMORY: 'maybe' }, {}, true],
+    ['disabled by an unknown word', { CLAUDE_CODE_DISABLE_AUTO_MEMORY: 'maybe' }, {}, true],
     ['simple', { CLAUDE_CODE_SIMPLE: '1' }, { policy: on }, 'CLAUDE_CODE_SIMPLE is set'],
     ['not simple', { CLAUDE_CODE_SIMPLE: '0' }, {}, true],
     [

@@ -258,7 +258,7 @@ describe('a .git that is not what it should be', () => {
   })
 })
 
-describe('a path nobody can have', () => {
+describe('a path that cannot exist', () => {
   it('has itself as project', () => {
     const deep = `/${'a/'.repeat(100_000)}b`
     expect(rootOf(deep)).toBe(deep)

@@ -67,7 +67,7 @@ describe('the memory directory', () => {
   })
 })
 
-describe('a place that nobody can mean', () => {
+describe('a place where no memory directory may be', () => {
   const places: [string, string][] = [
     ['relative/path', 'is relative'],
     ['.', 'is relative'],
@@ -133,7 +133,7 @@ describe('a place that nobody can mean', () => {
 })
 
 describe('a directory', () => {
-  it('is no place for memories where it is one that nobody can mean, or leads to one', () => {
+  it('is no place for memories where it is one that is refused, or leads to one', () => {
     const home = join(makeHome().dir, 'me')
     const dir = join(home, 'memory')
     mkdirSync(dir, { recursive: true })
