@@ -5,7 +5,6 @@
 import { basename } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { MemoryError } from '../../schema/errors.ts'
-import type { MemoryType, Trust } from '../../schema/memory.ts'
 import type { Core } from '../core.ts'
 import { type Db, preparedIn, withoutWaiting } from '../db/database.ts'
 import type { Timer } from '../platform/clock.ts'
@@ -297,22 +296,13 @@ function valueKey(text: string): string {
   return hashOf(normaliseValue(text))
 }
 
-type Row = {
-  file: string
-  stamp: string
-  modified_ms: number
-  bytes: number
-  hash: string
-  value: string | null
-  name: string | null
-  description: string | null
-  type: MemoryType | null
-  trust: Trust | null
-}
+type Optional = 'value' | 'name' | 'description' | 'type' | 'trust'
+type Row = Required<Omit<KnownMemory, Optional>> & { [field in Optional]: NonNullable<KnownMemory[field]> | null }
 
 function createRows(current: () => Db) {
   const statements = preparedIn(current, (db) => ({
-    of: db.prepare('SELECT * FROM memory_files WHERE dir = ?'),
+    of: db.prepare(`SELECT file, stamp, modified_ms AS modifiedMs, bytes, hash, value, name, description, type, trust
+      FROM memory_files WHERE dir = ?`),
     put: db.prepare('INSERT OR REPLACE INTO memory_files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     remove: db.prepare('DELETE FROM memory_files WHERE dir = ? AND file = ?'),
   }))
@@ -329,9 +319,10 @@ function createRows(current: () => Db) {
   }
 }
 
-function memoryOf({ file, stamp, modified_ms, bytes, hash, value, name, description, type, trust }: Row): KnownMemory {
+function memoryOf({ value, name, description, type, trust, ...same }: Row): KnownMemory {
   return {
-    ...{ file, stamp, modifiedMs: modified_ms, bytes, hash, value: value ?? undefined },
+    ...same,
+    value: value ?? undefined,
     ...(name !== null && { name }),
     ...(description !== null && { description }),
     ...(type !== null && { type }),

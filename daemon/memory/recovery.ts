@@ -1,4 +1,4 @@
-/** Completes at start what a kill interrupted: a change that is in the journal happens. Runs before anyone is served. */
+/** Completes at start what a kill interrupted: a change that is in the journal happens. Runs before any request is served. */
 import { existsSync } from 'node:fs'
 import { message } from '../platform/files.ts'
 import { indexOf, isIndex } from './file-names.ts'
