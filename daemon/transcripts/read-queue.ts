@@ -21,6 +21,8 @@ type Running = { worker: Worker; exited: Promise<void> }
 type Asked = { resolve: (answer: never) => void; reject: (error: Error) => void }
 
 const IDLE_MS = 5_000
+/** Of a backlog, what the thread is given at once: it holds no list of ten thousand files. */
+const MOST_POSTED = 400
 /** As for cursors: the coarsest file systems count in two seconds. */
 const SETTLED_MS = 2_000
 
@@ -28,6 +30,9 @@ export type ReadQueue = ReturnType<typeof createReadQueue>
 
 export function createReadQueue({ clock, settings, layout, disk, health, log }: Core) {
   const due = new Map<string, Due>()
+  /** Of those that are due, what the thread was told of, and what has to wait for that. */
+  const posted = new Set<string>()
+  const held = new Map<string, Source>()
   const stamps = new Map<string, string>()
   const asked = new Map<number, Asked>()
   const progressListeners: ((source: Source, progress: Progress) => void)[] = []
@@ -51,6 +56,8 @@ export function createReadQueue({ clock, settings, layout, disk, health, log }: 
     entry.readers = []
     if (!entry.failed) due.delete(path)
     for (const { resolve } of readers) resolve(outcome)
+    posted.delete(path)
+    if (held.size > 0 && posted.size <= MOST_POSTED / 2) postHeld()
   }
 
   const answer = (ask: number, given: Turn[] | string[] | Failed) => {
@@ -93,6 +100,8 @@ export function createReadQueue({ clock, settings, layout, disk, health, log }: 
 
   const loseAll = (error: Failed) => {
     for (const ask of [...asked.keys()]) answer(ask, error)
+    held.clear()
+    posted.clear()
     for (const path of [...due.keys()]) settle(path, 'lost')
     stamps.clear()
   }
@@ -149,11 +158,24 @@ export function createReadQueue({ clock, settings, layout, disk, health, log }: 
       })
     })
 
+  const postSources = (sources: Source[], lane: Lane) => {
+    for (const { path } of sources) {
+      held.delete(path)
+      posted.add(path)
+    }
+    const privatePaths = settings.current().private
+    post((sequence) => ({ kind: 'read', sequence, sources, lane, privatePaths }))
+  }
+
+  const postHeld = () => {
+    postSources([...held.values()].slice(0, MOST_POSTED - posted.size), 'backlog')
+  }
+
   const put = (entry: Due, lane: Lane) => {
     const { source } = entry
     due.set(source.path, entry)
-    const privatePaths = settings.current().private
-    post((sequence) => ({ kind: 'read', sequence, sources: [source], lane, privatePaths }))
+    if (lane === 'backlog' && posted.size >= MOST_POSTED && !posted.has(source.path)) held.set(source.path, source)
+    else postSources([source], lane)
   }
 
   /** Without `stats` the file is gone, and the thread finds that out. */
@@ -210,8 +232,9 @@ function errorOf({ message, code }: Failed): Error {
   return Object.assign(new Error(message), code !== undefined && { code })
 }
 
+/** Joined, a text takes a third of what one takes that was put together piece by piece, and tens of thousands are kept. */
 function stampOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats, nowMs: number): string | undefined {
-  return ctimeMs + SETTLED_MS < nowMs ? `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}` : undefined
+  return ctimeMs + SETTLED_MS < nowMs ? [dev, ino, size, mtimeMs, ctimeMs].join(' ') : undefined
 }
 
 export function lstat(path: string): Stats | undefined {

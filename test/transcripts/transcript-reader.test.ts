@@ -5,7 +5,9 @@ import { describe, expect, it } from 'vitest'
 import { createJobs } from '../../daemon/jobs/jobs.ts'
 import { createModels } from '../../daemon/models/models.ts'
 import { createProjects } from '../../daemon/projects/projects.ts'
+import type { Source } from '../../daemon/transcripts/formats/format.ts'
 import { createReadQueue } from '../../daemon/transcripts/read-queue.ts'
+import type { Lane } from '../../daemon/transcripts/reader-worker.ts'
 import { createTranscriptReader } from '../../daemon/transcripts/transcript-reader.ts'
 import { manualTime } from '../support/clock.ts'
 import { testCore } from '../support/core.ts'
@@ -210,6 +212,29 @@ describe('the reader', () => {
     core.settings.reload()
     await untilRead('other/b.jsonl 1', 'a.jsonl 1')
   })
+})
+
+it('a backlog longer than what the thread is given at once is read to its end, and what grows now goes ahead', async () => {
+  const { core, home } = await testCore()
+  core.db.index()
+  const queue = core.lifecycle.add('queue', createReadQueue(core))
+  const sources = Array.from({ length: 1_000 }, (_, n) => {
+    const path = join(home.dir, `${n}.jsonl`)
+    append(path, { type: 'user', text: `${n}` })
+    return { harness: 'generic', root: home.dir, path }
+  })
+  const ends: string[] = []
+  const read = async (source: Source, lane: Lane) => {
+    expect(await queue.read(source, lane, 1)).toBe('read')
+    ends.push(source.path)
+  }
+  const backlog = sources.map((source) => read(source, 'backlog'))
+  expect(queue.lagBytes()).toBe(sources.length)
+  const last = sources.at(-1) as Source
+  await read(last, 'live')
+  expect(ends.length).toBeLessThan(sources.length)
+  await Promise.all(backlog)
+  expect(queue.lagBytes()).toBe(0)
 })
 
 it('a thread that cannot open the index tells why, so that the disk can be blamed', async () => {
