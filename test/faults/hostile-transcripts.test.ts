@@ -10,7 +10,7 @@ import { append, genericRoot, turn, turnEvents } from '../support/transcripts.ts
  * A line that may be read is held as bytes, as text and once more when parsed, by the thread that reads it and again by the code that
  * searches; one that may not is never held.
  */
-const MOST_MB = { read: 800, skipped: 150 }
+const MOST_MB = { read: 800, skipped: 175 }
 
 const nested = { before: '{"type":"user","text":', after: '' }
 const listed = { before: '{"type":"user","text":[', after: '1]}' }

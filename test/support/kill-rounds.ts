@@ -16,11 +16,11 @@ export async function killAndStartAgain(rounds: number): Promise<void> {
   const home = makeHome()
   const acknowledged = new Set<string>()
   for (let round = 0; round < rounds; round++) {
-    const { child, exited, logged } = launch(home)
+    const { child, exited } = launch(home)
     const client = connect({ socket: home.places.socketPath, deadlineMs: 1_000 })
     const writing = pauseMany(client, round, acknowledged)
     // Every other one is killed while it starts; the others must serve, and are killed while they write.
-    if (round % 2 === 0) await logged('memoryd is ready')
+    if (round % 2 === 0) await writing.begun
     await delay(random() * SPREAD_MS)
     child.kill('SIGKILL')
     await exited
@@ -40,15 +40,23 @@ export async function killAndStartAgain(rounds: number): Promise<void> {
 /** Writes as fast as the daemon answers, and notes what it acknowledged. */
 function pauseMany(client: ReturnType<typeof connect>, round: number, acknowledged: Set<string>) {
   let going = true
+  let begin = () => {}
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve
+  })
   const run = async () => {
     for (let n = 0; going; n++) {
       const cwd = `/kill/${round}/${n}`
-      if (await client.pause({ cwd })) acknowledged.add(cwd)
-      else await delay(5)
+      if (await client.pause({ cwd })) {
+        acknowledged.add(cwd)
+        begin()
+      } else await delay(5)
     }
   }
   const done = run()
   return {
+    /** Resolves with the first acknowledgment. */
+    begun,
     stop: () => {
       going = false
       return done
