@@ -90,17 +90,20 @@ export async function* walkNames(base: string, folder: string, { depth, isWanted
     const dir = open(next === '' ? base : `${base}/${next}`)
     if (!dir) continue
     try {
-      for (let more = true; more; ) {
-        const found: Entry[] = []
-        more = readSome(dir, (name, kind) => {
-          const below = next === '' ? name : `${next}/${name}`
-          if (kind !== 'folder') {
-            if (isWanted(below)) found.push({ name: below, kind })
-          } else if (below.split('/').length <= depth) folders.push(below)
-        })
+      let found: Entry[] = []
+      let looked = 0
+      for (let entry = readOne(dir); entry; entry = readOne(dir)) {
+        const name = next === '' ? entry.name : `${next}/${entry.name}`
+        const kind = entry.isFile() ? 'file' : entry.isSymbolicLink() ? 'link' : undefined
+        if (kind && isWanted(name)) found.push({ name, kind })
+        if (entry.isDirectory() && name.split('/').length <= depth) folders.push(name)
+        if (++looked % PAGE > 0) continue
         if (found.length > 0) yield found
+        found = []
         await immediate()
       }
+      if (found.length > 0) yield found
+      await immediate()
     } finally {
       dir.closeSync()
     }
@@ -118,17 +121,6 @@ function open(path: string): Dir | undefined {
 
 export function isExhausted(error: unknown): error is NodeJS.ErrnoException {
   return ['EMFILE', 'ENFILE'].includes((error as NodeJS.ErrnoException).code ?? '')
-}
-
-function readSome(dir: Dir, each: (name: string, kind: Entry['kind'] | 'folder') => void): boolean {
-  for (let count = 0; count < PAGE; count++) {
-    const entry = readOne(dir)
-    if (!entry) return false
-    if (entry.isDirectory()) each(entry.name, 'folder')
-    else if (entry.isFile()) each(entry.name, 'file')
-    else if (entry.isSymbolicLink()) each(entry.name, 'link')
-  }
-  return true
 }
 
 function readOne(dir: Dir) {
