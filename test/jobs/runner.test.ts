@@ -22,7 +22,7 @@ function scripted(outcomes: Awaited<ReturnType<JobKind['run']>>[]): { kind: JobK
 }
 
 describe('a run', () => {
-  it('that waits for nothing keeps nobody else waiting, however many are due', async () => {
+  it('that waits for nothing keeps no other run waiting, however many are due', async () => {
     const { kind, seen } = scripted([])
     const rig = await jobRig([kind])
     for (let n = 0; n < 100; n++) rig.runner.enqueue(due(`s${n}`, `m${n}`))
@@ -427,7 +427,7 @@ describe('two that share the queue', () => {
     other.wake()
     await settled()
     expect(runs).toHaveLength(1)
-    // The other one is sure that nobody else lives.
+    // A start takes over every lease: it assumes that no other process is alive.
     other.start()
     await settled()
     expect(runs.map(({ context }) => context.ownsLease())).toEqual([false, true])
@@ -487,7 +487,7 @@ describe('a stop', () => {
       { attempts: 0, failures: 0 },
       { attempts: 0, failures: 0 },
     ])
-    // Nobody holds them: the next one has them at once.
+    // No runner holds them: the next one claims them at once.
     const next = rig.newRunner()
     next.wake()
     next.start()
@@ -582,7 +582,7 @@ describe('a job that uses a model only while there is one', () => {
     expect(states(rig)).toEqual(['s1 m1 waiting'])
   })
 
-  it('has a memory directory to itself, though nobody knew which it is before', async () => {
+  it('has a memory directory to itself, though the caller did not know which it is before', async () => {
     const { rig, runs, keys } = await learning({ s1: '/a', s2: '/a', s3: '/b' })
     for (const key of ['s1', 's2', 's3']) enqueue(rig, key)
     rig.runner.start()
