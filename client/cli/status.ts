@@ -8,13 +8,6 @@ import { asked, asUser, type Context, columns, harmless, inOneLine } from './con
 import { modeLine } from './daemon.ts'
 
 type Status = Awaited<ReturnType<StrictClient['status']>>
-type Jobs = Status['jobs']
-
-function projectsLine(projects: Status['projects']): string {
-  const sharing = projects.filter(({ sharedWith }) => sharedWith).map(({ root }) => root)
-  const count = `${projects.length} with memories`
-  return sharing.length === 0 ? count : `${count}; these share a directory: ${sharing.join(', ')}`
-}
 
 export async function status({ connect, places, print, self, typed }: Context): Promise<void> {
   const client = connect({ socket: places.socketPath, strict: true })
@@ -42,6 +35,12 @@ export async function status({ connect, places, print, self, typed }: Context): 
   ])
 }
 
+function projectsLine(projects: Status['projects']): string {
+  const sharing = projects.filter(({ sharedWith }) => sharedWith).map(({ root }) => root)
+  const count = `${projects.length} with memories`
+  return sharing.length === 0 ? count : `${count}; these share a directory: ${sharing.join(', ')}`
+}
+
 function harnessesLine(harnesses: Status['harnesses']): string | undefined {
   const known = harnesses
     .filter(({ connected, lastHookAt }) => connected || lastHookAt !== undefined)
@@ -52,7 +51,7 @@ function harnessesLine(harnesses: Status['harnesses']): string | undefined {
   return known.length > 0 ? known.join(', ') : undefined
 }
 
-function jobsLine({ queued, waiting, running, failed }: Jobs): string {
+function jobsLine({ queued, waiting, running, failed }: Status['jobs']): string {
   const given = failed > 0 ? `, ${failed} given up` : ''
   return `${running} running, ${queued} queued, ${waiting} waiting${given}`
 }

@@ -39,12 +39,12 @@ async function copyToEnd(pieces: AsyncIterable<Uint8Array>, write: Write): Promi
     const text = Buffer.concat([last, piece])
     last = text.subarray(text.lastIndexOf('\n', -2) + 1)
   }
-  const end = parsed(last.toString())
+  const end = parseLine(last.toString())
   if (end?.kind === 'end') return end
   throw new MemoryError('UNREACHABLE', 'the export broke off half way', { hint: 'run it again' })
 }
 
-function parsed(line: string): (End & { kind?: string }) | undefined {
+function parseLine(line: string): (End & { kind?: string }) | undefined {
   try {
     return JSON.parse(line)
   } catch {
