@@ -28,7 +28,7 @@ const live: DreamLive = {
   spent: { calls: 3, input: 1_200, cacheRead: 34_000, cacheWrite: 5_000, output: 980, usd: 0.02345 },
 }
 const view = {
-  project: '/home/somebody/work/a-project-with-a-name',
+  project: '/home/any-user/work/a-project-with-a-name',
   live,
   nowMs: Date.parse('2026-06-01T03:01:05Z'),
   asking: false,
@@ -39,7 +39,7 @@ const shown = (columns: number, over: Partial<typeof view> = {}, rows = 24) =>
 describe('a dream on a terminal', () => {
   it('fits 80 columns', () => {
     expect(shown(80)).toMatchInlineSnapshot(`
-      "dream  /home/somebody/work/a-project-with-a-name                 updating  01:05
+      "dream  /home/any-user/work/a-project-with-a-name                 updating  01:05
       --------------------------------------------------------------------------------
       7 sessions   turn 3 of 30   2 files touched
       40.2k tokens in (85 % from a cache), 980 out, $0.0234
@@ -58,7 +58,7 @@ describe('a dream on a terminal', () => {
 
   it('uses 160 columns', () => {
     expect(shown(160)).toMatchInlineSnapshot(`
-      "dream  /home/somebody/work/a-project-with-a-name                                                                                                 updating  01:05
+      "dream  /home/any-user/work/a-project-with-a-name                                                                                                 updating  01:05
       ----------------------------------------------------------------------------------------------------------------------------------------------------------------
       7 sessions   turn 3 of 30   2 files touched   40.2k tokens in (85 % from a cache), 980 out, $0.0234
 
@@ -84,7 +84,7 @@ describe('a dream on a terminal', () => {
     const nothing = { calls: 0, input: 0, cacheRead: 0, cacheWrite: 0, output: 0 }
     const young = { ...live, phase: 'starting' as const, turns: [], turnCount: 0, files: [], spent: nothing }
     expect(shown(80, { live: young })).toMatchInlineSnapshot(`
-      "dream  /home/somebody/work/a-project-with-a-name                 starting  01:05
+      "dream  /home/any-user/work/a-project-with-a-name                 starting  01:05
       --------------------------------------------------------------------------------
       7 sessions   turn 0 of 30   0 files touched   no model asked
 
