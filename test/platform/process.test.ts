@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
+import type { Readable, Writable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { createProcesses } from '../../daemon/platform/process.ts'
@@ -28,10 +29,15 @@ it.runIf(existsSync('/proc/self/stat'))('tells a process from a later one of the
 it.runIf(existsSync('/proc/self/stat'))(
   'takes one that has ended for gone, though its parent has not collected it',
   async () => {
-    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 100'])
+    // The child ends when the test lets it, once the shell has become a program that collects no children.
+    const parent = spawn('sh', ['-c', 'cat <&3 & echo $!; exec sleep 100'], {
+      stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
+    })
     onTestFinished(() => void parent.kill('SIGKILL'))
-    const [said] = (await once(parent.stdout, 'data')) as [Buffer]
+    const [said] = (await once(parent.stdout as Readable, 'data')) as [Buffer]
     const pid = Number(said.toString())
+    while (readFileSync(`/proc/${parent.pid}/comm`, 'utf8') !== 'sleep\n') await turn()
+    ;(parent.stdio[3] as Writable).end()
     while (!/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))) await turn()
     expect(processes.isAlive(pid)).toBe(false)
   },
