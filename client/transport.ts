@@ -1,6 +1,6 @@
 /** One HTTP exchange over the Unix socket, with a deadline. Knows bytes and headers, not routes. */
 import { once } from 'node:events'
-import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { MemoryError } from '../schema/errors.ts'
 import { PROTOCOL, PROTOCOL_HEADER } from '../schema/rendezvous.ts'
@@ -21,6 +21,9 @@ export type Exchange = {
 
 export type Transport = ReturnType<typeof createTransport>
 type Answer = { status: number; text: string }
+
+// An import of node:http would load undici, too: 15 ms more until a hook, a command or the MCP server answers.
+const { Agent, request } = process.getBuiltinModule('node:http')
 
 /** What a timer can wait for. */
 const LONGEST_DEADLINE_MS = 2 ** 31 - 1

@@ -1,5 +1,4 @@
 /** Sends the input of a hook to the daemon and returns the answer: within half a second, and empty whatever goes wrong. */
-import { request } from 'node:http'
 import { ACTOR_HEADER, ENV_HEADER, encodeVariables } from '../../schema/caller.ts'
 import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
 import { routeTable } from '../../schema/route-table.ts'
@@ -11,6 +10,9 @@ export type Passing = {
   input: AsyncIterable<Uint8Array>
   deadlineMs?: number
 }
+
+// An import of node:http would load undici, too, and the prompt waits for it.
+const { request } = process.getBuiltinModule('node:http')
 
 /** A prompt waits for half a second at most; the rest is for a shell to start and a process to end. */
 const DEADLINE_MS = 420
