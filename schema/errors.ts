@@ -67,14 +67,7 @@ export function isHttpCode(code: string): code is HttpCode {
 
 /** What the processes of memoryd say to the shell that ran them. */
 
-export const exitCodes = {
-  ok: 0,
-  failed: 1,
-  usage: 2,
-  unreachable: 3,
-  alreadyRunning: 4,
-  setup: 5,
-} as const
+export const exitCodes = { ok: 0, failed: 1, usage: 2, unreachable: 3, alreadyRunning: 4, setup: 5 } as const
 
 export function exitCodeFor(error: unknown): number {
   if (!(error instanceof MemoryError)) return exitCodes.failed

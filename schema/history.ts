@@ -120,13 +120,7 @@ export const historyRoutes = {
     answer: Undone,
     errors: ['CONFLICT', 'REFUSED'],
   },
-  run: {
-    ...routeTable.run,
-    summary: 'What a run did',
-    params: RunParams,
-    answer: Run,
-    errors: [],
-  },
+  run: { ...routeTable.run, summary: 'What a run did', params: RunParams, answer: Run, errors: [] },
   undoRun: {
     ...routeTable.undoRun,
     summary: 'Put back what was before all changes of a run',

@@ -68,9 +68,7 @@ const SessionAddress = z
   .string()
   .regex(/^session:[^\p{Cc}\p{Cs}]{1,4096}$/u)
   .describe('session:<id>, whatever harness runs it')
-const Address = z.union([AgentName, SessionAddress], {
-  error: 'expected the name of an agent or session:<id>',
-})
+const Address = z.union([AgentName, SessionAddress], { error: 'expected the name of an agent or session:<id>' })
 
 export const Letter = z.strictObject({
   from: Address.describe('The name of the agent that sends, or session:<id>'),

@@ -54,9 +54,7 @@ function findHome(env: Environment): string {
   throw new MemoryError(
     'SETUP',
     home ? `HOME must be an absolute path, got ${JSON.stringify(home)}` : 'HOME is not set',
-    {
-      hint: 'set HOME to your home folder',
-    },
+    { hint: 'set HOME to your home folder' },
   )
 }
 

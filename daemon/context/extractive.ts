@@ -191,12 +191,7 @@ export function openTodos(list: readonly unknown[]): string[] {
 const SHORTEST_CHARS = 60
 const LONGEST_CHARS = 400
 const CAP_TOKENS = 4_000
-const HEADS: Record<FactKind, string> = {
-  request: 'Asked for',
-  file: 'Changed',
-  failed: 'Failed',
-  todo: 'Still to do',
-}
+const HEADS: Record<FactKind, string> = { request: 'Asked for', file: 'Changed', failed: 'Failed', todo: 'Still to do' }
 
 /** More cannot be added to a summary, however short each is. */
 const MOST_MISSING = 5_000

@@ -14,12 +14,7 @@ import { restoredText } from './summary.ts'
 
 export type WorkingSet = { blocks: string[]; items: Compacted['restored'] }
 
-type Lost = {
-  restore: Restore
-  between: readonly Message[]
-  kept: readonly Message[]
-  roomTokens: number
-}
+type Lost = { restore: Restore; between: readonly Message[]; kept: readonly Message[]; roomTokens: number }
 
 const FILES = { count: 5, tokensEach: 5_000, tokens: 50_000 }
 const SKILLS = { tokensEach: 5_000, tokens: 25_000 }

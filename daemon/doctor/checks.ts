@@ -13,12 +13,7 @@ import { type Scan, scanMemories } from '../memory/scan.ts'
 import { message, readPrivateFile } from '../platform/files.ts'
 import { createDirectories, type Directory } from '../projects/projects.ts'
 
-export type Finding = {
-  check: string
-  state: 'ok' | 'warning' | 'problem'
-  message: string
-  remedy?: string
-}
+export type Finding = { check: string; state: 'ok' | 'warning' | 'problem'; message: string; remedy?: string }
 
 type Wanted = { model: { apiKeyFile: string | null; apiKeyCommand: string | null }; budget: Caps }
 type Caps = { usdPerDay: number; tokensPerDay: number }

@@ -43,9 +43,7 @@ export function createByRules({ settings, clock }: Core, sessions: MessageTable,
     if (await slice.wroteItself()) return { skip: 'the agent wrote memories itself' }
     const { cwd, part, mayWrite, inTransaction } = slice
     const logDay = settings.current().dailyLog.enabled ? dayOfPart(part, clock.now()) : undefined
-    const saved = await memory.save({
-      ...{ kind: 'extract', env: {}, cwd, memories, logDay, mayWrite, inTransaction },
-    })
+    const saved = await memory.save({ ...{ kind: 'extract', env: {}, cwd, memories, logDay, mayWrite, inTransaction } })
     if (saved === 'lost') return { notDone: LOST }
     const { runId, saved: files, waiting, known, refused } = saved
     return { runId, counts: { saved: files.length, waiting, known, refused } }

@@ -41,11 +41,7 @@ export function createJobs(core: Core, models: Models) {
     return job
   }
   const shown = (job: Job) => shownJob(job, runner.progressOf(job.id))
-  const whole = (job: Job): OneJob => ({
-    ...shown(job),
-    watermark: job.watermark,
-    result: job.result ?? undefined,
-  })
+  const whole = (job: Job): OneJob => ({ ...shown(job), watermark: job.watermark, result: job.result ?? undefined })
 
   return {
     register: runner.register,

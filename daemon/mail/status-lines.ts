@@ -13,11 +13,7 @@ import { openReadBack } from '../transcripts/read-back.ts'
 import type { Registry } from './registry.ts'
 
 /** What a model is told of a message, and what a line is made of without a model. */
-export type Doing = {
-  by: string
-  text: string
-  toolCalls: readonly { name: string; input: string }[]
-}
+export type Doing = { by: string; text: string; toolCalls: readonly { name: string; input: string }[] }
 
 /** Enough to see what is being done, and never the whole session. */
 const NEWEST = 12
@@ -62,16 +58,18 @@ export function createStatusLines(
     const late = new AbortController()
     const timer = clock.after(ASK_MS, () => late.abort())
     try {
-      const answer = await models.provider({ job: 'summary', project: projects.rootOf(cwd) }).call(
-        {
-          model: settings.current().model.summary,
-          system: [{ type: 'text', text: SYSTEM }],
-          tools: [],
-          messages: [{ role: 'user', content: [{ type: 'text', text }] }],
-          maxTokens: ANSWER_TOKENS,
-        },
-        { signal: AbortSignal.any([signal, late.signal]) },
-      )
+      const answer = await models
+        .provider({ job: 'summary', project: projects.rootOf(cwd) })
+        .call(
+          {
+            model: settings.current().model.summary,
+            system: [{ type: 'text', text: SYSTEM }],
+            tools: [],
+            messages: [{ role: 'user', content: [{ type: 'text', text }] }],
+            maxTokens: ANSWER_TOKENS,
+          },
+          { signal: AbortSignal.any([signal, late.signal]) },
+        )
       if ('failed' in answer) return undefined
       return answer.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('')
     } finally {

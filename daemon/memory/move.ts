@@ -80,9 +80,7 @@ export function createMoves(core: Core, projects: Projects, journal: Journal, wr
       throw new MemoryError(
         'CONFLICT',
         `${fromDir} holds the memories of ${other.root} as well, which is still there`,
-        {
-          hint: COPY_HINT,
-        },
+        { hint: COPY_HINT },
       )
     if (lstatSync(fromDir, { throwIfNoEntry: false })?.isSymbolicLink() && !leadToOne(ends))
       throw new MemoryError('CONFLICT', `${fromDir} is a link, and what it leads to may belong to others too`, {

@@ -11,10 +11,7 @@ import { isIndex, isLog } from './file-names.ts'
 import type { Journal } from './journal.ts'
 import { parseTopic } from './topic-file.ts'
 
-type WordChange = {
-  file: string
-  now: { hash: string; name: string; description: string; body: string } | undefined
-}
+type WordChange = { file: string; now: { hash: string; name: string; description: string; body: string } | undefined }
 
 const MOST_HITS = 50
 /** Words follow a change after this, so that no write waits for them. */

@@ -193,12 +193,7 @@ export function setField(yaml: string, field: Field, value: string): string {
 function readMap(yaml: string): YAMLMap | undefined {
   if (nestsTooDeep(yaml)) return undefined
   try {
-    const document = parseDocument(yaml, {
-      schema: 'core',
-      uniqueKeys: false,
-      logLevel: 'silent',
-      prettyErrors: false,
-    })
+    const document = parseDocument(yaml, { schema: 'core', uniqueKeys: false, logLevel: 'silent', prettyErrors: false })
     const map: unknown = document.contents
     return document.errors.length === 0 && isMap(map) ? map : undefined
   } catch {

@@ -39,10 +39,7 @@ const Known = z.discriminatedUnion('type', [
     usage: WireUsage.nullish(),
   }),
   z.object({ type: z.literal('message_stop') }),
-  z.object({
-    type: z.literal('error'),
-    error: z.object({ type: z.string(), message: z.string() }),
-  }),
+  z.object({ type: z.literal('error'), error: z.object({ type: z.string(), message: z.string() }) }),
 ])
 const names: readonly string[] = Known.options.map((option) => option.shape.type.value)
 

@@ -238,9 +238,7 @@ export type ModelFailure = {
 }
 
 /** Streams; never retries: the job runner does, in one place. */
-export type Provider = {
-  call(request: ModelRequest, at: { signal: AbortSignal }): Promise<ModelAnswer | ModelFailure>
-}
+export type Provider = { call(request: ModelRequest, at: { signal: AbortSignal }): Promise<ModelAnswer | ModelFailure> }
 
 /** Every way in which a call can fail, from what the SDK throws or the stream tells to one value. Pure. */
 

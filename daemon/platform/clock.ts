@@ -23,11 +23,7 @@ export type Clock = {
 export type Timer = { stop(): void }
 
 /** What a timer stands on; tests put their own under it. */
-export type TimeSource = {
-  wall(): number
-  monotonic(): number
-  wait(ms: number, wake: () => void): Timer
-}
+export type TimeSource = { wall(): number; monotonic(): number; wait(ms: number, wake: () => void): Timer }
 
 /** A sleeping machine freezes Node's timers, so no wait is longer than this: the first look after wake-up is at most this late. */
 const LONGEST_WAIT_MS = 30_000

@@ -48,9 +48,7 @@ function findBlock(text: string): Block | { problem: string } | undefined {
   // No further than the cap: the text may be long, and most dashes in it are tables and rules.
   const close = text.slice(0, CAP_BYTES + start).indexOf('\n---', start - 1)
   if (close < 0)
-    return {
-      problem: text.length > CAP_BYTES ? `the front matter does not end within ${CAP_BYTES} bytes` : NOT_CLOSED,
-    }
+    return { problem: text.length > CAP_BYTES ? `the front matter does not end within ${CAP_BYTES} bytes` : NOT_CLOSED }
   const closing = /^\n---[ \t]*(?:\r?\n|\r?$)/.exec(text.slice(close, close + 200))
   if (!closing) return { problem: NOT_CLOSED }
   const yaml = text.slice(start, close + 1).replaceAll('\r\n', '\n')

@@ -47,11 +47,7 @@ function isScrambled(part: string): boolean {
 
 function has(value: string) {
   const inner = value.replace(/[!?.,;:)]+$/, '')
-  return {
-    letter: /\p{L}/u.test(value),
-    digit: /\d/.test(value),
-    symbol: SYMBOL.test(inner),
-  }
+  return { letter: /\p{L}/u.test(value), digit: /\d/.test(value), symbol: SYMBOL.test(inner) }
 }
 
 /** Where only a credential can stand (a URL, an option, an environment line): all but a placeholder. */

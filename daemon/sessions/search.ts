@@ -111,13 +111,7 @@ function toFound({ session, uid, saidBy, at, ...place }: Candidate, found: Snipp
 
 type SearchRole = 'person' | 'agent' | 'tool'
 
-export type Query = {
-  words: string[]
-  literals: string[]
-  session?: string
-  role?: SearchRole
-  sinceMs?: number
-}
+export type Query = { words: string[]; literals: string[]; session?: string; role?: SearchRole; sinceMs?: number }
 
 /** The words of a refusal never repeat what was asked: it may hold anything. */
 export type Refused = { refused: string; hint: string }

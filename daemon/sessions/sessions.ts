@@ -167,11 +167,7 @@ function timeOf(at: number | null | undefined): string | undefined {
 }
 
 /** Sessions of projects that were used after a moment, other than the one that asks. */
-type TouchedQuery = {
-  projects: readonly string[]
-  sinceMs: number
-  except?: SessionKey | undefined
-}
+type TouchedQuery = { projects: readonly string[]; sinceMs: number; except?: SessionKey | undefined }
 
 export type TouchedSession = { harness: string; id: string; lastAt: number; paths: string[] }
 

@@ -37,12 +37,7 @@ export function createIngest(clock: Clock, transcripts: Transcripts, { backlogDa
     const adapter = adapterFor(harness)
     const name = nameOf(source)
     const described = adapter.describe(name)
-    const told = digest(slice.lines, before, {
-      adapter,
-      harness: described.harness ?? harness,
-      unnamed: name,
-      folders,
-    })
+    const told = digest(slice.lines, before, { adapter, harness: described.harness ?? harness, unnamed: name, folders })
     const steps: Step[] = []
     for (const step of told.steps) {
       const cleaned = cleaner.step(step)

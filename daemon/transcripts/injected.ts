@@ -70,10 +70,7 @@ export function withPrivateHidden(text: string): string {
 
 /** Finds what stands between marks in a text and takes it out. Linear in the text, whatever it holds. */
 type Span = { start: number; end: number }
-export type Marked = {
-  closed: Span[]
-  unclosed: { name: string; start: number }[]
-}
+export type Marked = { closed: Span[]; unclosed: { name: string; start: number }[] }
 
 /** The token is sticky, begins with `<` and has two groups: the slash of a closing mark, and the name. Marks may be nested. */
 function markedSpans(text: string, token: RegExp): Marked {

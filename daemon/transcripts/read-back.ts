@@ -85,10 +85,7 @@ function readExactly(fd: number, into: Buffer, offset: number, length: number): 
 }
 
 /** Whose: that of the session or of the sub-agent the transcript is of, unless one is named. */
-export type Of = {
-  subAgent?: string
-  session?: Session
-}
+export type Of = { subAgent?: string; session?: Session }
 
 /**
  * In the order of arrival. The newest message is where the conversation stands; from there each parent is followed. A parent

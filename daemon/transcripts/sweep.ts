@@ -75,11 +75,7 @@ async function* transcriptsBelow(root: Root, folder: string): AsyncGenerator<Sou
     yield entries.flatMap(({ name, kind }) => (kind === 'file' ? (sourceOf(root, name) ?? []) : []))
 }
 
-type Walk = {
-  depth: number
-  isWanted: (name: string) => boolean
-  enters: (folder: string) => boolean
-}
+type Walk = { depth: number; isWanted: (name: string) => boolean; enters: (folder: string) => boolean }
 export type Entry = { name: string; kind: 'file' | 'link' }
 
 /** Names below a folder of `base`, a few at a time. Passes over what cannot be listed, unless too many files are open. */

@@ -32,10 +32,7 @@ export const estimate: Row<'error' | 'bias'> = {
       .filter(({ used }) => used > 20)
     const errors = all.map(({ estimated, used }) => (100 * (estimated - used)) / used)
     return {
-      figures: {
-        error: { value: quantile(errors.map(Math.abs), 0.5) },
-        bias: { value: quantile(errors, 0.5) },
-      },
+      figures: { error: { value: quantile(errors.map(Math.abs), 0.5) }, bias: { value: quantile(errors, 0.5) } },
       details: {
         pairs: all.length,
         estimatedTokens: all.reduce((sum, { estimated }) => sum + estimated, 0),

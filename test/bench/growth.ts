@@ -34,11 +34,7 @@ export const growth: Row<'turn' | 'indexing' | 'recall'> = {
   name: 'growth',
   what: `from 1,000 to 100,000 messages (quickly 10,000): a turn of 8 lines that comes in; indexing, per message; local recall of ${MEMORIES} memories`,
   yardstick: 'the same with 1,000 messages',
-  goals: {
-    turn: { unit: '×', atMost: 1.3 },
-    indexing: { unit: '×', atMost: 1.3 },
-    recall: { unit: '×', atMost: 1.3 },
-  },
+  goals: { turn: { unit: '×', atMost: 1.3 }, indexing: { unit: '×', atMost: 1.3 }, recall: { unit: '×', atMost: 1.3 } },
 
   run: async (bench) => {
     const perMessageMs: number[] = []

@@ -21,14 +21,7 @@ const Question = z
 
 const RecallStore = z.object({
   store: z.string(),
-  memories: z.array(
-    z.object({
-      file: z.string(),
-      name: z.string(),
-      description: z.string(),
-      body: z.string(),
-    }),
-  ),
+  memories: z.array(z.object({ file: z.string(), name: z.string(), description: z.string(), body: z.string() })),
   queries: z.array(Question),
 })
 type RecallStore = z.infer<typeof RecallStore>

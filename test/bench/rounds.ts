@@ -23,10 +23,7 @@ export async function inRounds<C extends string>(count: number, contenders: Reco
 export function ratio(ours: number[][], yardstick: number[][], share: number): Figure {
   const each = ours.map((block, round) => quantile(block, share) / quantile(yardstick[round] ?? [], share))
   const together = quantile(ours.flat(), share) / quantile(yardstick.flat(), share)
-  return {
-    value: share === 0.5 ? quantile(each, 0.5) : together,
-    middle: [quantile(each, 0.25), quantile(each, 0.75)],
-  }
+  return { value: share === 0.5 ? quantile(each, 0.5) : together, middle: [quantile(each, 0.25), quantile(each, 0.75)] }
 }
 
 export function quantile(values: readonly number[], share: number): number {

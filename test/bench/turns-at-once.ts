@@ -55,11 +55,7 @@ export const turnsAtOnce: Row<Figures> = {
         p99Instant: against(0.99, instant),
         p99Offline: against(0.99, offline),
       },
-      details: {
-        ...detailsOf('usual', usual),
-        ...detailsOf('instant', instant),
-        ...detailsOf('offline', offline),
-      },
+      details: { ...detailsOf('usual', usual), ...detailsOf('instant', instant), ...detailsOf('offline', offline) },
     }
   },
 }

@@ -82,11 +82,7 @@ describe('compaction of any list', () => {
   it('of six thousand requests is done within seconds, though half of them stay', async () => {
     const list = Array.from(
       { length: 12_000 },
-      (_, n): Message => ({
-        id: `m${n}`,
-        role: n % 2 ? 'assistant' : 'user',
-        content: `Number ${n}: ${words(100)}`,
-      }),
+      (_, n): Message => ({ id: `m${n}`, role: n % 2 ? 'assistant' : 'user', content: `Number ${n}: ${words(100)}` }),
     )
     const { compact } = await compactRig()
     const done = await compact(list, { partial: { direction: 'up_to', messageId: 'm6000' } })

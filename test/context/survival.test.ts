@@ -19,9 +19,7 @@ async function lost(list: readonly Message[], way: 'notes' | 'full' | 'extractiv
   const middle = list.findLast((message, n) => n < 0.8 * list.length && message.id !== undefined)?.id ?? ''
   const { compact } = await compactRig({
     ...(way === 'full' && { answers: [summary('1. Request and intent: nothing in particular.')] }),
-    ...(way === 'notes' && {
-      notes: () => ({ text: '# Current State\nGoing on.', lastMessageId: middle }),
-    }),
+    ...(way === 'notes' && { notes: () => ({ text: '# Current State\nGoing on.', lastMessageId: middle }) }),
   })
   const done = await compact(list)
   expect(done.strategy).toBe(way)

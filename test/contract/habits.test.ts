@@ -21,12 +21,7 @@ const habits: { rule: string; pattern: RegExp; where: RegExp; except?: string[] 
     where: /./,
     except: ['daemon/main.ts', 'client/hooks/hook.ts', 'client/cli/main.ts'],
   },
-  {
-    rule: 'no URL outside the route table',
-    pattern: /['"`]\/v1\//,
-    where: /./,
-    except: ['schema/route-table.ts'],
-  },
+  { rule: 'no URL outside the route table', pattern: /['"`]\/v1\//, where: /./, except: ['schema/route-table.ts'] },
   {
     rule: 'the client package has no dependency',
     pattern: /^import [^'"]*'(?!node:|\.)/m,

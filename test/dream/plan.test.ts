@@ -230,10 +230,7 @@ describe('what a dream would lose', () => {
         `${Array.from({ length: 20 }, (_, word) => `word${n}of${word}`)
           .slice(0, most)
           .join(' ')}`,
-        {
-          name: `n${n}`,
-          description: `d${n}`,
-        },
+        { name: `n${n}`, description: `d${n}` },
       )
     const whole = Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`w${n}.md`, long(n, 20)]))
     const here = seen(whole, indexOf(whole))

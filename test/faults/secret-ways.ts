@@ -51,10 +51,7 @@ export const waysIn: Way[] = [
         refused('secret', person.putMemory({ cwd, file: `team/shared-${n}.md`, content: topic(text) })),
       ),
   },
-  {
-    name: 'remember',
-    send: ({ person, cwd }, samples) => each(samples, ({ text }) => person.remember({ cwd, text })),
-  },
+  { name: 'remember', send: ({ person, cwd }, samples) => each(samples, ({ text }) => person.remember({ cwd, text })) },
   {
     name: 'a write that waits for review',
     send: (ground, samples) =>

@@ -161,10 +161,7 @@ describe('the command', () => {
     expect((await memoryd(home, '--version')).stdout).toMatch(/^memoryd \d+\.\d+\.\d+ \(protocol 1\)\n$/)
     expect(
       await memoryd({ ...home, env: { ...home.env, MEMORYD_SOCKET: `/${'x'.repeat(110)}` } }, 'status'),
-    ).toMatchObject({
-      code: 5,
-      stderr: expect.stringContaining('at most 103'),
-    })
+    ).toMatchObject({ code: 5, stderr: expect.stringContaining('at most 103') })
   })
 
   it('shows every command with its purpose', async () => {

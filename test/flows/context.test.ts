@@ -218,9 +218,7 @@ describe('the context service', () => {
     await expect(ask({ DISABLE_AUTO_COMPACT: '1' }, 'auto')).rejects.toMatchObject({ code: 'CONFLICT', reason: 'off' })
     await expect(
       client.compact({ sessionId: 'n', cwd: home.dir, model: 'm', trigger: 'manual' }),
-    ).rejects.toMatchObject({
-      code: 'NOT_FOUND',
-    })
+    ).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
   it('puts back no file of its own, of the machine, or of a private folder, by whatever way it is named', async () => {

@@ -33,12 +33,7 @@ async function dreamtOf(home: Home, cwd: string) {
 describe('while a dream goes on', () => {
   it('what a person writes into a memory that it changes stays, and nothing of the dream is kept but what it cost', async () => {
     const { dir, before, last } = await disturbed((dir) => appendFileSync(join(dir, 'demo_0.md'), PERSON))
-    expect(last).toMatchObject({
-      outcome: 'failed',
-      why: 'a memory was changed meanwhile',
-      mode: 'model',
-      turns: 3,
-    })
+    expect(last).toMatchObject({ outcome: 'failed', why: 'a memory was changed meanwhile', mode: 'model', turns: 3 })
     expect(last?.spent?.usd).toBeGreaterThan(0)
     expect(snapshot(dir)).toEqual({ ...before, 'demo_0.md': `${before['demo_0.md']}${PERSON}` })
     expect(lstatSync(join(dir, LOCK_FILE), { throwIfNoEntry: false })).toBeUndefined()

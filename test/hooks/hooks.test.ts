@@ -195,10 +195,7 @@ describe('hooks', () => {
   })
 
   it('say nothing when it is late, and mail waits on', async () => {
-    const { say, letters, happened } = makeHooks({
-      recall: () => new Promise(() => {}),
-      after: atOnce,
-    })
+    const { say, letters, happened } = makeHooks({ recall: () => new Promise(() => {}), after: atOnce })
     letters.push(letter('7', 'hello'))
     expect(await say('claude-code', prompt('how do we deploy'))).toBeUndefined()
     expect(happened).not.toContain('acknowledged 7')

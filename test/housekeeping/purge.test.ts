@@ -13,11 +13,7 @@ const words = ['quagmire', 'plankton', 'marzipan']
 const put = (rig: Rig, file: string, content: string, caller = person, reason = 'test') =>
   rig.memory.put(rig.cwd, caller, { file, content }, reason)
 const purge = (rig: Rig, file = FILE, how: { reject?: boolean; ifHash?: string } = {}, caller = person) =>
-  rig.purges.purge(rig.memory.dirOf(rig.cwd, caller), caller, file, {
-    reject: false,
-    ifHash: undefined,
-    ...how,
-  })
+  rig.purges.purge(rig.memory.dirOf(rig.cwd, caller), caller, file, { reject: false, ifHash: undefined, ...how })
 const forget = (rig: Rig, file = FILE) => rig.memory.forget(rig.cwd, person, file, { reject: false, ifHash: undefined })
 const changes = (rig: Rig, file?: string) =>
   rig.memory.history.changes(rig.cwd, person, { file, limit: undefined, after: undefined }).items

@@ -82,9 +82,7 @@ async function makeState() {
       }),
     ])
     journal.append([
-      change('vault.md', OLDER, SECRET, {
-        parts: [change('MEMORY.md', index(other, olderLine), index(other, line))],
-      }),
+      change('vault.md', OLDER, SECRET, { parts: [change('MEMORY.md', index(other, olderLine), index(other, line))] }),
     ])
     return { ...opened, index, other, line }
   }

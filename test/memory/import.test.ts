@@ -131,10 +131,7 @@ describe('an import', () => {
     )
     await rig.memory.undo.run(runId, 'user')
     expect(tree(otherDir)).toEqual(before)
-    expect(await importInto(rig, other, file)).toMatchObject({
-      created: ['a.md', 'sub/b.md'],
-      tombstones: 0,
-    })
+    expect(await importInto(rig, other, file)).toMatchObject({ created: ['a.md', 'sub/b.md'], tombstones: 0 })
   })
 
   it('can be undone after others wrote or were purged, as one, and that too', async () => {
@@ -150,10 +147,7 @@ describe('an import', () => {
     await rig.memory.undo.run(undone.runId, 'user')
     expect(tree(otherDir)).toEqual(before)
 
-    await rig.purges.purge(rig.memory.dirOf(other, person), person, 'a.md', {
-      reject: false,
-      ifHash: undefined,
-    })
+    await rig.purges.purge(rig.memory.dirOf(other, person), person, 'a.md', { reject: false, ifHash: undefined })
     await rig.memory.undo.run(runId, 'user')
     expect(tree(otherDir)).toEqual({ 'MEMORY.md': mine, 'mine.md': topic('Mine.', 'Mine') })
   })

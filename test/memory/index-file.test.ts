@@ -385,10 +385,7 @@ const nearLimits = fc
 /** All of Unicode, in lines of any length, so often that one limit or both are passed. */
 const anyUnicode = fc
   .tuple(
-    fc.array(fc.tuple(fc.string({ unit: 'binary', maxLength: 40 }), lineEnding), {
-      minLength: 1,
-      maxLength: 20,
-    }),
+    fc.array(fc.tuple(fc.string({ unit: 'binary', maxLength: 40 }), lineEnding), { minLength: 1, maxLength: 20 }),
     fc.nat(60),
   )
   .chain(([lines, times]) =>

@@ -61,9 +61,7 @@ describe('a project that was moved', () => {
     expect(existsSync(dir)).toBe(false)
     expect(tree(toDir)).toEqual(before)
     expect(changesOf(rig, to)).toEqual(history)
-    await expect(rig.memory.remember(to, person, SAID, undefined)).rejects.toMatchObject({
-      reason: 'rejected-value',
-    })
+    await expect(rig.memory.remember(to, person, SAID, undefined)).rejects.toMatchObject({ reason: 'rejected-value' })
     const [review] = rig.memory.history.reviews().items
     await rig.memory.review.approve(Number(review?.id))
     expect(rig.memory.reading.get(to, person, 'waits.md', undefined).content).toBe(topic('Waits.'))
@@ -86,9 +84,7 @@ describe('a project that was moved', () => {
     expect([tree(dir), tree(toDir), changesOf(rig, to)]).toEqual(before)
     expect(await importInto(rig, to, await exportOf(rig, rig.cwd))).toMatchObject({ created: ['a.md', 'sub/b.md'] })
     expect(tree(toDir)).toMatchObject({ 'a.md': topic('Two.', 'Alpha'), 'mine.md': topic('Mine.', 'Mine') })
-    await expect(rig.memory.remember(to, person, SAID, undefined)).rejects.toMatchObject({
-      reason: 'rejected-value',
-    })
+    await expect(rig.memory.remember(to, person, SAID, undefined)).rejects.toMatchObject({ reason: 'rejected-value' })
   })
 
   it('takes the place of folders that hold nothing, and stays the same directory', async () => {
@@ -188,9 +184,7 @@ describe('a move that a kill interrupts', () => {
     ])
     expect(tree(toDir)).toEqual(before)
     expect(changesOf(again, to)).toEqual(history)
-    await expect(again.memory.remember(to, person, SAID, undefined)).rejects.toMatchObject({
-      reason: 'rejected-value',
-    })
+    await expect(again.memory.remember(to, person, SAID, undefined)).rejects.toMatchObject({ reason: 'rejected-value' })
   })
 
   it('is given up where an earlier version had begun to bring files one by one', async () => {

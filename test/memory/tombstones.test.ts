@@ -28,10 +28,7 @@ async function rejecting(): Promise<Rig & { tombstoneId: string }> {
   const rig = await memoryRig()
   const content = topic(`Something else that is true.\n\n- ${SAID}.\n- And a third thing to know.`)
   await rig.memory.put(rig.cwd, person, { file: 'wrong.md', content }, 'x')
-  const { tombstoneId = '' } = await rig.memory.forget(rig.cwd, person, 'wrong.md', {
-    reject: true,
-    ifHash: undefined,
-  })
+  const { tombstoneId = '' } = await rig.memory.forget(rig.cwd, person, 'wrong.md', { reject: true, ifHash: undefined })
   return { ...rig, tombstoneId }
 }
 

@@ -225,10 +225,7 @@ describe('what others do in the directory', () => {
     await rig.memory.lookEverywhere()
     expect(
       rig.memory.history.changes(rig.cwd, person, { file: 'theirs.md', limit: 1, after: undefined }).items[0],
-    ).toMatchObject({
-      op: 'delete',
-      actor: 'external',
-    })
+    ).toMatchObject({ op: 'delete', actor: 'external' })
     expect(rig.errors()).toEqual([])
   })
 })

@@ -343,10 +343,7 @@ describe('what is sent', () => {
           role: 'assistant',
           content: [{ type: 'tool_use', id: 't', name: 'Read', input: { a: [{ b: `x ${token}` }] } }],
         },
-        {
-          role: 'user',
-          content: [{ type: 'tool_result', toolUseId: 't', content: [{ type: 'text', text: token }] }],
-        },
+        { role: 'user', content: [{ type: 'tool_result', toolUseId: 't', content: [{ type: 'text', text: token }] }] },
       ],
     })
     const sent = api.requests[0]?.bytes.toString() ?? ''

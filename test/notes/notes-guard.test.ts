@@ -92,11 +92,7 @@ describe('the structure of notes', () => {
     const open = restored(full.replace('What is noted as 1.', '```sh\nnpm test'))
     expect(bodies(open)).toEqual({ ...each, 'Current State': '```sh\nnpm test\n```' })
     const twoOpen = full.replace('What is noted as 1.', '```\na').replace('What is noted as 3.', '```\nb')
-    expect(bodies(twoOpen)).toEqual({
-      ...each,
-      'Current State': '```\na\n```',
-      'Files and Functions': '```\nb\n```',
-    })
+    expect(bodies(twoOpen)).toEqual({ ...each, 'Current State': '```\na\n```', 'Files and Functions': '```\nb\n```' })
   })
 
   it('lets no words pass for marks that mean something elsewhere', () => {

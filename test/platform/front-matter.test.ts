@@ -29,15 +29,7 @@ describe('front matter', () => {
   it('keeps dates as strings, numbers as YAML 1.2 reads them, and knows no tags', () => {
     expect(
       data('a: 2024-05-01\nb: 012\nc: 0o14\nd: yes\ne: !!timestamp 2024-05-01\nf: !!binary aGk=\ng: !x y'),
-    ).toEqual({
-      a: '2024-05-01',
-      b: 12,
-      c: 12,
-      d: 'yes',
-      e: '2024-05-01',
-      f: 'aGk=',
-      g: 'y',
-    })
+    ).toEqual({ a: '2024-05-01', b: 12, c: 12, d: 'yes', e: '2024-05-01', f: 'aGk=', g: 'y' })
   })
 
   it('reads what people write that is no YAML', () => {
@@ -260,10 +252,7 @@ describe('plain front matter', () => {
             { weight: 3, arbitrary: nested },
             text,
           ),
-          {
-            minLength: 1,
-            maxLength: 4,
-          },
+          { minLength: 1, maxLength: 4 },
         ),
         (lines) => {
           const yaml = `${lines.join('\n')}\n`

@@ -7,11 +7,7 @@ import { run } from './run.ts'
 import type { ModelRequest, ScriptedModel } from './scripted-model.ts'
 
 export function installClaude(): Promise<Installed> {
-  return install({
-    name: '@anthropic-ai/claude-code',
-    version: '2.1.325',
-    program: /^claude-code-[^/]+\/claude$/,
-  })
+  return install({ name: '@anthropic-ai/claude-code', version: '2.1.325', program: /^claude-code-[^/]+\/claude$/ })
 }
 
 export type RunOptions = {

@@ -21,15 +21,17 @@ const health = createHealth(clock, createEvents(clock))
 const db = openDatabases(stateDir, clock.now())
 const env = { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'test-key' }
 const model = createModels({ env, settings, health, clock, db } as unknown as Core)
-const answer = await model.provider({ job: 'dream' }).call(
-  {
-    model: 'claude-haiku-5-5',
-    system: [],
-    tools: [],
-    messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello.' }] }],
-    maxTokens: 900,
-  },
-  { signal: new AbortController().signal },
-)
+const answer = await model
+  .provider({ job: 'dream' })
+  .call(
+    {
+      model: 'claude-haiku-5-5',
+      system: [],
+      tools: [],
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello.' }] }],
+      maxTokens: 900,
+    },
+    { signal: new AbortController().signal },
+  )
 process.stdout.write(`${JSON.stringify(answer)}\n`)
 db.close()

@@ -99,11 +99,7 @@ export async function ingestRig({ privatePaths = [], ...options }: Options = {})
       (
         db
           .prepare('SELECT f.path, m.offset, m.length FROM messages m JOIN files f ON f.id = m.file ORDER BY m.id')
-          .all() as {
-          path: string
-          offset: number
-          length: number
-        }[]
+          .all() as { path: string; offset: number; length: number }[]
       ).map(({ path, offset, length }) =>
         readFileSync(path)
           .subarray(offset, offset + length)

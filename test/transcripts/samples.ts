@@ -81,10 +81,7 @@ export const samples: Sample[] = [
     asks: (said) => gemini('user', said),
     answers: (said) => [gemini('gemini', said)],
     injects: (said) => [gemini('user', { ...said, text: `<hook_context>${said.text}</hook_context>` })],
-    subAgent: {
-      begin: [geminiBegin({ sessionId: 'helper', kind: 'subagent' })],
-      asks: (said) => gemini('user', said),
-    },
+    subAgent: { begin: [geminiBegin({ sessionId: 'helper', kind: 'subagent' })], asks: (said) => gemini('user', said) },
     unknown: json({ id: 'u', type: 'never-seen' }),
   },
   {
@@ -95,10 +92,7 @@ export const samples: Sample[] = [
       pi(said, { role: 'assistant', content: [{ type: 'text', text: said.text }], stopReason: 'stop' }),
     ],
     injects: ({ id, after, text }) => [json({ type: 'custom_message', id, parentId: after, content: text })],
-    subAgent: {
-      begin: [],
-      asks: (said) => pi(said, { role: 'user', content: said.text }),
-    },
+    subAgent: { begin: [], asks: (said) => pi(said, { role: 'user', content: said.text }) },
     fork: [
       json({ type: 'session', id: 'fork', cwd: '/work', parentSession: '/home/me/sessions/--work--/t_origin.jsonl' }),
     ],

@@ -81,10 +81,7 @@ const tuesday: Session = {
   id: 'd0000000-0000-4000-8000-000000000002',
   title: 'Tuesday, in Codex',
   turns: [
-    {
-      asks: 'Remember that the staging database is wiped every night at 02:00.',
-      says: 'I will keep that in mind.',
-    },
+    { asks: 'Remember that the staging database is wiped every night at 02:00.', says: 'I will keep that in mind.' },
   ],
 }
 

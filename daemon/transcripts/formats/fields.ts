@@ -162,12 +162,7 @@ function bounded(value: unknown): unknown {
   return copy(value, 0)
 }
 
-export type Content = {
-  text: string
-  toolCalls: ToolCall[]
-  toolResults: ToolResult[]
-  onlyThoughts: boolean
-}
+export type Content = { text: string; toolCalls: ToolCall[]; toolResults: ToolResult[]; onlyThoughts: boolean }
 
 const CALLS = new Set(['tool_use', 'server_tool_use', 'mcp_tool_use', 'toolCall'])
 const RESULTS = new Set(['tool_result', 'mcp_tool_result'])

@@ -55,12 +55,7 @@ function sessionOf(record: Fields) {
 }
 
 function node(record: Fields, said: Draft) {
-  return compose({
-    id: id(record.id),
-    parentId: parent(record.parentId),
-    at: time(record.timestamp),
-    ...said,
-  })
+  return compose({ id: id(record.id), parentId: parent(record.parentId), at: time(record.timestamp), ...said })
 }
 
 function messageSaid(record: Fields): Draft {

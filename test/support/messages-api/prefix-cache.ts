@@ -40,12 +40,7 @@ export function createPrefixCache(deps: { now: () => number; minTokens: (model: 
       const last = Math.max(read, tokensUpTo(kept.at(-1)))
       const long = Math.max(read, tokensUpTo(kept.filter((at) => pieces[at]?.mark === '1h').at(-1)))
       return {
-        usage: {
-          input: tokensUpTo(pieces.length - 1) - last,
-          read,
-          written5m: last - long,
-          written1h: long - read,
-        },
+        usage: { input: tokensUpTo(pieces.length - 1) - last, read, written5m: last - long, written1h: long - read },
         keep: () => {
           // What is read lives on from now, whether or not it is marked again.
           const used = hit >= 0 ? entries.get(pieces[hit]?.upTo as string) : undefined
