@@ -5,7 +5,7 @@
 import type { Block, Message, ModelFailure, ModelRequest, Provider, ToolUseBlock, Usage } from '../models/wire.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isDeeperThan } from '../platform/json.ts'
-import type { Limits, Task, Turn } from './task.ts'
+import type { Limits, Task, Turn } from './agent.ts'
 import { isChange, type ToolRunner } from './tool-runner.ts'
 
 type Limit = 'turns' | 'output' | 'time' | 'cost'

@@ -6,8 +6,8 @@ import { realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { isDeeperThan } from '../platform/json.ts'
 import { covers } from '../projects/paths.ts'
+import type { Policy, Reach } from './agent.ts'
 import { type Command, parseCommand } from './command-line.ts'
-import type { Policy, Reach } from './task.ts'
 import { type Denied, isTool, parseInput, quoted, type ToolCall, type ToolName } from './tools.ts'
 
 type Reading = Extract<ToolCall, { tool: 'Read' | 'Grep' | 'Glob' }>

@@ -1,10 +1,10 @@
 /** Runs what a model asks for: permission first, then the tool, then its answer, capped and without credentials. */
 import type { Core } from '../core.ts'
 import { message } from '../platform/files.ts'
+import type { Task } from './agent.ts'
 import { runCommand } from './bash.ts'
 import { formatMatches, namePattern, search, type ToolContext } from './grep.ts'
 import { type Permitted, type Places, permit } from './permissions.ts'
-import type { Task } from './task.ts'
 import {
   type Answer,
   answer,

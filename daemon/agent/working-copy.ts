@@ -17,8 +17,8 @@ import {
   readPlain,
   refuseMoved,
 } from '../platform/safe-folder.ts'
+import type { Draft, Task } from './agent.ts'
 import type { Permitted, Place, Places } from './permissions.ts'
-import type { Draft, Task } from './task.ts'
 import { type Denied, isRefused, type Pace, quoted, type Refused } from './tools.ts'
 
 /** `hash` of what is on disk; absent for what only the run itself has written. */

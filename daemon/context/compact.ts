@@ -1,16 +1,20 @@
 /** Makes a conversation fit again, by the cheapest way that does: the notes of its session, a model, or neither. */
+
+import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Boundary, Compacted, CompactRequest } from '../../schema/context.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import { sessionName } from '../agent/rendering.ts'
 import type { Core } from '../core.ts'
+import type { Db } from '../db/database.ts'
+import { createLru } from '../platform/lru.ts'
 import { createInTurn } from '../platform/queue.ts'
-import type { CompactionGuards } from './compaction-guards.ts'
+import type { SessionKey } from '../sessions/message-table.ts'
 import { cutBefore, keptFrom, openPrompt, type Parts, splitAt } from './cuts.ts'
 import { extractiveSummary, factsOf, missingFrom, openTodos, supplement } from './extractive.ts'
-import { type Block, blocksOf, type Message, merged, recordOf } from './messages.ts'
+import { type Block, blocksOf, type Message, merged, recordOf, textsOf } from './messages.ts'
 import { type Conversation, currentNotes, partsFromNotes, type Summariser, summarise } from './summariser.ts'
-import { lastSummary, type Strategy, summaryText } from './summary.ts'
+import { isSummary, lastSummary, type Strategy, summaryText } from './summary.ts'
 import { type Counter, type Room, type Trigger, tokensInContext } from './token-count.ts'
 import { readWorkingSet, type WorkingSet } from './working-set.ts'
 
@@ -267,4 +271,81 @@ function discovered(messages: readonly Message[]): string[] {
 function referencesIn({ type, content }: Block): unknown[] {
   const found = type === 'tool_search_tool_result' ? recordOf(content).tool_references : content
   return /tool_result$/.test(type) && Array.isArray(found) ? found : []
+}
+
+/**
+ * What keeps a session from being compacted over and over: a breaker after failures, and a guard against doing it again at
+ * once. On disk, so that a restart forgets neither.
+ */
+
+const FAILURES = 3
+const CAP_SESSIONS = 1_000
+
+/** `failures`: in a row. `summary`: SHA-256 of the last one. `answers`: how many stood beside it. */
+type State = { failures: number; summary: string | undefined; answers: number }
+
+type Refusal = { reason: 'breaker' | 'thrash'; message: string }
+
+export function createCompactionGuards({ db, clock }: Core) {
+  const table = createCompactionTable(db.history)
+  const known = createLru<string, State>(CAP_SESSIONS)
+  const nameOf = (key: SessionKey) => hash('sha256', sessionName(key))
+  const stateOf = (session: string): State =>
+    known.get(session) ?? table.find(session) ?? { failures: 0, summary: undefined, answers: 0 }
+  const note = (session: string, state: State) => {
+    known.set(session, state)
+    try {
+      table.put(session, state, clock.now())
+    } catch {
+      // A full disk is a condition of its own, and no reason to fail a compaction.
+    }
+  }
+  return {
+    /** Why this list of this session is not compacted now, if so. */
+    refusal: (key: SessionKey, messages: readonly Message[], trigger: 'auto' | 'manual'): Refusal | undefined => {
+      const { failures, summary, answers } = stateOf(nameOf(key))
+      if (trigger === 'auto' && failures >= FAILURES)
+        return { reason: 'breaker', message: `${failures} compactions of this session failed in a row` }
+      if (summary !== undefined && summaryIn(messages) === summary && answersIn(messages) <= answers)
+        return { reason: 'thrash', message: 'this session was compacted just now, and nothing was answered since' }
+      return undefined
+    },
+    failed: (key: SessionKey) => {
+      const before = stateOf(nameOf(key))
+      note(nameOf(key), { ...before, failures: before.failures + 1 })
+    },
+    compacted: (key: SessionKey, result: readonly Message[]) =>
+      note(nameOf(key), { failures: 0, summary: summaryIn(result), answers: answersIn(result) }),
+    /** Of sessions that were not compacted since. */
+    expire: table.expire,
+  }
+}
+export type CompactionGuards = ReturnType<typeof createCompactionGuards>
+
+function answersIn(messages: readonly Message[]): number {
+  return messages.filter(({ role }) => role === 'assistant').length
+}
+
+function summaryIn(messages: readonly Message[]): string | undefined {
+  const text = messages.flatMap(textsOf).findLast(isSummary)
+  return text === undefined ? undefined : hash('sha256', text)
+}
+
+function createCompactionTable(db: Db) {
+  const find = db.prepare('SELECT failures, summary, answers FROM compactions WHERE session = ?')
+  const put = db.prepare(
+    `INSERT INTO compactions (session, failures, summary, answers, at) VALUES (@session, @failures, @summary, @answers, @at)
+     ON CONFLICT (session) DO UPDATE
+     SET failures = excluded.failures, summary = excluded.summary, answers = excluded.answers, at = excluded.at`,
+  )
+  const expire = db.prepare('DELETE FROM compactions WHERE at < ?')
+  return {
+    find: (session: string): State | undefined => {
+      const row = find.get(session) as { failures: number; summary: string | null; answers: number } | undefined
+      return row && { ...row, summary: row.summary ?? undefined }
+    },
+    put: (session: string, { failures, summary, answers }: State, at: number) =>
+      void put.run({ session, failures, summary: summary ?? null, answers, at }),
+    expire: (beforeMs: number): number => expire.run(beforeMs).changes,
+  }
 }

@@ -1,7 +1,6 @@
 /** The question that a dream puts to a model, made of what there is, and what became of it. The model may change memories only. */
 import type { DreamTurn, Spent } from '../../schema/dream.ts'
-import { type Agent, type NotDone, whyNotDone } from '../agent/agent.ts'
-import type { Draft } from '../agent/task.ts'
+import { type Agent, type Draft, type NotDone, whyNotDone } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
 import type { SeenDirectory } from '../memory/consolidate.ts'
 import { type Mention, mentionText } from '../memory/drift.ts'

@@ -1,7 +1,6 @@
 /** Runs as the daemon makes them: the real SDK against the scripted server, the real memory writer, a real core. */
-import { createAgentRunner } from '../../daemon/agent/agent.ts'
+import { createAgentRunner, type Task } from '../../daemon/agent/agent.ts'
 import type { SessionMessage } from '../../daemon/agent/rendering.ts'
-import type { Task } from '../../daemon/agent/task.ts'
 import { createModels } from '../../daemon/models/models.ts'
 import { createMessageTable } from '../../daemon/sessions/message-table.ts'
 import type { Options } from '../support/messages-api/server.ts'

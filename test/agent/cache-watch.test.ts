@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { daemonPrefix, harnessPrefix } from '../../daemon/agent/prefix.ts'
-import { fingerprintOf } from '../../daemon/models/keys.ts'
+import { fingerprintOf } from '../../daemon/models/models.ts'
 import { calls, says } from '../support/messages-api/answers.ts'
 import { agentRig, conversation, key, MODEL, said } from './agent-rig.ts'
 

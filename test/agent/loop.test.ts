@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { Limits } from '../../daemon/agent/agent.ts'
 import { runLoop } from '../../daemon/agent/loop.ts'
-import type { Limits } from '../../daemon/agent/task.ts'
 import type { ToolRunner } from '../../daemon/agent/tool-runner.ts'
 import type { Block, ModelAnswer, ModelFailure, ModelRequest, Provider, Usage } from '../../daemon/models/wire.ts'
 import { createClock } from '../../daemon/platform/clock.ts'

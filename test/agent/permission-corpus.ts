@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Policy } from '../../daemon/agent/task.ts'
+import type { Policy } from '../../daemon/agent/agent.ts'
 import { topic } from '../support/memory.ts'
 import { type Ground, SENTINEL } from './rig.ts'
 

@@ -1,8 +1,8 @@
 /** A real core with what tools may read and change, and beside it what they may not; the real memory writer, no model. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Draft, Policy, Task } from '../../daemon/agent/agent.ts'
 import { createPlaces } from '../../daemon/agent/permissions.ts'
-import type { Draft, Policy, Task } from '../../daemon/agent/task.ts'
 import { createToolRunner } from '../../daemon/agent/tool-runner.ts'
 import { createWorkingCopy } from '../../daemon/agent/working-copy.ts'
 import { createJournal } from '../../daemon/memory/journal.ts'

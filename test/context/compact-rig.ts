@@ -1,6 +1,5 @@
 /** Compaction over a real core, with given notes and given answers of a model. */
-import { createCompaction, type Wanted } from '../../daemon/context/compact.ts'
-import { createCompactionGuards } from '../../daemon/context/compaction-guards.ts'
+import { createCompaction, createCompactionGuards, type Wanted } from '../../daemon/context/compact.ts'
 import { flatten } from '../../daemon/context/messages.ts'
 import type { Answered, Notes, Question, Summariser } from '../../daemon/context/summariser.ts'
 import { createCounter, roomOf } from '../../daemon/context/token-count.ts'

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Wanted } from '../../daemon/context/compact.ts'
+import { createCompactionGuards, type Wanted } from '../../daemon/context/compact.ts'
 import { cutBefore, isCut, keptFrom } from '../../daemon/context/cuts.ts'
 import { factsOf, missingFrom } from '../../daemon/context/extractive.ts'
 import { type Block, blocksOf, type Message } from '../../daemon/context/messages.ts'
@@ -692,4 +692,23 @@ describe('what comes from outside', () => {
   ])('is read in time: %s', (_what, work) => {
     expect(cpuMs(work)).toBeLessThan(1_000)
   })
+})
+
+it('remembers the last compactions of a session over a restart, until it was not compacted for long', async () => {
+  const { core, home, time } = await testCore()
+  const [old, recent] = [
+    { harness: 'generic', sessionId: 'old' },
+    { harness: 'generic', sessionId: 'recent' },
+  ]
+  const before = createCompactionGuards(core)
+  for (const key of [old, recent]) for (let n = 0; n < 2; n++) before.failed(key)
+  time.pass(1_000)
+  before.failed(recent)
+  const after = createCompactionGuards((await testCore({ home, time })).core)
+  after.expire(time.clock.now() - 500)
+  for (const key of [old, recent]) after.failed(key)
+  expect(after.refusal(old, [], 'auto')).toBeUndefined()
+  expect(after.refusal(recent, [], 'auto')).toMatchObject({ reason: 'breaker', message: expect.stringMatching(/^4 /) })
+  after.compacted(recent, [])
+  expect(after.refusal(recent, [], 'auto')).toBeUndefined()
 })

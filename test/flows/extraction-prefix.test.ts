@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { fingerprintOf } from '../../daemon/models/keys.ts'
+import { fingerprintOf } from '../../daemon/models/models.ts'
 
 import { following, learningHome, topics } from '../support/learning.ts'
 import { calls } from '../support/messages-api/answers.ts'

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { fingerprintOf } from '../../daemon/models/keys.ts'
+import { fingerprintOf } from '../../daemon/models/models.ts'
 import { connectAs } from '../support/connect-as.ts'
 import { following, learningHome, textOf, topics, written } from '../support/learning.ts'
 import { calls, says } from '../support/messages-api/answers.ts'

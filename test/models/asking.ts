@@ -1,7 +1,7 @@
 /** The real SDK against the scripted server, as the daemon puts it together. */
 
 import { createSender } from '../../daemon/models/anthropic.ts'
-import { type Access, fingerprintOf } from '../../daemon/models/keys.ts'
+import { type Access, fingerprintOf } from '../../daemon/models/models.ts'
 import { checkAnswer, type Message, type ModelRequest, prepare } from '../../daemon/models/wire.ts'
 import { type Clock, createClock } from '../../daemon/platform/clock.ts'
 

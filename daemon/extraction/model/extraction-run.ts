@@ -3,8 +3,8 @@
  * finished before they are applied. Decides about changes as they are made; the agent run sees to everything else.
  */
 import { setImmediate as turn } from 'node:timers/promises'
+import type { Draft } from '../../agent/agent.ts'
 import type { SessionMessage } from '../../agent/rendering.ts'
-import type { Draft } from '../../agent/task.ts'
 import { type ChangeRun, evidenceIn, markUntrusted, memoryOf } from '../../memory/change-run.ts'
 import type { Evidence } from '../../memory/journal.ts'
 import type { MessageRow } from '../../sessions/message-table.ts'
