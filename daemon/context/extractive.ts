@@ -1,6 +1,6 @@
 /** A summary with no model: what persons said, word for word, the files and commands, and what is open. Pure. */
 import { BYTES_PER_TOKEN, headOf, tailOf } from '../platform/text.ts'
-import { isShellTool } from '../transcripts/formats/fields.ts'
+import { isShellTool } from '../transcripts/formats/facts.ts'
 import {
   type Block,
   blocksOf,

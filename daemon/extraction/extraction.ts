@@ -12,8 +12,13 @@ import type { Notes } from '../notes/notes.ts'
 import { isDiskError } from '../platform/disk.ts'
 import { message } from '../platform/files.ts'
 import type { Projects } from '../projects/projects.ts'
-import { endedPart, type KnownSession, type MessageRow, type SessionKey } from '../sessions/message-table.ts'
-import type { Reached } from '../sessions/notices.ts'
+import {
+  endedPart,
+  type KnownSession,
+  type MessageRow,
+  type Reached,
+  type SessionKey,
+} from '../sessions/message-table.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { createByModel } from './by-model.ts'
 import { createByRules, LOST } from './by-rules.ts'

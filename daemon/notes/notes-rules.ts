@@ -4,7 +4,7 @@
  */
 import { BYTES_PER_TOKEN, tokensIn } from '../platform/text.ts'
 import type { MessageRow } from '../sessions/message-table.ts'
-import { isShellTool } from '../transcripts/formats/fields.ts'
+import { isShellTool } from '../transcripts/formats/facts.ts'
 import { bodiesOf } from './notes-guard.ts'
 import { joined, type Template, titleKey } from './template.ts'
 

@@ -2,8 +2,16 @@
 import { hash } from 'node:crypto'
 import { findProjectRoot } from '../projects/git.ts'
 import { privateFolder } from '../projects/paths.ts'
-import { type Adapter, type End, type Fact, type Message, type SessionFact, speaker } from './formats/facts.ts'
-import { present, type Usage } from './formats/fields.ts'
+import {
+  type Adapter,
+  type End,
+  type Fact,
+  type Message,
+  present,
+  type SessionFact,
+  speaker,
+  type Usage,
+} from './formats/facts.ts'
 import { adapterFor } from './formats/format.ts'
 import type { Line } from './tail.ts'
 import type { MessageStep, Step } from './transcript-table.ts'

@@ -9,8 +9,7 @@ import { aborted } from '../platform/process.ts'
 import { privateFolder } from '../projects/paths.ts'
 import { type Root, recognise, rootFor, type Source, sourceOf, type Unrecognised } from './formats/format.ts'
 import { type Progress, pathHasSecret } from './ingest.ts'
-import { lstat, type Outcome, type ReadQueue } from './read-queue.ts'
-import { type Sweep, walkNames } from './sweep.ts'
+import { lstat, type Outcome, type ReadQueue, type Sweep, walkNames } from './read-queue.ts'
 
 /** `harness`: all of it is of this one; else each file is looked at. */
 export type Folder = { dir: string; harness: string | undefined }

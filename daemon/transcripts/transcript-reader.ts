@@ -9,8 +9,7 @@ import { adapterFor, MOST_DEPTH, mayHold, type Root, type Source, sourceOf } fro
 import { createImportFolders, createImportJob, type Folder, rootsIn } from './import-folder.ts'
 import { createTurnEnds, type EndedTurn } from './ingest.ts'
 import { createPushedTurns } from './pushed.ts'
-import { createReadQueue, lstat } from './read-queue.ts'
-import { createSweep, isExhausted } from './sweep.ts'
+import { createReadQueue, createSweep, isExhausted, lstat } from './read-queue.ts'
 import { createTranscriptFiles } from './transcript-table.ts'
 
 type RootState = Root & { state: 'watching' | 'polling' | 'missing' }

@@ -2,8 +2,7 @@
 import { type Db, preparedIn } from '../db/database.ts'
 import type { Due } from '../jobs/job.ts'
 import { createJobTable } from '../jobs/job-table.ts'
-import type { Rewound } from './formats/facts.ts'
-import type { Usage } from './formats/fields.ts'
+import type { Rewound, Usage } from './formats/facts.ts'
 import type { Source } from './formats/format.ts'
 import type { MessageIndex, Ready } from './message-index.ts'
 

@@ -1,7 +1,25 @@
 /** Transcripts of Claude Code, 1.0 to 2.1: lines to facts. Does no I/O; nothing in a line makes it throw. */
 import { dirname } from 'node:path'
-import { type Adapter, compacted, compose, type Draft, type Fact, reader, sessionFact, unknownFact } from './facts.ts'
-import { type Content, type Fields, fields, folder, id, parent, readContent, text, time, usage } from './fields.ts'
+import {
+  type Adapter,
+  type Content,
+  compacted,
+  compose,
+  type Draft,
+  type Fact,
+  type Fields,
+  fields,
+  folder,
+  id,
+  parent,
+  readContent,
+  reader,
+  sessionFact,
+  text,
+  time,
+  unknownFact,
+  usage,
+} from './facts.ts'
 
 const SESSION = /^[^/]+\/([\w-]+)\.jsonl$/
 const SUB_AGENT = /^[^/]+\/([\w-]+)\/subagents\/(?:[^/]+\/)*agent-([\w-]+)\.jsonl$/

@@ -3,14 +3,24 @@ import {
   type Adapter,
   compacted,
   compose,
+  count,
   type Draft,
   type Fact,
+  type Fields,
+  fields,
+  folder,
+  id,
+  list,
+  parseLine,
+  plainText,
   reader,
   sessionFact,
+  text,
+  time,
+  toolCall,
   toolResult,
   unknownFact,
 } from './facts.ts'
-import { count, type Fields, fields, folder, id, list, parseLine, plainText, text, time, toolCall } from './fields.ts'
 
 const ROLLOUT = /^(?:[^/]+\/)*rollout-[^/]*?([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.jsonl$/
 

@@ -1,8 +1,11 @@
 /** Transcripts of Gemini CLI: events to facts. Does no I/O; nothing in a line makes it throw. */
 import { dirname } from 'node:path'
-import { type Adapter, compose, type Draft, type Fact, reader, sessionFact, unknownFact } from './facts.ts'
 import {
+  type Adapter,
+  compose,
   count,
+  type Draft,
+  type Fact,
   type Fields,
   fields,
   folder,
@@ -10,11 +13,14 @@ import {
   list,
   parseLine,
   plainText,
+  reader,
+  sessionFact,
   text,
   time,
   toolCall,
+  unknownFact,
   usage,
-} from './fields.ts'
+} from './facts.ts'
 
 const SESSION = /^[^/]+\/chats\/session-[^/]+\.jsonl$/
 const SUB_AGENT = /^[^/]+\/chats\/([^/]+)\/([^/]+)\.jsonl$/

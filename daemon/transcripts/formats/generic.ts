@@ -3,15 +3,9 @@ import {
   type Adapter,
   compacted,
   compose,
+  count,
   type Draft,
   type Fact,
-  reader,
-  sessionFact,
-  toolResult,
-  unknownFact,
-} from './facts.ts'
-import {
-  count,
   type Fields,
   fields,
   folder,
@@ -19,12 +13,16 @@ import {
   list,
   parent,
   readContent,
+  reader,
+  sessionFact,
   text,
   time,
   toolCall,
+  toolResult,
+  unknownFact,
   usage,
   zone,
-} from './fields.ts'
+} from './facts.ts'
 
 const PUSHED = /^(?:.*\/)?([^/]+)\/([^/]+)\/pushed\.jsonl$/
 const NAMED = /^(?:.*\/)?([^/]+)\.jsonl$/

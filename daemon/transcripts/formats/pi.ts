@@ -6,12 +6,21 @@ import {
   compose,
   type Draft,
   type End,
+  type Fields,
+  fields,
+  folder,
+  id,
+  parent,
+  plainText,
+  readContent,
   reader,
   sessionFact,
+  text,
+  time,
   toolResult,
   unknownFact,
+  usage,
 } from './facts.ts'
-import { type Fields, fields, folder, id, parent, plainText, readContent, text, time, usage } from './fields.ts'
 
 const SESSION = /^[^/]+\/[^/]+_([^/_]+)\.jsonl$/
 

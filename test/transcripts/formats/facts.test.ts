@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toolInput } from '../../../daemon/transcripts/formats/fields.ts'
+import { toolInput } from '../../../daemon/transcripts/formats/facts.ts'
 
 describe('the input of a tool', () => {
   it.each([
