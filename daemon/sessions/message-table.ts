@@ -1,5 +1,4 @@
-/** The conversation of one session, message by message: who spoke, and where it stands. Only reads. */
-
+/** The conversation of one session, message by message, and what is kept of sessions in `history.db`: notices, and how far each was worked through. */
 import type { NoticeList } from '../../schema/session.ts'
 import { type Db, preparedIn, withoutWaiting } from '../db/database.ts'
 import type { Clock } from '../platform/clock.ts'

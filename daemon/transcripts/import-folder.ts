@@ -7,7 +7,7 @@ import type { Core } from '../core.ts'
 import type { Due, JobKind, RunContext } from '../jobs/job.ts'
 import { aborted } from '../platform/process.ts'
 import { privateFolder } from '../projects/paths.ts'
-import { type Root, recognise, rootFor, type Source, sourceOf, type Unrecognised } from './formats/format.ts'
+import { recognise, rootFor, rootsIn, type Source, sourceOf, type Unrecognised } from './formats/format.ts'
 import { type Progress, pathHasSecret } from './ingest.ts'
 import { lstat, type Outcome, type ReadQueue, type Sweep, walkNames } from './read-queue.ts'
 
@@ -53,10 +53,6 @@ export function createImportFolders({ stateDir, settings, db }: Core) {
       return { harness: recognised.harness, root: rootFor(recognised.harness, path, dir), path }
     },
   }
-}
-
-export function rootsIn(roots: Readonly<Record<string, readonly string[]>>): Root[] {
-  return Object.entries(roots).flatMap(([harness, paths]) => paths.map((path) => ({ harness, path })))
 }
 
 /** With its links followed: the same folder by two names would be read twice. */

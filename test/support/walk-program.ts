@@ -76,16 +76,20 @@ async function walk(act: () => Promise<unknown>): Promise<string[]> {
 await ended('housekeeping')
 turn(1, 'Always run the linter before a commit.', 'Done.')
 await ended('extract')
+const extracted = ended('extract')
 const save = await walk(async () => {
   turn(2, 'Never deploy on Fridays.', 'Done.')
   await until((event) => event.type === 'saved')
 })
-const hook = await walk(() =>
+// What the job still does after its memory is saved is no part of a recall.
+await extracted
+const ask = (session_id: string) =>
   client.hook({
     harness: 'claude-code',
-    ...{ hook_event_name: 'UserPromptSubmit', session_id: 's', cwd, prompt: 'May I deploy on Fridays?' },
-  }),
-)
+    ...{ hook_event_name: 'UserPromptSubmit', session_id, cwd, prompt: 'May I deploy on Fridays?' },
+  })
+await ask('first')
+const hook = await walk(() => ask('second'))
 inspector.disconnect()
 client.close()
 // What a stopping daemon waits for keeps no process alive.

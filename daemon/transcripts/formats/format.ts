@@ -20,6 +20,10 @@ export function adapterFor(harness: string): Adapter {
 
 export type Root = { harness: string; path: string }
 
+export function rootsIn(roots: Readonly<Record<string, readonly string[]>>): Root[] {
+  return Object.entries(roots).flatMap(([harness, paths]) => paths.map((path) => ({ harness, path })))
+}
+
 export type Source = { harness: string; root: string; path: string }
 
 export const MOST_DEPTH = Math.max(...adapters.map(({ depth }) => depth))
