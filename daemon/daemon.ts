@@ -32,6 +32,7 @@ import { createTranscriptReader } from './transcripts/transcript-reader.ts'
 
 export type Daemon = {
   reload(): void
+  events: Core['events']
   /** The last words of a process that is about to die of a bug. */
   logCrash(error: unknown): void
   /** Lets running work finish for up to `drainMs`, then stops every part, last started first. */
@@ -48,6 +49,7 @@ export async function startDaemon(options: CoreOptions): Promise<Daemon> {
     log.info({ version, socket: places.socketPath, lastStop }, 'memoryd is ready')
     return {
       reload,
+      events: core.events,
       logCrash: (error) => log.error({ err: error }, 'memoryd crashed'),
       stop: async (drainMs) => {
         log.info({ drainMs }, 'memoryd is stopping')

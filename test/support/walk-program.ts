@@ -1,7 +1,6 @@
 /**
- * Run with a folder: a daemon of our sources in this process saves one memory out of a transcript, then answers one hook prompt.
- * Prints the source files of which a function ran on the main thread, for each. With NODE_V8_COVERAGE Node writes what the reading
- * thread ran.
+ * Run with a folder: a daemon of our sources in this process saves memories out of a transcript and answers hooks of prompts. Prints the
+ * source files of which a function ran in every round, on the main and on the reading thread: timers and first times fall out.
  */
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
@@ -11,8 +10,9 @@ import { connect } from '../../client/index.ts'
 import { startDaemon } from '../../daemon/daemon.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { loadSettings } from '../../daemon/settings/live-settings.ts'
-import type { Event } from '../../schema/event.ts'
 import { findPlaces } from '../../schema/rendezvous.ts'
+
+type Coverage = { result: { url: string; functions: { functionName: string; ranges: { count: number }[] }[] }[] }
 
 process.umask(0o077)
 const dir = process.argv[2] as string
@@ -25,25 +25,38 @@ mkdirSync(places.stateDir, { recursive: true })
 mkdirSync(dirname(places.configFile), { recursive: true })
 writeFileSync(places.configFile, '{ "notes": { "enabled": false }, "dream": { "enabled": false } }', { mode: 0o600 })
 const settings = loadSettings(places.configFile, env, dir)
+const inspector = new Session()
+inspector.connect()
+const threads: string[] = []
+inspector.on('NodeWorker.attachedToWorker', ({ params }) => threads.push(params.sessionId))
+await inspector.post('NodeWorker.enable', { waitForDebuggerOnStart: false })
+const clock = createClock()
+let aheadMs = 0
 const daemon = await startDaemon({
-  ...{ places, settings, env, clock: createClock(), version: '0.0.0-test' },
-  ...{ lastStop: 'clean', terminal: undefined },
+  places,
+  settings,
+  env,
+  clock: { ...clock, now: () => clock.now() + aheadMs },
+  version: '0.0.0-test',
+  lastStop: 'clean',
+  terminal: undefined,
 })
 const client = connect({ socket: places.socketPath, strict: true })
-const until = async (isIt: (event: Event) => boolean) => {
-  for await (const event of client.events()) if (isIt(event)) return
-}
-const ended = (kind: string) => until((event) => event.type === 'job' && event.kind === kind && event.state === 'done')
 
-const turn = (id: number, said: string, answer: string) => {
+const untilDone = (kind: string) =>
+  new Promise<void>((resolve) => {
+    const unsubscribe = daemon.events.subscribe((event) => {
+      if (event.type !== 'job' || event.kind !== kind || event.state !== 'done') return
+      unsubscribe()
+      resolve()
+    })
+  })
+
+const turn = (id: number, said: string) => {
   const at = new Date(Date.now() - 60_000).toISOString()
   const line = { sessionId: 'one', cwd, version: '2.1.0', timestamp: at, isSidechain: false, parentUuid: null }
-  const message = {
-    id: `m${id}`,
-    role: 'assistant',
-    content: [{ type: 'text', text: answer }],
-    stop_reason: 'end_turn',
-  }
+  const content = [{ type: 'text', text: 'Done.' }]
+  const message = { id: `m${id}`, role: 'assistant', content, stop_reason: 'end_turn' }
   const lines = [
     { ...line, type: 'user', uuid: `u${id}`, message: { role: 'user', content: said } },
     { ...line, type: 'assistant', uuid: `a${id}`, message },
@@ -53,47 +66,67 @@ const turn = (id: number, said: string, answer: string) => {
   appendFileSync(join(folder, 'one.jsonl'), lines.map((each) => `${JSON.stringify(each)}\n`).join(''))
 }
 
-const inspector = new Session()
-inspector.connect()
-await inspector.post('Profiler.enable')
+const answers = new Map<string, (result: Coverage) => void>()
+inspector.on('NodeWorker.receivedMessageFromWorker', ({ params: { sessionId, message } }) => {
+  const { id, result } = JSON.parse(message) as { id: number; result: Coverage }
+  answers.get(`${sessionId} ${id}`)?.(result)
+})
+let asked = 0
+const askThread = (sessionId: string, method: string, params: object) =>
+  new Promise<Coverage>((resolve) => {
+    const id = ++asked
+    answers.set(`${sessionId} ${id}`, resolve)
+    const message = JSON.stringify({ id, method, params })
+    void inspector.post('NodeWorker.sendMessageToWorker', { sessionId, message })
+  })
+const onAll = async (method: string, params = {}) => [
+  (await inspector.post(method, params)) as unknown as Coverage,
+  ...(await Promise.all(threads.map((thread) => askThread(thread, method, params)))),
+]
 
 const root = new URL('../..', import.meta.url).href
 /** What ran of our own functions; that a module was loaded does not count. */
-async function walk(act: () => Promise<unknown>): Promise<string[]> {
-  await inspector.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+async function walk(act: () => Promise<unknown>): Promise<Set<string>> {
+  await onAll('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
   await act()
-  const { result } = await inspector.post('Profiler.takePreciseCoverage')
-  await inspector.post('Profiler.stopPreciseCoverage')
-  return result
+  const coverages = await onAll('Profiler.takePreciseCoverage')
+  await onAll('Profiler.stopPreciseCoverage')
+  const ran = coverages
+    .flatMap(({ result }) => result)
     .filter(({ url }) => /\/(daemon|schema)\/.*\.ts$/.test(url) && url.startsWith(root))
     .filter(({ functions }) =>
       functions.some(({ functionName, ranges }) => functionName && (ranges[0]?.count ?? 0) > 0),
     )
-    .map(({ url }) => fileURLToPath(url).slice(fileURLToPath(root).length))
+  return new Set(ran.map(({ url }) => fileURLToPath(url).slice(fileURLToPath(root).length)))
 }
 
-// All that a daemon does once is over before: its first housekeeping, the first reading, the first question.
-await ended('housekeeping')
-turn(1, 'Always run the linter before a commit.', 'Done.')
-await ended('extract')
-const extracted = ended('extract')
-const save = await walk(async () => {
-  turn(2, 'Never deploy on Fridays.', 'Done.')
-  await until((event) => event.type === 'saved')
-})
-// What the job still does after its memory is saved is no part of a recall.
-await extracted
-const ask = (session_id: string) =>
-  client.hook({
-    harness: 'claude-code',
-    ...{ hook_event_name: 'UserPromptSubmit', session_id, cwd, prompt: 'May I deploy on Fridays?' },
-  })
+// The reading thread starts with the first line.
+const isRead = untilDone('extract')
+turn(0, 'Use two spaces.')
+await Promise.all([untilDone('housekeeping'), isRead])
+await onAll('Profiler.enable')
+const saves: Set<string>[] = []
+for (const [at, said] of ['Always use spaces.', 'Never deploy on Fridays.', 'Never push to main.'].entries())
+  saves.push(
+    await walk(async () => {
+      const extracted = untilDone('extract')
+      turn(at + 1, said)
+      await extracted
+    }),
+  )
+// Files that were just written are read again with each question.
+aheadMs = 10_000
+const question = { hook_event_name: 'UserPromptSubmit', cwd, prompt: 'May I deploy on Fridays?' }
+const ask = (session: string) => client.hook({ harness: 'claude-code', ...question, session_id: session })
 await ask('first')
-const hook = await walk(() => ask('second'))
+const hooks: Set<string>[] = []
+for (const session of ['second', 'third', 'fourth']) hooks.push(await walk(() => ask(session)))
 inspector.disconnect()
 client.close()
 // What a stopping daemon waits for keeps no process alive.
 const waiting = setInterval(() => {}, 1_000)
 await daemon.stop(10_000)
 clearInterval(waiting)
-process.stdout.write(JSON.stringify({ save, hook }))
+const inEach = ([first, ...others]: Set<string>[]) =>
+  [...(first ?? [])].filter((file) => others.every((files) => files.has(file)))
+process.stdout.write(JSON.stringify({ save: inEach(saves), hook: inEach(hooks) }))
