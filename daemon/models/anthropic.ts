@@ -1,8 +1,4 @@
-/**
- * Asks a model over the Messages API: streams, ends a stream that stands still, hangs up when told to, and gives every
- * failure as a value. Never tries again: the job runner does.
- */
-
+/** Asks a model over the Messages API and gives every failure as a value. Never tries again: the job runner does. */
 import { z } from 'zod'
 import type { Clock } from '../platform/clock.ts'
 import type { Access } from './models.ts'
@@ -22,12 +18,11 @@ import {
 /** More than any answer, and any event of one, has. */
 const LARGEST_BYTES = 32_000_000
 const LONGEST_LINE_BYTES = 2_000_000
+/** However alive a stream looks, no answer takes longer. */
+const LONGEST_MS = 15 * 60_000
 
-/** `idleMs`: how long a stream may stand still, the wait for its beginning included. */
-export type Sender = (
-  params: Params,
-  at: { access: Access; idleMs: number; signal: AbortSignal },
-) => Promise<ModelAnswer | ModelFailure>
+const ENDINGS = { aborted: 'broken off', idle: 'the answer stood still', cut: 'the answer ended before its end' }
+type Ending = keyof typeof ENDINGS
 
 /** The SDK is loaded with the first request: that takes as long as a hundred answers on the socket. */
 const loadSdk = async () => {
@@ -39,37 +34,40 @@ const loadSdk = async () => {
 }
 type Sdk = Awaited<ReturnType<typeof loadSdk>>
 
-export function createSender(clock: Clock): Sender {
-  return async (params, { access, idleMs, signal }) => {
+/** `idleMs`: how long a stream may stand still, the wait for its beginning included. */
+type At = { access: Access; idleMs: number; signal: AbortSignal }
+
+export function createSender(clock: Clock) {
+  return async (params: Params, { access, idleMs, signal }: At): Promise<ModelAnswer | ModelFailure> => {
     if (signal.aborted) return failure('aborted', 'broken off before it was sent', { spent: 'nothing' })
     const sdk = await loadSdk()
     const watch = createWatch(clock, idleMs, signal)
     const gathering = createGathering()
-    const begunMs = clock.elapsed()
-    let requestId: string | undefined
-    let begun = false
+    let response: Response | undefined
+    const requestId = () => response?.headers.get('request-id') ?? undefined
+    const known = () => ({ usage: gathering.usage(), requestId: requestId() })
+    const unfinished = (why: Ending) => failure(why, ENDINGS[why], known())
     try {
-      const response = await clientOf(sdk, access).messages.create(params, { signal: watch.signal }).asResponse()
-      begun = true
-      requestId = response.headers.get('request-id') ?? undefined
+      response = await clientOf(sdk, access).messages.create(params, { signal: watch.controller.signal }).asResponse()
       const type = response.headers.get('content-type') ?? 'nothing'
       if (!/^text\/event-stream\b/.test(type)) {
         await response.body?.cancel()
-        return failure('garbage', `answered with ${type.slice(0, 100)} instead of a stream`, named(requestId))
+        return failure('garbage', `answered with ${type.slice(0, 100)} instead of a stream`, known())
       }
       const wrong = await readAll(sdk, response, gathering, watch)
-      if (watch.why()) return unfinished(watch.why() as Ending, gathering, requestId)
-      if (wrong) return spoilt(wrong, gathering, requestId)
-      const whole = gathering.whole()
-      if (!whole) return unfinished('cut', gathering, requestId)
-      if (!('content' in whole)) return spoilt(whole, gathering, requestId)
-      return { ...whole, requestId, latencyMs: clock.elapsed() - begunMs }
+      const why = watch.why()
+      if (why) return unfinished(why)
+      const whole = wrong ?? gathering.whole()
+      if (!whole) return unfinished('cut')
+      if ('garbage' in whole) return failure('garbage', `the answer makes no sense: ${whole.garbage}`, known())
+      if ('content' in whole) return { ...whole, requestId: requestId() }
+      const { type: errorType, message } = whole.error
+      return failure(kindOfErrorType(errorType), `${errorType} in mid-answer: ${message}`.slice(0, 500), known())
     } catch (error) {
       const why = watch.why()
-      if (why) return unfinished(why, gathering, requestId)
+      if (why) return unfinished(why)
       if (error instanceof sdk.APIError && error.status) return statusFailure(error, clock.now())
-      if (begun) return unfinished('cut', gathering, requestId)
-      return networkFailure(error)
+      return response ? unfinished('cut') : networkFailure(error)
     } finally {
       watch.stop()
     }
@@ -90,82 +88,37 @@ function clientOf({ Anthropic }: Sdk, { key, baseUrl }: Access) {
   })
 }
 
-async function readAll(
-  { rawEvents }: Sdk,
-  response: Response,
-  gathering: Gathering,
-  watch: Watch,
-): Promise<Wrong | undefined> {
+async function readAll({ rawEvents }: Sdk, response: Response, gathering: Gathering, watch: Watch) {
   const flow = boundedFlow(response.body)
   for await (const event of rawEvents({ body: flow.chunks } as never, watch.controller)) {
     watch.alive()
     const wrong = event.data === '' ? undefined : gathering.take(event)
-    // To leave the loop is to hang up.
     if (wrong) return wrong
   }
-  return flow.endless() ? { garbage: 'it has no end' } : undefined
+  return flow.isEndless() ? garbage('it has no end') : undefined
 }
 
 /** The SDK keeps a line until it ends and looks through all of it with each piece: one of 32 MB takes it most of a minute. */
 function boundedFlow(body: ReadableStream<Uint8Array> | null) {
   let bytes = 0
   let inLine = 0
-  const endless = () => bytes > LARGEST_BYTES || inLine > LONGEST_LINE_BYTES
+  const isEndless = () => bytes > LARGEST_BYTES || inLine > LONGEST_LINE_BYTES
   async function* chunks() {
     for await (const chunk of body ?? []) {
       const lineEnd = chunk.lastIndexOf(10)
       bytes += chunk.length
       inLine = lineEnd < 0 ? inLine + chunk.length : chunk.length - lineEnd - 1
-      if (endless()) return
+      if (isEndless()) return
       yield chunk
     }
   }
-  return { chunks: chunks(), endless }
+  return { chunks: chunks(), isEndless }
 }
 
-const words: Record<Ending, string> = {
-  aborted: 'broken off',
-  idle: 'the answer stood still',
-  cut: 'the answer ended before its end',
-}
+type Watch = ReturnType<typeof createWatch>
 
-function unfinished(why: Ending, gathering: Gathering, requestId: string | undefined): ModelFailure {
-  return failure(why, words[why], { ...usageOf(gathering), ...named(requestId) })
-}
-
-function spoilt(wrong: Wrong, gathering: Gathering, requestId: string | undefined): ModelFailure {
-  const more = { ...usageOf(gathering), ...named(requestId) }
-  if ('garbage' in wrong) return failure('garbage', `the answer makes no sense: ${wrong.garbage}`, more)
-  const { type, message } = wrong.error
-  return failure(kindOfErrorType(type), `${type} in mid-answer: ${message}`.slice(0, 500), more)
-}
-
-function usageOf(gathering: Gathering): Partial<ModelFailure> {
-  const usage = gathering.usage()
-  return usage ? { usage } : {}
-}
-
-function named(requestId: string | undefined): Partial<ModelFailure> {
-  return requestId === undefined ? {} : { requestId }
-}
-
-/** Watches over one call: hangs up when nothing moves any more, when it takes too long, and when told to. */
-
-/** However alive a stream looks, no answer takes longer. */
-export const LONGEST_MS = 15 * 60_000
-
-export type Ending = 'aborted' | 'idle' | 'cut'
-
-export type Watch = {
-  controller: AbortController
-  signal: AbortSignal
-  alive(): void
-  /** Why we hung up; undefined when we did not. */
-  why(): Ending | undefined
-  stop(): void
-}
-
-export function createWatch(clock: Clock, idleMs: number, signal: AbortSignal): Watch {
+/** Hangs up when nothing moves any more, when it takes too long, and when told to. */
+function createWatch(clock: Clock, idleMs: number, signal: AbortSignal) {
   const controller = new AbortController()
   let why: Ending | undefined
   const hangUp = (reason: Ending) => {
@@ -178,7 +131,6 @@ export function createWatch(clock: Clock, idleMs: number, signal: AbortSignal): 
   let idle = clock.after(idleMs, () => hangUp('idle'))
   return {
     controller,
-    signal: controller.signal,
     alive: () => {
       idle.stop()
       idle = clock.after(idleMs, () => hangUp('idle'))
@@ -192,18 +144,7 @@ export function createWatch(clock: Clock, idleMs: number, signal: AbortSignal): 
   }
 }
 
-/** Puts an answer together from the events of a stream. What does not fit is garbage, said so, never guessed. Pure. */
-
-export type Gathering = {
-  /** Gives what is wrong with the event, if something is. */
-  take(event: { event: string | null; data: string }): Wrong | undefined
-  /** What is known to be used up by now; undefined when the answer did not even begin. */
-  usage(): Usage | undefined
-  /** Once the last event was there. */
-  whole(): { content: Block[]; stop: string; usage: Usage } | Wrong | undefined
-}
-
-export type Wrong = { garbage: string } | { error: { type: string; message: string } }
+type Wrong = { garbage: string } | { error: { type: string; message: string } }
 
 const count = z.number().int().min(0).max(1_000_000_000).nullish()
 const WireUsage = z.object({
@@ -215,16 +156,13 @@ const WireUsage = z.object({
 })
 type WireUsage = z.infer<typeof WireUsage>
 
-const Index = z.int().min(0).max(10_000)
+const index = z.int().min(0).max(10_000)
+const typed = z.looseObject({ type: z.string() })
 const Known = z.discriminatedUnion('type', [
   z.object({ type: z.literal('message_start'), message: z.object({ usage: WireUsage.nullish() }) }),
-  z.object({
-    type: z.literal('content_block_start'),
-    index: Index,
-    content_block: z.looseObject({ type: z.string() }),
-  }),
-  z.object({ type: z.literal('content_block_delta'), index: Index, delta: z.looseObject({ type: z.string() }) }),
-  z.object({ type: z.literal('content_block_stop'), index: Index }),
+  z.object({ type: z.literal('content_block_start'), index, content_block: typed }),
+  z.object({ type: z.literal('content_block_delta'), index, delta: typed }),
+  z.object({ type: z.literal('content_block_stop'), index }),
   z.object({
     type: z.literal('message_delta'),
     delta: z.object({ stop_reason: z.string().nullish() }),
@@ -235,48 +173,48 @@ const Known = z.discriminatedUnion('type', [
 ])
 const names: readonly string[] = Known.options.map((option) => option.shape.type.value)
 
-type Open = { type: string; fields: Record<string, unknown>; json: string }
+type Open = { fields: Record<string, unknown> & { type: string }; json: string }
 
-/** Which field of its block a piece adds to. */
 const additions: Record<string, string> = {
   text_delta: 'text',
   thinking_delta: 'thinking',
   signature_delta: 'signature',
 }
 
-export function createGathering(): Gathering {
+type Gathering = ReturnType<typeof createGathering>
+
+/** Puts an answer together from the events of a stream. What does not fit is garbage, said so, never guessed. */
+function createGathering() {
   const blocks = new Map<number, Open>()
   let usage: WireUsage | undefined
   let stop: string | undefined
   let state: 'before' | 'within' | 'over' = 'before'
 
   const learn = (more: WireUsage | null | undefined) => {
-    if (!more) return
-    const told = Object.entries(more).filter(([, value]) => value !== null && value !== undefined)
-    usage = { ...usage, ...Object.fromEntries(told) }
+    const told = Object.entries(more ?? {}).filter(([, value]) => value !== null && value !== undefined)
+    if (more) usage = { ...usage, ...Object.fromEntries(told) }
   }
 
-  const add = (index: number, delta: Record<string, unknown> & { type: string }): Wrong | undefined => {
+  const add = (index: number, delta: Record<string, unknown> & { type: string }) => {
     const block = blocks.get(index)
     if (!block) return garbage('a piece of a block that never began')
-    const piece = delta[additions[delta.type] ?? 'partial_json']
-    // Kinds of pieces that come with a later API are not for us.
-    if (typeof piece !== 'string') return undefined
     const field = additions[delta.type]
+    const piece = delta[field ?? 'partial_json']
+    // Kinds of pieces that come with a later API are passed over.
+    if (typeof piece !== 'string') return undefined
     if (field) block.fields[field] = String(block.fields[field] ?? '') + piece
     else block.json += piece
     return undefined
   }
 
   return {
-    take: ({ event, data }) => {
+    take: ({ event, data }: { event: string | null; data: string }): Wrong | undefined => {
       const value = parseJson(data)
       if (value === undefined) return garbage(`an event (${event ?? 'without a name'}) that is not JSON`)
       const { type } = (value ?? {}) as { type?: unknown }
       if (typeof type === 'string' && !names.includes(type)) return undefined
-      const parsed = Known.safeParse(value)
-      if (!parsed.success) return garbage(`an event ${String(type ?? event)} of another form`)
-      const told = parsed.data
+      const { data: told } = Known.safeParse(value)
+      if (!told) return garbage(`an event ${String(type ?? event)} of another form`)
       if (told.type === 'error') return { error: told.error }
       if (told.type === 'message_start') {
         if (state !== 'before') return garbage('a second beginning')
@@ -285,28 +223,26 @@ export function createGathering(): Gathering {
         return undefined
       }
       if (state !== 'within') return garbage(`${told.type} outside of a message`)
+      if (told.type === 'content_block_delta') return add(told.index, told.delta)
       if (told.type === 'content_block_start') {
         if (blocks.has(told.index)) return garbage('a block that began twice')
-        const { type, ...fields } = told.content_block
-        blocks.set(told.index, { type, fields, json: '' })
-      } else if (told.type === 'content_block_delta') return add(told.index, told.delta)
-      else if (told.type === 'message_delta') {
+        blocks.set(told.index, { fields: told.content_block, json: '' })
+      } else if (told.type === 'message_delta') {
         learn(told.usage)
         stop = told.delta.stop_reason ?? stop
       } else if (told.type === 'message_stop') state = 'over'
       return undefined
     },
+    /** What is known to be used up by now; undefined when the answer did not even begin. */
     usage: () => (state === 'before' ? undefined : usage && ours(usage)),
-    whole: () => {
+    whole: (): { content: Block[]; stop: string; usage: Usage } | Wrong | undefined => {
       if (state !== 'over') return undefined
       if (stop === undefined) return garbage('an answer that does not say why it ended')
       const content: Block[] = []
       for (const [, block] of [...blocks].sort(([a], [b]) => a - b)) {
         const made = finished(block)
-        if (!made)
-          return garbage(
-            `a call of a tool whose input is not JSON${stop === 'max_tokens' ? ', cut at max_tokens' : ''}`,
-          )
+        const cut = stop === 'max_tokens' ? ', cut at max_tokens' : ''
+        if (!made) return garbage(`a call of a tool whose input is not JSON${cut}`)
         content.push(made)
       }
       return { content, stop, usage: ours(usage ?? {}) }
@@ -314,12 +250,13 @@ export function createGathering(): Gathering {
   }
 }
 
-function finished({ type, fields, json }: Open): Block | undefined {
-  if (type === 'text') return { type, text: String(fields.text ?? '') }
-  if (type !== 'tool_use') return { type: 'opaque', wire: { type, ...fields } }
-  const input = json === '' ? (fields.input ?? {}) : parseJson(json)
+function finished({ fields, json }: Open): Block | undefined {
+  const { type, text, id, name, input: given = {} } = fields
+  if (type === 'text') return { type, text: String(text ?? '') }
+  if (type !== 'tool_use') return { type: 'opaque', wire: fields }
+  const input = json === '' ? given : parseJson(json)
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return undefined
-  return { type, id: String(fields.id ?? ''), name: String(fields.name ?? ''), input: input as Record<string, unknown> }
+  return { type, id: String(id ?? ''), name: String(name ?? ''), input: input as Record<string, unknown> }
 }
 
 function ours(told: WireUsage): Usage {
@@ -333,6 +270,6 @@ function ours(told: WireUsage): Usage {
   }
 }
 
-function garbage(what: string): Wrong {
+function garbage(what: string): { garbage: string } {
   return { garbage: what }
 }

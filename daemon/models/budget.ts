@@ -11,8 +11,7 @@ import type { ModelAnswer, ModelFailure, Usage } from './wire.ts'
 
 export type Caps = { usdPerDay: number; tokensPerDay: number }
 
-/** Who asks: what is shown in the ledger. */
-export type Purpose = { job: string; project?: string }
+export type Purpose = { job: string; project?: string | undefined }
 
 /** What is about to be sent. `kept`: whether the whole of it may be written to a cache, and for how long. */
 export type Ask = Purpose & { model: string; bytes: number; maxTokens: number; kept: '5m' | '1h' | undefined }
@@ -20,24 +19,13 @@ export type Ask = Purpose & { model: string; bytes: number; maxTokens: number; k
 export type Over = { over: 'usd' | 'tokens'; untilMs: number }
 
 const NANOS = 1_000_000_000
-/** Tokens for a byte while a model is new to us: code and JSON have up to one for two. */
+/** Tokens for a byte of a new model: code and JSON have up to one for two. */
 const CAREFUL_RATIO = 0.5
 const CALIBRATED_MARGIN = 1.2
 
 export function createBudget({ clock, settings }: Core, ledger: Ledger) {
   const caps = () => settings.current().budget
-  const models = () => settings.current().models
   const uncached = (usage: Usage) => usage.input + usage.cacheWrite
-
-  const settle = (id: number, ask: Ask, result: ModelAnswer | ModelFailure, latencyMs: number) => {
-    const outcome = 'failed' in result ? result.failed : 'done'
-    const usage = finalUsage(result, ask.maxTokens)
-    if (!usage) return ledger.leave(id, outcome, latencyMs)
-    const nanos = costInNanos(usage, factsOf(ask.model, models()))
-    const { input, cacheRead, cacheWrite, output } = usage
-    const tokens = { input, cacheRead, cacheWrite, output, uncached: uncached(usage) }
-    ledger.settle(id, { outcome, nanos, latencyMs, request: result.requestId, ...tokens })
-  }
 
   return {
     spend: async <Result extends ModelAnswer | ModelFailure>(
@@ -45,35 +33,38 @@ export function createBudget({ clock, settings }: Core, ledger: Ledger) {
       call: () => Promise<Result>,
     ): Promise<Result | Over> => {
       const now = clock.now()
-      const facts = factsOf(ask.model, models())
-      const usage = mostUsage(ask, facts, ledger.tokensPerByte(ask.model))
-      const nanos = costInNanos(usage, facts)
-      const { job, project, model, bytes } = ask
-      const entry = { at: now, day: dayOf(now), job, project, model, bytes, nanos, uncached: uncached(usage) }
-      const reserved = ledger.reserve(entry, (spent) => overBy(spent, { nanos, uncached: uncached(usage) }, caps()))
+      const { job, project, model, bytes, maxTokens } = ask
+      const facts = factsOf(model, settings.current().models)
+      const most = mostUsage(ask, facts, ledger.tokensPerByte(model))
+      const next = { nanos: costInNanos(most, facts), uncached: uncached(most) }
+      const entry = { at: now, day: dayOf(now), job, project, model, bytes, ...next }
+      const reserved = ledger.reserve(entry, (spent) => overBy(spent, next, caps()))
       if ('refused' in reserved) return { over: reserved.refused, untilMs: nextDayMs(now) }
       await ledger.reservedForGood()
       const begunMs = clock.elapsed()
       const result = await call()
-      settle(reserved.id, ask, result, clock.elapsed() - begunMs)
+      const row = { id: reserved.id, outcome: 'failed' in result ? result.failed : 'done' }
+      const latencyMs = Math.round(clock.elapsed() - begunMs)
+      const usage = finalUsage(result, maxTokens)
+      if (!usage) ledger.leave({ ...row, latencyMs })
+      else {
+        const cost = { nanos: costInNanos(usage, facts), uncached: uncached(usage) }
+        ledger.settle({ ...row, ...cost, ...usage, latencyMs, request: result.requestId })
+      }
       return result
     },
-    /** Whether the caps allow for any model at all. */
     allowed: () => caps().usdPerDay > 0 && caps().tokensPerDay > 0,
     budget: (): Budget => {
       const spent = ledger.spentSince(dayOf(clock.now()))
       const { usdPerDay, tokensPerDay } = caps()
       return { usd: spent.nanos / NANOS, capUsd: usdPerDay, tokens: spent.uncached, capTokens: tokensPerDay }
     },
-    /** Nothing is left of the day. */
+    /** Nothing is left of the day, not even for the smallest call. */
     usedUp: (): Over | undefined => {
       const now = clock.now()
-      const spent = ledger.spentSince(dayOf(now))
-      // The smallest call there is.
-      const over = overBy(spent, { nanos: 1, uncached: 1 }, caps())
+      const over = overBy(ledger.spentSince(dayOf(now)), { nanos: 1, uncached: 1 }, caps())
       return over && { over, untilMs: nextDayMs(now) }
     },
-    /** In dollars, and how much of the input came from a cache. */
     cost: (by: Grouping, days: number): Omit<CostList, 'today'> => {
       const since = dayBefore(clock.now(), days - 1)
       return { items: ledger.totals(by, since).map(shownTotal), unpriced: ledger.unpriced(since) }
@@ -81,7 +72,6 @@ export function createBudget({ clock, settings }: Core, ledger: Ledger) {
   }
 }
 
-/** Which cap another call would pass; a cap of 0 is passed by any. */
 export function overBy(
   spent: Spent,
   next: { nanos: number | undefined; uncached: number },
@@ -114,56 +104,21 @@ function finalUsage(result: ModelAnswer | ModelFailure, maxTokens: number): Usag
   return 'failed' in result && result.spent !== 'final' ? { ...usage, output: maxTokens } : usage
 }
 
-/**
- * What models have cost: a row for every call, reserved before it is made and settled after it. A row that a crash left
- * reserved keeps counting. Rows of later days count as today's, so that a clock set back gives no fresh allowance.
- */
-
-export type Entry = {
-  at: number
-  day: string
-  job: string
-  project: string | undefined
-  model: string
-  bytes: number
-  nanos: number | undefined
-  uncached: number
-}
-
+type Cost = { nanos: number | undefined; uncached: number }
+type Entry = Purpose & Cost & { at: number; day: string; model: string; bytes: number }
+type Settlement = Usage & Cost & { id: number; outcome: string; latencyMs: number; request: string | undefined }
 export type Spent = { nanos: number; uncached: number }
-
-export type Settlement = {
-  outcome: string
-  nanos: number | undefined
-  uncached: number
-  input: number
-  cacheRead: number
-  cacheWrite: number
-  output: number
-  latencyMs: number
-  request: string | undefined
-}
-
 export type Grouping = 'day' | 'project' | 'job'
+type Total = Omit<CostList['items'][number], 'key' | 'usd' | 'hitPercent'> & { key: string | null; nanos: number }
 
-export type Total = {
-  key: string | null
-  nanos: number
-  input: number
-  cacheRead: number
-  cacheWrite: number
-  output: number
-  calls: number
-  unsettled: number
-}
-
-export type Ledger = ReturnType<typeof createLedger>
+type Ledger = ReturnType<typeof createLedger>
 
 /** Counted in rows, not in days: a clock that is wrong must not make anything be forgotten. */
 const KEPT_ROWS = 500_000
 const SAMPLES = 20
 const FEW_SAMPLES = 3
 
+/** A row that a crash left reserved keeps counting. Rows of later days count as today's: a clock set back gives no allowance. */
 export function createLedger(db: Db) {
   const spent = db.prepare(
     'SELECT COALESCE(SUM(nanos), 0) AS nanos, COALESCE(SUM(uncached), 0) AS uncached FROM ledger WHERE day >= ?',
@@ -174,7 +129,7 @@ export function createLedger(db: Db) {
   const settle = db.prepare(`UPDATE ledger SET outcome = @outcome, nanos = @nanos, uncached = @uncached, input = @input,
     cache_read = @cacheRead, cache_write = @cacheWrite, output = @output, latency_ms = @latencyMs, request = @request
     WHERE id = @id`)
-  const leave = db.prepare('UPDATE ledger SET outcome = ?, latency_ms = ? WHERE id = ?')
+  const leave = db.prepare('UPDATE ledger SET outcome = @outcome, latency_ms = @latencyMs WHERE id = @id')
   const ratio = db.prepare(`SELECT COUNT(*) AS samples, MAX(1.0 * tokens / bytes) AS most FROM (
     SELECT input + cache_read + cache_write AS tokens, bytes FROM ledger
     WHERE model = ? AND bytes > 0 AND input + cache_read + cache_write > 0 ORDER BY id DESC LIMIT ${SAMPLES})`)
@@ -199,33 +154,23 @@ export function createLedger(db: Db) {
   })
 
   return {
-    /** Looks and writes in one transaction. The entry is there unless `refuse` gave a reason. */
     reserve: <Reason>(entry: Entry, refuse: (spent: Spent) => Reason | undefined) =>
       withoutWaiting(db, () => reserve.immediate(entry, refuse)) as { id: number } | { refused: Reason },
     /** What was reserved counts from here on, even if the power goes: not before may anything be sent. */
     reservedForGood: () => untilOnDisk(db),
     // What a power cut takes back of these counts with what was reserved for it, which is more.
-    settle: (id: number, { nanos, request, latencyMs, ...rest }: Settlement): void => {
-      const row = { id, ...rest, nanos: nanos ?? null, request: request ?? null, latencyMs: Math.round(latencyMs) }
-      withoutWaiting(db, () => settle.run(row))
-    },
-    /** The call failed in a way that does not tell its cost: what was reserved stays. */
-    leave: (id: number, outcome: string, latencyMs: number): void => {
-      withoutWaiting(db, () => leave.run(outcome, Math.round(latencyMs), id))
-    },
+    settle: ({ nanos, request, ...rest }: Settlement) =>
+      withoutWaiting(db, () => void settle.run({ ...rest, nanos: nanos ?? null, request: request ?? null })),
+    leave: (row: Pick<Settlement, 'id' | 'outcome' | 'latencyMs'>) => withoutWaiting(db, () => void leave.run(row)),
     spentSince,
-    /** The most tokens for a byte among the last calls of a model; undefined while there are too few. */
     tokensPerByte: (model: string): number | undefined => {
       const { samples, most } = ratio.get(model) as { samples: number; most: number | null }
       return samples < FEW_SAMPLES || most === null ? undefined : most
     },
     totals: (by: Grouping, sinceDay: string) => grouped[by].all(sinceDay) as Total[],
-    /** Models without a known price. */
     unpriced: (sinceDay: string) => unpriced.all(sinceDay) as string[],
   }
 }
-
-/** Local calendar days, as money is counted by them. Pure. */
 
 export function dayOf(ms: number): string {
   const date = new Date(ms)
@@ -233,13 +178,12 @@ export function dayOf(ms: number): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
 }
 
-export function nextDayMs(ms: number): number {
+function nextDayMs(ms: number): number {
   const date = new Date(ms)
   return new Date(date.getFullYear(), date.getMonth(), date.getDate() + 1).getTime()
 }
 
-/** The day so many days before. */
-export function dayBefore(ms: number, days: number): string {
+function dayBefore(ms: number, days: number): string {
   const date = new Date(ms)
   return dayOf(new Date(date.getFullYear(), date.getMonth(), date.getDate() - days, 12).getTime())
 }
@@ -247,5 +191,5 @@ export function dayBefore(ms: number, days: number): string {
 function shownTotal({ key, nanos, ...rest }: Total): CostList['items'][number] {
   const prompt = rest.input + rest.cacheRead + rest.cacheWrite
   const hitPercent = prompt === 0 ? null : Math.round((rest.cacheRead / prompt) * 1_000) / 10
-  return { key: key ?? '', usd: nanos / 1_000_000_000, ...rest, hitPercent }
+  return { key: key ?? '', usd: nanos / NANOS, ...rest, hitPercent }
 }

@@ -1,4 +1,4 @@
-/** Models: whether one may be asked, and providers that redact what is sent and keep to the budget. */
+/** Models: whether one may be asked, with which key, and providers that redact what is sent and keep to the budget. */
 
 import { hash } from 'node:crypto'
 import type { CostList } from '../../schema/job.ts'
@@ -49,7 +49,6 @@ export function createModels(core: Core) {
     const found = keys.known()
     if ('key' in found ? last !== 'online' : found.none !== 'unset') note(await keys.find())
   }
-  // A key may come later: a keychain that was locked, a file that is being made, a command that is asked once more.
   const looking = clock.every(LOOK_AGAIN_MS, look, (error) => health.raise('key', message(error)))
 
   const call = async (request: ModelRequest, purpose: Purpose, signal: AbortSignal) => {
@@ -61,10 +60,14 @@ export function createModels(core: Core) {
     const ask = askOf(prepared)
     if ('failed' in ask) return ask
     const idleMs = settings.current().model.idleSeconds * 1_000
-    const asked = async () =>
-      checkAnswer(await send(prepared.params, { access, idleMs, signal }), prepared.outputSchema)
-    const result = await budget.spend({ ...purpose, ...ask }, asked)
-    if ('over' in result) return over(result)
+    const result = await budget.spend({ ...purpose, ...ask }, async () =>
+      checkAnswer(await send(prepared.params, { access, idleMs, signal }), prepared.outputSchema),
+    )
+    if ('over' in result)
+      return failure('budget', `${moneyOf(result)} are used up, or would be by this call`, {
+        untilMs: result.untilMs,
+        spent: 'nothing',
+      })
     if (!('failed' in result)) return result
     if (result.failed === 'auth') keys.refused()
     // A server may repeat what it was sent, and the message of a failure is shown to the user and kept with the job.
@@ -73,26 +76,19 @@ export function createModels(core: Core) {
 
   return {
     mode: () => note(keys.known()),
-    /** Why no model may be asked just now. */
     waits: (): { postponed: string; untilMs?: number } | undefined => {
       if (note(keys.known()) === 'offline') return { postponed: 'offline' }
       const over = budget.usedUp()
-      return (
-        over && {
-          postponed: `the day's ${over.over === 'usd' ? 'dollars' : 'tokens'} are used up`,
-          untilMs: over.untilMs,
-        }
-      )
+      return over && { postponed: `${moneyOf(over)} are used up`, untilMs: over.untilMs }
     },
     /** Where requests go and the fingerprint of the key they go with; undefined when offline. */
-    door: (): { baseUrl: string; fingerprint: string } | undefined => {
+    door: () => {
       const found = keys.known()
       return 'key' in found ? { baseUrl: found.baseUrl, fingerprint: found.key.fingerprint } : undefined
     },
     provider: (purpose: Purpose): Provider => ({ call: (request, { signal }) => call(request, purpose, signal) }),
     budget: budget.budget,
     cost: (by: Grouping, days: number): CostList => ({ ...budget.cost(by, days), today: budget.budget() }),
-    /** Something may have changed: looks again, and runs the user's command for the key where there is one. */
     refresh: async (): Promise<void> => void note(await keys.find()),
     onModeChange: (listener: () => void) => void modeListeners.push(listener),
     stop: (): void => {
@@ -111,7 +107,7 @@ function askOf({ params }: Prepared): Omit<Ask, keyof Purpose> | ModelFailure {
   return { model, maxTokens, bytes: Buffer.byteLength(text), kept: keptFor(text) }
 }
 
-/** Where a mark is, everything up to it is written to the cache; how far that is does not matter for the most of it. */
+/** All of it counts as written to the cache: how far a mark reaches does not matter for the most a call can cost. */
 function keptFor(params: string): Ask['kept'] {
   if (!params.includes('"cache_control"')) return undefined
   return params.includes('"ttl":"1h"') ? '1h' : '5m'
@@ -122,19 +118,12 @@ function offline(found: NoAccess): ModelFailure {
   return failure('offline', why, { spent: 'nothing' })
 }
 
-function over({ over, untilMs }: Over): ModelFailure {
-  const what = over === 'usd' ? 'dollars' : 'tokens'
-  return failure('budget', `the day's ${what} are used up, or would be by this call`, { untilMs, spent: 'nothing' })
+function moneyOf({ over }: Over): string {
+  return `the day's ${over === 'usd' ? 'dollars' : 'tokens'}`
 }
 
-/**
- * The key to the model and the server it is for: from the environment, a file or a command of the user's, in that order. A file is
- * read each time, a command is run again when its answer is old or was refused. Only the fingerprint of a key is ever logged.
- */
+type Key = { kind: 'api-key' | 'token'; value: string; fingerprint: string }
 
-export type Key = { kind: 'api-key' | 'token'; value: string; fingerprint: string }
-
-/** Where the model is and with which key. */
 export type Access = { key: Key; baseUrl: string }
 /** Nothing is set, it is on its way, or something is wrong with it. */
 export type NoAccess = { none: 'unset' } | { none: 'pending' } | { none: 'problem'; problem: string; remedy: string }
@@ -146,10 +135,11 @@ const FAILURE_KEEPS_MS = 30_000
 const LONGEST_KEY = 8_192
 const USUAL_URL = 'https://api.anthropic.com'
 
+/** From the environment, a file or a command of the user's, in that order. Only the fingerprint of a key is ever logged. */
 export function createKeys({ env, settings, clock }: Core) {
   const ofEnvironment = fromEnvironment(env)
-  let said: { command: string; key: Key | NoAccess; untilMs: number } | undefined
   const stopping = new AbortController()
+  let printed: { command: string; key: Key | NoAccess; untilMs: number } | undefined
   let running: { command: string; done: Promise<Key | NoAccess> } | undefined
 
   const ask = (command: string): Promise<Key | NoAccess> => {
@@ -162,7 +152,7 @@ export function createKeys({ env, settings, clock }: Core) {
           : problem(`model.apiKeyCommand ${outcome.trouble}`, 'run it by hand to see what it says')
       const keepsMs = 'none' in key ? FAILURE_KEEPS_MS : COMMAND_KEEPS_MS
       if (running?.command === command) {
-        said = { command, key, untilMs: clock.elapsed() + keepsMs }
+        printed = { command, key, untilMs: clock.elapsed() + keepsMs }
         running = undefined
       }
       return key
@@ -178,17 +168,6 @@ export function createKeys({ env, settings, clock }: Core) {
     return apiKeyCommand === null ? { none: 'unset' } : { command: apiKeyCommand }
   }
 
-  const known = (): Key | NoAccess => {
-    const found = withoutCommand()
-    if (!('command' in found)) return found
-    return said?.command === found.command ? said.key : { none: 'pending' }
-  }
-  const find = async (): Promise<Key | NoAccess> => {
-    const found = withoutCommand()
-    if (!('command' in found)) return found
-    const fresh = said?.command === found.command && clock.elapsed() < said.untilMs
-    return fresh && said ? said.key : ask(found.command)
-  }
   const withUrl = (key: Key | NoAccess): Access | NoAccess => {
     if ('none' in key) return key
     const from = env.ANTHROPIC_BASE_URL ? 'ANTHROPIC_BASE_URL' : 'model.baseUrl'
@@ -197,15 +176,20 @@ export function createKeys({ env, settings, clock }: Core) {
   }
 
   return {
-    /** What is known without waiting. */
-    known: () => withUrl(known()),
-    /** Waits for the command, where there is one and its last answer is old. */
-    find: async () => withUrl(await find()),
-    /** The server refused the key: a command is asked again. */
-    refused: (): void => {
-      said = undefined
+    known: (): Access | NoAccess => {
+      const found = withoutCommand()
+      if (!('command' in found)) return withUrl(found)
+      return printed?.command === found.command ? withUrl(printed.key) : { none: 'pending' }
     },
-    /** Ends a command that still runs. */
+    find: async (): Promise<Access | NoAccess> => {
+      const found = withoutCommand()
+      if (!('command' in found)) return withUrl(found)
+      const isFresh = printed?.command === found.command && clock.elapsed() < printed.untilMs
+      return withUrl(isFresh && printed ? printed.key : await ask(found.command))
+    },
+    refused: (): void => {
+      printed = undefined
+    },
     stop: () => stopping.abort(),
   }
 }
@@ -243,7 +227,6 @@ function serverAt(text: string): { url: string } | { unfit: string; remedy: stri
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
     return { unfit: 'is not the address of a server', remedy: 'it should begin with https:// or http://' }
   const { username, password } = new URL(text)
-  // It would stand in every message about a failure.
   if (username || password)
     return { unfit: 'has a name or a password in it', remedy: 'leave them out; the key goes into apiKeyFile' }
   return { url: text.replace(/\/+$/, '') }

@@ -1,22 +1,16 @@
-/**
- * What is known of each model: its window, the most it says, and what it costs. The one place for prices; settings may
- * add to it. A model that is not here costs an unknown amount, which is not the same as nothing.
- */
+/** What is known of each model, to which settings may add. One that is not here costs an unknown amount, which is not nothing. */
 import type { Usage } from './wire.ts'
 
-/** Dollars for a million tokens. */
-export type Rates = { input: number; output: number; cacheRead: number; cacheWrite5m: number; cacheWrite1h: number }
+type Rates = { input: number; output: number; cacheRead: number; cacheWrite5m: number; cacheWrite1h: number }
 
 /** The first tier whose limit the whole prompt does not pass, cached parts included, is the one that counts. */
-export type Tier = Rates & { upToTokens?: number | undefined }
+type Tier = Rates & { upToTokens?: number | undefined }
 
 export type ModelFacts = {
   windowTokens?: number | undefined
   maxOutputTokens?: number | undefined
   tiers?: readonly Tier[] | undefined
 }
-
-type ModelTable = Readonly<Record<string, ModelFacts>>
 
 /** Writing to the cache costs a quarter more than plain input, or twice as much when it is kept for an hour. */
 function rates(input: number, output: number, cacheRead = input / 10): Rates {
@@ -26,7 +20,7 @@ function rates(input: number, output: number, cacheRead = input / 10): Rates {
 const LARGE = { windowTokens: 1_000_000, maxOutputTokens: 128_000 }
 
 /** Prices as published in November 2026. */
-export const knownModels: ModelTable = {
+export const knownModels: Readonly<Record<string, ModelFacts>> = {
   'claude-haiku-5-5': { ...LARGE, tiers: [{ ...rates(0.1, 0.5), upToTokens: 100_000 }, rates(0.5, 2.5)] },
   'claude-sonnet-5-5': { ...LARGE, tiers: [rates(2, 10, 0.1)] },
   'claude-opus-5-5': { ...LARGE, tiers: [rates(4, 20, 0.2)] },
@@ -36,17 +30,11 @@ export const knownModels: ModelTable = {
 }
 
 /** As a person writes it: what is left out of the prices follows from the others. */
-export type OwnModel = {
-  windowTokens?: number | undefined
-  maxOutputTokens?: number | undefined
-  prices?:
-    | readonly (Pick<Tier, 'input' | 'output' | 'upToTokens'> & { [K in keyof Rates]?: number | undefined })[]
-    | undefined
-}
+type OwnPrices = Pick<Tier, 'input' | 'output' | 'upToTokens'> & { [K in keyof Rates]?: number | undefined }
+type OwnModel = Omit<ModelFacts, 'tiers'> & { prices?: readonly OwnPrices[] | undefined }
 
 export type OwnModels = Readonly<Record<string, OwnModel>>
 
-/** A name may carry the date of its version. */
 export function factsOf(model: string, own: OwnModels = {}): ModelFacts {
   const family = model.replace(/-\d{8}$/, '')
   const known = pick(knownModels, model) ?? pick(knownModels, family) ?? {}
@@ -58,7 +46,7 @@ export function factsOf(model: string, own: OwnModels = {}): ModelFacts {
   }
 }
 
-function tiersOf(prices: NonNullable<OwnModel['prices']>): Tier[] {
+function tiersOf(prices: readonly OwnPrices[]): Tier[] {
   const tiers = prices.map(({ upToTokens, ...own }) => {
     const told = Object.entries(own).filter(([, value]) => value !== undefined)
     return { ...rates(own.input, own.output), ...Object.fromEntries(told), upToTokens }
@@ -84,6 +72,6 @@ export function costInNanos(usage: Usage, { tiers = [] }: ModelFacts): number | 
     (usage.cacheWrite - long) * tier.cacheWrite5m +
     long * tier.cacheWrite1h +
     usage.output * tier.output
-  // What floating point adds far behind the comma must not become another billionth.
+  // Rounded first: an error of floating point must not become another billionth.
   return Math.ceil(Math.round(dollarsPerMillion * NANOS_PER_TOKEN * 1_000) / 1_000)
 }

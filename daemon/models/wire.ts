@@ -1,4 +1,4 @@
-/** A request of ours in the form of the Messages API, credentials taken out. Sends nothing. */
+/** What it is to ask a model, and the form that takes in the Messages API, credentials taken out. Sends nothing. */
 import type Anthropic from '@anthropic-ai/sdk'
 import type { APIError } from '@anthropic-ai/sdk'
 import { z } from 'zod'
@@ -9,10 +9,8 @@ export type Params = Anthropic.MessageCreateParamsStreaming
 type Json = Record<string, unknown>
 type Turns = ReturnType<typeof createTurns>
 
-/** Tools as they were sent before: they are the same for most that is asked. */
 export type SentTools = WeakMap<readonly ToolSpec[], Json[]>
 
-/** What is sent, and what is to be made of the answer. */
 export type Prepared = { params: Params; outputSchema?: z.ZodType | undefined }
 
 export async function prepare(request: ModelRequest, sentTools: SentTools): Promise<Prepared> {
@@ -27,7 +25,6 @@ export async function prepare(request: ModelRequest, sentTools: SentTools): Prom
     max_tokens: request.maxTokens,
     ...(request.system.length > 0 && { system: await clean(request.system.map(wireBlock), turns) }),
     ...(request.tools.length > 0 && { tools: await toolsOnWire(request.tools, sentTools, turns) }),
-    ...(request.thinking !== undefined && { thinking: request.thinking }),
     ...(schema && { output_config: { format: { type: 'json_schema', schema: await supportedSchema(schema) } } }),
     messages,
     stream: true,
@@ -43,10 +40,7 @@ async function toolsOnWire(tools: readonly ToolSpec[], sentTools: SentTools, tur
   return made
 }
 
-/**
- * What the harness sent itself stays as it is, to the byte and in its order: another byte and its cache is of no use.
- * It went to the same place with the same key before, so nothing new is told by it.
- */
+/** What the harness sent itself stays to the byte, for its cache; the same server has had it before, with the same key. */
 function appended({ raw = {}, maxTokens }: ModelRequest, messages: Json[]): Params {
   const before = Array.isArray(raw.messages) ? raw.messages : []
   const room = raw.max_tokens === undefined ? { max_tokens: maxTokens } : {}
@@ -54,7 +48,6 @@ function appended({ raw = {}, maxTokens }: ModelRequest, messages: Json[]): Para
   return whole as unknown as Params
 }
 
-/** At the very end, so that everything before it may be shared with requests of another form. */
 function withSchema(messages: Message[], schema: Json): Message[] {
   const text = `Answer with nothing but one JSON value of this form, without a code fence:\n${JSON.stringify(schema)}`
   const last = messages.at(-1)
@@ -96,7 +89,7 @@ function wireBlock(block: Block): Json {
 
 const AS_IT_IS = Symbol('as it is')
 
-/** Every text in it, however deep, one after the other. The names of fields are ours or a schema's. */
+/** Every text in it, however deep. The names of fields are ours or a schema's. */
 async function clean<T>(value: T, turns: Turns): Promise<T> {
   if (typeof value === 'string') {
     await turns(value.length)
@@ -115,37 +108,24 @@ async function clean<T>(value: T, turns: Turns): Promise<T> {
   return Object.fromEntries(fields) as T
 }
 
-/** Whether an answer that arrived whole is one: not refused, and of the form that was asked for. Pure. */
-
-/** Its usage counts, whatever it says. */
+/** Whether an answer that arrived whole is not refused, and of the form that was asked for. Its usage counts in any case. */
 export function checkAnswer(
   answer: ModelAnswer | ModelFailure,
   schema: z.ZodType | undefined,
 ): ModelAnswer | ModelFailure {
   if ('failed' in answer) return answer
-  const known = {
-    usage: answer.usage,
-    spent: 'final' as const,
-    ...(answer.requestId !== undefined && { requestId: answer.requestId }),
-  }
-  if (answer.stop === 'refusal') return failure('refused', 'the model would not answer', known)
+  const { usage, requestId, stop, content } = answer
+  const failed = (kind: Kind, why: string) => failure(kind, why, { usage, requestId, spent: 'final' })
+  if (stop === 'refusal') return failed('refused', 'the model would not answer')
   if (!schema) return answer
-  const text = answer.content.map((block) => (block.type === 'text' ? block.text : '')).join('')
+  const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('')
   const value = parseJson(withoutFence(text))
   if (value === undefined)
-    return failure(
-      'garbage',
-      `the answer is not JSON${answer.stop === 'max_tokens' ? ': cut at max_tokens' : ''}`,
-      known,
-    )
+    return failed('garbage', `the answer is not JSON${stop === 'max_tokens' ? ': cut at max_tokens' : ''}`)
   const checked = schema.safeParse(value)
   if (checked.success) return { ...answer, output: checked.data }
   const { path, message } = checked.error.issues[0] as z.core.$ZodIssue
-  return failure(
-    'garbage',
-    `the answer has another form: ${path.map(String).join('.') || 'as a whole'}: ${message}`,
-    known,
-  )
+  return failed('garbage', `the answer has another form: ${path.map(String).join('.') || 'as a whole'}: ${message}`)
 }
 
 /** Small models put their JSON into a fence, whatever they are told. */
@@ -153,23 +133,20 @@ function withoutFence(text: string): string {
   return /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text
 }
 
-/** What it is to ask a model: the request, the answer, and every way it can fail as a value. */
-
-/** How long a prompt up to here stays in the cache of the server. */
 export type CacheControl = '5m' | '1h'
 
 type Marked = { cacheControl?: CacheControl }
 
 export type TextBlock = { type: 'text'; text: string } & Marked
 export type ToolUseBlock = { type: 'tool_use'; id: string; name: string; input: Record<string, unknown> } & Marked
-export type ToolResultBlock = {
+type ToolResultBlock = {
   type: 'tool_result'
   toolUseId: string
   content: string | TextBlock[]
   isError?: boolean
 } & Marked
 /** What is only ever sent back as it came, such as thoughts: `wire` is in the form of the API. */
-export type OpaqueBlock = { type: 'opaque'; wire: Record<string, unknown> }
+type OpaqueBlock = { type: 'opaque'; wire: Record<string, unknown> }
 
 export type Block = TextBlock | ToolUseBlock | ToolResultBlock | OpaqueBlock
 export type SystemBlock = TextBlock
@@ -182,12 +159,7 @@ export type ModelRequest = {
   tools: ToolSpec[]
   messages: Message[]
   maxTokens: number
-  /** Passed through unchanged: part of the prefix of a harness. */
-  thinking?: unknown
-  /**
-   * A harness's own request parameters, byte for byte, to which `messages` are appended. They say everything else too:
-   * model, system, tools and thinking above are not looked at, and `maxTokens` only where they name none.
-   */
+  /** A harness's own parameters, to which `messages` are appended: nothing above counts but `maxTokens` where they name none. */
   raw?: Record<string, unknown>
   /** The answer must be JSON of this form. It is written into the prompt too: local servers know no other way. */
   outputSchema?: z.ZodType
@@ -201,8 +173,6 @@ export type ModelAnswer = {
   stop: string
   usage: Usage
   requestId: string | undefined
-  latencyMs: number
-  /** With `outputSchema`: what the answer says, checked. */
   output?: unknown
 }
 
@@ -219,28 +189,22 @@ export type ModelFailure = {
     | 'bad-request'
     | 'refused'
     | 'garbage'
-    /** No key, or no model is wanted: nothing was sent. */
     | 'offline'
     /** The day's money is used up: nothing was sent, and nothing will be before `untilMs`. */
     | 'budget'
   message: string
-  /** What a server answered with. */
   status?: number
-  retryAfterMs?: number
+  retryAfterMs?: number | undefined
   untilMs?: number
-  /** What was used up all the same. */
-  usage?: Usage
+  usage?: Usage | undefined
   /** Whether `usage` is the last word. Absent, the cost of the call is unknown. */
   spent?: 'nothing' | 'final'
   /** The same request will fail the same way until the user changes something. */
   permanent: boolean
-  requestId?: string
+  requestId?: string | undefined
 }
 
-/** Streams; never retries: the job runner does, in one place. */
 export type Provider = { call(request: ModelRequest, at: { signal: AbortSignal }): Promise<ModelAnswer | ModelFailure> }
-
-/** Every way in which a call can fail, from what the SDK throws or the stream tells to one value. Pure. */
 
 type Kind = ModelFailure['failed']
 
@@ -251,30 +215,27 @@ export function failure(failed: Kind, message: string, more: Partial<ModelFailur
   return { failed, message, permanent: permanent.includes(failed), ...more }
 }
 
-/** An answer with an error status: nothing was said, so nothing is charged. */
 export function statusFailure(error: APIError, nowMs: number): ModelFailure {
   const status = error.status as number
   const failed = kindOfStatus(status)
   const retryAfterMs = retryAfter(error.headers ?? new Headers(), nowMs)
-  return failure(failed, `${status} ${error.apiMessage ?? 'without a message'}`.slice(0, 500), {
-    spent: 'nothing',
-    status,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-    ...(error.requestID && { requestId: error.requestID }),
-  })
+  const requestId = error.requestID || undefined
+  const message = `${status} ${error.apiMessage ?? 'without a message'}`.slice(0, 500)
+  return failure(failed, message, { spent: 'nothing', status, retryAfterMs, requestId })
 }
+
+const kindsOfErrors = new Map<string, Kind>([
+  ['overloaded_error', 'overloaded'],
+  ['rate_limit_error', 'rate-limit'],
+  ['authentication_error', 'auth'],
+  ['permission_error', 'auth'],
+  ['billing_error', 'auth'],
+  ['invalid_request_error', 'bad-request'],
+])
 
 /** An error in the middle of a stream: what was said by then may be charged. */
 export function kindOfErrorType(type: string): Kind {
-  const kinds: Record<string, Kind> = {
-    overloaded_error: 'overloaded',
-    rate_limit_error: 'rate-limit',
-    authentication_error: 'auth',
-    permission_error: 'auth',
-    billing_error: 'auth',
-    invalid_request_error: 'bad-request',
-  }
-  return Object.hasOwn(kinds, type) ? (kinds[type] as Kind) : 'server'
+  return kindsOfErrors.get(type) ?? 'server'
 }
 
 function kindOfStatus(status: number): Kind {
@@ -282,7 +243,6 @@ function kindOfStatus(status: number): Kind {
   if (status === 529) return 'overloaded'
   // 402 asks for payment: until the user has paid, the answer stays the same.
   if (status === 401 || status === 402 || status === 403) return 'auth'
-  // A conflict or a request that took too long to arrive may go better next time.
   if (status >= 500 || status === 408 || status === 409) return 'server'
   return 'bad-request'
 }
@@ -297,7 +257,6 @@ export function networkFailure(error: unknown): ModelFailure {
   return failure('network', `no answer: ${words}`.slice(0, 500), unsent ? { spent: 'nothing' } : {})
 }
 
-/** The error itself, what it was caused by, and so on: the innermost says what happened. */
 function causesOf(error: unknown): { message?: string; code?: unknown }[] {
   const causes: { message?: string; code?: unknown }[] = []
   let next = error as { message?: string; code?: unknown; cause?: unknown; errors?: unknown[] } | undefined
@@ -316,8 +275,6 @@ function retryAfter(headers: Headers, nowMs: number): number | undefined {
   return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS) : undefined
 }
 
-/** JSON from outside: undefined where it is none. */
-
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -326,8 +283,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Leaves of a JSON schema what the API understands. The SDK that knows is loaded with the first schema: most requests have none. */
-
+/** Leaves of a JSON schema what the API understands. The SDK that knows is loaded with the first: most requests have none. */
 async function supportedSchema(schema: Json): Promise<Json> {
   const { transformJSONSchema } = await import('@anthropic-ai/sdk/lib/transform-json-schema')
   return transformJSONSchema(schema as never) as never

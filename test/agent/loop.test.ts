@@ -7,13 +7,7 @@ import { createClock } from '../../daemon/platform/clock.ts'
 import { manualTime } from '../support/clock.ts'
 
 const usage: Usage = { input: 10, cacheRead: 0, cacheWrite: 0, output: 5 }
-const answer = (content: Block[], stop = 'end_turn'): ModelAnswer => ({
-  content,
-  stop,
-  usage,
-  requestId: undefined,
-  latencyMs: 1,
-})
+const answer = (content: Block[], stop = 'end_turn'): ModelAnswer => ({ content, stop, usage, requestId: undefined })
 const text = (said: string): Block => ({ type: 'text', text: said })
 const use = (id: string, name = 'Read', input: Record<string, unknown> = {}): Block => ({
   type: 'tool_use',

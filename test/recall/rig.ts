@@ -20,7 +20,6 @@ const answered: Omit<ModelAnswer, 'output'> = {
   stop: 'end_turn',
   usage: { input: 1, cacheRead: 0, cacheWrite: 0, output: 1 },
   requestId: undefined,
-  latencyMs: 1,
 }
 
 /** A model that only selects. Without `selects` there is none. */
