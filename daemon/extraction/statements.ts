@@ -9,9 +9,7 @@ import { ownWords, type Sentence, sentencesIn } from './own-words.ts'
 import { chinese } from './rules/chinese-cues.ts'
 import type { Cue } from './rules/cue.ts'
 import { doubts, messageDoubts, taskStart, taskStartChinese } from './rules/doubts.ts'
-import { feedback } from './rules/feedback.ts'
-import { project } from './rules/project.ts'
-import { reference, user } from './rules/user.ts'
+import { english } from './rules/english-cues.ts'
 
 export type Said = { text: string; atIso: string; previousAssistant?: string | undefined }
 
@@ -201,11 +199,9 @@ export type Judged = Sentence & {
   remedyFollows: boolean
 }
 
-const plain: readonly Cue[] = [...feedback, ...user, ...reference, ...project]
-
 /** All that a sentence is looked at with. */
 export const patterns: readonly RegExp[] = [
-  ...[...plain, ...chinese].flatMap(({ pattern, to }) => (to ? [pattern, to] : [pattern])),
+  ...[...english, ...chinese].flatMap(({ pattern, to }) => (to ? [pattern, to] : [pattern])),
   ...[...messageDoubts, ...doubts].map(({ pattern }) => pattern),
   taskStart,
   taskStartChinese,
@@ -226,7 +222,7 @@ export function ruledOut(text: string): string | undefined {
 export function judge(sentence: Sentence, { answering }: { answering: string }): Judged {
   const { heard } = sentence
   const isChinese = /\p{Script=Han}/u.test(heard)
-  const cues = (isChinese ? [...plain, ...chinese] : plain).filter(
+  const cues = (isChinese ? [...english, ...chinese] : english).filter(
     (cue) => counts(cue, answering) && cue.pattern.test(heard),
   )
   const none = {
