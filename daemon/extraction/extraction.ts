@@ -22,7 +22,7 @@ import {
 import type { Sessions } from '../sessions/sessions.ts'
 import { createByModel } from './by-model.ts'
 import { createByRules, LOST } from './by-rules.ts'
-import { hasCall, slicesOf, turnsOf, writesInto } from './session-words.ts'
+import { hasWrite, slicesOf, turnsOf } from './session-words.ts'
 
 type Input = SessionKey & { final?: true }
 
@@ -127,7 +127,7 @@ export function createExtraction(
         // Of a turn that had to be split all of it counts.
         const here = new Set(slice)
         const turns = turnsOf(part).filter((turn) => turn.some((message) => here.has(message)))
-        return hasCall(turns.flat(), (call) => writesInto(dir, call, { cwd, home: places.home }))
+        return hasWrite(turns.flat(), dir, { cwd, home: places.home })
       },
       inTransaction: (files) => reachedWith(key, reachedBy(slice), files),
       mayWrite: () => ownsLease() && offBecause(session) === undefined,

@@ -1,19 +1,12 @@
-/** What persons said in a part of a session, read back from its transcripts, when, and what the agent did meanwhile. */
+/** What persons said in a part of a session: read back without credentials, and of it only what they typed themselves. */
 import { realpathSync } from 'node:fs'
 import { dirname, resolve, sep } from 'node:path'
+import { parseJson } from '../models/wire.ts'
 import { BYTES_PER_TOKEN, copied, headOf, stampAt, tailOf } from '../platform/text.ts'
 import { redact } from '../secrets/redact.ts'
 import { type MessageRow, type MessageTable, meantIn, readMessages } from '../sessions/message-table.ts'
 import { messagesAt } from '../transcripts/digest.ts'
 import { openReadBack } from '../transcripts/read-back.ts'
-
-type Word = {
-  message: MessageRow
-  text: string
-  previousAssistant: string | undefined
-  /** The time zone in which it was said, if the transcript tells. */
-  minutesEast: number | undefined
-}
 
 /** As much as a model is told of a person's message: what is longer was pasted, and its beginning tells what for. */
 const LONGEST_CHARS = 76_000
@@ -22,13 +15,19 @@ const ANSWER_CHARS = 12_000
 /** Not kept where a text was cut: half a credential is not recognised. */
 const MARGIN_CHARS = 4_000
 
-/** What persons said, without credentials, one by one: a day of it need not be held at once. */
+/** What persons said, one by one: a day of it need not be held at once. */
 export async function* wordsIn(
   sessions: MessageTable,
   row: number,
   part: readonly MessageRow[],
   signal: AbortSignal,
-): AsyncGenerator<Word> {
+): AsyncGenerator<{
+  message: MessageRow
+  text: string
+  previousAssistant: string | undefined
+  /** The time zone in which it was said, if the transcript tells. */
+  minutesEast: number | undefined
+}> {
   const lines = openReadBack(messagesAt)
   const messageAt = async (message: MessageRow) => meantIn((await lines.read([message]))[0], message)
   try {
@@ -36,13 +35,12 @@ export async function* wordsIn(
       signal.throwIfAborted()
       const spoken = await messageAt(message)
       if (!spoken || spoken.text.trim() === '') continue
-      let previousAssistant: string | undefined
+      let answer = ''
       for (const before of sessions.agentBefore(row, message.id)) {
-        const { text = '' } = (await messageAt(before)) ?? {}
-        if (text === '') continue
-        previousAssistant = await redactedEnd(text)
-        break
+        answer = (await messageAt(before))?.text ?? ''
+        if (answer !== '') break
       }
+      const previousAssistant = answer === '' ? undefined : await redactedEnd(answer)
       const text = await redactedBeginning(spoken.text)
       yield { message, text, previousAssistant, minutesEast: spoken.minutesEast }
     }
@@ -61,38 +59,103 @@ async function redactedEnd(text: string): Promise<string> {
   return (await redact(copied(tailOf(text, ANSWER_CHARS)))).text.slice(MARGIN_CHARS)
 }
 
-/** Whether one of the tool calls is such a one. */
-export async function hasCall(part: readonly MessageRow[], isSuch: (call: Call) => boolean): Promise<boolean> {
-  for await (const [, { toolCalls }] of readMessages(part.filter((message) => message.toolCalls > 0)))
-    if (toolCalls.some(isSuch)) return true
-  return false
+/** Longer own words are a document: people say what they want before or after it. */
+const CAP_OWN_UNITS = 6_000
+const EDGE_UNITS = 1_500
+/** A longer line was pasted. */
+const CAP_LINE_UNITS = 3_000
+/** Of a long text only so much of its ends is looked at, and all of its fences. */
+const LOOKED_UNITS = 8_000
+
+const FENCE = /^[ \t]{0,8}(```|~~~|""")/
+const LOG_OR_TRACE =
+  /^\s*(?:at [\w$.<]|File "|Traceback \(|Caused by:|\.\.\. \d+ more|(?:[\w$]+\.)*[A-Z]\w*(?:Exception|Error|Warning)\b:|\[?\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d(?::\d\d)?\]? |\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL|TRACE)\b|npm (?:ERR|WARN)|error(?:\[\w+\])?: |warning: |thread '|Error response from|\d+ \|)/
+const CHAT = /^\s*(?:\[?\d\d?:\d\d(?::\d\d)?(?: ?[ap]m)?\]? ?<?[\w.-]+>?:|<[\w.-]+> )/i
+const CODE =
+  /^\s*(?:\/\/|\/\*|\*\/|#(?!\d|[a-z]+-)|--(?: |$)(?!.*[a-z]+ [a-z]+ [a-z]+ [a-z]+)|<\/?[a-z!]|[$%] \S|[@+-]{2,}|[{}()[\];]+\s*$|(?:import|export|const|let|var|def|class|public|private|protected|static|return|function|func|fn|package|#include|using)\s+[\w{*"'$]|(?:select|insert into|update|delete from|create (?:table|index)|alter table)\s.*|["'{[].*["'}\]],?\s*$|["']?[\w.-]+["']?\s*[:=]\s*["'[{]?[\w./:-]*["'\]}]?,?\s*$)|[{;]\s*$|^\s*[\w.]+\([^)]*\)[;{]?\s*$/i
+const MAIL_HEADER = /^(?:From|To|Cc|Subject|Sent|发件人|收件人|主题)[:：] ?\S/
+const SALUTATION =
+  /^\s*(?:hi|hello|dear|hey) (?:all|everyone|team|there|[A-Z][a-z]+),?\s*$|^\s*(?:各位|尊敬的|亲爱的|大家好).{0,12}[：:，,]?\s*$/
+const DIFF_OR_HEADING = /^(?:diff --git|Index:|---\s|\+\+\+ |@@ |#{1,6} \S)/
+
+/**
+ * Parts what the person typed from code, logs, quotes, mails, chats and other pasted text, whose rules are not the person's.
+ * `sparesProse`: what begins like code and reads like a sentence is theirs too. Linear in the text.
+ */
+export function partWords(text: string, { sparesProse = false } = {}): { own: string; pasted: string } {
+  const own: string[] = []
+  const pasted: string[] = []
+  let fence: string | undefined
+  let isSkipping = false
+  let inCode = false
+  let end = 0
+  for (const typed of text.split('\n')) {
+    const start = end
+    end += typed.length + 1
+    const line = typed.endsWith('\r') ? typed.slice(0, -1) : typed
+    const isAmid = end > LOOKED_UNITS && end < text.length - LOOKED_UNITS
+    const mark = FENCE.exec(line)?.[1]
+    if (fence !== undefined || mark !== undefined || isAmid) {
+      pasted.push(line)
+      const isOneLine = mark !== undefined && line.slice(line.indexOf(mark) + mark.length).includes(mark)
+      if (fence === undefined) fence = isOneLine ? undefined : mark
+      else if (mark === fence || line.trimEnd().endsWith(fence)) fence = undefined
+      continue
+    }
+    if (line.trim() === '') isSkipping = false
+    // A letter has no end that one could see.
+    if (MAIL_HEADER.test(line) || SALUTATION.test(line)) {
+      pasted.push(text.slice(start))
+      break
+    }
+    if (DIFF_OR_HEADING.test(line)) isSkipping = true
+    // What is indented below a line of code is code as well.
+    inCode = isPasted(line, sparesProse) || (inCode && /^\s{2,}\S/.test(line))
+    const part = isSkipping || inCode ? pasted : own
+    part.push(line)
+  }
+  const all = own
+    .join('\n')
+    .replace(/\n{2,}/g, '\n')
+    .trim()
+  if (all.length <= CAP_OWN_UNITS) return { own: all, pasted: pasted.join('\n') }
+  const first = all.slice(0, EDGE_UNITS)
+  const last = all.slice(-EDGE_UNITS)
+  const edges = `${first.slice(0, first.lastIndexOf('\n') + 1)}\n${last.slice(last.indexOf('\n') + 1)}`
+  return { own: edges, pasted: [...pasted, all].join('\n') }
+}
+
+function isPasted(line: string, sparesProse: boolean): boolean {
+  if (line.length > CAP_LINE_UNITS || /[!-~]{300}/.test(line)) return true
+  if (/^\s*(?:>|\|)/.test(line) || /^(?: {4}|\t)/.test(line)) return true
+  return LOG_OR_TRACE.test(line) || CHAT.test(line) || (CODE.test(line) && !(sparesProse && readsLikeProse(line)))
+}
+
+/** "Update the changelog with every release", or an address alone on its line. */
+function readsLikeProse(line: string): boolean {
+  if (/^\s*https?:\/\/\S+\s*$/.test(line)) return true
+  return !/[{}=<>;]|\)\s*$/.test(line) && (line.match(/[\p{L}']{2,}/gu) ?? []).length >= 4
 }
 
 /** Less than stays when a session is told anew from further on. */
 const SLICE_TOKENS = 18_000
 /** Long results are cut when they are told. */
-const TOLD_BYTES = { tool: 2_000, agent: 28_000, person: 76_000 }
+const TOLD_BYTES: Partial<Record<string, number>> = { tool: 2_000, agent: 28_000, person: 76_000 }
 
 /** Parts that a model can be told at once: whole turns, as many as fit, and of a turn that is too long as many messages. */
 export function slicesOf(part: readonly MessageRow[], capTokens = SLICE_TOKENS): MessageRow[][] {
   const slices: MessageRow[][] = []
-  let slice: MessageRow[] = []
   let tokens = 0
-  const add = (messages: readonly MessageRow[]) => {
+  const whole = (turn: MessageRow[]) => (sizeOf(turn) <= capTokens ? [turn] : turn.map((message) => [message]))
+  for (const messages of turnsOf(part).flatMap(whole)) {
     const size = sizeOf(messages)
-    if (slice.length > 0 && tokens + size > capTokens) {
-      slices.push(slice)
-      slice = []
-      tokens = 0
-    }
-    slice.push(...messages)
-    tokens += size
+    const last = slices.at(-1)
+    const fits = last !== undefined && tokens + size <= capTokens
+    if (fits) last.push(...messages)
+    else slices.push(messages)
+    tokens = fits ? tokens + size : size
   }
-  for (const turn of turnsOf(part)) {
-    if (sizeOf(turn) <= capTokens) add(turn)
-    else for (const message of turn) add([message])
-  }
-  return slice.length > 0 ? [...slices, slice] : slices
+  return slices
 }
 
 export function turnsOf(part: readonly MessageRow[]): MessageRow[][] {
@@ -103,6 +166,11 @@ export function turnsOf(part: readonly MessageRow[]): MessageRow[][] {
     else last.push(message)
   }
   return turns
+}
+
+function sizeOf(messages: readonly MessageRow[]): number {
+  const tokensOf = ({ by, length }: MessageRow) => Math.ceil(Math.min(length, TOLD_BYTES[by] ?? 0) / BYTES_PER_TOKEN)
+  return messages.reduce((sum, message) => sum + tokensOf(message), 0)
 }
 
 /** When each was said: a message without a time has that of the one before it. */
@@ -116,19 +184,10 @@ export function timesOf(part: readonly MessageRow[], nowMs: number): (message: M
   return ({ uid }) => times.get(uid) ?? nowMs
 }
 
-function sizeOf(messages: readonly MessageRow[]): number {
-  return messages.reduce((sum, message) => sum + tokensOf(message), 0)
-}
-
-function tokensOf({ by, length }: MessageRow): number {
-  if (by !== 'tool' && by !== 'agent' && by !== 'person') return 0
-  return Math.ceil(Math.min(length, TOLD_BYTES[by]) / BYTES_PER_TOKEN)
-}
-
 /** The day at the end of a part, where the machine is. */
 export function dayOfPart(part: readonly MessageRow[], nowMs: number): string {
-  const last = part.at(-1)
-  return localStamp(last ? timesOf(part, nowMs)(last) : nowMs).slice(0, 10)
+  const lastMs = part.findLast(({ at }) => at !== null)?.at ?? nowMs
+  return localStamp(lastMs).slice(0, 10)
 }
 
 /** A moment as a clock on the wall shows it: in the zone of the person, or else of the machine. */
@@ -138,45 +197,42 @@ export function localStamp(ms: number, minutesEast = -new Date(ms).getTimezoneOf
 
 type Call = { name: string; input: string }
 
+/** Whether the agent wrote into a folder in one of these. */
+export async function hasWrite(
+  part: readonly MessageRow[],
+  dir: string,
+  at: { cwd: string; home: string },
+): Promise<boolean> {
+  for await (const [, { toolCalls }] of readMessages(part.filter((message) => message.toolCalls > 0)))
+    if (toolCalls.some((call) => writesInto(dir, call, at))) return true
+  return false
+}
+
 const WRITERS = new Set(
-  'apply_patch create_file edit edit_file multiedit notebookedit replace str_replace_based_edit_tool str_replace_editor write write_file'.split(
-    ' ',
-  ),
+  `apply_patch create_file edit edit_file multiedit notebookedit replace str_replace_based_edit_tool str_replace_editor
+  write write_file`.split(/\s+/),
 )
 const PATHS = ['file_path', 'filePath', 'path', 'absolute_path', 'notebook_path', 'filename']
 /** A patch names its files in lines of its own, also where a shell is given it. */
 const PATCHED = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/gm
 
 /** Whether a tool call writes into a folder. `cwd`: where relative paths begin. Reads names and links, no contents. */
-export function writesInto(dir: string, call: Call, at: { cwd: string; home: string }): boolean {
+export function writesInto(dir: string, call: Call, { cwd, home }: { cwd: string; home: string }): boolean {
   const folders = [dir, real(dir)]
   return pathsIn(call).some((path) => {
-    const whole = resolve(at.cwd, path.replace(/^~(?=\/)/, at.home))
+    const whole = resolve(cwd, path.replace(/^~(?=\/)/, home))
     return [whole, real(whole)].some((one) => folders.some((folder) => one.startsWith(`${folder}${sep}`)))
   })
 }
 
 function pathsIn({ name, input }: Call): string[] {
-  const text = parsed(input)
-  const patched = texts(text).flatMap((each) => [...each.matchAll(PATCHED)].map(([, path]) => (path ?? '').trim()))
-  if (!WRITERS.has(name.toLowerCase()) || typeof text !== 'object' || text === null) return patched
-  const named = PATHS.map((field) => (text as Record<string, unknown>)[field])
-  return [...named.filter((path) => typeof path === 'string'), ...patched]
-}
-
-function texts(value: unknown): string[] {
-  if (typeof value === 'string') return [value]
-  return typeof value === 'object' && value !== null
-    ? Object.values(value).filter((one) => typeof one === 'string')
-    : []
-}
-
-function parsed(input: string): unknown {
-  try {
-    return JSON.parse(input)
-  } catch {
-    return input
-  }
+  const value = parseJson(input) ?? input
+  const fields = new Map(typeof value === 'object' ? Object.entries(value) : [['', value]])
+  const isText = (field: unknown) => typeof field === 'string'
+  const texts = [...fields.values()].filter(isText)
+  const patched = texts.flatMap((text) => Array.from(text.matchAll(PATCHED), ([, path = '']) => path.trim()))
+  const named = WRITERS.has(name.toLowerCase()) ? PATHS.map((field) => fields.get(field)).filter(isText) : []
+  return [...named, ...patched]
 }
 
 /** Without its links, as far as it exists. */

@@ -1,20 +1,20 @@
 /**
  * What a person states in a message that will still matter in later sessions, found by rules and without a model.
- * Precision first: what is asked, quoted, pasted, meant for now or said in jest yields nothing. The text has to come here
- * with its credentials redacted; a sentence that had one is left out. Pure.
+ * Precision first: what is asked, quoted, pasted, meant for now or said in jest yields nothing. Pure.
  */
 import type { MemoryType } from '../../schema/memory.ts'
-import { absoluteDates, datePatterns } from './dates/dates.ts'
-import { ownWords, type Sentence, sentencesIn } from './own-words.ts'
+import { absoluteDates, datePatterns, relativeDatesIn } from './dates/dates.ts'
 import { chinese } from './rules/chinese-cues.ts'
-import type { Cue } from './rules/cue.ts'
+import { ADDRESS, ADDRESS_MARK, type Cue, DATE_MARK, SYSTEM, SYSTEM_MARK, VETO } from './rules/cue.ts'
 import { doubts, messageDoubts, taskStart, taskStartChinese } from './rules/doubts.ts'
 import { english } from './rules/english-cues.ts'
+import { partWords } from './session-words.ts'
 
-export type Said = { text: string; atIso: string; previousAssistant?: string | undefined }
-
-export type Statement = Wording & {
+export type Statement = {
   type: MemoryType
+  name: string
+  description: string
+  body: string
   /** Verbatim, as evidence. */
   quote: string
   weight: number
@@ -40,33 +40,82 @@ const CONTEXT_LESS = 0.8
 
 const REDACTED = /\[redacted:[\w-]+\]/
 
-export function statementsIn({ text, atIso, previousAssistant }: Said): Statement[] {
-  const own = ownWords(text)
-  if (own === '' || ruledOut(own)) return []
-  const answering = (previousAssistant ?? '').trim().slice(-PREVIOUS_UNITS)
+type Said = { text: string; atIso: string; previousAssistant?: string | undefined }
+
+/** The text has to come with its credentials redacted; a sentence that had one is left out. */
+export function statementsIn({ text, atIso, previousAssistant = '' }: Said): Statement[] {
+  const { own } = partWords(text)
+  if (own === '' || messageDoubts.some(({ pattern }) => pattern.test(own))) return []
+  const answering = previousAssistant.trim().slice(-PREVIOUS_UNITS)
   const judged = sentencesIn(own)
     .flatMap(withoutSecrets)
-    .map((sentence) => judge(sentence, { answering }))
+    .map((sentence) => judge(sentence, answering))
   return groups(judged.map(lessAsContext))
     .map((group) => statement(group, atIso))
     .sort((a, b) => b.weight - a.weight)
 }
 
-/** One that has a byte for each letter, and one that has not. */
-const ANY_TEXTS = ['we always use it', '我们 always 用']
+const PATTERNS: readonly RegExp[] = [
+  ...[...english, ...chinese].flatMap(({ pattern, to }) => (to ? [pattern, to] : [pattern])),
+  ...[...messageDoubts, ...doubts].map(({ pattern }) => pattern),
+  ...[taskStart, taskStartChinese, ...datePatterns],
+]
 
-/**
- * What an engine makes of a pattern it makes when it looks with it, once roughly and once well, and for all of these that
- * takes a tenth of a second and more: in steps, between which others can have their turn.
- */
+/** V8 compiles a pattern for texts of one byte a letter and for others, and each again once it is used more than once. */
+const WARM_UP_TEXTS = ['we always use it', '我们 always 用', 'we always use it', '我们 always 用']
+
+/** Compiling takes a tenth of a second and more: in steps, between which others can have their turn. */
 export function* compilePatterns(): Generator<void> {
-  for (const pattern of [...patterns, ...datePatterns])
-    for (const text of [...ANY_TEXTS, ...ANY_TEXTS]) {
+  for (const pattern of PATTERNS)
+    for (const text of WARM_UP_TEXTS) {
       pattern.lastIndex = 0
       pattern.test(text)
       pattern.lastIndex = 0
       yield
     }
+}
+
+type Sentence = {
+  /** As typed. */
+  said: string
+  /** The same with quotes and code blanked, dates, addresses and systems marked: what cues are looked for in. */
+  heard: string
+}
+
+/** Not every dot ends a sentence: versions, hosts, files and what is usually shortened. */
+const BREAK =
+  /(?<=[。！？；\n])|(?<=[!?](?:["')\]]|\s*))(?=\s+\S)|(?<=(?<!\b(?:e\.g|i\.e|etc|vs|approx|resp|incl|cf))[.;…]["')\]]?)\s+(?=\S)/i
+
+/** More sentences than these are a text, not a message. */
+const CAP_SENTENCES = 60
+
+/** A new thought that people tie to the last one with nothing but a comma or a dash. */
+const ASIDE =
+  /(?:,|，| -+| —)\s+(?=(?:ok(?:ay)? )?(?:now|anyway|anyways|can you|could you|would you|back to|also (?:the|fix|please|can)|btw)\b)|(?:,|，)\s*(?=(?:顺便|现在先|今天先|你帮我|帮我|today 先))/i
+
+function sentencesIn(text: string): Sentence[] {
+  return text
+    .split(BREAK)
+    .flatMap((part) => part.split(ASIDE))
+    .map((part) => part.replace(/^[\s,，。.;；:：)\]-]+/u, '').trim())
+    .filter((part) => /[\p{L}\p{N}]/u.test(part))
+    .slice(0, CAP_SENTENCES)
+    .map((said) => ({ said, heard: heard(said) }))
+}
+
+/** No cue has this sign; a name in quotes shows as a row of it. */
+const BLANK = '•'
+const QUOTED = /`[^`]*`|"[^"]*"|“[^”]*”|「[^」]*」|『[^』]*』|(?<![\w])'[^'\n]{2,}'(?!\w)|‘[^’\n]{2,}’(?!\w)/g
+
+function heard(said: string): string {
+  const blanked = said.replace(QUOTED, (quote) => BLANK.repeat(quote.length)).replace(/\b\d{4}-\d\d-\d\d\b/g, DATE_MARK)
+  return relativeDatesIn(blanked)
+    .reduce((marked, date) => marked.replace(date, ` ${DATE_MARK} `), blanked)
+    .replace(ADDRESS, ADDRESS_MARK)
+    .replace(SYSTEM, (name) => SYSTEM_MARK + name)
+    .replace(/ {2,}/g, ' ')
+    .replace(/’/g, "'")
+    .trim()
 }
 
 /** The clauses around a credential go with it: they are about it. */
@@ -114,24 +163,18 @@ function follows(previous: Judged, each: Judged): boolean {
 }
 
 function statement(run: readonly Judged[], atIso: string): Statement {
-  const strongest = run.reduce((best, each) => (each.weight > best.weight ? each : best))
-  const type = strongest.type ?? 'project'
+  const { type } = run.reduce((best, each) => (each.weight > best.weight ? each : best))
   const said = run.map((each) => each.said)
+  // One text for all of them: "the Tuesday after" looks back at the sentence before.
+  const dated = absoluteDates(said.join('\n'), atIso).text.split('\n')
   return {
+    ...worded(type, dated),
     type,
-    // One text for all of them: "the Tuesday after" looks back at the sentence before.
-    ...worded(type, resolved(said, atIso)),
     quote: said.join(' '),
     weight: total(run),
     cues: run.flatMap(({ cues }) => cues),
   }
 }
-
-function resolved(sentences: readonly string[], atIso: string): string[] {
-  return absoluteDates(sentences.join('\n'), atIso).text.split('\n')
-}
-
-export type Wording = { name: string; description: string; body: string }
 
 const NAME_WORDS = 8
 const NAME_UNITS = 60
@@ -150,18 +193,18 @@ const WHEN =
   /\b((?:whenever|when(?! i say)|before|after|every time|each time|for every|in every|if you|anything|unless)\b[^,.;，。]{4,80})|((?:每次|以后|凡是|之前先|从.{1,12}开始)[^，。；]{0,40})/i
 
 /** A name, a description, and a body in the form its type has. */
-export function worded(type: MemoryType, sentences: readonly string[]): Wording {
-  const [first = ''] = sentences
-  const fact = joined([bare(first), ...sentences.slice(1)])
+function worded(type: MemoryType, [first = '', ...others]: readonly string[]) {
+  const fact = [bare(first), ...others].map(closed).join(' ')
   const line = fact.replace(/\s+/g, ' ')
   return {
     name: shortened(line.split(' ').slice(0, NAME_WORDS).join(' '), NAME_UNITS),
     description: shortened(line, DESCRIPTION_UNITS),
-    body: type === 'feedback' || type === 'project' ? `${fact}${whyAndHow(type, fact)}\n` : `${fact}\n`,
+    body: `${fact}${whyAndHow(type, fact)}\n`,
   }
 }
 
 function whyAndHow(type: MemoryType, fact: string): string {
+  if (type !== 'feedback' && type !== 'project') return ''
   const why = WHY.exec(fact)?.[1] ?? (type === 'feedback' ? BESIDE.exec(fact)?.[1] : undefined)
   const how = type === 'feedback' ? WHEN.exec(fact)?.[0] : undefined
   return [why && `\n\n**Why:** ${closed(why)}`, how && `\n\n**How to apply:** ${closed(how)}`].filter(Boolean).join('')
@@ -172,10 +215,6 @@ function bare(sentence: string): string {
   // A sentence of filler only is all there is to say.
   const kept = rest.length >= 8 ? rest : sentence
   return kept.charAt(0).toUpperCase() + kept.slice(1)
-}
-
-function joined(sentences: readonly string[]): string {
-  return sentences.map(closed).join(' ')
 }
 
 function closed(sentence: string): string {
@@ -190,68 +229,52 @@ function shortened(text: string, units: number): string {
   return `${cut.replace(/\s+\S*$/u, '') || cut}…`
 }
 
-export type Judged = Sentence & {
-  /** Nothing where a doubt rules it out. */
-  type: MemoryType | undefined
+type Judged = Sentence & {
+  type: MemoryType
   weight: number
   ruledOutBy: string | undefined
   cues: string[]
   remedyFollows: boolean
 }
 
-/** All that a sentence is looked at with. */
-export const patterns: readonly RegExp[] = [
-  ...[...english, ...chinese].flatMap(({ pattern, to }) => (to ? [pattern, to] : [pattern])),
-  ...[...messageDoubts, ...doubts].map(({ pattern }) => pattern),
-  taskStart,
-  taskStartChinese,
-]
-
 /** Where two types weigh the same, the one that is harder to see by chance. */
-const order: readonly MemoryType[] = ['reference', 'user', 'project', 'feedback']
+const ORDER: readonly MemoryType[] = ['reference', 'user', 'project', 'feedback']
 
 /** Cues that say what a sentence is about hold even where it begins like an order: "from now on run the linter". */
 const STANDING =
   /^(?:scope|remember|for the future|we always|from|a habit|less of that|look there|ask before|记住|以后|从)/
 
-export function ruledOut(text: string): string | undefined {
-  return messageDoubts.find(({ pattern }) => pattern.test(text))?.name
-}
-
 /** Weighs one sentence: what its cues say for each type, less what speaks against it. */
-export function judge(sentence: Sentence, { answering }: { answering: string }): Judged {
+function judge(sentence: Sentence, answering: string): Judged {
   const { heard } = sentence
   const isChinese = /\p{Script=Han}/u.test(heard)
   const cues = (isChinese ? [...english, ...chinese] : english).filter(
     (cue) => counts(cue, answering) && cue.pattern.test(heard),
   )
-  const none = {
+  const none: Judged = {
     ...sentence,
-    type: undefined,
+    type: 'project',
     weight: 0,
+    ruledOutBy: undefined,
     cues: cues.map(({ name }) => name),
     remedyFollows: cues.some((cue) => cue.remedyFollows),
   }
   const against = doubts.filter(({ pattern }) => pattern.test(heard))
-  const veto = against.find(({ weight }) => weight === 'veto')
+  const veto = against.find(({ weight }) => weight === VETO)
   if (veto) return { ...none, ruledOutBy: veto.name }
-  const task = taskStart.test(heard) || (isChinese && taskStartChinese.test(heard))
-  if (task && !cues.some(({ name }) => STANDING.test(name))) return { ...none, ruledOutBy: 'a piece of work' }
-  if (cues.length === 0) return { ...none, ruledOutBy: undefined }
+  const isTask = taskStart.test(heard) || (isChinese && taskStartChinese.test(heard))
+  if (isTask && !cues.some(({ name }) => STANDING.test(name))) return { ...none, ruledOutBy: 'a piece of work' }
+  if (cues.length === 0) return none
 
   const sum = (type: Cue['type']) => total(cues.filter((cue) => cue.type === type))
-  const sums = order.map((type) => ({ type, weight: sum(type) }))
-  const strongest = sums.reduce((best, each) => (each.weight > best.weight ? each : best))
-  const less = against.reduce((before, { weight, against: types }) => {
-    if (weight === 'veto' || (types && !types.includes(strongest.type))) return before
-    return before + weight
-  }, 0)
+  const sums = ORDER.map((type) => ({ type, weight: sum(type) }))
+  const { type, weight } = sums.reduce((best, each) => (each.weight > best.weight ? each : best))
+  const less = total(against.filter((doubt) => !doubt.against || doubt.against.includes(type)))
   return {
     ...none,
     // Half of what speaks for the other types: it is durable either way.
-    weight: strongest.weight + sum('any') + (total(cues) - strongest.weight - sum('any')) / 2 - less,
-    type: strongest.weight > 0 ? strongest.type : 'project',
-    ruledOutBy: undefined,
+    weight: weight + sum('any') + (total(cues) - weight - sum('any')) / 2 - less,
+    type: weight > 0 ? type : 'project',
   }
 }
 
@@ -260,6 +283,6 @@ function counts(cue: Cue, answering: string): boolean {
   return answering !== '' || !cue.answers
 }
 
-export function total(weighed: readonly { weight: number }[]): number {
+function total(weighed: readonly { weight: number }[]): number {
   return weighed.reduce((sum, { weight }) => sum + weight, 0)
 }

@@ -1,7 +1,6 @@
 /** Who said what, taken apart once for a run: what persons said themselves, and what stood anywhere else. */
 
-import { partedWords } from '../own-words.ts'
-import { localStamp } from '../session-words.ts'
+import { localStamp, partWords } from '../session-words.ts'
 import { statementsIn } from '../statements.ts'
 import { plainText, runOf, sentences, type Word, wordsIn } from './compared-words.ts'
 
@@ -34,7 +33,7 @@ export function voicesOf(messages: readonly Spoken[]): Voices {
       hear(voices.others, ends(text, by === 'tool' ? SHOWN : TEXT))
       continue
     }
-    const { own, pasted } = partedWords(text)
+    const { own, pasted } = partWords(text, { sparesProse: true })
     hear(voices.persons, own)
     withSame(voices.persons.words)
     hear(voices.others, ends(pasted, TEXT))
