@@ -44,7 +44,7 @@ function verdict(bad: number, odd: number): string {
 }
 
 async function restore({ places, print, self }: Context, chosen: string | true): Promise<number> {
-  const { restoreHistory } = await import('../../daemon/doctor/restore.ts')
+  const { restoreHistory } = await import('../../daemon/doctor/doctor.ts')
   const done = restoreHistory(places, chosen === true ? undefined : chosen, version, Date.now())
   print.result(done, () => [
     `history.db is now ${done.backup}`,

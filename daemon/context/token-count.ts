@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import { BYTES_PER_TOKEN, JSON_BYTES_PER_TOKEN, padded, textTokens } from '../platform/text.ts'
-import { flag } from '../projects/claude-settings.ts'
+import { flag } from '../projects/memory-dir.ts'
 import { type Block, blocksOf, isText, type Message, recordOf, resultIdOf, toolUsesOf } from './messages.ts'
 
 /** As the API tells it. */

@@ -1,15 +1,18 @@
 /** Looks at everything on this machine that memoryd stands on, with or without a running daemon. Repairs nothing. */
 import { accessSync, constants, existsSync, lstatSync, readFileSync, statfsSync, statSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
+import { MemoryError } from '../../schema/errors.ts'
 import type { Environment, Places } from '../../schema/rendezvous.ts'
-import { isUsable, listBackups } from '../db/backup.ts'
+import { isUsable, listBackups, newestUsableBackup } from '../db/backup.ts'
 import { isCorruption, openForReading, quickCheck, storeLayout } from '../db/database.ts'
 import { historyMigrations } from '../db/history-schema.ts'
 import { indexMigrations } from '../db/index-schema.ts'
 import { schemaVersion } from '../db/migrate.ts'
+import { restoreBackup } from '../db/repair.ts'
+import { waitsForPurge } from '../housekeeping/purge.ts'
 import { createClock } from '../platform/clock.ts'
-import { message, privateFolderProblem } from '../platform/files.ts'
-import { isLocked, readHolder } from '../platform/process-lock.ts'
+import { ensurePrivateFolder, message, privateFolderProblem } from '../platform/files.ts'
+import { isLocked, readHolder, takeProcessLock } from '../platform/process-lock.ts'
 import { isListening } from '../platform/socket.ts'
 import { readSettings } from '../settings/live-settings.ts'
 import { type Finding, jobFinding, keyFinding, memoryFindings } from './checks.ts'
@@ -212,4 +215,39 @@ function watches(): Finding[] {
   if (limit >= FEW_WATCHES) return [{ check: 'watch limit', state: 'ok', message: `${limit} inotify watches` }]
   const remedy = 'raise fs.inotify.max_user_watches with sysctl; until then changes are found by sweeps'
   return [{ check: 'watch limit', state: 'warning', message: `only ${limit} inotify watches`, remedy }]
+}
+
+/** `memoryd doctor --restore`: puts a backup of history.db in place while no daemon runs; the present file is kept. */
+
+export type Restored = { backup: string; setAside: string }
+
+/** `chosen` is a backup the user named; without one the newest sound backup is taken. */
+export function restoreHistory(places: Places, chosen: string | undefined, version: string, nowMs: number): Restored {
+  const { stateDir, socketPath } = places
+  process.umask(0o077)
+  ensurePrivateFolder(stateDir, 'state')
+  const startedAt = new Date(nowMs).toISOString()
+  const lock = takeProcessLock(stateDir, { pid: process.pid, version, socket: socketPath, startedAt })
+  if ('heldBy' in lock)
+    throw new MemoryError('LOCK_HELD', `memoryd runs (pid ${lock.heldBy?.pid ?? 'unknown'})`, {
+      hint: 'run: memoryd stop, then this again',
+    })
+  try {
+    const layout = storeLayout(stateDir)
+    const backup = chosen === undefined ? newestUsableBackup(layout.backups, nowMs) : resolve(chosen)
+    if (!backup)
+      throw new MemoryError('NOT_FOUND', `there is no usable backup in ${layout.backups}`, {
+        hint: 'a damaged history.db is repaired as far as it can be read when the daemon starts: memoryd start',
+      })
+    if (!existsSync(backup)) throw new MemoryError('NOT_FOUND', `there is no file ${backup}`)
+    if (!isUsable(backup))
+      throw new MemoryError('REFUSED', `${backup} is not a usable backup of history.db`, { hint: 'name another one' })
+    if (waitsForPurge(layout.history))
+      throw new MemoryError('CONFLICT', 'a memory is being purged, and the backups may still hold it', {
+        hint: 'run: memoryd start, then memoryd stop, then this again',
+      })
+    return { backup, setAside: restoreBackup(layout, backup, nowMs) }
+  } finally {
+    lock.release(lock.lastStop)
+  }
 }

@@ -8,8 +8,8 @@ import type { MailService } from '../mail/mail.ts'
 import { createLru } from '../platform/lru.ts'
 import { isWithinCharacter } from '../platform/text.ts'
 import { injectedBlock } from '../transcripts/injected.ts'
-import type { Part } from './answer.ts'
 import type { SessionName } from './harnesses.ts'
+import type { Part } from './hooks.ts'
 
 /** `onLost` also where nothing came of it. */
 export type MailPart = { part: Part; onSent: () => void; onLost: () => void }

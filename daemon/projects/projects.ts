@@ -10,21 +10,30 @@ import type { Agent } from '../../schema/memory.ts'
 import type { Paused, Status } from '../../schema/process.ts'
 import type { Core } from '../core.ts'
 import type { Db } from '../db/database.ts'
-import { decideSwitch, POLICY_FILE, readClaudeSettings } from './claude-settings.ts'
-import { findProjectRoot, type ProjectRoot } from './git.ts'
 import {
   agentDirOf,
   chooseMemoryDir,
   configDirOf,
+  decideSwitch,
   isAgentDir,
   isAgentPlace,
   isMemoryPlace,
   type MemoryDir,
   mergeVariables,
+  POLICY_FILE,
+  readClaudeSettings,
   refuseLinked,
   type Variables,
 } from './memory-dir.ts'
-import { covers, createProbe, LONGEST_PATH_BYTES, type Probe, privateFolder } from './paths.ts'
+import {
+  covers,
+  createProbe,
+  findProjectRoot,
+  LONGEST_PATH_BYTES,
+  type Probe,
+  type ProjectRoot,
+  privateFolder,
+} from './paths.ts'
 
 export type Project = Readonly<
   MemoryDir & {

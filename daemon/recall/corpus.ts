@@ -7,9 +7,9 @@ import type { Core } from '../core.ts'
 import type { Directory, KnownMemory } from '../memory/catalogue.ts'
 import type { Memory } from '../memory/memory.ts'
 import { createLru } from '../platform/lru.ts'
+import { copied } from '../platform/text.ts'
 import { STOP_WORDS } from './vocabulary.ts'
-import { createWordIndex, type WordIndex } from './word-index.ts'
-import { ASCII } from './words.ts'
+import { ASCII, stem, type Word, wordsOf } from './words.ts'
 
 export type Corpus = {
   index: WordIndex
@@ -159,4 +159,206 @@ function tellingWords(question: string): string {
     .split(/\s+/)
     .filter((word) => !STOP_WORDS.has(word.toLowerCase()))
     .join(' ')
+}
+
+/**
+ * Which memories of a directory hold which terms, how often and in which of their lines. Memories are put in, replaced and taken
+ * out one by one; the result is the same as if all had been put in at once.
+ */
+
+export type Indexed = { file: string; name: string; description: string; body: string }
+
+/** A word as it was written; `holders`: how many memories have it. */
+type Spelling = { word: string; stem: string; holders: number }
+
+export type Doc = {
+  id: number
+  file: string
+  /** In tenths of a word; those of fields that say more count for more. */
+  length: number
+  /** Each once. */
+  terms: readonly Term[]
+  spellings: readonly Spelling[]
+}
+
+/** `postings`: three numbers for each memory, by rising ids: its id, how much of the term is in it (tenths of a word), in which lines (bits). */
+export type Term = { text: string; postings: number[] }
+export const STRIDE = 3
+
+/** A bit for each line; the last stands for all that come after it. */
+const LINES = 30
+/** The name of a memory stands in every line of it. */
+export const EVERY_LINE = (1 << LINES) - 1
+
+/** Tenths of a word. What a memory is called says more about it than a word of its text. */
+const WEIGHTS = { name: 20, description: 12, body: 10 }
+/** Ids of memories that are gone leave holes; with as many holes as memories they are given anew. */
+const FEWEST_HOLES = 1_000
+
+/** Chosen by measurement; results hardly change around them. */
+const K1 = 1.1
+const B = 0.4
+const DELTA = 0.6
+
+export function createWordIndex() {
+  const ids = new Map<string, number>()
+  let docs: (Doc | undefined)[] = []
+  const terms = new Map<string, Term>()
+  const spellings = new Map<string, Spelling>()
+  /** Whole numbers only: the sum is the same to the last bit in whichever order memories come and go. */
+  let totalLength = 0
+
+  const remove = (file: string): void => {
+    const id = ids.get(file)
+    const doc = id === undefined ? undefined : docs[id]
+    if (!doc) return
+    ids.delete(file)
+    docs[doc.id] = undefined
+    totalLength -= doc.length
+    for (const { text, postings } of doc.terms) {
+      postings.splice(findPosting(postings, doc.id), STRIDE)
+      if (postings.length === 0) terms.delete(text)
+    }
+    for (const spelling of doc.spellings) if (--spelling.holders === 0) spellings.delete(spelling.word)
+    if (docs.length - ids.size > Math.max(ids.size, FEWEST_HOLES)) closeHoles()
+  }
+
+  const closeHoles = (): void => {
+    const moved = new Map<number, number>()
+    docs = docs
+      .filter((doc) => doc !== undefined)
+      .map((doc, id) => {
+        moved.set(doc.id, id)
+        ids.set(doc.file, id)
+        return { ...doc, id }
+      })
+    for (const { postings } of terms.values())
+      for (let at = 0; at < postings.length; at += STRIDE) postings[at] = moved.get(postings[at] as number) as number
+  }
+
+  const termOf = (text: string): Term => {
+    const known = terms.get(text)
+    if (known) return known
+    const term: Term = { text, postings: [] }
+    terms.set(text, term)
+    return term
+  }
+
+  const spellingOf = (met: string): Spelling => {
+    const known = spellings.get(met)
+    if (known) return known
+    const word = copied(met)
+    const spelling = { word, stem: stem(word), holders: 0 }
+    spellings.set(word, spelling)
+    return spelling
+  }
+
+  return {
+    put: (memory: Indexed): void => {
+      remove(memory.file)
+      const held = new Set<Spelling>()
+      const { found, length } = gather(memory, (word) => {
+        const spelling = spellingOf(word)
+        held.add(spelling)
+        return spelling.stem
+      })
+      for (const spelling of held) spelling.holders++
+      const id = docs.length
+      const own: Term[] = []
+      for (const [text, { tenths, lines }] of found) {
+        const term = termOf(text)
+        term.postings.push(id, tenths, lines)
+        own.push(term)
+      }
+      // Copied: a list that grew has room for more, and these stay as they are.
+      docs.push({ id, file: memory.file, length, terms: own.slice(), spellings: [...held] })
+      ids.set(memory.file, id)
+      totalLength += length
+    },
+    remove,
+    size: (): number => ids.size,
+    /** Ids are below this. */
+    idLimit: (): number => docs.length,
+    doc: (id: number): Doc => docs[id] as Doc,
+    term: (text: string): Term | undefined => terms.get(text),
+    /** BM25+: more of the same word says less and less, most of all in a long text; to have it at all says something. */
+    share: (tenths: number, { length }: Doc): number => {
+      const times = tenths / 10
+      const average = totalLength / Math.max(1, ids.size)
+      return (times * (K1 + 1)) / (times + K1 * (1 - B + (B * length) / average)) + DELTA
+    },
+    /** How much a word tells that so many memories have: one that none has a little more than one that one has. */
+    rarity: (holders: number): number => Math.log(1 + (ids.size - holders + 0.5) / (holders + 0.5)),
+    /** A word without its ending. */
+    stem: (word: string): string => spellings.get(word)?.stem ?? stem(word),
+    /** Words that differ from this one by one slip of the fingers. */
+    alike: (word: string): string[] =>
+      [...spellings.keys()].filter((other) => isNear(word, other) && withinOneEdit(word, other)),
+    /** Longer words that begin so; `most` and one more at the most. */
+    beginning: (part: string, most: number): string[] => {
+      const found: string[] = []
+      for (const word of spellings.keys())
+        if (word.length > part.length && word.startsWith(part) && found.push(word) > most) break
+      return found
+    },
+  }
+}
+
+export type WordIndex = ReturnType<typeof createWordIndex>
+
+/** Where the posting of a memory begins; -1 where there is none. */
+export function findPosting(postings: readonly number[], id: number): number {
+  let low = 0
+  let high = postings.length / STRIDE - 1
+  while (low <= high) {
+    const middle = (low + high) >> 1
+    const at = postings[middle * STRIDE] as number
+    if (at === id) return middle * STRIDE
+    if (at < id) low = middle + 1
+    else high = middle - 1
+  }
+  return -1
+}
+
+function gather({ name, description, body }: Indexed, stemOf: (word: string) => string) {
+  const found = new Map<string, { tenths: number; lines: number }>()
+  let length = 0
+  const take = (words: readonly Word[], weight: number, lines: number) => {
+    for (const { term, kind } of words) {
+      const known = found.get(term)
+      if (known) {
+        known.tenths += weight
+        known.lines |= lines
+      } else found.set(term, { tenths: weight, lines })
+      // The parts of what is whole have been counted.
+      if (kind !== 'whole') length += weight
+    }
+  }
+  take(wordsOf(name, stemOf), WEIGHTS.name, EVERY_LINE)
+  take(wordsOf(description, stemOf), WEIGHTS.description, 1)
+  linesOf(body).forEach((line, n) => {
+    take(wordsOf(line, stemOf), WEIGHTS.body, 1 << Math.min(n + 1, LINES - 1))
+  })
+  return { found, length }
+}
+
+/** A line, or a sentence of one: what is said together. */
+function linesOf(body: string): string[] {
+  return body.split(/\n+|(?<=[.!?。！？])\s+/).filter((line) => line.trim() !== '')
+}
+
+/** A slip changes the length by one at most, and leaves the first or the last letter as it was. */
+function isNear(a: string, b: string): boolean {
+  return Math.abs(a.length - b.length) <= 1 && (a[0] === b[0] || a.at(-1) === b.at(-1))
+}
+
+/** A letter too many, too few, another one, or two swapped. */
+function withinOneEdit(a: string, b: string): boolean {
+  if (a === b) return true
+  const [short, long] = a.length <= b.length ? [a, b] : [b, a]
+  let at = 0
+  while (at < short.length && short[at] === long[at]) at++
+  if (short.length < long.length) return short.slice(at) === long.slice(at + 1)
+  if (short.slice(at + 1) === long.slice(at + 1)) return true
+  return short[at] === long[at + 1] && short[at + 1] === long[at] && short.slice(at + 2) === long.slice(at + 2)
 }

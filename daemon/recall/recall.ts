@@ -14,11 +14,10 @@ import { safeId } from '../platform/text.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import { createCorpora } from './corpus.ts'
-import { createShownMemories, type SessionName } from './given.ts'
+import { createLateSelections, createShownMemories, createTickets, LATEST_MS, type SessionName } from './given.ts'
 import { ENOUGH } from './rank.ts'
 import { type Choice, type Chosen, createChooser, within } from './select.ts'
 import { createSurface } from './surface.ts'
-import { createLateSelections, createTickets, LATEST_MS } from './tickets.ts'
 
 type InSession = SessionName & { cwd: string; mostBytes: number }
 

@@ -1,7 +1,6 @@
 /** Makes rows of lines: what is stored of each message, and what is known of the session after them. Reads no transcript itself. */
 import { hash } from 'node:crypto'
-import { findProjectRoot } from '../projects/git.ts'
-import { privateFolder } from '../projects/paths.ts'
+import { findProjectRoot, privateFolder } from '../projects/paths.ts'
 import {
   type Adapter,
   type End,

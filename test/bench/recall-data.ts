@@ -3,8 +3,8 @@
  * daemon ships, beside plain full-text search of the same texts. Items hold what was found, so that anyone can score again.
  */
 import { z } from 'zod'
+import { createWordIndex } from '../../daemon/recall/corpus.ts'
 import { ENOUGH, rank } from '../../daemon/recall/rank.ts'
-import { createWordIndex } from '../../daemon/recall/word-index.ts'
 import type { DataBench } from './data-bench.ts'
 import { createPlainSearch } from './plain-search.ts'
 import { quantile } from './rounds.ts'

@@ -3,10 +3,13 @@ import { chownSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type ClaudeSettings, decideSwitch, readClaudeSettings } from '../../daemon/projects/claude-settings.ts'
-import { findProjectRoot } from '../../daemon/projects/git.ts'
-import type { Variables } from '../../daemon/projects/memory-dir.ts'
-import { createProbe } from '../../daemon/projects/paths.ts'
+import {
+  type ClaudeSettings,
+  decideSwitch,
+  readClaudeSettings,
+  type Variables,
+} from '../../daemon/projects/memory-dir.ts'
+import { createProbe, findProjectRoot } from '../../daemon/projects/paths.ts'
 import { needPrograms } from '../support/programs.ts'
 import { makeWorkshop, type Workshop } from './repositories.ts'
 

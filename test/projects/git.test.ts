@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { findProjectRoot } from '../../daemon/projects/git.ts'
+import { findProjectRoot } from '../../daemon/projects/paths.ts'
 import { needPrograms } from '../support/programs.ts'
 import { makeWorkshop, withoutRights } from './repositories.ts'
 

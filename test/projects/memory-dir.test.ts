@@ -2,9 +2,9 @@ import { mkdirSync, renameSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ClaudeSettings } from '../../daemon/projects/claude-settings.ts'
 import {
   agentDirOf,
+  type ClaudeSettings,
   chooseMemoryDir,
   isAgentDir,
   isAgentPlace,

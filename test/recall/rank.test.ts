@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { createWordIndex, type Indexed } from '../../daemon/recall/corpus.ts'
 import { ENOUGH, rank } from '../../daemon/recall/rank.ts'
-import { createWordIndex, type Indexed } from '../../daemon/recall/word-index.ts'
 
 const memory = (file: string, name: string, description: string, body = ''): Indexed => ({
   file,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createTickets } from '../../daemon/recall/tickets.ts'
+import { createTickets } from '../../daemon/recall/given.ts'
 import { testCore } from '../support/core.ts'
 
 async function rig() {
