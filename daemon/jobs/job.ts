@@ -76,6 +76,8 @@ export type JobKind = {
   low?: true
   /** What it does is kept step by step, and taken up by the next daemon: a stop does not wait for it. */
   resumes?: true
+  /** The part of the settings that switches it off. */
+  setting?: 'notes'
   /** history.db already covers this watermark: settled without running. */
   alreadyDone?(job: Claimed): boolean
   run(job: Claimed, context: RunContext): Promise<Outcome>

@@ -40,7 +40,7 @@ type Run = {
 export type Runner = ReturnType<typeof createRunner>
 
 export function createRunner(
-  { clock, events, health, log, disk, givingWay }: Core,
+  { clock, events, health, log, disk, givingWay, settings }: Core,
   models: Models,
   table: JobTable,
   claims: JobClaims,
@@ -159,6 +159,8 @@ export function createRunner(
     const { job, abort } = run
     const kind = kindOf(job.kind) as JobKind
     try {
+      if (kind.setting && !settings.current()[kind.setting].enabled)
+        return { done: { skipped: `${kind.setting} are off` } }
       if (kind.alreadyDone?.(job)) return { done: null }
       // To look whether it was done and to do it both take a while: others have their turn in between.
       await turn()

@@ -55,7 +55,6 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
   const placeOf = (cwd: string) => projects.find(cwd, { actor: 'agent:notes', env: {} })
 
   const offBecause = (cwd: string | null): string | undefined => {
-    if (!settings.current().notes.enabled) return 'notes are off'
     if (cwd === null) return 'the session names no folder'
     const { off } = placeOf(cwd)
     return off === undefined ? undefined : `memory is off there: ${off}`
@@ -158,6 +157,7 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
 
   const job: JobKind = {
     name: 'notes',
+    setting: 'notes',
     model: 'may',
     alreadyDone: ({ input }) => newIn(input as Input).part.length === 0,
     run: (claimed, context) =>
