@@ -1,4 +1,4 @@
-/** The types of every route, derived from its validators. Types only: nothing of this exists at run time. */
+/** The types of every route, derived from its validators. */
 import type { z } from 'zod'
 import type { Caller } from './caller.ts'
 import type { HttpCode } from './errors.ts'
@@ -47,9 +47,8 @@ export type HandlerTypes = {
   }
 }
 
-/** What a route with its validators looks like. */
-
-export type Route = Omit<RouteShape, 'query'> & {
+/** What a route takes and answers. */
+export type RouteSchemas = {
   summary: string
   params?: z.ZodObject
   query?: z.ZodObject
@@ -58,8 +57,7 @@ export type Route = Omit<RouteShape, 'query'> & {
   line?: z.ZodType
   answer: z.ZodType
   /** What this route may answer besides `universalCodes`. */
-  errors: readonly HttpCode[]
+  errors?: readonly HttpCode[]
 }
-
-/** Those of one file of `routes/`. */
-export type RouteGroup = { readonly [K in RouteName]?: Route }
+export type Route = Omit<RouteShape, 'query'> & RouteSchemas
+export type RouteGroup = { readonly [K in RouteName]?: RouteSchemas }

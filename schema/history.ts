@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
 import { Evidence, MemoryFile } from './memory.ts'
-import { routeTable } from './route-table.ts'
 import { Amount, Cwd, Nothing } from './values.ts'
 
 export const Op = z.enum(['create', 'update', 'delete', 'undo', 'refused'])
@@ -100,49 +99,38 @@ export type Decided = z.infer<typeof Decided>
 
 export const historyRoutes = {
   changes: {
-    ...routeTable.changes,
     summary: 'What happened to the memories of the project',
     query: ChangesQuery,
     answer: ChangeList,
     errors: ['REFUSED'],
   },
-  change: {
-    ...routeTable.change,
-    summary: 'One change, with what was before and after it',
-    params: ChangeParams,
-    answer: Change,
-    errors: [],
-  },
+  change: { summary: 'One change, with what was before and after it', params: ChangeParams, answer: Change },
   undoChange: {
-    ...routeTable.undoChange,
     summary: 'Put back what was before a change',
     params: ChangeParams,
     answer: Undone,
     errors: ['CONFLICT', 'REFUSED'],
   },
-  run: { ...routeTable.run, summary: 'What a run did', params: RunParams, answer: Run, errors: [] },
+  run: { summary: 'What a run did', params: RunParams, answer: Run },
   undoRun: {
-    ...routeTable.undoRun,
     summary: 'Put back what was before all changes of a run',
     params: RunParams,
     answer: Undone,
     errors: ['CONFLICT', 'REFUSED'],
   },
-  tombstones: { ...routeTable.tombstones, summary: 'What was rejected for good', answer: TombstoneList, errors: [] },
+  tombstones: { summary: 'What was rejected for good', answer: TombstoneList },
   liftTombstone: {
-    ...routeTable.liftTombstone,
     summary: 'Let something that was rejected be said again',
     params: ChangeParams,
     answer: Nothing,
     errors: ['REFUSED'],
   },
-  reviews: { ...routeTable.reviews, summary: 'Changes that wait for a person', answer: ReviewList, errors: [] },
+  reviews: { summary: 'Changes that wait for a person', answer: ReviewList },
   decideReview: {
-    ...routeTable.decideReview,
     summary: 'Approve or reject a change that waits',
     params: ChangeParams,
     body: Decision,
     answer: Decided,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
   },
-} as const satisfies RouteGroup
+} satisfies RouteGroup

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
-import { routeTable } from './route-table.ts'
 
 export const HookParams = z.strictObject({ harness: z.string().min(1).max(64).describe('Whose hook it is') })
 /** Clients drift: whatever they send besides what is known is let through. */
@@ -27,11 +26,9 @@ export const HOOK_MARK = 'memoryd-hook'
 
 export const hookRoutes = {
   hook: {
-    ...routeTable.hook,
     summary: 'What a hook of a harness was given; answers what the hook is to print',
     params: HookParams,
     body: HookInput,
     answer: HookOutput,
-    errors: [],
   },
-} as const satisfies RouteGroup
+} satisfies RouteGroup

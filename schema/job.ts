@@ -2,7 +2,6 @@ import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
 import { DreamBegun, DreamQuery, DreamRequest, DreamStatus } from './dream.ts'
 import { Budget } from './process.ts'
-import { routeTable } from './route-table.ts'
 import { ImportProgress } from './session.ts'
 import { Amount } from './values.ts'
 
@@ -94,47 +93,26 @@ export type CostList = z.infer<typeof CostList>
 /** Work in the background, and what it costs. */
 
 export const jobRoutes = {
-  jobs: {
-    ...routeTable.jobs,
-    summary: 'What is due, what runs, and what became of it',
-    query: JobsQuery,
-    answer: JobList,
-    errors: [],
-  },
-  job: { ...routeTable.job, summary: 'One job with what came of it', params: JobParams, answer: OneJob, errors: [] },
-  killJob: {
-    ...routeTable.killJob,
-    summary: 'Stop a job, or keep it from starting',
-    params: JobParams,
-    answer: OneJob,
-    errors: ['CONFLICT'],
-  },
+  jobs: { summary: 'What is due, what runs, and what became of it', query: JobsQuery, answer: JobList },
+  job: { summary: 'One job with what came of it', params: JobParams, answer: OneJob },
+  killJob: { summary: 'Stop a job, or keep it from starting', params: JobParams, answer: OneJob, errors: ['CONFLICT'] },
   retryJob: {
-    ...routeTable.retryJob,
     summary: 'Try a job again now that was given up, killed, or waits',
     params: JobParams,
     answer: OneJob,
     errors: ['CONFLICT', 'REFUSED'],
   },
   dream: {
-    ...routeTable.dream,
     summary: 'Put the memories of a project in order, or tell why not now',
     body: DreamRequest,
     answer: DreamBegun,
     errors: ['REFUSED'],
   },
   dreamStatus: {
-    ...routeTable.dreamStatus,
     summary: 'The dream of a project that goes on, and what came of the last one',
     query: DreamQuery,
     answer: DreamStatus,
     errors: ['REFUSED'],
   },
-  cost: {
-    ...routeTable.cost,
-    summary: 'What models have cost, by day, project or job',
-    query: CostQuery,
-    answer: CostList,
-    errors: [],
-  },
-} as const satisfies RouteGroup
+  cost: { summary: 'What models have cost, by day, project or job', query: CostQuery, answer: CostList },
+} satisfies RouteGroup

@@ -11,7 +11,6 @@ import {
   PutMemory,
   Written,
 } from './memory.ts'
-import { routeTable } from './route-table.ts'
 import { Amount, Cwd, Harness, SessionId } from './values.ts'
 
 /** What begins with `session:` or is `*` is an address of another form. */
@@ -154,44 +153,32 @@ export const MailEvent = z.object({
 })
 
 export const mailRoutes = {
-  agents: {
-    ...routeTable.agents,
-    summary: 'The agents on this machine, as they registered',
-    answer: AgentList,
-    errors: [],
-  },
+  agents: { summary: 'The agents on this machine, as they registered', answer: AgentList },
   registerAgent: {
-    ...routeTable.registerAgent,
     summary: 'Say who one is, so that others can write to one; may be said again',
     body: AgentRegistration,
     answer: RegisteredAgent,
     errors: ['CONFLICT'],
   },
   sendMail: {
-    ...routeTable.sendMail,
     summary: 'Write to another agent, or to all: it is kept until it was read',
     body: Letter,
     answer: Sent,
     errors: ['CONFLICT', 'REFUSED'],
   },
   mail: {
-    ...routeTable.mail,
     summary: 'The mail that an agent or a session has not acknowledged yet; waits for some if asked to',
     params: MailboxParams,
     query: MailQuery,
     answer: MailList,
-    errors: [],
   },
   acknowledgeMail: {
-    ...routeTable.acknowledgeMail,
     summary: 'It was read: it does not come again',
     params: MailboxParams,
     body: Acknowledgement,
     answer: Acknowledged,
-    errors: [],
   },
   agentMemory: {
-    ...routeTable.agentMemory,
     summary: 'What a sub-agent is told about its own memory, with its index',
     params: AgentParams,
     query: AgentQuery,
@@ -199,7 +186,6 @@ export const mailRoutes = {
     errors: ['REFUSED'],
   },
   agentMemoryFile: {
-    ...routeTable.agentMemoryFile,
     summary: "One of a sub-agent's own memories",
     params: AgentFileParams,
     query: AgentQuery,
@@ -207,7 +193,6 @@ export const mailRoutes = {
     errors: ['REFUSED'],
   },
   putAgentMemory: {
-    ...routeTable.putAgentMemory,
     summary: "Write one of a sub-agent's own memories",
     params: AgentFileParams,
     query: AgentQuery,
@@ -216,11 +201,10 @@ export const mailRoutes = {
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
   },
   forgetAgentMemory: {
-    ...routeTable.forgetAgentMemory,
     summary: "Delete one of a sub-agent's own memories",
     params: AgentFileParams,
     query: AgentForgetQuery,
     answer: Forgotten,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
   },
-} as const satisfies RouteGroup
+} satisfies RouteGroup

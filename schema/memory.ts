@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
-import { routeTable } from './route-table.ts'
 import { Cwd, CwdQuery, Harness, Nothing, SessionId } from './values.ts'
 
 export const MemoryFile = z.string().min(1).max(2048).describe('Within the memory directory, e.g. feedback_testing.md')
@@ -183,35 +182,24 @@ export const RenewQuery = z.strictObject({ sessionId: SessionId, harness: Harnes
 
 export const memoryRoutes = {
   memoryIndex: {
-    ...routeTable.memoryIndex,
     summary: 'The index of the memories of the project, ready for a context',
     query: CwdQuery,
     answer: MemoryIndex,
     errors: ['REFUSED'],
   },
   memoryPrompt: {
-    ...routeTable.memoryPrompt,
     summary: 'What a harness tells its model about memory; the same bytes for the whole of a session',
     query: PromptQuery,
     answer: MemoryPrompt,
     errors: ['REFUSED'],
   },
   renewPrompt: {
-    ...routeTable.renewPrompt,
     summary: 'The session was cleared or compacted: its next prompt is made anew',
     query: RenewQuery,
     answer: Nothing,
-    errors: [],
   },
-  memories: {
-    ...routeTable.memories,
-    summary: 'The memories of the project',
-    query: MemoriesQuery,
-    answer: MemoryList,
-    errors: ['REFUSED'],
-  },
+  memories: { summary: 'The memories of the project', query: MemoriesQuery, answer: MemoryList, errors: ['REFUSED'] },
   memory: {
-    ...routeTable.memory,
     summary: 'One memory, as it is or as it was',
     params: FileParams,
     query: MemoryQuery,
@@ -219,7 +207,6 @@ export const memoryRoutes = {
     errors: ['REFUSED'],
   },
   putMemory: {
-    ...routeTable.putMemory,
     summary: 'Write a memory',
     params: FileParams,
     query: CwdQuery,
@@ -228,7 +215,6 @@ export const memoryRoutes = {
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
   },
   forget: {
-    ...routeTable.forget,
     summary: 'Delete a memory: for now, for good (reject), or without a trace (purge)',
     params: FileParams,
     query: ForgetQuery,
@@ -236,7 +222,6 @@ export const memoryRoutes = {
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
   },
   remember: {
-    ...routeTable.remember,
     summary: 'Keep something as a memory',
     body: RememberRequest,
     answer: Remembered,
@@ -244,10 +229,9 @@ export const memoryRoutes = {
   },
   // Not beside the export: which file has a route goes by what its address begins with.
   instructions: {
-    ...routeTable.instructions,
     summary: 'The instruction files that apply in a folder',
     query: CwdQuery,
     answer: InstructionList,
     errors: ['REFUSED'],
   },
-} as const satisfies RouteGroup
+} satisfies RouteGroup

@@ -38,7 +38,7 @@ function operation(name: string, route: Route): Json {
     responses: {
       ...Object.fromEntries(statusesOf(route).map((status) => [status, answerOf(route)])),
       ...(route.plain && { 204: { description: 'Nothing' } }),
-      ...errorResponses([...universalCodes, ...route.errors]),
+      ...errorResponses([...universalCodes, ...(route.errors ?? [])]),
     },
   }
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
-import { routeTable } from './route-table.ts'
 import { AbsolutePath } from './values.ts'
 
 /** The names of what can be wrong; each arrives with the part that may raise it. */
@@ -102,26 +101,13 @@ export const Health = z
 /** The daemon about itself. */
 
 export const processRoutes = {
-  health: { ...routeTable.health, summary: 'Whether the daemon answers', answer: Health, errors: [] },
-  status: { ...routeTable.status, summary: 'How the daemon is doing', answer: Status, errors: [] },
-  openapi: {
-    ...routeTable.openapi,
-    summary: 'This interface as an OpenAPI 3.1 document',
-    answer: z.looseObject({ openapi: z.string() }),
-    errors: [],
-  },
+  health: { summary: 'Whether the daemon answers', answer: Health },
+  status: { summary: 'How the daemon is doing', answer: Status },
+  openapi: { summary: 'This interface as an OpenAPI 3.1 document', answer: z.looseObject({ openapi: z.string() }) },
   pause: {
-    ...routeTable.pause,
     summary: 'Switch capture and recall off, everywhere or below one folder',
     body: SwitchRequest,
     answer: Paused,
-    errors: [],
   },
-  resume: {
-    ...routeTable.resume,
-    summary: 'Switch capture and recall on again',
-    body: SwitchRequest,
-    answer: Paused,
-    errors: ['CONFLICT'],
-  },
-} as const satisfies RouteGroup
+  resume: { summary: 'Switch capture and recall on again', body: SwitchRequest, answer: Paused, errors: ['CONFLICT'] },
+} satisfies RouteGroup

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
 import { MemoryType, Trust } from './memory.ts'
-import { routeTable } from './route-table.ts'
 import { Cwd, Harness, SessionId, SessionParams, SessionQuery } from './values.ts'
 
 export const RecallMode = z.enum(['auto', 'local', 'model'])
@@ -84,39 +83,32 @@ export type GivenList = z.infer<typeof GivenList>
 
 export const recallRoutes = {
   recall: {
-    ...routeTable.recall,
     summary: 'The memories that help with a question, ready for a context',
     body: RecallRequest,
     answer: RecallAnswer,
     errors: ['REFUSED'],
   },
   prefetchRecall: {
-    ...routeTable.prefetchRecall,
     summary: 'Begin a recall, to collect it later',
     body: RecallRequest,
     answer: Ticket,
     errors: ['REFUSED'],
   },
   collectRecall: {
-    ...routeTable.collectRecall,
     summary: 'What became of a recall that was begun: once, and 202 until it is ready',
     params: TicketParams,
     answer: Collected,
     errors: ['REFUSED'],
   },
   cancelRecall: {
-    ...routeTable.cancelRecall,
     summary: 'Give up a recall that was begun; a model that is being asked is no longer waited for',
     params: TicketParams,
     answer: Cancelled,
-    errors: [],
   },
   recalled: {
-    ...routeTable.recalled,
     summary: 'Which memories a session was given',
     params: SessionParams,
     query: SessionQuery,
     answer: GivenList,
-    errors: [],
   },
-} as const satisfies RouteGroup
+} satisfies RouteGroup

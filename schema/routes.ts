@@ -1,10 +1,9 @@
 /**
- * Every route with its validators. Validation, types, the client's methods and the OpenAPI document follow from this. The
- * daemon itself loads each file of `routes/` when one of its routes is first asked for: all of them would cost every start.
+ * Every route with its validators: types, the client's methods and the OpenAPI document follow from this. The daemon itself
+ * loads a noun's file with the first request of one of its routes: all of them would slow every start.
  */
-
 import { contextRoutes } from './context.ts'
-import type { Route } from './contract.ts'
+import type { RouteSchemas } from './contract.ts'
 import { eventRoutes } from './event.ts'
 import { historyRoutes } from './history.ts'
 import { hookRoutes } from './hook.ts'
@@ -13,17 +12,13 @@ import { mailRoutes } from './mail.ts'
 import { memoryRoutes } from './memory.ts'
 import { processRoutes } from './process.ts'
 import { recallRoutes } from './recall.ts'
-import type { RouteName } from './route-table.ts'
+import { type RouteName, routeTable } from './route-table.ts'
 import { sessionRoutes } from './session.ts'
 import { transferRoutes } from './transfer.ts'
 
-const { pause, resume, ...aboutProcess } = processRoutes
-
-export const routes = {
-  ...aboutProcess,
+const schemas = {
+  ...processRoutes,
   ...eventRoutes,
-  pause,
-  resume,
   ...memoryRoutes,
   ...historyRoutes,
   ...sessionRoutes,
@@ -33,4 +28,8 @@ export const routes = {
   ...jobRoutes,
   ...mailRoutes,
   ...transferRoutes,
-} as const satisfies { [K in RouteName]: Route }
+} satisfies { [K in RouteName]: RouteSchemas }
+
+export const routes = Object.fromEntries(
+  Object.entries(schemas).map(([name, each]) => [name, { ...routeTable[name as RouteName], ...each }]),
+) as { [K in RouteName]: Omit<(typeof routeTable)[K], 'query'> & (typeof schemas)[K] }

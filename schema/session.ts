@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
 import { Skipped } from './memory.ts'
-import { routeTable } from './route-table.ts'
 import { AbsolutePath, Amount, Cwd, Harness, SessionId, SessionParams, SessionQuery } from './values.ts'
 
 export const Session = z.object({
@@ -184,15 +183,8 @@ export type ImportProgress = z.infer<typeof ImportProgress>
 /** What was said. */
 
 export const sessionRoutes = {
-  sessions: {
-    ...routeTable.sessions,
-    summary: 'The sessions of the project',
-    query: SessionsQuery,
-    answer: SessionList,
-    errors: [],
-  },
+  sessions: { summary: 'The sessions of the project', query: SessionsQuery, answer: SessionList },
   session: {
-    ...routeTable.session,
     summary: 'One session with its turns, read back from its transcript',
     params: SessionParams,
     query: SessionQuery,
@@ -200,15 +192,12 @@ export const sessionRoutes = {
     errors: ['CONFLICT'],
   },
   notices: {
-    ...routeTable.notices,
     summary: 'What was saved of what was said in a session',
     params: SessionParams,
     query: NoticesQuery,
     answer: NoticeList,
-    errors: [],
   },
   sessionNotes: {
-    ...routeTable.sessionNotes,
     summary: 'The running summary of a session',
     params: SessionParams,
     query: SessionQuery,
@@ -216,24 +205,21 @@ export const sessionRoutes = {
     errors: ['CONFLICT'],
   },
   pushTurn: {
-    ...routeTable.pushTurn,
     summary: 'A turn that has ended, from a harness that writes no transcripts, or the transcript it stands in',
     body: TurnRequest,
     answer: TurnPushed,
     errors: ['MEMORY_OFF', 'REFUSED'],
   },
   importTranscripts: {
-    ...routeTable.importTranscripts,
     summary: 'Read all transcripts in a folder; events of the type `job` tell how far it is',
     body: ImportRequest,
     answer: ImportBegun,
     errors: ['REFUSED'],
   },
   search: {
-    ...routeTable.search,
     summary: 'What was said about something in the sessions of the project',
     query: SearchQuery,
     answer: FoundList,
     errors: ['REFUSED'],
   },
-} as const satisfies RouteGroup
+} satisfies RouteGroup

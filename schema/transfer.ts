@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
-import { routeTable } from './route-table.ts'
 import { AbsolutePath, CwdQuery } from './values.ts'
 
 /** A newer form of the file gets a higher number, and is refused with words by who does not know it. */
@@ -83,7 +82,6 @@ export type Moved = z.infer<typeof Moved>
 
 export const transferRoutes = {
   importMemories: {
-    ...routeTable.importMemories,
     summary: 'Take in a file that was exported, as one run; what is there is never written over',
     query: CwdQuery,
     line: ExportLine,
@@ -91,17 +89,15 @@ export const transferRoutes = {
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
   },
   exportMemories: {
-    ...routeTable.exportMemories,
     summary: 'The memories and rejections of the project, as one file',
     query: CwdQuery,
     answer: ExportLine,
     errors: ['CONFLICT', 'REFUSED'],
   },
   moveProject: {
-    ...routeTable.moveProject,
     summary: 'Let memories follow a project that was moved; its new place must have none',
     body: MoveRequest,
     answer: Moved,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
   },
-} as const satisfies RouteGroup
+} satisfies RouteGroup

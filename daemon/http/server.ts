@@ -1,7 +1,7 @@
 /** Serves the routes of `schema/` on a Unix socket. Knows shapes, not features. */
 import { randomUUID } from 'node:crypto'
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
-import type { PlainText, Route } from '../../schema/contract.ts'
+import type { PlainText, Route, RouteSchemas } from '../../schema/contract.ts'
 import { BODY_LIMIT_BYTES, type RouteName, type RouteShape, routeTable } from '../../schema/route-table.ts'
 import type { Core } from '../core.ts'
 import { isDiskError } from '../platform/disk.ts'
@@ -97,6 +97,13 @@ export function createServer(core: Core) {
       .send(text)
   }
 
+  const loadSchemas = async (load: RouteFile['load']) => {
+    for (const [key, found] of Object.entries(await load()) as [RouteName, RouteSchemas][]) {
+      const { query: _, ...shape }: RouteShape = routeTable[key]
+      schemas.set(key, { ...shape, ...found })
+    }
+  }
+
   const addRoute = (name: RouteName, handler: (request: FastifyRequest, reply: FastifyReply) => unknown) => {
     const { method, url, bodyLimitBytes, upload }: RouteShape = routeTable[name]
     const bodyLimit = bodyLimitBytes && { bodyLimit: bodyLimitBytes }
@@ -117,8 +124,7 @@ export function createServer(core: Core) {
         for (const [each, handle] of Object.entries(handlers)) {
           const name = each as RouteName
           addRoute(name, async (request, reply) => {
-            if (!schemas.has(name))
-              for (const [key, route] of Object.entries(await load())) schemas.set(key as RouteName, route)
+            if (!schemas.has(name)) await loadSchemas(load)
             return answer(schemas.get(name) as Route, handle as AnyHandler, request, reply)
           })
         }

@@ -49,7 +49,7 @@ describe('the contract', () => {
   it('documents every error code a route may answer with', () => {
     for (const { operationId, responses } of operations) {
       const route = routes[operationId as keyof typeof routes] as Route
-      for (const code of [...universalCodes, ...route.errors]) {
+      for (const code of [...universalCodes, ...(route.errors ?? [])]) {
         expect(responses[httpStatus[code]]?.description.split(', '), `${operationId} ${code}`).toContain(code)
       }
     }
