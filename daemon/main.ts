@@ -1,8 +1,7 @@
 /** The process: environment → lock → settings → daemon → signals. The only place that exits. Runs when loaded. */
 import { closeSync, openSync } from 'node:fs'
 import { exitCodeFor, exitCodes, explainError } from '../schema/errors.ts'
-import { findPlaces } from '../schema/rendezvous.ts'
-import { readVersion } from '../schema/version.ts'
+import { findPlaces, readVersion } from '../schema/rendezvous.ts'
 import { startDaemon } from './daemon.ts'
 import { createClock } from './platform/clock.ts'
 import { ensurePrivateFolder } from './platform/files.ts'

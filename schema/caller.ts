@@ -1,8 +1,5 @@
-/** Who calls, told in headers: the variables memory depends on, and the way in. Plain data and pure functions. */
-
-/** JSON of the variables below, escaped to ASCII. */
+/** Who calls, told in two headers: its name, and the variables that memory depends on, as JSON in ASCII. */
 export const ENV_HEADER = 'x-memoryd-env'
-/** A label, not a boundary: everyone on the socket is the same user. */
 export const ACTOR_HEADER = 'x-memoryd-actor'
 
 export const callerVariables = [
@@ -20,7 +17,7 @@ export const callerVariables = [
 ] as const
 
 export const GUIDELINES = 'CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES'
-/** How much of a person's own guidelines goes into a prompt. */
+/** How much of a user's own guidelines goes into a prompt. */
 export const GUIDELINES_CHARS = 8_000
 
 type Variables = Record<string, string | undefined>
@@ -28,14 +25,11 @@ type Variables = Record<string, string | undefined>
 export function encodeVariables(env: Variables): string {
   // A header that is too large loses the whole request. One character more than is used tells that it was cut.
   const sent: Variables = { ...env, [GUIDELINES]: env[GUIDELINES]?.slice(0, GUIDELINES_CHARS + 1) }
-  const given = callerVariables.flatMap((name) => (sent[name] === undefined ? [] : [[name, sent[name]] as const]))
-  return JSON.stringify(Object.fromEntries(given)).replace(
-    /[^ -~]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  const text = JSON.stringify(Object.fromEntries(callerVariables.map((name) => [name, sent[name]])))
+  return text.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** Nothing for a header that is none of ours; names outside the list are dropped. */
+/** Undefined for a header of another form; names outside the list are dropped. */
 export function decodeVariables(header: string): Variables | undefined {
   try {
     const value: unknown = JSON.parse(header)
@@ -47,7 +41,7 @@ export function decodeVariables(header: string): Variables | undefined {
   }
 }
 
-/** `user` is the command line, `agent:<who>` everything else; what calls itself nothing is `agent:api`. */
+/** `user` is the command line, `agent:<who>` everything else. */
 export function isActor(text: string): boolean {
   return text === 'user' || /^agent:[A-Za-z0-9._-]{1,64}$/.test(text)
 }

@@ -2,12 +2,9 @@ import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
 import { Cwd, Harness, SessionId } from './values.ts'
 
-/** A conversation of a million tokens has a few ten thousand messages. */
-const MOST_MESSAGES = 100_000
-
 const Messages = z
   .array(z.looseObject({}))
-  .max(MOST_MESSAGES)
+  .max(100_000)
   .describe(
     'As the Messages API has them; each may carry an `id`. What it does not know is left out, what is broken is mended',
   )
@@ -22,11 +19,10 @@ const Usage = z
   })
   .describe('As the last response told it')
 
-const Model = z.string().min(1).max(256)
 const tokens = z.int()
 
 export const MeasureRequest = z.strictObject({
-  model: Model,
+  model: z.string().min(1).max(256),
   messages: Messages,
   usage: Usage.optional(),
   betas: z.array(z.string().max(256)).max(100).optional(),
@@ -62,13 +58,9 @@ export type Measured = z.infer<typeof Measured>
 
 export const MicrocompactForm = z.enum(['auto', 'time', 'size', 'api', 'cached'])
 
-export const MicrocompactRequest = z.strictObject({
+export const MicrocompactRequest = MeasureRequest.extend({
   sessionId: SessionId,
   harness: Harness,
-  model: Model,
-  messages: Messages,
-  usage: Usage.optional(),
-  betas: z.array(z.string().max(256)).max(100).optional(),
   form: MicrocompactForm.default('auto').describe('auto: by time where that is on and due, else by size'),
   lastAssistantAt: z.iso.datetime().optional().describe('When the last answer came; else the time its message carries'),
   thinking: z.enum(['one', 'all']).default('one').describe('With `api`: how many turns keep their thoughts'),
@@ -180,14 +172,11 @@ const Restore = z.strictObject({
 })
 export type Restore = z.infer<typeof Restore>
 
-export const CompactRequest = z.strictObject({
+export const CompactRequest = MeasureRequest.extend({
   sessionId: SessionId,
   harness: Harness,
   cwd: Cwd,
-  model: Model,
   messages: Messages.optional().describe('Without them the transcript of the session is read'),
-  usage: Usage.optional(),
-  betas: z.array(z.string().max(256)).max(100).optional(),
   trigger: z.enum(['auto', 'manual']),
   instructions: z.string().max(20_000).optional().describe('What the summary should look to'),
   partial: z
@@ -233,8 +222,6 @@ export const Compacted = z
   })
   .describe('A conversation that fits again')
 export type Compacted = z.infer<typeof Compacted>
-
-/** The context service. */
 
 export const contextRoutes = {
   measureContext: { summary: 'How full a context is, and what that means', body: MeasureRequest, answer: Measured },

@@ -18,7 +18,7 @@ type Upload<K extends RouteName> = Routes[K] extends { upload: 'lines' }
   ? { lines: AsyncIterable<Uint8Array> }
   : Record<never, never>
 
-/** What a caller may send and what it gets back. The client package ships this type written out without zod. */
+/** What a caller sends and gets back. The client package ships this type written out without zod. */
 export type Contract = {
   [K in RouteName]: {
     input: Part<K, 'params', 'input'> & Part<K, 'query', 'input'> & Part<K, 'body', 'input'> & Upload<K>
@@ -29,7 +29,7 @@ export type Contract = {
 /** `onSent`: the caller has taken all of it. `onLost`: the caller hung up before. */
 export type PlainText = { text: string; onSent?: () => void; onLost?: () => void }
 
-/** What a handler receives after validation and what it must return before stripping. */
+/** What a handler receives after validation, and what it returns. */
 export type HandlerTypes = {
   [K in RouteName]: {
     request: {
@@ -53,7 +53,6 @@ export type RouteSchemas = {
   params?: z.ZodObject
   query?: z.ZodObject
   body?: z.ZodType
-  /** One line of an upload. */
   line?: z.ZodType
   answer: z.ZodType
   /** What this route may answer besides `universalCodes`. */

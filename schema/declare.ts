@@ -1,7 +1,4 @@
-/**
- * Build step of the client package: writes the type `Contract` out in plain TypeScript, so that a harness gets exact types
- * without having zod. Run as `node schema/declare.ts <folder>`.
- */
+/** `node schema/declare.ts <folder>`: writes the type `Contract` in plain TypeScript, for harnesses that have no zod. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'

@@ -1,6 +1,4 @@
-/** The one error class and its closed set of codes: what a caller of either side can be told. */
-
-/** Codes that travel over the socket, with the HTTP status of each. */
+/** The one error class, and the closed set of its codes: those that travel over the socket, with the HTTP status of each. */
 export const httpStatus = {
   BAD_REQUEST: 400,
   NOT_FOUND: 404,
@@ -15,7 +13,7 @@ export const httpStatus = {
   DEGRADED: 503,
 } as const
 
-/** Codes that never travel: the set-up is wrong on this machine, or no daemon answers at the socket. */
+/** Codes that never travel. */
 export const localCodes = ['SETUP', 'UNREACHABLE'] as const
 
 export type HttpCode = keyof typeof httpStatus
@@ -35,13 +33,11 @@ export type ErrorBody = {
   error: { code: HttpCode; message: string; hint?: string; reason?: string } & Record<string, unknown>
 }
 
-/** What some refusals add, so that the caller need not ask again. */
-export type ErrorDetails = Record<string, unknown>
-
 type Details = {
   hint?: string | undefined
   reason?: string | undefined
-  details?: ErrorDetails | undefined
+  /** What some refusals add, so that the caller need not ask again. */
+  details?: Record<string, unknown> | undefined
   cause?: unknown
 }
 
@@ -49,7 +45,7 @@ export class MemoryError extends Error {
   readonly code: ErrorCode
   readonly hint: string | undefined
   readonly reason: string | undefined
-  readonly details: ErrorDetails | undefined
+  readonly details: Details['details']
 
   constructor(code: ErrorCode, message: string, { hint, reason, details, cause }: Details = {}) {
     super(message, cause === undefined ? undefined : { cause })
@@ -65,24 +61,23 @@ export function isHttpCode(code: string): code is HttpCode {
   return Object.hasOwn(httpStatus, code)
 }
 
-/** What the processes of memoryd say to the shell that ran them. */
-
 export const exitCodes = { ok: 0, failed: 1, usage: 2, unreachable: 3, alreadyRunning: 4, setup: 5 } as const
 
-export function exitCodeFor(error: unknown): number {
-  if (!(error instanceof MemoryError)) return exitCodes.failed
-  if (error.code === 'LOCK_HELD') return exitCodes.alreadyRunning
-  if (error.code === 'SETUP') return exitCodes.setup
-  if (error.code === 'UNREACHABLE') return exitCodes.unreachable
-  if (error.code === 'BAD_REQUEST') return exitCodes.usage
-  return exitCodes.failed
+const exitCodesOf: Partial<Record<ErrorCode, number>> = {
+  LOCK_HELD: exitCodes.alreadyRunning,
+  SETUP: exitCodes.setup,
+  UNREACHABLE: exitCodes.unreachable,
+  BAD_REQUEST: exitCodes.usage,
 }
 
-/** The thing, then the remedy; a stack only for unexpected errors. */
+export function exitCodeFor(error: unknown): number {
+  return (error instanceof MemoryError && exitCodesOf[error.code]) || exitCodes.failed
+}
+
+/** A stack only for unexpected errors. */
 export function explainError(error: unknown): string {
   if (error instanceof MemoryError) return error.hint ? `${error.message}\n${error.hint}` : error.message
   if (!(error instanceof Error)) return String(error)
-  // The disk and the system explain themselves.
   const fromBelow = /^(E[A-Z]+|SQLITE_\w+)$/.test(String((error as { code?: unknown }).code))
   return fromBelow ? `${error.message}\nrun: memoryd doctor` : (error.stack ?? error.message)
 }

@@ -1,4 +1,4 @@
-/** What happens, as events: types for the daemon, which publishes them unchecked and never loads this file. */
+/** The types of events: the daemon publishes them unchecked and never loads this file. */
 import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
 import { DreamEvent } from './dream.ts'
@@ -34,7 +34,6 @@ const TurnEvent = z.object({
   project: z.string().optional(),
 })
 
-/** A closed set of names; each arrives with the feature that publishes it. */
 const Event = z
   .discriminatedUnion('type', [StatusEvent, SavedEvent, TurnEvent, JobEvent, DreamEvent, MailEvent])
   .describe('One server-sent event: `type` is its event name, everything else its data')

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
 import { Evidence, MemoryFile } from './memory.ts'
-import { Amount, Cwd, Nothing } from './values.ts'
+import { Amount, Cwd, Nothing, RowId } from './values.ts'
 
 export const Op = z.enum(['create', 'update', 'delete', 'undo', 'refused'])
 
@@ -17,22 +17,18 @@ const ChangeItem = z.object({
   afterHash: z.string().nullable(),
   evidence: z.array(Evidence),
   undoable: z.boolean(),
-  purged: z
-    .literal(true)
-    .optional()
-    .describe('A person had its texts purged: what it was about is known, not what it said'),
+  purged: z.literal(true).optional().describe('Its texts were purged: what it was about is known, not what it said'),
 })
 export type ChangeItem = z.infer<typeof ChangeItem>
 
-const id = z.string().regex(/^\d{1,15}$/)
-export const ChangeParams = z.strictObject({ id })
+export const ChangeParams = z.strictObject({ id: RowId })
 export const RunParams = z.strictObject({ id: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/) })
 
 export const ChangesQuery = z.strictObject({
   cwd: Cwd,
   file: MemoryFile.optional(),
   limit: Amount.optional().describe('At most 999; 100 by default'),
-  after: id.optional().describe('Go on after this id'),
+  after: RowId.optional().describe('Go on after this id'),
 })
 export const ChangeList = z
   .object({ items: z.array(ChangeItem), next: z.string().optional() })
@@ -66,27 +62,23 @@ export const Undone = z
   })
   .describe('The changes that undid it')
 
+const Tombstone = z.object({ id: z.string(), at: z.iso.datetime(), file: z.string(), excerpt: z.string() })
 export const TombstoneList = z
-  .object({ items: z.array(z.object({ id: z.string(), at: z.iso.datetime(), file: z.string(), excerpt: z.string() })) })
+  .object({ items: z.array(Tombstone) })
   .describe('What was rejected for good, newest first')
 export type TombstoneList = z.infer<typeof TombstoneList>
 
-export const ReviewList = z
-  .object({
-    items: z.array(
-      z.object({
-        id: z.string(),
-        at: z.iso.datetime(),
-        runId: z.string().optional(),
-        file: z.string(),
-        op: z.enum(['create', 'update', 'delete']),
-        actor: z.string(),
-        reason: z.string(),
-        diff: z.string(),
-      }),
-    ),
-  })
-  .describe('Changes of models that wait for a person')
+const Review = z.object({
+  id: z.string(),
+  at: z.iso.datetime(),
+  runId: z.string().optional(),
+  file: z.string(),
+  op: z.enum(['create', 'update', 'delete']),
+  actor: z.string(),
+  reason: z.string(),
+  diff: z.string(),
+})
+export const ReviewList = z.object({ items: z.array(Review) }).describe('Changes of models that wait for a person')
 export type ReviewList = z.infer<typeof ReviewList>
 
 export const Decision = z.strictObject({ decision: z.enum(['approve', 'reject']) })
@@ -94,8 +86,6 @@ export const Decided = z
   .object({ changeId: z.string().optional(), tombstoneId: z.string().optional() })
   .describe('What became of a reviewed change')
 export type Decided = z.infer<typeof Decided>
-
-/** What became of memories, and how to take it back. */
 
 export const historyRoutes = {
   changes: {

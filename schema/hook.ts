@@ -1,11 +1,6 @@
 import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
 
-export const HookParams = z.strictObject({ harness: z.string().min(1).max(64).describe('Whose hook it is') })
-/** Clients drift: whatever they send besides what is known is let through. */
-export const HookInput = z.looseObject({}).describe('What the harness gives its hook on standard input, as it is')
-export const HookOutput = z.string().describe('Exactly what the hook is to print')
-
 /** A settings file that `memoryd connect` has changed, as it notes it in `<state>/connections`. */
 export const Connection = z.strictObject({
   harness: z.string(),
@@ -14,21 +9,19 @@ export const Connection = z.strictObject({
   made: z.boolean().describe('Whether there was no such file before'),
   folder: z.string().describe('The deepest folder on the way to it that was there before'),
   pieces: z.array(z.object({ at: z.int(), text: z.string() })).describe('What was put in, and where it stands'),
-  /** SHA-256 of the file as it was left. */
-  hash: z.string(),
+  hash: z.string().describe('SHA-256 of the file as it was left'),
 })
 export type Connection = z.infer<typeof Connection>
 
-/** What stands in every hook of ours, and in none of others. */
+/** A part of every hook of ours. */
 export const HOOK_MARK = 'memoryd-hook'
-
-/** Hooks of harnesses. */
 
 export const hookRoutes = {
   hook: {
     summary: 'What a hook of a harness was given; answers what the hook is to print',
-    params: HookParams,
-    body: HookInput,
-    answer: HookOutput,
+    params: z.strictObject({ harness: z.string().min(1).max(64).describe('Whose hook it is') }),
+    // Harnesses change from version to version: any field is let through.
+    body: z.looseObject({}).describe('What the harness gives its hook on standard input, as it is'),
+    answer: z.string().describe('Exactly what the hook is to print'),
   },
 } satisfies RouteGroup

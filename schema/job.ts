@@ -3,7 +3,7 @@ import type { RouteGroup } from './contract.ts'
 import { DreamBegun, DreamQuery, DreamRequest, DreamStatus } from './dream.ts'
 import { Budget } from './process.ts'
 import { ImportProgress } from './session.ts'
-import { Amount } from './values.ts'
+import { Amount, RowNumber } from './values.ts'
 
 const JobState = z
   .enum(['queued', 'running', 'waiting', 'done', 'failed', 'killed'])
@@ -41,12 +41,7 @@ export type OneJob = z.infer<typeof OneJob>
 export const JobsQuery = z.strictObject({
   state: JobState.optional(),
   limit: Amount.optional().describe('At most 999; 50 by default'),
-  after: z
-    .string()
-    .regex(/^\d{1,15}$/)
-    .transform(Number)
-    .optional()
-    .describe('Go on after a page: its `next`'),
+  after: RowNumber.optional().describe('Go on after a page: its `next`'),
 })
 export const JobParams = z.strictObject({ id: z.string().min(1).max(200) })
 
@@ -89,8 +84,6 @@ export const CostList = z
   })
   .describe('What models have cost')
 export type CostList = z.infer<typeof CostList>
-
-/** Work in the background, and what it costs. */
 
 export const jobRoutes = {
   jobs: { summary: 'What is due, what runs, and what became of it', query: JobsQuery, answer: JobList },

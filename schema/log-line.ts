@@ -1,5 +1,4 @@
-/** One log record as a line for people. The terminal of `memoryd serve` and `memoryd logs` show the same. Pure. */
-
+/** One log record as a line for people, in `memoryd serve` and `memoryd logs`. */
 export const logLevels = { debug: 20, info: 30, warn: 40, error: 50 } as const
 const names = new Map<number, string>(Object.entries(logLevels).map(([name, number]) => [number, name]))
 const paint: Record<string, (text: string) => string> = {
@@ -7,7 +6,7 @@ const paint: Record<string, (text: string) => string> = {
   error: (text) => `\u001b[31m${text}\u001b[39m`,
 }
 
-/** A line that is not one of ours is shown as it is: a log must never hide what it holds. */
+/** A line of another form is shown as it is. */
 export function formatLogLine(line: string, { colour }: { colour: 'on' | 'off' }): string {
   const record = parse(line)
   if (!record) return line
@@ -23,7 +22,7 @@ export function formatLogLine(line: string, { colour }: { colour: 'on' | 'off' }
   return stack ? `${shown}\n    ${String(stack).replaceAll('\n', '\n    ')}` : shown
 }
 
-/** How many files a full log has: the newest and the rotated ones. */
+/** The newest and the rotated ones. */
 export const LOG_FILES = 4
 
 export function logLevelOf(line: string): number {

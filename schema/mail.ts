@@ -11,7 +11,7 @@ import {
   PutMemory,
   Written,
 } from './memory.ts'
-import { Amount, Cwd, Harness, SessionId } from './values.ts'
+import { Amount, Cwd, Harness, RowNumber, SessionId } from './values.ts'
 
 /** What begins with `session:` or is `*` is an address of another form. */
 export const AgentName = z
@@ -50,8 +50,6 @@ export const AgentList = z
   .object({ items: z.array(RegisteredAgent) })
   .describe('Agents that registered, the last one first; those that are gone are forgotten after 7 days')
 export type AgentList = z.infer<typeof AgentList>
-
-/** Agents: who is there, their mail, their own memories. */
 
 /** Bytes of a body in UTF-8. */
 export const MAIL_BODY_BYTES = 65_536
@@ -107,12 +105,7 @@ export const MailQuery = z.strictObject({
     .optional()
     .describe('How many seconds to wait for mail while there is none; at most 60'),
   limit: Amount.optional().describe('At most 999; 100 by default, and never more than a million bytes'),
-  after: z
-    .string()
-    .regex(/^\d{1,15}$/)
-    .transform(Number)
-    .optional()
-    .describe('Only what came after this one: its `id`'),
+  after: RowNumber.optional().describe('Only what came after this one: its `id`'),
 })
 
 const Mail = z.object({

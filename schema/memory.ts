@@ -8,7 +8,6 @@ export type MemoryType = z.infer<typeof MemoryType>
 export const Trust = z.enum(['user', 'assistant', 'tool', 'untrusted'])
 export type Trust = z.infer<typeof Trust>
 const Hash = z.string().regex(/^[0-9a-f]{64}$/)
-/** With memory switched off, reads answer empty and say so. */
 export const Skipped = z.literal('off').optional().describe('Memory is switched off here; everything else is empty')
 
 export const FileParams = z.strictObject({ file: MemoryFile })
@@ -153,17 +152,14 @@ export const AgentMemory = z
   .describe("A sub-agent's own memory")
 export type AgentMemory = z.infer<typeof AgentMemory>
 
+const Instruction = z.object({
+  kind: z.enum(['managed', 'user', 'project', 'local', 'memory']),
+  path: z.string(),
+  content: z.string(),
+  warning: z.string().optional(),
+})
 export const InstructionList = z
-  .object({
-    items: z.array(
-      z.object({
-        kind: z.enum(['managed', 'user', 'project', 'local', 'memory']),
-        path: z.string(),
-        content: z.string(),
-        warning: z.string().optional(),
-      }),
-    ),
-  })
+  .object({ items: z.array(Instruction) })
   .describe('Instruction files that apply here, lowest priority first, then the memory index')
 
 export const PromptQuery = z.strictObject({
@@ -177,8 +173,6 @@ export const MemoryPrompt = z
 export type MemoryPrompt = z.infer<typeof MemoryPrompt>
 
 export const RenewQuery = z.strictObject({ sessionId: SessionId, harness: Harness })
-
-/** Memories of a project, and what a harness is told about them. */
 
 export const memoryRoutes = {
   memoryIndex: {
@@ -227,7 +221,6 @@ export const memoryRoutes = {
     answer: Remembered,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
   },
-  // Not beside the export: which file has a route goes by what its address begins with.
   instructions: {
     summary: 'The instruction files that apply in a folder',
     query: CwdQuery,

@@ -77,7 +77,7 @@ function parameters(place: 'path' | 'query', shape: z.ZodObject | undefined): Js
   }))
 }
 
-/** Codes that share a status (CONFLICT, LOCK_HELD, MEMORY_OFF) share an entry that names them all. */
+/** Codes that share a status share an entry that names them all. */
 function errorResponses(codes: readonly HttpCode[]): Json {
   const responses: Record<string, { description: string; content: Json }> = {}
   for (const code of new Set(codes)) {

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
 import { AbsolutePath } from './values.ts'
 
-/** The names of what can be wrong; each arrives with the part that may raise it. */
 export const Condition = z.object({
   code: z.enum(['config', 'disk', 'housekeeping', 'key', 'notes', 'socket', 'transcripts', 'watch']),
   message: z.string().describe('What is wrong, and what to do about it'),
@@ -50,6 +49,18 @@ export const Budget = z
   .describe("The day's money; days are local")
 export type Budget = z.infer<typeof Budget>
 
+const Project = z.object({
+  root: z.string(),
+  memoryDir: z.string(),
+  lastDreamAt: z.iso.datetime().optional().describe('When its memories were last consolidated, by any program'),
+  sharedWith: z.array(z.string()).optional().describe('Other projects whose memories are in the same directory'),
+})
+const KnownHarness = z.object({
+  name: z.string(),
+  connected: z.boolean().describe('Whether its settings have our hooks'),
+  lastHookAt: z.iso.datetime().optional().describe('When it last ran one'),
+})
+
 export const Status = z
   .object({
     mode: z.enum(['online', 'offline']).describe('Whether a model may be called'),
@@ -63,31 +74,11 @@ export const Status = z
     stateDir: z.string(),
     configFile: z.string(),
     paused: Paused,
-    projects: z
-      .array(
-        z.object({
-          root: z.string(),
-          memoryDir: z.string(),
-          lastDreamAt: z.iso.datetime().optional().describe('When its memories were last consolidated, by any program'),
-          sharedWith: z
-            .array(z.string())
-            .optional()
-            .describe('Other projects whose memories are in the same directory'),
-        }),
-      )
-      .describe('Projects with memories'),
+    projects: z.array(Project).describe('Projects with memories'),
     roots: z.array(TranscriptRoot).describe('Where transcripts are looked for'),
     ingest: IngestState,
     jobs: JobCounts,
-    harnesses: z
-      .array(
-        z.object({
-          name: z.string(),
-          connected: z.boolean().describe('Whether its settings have our hooks'),
-          lastHookAt: z.iso.datetime().optional().describe('When it last ran one'),
-        }),
-      )
-      .describe('Programs that can be connected'),
+    harnesses: z.array(KnownHarness).describe('Programs that can be connected'),
     budget: Budget,
     errors: z.array(Failure).describe('The last failures of background work, newest first'),
   })
@@ -97,8 +88,6 @@ export type Status = z.infer<typeof Status>
 export const Health = z
   .object({ ok: z.literal(true), version: z.string(), pid: z.int() })
   .describe('The daemon answers. Nothing is looked up for this.')
-
-/** The daemon about itself. */
 
 export const processRoutes = {
   health: { summary: 'Whether the daemon answers', answer: Health },

@@ -55,31 +55,23 @@ export type RecallAnswer = z.infer<typeof RecallAnswer>
 export const Ticket = z.object({ ticket: z.string() }).describe('What a recall that was begun is collected with')
 export const TicketParams = z.strictObject({ ticket: z.string().min(1).max(128) })
 const Pending = z.object({ pending: z.literal(true) })
-export const Collected = z
-  .union([RecallAnswer, Pending])
-  .describe('What was recalled; 202 while it is still being worked on')
+export const Collected = z.union([RecallAnswer, Pending]).describe('What was recalled; 202 until it is ready')
 export type Collected = z.infer<typeof Collected>
 export const Cancelled = z.object({ cancelled: z.boolean().describe('False when there was nothing left to cancel') })
 
+const Given = z.object({
+  at: z.iso.datetime(),
+  harness: z.string(),
+  file: z.string(),
+  path: z.string(),
+  bytes: z.int(),
+  mode: z.enum(['local', 'model']),
+  counts: z.boolean().describe('Not before the session was compacted: it may be given again'),
+})
 export const GivenList = z
-  .object({
-    items: z.array(
-      z.object({
-        at: z.iso.datetime(),
-        harness: z.string(),
-        file: z.string(),
-        path: z.string(),
-        bytes: z.int(),
-        mode: z.enum(['local', 'model']),
-        counts: z.boolean().describe('Not before the session was compacted: it may be given again'),
-      }),
-    ),
-    sessionBytes: z.int(),
-  })
+  .object({ items: z.array(Given), sessionBytes: z.int() })
   .describe('Which memories a session was given, oldest first')
 export type GivenList = z.infer<typeof GivenList>
-
-/** Memories that fit a prompt. */
 
 export const recallRoutes = {
   recall: {

@@ -1,4 +1,5 @@
-/** Where daemon and clients meet: protocol version, headers, and the places derived from the environment. Pure. */
+/** Where daemon and clients meet: versions, headers, the places derived from the environment, and the file that names the daemon. */
+import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { MemoryError } from './errors.ts'
@@ -10,14 +11,14 @@ export const PROTOCOL_HEADER = 'x-memoryd-protocol'
 /** sockaddr_un holds 104 bytes on macOS, one of them the closing NUL; Node cuts longer paths without a word. */
 export const MAX_SOCKET_BYTES = 103
 
-/** Variables besides our own that settings depend on; a service is given them when it is installed. */
+/** Variables of other programs that settings depend on; a service is given them when it is installed. */
 export const settingsVariables = ['CLAUDE_CONFIG_DIR'] as const
 
 export type Environment = Record<string, string | undefined>
 
 export type Places = { home: string; configFile: string; stateDir: string; socketPath: string; logFile: string }
 
-/** First defined wins, as documented in the README; relative XDG values are ignored, as the XDG rules ask. */
+/** Relative XDG values are ignored, as the XDG rules ask. */
 export function findPlaces(env: Environment): Places {
   const home = findHome(env)
   const xdg = (name: string, fallback: string) => {
@@ -65,4 +66,25 @@ function homeOfUser(): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** The file in the state folder that names the running daemon. */
+export const HOLDER_FILE = 'daemon.json'
+
+export type Holder = { pid: number; version: string; socket: string; startedAt: string }
+
+/** Undefined for a torn or foreign file. */
+export function parseHolder(text: string): Holder | undefined {
+  try {
+    const { pid, version, socket, startedAt } = JSON.parse(text) as Holder
+    const isWhole = [version, socket, startedAt].every((each) => typeof each === 'string')
+    return isWhole && Number.isInteger(pid) && pid > 0 ? { pid, version, socket, startedAt } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The version in package.json: one folder up from `schema/` as from `dist/`. */
+export function readVersion(): string {
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
 }

@@ -1,13 +1,10 @@
-/** Every route's method and URL, as plain data: the client needs this and nothing else at run time. */
-
-/** Conversations get a larger limit, route by route. */
+/** Method and URL of every route, as plain data: all that the client needs of `schema/` at run time. */
 export const BODY_LIMIT_BYTES = 1_000_000
 const CONVERSATION_LIMIT_BYTES = 32_000_000
 
 /** Who wants a model to select and names no deadline waits this long. */
 export const PATIENT_MS = 20_000
 
-/** The media type of a file of JSON lines. */
 export const JSON_LINES = 'application/x-ndjson'
 
 export type RouteShape = {
@@ -17,16 +14,16 @@ export type RouteShape = {
   stream?: 'events' | 'lines'
   /** The body is a file of JSON lines, of any size, instead of one JSON value. */
   upload?: 'lines'
-  /** Of an answer that is no refusal; 200 where nothing else is said. */
+  /** Of an answer; 200 by default. */
   status?: 202
-  /** A field of the answer without which nothing was begun: then the status is 200 after all. */
+  /** The status is 200 where the answer lacks this field: nothing was begun. */
   begins?: string
   bodyLimitBytes?: number
-  /** The field that lets the daemon wait for something to answer with: `wait` in seconds, `deadlineMs` in what it says. */
+  /** The field that says how long the daemon may wait, `wait` in seconds. */
   waits?: 'wait' | 'deadlineMs'
-  /** The answer is a text as it is, and 204 where there is nothing to say. */
+  /** The answer is a text instead of JSON, or 204. */
   plain?: 'text'
-  /** Fields that travel in the query though the route has a body; without one, all but the path's do. */
+  /** Fields that travel in the query though the route has a body. */
   query?: readonly string[]
 }
 

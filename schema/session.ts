@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
 import { Skipped } from './memory.ts'
-import { AbsolutePath, Amount, Cwd, Harness, SessionId, SessionParams, SessionQuery } from './values.ts'
+import { AbsolutePath, Amount, Cwd, Harness, RowNumber, SessionId, SessionParams, SessionQuery } from './values.ts'
 
 export const Session = z.object({
   id: z.string(),
@@ -55,12 +55,7 @@ export const NoticeList = z.object({ items: z.array(Notice) }).describe('Oldest 
 export type NoticeList = z.infer<typeof NoticeList>
 
 export const NoticesQuery = SessionQuery.extend({
-  after: z
-    .string()
-    .regex(/^\d{1,15}$/)
-    .transform(Number)
-    .optional()
-    .describe('The last notice that is known already: its `id`'),
+  after: RowNumber.optional().describe('The last notice that is known already: its `id`'),
 })
 
 export const SessionNotes = z
@@ -75,8 +70,8 @@ export const SessionNotes = z
   .describe('The notes of a session')
 export type SessionNotes = z.infer<typeof SessionNotes>
 
-/** What a harness sends so that a model can go on from the harness's own conversation, and from what a server has cached of it. */
-const HandedOver = z.strictObject({
+/** The last request of a harness: a model goes on from it, and from what a server has cached of it. */
+const HarnessRequest = z.strictObject({
   params: z
     .looseObject({ model: z.string().min(1).max(200), messages: z.array(z.looseObject({})).min(1).max(100_000) })
     .describe('The parameters of its last request, byte for byte, with the answer to it as the last message'),
@@ -100,7 +95,7 @@ export const TurnRequest = z.strictObject({
   transcriptPath: AbsolutePath.optional().describe(
     'Where the harness writes the session itself: then it is read from there, and no message is kept',
   ),
-  prefix: HandedOver.optional().describe(
+  prefix: HarnessRequest.optional().describe(
     'Used with `extraction.prefix: harness` where endpoint and key are those of the daemon; kept in memory only',
   ),
 })
@@ -147,7 +142,6 @@ export const FoundList = z
   .describe('What was said in the sessions of the project, best first')
 export type FoundList = z.infer<typeof FoundList>
 
-/** Whose transcripts are understood; of others any name is taken. */
 const HarnessName = z.enum(['claude-code', 'codex', 'gemini', 'pi', 'generic'])
 export type HarnessName = z.infer<typeof HarnessName>
 
@@ -179,8 +173,6 @@ export const ImportProgress = z
   })
   .describe('How far an import is')
 export type ImportProgress = z.infer<typeof ImportProgress>
-
-/** What was said. */
 
 export const sessionRoutes = {
   sessions: { summary: 'The sessions of the project', query: SessionsQuery, answer: SessionList },

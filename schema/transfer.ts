@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
 import { AbsolutePath, CwdQuery } from './values.ts'
 
-/** A newer form of the file gets a higher number, and is refused with words by who does not know it. */
+/** Raised when an older daemon could not read the file; it refuses a number that it does not know. */
 export const EXPORT_VERSION = 1
 
 const Hash = z.string().regex(/^[0-9a-f]{64}$/, 'expected a SHA-256 in hex')
@@ -77,8 +77,6 @@ export const Moved = z
   })
   .describe('What became of a move')
 export type Moved = z.infer<typeof Moved>
-
-/** Memories that move: whole sets, and projects. */
 
 export const transferRoutes = {
   importMemories: {

@@ -1,11 +1,14 @@
 import { z } from 'zod'
 
-/** A file or folder as a caller names it: no name that a system could not have. */
 export const AbsolutePath = z
   .string()
   .startsWith('/')
   .regex(/^[^\0\p{Cs}]*$/u, 'expected a path without NUL and broken characters')
   .max(4096)
+
+/** The number of a row, such as a change or a notice. */
+export const RowId = z.string().regex(/^\d{1,15}$/)
+export const RowNumber = RowId.transform(Number)
 
 /** How many of something, in a query: 1 to 999. */
 export const Amount = z
@@ -23,7 +26,6 @@ export const Harness = z
   .default('generic')
   .describe('The program that runs the session')
 
-/** A session is a harness and an id. */
 export const SessionId = z.string().min(1).max(4096).describe('As the harness names the session')
 
 export const Nothing = z.object({}).describe('Done')

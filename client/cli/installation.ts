@@ -2,8 +2,7 @@
 import { readFileSync, realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Environment } from '../../schema/rendezvous.ts'
-import { readVersion } from '../../schema/version.ts'
+import { type Environment, readVersion } from '../../schema/rendezvous.ts'
 
 const isCheckout = import.meta.url.endsWith('.ts')
 const root = fileURLToPath(new URL(isCheckout ? '../..' : '..', import.meta.url)).replace(/\/$/, '')
