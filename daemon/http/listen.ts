@@ -6,12 +6,9 @@ import type { Duplex } from 'node:stream'
 import type { Core } from '../core.ts'
 import { ensurePrivateFolder, message } from '../platform/files.ts'
 import { clearSocketPath, closeToOthers, passedSocket, socketIsThere } from '../platform/socket.ts'
-import { failure, protocolHeaders } from './errors.ts'
+import { failure, protocolHeaders } from './request.ts'
 
-/**
- * A runtime folder is emptied on log-out and by cleaners, and a daemon without its socket can neither be reached nor
- * replaced: so we look, and bind again. Open connections stay.
- */
+/** A runtime folder is emptied on log-out and by cleaners: then the socket is bound again. */
 const LOOK_EVERY_MS = 10_000
 
 export async function bindServer({ places, env, clock, health, log, lifecycle }: Core, server: Server): Promise<void> {
@@ -19,7 +16,7 @@ export async function bindServer({ places, env, clock, health, log, lifecycle }:
   const passed = passedSocket(env, process.pid)
   if (passed !== undefined) {
     await listen(server, { fd: passed })
-    // The unit may have made it: where callers look for it, it must be as closed as one of our own.
+    // The unit may have made it with other rights.
     if (socketIsThere(path)) {
       ensurePrivateFolder(dirname(path), 'socket')
       closeToOthers(path)

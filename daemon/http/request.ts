@@ -1,12 +1,21 @@
-/** From a raw request to what a handler is given: input checked by the route's schema, the caller, and when it has gone. */
+/** From a raw request to what a handler is given, checked by the route's schema; from an error to the one form in which it is answered. */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { ACTOR_HEADER, type Caller, decodeVariables, ENV_HEADER, isActor } from '../../schema/caller.ts'
 import type { HandlerTypes, Route, RouteGroup } from '../../schema/contract.ts'
-import { MemoryError } from '../../schema/errors.ts'
-import type { RouteName } from '../../schema/route-table.ts'
-import { uploadedLines } from './streams.ts'
+import {
+  type ErrorBody,
+  type HttpCode,
+  httpStatus,
+  isHttpCode,
+  MemoryError,
+  universalCodes,
+} from '../../schema/errors.ts'
+import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
+import { JSON_LINES, type RouteName } from '../../schema/route-table.ts'
+import { isDiskError } from '../platform/disk.ts'
 
 type Plain<K extends RouteName> = HandlerTypes[K]
 type Handler<K extends RouteName> = (call: Plain<K>['request']) => Plain<K>['answer'] | Promise<Plain<K>['answer']>
@@ -27,13 +36,12 @@ export type Call = {
   params: unknown
   query: unknown
   body: unknown
-  /** What is uploaded, where the route takes that. */
   lines: AsyncIterable<Uint8Array> | undefined
   caller: Caller
   readonly signal: AbortSignal
 }
 
-/** The signal aborts when the caller has hung up, or `drained` does. It is made on demand: most handlers never look at it. */
+/** The signal aborts when the caller has hung up, or `drained` does; most handlers never ask for it. */
 export function callOf(route: Route, request: FastifyRequest, response: ServerResponse, drained: AbortSignal): Call {
   // fastify does not even read the body of a GET.
   if (!route.body && request.body === undefined && Number(request.headers['content-length'] ?? 0) > 0)
@@ -52,6 +60,18 @@ export function callOf(route: Route, request: FastifyRequest, response: ServerRe
   }
 }
 
+async function* uploadedLines(body: unknown): AsyncGenerator<Uint8Array> {
+  if (!(body instanceof Readable)) throw new MemoryError('BAD_REQUEST', 'body: expected a file of JSON lines')
+  try {
+    for await (const chunk of body.iterator({ destroyOnReturn: false })) yield chunk
+  } catch (cause) {
+    throw new MemoryError('BAD_REQUEST', 'the upload broke off', { cause })
+  } finally {
+    // A caller that is still sending hears no answer: the rest is read and dropped.
+    body.resume()
+  }
+}
+
 function goneSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController()
   const closed = () => {
@@ -62,12 +82,9 @@ function goneSignal(response: ServerResponse): AbortSignal {
   return gone.signal
 }
 
-/** The rest of a path is always a file. */
 function namedParams(params: unknown): unknown {
-  const given = params as Record<string, string>
-  if (given['*'] === undefined) return given
-  const { '*': file, ...named } = given
-  return { ...named, file }
+  const { '*': file, ...named } = params as Record<string, string>
+  return file === undefined ? named : { ...named, file }
 }
 
 export function parseInput(schema: z.ZodType | undefined, value: unknown, place: 'path' | 'query' | 'body'): unknown {
@@ -75,32 +92,25 @@ export function parseInput(schema: z.ZodType | undefined, value: unknown, place:
   if (!schema) return refuseAny(given, place)
   const result = schema.safeParse(given)
   if (result.success) return result.data
-  const complaints = result.error.issues.slice(0, 5).map((issue) => {
-    const where = [place, ...issue.path.map(String)].join('.')
-    return `${where}: ${issue.message}`
-  })
+  const complaints = result.error.issues
+    .slice(0, 5)
+    .map((issue) => `${[place, ...issue.path.map(String)].join('.')}: ${issue.message}`)
   throw new MemoryError('BAD_REQUEST', complaints.join('; '))
 }
 
-/** A parameter that no route reads is a mistake the caller would like to know about. */
 function refuseAny(value: unknown, place: string): Record<string, never> {
-  const keys = typeof value === 'object' && value !== null ? Object.keys(value) : []
-  if (keys.length > 0 || typeof value !== 'object')
-    throw new MemoryError('BAD_REQUEST', `${place}: this route takes none${keys[0] ? `, got ${keys[0]}` : ''}`)
+  const [key] = Object.keys(Object(value))
+  if (key !== undefined || typeof value !== 'object')
+    throw new MemoryError('BAD_REQUEST', `${place}: this route takes none${key === undefined ? '' : `, got ${key}`}`)
   return {}
 }
 
-const UNNAMED: Caller = { actor: 'agent:api', env: {} }
-
 function callerOf(headers: IncomingHttpHeaders): Caller {
-  const actor = headers[ACTOR_HEADER]
-  const variables = headers[ENV_HEADER]
-  if (actor === undefined && variables === undefined) return UNNAMED
-  if (actor !== undefined && !(typeof actor === 'string' && isActor(actor)))
-    throw new MemoryError('BAD_REQUEST', `${ACTOR_HEADER} is user or agent:<name>`)
-  const env = variables === undefined ? {} : decodeVariables(String(variables))
+  const { [ACTOR_HEADER]: actor = 'agent:api', [ENV_HEADER]: variables = '{}' } = headers
+  if (!isActor(String(actor))) throw new MemoryError('BAD_REQUEST', `${ACTOR_HEADER} is user or agent:<name>`)
+  const env = decodeVariables(String(variables))
   if (!env) throw new MemoryError('BAD_REQUEST', `${ENV_HEADER} is a JSON object of strings`)
-  return { actor: actor ?? UNNAMED.actor, env }
+  return { actor: String(actor), env }
 }
 
 /** For decisions that an agent must not take in the user's name. */
@@ -110,4 +120,45 @@ export function onlyUser({ actor }: Caller): void {
       reason: 'permission',
       hint: 'use the command line',
     })
+}
+
+type Failure = { status: number; body: ErrorBody; unexpected: boolean }
+type Known = { declared: readonly HttpCode[]; takes: 'JSON' | 'JSON lines'; ref: string }
+
+export function toFailure(error: unknown, { declared, takes, ref }: Known): Failure {
+  const { code, message, statusCode = 500 } = error as { code?: string; message: string; statusCode?: number }
+  // A code that the route does not declare is a mistake of ours, not an answer.
+  if (error instanceof MemoryError && isHttpCode(error.code) && [...universalCodes, ...declared].includes(error.code))
+    return failure(error.code, message, error)
+  if (isDiskError(error))
+    return failure('DEGRADED', `cannot write: ${message}`, {
+      hint: 'free some space or make the state folder writable; memoryd recovers by itself',
+    })
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return failure('TOO_LARGE', 'the body is larger than this route takes')
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
+    return failure('BAD_REQUEST', `the body is not ${takes}`, {
+      hint: `send content-type: ${takes === 'JSON' ? 'application/json' : JSON_LINES}`,
+    })
+  if (statusCode < 500) return failure('BAD_REQUEST', message)
+  return { ...failure('INTERNAL', `memoryd failed; its log has the details under ref ${ref}`), unexpected: true }
+}
+
+export function failure(
+  code: HttpCode,
+  message: string,
+  { hint, reason, details }: Pick<Partial<MemoryError>, 'hint' | 'reason' | 'details'> = {},
+): Failure {
+  const body = { error: { ...details, code, message, ...(hint && { hint }), ...(reason && { reason }) } }
+  return { status: httpStatus[code], body, unexpected: false }
+}
+
+/** Sent with every answer. */
+export const protocolHeaders = { [PROTOCOL_HEADER]: String(PROTOCOL) }
+
+/** A request that names no version is taken; one that names another is not. */
+export function protocolProblem(theirs: unknown): MemoryError | undefined {
+  if (theirs === undefined || theirs === String(PROTOCOL)) return undefined
+  return new MemoryError('PROTOCOL', `the client speaks protocol ${theirs}, this daemon ${PROTOCOL}`, {
+    hint: 'after an upgrade: memoryd restart',
+  })
 }

@@ -1,19 +1,29 @@
-/** Serves the routes of `schema/` on a Unix socket. Knows shapes, not features. */
+/** Serves the routes of `schema/` on a Unix socket: JSON, server-sent events, files of lines. Knows shapes, not features. */
 import { randomUUID } from 'node:crypto'
-import fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { PlainText, Route, RouteSchemas } from '../../schema/contract.ts'
-import { BODY_LIMIT_BYTES, type RouteName, type RouteShape, routeTable } from '../../schema/route-table.ts'
+import type { Event } from '../../schema/event.ts'
+import { BODY_LIMIT_BYTES, JSON_LINES, type RouteName, type RouteShape, routeTable } from '../../schema/route-table.ts'
 import type { Core } from '../core.ts'
 import { isDiskError } from '../platform/disk.ts'
+import type { Events } from '../platform/events.ts'
 import { message } from '../platform/files.ts'
 import { undoOf } from '../platform/if-lost.ts'
-import { createDelivery } from './delivered.ts'
-import { failure, protocolHeaders, protocolProblem, toFailure } from './errors.ts'
 import { answerOddities, bindServer, createConnections, endWithBadRequest } from './listen.ts'
-import { type AnyHandler, callOf, parseInput, type RouteFile } from './request.ts'
-import { acceptLines, createEventStreams, sendLines } from './streams.ts'
+import {
+  type AnyHandler,
+  callOf,
+  failure,
+  parseInput,
+  protocolHeaders,
+  protocolProblem,
+  type RouteFile,
+  toFailure,
+} from './request.ts'
 
-/** Ids may have 128 characters, names of memories more. */
 const LONGEST_PARAM = 2_048
 /** The variables of a caller: a long text and three paths, each character of which may take six bytes there. */
 const HEADER_LIMIT_BYTES = 131_072
@@ -47,7 +57,6 @@ export function createServer(core: Core) {
   const streams = createEventStreams(events, () => log.info('dropped an event reader that fell behind'))
   const drained = new AbortController()
   const stopListeners: (() => void)[] = []
-  /** Schemas by route, once they were loaded. */
   const schemas = new Map<RouteName, Route>()
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -133,7 +142,7 @@ export function createServer(core: Core) {
       await app.ready()
       await bindServer(core, app.server)
     },
-    /** Called when a stop begins: requests that wait for something should answer now. */
+    /** Requests that wait for something should answer now. */
     onStopping: (listener: () => void) => void stopListeners.push(listener),
     /** Stops accepting, lets running requests finish until the signal, then cuts them off. */
     stop: async (signal: AbortSignal): Promise<void> => {
@@ -150,4 +159,88 @@ export function createServer(core: Core) {
       signal.removeEventListener('abort', cutOff)
     },
   }
+}
+
+type Ends = { onSent?: () => void; onLost?: () => void }
+
+/**
+ * Whether an answer reached its caller. That the kernel took it says little; but a Unix socket reports an error when it is
+ * closed and the other end left without reading. Delivered: the connection ended well, or was used again. Called before sending.
+ */
+export function createDelivery(server: Server) {
+  const pending = new Map<Socket, Ends>()
+  const settle = (socket: Socket, how: keyof Ends) => {
+    const ends = pending.get(socket)
+    pending.delete(socket)
+    ends?.[how]?.()
+  }
+  server.on('request', ({ socket }) => settle(socket, 'onSent'))
+  server.on('connection', (socket) =>
+    socket.once('close', (hadError) => settle(socket, hadError ? 'onLost' : 'onSent')),
+  )
+  return (response: ServerResponse, ends: Ends): void => {
+    const { socket } = response
+    if (!socket || response.destroyed) return void ends.onLost?.()
+    let isWritten = false
+    response.once('finish', () => {
+      isWritten = true
+      if (!socket.destroyed) pending.set(socket, ends)
+      else if (socket.errored) ends.onLost?.()
+      else ends.onSent?.()
+    })
+    response.once('close', () => {
+      if (!isWritten) ends.onLost?.()
+    })
+  }
+}
+
+/** A reader that leaves more unread is dropped. At a few hundred bytes an event these are minutes. */
+const UNREAD_LIMIT_BYTES = 256 * 1024
+
+function encodeEvent({ type, ...data }: Event): string {
+  return `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+export function createEventStreams(events: Events, onDropped: () => void) {
+  const open = new Set<ServerResponse>()
+  return {
+    open: (response: ServerResponse, headers: Record<string, string>, first: Event): void => {
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', ...headers })
+      open.add(response)
+      response.write(encodeEvent(first))
+      const unsubscribe = events.subscribe((event) => {
+        if (response.writableLength <= UNREAD_LIMIT_BYTES) return void response.write(encodeEvent(event))
+        onDropped()
+        response.destroy()
+      })
+      response.once('close', () => {
+        open.delete(response)
+        unsubscribe()
+      })
+    },
+    closeAll: (): void => {
+      for (const response of open) response.end()
+    },
+    readers: (): number => open.size,
+  }
+}
+
+/** Routes of this scope are given the body as it arrives, and take no other. */
+function acceptLines(scope: FastifyInstance): FastifyInstance {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser(JSON_LINES, (_request, payload, done) => done(null, payload))
+  return scope
+}
+
+/** An error after the first line cuts the connection, so that no caller takes a half for the whole. */
+function sendLines(
+  reply: FastifyReply,
+  lines: AsyncIterable<string>,
+  onBroken: (error: unknown) => void,
+): FastifyReply {
+  const stream = Readable.from(lines, { objectMode: false })
+  stream.once('error', (error) => {
+    if (reply.raw.headersSent) onBroken(error)
+  })
+  return reply.type(`${JSON_LINES}; charset=utf-8`).send(stream)
 }

@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { createConnection, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { createDelivery } from '../../daemon/http/delivered.ts'
+import { createDelivery } from '../../daemon/http/server.ts'
 import { makeHome } from '../support/home.ts'
 
 const ASK = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'

@@ -1,7 +1,7 @@
 import { createServer, request } from 'node:http'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { createEventStreams } from '../../daemon/http/streams.ts'
+import { createEventStreams } from '../../daemon/http/server.ts'
 import { createEvents } from '../../daemon/platform/events.ts'
 import type { Event } from '../../schema/event.ts'
 import { manualTime } from '../support/clock.ts'
