@@ -20,7 +20,6 @@ import { isDiskError } from '../platform/disk.ts'
 type Plain<K extends RouteName> = HandlerTypes[K]
 type Handler<K extends RouteName> = (call: Plain<K>['request']) => Plain<K>['answer'] | Promise<Plain<K>['answer']>
 
-/** The events route is the server's own. */
 export type Handlers = { [K in Exclude<RouteName, 'events'>]: Handler<K> }
 export type AnyHandler = (call: Call) => unknown
 
@@ -43,7 +42,7 @@ export type Call = {
 
 /** The signal aborts when the caller has hung up, or `drained` does; most handlers never ask for it. */
 export function callOf(route: Route, request: FastifyRequest, response: ServerResponse, drained: AbortSignal): Call {
-  // fastify does not even read the body of a GET.
+  // fastify does not read the body of a GET.
   if (!route.body && request.body === undefined && Number(request.headers['content-length'] ?? 0) > 0)
     throw new MemoryError('BAD_REQUEST', 'body: this route takes none')
   let signal: AbortSignal | undefined
@@ -155,7 +154,6 @@ export function failure(
 /** Sent with every answer. */
 export const protocolHeaders = { [PROTOCOL_HEADER]: String(PROTOCOL) }
 
-/** A request that names no version is taken; one that names another is not. */
 export function protocolProblem(theirs: unknown): MemoryError | undefined {
   if (theirs === undefined || theirs === String(PROTOCOL)) return undefined
   return new MemoryError('PROTOCOL', `the client speaks protocol ${theirs}, this daemon ${PROTOCOL}`, {

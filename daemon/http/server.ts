@@ -79,7 +79,7 @@ export function createServer(core: Core) {
     if (isDiskError(error)) disk.failed(message(error))
     // A request that was broken off because its caller has gone is no fault.
     const isBrokenOff = reply.raw.destroyed && (error as Error).name === 'AbortError'
-    // The route's pattern, not the URL: a query may hold what a person said.
+    // Never the URL: a query may hold what a user said.
     if (failed.unexpected && !isBrokenOff) log.error({ ref, route: url, err: error }, 'request failed')
     return reply.code(failed.status).send(failed.body)
   })
