@@ -7,7 +7,18 @@ import { createExtraction } from './extraction/extraction.ts'
 import { createHooks } from './hooks/hooks.ts'
 import { createHousekeeping } from './housekeeping/housekeeping.ts'
 import { createPurges } from './housekeeping/purge.ts'
-import { contextRoutes, historyRoutes, hookRoutes, jobRoutes, mailRoutes, memoryRoutes, processRoutes, recallRoutes, sessionRoutes, transferRoutes } from './http/handlers.ts'
+import {
+  contextRoutes,
+  historyRoutes,
+  hookRoutes,
+  jobRoutes,
+  mailRoutes,
+  memoryRoutes,
+  processRoutes,
+  recallRoutes,
+  sessionRoutes,
+  transferRoutes,
+} from './http/handlers.ts'
 import { createServer } from './http/server.ts'
 import { createJobs } from './jobs/jobs.ts'
 import { createMail } from './mail/mail.ts'
