@@ -6,7 +6,7 @@ import { findInCommands, findInPasswordFiles } from './commands.ts'
 import { type Kind, MARK, markOf, type Starts } from './credential.ts'
 import { type Detector, type Needs, needsOf } from './prefilter.ts'
 import { findPrivateKeys } from './private-keys.ts'
-import { loadedPreset, loadPreset } from './secretlint.ts'
+import { loadPreset } from './secretlint.ts'
 import { findNearby, findTokens } from './tokens.ts'
 
 /** From the surest to the vaguest: where two overlap, the earlier one names the finding. */
@@ -31,8 +31,7 @@ export function findSecrets(text: string): Promise<Secret[]> {
 
 /** The same at once, but for long texts and for those in which a rule of the preset may find something. */
 export function findNow(text: string): Secret[] | 'later' {
-  // Where each of its rules is known, one look at the text tells of all of them.
-  if (loadedPreset() !== 'known' || text.length > LONG_TEXT) return 'later'
+  if (text.length > LONG_TEXT) return 'later'
   const given = needsOf(text)
   if (given.ofPreset) return 'later'
   if (given.none) return []
@@ -50,7 +49,7 @@ export async function findWith(text: string, needs: (text: string) => Needs): Pr
     for (const secret of secrets) found.push(secret)
     await turn()
   }
-  for (const { name, find } of await loadPreset()) {
+  for (const { name, find } of given.ofPreset ? await loadPreset() : []) {
     if (!given.preset(name)) continue
     for (const secret of await find(text)) found.push(secret)
     await turn()

@@ -1,10 +1,10 @@
 /**
  * What has to stand in a text before a rule can find anything in it: of every rule, pieces of which each of its matches holds
- * one. A rule of which nothing is said here runs on every text. `test/secrets/prefilter.test.ts` holds that nothing is missed.
+ * one. `test/secrets/prefilter.test.ts` holds that nothing is missed, and that no rule of the preset is unknown here.
  */
 
 import type { Starts } from './credential.ts'
-import { beginningsOf, shapes } from './tokens.ts'
+import { shapes } from './tokens.ts'
 
 /**
  * Tells in one pass over a text which of many short pieces stand in it, whatever their case: so it is known which rules have
@@ -49,8 +49,15 @@ type Hit = { length: number; bit: Bit; atStart: boolean }
 export function createHints(lists: readonly (readonly [Bit, readonly string[]])[], traced: Bit): Hints {
   const classes = new Uint8Array(65_536)
   const runs = new Uint8Array(65_536)
-  const count = classify(lists, classes, runs)
-  const { next, hits } = automaton(lists, classes, count)
+  const all = lists.flatMap(([bit, pieces]) =>
+    pieces.map((piece): Piece => {
+      const atStart = piece.startsWith('^')
+      const letters = atStart ? piece.slice(1) : piece
+      return { bit, letters, length: letters.length, atStart }
+    }),
+  )
+  const count = classify(new Set(all.map(({ letters }) => letters).join('')), classes, runs)
+  const { next, hits } = automaton(all, classes, count)
 
   // One for bytes and one for characters: what V8 has made for the one would be slow for the other.
   const scanner =
@@ -110,69 +117,57 @@ function runsIn(codes: Codes, length: number, runs: Uint8Array): number {
 }
 
 /** Every character that stands in a piece gets a number of its own, the same for both cases. */
-function classify(
-  lists: readonly (readonly [Bit, readonly string[]])[],
-  classes: Uint8Array,
-  runs: Uint8Array,
-): number {
+function classify(characters: ReadonlySet<string>, classes: Uint8Array, runs: Uint8Array): number {
   let count = NOTHING + 1
-  for (const [, pieces] of lists)
-    for (const piece of pieces)
-      for (const character of piece.replace(/^\^/, '')) {
-        const code = character.charCodeAt(0)
-        if (classes[code] !== NOTHING) continue
-        classes[code] = count
-        const upper = character.toUpperCase()
-        if (upper.length === 1) classes[upper.charCodeAt(0)] = count
-        count++
-      }
+  for (const character of characters) {
+    classes[character.charCodeAt(0)] = count
+    const upper = character.toUpperCase()
+    if (upper.length === 1) classes[upper.charCodeAt(0)] = count
+    count++
+  }
   for (const code of WHITE_SPACE) classes[code] = classes[0x20] as number
   for (let code = 0; code < 128; code++) if (ALPHANUMERIC.test(String.fromCharCode(code))) runs[code] = LETTER
   for (const character of '-_') runs[character.charCodeAt(0)] = DASH
   return count
 }
 
+type Piece = Hit & { letters: string }
+
 /**
  * Aho and Corasick's: from every state, every character leads to the longest beginning of a piece that was just read. States
  * are told by where their row begins, and those at which a piece ends by the complement of that.
  */
-function automaton(lists: readonly (readonly [Bit, readonly string[]])[], classes: Uint8Array, count: number) {
-  const all = lists.flatMap(([bit, pieces]) => pieces.map((piece) => ({ bit, piece })))
-  const most = all.reduce((sum, { piece }) => sum + piece.length, 1)
-  const children = new Int32Array(most * count)
+function automaton(pieces: readonly Piece[], classes: Uint8Array, count: number) {
+  const most = pieces.reduce((sum, { length }) => sum + length, 1)
+  const next = new Int32Array(most * count)
   const hits: Hit[][] = [[]]
-  for (const { bit, piece } of all) {
-    const letters = piece.replace(/^\^/, '')
-    let state = 0
-    for (let n = 0; n < letters.length; n++) {
-      const edge = state * count + (classes[letters.charCodeAt(n)] as number)
-      if (children[edge] === 0) children[edge] = hits.push([]) - 1
-      state = children[edge] as number
-    }
-    hits[state]?.push({ length: letters.length, bit, atStart: piece.startsWith('^') })
-  }
-  const next = children.slice(0, hits.length * count)
-  const fallback = new Int32Array(hits.length)
-  const queue = [0]
-  for (let n = 0; n < queue.length; n++) {
-    const state = queue[n] as number
-    for (let of = 0; of < count; of++) {
-      const edge = state * count + of
-      const shorter = state === 0 ? 0 : (next[(fallback[state] as number) * count + of] as number)
-      const child = next[edge] as number
-      if (child === 0) next[edge] = shorter
-      else {
-        fallback[child] = shorter
-        hits[child]?.push(...(hits[shorter] as Hit[]))
-        queue.push(child)
+  const states = new Int32Array(pieces.length)
+  for (let n = 0; pieces.some(({ length }) => length > n); n++) {
+    const first = hits.length
+    const level: { edge: number; row: number; shorter: number }[] = []
+    for (const [at, piece] of pieces.entries()) {
+      if (piece.length <= n) continue
+      const edge = (states[at] as number) + (classes[piece.letters.charCodeAt(n)] as number)
+      let row = rowOf(next[edge] as number)
+      // Until now it led to a shorter beginning.
+      if (row < first * count) {
+        const shorter = row
+        row = hits.push([...(hits[shorter / count] as Hit[])]) * count - count
+        level.push({ edge, row, shorter })
+        next[edge] = row
       }
+      states[at] = row
+      if (piece.length === n + 1) hits[row / count]?.push(piece)
     }
+    for (const { edge, row } of level) if (hits[row / count]?.length !== 0) next[edge] = ~row
+    // By now all shorter rows are complete.
+    for (const { row, shorter } of level) next.copyWithin(row, shorter, shorter + count)
   }
-  for (let edge = 0; edge < next.length; edge++) {
-    const state = next[edge] as number
-    next[edge] = hits[state]?.length === 0 ? state * count : ~(state * count)
-  }
-  return { next, hits }
+  return { next: next.slice(0, hits.length * count), hits }
+}
+
+function rowOf(edge: number): number {
+  return edge < 0 ? ~edge : edge
 }
 
 export type Detector =
@@ -190,7 +185,7 @@ const words = (list: string) => list.split(' ')
 const each = (list: string, ends: readonly string[]) => words(list).flatMap((word) => ends.map((end) => word + end))
 
 /** A prefix of two letters says nothing, but what follows it is a long run. */
-const prefixes = () => shapes.flatMap(([, prefix]) => beginningsOf(prefix)).filter((piece) => piece.length > 2)
+const prefixes = shapes.flatMap(([, all]) => words(all.toLowerCase()).filter((piece) => piece.length > 2))
 
 const KEYS =
   'api access auth account encryption signing private master shared service session subscription license licence app application client admin deploy storage webhook consumer integration secret hmac ssh root aes enc hash cookie jwt rsa crypto cipher fernet vapid captcha pusher algolia firebase datadog sentry map maps openai stripe'
@@ -243,7 +238,7 @@ const pieces: Record<Detector | 'near-runs', readonly string[]> = {
   escapes: ['%', '\\', '&'],
 }
 
-const presetPieces: Record<string, readonly string[]> = {
+export const presetPieces: Record<string, readonly string[]> = {
   aws: words('a3t akia agpa aida aroa aipa anpa anva asia secretaccess secret_access'),
   privatekey: ['private key'],
   slack: [...each('xoxa xoxb xoxo xoxp xoxr xapp', ['-']), 'hooks.slack.com'],
@@ -291,7 +286,7 @@ const hintsIn = onFirstUse(() =>
   createHints(
     [
       ...named.map(([name, list]) => [bitOf(name), list] as const),
-      [TOKENS, prefixes().map((piece) => `^${piece}`)],
+      [TOKENS, prefixes.map((piece) => `^${piece}`)],
       ...Object.entries(presetPieces).map(([name, list]) => [presetBits.get(name) as Bit, list] as const),
     ],
     TRACED,
@@ -309,24 +304,19 @@ function onFirstUse(make: () => Hints): Hints {
 export type Needs = {
   detector(name: Detector): boolean
   preset(rule: string): boolean
+  ofPreset: boolean
   /** Where the pieces of a rule begin, if that is all that it has to look at. */
   starts(name: Detector): Starts
 }
 
-/** Whether it is said here what a rule of the preset needs. */
-export function isKnownOfPreset(rule: string): boolean {
-  return presetPieces[rule] !== undefined
-}
-
-/** `none`: nothing of what any known rule needs; `ofPreset`: something of what a known rule of the preset does. */
-export function needsOf(text: string): Needs & { none: boolean; ofPreset: boolean } {
+export function needsOf(text: string): Needs & { none: boolean } {
   const { bits: found, places } = hintsIn(text)
   const rules = ownRulesFor(found, text)
   return {
     none: (rules | (found & ANY_PRESET)) === 0,
     ofPreset: (found & ANY_PRESET) !== 0,
     detector: (name) => (rules & bitOf(name)) !== 0,
-    preset: (rule) => !isKnownOfPreset(rule) || (found & (presetBits.get(rule) as Bit)) !== 0,
+    preset: (rule) => (found & (presetBits.get(rule) ?? 0)) !== 0,
     starts: (name) => {
       const wanted = bitOf(name) & TRACED
       if (wanted === 0) return undefined

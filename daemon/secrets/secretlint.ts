@@ -8,7 +8,6 @@
 
 import { isPlaceholder, type Kind } from './credential.ts'
 import type { Secret } from './detect.ts'
-import { isKnownOfPreset } from './prefilter.ts'
 
 /** What we need of a rule; secretlint's own types lead to packages that are not installed. */
 type Rule = { meta: { id: string }; create(context: object, options: object): { file?(source: object): unknown } }
@@ -48,28 +47,20 @@ const KINDS: Record<string, Kind> = {
 export type PresetRule = { name: string; find(text: string): Promise<Secret[]> }
 
 let loading: Promise<PresetRule[]> | undefined
-let loaded: 'known' | 'unknown' = 'unknown'
 
-/** Loaded on first use: most runs of the command line never look at a secret. */
+/** Loaded with the first text that any of its rules needs: 10 ms, and megabytes. */
 export function loadPreset(): Promise<PresetRule[]> {
   loading ??= load()
   return loading
 }
 
-/** Without waiting: whether the rules were used before, and of each of them it is said what it needs. */
-export function loadedPreset(): 'known' | 'unknown' {
-  return loaded
-}
-
 async function load(): Promise<PresetRule[]> {
   const { rules } = await import('@secretlint/secretlint-rule-preset-recommend')
-  const made = (rules as readonly Rule[]).flatMap((rule) => {
+  return (rules as readonly Rule[]).flatMap((rule) => {
     const name = rule.meta.id.replace('@secretlint/secretlint-rule-', '')
     const find = (text: string) => run(rule, KINDS[name] ?? 'secret', text)
     return LEFT_OUT.includes(name) ? [] : [{ name, find }]
   })
-  if (made.every(({ name }) => isKnownOfPreset(name))) loaded = 'known'
-  return made
 }
 
 async function run(rule: Rule, kind: Kind, text: string): Promise<Secret[]> {

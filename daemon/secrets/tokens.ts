@@ -3,101 +3,106 @@
 import { isPlaceholder, isWordy, type Kind } from './credential.ts'
 import type { Secret } from './detect.ts'
 
-/**
- * Credentials that give themselves away by their first characters, as their issuers document them. A shape is a prefix
- * and the least that must follow; longer is always taken whole, so that a new length never leaves a tail behind.
- */
-
-/** Prefix and body are regular expressions; a body has no condition at its end, which keeps every scan linear. */
-export type Shape = readonly [kind: Kind, prefix: string, body: string]
+/** What a token begins with, one or the other, and the least that must follow as a regular expression. */
+export type Shape = readonly [kind: Kind, prefixes: string, body: string]
 
 const ALNUM = '[A-Za-z0-9]'
 const WORD = '[A-Za-z0-9_]'
 const URL64 = '[A-Za-z0-9_-]'
 const BASE64 = '[A-Za-z0-9+/]'
 const HEX = '[0-9a-fA-F]'
+const each = (before: string, one: string, after: string) => [...one].map((each) => before + each + after).join(' ')
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 
 export const shapes: readonly Shape[] = [
-  ['github-token', 'gh[pousr]_', `${WORD}{20,}`],
+  ['github-token', 'ghp_ gho_ ghu_ ghs_ ghr_', `${WORD}{20,}`],
   ['github-token', 'github_pat_', `${WORD}{20,}`],
   [
     'gitlab-token',
-    'gl(?:pat|dt|rt|rtr|cbt|ptt|ft|soat|agent|oas|imt|ffct|wt)-',
+    'glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glsoat- glagent- gloas- glimt- glffct- glwt-',
     `${URL64}{16,}(?:\\.${URL64}{2,40}){0,3}`,
   ],
-  ['slack-token', 'xox[a-z]-', `[A-Za-z0-9-]{10,}`],
-  ['slack-token', 'xox[a-z]\\.xox[a-z]-', `[A-Za-z0-9-]{10,}`],
-  ['slack-token', 'x(?:app|wfp)-', `[A-Za-z0-9-]{10,}`],
-  ['webhook', 'hooks\\.slack\\.com/(?:services|workflows|triggers)/', `[A-Za-z0-9_/+-]{20,}`],
-  ['webhook', 'discord(?:app)?\\.com/api/(?:v\\d{1,2}/)?webhooks/', `\\d{15,22}/${URL64}{30,}`],
-  ['webhook', 'webhook\\.office\\.com/webhookb2/', `[A-Za-z0-9@/_-]{30,}`],
-  ['webhook', 'hooks\\.zapier\\.com/hooks/catch/', `[A-Za-z0-9/]{10,}`],
-  ['stripe-key', '[sr]k_(?:live|test|prod)_', `${WORD}{16,}`],
+  ['slack-token', each('xox', LETTERS, '-'), `[A-Za-z0-9-]{10,}`],
+  ['slack-token', each('xox', LETTERS, '.xox'), `[a-z]-[A-Za-z0-9-]{10,}`],
+  ['slack-token', 'xapp- xwfp-', `[A-Za-z0-9-]{10,}`],
+  ['webhook', 'hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/', `[A-Za-z0-9_/+-]{20,}`],
+  ['webhook', 'discord.com/api/ discordapp.com/api/', `(?:v\\d{1,2}/)?webhooks/\\d{15,22}/${URL64}{30,}`],
+  ['webhook', 'webhook.office.com/webhookb2/', `[A-Za-z0-9@/_-]{30,}`],
+  ['webhook', 'hooks.zapier.com/hooks/catch/', `[A-Za-z0-9/]{10,}`],
+  ['stripe-key', 'sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_', `${WORD}{16,}`],
   ['stripe-key', 'whsec_', `[A-Za-z0-9+/=_-]{24,}`],
-  ['payment-key', 'sq0(?:atp|csp|idp)-', `${URL64}{20,}`],
-  ['payment-key', 'access_token\\$(?:production|sandbox)\\$', `[a-z0-9$]{24,}`],
-  ['payment-key', 'rzp_(?:live|test)_', `${ALNUM}{14,}`],
-  ['payment-key', 'FLWSECK(?:_TEST)?-', `${URL64}{12,}`],
-  ['shopify-token', 'shp(?:at|ca|pa|ss|tka|ua)_', `${ALNUM}{24,}`],
+  ['payment-key', 'sq0atp- sq0csp- sq0idp-', `${URL64}{20,}`],
+  ['payment-key', 'access_token$production$ access_token$sandbox$', `[a-z0-9$]{24,}`],
+  ['payment-key', 'rzp_live_ rzp_test_', `${ALNUM}{14,}`],
+  ['payment-key', 'FLWSECK- FLWSECK_TEST-', `${URL64}{12,}`],
+  ['shopify-token', 'shpat_ shpca_ shppa_ shpss_ shptka_ shpua_', `${ALNUM}{24,}`],
   ['google-key', 'AIza', `${URL64}{30,}`],
   ['google-key', 'GOCSPX-', `${URL64}{20,}`],
-  ['google-key', 'ya29\\.', `[A-Za-z0-9_.-]{20,}`],
+  ['google-key', 'ya29.', `[A-Za-z0-9_.-]{20,}`],
   ['google-key', '1//0', `${URL64}{30,}`],
-  ['google-key', 'AQ\\.', `${URL64}{40,}`],
-  ['google-key', 'AAAA[A-Za-z0-9_-]{7}:', `${URL64}{100,}`],
-  ['openai-key', 'sk-(?:proj|svcacct|admin|None|service)-', `${URL64}{20,}`],
+  ['google-key', 'AQ.', `${URL64}{40,}`],
+  ['google-key', 'AAAA', `${URL64}{7}:${URL64}{100,}`],
+  ['openai-key', 'sk-proj- sk-svcacct- sk-admin- sk-None- sk-service-', `${URL64}{20,}`],
   ['anthropic-key', 'sk-ant-', `${URL64}{16,}`],
-  ['ai-key', 'sk-(?:or|lf|kimi|cp|litellm)-', `${URL64}{20,}`],
+  ['ai-key', 'sk-or- sk-lf- sk-kimi- sk-cp- sk-litellm-', `${URL64}{20,}`],
   ['openai-key', 'sk-', `${ALNUM}{20,}`],
-  ['huggingface-token', '(?:hf|api_org)_', `${ALNUM}{24,}`],
-  ['ai-key', '(?:gsk|r8|pcsk|fw|csk|jina|lsv2_(?:pt|sk)|key_v\\d)_', `${WORD}{24,}`],
-  ['ai-key', '(?:xai|pplx|tvly|nvapi|fc|exa)-', `${URL64}{24,}`],
+  ['huggingface-token', 'hf_ api_org_', `${ALNUM}{24,}`],
+  ['ai-key', `gsk_ r8_ pcsk_ fw_ csk_ jina_ lsv2_pt_ lsv2_sk_ ${each('key_v', '0123456789', '_')}`, `${WORD}{24,}`],
+  ['ai-key', 'xai- pplx- tvly- nvapi- fc- exa-', `${URL64}{24,}`],
   ['ai-key', 'sk_', `${HEX}{32,}`],
   ['npm-token', 'npm_', `${WORD}{30,}`],
   ['pypi-token', 'pypi-', `${URL64}{40,}`],
   ['package-token', 'rubygems_', `${HEX}{32,}`],
-  ['package-token', 'dckr_[po]at_', `${URL64}{20,}`],
-  ['package-token', '(?<![/+])oy2', `[a-z0-9]{43}(?![A-Za-z0-9+/=])`],
-  ['package-token', '(?<![/+])cio', `${ALNUM}{32}(?![A-Za-z0-9+/=])`],
-  ['digitalocean-token', 'do[oprt]_v1_', `${HEX}{32,}`],
-  ['aws-access-key-id', '(?:AKIA|ASIA|ABIA|ACCA)', `[A-Z0-9]{16,}`],
-  ['aws-session-token', '(?:IQoJb3JpZ2lu|F[wQ]oGZXIvYXdz)', `[A-Za-z0-9+/=]{40,}`],
-  ['aws-secret-key', '(?:ABSK|bedrock-api-key-)', `[A-Za-z0-9+/=]{60,}`],
-  ['azure-key', '(?:AccountKey|SharedAccessKey)=', `${BASE64}{30,}={0,2}`],
-  ['discord-token', 'mfa\\.', `${URL64}{60,}`],
-  ['twilio-key', '(?:SK|AC)', `[0-9a-f]{32}`],
-  ['sendgrid-key', 'SG\\.', `${URL64}{16,64}\\.${URL64}{16,}`],
-  ['mail-key', '(?<![_-])key-', `[0-9a-f]{32}`],
+  ['package-token', 'dckr_pat_ dckr_oat_', `${URL64}{20,}`],
+  ['package-token', 'oy2', `(?<![/+]oy2)[a-z0-9]{43}(?![A-Za-z0-9+/=])`],
+  ['package-token', 'cio', `(?<![/+]cio)${ALNUM}{32}(?![A-Za-z0-9+/=])`],
+  ['digitalocean-token', 'doo_v1_ dop_v1_ dor_v1_ dot_v1_', `${HEX}{32,}`],
+  ['aws-access-key-id', 'AKIA ASIA ABIA ACCA', `[A-Z0-9]{16,}`],
+  ['aws-session-token', 'IQoJb3JpZ2lu FwoGZXIvYXdz FQoGZXIvYXdz', `[A-Za-z0-9+/=]{40,}`],
+  ['aws-secret-key', 'ABSK bedrock-api-key-', `[A-Za-z0-9+/=]{60,}`],
+  ['azure-key', 'AccountKey= SharedAccessKey=', `${BASE64}{30,}={0,2}`],
+  ['discord-token', 'mfa.', `${URL64}{60,}`],
+  ['twilio-key', 'SK AC', `[0-9a-f]{32}`],
+  ['sendgrid-key', 'SG.', `${URL64}{16,64}\\.${URL64}{16,}`],
+  ['mail-key', 'key-', `(?<![_-]key-)[0-9a-f]{32}`],
   ['mail-key', 'xkeysib-', `${URL64}{40,}`],
   ['mail-key', 're_', `${ALNUM}{8}_${ALNUM}{16,}`],
-  ['vault-token', 'hv[sbr]\\.', `${URL64}{24,}`],
+  ['vault-token', 'hvs. hvb. hvr.', `${URL64}{24,}`],
   ['vault-token', 'ops_', `eyJ${BASE64}{40,}={0,2}`],
   ['vault-token', 'A3-', `[A-Z0-9]{6}-(?:[A-Z0-9]{5,6}-){3,5}[A-Z0-9]{5}`],
-  ['vault-token', 'dp\\.(?:pt|st|ct|sa|scim|audit)\\.', `[A-Za-z0-9_.-]{24,}`],
+  ['vault-token', 'dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.', `[A-Za-z0-9_.-]{24,}`],
   ['private-key', 'AGE-SECRET-KEY-1', `[A-Z0-9]{40,}`],
   ['private-key', 'xprv', `${ALNUM}{80,}`],
-  ['cloud-token', '(?:HRKU|NRAK|NRJS|NRII|PMAK|CFPAT|CCIPAT|tskey-(?:auth|api|client)|pul|FLY)-', `${URL64}{20,}`],
   [
     'cloud-token',
-    '(?:nfp|rnd|sbp|sgp|bkua|phx|figd|ntn|tfp|aio|glsa|glc|CCIPAT|sb_secret|vc[pciark])_',
+    'HRKU- NRAK- NRJS- NRII- PMAK- CFPAT- CCIPAT- tskey-auth- tskey-api- tskey-client- pul- FLY-',
+    `${URL64}{20,}`,
+  ],
+  [
+    'cloud-token',
+    'nfp_ rnd_ sbp_ sgp_ bkua_ phx_ figd_ ntn_ tfp_ aio_ glsa_ glc_ CCIPAT_ sb_secret_ vcp_ vcc_ vci_ vca_ vcr_ vck_',
     `[A-Za-z0-9_+/=-]{20,}`,
   ],
-  ['cloud-token', '(?:pscale_(?:tkn|pw|oauth)|sntry[su]|lin_(?:api|oauth)|fm[12])_', `[A-Za-z0-9_+/=.-]{24,}`],
+  [
+    'cloud-token',
+    'pscale_tkn_ pscale_pw_ pscale_oauth_ sntrys_ sntryu_ lin_api_ lin_oauth_ fm1_ fm2_',
+    `[A-Za-z0-9_+/=.-]{24,}`,
+  ],
   ['cloud-token', 'secret_', `${ALNUM}{40,}`],
   ['cloud-token', 'dapi', `${HEX}{32}(?:-\\d)?`],
-  ['cloud-token', '(?:ATATT3|ATCTT3|ATBB|ATOA)', `[A-Za-z0-9_=-]{24,}`],
-  ['cloud-token', '(?:LTAI|AKID)', `${ALNUM}{16,}`],
+  ['cloud-token', 'ATATT3 ATCTT3 ATBB ATOA', `[A-Za-z0-9_=-]{24,}`],
+  ['cloud-token', 'LTAI AKID', `${ALNUM}{16,}`],
   ['cloud-token', 'sha256~', `${URL64}{40,}`],
-  ['cloud-token', 'pat[A-Za-z0-9]{14}\\.', `${HEX}{40,}`],
-  ['cloud-token', '(?<![/+])EAA', `${ALNUM}{60,}`],
-  ['cloud-token', 'sl\\.(?:u\\.)?', `${URL64}{80,}`],
-  ['cloud-token', 'sk\\.eyJ', `${URL64}{20,}\\.${URL64}{10,}`],
-  ['cloud-token', '00D[A-Za-z0-9]{12,15}!', `[A-Za-z0-9._]{60,}`],
-  ['cloud-token', 'v1\\.', `[0-9a-f]{40}`],
+  ['cloud-token', 'pat', `${ALNUM}{14}\\.${HEX}{40,}`],
+  ['cloud-token', 'EAA', `(?<![/+]EAA)${ALNUM}{60,}`],
+  ['cloud-token', 'sl.', `(?:u\\.)?${URL64}{80,}`],
+  ['cloud-token', 'sk.eyJ', `${URL64}{20,}\\.${URL64}{10,}`],
+  ['cloud-token', '00D', `${ALNUM}{12,15}![A-Za-z0-9._]{60,}`],
+  ['cloud-token', 'v1.', `[0-9a-f]{40}`],
 ]
 
 /** What stands out in the middle: left part, mark, rest. Looked for by its mark, which is rarer than its start. */
-export const middles: readonly (readonly [kind: Kind, left: string, mark: string, rest: string])[] = [
+const middles: readonly (readonly [kind: Kind, left: string, mark: string, rest: string])[] = [
   ['telegram-token', '\\d{8,10}', ':AA', `${URL64}{30,}`],
   ['discord-token', '[MNO][A-Za-z0-9_-]{23,27}', '\\.', `${URL64}{6}\\.${URL64}{27,}`],
   ['azure-key', '[A-Za-z0-9_~.-]{3}\\d', 'Q~', '[A-Za-z0-9_~.-]{31,}'],
@@ -105,13 +110,20 @@ export const middles: readonly (readonly [kind: Kind, left: string, mark: string
   ['cloud-token', `${ALNUM}{14}`, '\\.atlasv1\\.', `${URL64}{40,}`],
 ]
 
-// One pass finds every prefix at the start of a word, and its group says which shape to try. Seventy passes cost five
-// times more. Where one prefix begins another, the longer one stands first in the list.
+const bodies = new Map(
+  shapes.flatMap(([kind, prefixes, body]) => {
+    const shape = { kind, pattern: new RegExp(body, 'y') }
+    return prefixes.split(' ').map((prefix) => [prefix, shape] as const)
+  }),
+)
+// One pass finds every prefix at the start of a word, of two the longer one; seventy passes cost five times more.
 const PREFIX = new RegExp(
-  `(?<![A-Za-z0-9])(?=[A-Za-z0-9])(?:${shapes.map(([, prefix]) => `(${prefix})`).join('|')})`,
+  `(?<![A-Za-z0-9])(?:${[...bodies.keys()]
+    .sort((a, b) => b.length - a.length)
+    .map((prefix) => prefix.replace(/[.$]/g, '\\$&'))
+    .join('|')})`,
   'g',
 )
-const bodies = shapes.map(([kind, , body]) => ({ kind, pattern: new RegExp(body, 'y') }))
 
 const marked = middles.map(([kind, left, mark, rest]) => ({
   kind,
@@ -163,7 +175,7 @@ function shaped(text: string): Secret[] {
   const found: Secret[] = []
   PREFIX.lastIndex = 0
   for (let hit = PREFIX.exec(text); hit; hit = PREFIX.exec(text)) {
-    const shape = bodies[hit.findIndex((group, at) => at > 0 && group !== undefined) - 1]
+    const shape = bodies.get(hit[0])
     if (!shape) continue
     shape.pattern.lastIndex = PREFIX.lastIndex
     const body = shape.pattern.exec(text)?.[0]
@@ -249,85 +261,4 @@ export function findNearby(text: string): Secret[] {
     found.push({ kind: 'seed-phrase', start: end - (match[1] ?? '').length, end })
   }
   return found
-}
-
-/** The characters with which whatever a regular expression matches begins. Pure. */
-
-const MOST = 200
-
-/**
- * One of these begins every match, whatever its case; they end where the pattern becomes too free to be spelled out. Knows
- * what prefixes are written with: characters, sets, alternatives, and looks behind, which it skips.
- */
-export function beginningsOf(pattern: string): string[] {
-  return [...new Set(spell(pattern).map(({ text }) => text.toLowerCase()))]
-}
-
-type Spelled = { text: string; state: 'open' | 'ended' }
-
-function spell(pattern: string): Spelled[] {
-  let spelled: Spelled[] = [{ text: '', state: 'open' }]
-  for (let rest = pattern; rest !== '' && spelled.some(({ state }) => state === 'open'); ) {
-    const { options, length } = partOf(rest)
-    rest = rest.slice(length)
-    const next = spelled.flatMap((before) =>
-      before.state === 'ended'
-        ? [before]
-        : options.map(({ text, state }): Spelled => ({ text: before.text + text, state })),
-    )
-    if (next.length > MOST) break
-    spelled = next
-  }
-  return spelled
-}
-
-const END: Spelled[] = [{ text: '', state: 'ended' }]
-
-function partOf(rest: string): { options: Spelled[]; length: number } {
-  const behind = /^\(\?<![^)]*\)/.exec(rest)?.[0]
-  if (behind !== undefined) return { options: [{ text: '', state: 'open' }], length: behind.length }
-  if (rest.startsWith('(?:')) {
-    const end = closing(rest)
-    const options = alternatives(rest.slice(3, end)).flatMap(spell)
-    if (rest[end + 1] !== '?') return { options, length: end + 1 }
-    return { options: [{ text: '', state: 'open' }, ...options], length: end + 2 }
-  }
-  const set = /^\[([^\]\\^-]+|[a-z]-[a-z])\](?![{*+?])/.exec(rest)
-  if (set?.[1] !== undefined) return { options: charactersOf(set[1]).map(open), length: set[0].length }
-  const escaped = /^\\[^A-Za-z0-9](?![{*+?])/.exec(rest)?.[0]
-  if (escaped !== undefined) return { options: [open(escaped.slice(1))], length: 2 }
-  const plain = /^[^\\[\](){}*+?.^$|](?![{*+?])/.exec(rest)?.[0]
-  return plain === undefined ? { options: END, length: rest.length } : { options: [open(plain)], length: 1 }
-}
-
-function open(text: string): Spelled {
-  return { text, state: 'open' }
-}
-
-function charactersOf(set: string): string[] {
-  if (set.length !== 3 || set[1] !== '-') return [...set]
-  const [first, last] = [set.charCodeAt(0), set.charCodeAt(2)]
-  return Array.from({ length: last - first + 1 }, (_, n) => String.fromCharCode(first + n))
-}
-
-/** The bracket that closes the one at the start. */
-function closing(rest: string): number {
-  let depth = 0
-  for (let at = 0; at < rest.length; at++) {
-    if (rest[at] === '(') depth++
-    if (rest[at] === ')' && --depth === 0) return at
-  }
-  return rest.length
-}
-
-function alternatives(inner: string): string[] {
-  const parts = ['']
-  let depth = 0
-  for (const character of inner) {
-    if (character === '(') depth++
-    if (character === ')') depth--
-    if (character === '|' && depth === 0) parts.push('')
-    else parts[parts.length - 1] += character
-  }
-  return parts
 }
