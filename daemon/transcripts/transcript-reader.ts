@@ -157,10 +157,11 @@ export function createTranscriptReader(core: Core, projects: Projects, jobs: Job
   }
 
   const sweepAll = async () => {
+    const hasFailed = failures.watch !== undefined
     // Watch before looking, so that no change falls between the two; what failed is tried again.
     await watch.set(roots().map(({ path }) => path))
     hasBegun = true
-    const isPolling = states().some(({ state }) => state === 'polling')
+    const isPolling = hasFailed || states().some(({ state }) => state === 'polling')
     const isWhole = isWholeDue || isPolling || failures.sweep !== undefined || sweeps % SWEEPS_PER_WHOLE === 0
     const missing = isFirst || isPolling || folderChanged ? Number.POSITIVE_INFINITY : MISSING_PER_SWEEP
     const withImported = isFirst || sweeps % SWEEPS_PER_IMPORTED === 0
