@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -152,7 +152,9 @@ describe('settings of a running daemon', () => {
       }
       const edit = edits.shift()
       if (edit === undefined) break
-      writeFileSync(home.places.configFile, edit)
+      // In one step: the daemon would take up, or refuse, what is written so far.
+      writeFileSync(`${home.places.configFile}.new`, edit)
+      renameSync(`${home.places.configFile}.new`, home.places.configFile)
       daemon.signal('SIGHUP')
     }
     expect(changes).toEqual(['connected', 'settings', 'condition', 'condition'])
