@@ -1,11 +1,10 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tree } from '../support/carry.ts'
-import { cliMain, memoryd } from '../support/cli.ts'
-import { startDaemon } from '../support/daemon.ts'
+import { memoryd, memorydReading } from '../support/cli.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { startDaemon } from '../support/in-process.ts'
 
 function project(home: Home, name: string) {
   const cwd = join(home.dir, name)
@@ -62,12 +61,8 @@ describe('a memory set', () => {
     const [source, target] = [project(home, 'one'), project(home, 'two')]
     await source.run('remember', 'The office is in Lisbon')
     const { stdout } = await source.run('export')
-    const { status } = spawnSync(process.execPath, [cliMain, 'import', '--memories', '-'], {
-      cwd: target.cwd,
-      env: home.env as NodeJS.ProcessEnv,
-      input: stdout,
-    })
-    expect(status).toBe(0)
+    const { code } = await memorydReading({ ...home, dir: target.cwd }, stdout, 'import', '--memories', '-')
+    expect(code).toBe(0)
     expect(tree(target.dir)).toEqual(tree(source.dir))
   })
 
@@ -145,12 +140,8 @@ describe('a project that was moved', () => {
     const hint = `memoryd export --project ${old.cwd} | memoryd import --memories - --project ${now.cwd}`
     expect([code, stderr]).toEqual([1, expect.stringContaining(hint)])
     const { stdout } = await now.run('export', '--project', old.cwd)
-    const { status } = spawnSync(process.execPath, [cliMain, 'import', '--memories', '-', '--project', now.cwd], {
-      cwd: home.dir,
-      env: home.env as NodeJS.ProcessEnv,
-      input: stdout,
-    })
-    expect(status).toBe(0)
+    const done = await memorydReading(home, stdout, 'import', '--memories', '-', '--project', now.cwd)
+    expect(done.code).toBe(0)
     expect(Object.keys(tree(now.dir))).toEqual([
       'MEMORY.md',
       'project_the_bakery_is_in_porto.md',

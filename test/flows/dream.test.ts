@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest'
 import type { DreamBegun, DreamReport } from '../../schema/dream.ts'
 import { memoryd } from '../support/cli.ts'
 import { connectAs } from '../support/connect-as.ts'
-import { startDaemon } from '../support/daemon.ts'
 import {
   dreamGround,
   dreamModel,
@@ -17,6 +16,7 @@ import {
 } from '../support/dream-ground.ts'
 import { collectEvents } from '../support/events.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { startDaemon } from '../support/in-process.ts'
 import { jobEnds } from '../support/job-ends.ts'
 import { says } from '../support/messages-api/answers.ts'
 
@@ -283,12 +283,12 @@ describe('the lock', () => {
     const home = makeHome()
     const { cwd, dir, before } = dreamGround(home)
     const lock = join(dir, '.consolidate-lock')
-    writeFileSync(lock, String(process.pid))
+    writeFileSync(lock, String(process.ppid))
     const { client } = await startDaemon(home)
     expect(await client.dream({ cwd, force: true })).toMatchObject({
       started: false,
       gate: 'lock',
-      facts: { holder: process.pid },
+      facts: { holder: process.ppid },
     })
     expect(snapshot(dir)).toEqual(before)
     rmSync(lock)

@@ -2,30 +2,32 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type RunningDaemon, startDaemon } from '../support/daemon.ts'
+import { startDaemon as startProcess } from '../support/daemon.ts'
 import { savedEvents } from '../support/events.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { type DaemonHere, startDaemon } from '../support/in-process.ts'
 import { topic } from '../support/memory.ts'
 
 /** A daemon that knows one project with one memory, `a.md`. */
-async function project(home: Home = makeHome()) {
+async function project<T extends Pick<DaemonHere, 'client'>>(start: (home: Home) => Promise<T>) {
+  const home = makeHome()
   const cwd = join(home.dir, 'project')
   mkdirSync(cwd)
   execFileSync('git', ['init', '-q', cwd], { env: home.env as NodeJS.ProcessEnv })
-  const daemon = await startDaemon(home)
+  const daemon = await start(home)
   await daemon.client.putMemory({ cwd, file: 'a.md', content: topic('One.') })
   const { dir } = await daemon.client.memories({ cwd })
   return { home, cwd, dir, daemon }
 }
 
-async function journal({ client }: RunningDaemon, cwd: string): Promise<string[]> {
+async function journal({ client }: Pick<DaemonHere, 'client'>, cwd: string): Promise<string[]> {
   const { items } = await client.changes({ cwd, limit: '500' })
   return items.map(({ op, file, actor }) => `${op} ${file} ${actor}`).reverse()
 }
 
 describe('edits that others make while the daemon runs', () => {
   it('are journaled as theirs and announced, whichever way they were made, without a request', async () => {
-    const { cwd, dir, daemon } = await project()
+    const { cwd, dir, daemon } = await project(startDaemon)
     const { until } = await savedEvents(daemon.client)
     let known = (await journal(daemon, cwd)).length
     /** Makes an edit; the announcements and the journal then tell of these changes and no others. */
@@ -60,7 +62,7 @@ describe('edits that others make while the daemon runs', () => {
   })
 
   it('are told from what goes through the gate', async () => {
-    const { cwd, dir, daemon } = await project()
+    const { cwd, dir, daemon } = await project(startDaemon)
     const { until } = await savedEvents(daemon.client)
     for (let n = 0; n < 5; n++) await daemon.client.putMemory({ cwd, file: 'a.md', content: topic(`Ours ${n}.`) })
     writeFileSync(join(dir, 'theirs.md'), topic('Theirs.'))
@@ -76,7 +78,7 @@ describe('edits that others make while the daemon runs', () => {
   })
 
   it('stand in a storm of two hundred writes', async () => {
-    const { cwd, dir, daemon } = await project()
+    const { cwd, dir, daemon } = await project(startDaemon)
     const { until } = await savedEvents(daemon.client)
     const edited = topic('The word of a person.')
     const refused: unknown[] = []
@@ -102,7 +104,7 @@ describe('edits that others make while the daemon runs', () => {
   })
 
   it('are journaled at the next start when it was killed meanwhile', async () => {
-    const { home, cwd, dir, daemon } = await project()
+    const { home, cwd, dir, daemon } = await project(startProcess)
     await daemon.client.putMemory({ cwd, file: 'b.md', content: topic('Two.') })
     await daemon.kill9()
     writeFileSync(join(dir, 'a.md'), topic('While it was away.'))
@@ -123,7 +125,7 @@ describe('edits that others make while the daemon runs', () => {
   })
 
   it('are not looked for behind a link to a forbidden place, where nothing is read or written', async () => {
-    const { home, cwd, dir, daemon } = await project()
+    const { home, cwd, dir, daemon } = await project(startDaemon)
     renameSync(dir, `${dir}.away`)
     symlinkSync(home.dir, dir)
     writeFileSync(join(home.dir, 'private.md'), topic('Private.'))
@@ -132,7 +134,7 @@ describe('edits that others make while the daemon runs', () => {
       reason: 'path',
       message: expect.stringContaining('is your home directory'),
     })
-    await daemon.kill9()
+    await daemon.stop()
     const again = await startDaemon(home)
     const { until } = await savedEvents(again.client)
     writeFileSync(join(home.dir, 'private.md'), topic('Private for ever.'))

@@ -7,9 +7,10 @@ import { ENV_HEADER } from '../../schema/caller.ts'
 import { claudeSession } from '../support/claude-session.ts'
 import { cliMain, memoryd } from '../support/cli.ts'
 import { connectAs } from '../support/connect-as.ts'
-import { startDaemon } from '../support/daemon.ts'
+import { startDaemon as startProcess } from '../support/daemon.ts'
 import { type Home, makeHome } from '../support/home.ts'
 import { runCommand, runHook } from '../support/hook-command.ts'
+import { startDaemon } from '../support/in-process.ts'
 import { rawRequest } from '../support/raw.ts'
 import { turnEvents } from '../support/transcripts.ts'
 
@@ -82,7 +83,7 @@ describe('hooks', () => {
 
   it('are answered by the command with nothing, and at once, whatever is wrong', async () => {
     const home = makeHome()
-    const daemon = await startDaemon(home)
+    const daemon = await startProcess(home)
     const env = { ...home.env, PATH: process.env.PATH ?? '' } as Record<string, string>
     const command = `'${process.execPath}' '${cliMain}' hook codex`
     const silent = { code: 0, stdout: '', stderr: '' }
@@ -91,17 +92,17 @@ describe('hooks', () => {
       expect(await runCommand(command, given, { ...env, ...odd })).toMatchObject(silent)
     expect(await runCommand(command, given, env, { ends: 'never', deadline: 'own' })).toMatchObject(silent)
     daemon.signal('SIGSTOP')
-    expect(await runCommand(command, given, env)).toMatchObject(silent)
+    expect(await runCommand(command, given, env, { deadline: 'own' })).toMatchObject(silent)
     daemon.signal('SIGCONT')
   })
 
   it('say nothing and go on when the daemon hangs, and are answered again when it goes on', async () => {
     const home = makeHome()
     const cwd = projectIn(home)
-    const daemon = await startDaemon(home)
+    const daemon = await startProcess(home)
     await connectAs(home, 'user').remember({ cwd, text: 'Always run the linter before a commit' })
     daemon.signal('SIGSTOP')
-    expect(await runHook('codex', home.places.socketPath, start(cwd))).toMatchObject({
+    expect(await runHook('codex', home.places.socketPath, start(cwd), { deadline: 'own' })).toMatchObject({
       code: 0,
       stdout: '',
       stderr: '',
@@ -169,7 +170,7 @@ describe('hooks', () => {
   it('keep mail that was sent to a reader that did not take it', async () => {
     const home = makeHome()
     const session = claudeSession(home)
-    const daemon = await startDaemon(home)
+    const daemon = await startProcess(home)
     const turns = await turnEvents(daemon.client)
     session.say('Let us begin')
     await turns.take(1)

@@ -18,8 +18,9 @@ import type { StrictClient } from '../../client/index.ts'
 import type { Event } from '../../schema/event.ts'
 import type { OneJob } from '../../schema/job.ts'
 import { cliMain, memoryd } from '../support/cli.ts'
-import { startDaemon } from '../support/daemon.ts'
+import { startDaemon as startProcess } from '../support/daemon.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { startDaemon } from '../support/in-process.ts'
 import { append, genericRoot, turn, turnEvents } from '../support/transcripts.ts'
 
 type Job = Extract<Event, { type: 'job' }>
@@ -130,13 +131,13 @@ describe('memoryd import', () => {
         ...Array.from({ length: 100 }, (_, n) => ({ type: 'user', id: `q${n}`, text: `${n} ${text}` })),
       )
     for (let round = 0; round < 2; round++) {
-      const daemon = await startDaemon(home)
+      const daemon = await startProcess(home)
       const killed = imported(daemon.client, dir, async (job) => {
         if ((job.import?.doneBytes ?? 0) > 0) await daemon.kill9()
       })
       await expect(killed).rejects.toThrow()
     }
-    const daemon = await startDaemon(home)
+    const daemon = await startProcess(home)
     expect(await imported(daemon.client, dir)).toMatchObject({ state: 'done', result: { files: 40, doneFiles: 40 } })
     expect(rows(home, 'SELECT count(*), count(DISTINCT session || uid) FROM messages')).toEqual([[4_000, 4_000]])
     await daemon.stop()

@@ -6,9 +6,9 @@ import { type Databases, openDatabases } from '../../daemon/db/databases.ts'
 import { createJobClaims, createJobTable } from '../../daemon/jobs/job-table.ts'
 import { cliMain, memoryd } from '../support/cli.ts'
 import { connectAs } from '../support/connect-as.ts'
-import { startDaemon } from '../support/daemon.ts'
 import { collectEvents } from '../support/events.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { startDaemon } from '../support/in-process.ts'
 import { due } from '../support/jobs.ts'
 
 const IN_A_YEAR = Date.now() + 365 * 86_400_000

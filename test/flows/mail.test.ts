@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../client/index.ts'
 import { connectAs } from '../support/connect-as.ts'
-import { startDaemon } from '../support/daemon.ts'
+import { startDaemon as startProcess } from '../support/daemon.ts'
 import { collectEvents } from '../support/events.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { startDaemon } from '../support/in-process.ts'
 import { topic } from '../support/memory.ts'
 import { rawRequest } from '../support/raw.ts'
 
@@ -167,7 +168,7 @@ describe('waiting for mail', () => {
     expect(await daemon.stop()).toMatchObject({ code: 0 })
     expect(await waiting).toEqual({ items: [] })
 
-    const again = await startDaemon(home)
+    const again = await startProcess(home)
     const cut = client.mail({ agent: 'b', wait: '60' })
     const refused = expect(cut).rejects.toMatchObject({ code: 'UNREACHABLE' })
     await answered(home)

@@ -7,9 +7,10 @@ import { blankNotes, DEFAULT_TEMPLATE } from '../../daemon/notes/template.ts'
 import { claudeSession } from '../support/claude-session.ts'
 import { memoryd } from '../support/cli.ts'
 import { connectAs } from '../support/connect-as.ts'
-import { startDaemon } from '../support/daemon.ts'
+import { startDaemon as startProcess } from '../support/daemon.ts'
 import { statusEvents } from '../support/events.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { startDaemon } from '../support/in-process.ts'
 import { jobEnds } from '../support/job-ends.ts'
 import { calls, says } from '../support/messages-api/answers.ts'
 import type { MessagesApi } from '../support/messages-api/server.ts'
@@ -400,7 +401,8 @@ describe('notes by a model', () => {
   it('are whole and known for what they cover when the daemon is killed in the middle', async () => {
     const { api, home } = await online()
     const session = claudeSession(home)
-    const first = await running(home)
+    const daemon = await startProcess(home)
+    const first = { ...daemon, ends: await jobEnds(daemon.client, 'notes') }
     api.next(calls(edit('a', about('Worklog'), `${about('Worklog')}\n\n- began`)))
     turn(session, 'Begin', 12_000)
     await first.ends.next()

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { StrictClient } from '../../client/index.ts'
 import { connectAs } from '../support/connect-as.ts'
-import { startDaemon } from '../support/daemon.ts'
+import { startDaemon as startProcess } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
+import { startDaemon } from '../support/in-process.ts'
 import { topic } from '../support/memory.ts'
 import { memoryDirOf, writeAsModel } from '../support/writer.ts'
 
@@ -79,14 +80,14 @@ async function open(config: object = {}) {
   )
   const clients = { person: connectAs(home, 'user'), agent: connectAs(home, 'agent:test') }
   const ground = { ...clients, cwd, path: (file: string) => join(dir, file) }
-  return { start: () => startDaemon(home), ground }
+  return { start: () => startDaemon(home), startToKill: () => startProcess(home), ground }
 }
 
 describe("a person's newer edit", () => {
   for (const [where, edit] of edits)
     it(`made ${where} is never overwritten by an agent that has not seen it, before or after a restart`, async () => {
-      const { start, ground } = await open()
-      const daemon = await start()
+      const { start, startToKill, ground } = await open()
+      const daemon = await startToKill()
       const ready = await Promise.all(attempts.map(async ([name, prepare]) => [name, await prepare(ground)] as const))
       await edit(ground)
       const outcomes = async () => {

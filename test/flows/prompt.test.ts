@@ -1,9 +1,11 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { StrictClient } from '../../client/index.ts'
 import { encodeVariables, GUIDELINES } from '../../schema/caller.ts'
-import { type RunningDaemon, startDaemon } from '../support/daemon.ts'
+import { startDaemon as startProcess } from '../support/daemon.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { startDaemon } from '../support/in-process.ts'
 import { rawRequest } from '../support/raw.ts'
 
 const KEY = `ghp_${'A1b2C3d4E5f6'.repeat(3)}`
@@ -14,7 +16,7 @@ function folder(home: Home, name: string): string {
   return cwd
 }
 
-async function indexFile(daemon: RunningDaemon, cwd: string): Promise<string> {
+async function indexFile(daemon: { client: StrictClient }, cwd: string): Promise<string> {
   return (await daemon.client.memoryIndex({ cwd })).path
 }
 
@@ -24,7 +26,7 @@ describe('the memory prompt over the socket', () => {
     const cwd = folder(home, 'project')
     const other = folder(home, 'other')
     const sessionId = '2f1c/../odd id'
-    const before = await startDaemon(home)
+    const before = await startProcess(home)
     await before.client.remember({ cwd, text: 'The release is cut by the night build' })
     const first = await before.client.memoryPrompt({ cwd, sessionId })
     expect(first).toEqual({ text: expect.stringContaining('The release is cut by the night build') })
@@ -33,7 +35,7 @@ describe('the memory prompt over the socket', () => {
     await before.client.remember({ cwd, text: 'Staging is wiped every night' })
     await before.kill9()
 
-    const after = await startDaemon(home)
+    const after = await startProcess(home)
     const { client } = after
     writeFileSync(await indexFile(after, cwd), '- [By hand](by_hand.md) — edited while the daemon was away\n')
     const again = await Promise.all([1, 2, 3].map(() => client.memoryPrompt({ cwd, sessionId })))

@@ -1,6 +1,7 @@
-import { spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../client/index.ts'
 import { isUsable, listBackups, listCopies } from '../../daemon/db/backup.ts'
@@ -8,7 +9,7 @@ import { openForReading } from '../../daemon/db/database.ts'
 import { openDatabases } from '../../daemon/db/databases.ts'
 import { createJournal } from '../../daemon/memory/journal.ts'
 import { cliMain, memoryd } from '../support/cli.ts'
-import { type RunningDaemon, startDaemon } from '../support/daemon.ts'
+import { type DaemonHere, startDaemon } from '../support/in-process.ts'
 import { needPrograms } from '../support/programs.ts'
 import { FILE, type Ground, makeGround, words } from '../support/purge-ground.ts'
 import { missing, traces } from '../support/traces.ts'
@@ -136,20 +137,20 @@ describe('forget --purge', () => {
     })
     expect(await inProject(ground, 'forget', '--purge')).toMatchObject({ code: 2 })
     expect(missing(home.places.stateDir, allWords)).toEqual([])
-    expect(onTerminal(ground, 'n')).toContain('nothing was purged')
+    expect(await onTerminal(ground, 'n')).toContain('nothing was purged')
     expect(existsSync(join(dir, FILE))).toBe(true)
-    expect(onTerminal(ground, 'y')).toContain(`purged ${FILE}`)
+    expect(await onTerminal(ground, 'y')).toContain(`purged ${FILE}`)
     expect(traces(home.dir, allWords)).toEqual([])
     await stillAnswers(daemon)
   })
 })
 
-async function stillAnswers({ client }: RunningDaemon): Promise<void> {
+async function stillAnswers({ client }: DaemonHere): Promise<void> {
   expect(await client.status()).toMatchObject({ state: 'ready', reasons: [], errors: [] })
 }
 
 /** What the command says at a pseudo-terminal where a user types one answer. */
-function onTerminal({ home, cwd }: Ground, answer: string): string {
+async function onTerminal({ home, cwd }: Ground, answer: string): Promise<string> {
   const script = [
     'import os, pty, signal, sys',
     'signal.alarm(30)',
@@ -164,10 +165,7 @@ function onTerminal({ home, cwd }: Ground, answer: string): string {
     'print(text.decode())',
   ].join('\n')
   const command = [process.execPath, cliMain, 'forget', FILE, '--purge']
-  const { stdout } = spawnSync('python3', ['-c', script, answer, ...command], {
-    env: home.env as NodeJS.ProcessEnv,
-    cwd,
-    encoding: 'utf8',
-  })
+  const options = { env: home.env as NodeJS.ProcessEnv, cwd }
+  const { stdout } = await promisify(execFile)('python3', ['-c', script, answer, ...command], options)
   return stdout
 }

@@ -1,8 +1,9 @@
 import { appendFileSync, chmodSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { startDaemon } from '../support/daemon.ts'
+import { startDaemon as startProcess } from '../support/daemon.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { startDaemon } from '../support/in-process.ts'
 import { jobEnds } from '../support/job-ends.ts'
 import { rawRequest } from '../support/raw.ts'
 import { append, genericRoot, turn, turnEvents } from '../support/transcripts.ts'
@@ -35,7 +36,7 @@ describe('a turn that is pushed', () => {
   it('is dated by the day it was where it was said', async () => {
     const home = makeHome({ TZ: 'Pacific/Kiritimati' })
     const cwd = projectIn(home)
-    const daemon = await startDaemon(home)
+    const daemon = await startProcess(home)
     const ends = await jobEnds(daemon.client, 'extract')
     const messages = [
       {
@@ -133,14 +134,14 @@ describe('a turn that is pushed', () => {
     const home = makeHome()
     genericRoot(home)
     const cwd = projectIn(home)
-    const first = await startDaemon(home)
+    const first = await startProcess(home)
     const session = { cwd, harness: 'mine', sessionId: 's' }
     await first.client.pushTurn({ ...session, turnId: 'one', messages: said('one?', 'one') })
     await first.kill9()
     const file = fileOf(home, 'mine', 's')
     const whole = readFileSync(file, 'utf8')
     appendFileSync(file, '{"type":"user","id":"two.1","text":"two?"}\n{"type":"assist')
-    const second = await startDaemon(home)
+    const second = await startProcess(home)
     const turns = await turnEvents(second.client)
     await second.client.pushTurn({ ...session, turnId: 'one', messages: said('one?', 'one') })
     expect(readFileSync(file, 'utf8').startsWith(whole)).toBe(true)

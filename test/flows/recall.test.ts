@@ -5,16 +5,17 @@ import type { StrictClient } from '../../client/index.ts'
 import { openForReading, storeLayout } from '../../daemon/db/database.ts'
 import { memoryd } from '../support/cli.ts'
 import { connectAs } from '../support/connect-as.ts'
-import { type RunningDaemon, startDaemon } from '../support/daemon.ts'
+import { startDaemon as startProcess } from '../support/daemon.ts'
 import { statusEvents } from '../support/events.ts'
 import { type Home, makeHome } from '../support/home.ts'
+import { type DaemonHere, startDaemon } from '../support/in-process.ts'
 import { rawRequest } from '../support/raw.ts'
 import { memoryDirOf } from '../support/writer.ts'
 
 const SECRET = ['ghp', 'R4nd0mR4nd0mR4nd0mR4nd0mR4nd0mR4nd0m'].join('_')
 
 type Ground = {
-  daemon: RunningDaemon
+  daemon: DaemonHere
   home: Home
   cwd: string
   dir: string
@@ -108,7 +109,9 @@ describe('POST /v1/recall', () => {
   })
 
   it('knows after a kill what was given just before', async () => {
-    const { client, cwd, home, daemon } = await ground()
+    const { client, cwd, home, daemon: here } = await ground()
+    await here.stop()
+    const daemon = await startProcess(home)
     await client.recall({ cwd, query: 'token renewal', sessionId: 's' })
     const rows = () =>
       openForReading(storeLayout(home.places.stateDir).history).prepare('SELECT count(*) FROM recalled').pluck().get()

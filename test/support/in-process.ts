@@ -2,6 +2,7 @@
  * A whole daemon in the test's process, on a real socket and real files: what a flow needs, in a tenth of the time that a process
  * takes to start. Kills, signals and the command line's `start` and `stop` need a process: `daemon.ts`.
  */
+import { setImmediate as turn } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { connect, type StrictClient } from '../../client/index.ts'
 import { startDaemon as start } from '../../daemon/daemon.ts'
@@ -23,6 +24,11 @@ export type DaemonHere = {
 type Options = { clock?: Clock; lastStop?: 'clean' | 'unclean' }
 
 const DRAIN_MS = 60_000
+
+/** The end of a connection is read in the turn after the one that closed it; until then a caller would use it again. */
+async function callersHaveHeard(): Promise<void> {
+  for (let turns = 0; turns < 4; turns++) await turn()
+}
 
 export async function startDaemon(home: Home, { clock = createClock(), lastStop }: Options = {}): Promise<DaemonHere> {
   const { places, env } = home
@@ -53,6 +59,7 @@ export async function startDaemon(home: Home, { clock = createClock(), lastStop 
       client.close()
       const outcome = await daemon.stop(DRAIN_MS)
       process.umask(umask)
+      await callersHaveHeard()
       return { code: outcome === 'clean' ? 0 : 1 }
     })()
     return stopped
