@@ -1,13 +1,9 @@
 /** Transcripts of Claude Code, 1.0 to 2.1: lines to facts. Does no I/O; nothing in a line makes it throw. */
 import { dirname } from 'node:path'
+import type { Adapter, Content, Draft, Fact, Fields } from './facts.ts'
 import {
-  type Adapter,
-  type Content,
   compacted,
   compose,
-  type Draft,
-  type Fact,
-  type Fields,
   fields,
   folder,
   id,
@@ -19,6 +15,7 @@ import {
   time,
   unknownFact,
   usage,
+  wordSet,
 } from './facts.ts'
 
 const SESSION = /^[^/]+\/([\w-]+)\.jsonl$/
@@ -32,26 +29,10 @@ const MEMORIES = /^[^/]+\/memory(?:\/|$)/
 /** All sub-agents of a session up to 1.0, which did not tell them apart. */
 const SIDECHAIN = 'sidechain'
 
-const BOOKKEEPING = new Set([
-  'agent-color',
-  'agent-name',
-  'ai-title',
-  'api-request',
-  'api-request-blob',
-  'api-request-shape',
-  'atis-latch',
-  'cost-state',
-  'custom-title',
-  'last-prompt',
-  'mode',
-  'permission-mode',
-  'pr-link',
-  'queue-operation',
-  'summary',
-  'tag',
-  'tools-used',
-  'worktree-state',
-])
+const BOOKKEEPING = wordSet(`
+  agent-color agent-name ai-title api-request api-request-blob api-request-shape atis-latch cost-state custom-title
+  last-prompt mode permission-mode pr-link queue-operation summary tag tools-used worktree-state
+`)
 
 export const claudeCode: Adapter = {
   harness: 'claude-code',
@@ -148,7 +129,7 @@ const NOTIFICATION = /^\s*<task-notification>/
 /** What ran in the terminal without the model. */
 const LOCAL = /^\s*<(?:local-command-(?:stdout|stderr|caveat)|bash-(?:input|stdout|stderr))>/
 
-const FINAL = new Set(['end_turn', 'stop_sequence', 'refusal'])
+const FINAL = wordSet('end_turn stop_sequence refusal')
 
 /** A line of type `user` is far from always a person's; what flags do not say, its first words do. */
 function userSaid(record: Fields, content: Content): Draft {

@@ -1,12 +1,9 @@
 /** Transcripts of Codex: lines to facts. Does no I/O; nothing in a line makes it throw. */
+import type { Adapter, Draft, Fact, Fields } from './facts.ts'
 import {
-  type Adapter,
   compacted,
   compose,
   count,
-  type Draft,
-  type Fact,
-  type Fields,
   fields,
   folder,
   id,
@@ -20,35 +17,20 @@ import {
   toolCall,
   toolResult,
   unknownFact,
+  wordSet,
 } from './facts.ts'
 
 const ROLLOUT = /^(?:[^/]+\/)*rollout-[^/]*?([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.jsonl$/
 
-const BOOKKEEPING = new Set(['token_usage_record', 'world_state'])
-const ITEMS = new Set(['session_meta', 'turn_context', 'response_item', 'event_msg', 'compacted'])
+const BOOKKEEPING = wordSet('token_usage_record world_state')
+const ITEMS = wordSet('session_meta turn_context response_item event_msg compacted')
 
 /** They repeat what items say, or are of the moment. */
-const SILENT_EVENTS = new Set([
-  'agent_message',
-  'agent_reasoning',
-  'agent_reasoning_raw_content',
-  'context_compacted',
-  'entered_review_mode',
-  'error',
-  'exec_command_end',
-  'exited_review_mode',
-  'item_completed',
-  'mcp_tool_call_end',
-  'patch_apply_end',
-  'sub_agent_activity',
-  'task_started',
-  'thread_name_updated',
-  'thread_settings_applied',
-  'undo_completed',
-  'user_message',
-  'view_image_tool_call',
-  'web_search_end',
-])
+const SILENT_EVENTS = wordSet(`
+  agent_message agent_reasoning agent_reasoning_raw_content context_compacted entered_review_mode error
+  exec_command_end exited_review_mode item_completed mcp_tool_call_end patch_apply_end sub_agent_activity task_started
+  thread_name_updated thread_settings_applied undo_completed user_message view_image_tool_call web_search_end
+`)
 
 export const codex: Adapter = {
   harness: 'codex',
@@ -119,9 +101,9 @@ function usageOf(tokens: Fields) {
 }
 
 /** The items of a Codex response: who said a message, what a tool was asked and what it returned. Pure. */
-const CALLS = new Set(['function_call', 'custom_tool_call', 'local_shell_call', 'web_search_call', 'tool_search_call'])
-const OUTPUTS = new Set(['function_call_output', 'custom_tool_call_output', 'tool_search_output'])
-const SILENT = new Set(['reasoning', 'ghost_snapshot', 'compaction', 'context_compaction', 'image_generation_call'])
+const CALLS = wordSet('function_call custom_tool_call local_shell_call web_search_call tool_search_call')
+const OUTPUTS = wordSet('function_call_output custom_tool_call_output tool_search_output')
+const SILENT = wordSet('reasoning ghost_snapshot compaction context_compaction image_generation_call')
 
 /** Where no kinds are given, as in older versions, injected messages are told by how they begin. */
 const INJECTED =

@@ -9,10 +9,16 @@ export type By = 'person' | 'agent' | 'tool' | 'injected' | 'system'
 /** `settling`: the harness marks no end; it is one if nothing follows for a while. */
 export type End = 'final' | 'aborted' | 'settling'
 
+/** Input without what came from or went into a cache, so that the four add up to what was processed. */
+export type Usage = { input: number; output: number; cacheRead: number; cacheWrite: number }
+
+export type ToolCall = { id: string; name: string; input: string }
+type ToolResult = { callId: string; text: string }
+
 export type Message = {
   kind: 'message'
   by: By
-  /** What a person or an agent said, without private spans and without anything injected; empty for everything else. */
+  /** What a person or an agent said; empty for everything else. */
   text: string
   toolCalls: ToolCall[]
   toolResults: ToolResult[]
@@ -21,7 +27,6 @@ export type Message = {
   /** `null` begins a chain; absent means that it follows the message before it. */
   parentId?: string | null
   at?: number
-  /** Where it was said, in minutes east of Greenwich, if the line tells. */
   minutesEast?: number
   /** Lines that share it are parts of one answer, and each repeats the usage of the whole. */
   answerId?: string
@@ -39,11 +44,10 @@ export type Message = {
   ends?: End
 }
 
-/** What a line tells about the session, true from there on. */
+/** What a line tells about the session, true from there on. `subAgent`: the transcript is that of a sub-agent of it. */
 export type SessionFact = {
   kind: 'session'
   sessionId?: string
-  /** The transcript is that of a sub-agent of the session. */
   subAgent?: string
   forkOf?: string
   cwd?: string
@@ -53,7 +57,7 @@ export type SessionFact = {
   interactive?: boolean
 }
 
-export type Compacted = { kind: 'compacted'; trigger?: 'manual' | 'auto'; at?: number }
+type Compacted = { kind: 'compacted'; trigger?: 'manual' | 'auto'; at?: number }
 
 /** Dropped: a message and all that came after it, or the last turns. */
 export type Rewound = { kind: 'rewound'; from: string } | { kind: 'rewound'; turns: number }
@@ -66,9 +70,6 @@ export type Fact =
   | { kind: 'bookkeeping' }
   | { kind: 'unknown'; type: string }
   | { kind: 'broken' }
-
-/** What the path of a transcript tells by itself; where its lines say otherwise, they are right. */
-export type Described = { [K in 'harness' | 'sessionId' | 'subAgent']?: string | undefined }
 
 /** Paths are relative to a root of the harness, with `/` between names. */
 export type Adapter = {
@@ -84,32 +85,15 @@ export type Adapter = {
   mayHold?(folder: string): boolean
   /** A line as no other harness writes it. The generic form knows only that it could be one of its own. */
   recognises(record: Fields): boolean
-  describe(path: string): Described
+  /** What the path tells by itself; where the lines say otherwise, they are right. */
+  describe(path: string): { [K in 'harness' | 'sessionId' | 'subAgent']?: string | undefined }
   read(line: string): Fact[]
-  /** For harnesses whose lines do not say where a session runs: files beside the transcripts that do. */
-  folder?: {
-    /** In the order in which they are to be believed. */
-    files(path: string): string[]
-    cwd(path: string, texts: ReadonlyMap<string, string>): string | undefined
-  }
+  /** For harnesses whose lines do not say where a session runs: files beside the transcripts that do, the most credible first. */
+  folder?: { files(path: string): string[]; cwd(path: string, texts: ReadonlyMap<string, string>): string | undefined }
 }
 
-export function sessionFact(told: { [K in keyof SessionFact]?: SessionFact[K] | undefined }): SessionFact {
-  return present<SessionFact>({ kind: 'session', ...told })
-}
-
-export function compacted(at: number | undefined, trigger?: unknown): Compacted {
-  const known = trigger === 'manual' || trigger === 'auto' ? trigger : undefined
-  return present<Compacted>({ kind: 'compacted', trigger: known, at })
-}
-
-export function unknownFact(type: unknown, group = ''): Fact {
-  return { kind: 'unknown', type: `${group}${typeName(type)}` }
-}
-
-export function toolResult(callId: unknown, text: string): Draft {
-  return { by: 'tool', toolResults: [{ callId: id(callId) ?? '', text }] }
-}
+type Maybe<T> = { [K in keyof T]?: T[K] | undefined }
+export type Draft = Maybe<Message> & { by: By }
 
 /** A line without anything is nothing; one that is no JSON object is broken. */
 export function reader(interpret: (record: Fields) => Fact[]): Adapter['read'] {
@@ -120,40 +104,19 @@ export function reader(interpret: (record: Fields) => Fact[]): Adapter['read'] {
   }
 }
 
-export type Draft = { [K in keyof Message]?: Message[K] | undefined } & { by: By }
-
-const NONE: readonly never[] = []
-
-/** Field by field and in one order: every line of every transcript comes through here, and copies in a loop are slow. */
 export function compose(draft: Draft): Message {
-  const { by, text, startsTurn } = heard(draft)
-  const message: Message = { kind: 'message', by, text, toolCalls: [], toolResults: [] }
   // What an agent calls comes after what it says.
-  const hidden = by === 'agent' && draft.toolCalls !== undefined && isPrivateToTheEnd(draft.text ?? '')
-  for (const { id, name, input } of draft.toolCalls ?? NONE)
-    message.toolCalls.push({ id, name, input: hidden ? '' : withoutPrivate(input) })
-  for (const { callId, text } of draft.toolResults ?? NONE)
-    message.toolResults.push({ callId, text: withoutPrivate(stripInjected(text)) })
-  if (draft.id !== undefined) message.id = draft.id
-  if (draft.parentId !== undefined) message.parentId = draft.parentId
-  if (draft.at !== undefined) message.at = draft.at
-  if (draft.minutesEast !== undefined) message.minutesEast = draft.minutesEast
-  if (draft.answerId !== undefined) message.answerId = draft.answerId
-  if (draft.usage !== undefined) message.usage = draft.usage
-  if (draft.total !== undefined) message.total = draft.total
-  if (draft.model !== undefined) message.model = draft.model
-  if (draft.cwd !== undefined) message.cwd = draft.cwd
-  if (draft.branch !== undefined) message.branch = draft.branch
-  if (draft.subAgent !== undefined) message.subAgent = draft.subAgent
-  if (startsTurn !== undefined) message.startsTurn = startsTurn
-  if (draft.turnId !== undefined) message.turnId = draft.turnId
-  if (draft.ends !== undefined) message.ends = draft.ends
-  return message
-}
-
-/** What is said to a sub-agent comes from the agent that called it. */
-export function speaker(by: By, subAgent: string | undefined): By {
-  return by === 'person' && subAgent !== undefined ? 'agent' : by
+  const isHidden = draft.by === 'agent' && draft.toolCalls !== undefined && isPrivateToTheEnd(draft.text ?? '')
+  return present<Message>({
+    ...draft,
+    ...heard(draft),
+    kind: 'message',
+    toolCalls: (draft.toolCalls ?? []).map((call) => ({ ...call, input: isHidden ? '' : withoutPrivate(call.input) })),
+    toolResults: (draft.toolResults ?? []).map(({ callId, text }) => ({
+      callId,
+      text: withoutPrivate(stripInjected(text)),
+    })),
+  })
 }
 
 function heard({ by, text = '', startsTurn, subAgent }: Draft): Pick<Draft, 'by' | 'startsTurn'> & { text: string } {
@@ -166,14 +129,36 @@ function heard({ by, text = '', startsTurn, subAgent }: Draft): Pick<Draft, 'by'
   return { by: speaker(by, subAgent), startsTurn, text: withoutPrivate(said) }
 }
 
-/** Fields of JSON that other programs wrote, each of the kind asked for or nothing. Throws nothing. */
+/** What is said to a sub-agent comes from the agent that called it. */
+export function speaker(by: By, subAgent: string | undefined): By {
+  return by === 'person' && subAgent !== undefined ? 'agent' : by
+}
 
-/** Input without what came from or went into a cache, so that the four add up to what was processed. */
-export type Usage = { input: number; output: number; cacheRead: number; cacheWrite: number }
+export function sessionFact(told: Maybe<SessionFact>): SessionFact {
+  return present<SessionFact>({ ...told, kind: 'session' })
+}
 
-export type ToolCall = { id: string; name: string; input: string }
-export type ToolResult = { callId: string; text: string }
+export function compacted(at: number | undefined, trigger?: unknown): Compacted {
+  const known = trigger === 'manual' || trigger === 'auto' ? trigger : undefined
+  return present<Compacted>({ kind: 'compacted', trigger: known, at })
+}
 
+/** The type is shown to the user: never a message that stands in its place. */
+export function unknownFact(type: unknown, group = ''): Fact {
+  const isName = typeof type === 'string' && type.length <= MAX_NAME_CHARS && /^[\w.:/-]+$/.test(type)
+  return { kind: 'unknown', type: `${group}${isName ? type : 'nameless'}` }
+}
+
+export function toolResult(callId: unknown, text: string): Draft {
+  return { by: 'tool', toolResults: [{ callId: id(callId) ?? '', text }] }
+}
+
+export function toolCall(callId: unknown, name: unknown, input: unknown): ToolCall {
+  const called = id(name) ?? ''
+  return { id: id(callId) ?? '', name: called, input: toolInput(called, input) }
+}
+
+/** Fields of JSON that other programs wrote, each of the kind asked for or nothing. None of these functions throws. */
 export type Fields = Readonly<Record<string, unknown>>
 
 const NO_FIELDS: Fields = Object.freeze({})
@@ -181,8 +166,7 @@ const MAX_ID_CHARS = 512
 const MAX_PATH_CHARS = 4096
 const MAX_NAME_CHARS = 64
 const LATEST_MS = Date.UTC(9999, 11, 31)
-
-/** A line shorter than this cannot hold more than a few megabytes once it is parsed. */
+/** A shorter line takes a few megabytes at most once it is parsed. */
 const SHORT_CHARS = 100_000
 /** More than any harness writes into one line: a list of a million empty objects already is half a hundred megabytes. */
 const MOST_VALUES = 1_000_000
@@ -190,18 +174,16 @@ const MOST_DEPTH = 1_000
 
 /** Nothing for what is no JSON object, and for one made to take up more memory than it is worth. */
 export function parseLine(line: string): Fields | undefined {
-  if (line.length > SHORT_CHARS && isBomb(line)) return undefined
+  if (line.length > SHORT_CHARS) {
+    const { values, depth } = shapeOf(line)
+    if (values > MOST_VALUES || depth > MOST_DEPTH) return undefined
+  }
   try {
     const value: unknown = JSON.parse(line)
     return isFields(value) ? value : undefined
   } catch {
     return undefined
   }
-}
-
-function isBomb(line: string): boolean {
-  const { values, depth } = shapeOf(line)
-  return values > MOST_VALUES || depth > MOST_DEPTH
 }
 
 function isFields(value: unknown): value is Fields {
@@ -225,33 +207,30 @@ export function id(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= MAX_ID_CHARS ? value : undefined
 }
 
-/** The parent as a line gives it: an id, `null` for none, nothing when the line does not speak of it. */
+/** `null` for a line that has no parent, nothing when it does not speak of it. */
 export function parent(value: unknown): string | null | undefined {
   return value === null ? null : id(value)
 }
 
 export function folder(value: unknown): string | undefined {
-  if (typeof value !== 'string' || value.length > MAX_PATH_CHARS) return undefined
-  return value.startsWith('/') && !value.includes('\0') ? value : undefined
+  const path = text(value)
+  return path.startsWith('/') && path.length <= MAX_PATH_CHARS && !path.includes('\0') ? path : undefined
 }
 
 export function time(value: unknown): number | undefined {
-  const at =
-    typeof value === 'string' && value.length <= MAX_NAME_CHARS && /^\d{4}-\d\d-\d\dT/.test(value)
-      ? Date.parse(value)
-      : typeof value === 'number'
-        ? Math.trunc(value < 100_000_000_000 ? value * 1000 : value)
-        : Number.NaN
+  let at = Number.NaN
+  if (typeof value === 'number') at = Math.trunc(value < 100_000_000_000 ? value * 1000 : value)
+  else if (/^\d{4}-\d\d-\d\dT.{0,53}$/.test(text(value))) at = Date.parse(text(value))
   return at >= 0 && at <= LATEST_MS ? at : undefined
 }
 
 /** How many minutes east of Greenwich a time was written, where it says more than that it is reckoned from there. */
 export function zone(value: unknown): number | undefined {
-  if (typeof value !== 'string' || value.length > MAX_NAME_CHARS) return undefined
-  const written = /T.*([+-])(\d\d):?(\d\d)$/.exec(value)
-  if (!written || time(value) === undefined) return undefined
-  const minutes = Number(written[2]) * 60 + Number(written[3])
-  return minutes === 0 ? undefined : written[1] === '-' ? -minutes : minutes
+  const written = time(value) === undefined ? '' : text(value)
+  const [, sign, hours, minutes] = /T.*([+-])(\d\d):?(\d\d)$/.exec(written) ?? []
+  if (sign === undefined) return undefined
+  const east = Number(hours) * 60 + Number(minutes)
+  return east === 0 ? undefined : sign === '-' ? -east : east
 }
 
 export function count(value: unknown): number {
@@ -259,22 +238,14 @@ export function count(value: unknown): number {
 }
 
 /** Nothing where all are zero: harnesses write such usage for what they made up themselves. */
-export function usage(input: unknown, output: unknown, cacheRead: unknown, cacheWrite: unknown): Usage | undefined {
-  const used = {
-    input: count(input),
-    output: count(output),
-    cacheRead: count(cacheRead),
-    cacheWrite: count(cacheWrite),
-  }
-  return used.input + used.output + used.cacheRead + used.cacheWrite > 0 ? used : undefined
+export function usage(
+  ...counts: [input: unknown, output: unknown, read: unknown, written: unknown]
+): Usage | undefined {
+  const [input = 0, output = 0, cacheRead = 0, cacheWrite = 0] = counts.map(count)
+  return input + output + cacheRead + cacheWrite > 0 ? { input, output, cacheRead, cacheWrite } : undefined
 }
 
-/** The name of a type for a count that people see: never a message that stands in its place. */
-export function typeName(value: unknown): string {
-  return typeof value === 'string' && value.length <= MAX_NAME_CHARS && /^[\w.:/-]+$/.test(value) ? value : 'nameless'
-}
-
-/** Without the fields that hold nothing. A loop: every line of every transcript comes through here. */
+/** Without the fields that hold nothing. */
 export function present<T extends object>(all: { [K in keyof T]: T[K] | undefined }): T {
   const held: Partial<T> = {}
   for (const key in all) {
@@ -284,26 +255,28 @@ export function present<T extends object>(all: { [K in keyof T]: T[K] | undefine
   return held as T
 }
 
-/** What a tool was asked to do, as one text: the command of a shell, else compact JSON of bounded size. Pure. */
+export function wordSet(words: string): ReadonlySet<string> {
+  return new Set(words.trim().split(/\s+/))
+}
+
 const CAP_CHARS = 16_000
 const MAX_DEPTH = 8
 
+/** What a tool was asked to do, as one text: the command of a shell, else compact JSON of bounded size. */
 export function toolInput(name: string, input: unknown): string {
   if (typeof input === 'string') return input
-  return (isShell(name, input) && command(input)) || (JSON.stringify(bounded(input)) ?? '')
+  // Other tools may call one of many fields `command`, and the rest says what for.
+  const isShell = isShellTool(name) || Object.keys(fields(input)).length === 1
+  return (isShell && command(fields(input))) || (JSON.stringify(bounded(input)) ?? '')
 }
 
-/** Other tools may call one of many fields `command`, and the rest says what for. */
-function isShell(name: string, input: unknown): boolean {
-  return isShellTool(name) || Object.keys(fields(input)).length === 1
-}
-
-function command(input: unknown): string {
-  const given = fields(input).command ?? fields(input).cmd
-  if (typeof given === 'string') return given
-  return list(given)
-    .filter((word) => typeof word === 'string')
-    .join(' ')
+function command({ command, cmd }: Fields): string {
+  const given = command ?? cmd
+  return typeof given === 'string'
+    ? given
+    : list(given)
+        .filter((word) => typeof word === 'string')
+        .join(' ')
 }
 
 /** JSON.stringify knows no limit and runs out of stack on deep values: what is too much is left out before it. */
@@ -329,53 +302,34 @@ function bounded(value: unknown): unknown {
   return copy(value, 0)
 }
 
+const SHELLS = wordSet('bash exec_command local_shell powershell run_shell_command shell shell_command')
+
+/** Some put the name of a server before it. */
+export function isShellTool(name: string): boolean {
+  return SHELLS.has((name.split('.').at(-1) ?? '').toLowerCase())
+}
+
 export type Content = { text: string; toolCalls: ToolCall[]; toolResults: ToolResult[]; onlyThoughts: boolean }
 
-const CALLS = new Set(['tool_use', 'server_tool_use', 'mcp_tool_use', 'toolCall'])
-const RESULTS = new Set(['tool_result', 'mcp_tool_result'])
-const THOUGHTS = new Set(['thinking', 'redacted_thinking'])
+const CALLS = wordSet('tool_use server_tool_use mcp_tool_use toolCall')
+const RESULTS = wordSet('tool_result mcp_tool_result')
+const THOUGHTS = wordSet('thinking redacted_thinking')
 
 export function readContent(content: unknown): Content {
   const toolCalls: ToolCall[] = []
   const toolResults: ToolResult[] = []
-  const blocks = list(content)
-  let onlyThoughts = blocks.length > 0
-  for (const item of blocks) {
-    const block = fields(item)
+  const blocks = list(content).map(fields)
+  for (const block of blocks) {
     const type = text(block.type)
-    if (!THOUGHTS.has(type)) onlyThoughts = false
     if (CALLS.has(type)) toolCalls.push(toolCall(block.id, block.name, block.input ?? block.arguments))
     if (RESULTS.has(type)) toolResults.push({ callId: id(block.tool_use_id) ?? '', text: plainText(block.content) })
   }
+  const onlyThoughts = blocks.length > 0 && blocks.every(({ type }) => THOUGHTS.has(text(type)))
   return { text: plainText(content), toolCalls, toolResults, onlyThoughts }
 }
 
 export function plainText(content: unknown): string {
   if (typeof content === 'string') return content
-  const texts: string[] = []
-  for (const item of list(content)) {
-    const block = fields(item)
-    if (typeof block.text === 'string' && block.thought !== true) texts.push(block.text)
-  }
-  return texts.join('\n')
-}
-
-export function toolCall(callId: unknown, name: unknown, input: unknown): ToolCall {
-  const called = id(name) ?? ''
-  return { id: id(callId) ?? '', name: called, input: toolInput(called, input) }
-}
-
-const SHELLS = new Set([
-  'bash',
-  'exec_command',
-  'local_shell',
-  'powershell',
-  'run_shell_command',
-  'shell',
-  'shell_command',
-])
-
-/** Some put the name of a server before it. */
-export function isShellTool(name: string): boolean {
-  return SHELLS.has((name.split('.').at(-1) ?? '').toLowerCase())
+  const blocks = list(content).map(fields)
+  return blocks.flatMap(({ text, thought }) => (typeof text === 'string' && thought !== true ? text : [])).join('\n')
 }

@@ -1,12 +1,9 @@
 /** Transcripts of Gemini CLI: events to facts. Does no I/O; nothing in a line makes it throw. */
 import { dirname } from 'node:path'
+import type { Adapter, Draft, Fact, Fields } from './facts.ts'
 import {
-  type Adapter,
   compose,
   count,
-  type Draft,
-  type Fact,
-  type Fields,
   fields,
   folder,
   id,

@@ -1,12 +1,9 @@
 /** The form for harnesses without an adapter and for pushed turns, as in docs/harnesses.md. Nothing in a line makes it throw. */
+import type { Adapter, Draft, Fact, Fields } from './facts.ts'
 import {
-  type Adapter,
   compacted,
   compose,
   count,
-  type Draft,
-  type Fact,
-  type Fields,
   fields,
   folder,
   id,
@@ -21,24 +18,14 @@ import {
   toolResult,
   unknownFact,
   usage,
+  wordSet,
   zone,
 } from './facts.ts'
 
 const PUSHED = /^(?:.*\/)?([^/]+)\/([^/]+)\/pushed\.jsonl$/
 const NAMED = /^(?:.*\/)?([^/]+)\.jsonl$/
 
-const TYPES = new Set([
-  'session',
-  'user',
-  'assistant',
-  'tool',
-  'context',
-  'system',
-  'developer',
-  'end',
-  'compaction',
-  'rewind',
-])
+const TYPES = wordSet('session user assistant tool context system developer end compaction rewind')
 
 export const generic: Adapter = {
   harness: 'generic',

@@ -1,12 +1,9 @@
 /** Transcripts of pi, version 3 and before: entries of a tree to facts. Does no I/O; nothing in a line makes it throw. */
 import { dirname } from 'node:path'
+import type { Adapter, Draft, End, Fields } from './facts.ts'
 import {
-  type Adapter,
   compacted,
   compose,
-  type Draft,
-  type End,
-  type Fields,
   fields,
   folder,
   id,
@@ -20,16 +17,17 @@ import {
   toolResult,
   unknownFact,
   usage,
+  wordSet,
 } from './facts.ts'
 
 const SESSION = /^[^/]+\/[^/]+_([^/_]+)\.jsonl$/
 
 /** Entries that say nothing; others may still hang on them. */
-const SILENT = new Set(['custom', 'label', 'model_change', 'session_info', 'thinking_level_change'])
-const INJECTED = new Set(['branch_summary', 'custom_message'])
+const SILENT = wordSet('custom label model_change session_info thinking_level_change')
+const INJECTED = wordSet('branch_summary custom_message')
 
-const GOES_ON = new Set(['toolUse', 'pending', 'deferred'])
-const ABORTED = new Set(['aborted', 'error'])
+const GOES_ON = wordSet('toolUse pending deferred')
+const ABORTED = wordSet('aborted error')
 
 export const pi: Adapter = {
   harness: 'pi',
