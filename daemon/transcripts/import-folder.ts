@@ -9,11 +9,11 @@ import { aborted } from '../platform/process.ts'
 import { privateFolder } from '../projects/paths.ts'
 import { recognise, rootFor, rootsIn, type Source, sourceOf, type Unrecognised } from './formats/format.ts'
 import { type Progress, pathHasSecret } from './ingest.ts'
-import { lstat, type Outcome, type ReadQueue, type Sweep, walkNames } from './read-queue.ts'
+import { type Outcome, type ReadQueue, type Sweep, walkNames } from './read-queue.ts'
+import { lstat } from './tail.ts'
 
 /** `harness`: all of it is of this one; else each file is looked at. */
-export type Folder = { dir: string; harness: string | undefined }
-type Candidate = { path: string } | { left: 'link' }
+export type Folder = { dir: string; harness?: string | null | undefined }
 export type ImportFolders = ReturnType<typeof createImportFolders>
 
 /** Backups of whole homes are deep. */
@@ -33,24 +33,19 @@ export function createImportFolders({ stateDir, settings, db }: Core) {
     /** The last harness that was named for a folder counts. */
     add: ({ dir, harness }: Folder, at: number) => void add.run({ dir, harness: harness ?? null, at }),
     remove: (dir: string) => void remove.run(dir),
-    list: (): Folder[] =>
-      (list.all() as { dir: string; harness: string | null }[]).map(({ dir, harness }) => ({
-        dir,
-        harness: harness ?? undefined,
-      })),
-    files: async function* (dir: string): AsyncGenerator<Candidate> {
+    list: () => list.all() as Folder[],
+    files: async function* (dir: string): AsyncGenerator<{ path: string; isLink: boolean }> {
       const enters = (name: string) => `${dir}/${name}` !== own && !isPrivate(`${dir}/${name}`)
       const isWanted = (name: string) => name.endsWith('.jsonl')
       for await (const entries of walkNames(dir, '', { depth: DEPTH, isWanted, enters }))
-        for (const { name, kind } of entries) yield kind === 'link' ? { left: 'link' } : { path: `${dir}/${name}` }
+        for (const { name, isLink } of entries) yield { path: `${dir}/${name}`, isLink }
     },
     /** Opens the file where only its lines tell which harness wrote it. */
     sourceAt: (path: string, { dir, harness }: Folder): Source | Unrecognised => {
       const known = sourceInRoots(settings.current().roots, path)
       if (known) return known
-      const recognised = harness === undefined ? recognise(path) : { harness }
-      if ('left' in recognised) return recognised
-      return { harness: recognised.harness, root: rootFor(recognised.harness, path, dir), path }
+      const recognised = harness ? { harness } : recognise(path)
+      return 'left' in recognised ? recognised : { ...recognised, root: rootFor(recognised.harness, path, dir), path }
     },
   }
 }
@@ -120,32 +115,28 @@ const AT_ONCE = 16
 
 export function createImportJob({ clock }: Core, folders: ImportFolders, sweep: Sweep, queue: ReadQueue) {
   const readAll = async (folder: Folder, progress: ImportProgress, signal: AbortSignal): Promise<number> => {
-    for await (const candidate of folders.files(folder.dir)) {
+    for await (const { path, isLink } of folders.files(folder.dir)) {
       signal.throwIfAborted()
       progress.files++
-      if ('path' in candidate) progress.bytes += sizeOf(candidate.path)
+      if (!isLink) progress.bytes += sizeOf(path)
     }
     const sessions = new Set<string>()
     const ends = new Set<Promise<void>>()
     let lost = 0
-    for await (const candidate of folders.files(folder.dir)) {
+    for await (const { path, isLink } of folders.files(folder.dir)) {
       signal.throwIfAborted()
-      if ('left' in candidate) {
-        leave(progress, candidate.left, 0)
-        continue
-      }
-      const { path } = candidate
-      const sizeBytes = sizeOf(path)
-      if (sweep.isRead(path)) {
+      const sizeBytes = isLink ? 0 : sizeOf(path)
+      if (!isLink && sweep.isRead(path)) {
         progress.known++
         finish(progress, sizeBytes)
         continue
       }
-      const source = folders.sourceAt(path, folder)
+      const source = isLink ? { left: 'link' } : folders.sourceAt(path, folder)
       // To look into a file takes time: other work first.
       await immediate()
       if ('left' in source) {
-        leave(progress, source.left, sizeBytes)
+        count(progress.left, source.left, 1)
+        finish(progress, sizeBytes)
         continue
       }
       const account = accountOf(progress, sessions, sizeBytes)
@@ -203,11 +194,6 @@ function nothingYet(dir: string): ImportProgress {
 function finish(progress: ImportProgress, bytes: number): void {
   progress.doneFiles++
   progress.doneBytes += bytes
-}
-
-function leave(progress: ImportProgress, why: string, bytes: number): void {
-  count(progress.left, why, 1)
-  finish(progress, bytes)
 }
 
 function accountOf(progress: ImportProgress, sessions: Set<string>, sizeBytes: number) {

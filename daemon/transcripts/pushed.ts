@@ -82,7 +82,7 @@ export function createPushedTurns(
   }
 
   const sourceAt = (path: string): Source => {
-    const source = path.endsWith('.jsonl') ? folders.sourceAt(path, { dir: root.path, harness: undefined }) : undefined
+    const source = path.endsWith('.jsonl') ? folders.sourceAt(path, { dir: root.path }) : undefined
     if (source && !('left' in source)) return source
     throw new MemoryError('BAD_REQUEST', `transcriptPath: ${path} is no transcript (${source?.left ?? 'its name'})`, {
       hint: 'push the messages instead',

@@ -1,5 +1,5 @@
 /** Which transcripts have to be read, and the thread that reads them. What is lost with the thread the next sweep finds again. */
-import { type Dir, lstatSync, opendirSync, type Stats } from 'node:fs'
+import { type Dir, type Dirent, lstatSync, opendirSync, type Stats } from 'node:fs'
 import { setImmediate as immediate } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import type { Core } from '../core.ts'
@@ -11,7 +11,7 @@ import type { Progress } from './ingest.ts'
 import type { PushedTurn } from './pushed.ts'
 import type { Turn } from './read-back.ts'
 import type { Failed, FromWorker, Lane, Question, ToWorker, WorkerData } from './reader-worker.ts'
-import { type Cursor, compare, lookOf } from './tail.ts'
+import { type Cursor, compare, lookOf, lstat } from './tail.ts'
 import type { TranscriptFiles } from './transcript-table.ts'
 
 /** `lost`: with the thread, or with the index. */
@@ -54,13 +54,12 @@ export function createReadQueue({ clock, settings, layout, disk, health, log }: 
   const settle = (path: string, outcome: Outcome) => {
     const entry = due.get(path)
     if (!entry) return
-    const { readers } = entry
     entry.failed = outcome === 'failed' || outcome === 'lost'
-    entry.readers = []
     if (!entry.failed) due.delete(path)
-    for (const { resolve } of readers) resolve(outcome)
+    for (const { resolve } of entry.readers.splice(0)) resolve(outcome)
     posted.delete(path)
-    if (held.size > 0 && posted.size <= MOST_POSTED / 2) postHeld()
+    if (held.size > 0 && posted.size <= MOST_POSTED / 2)
+      postSources([...held.values()].slice(0, MOST_POSTED - posted.size), 'backlog')
   }
 
   const answer = (ask: number, given: Turn[] | string[] | Failed) => {
@@ -70,26 +69,8 @@ export function createReadQueue({ clock, settings, layout, disk, health, log }: 
     else reject?.(errorOf(given))
   }
 
-  const hear = (news: Exclude<FromWorker, { kind: 'broken' }>) => {
-    if (news.kind === 'answer') return answer(news.ask, news.answer)
-    if (news.kind === 'idle') {
-      // Otherwise it was given more to do since, and will be idle again.
-      if (news.sequence === sequence) idle ??= clock.after(IDLE_MS, end)
-      return
-    }
-    const { path } = news.source
-    if (news.kind === 'again') {
-      stamps.delete(path)
-      return add(news.source, 'live', lstat(path))
-    }
-    if (news.kind === 'failed') {
-      // It may be one that was read and has to be read again.
-      stamps.delete(path)
-      settle(path, 'failed')
-      return reportError(errorOf(news.error))
-    }
-    const { source, progress } = news
-    const entry = due.get(path)
+  const hearProgress = (source: Source, progress: Progress) => {
+    const entry = due.get(source.path)
     for (const listener of progressListeners) listener(source, progress)
     for (const { onProgress } of entry?.readers ?? []) onProgress(progress)
     if (progress.state === 'more') {
@@ -97,8 +78,29 @@ export function createReadQueue({ clock, settings, layout, disk, health, log }: 
       return
     }
     // What cannot be read is not tried again before it changes.
-    if (entry?.stamp !== undefined && progress.state !== 'gone') stamps.set(path, entry.stamp)
-    settle(path, progress.state)
+    if (entry?.stamp !== undefined && progress.state !== 'gone') stamps.set(source.path, entry.stamp)
+    settle(source.path, progress.state)
+  }
+
+  const hear = (news: Exclude<FromWorker, { kind: 'broken' }>) => {
+    switch (news.kind) {
+      case 'progress':
+        return hearProgress(news.source, news.progress)
+      case 'answer':
+        return answer(news.ask, news.answer)
+      case 'idle':
+        // Otherwise it was given more to do since, and will be idle again.
+        if (news.sequence === sequence) idle ??= clock.after(IDLE_MS, end)
+        return
+      case 'again':
+        stamps.delete(news.source.path)
+        return add(news.source, 'live', lstat(news.source.path))
+      case 'failed':
+        // It may be one that was read and has to be read again.
+        stamps.delete(news.source.path)
+        settle(news.source.path, 'failed')
+        return reportError(errorOf(news.error))
+    }
   }
 
   const loseAll = (error: Failed) => {
@@ -166,12 +168,7 @@ export function createReadQueue({ clock, settings, layout, disk, health, log }: 
       held.delete(path)
       posted.add(path)
     }
-    const privatePaths = settings.current().private
-    post((sequence) => ({ kind: 'read', sequence, sources, lane, privatePaths }))
-  }
-
-  const postHeld = () => {
-    postSources([...held.values()].slice(0, MOST_POSTED - posted.size), 'backlog')
+    post((sequence) => ({ kind: 'read', sequence, sources, lane, privatePaths: settings.current().private }))
   }
 
   const put = (entry: Due, lane: Lane) => {
@@ -206,11 +203,7 @@ export function createReadQueue({ clock, settings, layout, disk, health, log }: 
       if (due.get(path)?.failed) due.delete(path)
     },
     failed: () => [...due.values()].filter(({ failed }) => failed).map(({ source }) => source),
-    lagBytes: () => {
-      let bytes = 0
-      for (const { unreadBytes } of due.values()) bytes += unreadBytes
-      return bytes
-    },
+    lagBytes: () => [...due.values()].reduce((bytes, { unreadBytes }) => bytes + unreadBytes, 0),
     onProgress: (listener: (source: Source, progress: Progress) => void) => void progressListeners.push(listener),
     reportError,
     turns: (sources: readonly Source[]) => ask<Turn[]>({ turns: sources }),
@@ -240,20 +233,11 @@ function stampOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats, nowMs: number): st
   return ctimeMs + SETTLED_MS < nowMs ? [dev, ino, size, mtimeMs, ctimeMs].join(' ') : undefined
 }
 
-export function lstat(path: string): Stats | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
-}
-
-/** Finds transcripts that are not as they were when they were read last: sizes on disk are the truth, watch events only hints. */
-
 export type Sweep = ReturnType<typeof createSweep>
 
 const PAGE = 200
 
+/** Finds transcripts that are not as they were when they were read last: sizes on disk are the truth, watch events only hints. */
 export function createSweep({ clock }: Core, files: TranscriptFiles, queue: ReadQueue, signal: AbortSignal) {
   let lastId = 0
 
@@ -289,10 +273,12 @@ export function createSweep({ clock }: Core, files: TranscriptFiles, queue: Read
   return {
     look,
     file,
-    folder: async (root: Root, name: string, lane: Lane) => {
-      for await (const sources of transcriptsBelow(root, name)) {
+    folder: async (root: Root, folder: string, lane: Lane) => {
+      const isWanted = (name: string) => sourceOf(root, name) !== undefined
+      const walk = { depth: adapterFor(root.harness).depth, isWanted, enters: (name: string) => mayHold(root, name) }
+      for await (const entries of walkNames(root.path, folder, walk)) {
         if (signal.aborted) return
-        for (const source of sources) file(source, lane)
+        for (const { name, isLink } of entries) if (!isLink) file(sourceOf(root, name) as Source, lane)
       }
     },
     /** Whether all of a file was read, as far as can be told without reading it. */
@@ -310,61 +296,42 @@ export function createSweep({ clock }: Core, files: TranscriptFiles, queue: Read
   }
 }
 
-async function* transcriptsBelow(root: Root, folder: string): AsyncGenerator<Source[]> {
-  const isWanted = (name: string) => sourceOf(root, name) !== undefined
-  const walk = { depth: adapterFor(root.harness).depth, isWanted, enters: (name: string) => mayHold(root, name) }
-  for await (const entries of walkNames(root.path, folder, walk))
-    yield entries.flatMap(({ name, kind }) => (kind === 'file' ? (sourceOf(root, name) ?? []) : []))
-}
-
 type Walk = { depth: number; isWanted: (name: string) => boolean; enters: (folder: string) => boolean }
-export type Entry = { name: string; kind: 'file' | 'link' }
 
-/** Names below a folder of `base`, a few at a time. Passes over what cannot be listed, unless too many files are open. */
+/** Files and links below a folder of `base`, a few at a time. Passes over what cannot be listed, unless too many files are open. */
 export async function* walkNames(base: string, folder: string, { depth, isWanted, enters }: Walk) {
   const folders = [folder]
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
     if (!enters(next)) continue
-    const dir = open(next === '' ? base : `${base}/${next}`)
-    if (!dir) continue
-    try {
-      let found: Entry[] = []
-      let looked = 0
-      for (let entry = readOne(dir); entry; entry = readOne(dir)) {
-        const name = next === '' ? entry.name : `${next}/${entry.name}`
-        const kind = entry.isFile() ? 'file' : entry.isSymbolicLink() ? 'link' : undefined
-        if (kind && isWanted(name)) found.push({ name, kind })
-        if (entry.isDirectory() && name.split('/').length <= depth) folders.push(name)
-        if (++looked % PAGE > 0) continue
-        if (found.length > 0) yield found
-        found = []
-        await immediate()
-      }
-      if (found.length > 0) yield found
+    let found: { name: string; isLink: boolean }[] = []
+    let looked = 0
+    for (const entry of entriesOf(next === '' ? base : `${base}/${next}`)) {
+      const name = next === '' ? entry.name : `${next}/${entry.name}`
+      const isLink = entry.isSymbolicLink()
+      if ((isLink || entry.isFile()) && isWanted(name)) found.push({ name, isLink })
+      if (entry.isDirectory() && name.split('/').length <= depth) folders.push(name)
+      if (++looked % PAGE > 0) continue
+      yield found
+      found = []
       await immediate()
-    } finally {
-      dir.closeSync()
     }
+    yield found
+    await immediate()
   }
 }
 
-function open(path: string): Dir | undefined {
+function* entriesOf(path: string): Generator<Dirent> {
+  let dir: Dir | undefined
   try {
-    return opendirSync(path, { bufferSize: PAGE })
+    dir = opendirSync(path, { bufferSize: PAGE })
+    for (let entry = dir.readSync(); entry; entry = dir.readSync()) yield entry
   } catch (error) {
     if (isExhausted(error)) throw error
-    return undefined
+  } finally {
+    dir?.closeSync()
   }
 }
 
 export function isExhausted(error: unknown): error is NodeJS.ErrnoException {
   return ['EMFILE', 'ENFILE'].includes((error as NodeJS.ErrnoException).code ?? '')
-}
-
-function readOne(dir: Dir) {
-  try {
-    return dir.readSync()
-  } catch {
-    return null
-  }
 }

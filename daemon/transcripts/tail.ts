@@ -1,7 +1,8 @@
 /** Reads what is new in a transcript: whole lines, a bounded slice at a time. Follows no link and waits for no pipe. */
 import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
-import { type BigIntStats, closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
+import type { BigIntStats, Stats } from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, readSync } from 'node:fs'
 import type { Clock } from '../platform/clock.ts'
 
 export type Slice = Read | Refused
@@ -10,7 +11,7 @@ export type Slice = Read | Refused
  * `rewritten`: begun anew, in a new generation; lines that were delivered before come again.
  * `cursor`: the very one that was given when the file was not touched.
  */
-type Read = {
+export type Read = {
   changed: 'appended' | 'rewritten' | 'none'
   lines: Line[]
   skipped: Skipped[]
@@ -28,6 +29,14 @@ const OPEN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | 
 /** Follows no link, and does not wait for the other end of a pipe. */
 export function openPlain(path: string): number {
   return openSync(path, OPEN)
+}
+
+export function lstat(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
 }
 
 const CHUNK_BYTES = 262_144

@@ -9,7 +9,8 @@ import { adapterFor, MOST_DEPTH, mayHold, type Root, rootsIn, type Source, sourc
 import { createImportFolders, createImportJob, type Folder } from './import-folder.ts'
 import { createTurnEnds, type EndedTurn } from './ingest.ts'
 import { createPushedTurns } from './pushed.ts'
-import { createReadQueue, createSweep, isExhausted, lstat } from './read-queue.ts'
+import { createReadQueue, createSweep, isExhausted } from './read-queue.ts'
+import { lstat } from './tail.ts'
 import { createTranscriptFiles } from './transcript-table.ts'
 
 type RootState = Root & { state: 'watching' | 'polling' | 'missing' }
@@ -145,12 +146,12 @@ export function createTranscriptReader(core: Core, projects: Projects, jobs: Job
     })
 
   const sweepImported = async (folder: Folder) => {
-    for await (const candidate of folders.files(folder.dir)) {
+    for await (const { path, isLink } of folders.files(folder.dir)) {
       if (stopping.signal.aborted) return
-      const stats = 'path' in candidate ? lstat(candidate.path) : undefined
-      if (!stats || !('path' in candidate)) continue
-      sweep.look(candidate.path, stats, 'backlog', () => {
-        const source = folders.sourceAt(candidate.path, folder)
+      const stats = isLink ? undefined : lstat(path)
+      if (!stats) continue
+      sweep.look(path, stats, 'backlog', () => {
+        const source = folders.sourceAt(path, folder)
         return 'left' in source ? undefined : source
       })
     }

@@ -272,7 +272,7 @@ export function createTranscriptFiles(current: () => Db) {
 }
 
 /** What an earlier line told of a session stays, and its times span those of all its messages. */
-type SessionRow = {
+export type SessionRow = {
   harness: string
   id: string
   forkOf: string | undefined
