@@ -173,7 +173,7 @@ function endedByBrokenCheck(task: Task) {
   let why: { error: unknown } | undefined
   const check = async (draft: Draft) => {
     try {
-      return await task.check(draft)
+      return await task.check?.(draft)
     } catch (error) {
       why ??= { error }
       broken.abort()
@@ -202,7 +202,7 @@ async function settle(loop: LoopReport, drafts: readonly Draft[], task: Task): P
   if (task.signal.aborted) return { ...nothing, ended: 'aborted', why: 'it was stopped' }
   if (!task.ownsLease()) return { ...nothing, ended: 'aborted', why: 'another process has taken it over' }
   try {
-    if (files.length > 0) await task.apply(drafts)
+    if (files.length > 0) await task.apply?.(drafts)
   } catch (error) {
     // A person may have changed a file in the meantime. Any other error is no outcome of the run.
     if (error instanceof MemoryError && error.code !== 'DEGRADED')
@@ -302,11 +302,11 @@ export type Task = {
   /** Files that the directive itself has shown, from the memory directory on, and the SHA-256 of what it has shown. */
   shown?: readonly { file: string; hash: string }[]
   /** Everything that would refuse the change when it is applied; `undefined` when nothing would. */
-  check: (draft: Draft) => Promise<string | undefined>
+  check?: (draft: Draft) => Promise<string | undefined>
   /** What the named messages say, or those that the content itself names; a change that rests on none that counts is refused. */
-  cite: (ids: readonly string[], content: string | null) => { evidence: Evidence[] } | { refused: string }
+  cite?: (ids: readonly string[], content: string | null) => { evidence: Evidence[] } | { refused: string }
   /** All of it or nothing. Not called where nothing was changed. */
-  apply: (drafts: readonly Draft[]) => Promise<unknown>
+  apply?: (drafts: readonly Draft[]) => Promise<unknown>
   /** Whether the job may still write. */
   ownsLease: () => boolean
   signal: AbortSignal

@@ -328,14 +328,14 @@ async function put(
   { file, content, expect }: Pick<Draft, 'file' | 'content' | 'expect'>,
   { evidence: ids = [], reason }: Because,
 ): Promise<string | Denied> {
-  const cited = cite(ids, content)
+  const cited = cite?.(ids, content) ?? { evidence: [] }
   if ('refused' in cited) return { denied: cited.refused }
   // What was there before the run stays what must be there when it is applied.
   const earlier = copy.draftOf(file)
   const because = { reason: reason || job, evidence: cited.evidence }
   const draft = { file, content, expect: earlier ? earlier.expect : expect, because }
   // Made and taken away within one run: there is nothing to refuse.
-  const refused = content === null && draft.expect === null ? undefined : await check(draft)
+  const refused = content === null && draft.expect === null ? undefined : await check?.(draft)
   if (refused !== undefined) return { denied: refused }
   copy.put(draft)
   if (content === null) return `${file} will be taken away`

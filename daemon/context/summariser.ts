@@ -73,7 +73,8 @@ export function createSummariser(
 
   const notesOf = (key: SessionKey): Notes | undefined => {
     if (!settings.current().notes.enabled) return undefined
-    const { content, lastMessageId = '', runningSinceMs } = notes.notesFor(key)
+    const { content, covers, runningSinceMs } = notes.notesFor(key)
+    const lastMessageId = covers?.message ?? ''
     const before = () => {
       const rows = rowsOf(key)
       const at = rows.findIndex(({ uid }) => uid === lastMessageId)
@@ -153,9 +154,6 @@ export function createSummariser(
         limits: { turns: 3, outputTokens: 2 * SUMMARY_TOKENS, wallMs: SUMMARY_MS },
         maxTokens: SUMMARY_TOKENS,
         atTurnLimit: 'fail',
-        check: async () => 'a summary changes nothing',
-        cite: () => ({ evidence: [] }),
-        apply: async () => {},
         ownsLease: () => true,
         signal: question.signal,
       })

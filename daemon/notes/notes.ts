@@ -1,10 +1,11 @@
 /**
- * Notes of a session: after a turn they are brought up to date when enough was said since, by a model where one may be asked
- * and else by rules. After a kill, notes and what they cover are both as they were or both as they are.
+ * Notes of a session: after a turn they are brought up to date, by a model where one may be asked and else by rules. After a
+ * kill, notes and what they cover are both as they were or both as they are.
  */
 import { setImmediate as turn } from 'node:timers/promises'
+import { MemoryError } from '../../schema/errors.ts'
 import type { SessionNotes } from '../../schema/session.ts'
-import type { Agent } from '../agent/agent.ts'
+import { type Agent, type SessionPrefix, whyNotDone } from '../agent/agent.ts'
 import { sessionName } from '../agent/rendering.ts'
 import type { Core } from '../core.ts'
 import type { JobKind, Outcome } from '../jobs/job.ts'
@@ -21,8 +22,8 @@ import {
   type SessionKey,
 } from '../sessions/message-table.ts'
 import type { Settings } from '../settings/settings.ts'
-import { untoldOf, updateByModel } from './notes-by-model.ts'
-import { type Coverage, createNotesFile } from './notes-file.ts'
+import { notesDirective } from './notes-directive.ts'
+import { type Coverage, createNotesFile, hashOf, NOTES_FILE } from './notes-file.ts'
 import { cappedNotes, keptNotes } from './notes-guard.ts'
 import { addGathered, type Call, createGathering, type Result, type Spoken } from './notes-rules.ts'
 import { blankNotes, readCustom } from './template.ts'
@@ -32,8 +33,10 @@ type Input = SessionKey & { final?: true }
 const LOST: Outcome = { failed: 'another run has taken it over' }
 /** After so long the person has left: rules are enough, and cost nothing. */
 const STANDS_STILL_MS = 3_600_000
-/** So often a model that fails is asked before rules do it. */
+/** Then rules do what the model failed to do. */
 const MOST_ATTEMPTS = 3
+const LIMITS = { turns: 5, outputTokens: 32_000, wallMs: 120_000 }
+const MAX_TOKENS = 16_000
 /** Only the ends of what is longer are looked at, and of those not where they were cut: half a credential is not recognised. */
 const WHOLE_CHARS = 24_000
 const EDGE_CHARS = 12_000
@@ -52,22 +55,6 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
     return { session, kept, part: session ? endedPart(sessions.talkAfter(session.row, reached)) : [] }
   }
 
-  const placeOf = (cwd: string) => projects.find(cwd, { actor: 'agent:notes', env: {} })
-
-  const offBecause = (cwd: string | null): string | undefined => {
-    if (cwd === null) return 'the session names no folder'
-    const { off } = placeOf(cwd)
-    return off === undefined ? undefined : `memory is off there: ${off}`
-  }
-
-  /** The person's own template and instructions; what is wrong with them is a condition. */
-  const customised = () => {
-    const { problems, ...custom } = readCustom(claudeDir)
-    if (problems.length === 0) health.clear('notes')
-    else health.raise('notes', `${problems.join('; ')}: correct it, or move it away`)
-    return custom
-  }
-
   const run: JobKind['run'] = async ({ input, attempts }, { signal, ownsLease }) => {
     const { final, ...key } = input as Input
     // 1. What is new, as far as turns have ended, and whether it may be noted.
@@ -75,17 +62,19 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
     const last = part.at(-1)
     if (!session || !last) return skipped('there is nothing new in it')
     const { cwd, row, interactive } = session
-    const off = offBecause(cwd)
-    if (off !== undefined || cwd === null) return skipped(off ?? '')
+    if (cwd === null) return skipped('the session names no folder')
+    const { root, off } = projects.find(cwd, { actor: 'agent:notes', env: {} })
+    if (off !== undefined) return skipped(`memory is off there: ${off}`)
 
     // 2. Whether it is enough. Notes of a session that is over are to be whole, for no other turn will bring them up to date.
     const { now: tokens, least } = await weigh(part, kept?.covers?.tokens, signal)
-    const toolCalls = sumCalls(part)
-    const since = kept?.covers && { tokens: least, toolCalls }
+    const since = kept?.covers && { tokens: least, toolCalls: sumCalls(part) }
     const verdict = dueNow({ tokens, since, lastTurnToolCalls: sumCalls(lastTurnOf(part)) }, settings.current().notes)
     if ('skip' in verdict && !(final && since)) return skipped(verdict.skip)
 
-    const { template, prompt } = customised()
+    const { template, prompt, problems } = readCustom(claudeDir)
+    if (problems.length === 0) health.clear('notes')
+    else health.raise('notes', `${problems.join('; ')}: correct it, or move it away`)
     let notes = kept?.text ? kept.text : blankNotes(template)
     let onDisk = kept?.text
     const covers = (upTo: readonly MessageRow[], source: Coverage['source'], at = tokens): Coverage => ({
@@ -96,15 +85,15 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
       at: clock.now(),
     })
     /** Never over what a person wrote or a purge took out meanwhile. */
-    const put = (text: string, what: Coverage | undefined): 'kept' | 'lost' => {
-      if (!ownsLease() || file.read(key)?.text !== onDisk) return 'lost'
+    const put = (text: string, what: Coverage | undefined): boolean => {
+      if (!ownsLease() || file.read(key)?.text !== onDisk) return false
       file.write(key, text, what)
       onDisk = text
       notes = text
-      return 'kept'
+      return true
     }
     const clean = async (text: string) => (await redact(keptNotes(template, text))).text
-    const byRules = async (some: readonly MessageRow[], at?: number) => {
+    const putByRules = async (some: readonly MessageRow[], at?: number) => {
       const gathering = createGathering(cwd)
       for await (const spoken of redactedMessages(some, signal)) gathering.hear(spoken)
       const text = await clean(addGathered(template, notes, gathering.gathered, cwd))
@@ -121,35 +110,48 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
       const mayAsk = !models.waits() && interactive !== 0 && clock.now() - lastAt <= STANDS_STILL_MS
       if (mayAsk && attempts <= MOST_ATTEMPTS) {
         const model = settings.current().model.notes
-        const told = await agent.sessionPrefix({
-          key,
-          ...{ row, upTo: last.id, lastAt, model, signal },
-          notes: () => notesFor(key).content,
-        })
+        const standIn = () => notesFor(key).content
+        const told = await agent.sessionPrefix({ key, row, upTo: last.id, lastAt, model, signal, notes: standIn })
         const untold = untoldOf(told, part)
         rest = part.slice(untold.length)
-        const isThere = kept?.text === notes ? 'kept' : undefined
-        const begun =
-          untold.length > 0 ? await byRules(untold, Math.min(least, tokens)) : (isThere ?? put(notes, kept?.covers))
-        if (begun === 'lost') return LOST
+        if (untold.length > 0) {
+          if (!(await putByRules(untold, Math.min(least, tokens)))) return LOST
+        } else if (kept?.text !== notes && !put(notes, kept?.covers)) return LOST
         if (rest.length === 0) return doneBy('rules')
-        const updated = await updateByModel(agent, {
-          ...{ key, told, part: rest, template, prompt, notes, ownsLease, signal },
-          hasEarlier: untold.length > 0 || kept?.covers !== undefined,
-          project: placeOf(cwd).root,
-          folder: file.folderOf(key),
-          keep: async (text) => put(await clean(text), covers(rest, 'model')),
+        const news = new Set(rest.map(({ uid }) => uid))
+        const hasEarlier = untold.length > 0 || kept?.covers !== undefined
+        const firstNew = hasEarlier ? [...told.names].find(([, id]) => news.has(id))?.[0] : undefined
+        const report = await agent.run({
+          job: 'notes',
+          project: root,
+          prefix: told.prefix,
+          directive: notesDirective({ template, notes, file: NOTES_FILE, sessionId: key.sessionId, firstNew, prompt }),
+          policy: { may: 'notes', file: NOTES_FILE },
+          reach: agent.reachOf(file.folderOf(key), []),
+          limits: LIMITS,
+          maxTokens: MAX_TOKENS,
+          atTurnLimit: 'fail',
+          until: 'changed',
+          shown: [{ file: NOTES_FILE, hash: hashOf(notes) }],
+          apply: async (drafts) => {
+            const draft = drafts.find((each) => each.file === NOTES_FILE)
+            if (!put(await clean(draft?.content ?? ''), covers(rest, 'model')))
+              throw new MemoryError('CONFLICT', 'the notes were changed meanwhile')
+          },
+          ownsLease,
+          signal,
         })
-        if ('done' in updated) {
-          const isSeen = updated.done === 'changed' ? 'kept' : put(notes, covers(rest, kept?.covers?.source ?? 'model'))
-          return isSeen === 'lost' ? LOST : doneBy('model')
+        const notDone = whyNotDone(report)
+        if (!notDone) {
+          const isSeen = report.files.length > 0 || put(notes, covers(rest, kept?.covers?.source ?? 'model'))
+          return isSeen ? doneBy('model') : LOST
         }
         signal.throwIfAborted()
-        if ('failed' in updated && attempts < MOST_ATTEMPTS) return updated
+        if ('failed' in notDone && attempts < MOST_ATTEMPTS) return notDone
       }
 
       // 4. By rules.
-      return (await byRules(rest)) === 'lost' ? LOST : doneBy('rules')
+      return (await putByRules(rest)) ? doneBy('rules') : LOST
     } finally {
       running.delete(name)
     }
@@ -169,18 +171,11 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
 
   /** Within their caps. `content` is empty where nothing is noted yet; `runningSinceMs`: since when they are being written. */
   const notesFor = (key: SessionKey) => {
-    const kept = file.read(key)
+    const { text = '', covers } = file.read(key) ?? {}
     const { template } = readCustom(claudeDir)
-    const text = kept?.covers && kept.text.trim() !== '' ? cappedNotes(template, kept.text) : ''
-    const content = text === blankNotes(template) ? '' : text
-    return {
-      content,
-      tokens: tokensIn(content),
-      lastMessageId: kept?.covers?.message,
-      updatedMs: kept?.covers?.at,
-      source: kept?.covers?.source,
-      runningSinceMs: running.get(sessionName(key)),
-    }
+    const capped = covers && text.trim() !== '' ? cappedNotes(template, text) : ''
+    const content = capped === blankNotes(template) ? '' : capped
+    return { content, covers, runningSinceMs: running.get(sessionName(key)) }
   }
 
   return {
@@ -189,14 +184,15 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
     notesFor,
     textOf: (key: SessionKey): string => notesFor(key).content,
     answer: (key: SessionKey): SessionNotes => {
-      const { content, tokens, lastMessageId, updatedMs, source, runningSinceMs } = notesFor(key)
+      const { content, covers, runningSinceMs } = notesFor(key)
+      const stamp = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toISOString())
       return {
         content,
-        tokens,
-        ...(lastMessageId !== undefined && { lastMessageId }),
-        ...(updatedMs !== undefined && { updatedAt: new Date(updatedMs).toISOString() }),
-        ...(source && { source }),
-        ...(runningSinceMs !== undefined && { updatingSince: new Date(runningSinceMs).toISOString() }),
+        tokens: tokensIn(content),
+        lastMessageId: covers?.message,
+        updatedAt: stamp(covers?.at),
+        source: covers?.source,
+        updatingSince: stamp(runningSinceMs),
       }
     },
   }
@@ -223,36 +219,45 @@ function lastTurnOf(part: readonly MessageRow[]): readonly MessageRow[] {
 }
 
 async function weigh(part: readonly MessageRow[], before: number | undefined, signal: AbortSignal) {
-  const later = sinceUsage(part)
   let estimate = 0
-  for await (const [, { text, toolCalls, toolResults }] of readMessages(
-    conversation(part.slice(part.length - later)),
-    signal,
-  )) {
+  const later = part.slice(part.length - sinceUsage(part)).filter(isConversation)
+  for await (const [, { text, toolCalls, toolResults }] of readMessages(later, signal)) {
     const blocks = [text, ...toolCalls.map(({ input }) => input), ...toolResults.map((result) => result.text)]
     for (const block of blocks) estimate += textTokens(block)
   }
   return contextTokens(part, estimate, before)
 }
 
-function conversation(part: readonly MessageRow[]): MessageRow[] {
-  return part.filter(({ by }) => by === 'person' || by === 'agent' || by === 'tool')
+function isConversation({ by }: MessageRow): boolean {
+  return by === 'person' || by === 'agent' || by === 'tool'
+}
+
+/** What the model is not told of a part: it was said before the anchor, or in the session this one was forked from. */
+export function untoldOf(
+  { prefix, names }: Pick<SessionPrefix, 'prefix' | 'names'>,
+  part: readonly MessageRow[],
+): readonly MessageRow[] {
+  if (prefix.kind === 'harness') return []
+  const told = new Set(names.values())
+  const first = part.findIndex(({ uid }) => told.has(uid))
+  const before = first < 0 ? part : part.slice(0, first)
+  return before.some(isConversation) ? before : []
 }
 
 /** What was said in a part of a session, free of credentials. */
 export async function* redactedMessages(part: readonly MessageRow[], signal: AbortSignal): AsyncGenerator<Spoken> {
-  for await (const [{ uid, at, startsTurn }, line] of readMessages(conversation(part), signal)) {
+  for await (const [{ uid, at, startsTurn }, line] of readMessages(part.filter(isConversation), signal)) {
     // Redacting one message may take as long as a whole answer: other work gets its turn in between.
     await turn()
     const toolCalls: Call[] = []
-    for (const call of line.toolCalls) toolCalls.push({ ...call, input: await clean(call.input) })
+    for (const call of line.toolCalls) toolCalls.push({ ...call, input: await redacted(call.input) })
     const toolResults: Result[] = []
-    for (const result of line.toolResults) toolResults.push({ ...result, text: await clean(result.text) })
-    yield { uid, at, startsTurn, by: line.by, text: await clean(line.text), toolCalls, toolResults }
+    for (const result of line.toolResults) toolResults.push({ ...result, text: await redacted(result.text) })
+    yield { uid, at, startsTurn, by: line.by, text: await redacted(line.text), toolCalls, toolResults }
   }
 }
 
-async function clean(text: string): Promise<string> {
+async function redacted(text: string): Promise<string> {
   if (text === '') return ''
   if (text.length <= WHOLE_CHARS) return (await redact(text)).text
   const head = (await redact(copied(text.slice(0, EDGE_CHARS)))).text
@@ -260,18 +265,12 @@ async function clean(text: string): Promise<string> {
   return `${head.slice(0, -MARGIN_CHARS)}\n[…]\n${tail.slice(MARGIN_CHARS)}`
 }
 
-type Thresholds = Pick<Settings['notes'], 'initTokens' | 'updateTokens' | 'toolCalls'>
-
-type Course = {
-  tokens: number
-  /** What they have to have grown from; nothing where there are no notes yet. */
-  since: { tokens: number; toolCalls: number } | undefined
-  lastTurnToolCalls: number
-}
+/** `since`: what they have to have grown from; nothing where there are no notes yet. */
+type Course = { tokens: number; since: { tokens: number; toolCalls: number } | undefined; lastTurnToolCalls: number }
 
 export function dueNow(
   { tokens, since, lastTurnToolCalls }: Course,
-  at: Thresholds,
+  at: Pick<Settings['notes'], 'initTokens' | 'updateTokens' | 'toolCalls'>,
 ): { due: 'first' | 'again' } | { skip: string } {
   if (!since) return tokens >= at.initTokens ? { due: 'first' } : { skip: 'there is too little in it yet' }
   if (tokens - since.tokens < at.updateTokens) return { skip: 'too little was said since' }
@@ -287,8 +286,8 @@ export function sinceUsage(messages: readonly Weighed[]): number {
 }
 
 /**
- * `later`: the estimate of what came after the last usage. `before`: what it was when the messages began. The least there
- * was in between is what growth is counted from: a harness that compacts begins again from little.
+ * `later`: the estimate of what came after the last usage. `before`: what it was when the messages began. Growth is counted
+ * from the least there was: a harness that compacts begins again from little.
  */
 export function contextTokens(messages: readonly Weighed[], later: number, before: number | undefined) {
   const used = messages.flatMap(({ tokens }) => (tokens !== null && tokens > 0 ? [tokens] : []))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { notesDirective, substitute } from '../../daemon/notes/notes-by-model.ts'
+import { notesDirective, substitute } from '../../daemon/notes/notes-directive.ts'
 import { blankNotes, DEFAULT_TEMPLATE, joined } from '../../daemon/notes/template.ts'
 
 const blank = blankNotes(DEFAULT_TEMPLATE)
