@@ -94,6 +94,11 @@ const rules: Rule[] = [
 /** As most are called: such a name breaks no rule. Devices and the index have shorter ones. */
 const PLAIN = /^[a-z0-9_-]{7,100}\.md$/
 
+/** One plain name is never a twin of another. */
+export function isPlain(name: string): boolean {
+  return PLAIN.test(name)
+}
+
 export function checkFileName(relative: string): FileName {
   return isUsual(relative) ? { ok: true, file: relative } : checkByRules(relative)
 }

@@ -25,7 +25,7 @@ export function recoverChanges(journal: Journal, dirs: readonly string[], isPlac
           folder.sweep()
           return completeIn(folder, own)
         },
-        isPlace,
+        { mayBeAt: isPlace },
       )
       recovery.completed.push(...completed)
     } catch (error) {

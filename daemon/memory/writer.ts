@@ -7,7 +7,7 @@ import { CAP_BYTES, hashOf } from '../platform/safe-folder.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 import { indexOf, isIndex } from './file-names.ts'
-import { explainDiskError, type MemoryFolder, openMemoryFolder, putAll } from './folder.ts'
+import { createListings, explainDiskError, type MemoryFolder, openMemoryFolder, putAll } from './folder.ts'
 import { type IndexChange, upkeep } from './index-file.ts'
 import type { Journal, NewChange } from './journal.ts'
 import type { NewReview, Reviews } from './review.ts'
@@ -59,6 +59,7 @@ export function createWriter(core: Core, projects: Projects, journal: Journal, r
   const { clock } = core
   const listeners: OnChange[] = []
   const alone = createInTurn()
+  const listings = createListings()
 
   /** An index may hold a credential that a person put there: its words are kept only where `clean` has its hash. */
   const indexChanges = async (dir: string, folder: MemoryFolder, accepted: readonly Accepted[]) => {
@@ -87,7 +88,7 @@ export function createWriter(core: Core, projects: Projects, journal: Journal, r
     const add = async (write: Write): Promise<Accepted> => {
       await checks.checkWrittenName(write.file)
       const because = write.because && (await withoutCredentials({ actor: author.actor, ...write.because }))
-      opened ??= openMemoryFolder(dir, projects.isMemoryDir)
+      opened ??= openMemoryFolder(dir, { mayBeAt: projects.isMemoryDir, listings })
       const each = await checks.check(dir, opened, because ? { ...write, because } : write, author)
       accepted.push(each)
       return each
@@ -115,7 +116,7 @@ export function createWriter(core: Core, projects: Projects, journal: Journal, r
       )
 
     const commit = async (inTransaction?: InTransaction): Promise<Written[]> => {
-      const folder = opened ?? openMemoryFolder(dir, projects.isMemoryDir)
+      const folder = opened ?? openMemoryFolder(dir, { mayBeAt: projects.isMemoryDir, listings })
       opened = folder
       const { indexes, clean } = await indexChanges(dir, folder, accepted)
       // No await from here on: no reader sees half a change. Each file is compared once more when it is replaced.

@@ -10,6 +10,7 @@ import { many } from './many.ts'
 import { index, list } from './memories.ts'
 import { reading } from './reading.ts'
 import { manyRecalled, recall } from './recall.ts'
+import { remember } from './remember.ts'
 import type { Row } from './row.ts'
 import { search } from './search.ts'
 import { start } from './start.ts'
@@ -22,6 +23,7 @@ export const rows: readonly Row[] = [
   index,
   list,
   write,
+  remember,
   recall,
   manyRecalled,
   firstRecall,

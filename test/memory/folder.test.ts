@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type MemoryFolder, openFolder, putAll } from '../../daemon/memory/folder.ts'
@@ -103,4 +103,28 @@ it('a file makes way for the one that is written in its place under another spel
   const { folder, tree, step } = ground({ 'Note.md': { bytes: ODD, mode: 0o600 } })
   putAll(folder, [step('note.md', 'new'), step('Note.md', undefined)])
   expect(tree()).toEqual({ 'note.md': { bytes: Buffer.from('new'), mode: 0o600 } })
+})
+
+describe('a name that only differs in case from another', () => {
+  const bytes = Buffer.from('new')
+
+  it('is refused where another program made the other since the folder was last written to', () => {
+    const { dir, folder } = ground({})
+    folder.write('note_one.md', bytes, { expect: null })
+    writeFileSync(join(dir, 'Note_Two.md'), 'theirs')
+    // In the same tick of an old kernel's clock the folder would look as before.
+    utimesSync(dir, 1, 1)
+    expect(() => folder.write('note_two.md', bytes, { expect: null })).toThrow('would stand beside')
+    expect(readdirSync(dir).sort()).toEqual(['Note_Two.md', 'note_one.md'])
+  })
+
+  it('is refused beside our own, and not once that one is gone', () => {
+    const { dir, folder } = ground({})
+    folder.write('note_one.md', bytes, { expect: null })
+    folder.write('Note_Two.md', bytes, { expect: null })
+    expect(() => folder.write('note_two.md', bytes, { expect: null })).toThrow('would stand beside')
+    folder.remove('Note_Two.md', { expect: undefined })
+    folder.write('note_two.md', bytes, { expect: null })
+    expect(readdirSync(dir).sort()).toEqual(['note_one.md', 'note_two.md'])
+  })
 })

@@ -79,15 +79,7 @@ describe('the folder itself', () => {
     symlinkSync(ground.outside, link)
     const dir = join(link, 'p/q')
     const before = snapshot(ground.home)
-    expect(
-      outcome(() =>
-        inFolder(
-          dir,
-          () => {},
-          () => false,
-        ),
-      ),
-    ).toEqual(refusal('leads elsewhere'))
+    expect(outcome(() => inFolder(dir, () => {}, { mayBeAt: () => false }))).toEqual(refusal('leads elsewhere'))
     expect(snapshot(ground.home)).toEqual(before)
     inFolder(dir, (folder) => folder.write('x.md', bytes, anything))
     expect(readFileSync(join(ground.outside, 'p/q/x.md'), 'utf8')).toBe('ours\n')
@@ -137,7 +129,7 @@ for (let round = 1; Atomics.wait(turn, 0, round - 1) !== 'timed-out'; round++) {
       expect(came).toEqual(isTheirs ? expect.objectContaining({ code: 'CONFLICT' }) : 'written')
     }
     expect(seen).toEqual({ ours: expect.toSatisfy(isSome), theirs: expect.toSatisfy(isSome), lost: 0 })
-    expect(folder.leftovers()).toEqual([])
+    expect(folder.sweep()).toEqual([])
   })
 
   it('is written where the file system knows no second names, and there, too, not over another', async (context) => {
@@ -150,7 +142,7 @@ for (let round = 1; Atomics.wait(turn, 0, round - 1) !== 'timed-out'; round++) {
     folder.write('new_file.md', bytes, { expect: null })
     expect(folder.read('new_file.md')?.bytes).toEqual(bytes)
     expect(outcome(() => folder.write('user_role.md', bytes, { expect: null }))).toMatchObject({ code: 'CONFLICT' })
-    expect(folder.leftovers()).toEqual([])
+    expect(folder.sweep()).toEqual([])
   })
 })
 

@@ -160,7 +160,7 @@ describe.each(reaches)('reached by %s', (reach) => {
       outcome(() => folder.write('user_role.md', bytes, { expect: null, mode: 0o600 })),
     ]).toEqual(Array(2).fill(expect.objectContaining({ code: 'CONFLICT' })))
     expect({ mode: statSync(file).mode & 0o7777, text: readFileSync(file) }).toEqual({ mode: 0o600, text: read?.bytes })
-    expect(folder.leftovers()).toEqual([])
+    expect(folder.sweep()).toEqual([])
   })
 
   it('tells at a glance whether a file is the one that was read', () => {
@@ -262,9 +262,8 @@ describe.each(reaches)('reached by %s', (reach) => {
     symlinkSync(ground.outside, join(ground.memory, 'linked'))
     writeFileSync(join(ground.outside, '.memoryd-5-5.tmp'), 'x')
     const folder = open(ground, reach)
-    expect(folder.leftovers().sort()).toEqual([...ours].sort())
     expect(folder.sweep().sort()).toEqual([...ours].sort())
-    expect(folder.leftovers()).toEqual([])
+    expect(folder.sweep()).toEqual([])
     const left = entriesOf(ground.memory)
     expect(left).toEqual(expect.arrayContaining([...others, 'a/.memoryd-3-3.tmp', '.memoryd-4-4.tmp']))
     expect(existsSync(join(ground.outside, '.memoryd-5-5.tmp'))).toBe(true)
