@@ -23,7 +23,6 @@ import {
   descend,
   enter,
   type Folder,
-  hashOf,
   inRoot,
   isCode,
   type MayBeAt,
@@ -40,20 +39,13 @@ import {
   writeNew,
 } from '../platform/safe-folder.ts'
 import { shown } from '../platform/text.ts'
-import { CAP_SEGMENTS, checkFileName, checkReadName, isPlain, twinAmong, twinKey } from './file-names.ts'
+import { CAP_SEGMENTS, checkFileName, checkReadName, isPlain, twinAmong } from './file-names.ts'
 
 /** `hash`: of the bytes; `isText`: the text gives the same bytes back; `mode`: permissions only. */
 export type MemoryFile = Content & { text: string; isText: boolean }
 
 /** What must be there for a change to happen: content with this hash, no file (`null`), or anything (`undefined`). */
 type Expected = string | null | undefined
-
-/** A file before and after a change; `content`: nothing for a deletion. */
-type Step = {
-  file: string
-  before: Pick<MemoryFile, 'hash' | 'bytes' | 'mode'> | undefined
-  content: string | Buffer | undefined
-}
 
 export type MemoryFolder = ReturnType<typeof openFolder>
 
@@ -243,49 +235,6 @@ export function explainDiskError(dir: string, cause: unknown): unknown {
     hint: 'make room there, or make it writable for you',
     cause,
   })
-}
-
-/** All of them, each only over what was seen; what was written before one failed is put back. */
-export function putAll(folder: MemoryFolder, steps: readonly Step[]): void {
-  const begun: Step[] = []
-  try {
-    for (const step of inOrder(steps)) {
-      begun.push(step)
-      put(folder, step)
-    }
-    folder.settle()
-  } catch (error) {
-    // On CONFLICT another program wrote this file: leave it. Any other error may come after our rename: undo it too.
-    if (isCode(error, 'CONFLICT')) begun.pop()
-    for (const step of begun.reverse()) putBack(folder, step)
-    throw error
-  }
-}
-
-/** Deletions come last: as long as a write may fail, nothing has to come back. Only what is in the way of a write goes first. */
-function inOrder(steps: readonly Step[]): readonly Step[] {
-  const written = new Set(steps.flatMap(({ file, content }) => (content === undefined ? [] : [twinKey(file)])))
-  const rank = ({ file, content }: Step) => (content !== undefined ? 1 : written.has(twinKey(file)) ? 0 : 2)
-  return [...steps].sort((a, b) => rank(a) - rank(b))
-}
-
-function put(folder: MemoryFolder, { file, before, content }: Step): void {
-  if (content === undefined) {
-    if (before) folder.remove(file, { expect: before.hash, mode: before.mode })
-    return
-  }
-  const bytes = typeof content === 'string' ? Buffer.from(content) : content
-  folder.write(file, bytes, { expect: before?.hash ?? null, mode: before?.mode ?? NEW_MODE, settle: 'later' })
-}
-
-/** To the byte, over nothing but what we wrote. An error here is dropped: the caller is told the one before. */
-function putBack(folder: MemoryFolder, { file, before, content }: Step): void {
-  try {
-    if (content === undefined) {
-      if (before) folder.write(file, before.bytes, { expect: null, mode: before.mode })
-    } else if (before) folder.write(file, before.bytes, { expect: hashOf(content) })
-    else folder.remove(file, { expect: hashOf(content) })
-  } catch {}
 }
 
 function reaching<T>(

@@ -3,11 +3,11 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
 import { message } from '../platform/files.ts'
 import { createInTurn } from '../platform/queue.ts'
-import { CAP_BYTES, hashOf } from '../platform/safe-folder.ts'
+import { CAP_BYTES, hashOf, isCode, NEW_MODE } from '../platform/safe-folder.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
-import { indexOf, isIndex } from './file-names.ts'
-import { createListings, explainDiskError, type MemoryFolder, openMemoryFolder, putAll } from './folder.ts'
+import { indexOf, isIndex, twinKey } from './file-names.ts'
+import { createListings, explainDiskError, type MemoryFile, type MemoryFolder, openMemoryFolder } from './folder.ts'
 import { type IndexChange, upkeep } from './index-file.ts'
 import type { Journal, NewChange } from './journal.ts'
 import type { NewReview, Reviews } from './review.ts'
@@ -247,4 +247,54 @@ function reviewOf(dir: string, { write, before, beforeText, after }: Accepted, a
     before: before && beforeText,
     after: after?.content,
   }
+}
+
+/** A file before and after a change; `content`: nothing for a deletion. */
+type Step = {
+  file: string
+  before: Pick<MemoryFile, 'hash' | 'bytes' | 'mode'> | undefined
+  content: string | Buffer | undefined
+}
+
+/** All of them, each only over what was seen; what was written before one failed is put back. */
+export function putAll(folder: MemoryFolder, steps: readonly Step[]): void {
+  const begun: Step[] = []
+  try {
+    for (const step of inOrder(steps)) {
+      begun.push(step)
+      put(folder, step)
+    }
+    folder.settle()
+  } catch (error) {
+    // On CONFLICT another program wrote this file: leave it. Any other error may come after our rename: undo it too.
+    if (isCode(error, 'CONFLICT')) begun.pop()
+    for (const step of begun.reverse()) putBack(folder, step)
+    throw error
+  }
+}
+
+/** Deletions come last: as long as a write may fail, nothing has to come back. Only what is in the way of a write goes first. */
+function inOrder(steps: readonly Step[]): readonly Step[] {
+  const written = new Set(steps.flatMap(({ file, content }) => (content === undefined ? [] : [twinKey(file)])))
+  const rank = ({ file, content }: Step) => (content !== undefined ? 1 : written.has(twinKey(file)) ? 0 : 2)
+  return [...steps].sort((a, b) => rank(a) - rank(b))
+}
+
+function put(folder: MemoryFolder, { file, before, content }: Step): void {
+  if (content === undefined) {
+    if (before) folder.remove(file, { expect: before.hash, mode: before.mode })
+    return
+  }
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content
+  folder.write(file, bytes, { expect: before?.hash ?? null, mode: before?.mode ?? NEW_MODE, settle: 'later' })
+}
+
+/** To the byte, over nothing but what we wrote. An error here is dropped: the caller is told the one before. */
+function putBack(folder: MemoryFolder, { file, before, content }: Step): void {
+  try {
+    if (content === undefined) {
+      if (before) folder.write(file, before.bytes, { expect: null, mode: before.mode })
+    } else if (before) folder.write(file, before.bytes, { expect: hashOf(content) })
+    else folder.remove(file, { expect: hashOf(content) })
+  } catch {}
 }

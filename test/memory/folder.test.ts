@@ -1,7 +1,8 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type MemoryFolder, openFolder, putAll } from '../../daemon/memory/folder.ts'
+import { type MemoryFolder, openFolder } from '../../daemon/memory/folder.ts'
+import { putAll } from '../../daemon/memory/writer.ts'
 import { makeHome } from '../support/home.ts'
 
 /** No text: its bytes cannot be had from one. */
