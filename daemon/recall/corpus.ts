@@ -1,11 +1,12 @@
 /**
  * The words of the memories of directories, ready to be ranked: each memory is read once and again when it has changed. Right after
- * a start, memories that the full-text index in index.db finds for the question come first, the others follow between requests.
+ * a start, what the full-text index in index.db finds for the question comes first, the rest follows between requests.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Core } from '../core.ts'
 import type { Directory, KnownMemory } from '../memory/catalogue.ts'
 import type { Memory } from '../memory/memory.ts'
+import type { Clock } from '../platform/clock.ts'
 import { createLru } from '../platform/lru.ts'
 import { copied } from '../platform/text.ts'
 import { STOP_WORDS } from './vocabulary.ts'
@@ -14,22 +15,19 @@ import { ASCII, stem, type Word, wordsOf } from './words.ts'
 export type Corpus = {
   index: WordIndex
   items: ReadonlyMap<string, KnownMemory>
-  /** There was no time to read all of it. */
+  /** Not all of it is read yet. */
   partial: boolean
 }
 
 /** About six kilobytes for each memory. */
 const MOST_DIRECTORIES = 16
-/** Between two slices others get their turn. */
 const SLICE_MS = 10
-/** The words of a text after so many characters are not looked at: about 50 ms of work. */
+/** Of a text: about 50 ms of work. */
 const INDEXED_CHARS = 65_536
-/** Of memories that a question leads to, so many are read at once. */
 const MOST_FIRST = 20
 const FIRST_SLICE_MS = 25
-/** A full-text search takes its time for each word. */
+/** A full-text search takes time for each word. */
 const QUESTION_CHARS = 1_000
-
 /** Where the full-text index found so many, the answer does not wait for the others, and is marked as partial. */
 const ENOUGH_FOUND = 5
 const FOUND_WAIT_MS = 5
@@ -37,12 +35,12 @@ const FOUND_WAIT_MS = 5
 type Entry = {
   dir: string
   index: WordIndex
-  /** What is in the index: the hash of each file. */
+  /** Of each file in the index. */
   hashes: Map<string, string>
   /** Memories whose words are not in the index, or not as they are now. */
   missing: Set<string>
   directory: Directory | undefined
-  /** Of the directory when `missing` was worked out. */
+  /** Of the directory that `missing` is of. */
   version: number
   reading: Promise<void> | undefined
 }
@@ -75,8 +73,13 @@ export function createCorpora({ clock, logged }: Core, memory: Memory) {
   }
 
   const createEntry = (dir: string): Entry => ({
-    ...{ dir, index: createWordIndex(), hashes: new Map(), missing: new Set() },
-    ...{ directory: undefined, version: -1, reading: undefined },
+    dir,
+    index: createWordIndex(),
+    hashes: new Map(),
+    missing: new Set(),
+    directory: undefined,
+    version: -1,
+    reading: undefined,
   })
   const open = (dir: string): Entry & { directory: Directory } => {
     const entry = entries.get(dir) ?? createEntry(dir)
@@ -122,14 +125,6 @@ export function createCorpora({ clock, logged }: Core, memory: Memory) {
       })
     return entry.reading
   }
-  const untilRead = (entry: Entry, waitMs: number): Promise<void> =>
-    new Promise((resolve) => {
-      const timer = clock.after(waitMs, resolve)
-      void readBeside(entry).finally(() => {
-        timer.stop()
-        resolve()
-      })
-    })
 
   return {
     /** All that is on the disk now, as far as it can be read in that time and is not found in index.db. */
@@ -139,8 +134,8 @@ export function createCorpora({ clock, logged }: Core, memory: Memory) {
         const first = memory.texts.known(dir, tellingWords(question.slice(0, QUESTION_CHARS)))
         const unread = first.slice(0, MOST_FIRST).filter((file) => entry.missing.has(file) || !entry.hashes.has(file))
         readSome(entry, unread, FIRST_SLICE_MS)
-        const isEnough = first.length >= ENOUGH_FOUND
-        if (!isComplete(entry)) await untilRead(entry, isEnough ? Math.min(waitMs, FOUND_WAIT_MS) : waitMs)
+        const mostMs = first.length >= ENOUGH_FOUND ? Math.min(waitMs, FOUND_WAIT_MS) : waitMs
+        if (!isComplete(entry)) await within(readBeside(entry), mostMs, clock)
       }
       return { index: entry.index, items: entry.directory.memories, partial: !isComplete(entry) }
     },
@@ -152,6 +147,14 @@ export function createCorpora({ clock, logged }: Core, memory: Memory) {
 
 export type Corpora = ReturnType<typeof createCorpora>
 
+/** `late` where it takes longer; the work goes on. */
+export function within<T>(work: Promise<T>, ms: number, clock: Clock): Promise<T | 'late'> {
+  return new Promise((resolved, rejected) => {
+    const timer = clock.after(ms, () => resolved('late'))
+    work.then(resolved, rejected).finally(() => timer.stop())
+  })
+}
+
 /** Without stop words, which are in every memory. */
 function tellingWords(question: string): string {
   if (!ASCII.test(question)) return question
@@ -161,11 +164,6 @@ function tellingWords(question: string): string {
     .join(' ')
 }
 
-/**
- * Which memories of a directory hold which terms, how often and in which of their lines. Memories are put in, replaced and taken
- * out one by one; the result is the same as if all had been put in at once.
- */
-
 export type Indexed = { file: string; name: string; description: string; body: string }
 
 /** A word as it was written; `holders`: how many memories have it. */
@@ -174,38 +172,37 @@ type Spelling = { word: string; stem: string; holders: number }
 export type Doc = {
   id: number
   file: string
-  /** In tenths of a word; those of fields that say more count for more. */
+  /** In tenths of a word. */
   length: number
-  /** Each once. */
   terms: readonly Term[]
   spellings: readonly Spelling[]
 }
 
-/** `postings`: three numbers for each memory, by rising ids: its id, how much of the term is in it (tenths of a word), in which lines (bits). */
+/** `postings`: three numbers a memory, by rising ids: its id, tenths of a word of the term in it, its lines as bits. */
 export type Term = { text: string; postings: number[] }
 export const STRIDE = 3
 
-/** A bit for each line; the last stands for all that come after it. */
+/** The last bit stands for all later lines. */
 const LINES = 30
 /** The name of a memory stands in every line of it. */
 export const EVERY_LINE = (1 << LINES) - 1
 
-/** Tenths of a word. What a memory is called says more about it than a word of its text. */
+/** Tenths of a word. */
 const WEIGHTS = { name: 20, description: 12, body: 10 }
-/** Ids of memories that are gone leave holes; with as many holes as memories they are given anew. */
+/** Ids of removed memories leave holes: with as many holes as memories all get new ids. */
 const FEWEST_HOLES = 1_000
-
 /** Chosen by measurement; results hardly change around them. */
 const K1 = 1.1
 const B = 0.4
 const DELTA = 0.6
 
+/** Terms → memories and lines. The order in which memories come and go changes no result. */
 export function createWordIndex() {
   const ids = new Map<string, number>()
   let docs: (Doc | undefined)[] = []
   const terms = new Map<string, Term>()
   const spellings = new Map<string, Spelling>()
-  /** Whole numbers only: the sum is the same to the last bit in whichever order memories come and go. */
+  /** A sum of whole numbers does not depend on their order. */
   let totalLength = 0
 
   const remove = (file: string): void => {
@@ -264,14 +261,12 @@ export function createWordIndex() {
       })
       for (const spelling of held) spelling.holders++
       const id = docs.length
-      const own: Term[] = []
-      for (const [text, { tenths, lines }] of found) {
+      const own = [...found].map(([text, { tenths, lines }]) => {
         const term = termOf(text)
         term.postings.push(id, tenths, lines)
-        own.push(term)
-      }
-      // Copied: a list that grew has room for more, and these stay as they are.
-      docs.push({ id, file: memory.file, length, terms: own.slice(), spellings: [...held] })
+        return term
+      })
+      docs.push({ id, file: memory.file, length, terms: own, spellings: [...held] })
       ids.set(memory.file, id)
       totalLength += length
     },
@@ -287,14 +282,13 @@ export function createWordIndex() {
       const average = totalLength / Math.max(1, ids.size)
       return (times * (K1 + 1)) / (times + K1 * (1 - B + (B * length) / average)) + DELTA
     },
-    /** How much a word tells that so many memories have: one that none has a little more than one that one has. */
+    /** How much a word tells that so many memories have. */
     rarity: (holders: number): number => Math.log(1 + (ids.size - holders + 0.5) / (holders + 0.5)),
-    /** A word without its ending. */
     stem: (word: string): string => spellings.get(word)?.stem ?? stem(word),
     /** Words that differ from this one by one slip of the fingers. */
     alike: (word: string): string[] =>
       [...spellings.keys()].filter((other) => isNear(word, other) && withinOneEdit(word, other)),
-    /** Longer words that begin so; `most` and one more at the most. */
+    /** Longer words that begin so: at most `most` and one more. */
     beginning: (part: string, most: number): string[] => {
       const found: string[] = []
       for (const word of spellings.keys())
@@ -306,7 +300,7 @@ export function createWordIndex() {
 
 export type WordIndex = ReturnType<typeof createWordIndex>
 
-/** Where the posting of a memory begins; -1 where there is none. */
+/** Where the posting of a memory begins, or -1. */
 export function findPosting(postings: readonly number[], id: number): number {
   let low = 0
   let high = postings.length / STRIDE - 1
@@ -342,12 +336,12 @@ function gather({ name, description, body }: Indexed, stemOf: (word: string) => 
   return { found, length }
 }
 
-/** A line, or a sentence of one: what is said together. */
+/** Lines, and the sentences of a line. */
 function linesOf(body: string): string[] {
   return body.split(/\n+|(?<=[.!?。！？])\s+/).filter((line) => line.trim() !== '')
 }
 
-/** A slip changes the length by one at most, and leaves the first or the last letter as it was. */
+/** Cheap to ask first: a slip leaves the first or the last letter, and changes the length by at most one. */
 function isNear(a: string, b: string): boolean {
   return Math.abs(a.length - b.length) <= 1 && (a[0] === b[0] || a.at(-1) === b.at(-1))
 }

@@ -1,51 +1,38 @@
 /**
- * Puts the memories of a directory in order for a question, without a model: BM25 over the words, more for what stands together in
- * one line and for names, then what the best have in common. Says whether anything fits at all. Pure.
+ * Ranks the memories of a directory for a question, without a model: BM25 over the words, more for what stands together in one line and
+ * for names, then what the best have in common. Says whether anything fits at all. Pure.
  */
 import { type Doc, EVERY_LINE, findPosting, STRIDE, type Term, type WordIndex } from './corpus.ts'
 import { COMMON_WORDS, RELATED_GROUPS, STOP_WORDS } from './vocabulary.ts'
 import { ASCII, stem, type Word, wordsOf } from './words.ts'
 
-export type Ranked = {
-  file: string
-  score: number
-  /** How much of the question it answers to, 0 to 1. */
-  fit: number
-  /** The words of the question that it has. */
-  words: string[]
-}
-
 export type Ranking = {
   /** Best first, whether or not they fit. */
   files: string[]
-  /** Of each of them. */
   scores: number[]
   /** Of the one that fits best; below `ENOUGH` a wrong memory is more likely than a right one. */
   fit: number
-  explained: Ranked[] | undefined
+  /** `words`: those of the question that it has. */
+  explained: { file: string; score: number; fit: number; words: string[] }[] | undefined
 }
 
-/** `sure`: for each thing wanted, how sure it is that it is there; 0: it is not. */
+/** `sure`: for each word wanted, how sure it is that the memory has it. */
 type Scored = { doc: Doc; score: number; sure: number[] }
 
 // All numbers were chosen by measurement; results hardly change around them.
 
 /** Below this nothing fits. */
 export const ENOUGH = 0.18
-/** So many are looked at closely. */
 const CLOSELY = 30
-/** They stay on top, and tell what else belongs there. */
+/** They stay on top. */
 const SURE = 3
 /** A long answer is no better than its best. */
 const SHOWN = 5
-/** For what stands together in one line. */
 const LINE = 1
-/** For a name that stands in the memory's own. */
 const TITLE = 0.75
-/** What is in so many memories, and in a quarter of all, only decides among the best. */
+/** Words in so many memories, and in a quarter of all, only decide among the best. */
 const FREQUENT = 2_000
 const ENOUGH_HOLDERS = 100
-/** Of what the best have in common. */
 const FEEDBACK = { strength: 0.45, terms: 12, fewestHolders: 2, largestShare: 1 / 3 }
 /** A word that no memory has: often only another word for what was written. A name has no other. */
 const UNKNOWN = 0.8
@@ -80,16 +67,15 @@ export function rank(question: string, index: WordIndex, { limit, skip, explain 
   }
 }
 
-/** By name where nothing else decides, never by id, which only tells what was read first. */
+/** By name where nothing else decides: ids tell what was read first. */
 function byScore(a: Scored, b: Scored): number {
   return b.score - a.score || (a.doc.file < b.doc.file ? -1 : 1)
 }
 
-/** Those that have the most of what is wanted, in no order. */
 function candidates(wanted: readonly Wanted[], index: WordIndex, most: number, skip: RankOptions['skip']): Doc[] {
   const sums = new Float64Array(index.idLimit())
   for (const { alternatives, weight } of rareEnough(wanted, index.size())) {
-    // Of words that would do for one another the best counts.
+    // Of alternatives the best counts.
     const parts = new Float64Array(sums.length)
     for (const { term, weight: part } of alternatives)
       for (let at = 0; at < term.postings.length; at += STRIDE) {
@@ -154,7 +140,6 @@ function scoreClosely(doc: Doc, wanted: readonly Wanted[], index: WordIndex): Sc
   return { doc, score, sure }
 }
 
-/** The most that one line has of what is wanted. */
 function bestLine(wanted: readonly Wanted[], lines: readonly number[]): number {
   let best = 0
   let used = lines.reduce((all, places) => all | (places === EVERY_LINE ? 1 : places), 0)
@@ -166,10 +151,7 @@ function bestLine(wanted: readonly Wanted[], lines: readonly number[]): number {
   return best
 }
 
-/**
- * What the best have in common tells what the question is about: others that speak of it, too, move up. The best themselves stay
- * where they are, so that a wrong guess cannot push away what was found.
- */
+/** Others that have what the best have in common move up; the best stay, so that a wrong guess pushes nothing away. */
 function addFeedback(top: readonly Scored[], others: Scored[], wanted: readonly Wanted[], index: WordIndex): void {
   const sums = new Map<Term, number>()
   for (const { doc, score } of top)
@@ -188,7 +170,7 @@ function addFeedback(top: readonly Scored[], others: Scored[], wanted: readonly 
       if (findPosting(term.postings, other.doc.id) >= 0) other.score += FEEDBACK.strength * weight
 }
 
-/** How much of a question a memory answers to: what of it was found, measured by how much each word tells. */
+/** The share of a question that a memory answers to, each word by how much it tells. */
 function fitOf(sure: readonly number[], wanted: readonly Wanted[]): number {
   const counted = wanted.flatMap((want, n) => (want.extra ? [] : [{ ...want, sure: sure[n] as number }]))
   const weights = counted.map(({ weight, alternatives, named }) => {
@@ -203,28 +185,20 @@ function fitOf(sure: readonly number[], wanted: readonly Wanted[]): number {
   return Math.min(1, covered / all) * (met <= 1 && rare.length - met >= LONE_AMONG ? LONE : 1)
 }
 
-/**
- * A question → what is looked for, each with the words that would do in its place and how much it matters. Knows the words of the
- * store it is asked of: a word that is in none of them is a slip, a short form, or a sign that nothing fits. Pure.
- */
+type Alternative = { term: Term; weight: number }
 
-export type Alternative = { term: Term; weight: number }
-
-export type Wanted = {
-  /** As it was written. */
+type Wanted = {
   surface: string
-  /** Those that are in some memory, the one whose rarity counts first; none when no memory has anything like it. */
+  /** In some memory; the rarity of the first counts. */
   alternatives: readonly Alternative[]
-  /** Rare words tell more, and some words little of their own. */
   weight: number
-  /** Its parts are wanted already: it can only add. */
+  /** Its parts are wanted, too: it can only add. */
   extra: boolean
   /** The name of a person or a thing. */
   named: boolean
   common: boolean
 }
 
-/** Chosen by measurement, on questions of several kinds: none of them is critical. */
 const COMMON = 0.35
 const RELATED = 0.5
 const SLIP = 0.8
@@ -232,7 +206,7 @@ const SHORT_FORM = 0.6
 /** Shorter words have neighbours by chance. */
 const SLIP_CHARS = 5
 const SHORT_FORM_CHARS = 3
-/** The beginning of many words is no short form of any. */
+/** What begins more words is no short form. */
 const MOST_LONGER = 4
 
 const MOST_WANTED = 64
@@ -243,23 +217,19 @@ const related = relatedWords()
 const unspacedStops = [...STOP_WORDS].filter((word) => !isLatin(word)).sort((a, b) => b.length - a.length)
 const UNSPACED_STOPS = new RegExp(unspacedStops.join('|'), 'gu')
 
-export function questionOf(text: string, index: WordIndex): Wanted[] {
-  const terms: string[] = []
-  const asked: Wanted[] = []
+/** What is looked for: a word that no memory has is a slip, a short form, or a sign that nothing fits. */
+function questionOf(text: string, index: WordIndex): Wanted[] {
+  const asked = new Map<string, Wanted>()
   const short = text.slice(0, MOST_CHARS)
   const spaced = ASCII.test(short) ? short : short.replace(UNSPACED_STOPS, ' ')
   const stemOf = (word: string) => (STOP_WORDS.has(word) ? '' : index.stem(word))
   for (const word of wordsOf(spaced, stemOf)) {
     if ((word.kind !== 'word' && STOP_WORDS.has(word.surface)) || isLetter(word)) continue
-    // They are few: to look through them is quicker than to keep them by name.
-    const at = terms.indexOf(word.term)
-    if (at >= 0) (asked[at] as Wanted).named ||= word.named
-    else if (asked.length < MOST_WANTED) {
-      terms.push(word.term)
-      asked.push(wantedOf(word, index))
-    }
+    const known = asked.get(word.term)
+    if (known) known.named ||= word.named
+    else if (asked.size < MOST_WANTED) asked.set(word.term, wantedOf(word, index))
   }
-  return asked
+  return [...asked.values()]
 }
 
 function isLetter({ kind, surface }: Word): boolean {
@@ -292,22 +262,16 @@ function alternativesOf({ term, surface, kind }: Word, index: WordIndex): Altern
   return alternatives
 }
 
-/** What a word may have been meant to be: first what most memories have, for that is the likeliest, whichever was read first. */
+/** First what most memories have, the likeliest to be meant. */
 function guessed(words: readonly string[], index: WordIndex): Term[] {
   const terms = words.flatMap((word) => index.term(index.stem(word)) ?? [])
   return terms.sort((a, b) => b.postings.length - a.postings.length || (a.text < b.text ? -1 : 1))
 }
 
-function relatedWords(): Map<string, Set<string>> {
-  const found = new Map<string, Set<string>>()
-  for (const group of RELATED_GROUPS) {
-    const terms = group.map(termOf)
-    for (const term of terms) {
-      const others = found.get(term) ?? new Set()
-      for (const other of terms) if (other !== term) others.add(other)
-      found.set(term, others)
-    }
-  }
+function relatedWords(): Map<string, string[]> {
+  const found = new Map<string, string[]>()
+  for (const terms of RELATED_GROUPS.map((group) => group.map(termOf)))
+    for (const term of terms) found.set(term, [...(found.get(term) ?? []), ...terms])
   return found
 }
 

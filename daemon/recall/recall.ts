@@ -13,10 +13,10 @@ import { createInTurn } from '../platform/queue.ts'
 import { safeId } from '../platform/text.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
-import { createCorpora } from './corpus.ts'
+import { createCorpora, within } from './corpus.ts'
 import { createLateSelections, createShownMemories, createTickets, LATEST_MS, type SessionName } from './given.ts'
 import { ENOUGH } from './rank.ts'
-import { type Choice, type Chosen, createChooser, within } from './select.ts'
+import { type Choice, type Chosen, createChooser } from './select.ts'
 import { createSurface } from './surface.ts'
 
 type InSession = SessionName & { cwd: string; mostBytes: number }

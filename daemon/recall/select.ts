@@ -11,9 +11,8 @@ import type { Core } from '../core.ts'
 import type { KnownMemory } from '../memory/catalogue.ts'
 import type { Models } from '../models/models.ts'
 import type { ModelRequest, Provider } from '../models/wire.ts'
-import type { Clock } from '../platform/clock.ts'
 import type { Projects } from '../projects/projects.ts'
-import type { Corpora, Corpus } from './corpus.ts'
+import { type Corpora, type Corpus, within } from './corpus.ts'
 import type { ShownMemories } from './given.ts'
 import { ENOUGH, type Ranking, rank } from './rank.ts'
 import { asData, oneLine } from './surface.ts'
@@ -129,14 +128,6 @@ function manifest(
   const best = files.flatMap((file) => corpus.items.get(file) ?? [])
   // The newest fill up what the words leave free.
   return [...new Set([...best, ...free.sort((a, b) => b.modifiedMs - a.modifiedMs)])].slice(0, MANIFEST_LINES)
-}
-
-/** `late` where it takes longer; the work goes on. */
-export function within<T>(work: Promise<T>, ms: number, clock: Clock): Promise<T | 'late'> {
-  return new Promise((resolved, rejected) => {
-    const timer = clock.after(ms, () => resolved('late'))
-    work.then(resolved, rejected).finally(() => timer.stop())
-  })
 }
 
 const MANIFEST_LINES = 200

@@ -1,10 +1,9 @@
 /**
- * Text → the terms it is found by: words without their endings, the parts of identifiers and paths and these as a whole, pairs
- * of characters where a script has no spaces, days and months. The same for memories and for questions. Pure.
+ * Text → the terms it is found by, the same for memories and questions: words without their endings, identifiers and paths with their
+ * parts, pairs of characters where a script has no spaces, days and months. Pure.
  */
 
 export type Word = {
-  /** What it is found by. */
   term: string
   /** As it was written, in small letters. */
   surface: string
@@ -14,42 +13,28 @@ export type Word = {
   named: boolean
 }
 
-/** Scripts without spaces. */
+type Stem = (word: string) => string
+
+/** Scripts that put no space between words. */
 const UNSPACED = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}'
 const UNSPACED_RUN = new RegExp(`[${UNSPACED}]+`, 'u')
 const CHUNK = new RegExp(
   `[${UNSPACED}]+|(?:(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}_])+(?:[.\\-/:'’@#](?:(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}_])+)*`,
   'gu',
 )
-/** Most texts are, and it is much quicker to look through them then. White space of other kinds is none: it has to be made plain. */
+/** Most texts are, and then they are searched much faster. */
 export const ASCII = /^[\t-\r -~]*$/
 const ASCII_CHUNK = /[A-Za-z0-9_]+(?:[.\-/:'@#][A-Za-z0-9_]+)*/g
-/** Nothing to take apart: no hump, no mark. */
 const PLAIN_WORD = /^[A-Z]?[a-z0-9]+$/
 const APOSTROPHE = /['’]\p{L}{1,2}$/u
 const BETWEEN_PARTS = /[^\p{L}\p{M}\p{N}]+/u
 const HUMP = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u
 const CAPITAL = /^\p{Lu}/u
-/** The fifth is the fifth. */
 const LEADING_ZEROS = /^0+(?=\d+$)/
 const LONGEST_WORD = 64
-/** Of a text: more than any memory has. */
 const MOST_WORDS = 20_000
 
-const MONTHS = [
-  'january',
-  'february',
-  'march',
-  'april',
-  'may',
-  'june',
-  'july',
-  'august',
-  'september',
-  'october',
-  'november',
-  'december',
-]
+const MONTHS = 'january february march april may june july august september october november december'.split(' ')
 const MONTH = '(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\\.?'
 const DATES = new RegExp(
   [
@@ -61,25 +46,21 @@ const DATES = new RegExp(
   'gi',
 )
 
-/** `stem` takes a word's ending away; single words of which it leaves nothing are left out. */
-export function wordsOf(text: string, stem: (word: string) => string): Word[] {
+/** Words of which `stem` leaves nothing are left out. */
+export function wordsOf(text: string, stem: Stem): Word[] {
   const words: Word[] = []
   const isAscii = ASCII.test(text)
   const plain = isAscii ? text : text.normalize('NFKC')
   for (const { 0: chunk, index } of plain.matchAll(isAscii ? ASCII_CHUNK : CHUNK)) {
     if (words.length > MOST_WORDS) break
     if (!isAscii && UNSPACED_RUN.test(chunk)) for (const pair of pairsOf(chunk)) words.push(pair)
-    else if (PLAIN_WORD.test(chunk)) addWord(chunk, isNamed(chunk, plain, index), words, stem)
-    else addChunk(chunk, plain, index, words, stem)
+    else (PLAIN_WORD.test(chunk) ? addWord : addChunk)(chunk, isNamed(chunk, plain, index), words, stem)
   }
   for (const date of datesIn(plain)) words.push({ term: stem(date), surface: date, kind: 'whole', named: false })
   return words
 }
 
-type Stem = (word: string) => string
-
-function addChunk(chunk: string, text: string, at: number, words: Word[], stem: Stem) {
-  const named = isNamed(chunk, text, at)
+function addChunk(chunk: string, named: boolean, words: Word[], stem: Stem) {
   const bare = chunk.replace(APOSTROPHE, '')
   const segments = bare.split('/').map(partsOf)
   for (const parts of segments) {
@@ -154,72 +135,29 @@ function datesIn(text: string): Iterable<string> {
   return found
 }
 
-/** English words without their endings, after Porter's rules: `renewing`, `renewed` and `renews` are one term. Pure. */
+// Stems after Porter's rules.
 
 const VOWEL = /[aeiouy]/
-/** Beginning, then a vowel and a consonant: what is left must be a word, not a syllable of one. */
+/** At least one vowel and a consonant after it: a word, not a syllable. */
 const MEASURE_0 = /^[^aeiouy]*[aeiouy]+[^aeiouy]/
 const MEASURE_1 = /^[^aeiouy]*[aeiouy]+[^aeiouy]+[aeiouy]+[^aeiouy]/
 const DOUBLE = /([^aeiouylsz])\1$/
 const SHORT_END = /[^aeiouy][aeiouy][^aeiouywx]$/
 
-/** Ending → what stands in its place, where a whole word is left before it; the longest that fits is taken. */
-const LONG_ENDINGS: Record<string, string> = {
-  ational: 'ate',
-  tional: 'tion',
-  enci: 'ence',
-  anci: 'ance',
-  izer: 'ize',
-  abli: 'able',
-  alli: 'al',
-  entli: 'ent',
-  eli: 'e',
-  ousli: 'ous',
-  ization: 'ize',
-  ation: 'ate',
-  ator: 'ate',
-  alism: 'al',
-  iveness: 'ive',
-  fulness: 'ful',
-  ousness: 'ous',
-  aliti: 'al',
-  iviti: 'ive',
-  biliti: 'ble',
-  icate: 'ic',
-  ative: '',
-  alize: 'al',
-  iciti: 'ic',
-  ical: 'ic',
-  ful: '',
-  ness: '',
-}
-
-const LAST_ENDINGS = [
-  'ement',
-  'ance',
-  'ence',
-  'able',
-  'ible',
-  'ment',
-  'ant',
-  'ent',
-  'ion',
-  'ism',
-  'ate',
-  'iti',
-  'ous',
-  'ive',
-  'ize',
-  'al',
-  'er',
-  'ic',
-]
+const endings = (list: string) => list.trim().split(/\s+/)
+/** Ending>replacement. */
+const LONG_ENDINGS = new Map(
+  endings(`ational>ate tional>tion enci>ence anci>ance izer>ize abli>able alli>al entli>ent eli>e ousli>ous ization>ize
+    ation>ate ator>ate alism>al iveness>ive fulness>ful ousness>ous aliti>al iviti>ive biliti>ble icate>ic ative> alize>al
+    iciti>ic ical>ic ful> ness>`).map((pair) => pair.split('>') as [string, string]),
+)
+const LAST_ENDINGS = endings('ement ance ence able ible ment ant ent ion ism ate iti ous ive ize al er ic')
 
 const SHORTEST = 4
 const LONGEST = 30
 const PLAIN = /^[a-z]+$/
 
-/** Whatever is no plain English word stays as it is. */
+/** Other than plain English words stay as they are. */
 export function stem(word: string): string {
   if (word.length < SHORTEST || word.length > LONGEST || !PLAIN.test(word)) return word
   // After a vowel a y is no vowel: `deploy` has two syllables, and so much is left of `deployment`.
@@ -249,7 +187,7 @@ function withoutTense(word: string): string {
 
 function shortenedStem(word: string): string {
   for (let length = Math.min(7, word.length - 2); length >= 3; length--) {
-    const replaced = LONG_ENDINGS[word.slice(-length)]
+    const replaced = LONG_ENDINGS.get(word.slice(-length))
     if (replaced === undefined) continue
     const left = word.slice(0, -length)
     return MEASURE_0.test(left) ? left + replaced : word
