@@ -66,7 +66,8 @@ export function createRecall(core: Core, projects: Projects, memory: Memory, mod
     const files = session ? choice.files.filter((file) => !shown.has(session, dir, file)) : choice.files
     const scoreOf = (file: string) => ranking.scores[ranking.files.indexOf(file)] ?? 0
     const capBytes = Math.min(settings.current().recall.sessionBytes - before, mostBytes)
-    const surfaced = await surface({ dir, files, k, scoreOf }, capBytes, clock.now())
+    const items = corpus.partial ? new Map() : corpus.items
+    const surfaced = await surface({ dir, items, files, k, scoreOf }, capBytes, clock.now())
     const { memories, text, bytes } = surfaced
     if (memories.length === 0)
       return { ...NOTHING, mode, skipped: surfaced.isCrowded ? 'budget' : 'none', sessionBytes: before, ...more }

@@ -106,7 +106,8 @@ export function createChooser(
       const { dir, off } = projects.find(request.cwd, caller)
       if (off !== undefined || !settings.current().recall.enabled) return { skipped: 'off' }
       if (dir !== chosen.dir) return { skipped: 'none' }
-      return { ...chosen, files: chosen.files.filter((file) => !isTeams(file)) }
+      const { items } = await corpora.open(dir, { question: '', waitMs: 0 })
+      return { ...chosen, corpus: { ...chosen.corpus, items }, files: chosen.files.filter((file) => !isTeams(file)) }
     },
     isTeams,
   }

@@ -17,5 +17,5 @@ it('walks through few files to save a memory, and fewer to recall one for a hook
   expect(save).toContain('daemon/memory/writer.ts')
   expect(hook).toContain('daemon/recall/recall.ts')
   expect(save.length).toBeLessThanOrEqual(66)
-  expect(hook.length).toBeLessThanOrEqual(51)
+  expect(hook.length).toBeLessThanOrEqual(43)
 })
