@@ -1,12 +1,9 @@
 /** What a model finds worth keeping in a part of a session, saved as a whole; `model/` decides what it may keep. */
-import { type Agent, type SessionPrefix, whyNotDone } from '../agent/agent.ts'
-import type { SessionMessage } from '../agent/rendering.ts'
+import { type Agent, whyNotDone } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
 import { logFile } from '../memory/file-names.ts'
 import type { Memory } from '../memory/memory.ts'
 import type { Notes } from '../notes/notes.ts'
-import type { Projects } from '../projects/projects.ts'
-import { LOST } from './by-rules.ts'
 import type { Counts, Kept, Slice } from './extraction.ts'
 import { dayOfPart } from './session-words.ts'
 
@@ -14,30 +11,31 @@ import { dayOfPart } from './session-words.ts'
 const LIMITS = { outputTokens: 24_000, wallMs: 240_000 }
 const ANSWER_TOKENS = 8_000
 
-export function createByModel(
-  { settings, clock }: Core,
-  projects: Projects,
-  memory: Memory,
-  notes: Notes,
-  agent: Agent,
-) {
-  const attempt = async ({ key, row, cwd, part, signal, mayWrite, inTransaction }: Slice) => {
+export const LOST = { failed: 'another run has taken it over' }
+
+export function createByModel({ settings, clock }: Core, memory: Memory, notes: Notes, agent: Agent) {
+  const attempt = async ({ key, row, cwd, root, dir, part, signal, mayWrite, inTransaction }: Slice) => {
     // 1. What the session's jobs share, up to the end of the part.
+    const last = part.at(-1)
     const { prefix, names, messages } = await agent.sessionPrefix({
       key,
       notes: () => notes.textOf(key),
       row,
-      upTo: part.at(-1)?.id ?? 0,
-      lastAt: part.at(-1)?.at ?? 0,
+      upTo: last?.id ?? 0,
+      lastAt: last?.at ?? 0,
       model: settings.current().model.extract,
       signal,
     })
-    if (isUntold(part, names, messages)) return 'untold'
+    const isHandedOver = names.size === 0
+    const told = new Set(names.values())
+    const silent = new Set(messages.filter(({ text }) => text.trim() === '').map(({ id }) => id))
+    const isTold = (uid: string) => told.has(uid) || silent.has(uid)
+    if ((!isHandedOver || messages.length === 0) && part.some(({ by, uid }) => by === 'person' && !isTold(uid)))
+      return 'untold'
 
     // 2. The question, and the checks of what comes of it.
     const { extractionRun } = await import('./model/extraction-run.ts')
     const nowMs = clock.now()
-    const { dir, root } = projects.find(cwd, { actor: 'agent:extract', env: {} })
     const changes = memory.beginRun({ kind: 'extract', cwd, env: {} })
     const { dailyLog, team } = settings.current()
     const log = dailyLog.enabled ? logFile(dayOfPart(part, nowMs)) : undefined
@@ -47,7 +45,11 @@ export function createByModel(
     // 3. The run, and all it changes at its end.
     let counts: Counts | 'lost' | undefined
     const report = await agent.run({
-      ...{ job: 'extraction', project: root, prefix, ...task, signal },
+      ...task,
+      job: 'extraction',
+      project: root,
+      prefix,
+      signal,
       policy: { may: 'memory' },
       reach: agent.reachOf(dir, [root, ...new Set(part.map(({ path }) => path))]),
       limits: { turns: task.turns, ...LIMITS },
@@ -62,7 +64,6 @@ export function createByModel(
       ownsLease: mayWrite,
     })
     const notDone = whyNotDone(report) ?? (counts === 'lost' ? LOST : undefined)
-    const isHandedOver = names.size === 0
     if (notDone) return { kept: { notDone }, isHandedOver }
     if (!counts) return { kept: { skip: 'nothing to save' }, isHandedOver }
     const truncated = report.ended === 'truncated' && { truncated: true as const }
@@ -82,12 +83,4 @@ export function createByModel(
     const again = await attempt(slice)
     return again === 'untold' ? again : again.kept
   }
-}
-
-/** Whether a person said something new that the model has not been told: it cannot be asked about that. */
-function isUntold(part: Slice['part'], names: SessionPrefix['names'], messages: readonly SessionMessage[]): boolean {
-  if (names.size === 0 && messages.length > 0) return false
-  const told = new Set(names.values())
-  const silent = new Set(messages.filter(({ text }) => text.trim() === '').map(({ id }) => id))
-  return part.some(({ by, uid }) => by === 'person' && !told.has(uid) && !silent.has(uid))
 }

@@ -6,23 +6,17 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Agent, NotDone } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
 import type { JobKind, Outcome } from '../jobs/job.ts'
+import type { NewMemory } from '../memory/change-run.ts'
 import type { Memory } from '../memory/memory.ts'
 import type { Models } from '../models/models.ts'
 import type { Notes } from '../notes/notes.ts'
 import { isDiskError } from '../platform/disk.ts'
 import { message } from '../platform/files.ts'
 import type { Projects } from '../projects/projects.ts'
-import {
-  endedPart,
-  type KnownSession,
-  type MessageRow,
-  type Reached,
-  type SessionKey,
-} from '../sessions/message-table.ts'
+import { endedPart, type KnownSession, type MessageRow, type SessionKey } from '../sessions/message-table.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { createByModel } from './by-model.ts'
-import { createByRules, LOST } from './by-rules.ts'
-import { hasWrite, slicesOf, turnsOf } from './session-words.ts'
+import { createByModel, LOST } from './by-model.ts'
+import { dayOfPart, hasWrite, localStamp, slicesOf, timesOf, turnsOf, wordsIn } from './session-words.ts'
 
 type Input = SessionKey & { final?: true }
 
@@ -30,11 +24,14 @@ type Input = SessionKey & { final?: true }
 export type Slice = {
   key: SessionKey
   row: number
+  /** Where the session is, its project, and where that keeps memories. */
   cwd: string
+  root: string
+  dir: string
   /** What is new, in order. */
   part: readonly MessageRow[]
   signal: AbortSignal
-  /** Whether the agent of the session wrote memories in it. */
+  /** Whether the agent of the session wrote memories in it: two that keep the same turn would keep it twice. */
   wroteItself(): Promise<boolean>
   /** What is committed together with the files that are saved, and never without them; returns what takes it back. */
   inTransaction(files: string[]): () => void
@@ -66,8 +63,7 @@ export function createExtraction(
 ) {
   const { settings, clock, disk, places } = core
   const { progress, notices } = sessions
-  const byRules = createByRules(core, sessions, memory)
-  const byModel = createByModel(core, projects, memory, notes, agent)
+  const byModel = createByModel(core, memory, notes, agent)
   const progressOf = ({ harness, sessionId }: SessionKey) => ({ harness, session: sessionId, kind: KIND })
   const placeOf = (cwd: string) => projects.find(cwd, { actor: 'agent:extract', env: {} })
   const isOnline = () => models.mode() === 'online'
@@ -88,17 +84,48 @@ export function createExtraction(
     return off === undefined ? undefined : `memory is off there: ${off}`
   }
 
-  /** How far the part goes and the notice of what it left, to be committed with the memories. */
-  const reachedWith = (key: SessionKey, reached: Reached, files: string[]) => {
-    const before = progress.find(progressOf(key))
-    progress.put(progressOf(key), reached)
-    const told = files.filter((file) => !/(?:^|\/)MEMORY\.md$/.test(file))
-    const withdraw = told.length > 0 ? notices.saved(key, told) : undefined
-    return () => {
-      if (before) progress.put(progressOf(key), before)
-      else progress.forget(progressOf(key))
-      withdraw?.()
+  const putProgress = (key: SessionKey, part: readonly MessageRow[]) => {
+    // Lines without a time of their own are as late as the latest before them.
+    const at = part.reduce((latest, message) => Math.max(latest, message.at ?? 0), 0)
+    progress.put(progressOf(key), { message: part.at(-1)?.uid ?? '', at })
+  }
+
+  let rules: Promise<typeof import('./statements.ts')> | undefined
+  // Loaded with the first words there are: compiling the patterns would cost every start.
+  const loadRules = async () => {
+    const loaded = await import('./statements.ts')
+    for (const _ of loaded.compilePatterns()) await turn()
+    return loaded
+  }
+
+  const statedIn = async ({ row, part, key, signal }: Slice): Promise<NewMemory[]> => {
+    const timeOf = timesOf(part, clock.now())
+    const found: NewMemory[] = []
+    for await (const { message, text, previousAssistant, minutesEast } of wordsIn(sessions, row, part, signal)) {
+      rules ??= loadRules()
+      const { statementsIn } = await rules
+      await turn()
+      const saidMs = timeOf(message)
+      const at = new Date(saidMs).toISOString()
+      const stated = statementsIn({ text, atIso: localStamp(saidMs, minutesEast), previousAssistant })
+      for (const { type, name, description, body, quote, cues } of stated) {
+        const evidence = [{ sessionId: key.sessionId, messageIds: [message.uid], excerpt: quote, at }]
+        found.push({ type, name, description, body, reason: `a person stated it (${cues.join(', ')})`, evidence })
+      }
     }
+    return found
+  }
+
+  const byRules = async (slice: Slice): Promise<Kept> => {
+    const memories = await statedIn(slice)
+    if (memories.length === 0) return { skip: 'nothing is stated in it' }
+    if (await slice.wroteItself()) return { skip: 'the agent wrote memories itself' }
+    const { cwd, part, mayWrite, inTransaction } = slice
+    const logDay = settings.current().dailyLog.enabled ? dayOfPart(part, clock.now()) : undefined
+    const saved = await memory.save({ kind: KIND, env: {}, cwd, memories, logDay, mayWrite, inTransaction })
+    if (saved === 'lost') return { notDone: LOST }
+    const { runId, saved: files, waiting, known, refused } = saved
+    return { runId, counts: { saved: files.length, waiting, known, refused } }
   }
 
   const run: JobKind['run'] = async ({ input, attempts }, { signal, ownsLease }) => {
@@ -107,29 +134,41 @@ export function createExtraction(
     const { session, part } = newIn(key)
     if (!session || part.length === 0) return skipped('there is nothing new in it')
     // A session that is over gets no more turns to wait for.
-    if (!final && turnsIn(part) < settings.current().extraction.everyTurns)
-      return skipped('there are too few turns yet')
+    const turns = part.filter(({ startsTurn, by }) => startsTurn === 1 && by === 'person').length
+    if (!final && turns < settings.current().extraction.everyTurns) return skipped('there are too few turns yet')
 
     // 2. Whether anything of it may be kept.
     const off = offBecause(session)
     if (off !== undefined || session.cwd === null) {
       if (!ownsLease()) return LOST
-      progress.put(progressOf(key), reachedBy(part))
+      putProgress(key, part)
       return skipped(off ?? '')
     }
 
     // 3. Part by part: what was kept of one stays kept when the next cannot be.
     const { cwd, row } = session
-    const { dir } = placeOf(cwd)
+    const { dir, root } = placeOf(cwd)
+    const shared = { key, row, cwd, root, dir, signal }
     const sliceOf = (slice: readonly MessageRow[]): Slice => ({
-      ...{ key, row, cwd, part: slice, signal },
+      ...shared,
+      part: slice,
       wroteItself: () => {
         // Of a turn that had to be split all of it counts.
         const here = new Set(slice)
-        const turns = turnsOf(part).filter((turn) => turn.some((message) => here.has(message)))
-        return hasWrite(turns.flat(), dir, { cwd, home: places.home })
+        const whole = turnsOf(part).filter((messages) => messages.some((message) => here.has(message)))
+        return hasWrite(whole.flat(), dir, { cwd, home: places.home })
       },
-      inTransaction: (files) => reachedWith(key, reachedBy(slice), files),
+      inTransaction: (files) => {
+        const before = progress.find(progressOf(key))
+        putProgress(key, slice)
+        const told = files.filter((file) => !/(?:^|\/)MEMORY\.md$/.test(file))
+        const withdraw = told.length > 0 ? notices.saved(key, told) : undefined
+        return () => {
+          if (before) progress.put(progressOf(key), before)
+          else progress.forget(progressOf(key))
+          withdraw?.()
+        }
+      },
       mayWrite: () => ownsLease() && offBecause(session) === undefined,
     })
     const ends: Kept[] = []
@@ -154,7 +193,7 @@ export function createExtraction(
       if ('notDone' in kept) return kept.notDone
       if ('skip' in kept) {
         if (!slice.mayWrite()) return LOST
-        progress.put(progressOf(key), reachedBy(messages))
+        putProgress(key, messages)
       }
       ends.push(kept)
     }
@@ -197,25 +236,10 @@ function outcomeOf(ends: readonly Kept[]): Outcome {
   const kept = ends.filter((end) => 'counts' in end)
   const last = kept.at(-1)
   const byRules = ends.filter((end) => 'by' in end).length
-  if (!last) {
-    const why = ends.flatMap((end) => ('skip' in end ? [end.skip] : [])).at(-1) ?? ''
-    return byRules > 0 ? { done: { skipped: why, byRules } } : skipped(why)
-  }
+  const how = byRules > 0 && { byRules }
+  if (!last) return { done: { skipped: ends.findLast((end) => 'skip' in end)?.skip ?? '', ...how } }
   const sum = (of: keyof Counts) => kept.reduce((total, { counts }) => total + counts[of], 0)
   const counts = { saved: sum('saved'), waiting: sum('waiting'), known: sum('known'), refused: sum('refused') }
-  return {
-    done: { ...counts, ...(byRules > 0 && { byRules }) },
-    runId: last.runId,
-    ...(kept.some((end) => end.truncated) && { truncated: true as const }),
-  }
-}
-
-function turnsIn(part: readonly MessageRow[]): number {
-  return part.filter(({ startsTurn, by }) => startsTurn === 1 && by === 'person').length
-}
-
-/** Lines without a time of their own are as late as the latest before them. */
-function reachedBy(part: readonly MessageRow[]): Reached {
-  const at = part.reduce((latest, message) => Math.max(latest, message.at ?? 0), 0)
-  return { message: part.at(-1)?.uid ?? '', at }
+  const truncated = kept.some((end) => end.truncated) && { truncated: true as const }
+  return { done: { ...counts, ...how }, runId: last.runId, ...truncated }
 }

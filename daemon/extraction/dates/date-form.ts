@@ -37,11 +37,6 @@ export function iso(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10)
 }
 
-/** `2026-06`, some months away. */
-export function isoMonth(day: number, monthsAway: number): string {
-  return iso(monthStart(day, monthsAway)).slice(0, 7)
-}
-
 export function monthStart(day: number, monthsAway: number): number {
   const { year, month } = partsOf(day)
   return dayOf(year, month + monthsAway, 1)
@@ -93,18 +88,33 @@ export type Context = {
   before: number | undefined
 }
 
-/** One way to say a date that only means something on the day it is said: how it looks and which day it means. */
+/** One way to say a date that only means something on the day it is said. */
 export type Form = {
-  /** Global; its first group, where there is one, may be looked at by `says`. */
+  /** Global. */
   pattern: RegExp
   /** What stands there instead; nothing where the words turn out to be no date. */
-  says(match: RegExpExecArray, context: Context): { text: string; day: number } | undefined
+  says(match: RegExpExecArray, context: Context): Said | undefined
 }
 
-export const plain = (day: number) => ({ text: iso(day), day })
+type Said = { text: string; day: number }
 
-/** A quarter with its days, whatever calendar the reader has; its last day counts. */
-export function quarterSpan(year: number, quarter: number): { text: string; day: number } {
+/** What a day is said as; nothing for a day that is none. */
+export function plain(day: number | undefined, words = ''): Said | undefined {
+  return day === undefined ? undefined : { text: `${words}${iso(day)}`, day }
+}
+
+export function monthAway(today: number, monthsAway: number): Said {
+  const day = monthStart(today, monthsAway)
+  return { text: iso(day).slice(0, 7), day }
+}
+
+export function weekAway(today: number, weeksAway: number): Said | undefined {
+  return plain(weekStart(today, weeksAway), 'the week of ')
+}
+
+/** With its days, whatever calendar the reader has; its last day counts. */
+export function quarterSpan(ofYear: number, count: number): Said {
+  const { year, quarter } = quarterOf(quarterStart(ofYear, count))
   const day = quarterEnd(year, quarter)
   return { text: `Q${quarter} ${year} (${iso(quarterStart(year, quarter))}..${iso(day)})`, day }
 }
@@ -131,11 +141,11 @@ export function monthAndDay(month: number, day: number, { today, past }: Context
   return past ? candidates.filter((each) => each <= today).at(-1) : candidates.find((each) => each >= today)
 }
 
-/** A month alone: this year's, or the one before or after where the words point there. */
-export function monthAlone(month: number, { today, past }: Context): { year: number; month: number } {
+/** The first day of a month without a year: this year's, or the one before or after where the words point there. */
+export function monthAlone(month: number, { today, past }: Context): number {
   const now = partsOf(today)
-  if (past) return { year: month <= now.month ? now.year : now.year - 1, month }
-  return { year: month >= now.month ? now.year : now.year + 1, month }
+  const away = past ? Number(month > now.month) * -1 : Number(month < now.month)
+  return dayOf(now.year + away, month, 1)
 }
 
 /** A day of a month that is named by how far away it is, or its last one where it is shorter. */

@@ -8,9 +8,6 @@ import { chinese } from './chinese-dates.ts'
 import { type Form, localDay } from './date-form.ts'
 import { english } from './english-dates.ts'
 
-export type DateChange = { from: string; to: string }
-export type Dated = { text: string; changes: DateChange[] }
-
 const forms: readonly Form[] = [...english, ...chinese]
 
 export const datePatterns: readonly RegExp[] = forms.map(({ pattern }) => pattern)
@@ -24,14 +21,15 @@ const ANY =
 /** Relative dates belong to what a person says; a text beyond this is no sentence. */
 const CAP_UNITS = 20_000
 
-export function absoluteDates(text: string, atIso: string): Dated {
-  const today = localDay(atIso)
+export function absoluteDates(text: string, atIso: string): { text: string; changes: { from: string; to: string }[] } {
+  const found = find(text)
+  const today = found.length > 0 ? localDay(atIso) : undefined
   if (today === undefined) return { text, changes: [] }
-  const changes: DateChange[] = []
+  const changes: { from: string; to: string }[] = []
   const parts: string[] = []
   let from = 0
   let before: number | undefined
-  for (const { at, match, form } of find(text)) {
+  for (const { at, match, form } of found) {
     const said = form.says(match, { today, before, past: isPast(text, at, match[0].length) })
     if (!said) continue
     before = said.day
