@@ -140,34 +140,30 @@ type Piece = Hit & { letters: string }
 function automaton(pieces: readonly Piece[], classes: Uint8Array, count: number) {
   const most = pieces.reduce((sum, { length }) => sum + length, 1)
   const next = new Int32Array(most * count)
-  const hits: Hit[][] = [[]]
-  const states = new Int32Array(pieces.length)
-  for (let n = 0; pieces.some(({ length }) => length > n); n++) {
-    const first = hits.length
-    const level: { edge: number; row: number; shorter: number }[] = []
-    for (const [at, piece] of pieces.entries()) {
-      if (piece.length <= n) continue
-      const edge = (states[at] as number) + (classes[piece.letters.charCodeAt(n)] as number)
-      let row = rowOf(next[edge] as number)
+  const hits: (readonly Hit[])[] = [[]]
+  let unread = pieces.map((piece) => ({ piece, row: 0 }))
+  for (let length = 1; unread.length > 0; length++) {
+    const made: { edge: number; row: number; shorter: number }[] = []
+    const firstRow = hits.length * count
+    for (const one of unread) {
+      const edge = one.row + (classes[one.piece.letters.charCodeAt(length - 1)] as number)
+      const known = next[edge] as number
+      one.row = known < 0 ? ~known : known
       // Until now it led to a shorter beginning.
-      if (row < first * count) {
-        const shorter = row
-        row = hits.push([...(hits[shorter / count] as Hit[])]) * count - count
-        level.push({ edge, row, shorter })
-        next[edge] = row
+      if (one.row < firstRow) {
+        const shorter = one.row
+        one.row = hits.push(hits[shorter / count] as Hit[]) * count - count
+        made.push({ edge, row: one.row, shorter })
+        next[edge] = one.row
       }
-      states[at] = row
-      if (piece.length === n + 1) hits[row / count]?.push(piece)
+      if (one.piece.length === length) hits[one.row / count] = [...(hits[one.row / count] as Hit[]), one.piece]
     }
-    for (const { edge, row } of level) if (hits[row / count]?.length !== 0) next[edge] = ~row
-    // By now all shorter rows are complete.
-    for (const { row, shorter } of level) next.copyWithin(row, shorter, shorter + count)
+    for (const { edge, row } of made) if (hits[row / count]?.length !== 0) next[edge] = ~row
+    // By now the rows of all shorter beginnings are complete.
+    for (const { row, shorter } of made) next.copyWithin(row, shorter, shorter + count)
+    unread = unread.filter(({ piece }) => piece.length > length)
   }
-  return { next: next.slice(0, hits.length * count), hits }
-}
-
-function rowOf(edge: number): number {
-  return edge < 0 ? ~edge : edge
+  return { next, hits }
 }
 
 export type Detector =
