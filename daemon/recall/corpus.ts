@@ -28,9 +28,10 @@ const MOST_FIRST = 20
 const FIRST_SLICE_MS = 25
 /** A full-text search takes time for each word. */
 const QUESTION_CHARS = 1_000
-/** Where the full-text index found so many, the answer does not wait for the others, and is marked as partial. */
+/** Where the full-text index found so many, the answer does not wait for many others, and is marked as partial. */
 const ENOUGH_FOUND = 5
-const FOUND_WAIT_MS = 5
+/** By then such an answer is given. */
+const ANSWERED_MS = 50
 
 type Entry = {
   dir: string
@@ -112,8 +113,9 @@ export function createCorpora({ clock, logged }: Core, memory: Memory) {
     findMissing(entry)
     return entry.missing.size === 0 && entry.directory?.unread() === 0
   }
-  const readBeside = (entry: Entry): Promise<void> => {
+  const readBeside = (entry: Entry, afterMs = 0): Promise<void> => {
     entry.reading ??= (async () => {
+      if (afterMs > 0) await clock.delay(afterMs)
       while (!isComplete(entry) && !isStopped) {
         await turn()
         readSome(entry, entry.missing)
@@ -134,8 +136,9 @@ export function createCorpora({ clock, logged }: Core, memory: Memory) {
         const first = memory.texts.known(dir, tellingWords(question.slice(0, QUESTION_CHARS)))
         const unread = first.slice(0, MOST_FIRST).filter((file) => entry.missing.has(file) || !entry.hashes.has(file))
         readSome(entry, unread, FIRST_SLICE_MS)
-        const mostMs = first.length >= ENOUGH_FOUND ? Math.min(waitMs, FOUND_WAIT_MS) : waitMs
-        if (!isComplete(entry)) await within(readBeside(entry), mostMs, clock)
+        const isEnough = first.length >= ENOUGH_FOUND && entry.missing.size > MOST_FIRST
+        if (isEnough) void readBeside(entry, ANSWERED_MS)
+        else if (!isComplete(entry)) await within(readBeside(entry), waitMs, clock)
       }
       return { index: entry.index, items: entry.directory.memories, partial: !isComplete(entry) }
     },
