@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
+import { slugOf } from '../../daemon/projects/memory-dir.ts'
 import { collectEvents } from '../support/events.ts'
 import { makeHome } from '../support/home.ts'
 import { topic } from '../support/memory.ts'
@@ -10,6 +11,8 @@ it('where no folder can be watched the daemon serves, and status says that it po
   const home = makeHome()
   const cwd = join(home.dir, 'project')
   mkdirSync(cwd)
+  // A directory that is made later is watched with the next sweep.
+  mkdirSync(join(home.dir, '.claude', 'projects', slugOf(cwd), 'memory'), { recursive: true })
   // Transcripts are watched as well, from a moment after the start on: that is another test.
   const none = Object.fromEntries(['claude-code', 'codex', 'gemini', 'pi', 'generic'].map((harness) => [harness, []]))
   mkdirSync(dirname(home.places.configFile), { recursive: true })

@@ -9,7 +9,7 @@ import { openLogFile } from '../../daemon/platform/log.ts'
 import { holdFile } from '../../daemon/platform/process-lock.ts'
 import { cliMain, memoryd, stopsAfterwards } from '../support/cli.ts'
 import { startDaemon } from '../support/daemon.ts'
-import { makeHome } from '../support/home.ts'
+import { makeHome, ownCache } from '../support/home.ts'
 import { rawRequest } from '../support/raw.ts'
 
 describe('a newcomer in an empty home', () => {
@@ -279,7 +279,7 @@ describe('the command', () => {
   })
 
   it('uninstalls the state only when told to, and only what is its own', async () => {
-    const home = makeHome()
+    const home = makeHome(ownCache)
     await startDaemon(home)
     expect(await memoryd(home, 'uninstall')).toMatchObject({ code: 0, stdout: expect.stringContaining('kept') })
     expect(existsSync(`${home.places.stateDir}/history.db`)).toBe(true)

@@ -14,7 +14,7 @@ import { describe, expect, it } from 'vitest'
 import { memoryd, stopsAfterwards } from '../support/cli.ts'
 import { connectAs } from '../support/connect-as.ts'
 import { startDaemon } from '../support/daemon.ts'
-import { type Home, makeHome } from '../support/home.ts'
+import { type Home, makeHome, ownCache } from '../support/home.ts'
 import { runCommand } from '../support/hook-command.ts'
 
 const FILES = {
@@ -246,7 +246,7 @@ describe('connect', () => {
   })
 
   it('is seen in the status and by the doctor, and undone by uninstall', async () => {
-    const home = makeHome()
+    const home = makeHome(ownCache)
     stopsAfterwards(home)
     const path = put(home, FILES['claude-code'], THEIRS)
     type Finding = { check: string; state: string; message: string }

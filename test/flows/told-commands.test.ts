@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { claudeSession } from '../support/claude-session.ts'
 import { cliMain, memoryd, stopsAfterwards } from '../support/cli.ts'
 import { connectAs } from '../support/connect-as.ts'
-import { makeHome } from '../support/home.ts'
+import { makeHome, ownCache } from '../support/home.ts'
 import { projectRoot } from '../support/sources.ts'
 import { helpOf, linesIn, mentionsIn, pages, scriptsIn } from '../support/told-commands.ts'
 import { memoryDirOf } from '../support/writer.ts'
@@ -61,7 +61,7 @@ const otherwise: [RegExp, number, RegExp][] = [
 const PATIENCE = { timeout: 30_000 }
 
 async function ground() {
-  const home = makeHome()
+  const home = makeHome(ownCache)
   stopsAfterwards(home)
   const bin = join(home.dir, 'bin')
   mkdirSync(bin)

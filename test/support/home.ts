@@ -7,12 +7,16 @@ import { type Environment, findPlaces, type Places } from '../../schema/rendezvo
 
 export type Home = { dir: string; env: Environment; places: Places }
 
+/** For a home whose commands delete the cache of compiled code: others share one, so that a command starts in half the time. */
+export const ownCache: Environment = { XDG_CACHE_HOME: '' }
+
 /** Nothing of the developer's own environment reaches what a test starts, except the way to its programs. */
 export function makeHome(extra: Environment = {}): Home {
   const dir = mkdtempSync(join(tmpdir(), 'md-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
   mkdirSync(join(dir, '.config', 'memoryd'), { recursive: true })
   const path = [join(inject('packageRoot'), 'bin'), process.env.PATH].join(delimiter)
-  const env = { HOME: dir, PATH: path, NO_COLOR: '1', ...extra }
+  const cache = join(inject('packageRoot'), 'cache')
+  const env = { HOME: dir, PATH: path, NO_COLOR: '1', XDG_CACHE_HOME: cache, ...extra }
   return { dir, env, places: findPlaces(env) }
 }
