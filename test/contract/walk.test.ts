@@ -16,6 +16,6 @@ it('walks through few files to save a memory, and fewer to recall one for a hook
   expect(save).toContain('daemon/transcripts/reader-worker.ts')
   expect(save).toContain('daemon/memory/writer.ts')
   expect(hook).toContain('daemon/recall/recall.ts')
-  expect(save.length).toBeLessThanOrEqual(66)
-  expect(hook.length).toBeLessThanOrEqual(43)
+  expect(save.length).toBeLessThanOrEqual(60)
+  expect(hook.length).toBeLessThanOrEqual(40)
 })
