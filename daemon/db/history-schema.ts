@@ -135,7 +135,7 @@ export const historyMigrations: readonly Migration[] = [
     `),
   (db) =>
     db.exec(`
-      -- Folders whose transcripts somebody had read: when index.db is made anew, nothing else would lead there.
+      -- Folders whose transcripts a user had read: when index.db is made anew, nothing else would lead there.
       CREATE TABLE imports (
         dir TEXT PRIMARY KEY,
         harness TEXT,
@@ -154,7 +154,7 @@ export const historyMigrations: readonly Migration[] = [
     `),
   (db) =>
     db.exec(`
-      -- Every call of a model, written down before it is made: one that nobody settled may have cost what was reserved.
+      -- Every call of a model, written down before it is made: one that was never settled may have cost what was reserved.
       -- 'day' is the local calendar day. Money is in billionths of a dollar, null where the price is unknown;
       -- 'uncached' are the input tokens that count against the cap.
       CREATE TABLE ledger (

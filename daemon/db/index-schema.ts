@@ -140,7 +140,7 @@ export const indexMigrations: readonly Migration[] = [
         -- In a row: runs that failed, and runs whose process died.
         failures INTEGER NOT NULL DEFAULT 0,
         losses INTEGER NOT NULL DEFAULT 0,
-        -- Whoever is at it. A killed job keeps its owner until its run has really ended.
+        -- The worker that runs it. A killed job keeps its owner until its run has really ended.
         owner TEXT,
         lease_until INTEGER,
         error TEXT,
@@ -183,7 +183,7 @@ export const indexMigrations: readonly Migration[] = [
         PRIMARY KEY (stands, holder)
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX other_holders_by_holder ON other_holders (holder);
-      -- 1: it has to be read from its beginning. So do those of which nothing stands anywhere: nobody had noted why.
+      -- 1: it has to be read from its beginning. So do those of which nothing stands anywhere: the reason was not noted.
       ALTER TABLE files ADD COLUMN again INTEGER NOT NULL DEFAULT 0;
       -- 1: where the session runs is known only from one of its sub-agents.
       ALTER TABLE sessions ADD COLUMN guessed INTEGER NOT NULL DEFAULT 0;
@@ -199,7 +199,7 @@ export const indexMigrations: readonly Migration[] = [
     `),
   (db) =>
     db.exec(`
-      -- Nobody asks for every word of every turn any more, only for those of a question: they can stand in more parts.
+      -- Queries ask for the words of some turns only, no longer for every word of every turn: they can stand in more parts.
       INSERT INTO message_words (message_words, rank) VALUES ('automerge', 64);
       INSERT INTO message_words (message_words, rank) VALUES ('crisismerge', 256);
     `),
