@@ -15,54 +15,63 @@ import { createDirectories, type Directory } from '../projects/projects.ts'
 
 export type Finding = { check: string; state: 'ok' | 'warning' | 'problem'; message: string; remedy?: string }
 
+export function ok(check: string, message: string): Finding {
+  return { check, state: 'ok', message }
+}
+
+export function warning(check: string, message: string, remedy: string): Finding {
+  return { check, state: 'warning', message, remedy }
+}
+
+export function problem(check: string, message: string, remedy: string): Finding {
+  return { check, state: 'problem', message, remedy }
+}
+
 type Wanted = { model: { apiKeyFile: string | null; apiKeyCommand: string | null }; budget: Caps }
 type Caps = { usdPerDay: number; tokensPerDay: number }
 
-/** Where the key to a model would come from, and whether it can be used. Runs no command and asks no server. */
+/** Runs no command and asks no server. */
 export function keyFinding({ model, budget }: Wanted, env: Environment): Finding {
   const check = 'key'
-  if (budget.usdPerDay === 0 || budget.tokensPerDay === 0)
-    return { check, state: 'ok', message: 'the budget is 0: no model is called' }
+  if (budget.usdPerDay === 0 || budget.tokensPerDay === 0) return ok(check, 'the budget is 0: no model is called')
   const name = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN'].find((variable) => env[variable])
   // A service has an environment of its own, which cannot be seen from here.
-  if (name) return { check, state: 'ok', message: `${name} is set here; a daemon started here is online` }
+  if (name) return ok(check, `${name} is set here; a daemon started here is online`)
   if (model.apiKeyFile !== null) {
     const read = readPrivateFile(model.apiKeyFile)
-    if ('trouble' in read) return { check, state: 'problem', message: read.trouble, remedy: read.remedy }
-    const state = read.text.trim() === '' ? 'problem' : 'ok'
-    const message = `${model.apiKeyFile} ${state === 'ok' ? 'is yours alone' : 'is empty'}`
-    return { check, state, message, ...(state === 'problem' && { remedy: 'write the key into it' }) }
+    if ('trouble' in read) return problem(check, read.trouble, read.remedy)
+    if (read.text.trim() === '') return problem(check, `${model.apiKeyFile} is empty`, 'write the key into it')
+    return ok(check, `${model.apiKeyFile} is yours alone`)
   }
-  if (model.apiKeyCommand !== null) return { check, state: 'ok', message: 'a command of yours is asked for it' }
-  return { check, state: 'ok', message: 'there is none here: a daemon started here is offline and calls no model' }
+  if (model.apiKeyCommand !== null) return ok(check, 'a command of yours is asked for it')
+  return ok(check, 'there is none here: a daemon started here is offline and calls no model')
 }
 
 const HOUR_MS = 3_600_000
 const MOST_LOOKED_AT = 999
 
-/** Jobs that do not get on: given up, running for hours, or due and not taken. `awake`: a daemon runs that should take them. */
+/** `awake`: a daemon runs that should take jobs. */
 export function jobFinding(indexFile: string, { nowMs, awake }: { nowMs: number; awake: boolean }): Finding {
   const check = 'jobs'
-  if (!existsSync(indexFile)) return { check, state: 'ok', message: 'none yet' }
+  if (!existsSync(indexFile)) return ok(check, 'none yet')
   const db = openForReading(indexFile)
   try {
-    if (!hasTable(db, 'jobs')) return { check, state: 'ok', message: 'none yet' }
+    if (!hasTable(db, 'jobs')) return ok(check, 'none yet')
     const jobs = createJobTable(() => db)
     const counts = jobs.counts()
     const all = (state: string) => jobs.list({ state, limit: MOST_LOOKED_AT }).jobs
-    const slow = awake ? all('running').find(({ startedMs = nowMs }) => nowMs - startedMs > HOUR_MS) : undefined
-    if (slow) return stuck(`${slow.id} has been running for more than an hour`, `memoryd jobs kill ${slow.id}`)
-    const left = awake
-      ? all('queued').find(({ readyMs, createdMs }) => nowMs - Math.max(readyMs, createdMs) > HOUR_MS)
-      : undefined
-    if (left) return stuck(`${left.id} has been due for more than an hour, and is not taken up`, 'memoryd restart')
+    const slow = awake && all('running').find(({ startedMs = nowMs }) => nowMs - startedMs > HOUR_MS)
+    if (slow) return warning(check, `${slow.id} has been running for more than an hour`, `memoryd jobs kill ${slow.id}`)
+    const left = awake && all('queued').find(({ readyMs, createdMs }) => nowMs - Math.max(readyMs, createdMs) > HOUR_MS)
+    if (left)
+      return warning(check, `${left.id} has been due for more than an hour, and is not taken up`, 'memoryd restart')
     const failed = newestOfEach(jobs.list({ limit: MOST_LOOKED_AT }).jobs).find(({ state }) => state === 'failed')
     if (failed) {
-      const why = failed.error ?? 'for no reason that is known'
-      return stuck(`${counts.failed} given up, ${failed.id} among them: ${why}`, `memoryd jobs retry ${failed.id}`)
+      const { id, error = 'for no reason that is known' } = failed
+      return warning(check, `${counts.failed} given up, ${id} among them: ${error}`, `memoryd jobs retry ${id}`)
     }
     const { queued, waiting, running } = counts
-    return { check, state: 'ok', message: `${queued} queued, ${waiting} waiting, ${running} running` }
+    return ok(check, `${queued} queued, ${waiting} waiting, ${running} running`)
   } finally {
     db.close()
   }
@@ -77,10 +86,6 @@ function newestOfEach(newestFirst: readonly Job[]): Job[] {
   })
 }
 
-function stuck(message: string, remedy: string): Finding {
-  return { check: 'jobs', state: 'warning', message, remedy }
-}
-
 type Known = { dir: string; roots: string[]; scan: Scan }
 
 /** Directories are known from the second schema on. */
@@ -93,9 +98,7 @@ export function memoryFindings(historyFile: string): Finding[] {
     const known = knownDirectories(historyFile)
     return [...lost(known), ...shared(known), ...cutOff(known), ...unfindable(known)]
   } catch (error) {
-    return [
-      { check: 'memories', state: 'warning', message: `cannot be looked at: ${message(error)}`, remedy: 'see above' },
-    ]
+    return [warning('memories', `cannot be looked at: ${message(error)}`, 'see above')]
   }
 }
 
@@ -129,25 +132,20 @@ function lost(known: readonly Known[]): Finding[] {
     // Where another project uses the same directory, its memories are not lost.
     return count > 0 && !roots.some(isThere) ? roots.map((root) => ({ dir, root, count })) : []
   })
-  if (gone.length === 0) return [{ check, state: 'ok', message: `${known.length} known, none of them gone` }]
-  return gone.map(({ dir, root, count }) => ({
-    check,
-    state: 'warning',
-    message: `${root} is gone, and ${count === 1 ? 'a memory of it is' : `${count} memories of it are`} still in ${dir}`,
-    remedy: `if it was moved: memoryd move ${quoted(root)} <where it is now>`,
-  }))
+  if (gone.length === 0) return [ok(check, `${known.length} known, none of them gone`)]
+  return gone.map(({ dir, root, count }) => {
+    const memories = count === 1 ? 'a memory of it is' : `${count} memories of it are`
+    const remedy = `if it was moved: memoryd move ${quoted(root)} <where it is now>`
+    return warning(check, `${root} is gone, and ${memories} still in ${dir}`, remedy)
+  })
 }
 
 function shared(known: readonly Known[]): Finding[] {
+  const remedy = 'if they should not: rename one of them, or give one an autoMemoryDirectory of its own'
   return known
     .map(({ dir, roots }) => ({ dir, roots: roots.filter(isThere) }))
     .filter(({ roots }) => roots.length > 1)
-    .map(({ dir, roots }) => ({
-      check: 'shared memories',
-      state: 'warning',
-      message: `${roots.join(' and ')} have one memory, ${dir}`,
-      remedy: 'if they should not: rename one of them, or give one an autoMemoryDirectory of its own',
-    }))
+    .map(({ dir, roots }) => warning('shared memories', `${roots.join(' and ')} have one memory, ${dir}`, remedy))
 }
 
 function cutOff(known: readonly Known[]): Finding[] {
@@ -156,7 +154,7 @@ function cutOff(known: readonly Known[]): Finding[] {
     if (!truncated) return []
     const remedy = 'keep each memory to one short line, move detail into topic files, remove what no longer matters'
     const what = `${join(dir, INDEX_FILE)} has ${lines} lines and ${bytes} bytes; no agent sees all of it`
-    return [{ check: 'index', state: 'warning', message: what, remedy }]
+    return [warning('index', what, remedy)]
   })
 }
 
@@ -166,28 +164,23 @@ function unfindable(known: readonly Known[]): Finding[] {
     if (vague.length === 0) return []
     const named = vague.slice(0, NAMED).join(', ')
     const rest = vague.length > NAMED ? ` and ${vague.length - NAMED} more` : ''
-    return [
-      {
-        check: 'descriptions',
-        state: 'warning',
-        message: `no agent will find ${named}${rest} in ${dir}: the description says too little or is missing`,
-        remedy: 'say in the description what the memory holds: memoryd edit <file>, or any editor',
-      },
-    ]
+    const what = `no agent will find ${named}${rest} in ${dir}: the description says too little or is missing`
+    const remedy = 'say in the description what the memory holds: memoryd edit <file>, or any editor'
+    return [warning('descriptions', what, remedy)]
   })
 }
 
-function indexIn(dir: string): Buffer {
+function indexIn(dir: string): string {
   try {
     const folder = openFolder(dir)
     try {
-      return folder.read(INDEX_FILE)?.bytes ?? Buffer.alloc(0)
+      return folder.read(INDEX_FILE)?.text ?? ''
     } finally {
       folder.close()
     }
   } catch {
     // A link, a device, a file of another user: the daemon does not load it either.
-    return Buffer.alloc(0)
+    return ''
   }
 }
 
@@ -212,7 +205,6 @@ const TELLING_WORDS = 2
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/gu
 const UNSPACED_PER_WORD = 2
 
-/** Whether a description says too little to choose the memory by it. */
 export function isVague(description: string | undefined): boolean {
   const text = (description ?? '').normalize('NFKC').toLowerCase()
   const unspaced = text.match(UNSPACED)?.length ?? 0

@@ -15,7 +15,7 @@ import { ensurePrivateFolder, message, privateFolderProblem } from '../platform/
 import { isLocked, readHolder, takeProcessLock } from '../platform/process-lock.ts'
 import { isListening } from '../platform/socket.ts'
 import { readSettings } from '../settings/live-settings.ts'
-import { type Finding, jobFinding, keyFinding, memoryFindings } from './checks.ts'
+import { type Finding, jobFinding, keyFinding, memoryFindings, ok, problem, warning } from './checks.ts'
 
 const LOW_SPACE_BYTES = 200_000_000
 const FULL_BYTES = 1_000_000
@@ -49,13 +49,13 @@ export async function inspect({ places, env }: Ground): Promise<Finding[]> {
   ]
 }
 
-/** A check that cannot be made is a finding too. */
+/** A check that fails is a finding too. */
 async function explained(check: string, look: () => Finding | Promise<Finding>): Promise<Finding> {
   try {
     return await look()
   } catch (error) {
     const { hint = 'make it accessible to you, or move it away' } = error as { hint?: string }
-    return { check, state: 'problem', message: message(error), remedy: hint }
+    return problem(check, message(error), hint)
   }
 }
 
@@ -63,11 +63,10 @@ function configuration({ configFile, home }: Places, env: Environment): Finding[
   const check = 'configuration'
   try {
     const settings = readSettings(configFile, env, home)
-    const message = existsSync(configFile) ? `${configFile} is valid` : `none at ${configFile}: defaults are in force`
-    return [{ check, state: 'ok', message }, keyFinding(settings, env)]
+    const found = existsSync(configFile) ? `${configFile} is valid` : `none at ${configFile}: defaults are in force`
+    return [ok(check, found), keyFinding(settings, env)]
   } catch (error) {
-    const remedy = (error as { hint?: string }).hint ?? 'correct it'
-    return [{ check, state: 'problem', message: message(error), remedy }]
+    return [problem(check, message(error), (error as { hint?: string }).hint ?? 'correct it')]
   }
 }
 
@@ -76,74 +75,49 @@ function folderFinding(check: string, folder: string): Finding {
     const stats = statSync(folder, { throwIfNoEntry: false })
     if (!stats) return missingFolder(check, folder)
     const trouble = privateFolderProblem(folder, stats, process.getuid?.() ?? -1)
-    if (trouble) return { check, state: 'problem', message: trouble.problem, remedy: trouble.remedy }
-    return { check, state: 'ok', message: `${folder} is yours alone` }
+    return trouble ? problem(check, trouble.problem, trouble.remedy) : ok(check, `${folder} is yours alone`)
   } catch (error) {
-    return { check, state: 'problem', message: message(error), remedy: `make ${dirname(folder)} accessible to you` }
+    return problem(check, message(error), `make ${dirname(folder)} accessible to you`)
   }
 }
 
 function missingFolder(check: string, folder: string): Finding {
   if (lstatSync(folder, { throwIfNoEntry: false }))
-    return { check, state: 'problem', message: `${folder} is a link to nowhere`, remedy: `rm ${folder}` }
+    return problem(check, `${folder} is a link to nowhere`, `rm ${folder}`)
   let above = dirname(folder)
   while (!existsSync(above)) above = dirname(above)
   try {
     accessSync(above, constants.W_OK | constants.X_OK)
-    return { check, state: 'ok', message: `${folder} is not there yet; the daemon makes it` }
+    return ok(check, `${folder} is not there yet; the daemon makes it`)
   } catch {
     const remedy = `make ${above} writable for you, or name another place`
-    return { check, state: 'problem', message: `${folder} cannot be made: ${above} is closed to you`, remedy }
+    return problem(check, `${folder} cannot be made: ${above} is closed to you`, remedy)
   }
 }
 
 async function socket({ socketPath, stateDir }: Places): Promise<Finding> {
   const check = 'socket'
-  const held = isLocked(stateDir)
-  const holder = held ? `pid ${readHolder(stateDir)?.pid ?? 'unknown'}` : undefined
+  const holder = isLocked(stateDir) ? `pid ${readHolder(stateDir)?.pid ?? 'unknown'}` : undefined
   const stats = lstatSync(socketPath, { throwIfNoEntry: false })
   if (!stats)
     return holder
-      ? {
-          check,
-          state: 'problem',
-          message: `a daemon runs (${holder}), but its socket ${socketPath} is gone`,
-          remedy: 'memoryd restart',
-        }
-      : { check, state: 'ok', message: `${socketPath} is not there: no daemon runs` }
-  if (!stats.isSocket())
-    return { check, state: 'problem', message: `${socketPath} is not a socket`, remedy: 'move it away' }
+      ? problem(check, `a daemon runs (${holder}), but its socket ${socketPath} is gone`, 'memoryd restart')
+      : ok(check, `${socketPath} is not there: no daemon runs`)
+  if (!stats.isSocket()) return problem(check, `${socketPath} is not a socket`, 'move it away')
   const mode = (stats.mode & 0o777).toString(8)
-  if (stats.mode & 0o077)
-    return {
-      check,
-      state: 'problem',
-      message: `${socketPath} is open to others (mode ${mode})`,
-      remedy: 'memoryd restart',
-    }
-  if (await isListening(socketPath))
-    return { check, state: 'ok', message: `${socketPath} accepts connections, mode ${mode}` }
-  return holder
-    ? {
-        check,
-        state: 'problem',
-        message: `a daemon runs (${holder}), but does not listen at ${socketPath}`,
-        remedy: 'memoryd restart',
-      }
-    : {
-        check,
-        state: 'warning',
-        message: `${socketPath} is stale: left behind by a daemon that was killed`,
-        remedy: 'memoryd start (it clears the stale socket away)',
-      }
+  if (stats.mode & 0o077) return problem(check, `${socketPath} is open to others (mode ${mode})`, 'memoryd restart')
+  if (await isListening(socketPath)) return ok(check, `${socketPath} accepts connections, mode ${mode}`)
+  if (holder)
+    return problem(check, `a daemon runs (${holder}), but does not listen at ${socketPath}`, 'memoryd restart')
+  const stale = `${socketPath} is stale: left behind by a daemon that was killed`
+  return warning(check, stale, 'memoryd start (it clears the stale socket away)')
 }
 
-function database(check: string, file: string, knownSchema: number): Finding {
+function database(check: 'history.db' | 'index.db', file: string, knownSchema: number): Finding {
   const stats = lstatSync(file, { throwIfNoEntry: false })
-  if (!stats) return { check, state: 'ok', message: 'not there yet; the daemon makes it' }
-  if (!stats.isFile()) return { check, state: 'problem', message: `${file} is not a file`, remedy: `move ${file} away` }
-  if (stats.uid !== process.getuid?.())
-    return { check, state: 'problem', message: `${file} belongs to uid ${stats.uid}`, remedy: `chown it to you` }
+  if (!stats) return ok(check, 'not there yet; the daemon makes it')
+  if (!stats.isFile()) return problem(check, `${file} is not a file`, `move ${file} away`)
+  if (stats.uid !== process.getuid?.()) return problem(check, `${file} belongs to uid ${stats.uid}`, 'chown it to you')
   const derived = check === 'index.db'
   const repair = derived
     ? 'memoryd restart (it is set aside and rebuilt from the transcripts)'
@@ -152,77 +126,62 @@ function database(check: string, file: string, knownSchema: number): Finding {
     const db = openForReading(file)
     try {
       const problems = quickCheck(db)
-      if (problems[0]) return { check, state: 'problem', message: `damaged: ${problems[0]}`, remedy: repair }
+      if (problems[0]) return problem(check, `damaged: ${problems[0]}`, repair)
       const schema = schemaVersion(db)
-      if (schema > knownSchema)
-        return {
-          check,
-          state: 'problem',
-          message: `written by a newer memoryd (schema ${schema}, this one knows ${knownSchema})`,
-          remedy: derived
-            ? `run the newer version, or delete ${file}`
-            : 'run the newer version, or memoryd doctor --restore with a backup from before the upgrade',
-        }
-      if (!derived && schema < 1)
-        return { check, state: 'problem', message: 'holds no history of memoryd', remedy: `move ${file} away` }
-      return { check, state: 'ok', message: `sound, schema ${schema}` }
+      if (schema > knownSchema) {
+        const remedy = derived
+          ? `run the newer version, or delete ${file}`
+          : 'run the newer version, or memoryd doctor --restore with a backup from before the upgrade'
+        return problem(check, `written by a newer memoryd (schema ${schema}, this one knows ${knownSchema})`, remedy)
+      }
+      if (!derived && schema < 1) return problem(check, 'holds no history of memoryd', `move ${file} away`)
+      return ok(check, `sound, schema ${schema}`)
     } finally {
       db.close()
     }
   } catch (error) {
-    if (isCorruption(error)) return { check, state: 'problem', message: `damaged: ${message(error)}`, remedy: repair }
-    return { check, state: 'problem', message: `cannot be read: ${message(error)}`, remedy: `chmod 600 ${file}` }
+    if (isCorruption(error)) return problem(check, `damaged: ${message(error)}`, repair)
+    return problem(check, `cannot be read: ${message(error)}`, `chmod 600 ${file}`)
   }
 }
 
 function backups(folder: string): Finding {
   const check = 'backups'
   const files = listBackups(folder)
-  if (!files[0]) return { check, state: 'ok', message: 'none yet; the daemon makes one a day' }
+  if (!files[0]) return ok(check, 'none yet; the daemon makes one a day')
   const broken = files.filter((file) => !isUsable(file))
-  if (broken[0])
-    return {
-      check,
-      state: 'warning',
-      message: `${broken.length} of ${files.length} cannot be used, ${basename(broken[0])} among them`,
-      remedy: `delete ${broken[0]}; a new one is made within the hour`,
-    }
-  return { check, state: 'ok', message: `${files.length}, the newest ${basename(files[0])}` }
+  if (!broken[0]) return ok(check, `${files.length}, the newest ${basename(files[0])}`)
+  const found = `${broken.length} of ${files.length} cannot be used, ${basename(broken[0])} among them`
+  return warning(check, found, `delete ${broken[0]}; a new one is made within the hour`)
 }
 
 function space(folder: string): Finding {
+  const check = 'disk'
   const { bavail, bsize, files, ffree } = statfsSync(folder)
   const free = bavail * bsize
   const megabytes = `${Math.round(free / 1e6)} MB free`
-  const remedyFull = `free space on the disk of ${folder}`
-  if (free < FULL_BYTES) return { check: 'disk', state: 'problem', message: 'the disk is full', remedy: remedyFull }
-  if (files > 0 && ffree < FEW_FILES)
-    return { check: 'disk', state: 'problem', message: 'the disk has no room for more files', remedy: remedyFull }
-  if (free >= LOW_SPACE_BYTES) return { check: 'disk', state: 'ok', message: megabytes }
-  return {
-    check: 'disk',
-    state: 'warning',
-    message: `only ${megabytes}`,
-    remedy: `free space on the disk of ${folder}`,
-  }
+  const remedy = `free space on the disk of ${folder}`
+  if (free < FULL_BYTES) return problem(check, 'the disk is full', remedy)
+  if (files > 0 && ffree < FEW_FILES) return problem(check, 'the disk has no room for more files', remedy)
+  return free < LOW_SPACE_BYTES ? warning(check, `only ${megabytes}`, remedy) : ok(check, megabytes)
 }
 
 /** Linux only; elsewhere there is no such limit to hit. */
 function watches(): Finding[] {
+  const check = 'watch limit'
   const file = '/proc/sys/fs/inotify/max_user_watches'
   if (!existsSync(file)) return []
   const limit = Number(readFileSync(file, 'utf8'))
-  if (limit >= FEW_WATCHES) return [{ check: 'watch limit', state: 'ok', message: `${limit} inotify watches` }]
+  if (limit >= FEW_WATCHES) return [ok(check, `${limit} inotify watches`)]
   const remedy = 'raise fs.inotify.max_user_watches with sysctl; until then changes are found by sweeps'
-  return [{ check: 'watch limit', state: 'warning', message: `only ${limit} inotify watches`, remedy }]
+  return [warning(check, `only ${limit} inotify watches`, remedy)]
 }
 
-/** `memoryd doctor --restore`: puts a backup of history.db in place while no daemon runs; the present file is kept. */
-
-export type Restored = { backup: string; setAside: string }
-
-/** `chosen` is a backup the user named; without one the newest sound backup is taken. */
-export function restoreHistory(places: Places, chosen: string | undefined, version: string, nowMs: number): Restored {
+/**
+ * `memoryd doctor --restore`: puts a backup of history.db in place while no daemon runs; the present file is kept. `chosen` is a
+ * backup the user named; without one the newest sound backup is taken.
+ */
+export function restoreHistory(places: Places, chosen: string | undefined, version: string, nowMs: number) {
   const { stateDir, socketPath } = places
   process.umask(0o077)
   ensurePrivateFolder(stateDir, 'state')
