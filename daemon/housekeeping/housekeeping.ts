@@ -1,7 +1,4 @@
-/**
- * The hourly round: ends purges, makes today's backup, and deletes what the daemon no longer has to keep. A failed round is
- * shown in `status` until one succeeds.
- */
+/** The hourly round: ends purges, makes today's backup, deletes what is past its retention. A failure shows in `status`. */
 import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Core } from '../core.ts'
@@ -14,7 +11,7 @@ import type { Purges } from './purge.ts'
 const KIND = 'housekeeping'
 const DAY_MS = 86_400_000
 
-/** Forgets rows from before then, and may say how many. */
+/** Deletes rows from before then, and may return how many. */
 type OnSweep = (beforeMs: number) => unknown
 
 export function createHousekeeping(core: Core, purges: Purges) {

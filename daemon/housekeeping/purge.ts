@@ -15,9 +15,9 @@ import { onlyForPersons } from '../memory/write-checks.ts'
 import type { NotesFile } from '../notes/notes-file.ts'
 import { findTraces, mayHold, type Purge, scrub } from './scrub.ts'
 
-/** What was done: how many texts were taken out, and which copies of the history were deleted. */
-export type Purged = { change: number; versions: number; deleted: string[] }
-
+/** `versions`: texts that were taken out; `deleted`: copies of the history. */
+type Purged = { change: number; versions: number; deleted: string[] }
+type How = { reject: boolean; ifHash: string | undefined }
 type OnPurge = (purged: { dir: string; file: string }) => void
 
 export type Purges = ReturnType<typeof createPurges>
@@ -72,12 +72,7 @@ export function createPurges(core: Core, memory: Memory, notes: NotesFile) {
     return values.length === 0 ? undefined : tombstones.add({ at: clock.now(), dir, file, excerpt: 'purged' }, values)
   }
 
-  const purgeAlone = async (
-    dir: string,
-    actor: string,
-    file: string,
-    how: { reject: boolean; ifHash: string | undefined },
-  ): Promise<Forgotten> => {
+  const purgeAlone = async (dir: string, actor: string, file: string, how: How): Promise<Forgotten> => {
     const present = readMemoryFile(dir, file)
     if (!present && !table.knows(dir, file)) throw new MemoryError('NOT_FOUND', `there is no memory ${file}`)
     // A file that was renamed just now is known by its old name, and what goes is found by what it says.
@@ -97,26 +92,21 @@ export function createPurges(core: Core, memory: Memory, notes: NotesFile) {
   }
 
   return {
-    purge: async (
-      dir: string,
-      { actor }: Caller,
-      file: string,
-      how: { reject: boolean; ifHash: string | undefined },
-    ): Promise<Forgotten> => {
+    purge: async (dir: string, { actor }: Caller, file: string, how: How): Promise<Forgotten> => {
       if (actor !== 'user') throw onlyForPersons('only a person may purge')
       const done = await databases.alone(() => purgeAlone(dir, actor, file, how))
       // In place of the one that was deleted; if it cannot be made now, housekeeping makes it.
       await databases.backUpDaily(clock.now()).catch(core.logged('no backup was made after a purge'))
       return done
     },
-    /** Takes up what a kill or a full disk interrupted. */
+    /** Finishes what a kill or a full disk interrupted. */
     finish: () => databases.alone(async () => finishAll()),
     /** Called for each memory that goes, perhaps twice. */
     onPurge: (listener: OnPurge) => void listeners.push(listener),
   }
 }
 
-/** Purges that are not at their end yet. The journal begins them, in one transaction with the deletion. */
+/** The journal adds a row in one transaction with the deletion. */
 function createPurgeTable(db: Db) {
   const pending = db.prepare('SELECT id, at, dir, file, change FROM purges ORDER BY id')
   const knows = ['changes', 'tombstones', 'reviews', 'purges'].map((name) =>
@@ -126,15 +116,13 @@ function createPurgeTable(db: Db) {
   const remove = db.prepare('DELETE FROM purges WHERE id = ?')
   return {
     pending: () => pending.all() as Purge[],
-    /** Whether anything is kept of a memory, or still on its way out. */
     knows: (dir: string, file: string) => knows.some((statement) => statement.get(dir, file) !== undefined),
-    /** Every copy is clean: what is left of the purge does not say what it was about. */
     forgetWhat: (id: number) => void forgetWhat.run(id),
     remove: (id: number) => void remove.run(id),
   }
 }
 
-/** Whether a history that no process has open waits for a purge to reach its copies. One that cannot be read does not. */
+/** Whether a history that no process has open holds an unfinished purge. One that cannot be read does not. */
 export function waitsForPurge(file: string): boolean {
   try {
     const db = openForReading(file)

@@ -19,24 +19,26 @@ export type Purge = {
 type Name = { dir: string; file: string }
 
 export type Traces = {
+  /** Changes of the memory itself. */
   own: number[]
+  /** With those of others that have its texts. */
   touched: number[]
-  /** Of the contents that go, also where other changes refer to them. */
+  /** Of the contents that go. */
   keys: string[]
   /** Names under which it stood somewhere, its own first. */
   names: Name[]
-  /** Those of them that say nothing but what goes. */
+  /** Those of them under which nothing else was ever kept. */
   goingNames: Name[]
   phrases: string[]
 }
 
 const WORD = 'purged'
-/** Stands wherever a text could not be kept; it says nothing, and others refer to it. */
+/** Stands wherever a text could not be kept: others refer to it. */
 const EMPTY = contentKey('')
 
 const OWN = 'dir = @dir AND file = @file AND (id <= @change OR at <= @at)'
 
-/** Little is left of them once the history was scrubbed: ask before. */
+/** Before the history is scrubbed: little is left of them then. */
 export function findTraces(db: Db, { dir, file, change, at }: Purge): Traces {
   const own = db.prepare(`SELECT id FROM changes WHERE ${OWN}`).pluck().all({ dir, file, change, at }) as number[]
   const lists = { own: JSON.stringify(own) }
@@ -67,10 +69,7 @@ export function findTraces(db: Db, { dir, file, change, at }: Purge): Traces {
   }
 }
 
-/**
- * The other names that a purged memory went by: before a person renamed it, in the place its project was moved from, in a
- * directory that two projects share. `isSpent`: nothing else was ever kept under it.
- */
+/** Before a person renamed it, in the place its project was moved from, in a directory that two projects share. */
 function otherNames(db: Db, own: Name, touched: number[], silent: string[]): (Name & { isSpent: boolean })[] {
   const names = db
     .prepare(
@@ -87,7 +86,7 @@ function otherNames(db: Db, own: Name, touched: number[], silent: string[]): (Na
     .map((name) => ({ ...name, isSpent: holdsOther.get({ ...name, silent: JSON.stringify(silent) }) === undefined }))
 }
 
-/** Whether a memory has this name now: then the name is another one's. What cannot be looked at may well be there. */
+/** What cannot be looked at may well be there. */
 function isThere({ dir, file }: Name): boolean {
   try {
     return lstatSync(join(dir, file), { throwIfNoEntry: false }) !== undefined
@@ -113,10 +112,10 @@ const QUOTING: Record<string, string> = {
   reviews: 'before_text, after_text, reason, evidence',
   mail: 'body, summary',
 }
-/** Looking through bytes takes time for each. */
+/** Phrases that are searched for in the bytes of a copy, which takes time for each. */
 const MOST_IN_BYTES = 16
 
-/** Whether a copy of the history, of any schema we know, holds something of it, or cannot be read. */
+/** Whether a copy of the history, of any schema, holds something of the memory, or cannot be read. */
 export function mayHold(file: string, traces: Traces): boolean {
   if (!isUsable(file)) return true
   const db = openForReading(file)
@@ -135,7 +134,7 @@ function mentions(db: Db, { goingNames, keys, phrases }: Traces): boolean {
   if (goingNames.some(({ dir, file }) => isNamed.get(dir, file))) return true
   const isKept = db.prepare(`SELECT 1 FROM contents WHERE key IN ${listed('keys')} LIMIT 1`)
   if (isKept.get({ keys: JSON.stringify(keys) })) return true
-  // Evidence stands there as JSON.
+  // Evidence is kept as JSON.
   const quotes = quoting([...phrases, ...phrases.map((phrase) => JSON.stringify(phrase).slice(1, -1))])
   return Object.entries(QUOTING).some(([table, columns]) => {
     if (!hasTable(db, table)) return false
@@ -145,7 +144,7 @@ function mentions(db: Db, { goingNames, keys, phrases }: Traces): boolean {
   })
 }
 
-/** All of it in one transaction. Returns how many contents went. */
+/** In one transaction. Returns how many contents went. */
 export function scrub(db: Db, purge: Purge, traces: Traces): number {
   return db.transaction(() => {
     const quotes = quoting(traces.phrases)
@@ -163,7 +162,7 @@ export function scrub(db: Db, purge: Purge, traces: Traces): number {
   })()
 }
 
-/** What an index says without pointing to the file. A person may point to the team's memories from their own index, too. */
+/** A person may point to the team's memories from their own index, too. */
 function withoutIn(index: string, text: string, file: string): string {
   return withoutPointer(text, index === indexOf(file) ? nameInIndex(file) : file)
 }
@@ -174,20 +173,11 @@ function quoting(phrases: readonly string[]): Quotes {
   return (text) => text !== null && phrases.some((phrase) => text.includes(phrase))
 }
 
-type ReviewRow = {
-  id: number
-  dir: string
-  file: string
-  reason: string
-  evidence: string
-  before_text: string | null
-  after_text: string | null
-}
+type ReviewRow = ChangeRow & { file: string; before_text: string | null; after_text: string | null }
 type TombstoneRow = { id: number; dir: string; file: string; excerpt: string }
 type MailRow = { id: number; body: string; summary: string | null }
 type ChangeRow = { id: number; dir: string; reason: string; evidence: string }
 
-/** A change that would bring it back, or an index that would point to it. */
 function forgetReviews(db: Db, { dir, file }: Purge, quotes: Quotes): void {
   const remove = db.prepare('DELETE FROM reviews WHERE id = ?')
   for (const row of db.prepare('SELECT * FROM reviews').all() as ReviewRow[]) {
@@ -223,9 +213,8 @@ function hideQuotes(db: Db, { touched, goingNames }: Traces, quotes: Quotes): vo
   }
 }
 
-/** What was shown to agents of it, or may say it in words of its own. */
 function forgetShown(db: Db, { names }: Traces): void {
-  // Prompts show indexes, and so what those said of it.
+  // Prompts show indexes.
   const prompts = db.prepare('DELETE FROM prompts WHERE dir = ?')
   // Notices name files, and not in which directory: one too many that goes says nothing wrong.
   const notices = db.prepare('DELETE FROM notices WHERE EXISTS (SELECT 1 FROM json_each(files) WHERE value = ?)')
@@ -248,7 +237,7 @@ function hideMail(db: Db, quotes: Quotes): void {
   for (const id of said) hide.run(id)
 }
 
-/** That something happened stays, and when, and whose it was; a name that is made of what was said goes too. */
+/** That something changed stays, and when; the name, which may be made of what the memory said, goes too. */
 function forgetContents(db: Db, purge: Purge, { own, touched, keys, goingNames }: Traces): number {
   const lists = { own: JSON.stringify(own), touched: JSON.stringify(touched), keys: JSON.stringify(keys) }
   const run = (sql: string) => db.prepare(sql).run({ ...lists, name: nameFor(purge) }).changes
@@ -261,14 +250,14 @@ function forgetContents(db: Db, purge: Purge, { own, touched, keys, goingNames }
   return run(`DELETE FROM contents WHERE key IN ${listed('keys')}`)
 }
 
-/** Under the new name no look would find that the file is gone: it is on record as gone. */
+/** No look at the directory would find that the file of the new name is gone: it is on record as gone. */
 function giveUpName(db: Db, { dir, file }: Name, name: string): void {
   db.prepare(`UPDATE changes SET after_hash = NULL WHERE id = (SELECT max(id) FROM changes
     WHERE dir = @dir AND file = @file AND op <> 'refused')`).run({ dir, file })
   db.prepare('UPDATE changes SET file = @name WHERE dir = @dir AND file = @file').run({ dir, file, name })
 }
 
-/** Title and hook say what the memory says. The cleaned text takes the place of every version that had them. */
+/** The cleaned text takes the place of every version of the index that had title and hook of the memory. */
 function cleanIndex(db: Db, { dir, change, at }: Purge, file: string, without: (text: string) => string): void {
   const versions = db
     .prepare(
@@ -288,7 +277,7 @@ function cleanIndex(db: Db, { dir, change, at }: Purge, file: string, without: (
   }
 }
 
-/** A list of ids or keys that is given as JSON under this name. */
+/** A list that is bound as JSON under this name. */
 function listed(name: string): string {
   return `(SELECT value FROM json_each(@${name}))`
 }
@@ -311,29 +300,26 @@ function names(text: string, file: string): boolean {
 
 /** Shorter ones stand everywhere. */
 const SHORTEST_CHARS = 12
-/** A database parts a long text over pages: some pieces of it stand in one of them. */
+/** SQLite parts a long text over pages: some pieces of it stand within one. */
 const PIECE_CHARS = 40
-/** A text of a thousand lines is recognised by every third. */
 const MOST_PHRASES = 300
 
 /** `- `, `3. `, `> `, `**Why:** `, `description: "`: a phrase is what stands behind it. */
 const MARK = /^\s*(?:(?:[-*+>]|\d{1,3}[.)]|#{1,6})\s+)*(?:\*\*[^*]{1,40}:\*\*\s*|[a-z][\w-]{0,40}:\s+["']?)?/i
 
-/** The phrases by which a purged text is recognised where it was quoted, and in bytes. */
 export function phrasesOf(text: string): string[] {
   const lines = text.split(/\r?\n/).map((line) => line.replace(MARK, '').replace(/["']?\s*$/, ''))
   const phrases = lines.flatMap(pieces).filter((piece) => piece.length >= SHORTEST_CHARS)
   return phrases.length > 0 || text.trim() === '' ? phrases : [text]
 }
 
-/** Those of texts that go and of none that stays: a line that half of all memories have gives nothing away. */
+/** A line that stays elsewhere gives nothing away. */
 export function distinctPhrases(going: Iterable<string>, staying: Iterable<string>): string[] {
   const phrases = new Set([...going].flatMap(phrasesOf))
   for (const text of staying) for (const phrase of phrasesOf(text)) phrases.delete(phrase)
   return evenly([...phrases], MOST_PHRASES)
 }
 
-/** Some of them, from the whole length. */
 function evenly<T>(items: readonly T[], most: number): T[] {
   const step = Math.max(1, items.length / most)
   return items.filter((_item, n) => Math.floor(n / step) !== Math.floor((n - 1) / step))
