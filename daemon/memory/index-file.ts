@@ -76,67 +76,36 @@ function cutWarning({ lines, bytes, lineCut, keptLines, keptBytes }: Cut): strin
   )
 }
 
-/** Every pointer in the file's order; lines count from 1. */
+/** In the file's order; lines count from 1. */
 export function parsePointers(content: string): (Pointer & { line: number })[] {
-  return pointersOf(splitLines(content)).map(({ at, pointer: { file, title, hook } }) => ({
-    line: at + 1,
-    title,
-    file,
-    hook,
-  }))
-}
-
-/** Whether `withPointer` would leave the index as it is. Only lines that may name the file are decoded. */
-export function saysAlready(index: Buffer, pointer: Pointer): boolean {
-  const named = marksOf(pointer.file).flatMap((mark) => linesWith(index, mark))
-  let own: { start: number; pointer: WrittenPointer } | undefined
-  for (const { start, text } of named) {
-    const found = own && own.start <= start ? undefined : readPointer(text)
-    if (found?.file === pointer.file) own = { start, pointer: found }
-  }
-  return own !== undefined && says(own.pointer, pointer)
-}
-
-function linesWith(index: Buffer, mark: string): { start: number; text: string }[] {
-  const lines: { start: number; text: string }[] = []
-  for (let at = index.indexOf(mark); at !== -1; ) {
-    const start = index.lastIndexOf(NEWLINE, at) + 1
-    const newline = index.indexOf(NEWLINE, at)
-    const end = newline === -1 ? index.length : newline + 1
-    lines.push({ start, text: splitLines(index.toString('utf8', start, end))[0]?.text ?? '' })
-    at = index.indexOf(mark, end)
-  }
-  return lines
+  return splitLines(content).flatMap((line, at) => {
+    const pointer = readPointer(line.text)
+    return pointer ? [{ line: at + 1, title: pointer.title, file: pointer.file, hook: pointer.hook }] : []
+  })
 }
 
 /**
- * The index with a pointer to this file. A file that has one keeps its place and spelling; title and hook are replaced
- * only when they say something else. A new one follows the last pointer, in its style, or stands at the end.
- * Nothing else changes by a byte.
+ * A file that has a pointer keeps its place and spelling; title and hook are replaced only when they say something else. New
+ * pointers follow the last one, in its style, or stand at the end. Nothing else changes by a byte.
  */
-export function withPointer(content: string, pointer: Pointer): string {
-  const mayBeThere = marksOf(pointer.file).some((mark) => content.includes(mark))
-  const lines = mayBeThere ? splitLines(content) : []
-  const [own] = pointersTo(pointer.file, lines)
-  if (!own) return withNewPointers(content, [pointer])
-  const text = writePointer(pointer, own.pointer)
-  return says(own.pointer, pointer) ? content : join(lines.with(own.at, { text, end: lines[own.at]?.end ?? '' }))
-}
-
-/** What `withPointer` would make of them one after the other, in one pass: an import may bring thousands. */
 export function withPointers(content: string, pointers: readonly Pointer[]): string {
-  if (pointers.length < 2) return pointers.reduce(withPointer, content)
-  const known = new Set(parsePointers(content).map(({ file }) => file))
   const fresh = new Map<string, Pointer>()
-  const kept = pointers.reduce((text, pointer) => {
-    if (known.has(pointer.file)) return withPointer(text, pointer)
-    fresh.set(pointer.file, pointer)
-    return text
-  }, content)
-  return fresh.size === 0 ? kept : withNewPointers(kept, [...fresh.values()])
+  let index = content
+  for (const pointer of pointers) {
+    // An import may bring thousands that are not there.
+    const mayBeThere = marksOf(pointer.file).some((mark) => index.includes(mark))
+    const lines = mayBeThere ? splitLines(index) : []
+    const [own] = pointersTo(pointer.file, lines)
+    if (!own) fresh.set(pointer.file, pointer)
+    else if (!says(own.pointer, pointer)) {
+      const text = writePointer(pointer, own.pointer)
+      index = join(lines.with(own.at, { text, end: lines[own.at]?.end ?? '' }))
+    }
+  }
+  return withNewPointers(index, [...fresh.values()])
 }
 
-/** Only the end is taken apart: an index may have thousands of lines, and gets one more with every new memory. */
+/** Only the end is taken apart: an index may have thousands of lines. */
 function withNewPointers(content: string, pointers: readonly Pointer[]): string {
   const last = lastPointerIn(content)
   const from = last?.start ?? 0
@@ -154,7 +123,7 @@ function withNewPointers(content: string, pointers: readonly Pointer[]): string 
   return `${content.slice(0, cut)}${added}${content.slice(cut)}`
 }
 
-/** The index without any pointer to this file: what `withPointer` added is taken back to the byte. */
+/** What `withPointers` added is taken back to the byte. */
 export function withoutPointer(content: string, file: string): string {
   const lines = splitLines(content)
   const own = new Set(pointersTo(file, lines).map(({ at }) => at))
@@ -182,29 +151,18 @@ function join(lines: Line[]): string {
   return lines.map(({ text, end }) => text + end).join('')
 }
 
-/** As the first line ends. */
 function firstEnding(content: string): Line['end'] {
   return splitLines(content.slice(0, content.indexOf('\n') + 1))[0]?.end || '\n'
 }
 
 type Found = { at: number; pointer: WrittenPointer }
 
-/** What stands in a name that is escaped or encoded. */
-const SPELLED_OTHERWISE = ['\\', '%']
-
-function pointersOf(lines: Line[]): Found[] {
-  return lines.flatMap(({ text }, at) => {
-    const pointer = readPointer(text)
-    return pointer ? [{ at, pointer }] : []
-  })
-}
-
-/** What a pointer to the file has in it, one or the other. */
+/** A pointer to the file has one of these in it: its name, or what stands in one that is escaped or encoded. */
 function marksOf(file: string): string[] {
-  return [posix.basename(file), ...SPELLED_OTHERWISE]
+  return [posix.basename(file), '\\', '%']
 }
 
-/** With every new memory the whole index is looked through: only lines that may name the file are taken apart. */
+/** Only lines that may name the file are decoded. */
 function pointersTo(file: string, lines: Line[]): Found[] {
   const marks = marksOf(file)
   return lines.flatMap(({ text }, at) => {
@@ -213,7 +171,7 @@ function pointersTo(file: string, lines: Line[]): Found[] {
   })
 }
 
-/** Looked for from the end on. `start`: of its line. */
+/** `start`: of its line. */
 function lastPointerIn(content: string): { start: number; pointer: WrittenPointer } | undefined {
   for (let end = content.length; end > 0; ) {
     const start = end < 2 ? 0 : content.lastIndexOf('\n', end - 2) + 1
@@ -224,7 +182,7 @@ function lastPointerIn(content: string): { start: number; pointer: WrittenPointe
   return undefined
 }
 
-/** Whether a line says this already, in full or as short as it would be written. */
+/** In full, or as short as it would be written. */
 function says(written: WrittenPointer, pointer: Pointer): boolean {
   const saysTitle = written.title === oneLine(pointer.title)
   const saysHook = written.hook === oneLine(pointer.hook)
@@ -241,22 +199,18 @@ function afterItem(lines: Line[], { at, pointer }: Found): number {
   return next
 }
 
-type IndexProblem = {
-  kind: 'front-matter' | 'nul' | 'prose' | 'long' | 'duplicate' | 'outside'
-  line: number
-  text: string
-}
+type ProblemKind = 'front-matter' | 'nul' | 'prose' | 'long' | 'duplicate' | 'outside'
+type Problem = { kind: ProblemKind; line: number; text: string; source: string }
 
-/** We cut a hook near 150 characters; one of another writer is refused only when it is plainly content. */
+/** memoryd cuts a hook near 150 characters; one of another writer is refused only when it is plainly content. */
 const LONG_CHARS = 2 * POINTER_CHARS
 const HEADING = /^#{1,6}(?:[ \t]|$)/
 
 /**
- * What is wrong with `content`, in the order of its lines. Allowed are pointers, headings of one index line's length and blank
- * lines: everything else is content and belongs in a topic file. Problems that stood in `before` already are left out, so that
- * what a person wrote into an index never stands in the way of another write.
+ * Allowed are pointers, headings of one index line's length and blank lines: everything else belongs in a topic file. Problems
+ * that `before` has already are left out, so that what a person wrote into an index never stands in the way of another write.
  */
-export function indexProblems(content: string, knownFiles: Iterable<string>, before = ''): IndexProblem[] {
+export function indexProblems(content: string, knownFiles: Iterable<string>, before = ''): Omit<Problem, 'source'>[] {
   const known = new Set(knownFiles)
   const old = new Map<string, number>()
   for (const problem of problemsOf(before, known)) old.set(identity(problem), (old.get(identity(problem)) ?? 0) + 1)
@@ -269,20 +223,18 @@ export function indexProblems(content: string, knownFiles: Iterable<string>, bef
     .map(({ kind, line, text }) => ({ kind, line, text }))
 }
 
-type SourcedProblem = IndexProblem & { source: string }
-
-function identity({ kind, source }: SourcedProblem): string {
+function identity({ kind, source }: Problem): string {
   return `${kind} ${source}`
 }
 
-function problemsOf(content: string, known: ReadonlySet<string>): SourcedProblem[] {
+function problemsOf(content: string, known: ReadonlySet<string>): Problem[] {
   const pointers = new Map(parsePointers(content).map((pointer) => [pointer.line, pointer]))
   const lines = splitLines(content).map(({ text }) => text)
   const frontMatterEnd = lastFrontMatterLine(lines)
   const seen = new Map<string, number>()
-  return lines.flatMap((source, at): SourcedProblem[] => {
+  return lines.flatMap((source, at) => {
     const line = at + 1
-    const found = (kind: IndexProblem['kind'], text: string): SourcedProblem[] => [{ kind, line, text, source }]
+    const found = (kind: ProblemKind, text: string): Problem[] => [{ kind, line, text, source }]
     if (line <= frontMatterEnd)
       return line === 1 ? found('front-matter', 'the index has no front matter; start with the pointers') : []
     if (source.includes('\0')) return found('nul', `line ${line} holds a NUL byte`)
@@ -321,7 +273,7 @@ export function isOutside({ file }: Pick<Pointer, 'file'>): boolean {
   return /^(?:[\\/~]|[a-z][a-z0-9+.-]*:)/i.test(file) || file.split(/[\\/]/).includes('..') || file.includes('\0')
 }
 
-/** As they are on disk; makes the directory if need be. `team`: absent when team memory is off, empty when it has none yet. */
+/** Makes the directory if need be. `team`: absent when team memory is off, empty when it has none yet. */
 export function readIndexes(dir: string, { withTeam }: { withTeam: boolean }) {
   return inFolder(dir, (folder) => {
     const read = (file: string): string => folder.read(file)?.text ?? ''
@@ -343,16 +295,12 @@ export function upkeep(folder: MemoryFolder, changed: readonly Pointed[]): Index
     const gone = own.filter(({ content }) => content === undefined)
     const pointers = own.flatMap(pointerTo)
     const before = folder.read(file)
-    // Most changes leave name and description as they are: an index of a thousand lines is not parsed for these.
-    if (before && gone.length === 0 && pointers.every((pointer) => saysAlready(before.bytes, pointer))) return []
     if (before?.isText === false) return []
-    const text = withPointers(gone.reduce(withoutGone, before?.text ?? ''), pointers)
-    return text === (before?.text ?? '') ? [] : [{ file, before, text, bytes: Buffer.from(text) }]
+    const old = before?.text ?? ''
+    const left = gone.reduce((index, memory) => withoutPointer(index, nameInIndex(memory.file)), old)
+    const text = withPointers(left, pointers)
+    return text === old ? [] : [{ file, before, text, bytes: Buffer.from(text) }]
   })
-}
-
-function withoutGone(index: string, { file }: Pointed): string {
-  return withoutPointer(index, nameInIndex(file))
 }
 
 function pointerTo({ file, content }: Pointed): Pointer[] {
