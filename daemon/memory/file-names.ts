@@ -2,7 +2,6 @@
  * Which names a memory may have: the same file on every system, readable by a person, and inside the folder. A name is
  * taken as it is or refused; it is never repaired, for a repaired name is another file than the one that was meant.
  */
-
 import { createHash } from 'node:crypto'
 import type { MemoryType } from '../../schema/memory.ts'
 import { shown } from '../platform/text.ts'
@@ -26,12 +25,10 @@ export function indexOf(file: string): string {
   return file.startsWith('team/') ? `team/${INDEX_FILE}` : INDEX_FILE
 }
 
-/** A file as its own index names it. */
 export function nameInIndex(file: string): string {
   return file.startsWith('team/') ? file.slice('team/'.length) : file
 }
 
-/** What the system resolves before a folder is open is refused even for reading. */
 const READ_CAP_UNITS = 4_096
 export const READ_CAP_SEGMENTS = 32
 
@@ -91,25 +88,12 @@ const rules: Rule[] = [
   ],
 ]
 
-/** As most are called: such a name breaks no rule. Devices and the index have shorter ones. */
-const PLAIN = /^[a-z0-9_-]{7,100}\.md$/
-
 /** One plain name is never a twin of another. */
 export function isPlain(name: string): boolean {
-  return PLAIN.test(name)
+  return /^[a-z0-9_-]+\.md$/.test(name)
 }
 
 export function checkFileName(relative: string): FileName {
-  return isUsual(relative) ? { ok: true, file: relative } : checkByRules(relative)
-}
-
-/** Every write looks at the index. */
-function isUsual(relative: string): boolean {
-  return relative === INDEX_FILE || PLAIN.test(relative)
-}
-
-/** Exported for the test that holds the short way against it. */
-export function checkByRules(relative: string): FileName {
   // Before anything looks at every character of it.
   if (relative.length > CAP_BYTES)
     return { ok: false, refused: `the name ${shown(relative)} is longer than ${CAP_BYTES} bytes` }
@@ -121,9 +105,8 @@ export function checkByRules(relative: string): FileName {
   return { ok: true, file: relative }
 }
 
-/** For reading: others name their files as they like. All that counts is that the name leads to a place inside. */
+/** For reading: other programs name their files as they like. All that counts is that the name leads to a place inside. */
 export function checkReadName(relative: string): { ok: true; segments: string[] } | { ok: false; refused: string } {
-  if (isUsual(relative)) return { ok: true, segments: [relative] }
   const segments = relative.split('/', READ_CAP_SEGMENTS + 1)
   const isOutside =
     relative.length > READ_CAP_UNITS ||
@@ -137,12 +120,10 @@ export function checkReadName(relative: string): { ok: true; segments: string[] 
 /** The entry, if any, that `name` would be mistaken for: the same but for case or Unicode form. */
 export function twinAmong(name: string, entries: readonly string[]): string | undefined {
   const key = twinKey(name)
-  // Most of a thousand entries are plain, and a plain one is a twin of no other plain one.
-  const others = PLAIN.test(name) ? entries.filter((entry) => !PLAIN.test(entry)) : entries
-  return others.find((entry) => entry !== name && twinKey(entry) === key)
+  return entries.find((entry) => entry !== name && twinKey(entry) === key)
 }
 
-/** The n-th name to try where others may have the ones before it; the first is the name itself. */
+/** The n-th name to try; the first is the name itself. */
 export function numbered(file: string, n: number): string {
   return n === 1 ? file : file.replace(/(\.md)?$/, `_${n}$1`)
 }
@@ -175,7 +156,7 @@ export function isLog(file: string): boolean {
   return LOG.test(file)
 }
 
-/** `day`: as the clock on the wall has it, such as 2026-03-31. */
+/** `day`: in local time, such as 2026-03-31. */
 export function logFile(day: string): string {
   const [year, month] = day.split('-')
   return `logs/${year}/${month}/${day}.md`
@@ -185,7 +166,6 @@ export function logLine({ type, body }: { type: MemoryType; body: string }): str
   return `- [${type}] ${oneLine(body)}`
 }
 
-/** What the log holds stays as it is, a last line without a newline too. */
 export function appended(log: string, lines: readonly string[]): string {
   const start = log === '' || log.endsWith('\n') ? log : `${log}\n`
   return `${start}${lines.map((line) => `${line}\n`).join('')}`
@@ -204,7 +184,6 @@ const typeRules: readonly (readonly [MemoryType, RegExp])[] = [
   ['user', /^我(?:是|在|喜欢|用|负责|的)/],
 ]
 
-/** By rules, without a model. */
 export function classify(text: string): MemoryType {
   return typeRules.find(([, pattern]) => pattern.test(text))?.[0] ?? 'project'
 }

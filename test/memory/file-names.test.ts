@@ -1,33 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { checkByRules, checkFileName, checkReadName, twinAmong } from '../../daemon/memory/file-names.ts'
+import { checkFileName, checkReadName, twinAmong } from '../../daemon/memory/file-names.ts'
 import { shown } from '../../daemon/platform/text.ts'
 import { type Ground, hostileNames } from './hostile-names.ts'
 
 const ground: Ground = { home: '/h', memory: '/h/memory', outside: '/h/outside' }
 
 describe('the name of a memory', () => {
-  it('is judged by its plain form as by every rule', () => {
-    const characters = fc.constantFrom(...'acdelmnoprtuxy0129_-')
-    const plain = fc.array(characters, { minLength: 1, maxLength: 12 }).map((letters) => `${letters.join('')}.md`)
-    const known = fc.constantFrom(
-      'MEMORY.md',
-      'memory.md',
-      'con.md',
-      'com1.md',
-      'lpt9.md',
-      'nul.md',
-      'memory_.md',
-      'clock$.md',
-    )
-    fc.assert(
-      fc.property(fc.oneof(plain, known, fc.string({ unit: 'grapheme' })), (name) => {
-        expect(checkFileName(name)).toEqual(checkByRules(name))
-      }),
-      { numRuns: 2_000 },
-    )
-  })
-
   it.each([
     'user_role.md',
     'feedback_testing.md',
