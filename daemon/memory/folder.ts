@@ -41,10 +41,10 @@ import {
 import { shown } from '../platform/text.ts'
 import { CAP_SEGMENTS, checkFileName, checkReadName, isPlain, twinAmong } from './file-names.ts'
 
-/** `hash`: of the bytes; `isText`: the text gives the same bytes back; `mode`: permissions only. */
+/** `isText`: the text gives the same bytes back. */
 export type MemoryFile = Content & { text: string; isText: boolean }
 
-/** What must be there for a change to happen: content with this hash, no file (`null`), or anything (`undefined`). */
+/** What must be there: content with this hash, no file (`null`), or anything (`undefined`). */
 type Expected = string | null | undefined
 
 export type MemoryFolder = ReturnType<typeof openFolder>
@@ -53,17 +53,14 @@ const TEMPORARY = /^\.memoryd-\d+-\d+\.tmp$/
 
 export type Listings = ReturnType<typeof createListings>
 
-/**
- * The names in each folder that a plain one may be mistaken for, true while the folder has that stamp. To list 10,000 takes 5 ms:
- * a folder that only one writer changes is listed once.
- */
+/** The names in a folder that a plain one may be mistaken for, true while it has that stamp: to list 10,000 takes 5 ms. */
 export function createListings() {
   return createLru<string, { stamp: string; names: string[] }>(32)
 }
 
 type Options = { reach?: Reach; mayBeAt?: MayBeAt | undefined; listings?: Listings | undefined }
 
-/** Holds `root` open until `close()`. Once another folder stands in its place, everything is refused: open it again. */
+/** Holds `root` open until `close()`. Once another folder stands in its place, everything is refused. */
 export function openFolder(root: string, { reach, mayBeAt, listings = createListings() }: Options = {}) {
   const top = openRoot(root, placesOf(root, mayBeAt), reach)
   let isUnsettled = false
@@ -78,7 +75,7 @@ export function openFolder(root: string, { reach, mayBeAt, listings = createList
     listings.set(idOf(folder), { stamp, names })
     return names
   }
-  /** Where case does not count, the system finds `note.md` under the name `Note.md` too: only the listing tells. */
+  /** A file system that ignores case finds `note.md` under the name `Note.md` too: only the listing tells. */
   const refuseTwin = (folder: Folder, name: string): void => {
     const found = inode(folder, name)
     const capitals = name.toUpperCase()
@@ -104,14 +101,14 @@ export function openFolder(root: string, { reach, mayBeAt, listings = createList
     if (bytes.length > CAP_BYTES) throw refused(`${shown(file)} would be larger than ${CAP_BYTES} bytes`)
     refuseMoved(top)
     return reaching(top, changeable(file), enterNoTwin, (folder, leaf, missing) => {
-      // Before any folder is made: a refused write leaves nothing behind.
+      // Before any folder is made, so that a refused write leaves nothing behind.
       if (missing.length === 0) refuseTwin(folder, leaf)
       else compare(undefined, { file, expect })
       return withNewFolders(folder, missing, (target) => {
         const listing = listingOf(target)
         replace(target, leaf, bytes, { file, expect, mode })
         if (listing && (isPlain(leaf) || listing.names.includes(leaf))) listing.stamp = stampNow(target)
-        // Only the root stays open until then.
+        // A new folder is closed before `settle` runs.
         if (settle === 'later' && target === top) isUnsettled = true
         else fsyncSync(target.fd)
         refuseMoved(target)
@@ -143,8 +140,7 @@ export function openFolder(root: string, { reach, mayBeAt, listings = createList
     read: (file: string): MemoryFile | undefined => {
       if (top.reach === 'path') refuseMoved(top)
       return reaching(top, inside(file), enter, (folder, leaf, missing) => {
-        const found = missing.length > 0 ? undefined : readIfThere(folder, leaf)
-        // By descriptor it came from the folder that is held: it is enough that this one is still in its place.
+        const found = missing.length > 0 ? undefined : readPlain(folder, leaf)
         refuseMoved(folder)
         return found && { ...found, text: found.bytes.toString(), isText: isUtf8(found.bytes) }
       })
@@ -156,36 +152,32 @@ export function openFolder(root: string, { reach, mayBeAt, listings = createList
         refuseMoved(folder)
         return (stats && stampOf(stats)) === read?.stamp
       }),
-    /**
-     * When it returns, the content survives a power cut; with `settle: 'later'`, once `settle()` has returned. A caller that
-     * has seen the `mode` of the file spares a look at it; the one right before it is replaced takes place in any case.
-     */
+    /** When it returns, the content survives a power cut; with `settle: 'later'`, once `settle()` has returned. */
     write,
-    /** One wait for the names of several files instead of one for each. */
     settle: (): void => {
       if (isUnsettled) fsyncSync(top.fd)
       isUnsettled = false
     },
     /** Folders that are empty then go as well. With a `mode`, only a file that has it. */
     remove,
-    /** Removes half-written files of a process that was killed, and tells which. Not while another process writes here. */
+    /** Removes half-written files of a process that was killed. Not while another process writes here. */
     sweep: () => sweepBelow(top, []),
     close: (): void => closeSync(top.fd),
   }
 }
 
-/** A sub-agent's directory may stand in a repository: it is located with every link followed, so that none may be left in it. */
+/** A sub-agent's directory may stand in a repository: its path has every link followed already, and none may be left in it. */
 function placesOf(dir: string, mayBeAt: MayBeAt | undefined): MayBeAt {
   const isAgentDir = /\/agent-memory(-local)?\/[^/]+$/.test(dir)
   return (where) => !isAgentDir && (mayBeAt?.(where) ?? true)
 }
 
-/** Opens the directory for as long as `act` takes, to list and to read what is below it. */
+/** For listing and reading. */
 export function inDirectory<T>(dir: string, act: (top: Folder) => T): T {
   return inRoot(dir, placesOf(dir, undefined), act)
 }
 
-/** Makes the directory if need be. The caller has to close it. */
+/** Makes the directory if need be. */
 export function openMemoryFolder(dir: string, options: Options = {}): MemoryFolder {
   try {
     return openFolder(dir, options)
@@ -227,7 +219,7 @@ const diskErrors: Record<string, string> = {
   EPERM: 'permission is denied',
 }
 
-/** Memories may be on another disk than the daemon's own state: the writer is told which of them it is. */
+/** Memories may be on another disk than the daemon's own state: the error says which of them fails. */
 export function explainDiskError(dir: string, cause: unknown): unknown {
   const code = String((cause as { code?: unknown } | undefined)?.code)
   if (!Object.hasOwn(diskErrors, code)) return cause
@@ -263,7 +255,7 @@ function replace(folder: Folder, leaf: string, bytes: Uint8Array, change: Change
     refuseMoved(folder)
     if (change.expect === null && nameNew(folder, temporary, leaf, change) === 'named') return
     // Another program may have saved the file, or changed its mode, while ours went to the disk.
-    compare(readIfThere(folder, leaf), { ...change, mode })
+    compare(readPlain(folder, leaf), { ...change, mode })
     renameSync(folder.at(temporary), folder.at(leaf))
   } catch (error) {
     discard(folder, temporary)
@@ -274,39 +266,27 @@ function replace(folder: Folder, leaf: string, bytes: Uint8Array, change: Change
 /** Errors of file systems that know no second name for a file, or keep us from giving it one. */
 const NO_LINKS = ['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV', 'EINVAL']
 
-/**
- * Unlike a rename, a link fails where the name is taken. For a moment the new file has two names, and a kill may leave it
- * both: then it is not read until the sweep has taken the other one away.
- */
+/** Unlike a rename, a link fails where the name is taken. A kill may leave the file both names: then it is not read before a sweep. */
 function nameNew(folder: Folder, temporary: string, leaf: string, change: Change): 'named' | 'no-links' {
   try {
     linkSync(folder.at(temporary), folder.at(leaf))
   } catch (error) {
     if (isCode(error, ...NO_LINKS)) return 'no-links'
     if (!isCode(error, 'EEXIST')) throw error
-    // Says by what it is taken; that may be gone again by now.
-    compare(readIfThere(folder, leaf), change)
-    throw conflict(change, 'is already there')
+    compare(readPlain(folder, leaf), change)
+    throw conflict(change.file, 'is already there')
   }
   unlinkSync(folder.at(temporary))
   return 'named'
 }
 
-/** A look at the name first: most names are free, and a failed open costs an error object. */
-function readIfThere(folder: Folder, leaf: string): Content | undefined {
-  try {
-    if (!lstatSync(folder.at(leaf), { throwIfNoEntry: false })) return undefined
-  } catch {}
-  return readPlain(folder, leaf)
-}
-
 function modeOf(folder: Folder, leaf: string, change: Change): number {
-  const present = readIfThere(folder, leaf)
+  const present = readPlain(folder, leaf)
   compare(present, change)
   return present?.mode ?? NEW_MODE
 }
 
-/** The caller is told the error before; the next sweep takes what stays. */
+/** The next sweep takes what stays. */
 function discard(folder: Folder, temporary: string): void {
   try {
     unlinkSync(folder.at(temporary))
@@ -317,10 +297,10 @@ function compare(present: Content | undefined, { file, expect, mode }: Change): 
   if (expect === undefined) return
   if (present?.hash === (expect ?? undefined) && (!present || mode === undefined || present.mode === mode)) return
   const words = !present ? 'is no longer there' : expect === null ? 'is already there' : 'has changed since it was read'
-  throw conflict({ file }, words)
+  throw conflict(file, words)
 }
 
-function conflict({ file }: Pick<Change, 'file'>, words: string): MemoryError {
+function conflict(file: string, words: string): MemoryError {
   return new MemoryError('CONFLICT', `${shown(file)} ${words}`, { hint: 'read it again, then decide' })
 }
 
@@ -348,7 +328,7 @@ function inode(folder: Folder, name: string): bigint | undefined {
   return lstatSync(folder.at(name), { bigint: true, throwIfNoEntry: false })?.ino
 }
 
-/** Looks only where a memory may be: `.git` may hold thousands of folders, and nothing of ours. */
+/** Looks only where a memory may be: `.git` may hold thousands of folders. */
 function sweepBelow(folder: Folder, path: string[]): string[] {
   return readdirSync(folder.at(''), { withFileTypes: true }).flatMap((entry) => {
     const here = [...path, entry.name]
@@ -363,7 +343,7 @@ function sweepBelow(folder: Folder, path: string[]): string[] {
   })
 }
 
-/** A folder that is closed to us, or that became a link just now, holds nothing that we could take away. */
+/** What is closed to us, or became a link just now, holds nothing that could be removed. */
 function enterIfOpen(parent: Folder, name: string): Folder | undefined {
   try {
     return enter(parent, name)
