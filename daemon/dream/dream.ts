@@ -10,7 +10,7 @@ import type { Core } from '../core.ts'
 import type { Claimed, JobKind, Outcome, RunContext } from '../jobs/job.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { Schedule } from '../jobs/scheduler.ts'
-import { driftOf, projectAt } from '../memory/drift.ts'
+import { driftOf } from '../memory/drift.ts'
 import { newRunId } from '../memory/journal.ts'
 import type { Memory } from '../memory/memory.ts'
 import type { Models } from '../models/models.ts'
@@ -88,9 +88,8 @@ export function createDream(
       const lastMs = believed(held.lastMs, dream.beganMs)
       const since = { projects: rootsOf(projects, dir), sinceMs: lastMs ?? 0 }
       const touched = sessions.touched.list({ ...since, except: input.session }, LISTED_SESSIONS)
-      const project = projectAt(root)
       const drift = seen.memories
-        .map(({ file, text }) => ({ file, missing: driftOf(text, project) }))
+        .map(({ file, text }) => ({ file, missing: driftOf(text, root) }))
         .filter(({ missing }) => missing.length > 0)
       const { logs, left, to } = dailyLogs(dir, dreams.unreadSince(dir, lastMs))
       watched.sessions(touched.length)

@@ -7,9 +7,6 @@ import { isAbsolute, join, normalize } from 'node:path'
 
 export type Mention = { kind: 'path' | 'script' | 'target'; name: string }
 
-/** What a project has. */
-type ProjectFacts = ReturnType<typeof projectAt>
-
 const MOST_MENTIONS = 50
 const MOST_LISTED = 5
 const MOST_CHARS = 64 * 1024
@@ -25,15 +22,14 @@ const TARGET = /`make\s+([A-Za-z][\w.-]*)`/g
 /** Looked for from the beginning of a word only: in the middle of a long one every letter would begin it again. */
 const ADDRESS = /(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*:\/\/\S+/gi
 
-/** Everything in a text that could be looked up in a project, each once. */
+/** Each once. */
 export function mentionsIn(text: string): Mention[] {
   const found = new Map<string, Mention>()
   const add = (kind: Mention['kind'], name: string) => {
     if (!name.startsWith('../')) found.set(`${kind} ${name}`, { kind, name })
   }
-  const given = text.slice(0, MOST_CHARS)
   // An address names no file of the project.
-  const plain = given.replace(ADDRESS, ' ')
+  const plain = text.slice(0, MOST_CHARS).replace(ADDRESS, ' ')
   for (const [, code = ''] of plain.matchAll(CODE)) {
     const [first = ''] = code.trim().split(/\s+/)
     if (IN_CODE.test(first) && !first.includes('...')) add('path', first)
@@ -45,48 +41,29 @@ export function mentionsIn(text: string): Mention[] {
 }
 
 /** What a text names and the project does not have. */
-export function driftOf(text: string, project: ProjectFacts): Mention[] {
-  return mentionsIn(text).filter(({ kind, name }) => {
-    if (kind === 'path') return !project.hasPath(name)
-    const known = kind === 'script' ? project.scripts() : project.targets()
+export function driftOf(text: string, root: string): Mention[] {
+  const mentions = existsSync(root) ? mentionsIn(text) : []
+  const isNamed = (kind: Mention['kind']) => mentions.some((mention) => mention.kind === kind)
+  const scripts = isNamed('script') ? scriptsOf(root) : undefined
+  const targets = isNamed('target') ? targetsOf(root) : undefined
+  return mentions.filter(({ kind, name }) => {
+    if (kind === 'path') return isMissing(root, name)
+    const known = kind === 'script' ? scripts : targets
     return known !== undefined && !known.has(name)
   })
 }
 
-/** What a text names and none of these projects has, in words; a few of it. */
+/** A few of what a text names and none of these projects has, in words. */
 export function driftIn(text: string, rootsOf: () => readonly string[]): string[] {
   if (mentionsIn(text).length === 0) return []
-  const [first = [], ...others] = rootsOf().map((root) => driftOf(text, projectAt(root)).map(mentionText))
+  const [first = [], ...others] = rootsOf().map((root) => driftOf(text, root).map(mentionText))
   return first.filter((each) => others.every((those) => those.includes(each))).slice(0, MOST_LISTED)
 }
 
-/** A project as it is on disk now; what was looked up once is not looked up again. */
-export function projectAt(root: string) {
-  const paths = new Map<string, boolean>()
-  let scripts: ReadonlySet<string> | undefined | 'unread' = 'unread'
-  let targets: ReadonlySet<string> | undefined | 'unread' = 'unread'
-  const isHere = existsSync(root)
-  return {
-    hasPath: (path: string): boolean => {
-      const within = normalize(path)
-      // What leads out of it, and a project that is not there at all, say nothing about the memory.
-      if (!isHere || isAbsolute(within) || within.startsWith('..')) return true
-      const known = paths.get(within)
-      if (known !== undefined) return known
-      const has = existsSync(join(root, within))
-      paths.set(within, has)
-      return has
-    },
-    /** Nothing where there is no package. */
-    scripts: () => {
-      if (scripts === 'unread') scripts = scriptsOf(root)
-      return scripts
-    },
-    targets: () => {
-      if (targets === 'unread') targets = targetsOf(root)
-      return targets
-    },
-  }
+function isMissing(root: string, path: string): boolean {
+  const within = normalize(path)
+  // What leads out of the project says nothing about the memory.
+  return !isAbsolute(within) && !within.startsWith('..') && !existsSync(join(root, within))
 }
 
 function scriptsOf(root: string): ReadonlySet<string> | undefined {
@@ -103,7 +80,7 @@ function scriptsOf(root: string): ReadonlySet<string> | undefined {
 function targetsOf(root: string): ReadonlySet<string> | undefined {
   const text = ['GNUmakefile', 'makefile', 'Makefile'].map((name) => readSmall(join(root, name))).find(Boolean)
   if (text === undefined) return undefined
-  // Line by line: a file of a stranger may be one long run of blanks.
+  // Line by line: a hostile file may be one long run of blanks.
   const names = new Set<string>()
   for (const line of text.split('\n')) {
     if (/^ *[-s]?include\s/.test(line)) return undefined

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { driftOf, mentionsIn, projectAt } from '../../daemon/memory/drift.ts'
+import { driftOf, mentionsIn } from '../../daemon/memory/drift.ts'
 import { makeHome } from '../support/home.ts'
 
 function project(files: Record<string, string>) {
@@ -11,7 +11,7 @@ function project(files: Record<string, string>) {
     mkdirSync(join(dir, file, '..'), { recursive: true })
     writeFileSync(join(dir, file), text)
   }
-  return projectAt(dir)
+  return dir
 }
 
 describe('what a memory names', () => {
@@ -51,7 +51,7 @@ describe('drift', () => {
   it('is not claimed where nothing can be looked up', () => {
     const empty = project({})
     expect(driftOf('`npm run gone`, `make gone`', empty)).toEqual([])
-    expect(driftOf('src/gone.ts', projectAt('/nowhere/at/all'))).toEqual([])
+    expect(driftOf('src/gone.ts', '/nowhere/at/all')).toEqual([])
     expect(driftOf('`make gone`', project({ Makefile: 'include other.mk\nall:\n' }))).toEqual([])
     expect(driftOf('`npm run gone`', project({ 'package.json': 'not JSON' }))).toEqual([])
   })
@@ -84,6 +84,6 @@ describe('drift', () => {
     const { dir } = makeHome()
     symlinkSync('/dev/zero', join(dir, 'package.json'))
     execFileSync('mkfifo', [join(dir, 'Makefile')])
-    expect(driftOf('`npm run gone` and `make gone`', projectAt(dir))).toEqual([])
+    expect(driftOf('`npm run gone` and `make gone`', dir)).toEqual([])
   })
 })
