@@ -26,9 +26,10 @@ import {
   type ScannedMemory,
 } from './scan.ts'
 import { normaliseValue } from './tombstones.ts'
+import { withValues } from './topic-file.ts'
 import type { CredentialNames } from './write-checks.ts'
 
-/** `value`: of its body, by which the same is recognised; nothing for a file that is not read as a memory. */
+/** `value`: hash of what the body says, however it is written; nothing for a file that is not read as a memory. */
 export type KnownMemory = ScannedMemory & { value: string | undefined }
 
 export type Directory = {
@@ -43,10 +44,9 @@ export type Directory = {
 const MOST_DIRECTORIES = 16
 /** Of more memories the newest are known. About half a kilobyte each. */
 const MOST_MEMORIES = 20_000
-/** So many take about 3 ms to stat. */
+/** To stat these takes about 3 ms. */
 const FEW = 500
 const LOOK_MS = 1_000
-/** Between two slices others get their turn. */
 const SLICE_MS = 10
 const SAVE_MS = 1_000
 const SAVE_AT_ONCE = 100
@@ -55,11 +55,10 @@ const SAVE_FAILED = 'what is known of memories could not be saved'
 type Entry = Directory & {
   memories: Map<string, KnownMemory>
   lookedMs: number
-  /** Written or seen to change: to be read before all others. */
+  /** To be read before all others. */
   changed: Set<string>
   /** To be read, the newest first. */
   found: Map<string, FoundMemory>
-  /** Their rows are missing or outdated. */
   unsaved: Set<string>
   reading: Promise<void> | undefined
 }
@@ -93,14 +92,14 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
   }
 
   const put = (entry: Entry, file: string, read: ReadMemory | undefined): void => {
-    entry.changed.delete(file)
-    entry.found.delete(file)
     if (!read || names.isKnown(file)) {
       drop(entry, file)
       return
     }
+    entry.changed.delete(file)
+    entry.found.delete(file)
     const known = entry.memories.get(file)
-    const isSame = known !== undefined && known.hash !== undefined && known.hash === read.memory.hash
+    const isSame = known?.hash !== undefined && known.hash === read.memory.hash
     const value = isSame ? known.value : read.text === undefined ? undefined : valueKey(read.body)
     const memory = { ...read.memory, value }
     entry.memories.set(file, memory)
@@ -132,7 +131,7 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
       return
     }
     if (clock.elapsed() - entry.lookedMs < LOOK_MS) return
-    // Many take about 60 ms: the next answer has what is found. The watch tells of most changes before.
+    // 20,000 take about 60 ms: this answer goes without what is found. The watch tells of most changes before.
     entry.lookedMs = clock.elapsed()
     setImmediate(() => {
       if (isStopped) return
@@ -204,12 +203,12 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
       }
     }
   }
-  /** Only what the journal has byte for byte: that was searched for credentials, and none comes into index.db. */
+  /** Only what the journal has byte for byte, which was searched for credentials: none comes into index.db. */
   const save = (entry: Entry, files: readonly string[]): void =>
     rows.write(() => {
       for (const file of files) {
         const memory = entry.memories.get(file)
-        // It will be read again, and saved then.
+        // Changed just now: it will be read again, and saved then.
         if (memory?.stamp === '') continue
         entry.unsaved.delete(file)
         const tip = memory && journal.tip(entry.dir, file)
@@ -218,7 +217,7 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
       }
     })
 
-  /** As the directory is now: the newest, and how many there are besides. */
+  /** The newest, and how many there are besides. */
   const list = (dir: string, { limit = LIST_MEMORIES } = {}): Listing => {
     const entry = entryOf(dir)
     look(entry)
@@ -232,7 +231,7 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
     /** As the directory is now, or, with many memories, was less than a second ago. */
     open,
     list,
-    /** The same without names that hold a credential, which another program may have given. The journal's were searched. */
+    /** Without names that hold a credential, which another program may have given. The journal's were searched. */
     listSafe: async (dir: string): Promise<Listing> => {
       const { items, older } = list(dir)
       const safe: KnownMemory[] = []
@@ -240,7 +239,7 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
         if (journal.tip(dir, item.file) !== undefined || !(await names.has(item.file))) safe.push(item)
       return { items: safe, older }
     },
-    /** The text of one as it is now; nothing when it is gone. */
+    /** As it is now. */
     read,
     /** A memory that says the same, however it is written. */
     findSame: async (dir: string, text: string): Promise<KnownMemory | undefined> => {
@@ -263,7 +262,6 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
         saveLater(entry, file)
       }
     },
-    /** Hears of each file that was read, with what it says. */
     onRead: (listener: ReadListener) => void listeners.push(listener),
     /** Reads the directories that were changed last before they are asked for. */
     readAhead: async (dirs: readonly string[]): Promise<void> => {
@@ -274,7 +272,7 @@ export function createCatalogue({ clock, db, logged }: Core, journal: Journal, n
         await turn()
       }
     },
-    /** Its rows were deleted: all of them are written again. */
+    /** The rows were deleted: all of them are written again. */
     wiped: (): void => {
       for (const entry of entries.values()) for (const file of entry.memories.keys()) saveLater(entry, file)
     },
@@ -296,9 +294,6 @@ function valueKey(text: string): string {
   return hashOf(normaliseValue(text))
 }
 
-type Optional = 'value' | 'name' | 'description' | 'type' | 'trust'
-type Row = Required<Omit<KnownMemory, Optional>> & { [field in Optional]: NonNullable<KnownMemory[field]> | null }
-
 function createRows(current: () => Db) {
   const statements = preparedIn(current, (db) => ({
     of: db.prepare(`SELECT file, stamp, modified_ms AS modifiedMs, bytes, hash, value, name, description, type, trust
@@ -307,7 +302,10 @@ function createRows(current: () => Db) {
     remove: db.prepare('DELETE FROM memory_files WHERE dir = ? AND file = ?'),
   }))
   return {
-    of: (dir: string): KnownMemory[] => (statements().of.all(dir) as Row[]).map(memoryOf),
+    of: (dir: string) =>
+      statements()
+        .of.all(dir)
+        .map((row) => withValues(row as KnownMemory) as KnownMemory),
     put: (dir: string, memory: KnownMemory): void => {
       const { file, stamp, modifiedMs, bytes, hash, value, name, description, type, trust } = memory
       const fields = [value, name, description, type, trust].map((field) => field ?? null)
@@ -316,17 +314,6 @@ function createRows(current: () => Db) {
     remove: (dir: string, file: string): void => void statements().remove.run(dir, file),
     /** May be lost in a power cut: then files are read again. */
     write: (work: () => void): void => withoutWaiting(current(), () => current().transaction(work)()),
-  }
-}
-
-function memoryOf({ value, name, description, type, trust, ...same }: Row): KnownMemory {
-  return {
-    ...same,
-    value: value ?? undefined,
-    ...(name !== null && { name }),
-    ...(description !== null && { description }),
-    ...(type !== null && { type }),
-    ...(trust !== null && { trust }),
   }
 }
 

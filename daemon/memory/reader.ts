@@ -13,7 +13,7 @@ import { loadIndex, readIndexes } from './index-file.ts'
 import type { Journal } from './journal.ts'
 import { type ScannedMemory, timeOf } from './scan.ts'
 import type { SearchIndex } from './search-index.ts'
-import { type TopicFields, topicFields } from './topic-file.ts'
+import { type TopicFields, topicFields, withValues } from './topic-file.ts'
 
 type ListFilter = { type: MemoryType | undefined; q: string | undefined }
 
@@ -87,10 +87,7 @@ type Listed = Partial<TopicFields> & Pick<ScannedMemory, 'file' | 'modifiedMs' |
 function toItem({ file, name, description, type, trust, modifiedMs, hash }: Listed): MemoryItem {
   return {
     file,
-    ...(name !== undefined && { name }),
-    ...(description !== undefined && { description }),
-    ...(type !== undefined && { type }),
-    ...(trust !== undefined && { trust }),
+    ...withValues({ name, description, type, trust }),
     modifiedAt: timeOf({ modifiedMs }),
     ...(hash !== undefined && { hash }),
     scope: file.startsWith('team/') ? 'team' : 'private',

@@ -13,7 +13,6 @@ export type Tombstones = ReturnType<typeof createTombstones>
 export function createTombstones(db: Db) {
   const insert = db.prepare('INSERT INTO tombstones (at, dir, file, excerpt) VALUES (?, ?, ?, ?)')
   const insertValue = db.prepare('INSERT OR IGNORE INTO tombstone_values (dir, value, tombstone) VALUES (?, ?, ?)')
-  // Asked with every write, and nearly always in vain: one question for all values.
   const find = db.prepare(`SELECT t.* FROM json_each(?) d JOIN json_each(?) s
     JOIN tombstone_values v ON v.dir = d.value AND v.value = s.value JOIN tombstones t ON t.id = v.tombstone LIMIT 1`)
   const list = db.prepare('SELECT * FROM tombstones ORDER BY id DESC')
@@ -21,16 +20,12 @@ export function createTombstones(db: Db) {
   const valuesUnder = db.prepare('SELECT value FROM tombstone_values WHERE tombstone = ? ORDER BY value').pluck()
   const stamp = db.prepare(`SELECT iif(count(*) = 0, '', max(id) || ' ' || count(*)) FROM tombstones`).pluck()
   const remove = db.prepare('DELETE FROM tombstones WHERE id = ?')
-  /** Recall asks with every question. Nothing where something may have changed since it was looked up. */
-  let lastStamp: string | undefined
-  const add = db.transaction(({ at, dir, file, excerpt }: Omit<Tombstone, 'id'>, values: readonly string[]) => {
-    lastStamp = undefined
-    const id = Number(insert.run(at, dir, file, excerpt).lastInsertRowid)
-    for (const value of values) insertValue.run(dir, value, id)
-    return id
-  })
   return {
-    add: (tombstone: Omit<Tombstone, 'id'>, values: readonly string[]): number => add(tombstone, values),
+    add: db.transaction(({ at, dir, file, excerpt }: Omit<Tombstone, 'id'>, values: readonly string[]) => {
+      const id = Number(insert.run(at, dir, file, excerpt).lastInsertRowid)
+      for (const value of values) insertValue.run(dir, value, id)
+      return id
+    }),
     /** The tombstone one of these values lies under in one of these directories, if any. */
     find: (dirs: readonly string[], values: readonly string[]) =>
       find.get(JSON.stringify(dirs), JSON.stringify(values)) as Tombstone | undefined,
@@ -41,26 +36,18 @@ export function createTombstones(db: Db) {
         return { at, file, excerpt, values: valuesUnder.all(id) as string[] }
       }),
     /** Another one whenever something was rejected or lifted; empty while nothing is. */
-    stamp: (): string => {
-      lastStamp ??= stamp.get() as string
-      return lastStamp
-    },
-    /** Tells whether there was one. */
-    lift: (id: number): boolean => {
-      lastStamp = undefined
-      return remove.run(id).changes > 0
-    },
+    stamp: () => stamp.get() as string,
+    /** Returns whether there was one. */
+    lift: (id: number): boolean => remove.run(id).changes > 0,
   }
 }
 
 const EXCERPT_CHARS = 200
 
-/** By which a person recognises a rejection. */
+/** For a person, to recognise a rejection by. */
 export function excerptOf(text: string): string {
   return shorten(text, EXCERPT_CHARS)
 }
-
-/** What a rejected memory is recognised by, however it is written: its normalised value. Pure. */
 
 /** Shorter paragraphs say too little: rejecting one would reject half of everything. */
 const SHORTEST_VALUE = 12
@@ -70,7 +57,7 @@ const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
 /** These as well, most of the time: control characters, unassigned ones, and the empty Braille cell. */
 const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}\u2800]|(?![\t\n\r])\p{Cc}/gu
 
-/** What some hold for the end of a line besides those that all do. */
+/** Ends of lines to some programs only. */
 const OTHER_BREAK = /\r(?!\n)|[\v\f\u0085\u2028\u2029]/g
 
 /** Compatibility forms, case, white space, punctuation and invisible characters make no difference to what is said. */
@@ -116,10 +103,7 @@ function splitAt(text: string): string[] {
   return [text, ...text.split(/\r?\n[^\S\r\n]*\r?\n/), ...text.split(/\r?\n/)]
 }
 
-/**
- * What a text says. A control character within a word shows as nothing, and between two words some show it as a space, which
- * is also how every tombstone of earlier versions was made: so it is read in both ways.
- */
+/** Some programs show a control character as nothing, some, and the tombstones of earlier versions, as a space: it is read both ways. */
 function readingsOf(text: string, trimmed: (text: string) => string): string[] {
   const bare = text.replace(UNSEEN, '')
   const value = normaliseValue(trimmed(bare))
@@ -138,7 +122,7 @@ function withoutMark(text: string): string {
     .replace(/^\*\*[^*\n]{1,40}:\*\*\s*/, '')
 }
 
-/** Everything a file says, wherever it says it: body, description, name, or the hooks of an index. */
+/** Of everything that a file says. */
 export function spokenValues(file: string, text: string): string[] {
   if (isIndex(file)) return valuesOf(...parsePointers(text).flatMap(({ title, hook }) => [title, hook]))
   const { body, name = '', description = '' } = parseTopic(text)

@@ -1,5 +1,4 @@
 /** A topic file: one memory, typed front matter and a body. Reads leniently, prints strictly, changes only what is named. Pure. */
-
 import { isMap, isScalar, type Node, type Pair, parseDocument, type Scalar, type YAMLMap } from 'yaml'
 import { MemoryType, Trust } from '../../schema/memory.ts'
 import { isPlainScalar, nestsTooDeep, parseFrontMatter } from '../platform/front-matter.ts'
@@ -24,40 +23,34 @@ const FIELDS = ['name', 'description', 'type', 'trust'] as const
 const TYPE_BLOCK = 'metadata'
 
 export function parseTopic(text: string): Topic {
-  const read = parseFrontMatter(text)
+  const { data, problem, ...read } = parseFrontMatter(text)
+  const why = problem === undefined ? {} : { problem }
   const block = splitFrontMatter(text)
-  if (!block) return { body: read.body, raw: read.raw, ...problemOf(read) }
-  const data = read.problem === undefined ? read.data : readLines(block.yaml)
+  if (!block) return { ...read, ...why }
   const body = block.body.replace(/^(?:[ \t]*\r?\n)+/, '')
-  return { ...fieldsOf(data), body, raw: text.slice(0, text.length - body.length), ...problemOf(read) }
+  const fields = fieldsOf(problem === undefined ? data : readLines(block.yaml))
+  return { ...fields, body, raw: text.slice(0, text.length - body.length), ...why }
 }
 
-/** The fields alone, those that are there. */
 export function topicFields(text: string): Partial<TopicFields> {
   const { body: _body, raw: _raw, problem: _problem, ...fields } = parseTopic(text)
   return fields
 }
 
-function problemOf({ problem }: { problem?: string }): { problem?: string } {
-  return problem === undefined ? {} : { problem }
-}
-
 function fieldsOf(data: Record<string, unknown>): Partial<TopicFields> {
   const nested = data[TYPE_BLOCK] as Record<string, unknown> | null | undefined
-  const name = asLine(data.name)
-  const description = asLine(data.description)
   const type =
     MemoryType.options.find((known) => known === data.type) ??
     MemoryType.options.find((known) => known === nested?.type)
   const mark = data.trust ?? undefined
   // A mark that cannot be read must not make a memory more trusted than it was meant to be.
   const trust = mark === undefined ? undefined : (Trust.options.find((known) => known === mark) ?? 'untrusted')
-  return {
-    ...(name !== undefined && { name }),
-    ...(description !== undefined && { description }),
-    ...(type !== undefined && { type }),
-    ...(trust !== undefined && { trust }),
-  }
+  return withValues({ name: asLine(data.name), description: asLine(data.description), type, trust })
+}
+
+/** Without the fields that are undefined or null. */
+export function withValues<T extends object>(fields: T): { [Field in keyof T]?: NonNullable<T[Field]> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null)) as T
 }
 
 function asLine(value: unknown): string | undefined {
@@ -65,7 +58,7 @@ function asLine(value: unknown): string | undefined {
   return oneLine(String(value)) || undefined
 }
 
-/** The fields of a front matter that is no YAML, as far as they stand on lines of their own. */
+/** Of a front matter that is no YAML. */
 function readLines(yaml: string): Record<string, string> {
   const data: Record<string, string> = {}
   for (const field of FIELDS) {
@@ -90,7 +83,7 @@ function printFields(fields: Partial<TopicFields>): string {
   return `---\n${lines.join('')}---\n`
 }
 
-/** Changes the named fields (and the body, if given) where they say something else, and nothing else by a byte. */
+/** Changes fields and body only where they say something else, and nothing else by a byte. */
 export function updateTopic(text: string, { body, ...patch }: Partial<TopicFields> & { body?: string }): string {
   const topic = parseTopic(text)
   const block = splitFrontMatter(text)
@@ -162,10 +155,8 @@ function advise(kind: 'why' | 'how-to-apply', type: string): TopicProblem {
   return { weight: 'advice', kind, text: `a ${type} memory should have a ${line} line` }
 }
 
-/** Sets one field in the text of a front matter and leaves every other byte of it alone. Pure. */
-
 /** `head + yaml + tail + body` is the text: the opening line, what stands between, the closing line, the rest. */
-export type Block = { head: string; yaml: string; tail: string; body: string }
+type Block = { head: string; yaml: string; tail: string; body: string }
 
 const BLOCK = /^(\uFEFF?---[ \t]*(?:ya?ml)?[ \t]*\r?\n)((?:.*?\n)?)(---[ \t]*(?:\r?\n|\r?$))/is
 
@@ -176,8 +167,9 @@ export function splitFrontMatter(text: string): Block | undefined {
 }
 
 /** `inside`: a block that may hold the field instead. A new one stands after those named by `after`, ending in `end`. */
-export type Field = { key: string; inside?: string; after: readonly string[]; end: string }
+type Field = { key: string; inside?: string; after: readonly string[]; end: string }
 
+/** Leaves every other byte alone. */
 export function setField(yaml: string, field: Field, value: string): string {
   const map = readMap(yaml)
   if (!map) return setLine(yaml, field, value)
@@ -225,9 +217,9 @@ function insertEntry(yaml: string, map: YAMLMap, { key, after, end }: Field, val
 }
 
 /** Not `^`, which also matches after U+2028: only a newline starts a line. */
-export const LINE_START = '(?<![^\\n])'
+const LINE_START = '(?<![^\\n])'
 
-/** What is no YAML has lines all the same: a field is one of them and the indented lines and list items below it. */
+/** Without a YAML parser: a field is a line, with the indented lines and list items below it. */
 function setLine(yaml: string, { key, inside, after, end }: Field, value: string): string {
   const entry = (name: string, indent: string) =>
     new RegExp(`${LINE_START}(${indent})${name}[ \\t]*:[^\\n]*(?:\\n(?:\\1[ \\t]+\\S|-[ \\t])[^\\n]*)*\\n?`).exec(yaml)
@@ -238,7 +230,6 @@ function setLine(yaml: string, { key, inside, after, end }: Field, value: string
   return splice(yaml, Math.max(0, ...ends), 0, line)
 }
 
-/** A line of text as a value, quoted only where some reader of YAML would take it for something else. */
 export function yamlScalar(text: string): string {
   return isPlainScalar(text) ? text : JSON.stringify(text)
 }
@@ -251,7 +242,6 @@ function offsetOf(node: unknown): number {
   return (node as Node | undefined)?.range?.[0] ?? 0
 }
 
-/** The start of the line after the one `at` is on, or `at` where a line has just ended. */
 function lineEnd(text: string, at: number): number {
   if (text[at - 1] === '\n') return at
   const newline = text.indexOf('\n', at)
