@@ -4,8 +4,6 @@ import type { Agent, AgentMemory, MemoryPrompt } from '../../schema/memory.ts'
 import type { Core } from '../core.ts'
 import type { Db } from '../db/database.ts'
 import { isDiskError } from '../platform/disk.ts'
-import { createLru } from '../platform/lru.ts'
-import { hashOf } from '../platform/safe-folder.ts'
 import { safeId } from '../platform/text.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
@@ -13,39 +11,30 @@ import { inFolder } from './folder.ts'
 import { loadIndex, readIndexes } from './index-file.ts'
 import { agentPrompt, memoryPrompt } from './prompt-text.ts'
 
-/** A session is a harness and an id. */
 type SessionName = { sessionId: string; harness: string }
 
 const DAY_MS = 86_400_000
-/** An index may have a megabyte: each of the last few texts is searched for credentials once. */
-const MOST_CLEAN = 8
 
 export function createPrompts(core: Core, projects: Projects) {
   const { clock, disk, settings } = core
   const table = createPromptTable(core.db.history)
-  const cleaned = createLru<string, string>(MOST_CLEAN)
   let renewals = 0
 
-  const clean = async (text: string): Promise<string> => {
-    const key = hashOf(text)
-    const known = cleaned.get(key) ?? (await redact(text)).text
-    cleaned.set(key, known)
-    return known
-  }
-  // Cleaned before it is cut: half of a credential no longer looks like one.
-  const shownIndex = async (text: string) => loadIndex(await clean(text)).content
+  // Before the index is cut: half of a credential no longer looks like one.
+  const shownIndex = async (text: string) => loadIndex((await redact(text)).text).content
 
   const make = async (dir: string, caller: Caller): Promise<string> => {
     const { own, team } = readIndexes(dir, { withTeam: settings.current().team.enabled })
+    const { text } = await redact(projects.variables(caller).CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES ?? '')
     return memoryPrompt({
       dir,
       index: await shownIndex(own),
       team: team === undefined ? undefined : await shownIndex(team),
-      extraGuidelines: await clean(projects.variables(caller).CLAUDE_COWORK_MEMORY_EXTRA_GUIDELINES ?? ''),
+      extraGuidelines: text,
     })
   }
 
-  /** A prompt is answered even when the disk keeps it from being stored. */
+  /** The prompt is answered even where it cannot be stored. */
   const unlessDiskFails = <T>(write: () => T, otherwise: T): T => {
     try {
       return write()
@@ -66,7 +55,7 @@ export function createPrompts(core: Core, projects: Projects) {
     }
     const before = renewals
     const text = await make(key.dir, caller)
-    // A session that was cleared meanwhile must not be left with what was read before.
+    // The session may have been cleared meanwhile.
     if (renewals !== before) return frozen(key, caller)
     return unlessDiskFails(() => table.freeze(key, text, now), text)
   }
@@ -77,7 +66,6 @@ export function createPrompts(core: Core, projects: Projects) {
       if (off !== undefined) return { text: '', skipped: 'off' }
       return { text: session ? await frozen({ ...nameOf(session), dir }, caller) : await make(dir, caller) }
     },
-    /** Of a type of sub-agent, which has a memory of its own. */
     agentPrompt: async (cwd: string, caller: Caller, agent: Agent): Promise<AgentMemory> => {
       const { dir, off } = projects.ofAgent(agent).find(cwd, caller)
       if (off !== undefined) return { text: '', dir, skipped: 'off' }
@@ -111,7 +99,6 @@ type FrozenPrompt = { text: string; at: number }
 /** A session that did not ask for its prompt for so long is over. */
 const KEEP_MS = 30 * DAY_MS
 
-/** What each session was given in each directory. */
 function createPromptTable(db: Db) {
   const get = db.prepare('SELECT text, at FROM prompts WHERE harness = ? AND session = ? AND dir = ?')
   const insert = db.prepare(`INSERT INTO prompts (harness, session, dir, at, text) VALUES (?, ?, ?, ?, ?)
@@ -123,13 +110,12 @@ function createPromptTable(db: Db) {
   return {
     find,
     touch: ({ harness, session, dir }: PromptKey, at: number): void => void touch.run(at, harness, session, dir),
-    /** Keeps the text unless there is one already, and returns the one that counts. Old ones go. */
+    /** Keeps the text unless there is one already, and returns the one that is kept. Deletes old ones. */
     freeze: db.transaction((key: PromptKey, text: string, at: number): string => {
       expire.run(at - KEEP_MS)
       insert.run(key.harness, key.session, key.dir, at, text)
       return (find(key) as FrozenPrompt).text
     }),
-    /** In all directories. */
     forget: ({ harness, session }: Omit<PromptKey, 'dir'>): void => void forget.run(harness, session),
   }
 }
