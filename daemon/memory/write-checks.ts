@@ -14,7 +14,7 @@ export type Write = {
   file: string
   /** `null` deletes. */
   content: string | null
-  /** What the writer believes to be there: a hash, nothing (`null`), or whatever is there (`undefined`). */
+  /** What must be there: content with this hash, no file (`null`), or anything (`undefined`). */
   expect?: string | null | undefined
   /** Old content may not have the shape that new content needs. */
   form?: 'checked' | 'as-it-was'
@@ -24,7 +24,6 @@ export type Write = {
   because?: { reason: string; evidence: readonly Evidence[] }
 }
 
-/** Who changes, why, and what it rests on. */
 export type Author = {
   actor: string
   reason: string
@@ -33,7 +32,6 @@ export type Author = {
   op?: Op
 }
 
-/** The text as it will be written. */
 type Checked = { content: string; redacted: string[]; advice: string[] }
 
 /** A write that may happen. `beforeText`: without credentials; `after`: nothing for a deletion. */
@@ -42,16 +40,6 @@ export type Accepted = { write: Write; before: MemoryFile | undefined; beforeTex
 export type WriteChecks = ReturnType<typeof createWriteChecks>
 
 export function createWriteChecks(core: Core, projects: Projects, journal: Journal, tombstones: Tombstones) {
-  const checkName = (file: string): void => {
-    const { dailyLog, team } = core.settings.current()
-    const name = checkFileName(file)
-    if (!name.ok) throw refused('path', name.refused)
-    if (isLog(file) && !dailyLog.enabled)
-      throw refused('path', `${file} is a daily log, and those are off`, 'set dailyLog.enabled')
-    if (file.startsWith('team/') && !team.enabled)
-      throw refused('path', `${file} lies in the team's folder, and team memory is off`, 'set team.enabled')
-  }
-
   const checkShape = (dir: string, file: string, content: string, before: string): string[] => {
     if (isIndex(file)) {
       const unfit = indexProblems(content, journal.files(dir), before).at(0)
@@ -90,10 +78,15 @@ export function createWriteChecks(core: Core, projects: Projects, journal: Journ
   }
 
   return {
-    checkName,
-    /** For a write, before its directory is made. Also for a deletion: the journal keeps the name. */
-    checkWrittenName: async (file: string): Promise<void> => {
-      checkName(file)
+    /** Before the directory is made. Also for a deletion: the journal keeps the name. */
+    checkName: async (file: string): Promise<void> => {
+      const { dailyLog, team } = core.settings.current()
+      const name = checkFileName(file)
+      if (!name.ok) throw refused('path', name.refused)
+      if (isLog(file) && !dailyLog.enabled)
+        throw refused('path', `${file} is a daily log, and those are off`, 'set dailyLog.enabled')
+      if (file.startsWith('team/') && !team.enabled)
+        throw refused('path', `${file} lies in the team's folder, and team memory is off`, 'set team.enabled')
       if ((await nameWithoutCredential(file)) !== file)
         throw refused('secret', 'the name of the file seems to hold a credential', 'rename or delete it by hand')
     },
@@ -111,7 +104,7 @@ export function createWriteChecks(core: Core, projects: Projects, journal: Journ
   }
 }
 
-/** What a person wrote stays until the writer has seen it. */
+/** What a person wrote is not overwritten by an agent that has not seen it. */
 function refuseUnseen(
   { file, expect, content }: Write,
   { actor }: Author,
@@ -141,12 +134,10 @@ export function isAgent(actor: string): boolean {
   return actor.startsWith('agent:')
 }
 
-/** Whether a person wants to see the changes of models before they happen. */
 export function waitsForReview({ settings }: Core, actor: string): boolean {
   return isAgent(actor) && settings.current().review === 'required'
 }
 
-/** A person may do this, and an agent may not. */
 export function onlyForPersons(message: string): MemoryError {
   return new MemoryError('REFUSED', message, { reason: 'permission', hint: 'use the command line' })
 }
@@ -188,10 +179,7 @@ export async function refusalOf({ at, dir, file, why, author }: Refused): Promis
   }
 }
 
-/** Names, reasons and excerpts are kept like any other text. */
-export async function withoutCredentials<T extends Pick<Author, 'actor' | 'reason' | 'evidence'>>(
-  author: T,
-): Promise<T> {
+export async function withoutCredentials<T extends Pick<Author, 'actor' | 'reason' | 'evidence'>>(author: T) {
   const clean = async (text: string) => (await redact(text)).text
   const [actor, reason, evidence] = await Promise.all([
     author.actor === 'user' ? author.actor : clean(author.actor),
@@ -209,11 +197,10 @@ export async function nameWithoutCredential(file: string): Promise<string> {
 
 export type CredentialNames = ReturnType<typeof createCredentialNames>
 
-/** Remembers which names have a credential in them: a person may have made such a file, and its name is told to no caller. */
+/** Names that have a credential in them: a person may have made such a file, and no caller is told its name. */
 export function createCredentialNames() {
   const found = new Set<string>()
   return {
-    /** Searches the name, and remembers what it finds. */
     has: async (file: string): Promise<boolean> => {
       if (!found.has(file) && (await nameWithoutCredential(file)) !== file) found.add(file)
       return found.has(file)

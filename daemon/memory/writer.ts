@@ -37,15 +37,14 @@ export type InTransaction = () => (() => void) | undefined
 
 /** Writes of one author in one directory that happen together or not at all. */
 export type Batch = {
-  /** Checks a write and takes it in; throws why it may not be. */
+  /** Throws a refusal. */
   add(write: Write): Promise<Accepted>
-  /** The same; a refusal is recorded before it is thrown. */
+  /** A refusal is recorded before it is thrown. */
   addRecorded(write: Write): Promise<Accepted>
-  /** The same; a refusal is recorded and answered with `false`. */
+  /** A refusal is recorded and answered with `false`. */
   offer(write: Write): Promise<boolean>
-  /** The journal first, then the files. */
   commit(inTransaction?: InTransaction): Promise<Written[]>
-  /** Instead: all of it waits for a person. */
+  /** Instead of `commit`: all of it waits for a person. */
   hold(inTransaction?: () => void): number[]
 }
 
@@ -61,7 +60,7 @@ export function createWriter(core: Core, projects: Projects, journal: Journal, r
   const alone = createInTurn()
   const listings = createListings()
 
-  /** An index may hold a credential that a person put there: its words are kept only where `clean` has its hash. */
+  /** An index may hold a credential that a person put there: its text is kept only where `clean` has its hash. */
   const indexChanges = async (dir: string, folder: MemoryFolder, accepted: readonly Accepted[]) => {
     const changes = pointersChanged(folder, accepted)
     const clean = new Set<string>()
@@ -79,14 +78,14 @@ export function createWriter(core: Core, projects: Projects, journal: Journal, r
     return { indexes, clean }
   }
 
-  /** Within `alone`. The folder is opened with the first write whose name may be: what is refused leaves no folder behind. */
+  /** Within `alone`. The folder is opened with the first write whose name may be: a refusal leaves no folder behind. */
   const batch = async <T>(dir: string, given: Author, work: Change<T>): Promise<T> => {
     const author = await withoutCredentials(given)
     const accepted: Accepted[] = []
     let opened: MemoryFolder | undefined
 
     const add = async (write: Write): Promise<Accepted> => {
-      await checks.checkWrittenName(write.file)
+      await checks.checkName(write.file)
       const because = write.because && (await withoutCredentials({ actor: author.actor, ...write.because }))
       opened ??= openMemoryFolder(dir, { mayBeAt: projects.isMemoryDir, listings })
       const each = await checks.check(dir, opened, because ? { ...write, because } : write, author)
@@ -106,14 +105,15 @@ export function createWriter(core: Core, projects: Projects, journal: Journal, r
       }
     }
 
-    const offer = (write: Write): Promise<boolean> =>
-      addRecorded(write).then(
-        () => true,
-        (error) => {
-          if (isRefusal(error)) return false
-          throw error
-        },
-      )
+    const offer = async (write: Write): Promise<boolean> => {
+      try {
+        await addRecorded(write)
+        return true
+      } catch (error) {
+        if (isRefusal(error)) return false
+        throw error
+      }
+    }
 
     const commit = async (inTransaction?: InTransaction): Promise<Written[]> => {
       const folder = opened ?? openMemoryFolder(dir, { mayBeAt: projects.isMemoryDir, listings })
@@ -143,7 +143,7 @@ export function createWriter(core: Core, projects: Projects, journal: Journal, r
         journal.withdraw(ids, `could not be written: ${message(error)}`, onRollback)
         throw error
       }
-      // At once: a start must not repeat it over a later edit of a person.
+      // At once: recovery must not repeat the change over a later edit of a person.
       journal.settle()
       const files = accepted.map(({ write }) => write.file)
       if (files.length > 0) for (const listener of listeners) listener(dir, files, author.actor)
@@ -198,7 +198,7 @@ export function createWriter(core: Core, projects: Projects, journal: Journal, r
   }
 }
 
-/** An index that is written itself says what its writer wants it to say. */
+/** An index that is written itself is left as its writer wants it. */
 function pointersChanged(folder: MemoryFolder, accepted: readonly Accepted[]): IndexChange[] {
   const memories = accepted.map(({ write, after }) => ({ file: write.file, content: after?.content }))
   const written = new Set(memories.map(({ file }) => file))
@@ -218,7 +218,7 @@ function changeOf(dir: string, { write, before, beforeText, after }: Accepted, a
     op: author.op ?? (!after ? 'delete' : before ? 'update' : 'create'),
     before: before && { hash: before.hash, text: leaves === 'nothing' ? undefined : beforeText, exact: isExact },
     after: after && { hash: hashOf(after.content), text: after.content, exact: true },
-    // Not where a credential was taken out of what is kept, or bytes were lost in reading it as text.
+    // Not where a credential was taken out, or bytes were lost in reading them as text.
     undoable: leaves !== 'nothing' && isExact,
   }
 }
@@ -249,7 +249,7 @@ function reviewOf(dir: string, { write, before, beforeText, after }: Accepted, a
   }
 }
 
-/** A file before and after a change; `content`: nothing for a deletion. */
+/** `content`: nothing for a deletion. */
 type Step = {
   file: string
   before: Pick<MemoryFile, 'hash' | 'bytes' | 'mode'> | undefined
