@@ -1,7 +1,4 @@
-/**
- * What a run changes in a directory, as one change that can be undone as one. A model is shown what there is, and its writes are
- * checked while it goes on; new memories that were found without one are saved at once.
- */
+/** What an extraction changes in a directory, with a model or without, as one run that can be undone as one. */
 import { statSync } from 'node:fs'
 import type { Caller } from '../../schema/caller.ts'
 import type { MemoryType } from '../../schema/memory.ts'
@@ -63,7 +60,7 @@ export function createChangeRuns(
 ) {
   const waitingIn = (dir: string) =>
     [...reviews.filesIn(dir)].map((file) => `- ${oneLine(file)}: waits for the person's word, and is not to be written`)
-  /** Under names that no file has, no change that waits, and no other memory of this run. */
+  /** Under names that no file has, no change that waits for review, and no other memory of this run. */
   const planFiles = async (dir: string, memories: readonly NewMemory[], batch: Batch): Promise<Planned> => {
     const values = new Set<string>()
     for (const { after } of reviews.list(dir))
@@ -126,24 +123,21 @@ export function createChangeRuns(
       const listed = () => (statSync(dir, { throwIfNoEntry: false }) ? catalogue.list(dir).items : [])
       return {
         runId,
-        /** One line for each memory there is. */
         manifest: [manifest(listed()), ...waitingIn(dir)].filter((lines) => lines !== '').join('\n'),
-        /** What a file holds now; nothing where there is none. */
         textOf: (file: string): string => present(file)?.text ?? '',
         hashOf: (file: string): string | undefined => present(file)?.hash,
-        /** The texts of memories that no person vouches for, the newest first and not without end. */
+        /** The newest first, up to a cap. */
         untrustedTexts: (): string[] => {
           let left = CAP_UNTRUSTED_UNITS
           return listed()
             .filter(({ trust }) => trust === 'untrusted')
-            .toSorted((a, b) => b.modifiedMs - a.modifiedMs)
             .flatMap(({ file }) => {
               const text = left > 0 ? (present(file)?.text ?? '').slice(0, left) : ''
               left -= text.length
               return text === '' ? [] : [text]
             })
         },
-        /** Why a write would be refused. Any other error is no answer for a model, and thrown. */
+        /** Why a write would be refused. Any other error is thrown. */
         refuses: async (write: RunWrite): Promise<string | undefined> => {
           if (reviews.filesIn(dir).has(write.file))
             return `${write.file} waits for the person's word; leave it until then`
@@ -169,7 +163,7 @@ export function createChangeRuns(
   }
 }
 
-/** Writes the batch as a whole, or has it wait as a whole where a person wants to see it first. */
+/** The batch is written as a whole, or waits for review as a whole. */
 async function endRun(
   { settings }: Core,
   batch: Batch,
@@ -187,7 +181,7 @@ async function endRun(
 
 const FIELD = /^(?:---.*|["']?(?:name|description|type|trust|evidence|metadata)["']?[ \t]*:.*|[ \t]+type[ \t]*:.*)$/i
 
-/** What decides what may become of a text that a model wrote. `rest`: what the front matter says besides. */
+/** `rest`: what the front matter says besides. */
 export function memoryOf(text: string) {
   const { name = '', description = '', type, trust, body, raw, problem } = parseTopic(text)
   const rest = raw
@@ -197,7 +191,7 @@ export function memoryOf(text: string) {
   return { text, name, description, body, rest, type, untrusted: trust === 'untrusted', problem }
 }
 
-/** Exactly one mark, whatever stood there. */
+/** Leaves exactly one mark, whatever stood there. */
 export function markUntrusted(text: string): string {
   const block = splitFrontMatter(text)
   const lines = block?.yaml.match(/^[ \t]*["']?trust["']?[ \t]*:/gim) ?? []
@@ -207,7 +201,7 @@ export function markUntrusted(text: string): string {
   return updateTopic(head + without + tail + body, { trust: 'untrusted' })
 }
 
-/** A line of the front matter that says what a memory rests on: for the daemon, not for readers. */
+/** A line for the daemon, which is not kept in the file. */
 const EVIDENCE = /^evidence[ \t]*:[ \t]*(.*)\r?\n?/im
 
 export function evidenceIn(text: string): { names: string[]; text: string } {

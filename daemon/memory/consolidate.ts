@@ -1,7 +1,4 @@
-/**
- * Puts a whole directory in order: it is read, a plan is made of it, and all of the plan is written, or waits for a person as
- * a whole, while no other change of the directory is under way.
- */
+/** Puts a whole directory in order: a plan is made of it and written, or waits for review, as a whole; no other change comes between. */
 import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
 import { INDEX_FILE } from './file-names.ts'
@@ -15,7 +12,7 @@ import type { Writer } from './writer.ts'
 type Directory = {
   memories: { file: string; text: string; hash: string }[]
   index: { text: string; hash: string } | undefined
-  /** Whether a file is there at all: one that is too large or no text is, and is not among the memories. */
+  /** Also of files that are too large or no text, which are not among the memories. */
   exists(file: string): boolean
 }
 
@@ -36,7 +33,7 @@ export type Consolidation<Plan> = {
   runId: string
   /** `losses`: why a person has to decide. */
   plan(seen: SeenDirectory): Plan & { writes: readonly PlannedWrite[]; losses: readonly string[] }
-  /** Runs in the transaction that ends it; what it returns runs in the one that takes it back. */
+  /** As in `Batch`. */
   inTransaction(plan: Plan, ended: Settled): () => void
   /** Asked right before anything is changed. */
   mayWrite(): boolean
@@ -46,7 +43,7 @@ export type Settled = { how: 'applied' | 'nothing' } | { how: 'review'; why: str
 export type Consolidated<Plan> = { plan: Plan; settled: Settled } | 'lost'
 
 const MOST_MEMORIES = 5_000
-/** Of one memory that takes over what others rested on. */
+/** Of one memory that takes over the evidence of others. */
 const MOST_EVIDENCE = 20
 
 export function createConsolidation(core: Core, writer: Writer, journal: Journal, reviews: Reviews) {
@@ -57,7 +54,7 @@ export function createConsolidation(core: Core, writer: Writer, journal: Journal
     return { file, content, expect, because: { reason, evidence } }
   }
 
-  /** An older dream was planned for what the directory was then: only the newest can be approved. */
+  /** An older dream was planned for an older state: only the newest can be approved. */
   const forgetOlder = (dir: string) => {
     for (const { id, runId } of reviews.list(dir)) if (runId !== undefined && isDream(runId)) reviews.remove(id)
   }
@@ -90,19 +87,14 @@ export function createConsolidation(core: Core, writer: Writer, journal: Journal
         throw error
       }
     },
-    consolidate: <Plan>({
-      dir,
-      runId,
-      plan,
-      inTransaction,
-      mayWrite,
-    }: Consolidation<Plan>): Promise<Consolidated<Plan>> =>
-      writer.change<Consolidated<Plan>>(dir, authorOf(runId), async (batch) => {
-        const planned = plan(read(dir))
+    consolidate: <Plan>(work: Consolidation<Plan>): Promise<Consolidated<Plan>> => {
+      const { dir, runId, inTransaction } = work
+      return writer.change<Consolidated<Plan>>(dir, authorOf(runId), async (batch) => {
+        const planned = work.plan(read(dir))
         for (const write of planned.writes) await batch.addRecorded(writeOf(dir, write))
         const isEmpty = planned.writes.length === 0
         const why = isEmpty && planned.losses.length === 0 ? undefined : whyReview(planned.losses)
-        if (!mayWrite()) return 'lost'
+        if (!work.mayWrite()) return 'lost'
         const settled: Settled = why !== undefined ? { how: 'review', why } : { how: isEmpty ? 'nothing' : 'applied' }
         if (settled.how === 'applied') await batch.commit(() => inTransaction(planned, settled))
         else
@@ -111,18 +103,19 @@ export function createConsolidation(core: Core, writer: Writer, journal: Journal
             inTransaction(planned, settled)
           })
         return { plan: planned, settled }
-      }),
+      })
+    },
   }
 }
 
-/** Files that a dream does not read: it would not notice what a change of them loses. */
+/** A dream does not read these files, and so would not notice what a change of them loses. */
 function foreignIn(file: string): string | undefined {
   if (file.startsWith('team/')) return `${file} is the team's, and not put in order here`
   if (!isMemoryName(file)) return `${file} is no memory; a log stays as it was written`
   return undefined
 }
 
-/** Memories of the team are not among them: they have an index and rules of their own. */
+/** Without the memories of the team, which have an index and rules of their own. */
 export function readDirectory(dir: string): Directory {
   const { items } = scanMemories(dir, { limit: MOST_MEMORIES })
   return inFolder(dir, (folder) => {
@@ -130,7 +123,7 @@ export function readDirectory(dir: string): Directory {
       try {
         return folder.read(file)
       } catch {
-        // A link, or a file larger than any memory: it is there, and is left alone.
+        // A link, or a file larger than any memory, is left alone.
         return undefined
       }
     }

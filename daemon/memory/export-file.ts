@@ -10,7 +10,7 @@ import { shown } from '../platform/text.ts'
 type Counts = { files: number; texts: number; changes: number; tombstones: number }
 const COUNTED = { file: 'files', text: 'texts', change: 'changes', tombstone: 'tombstones' } as const
 
-/** Counts what it prints and what that adds up to. */
+/** Keeps the counts and the checksum for the end line. */
 export function createLinePrinter() {
   const sum = createHash('sha256')
   const counts: Counts = { files: 0, texts: 0, changes: 0, tombstones: 0 }

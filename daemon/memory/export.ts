@@ -15,7 +15,7 @@ import type { Tombstones } from './tombstones.ts'
 
 /** Lines are short and pieces cost the same whatever their size. */
 const PIECE_CHARS = 65_536
-/** So many changes of a file are looked through for the content that it had when the export began. */
+/** Of a file, when its content at the start of the export is looked for. */
 const MOST_CHANGES = 100
 
 export function createExport(
@@ -25,7 +25,7 @@ export function createExport(
   tombstones: Tombstones,
   external: ExternalEdits,
 ) {
-  /** Synchronous, so that no write of ours falls into it. */
+  /** Synchronous, so that no write of the daemon falls into it. */
   const snapshot = (root: string, dir: string) => {
     const { files, closed } = listMemories(dir)
     const seen = files.map((file) => ({ file, content: readable(dir, file) }))
@@ -38,12 +38,11 @@ export function createExport(
         ...seen.flatMap(({ file, content }) => (typeof content === 'string' ? [{ file, reason: content }] : [])),
         ...closed.map((file) => ({ file, reason: 'is no plain file, or a folder that is closed to memoryd' })),
       ],
-      // A person makes them one at a time: there are never many.
       tombstones: tombstones.withValues(dir),
     }
   }
 
-  /** As it was at the moment: from the disk, or from the journal if it has changed since. */
+  /** As it was in the snapshot: from the disk, or from the journal if it has changed since. */
   const bytesOf = (dir: string, file: string, hash: string): Buffer => {
     const now = readable(dir, file)
     if (typeof now !== 'string' && now.hash === hash) return now.bytes
@@ -62,7 +61,7 @@ export function createExport(
   }
 
   return {
-    /** What can be refused is refused before the first piece. */
+    /** Throws a refusal before the first piece. */
     start: async (cwd: string, caller: Caller): Promise<AsyncIterable<string>> => {
       const { root, dir, off } = places.find(cwd, caller)
       if (off === undefined) await external.look(dir).catch(logged('a memory directory could not be looked through'))
@@ -71,7 +70,7 @@ export function createExport(
   }
 }
 
-/** The content, or why there is none to be had. */
+/** The content, or why it cannot be had. */
 function readable(dir: string, file: string): Content | string {
   try {
     const content = existsSync(dir) ? inFolder(dir, (folder) => folder.read(file)) : undefined

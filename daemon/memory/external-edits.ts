@@ -25,7 +25,7 @@ import {
 import type { CredentialNames } from './write-checks.ts'
 import type { Writer } from './writer.ts'
 
-/** Files that are read, and changes that are held in memory and journaled, before other work gets a turn. */
+/** Files that are read and journaled before other work gets a turn. */
 const BATCH_FILES = 20
 /** An editor's save is over by then. */
 const QUIET_MS = 200
@@ -33,7 +33,6 @@ const LONGEST_MS = 2_000
 /** A directory that is not watched is looked through in every sweep, a watched one in one of twenty: every ten minutes. */
 const SWEEP_MS = 30_000
 const SLOTS = 20
-/** The directories used last: in this run, and before that by the time of their last change. */
 export const MOST_WATCHED = 100
 
 /** `failure`: of the last look; `isGone`: there was nothing to look at. */
@@ -51,9 +50,9 @@ export function createExternalEdits(
   const { clock, health, logged } = core
   const onError = logged('a memory directory could not be looked through')
   const listeners: ((dir: string, files: string[]) => void)[] = []
-  /** Stamps of files whose content the journal has: as long as they stay, the files need not be read again. */
+  /** Stamps of files whose content the journal has. */
   const known = new Map<string, Map<string, string>>()
-  /** The directory used last comes last. */
+  /** In order of use, the last one last. */
   const entries = new Map<string, Entry>()
   let watched: readonly string[] = []
   const running = new Set<Promise<void>>()
@@ -69,7 +68,7 @@ export function createExternalEdits(
     const same = [...before].filter(([file, value]) => stamps.get(file)?.value === value)
     known.set(dir, new Map(same))
     const files = new Map<string, Stamp | undefined>(stamps)
-    // Also what is not listed: it may be gone, or one too many for the list.
+    // Also what is not listed: it may be gone, or be above the limit of the list.
     for (const file of journal.files(dir)) if (!files.has(file)) files.set(file, undefined)
     for (const [file] of same) files.delete(file)
     return files
@@ -99,7 +98,7 @@ export function createExternalEdits(
     const changes: NewChange[] = []
     const readable: [string, Stamp | undefined][] = []
     for (const [file, stamp] of files) {
-      // Whatever is found now: a file that went may come back with the stamp it had.
+      // A file that went may come back with the stamp it had.
       known.get(dir)?.delete(file)
       const present = folder && readIfSafe(folder, file)
       if (present === 'unreadable') continue
@@ -109,7 +108,6 @@ export function createExternalEdits(
     }
     if (changes.length > 0) {
       journal.append(changes)
-      // They are in the files already.
       journal.settle()
     }
     for (const [file, stamp] of readable) if (stamp?.settled) known.get(dir)?.set(file, stamp.value)
@@ -130,7 +128,7 @@ export function createExternalEdits(
     return changed
   }
 
-  /** Compares a directory with the journal, all of it or only these files; returns those that another program changed. */
+  /** Compares all of a directory with the journal, or these files; returns those that another program changed. */
   const look = (dir: string, files?: readonly string[]): Promise<string[]> =>
     writer.alone(dir, async () => {
       const where = whereabouts(dir)
@@ -152,7 +150,7 @@ export function createExternalEdits(
     return work.finally(() => running.delete(work))
   }
 
-  /** Of a failure that lasts, the first is logged; the next sweep looks again. */
+  /** A failure that lasts is logged once; the next sweep looks again. */
   const lookAt = (dir: string, files?: readonly string[]): Promise<void> => {
     const entry = entryOf(dir)
     const isGone = !existsSync(dir)
@@ -235,7 +233,6 @@ export function createExternalEdits(
     const dirs = new Set(knownDirs())
     for (const dir of dirs) entryOf(dir)
     for (const dir of entries.keys()) if (!dirs.has(dir)) entries.delete(dir)
-    // Not those that are watched only from this sweep on.
     const watchedBefore = new Set(watched.filter((dir) => watch.failureOf(dir) === undefined))
     await rewatch()
     for (const [dir, entry] of [...entries]) {
@@ -252,7 +249,6 @@ export function createExternalEdits(
   return {
     look,
     lookEverywhere,
-    /** Watches, then looks through every known directory once. */
     start: () => {
       phase = 'running'
       void track(lookEverywhere().catch(onError))
@@ -264,7 +260,7 @@ export function createExternalEdits(
       watch.stop()
       await Promise.race([Promise.all(running), aborted(signal)])
     },
-    /** Another program changed these files, and the journal has it. */
+    /** Called after the journal has the change. */
     onChange: (listener: (dir: string, files: string[]) => void) => void listeners.push(listener),
   }
 }

@@ -14,7 +14,7 @@ import type { Tombstones } from './tombstones.ts'
 import { type Author, isRefusal, nameWithoutCredential, refusalOf, whyRefused } from './write-checks.ts'
 import type { Batch, Writer } from './writer.ts'
 
-/** Each text takes a millisecond or two to look through: after so many others get their turn. */
+/** Each text takes a millisecond or two to search: other work gets a turn after so many. */
 const AT_A_TIME = 20
 
 type Outcome = Pick<Imported, 'created' | 'skipped' | 'renamed' | 'refused'>
@@ -58,7 +58,7 @@ export function createImport(
     return outcome
   }
 
-  /** That something was refused is recorded, once. */
+  /** Once, however often the same file is imported. */
   const recordRefusals = async (dir: string, refused: Imported['refused'], author: Author): Promise<void> => {
     for (const { file, reason } of refused) {
       const row = await refusalOf({ at: clock.now(), dir, file, why: reason, author })
@@ -102,7 +102,7 @@ export function createImport(
   }
 }
 
-/** Adds a file to what is written, or says why it may not be. */
+/** Adds a file to the batch, or returns why it may not be. */
 async function refusalIn(batch: Batch, file: string, bytes: Buffer): Promise<string | undefined> {
   const content = bytes.toString()
   if (bytes.length > CAP_BYTES) return `shape: it is larger than ${CAP_BYTES} bytes`
@@ -116,7 +116,6 @@ async function refusalIn(batch: Batch, file: string, bytes: Buffer): Promise<str
   }
 }
 
-/** Every name in a directory, and the hash of what is under one, if that can be read. */
 type Occupied = { names: readonly string[]; hashAt: (file: string) => string | undefined }
 
 function occupiedIn(dir: string): Occupied {
@@ -128,7 +127,7 @@ function occupiedIn(dir: string): Occupied {
   }
 }
 
-/** Nothing for what cannot be read safely: then it is the same as nothing else. */
+/** Undefined for what cannot be read safely. */
 function hashIn(dir: string, file: string): string | undefined {
   try {
     return readMemoryFile(dir, file)?.hash
@@ -146,7 +145,7 @@ async function incomingOf(files: MemorySet['files'], occupied: Occupied): Promis
   for (const [file, bytes] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (isIndex(file)) continue
     const hashes = [hashOf(bytes)]
-    // What came in without its credential is still the same memory.
+    // A file that was imported before may have lost a credential.
     if (taken.has(twinKey(file))) hashes.push(hashOf((await redact(bytes.toString())).text))
     incoming.push({ file, hashes })
   }
@@ -159,7 +158,7 @@ export type Naming =
 
 const MOST_TRIES = 1_000
 
-/** Under which names memories come in: their own, or a free one where another memory has it. The first one takes a name. */
+/** Their own names, or a free one where another memory has it. */
 export function nameAll(incoming: readonly Incoming[], { names, hashAt }: Occupied): Naming[] {
   const spelled = new Map<string, string>()
   const settle = (file: string) => {

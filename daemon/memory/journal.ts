@@ -1,7 +1,4 @@
-/**
- * The journal of changes to memories, which is appended to. Only what did not happen after all is rewritten here; what is
- * purged is by `scrub.ts`, what moves with its project by `move.ts`.
- */
+/** The journal of changes to memories, appended to. Only withdrawn changes, `housekeeping/scrub.ts` and `move.ts` rewrite it. */
 import { hash, randomBytes } from 'node:crypto'
 import { type Db, withoutWaiting } from '../db/database.ts'
 import { hashOf } from '../platform/safe-folder.ts'
@@ -13,12 +10,12 @@ export type Evidence = { sessionId: string; messageIds: string[]; excerpt: strin
 /** One state of a file: the hash of its bytes, and its text without credentials, or nothing once it was purged. */
 export type Version = { hash: string; text: string | undefined }
 
-/** Whether a kept version gives its bytes back: nothing was taken out of it, and it was not purged. */
+/** Whether the text gives the bytes back: no credential was taken out of it, and it was not purged. */
 export function isExact(version: Version | undefined): boolean {
   return !version || (version.text !== undefined && hashOf(version.text) === version.hash)
 }
 
-/** `exact`: the hash is that of the text as well, which then need not be made again. `bytes`: of the text, where they are at hand. */
+/** `exact`: the hash is that of the text as well. `bytes`: of the text, where they are at hand. */
 type NewVersion = Version & { exact?: boolean; bytes?: Uint8Array }
 
 export type NewChange = {
@@ -33,15 +30,15 @@ export type NewChange = {
   after: NewVersion | undefined
   undoable: boolean
   evidence: readonly Evidence[]
-  /** `nothing`: everything that is kept of the file goes as well, this change included, if need be at the next start. */
+  /** `nothing`: a purge of the file begins with this change. */
   leaves?: 'history' | 'nothing'
-  /** What belongs to this change and is undone with it: the line in the index. */
+  /** What is undone with this change: the line in the index. */
   parts?: readonly NewChange[]
 }
 
 export type Change = Omit<NewChange, 'parts' | 'leaves'> & { id: number; partOf: number | undefined }
 
-/** The last change of a file without its words. `exact`: they are kept byte for byte, there was nothing to be taken out of them. */
+/** The last change of a file without its texts. `exact`: the journal keeps them byte for byte. */
 export type Tip = { actor: string; partOf: number | undefined; hash: string | undefined; exact: boolean }
 
 type ChangeFilter = { dir: string; file?: string | undefined; limit: number; before?: number | undefined }
@@ -94,7 +91,7 @@ export function createJournal(db: Db) {
   const resting = db
     .prepare(`SELECT evidence FROM changes WHERE dir = ? AND file = ? AND evidence <> '[]' ORDER BY id DESC LIMIT 50`)
     .pluck()
-  // By time and not by number: what an import brought along is older than what was here before it.
+  // By time and not by id: earlier versions imported changes that are older than what was here.
   const atTime = db.prepare(
     `${SELECT} WHERE c.dir = ? AND c.file = ? AND c.op <> 'refused' AND c.at <= ? ORDER BY c.at DESC, c.id DESC LIMIT 1`,
   )
@@ -108,7 +105,6 @@ export function createJournal(db: Db) {
   const keyOf = (version: NewVersion | undefined): string | null => {
     if (version?.text === undefined) return null
     const key = version.exact ? version.hash : contentKey(version.text)
-    // What a file held before is there already, nearly always.
     if (!isKept.get(key)) keep.run(key, version.bytes ?? version.text)
     return key
   }
@@ -147,15 +143,9 @@ export function createJournal(db: Db) {
   })
 
   return {
-    /**
-     * All in one transaction: a run is there as a whole or not at all, and `inTransaction`, which runs first, with it.
-     * Returns the ids of the changes, not of their parts.
-     */
+    /** All in one transaction, with `inTransaction`, which runs first. Returns the ids of the changes, not of their parts. */
     append: (changes: readonly NewChange[], inTransaction?: () => void): number[] => append(changes, inTransaction),
-    /**
-     * Everything appended so far is in the files: a start has nothing of it to complete. A power cut may take the mark
-     * back: recovery then looks at files that are as they should be.
-     */
+    /** Everything appended so far is in the files. A power cut may take the mark back: recovery then finds nothing to do. */
     settle: (): void => {
       const newest = newestId.get() as number
       withoutWaiting(db, () => mark.run(newest))
@@ -176,14 +166,14 @@ export function createJournal(db: Db) {
       const { actor, partOf, hash, exact } = found
       return { actor, partOf: partOf ?? undefined, hash: hash ?? undefined, exact: exact === 1 }
     },
-    /** What a file rests on, newest first, however often it was edited since. */
+    /** What a file rests on, newest first. */
     evidence: (dir: string, file: string) =>
       (resting.all(dir, file) as string[]).flatMap((text) => JSON.parse(text) as Evidence[]),
     /** Files that exist according to the journal, with their hashes. */
     hashes: hashesIn,
     files: (dir: string) => [...hashesIn(dir).keys()],
     at: (dir: string, file: string, at: number) => one(atTime.get(dir, file, at)),
-    /** Appended and not settled, oldest first. */
+    /** Not settled, oldest first. */
     pending: () => all(since.all(settled)),
     /** Changes that could not be written did not happen: they stay as refusals, without their words. */
     withdraw: (ids: readonly number[], why: string, onRollback?: () => void): void => withdrawAll(ids, why, onRollback),
@@ -194,7 +184,7 @@ export function contentKey(text: string): string {
   return hash('sha256', text)
 }
 
-/** Texts that no change refers to any more. */
+/** Deletes the texts that no change refers to any more. */
 export function dropOrphans(db: Db): void {
   db.exec(`DELETE FROM contents WHERE NOT EXISTS (SELECT 1 FROM changes WHERE before_key = key)
     AND NOT EXISTS (SELECT 1 FROM changes WHERE after_key = key)`)
@@ -222,12 +212,11 @@ function version(hash: string | null, text: string | null): Version | undefined 
   return hash === null ? undefined : { hash, text: text ?? undefined }
 }
 
-/** Tells what and when to a person, and is like no other, whatever names a file brings along. */
+/** Tells what and when to a person, and is unique. */
 export function newRunId(kind: 'dream' | 'extract' | 'import' | 'undo', at: number): string {
   return `${kind}-${new Date(at).toISOString().replace(/[-:]|\.\d+/g, '')}-${randomBytes(4).toString('hex')}`
 }
 
-/** Put a directory in order: decided about as a whole. */
 export function isDream(runId: string): boolean {
   return /^dream-\d{8}T\d{6}Z-[0-9a-f]{8}$/.test(runId)
 }

@@ -39,7 +39,7 @@ export function createMemory(core: Core, projects: Projects) {
   const names = createCredentialNames()
   const settledMoves = settleMoves(core, projects, journal)
   const recovery = recoverChanges(journal, knownDirs(), projects.isMemoryDir)
-  // Not by their names, which may be made of a person's words: those would stay in the log when a memory is purged.
+  // Without file names: they may be made of what a memory says, and would stay in the log when it is purged.
   if (recovery.completed.length > 0)
     repaired(`completed changes that a kill had interrupted: ${recovery.completed.length}`)
   for (const problem of recovery.problems) repaired(`could not look after ${problem}`)
@@ -67,7 +67,6 @@ export function createMemory(core: Core, projects: Projects) {
 
   return {
     recovery,
-    /** Watches, and reads ahead what was used last. */
     start: (): void => {
       externalEdits.start()
       void catalogue.readAhead(knownDirs())
@@ -77,7 +76,7 @@ export function createMemory(core: Core, projects: Projects) {
       searchIndex.stop()
       catalogue.stop()
     },
-    /** Files of a directory were written, by this program or another. */
+    /** Files were written, by this program or another. */
     onChange: (listener: OnChange) => void listeners.push(listener),
     /** Brings the journal up to what other programs did in a directory. */
     look: (dir: string) => externalEdits.look(dir).catch(logged('a memory directory could not be looked through')),
@@ -92,7 +91,6 @@ export function createMemory(core: Core, projects: Projects) {
       searchIndex.wipe()
       catalogue.wiped()
     },
-    /** What recall asks besides. */
     texts: {
       known: searchIndex.known,
       rejections: tombstones.stamp,

@@ -1,6 +1,6 @@
 /**
- * Lets memories follow a project that was moved: its directory is renamed as a whole, and then the journal and all else that is
- * kept about it names the new one. A kill in between is finished or undone at the next start.
+ * Lets memories follow a project that was moved: its directory is renamed as a whole, then the journal and all other tables name
+ * the new one. A kill in between is finished or undone at the next start.
  */
 import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, renameSync, rmdirSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -35,7 +35,7 @@ export function createMoves(core: Core, projects: Projects, journal: Journal, wr
     try {
       renameFolder(ends)
     } catch (error) {
-      // Once it has its new name, the move is finished: at the latest at the next start.
+      // Once the directory has its new name, the move is finished: at the latest at the next start.
       if (inodeOf(ends.toDir) !== inode) begun.end(id)
       throw error
     }
@@ -57,7 +57,6 @@ export function createMoves(core: Core, projects: Projects, journal: Journal, wr
     return ends
   }
 
-  /** As it was seen when it was there; else where the rules put it. */
   const findOld = (from: string, caller: Caller): { dir: string; root: string } => {
     const root = spelled(from)
     const known = directories.list().filter((each) => [root, from].includes(each.root) && !lies(each.dir, each.root))
@@ -91,7 +90,6 @@ export function createMoves(core: Core, projects: Projects, journal: Journal, wr
   }
 
   return {
-    /** Hears of a directory that has been renamed. */
     onMove: (listener: MoveListener) => void listeners.push(listener),
     move: async (request: { from: string; to: string }, caller: Caller): Promise<Moved> => {
       // What a full disk left half done may be this very move.
@@ -115,7 +113,7 @@ export function createMoves(core: Core, projects: Projects, journal: Journal, wr
   }
 }
 
-/** Ends what a kill interrupted, before anything else looks at directories, and says what was done. */
+/** Ends what a kill interrupted, and returns what was done. Before anything else looks at directories. */
 export function settleMoves({ clock, db: { history: db } }: Core, projects: Projects, journal: Journal): string[] {
   const begun = createMoveTable(db)
   const follow = createFollowing(db, journal, projects)
@@ -124,7 +122,6 @@ export function settleMoves({ clock, db: { history: db } }: Core, projects: Proj
     begun.end(id)
     // An earlier version moved files one by one where there were others: each is in one of the two directories, or in both.
     if (inode === null) return `the move of ${fromDir} to ${toDir} was broken off; nothing is lost`
-    // Where the directory is tells whether it was renamed.
     if (inodeOf(toDir) !== inode) return `the move of ${fromDir} had not happened yet; it is as it was`
     follow.directory(move, clock.now())
     return `finished the move of ${fromDir} to ${toDir}`
@@ -144,7 +141,7 @@ function answer({ toRoot, toDir }: Ends, how: Moved['how'], files: string[] = []
   return { root: toRoot, dir: toDir, how, files }
 }
 
-/** The directories within the project, which have moved with it: its sub-agents'. */
+/** Directories of sub-agents, which lie within the project and have moved with it. */
 function endsWithin(directories: Directories, { fromRoot, toRoot }: Ends): Ends[] {
   return directories
     .list()
@@ -156,12 +153,11 @@ function lies(dir: string, root: string): boolean {
   return dir.startsWith(`${root}/`)
 }
 
-/** Two names for one directory. */
 function leadToOne({ fromDir, toDir }: Ends): boolean {
   return existsSync(fromDir) && existsSync(toDir) && realpathSync(fromDir) === realpathSync(toDir)
 }
 
-/** Projects are known by their real path; of one that is gone, only the way to it can be followed. */
+/** Projects are known by their real path; of one that is gone, only its parent's is known. */
 function spelled(root: string): string {
   const path = resolve('/', root)
   try {
@@ -171,13 +167,13 @@ function spelled(root: string): string {
   }
 }
 
-/** Always in one order: two moves the other way round would wait for each other. */
+/** Always in one order: two opposite moves would wait for each other for ever. */
 function aloneWithBoth<T>({ alone }: Writer, { fromDir, toDir }: Ends, work: () => Promise<T>): Promise<T> {
   const [first, second] = fromDir < toDir ? [fromDir, toDir] : [toDir, fromDir]
   return alone(first, () => alone(second, work))
 }
 
-/** Moves that have begun and are not over. `inode`: the directory itself, wherever it is. */
+/** Unfinished moves. `inode`: of the directory, under either name. */
 export function createMoveTable(db: Db) {
   const insert = db.prepare(`INSERT INTO moves (at, from_dir, from_root, to_dir, to_root, inode, files, followed)
     VALUES (?, ?, ?, ?, ?, ?, '[]', 0)`)
@@ -193,12 +189,11 @@ export function createMoveTable(db: Db) {
   }
 }
 
-/** Lets what is kept about one memory directory be about another. */
 function createFollowing(db: Db, journal: Journal, projects: Projects) {
   const tables = ['changes', 'reviews', 'tombstones', 'tombstone_values', 'purges', 'dreams']
   const ofDirectory = [
     ...tables.map((table) => `UPDATE ${table} SET dir = @toDir WHERE dir = @fromDir`),
-    // Their words name a directory that is no more: a session that goes on there would write where no one reads.
+    // They name the old directory: a session that goes on would write there.
     'DELETE FROM prompts WHERE dir = @fromDir',
   ].map((sql) => db.prepare(sql))
   const project = ({ fromDir, fromRoot, toDir, toRoot }: Ends): void => {
@@ -223,7 +218,6 @@ function createFollowing(db: Db, journal: Journal, projects: Projects) {
       const entries = again.map(({ file, version }) => {
         return { ...by, at, dir: toDir, file, op: 'create' as const, before: undefined, after: version, undoable: true }
       })
-      // There is nothing to be written any more.
       if (entries.length > 0) {
         journal.append(entries)
         journal.settle()
@@ -233,13 +227,13 @@ function createFollowing(db: Db, journal: Journal, projects: Projects) {
   }
 }
 
-/** Whatever name it has, the same directory has the same one; nothing for what is no directory. */
+/** Undefined for what is no directory. */
 export function inodeOf(dir: string): string | undefined {
   const stats = lstatSync(dir, { bigint: true, throwIfNoEntry: false })
   return stats?.isDirectory() ? `${stats.dev}:${stats.ino}` : undefined
 }
 
-/** Folders within folders count for nothing as long as no file is in them; a closed one may hold anything. */
+/** Empty folders count for nothing; one that cannot be read may hold anything. */
 export function holdsNothing(path: string): boolean {
   const stats = lstatSync(path, { throwIfNoEntry: false })
   return !stats || (stats.isDirectory() && (namesIn(path)?.every((name) => holdsNothing(join(path, name))) ?? false))
@@ -253,7 +247,7 @@ function namesIn(dir: string): string[] | undefined {
   }
 }
 
-/** On the disk when it returns. A target that holds nothing makes way. */
+/** On the disk when it returns. A target without files is removed first. */
 export function renameFolder(ends: Ends): void {
   const { fromDir, toDir } = ends
   mkdirSync(dirname(toDir), { recursive: true, mode: 0o700 })
@@ -268,7 +262,7 @@ export function renameFolder(ends: Ends): void {
   syncPath(dirname(fromDir))
 }
 
-/** Fails on the first file: another program may have put one there just now. */
+/** Fails on the first file, which another program may have put there just now. */
 function removeFolders(dir: string): void {
   if (inodeOf(dir) === undefined) return
   for (const name of readdirSync(dir)) removeFolders(join(dir, name))

@@ -3,7 +3,7 @@ import { posix } from 'node:path'
 
 export type Pointer = { file: string; title: string; hook: string }
 
-/** A pointer in its spelling, so that a part of the line can be replaced and the rest stays as a person wrote it. */
+/** With its spelling, so that a part of the line can be replaced and the rest stays as a person wrote it. */
 export type WrittenPointer = Pointer & { indent: string; bullet: string; link: string; dash: string }
 
 /** Longer only when the file's own name leaves no room. */
@@ -26,7 +26,7 @@ const HOOK = /^([ \t]*(?:(?:[—–:]|-{1,3})(?:[ \t]+|$))?)(.*)$/s
 const LINK_TITLE = /[ \t]+(?:"[^"]*"|'[^']*')$/
 const URL_START = /^[a-z][a-z0-9+.-]*:\/\//i
 
-/** The pointer on a line (given without its line ending), or undefined for any other line. */
+/** `line`: without its ending. */
 export function readPointer(line: string): WrittenPointer | undefined {
   const match = line.length > LINE_CHARS ? null : POINTER.exec(line)
   if (!match) return undefined
@@ -37,16 +37,12 @@ export function readPointer(line: string): WrittenPointer | undefined {
   return { indent, bullet, link, dash, file, title: unescapeMarkdown(title).trim(), hook: hook.trim() }
 }
 
-/**
- * The line for a memory, without a line ending, in the style of its neighbour. It reads back as the same file;
- * title and hook are cut where the line would get too long.
- */
+/** Without a line ending, in the style of its neighbour. Title and hook are cut where the line would get too long. */
 export function pointerLine(pointer: Pointer, like = { indent: '', bullet: '- ' }): string {
   const link = `(${printTarget(pointer.file)})`
   return writePointer(pointer, { indent: like.indent.replace('\uFEFF', ''), bullet: like.bullet, link, dash: DASH })
 }
 
-/** New title and hook in the spelling of an existing line. */
 export function writePointer(
   { file, title, hook }: Pointer,
   { indent, bullet, link, dash }: Pick<WrittenPointer, 'indent' | 'bullet' | 'link' | 'dash'>,
@@ -85,7 +81,7 @@ function unescapeMarkdown(text: string): string {
   return text.replace(/\\([!-/:-@[-`{-~])/g, '$1')
 }
 
-/** Every run of white space, control characters and what is no character becomes one space: nothing can start a line of its own. */
+/** White space, control characters and noncharacters become single spaces: nothing can start a line of its own. */
 export function oneLine(text: string): string {
   return text.replace(/[\s\p{Cc}\uFFFE\uFFFF]+/gu, ' ').trim()
 }

@@ -6,12 +6,11 @@ import { inFolder, type MemoryFolder } from './folder.ts'
 import { upkeep } from './index-file.ts'
 import { type Change, isExact, type Journal } from './journal.ts'
 
-/** What had to be completed, and the directories that could not be looked after. */
 type Recovery = { completed: string[]; problems: string[] }
 
 /** `isPlace`: whether a directory still is one where memories may be. Links change while the daemon is away. */
 export function recoverChanges(journal: Journal, dirs: readonly string[], isPlace: (dir: string) => boolean): Recovery {
-  // What others did is done: only our own changes can be unfinished, and none of these was acknowledged.
+  // Changes of other programs are in the files already; ours that are pending were not acknowledged.
   const pending = journal.pending().filter(({ actor }) => actor !== 'external')
   const recovery: Recovery = { completed: [], problems: [] }
   for (const dir of new Set([...dirs, ...pending.map((change) => change.dir)])) {
@@ -21,7 +20,7 @@ export function recoverChanges(journal: Journal, dirs: readonly string[], isPlac
       const completed = inFolder(
         dir,
         (folder) => {
-          // First of all: a new file may still have the name of its half-written one as well, and is not read until then.
+          // First: a new file may still have a second, temporary name, and is not read until that is gone.
           folder.sweep()
           return completeIn(folder, own)
         },
@@ -45,7 +44,7 @@ function completeIn(folder: MemoryFolder, pending: readonly Change[]): string[] 
       whole.filter((change) => change.file === file),
     ),
   )
-  // Index lines are made anew from the memories rather than repeated: others may have been added meanwhile.
+  // Index lines are made from the memories, not repeated: others may have been added since.
   const memories = files
     .filter((file) => !isIndex(file) && !files.includes(indexOf(file)))
     .map((file) => ({ file, content: folder.read(file)?.text }))
@@ -53,7 +52,7 @@ function completeIn(folder: MemoryFolder, pending: readonly Change[]): string[] 
   return written
 }
 
-/** Brings a file that stands anywhere between its pending changes to the last of them; anything else is an edit of another program. */
+/** Brings a file from any of its pending changes to the last one; any other content is an edit of another program and stays. */
 function complete(folder: MemoryFolder, changes: readonly Change[]): boolean {
   const last = changes.at(-1)
   if (!last) return false

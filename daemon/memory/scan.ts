@@ -1,7 +1,4 @@
-/**
- * What lies in a memory directory, as it is now: which names are those of memories, and what one of them says. Follows no
- * link, opens nothing but regular files, writes nothing.
- */
+/** What lies in a memory directory, as it is now. Follows no link, opens nothing but regular files, writes nothing. */
 import {
   closeSync,
   constants,
@@ -23,13 +20,12 @@ import { parseTopic, splitFrontMatter, type TopicFields, topicFields } from './t
 
 /** A memory without its text. */
 export type ScannedMemory = Partial<TopicFields> & {
-  /** Within the memory directory, with slashes. */
   file: string
-  /** Stays as long as the file does. Empty right after a change: another one might leave it as it is. */
+  /** Empty right after a change: another one might leave the stamp as it is. */
   stamp: string
   modifiedMs: number
   bytes: number
-  /** Of the whole content; nothing for a file that is too large to be read as a memory. */
+  /** Nothing for a file that is too large to be read as a memory. */
   hash?: string
 }
 
@@ -39,7 +35,7 @@ export type ReadMemory = { memory: ScannedMemory; text: string | undefined; body
 export type Scan = {
   /** Newest first. */
   items: ScannedMemory[]
-  /** Memories there are besides, older than the listed ones. */
+  /** How many there are besides. */
   older: number
   /** Markdown files and folders that could not be read, are links or no regular files, or lie too deep. */
   skipped: number
@@ -48,7 +44,7 @@ export type Scan = {
 export const LIST_MEMORIES = 200
 const HEAD_LINES = 30
 const HEAD_BYTES = 16 * 1024
-/** Beyond this a time is no date. */
+/** The range of a JavaScript date. */
 const LAST_DATE_MS = 8.64e15
 // A name may have become a link or a FIFO since it was looked at: neither is followed, and opening never waits.
 const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
@@ -68,7 +64,7 @@ export function scanMemories(dir: string, { limit = LIST_MEMORIES } = {}): Scan 
 
 export type FoundMemory = Pick<ScannedMemory, 'file' | 'stamp' | 'modifiedMs'>
 
-/** All of them, newest first, by their names and stamps. */
+/** Newest first. */
 export function findMemories(dir: string): { files: FoundMemory[]; skipped: number } {
   const files: FoundMemory[] = []
   let skipped = 0
@@ -112,7 +108,6 @@ export function inOpenRoot(dir: string, act: (top: Folder) => void): boolean {
   return isOpen
 }
 
-/** Nothing where there is no such file, or it cannot be read. */
 export function readMemory(top: Folder, file: string, nowMs: number): ReadMemory | undefined {
   const path = file.split('/')
   return attempt(() =>
@@ -150,7 +145,7 @@ function partsOf(text: string): { fields: Partial<TopicFields>; body: string } {
   return { fields: isShort ? fields : topicFields(headOf(Buffer.from(text).subarray(0, HEAD_BYTES))), body }
 }
 
-/** A front matter that goes on after the last line read is closed there: a mark in its first lines still counts. */
+/** A front matter that goes on after the last line is closed there: a mark of trust in its first lines still counts. */
 function headOf(bytes: Buffer): string {
   const head = bytes.toString().split('\n').slice(0, HEAD_LINES).join('\n')
   return splitFrontMatter(head) ? head : `${head}\n---\n`
@@ -169,7 +164,7 @@ export function timeOf({ modifiedMs }: Pick<ScannedMemory, 'modifiedMs'>): strin
   return new Date(modifiedMs).toISOString()
 }
 
-/** One line for each memory, as a model reads them; a memory without a known type has no bracket. */
+/** One line for each memory, for a model. */
 export function manifest(items: Pick<ScannedMemory, 'file' | 'type' | 'modifiedMs' | 'description'>[]): string {
   return items
     .map(({ file, type, modifiedMs, description }) => {
@@ -183,10 +178,10 @@ export function manifest(items: Pick<ScannedMemory, 'file' | 'type' | 'modifiedM
 export const DEPTH_FOLDERS = 8
 
 export type Visitor = {
-  /** Whether to look into a folder, so many levels below the directory. */
+  /** `depth`: 1 for a folder of the directory itself. */
   enters(folder: string, depth: number): boolean
   file(file: string, stat: () => Stats | undefined): void
-  /** Something that is called like a memory and is no plain file. */
+  /** Called like a memory, and no plain file. */
   otherThing(file: string): void
   closedFolder(folder: string, cause: unknown): void
 }
@@ -223,16 +218,8 @@ export function isMemoryFolder(folder: string): boolean {
   return folder !== 'logs' && !folder.startsWith('logs/') && !/(?:^|\/)\./.test(folder)
 }
 
-/** Memories and indexes, however many and however deep. */
-export type Listing = {
-  /** With slashes, sorted. */
-  files: string[]
-  folders: string[]
-  /** Folders that cannot be looked into or lie too deep, and what is called like a memory and is no plain file. */
-  closed: string[]
-}
-
-export function listMemories(dir: string): Listing {
+/** Memories and indexes, sorted. `closed`: folders that cannot be read or lie too deep, and names that are no plain file. */
+export function listMemories(dir: string) {
   const files: string[] = []
   const folders: string[] = []
   const closed: string[] = []
@@ -249,13 +236,12 @@ export function listMemories(dir: string): Listing {
   try {
     inDirectory(dir, (top) => visitMemories(top, visitor))
   } catch (error) {
-    // It was never made, or has gone just now.
     if (existsSync(dir)) throw error
   }
   return { files: files.sort(), folders: folders.sort(), closed: closed.sort() }
 }
 
-/** `settled`: a change after this look is sure to show in the stamp. */
+/** `settled`: a later change is sure to show in the stamp. */
 export type Stamp = { value: string; settled: boolean }
 
 /** Of a directory with more, the others are compared when they are named or known already. */
@@ -272,7 +258,7 @@ export function markdownFiles(dir: string, nowMs: number): Map<string, Stamp> {
       if (stats) found.set(file, { value: stampOf(stats), settled: isSettled(stats, nowMs) })
     },
     otherThing: () => {},
-    // One that is closed to us, or became a link just now, is passed by.
+    // Refused: it became a link just now.
     closedFolder: (_folder, cause) => {
       if (!isCode(cause, 'EACCES', 'REFUSED')) throw cause
     },
@@ -281,16 +267,13 @@ export function markdownFiles(dir: string, nowMs: number): Map<string, Stamp> {
   return found
 }
 
-/** Each whole change of a file changes its folder. */
+/** A file that is replaced changes the time of its folder. */
 export function lastChangedFirst(dirs: readonly string[]): string[] {
   const changedMs = new Map(dirs.map((dir) => [dir, statSync(dir, { throwIfNoEntry: false })?.mtimeMs ?? 0]))
   return dirs.toSorted((a, b) => (changedMs.get(b) ?? 0) - (changedMs.get(a) ?? 0))
 }
 
-/**
- * A directory that is certainly not there any more has lost its files. One behind a link that leads nowhere, or out of
- * reach, may come back as it was: on a disk that is not mounted, say.
- */
+/** `gone`: certainly. A directory behind a link that leads nowhere, or out of reach, may come back, with its disk, say. */
 export function whereabouts(dir: string): 'here' | 'gone' | 'unknown' {
   for (let at = dir; ; at = dirname(at)) {
     try {

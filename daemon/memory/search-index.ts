@@ -1,7 +1,4 @@
-/**
- * The words of memories in index.db, a full-text index. Everything in it comes from the journal, which knows the last text of each
- * file without credentials; it can be thrown away and is made again.
- */
+/** The full-text index of memories in index.db. Made from the journal, which has the last text of each file without credentials. */
 import { MemoryError } from '../../schema/errors.ts'
 import type { Core } from '../core.ts'
 import { type Db, preparedIn, withoutWaiting } from '../db/database.ts'
@@ -14,7 +11,7 @@ import { parseTopic } from './topic-file.ts'
 type WordChange = { file: string; now: { hash: string; name: string; description: string; body: string } | undefined }
 
 const MOST_HITS = 50
-/** Words follow a change after this, so that no write waits for them. */
+/** A change is indexed after this, so that no write waits for it. */
 const FOLLOW_MS = 100
 const MOST_BLOB_BYTES = 64 * 1024 * 1024
 
@@ -33,7 +30,6 @@ export function createSearchIndex({ clock, db, logged }: Core, journal: Journal)
       const { name = '', description = '', body } = parseTopic(after?.text ?? '')
       changes.push({ file, now: after && { hash: after.hash, name, description, body } })
     }
-    // Made from the journal, and made again from it should a power cut take it.
     if (changes.length > 0) withoutWaiting(db.index(), () => statements().update(dir, changes))
   }
   const followChanged = (): void => {
@@ -71,19 +67,19 @@ export function createSearchIndex({ clock, db, logged }: Core, journal: Journal)
       for (const file of files) waiting.add(file)
       changed.set(dir, waiting)
     },
-    /** Files, best first. Brings the index up to the journal before: it may have been deleted or replaced. */
+    /** Files, best first. Updates the index before: it may have been deleted or replaced. */
     search: (dir: string, question: string): string[] => {
       refresh(dir)
       return find(dir, question)
     },
-    /** The same by what is indexed already. */
+    /** The same, without the update. */
     known: find,
-    /** After a purge: makes the tables about memories anew, and overwrites with zeros what the file still holds of the old ones. */
     wipe: (): void => wipe(db.index()),
     stop: (): void => pending?.stop(),
   }
 }
 
+/** After a purge: makes the tables of memories anew, and overwrites with zeros what the file still holds of the old ones. */
 function wipe(db: Db): void {
   // Without it a page that is used again keeps what stood in the part that is free.
   db.pragma('secure_delete = ON')
@@ -101,7 +97,7 @@ function wipe(db: Db): void {
     })
 }
 
-/** Cheaper than VACUUM where gigabytes of transcripts are indexed in the same file: the free pages are used once, for nothing. */
+/** Cheaper than VACUUM, as gigabytes of transcripts are indexed in the same file: the free pages are filled once. */
 function zeroFreePages(db: Db): void {
   const bytes =
     (Number(db.pragma('freelist_count', { simple: true })) + 1) * Number(db.pragma('page_size', { simple: true }))
@@ -111,7 +107,7 @@ function zeroFreePages(db: Db): void {
   db.exec('DROP TABLE zeros')
 }
 
-/** What a memory is called says more about it than one word of its text. */
+/** Name and description weigh more than the body. */
 const SEARCH = `
   SELECT m.file FROM memory_words JOIN memories m ON m.id = memory_words.rowid
   WHERE memory_words MATCH ? AND m.dir = ? ORDER BY bm25(memory_words, 4.0, 3.0, 1.0), m.file LIMIT ?`
@@ -149,7 +145,7 @@ export function indexable(text: string): string {
   return text.normalize('NFKC').replace(UNSPACED, (run) => ` ${pairs(run).join(' ')} `)
 }
 
-/** A question of plain words: nothing in it is an operator. Nothing when it has no word. */
+/** Plain words: nothing in the text is an operator. Undefined when it has no word. */
 export function wordsQuery(text: string, match: 'all' | 'any'): string | undefined {
   const words = [...text.normalize('NFKC').matchAll(WORDS)].flatMap(([word]) => phrases(word))
   if (words.length === 0) return undefined

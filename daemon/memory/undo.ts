@@ -53,7 +53,7 @@ export function createUndo(core: Core, writer: Writer, journal: Journal) {
       if (!change) throw new MemoryError('NOT_FOUND', `there is no change ${id}`)
       return undo([change], { actor, reason: `undo of change ${id}` })
     },
-    /** The undo is a run itself, which can be undone as one. */
+    /** The undo is a run itself. */
     run: async (runId: string, actor: string): Promise<{ runId: string; applied: Written[] }> => {
       // Undone like any other it would take the memories from the new place, and the old one has none to go back to.
       if (isMove(runId))
@@ -71,7 +71,7 @@ function included(other: Change, changes: readonly Change[]): boolean {
   return other.op === 'refused' || other.partOf !== undefined || changes.some(({ id }) => id === other.id)
 }
 
-/** Whether each begins where the one before ended: otherwise the edit of another program lies between them. */
+/** Whether each begins where the one before ended: otherwise another program made an edit in between. */
 function isUnbroken(changes: readonly Change[]): boolean {
   return changes.every(({ before }, at) => at === 0 || before?.hash === changes[at - 1]?.after?.hash)
 }
@@ -92,10 +92,7 @@ function planFile(changes: readonly Change[]) {
   }
 }
 
-/**
- * Of several, those that something is left to do for. A memory that came with the run and was purged is gone already. An
- * index that was changed since is left: it only gets and loses the lines of what comes and goes.
- */
+/** Without memories that were purged since, and without an index that was changed since, whose lines follow the memories. */
 function withoutSettled(plans: readonly Plan[], now: ReadonlyMap<string, string | undefined>): readonly Plan[] {
   const left = plans.filter(({ file, before, after, undoable }) => {
     if (isIndex(file)) return now.get(file) === after?.hash
