@@ -6,11 +6,11 @@ import {
   type End,
   type Fact,
   type Message,
-  present,
   type SessionFact,
   speaker,
   type Usage,
 } from './formats/facts.ts'
+import { present } from './formats/fields.ts'
 import { adapterFor } from './formats/format.ts'
 import type { Line } from './tail.ts'
 import type { MessageStep, Step } from './transcript-table.ts'

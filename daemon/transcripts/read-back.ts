@@ -5,16 +5,8 @@ import type { Clock } from '../platform/clock.ts'
 import { copied } from '../platform/text.ts'
 import { redact } from '../secrets/redact.ts'
 import { HEAD_CHARS, head, lastTotal, learn, placeIn, type Session, usageOf } from './digest.ts'
-import {
-  type By,
-  type End,
-  type Fact,
-  type Message,
-  present,
-  type Rewound,
-  type ToolCall,
-  type Usage,
-} from './formats/facts.ts'
+import type { By, End, Fact, Message, Rewound, ToolCall, Usage } from './formats/facts.ts'
+import { present } from './formats/fields.ts'
 import { adapterFor, nameOf, type Source } from './formats/format.ts'
 import { type Cursor, createTail, openPlain } from './tail.ts'
 

@@ -2,7 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { learn, type Session, usageOf } from '../../daemon/transcripts/digest.ts'
-import { type Fact, type Message, present, type Usage } from '../../daemon/transcripts/formats/facts.ts'
+import type { Fact, Message, Usage } from '../../daemon/transcripts/formats/facts.ts'
+import { present } from '../../daemon/transcripts/formats/fields.ts'
 import { adapterFor } from '../../daemon/transcripts/formats/format.ts'
 import { liveChain, type Turn, turnsOf } from '../../daemon/transcripts/read-back.ts'
 

@@ -1,22 +1,8 @@
 /** Transcripts of Claude Code, 1.0 to 2.1: lines to facts. Does no I/O; nothing in a line makes it throw. */
 import { dirname } from 'node:path'
-import type { Adapter, Content, Draft, Fact, Fields } from './facts.ts'
-import {
-  compacted,
-  compose,
-  fields,
-  folder,
-  id,
-  parent,
-  readContent,
-  reader,
-  sessionFact,
-  text,
-  time,
-  unknownFact,
-  usage,
-  wordSet,
-} from './facts.ts'
+import type { Adapter, Content, Draft, Fact } from './facts.ts'
+import { compacted, compose, readContent, reader, sessionFact, unknownFact, usage } from './facts.ts'
+import { type Fields, fields, folder, id, parent, text, time, wordSet } from './fields.ts'
 
 const SESSION = /^[^/]+\/([\w-]+)\.jsonl$/
 const SUB_AGENT = /^[^/]+\/([\w-]+)\/subagents\/(?:[^/]+\/)*agent-([\w-]+)\.jsonl$/

@@ -1,24 +1,7 @@
 /** Transcripts of Codex: lines to facts. Does no I/O; nothing in a line makes it throw. */
-import type { Adapter, Draft, Fact, Fields } from './facts.ts'
-import {
-  compacted,
-  compose,
-  count,
-  fields,
-  folder,
-  id,
-  list,
-  parseLine,
-  plainText,
-  reader,
-  sessionFact,
-  text,
-  time,
-  toolCall,
-  toolResult,
-  unknownFact,
-  wordSet,
-} from './facts.ts'
+import type { Adapter, Draft, Fact } from './facts.ts'
+import { compacted, compose, plainText, reader, sessionFact, toolCall, toolResult, unknownFact } from './facts.ts'
+import { count, type Fields, fields, folder, id, list, parseLine, text, time, wordSet } from './fields.ts'
 
 const ROLLOUT = /^(?:[^/]+\/)*rollout-[^/]*?([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.jsonl$/
 

@@ -1,7 +1,7 @@
 /** What the lines of all formats become, and how an adapter makes it: nothing injected and nothing private is left in a message. */
 import type { HarnessName } from '../../../schema/session.ts'
-import { shapeOf } from '../../platform/json.ts'
 import { isPrivateToTheEnd, stripInjected, stripOwn, withoutPrivate } from '../injected.ts'
+import { count, type Fields, fields, id, list, parseLine, present, text, wordSet } from './fields.ts'
 
 /** `injected`: put there by a harness, a hook or this program, not said. `system`: a record of the harness. */
 export type By = 'person' | 'agent' | 'tool' | 'injected' | 'system'
@@ -105,17 +105,15 @@ export function reader(interpret: (record: Fields) => Fact[]): Adapter['read'] {
 }
 
 export function compose(draft: Draft): Message {
+  const { by, text = '', toolCalls = [], toolResults = [] } = draft
   // What an agent calls comes after what it says.
-  const isHidden = draft.by === 'agent' && draft.toolCalls !== undefined && isPrivateToTheEnd(draft.text ?? '')
+  const isHidden = by === 'agent' && isPrivateToTheEnd(text)
   return present<Message>({
     ...draft,
     ...heard(draft),
     kind: 'message',
-    toolCalls: (draft.toolCalls ?? []).map((call) => ({ ...call, input: isHidden ? '' : withoutPrivate(call.input) })),
-    toolResults: (draft.toolResults ?? []).map(({ callId, text }) => ({
-      callId,
-      text: withoutPrivate(stripInjected(text)),
-    })),
+    toolCalls: toolCalls.map((call) => ({ ...call, input: isHidden ? '' : withoutPrivate(call.input) })),
+    toolResults: toolResults.map((result) => ({ ...result, text: withoutPrivate(stripInjected(result.text)) })),
   })
 }
 
@@ -145,8 +143,8 @@ export function compacted(at: number | undefined, trigger?: unknown): Compacted 
 
 /** The type is shown to the user: never a message that stands in its place. */
 export function unknownFact(type: unknown, group = ''): Fact {
-  const isName = typeof type === 'string' && type.length <= MAX_NAME_CHARS && /^[\w.:/-]+$/.test(type)
-  return { kind: 'unknown', type: `${group}${isName ? type : 'nameless'}` }
+  const name = text(type)
+  return { kind: 'unknown', type: `${group}${/^[\w.:/-]{1,64}$/.test(name) ? name : 'nameless'}` }
 }
 
 export function toolResult(callId: unknown, text: string): Draft {
@@ -158,105 +156,12 @@ export function toolCall(callId: unknown, name: unknown, input: unknown): ToolCa
   return { id: id(callId) ?? '', name: called, input: toolInput(called, input) }
 }
 
-/** Fields of JSON that other programs wrote, each of the kind asked for or nothing. None of these functions throws. */
-export type Fields = Readonly<Record<string, unknown>>
-
-const NO_FIELDS: Fields = Object.freeze({})
-const MAX_ID_CHARS = 512
-const MAX_PATH_CHARS = 4096
-const MAX_NAME_CHARS = 64
-const LATEST_MS = Date.UTC(9999, 11, 31)
-/** A shorter line takes a few megabytes at most once it is parsed. */
-const SHORT_CHARS = 100_000
-/** More than any harness writes into one line: a list of a million empty objects already is half a hundred megabytes. */
-const MOST_VALUES = 1_000_000
-const MOST_DEPTH = 1_000
-
-/** Nothing for what is no JSON object, and for one made to take up more memory than it is worth. */
-export function parseLine(line: string): Fields | undefined {
-  if (line.length > SHORT_CHARS) {
-    const { values, depth } = shapeOf(line)
-    if (values > MOST_VALUES || depth > MOST_DEPTH) return undefined
-  }
-  try {
-    const value: unknown = JSON.parse(line)
-    return isFields(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-export function fields(value: unknown): Fields {
-  return isFields(value) ? value : NO_FIELDS
-}
-
-export function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
-}
-
-export function text(value: unknown): string {
-  return typeof value === 'string' ? value : ''
-}
-
-/** A name or an id; nothing when it is empty or too long to be one. */
-export function id(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' && value.length <= MAX_ID_CHARS ? value : undefined
-}
-
-/** `null` for a line that has no parent, nothing when it does not speak of it. */
-export function parent(value: unknown): string | null | undefined {
-  return value === null ? null : id(value)
-}
-
-export function folder(value: unknown): string | undefined {
-  const path = text(value)
-  return path.startsWith('/') && path.length <= MAX_PATH_CHARS && !path.includes('\0') ? path : undefined
-}
-
-export function time(value: unknown): number | undefined {
-  let at = Number.NaN
-  if (typeof value === 'number') at = Math.trunc(value < 100_000_000_000 ? value * 1000 : value)
-  else if (/^\d{4}-\d\d-\d\dT.{0,53}$/.test(text(value))) at = Date.parse(text(value))
-  return at >= 0 && at <= LATEST_MS ? at : undefined
-}
-
-/** How many minutes east of Greenwich a time was written, where it says more than that it is reckoned from there. */
-export function zone(value: unknown): number | undefined {
-  const written = time(value) === undefined ? '' : text(value)
-  const [, sign, hours, minutes] = /T.*([+-])(\d\d):?(\d\d)$/.exec(written) ?? []
-  if (sign === undefined) return undefined
-  const east = Number(hours) * 60 + Number(minutes)
-  return east === 0 ? undefined : sign === '-' ? -east : east
-}
-
-export function count(value: unknown): number {
-  return typeof value === 'number' && value > 0 && value <= Number.MAX_SAFE_INTEGER ? Math.trunc(value) : 0
-}
-
 /** Nothing where all are zero: harnesses write such usage for what they made up themselves. */
 export function usage(
   ...counts: [input: unknown, output: unknown, read: unknown, written: unknown]
 ): Usage | undefined {
   const [input = 0, output = 0, cacheRead = 0, cacheWrite = 0] = counts.map(count)
   return input + output + cacheRead + cacheWrite > 0 ? { input, output, cacheRead, cacheWrite } : undefined
-}
-
-/** Without the fields that hold nothing. */
-export function present<T extends object>(all: { [K in keyof T]: T[K] | undefined }): T {
-  const held: Partial<T> = {}
-  for (const key in all) {
-    const value = all[key]
-    if (value !== undefined) held[key] = value
-  }
-  return held as T
-}
-
-export function wordSet(words: string): ReadonlySet<string> {
-  return new Set(words.trim().split(/\s+/))
 }
 
 const CAP_CHARS = 16_000
@@ -272,11 +177,9 @@ export function toolInput(name: string, input: unknown): string {
 
 function command({ command, cmd }: Fields): string {
   const given = command ?? cmd
-  return typeof given === 'string'
-    ? given
-    : list(given)
-        .filter((word) => typeof word === 'string')
-        .join(' ')
+  if (typeof given === 'string') return given
+  const words = list(given).filter((word) => typeof word === 'string')
+  return words.join(' ')
 }
 
 /** JSON.stringify knows no limit and runs out of stack on deep values: what is too much is left out before it. */

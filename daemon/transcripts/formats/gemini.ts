@@ -1,23 +1,8 @@
 /** Transcripts of Gemini CLI: events to facts. Does no I/O; nothing in a line makes it throw. */
 import { dirname } from 'node:path'
-import type { Adapter, Draft, Fact, Fields } from './facts.ts'
-import {
-  compose,
-  count,
-  fields,
-  folder,
-  id,
-  list,
-  parseLine,
-  plainText,
-  reader,
-  sessionFact,
-  text,
-  time,
-  toolCall,
-  unknownFact,
-  usage,
-} from './facts.ts'
+import type { Adapter, Draft, Fact } from './facts.ts'
+import { compose, plainText, reader, sessionFact, toolCall, unknownFact, usage } from './facts.ts'
+import { count, type Fields, fields, folder, id, list, parseLine, text, time } from './fields.ts'
 
 const SESSION = /^[^/]+\/chats\/session-[^/]+\.jsonl$/
 const SUB_AGENT = /^[^/]+\/chats\/([^/]+)\/([^/]+)\.jsonl$/

@@ -1,26 +1,17 @@
 /** The form for harnesses without an adapter and for pushed turns, as in docs/harnesses.md. Nothing in a line makes it throw. */
-import type { Adapter, Draft, Fact, Fields } from './facts.ts'
+import type { Adapter, Draft, Fact } from './facts.ts'
 import {
   compacted,
   compose,
-  count,
-  fields,
-  folder,
-  id,
-  list,
-  parent,
   readContent,
   reader,
   sessionFact,
-  text,
-  time,
   toolCall,
   toolResult,
   unknownFact,
   usage,
-  wordSet,
-  zone,
 } from './facts.ts'
+import { count, type Fields, fields, folder, id, list, parent, text, time, wordSet, zone } from './fields.ts'
 
 const PUSHED = /^(?:.*\/)?([^/]+)\/([^/]+)\/pushed\.jsonl$/
 const NAMED = /^(?:.*\/)?([^/]+)\.jsonl$/

@@ -1,24 +1,18 @@
 /** Transcripts of pi, version 3 and before: entries of a tree to facts. Does no I/O; nothing in a line makes it throw. */
 import { dirname } from 'node:path'
-import type { Adapter, Draft, End, Fields } from './facts.ts'
+import type { Adapter, Draft, End } from './facts.ts'
 import {
   compacted,
   compose,
-  fields,
-  folder,
-  id,
-  parent,
   plainText,
   readContent,
   reader,
   sessionFact,
-  text,
-  time,
   toolResult,
   unknownFact,
   usage,
-  wordSet,
 } from './facts.ts'
+import { type Fields, fields, folder, id, parent, text, time, wordSet } from './fields.ts'
 
 const SESSION = /^[^/]+\/[^/]+_([^/_]+)\.jsonl$/
 
