@@ -1,23 +1,10 @@
 /** Copies of history.db: one a day, one before each schema change, and the newest one that is sound. */
-import {
-  closeSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { closeSync, lstatSync, mkdirSync, openSync, readSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { syncPath } from '../platform/files.ts'
-import { type Db, hasTable, type Layout, openDatabase, openForReading, problemsOf } from './database.ts'
+import { filesIn, syncPath } from '../platform/files.ts'
+import type { Db, Layout } from './database.ts'
+import { hasTable, openDatabase, openForReading, problemsOf, removeDatabase, schemaVersion } from './database.ts'
 import { historyMigrations } from './history-schema.ts'
-import { schemaVersion } from './migrate.ts'
-
-const DAILY = /^history-\d{4}-\d\d-\d\d\.db$/
 
 export function dailyBackupName(nowMs: number): string {
   return `history-${new Date(nowMs).toISOString().slice(0, 10)}.db`
@@ -25,7 +12,17 @@ export function dailyBackupName(nowMs: number): string {
 
 /** Copies in steps, between requests; the copy appears under its name only when it is whole and on disk. */
 export async function backUp(db: Db, folder: string, name: string): Promise<void> {
-  await replaceWhole(folder, name, async (temporary) => void (await db.backup(temporary)))
+  const temporary = prepare(folder, name)
+  try {
+    await db.backup(temporary)
+    withoutWal(temporary)
+    // A copy of a damaged file must not push a sound one out.
+    if (!isUsable(temporary)) throw new Error('the copy is damaged; is history.db?')
+    publish(temporary, folder, name)
+  } catch (error) {
+    removeDatabase(temporary)
+    throw error
+  }
 }
 
 /** At start, before the first request, a plain synchronous copy is simpler and safer. */
@@ -37,27 +34,29 @@ export function backUpBeforeMigration(db: Db, folder: string, fromSchema: number
 }
 
 export function dailyBackups(folder: string): string[] {
-  return listBackups(folder).filter((file) => DAILY.test(basename(file)))
+  return listBackups(folder).filter(isDaily)
 }
 
 export function migrationBackups(folder: string): string[] {
-  return listBackups(folder).filter((file) => !DAILY.test(basename(file)))
+  return listBackups(folder).filter((file) => !isDaily(file))
+}
+
+function isDaily(file: string): boolean {
+  return /^history-\d{4}-\d\d-\d\d\.db$/.test(basename(file))
 }
 
 /** Daily ones newest first, then those made before a schema change. */
 export function listBackups(folder: string): string[] {
-  if (!existsSync(folder)) return []
-  const names = readdirSync(folder).filter((name) => /^history-.*\.db$/.test(name))
-  const daily = names.filter((name) => DAILY.test(name))
-  const others = names.filter((name) => !DAILY.test(name))
-  return [...daily.sort().reverse(), ...others.sort().reverse()].map((name) => join(folder, name))
+  const files = filesIn(folder).filter((file) => /^history-.*\.db$/.test(basename(file)))
+  const newestFirst = files.sort().reverse()
+  return [...newestFirst.filter(isDaily), ...newestFirst.filter((file) => !isDaily(file))]
 }
 
 /** One dated later than today comes from a clock that was ahead: how old it is is unknown, so it is the last resort. */
 export function newestUsableBackup(folder: string, nowMs: number): string | undefined {
   const today = dailyBackupName(nowMs)
   const files = listBackups(folder)
-  const fromTheFuture = (file: string) => DAILY.test(basename(file)) && basename(file) > today
+  const fromTheFuture = (file: string) => isDaily(file) && basename(file) > today
   return [...files.filter((file) => !fromTheFuture(file)), ...files.filter(fromTheFuture)].find(isUsable)
 }
 
@@ -65,30 +64,14 @@ export function newestUsableBackup(folder: string, nowMs: number): string | unde
 export function isUsable(file: string): boolean {
   try {
     if (!statSync(file).isFile()) return false
-    const problems = problemsOf(file, openForReading, (db) =>
-      isKnownSchema(schemaVersion(db)) && hasTable(db, 'pauses') ? [] : ['is not a history of ours'],
-    )
+    const problems = problemsOf(file, openForReading, (db) => {
+      const version = schemaVersion(db)
+      const isOurs = version >= 1 && version <= historyMigrations.length && hasTable(db, 'pauses')
+      return isOurs ? [] : ['is not a history of ours']
+    })
     return problems.length === 0
   } catch {
     return false
-  }
-}
-
-export function isKnownSchema(version: number): boolean {
-  return version >= 1 && version <= historyMigrations.length
-}
-
-async function replaceWhole(folder: string, name: string, fill: (temporary: string) => Promise<void>): Promise<void> {
-  const temporary = prepare(folder, name)
-  try {
-    await fill(temporary)
-    settle(temporary)
-    // A copy of a damaged file must not push a sound one out.
-    if (!isUsable(temporary)) throw new Error('the copy is damaged; is history.db?')
-    publish(temporary, folder, name)
-  } catch (error) {
-    for (const tail of ['', '-wal', '-shm', '-journal']) rmSync(`${temporary}${tail}`, { force: true })
-    throw error
   }
 }
 
@@ -100,7 +83,7 @@ function prepare(folder: string, name: string): string {
 }
 
 /** A backup is a single file: no WAL of its own that could be lost on the way. */
-function settle(file: string): void {
+function withoutWal(file: string): void {
   const db = openDatabase(file)
   try {
     db.pragma('journal_mode = DELETE')
@@ -117,14 +100,9 @@ function publish(temporary: string, folder: string, name: string): void {
 
 /** Every copy of history.db in the state folder: backups, and what was set aside. A link is not a copy of ours. */
 export function listCopies({ backups, corrupt }: Layout): string[] {
-  const names = existsSync(corrupt) ? readdirSync(corrupt) : []
   // A WAL whose database is gone stands for it.
-  const aside = new Set(names.map((name) => join(corrupt, name.replace(/-(?:wal|shm|journal)$/, ''))))
+  const aside = new Set(filesIn(corrupt).map((file) => file.replace(/-(?:wal|shm|journal)$/, '')))
   return [...listBackups(backups), ...aside].filter((file) => isPlain(file) || isPlain(`${file}-wal`))
-}
-
-export function deleteCopy(file: string): void {
-  for (const tail of ['-wal', '-shm', '-journal', '']) rmSync(file + tail, { force: true })
 }
 
 const WINDOW_BYTES = 4_194_304

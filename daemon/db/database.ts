@@ -1,9 +1,9 @@
-/** Opens and checks a SQLite file the way every file of ours is opened and checked. All pragmas live here. */
-
+/** Opens, migrates and checks a SQLite file. All pragmas stand here. */
 import { existsSync, lstatSync, lutimesSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import Database from 'better-sqlite3'
+import { MemoryError } from '../../schema/errors.ts'
 import { syncPath } from '../platform/files.ts'
 import { beginThread, threadFile } from '../platform/process.ts'
 
@@ -30,9 +30,8 @@ export function openDatabase(file: string): Db {
 }
 
 /**
- * For the connection that writes what is read of transcripts, without end: pages that are written again and again are written
- * once. A power cut may take back the last of its transactions as a whole, the places with the rows and what they make due:
- * reading goes on from there.
+ * For the connection that writes what is read of transcripts. A power cut may take back its last transactions as a whole, the
+ * cursors with the rows and jobs: reading goes on from there.
  */
 export function prepareForBulk(db: Db): void {
   db.pragma('synchronous = NORMAL')
@@ -47,21 +46,18 @@ export function openForReading(file: string): Db {
 
 /** For what may be lost in a power cut but not with the process: the write is not waited for. */
 export function withoutWaiting<T>(db: Db, write: () => T): T {
-  // Within a transaction it is waited for with everything else.
-  const mode = db.inTransaction ? undefined : 'NORMAL'
-  // Not by `pragma()`, which leaves a statement behind each time: nothing of this waits, and that costs more than the write.
-  if (mode) db.exec(`PRAGMA synchronous = ${mode}`)
+  // The transaction is waited for as a whole.
+  if (db.inTransaction) return write()
+  // By `exec`: `pragma()` prepares a statement each time, which costs more than the write.
+  db.exec('PRAGMA synchronous = NORMAL')
   try {
     return write()
   } finally {
-    if (mode) db.exec('PRAGMA synchronous = FULL')
+    db.exec('PRAGMA synchronous = FULL')
   }
 }
 
-/**
- * What was written without waiting is on the disk for good after this, as if it had been waited for, without blocking the main thread:
- * the log that all of it stands in is synced by another thread. SQLite holds no lock on that file that this could lose.
- */
+/** Syncs what `withoutWaiting` wrote, without blocking the main thread. SQLite holds no lock on the WAL that this could lose. */
 export async function untilOnDisk(db: Db): Promise<void> {
   const log = await open(`${db.name}-wal`, 'r')
   try {
@@ -69,6 +65,30 @@ export async function untilOnDisk(db: Db): Promise<void> {
   } finally {
     await log.close()
   }
+}
+
+export type Migration = (db: Db) => void
+
+export function schemaVersion(db: Db): number {
+  return db.pragma('user_version', { simple: true }) as number
+}
+
+/**
+ * All pending steps in one transaction, so a kill leaves the old schema or the new one. `backUp` runs before the first
+ * step of a database that already holds something.
+ */
+export function migrate(db: Db, file: string, migrations: readonly Migration[], backUp: (from: number) => void): void {
+  const current = schemaVersion(db)
+  if (current > migrations.length || current < 0)
+    throw new MemoryError('SETUP', `${file} has schema ${current}, this version knows up to ${migrations.length}`, {
+      hint: 'a newer memoryd wrote it: run that version, or put back a backup made before the upgrade',
+    })
+  if (current === migrations.length) return
+  if (current > 0) backUp(current)
+  db.transaction(() => {
+    for (const step of migrations.slice(current)) step(db)
+    db.pragma(`user_version = ${migrations.length}`)
+  })()
 }
 
 /** `current` is asked each time: a damaged index is replaced while the daemon runs. */
@@ -103,20 +123,15 @@ export function closeDatabase(db: Db): void {
   }
 }
 
-export function sqliteCode(error: unknown): string | undefined {
-  return error instanceof Database.SqliteError ? error.code : undefined
-}
-
 /** The file's content is broken, as opposed to a full disk or a missing permission. */
 export function isCorruption(error: unknown): boolean {
-  const code = sqliteCode(error) ?? ''
+  const code = error instanceof Database.SqliteError ? error.code : ''
   return code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB'
 }
 
-/** Files and folders of the databases in the state folder. */
-export type Layout = { history: string; index: string; backups: string; corrupt: string }
+export type Layout = ReturnType<typeof storeLayout>
 
-export function storeLayout(stateDir: string): Layout {
+export function storeLayout(stateDir: string) {
   return {
     history: join(stateDir, 'history.db'),
     index: join(stateDir, 'index.db'),
@@ -136,10 +151,7 @@ export function quickCheck(db: Db, table?: string): string[] {
   }
 }
 
-/**
- * Moves a database into the folder for broken ones and returns its new path. The WAL goes first: a WAL without its
- * database is harmless, while a WAL beside another database would be replayed into it.
- */
+/** Returns its new path. The WAL goes first: beside another database it would be replayed into that one. */
 export function setAside(file: string, folder: string, nowMs: number): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const stamp = new Date(nowMs).toISOString().replace(/[:.]/g, '')
@@ -155,12 +167,16 @@ export function setAside(file: string, folder: string, nowMs: number): string {
   return target
 }
 
-/** Two files of one name may be set aside within a day, or by a clock that was set back. */
 function freeName(base: string): string {
   for (let n = 0; ; n++) {
     const name = n === 0 ? `${base}.db` : `${base}-${n}.db`
     if (!existsSync(name) && !existsSync(`${name}-wal`)) return name
   }
+}
+
+/** The WAL goes first here as well. */
+export function removeDatabase(file: string): void {
+  for (const tail of ['-wal', '-shm', '-journal', '']) rmSync(file + tail, { force: true })
 }
 
 /** What is wrong with a database file that is not open here; empty when sound. */

@@ -1,22 +1,23 @@
 /** Both databases, opened, checked and migrated; broken ones set aside. The one place that knows there are two. */
 import { existsSync, lstatSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { MemoryError } from '../../schema/errors.ts'
 import { isDiskError } from '../platform/disk.ts'
 import { createInTurn } from '../platform/queue.ts'
-import { backUp, backUpBeforeMigration, dailyBackupName, dailyBackups, newestUsableBackup } from './backup.ts'
+import { backUp, backUpBeforeMigration, dailyBackupName, newestUsableBackup } from './backup.ts'
+import type { Db, Layout } from './database.ts'
 import {
   checkInWorker,
   closeDatabase,
-  type Db,
-  type Layout,
+  migrate,
   openDatabase,
   problemsOf,
+  schemaVersion,
   setAside,
   storeLayout,
 } from './database.ts'
 import { historyMigrations } from './history-schema.ts'
 import { indexMigrations } from './index-schema.ts'
-import { migrate, schemaVersion } from './migrate.ts'
 import { finishRepair, repairHistory } from './repair.ts'
 
 export type Databases = ReturnType<typeof openDatabases>
@@ -55,7 +56,7 @@ export function openDatabases(stateDir: string, nowMs: number) {
     backUpDaily: (nowMs: number) =>
       alone(async (): Promise<'made' | 'exists'> => {
         const name = dailyBackupName(nowMs)
-        if (dailyBackups(layout.backups).some((file) => file.endsWith(name))) return 'exists'
+        if (existsSync(join(layout.backups, name))) return 'exists'
         await backUp(history, layout.backups, name)
         return 'made'
       }),
@@ -75,7 +76,7 @@ function openHistory(layout: Layout, nowMs: number, repairs: string[]): Db {
   const problems = historyProblems(layout.history, backup)
   if (problems.length > 0) {
     const report = repairHistory(layout, backup, nowMs)
-    const source = report.backup ? `restored from ${report.backup}` : 'begun anew (there was no sound backup)'
+    const source = backup ? `restored from ${backup}` : 'begun anew (there was no sound backup)'
     repairs.push(
       `history.db was damaged (${problems[0]}): ${source} with ${report.rowsRead} rows read from the damaged file${existsSync(report.setAside) ? `, which is kept as ${report.setAside}` : ''}`,
     )
@@ -84,8 +85,13 @@ function openHistory(layout: Layout, nowMs: number, repairs: string[]): Db {
     return openMigrated(layout.history, (db) =>
       migrate(db, layout.history, historyMigrations, (from) => backUpBeforeMigration(db, layout.backups, from)),
     )
-  } catch (error) {
-    throw unusable(layout.history, error)
+  } catch (cause) {
+    if (cause instanceof MemoryError || isDiskError(cause)) throw cause
+    // Neither damage nor the disk: something that is not ours stands there.
+    throw new MemoryError('SETUP', `${layout.history} cannot be used: ${(cause as Error).message}`, {
+      hint: 'move it away; the newest backup takes its place at the next start',
+      cause,
+    })
   }
 }
 
@@ -120,13 +126,4 @@ function openMigrated(file: string, bring: (db: Db) => void): Db {
     db.close()
     throw error
   }
-}
-
-/** Not damage and not the disk: something that is not ours stands in the place of history.db. */
-function unusable(file: string, cause: unknown): unknown {
-  if (cause instanceof MemoryError || isDiskError(cause)) return cause
-  return new MemoryError('SETUP', `${file} cannot be used: ${(cause as Error).message}`, {
-    hint: 'move it away; the newest backup takes its place at the next start',
-    cause,
-  })
 }

@@ -1,5 +1,5 @@
 /** The tables of `history.db`, what cannot be derived again, as the steps that made them. One that has landed is never edited: append another. */
-import type { Migration } from './migrate.ts'
+import type { Migration } from './database.ts'
 
 export const historyMigrations: readonly Migration[] = [
   (db) =>

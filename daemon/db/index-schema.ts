@@ -1,5 +1,5 @@
 /** The tables of `index.db`, what can be derived again, as the steps that made them. One that has landed is never edited: append another. */
-import type { Migration } from './migrate.ts'
+import type { Migration } from './database.ts'
 
 /** Apart from the step that made it: a purge throws this part of the index away and begins it anew. */
 export const MEMORY_WORDS = `

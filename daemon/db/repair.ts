@@ -3,16 +3,22 @@
  * Numbered so that a kill at any point is taken up at the next start: until step 3 nothing was touched, after it
  * `finishRepair` completes the swap.
  */
-import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncPath } from '../platform/files.ts'
-import { type Db, isCorruption, type Layout, openDatabase, openForReading, quickCheck, setAside } from './database.ts'
+import type { Db, Layout } from './database.ts'
+import {
+  isCorruption,
+  migrate,
+  openDatabase,
+  openForReading,
+  quickCheck,
+  removeDatabase,
+  setAside,
+} from './database.ts'
 import { historyMigrations } from './history-schema.ts'
-import { migrate } from './migrate.ts'
 
-export type RepairReport = { setAside: string; backup: string | undefined; rowsRead: number }
-
-export function repairHistory(layout: Layout, backup: string | undefined, nowMs: number): RepairReport {
+export function repairHistory(layout: Layout, backup: string | undefined, nowMs: number) {
   // 1. Start from the backup, or from nothing.
   const building = `${layout.history}.building`
   removeDatabase(building)
@@ -27,7 +33,7 @@ export function repairHistory(layout: Layout, backup: string | undefined, nowMs:
 
   // 3. From here on the rebuilt file is the truth.
   commit(building, layout)
-  return { setAside: finishRepair(layout, nowMs) as string, backup, rowsRead }
+  return { setAside: finishRepair(layout, nowMs) as string, rowsRead }
 }
 
 /** Completes a swap that was interrupted; returns where the broken file went, or nothing if there was no repair. */
@@ -63,10 +69,6 @@ function commit(building: string, layout: Layout): void {
 
 function rebuiltFile(layout: Layout): string {
   return `${layout.history}.rebuilt`
-}
-
-function removeDatabase(file: string): void {
-  for (const tail of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${tail}`, { force: true })
 }
 
 /** Copies table by table. A table that is sound as a whole replaces the backup's; of a broken one, the readable rows are added. */

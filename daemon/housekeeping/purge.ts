@@ -6,8 +6,8 @@ import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Forgotten } from '../../schema/memory.ts'
 import type { Core } from '../core.ts'
-import { deleteCopy, listCopies } from '../db/backup.ts'
-import { type Db, hasTable, openForReading, sweepFreePages } from '../db/database.ts'
+import { listCopies } from '../db/backup.ts'
+import { type Db, hasTable, openForReading, removeDatabase, sweepFreePages } from '../db/database.ts'
 import { readMemoryFile } from '../memory/folder.ts'
 import type { Memory } from '../memory/memory.ts'
 import { rejectedValues } from '../memory/tombstones.ts'
@@ -51,7 +51,7 @@ export function createPurges(core: Core, memory: Memory, notes: NotesFile) {
     // 1. Copies of the history first, while the history still tells what to look for.
     const traces = findTraces(db, purge)
     const deleted = listCopies(layout).filter((copy) => mayHold(copy, traces))
-    for (const copy of deleted) deleteCopy(copy)
+    for (const copy of deleted) removeDatabase(copy)
 
     // 2. Out of the journal, so that nothing can bring it back.
     const versions = scrub(db, purge, traces)

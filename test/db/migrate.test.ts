@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openDatabase } from '../../daemon/db/database.ts'
+import { type Migration, migrate, openDatabase, schemaVersion } from '../../daemon/db/database.ts'
 import { historyMigrations } from '../../daemon/db/history-schema.ts'
-import { type Migration, migrate, schemaVersion } from '../../daemon/db/migrate.ts'
 import { makeHome } from '../support/home.ts'
 
 const steps: Migration[] = [
