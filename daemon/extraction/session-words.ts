@@ -4,9 +4,7 @@ import { dirname, resolve, sep } from 'node:path'
 import { parseJson } from '../models/wire.ts'
 import { BYTES_PER_TOKEN, copied, headOf, stampAt, tailOf } from '../platform/text.ts'
 import { redact } from '../secrets/redact.ts'
-import { type MessageRow, type MessageTable, meantIn, readMessages } from '../sessions/message-table.ts'
-import { messagesAt } from '../transcripts/digest.ts'
-import { openReadBack } from '../transcripts/read-back.ts'
+import { type MessageRow, type MessageTable, readMessages } from '../sessions/message-table.ts'
 
 /** As much as a model is told of a person's message: what is longer was pasted, and its beginning tells what for. */
 const LONGEST_CHARS = 76_000
@@ -28,24 +26,17 @@ export async function* wordsIn(
   /** The time zone in which it was said, if the transcript tells. */
   minutesEast: number | undefined
 }> {
-  const lines = openReadBack(messagesAt)
-  const messageAt = async (message: MessageRow) => meantIn((await lines.read([message]))[0], message)
-  try {
-    for (const message of part.filter(({ by }) => by === 'person')) {
-      signal.throwIfAborted()
-      const spoken = await messageAt(message)
-      if (!spoken || spoken.text.trim() === '') continue
-      let answer = ''
-      for (const before of sessions.agentBefore(row, message.id)) {
-        answer = (await messageAt(before))?.text ?? ''
-        if (answer !== '') break
-      }
-      const previousAssistant = answer === '' ? undefined : await redactedEnd(answer)
-      const text = await redactedBeginning(spoken.text)
-      yield { message, text, previousAssistant, minutesEast: spoken.minutesEast }
+  const typed = part.filter(({ by }) => by === 'person')
+  for await (const [message, spoken] of readMessages(typed, signal, 1)) {
+    if (spoken.text.trim() === '') continue
+    let answer = ''
+    for await (const [, before] of readMessages(sessions.agentBefore(row, message.id))) {
+      answer = before.text
+      if (answer !== '') break
     }
-  } finally {
-    lines.close()
+    const previousAssistant = answer === '' ? undefined : await redactedEnd(answer)
+    const text = await redactedBeginning(spoken.text)
+    yield { message, text, previousAssistant, minutesEast: spoken.minutesEast }
   }
 }
 

@@ -7,9 +7,7 @@ import type { Models } from '../models/models.ts'
 import type { Timer } from '../platform/clock.ts'
 import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
-import { type MessageTable, meantIn } from '../sessions/message-table.ts'
-import { messagesAt } from '../transcripts/digest.ts'
-import { openReadBack } from '../transcripts/read-back.ts'
+import { type MessageTable, readMessages } from '../sessions/message-table.ts'
 import type { Registry } from './registry.ts'
 
 /** What a model is told of a message, and what a line is made of without a model. */
@@ -42,14 +40,9 @@ export function createStatusLines(
 
   /** Newest first. */
   const doingsOf = async (row: number): Promise<Doing[]> => {
-    const lines = openReadBack(messagesAt)
-    try {
-      const newest = messages.newest(row, NEWEST)
-      const read = await lines.read(newest)
-      return newest.flatMap((message, n) => meantIn(read[n], message) ?? [])
-    } finally {
-      lines.close()
-    }
+    const doings: Doing[] = []
+    for await (const [, message] of readMessages(messages.newest(row, NEWEST))) doings.push(message)
+    return doings
   }
 
   /** What a model answers; undefined when none may be asked, or when it failed. */

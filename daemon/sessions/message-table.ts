@@ -3,7 +3,7 @@ import type { NoticeList } from '../../schema/session.ts'
 import { type Db, preparedIn, withoutWaiting } from '../db/database.ts'
 import type { Clock } from '../platform/clock.ts'
 import { messagesAt } from '../transcripts/digest.ts'
-import { handfuls, openReadBack } from '../transcripts/read-back.ts'
+import { readBack } from '../transcripts/read-back.ts'
 
 export type SessionKey = { harness: string; sessionId: string }
 
@@ -41,24 +41,17 @@ const BEFORE = 4
 type Place = { id: number; file: number | null; at: number | null }
 
 /** Messages as their lines tell them, read back from the transcripts a few at a time. What is no longer there is left out. */
-export async function* readMessages(messages: readonly MessageRow[], signal?: AbortSignal) {
-  const lines = openReadBack(messagesAt)
-  try {
-    for (const handful of handfuls(messages)) {
-      signal?.throwIfAborted()
-      const read = await lines.read(handful)
-      for (const [n, message] of handful.entries()) {
-        const found = meantIn(read[n], message)
-        if (found) yield [message, found] as const
-      }
-    }
-  } finally {
-    lines.close()
+export async function* readMessages(messages: readonly MessageRow[], signal?: AbortSignal, linesAtOnce?: number) {
+  const onTurn = () => signal?.throwIfAborted()
+  onTurn()
+  for await (const [message, inLine] of readBack(messages, messagesAt, { onTurn, linesAtOnce })) {
+    const found = meantIn(inLine, message)
+    if (found) yield [message, found] as const
   }
 }
 
 /** Which of those in a line is the one that is known: a transcript that was written anew may have something else there. */
-export function meantIn<M extends { by: string; id?: string }>(
+function meantIn<M extends { by: string; id?: string }>(
   inLine: readonly M[] | undefined,
   { uid, by }: Pick<MessageRow, 'uid' | 'by'>,
 ): M | undefined {

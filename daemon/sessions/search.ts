@@ -5,7 +5,7 @@ import type { Found, FoundList } from '../../schema/session.ts'
 import type { Core } from '../core.ts'
 import type { Projects } from '../projects/projects.ts'
 import { mayTouchMark } from '../secrets/credential.ts'
-import { redactSoon } from '../secrets/redact.ts'
+import { redact } from '../secrets/redact.ts'
 import { textAt } from '../transcripts/digest.ts'
 import {
   type Asked,
@@ -16,7 +16,7 @@ import {
   demandOfWord,
   tokenLook,
 } from '../transcripts/message-index.ts'
-import { handfuls, openReadBack } from '../transcripts/read-back.ts'
+import { readBack } from '../transcripts/read-back.ts'
 
 /** Candidates are ranked page by page, the newest page first: a word that stands everywhere costs no more than this. */
 const PAGE = 2_000
@@ -26,40 +26,33 @@ const AT_ONCE = 32
 export function createSearch({ db, clock }: Core, projects: Projects) {
   const words = createMessageIndex(db.index)
   /** The text without credentials, if it is still there and has what was asked for. */
-  const textOf = (raw: string | undefined, query: Query, wanted: Asked) => {
+  const textOf = async (raw: string | undefined, query: Query, wanted: Asked): Promise<string | undefined> => {
     // To take credentials out is slow, and most of what is not it can be told without.
-    if (raw === undefined || !query.literals.every((one) => raw.includes(one) || mayTouchMark(one))) return undefined
-    const ifAsked = ({ text }: { text: string }) =>
-      query.literals.every((one) => text.includes(one)) && hasWords(text, wanted) ? text : undefined
-    const redacted = redactSoon(raw)
-    return redacted instanceof Promise ? redacted.then(ifAsked) : ifAsked(redacted)
+    if (!raw || !query.literals.every((one) => raw.includes(one) || mayTouchMark(one))) return undefined
+    const { text } = await redact(raw)
+    return query.literals.every((one) => text.includes(one)) && hasWords(text, wanted) ? text : undefined
+  }
+
+  function* candidates(wanted: Asked): Generator<Candidate> {
+    for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+      const page = words.candidates(wanted, { before, most: PAGE })
+      yield* ranked(page, clock.now())
+      const oldest = page.at(-1)
+      if (!oldest || page.length < PAGE) return
+      before = oldest.id
+    }
   }
 
   const find = async (query: Query, wanted: Asked, limit: number, signal: () => AbortSignal): Promise<Found[]> => {
-    const readBack = openReadBack((harness, line) => textAt(harness, line) || undefined)
     const snippetOf = snippetsOf(query)
     const found: Found[] = []
-    let looked = 0
-    try {
-      for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-        const page = words.candidates(wanted, { before, most: PAGE })
-        for (const handful of handfuls(ranked(page, clock.now()), Math.min(limit, AT_ONCE))) {
-          // The first are looked at in any case: to find out whether the caller still waits takes as long.
-          if (looked++ > 0) signal().throwIfAborted()
-          for (const [n, raw] of (await readBack.read(handful)).entries()) {
-            const soon = textOf(raw, query, wanted)
-            const text = soon instanceof Promise ? await soon : soon
-            if (text !== undefined) found.push(toFound(handful[n] as Candidate, snippetOf(text)))
-            if (found.length >= limit) return found
-          }
-        }
-        const oldest = page.at(-1)
-        if (!oldest || page.length < PAGE) return found
-        before = oldest.id
-      }
-    } finally {
-      readBack.close()
+    const turns = { linesAtOnce: Math.min(limit, AT_ONCE), onTurn: () => signal().throwIfAborted() }
+    for await (const [candidate, raw] of readBack(candidates(wanted), textAt, turns)) {
+      const text = await textOf(raw, query, wanted)
+      if (text !== undefined) found.push(toFound(candidate, snippetOf(text)))
+      if (found.length >= limit) break
     }
+    return found
   }
 
   /** The signal is made when it is asked for: most searches are over before a caller could hang up. */

@@ -16,7 +16,6 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { setImmediate as immediate } from 'node:timers/promises'
 import type { Caller } from '../../schema/caller.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { TurnRequest } from '../../schema/session.ts'
@@ -34,7 +33,7 @@ import { generic } from './formats/generic.ts'
 import type { ImportFolders } from './import-folder.ts'
 import { clean, cleanName, pathHasSecret } from './ingest.ts'
 import type { ReadQueue } from './read-queue.ts'
-import { type Cursor, createTail, type Tail } from './tail.ts'
+import { createTail, type Tail } from './tail.ts'
 
 type KeptTurn = { session: { harness: string; sessionId: string }; source: Source; keptMs: number }
 
@@ -133,21 +132,15 @@ const LF = 0x0a
 
 async function scanPushed(tail: Tail, path: string): Promise<Pushed> {
   const known: Pushed = { inode: '', sizeBytes: 0, ids: new Set(), cwd: undefined }
-  let cursor: Cursor | undefined
-  for (let more = true; more; ) {
-    const slice = tail.readSlice(path, cursor, { capBytes: SLICE_BYTES })
-    if (!('cursor' in slice)) return known
-    for (const line of slice.lines) {
+  for await (const { lines, cursor } of tail.slices(path, { capBytes: SLICE_BYTES })) {
+    for (const line of lines) {
       const record = parseLine(line.text)
       const ended = record?.type === 'end' ? id(record.id) : undefined
       if (ended !== undefined) known.ids.add(ended)
       if (record?.type === 'session' && text(record.cwd) !== '') known.cwd = text(record.cwd)
     }
-    cursor = slice.cursor
     known.inode = cursor.inode
     known.sizeBytes = cursor.sizeBytes
-    more = slice.more
-    await immediate()
   }
   return known
 }

@@ -8,79 +8,73 @@ import { HEAD_CHARS, head, lastTotal, learn, placeIn, type Session, usageOf } fr
 import type { By, End, Fact, Message, Rewound, ToolCall, Usage } from './formats/facts.ts'
 import { present } from './formats/fields.ts'
 import { adapterFor, nameOf, type Source } from './formats/format.ts'
-import { type Cursor, createTail, openPlain } from './tail.ts'
+import { createTail, openPlain } from './tail.ts'
 
 export type Place = { harness: string; path: string; offset: number; length: number }
-
-export type At<T> = (harness: string, line: string) => T | undefined
 
 const LONGEST_LINE_BYTES = 64 * 1024 * 1024
 const MOST_OPEN = 32
 const SCRATCH_BYTES = 65_536
-const HANDFUL = 16
-const HANDFUL_BYTES = 1024 * 1024
+const LINES_AT_ONCE = 16
+const BYTES_AT_ONCE = 1024 * 1024
 
-/** For one search: files stay open between messages. Read synchronously, because a thread takes ten times as long for a line. */
-export function openReadBack<T>(at: At<T>) {
+/**
+ * What `at` makes of the line at each place; nothing where the file is gone, or was written anew and no longer has the line
+ * there. Other work gets its turn after so many lines, and before one that is as long as a book; then `onTurn` is called.
+ */
+export async function* readBack<P extends Place, T>(
+  places: Iterable<P>,
+  at: (harness: string, line: string) => T,
+  { linesAtOnce = LINES_AT_ONCE, onTurn = () => {} }: { linesAtOnce?: number | undefined; onTurn?: () => void } = {},
+) {
+  const lines = openLines()
+  let count = 0
+  let bytes = 0
+  try {
+    for (const place of places) {
+      if (count >= linesAtOnce || (count > 0 && bytes + place.length > BYTES_AT_ONCE)) {
+        await turn()
+        onTurn()
+        count = 0
+        bytes = 0
+      }
+      count++
+      bytes += place.length
+      const line = lines.read(place)
+      yield [place, line === undefined ? undefined : at(place.harness, line)] as const
+    }
+  } finally {
+    lines.close()
+  }
+}
+
+/** Files stay open from line to line. Read synchronously, because a thread takes ten times as long for a line. */
+function openLines() {
   // Grows with the longest line, and is kept: memory outside of the heap is collected late.
   let scratch = Buffer.allocUnsafe(SCRATCH_BYTES)
-  const opened = new Map<string, number | undefined>()
-  let reads = 0
+  const opened = new Map<string, number>()
   const close = () => {
-    for (const fd of opened.values()) if (fd !== undefined) closeSync(fd)
+    for (const fd of opened.values()) closeSync(fd)
     opened.clear()
   }
-  const readOne = ({ harness, path, offset, length }: Place): T | undefined => {
-    if (length > LONGEST_LINE_BYTES) return undefined
-    if (!opened.has(path)) {
-      if (opened.size >= MOST_OPEN) close()
-      opened.set(path, openIfThere(path))
-    }
-    const fd = opened.get(path)
-    if (fd === undefined) return undefined
-    if (length > scratch.length) scratch = Buffer.allocUnsafe(length)
-    const line = readExactly(fd, scratch, offset, length)
-    return line === undefined ? undefined : at(harness, line)
+  const open = (path: string): number => {
+    if (opened.size >= MOST_OPEN) close()
+    const fd = openPlain(path)
+    opened.set(path, fd)
+    return fd
   }
   return {
-    /** All at once. Nothing where the file is gone, or was written anew and no longer has the line there. */
-    read: async (places: readonly Place[]): Promise<(T | undefined)[]> => {
-      if (reads++ > 0) await turn()
-      return places.map(readOne)
+    read: ({ path, offset, length }: Place): string | undefined => {
+      if (length > LONGEST_LINE_BYTES) return undefined
+      if (length > scratch.length) scratch = Buffer.allocUnsafe(length)
+      try {
+        const got = readSync(opened.get(path) ?? open(path), scratch, 0, length, offset)
+        return got === length ? scratch.toString('utf8', 0, length) : undefined
+      } catch {
+        return undefined
+      }
     },
     close,
-  }
-}
-
-/** In their order, a few at a time: many where lines are short, one where it is as long as a book. */
-export function* handfuls<P extends Place>(places: readonly P[], most: number = HANDFUL): Generator<P[]> {
-  let handful: P[] = []
-  let bytes = 0
-  for (const place of places) {
-    if (handful.length > 0 && (handful.length >= most || bytes + place.length > HANDFUL_BYTES)) {
-      yield handful
-      handful = []
-      bytes = 0
-    }
-    handful.push(place)
-    bytes += place.length
-  }
-  if (handful.length > 0) yield handful
-}
-
-function openIfThere(path: string): number | undefined {
-  try {
-    return openPlain(path)
-  } catch {
-    return undefined
-  }
-}
-
-function readExactly(fd: number, into: Buffer, offset: number, length: number): string | undefined {
-  try {
-    return readSync(fd, into, 0, length, offset) === length ? into.toString('utf8', 0, length) : undefined
-  } catch {
-    return undefined
   }
 }
 
@@ -253,17 +247,11 @@ export function createTurnReader(clock: Clock): (sources: readonly Source[]) => 
   const factsOf = async (source: Source): Promise<Fact[]> => {
     const { read } = adapterFor(source.harness)
     const facts: Fact[] = []
-    let cursor: Cursor | undefined
-    for (let more = true; more; ) {
-      const slice = tail.readSlice(source.path, cursor, { capBytes: SLICE_BYTES })
-      if (!('cursor' in slice)) return facts
+    for await (const { changed, lines } of tail.slices(source.path, { capBytes: SLICE_BYTES })) {
       // Replaced while it was read: what came before is not part of it.
-      if (slice.changed === 'rewritten') facts.length = 0
-      for (const { text, offset } of slice.lines)
+      if (changed === 'rewritten') facts.length = 0
+      for (const { text, offset } of lines)
         for (const fact of read(text)) facts.push(fact.kind === 'message' ? light({ id: `#${offset}`, ...fact }) : fact)
-      cursor = slice.cursor
-      more = slice.more
-      await turn()
     }
     return facts
   }

@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
 import type { BigIntStats, Stats } from 'node:fs'
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, readSync } from 'node:fs'
+import { setImmediate as immediate } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
 
 export type Slice = Read | Refused
@@ -31,6 +32,15 @@ export function openPlain(path: string): number {
   return openSync(path, OPEN)
 }
 
+export function withPlain<T>(path: string, use: (fd: number) => T): T {
+  const fd = openPlain(path)
+  try {
+    return use(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
 export function lstat(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false })
@@ -44,20 +54,27 @@ const CHUNK_BYTES = 262_144
 export function createTail(clock: Pick<Clock, 'now'>) {
   // One for all slices: fresh memory for each costs more time than reading.
   const scratch = Buffer.allocUnsafe(FINGERPRINT_BYTES + CHUNK_BYTES)
+  const readSlice = (path: string, cursor: Cursor | undefined, { capBytes }: { capBytes: number }): Slice => {
+    if (path.endsWith('.zst')) return { changed: 'unsupported', reason: 'it is compressed (zstd)' }
+    try {
+      return withPlain(path, (fd): Slice => {
+        const stats = fstatSync(fd, { bigint: true })
+        if (!stats.isFile()) return { changed: 'unreadable', reason: 'it is not a plain file' }
+        return readOn({ fd, scratch, look: lookOf(stats, clock.now()), capBytes }, cursor)
+      })
+    } catch (error) {
+      return refusalOf(error)
+    }
+  }
   return {
-    readSlice: (path: string, cursor: Cursor | undefined, { capBytes }: { capBytes: number }): Slice => {
-      if (path.endsWith('.zst')) return { changed: 'unsupported', reason: 'it is compressed (zstd)' }
-      try {
-        const fd = openPlain(path)
-        try {
-          const stats = fstatSync(fd, { bigint: true })
-          if (!stats.isFile()) return { changed: 'unreadable', reason: 'it is not a plain file' }
-          return readOn({ fd, scratch, look: lookOf(stats, clock.now()), capBytes }, cursor)
-        } finally {
-          closeSync(fd)
-        }
-      } catch (error) {
-        return refusalOf(error)
+    readSlice,
+    /** From the beginning to the end, as far as it can be read; other work gets its turn after each slice. */
+    slices: async function* (path: string, { capBytes }: { capBytes: number }) {
+      for (let slice = readSlice(path, undefined, { capBytes }); 'cursor' in slice; ) {
+        yield slice
+        await immediate()
+        if (!slice.more) return
+        slice = readSlice(path, slice.cursor, { capBytes })
       }
     },
   }
@@ -297,13 +314,10 @@ const MOST_BYTES = 1_000_000
 
 export function readSmall(path: string): string {
   try {
-    const fd = openPlain(path)
-    try {
+    return withPlain(path, (fd) => {
       const stats = fstatSync(fd)
       return stats.isFile() && stats.size <= MOST_BYTES ? readFileSync(fd, 'utf8') : ''
-    } finally {
-      closeSync(fd)
-    }
+    })
   } catch {
     return ''
   }

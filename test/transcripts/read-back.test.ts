@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { usageOf } from '../../daemon/transcripts/digest.ts'
 import { compose, type Draft, type Fact, type Message } from '../../daemon/transcripts/formats/facts.ts'
-import { handfuls, liveChain, openReadBack, type Place, turnsOf } from '../../daemon/transcripts/read-back.ts'
+import { liveChain, type Place, readBack, turnsOf } from '../../daemon/transcripts/read-back.ts'
 import { ingestRig } from './ingest-rig.ts'
 import { recordings } from './telling.ts'
 
@@ -21,51 +21,47 @@ function linesIn(...lines: string[]): Place[] {
   })
 }
 
-it('reads the first handful at once, and lets others have their turn before each further one', async () => {
-  const [one, two] = linesIn('one', 'two')
+async function linesAt(places: Place[]): Promise<(string | undefined)[]> {
+  const lines: (string | undefined)[] = []
+  for await (const [, line] of readBack(places, (_harness, line) => line)) lines.push(line)
+  return lines
+}
+
+it('lets others have their turn before each further handful, and says so', async () => {
   const happened: string[] = []
-  const lines = openReadBack((_harness, line) => {
-    happened.push(line)
-    return line
-  })
-  onTestFinished(lines.close)
   setImmediate(() => happened.push('another'))
-  expect(await lines.read([one as Place])).toEqual(['one'])
-  expect(await lines.read([two as Place])).toEqual(['two'])
-  expect(happened).toEqual(['one', 'another', 'two'])
+  const onTurn = () => happened.push('a turn')
+  const places = linesIn('one', 'two')
+  for await (const [, line] of readBack(places, (_harness, line) => line, { linesAtOnce: 1, onTurn }))
+    happened.push(line ?? '')
+  expect(happened).toEqual(['one', 'another', 'a turn', 'two'])
 })
 
 it('follows no link: what stands at its other end is not what was read', async () => {
   const [place] = linesIn('line')
   const link = `${place?.path}.link`
   symlinkSync(place?.path ?? '', link)
-  const lines = openReadBack((_harness, line) => line)
-  onTestFinished(lines.close)
-  expect(await lines.read([place as Place, { ...(place as Place), path: link }])).toEqual(['line', undefined])
+  expect(await linesAt([place as Place, { ...(place as Place), path: link }])).toEqual(['line', undefined])
 })
 
-it('takes as many at a time as it is told, and a line as long as a book alone', () => {
-  const place = { harness: 'generic', path: '/x', offset: 0 }
-  const sizes = (lengths: number[], most?: number) =>
-    [
-      ...handfuls(
-        lengths.map((length) => ({ ...place, length })),
-        most,
-      ),
-    ].map(({ length }) => length)
+it('takes as many at a time as it is told, and a line as long as a book alone', async () => {
+  const sizes = async (lengths: number[], linesAtOnce?: number) => {
+    const handfuls = [0]
+    const places = linesIn(...lengths.map((length) => 'x'.repeat(length)))
+    const onTurn = () => handfuls.push(0)
+    for await (const _ of readBack(places, () => '', { linesAtOnce, onTurn })) handfuls.push((handfuls.pop() ?? 0) + 1)
+    return handfuls
+  }
   const short = Array.from({ length: 40 }, () => 100)
-  expect(sizes(short)).toEqual([16, 16, 8])
-  expect(sizes(short, 20)).toEqual([20, 20])
-  expect(sizes(short, 1).length).toBe(40)
-  expect(sizes([100, 100, 5_000_000, 100])).toEqual([2, 1, 1])
+  expect(await sizes(short)).toEqual([16, 16, 8])
+  expect(await sizes(short, 20)).toEqual([20, 20])
+  expect((await sizes(short, 1)).length).toBe(40)
+  expect(await sizes([100, 100, 5_000_000, 100])).toEqual([2, 1, 1])
 })
 
 it('reads long and short lines through the same memory', async () => {
   const long = 'x'.repeat(100_000)
-  const places = linesIn('first', long, 'end')
-  const lines = openReadBack((_harness, line) => line)
-  onTestFinished(lines.close)
-  expect(await lines.read(places)).toEqual(['first', long, 'end'])
+  expect(await linesAt(linesIn('first', long, 'end'))).toEqual(['first', long, 'end'])
 })
 
 const at = (id: string, parentId?: string | null, more: Partial<Draft> = {}): Fact =>

@@ -1,7 +1,7 @@
 /** The formats of transcripts: which adapter reads which harness, where transcripts are, and which harness wrote a file. */
-import { closeSync, fstatSync, readSync } from 'node:fs'
+import { fstatSync, readSync } from 'node:fs'
 import type { HarnessName } from '../../../schema/session.ts'
-import { openPlain, takeLines } from '../tail.ts'
+import { type Found, takeLines, withPlain } from '../tail.ts'
 import { claudeCode } from './claude-code.ts'
 import { codex } from './codex.ts'
 import type { Adapter } from './facts.ts'
@@ -49,16 +49,13 @@ const MOST_BYTES = 4_000_000
 
 export function recognise(path: string): { harness: HarnessName } | Unrecognised {
   try {
-    const fd = openPlain(path)
-    try {
+    return withPlain(path, (fd): { harness: HarnessName } | Unrecognised => {
       const stats = fstatSync(fd)
       if (!stats.isFile()) return { left: 'unreadable' }
       if (stats.size === 0) return { left: 'empty' }
       const harness = byLines(fd, FIRST_BYTES) ?? (stats.size > FIRST_BYTES ? byLines(fd, MOST_BYTES) : undefined)
       return harness ? { harness } : { left: 'unrecognised' }
-    } finally {
-      closeSync(fd)
-    }
+    })
   } catch {
     return { left: 'unreadable' }
   }
@@ -68,10 +65,10 @@ export function recognise(path: string): { harness: HarnessName } | Unrecognised
 function byLines(fd: number, capBytes: number): HarnessName | undefined {
   const buffer = Buffer.allocUnsafe(capBytes)
   const bytes = buffer.subarray(0, readSync(fd, buffer, 0, capBytes, 0))
-  const found = { lines: [], skipped: [], bytes: 0 }
+  const found: Found = { lines: [], skipped: [], bytes: 0 }
   takeLines(bytes, 0, found, capBytes)
   let fallback: HarnessName | undefined
-  for (const { text } of found.lines as { text: string }[]) {
+  for (const { text } of found.lines) {
     const record = parseLine(text)
     const harness = record && adapters.find((adapter) => adapter.recognises(record))?.harness
     if (harness && harness !== 'generic') return harness
