@@ -10,11 +10,11 @@ import { textAt } from '../transcripts/digest.ts'
 import {
   type Asked,
   type Candidate,
-  createMessageIndex,
+  createMessageSearch,
   type Demand,
   demandOfLiteral,
   demandOfWord,
-  tokenLook,
+  tokensOf,
 } from '../transcripts/message-index.ts'
 import { readBack } from '../transcripts/read-back.ts'
 
@@ -24,7 +24,7 @@ const PAGE = 2_000
 const AT_ONCE = 32
 
 export function createSearch({ db, clock }: Core, projects: Projects) {
-  const words = createMessageIndex(db.index)
+  const candidatesOf = createMessageSearch(db.index)
   /** The text without credentials, if it is still there and has what was asked for. */
   const textOf = async (raw: string | undefined, query: Query, wanted: Asked): Promise<string | undefined> => {
     // To take credentials out is slow, and most of what is not it can be told without.
@@ -35,7 +35,7 @@ export function createSearch({ db, clock }: Core, projects: Projects) {
 
   function* candidates(wanted: Asked): Generator<Candidate> {
     for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-      const page = words.candidates(wanted, { before, most: PAGE })
+      const page = candidatesOf(wanted, { before, most: PAGE })
       yield* ranked(page, clock.now())
       const oldest = page.at(-1)
       if (!oldest || page.length < PAGE) return
@@ -80,9 +80,13 @@ function askedOf({ words, literals, session, role, sinceMs }: Query, project: st
 /** A transcript that was written anew may have something else where the message stood. */
 function hasWords(text: string, { words, match }: Asked): boolean {
   if (words.length === 0) return true
-  const has = tokenLook(text)
+  const tokens = tokensOf(text)
   const meets = ({ phrase, lastIs }: Demand) =>
-    phrase.every((token, at) => has(token, lastIs === 'beginning' && at === phrase.length - 1 ? 'beginning' : 'whole'))
+    phrase.every((asked, at) =>
+      lastIs === 'beginning' && at === phrase.length - 1
+        ? tokens.some((token) => token.startsWith(asked))
+        : tokens.includes(asked),
+    )
   return match === 'all' ? words.every(meets) : words.some(meets)
 }
 

@@ -2,7 +2,7 @@
 import { type Db, preparedIn } from '../db/database.ts'
 import { copied } from '../platform/text.ts'
 
-export type MessageIndex = ReturnType<typeof createMessageIndex>
+export type MessageWords = ReturnType<typeof createMessageWords>
 
 type MessageText = { id: number; text: string }
 
@@ -62,53 +62,14 @@ const FILTER = `
     AND (@session IS NULL AND (m.copied = 0 OR ${FIRST}) OR s.session = @session)
     AND (@saidBy IS NULL OR m.said_by = @saidBy) AND (@sinceMs IS NULL OR m.at >= @sinceMs)`
 
-export function createMessageIndex(current: () => Db) {
-  const statements = preparedIn(current, prepare)
-  return {
-    /** What takes time and needs no lock: best before the transaction in which some or all of the texts are put. */
-    ready: (texts: readonly string[]): Ready => statements().ready(texts),
-    /**
-     * Replaces what was put under an id; an empty text removes it. At the end of the caller's transaction: any statement after it
-     * makes SQLite write the words message by message, which takes five times as long.
-     */
-    put: (texts: readonly MessageText[], ready?: Ready): void => statements().put(texts, ready),
-    forget: (): void => statements().forget(),
-    /** Each transaction leaves a segment, and a question reads all of them: merges a few, as a short transaction of its own. */
-    merge: (): 'more' | 'done' => statements().merge(),
-    /**
-     * The newest messages below `before` that may have what is asked for, newest first: none that has it is missing, but whether
-     * one really has it only its text tells. A page with fewer than `most` is the last.
-     */
-    candidates: (asked: Asked, page: { before: number; most: number }): Candidate[] =>
-      statements().inOne(() => candidatesIn(statements(), asked, page)),
-  }
-}
-
-function candidatesIn(
-  { terms: { termsWith }, matching, all }: ReturnType<typeof prepare>,
-  { words, match, literals, ...filter }: Asked,
-  { before, most }: { before: number; most: number },
-): Candidate[] {
-  const { project, session = null, saidBy = null, sinceMs = null } = filter
-  const bound = { before, most, project, session, saidBy, sinceMs }
-  const asWords = wordsExpression(words, match)
-  const rough = expression(asWords, literals.map(withoutShortEnd), termsWith)
-  if (rough === 'nothing') return []
-  if (rough !== 'anything') {
-    const few = matching.all({ ...bound, ...rough, most: Math.min(most, FEW) }) as Candidate[]
-    if (few.length < FEW) return few
-  }
-  const exact = expression(asWords, literals, termsWith)
-  if (exact === 'nothing') return []
-  return (exact === 'anything' ? all.all(bound) : matching.all({ ...bound, ...exact })) as Candidate[]
-}
-
-function prepare(db: Db) {
+/** Remembers which terms it has written: one for each connection that writes. */
+export function createMessageWords(db: Db) {
   const insert = db.prepare('REPLACE INTO message_words (rowid, tokens) VALUES (?, ?)')
   const remove = db.prepare('DELETE FROM message_words WHERE rowid = ?')
   const merge = db.prepare(`INSERT INTO message_words (message_words, rank) VALUES ('merge', ${MERGED_PAGES})`)
   const changes = db.prepare('SELECT total_changes()').pluck()
-  const terms = prepareTerms(db)
+  const terms = createTerms(db)
+  /** What takes time and needs no lock: best before the transaction in which some or all of the texts are put. */
   const ready = (texts: readonly string[]): Ready => {
     const fresh: string[] = []
     const made = new Map<string, string>()
@@ -121,19 +82,13 @@ function prepare(db: Db) {
     return { made, fresh }
   }
   return {
-    inOne: db.transaction((read: () => Candidate[]) => read()),
-    terms,
-    forget: terms.forget,
     ready,
-    merge: () => {
-      const before = changes.get() as number
-      merge.run()
-      // One is of the order itself.
-      return (changes.get() as number) - before > 1 ? ('more' as const) : ('done' as const)
-    },
+    /**
+     * Replaces what was put under an id; an empty text removes it. At the end of the caller's transaction: any statement after it
+     * makes SQLite write the words message by message, which takes five times as long.
+     */
     put: (texts: readonly MessageText[], { made, fresh } = ready(texts.map(({ text }) => text))) => {
-      // All of them, also those of a text that is not put after all: they count as seen. And before the words: any
-      // statement in between would make SQLite write those one by one.
+      // Before the words, for the same reason; all of them, because they count as seen even if their text is not put.
       terms.add(fresh)
       for (const { id, text } of texts) {
         if (text === '') remove.run(id)
@@ -141,39 +96,38 @@ function prepare(db: Db) {
         else insert.run(id, made.size === 0 ? text : (made.get(text) ?? text))
       }
     },
-    matching: db.prepare(
-      `SELECT ${COLUMNS}, bm25(message_words) AS score
-       FROM message_words CROSS JOIN messages m ON m.id = message_words.rowid ${FILTER}
-         AND message_words MATCH @match AND message_words.rowid < @before
-       ORDER BY message_words.rowid DESC ${LIMIT}`,
-    ),
-    all: db.prepare(`SELECT ${COLUMNS}, 0 AS score FROM messages m ${FILTER} ORDER BY m.id DESC ${LIMIT}`),
+    /** After a transaction that failed: its terms are not there. */
+    forget: terms.forget,
+    /** Each transaction leaves a segment, and a search reads all of them: merges a few, as a short transaction of its own. */
+    merge: (): 'more' | 'done' => {
+      const before = changes.get() as number
+      merge.run()
+      // The command itself counts as one.
+      return (changes.get() as number) - before > 1 ? 'more' : 'done'
+    },
   }
 }
 
 /** All terms of messages, one under the other in blocks of text. A term that was not met lately may stand there twice. */
-function prepareTerms(db: Db) {
+function createTerms(db: Db) {
   const last = db.prepare('SELECT id, terms FROM term_blocks ORDER BY id DESC LIMIT 1')
   const begin = db.prepare('INSERT INTO term_blocks (terms) VALUES (?)')
   const grow = db.prepare('UPDATE term_blocks SET terms = ? WHERE id = ?')
   const newest = db.prepare(`SELECT terms FROM term_blocks ORDER BY id DESC LIMIT ${BLOCKS_AT_START}`).pluck()
-  const all = db.prepare('SELECT terms FROM term_blocks').pluck()
   let recent: Set<string> | undefined
   let before = new Set<string>()
-  const isNew = (term: string): boolean => {
-    recent ??= new Set((newest.all() as string[]).flatMap((terms) => terms.split(TERM_END)))
-    if (recent.has(term)) return false
-    if (recent.size >= MOST_RECENT) {
-      before = recent
-      recent = new Set()
-    }
-    const isKnown = before.has(term)
-    // V8 makes a longer part of a text hold the whole text.
-    recent.add(term.length > 12 ? copied(term) : term)
-    return !isKnown
-  }
   return {
-    isNew,
+    isNew: (term: string): boolean => {
+      recent ??= new Set((newest.all() as string[]).flatMap((terms) => terms.split(TERM_END)))
+      if (recent.has(term)) return false
+      if (recent.size >= MOST_RECENT) {
+        before = recent
+        recent = new Set()
+      }
+      // V8 makes a longer part of a text hold the whole text.
+      recent.add(term.length > 12 ? copied(term) : term)
+      return !before.has(term)
+    },
     forget: () => {
       recent = undefined
       before.clear()
@@ -185,20 +139,57 @@ function prepareTerms(db: Db) {
       if (!open || open.terms.length + block.length > BLOCK_CHARS) begin.run(block)
       else grow.run(`${open.terms}${TERM_END}${block}`, open.id)
     },
-    termsWith: (part: string, most: number): string[] => {
-      const found = new Set<string>()
-      for (const terms of all.iterate() as IterableIterator<string>) {
-        for (let at = terms.indexOf(part); at !== -1 && found.size < most; ) {
-          const end = terms.indexOf(TERM_END, at)
-          const to = end === -1 ? terms.length : end
-          found.add(terms.slice(terms.lastIndexOf(TERM_END, at) + 1, to))
-          at = terms.indexOf(part, to)
-        }
-        if (found.size >= most) break
-      }
-      return [...found]
-    },
   }
+}
+
+/**
+ * Finds the newest messages below `before` that may have what is asked for, newest first: none that has it is missing, but
+ * whether one really has it only its text tells. A page with fewer than `most` is the last.
+ */
+export function createMessageSearch(current: () => Db) {
+  const search = preparedIn(current, prepareSearch)
+  return (asked: Asked, page: { before: number; most: number }): Candidate[] => search()(asked, page)
+}
+
+function prepareSearch(db: Db) {
+  const blocks = db.prepare('SELECT terms FROM term_blocks').pluck()
+  const matching = db.prepare(
+    `SELECT ${COLUMNS}, bm25(message_words) AS score
+     FROM message_words CROSS JOIN messages m ON m.id = message_words.rowid ${FILTER}
+       AND message_words MATCH @match AND message_words.rowid < @before
+     ORDER BY message_words.rowid DESC ${LIMIT}`,
+  )
+  const all = db.prepare(`SELECT ${COLUMNS}, 0 AS score FROM messages m ${FILTER} ORDER BY m.id DESC ${LIMIT}`)
+  const termsWith = (part: string) => termsIn(blocks.iterate() as Iterable<string>, part, MOST_TERMS + 1)
+  // In one transaction: terms and messages have to be of the same moment.
+  return db.transaction(({ words, match, literals, ...filter }: Asked, page: { before: number; most: number }) => {
+    const { project, session = null, saidBy = null, sinceMs = null } = filter
+    const bound = { ...page, project, session, saidBy, sinceMs }
+    const asWords = wordsExpression(words, match)
+    const rough = expression(asWords, literals.map(withoutShortEnd), termsWith)
+    if (rough === 'nothing') return []
+    if (rough !== 'anything') {
+      const few = matching.all({ ...bound, ...rough, most: Math.min(page.most, FEW) }) as Candidate[]
+      if (few.length < FEW) return few
+    }
+    const exact = expression(asWords, literals, termsWith)
+    if (exact === 'nothing') return []
+    return (exact === 'anything' ? all.all(bound) : matching.all({ ...bound, ...exact })) as Candidate[]
+  })
+}
+
+function termsIn(blocks: Iterable<string>, part: string, most: number): string[] {
+  const found = new Set<string>()
+  for (const terms of blocks) {
+    for (let at = terms.indexOf(part); at !== -1 && found.size < most; ) {
+      const end = terms.indexOf(TERM_END, at)
+      const to = end === -1 ? terms.length : end
+      found.add(terms.slice(terms.lastIndexOf(TERM_END, at) + 1, to))
+      at = terms.indexOf(part, to)
+    }
+    if (found.size >= most) break
+  }
+  return [...found]
 }
 
 type Question = { match: string } | 'anything' | 'nothing'
@@ -211,7 +202,7 @@ function wordsExpression(words: readonly Demand[], match: Asked['match']): strin
 function expression(
   asWords: readonly string[],
   literals: readonly Demand[],
-  termsWith: (part: string, most: number) => string[],
+  termsWith: (part: string) => string[],
 ): Question {
   const conditions = [...asWords]
   for (const literal of literals) {
@@ -219,7 +210,7 @@ function expression(
     if (literal.within === undefined) continue
     // A part of one or two characters takes a look at every term: only when there is nothing else to go by.
     if (conditions.length > 0 && [...literal.within].length < SHORTEST_PART) continue
-    const terms = termsWith(literal.within, MOST_TERMS + 1)
+    const terms = termsWith(literal.within)
     if (terms.length === 0) return 'nothing'
     if (terms.length <= MOST_TERMS) conditions.push(terms.map(quoted).join(' OR '))
   }
@@ -247,9 +238,8 @@ const RUNS = new RegExp(`(${UNSPACED}+)|[[a-z0-9\\u{80}-\\u{10ffff}]--${UNSPACED
 /** All but ASCII and the plain characters of Chinese and Japanese, which are what they are. */
 const FOLDABLE = /[\u{80}-\u{3040}\u{3095}-\u{30a0}\u{30fb}-\u{4dff}\u{a000}-\u{10ffff}]/gu
 /** Longer runs (keys, encoded pictures) become pieces that overlap: any part of up to half a piece stands in one of them. */
-export const PIECE_CHARS = 64
+const PIECE_CHARS = 64
 const PART_CHARS = PIECE_CHARS / 2
-const PLAIN = new RegExp(`^[a-z0-9]{1,${PIECE_CHARS}}$`)
 
 type Run = { kind: 'word' | 'pairs'; text: string; from: number; to: number }
 
@@ -268,35 +258,6 @@ function plainTokens(text: string): string[] | undefined {
   if (/[\0\u0080-\uffff]/.test(text)) return undefined
   const words: string[] = text.toLowerCase().match(/[a-z0-9]+/g) ?? []
   return words.some((word) => word.length > PIECE_CHARS) ? undefined : words
-}
-
-/** Looks into one text for tokens. Most stand there plainly; all tokens are made only of a text in which one does not. */
-export function tokenLook(text: string): (token: string, is: Demand['lastIs']) => boolean {
-  const lower = text.toLowerCase()
-  let made: { tokens: string[]; there: Set<string> } | undefined
-  return (token, is) => {
-    if (standsPlainly(lower, token)) return true
-    if (!made) {
-      const tokens = tokensOf(text)
-      made = { tokens, there: new Set(tokens) }
-    }
-    return is === 'whole' ? made.there.has(token) : made.tokens.some((other) => other.startsWith(token))
-  }
-}
-
-/** Between signs of ASCII, of which no token is made whatever else the text has: then it is a token for sure. */
-function standsPlainly(lower: string, token: string): boolean {
-  if (!PLAIN.test(token)) return false
-  for (let at = lower.indexOf(token); at !== -1; at = lower.indexOf(token, at + 1))
-    if (isSign(lower.charCodeAt(at - 1)) && isSign(lower.charCodeAt(at + token.length))) return true
-  return false
-}
-
-/** Neither a letter nor a digit of ASCII, nor anything beyond it; also where the text ends. */
-function isSign(code: number): boolean {
-  if (Number.isNaN(code)) return true
-  const isDigit = code >= 0x30 && code <= 0x39
-  return code < 0x80 && !isDigit && !(code >= 0x61 && code <= 0x7a)
 }
 
 /** A word as the user types it. One character of an unspaced script is the beginning of a pair more often than alone. */

@@ -6,7 +6,7 @@ import { type Clock, createClock } from '../platform/clock.ts'
 import { isDiskError } from '../platform/disk.ts'
 import type { Source } from './formats/format.ts'
 import { createIngest, type Ingest, type Prepared, type Progress } from './ingest.ts'
-import { createMessageIndex, type MessageIndex } from './message-index.ts'
+import { createMessageWords, type MessageWords } from './message-index.ts'
 import { type PushedTurn, pushedLines } from './pushed.ts'
 import { createTurnReader, type Turn } from './read-back.ts'
 import { createTranscripts } from './transcript-table.ts'
@@ -45,7 +45,7 @@ function work(port: MessagePort, { indexFile, backlogDays }: WorkerData): void {
   const db = openDatabase(indexFile)
   prepareForBulk(db)
   const clock = createClock()
-  const words = createMessageIndex(() => db)
+  const words = createMessageWords(db)
   let privatePaths: readonly string[] = []
   const ingest = createIngest(clock, createTranscripts(db, words), { backlogDays, privatePaths: () => privatePaths })
   const turnsOf = createTurnReader(clock)
@@ -82,7 +82,7 @@ function work(port: MessagePort, { indexFile, backlogDays }: WorkerData): void {
 /** Reads batch by batch until both queues are empty, then calls `onIdle`. */
 export function createReadLoop(
   ingest: Ingest,
-  words: Pick<MessageIndex, 'merge'>,
+  words: Pick<MessageWords, 'merge'>,
   clock: Pick<Clock, 'elapsed' | 'worked'>,
   tell: Tell,
   onIdle: () => void,

@@ -4,7 +4,7 @@ import type { Due } from '../jobs/job.ts'
 import { createJobTable } from '../jobs/job-table.ts'
 import type { Rewound, Usage } from './formats/facts.ts'
 import type { Source } from './formats/format.ts'
-import type { MessageIndex, Ready } from './message-index.ts'
+import type { MessageWords, Ready } from './message-index.ts'
 
 type Name = { id: string } | { hash: string }
 
@@ -50,7 +50,7 @@ type FileRow = { cursor: string; known: string; gone: 0 | 1; again: 0 | 1 }
 
 export type Transcripts = ReturnType<typeof createTranscripts>
 
-export function createTranscripts(db: Db, words: MessageIndex) {
+export function createTranscripts(db: Db, words: MessageWords) {
   const fileRow = db.prepare('SELECT cursor, known, gone, again FROM files WHERE path = ?')
   const putFile = db
     .prepare(

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { openDatabase, prepareForBulk } from '../../daemon/db/database.ts'
 import { createClock } from '../../daemon/platform/clock.ts'
 import { createIngest } from '../../daemon/transcripts/ingest.ts'
-import { createMessageIndex } from '../../daemon/transcripts/message-index.ts'
+import { createMessageWords } from '../../daemon/transcripts/message-index.ts'
 import { createTranscripts } from '../../daemon/transcripts/transcript-table.ts'
 import type { Status } from '../../schema/process.ts'
 import { routeTable } from '../../schema/route-table.ts'
@@ -111,7 +111,7 @@ type Project = {
 function openProject(indexFile: string, { root, paths }: { root: string; paths: string[] }): Project {
   const db = openDatabase(indexFile)
   prepareForBulk(db)
-  const words = createMessageIndex(() => db)
+  const words = createMessageWords(db)
   const ingest = createIngest(createClock(), createTranscripts(db, words), { backlogDays: 14, privatePaths: () => [] })
   const lines = readFileSync(paths[0] as string, 'utf8').split('\n')
   const path = join(root, 'project-live', 'live.jsonl')

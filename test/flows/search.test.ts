@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openDatabases } from '../../daemon/db/databases.ts'
-import { createMessageIndex } from '../../daemon/transcripts/message-index.ts'
+import { createMessageWords } from '../../daemon/transcripts/message-index.ts'
 import { memoryd } from '../support/cli.ts'
 import { type Home, makeHome } from '../support/home.ts'
 import { startDaemon } from '../support/in-process.ts'
@@ -21,7 +21,7 @@ function heard(home: Home, said: string, indexed: string): string {
     INSERT INTO sessions (id, harness, session, project) VALUES (1, 'generic', 'one', '${home.dir}');
     INSERT INTO messages (id, session, file, offset, length, uid, at, said_by, sub_agent, starts_turn, tool_calls)
       VALUES (1, 1, 1, 0, ${Buffer.byteLength(readFileSync(path)) - 1}, 'm1', ${Date.UTC(2026, 0, 1)}, 'person', '', 1, 0);`)
-  createMessageIndex(store.index).put([{ id: 1, text: indexed }])
+  createMessageWords(store.index()).put([{ id: 1, text: indexed }])
   store.close()
   return path
 }

@@ -3,7 +3,7 @@ import { rmSync, statSync, writeFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseQuery } from '../../daemon/sessions/search.ts'
-import { createMessageIndex } from '../../daemon/transcripts/message-index.ts'
+import { createMessageWords } from '../../daemon/transcripts/message-index.ts'
 import { spokenRig } from '../support/spoken.ts'
 
 const at = (day: number) => new Date(Date.UTC(2025, 11, day)).toISOString()
@@ -180,8 +180,8 @@ describe('search', () => {
     const rig = await spokenRig()
     const terms = () =>
       (rig.store.index().prepare('SELECT terms FROM term_blocks').pluck().all() as string[]).join('\n').split('\n')
-    createMessageIndex(rig.store.index).put([{ id: 1, text: 'strawberry' }])
-    createMessageIndex(rig.store.index).put([{ id: 2, text: 'strawberry plum' }])
+    createMessageWords(rig.store.index()).put([{ id: 1, text: 'strawberry' }])
+    createMessageWords(rig.store.index()).put([{ id: 2, text: 'strawberry plum' }])
     expect(terms()).toEqual(['strawberry', 'plum'])
     await rig.say([user('a', 'strawberry')])
     expect(await rig.ids('"wberr"')).toEqual(['a'])

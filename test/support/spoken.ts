@@ -6,7 +6,7 @@ import { redact } from '../../daemon/secrets/redact.ts'
 import { createSearch } from '../../daemon/sessions/search.ts'
 import { indexedText } from '../../daemon/transcripts/digest.ts'
 import { adapterFor } from '../../daemon/transcripts/formats/format.ts'
-import { createMessageIndex } from '../../daemon/transcripts/message-index.ts'
+import { createMessageWords } from '../../daemon/transcripts/message-index.ts'
 import { testCore } from './core.ts'
 import { projectRoot } from './sources.ts'
 
@@ -22,7 +22,7 @@ export async function spokenRig() {
   const project = join(home.dir, 'project')
   mkdirSync(project)
   const projects = createProjects(core)
-  const words = createMessageIndex(store.index)
+  const words = createMessageWords(store.index())
   const told: Told[] = []
 
   const row = (table: string, values: Record<string, unknown>): number => {

@@ -6,7 +6,7 @@ import { createModels } from '../../daemon/models/models.ts'
 import { createProjects } from '../../daemon/projects/projects.ts'
 import { createSessions } from '../../daemon/sessions/sessions.ts'
 import { createIngest, type Progress } from '../../daemon/transcripts/ingest.ts'
-import { createMessageIndex } from '../../daemon/transcripts/message-index.ts'
+import { createMessageWords } from '../../daemon/transcripts/message-index.ts'
 import { createTranscriptReader } from '../../daemon/transcripts/transcript-reader.ts'
 import { createTranscripts } from '../../daemon/transcripts/transcript-table.ts'
 import { manualTime } from '../support/clock.ts'
@@ -21,7 +21,7 @@ export async function ingestRig({ privatePaths = [], ...options }: Options = {})
   const root = join(home.dir, 'root')
   mkdirSync(root)
   const db = core.db.index()
-  const index = createMessageIndex(() => db)
+  const index = createMessageWords(db)
   const words = new Map<number, string>()
   const open = () =>
     createIngest(

@@ -1,12 +1,11 @@
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openDatabases } from '../../daemon/db/databases.ts'
 import {
-  createMessageIndex,
+  createMessageSearch,
+  createMessageWords,
   demandOfLiteral,
   demandOfWord,
-  tokenLook,
   tokensOf,
 } from '../../daemon/transcripts/message-index.ts'
 import { makeHome } from '../support/home.ts'
@@ -28,27 +27,6 @@ describe('the tokens of a text', () => {
     const run = Array.from({ length: 130 }, (_, n) => String.fromCharCode(97 + (n % 26))).join('')
     expect(tokensOf(run)).toEqual([run.slice(0, 64), run.slice(32, 96), run.slice(64, 128), run.slice(96)])
     expect(tokensOf(`é${run}`)[0]).toBe(`e${run.slice(0, 63)}`)
-  })
-})
-
-describe('a look for a token', () => {
-  const parts = ['a', 'B', 'ab', '1', ' ', '_', '.', 'é', 'e\u0301', 'İ', 'i', '\u212a', 'k', '脚', '本', 'ﬁ', 'fi']
-  const runs = ['x'.repeat(64), 'x'.repeat(65), 'xy'.repeat(50)]
-  const part = fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...parts) }, fc.constantFrom(...runs))
-  const text = fc.array(part, { maxLength: 12 }).map((all) => all.join(''))
-
-  it('finds those of the text, and no other', () => {
-    fc.assert(
-      fc.property(text, text, (text, other) => {
-        const tokens = tokensOf(text)
-        const has = tokenLook(text)
-        for (const token of [...tokens, ...tokensOf(other), ...tokens.map((own) => own.slice(1)).filter(Boolean)]) {
-          expect(has(token, 'whole')).toBe(tokens.includes(token))
-          expect(has(token, 'beginning')).toBe(tokens.some((own) => own.startsWith(token)))
-        }
-      }),
-      { numRuns: 2_000 },
-    )
   })
 })
 
@@ -85,7 +63,8 @@ it('finds terms of many blocks by any part of them, also after many others', () 
   const message =
     db.prepare(`INSERT INTO messages (id, session, file, offset, length, uid, sub_agent, said_by, starts_turn, tool_calls)
     VALUES (?, 1, 1, 0, 1, ?, '', 'person', 0, 0)`)
-  const words = createMessageIndex(store.index)
+  const words = createMessageWords(db)
+  const search = createMessageSearch(store.index)
   const texts = Array.from({ length: 300 }, (_, n) =>
     Array.from({ length: 100 }, (_, m) => `${(n * 7_919 + m).toString(36)}é${n * 100 + m}字ß`).join(' '),
   )
@@ -97,14 +76,13 @@ it('finds terms of many blocks by any part of them, also after many others', () 
   })()
   expect(db.prepare('SELECT count(*) > 5 FROM term_blocks').pluck().get()).toBe(1)
   const found = (literal: string) =>
-    words
-      .candidates(
-        {
-          ...{ words: [], match: 'all', literals: [demandOfLiteral(literal)], project: '/p' },
-          ...{ session: undefined, saidBy: undefined, sinceMs: undefined },
-        },
-        { before: 9_999, most: 9_999 },
-      )
+    search(
+      {
+        ...{ words: [], match: 'all', literals: [demandOfLiteral(literal)], project: '/p' },
+        ...{ session: undefined, saidBy: undefined, sinceMs: undefined },
+      },
+      { before: 9_999, most: 9_999 },
+    )
       .map(({ id }) => id - 1)
       .toReversed()
   for (const part of ['e29', 'e290', '290', '7e1', 'q', 'zzzz']) {

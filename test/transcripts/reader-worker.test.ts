@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setImmediate as immediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { createIngest } from '../../daemon/transcripts/ingest.ts'
-import { createMessageIndex } from '../../daemon/transcripts/message-index.ts'
+import { createMessageWords } from '../../daemon/transcripts/message-index.ts'
 import {
   createBatchSize,
   createQueues,
@@ -18,7 +18,7 @@ import { append } from '../support/transcripts.ts'
 async function rig() {
   const { core, home, time } = await testCore()
   const db = core.db.index()
-  const words = createMessageIndex(() => db)
+  const words = createMessageWords(db)
   const told: FromWorker[] = []
   const ingest = createIngest(core.clock, createTranscripts(db, words), { backlogDays: 14, privatePaths: () => [] })
   let merged: 'more' | 'done' = 'done'
