@@ -1,19 +1,11 @@
 /** Makes rows of lines: what is stored of each message, and what is known of the session after them. Reads no transcript itself. */
 import { hash } from 'node:crypto'
 import { findProjectRoot, privateFolder } from '../projects/paths.ts'
-import {
-  type Adapter,
-  type End,
-  type Fact,
-  type Message,
-  type SessionFact,
-  speaker,
-  type Usage,
-} from './formats/facts.ts'
+import { type Adapter, type End, type Message, type SessionFact, speaker, type Usage } from './formats/facts.ts'
 import { present } from './formats/fields.ts'
 import { adapterFor } from './formats/format.ts'
 import type { Line } from './tail.ts'
-import type { MessageStep, Step } from './transcript-table.ts'
+import type { MessageStep, SessionRow, Step } from './transcript-table.ts'
 
 /** What has to be known to go on within a file; is stored with its cursor. */
 export type Known = {
@@ -31,11 +23,8 @@ export type Known = {
 
 export type Ended = { end: End; sessionId: string; at?: number; cwd?: string }
 
-export type Digest = { steps: Step[]; broken: ReadonlyMap<string, number>; known: Known }
-
 /** `unnamed`: the name of a session that no line names. */
 type File = { adapter: Adapter; harness: string; unnamed: string; folders: Folders }
-type Context = File & { rowOf: RowOf }
 
 export type Folders = ReturnType<typeof createFolders>
 
@@ -50,17 +39,21 @@ export function createFolders(privatePaths: readonly string[]) {
     known.set(cwd, found)
     return found
   }
-  return { projectOf: (cwd: string) => look(cwd).root, isPrivate: (cwd: string) => look(cwd).isPrivate }
+  return {
+    projectOf: (cwd: string | undefined) => (cwd === undefined ? undefined : look(cwd).root),
+    isPrivate: (cwd: string) => look(cwd).isPrivate,
+  }
 }
 
-type Told = { line: Line; facts: Fact[] }
-
-export function digest(lines: readonly Line[], before: Known, file: File): Digest {
-  const context = { ...file, rowOf: createRows(file) }
-  const told = lines.map((line): Told => ({ line, facts: context.adapter.read(line.text) }))
-  const { session, hidden } = foreseen(told, before, file.folders)
-  const state: Known = { ...before, session }
-  setHidden(state, hidden)
+export function digest(lines: readonly Line[], before: Known, file: File) {
+  const told = lines.map((line) => ({ line, facts: file.adapter.read(line.text) }))
+  const state: Known = { ...before }
+  if (state.session.cwd === undefined && !state.hidden) {
+    // The first lines of a session may not say yet where it runs: they belong where the next ones do.
+    const facts = told.flatMap((one) => one.facts)
+    const [cwd] = facts.flatMap((fact) => (fact.kind === 'session' && fact.cwd) || [])
+    if (cwd !== undefined) learnFrom({ kind: 'session', cwd }, state, file.folders)
+  }
   const steps: Step[] = []
   const broken = new Map<string, number>()
   for (const { line, facts } of told) {
@@ -71,7 +64,7 @@ export function digest(lines: readonly Line[], before: Known, file: File): Diges
         broken.set(fact.kind, (broken.get(fact.kind) ?? 0) + 1)
       else if (fact.kind === 'rewound') steps.push(fact)
       else if (fact.kind === 'message') {
-        const step = take(fact, line, place++, state, context)
+        const step = take(fact, line, place++, state, file)
         if (step) steps.push(step)
       }
     }
@@ -79,43 +72,21 @@ export function digest(lines: readonly Line[], before: Known, file: File): Diges
   return { steps, broken, known: state }
 }
 
-/** The first lines of a session may not say yet where it runs: they belong where the next ones do. */
-function foreseen(
-  told: readonly Told[],
-  { session, hidden }: Known,
-  { isPrivate }: Folders,
-): Pick<Known, 'session'> & { hidden: boolean } {
-  if (session.cwd !== undefined || hidden) return { session, hidden: hidden === true }
-  for (const { facts } of told)
-    for (const fact of facts)
-      if (fact.kind === 'session' && fact.cwd !== undefined)
-        return isPrivate(fact.cwd)
-          ? { session: nameOf(session), hidden: true }
-          : { session: { ...session, cwd: fact.cwd }, hidden: false }
-  return { session, hidden: false }
-}
-
-function setHidden(state: Known, hidden: boolean): void {
-  if (hidden) state.hidden = true
-  else delete state.hidden
-}
-
-function learnFrom(fact: Fact & { kind: 'session' }, state: Known, { isPrivate }: Folders): void {
+function learnFrom(fact: SessionFact, state: Known, { isPrivate }: Folders): void {
   state.session = learn(state.session, fact)
   if (fact.cwd === undefined) return
-  setHidden(state, isPrivate(fact.cwd))
-  if (state.hidden) state.session = nameOf(state.session)
+  delete state.hidden
+  if (!isPrivate(fact.cwd)) return
+  state.hidden = true
+  const { sessionId, subAgent } = state.session
+  state.session = present<Session>({ sessionId, subAgent })
 }
 
-function nameOf({ sessionId, subAgent }: Session): Session {
-  return present<Session>({ sessionId, subAgent })
-}
-
-function take(fact: Message, line: Line, place: number, state: Known, context: Context): MessageStep | undefined {
+function take(fact: Message, line: Line, place: number, state: Known, file: File): MessageStep | undefined {
   const message = placeIn(state.session, fact)
-  if (message.cwd === undefined ? state.hidden : context.folders.isPrivate(message.cwd)) return undefined
+  if (message.cwd === undefined ? state.hidden : file.folders.isPrivate(message.cwd)) return undefined
   noteCourse(message, state)
-  const sessionId = state.session.sessionId ?? context.unnamed
+  const sessionId = state.session.sessionId ?? file.unnamed
   const tokens = message.total ? usageOf([message], state.counted) : message.usage
   const counted = message.total?.usage
   if (counted) state.counted = counted
@@ -124,7 +95,7 @@ function take(fact: Message, line: Line, place: number, state: Known, context: C
   if (text === '' && !says(message)) return undefined
   return {
     kind: 'message',
-    session: context.rowOf(message, sessionId, state.session),
+    session: rowOf(message, sessionId, state.session, file),
     name: message.id === undefined ? { hash: nameless(line, place) } : { id: message.id },
     subAgent: message.subAgent ?? '',
     offset: line.offset,
@@ -146,29 +117,17 @@ function says({ by, startsTurn, ends, usage, total }: Message): boolean {
   return (startsTurn ?? ends ?? usage ?? total) !== undefined
 }
 
-type RowOf = (message: Message, id: string, session: Session) => MessageStep['session']
-
-/** The same object for message after message of which the same is known, so that it has to be cleaned and stored once. */
-function createRows({ harness, folders: { projectOf } }: File): RowOf {
-  let last: { session: Session; row: MessageStep['session'] } | undefined
-  return (message, id, session) => {
-    const { cwd } = message
-    const cwdOf = message.subAgent === undefined ? 'session' : 'sub-agent'
-    const isSame = last?.session === session && last.row.id === id && last.row.cwd === cwd && last.row.cwdOf === cwdOf
-    if (last && isSame) return last.row
-    const row: MessageStep['session'] = {
-      harness,
-      id,
-      forkOf: session.forkOf,
-      cwd,
-      project: cwd === undefined ? undefined : projectOf(cwd),
-      cwdOf,
-      branch: session.branch,
-      startedAt: session.startedAt,
-      interactive: session.interactive,
-    }
-    last = { session, row }
-    return row
+function rowOf({ cwd, subAgent }: Message, id: string, session: Session, { harness, folders }: File): SessionRow {
+  return {
+    harness,
+    id,
+    forkOf: session.forkOf,
+    cwd,
+    project: folders.projectOf(cwd),
+    cwdOf: subAgent === undefined ? 'session' : 'sub-agent',
+    branch: session.branch,
+    startedAt: session.startedAt,
+    interactive: session.interactive,
   }
 }
 

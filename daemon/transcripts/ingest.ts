@@ -7,7 +7,7 @@ import { createFolders, digest, type Ended, type Folders, type Known, type Sessi
 import { present } from './formats/fields.ts'
 import { adapterFor, nameOf, type Source } from './formats/format.ts'
 import { type Cursor, createTail, lstat, type Read, readSmall } from './tail.ts'
-import type { Slice as Rows, SessionRow, Step, Transcripts } from './transcript-table.ts'
+import { isSame, type Slice as Rows, type SessionRow, type Step, type Transcripts } from './transcript-table.ts'
 
 export type Progress =
   /** `ended`: all is read, and the turn that was read last is over. */
@@ -61,7 +61,8 @@ export function createIngest(clock: Clock, transcripts: Transcripts, { backlogDa
       lines: slice.lines.length,
       unreadBytes: slice.cursor.sizeBytes - slice.cursor.scanned,
       ...((steps.length > 0 || skipped.size > 0) && { told: toldIn(steps, skipped) }),
-      ...(ended && !slice.more && { ended: endedIn(ended, harness, folders) }),
+      ...(ended &&
+        !slice.more && { ended: present<TurnEnd>({ ...ended, harness, project: folders.projectOf(ended.cwd) }) }),
     }
     return { progress, rows, bytes: slice.lines.reduce((sum, { length }) => sum + length, 0) }
   }
@@ -114,10 +115,6 @@ function toldIn(steps: readonly Step[], skipped: ReadonlyMap<string, number>): T
     turns: messages.filter(({ startsTurn, subAgent, by }) => startsTurn && subAgent === '' && by !== 'injected').length,
     skipped: Object.fromEntries(skipped),
   }
-}
-
-function endedIn(ended: Ended, harness: string, { projectOf }: Folders): TurnEnd {
-  return { ...ended, harness, ...(ended.cwd !== undefined && { project: projectOf(ended.cwd) }) }
 }
 
 /** Where the harness marks no end, it is one if nothing follows for a while. */
@@ -187,8 +184,9 @@ const HARMLESS = new RegExp(
 )
 
 /** A name with a credential in it is kept as a hash: two of them must not become the same. */
-export async function cleanName(name: string): Promise<string> {
-  return HARMLESS.test(name) || (await redact(name)).text === name ? name : hash('sha256', name, 'hex')
+export async function cleanName<T extends string | undefined>(name: T): Promise<T> {
+  if (name === undefined || HARMLESS.test(name) || (await redact(name)).text === name) return name
+  return hash('sha256', name, 'hex') as T
 }
 
 /** Each name in it by itself as well: beside a slash not every credential is recognised. */
@@ -208,19 +206,17 @@ function createCleaner() {
     known.set(path, answer)
     return answer
   }
-  const name = async (text: string | undefined) => (text === undefined ? undefined : cleanName(text))
   /** A folder with a credential in its path is not kept, and neither is its project. */
   const folder = async (path: string | undefined) => (path === undefined || (await hasSecret(path)) ? undefined : path)
-
   let last: { given: SessionRow; cleaned: SessionRow } | undefined
   const rowOf = async (given: SessionRow): Promise<SessionRow> => {
-    if (last?.given === given) return last.cleaned
+    if (last && isSame(last.given, given)) return last.cleaned
     const cwd = await folder(given.cwd)
     const cleaned = {
       ...given,
       id: await cleanName(given.id),
-      forkOf: await name(given.forkOf),
-      branch: await name(given.branch),
+      forkOf: await cleanName(given.forkOf),
+      branch: await cleanName(given.branch),
       cwd,
       project: cwd === undefined ? undefined : await folder(given.project),
     }
@@ -237,7 +233,7 @@ function createCleaner() {
         session: await rowOf(step.session),
         name: 'id' in step.name ? { id: await cleanName(step.name.id) } : step.name,
         subAgent: await cleanName(step.subAgent),
-        answerId: await name(step.answerId),
+        answerId: await cleanName(step.answerId),
         text: await clean(step.text),
       }
     },
@@ -245,15 +241,15 @@ function createCleaner() {
       present<Known>({
         session: present<Session>({
           ...session,
-          sessionId: await name(session.sessionId),
-          subAgent: await name(session.subAgent),
-          forkOf: await name(session.forkOf),
-          branch: await name(session.branch),
-          model: await name(session.model),
+          sessionId: await cleanName(session.sessionId),
+          subAgent: await cleanName(session.subAgent),
+          forkOf: await cleanName(session.forkOf),
+          branch: await cleanName(session.branch),
+          model: await cleanName(session.model),
           cwd: await folder(session.cwd),
         }),
         ...rest,
-        last: await name(last),
+        last: await cleanName(last),
         ended:
           ended &&
           present<Ended>({ ...ended, sessionId: await cleanName(ended.sessionId), cwd: await folder(ended.cwd) }),

@@ -344,6 +344,6 @@ function createSessionRows(db: Db) {
 
 type Last = { session: SessionRow; row: number; from: number | undefined; to: number | undefined }
 
-function isSame(one: SessionRow, other: SessionRow): boolean {
+export function isSame(one: SessionRow, other: SessionRow): boolean {
   return one === other || (Object.keys(one) as (keyof SessionRow)[]).every((key) => one[key] === other[key])
 }
