@@ -37,8 +37,8 @@ export function createImportFolders({ stateDir, settings, db }: Core) {
     files: async function* (dir: string): AsyncGenerator<{ path: string; isLink: boolean }> {
       const enters = (name: string) => `${dir}/${name}` !== own && !isPrivate(`${dir}/${name}`)
       const isWanted = (name: string) => name.endsWith('.jsonl')
-      for await (const entries of walkNames(dir, '', { depth: DEPTH, isWanted, enters }))
-        for (const { name, isLink } of entries) yield { path: `${dir}/${name}`, isLink }
+      for await (const { name, isLink } of walkNames(dir, '', { depth: DEPTH, isWanted, enters }))
+        yield { path: `${dir}/${name}`, isLink }
     },
     /** Opens the file where only its lines tell which harness wrote it. */
     sourceAt: (path: string, { dir, harness }: Folder): Source | Unrecognised => {

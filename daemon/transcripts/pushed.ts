@@ -33,7 +33,7 @@ import { generic } from './formats/generic.ts'
 import type { ImportFolders } from './import-folder.ts'
 import { clean, cleanName, pathHasSecret } from './ingest.ts'
 import type { ReadQueue } from './read-queue.ts'
-import { createTail, type Tail } from './tail.ts'
+import { createTail, LF, type Tail } from './tail.ts'
 
 type KeptTurn = { session: { harness: string; sessionId: string }; source: Source; keptMs: number }
 
@@ -61,7 +61,12 @@ export function createPushedTurns(
   }
 
   const append = async ({ cwd, harness, messages = [], ...named }: TurnRequest): Promise<Source> => {
-    for (const [what, value] of Object.entries({ cwd, harness })) if (await pathHasSecret(value)) throw secretIn(what)
+    for (const [what, value] of Object.entries({ cwd, harness }))
+      if (await pathHasSecret(value))
+        throw new MemoryError('REFUSED', `${what}: it holds what looks like a credential`, {
+          reason: 'secret',
+          hint: 'give it another name',
+        })
     const sessionId = await cleanName(named.sessionId)
     const turnId = await cleanName(named.turnId)
     const path = `${root.path}/${safeId(harness)}/${safeId(sessionId)}/pushed.jsonl`
@@ -115,20 +120,10 @@ export function createPushedTurns(
   }
 }
 
-function secretIn(what: string): MemoryError {
-  return new MemoryError('REFUSED', `${what}: it holds what looks like a credential`, {
-    reason: 'secret',
-    hint: 'give it another name',
-  })
-}
-
-type Pushed = FileLook & { ids: Set<string>; cwd: string | undefined }
-
-type FileLook = { inode: string; sizeBytes: number }
+type Pushed = { inode: string; sizeBytes: number; ids: Set<string>; cwd: string | undefined }
 
 const OPEN = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW
 const SLICE_BYTES = 1_000_000
-const LF = 0x0a
 
 async function scanPushed(tail: Tail, path: string): Promise<Pushed> {
   const known: Pushed = { inode: '', sizeBytes: 0, ids: new Set(), cwd: undefined }
@@ -146,7 +141,7 @@ async function scanPushed(tail: Tail, path: string): Promise<Pushed> {
 }
 
 /** After this returns they are on disk, all of them; if it throws, none is. Gives the file as it is then. */
-function appendLines(path: string, lines: readonly string[]): FileLook {
+function appendLines(path: string, lines: readonly string[]): Pick<Pushed, 'inode' | 'sizeBytes'> {
   const made = mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const fd = openSync(path, OPEN, 0o600)
   try {
@@ -226,17 +221,13 @@ async function recordsOf(fact: Fact, defaults: Defaults): Promise<object[]> {
   return []
 }
 
-async function named(name: string | undefined): Promise<string | undefined> {
-  return name === undefined ? undefined : cleanName(name)
-}
-
 /** Which session it is, and where, stands in the request itself. */
 async function sessionRecord({ branch, model, interactive, forkOf }: SessionFact): Promise<object> {
   return present({
     type: 'session',
-    branch: await named(branch),
-    model: await named(model),
-    forkOf: await named(forkOf),
+    branch: await cleanName(branch),
+    model: await cleanName(model),
+    forkOf: await cleanName(forkOf),
     interactive,
   })
 }
@@ -249,14 +240,14 @@ function timeOf({ at, minutesEast }: Message): number | string | undefined {
 async function messageRecords(message: Message, defaults: Defaults): Promise<object[]> {
   const type = typeOf(message)
   if (!type) return []
-  const id = (await named(message.id)) ?? defaults.id
-  const parentId = message.parentId === null ? null : await named(message.parentId)
+  const id = (await cleanName(message.id)) ?? defaults.id
+  const parentId = message.parentId === null ? null : await cleanName(message.parentId)
   const common = present({
     type,
     id,
     parentId,
     at: timeOf(message) ?? defaults.atMs,
-    subAgent: await named(message.subAgent),
+    subAgent: await cleanName(message.subAgent),
   })
   if (type === 'tool') {
     const records: { id: string; callId: string; text: string }[] = []
@@ -279,8 +270,8 @@ async function messageRecords(message: Message, defaults: Defaults): Promise<obj
       ...common,
       text: message.text === '' ? undefined : await clean(message.text),
       toolCalls: toolCalls.length > 0 ? toolCalls : undefined,
-      answerId: type === 'assistant' ? await named(message.answerId) : undefined,
-      model: await named(message.model),
+      answerId: type === 'assistant' ? await cleanName(message.answerId) : undefined,
+      model: await cleanName(message.model),
       usage: message.usage,
       end: ends === 'final' || ends === 'aborted' ? ends : undefined,
     }),

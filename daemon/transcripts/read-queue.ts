@@ -276,9 +276,9 @@ export function createSweep({ clock }: Core, files: TranscriptFiles, queue: Read
     folder: async (root: Root, folder: string, lane: Lane) => {
       const isWanted = (name: string) => sourceOf(root, name) !== undefined
       const walk = { depth: adapterFor(root.harness).depth, isWanted, enters: (name: string) => mayHold(root, name) }
-      for await (const entries of walkNames(root.path, folder, walk)) {
+      for await (const { name, isLink } of walkNames(root.path, folder, walk)) {
         if (signal.aborted) return
-        for (const { name, isLink } of entries) if (!isLink) file(sourceOf(root, name) as Source, lane)
+        if (!isLink) file(sourceOf(root, name) as Source, lane)
       }
     },
     /** Whether all of a file was read, as far as can be told without reading it. */
@@ -298,24 +298,19 @@ export function createSweep({ clock }: Core, files: TranscriptFiles, queue: Read
 
 type Walk = { depth: number; isWanted: (name: string) => boolean; enters: (folder: string) => boolean }
 
-/** Files and links below a folder of `base`, a few at a time. Passes over what cannot be listed, unless too many files are open. */
+/** Files and links below a folder of `base`. Passes over what cannot be listed, unless too many files are open. */
 export async function* walkNames(base: string, folder: string, { depth, isWanted, enters }: Walk) {
   const folders = [folder]
+  let looked = 0
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
     if (!enters(next)) continue
-    let found: { name: string; isLink: boolean }[] = []
-    let looked = 0
     for (const entry of entriesOf(next === '' ? base : `${base}/${next}`)) {
       const name = next === '' ? entry.name : `${next}/${entry.name}`
       const isLink = entry.isSymbolicLink()
-      if ((isLink || entry.isFile()) && isWanted(name)) found.push({ name, isLink })
+      if ((isLink || entry.isFile()) && isWanted(name)) yield { name, isLink }
       if (entry.isDirectory() && name.split('/').length <= depth) folders.push(name)
-      if (++looked % PAGE > 0) continue
-      yield found
-      found = []
-      await immediate()
+      if (++looked % PAGE === 0) await immediate()
     }
-    yield found
     await immediate()
   }
 }

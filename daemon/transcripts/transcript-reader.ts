@@ -48,7 +48,6 @@ export function createTranscriptReader(core: Core, projects: Projects, jobs: Job
     for (const listener of turnListeners) listener(turn)
   })
   const roots = () => rootsIn(settings.current().roots)
-  const sweepMs = () => settings.current().sweepSeconds * 1_000
 
   /** Project folders that are not watched for their age, and those of them that are watched again. */
   const left = new Set<string>()
@@ -75,15 +74,11 @@ export function createTranscriptReader(core: Core, projects: Projects, jobs: Job
   const isIgnoredIn = (root: Root, name: string, stats: Stats | undefined): boolean => {
     if (!stats) return false
     if (!stats.isDirectory()) return sourceOf(root, name) === undefined || isOld(stats, WATCHED_FILE_MS)
+    const { depth, ageingLevel } = adapterFor(root.harness)
     const level = name.split('/').length
-    if (level > adapterFor(root.harness).depth || !mayHold(root, name)) return true
+    if (level > depth || !mayHold(root, name)) return true
     const path = `${root.path}/${name}`
-    if (
-      level < (adapterFor(root.harness).ageingLevel ?? Number.POSITIVE_INFINITY) ||
-      !isOld(stats, WATCHED_MS) ||
-      woken.has(path)
-    )
-      return false
+    if (level < ageingLevel || !isOld(stats, WATCHED_MS) || woken.has(path)) return false
     left.add(path)
     return true
   }
@@ -127,7 +122,7 @@ export function createTranscriptReader(core: Core, projects: Projects, jobs: Job
     }
     // Its watch begins anew, and a sweep finds what changed meanwhile.
     void watch.set(roots().flatMap(({ path }) => (path === source.root ? [] : [path])))
-    sweepAgain()
+    void sweepAgain()
   }
 
   queue.onProgress((source, progress) => {
@@ -176,44 +171,39 @@ export function createTranscriptReader(core: Core, projects: Projects, jobs: Job
     if (withImported) for (const folder of folders.list()) await sweepImported(folder)
     await sweep.missing(missing)
   }
-  const sweepOnce = (): Promise<void> => {
-    if (stopping.signal.aborted) return Promise.resolve()
-    running ??= sweepAll()
-      .then(
-        () => undefined,
-        (error) => {
-          if (!isExhausted(error)) throw error
-          return { code: error.code ?? '', path: error.path ?? '' }
-        },
-      )
-      .then((failure) => {
-        failures.sweep = failure
-        reportFailures()
-      })
-      .finally(() => {
-        running = undefined
-      })
-    return running
+  const sweepAndReport = async () => {
+    try {
+      await sweepAll()
+      failures.sweep = undefined
+    } catch (error) {
+      if (!isExhausted(error)) throw error
+      failures.sweep = { code: error.code ?? '', path: error.path ?? '' }
+    }
+    reportFailures()
+  }
+  const sweepOnce = async () => {
+    if (stopping.signal.aborted) return
+    running ??= sweepAndReport().finally(() => {
+      running = undefined
+    })
+    await running
   }
   /** Looks at everything. A sweep under way may have passed what has to be looked at. */
-  const sweepAgain = () => {
-    const before = running?.catch(() => {}) ?? Promise.resolve()
-    const whole = () => {
-      isWholeDue = true
-      return sweepOnce()
-    }
-    void before.then(whole).catch(queue.reportError)
+  const sweepAgain = async () => {
+    await running?.catch(() => {})
+    isWholeDue = true
+    await sweepOnce().catch(queue.reportError)
   }
   const begin = () => {
     timer?.stop()
-    timer = clock.every(sweepMs(), sweepOnce, queue.reportError)
-    sweepAgain()
+    timer = clock.every(settings.current().sweepSeconds * 1_000, sweepOnce, queue.reportError)
+    void sweepAgain()
   }
 
   settings.onChange(() => {
     if (timer) begin()
   })
-  disk.onRecovered(sweepAgain)
+  disk.onRecovered(() => void sweepAgain())
   jobs.holdLowWhile(() => queue.lagBytes() > MUCH_UNREAD_BYTES)
 
   return {
@@ -233,7 +223,7 @@ export function createTranscriptReader(core: Core, projects: Projects, jobs: Job
     indexReplaced: () => {
       queue.forget()
       isFirst = true
-      sweepAgain()
+      void sweepAgain()
     },
     start: () => {
       timer = clock.after(START_MS, begin)

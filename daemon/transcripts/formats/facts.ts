@@ -77,7 +77,7 @@ export type Adapter = {
   /** How many levels of folders the harness makes below its root. */
   depth: number
   /** The first level whose folders change with each new transcript in them: what is above may look old and be in use. */
-  ageingLevel?: number
+  ageingLevel: number
   /** The root for a transcript that stands elsewhere, so that the rest of its path has the form that is expected. */
   rootOf?(path: string): string
   isTranscript(path: string): boolean

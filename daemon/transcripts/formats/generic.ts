@@ -21,6 +21,7 @@ const TYPES = wordSet('session user assistant tool context system developer end 
 export const generic: Adapter = {
   harness: 'generic',
   depth: 6,
+  ageingLevel: Number.POSITIVE_INFINITY,
   isTranscript: (path) => NAMED.test(path),
   describe: (path) => {
     const [, harness, sessionId] = PUSHED.exec(path) ?? []
