@@ -28,12 +28,7 @@ import { createToolRunner } from './tool-runner.ts'
 import { cleanText } from './tools.ts'
 import { createWorkingCopy } from './working-copy.ts'
 
-type Session = {
-  key: SessionKey
-  model: string
-  /** The notes of the session as they are now: they stand for what is too long ago to be told. */
-  notes: () => string
-}
+type Session = { key: SessionKey; model: string; notes: () => string }
 
 /** `upTo`: the number of the last message that is told; `lastAt`: when it was said. */
 type SessionPart = Session & { row: number; upTo: number; lastAt: number; signal: AbortSignal }
@@ -50,19 +45,14 @@ export function createAgentRunner(core: Core, models: Models, said: MessageTable
   const rendering = createRendering(core)
   const harnessRequests = createHarnessRequests(clock)
 
-  /** Says beforehand that the prefix of a session will not be what it was. */
   const announceBreak = (key: SessionKey, because: string) => cacheWatch.announce(sessionName(key), because)
 
-  /** `messages`: in order, from the anchor on. */
-  const prefixOf = async (
-    { key, model, notes }: Session,
-    messages: readonly SessionMessage[],
-    keep: Keep,
-  ): Promise<SessionPrefix> => {
+  const mayTakeFromHarness = () => settings.current().extraction.prefix === 'harness'
+
+  const prefixOf = async ({ key, model, notes }: Session, messages: readonly SessionMessage[], keep: Keep) => {
     const name = sessionName(key)
-    const isWanted = settings.current().extraction.prefix === 'harness'
-    const params = isWanted ? harnessRequests.find(name, models.door(), lastWords(messages)) : undefined
-    if (params) return { prefix: harnessPrefix(name, params), names: new Map() }
+    const params = mayTakeFromHarness() && harnessRequests.find(name, models.door(), lastWords(messages))
+    if (params) return { prefix: harnessPrefix(name, params), names: new Map<string, string>() }
     const { broken, ...rendered } = await rendering.render({ key, messages, notes })
     if (broken) announceBreak(key, broken)
     const names = new Map(rendered.messages.map((message) => [message.name, message.id]))
@@ -72,7 +62,6 @@ export function createAgentRunner(core: Core, models: Models, said: MessageTable
   return {
     announceBreak,
     prefixOf,
-    /** What the jobs of a session share, and the messages it was made from. */
     sessionPrefix: async ({ row, upTo, lastAt, signal, ...session }: SessionPart) => {
       const from = rendering.anchorOf(session.key)
       const messages = await readSession(said, { row, from, upTo, signal })
@@ -88,10 +77,8 @@ export function createAgentRunner(core: Core, models: Models, said: MessageTable
     },
     /** The harness's own request with which a turn ended. Returns why it is not kept. */
     keepHarnessRequest: (key: SessionKey, request: HarnessRequest): string | undefined => {
-      if (settings.current().extraction.prefix !== 'harness') return 'extraction.prefix is not harness'
-      return harnessRequests.keep(sessionName(key), request)
+      return mayTakeFromHarness() ? harnessRequests.keep(sessionName(key), request) : 'extraction.prefix is not harness'
     },
-    /** Where a run may look: never at what the daemon keeps for itself, nor into what is private. */
     reachOf: (memoryDir: string, readable: readonly string[], files: readonly string[] = []): Reach => ({
       memoryDir,
       readable,
@@ -111,12 +98,9 @@ function lastWords(messages: readonly SessionMessage[]): LastWords {
 export type RunReport = {
   ended: 'done' | 'truncated' | 'failed' | 'aborted'
   why: string | undefined
-  /** Where a call failed: the job decides by it. */
-  failure: ModelFailure | undefined
-  /** The model's answer could not be used. */
+  failure?: ModelFailure | undefined
   answer?: 'useless' | undefined
   text: string
-  /** The files that were changed; none unless all were. */
   files: string[]
   turns: number
   denials: number
@@ -126,13 +110,20 @@ export type RunReport = {
   cache: CacheVerdict | undefined
 }
 
-/**
- * One run of a model over a prefix, with one task. Everything it changes is applied together at its end, or nothing is. Each
- * has its own view of the files, its own limits and its own counts, and none can start another.
- */
+/** One run of a model over a prefix, with one task. Everything it changes is applied together at its end, or nothing is. */
 async function runTask(core: Core, models: Models, cacheWatch: CacheWatch, given: Task): Promise<RunReport> {
   const { clock, log, settings } = core
-  const { task, throwIfBroken } = endedByBrokenCheck(given)
+  // A check that breaks ends the run: told of it, a model would go on without what it wanted to keep.
+  const broken = new AbortController()
+  const check = async (draft: Draft) => {
+    try {
+      return await given.check?.(draft)
+    } catch (error) {
+      broken.abort(error)
+      return 'it could not be checked'
+    }
+  }
+  const task = { ...given, check, signal: AbortSignal.any([given.signal, broken.signal]) }
   const { job, project, prefix, maxTokens, limits, until = 'done', signal } = task
   const places = createPlaces(task.reach)
   const copy = createWorkingCopy(places)
@@ -151,7 +142,7 @@ async function runTask(core: Core, models: Models, cacheWatch: CacheWatch, given
     },
     onTurn: (turn) => task.onTurn?.({ ...turn, files: copy.drafts().map(({ file }) => file) }),
   })
-  throwIfBroken()
+  if (broken.signal.aborted) throw broken.signal.reason
   const [first] = loop.calls
   const cache = first && cacheWatch.compare(prefix, expected, first)
   const end = await settle(loop, copy.drafts(), given)
@@ -167,53 +158,29 @@ async function runTask(core: Core, models: Models, cacheWatch: CacheWatch, given
   return { ...end, text: loop.text, ...counts }
 }
 
-/** A check that breaks is no answer for a model, which would go on without what it wanted to keep: it ends the run. */
-function endedByBrokenCheck(task: Task) {
-  const broken = new AbortController()
-  let why: { error: unknown } | undefined
-  const check = async (draft: Draft) => {
-    try {
-      return await task.check?.(draft)
-    } catch (error) {
-      why ??= { error }
-      broken.abort()
-      return 'it could not be checked'
-    }
-  }
-  return {
-    task: { ...task, check, signal: AbortSignal.any([task.signal, broken.signal]) },
-    throwIfBroken: () => {
-      if (why) throw why.error
-    },
-  }
-}
-
 type Settled = Pick<RunReport, 'ended' | 'why' | 'failure' | 'files' | 'answer'>
 
 async function settle(loop: LoopReport, drafts: readonly Draft[], task: Task): Promise<Settled> {
-  const nothing = { failure: undefined, files: [] }
   const isTruncated = loop.ended === 'limit' && loop.limit === 'turns' && task.atTurnLimit === 'apply'
-  if (loop.ended === 'aborted') return { ...nothing, ended: 'aborted', why: loop.why }
+  if (loop.ended === 'aborted') return { ended: 'aborted', why: loop.why, files: [] }
   if (loop.ended === 'failed' || (loop.ended === 'limit' && !isTruncated)) {
-    const failure = loop.ended === 'failed' ? loop.failure : undefined
-    return { ended: 'failed', why: loop.why, failure, files: [], answer: loop.answer }
+    const { why, failure, answer } = loop
+    return { ended: 'failed', why, failure, files: [], answer }
   }
   const files = drafts.map(({ file }) => file)
-  if (task.signal.aborted) return { ...nothing, ended: 'aborted', why: 'it was stopped' }
-  if (!task.ownsLease()) return { ...nothing, ended: 'aborted', why: 'another process has taken it over' }
+  if (task.signal.aborted) return { ended: 'aborted', why: 'it was stopped', files: [] }
+  if (!task.ownsLease()) return { ended: 'aborted', why: 'another process has taken it over', files: [] }
   try {
     if (files.length > 0) await task.apply?.(drafts)
   } catch (error) {
     // A person may have changed a file in the meantime. Any other error is no outcome of the run.
     if (error instanceof MemoryError && error.code !== 'DEGRADED')
-      return { ...nothing, ended: 'failed', why: error.message }
+      return { ended: 'failed', why: error.message, files: [] }
     throw error
   }
-  if (isTruncated) return { ...nothing, files, ended: 'truncated', why: loop.why }
-  return { ...nothing, files, ended: 'done', why: undefined }
+  return isTruncated ? { ended: 'truncated', why: loop.why, files } : { ended: 'done', why: undefined, files }
 }
 
-/** What a run used, in tokens. */
 function accountOf(calls: readonly Usage[]) {
   const sum = (of: (usage: Usage) => number) => calls.reduce((total, usage) => total + of(usage), 0)
   const read = sum(({ cacheRead }) => cacheRead)
@@ -248,35 +215,23 @@ function isOfPart({ failed, status }: ModelFailure): boolean {
   return failed === 'bad-request' && (status === undefined || OF_REQUEST.includes(status))
 }
 
-/** What a caller asks of a run: its task, what it may do and how long, and what it may change. */
-
-/**
- * `memory`: reads what is in reach and changes memories (extraction, dream). `notes`: edits that one file, the only one of
- * its folder. `nothing`: a summary is text.
- */
+/** `memory`: reads what is in reach and changes memories. `notes`: edits that one file. `nothing`: a summary is text. */
 export type Policy = { may: 'memory' } | { may: 'notes'; file: string } | { may: 'nothing' }
 
+/** `readable`: folders. `files`: single files, and nothing beside them. `closed`: never, though they may be inside. */
 export type Reach = {
-  /** Where relative paths begin. */
   memoryDir: string
-  /** Folders besides it that may be read: the project, transcripts. */
   readable: readonly string[]
-  /** Single files that may be read, and nothing beside them. */
   files?: readonly string[]
-  /** Never, though they may be inside: what the daemon keeps for itself. */
   closed: readonly string[]
 }
 
 /** `turns`: answers of the model. `usd`: left out where the price of the model is unknown. */
 export type Limits = { turns: number; outputTokens: number; wallMs: number; usd?: number }
 
-/** `usage`: of this one alone. */
 export type Turn = { turn: number; text: string; tools: string[]; usage: Usage }
 
-/**
- * `file`: from the memory directory on. `content`: `null` takes it away. `expect`: the hash of what was there when the run
- * first saw it, `null` for nothing.
- */
+/** `content`: `null` takes it away. `expect`: the hash of what was there when the run first saw it, `null` for nothing. */
 export type Draft = {
   file: string
   content: string | null
@@ -285,9 +240,9 @@ export type Draft = {
 }
 
 export type Task = {
-  /** What for: extraction, notes, dream, compaction. The reason of a change where the model gives none. */
+  /** Also the reason of a change where the model gives none. */
   job: string
-  /** The project for which its cost is counted. */
+  /** For which its cost is counted. */
   project?: string
   prefix: Prefix
   directive: string
@@ -299,18 +254,16 @@ export type Task = {
   atTurnLimit: 'apply' | 'fail'
   /** `changed`: one answer whose changes were all accepted is enough; to be told so costs another call. */
   until?: 'done' | 'changed'
-  /** Files that the directive itself has shown, from the memory directory on, and the SHA-256 of what it has shown. */
+  /** Files that the directive itself has shown. */
   shown?: readonly { file: string; hash: string }[]
-  /** Everything that would refuse the change when it is applied; `undefined` when nothing would. */
+  /** Why the change would be refused when it is applied. */
   check?: (draft: Draft) => Promise<string | undefined>
   /** What the named messages say, or those that the content itself names; a change that rests on none that counts is refused. */
   cite?: (ids: readonly string[], content: string | null) => { evidence: Evidence[] } | { refused: string }
   /** All of it or nothing. Not called where nothing was changed. */
   apply?: (drafts: readonly Draft[]) => Promise<unknown>
-  /** Whether the job may still write. */
   ownsLease: () => boolean
   signal: AbortSignal
   onTurn?: (turn: Turn & { files: string[] }) => void
-  /** What its tools have shown the model. */
   onShown?: (text: string) => void
 }

@@ -21,7 +21,6 @@ import { CAP_ENTRIES, type Facts, type FoundFile } from './working-copy.ts'
 type Output = Promise<Answer | Refused>
 
 const DAY_MS = 86_400_000
-/** Of what grep has found. */
 const CAP_LINES = 1_000
 
 export async function runCommand(command: Command, places: readonly Place[], at: ToolContext): Output {
@@ -106,7 +105,6 @@ function lsLine(name: string, facts: Facts, options: Command['options']): string
   return options.has('l') ? `${dated(facts)} ${String(facts.bytes).padStart(9)} ${shown}` : shown
 }
 
-/** What only the run itself has written has no time yet. */
 function dated({ modifiedMs }: Facts): string {
   return modifiedMs === 0 ? 'in this run' : new Date(modifiedMs).toISOString().replace(/\.\d+/, '')
 }

@@ -5,7 +5,7 @@ import { type Denied, quoted } from './tools.ts'
 const NAMES = ['ls', 'find', 'cat', 'stat', 'wc', 'head', 'tail', 'grep'] as const
 type CommandName = (typeof NAMES)[number]
 
-/** `options`: by name without dashes; a flag has the value ''. `paths`: as they were given. */
+/** `options`: by name without dashes; a flag has the value ''. */
 export type Command = {
   name: CommandName
   options: ReadonlyMap<string, string>
@@ -30,13 +30,9 @@ export function parseCommand(line: string): Command | Denied {
   const words = parseWords(line)
   if ('denied' in words) return words
   const [first, ...rest] = words as [Word, ...Word[]]
-  if (!isCommand(first.text))
-    return { denied: `${quoted(first.text)} is not available; there are only ${NAMES.join(' ')}` }
-  return first.text === 'find' ? parseFind(rest) : parseUsual(first.text, rest)
-}
-
-function isCommand(name: string): name is CommandName {
-  return NAMES.some((each) => each === name)
+  const name = NAMES.find((each) => each === first.text)
+  if (!name) return { denied: `${quoted(first.text)} is not available; there are only ${NAMES.join(' ')}` }
+  return name === 'find' ? parseFind(rest) : parseUsual(name, rest)
 }
 
 function parseUsual(name: Exclude<CommandName, 'find'>, words: readonly Word[]): Command | Denied {

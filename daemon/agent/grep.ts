@@ -88,9 +88,7 @@ async function run(
   if (signal.aborted) return { failed: `${quoted(what.pattern)} took too long; look for something simpler` }
   if (code instanceof Error) return { failed: `grep could not be run: ${code.message}` }
   if (code !== null && code > 1) return { failed: `${quoted(what.pattern)} is not understood: ${errors.trim()}` }
-  const matches = linesIn(Buffer.concat(chunks).toString('utf8')).map(({ number, text }) =>
-    placed(starts, number, text),
-  )
+  const matches = matchesIn(Buffer.concat(chunks).toString('utf8'), starts)
   return { matches, cut: bytes > CAP_OUTPUT_BYTES || matches.length >= CAP_MATCHES }
 }
 
@@ -127,38 +125,30 @@ async function feed(texts: AsyncIterable<Text>, to: NodeJS.WritableStream, ended
   return starts
 }
 
-/** Not up to the middle of a character. */
 function sliceOf(text: string, at: number): string {
   const end = at + SLICE_CHARS
   return text.slice(at, /[\ud800-\udbff]/.test(text[end - 1] ?? '') ? end + 1 : end)
 }
 
-function linesIn(output: string): { number: number; text: string }[] {
+/** Lines of the output come in the order of the texts. */
+function matchesIn(output: string, starts: readonly Start[]): Match[] {
+  let at = 0
   return output.split('\n').flatMap((each) => {
     const [, number, text] = /^(\d+):(.*)$/s.exec(each) ?? []
-    return number === undefined || text === undefined ? [] : [{ number: Number(number), text }]
+    if (text === undefined) return []
+    while ((starts[at + 1]?.line ?? Number.POSITIVE_INFINITY) <= Number(number)) at++
+    const { path, line } = starts[at] as Start
+    return [{ path, line: Number(number) - line + 1, text }]
   })
 }
 
-function placed(starts: readonly Start[], number: number, text: string): Match {
-  let [low, high] = [0, starts.length - 1]
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    if ((starts[middle] as Start).line <= number) low = middle
-    else high = middle - 1
-  }
-  const start = starts[low] as Start
-  return { path: start.path, line: number - start.line + 1, text }
-}
-
 function repeats(pattern: string): number {
-  return [...pattern.matchAll(/\{(\d*),?(\d*)\\?\}/g)].reduce(
-    (product, [, low, high]) => product * Math.max(Number(low), Number(high), 1),
-    1,
+  const times = [...pattern.matchAll(/\{(\d*),?(\d*)\\?\}/g)].map(([, low, high]) =>
+    Math.max(Number(low), Number(high), 1),
   )
+  return times.reduce((product, each) => product * each, 1)
 }
 
-/** What every tool is given besides its input. */
 export type ToolContext = {
   copy: WorkingCopy
   clean: CleanTexts
@@ -192,7 +182,6 @@ export function formatMatches(matches: readonly Match[], { mode, named, numbered
 /** `lines`: how many are answered with their words. */
 type Searched = ToolContext & { glob?: string | undefined; lines: number }
 
-/** Lines in all files at or below the places. */
 export async function search(places: readonly Place[], what: Matching, at: Searched): Promise<Matches | Refused> {
   const files: FoundFile[] = []
   let cut = false

@@ -6,13 +6,14 @@ import type { Block, Message, ModelFailure, ModelRequest, Provider, ToolUseBlock
 import type { Clock } from '../platform/clock.ts'
 import { isDeeperThan } from '../platform/json.ts'
 import type { Limits, Task, Turn } from './agent.ts'
+import type { Prefix } from './prefix.ts'
 import { isChange, type ToolRunner } from './tool-runner.ts'
 
 type Limit = 'turns' | 'output' | 'time' | 'cost'
 
 type LoopEnd =
   | { ended: 'done' }
-  | { ended: 'limit'; limit: Limit; why: string; answer?: 'useless' }
+  | { ended: 'limit'; limit: Limit; why: string; failure?: undefined; answer?: 'useless' }
   | { ended: 'aborted'; why: string }
   | { ended: 'failed'; why: string; failure?: ModelFailure; answer?: 'useless' }
 
@@ -26,10 +27,8 @@ type Conversation = {
   limits: Limits
   clock: Clock
   signal: AbortSignal
-  /** What a call costs; nothing for a model whose price is unknown. */
   priceOf: (usage: Usage) => number | undefined
-  /** Whether the messages so far are marked to be cached for the next turn. */
-  marks: 'tail' | 'none'
+  marks: Prefix['marks']
   until: NonNullable<Task['until']>
   onTurn: (turn: Turn) => void
 }
@@ -48,8 +47,8 @@ export async function runLoop(conversation: Conversation): Promise<LoopReport> {
   try {
     const end = await converse(conversation, AbortSignal.any([signal, late.signal]), state)
     const { text, turns, calls } = state
-    if (end.ended === 'aborted' && late.signal.aborted) return { ...reached('time', limits.wallMs), text, turns, calls }
-    return { ...end, text, turns, calls }
+    const isLate = end.ended === 'aborted' && late.signal.aborted
+    return { ...(isLate ? reached('time', limits.wallMs) : end), text, turns, calls }
   } finally {
     timer.stop()
   }
@@ -97,10 +96,10 @@ async function converse(conversation: Conversation, signal: AbortSignal, state: 
 async function runTools(tools: ToolRunner, asked: readonly ToolUseBlock[], signal: AbortSignal): Promise<Block[]> {
   const results: Block[] = []
   for (const [n, { id, name, input }] of asked.entries()) {
-    const isTooMany = n >= CAP_CALLS
-    const { content, isError } = isTooMany
-      ? await tools.deny(name, `more than ${CAP_CALLS} calls in one answer`)
-      : await tools.run({ name, input }, signal)
+    const { content, isError } =
+      n >= CAP_CALLS
+        ? await tools.deny(name, `more than ${CAP_CALLS} calls in one answer`)
+        : await tools.run({ name, input }, signal)
     results.push({ type: 'tool_result', toolUseId: id, content, ...(isError && { isError }) })
   }
   return results

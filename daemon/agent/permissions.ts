@@ -13,7 +13,6 @@ import { type Denied, isTool, parseInput, quoted, type ToolCall, type ToolName }
 type Reading = Extract<ToolCall, { tool: 'Read' | 'Grep' | 'Glob' }>
 type Changing = Extract<ToolCall, { tool: 'Edit' | 'Write' }>
 
-/** `file`: from the memory directory on. */
 export type Permitted =
   | (Reading & { place: Place })
   | (Changing & { place: Place; file: string })
@@ -60,13 +59,8 @@ function locateChange(policy: Policy, places: Places, asked: string): Place | De
 function permitCommand(places: Places, line: string): Permitted | Denied {
   const command = parseCommand(line)
   if ('denied' in command) return command
-  const found: Place[] = []
-  for (const path of command.paths) {
-    const place = places.locate(path)
-    if ('denied' in place) return place
-    found.push(place)
-  }
-  return { tool: 'Bash', command, places: found }
+  const found = command.paths.map(places.locate)
+  return found.find((place) => 'denied' in place) ?? { tool: 'Bash', command, places: found as Place[] }
 }
 
 /** `path` holds no link. `root`: what it is inside of. `inMemory`: from the memory directory on, where it is inside. */
@@ -75,10 +69,7 @@ export type Place = { path: string; root: string; inMemory: string | undefined; 
 /** Folders and files that hold keys wherever they stand: a project may be the user's whole home. */
 const KEYS = new Set(['.ssh', '.gnupg', '.aws', '.netrc', '.npmrc', '.pypirc', '.docker', '.kube', '.git-credentials'])
 
-/**
- * Where a run may look. Turns what a model calls a path into the one place it leads to, after every link was followed, and
- * denies what is not inside. Reads no content.
- */
+/** Turns what a model calls a path into the one place it leads to, after every link was followed, or denies it. */
 export function createPlaces({ memoryDir, readable, files = [], closed }: Reach) {
   const memory = followed(memoryDir)
   const roots = [memory, ...readable.map(followed)]
@@ -92,12 +83,8 @@ export function createPlaces({ memoryDir, readable, files = [], closed }: Reach)
     // The memory directory may itself be inside a closed folder.
     if (root !== memory && shut.some((each) => covers(each, path)))
       return { denied: `${quoted(asked)} is what the daemon keeps for itself` }
-    if (
-      relative(root, path)
-        .split(sep)
-        .some((name) => KEYS.has(name.toLowerCase()))
-    )
-      return { denied: `${quoted(asked)} is a place for keys and is not read` }
+    const names = relative(root, path).toLowerCase().split(sep)
+    if (names.some((name) => KEYS.has(name))) return { denied: `${quoted(asked)} is a place for keys and is not read` }
     return { path, root, inMemory: covers(memory, path) ? relative(memory, path) : undefined, asked }
   }
 

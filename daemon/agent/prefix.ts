@@ -16,20 +16,18 @@ export type Prefix = {
   /** The session: its jobs share what a server keeps. */
   key: string
   model: string
-  /** In order, to compare what was sent with what is sent now. */
   parts: readonly Part[]
   /** How long a server has what was marked, counted from its last use. */
   keptMs: number
-  /** Whether there is a place left to have the conversation cached as it goes on. */
+  /** `tail`: the conversation is cached as it goes on. */
   marks: 'tail' | 'none'
   /** `since`: how many parts the last job of this session had sent. `maxTokens`: what the task may be answered with. */
   request(task: string, since: number, maxTokens: number): Pick<ModelRequest, 'system' | 'tools' | 'messages' | 'raw'>
 }
 
 /**
- * How long a server is asked to keep what jobs share. Usually an hour, though it costs twice as much to write as five
- * minutes: people read and think between two turns, and a prefix that has to be written again costs as much as twenty
- * that are kept. Nothing where no other job asks the same model.
+ * How long a server is asked to keep what jobs share. An hour costs twice as much to write as five minutes, but people read
+ * and think between two turns, and a prefix that has to be written again costs as much as twenty that are kept.
  */
 export type Keep = '1h' | '5m' | 'nothing'
 
@@ -95,14 +93,11 @@ export function harnessPrefix(key: string, params: Readonly<Record<string, unkno
   }
 }
 
-/** More than any model thinks. */
 const CAP_BUDGET_TOKENS = 32_000
 
 function budgetOf(thinking: unknown): number {
-  const { budget_tokens: budget } = (thinking ?? {}) as { budget_tokens?: unknown }
-  return typeof budget === 'number' && Number.isSafeInteger(budget) && budget > 0
-    ? Math.min(budget, CAP_BUDGET_TOKENS)
-    : 0
+  const budget = isObject(thinking) ? thinking.budget_tokens : 0
+  return Number.isSafeInteger(budget) ? Math.min(Math.max(budget as number, 0), CAP_BUDGET_TOKENS) : 0
 }
 
 /** The cache marks of a harness move from turn to turn; the content stays the same. */
@@ -114,7 +109,6 @@ function marksIn(json: string): number {
   return json.split('"cache_control":{').length - 1
 }
 
-/** What every run is told first, whatever its task. The same bytes for all of them. */
 export const PREAMBLE = `You work in the background for a coding assistant and its user. You keep their memory: what was learned in one session and will matter in another, notes about the session that is going on, and summaries.
 
 What you are given:
@@ -143,8 +137,9 @@ export type HarnessRequest = {
 /** Where this daemon itself would ask, and with which key. */
 type Door = { baseUrl: string; fingerprint: string }
 
-/** The last words of each in the part that is told. */
 export type LastWords = { agent: string | undefined; person: string | undefined }
+
+type WireMessage = { role: 'user' | 'assistant'; content: string | Record<string, unknown>[] }
 
 const KEEP_MS = 3_600_000
 const CAP_SESSIONS = 16
@@ -189,10 +184,9 @@ function unusable(params: HarnessRequest['params']): string | undefined {
   if (typeof model !== 'string' || model === '') return 'it names no model'
   if (!Array.isArray(messages) || messages.length === 0) return 'it holds no messages'
   if (!messages.every(isMessage)) return 'it holds what is no message'
-  const last: unknown = messages.at(-1)
-  const { role, content } = (last ?? {}) as { role?: unknown; content?: unknown }
-  const asks = (block: unknown) => (block as { type?: unknown } | null)?.type === 'tool_use'
-  if (role === 'assistant' && Array.isArray(content) && content.some(asks)) return 'a tool call in it has no result yet'
+  const { role, content } = messages.at(-1) as WireMessage
+  if (role === 'assistant' && Array.isArray(content) && content.some(({ type }) => type === 'tool_use'))
+    return 'a tool call in it has no result yet'
   return serverSide(params)
 }
 
@@ -202,32 +196,25 @@ function serverSide({ tools, mcp_servers: servers, container }: HarnessRequest['
   if (container !== undefined && container !== null) return 'it has a container'
   if (tools === undefined) return undefined
   if (!Array.isArray(tools)) return 'its tools are no list'
-  if (!tools.every(isNamed)) return 'one of its tools has no name'
-  const typeOf = (tool: unknown) => (tool as { type?: unknown } | null)?.type
-  const others = tools.find((tool) => typeOf(tool) !== undefined && typeOf(tool) !== null && typeOf(tool) !== 'custom')
-  return others === undefined ? undefined : 'it has tools that the server runs itself'
+  if (!tools.every((tool) => isObject(tool) && typeof tool.name === 'string')) return 'one of its tools has no name'
+  const isOfServer = ({ type = null }) => type !== null && type !== 'custom'
+  return tools.some(isOfServer) ? 'it has tools that the server runs itself' : undefined
 }
 
-function isMessage(message: unknown): boolean {
-  const { role, content } = (message ?? {}) as { role?: unknown; content?: unknown }
+function isMessage(message: unknown): message is WireMessage {
+  if (!isObject(message)) return false
+  const { role, content } = message
   if (role !== 'user' && role !== 'assistant') return false
   return typeof content === 'string' || (Array.isArray(content) && content.every(isObject))
 }
 
-function isNamed(tool: unknown): boolean {
-  return isObject(tool) && typeof (tool as { name?: unknown }).name === 'string'
-}
-
-function isObject(value: unknown): boolean {
+function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function endsWith({ messages }: HarnessRequest['params'], { agent, person }: LastWords): boolean {
-  const { role, content } =
-    (messages as { role: string; content: string | { type?: unknown; text?: unknown }[] }[]).at(-1) ?? {}
-  const texts = Array.isArray(content)
-    ? content.map(({ text }) => (typeof text === 'string' ? text : ''))
-    : [content ?? '']
+  const { role, content } = (messages as WireMessage[]).at(-1) as WireMessage
+  const texts = Array.isArray(content) ? content.map(({ text }) => (typeof text === 'string' ? text : '')) : [content]
   const words = role === 'assistant' ? agent : person
   return words !== undefined && bare(texts.join('\n')) === bare(words)
 }
@@ -241,19 +228,10 @@ function sameEndpoint(url: string): string {
 }
 
 /**
- * Notices when a server did not read from its cache what an earlier job had it write: compares what was sent with what is
- * sent now, and what was expected with what was used. A break that was announced is no news. Keeps hashes, never text.
+ * `since`: how many parts the last job of this prefix had sent. `because`: why less may be read than `tokens`. `changed`: the
+ * first part that is not what it was.
  */
-
-export type Expectation = {
-  /** How many parts the last job of this prefix had sent. */
-  since: number
-  tokens: number
-  /** Why less may be read than that. */
-  because: string | undefined
-  /** The first part that is not what it was. */
-  changed: string | undefined
-}
+export type Expectation = { since: number; tokens: number; because: string | undefined; changed: string | undefined }
 
 export type CacheVerdict =
   | { cache: 'cold' | 'read' }
@@ -268,6 +246,7 @@ const TOLERATED = 0.95
 
 export type CacheWatch = ReturnType<typeof createCacheWatch>
 
+/** Notices when a server did not read from its cache what an earlier job had it write. Keeps hashes, never text. */
 export function createCacheWatch(clock: Clock) {
   const sent = new Map<string, Sent>()
   const announced = new Map<string, string>()
@@ -289,7 +268,6 @@ export function createCacheWatch(clock: Clock) {
       const because = announced.get(name) ?? (age >= last.keptMs ? 'too long ago' : undefined)
       return { since: at < 0 ? last.parts.length : 0, tokens: last.tokens, because, changed }
     },
-    /** `used`: by the first call of a run. */
     compare: (prefix: Prefix, { tokens, because, changed }: Expectation, used: Usage): CacheVerdict => {
       const name = nameOf(prefix)
       announced.delete(name)

@@ -7,7 +7,7 @@ import { hash } from 'node:crypto'
 import type { Core } from '../core.ts'
 import { type Db, withoutWaiting } from '../db/database.ts'
 import { createInTurn } from '../platform/queue.ts'
-import { tokensIn } from '../platform/text.ts'
+import { isWithinCharacter, tokensIn } from '../platform/text.ts'
 import { type MessageTable, readMessages, type SessionKey } from '../sessions/message-table.ts'
 import { cleanText } from './tools.ts'
 
@@ -29,13 +29,8 @@ export type RenderedMessage = { id: string; name: string; text: string; hash: st
 /** `head`: what stands before the first message. */
 export type Rendered = { head: string; messages: RenderedMessage[]; tokens: number }
 
-type Rendering = {
-  key: SessionKey
-  /** In order; those before the anchor may be left out. */
-  messages: readonly SessionMessage[]
-  /** The notes of the session as they are now; read only when they have to stand in. */
-  notes: () => string
-}
+/** `messages`: in order; those before the anchor may be left out. `notes`: read only when they have to stand in. */
+type Rendering = { key: SessionKey; messages: readonly SessionMessage[]; notes: () => string }
 
 /** Above the first the anchor moves, so that at most the second stays. */
 export const MOVE_TOKENS = 60_000
@@ -84,7 +79,7 @@ export function createRendering({ db, clock }: Core) {
   }
 
   return {
-    /** The first message that is still told: those before it need not be read. */
+    /** The first message that is still told. */
     anchorOf: (key: SessionKey): string | undefined => {
       const found = table.find(key)
       return found && table.frozen(key, []).find(({ number }) => number >= found.anchor)?.message
@@ -97,7 +92,6 @@ export function createRendering({ db, clock }: Core) {
   }
 }
 
-/** One string for a session, as a key of maps. */
 export function sessionName({ harness, sessionId }: SessionKey): string {
   return JSON.stringify([harness, sessionId])
 }
@@ -130,10 +124,8 @@ type FrozenMessage = { number: number; message: string; cuts: string }
 /** `anchor`: the number of the first message that is told. `next`: no number is ever given twice. */
 type Frozen = { anchor: number; notes: string; next: number }
 
-/** A session that was not rendered for so long begins anew when it is. */
 const KEEP_MS = 30 * 86_400_000
 
-/** What was decided for each session and message stays decided. */
 export function createRenderingTable(db: Db) {
   const get = db.prepare(
     'SELECT id, anchor, notes, next FROM renderings WHERE harness = @harness AND session = @sessionId',
@@ -163,16 +155,11 @@ export function createRenderingTable(db: Db) {
     for (const { number, message, cuts } of added) add.run(id, number, message, cuts)
   })
   return {
-    find: (key: SessionKey): Frozen | undefined => {
-      const found = find(key)
-      return found && { anchor: found.anchor, notes: found.notes, next: found.next }
-    },
+    find,
     /** Those of the named messages that are known, and all from the anchor on. */
     frozen: (key: SessionKey, messages: readonly string[]): FrozenMessage[] => {
       const found = find(key)
-      if (!found) return []
-      const { id, anchor } = found
-      return known.all({ id, anchor, messages: JSON.stringify(messages) }) as FrozenMessage[]
+      return found ? (known.all({ ...found, messages: JSON.stringify(messages) }) as FrozenMessage[]) : []
     },
     /** All of it or nothing. What a power cut takes back is decided again, and costs a cache at most. */
     save: (key: SessionKey, frozen: Frozen, news: News, at: number) =>
@@ -188,12 +175,12 @@ export async function readSession(said: MessageTable, { row, from, upTo, signal 
   for await (const [message, line] of readMessages(said.from(row, from, upTo), signal)) {
     const { by, text, toolCalls, toolResults, minutesEast } = line
     const { uid: id, at, startsTurn } = message
-    const known = {
+    found.push({
+      ...{ id, by, text, toolCalls, toolResults },
       ...(at !== null && { at }),
       ...(minutesEast !== undefined && { minutesEast }),
-      ...(startsTurn === 1 && { startsTurn: true as const }),
-    }
-    found.push({ id, by, text, toolCalls, toolResults, ...known })
+      ...(startsTurn === 1 && { startsTurn: true }),
+    })
   }
   return found
 }
@@ -214,7 +201,6 @@ export function partsOf({ text, toolCalls, toolResults }: SessionMessage): Messa
   ]
 }
 
-/** Without credentials and private spans. */
 export async function cleanParts(message: SessionMessage): Promise<MessagePart[]> {
   const parts: MessagePart[] = []
   for (const { kind, text } of partsOf(message)) parts.push({ kind, text: await cleanText(text) })
@@ -241,7 +227,6 @@ export function renderMessage(
   return { id: message.id, name, text, hash: hash('sha256', text) }
 }
 
-/** A text that spells one of our marks does not become one. */
 function fenced(text: string): string {
   return text.replace(/<(?=\s*\/?\s*(?:message|call|result|transcript|session-notes)\b)/gi, '&lt;')
 }
@@ -266,12 +251,8 @@ const KEPT = {
 const ENCODED = /(?:data:[\w/+.-]{1,100};base64,)?[A-Za-z0-9+/]{600,}={0,2}/g
 
 function decideCuts(parts: readonly MessagePart[]): Cuts {
-  const cuts: Cuts = {}
-  for (const [n, part] of parts.entries()) {
-    const found = cutsOf(part)
-    if (found.length > 0) cuts[n] = found
-  }
-  return cuts
+  const all = parts.map((part, n) => [n, cutsOf(part)] as const)
+  return Object.fromEntries(all.filter(([, cuts]) => cuts.length > 0))
 }
 
 function cutsOf({ kind, text }: MessagePart): Cut[] {
@@ -283,8 +264,8 @@ function cutsOf({ kind, text }: MessagePart): Cut[] {
   const rest = text.length - encoded.reduce((sum, { from, to }) => sum + to - from, 0)
   const { chars, head, tail } = KEPT[kind]
   if (rest <= chars) return encoded
-  const from = whole(text, head)
-  const to = whole(text, text.length - tail)
+  const whole = (at: number) => (isWithinCharacter(text, at) ? at + 1 : at)
+  const [from, to] = [whole(head), whole(text.length - tail)]
   const middle = { from, to, says: `[… ${to - from} characters left out …]` }
   // Encoded data that reaches into the middle widens the cut.
   return encoded.reduce<Cut[]>(
@@ -295,11 +276,6 @@ function cutsOf({ kind, text }: MessagePart): Cut[] {
     },
     [middle],
   )
-}
-
-/** Not between the halves of one character. */
-function whole(text: string, at: number): number {
-  return /[\udc00-\udfff]/.test(text[at] ?? '') ? at + 1 : at
 }
 
 function applyCuts(text: string, cuts: readonly Cut[] = []): string {

@@ -28,7 +28,6 @@ type Call = { name: string; input: unknown }
 
 const CAP_LINES = 2_000
 const CAP_FOUND = 500
-/** Of all results of one turn together. */
 const CAP_TURN_CHARS = 400_000
 
 export function createToolRunner({ clock, env, log }: Core, task: Task, places: Places, copy: WorkingCopy) {
@@ -90,13 +89,11 @@ export function createToolRunner({ clock, env, log }: Core, task: Task, places: 
     run,
     /** A call that is not even looked at. Counted like any other that is denied. */
     deny,
-    /** The model has what was answered so far. */
     delivered: (): void => {
       turnChars = 0
       copy.delivered()
     },
     denials: () => denials,
-    /** How many of them would have changed something that is no memory. */
     astray: () => astray,
   }
 }

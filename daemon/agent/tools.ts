@@ -97,7 +97,6 @@ export function parseInput(tool: ToolName, input: unknown): ToolCall | Denied {
 
 let specs: ToolSpec[] | undefined
 
-/** As a model is told of them. Made once: it takes a millisecond. */
 export function toolSpecs(): ToolSpec[] {
   specs ??= Object.entries(described).map(([name, { description, input }]) => {
     const { $schema: _, ...inputSchema } = z.toJSONSchema(input, { io: 'input' })
@@ -146,7 +145,6 @@ export function joined(parts: readonly Answer[]): Answer {
   return { text, shows }
 }
 
-/** What the model has seen once it has the first so many characters. Nothing of what begins behind them. */
 export function seenOf({ shows }: Answer, chars: number): { file: string; hash: string; how: 'part' | 'whole' }[] {
   return shows
     .filter(({ start, end }) => start < chars || (end === start && end <= chars))
@@ -181,7 +179,6 @@ export function createPace(clock: Clock, signal: AbortSignal): Pace {
 
 const turns = createTurns()
 
-/** Without credentials and private spans. Other work runs between two long texts. */
 export async function cleanText(text: string): Promise<string> {
   await turns(text.length)
   return (await redact(withoutPrivate(text))).text
@@ -191,7 +188,6 @@ export async function cleanText(text: string): Promise<string> {
 export type Match = { path: string; line: number; text: string }
 export type Matches = { matches: Match[]; cut: boolean }
 
-/** A model is shown no more of a line. */
 export const CAP_LINE_CHARS = 500
 const CAP_WHOLE_CHARS = 4_000_000
 /** Longer than any key, in lines of its own or within one. */
@@ -205,7 +201,6 @@ const LEFT_OUT = '[left out: part of a credential]'
  */
 export function createCleanTexts() {
   let last: { text: string; clean: string } | undefined
-  /** The same text, asked for again, is not cleaned again. */
   const whole = async (text: string) => {
     if (last?.text !== text) last = { text, clean: await cleanText(text) }
     return last.clean
@@ -248,11 +243,8 @@ function begun(line: string): string {
 
 function byPath(matches: readonly Match[]): Map<string, Match[]> {
   const files = new Map<string, Match[]>()
-  for (const match of matches) {
-    const known = files.get(match.path)
-    if (known) known.push(match)
-    else files.set(match.path, [match])
-  }
+  for (const match of matches) files.set(match.path, [])
+  for (const match of matches) files.get(match.path)?.push(match)
   return files
 }
 
@@ -260,22 +252,17 @@ function byPath(matches: readonly Match[]): Map<string, Match[]> {
 function startsOf(text: string): (line: number) => number {
   let [number, at] = [1, 0]
   return (line) => {
-    for (; number < line; number++) {
-      const newline = text.indexOf('\n', at)
-      if (newline < 0) break
-      at = newline + 1
-    }
+    at = afterLines(text, at, line - number)
+    number = line
     return at
   }
 }
 
-/** From the start of a line on. */
 function around(text: string, at: number): string {
   const from = text.lastIndexOf('\n', at - AROUND_CHARS) + 1
   return text.slice(at - from > 2 * AROUND_CHARS ? at : from, at + 2 * AROUND_CHARS)
 }
 
-/** Which of the wanted beginnings a line of the text has. */
 function linesAmong(text: string, wanted: ReadonlySet<string>): Set<string> {
   const stands = new Set<string>()
   for (let at = 0; at <= text.length && stands.size < wanted.size; ) {
@@ -315,7 +302,6 @@ export function lastLines(text: string, count: number): string {
   return ended(text.slice(start + 1))
 }
 
-/** With their numbers, until there is more than is shown. */
 export function numberedLines(text: string, capChars: number): string {
   let shown = ''
   let number = 1

@@ -77,7 +77,6 @@ export function createWorkingCopy(places: Places) {
     return [...entries.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  /** All plain files below a folder, by path; or the one file that it is. */
   const walk = async (place: Place, pace: Pace, depth = CAP_DEPTH): Promise<Found | Refused> => {
     const files: FoundFile[] = []
     const folders: FoundFile[] = []
@@ -111,7 +110,6 @@ export function createWorkingCopy(places: Places) {
     read,
     list,
     walk,
-    /** A place below one that was found inside. */
     below: places.below,
     facts: (place: Place): Facts | Refused => {
       const draft = draftAt(place)
@@ -125,7 +123,6 @@ export function createWorkingCopy(places: Places) {
       for (const [file, sight] of pending) addSight(seen, file, sight)
       pending.clear()
     },
-    /** What the model was last shown of a file; nothing where it never was. */
     hasSeen: (file: string) => seen.get(file),
     drafts,
     draftOf: (file: string) => changed.get(file),
@@ -153,11 +150,7 @@ export type Facts = { kind: Entry['kind']; bytes: number; modifiedMs: number }
  * that was swapped for a link meanwhile shows nothing from elsewhere. `reach` is for tests of the other way.
  */
 export function createDisk(reach?: Reach) {
-  const inFolder = <T extends object>(
-    place: Place,
-    names: readonly string[],
-    act: (folder: Folder) => T,
-  ): T | Refused => {
+  const inFolder = <T>(place: Place, names: readonly string[], act: (folder: Folder) => T): T | Refused => {
     let isThere = false
     try {
       const root = openRoot(place.root, () => false, reach)
@@ -178,16 +171,15 @@ export function createDisk(reach?: Reach) {
     }
   }
   const readFile = (place: Place, capBytes: number): Pick<Content, 'bytes' | 'hash'> | Refused => {
+    const asked = quoted(place.asked)
     const { folders, name } = wayTo(place)
-    if (name === undefined) return { denied: `${quoted(place.asked)} is not a plain file` }
+    if (name === undefined) return { denied: `${asked} is not a plain file` }
     return inFolder(place, folders, (folder) => {
-      const { size } = lstatSync(folder.at(name))
-      if (size > capBytes)
-        return { failed: `${quoted(place.asked)} is larger than ${capBytes} bytes; look for words in it with Grep` }
-      return readPlain(folder, name, capBytes) ?? { failed: `there is no ${quoted(place.asked)}` }
+      if (lstatSync(folder.at(name)).size > capBytes)
+        return { failed: `${asked} is larger than ${capBytes} bytes; look for words in it with Grep` }
+      return readPlain(folder, name, capBytes) ?? { failed: `there is no ${asked}` }
     })
   }
-  /** At most `most` entries, in no order. */
   const list = (place: Place, most: number): Entry[] | Refused => {
     const { folders, name } = wayTo(place)
     return inFolder(place, name === undefined ? folders : [...folders, name], (folder) => {
@@ -304,11 +296,8 @@ function twinOf(place: Place, file: string, copy: WorkingCopy): string | undefin
   const names = file.split('/')
   const root = place.path.slice(0, -file.length - 1)
   for (const [depth, name] of names.entries()) {
-    const entries = copy.list({
-      ...place,
-      path: join(root, ...names.slice(0, depth)),
-      inMemory: names.slice(0, depth).join('/'),
-    })
+    const folder = names.slice(0, depth).join('/')
+    const entries = copy.list({ ...place, path: join(root, folder), inMemory: folder })
     if (isRefused(entries)) return undefined
     if (entries.some((entry) => entry.name === name)) continue
     return entries.find((entry) => folded(entry.name) === folded(name))?.name
@@ -320,13 +309,11 @@ function folded(name: string): string {
   return name.normalize('NFKC').toLowerCase()
 }
 
-type Because = { evidence?: string[] | undefined; reason?: string | undefined }
-
 async function put(
   copy: WorkingCopy,
   { check, cite, job }: Task,
-  { file, content, expect }: Pick<Draft, 'file' | 'content' | 'expect'>,
-  { evidence: ids = [], reason }: Because,
+  { file, content, expect }: Omit<Draft, 'because'>,
+  { evidence: ids = [], reason }: (Edit | Write)['input'],
 ): Promise<string | Denied> {
   const cited = cite?.(ids, content) ?? { evidence: [] }
   if ('refused' in cited) return { denied: cited.refused }
