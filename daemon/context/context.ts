@@ -24,11 +24,10 @@ import type { Recall } from '../recall/recall.ts'
 import type { MessageTable, SessionKey } from '../sessions/message-table.ts'
 import { createCompaction, createCompactionGuards } from './compact.ts'
 import { flatten, type Message, recordOf, resultText } from './messages.ts'
-import { type Cleared, clearBySize, clearByTime, editsAtApi, planCached } from './microcompact.ts'
+import { clearBySize, clearByTime, editsAtApi, planCached } from './microcompact.ts'
 import { createSummariser } from './summariser.ts'
 import {
   breakdownOf,
-  type Counter,
   compactionOff,
   createCounter,
   modelName,
@@ -126,16 +125,16 @@ export function createContext(
       if (request.form === 'api')
         return { form: 'api', contextManagement: editsAtApi(messages, request), cleared: [], ...unchanged }
       if (request.form === 'cached') {
-        const { contextManagement, cleared } = request.fork
-          ? { contextManagement: undefined, cleared: [] }
-          : planCached(counter, messages)
-        return { form: 'cached', ...(contextManagement && { contextManagement }), cleared, ...unchanged }
+        const plan = request.fork ? { cleared: [] } : planCached(counter, messages)
+        return { form: 'cached', ...plan, ...unchanged }
       }
       if (!settings().enabled) return { form: request.form, cleared: [], ...unchanged }
       const { form, ...cleared } = byForm(messages, request, tokensBefore, roomFor(request, caller))
       if (cleared.results.length === 0) return { form, cleared: [], ...unchanged }
       const key = keyOf(request)
       const originals = cleared.results.map(({ toolUseId, block }) => ({ toolUseId, text: resultText(block) }))
+      // What the server counted is exact; only our own estimate is padded by a third.
+      const count = usage ? counter.all : counter.messages
       await toolResults.save(key, originals)
       agent.announceBreak(key, 'old results were cleared')
       if (cleared.memories) recall.reset(key)
@@ -144,7 +143,7 @@ export function createContext(
         messages: cleared.messages,
         cleared: cleared.results.map(({ toolUseId }) => toolUseId),
         tokensBefore,
-        tokensAfter: Math.max(0, tokensBefore - freedBy(counter, messages, cleared, usage)),
+        tokensAfter: Math.max(0, tokensBefore - (count(messages) - count(cleared.messages))),
       }
     },
     compact: async (request: CompactRequest, caller: Caller, signal: AbortSignal): Promise<Compacted> => {
@@ -167,7 +166,6 @@ export function createContext(
       results: await toolResults.keep(keyOf(request), request.messageId, request.results),
     }),
     result: toolResults.read,
-    /** Decisions about sessions that were not used since. */
     expire: (beforeMs: number): void => {
       toolResults.expire(beforeMs)
       guards.expire(beforeMs)
@@ -180,32 +178,17 @@ function keyOf({ harness, sessionId }: SessionKey): SessionKey {
   return { harness, sessionId }
 }
 
-/** What the server counted is exact; only our own estimate is padded by a third. */
-function freedBy(counter: Counter, before: readonly Message[], after: Cleared, usage: WireUsage | undefined): number {
-  if (!usage) return counter.messages(before) - counter.messages(after.messages)
-  return before.reduce(
-    (sum, each, at) => sum + counter.message(each) - counter.message(after.messages[at] as Message),
-    0,
-  )
-}
-
 /** Answers of a harness may carry what they used; the last one counts, if it is the last answer. */
 function usageIn(given: readonly unknown[]) {
   const last = given.findLast((entry) => roleOf(entry) === 'assistant')
   const outer = recordOf(last)
   const usage = recordOf(outer.usage ?? recordOf(outer.message).usage)
   // The request schema does not check these numbers.
-  const count = (name: string) => {
-    const value = usage[name]
-    return typeof value === 'number' && value > 0 ? Math.round(Math.min(value, MOST_TOKENS)) : 0
-  }
   if (typeof usage.input_tokens !== 'number') return undefined
-  return {
-    input_tokens: count('input_tokens'),
-    cache_read_input_tokens: count('cache_read_input_tokens'),
-    cache_creation_input_tokens: count('cache_creation_input_tokens'),
-    output_tokens: count('output_tokens'),
-  }
+  const counted = Object.entries(usage).map(([name, value]) => {
+    return [name, typeof value === 'number' && value > 0 ? Math.round(Math.min(value, MOST_TOKENS)) : 0]
+  })
+  return Object.fromEntries(counted) as WireUsage
 }
 
 function roleOf(entry: unknown): unknown {

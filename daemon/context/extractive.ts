@@ -3,6 +3,7 @@ import { BYTES_PER_TOKEN, headOf, tailOf } from '../platform/text.ts'
 import { isShellTool } from '../transcripts/formats/facts.ts'
 import {
   type Block,
+  blocksIn,
   blocksOf,
   type Message,
   recordOf,
@@ -24,14 +25,15 @@ const CAP_LAST_CHARS = 2_000
 
 export function extractiveSummary(messages: readonly Message[], openTodos: readonly string[] = []): string {
   const facts = factsOf(messages, openTodos)
-  const ofKind = (kind: Fact['kind']) => facts.filter((fact) => fact.kind === kind).map(({ text }) => text)
+  const ofKind = (kind: FactKind) => facts.filter((fact) => fact.kind === kind).map(({ text }) => text)
   const { read, ran } = doneIn(messages)
+  const short = (text: string) => clip(text, CAP_COMMAND_CHARS)
   return [
     ...earlier(messages),
     ...section('What the user said, word for word, oldest first', requests(messages)),
     ...section('Files that were changed', newest(ofKind('file'), CAP_FILES)),
     ...section('Files that were read', newest(read, CAP_FILES)),
-    ...section('Commands that were run', newest(ran, CAP_COMMANDS)),
+    ...section('Commands that were run', newest(ran.map(short), CAP_COMMANDS)),
     ...section('Commands that failed', newest(ofKind('failed').map(short), CAP_COMMANDS)),
     ...section('Still to do', ofKind('todo').map(short)),
     ...section('What the assistant said last', lastWords(messages)),
@@ -46,11 +48,6 @@ function newest(lines: readonly string[], count: number): string[] {
   return [...new Set(lines.toReversed())].slice(0, count).reverse()
 }
 
-function short(text: string): string {
-  return clip(text, CAP_COMMAND_CHARS)
-}
-
-/** The newest whole; of the oldest as much as there is room for. */
 function requests(messages: readonly Message[]): string[] {
   const all = messages.slice(notSummedUpFrom(messages)).flatMap(personTexts)
   const shown: string[] = []
@@ -68,7 +65,6 @@ function requests(messages: readonly Message[]): string[] {
   return shown.reverse()
 }
 
-/** What earlier compactions left, as far as there is room for it. */
 function earlier(messages: readonly Message[]): string[] {
   const text = messages
     .slice(notSummedUpFrom(messages))
@@ -85,18 +81,14 @@ function earlier(messages: readonly Message[]): string[] {
 
 function doneIn(messages: readonly Message[]): { read: string[]; ran: string[] } {
   const uses = toolUsesOf(messages)
-  const failed = new Set(
-    messages.flatMap(({ content }) =>
-      blocksOf(content).flatMap((block) => (isFailure(block) ? [resultIdOf(block) ?? ''] : [])),
-    ),
-  )
+  const failed = new Set(blocksIn(messages).filter(isFailure).map(resultIdOf))
   const read: string[] = []
   const ran: string[] = []
   for (const use of uses.values()) {
     const path = use.input.file_path ?? use.input.path
     if (use.name === 'Read' && typeof path === 'string') read.push(path)
     const command = commandOf(use)
-    if (command !== '' && !failed.has(use.id) && editedBy(use).length === 0) ran.push(short(command))
+    if (command !== '' && !failed.has(use.id) && editedBy(use).length === 0) ran.push(command)
   }
   return { read, ran }
 }
@@ -161,8 +153,7 @@ function editedBy({ name, input }: ToolUse): string[] {
 
 function commandOf({ name, input }: ToolUse): string {
   if (!isShellTool(name)) return ''
-  const { command, cmd } = input
-  const given = command ?? cmd
+  const given = input.command ?? input.cmd
   if (typeof given === 'string') return given.trim()
   return Array.isArray(given) ? given.filter((word) => typeof word === 'string').join(' ') : ''
 }
@@ -196,7 +187,6 @@ const HEADS: Record<FactKind, string> = { request: 'Asked for', file: 'Changed',
 /** More cannot be added to a summary, however short each is. */
 const MOST_MISSING = 5_000
 
-/** Those of which `text` says nothing, newest first. */
 export function missingFrom(text: string, facts: readonly Fact[]): Fact[] {
   const there = normal(text)
   const missing: Fact[] = []
@@ -239,14 +229,13 @@ export function clip(text: string, chars: number): string {
  */
 export function supplement(facts: readonly Fact[]): { text: string; named: number } {
   if (facts.length === 0) return { text: '', named: 0 }
-  const newest = newestFirst(facts)
-  for (const chars of [LONGEST_CHARS, 250, 150, 100, SHORTEST_CHARS]) {
-    const text = worded(newest, chars)
-    if (Buffer.byteLength(text) <= CAP_TOKENS * BYTES_PER_TOKEN) return { text, named: newest.length }
+  const fits = (text: string) => Buffer.byteLength(text) <= CAP_TOKENS * BYTES_PER_TOKEN
+  let few = newestFirst(facts)
+  for (const chars of [LONGEST_CHARS, 250, 150, 100]) {
+    const text = worded(few, chars)
+    if (fits(text)) return { text, named: few.length }
   }
-  let few = newest
-  while (few.length > 1 && Buffer.byteLength(worded(few, SHORTEST_CHARS)) > CAP_TOKENS * BYTES_PER_TOKEN)
-    few = few.slice(0, Math.floor(few.length * 0.9))
+  while (few.length > 1 && !fits(worded(few, SHORTEST_CHARS))) few = few.slice(0, Math.floor(few.length * 0.9))
   return { text: worded(few, SHORTEST_CHARS), named: few.length }
 }
 

@@ -17,13 +17,8 @@ export function blocksOf(content: Message['content']): readonly Block[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content
 }
 
-function side({ role }: Message): 'user' | 'assistant' {
-  return role === 'assistant' ? 'assistant' : 'user'
-}
-
-function toolUseOf(block: Block): ToolUse | undefined {
-  if (block.type !== 'tool_use') return undefined
-  return { id: String(block.id), name: String(block.name), input: recordOf(block.input) }
+export function blocksIn(messages: readonly Message[]): Block[] {
+  return messages.flatMap(({ content }) => blocksOf(content))
 }
 
 /** Calls that a server makes and answers itself, whatever its tools are named: both stand in an answer. */
@@ -49,7 +44,6 @@ export function resultIdOf(block: Block): string | undefined {
   return block.type === 'tool_result' ? String(block.tool_use_id) : undefined
 }
 
-/** What a result says, without its images. */
 export function resultText(block: Block): string {
   const { content } = block
   if (typeof content === 'string') return content
@@ -68,7 +62,8 @@ export function textsOf({ content }: Message): string[] {
 
 /** Every call of a tool, by its id. */
 export function toolUsesOf(messages: readonly Message[]): Map<string, ToolUse> {
-  const uses = messages.flatMap(({ content }) => blocksOf(content).flatMap((block) => toolUseOf(block) ?? []))
+  const calls = blocksIn(messages).filter(({ type }) => type === 'tool_use')
+  const uses = calls.map(({ id, name, input }) => ({ id: String(id), name: String(name), input: recordOf(input) }))
   return new Map(uses.map((use) => [use.id, use]))
 }
 
@@ -99,7 +94,6 @@ const fieldsOf: Record<string, readonly string[] | undefined> = {
   container_upload: undefined,
 }
 
-/** Fields without which a block is useless. */
 const neededBy: Record<string, Record<string, 'string' | 'object'>> = {
   image: { source: 'object' },
   document: { source: 'object' },
@@ -209,33 +203,26 @@ function withoutHalves(messages: readonly Message[]): Message[] {
 }
 
 /** Answers of a model and what follows each, as the API sees them: neighbours of one side are one turn. */
-type Turn = { side: 'user' | 'assistant'; messages: Message[] }
+type Turn = { isAnswer: boolean; messages: Message[] }
 
-export function turnsOf(messages: readonly Message[]): Turn[] {
+function turnsOf(messages: readonly Message[]): Turn[] {
   const turns: Turn[] = []
   for (const message of messages) {
+    const isAnswer = message.role === 'assistant'
     const last = turns.at(-1)
-    if (last?.side === side(message)) last.messages.push(message)
-    else turns.push({ side: side(message), messages: [message] })
+    if (last?.isAnswer === isAnswer) last.messages.push(message)
+    else turns.push({ isAnswer, messages: [message] })
   }
   return turns
 }
 
 function paired(messages: readonly Message[]): Message[] {
-  const whole = turnsOf(withoutRepeatedCalls(messages))
-  const result: Message[] = []
-  for (const [n, turn] of whole.entries()) {
-    if (turn.side === 'assistant') {
-      result.push(...turn.messages)
-      const ids = callsIn(turn.messages)
-      // The conversation ends within a call: no result will come.
-      if (ids.length > 0 && n === whole.length - 1) result.push({ role: 'user', content: ids.map(noResult) })
-      continue
-    }
-    const before = whole[n - 1]
-    result.push(...answered(turn.messages, before ? callsIn(before.messages) : []))
-  }
-  return result
+  const turns = turnsOf(withoutRepeatedCalls(messages))
+  // The conversation may end within a call: no result will come.
+  if (turns.at(-1)?.isAnswer) turns.push({ isAnswer: false, messages: [] })
+  return turns.flatMap(({ isAnswer, messages: own }, n) =>
+    isAnswer ? own : answered(own, [...toolUsesOf(turns[n - 1]?.messages ?? []).keys()]),
+  )
 }
 
 /** An id that was used before is no call: a server would not know which of them a result is for. */
@@ -244,36 +231,24 @@ function withoutRepeatedCalls(messages: readonly Message[]): Message[] {
   return withBlocks(messages, ({ type, id }) => type !== 'tool_use' || (!asked.has(id) && asked.add(id) !== undefined))
 }
 
-function callsIn(messages: readonly Message[]): string[] {
-  return messages.flatMap(({ content }) =>
-    blocksOf(content).flatMap(({ type, id }) => (type === 'tool_use' ? [String(id)] : [])),
-  )
-}
-
 /** Results first and each once; those without a call go, those that are missing are made up. */
 function answered(messages: readonly Message[], ids: readonly string[]): Message[] {
+  const isResult = ({ type }: Block) => type === 'tool_result'
+  const blocks = blocksIn(messages)
+  const given = blocks.filter(isResult)
   const wanted = new Set(ids)
   const found = new Map<string, Block>()
-  let isOrdered = true
-  let seenOther = false
-  let strays = 0
-  for (const { content } of messages)
-    for (const block of blocksOf(content)) {
-      if (block.type !== 'tool_result') {
-        seenOther = true
-        continue
-      }
-      const id = String(block.tool_use_id)
-      if (!wanted.has(id) || found.has(id)) strays++
-      else found.set(id, block)
-      if (seenOther) isOrdered = false
-    }
+  for (const block of given) {
+    const id = String(block.tool_use_id)
+    if (wanted.has(id) && !found.has(id)) found.set(id, block)
+  }
   const missing = ids.filter((id) => !found.has(id))
-  if (isOrdered && missing.length === 0 && strays === 0) return [...messages]
-  const others = withBlocks(messages, ({ type }) => type !== 'tool_result')
+  const isOrdered = blocks.findLastIndex(isResult) === given.length - 1
+  if (isOrdered && missing.length === 0 && found.size === given.length) return [...messages]
+  const others = withBlocks(messages, (block) => !isResult(block))
   const results = [...found.values(), ...missing.map(noResult)]
   if (results.length === 0) return others
-  const first = messages.find(({ content }) => blocksOf(content).some(({ type }) => type === 'tool_result'))
+  const first = messages.find(({ content }) => blocksOf(content).some(isResult))
   const isWhole = first && !others.some(({ id }) => id !== undefined && id === first.id)
   return [{ ...(isWhole && first.id !== undefined && { id: first.id }), role: 'user', content: results }, ...others]
 }
@@ -283,9 +258,8 @@ function noResult(id: string): Block {
 }
 
 function beginning(messages: readonly Message[]): Message[] {
-  const [first] = messages
-  if (first === undefined || first.role === 'user') return [...messages]
-  return [{ role: 'user', content: NO_BEGINNING }, ...messages]
+  const isThere = messages.length === 0 || messages[0]?.role === 'user'
+  return isThere ? [...messages] : [{ role: 'user', content: NO_BEGINNING }, ...messages]
 }
 
 /** Messages with different ids stay apart: the API takes them so, and the harness must find them again. */
@@ -306,10 +280,6 @@ export function merged(messages: readonly Message[]): Message[] {
   return runs.map(({ id, all }) => {
     const [first] = all as [Message]
     if (all.length === 1) return first
-    return {
-      ...(id !== undefined && { id }),
-      role: first.role,
-      content: all.flatMap(({ content }) => blocksOf(content)),
-    }
+    return { ...(id !== undefined && { id }), role: first.role, content: blocksIn(all) }
   })
 }

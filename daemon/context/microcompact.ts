@@ -9,7 +9,6 @@ import type { Counter } from './token-count.ts'
 
 export const CLEARED = '[Old tool result content cleared]'
 
-/** Tools whose results can be had again. */
 const CLEARABLE = ['Read', 'Bash', 'Grep', 'Glob', 'WebSearch', 'WebFetch', 'Edit', 'Write']
 
 const GAP_MS = 60 * 60_000
@@ -24,7 +23,6 @@ type Result = { toolUseId: string; tool: string; at: number; block: Block; token
 /** `memories`: whether any that were shown went with them. */
 export type Cleared = { messages: Message[]; results: Result[]; memories: boolean }
 
-/** What may be cleared, in order; what was cleared before is not. */
 export function clearable(counter: Counter, messages: readonly Message[]): Result[] {
   const uses = toolUsesOf(messages)
   return messages.flatMap(({ content }, at) =>
@@ -86,13 +84,11 @@ function clearAllBut(counter: Counter, messages: readonly Message[], all: readon
   if (results.length === 0) return nothing(messages)
   const ids = new Set(results.map(({ toolUseId }) => toolUseId))
   const upTo = (results.at(-1) as Result).at
-  const cleared = messages.map((message) => withoutResults(message, ids))
+  const cleared = messages.map((message) =>
+    changed(message, (block) => (ids.has(resultIdOf(block) ?? '') ? { ...block, content: CLEARED } : block)),
+  )
   const whole = cleared.map((message, at) => (at <= upTo ? withoutMemories(message) : message))
   return { results, messages: whole, memories: whole.some((message, at) => message !== cleared[at]) }
-}
-
-function withoutResults(message: Message, ids: ReadonlySet<string>): Message {
-  return changed(message, (block) => (ids.has(resultIdOf(block) ?? '') ? { ...block, content: CLEARED } : block))
 }
 
 /** Memories that were shown beside what is cleared go with it: they are found again when they matter. */
@@ -122,10 +118,6 @@ function isMemoryAttachment(text: string): boolean {
   return within !== undefined && !within.includes('</memoryd-context>')
 }
 
-type Edit = { type: string } & Record<string, unknown>
-/** Clearing that a server does with its own copy of a conversation; local messages stay. */
-type ContextManagement = { edits: Edit[] }
-
 const TRIGGER_TOKENS = 180_000
 const CLEAR_AT_LEAST_TOKENS = 140_000
 /** More than the first are registered: all but the newest of the second go. */
@@ -133,7 +125,7 @@ const REGISTERED = 20
 const KEPT = 5
 
 /** For harnesses that let the server do it: with large windows, or where nothing is compacted. */
-export function editsAtApi(messages: readonly Message[], { thinking }: { thinking: 'one' | 'all' }): ContextManagement {
+export function editsAtApi(messages: readonly Message[], { thinking }: { thinking: 'one' | 'all' }) {
   return {
     edits: [
       // The API wants what it clears of thoughts before what it clears of tools.
@@ -155,13 +147,11 @@ function but(messages: readonly Message[]): { exclude_tools?: string[] } {
   return kept.length > 0 ? { exclude_tools: kept } : {}
 }
 
-type CachedPlan = { contextManagement: ContextManagement | undefined; cleared: string[] }
-
 /**
  * Follows the conversation from its beginning, so that the same list always gives the same plan, and a plan once made
  * stays while more is said: only then is the beginning that a server has in its cache the same.
  */
-export function planCached(counter: Counter, messages: readonly Message[]): CachedPlan {
+export function planCached(counter: Counter, messages: readonly Message[]) {
   const cleared: string[] = []
   let registered: string[] = []
   const results = clearable(counter, messages)

@@ -2,31 +2,17 @@
  * Counts tokens: what the last response used, and an estimate for what came after it, on the side of too many; and says
  * what that means for the window of a model.
  */
-import { hash } from 'node:crypto'
+import type { Measured, MeasureRequest } from '../../schema/context.ts'
 import { BYTES_PER_TOKEN, JSON_BYTES_PER_TOKEN, padded, textTokens } from '../platform/text.ts'
 import { flag } from '../projects/memory-dir.ts'
 import { type Block, blocksOf, isText, type Message, recordOf, resultIdOf, toolUsesOf } from './messages.ts'
 
 /** As the API tells it. */
-export type WireUsage = {
-  input_tokens?: number | null | undefined
-  cache_read_input_tokens?: number | null | undefined
-  cache_creation_input_tokens?: number | null | undefined
-  output_tokens?: number | null | undefined
-}
+export type WireUsage = NonNullable<MeasureRequest['usage']>
 
-type Breakdown = {
-  user: number
-  assistant: number
-  toolRequests: number
-  toolResults: number
-  attachments: number
-  /** Of the tool results: what was read again later. */
-  duplicateReads: number
-}
+type Breakdown = Measured['breakdown']
 
 const FLAT_TOKENS = 2_000
-const CAP_COUNTED = 5_000
 
 export function usageTokens(usage: WireUsage): number {
   const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens, output_tokens } = usage
@@ -37,39 +23,28 @@ export function usageTokens(usage: WireUsage): number {
 
 export type Counter = ReturnType<typeof createCounter>
 
-/** What tools returned is counted once, however often it is sent: it is most of a conversation and never changes. */
+/** Counts each message and block once: they are never changed, only replaced. */
 export function createCounter() {
-  const counted = new Map<string, number>()
-  const result = (block: Block): number => {
-    const { content } = block
-    if (typeof content !== 'string')
-      return Array.isArray(content) ? sum(content.map((part) => plain(recordOf(part) as Block))) : 0
-    if (content.length < 1_000) return textTokens(content)
-    const key = `${resultIdOf(block)} ${hash('sha1', content)}`
-    const before = counted.get(key)
-    if (before !== undefined) return before
-    const tokens = textTokens(content)
-    if (counted.size >= CAP_COUNTED) counted.clear()
-    counted.set(key, tokens)
-    return tokens
+  const known = new WeakMap<Message | Block, number>()
+  const once = <T extends Message | Block>(of: (each: T) => number) => {
+    return (each: T): number => {
+      const tokens = known.get(each) ?? of(each)
+      known.set(each, tokens)
+      return tokens
+    }
   }
-  const block = (each: Block) => (each.type === 'tool_result' ? result(each) : plain(each))
-  const known = new WeakMap<Message, number>()
-  // Messages are never changed, only replaced.
-  const message = (each: Message) => {
-    const before = known.get(each)
-    if (before !== undefined) return before
-    const { content } = each
-    const tokens = typeof content === 'string' ? textTokens(content) : sum(content.map(block))
-    known.set(each, tokens)
-    return tokens
-  }
-  return {
-    block,
-    message,
-    /** Of a list that no response has counted yet. */
-    messages: (messages: readonly Message[]) => padded(sum(messages.map(message))),
-  }
+  const block = once<Block>((each) => (each.type === 'tool_result' ? result(each) : plain(each)))
+  const message = once<Message>(({ content }) =>
+    typeof content === 'string' ? textTokens(content) : sum(content.map(block)),
+  )
+  const all = (messages: readonly Message[]) => sum(messages.map(message))
+  /** `messages`: of a list that no response has counted yet. */
+  return { block, message, all, messages: (messages: readonly Message[]) => padded(all(messages)) }
+}
+
+function result({ content }: Block): number {
+  if (typeof content === 'string') return textTokens(content)
+  return Array.isArray(content) ? sum(content.map((part) => plain(recordOf(part) as Block))) : 0
 }
 
 function plain(block: Block): number {
@@ -96,11 +71,10 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0)
 }
 
-/** How full the context is: what the last response used, and what came after the last answer. */
 export function tokensInContext(counter: Counter, messages: readonly Message[], usage: WireUsage | undefined): number {
   if (!usage) return counter.messages(messages)
   const last = messages.findLastIndex(({ role }) => role === 'assistant')
-  return usageTokens(usage) + sum(messages.slice(last + 1).map(counter.message))
+  return usageTokens(usage) + counter.all(messages.slice(last + 1))
 }
 
 const READS = ['Read', 'NotebookRead']
@@ -140,13 +114,10 @@ export type ContextVariables = {
   DISABLE_AUTO_COMPACT?: string | undefined
 }
 
-type Levels<T> = { warning: T; error: T; autoCompact: T; blocked: T }
-
-export type Room = { window: number; effective: number; thresholds: Levels<number> }
+export type Room = Pick<Measured, 'window' | 'effective' | 'thresholds'>
 
 const USUAL_WINDOW = 200_000
 const MILLION = 1_000_000
-/** Kept free for the summary. */
 const SUMMARY_TOKENS = 20_000
 const BEFORE = { warning: 20_000, error: 20_000, autoCompact: 13_000, blocked: 3_000 }
 
@@ -155,9 +126,9 @@ export function modelName(model: string): string {
   return model.replace(/\[1m\]$/i, '')
 }
 
+/** `known`: from settings or the table of models. */
 type Window = { model: string; known: number | undefined; betas: readonly string[]; variables: ContextVariables }
 
-/** `known`: from settings or the table of models. */
 export function windowOf({ model, known, betas, variables }: Window): number {
   if (/\[1m\]$/i.test(model)) return MILLION
   if (known !== undefined) return known
@@ -169,31 +140,26 @@ export function windowOf({ model, known, betas, variables }: Window): number {
 export function roomOf(window: number, { CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: percent }: ContextVariables): Room {
   const effective = Math.max(0, window - SUMMARY_TOKENS)
   const below = (tokens: number) => Math.max(0, effective - tokens)
-  const share = percentOf(percent)
-  const autoCompact = below(BEFORE.autoCompact)
+  // `toFixed` takes away errors of floating point.
+  const share = Math.floor(Number(((effective * percentOf(percent)) / 100).toFixed(6)))
   return {
     window,
     effective,
     thresholds: {
       warning: below(BEFORE.warning),
       error: below(BEFORE.error),
-      // `toFixed` takes away errors of floating point.
-      autoCompact:
-        share === undefined
-          ? autoCompact
-          : Math.min(autoCompact, Math.floor(Number(((effective * share) / 100).toFixed(6)))),
+      autoCompact: Math.min(below(BEFORE.autoCompact), share),
       blocked: below(BEFORE.blocked),
     },
   }
 }
 
-function percentOf(text: string | undefined): number | undefined {
-  if (text === undefined || !/^\s*\d+(\.\d+)?\s*$/.test(text)) return undefined
-  const value = Number(text)
-  return value > 0 && value <= 100 ? value : undefined
+function percentOf(text = ''): number {
+  const value = /^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) : 100
+  return value > 0 && value <= 100 ? value : 100
 }
 
-export function statesAt(tokens: number, { thresholds }: Room): Levels<boolean> {
+export function statesAt(tokens: number, { thresholds }: Room): Measured['states'] {
   return {
     warning: tokens >= thresholds.warning,
     error: tokens >= thresholds.error,
@@ -208,7 +174,6 @@ export function percentLeft(tokens: number, { effective }: Room): number {
 
 export type Trigger = 'auto' | 'manual'
 
-/** Why a session may not be compacted now, if so. */
 export function compactionOff(
   trigger: Trigger,
   variables: ContextVariables,

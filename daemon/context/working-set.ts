@@ -9,7 +9,7 @@ import type { Core } from '../core.ts'
 import { headOfBytes, textTokens } from '../platform/text.ts'
 import { privateFolder } from '../projects/paths.ts'
 import { isFailure, openTodos } from './extractive.ts'
-import { blocksOf, type Message, recordOf, resultIdOf, toolUsesOf } from './messages.ts'
+import { blocksIn, type Message, recordOf, resultIdOf, toolUsesOf } from './messages.ts'
 import { restoredText } from './summary.ts'
 
 export type WorkingSet = { blocks: string[]; items: Compacted['restored'] }
@@ -29,7 +29,6 @@ export function readWorkingSet({ stateDir, settings }: Core, { restore, between,
   const found: WorkingSet = { blocks: [], items: [] }
   const { roots, private: closed, model } = settings.current()
   const ours = [stateDir, ...Object.values(roots).flat(), ...(model.apiKeyFile === null ? [] : [model.apiKeyFile])]
-  /** Transcripts, what the daemon keeps for itself, and what is private. */
   const isClosed = (path: string) => privateFolder([...MACHINE, ...ours, ...closed], [path]) !== undefined
   let room = roomTokens
   const add = (kind: Compacted['restored'][number]['kind'], name: string, text: string, capTokens: number) => {
@@ -49,17 +48,16 @@ export function readWorkingSet({ stateDir, settings }: Core, { restore, between,
   const mayRead = (path: string) => isAbsolute(path) && existsSync(path) && !isClosed(path)
   const readOpen = (path: string) => (mayRead(path) ? readNow(path) : undefined)
   const plan = typeof restore.plan === 'string' ? { path: undefined, content: restore.plan } : restore.plan
-  const planText = plan && (plan.content ?? readOpen(plan.path ?? ''))
-  if (plan && planText !== undefined) add('plan', plan.path ?? 'plan', planText, SHORT_TOKENS)
+  add('plan', plan?.path ?? 'plan', plan?.content ?? readOpen(plan?.path ?? '') ?? '', SHORT_TOKENS)
   add('tasks', 'tasks', (restore.tasks ?? []).map(taskLine).join('\n'), SHORT_TOKENS)
   for (const [n, text] of (restore.sticky ?? []).entries()) add('sticky', `sticky ${n + 1}`, text, SHORT_TOKENS)
-  let files = { count: 0, tokens: 0 }
+  const files = { count: 0, tokens: 0 }
   for (const path of filesToRead(restore, between, kept, plan?.path)) {
     if (files.count >= FILES.count || files.tokens >= FILES.tokens) break
-    const text = readOpen(path)
-    const tokens =
-      text === undefined ? 0 : add('file', path, text, Math.min(FILES.tokensEach, FILES.tokens - files.tokens))
-    if (tokens > 0) files = { count: files.count + 1, tokens: files.tokens + tokens }
+    const capTokens = Math.min(FILES.tokensEach, FILES.tokens - files.tokens)
+    const tokens = add('file', path, readOpen(path) ?? '', capTokens)
+    files.count += tokens > 0 ? 1 : 0
+    files.tokens += tokens
   }
   let skills = 0
   for (const { name, content } of restore.skills ?? []) {
@@ -87,11 +85,7 @@ function filesToRead(
 ): string[] {
   // A file whose reading was refused is not read here either.
   const readIn = (messages: readonly Message[]) => {
-    const came = new Set(
-      messages.flatMap(({ content }) =>
-        blocksOf(content).flatMap((block) => (isFailure(block) ? [] : (resultIdOf(block) ?? []))),
-      ),
-    )
+    const came = new Set(blocksIn(messages).flatMap((block) => (isFailure(block) ? [] : (resultIdOf(block) ?? []))))
     return [...toolUsesOf(messages).values()].flatMap(({ id, name, input }) =>
       ['Read', 'Edit', 'Write'].includes(name) && typeof input.file_path === 'string' && came.has(id)
         ? [input.file_path]
@@ -122,10 +116,8 @@ function readNow(path: string): string | undefined {
   try {
     if (!fstatSync(fd).isFile()) return undefined
     const bytes = Buffer.alloc(CAP_READ_BYTES + 4)
-    const text = bytes
-      .subarray(0, readSync(fd, bytes, 0, bytes.length, 0))
-      .toString('utf8')
-      .replace(/\ufffd+$/, '')
+    const read = readSync(fd, bytes, 0, bytes.length, 0)
+    const text = bytes.toString('utf8', 0, read).replace(/\ufffd+$/, '')
     return text.includes('\0') || text.includes('\ufffd') ? undefined : text
   } catch {
     return undefined
