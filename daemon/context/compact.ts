@@ -12,7 +12,7 @@ import { createInTurn } from '../platform/queue.ts'
 import type { SessionKey } from '../sessions/message-table.ts'
 import { cutBefore, keptFrom, openPrompt, type Parts, splitAt } from './cuts.ts'
 import { extractiveSummary, factsOf, missingFrom, openTodos, supplement } from './extractive.ts'
-import { type Block, blocksOf, type Message, merged, recordOf, textsOf } from './messages.ts'
+import { type Block, blocksIn, type Message, merged, recordOf, textsOf } from './messages.ts'
 import { type Conversation, currentNotes, partsFromNotes, type Summariser, summarise } from './summariser.ts'
 import { isSummary, lastSummary, type Strategy, summaryText } from './summary.ts'
 import { type Counter, type Room, type Trigger, tokensInContext } from './token-count.ts'
@@ -24,72 +24,59 @@ export type Wanted = Pick<CompactRequest, 'trigger' | 'instructions' | 'partial'
 }
 
 type Run = (conversation: Conversation, messages: readonly Message[], wanted: Wanted) => Promise<Compacted>
-type Draft = { parts: Parts; strategy: Strategy; messages: Message[] } & Whole
+type Draft = { parts: Parts; strategy: Strategy; messages: Message[] } & ReturnType<typeof completed>
 
 /** Of the threshold: the rest is for the conversation that goes on. */
 const RESTORED_SHARE = 0.8
 
 export function createCompaction(core: Core, counter: Counter, guards: CompactionGuards, summariser: Summariser): Run {
-  const drafted = (parts: Parts, strategy: Strategy, summary: string, todos: readonly string[]): Draft => {
-    const whole = completed(parts, summary, todos)
+  const drafted = (parts: Parts, strategy: Strategy, summary: string, wanted: Wanted): Draft => {
+    const whole = completed(parts, summary, todosOf(wanted))
     return { parts, strategy, ...whole, messages: assemble(parts, strategy, whole.summary) }
   }
 
-  const fromNotes = async (
-    { key }: Conversation,
-    messages: readonly Message[],
-    { room, signal }: Wanted,
-    todos: readonly string[],
-  ) => {
+  const fromNotes = async ({ key }: Conversation, messages: readonly Message[], wanted: Wanted) => {
+    const { room, signal } = wanted
     const notes = await currentNotes(() => summariser.notesOf(key), core.clock, signal)
     if (!notes || notes.text.trim() === '') return undefined
     const parts = partsFromNotes(counter, messages, notes)
     if (!parts || parts.between.length === 0) return undefined
-    const draft = drafted(parts, 'notes', notes.text, todos)
+    const draft = drafted(parts, 'notes', notes.text, wanted)
     const tokens = counter.messages(draft.messages)
     return tokens < room.thresholds.autoCompact && tokens <= counter.messages(messages) ? draft : undefined
   }
 
   /** With no model: as much stays as fits beside a summary that says little of how things were done. */
-  const extractive = (
-    messages: readonly Message[],
-    chosen: Parts | undefined,
-    { room }: Wanted,
-    todos: readonly string[],
-  ) => {
-    const draft = (parts: Parts) => drafted(parts, 'extractive', extractiveSummary(parts.between, todos), todos)
+  const extractive = (messages: readonly Message[], chosen: Parts | undefined, wanted: Wanted) => {
+    const draft = ({ between, ...others }: Parts) =>
+      drafted({ between, ...others }, 'extractive', extractiveSummary(between, todosOf(wanted)), wanted)
     if (chosen) return draft(chosen)
     const open = openPrompt(messages)
     const recent = splitAt(messages, keptFrom(counter, messages, { from: open, floor: lastSummary(messages) + 1 }))
     const whole = draft(recent)
-    const fits = recent.between.length > 0 && counter.messages(whole.messages) < room.thresholds.autoCompact
+    const fits = recent.between.length > 0 && counter.messages(whole.messages) < wanted.room.thresholds.autoCompact
     return fits ? whole : draft(splitAt(messages, open))
   }
 
-  const find = async (
-    conversation: Conversation,
-    messages: readonly Message[],
-    wanted: Wanted,
-    todos: readonly string[],
-  ): Promise<Draft> => {
+  const find = async (conversation: Conversation, messages: readonly Message[], wanted: Wanted): Promise<Draft> => {
     const { partial, signal } = wanted
     const chosen = partial && partOf(messages, partial)
     const isOnline = summariser.isOnline(conversation)
-    const instructions = (wanted.instructions ?? '').trim()
+    const { instructions = '' } = wanted
     // 1. Notes, unless a part was chosen or a model can follow the instructions: notes know nothing of them.
-    const mayUseNotes = !chosen && !(isOnline && instructions !== '')
-    const noted = mayUseNotes ? await fromNotes(conversation, messages, wanted, todos) : undefined
+    const mayUseNotes = !chosen && !(isOnline && instructions.trim() !== '')
+    const noted = mayUseNotes && (await fromNotes(conversation, messages, wanted))
     if (noted) return noted
     // 2. A model, where one may be asked.
-    if (!isOnline) return extractive(messages, chosen, wanted, todos)
+    if (!isOnline) return extractive(messages, chosen, wanted)
     const parts = chosen ?? splitAt(messages, openPrompt(messages))
     if (parts.between.length === 0) throw nothing()
-    const all = [wanted.instructions ?? '', await summariser.instructions(signal)].filter((text) => text.trim() !== '')
+    const all = [instructions, await summariser.instructions(signal)].filter((text) => text.trim() !== '')
     const asked = { scope: partial?.direction ?? 'all', instructions: all.join('\n\n'), signal } as const
     const done = await summarise(summariser, conversation, parts.between, asked)
-    if ('summary' in done) return drafted(parts, 'full', done.summary, todos)
+    if ('summary' in done) return drafted(parts, 'full', done.summary, wanted)
     // 3. Neither.
-    if (done.failed === 'none') return extractive(messages, chosen, wanted, todos)
+    if (done.failed === 'none') return extractive(messages, chosen, wanted)
     const message = `the conversation could not be summarised: ${done.message}`
     throw new MemoryError('CONFLICT', message, { reason: done.failed })
   }
@@ -103,11 +90,10 @@ export function createCompaction(core: Core, counter: Counter, guards: Compactio
     if (refused)
       throw new MemoryError('CONFLICT', refused.message, { reason: refused.reason, hint: HINTS[refused.reason] })
     try {
-      const draft = await find(conversation, messages, wanted, openTodos(wanted.restore?.todos ?? []))
+      const draft = await find(conversation, messages, wanted)
       const { parts, strategy, summary, supplemented } = draft
       if (parts.between.length === 0) throw nothing()
-      const restored = restoredBeside(draft, messages, wanted)
-      const { blocks, items } = restored
+      const { blocks, items } = restoredBeside(draft, messages, wanted)
       const result = blocks.length > 0 ? assemble(parts, strategy, summary, blocks) : draft.messages
       if (!preview) guards.compacted(key, result)
       const tokensBefore = tokensInContext(counter, messages, usage)
@@ -147,6 +133,10 @@ export function createCompaction(core: Core, counter: Counter, guards: Compactio
   }
 
   return oneAtATime(run)
+}
+
+function todosOf({ restore }: Wanted): string[] {
+  return openTodos(restore?.todos ?? [])
 }
 
 const HARMLESS = ['nothing', 'stopped']
@@ -204,10 +194,8 @@ function isSame({ messages, wanted }: Running, others: readonly Message[], other
   )
 }
 
-type Whole = { summary: string; supplemented: number }
-
 /** Adds what must survive and is named neither by the summary nor by the messages that stay. */
-function completed({ before, between, after }: Parts, summary: string, openTodos: readonly string[]): Whole {
+function completed({ before, between, after }: Parts, summary: string, openTodos: readonly string[]) {
   // Compared by fact: searching each one in all messages that stay would take quadratic time.
   const stays = new Set(factsOf([...before, ...after]).map(({ kind, text }) => `${kind} ${text}`))
   const gone = factsOf(between, openTodos).filter(({ kind, text }) => !stays.has(`${kind} ${text}`))
@@ -216,13 +204,7 @@ function completed({ before, between, after }: Parts, summary: string, openTodos
   return { summary: text === '' ? summary.trim() : `${summary.trim()}\n\n${text}`, supplemented: named }
 }
 
-/** `restored`: blocks that are put back beside the summary. */
-function assemble(
-  { before, between, after }: Parts,
-  strategy: Strategy,
-  summary: string,
-  restored: readonly string[] = [],
-): Message[] {
+function assemble({ before, between, after }: Parts, strategy: Strategy, summary: string, restored: string[] = []) {
   const text = summaryText(strategy, summary, before.length > 0)
   // A list without ids gets none.
   const isNamed = [before, between, after].some((part) => part.some(({ id }) => id !== undefined))
@@ -235,7 +217,6 @@ function summaryId(between: readonly Message[]): string {
   return `compacted-${between.at(-1)?.id ?? between.length}`
 }
 
-/** What a harness is told of the place where a conversation was compacted. */
 function boundaryOf({ before, between, after }: Parts, trigger: Trigger, tokensBefore: number): Boundary {
   const all = [...before, ...between, ...after]
   const nameOf = (at: number) => all[at]?.id ?? `#${at}`
@@ -256,13 +237,9 @@ function boundaryOf({ before, between, after }: Parts, trigger: Trigger, tokensB
 
 /** Tools that were found by a search: the harness has to name them again. */
 function discovered(messages: readonly Message[]): string[] {
-  const names = messages.flatMap(({ content }) =>
-    blocksOf(content)
-      .flatMap(referencesIn)
-      .flatMap((part) => {
-        const { type, tool_name } = recordOf(part)
-        return type === 'tool_reference' && typeof tool_name === 'string' ? [tool_name] : []
-      }),
+  const references = blocksIn(messages).flatMap(referencesIn).map(recordOf)
+  const names = references.flatMap(({ type, tool_name: name }) =>
+    type === 'tool_reference' && typeof name === 'string' ? [name] : [],
   )
   return [...new Set(names)].sort()
 }
@@ -273,25 +250,21 @@ function referencesIn({ type, content }: Block): unknown[] {
   return /tool_result$/.test(type) && Array.isArray(found) ? found : []
 }
 
-/**
- * What keeps a session from being compacted over and over: a breaker after failures, and a guard against doing it again at
- * once. On disk, so that a restart forgets neither.
- */
-
 const FAILURES = 3
 const CAP_SESSIONS = 1_000
 
 /** `failures`: in a row. `summary`: SHA-256 of the last one. `answers`: how many stood beside it. */
-type State = { failures: number; summary: string | undefined; answers: number }
+type State = { failures: number; summary: string | null; answers: number }
 
 type Refusal = { reason: 'breaker' | 'thrash'; message: string }
 
+/** Keep a session from being compacted over and over: a breaker after failures, and one against doing it again at once. */
 export function createCompactionGuards({ db, clock }: Core) {
   const table = createCompactionTable(db.history)
   const known = createLru<string, State>(CAP_SESSIONS)
   const nameOf = (key: SessionKey) => hash('sha256', sessionName(key))
   const stateOf = (session: string): State =>
-    known.get(session) ?? table.find(session) ?? { failures: 0, summary: undefined, answers: 0 }
+    known.get(session) ?? table.find(session) ?? { failures: 0, summary: null, answers: 0 }
   const note = (session: string, state: State) => {
     known.set(session, state)
     try {
@@ -301,22 +274,20 @@ export function createCompactionGuards({ db, clock }: Core) {
     }
   }
   return {
-    /** Why this list of this session is not compacted now, if so. */
-    refusal: (key: SessionKey, messages: readonly Message[], trigger: 'auto' | 'manual'): Refusal | undefined => {
+    refusal: (key: SessionKey, messages: readonly Message[], trigger: Trigger): Refusal | undefined => {
       const { failures, summary, answers } = stateOf(nameOf(key))
       if (trigger === 'auto' && failures >= FAILURES)
         return { reason: 'breaker', message: `${failures} compactions of this session failed in a row` }
-      if (summary !== undefined && summaryIn(messages) === summary && answersIn(messages) <= answers)
+      if (summary !== null && summaryIn(messages) === summary && answersIn(messages) <= answers)
         return { reason: 'thrash', message: 'this session was compacted just now, and nothing was answered since' }
       return undefined
     },
     failed: (key: SessionKey) => {
-      const before = stateOf(nameOf(key))
-      note(nameOf(key), { ...before, failures: before.failures + 1 })
+      const { failures, ...last } = stateOf(nameOf(key))
+      note(nameOf(key), { ...last, failures: failures + 1 })
     },
     compacted: (key: SessionKey, result: readonly Message[]) =>
       note(nameOf(key), { failures: 0, summary: summaryIn(result), answers: answersIn(result) }),
-    /** Of sessions that were not compacted since. */
     expire: table.expire,
   }
 }
@@ -326,9 +297,9 @@ function answersIn(messages: readonly Message[]): number {
   return messages.filter(({ role }) => role === 'assistant').length
 }
 
-function summaryIn(messages: readonly Message[]): string | undefined {
+function summaryIn(messages: readonly Message[]): string | null {
   const text = messages.flatMap(textsOf).findLast(isSummary)
-  return text === undefined ? undefined : hash('sha256', text)
+  return text === undefined ? null : hash('sha256', text)
 }
 
 function createCompactionTable(db: Db) {
@@ -340,12 +311,8 @@ function createCompactionTable(db: Db) {
   )
   const expire = db.prepare('DELETE FROM compactions WHERE at < ?')
   return {
-    find: (session: string): State | undefined => {
-      const row = find.get(session) as { failures: number; summary: string | null; answers: number } | undefined
-      return row && { ...row, summary: row.summary ?? undefined }
-    },
-    put: (session: string, { failures, summary, answers }: State, at: number) =>
-      void put.run({ session, failures, summary: summary ?? null, answers, at }),
+    find: (session: string) => find.get(session) as State | undefined,
+    put: (session: string, state: State, at: number) => void put.run({ session, ...state, at }),
     expire: (beforeMs: number): number => expire.run(beforeMs).changes,
   }
 }

@@ -10,10 +10,7 @@ export function isCut(messages: readonly Message[], at: number): boolean {
 
 const known = new WeakMap<readonly Message[], Uint8Array>()
 
-/**
- * Marks every place that lies within a pair or an answer. Made once for a list, which never changes: looking from each
- * place again would take quadratic time.
- */
+/** Marks every place that lies within a pair or an answer. Once for a list: looking from each place takes quadratic time. */
 function placesWithin(messages: readonly Message[]): Uint8Array {
   const before = known.get(messages)
   if (before) return before
@@ -77,30 +74,22 @@ const KEEP_AT_LEAST_TOKENS = 10_000
 const KEEP_AT_LEAST_TEXTS = 5
 const KEEP_AT_MOST_TOKENS = 40_000
 
-/**
- * Everything from `from` on stays. Where that is little, more of what came before stays too, back to `floor` at most, and
- * less than would make it much.
- */
-export function keptFrom(
-  counter: Counter,
-  messages: readonly Message[],
-  { from, floor = 0 }: { from: number; floor?: number },
-): number {
+type Kept = { from: number; floor?: number }
+
+/** Everything from `from` on stays. Where that is little, more of what came before stays too, back to `floor` at most. */
+export function keptFrom(counter: Counter, messages: readonly Message[], { from, floor = 0 }: Kept): number {
+  const textsIn = (some: readonly Message[]) => some.filter((message) => textsOf(message).length > 0).length
   let start = Math.max(cutBefore(messages, from), 0)
-  const tokens = messages.map(counter.message)
-  const texts = messages.map((message) => (textsOf(message).length > 0 ? 1 : 0))
-  const sum = (numbers: readonly number[], begin: number, end: number) =>
-    numbers.slice(begin, end).reduce((total, each) => total + each, 0)
-  let kept = sum(tokens, start, messages.length)
-  let textCount = sum(texts, start, messages.length)
-  while (start > floor && (padded(kept) < KEEP_AT_LEAST_TOKENS || textCount < KEEP_AT_LEAST_TEXTS)) {
+  let kept = counter.all(messages.slice(start))
+  let texts = textsIn(messages.slice(start))
+  while (start > floor && (padded(kept) < KEEP_AT_LEAST_TOKENS || texts < KEEP_AT_LEAST_TEXTS)) {
     let next = start - 1
     while (next > floor && !isCut(messages, next)) next--
     if (!isCut(messages, next)) break
-    const more = sum(tokens, next, start)
-    if (padded(kept + more) >= KEEP_AT_MOST_TOKENS) break
-    kept += more
-    textCount += sum(texts, next, start)
+    const more = messages.slice(next, start)
+    kept += counter.all(more)
+    if (padded(kept) >= KEEP_AT_MOST_TOKENS) break
+    texts += textsIn(more)
     start = next
   }
   return start

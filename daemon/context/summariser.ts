@@ -4,7 +4,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Agent } from '../agent/agent.ts'
-import { daemonPrefix, type Prefix } from '../agent/prefix.ts'
+import { daemonPrefix } from '../agent/prefix.ts'
 import { cleanParts, readSession, renderMessage, sessionName } from '../agent/rendering.ts'
 import type { Core } from '../core.ts'
 import type { Models } from '../models/models.ts'
@@ -19,12 +19,7 @@ import { lastSummary, readSummary, type Scope, summaryTask } from './summary.ts'
 import type { Counter } from './token-count.ts'
 import { messagesOfTranscript, toldOf, toldTokens } from './transcript.ts'
 
-export type Conversation = {
-  key: SessionKey
-  cwd: string
-  /** Whether it was read from the transcript of the session. */
-  source: 'given' | 'transcript'
-}
+export type Conversation = { key: SessionKey; cwd: string; source: 'given' | 'transcript' }
 
 /**
  * `runningSinceMs`: since when an update of them runs, by the wall clock. `before`: what stands before their last message
@@ -85,10 +80,7 @@ export function createSummariser(
   }
 
   /** What the jobs of the session share, where that is all of what is to be summarised. */
-  const sharedPrefix = async (
-    { key, source }: Conversation,
-    { messages, signal }: Question,
-  ): Promise<Prefix | undefined> => {
+  const sharedPrefix = async ({ key, source }: Conversation, { messages, signal }: Question) => {
     const session = sessionOf(key)
     const rows = rowsOf(key)
     const last = rows.at(-1)
@@ -96,14 +88,8 @@ export function createSummariser(
     const lastSaid = messages.findLast(({ role, id }) => role === 'assistant' && id !== undefined)?.id
     if (source === 'given' && !rows.some(({ uid }) => uid === lastSaid)) return undefined
     const { prefix, names } = await agent.sessionPrefix({
-      ...{
-        key,
-        row: session.row,
-        upTo: last.id,
-        lastAt: last.at ?? 0,
-        model: settings.current().model.compact,
-        signal,
-      },
+      ...{ key, row: session.row, upTo: last.id, lastAt: last.at ?? 0, signal },
+      model: settings.current().model.compact,
       notes: () => notes.textOf(key),
     })
     if (prefix.kind === 'harness' || (notesOf(key)?.text ?? '') !== '') return prefix
@@ -113,7 +99,7 @@ export function createSummariser(
   }
 
   /** All of it, told in the same words, for a harness that keeps no transcript. */
-  const ownPrefix = async ({ key }: Conversation, { messages, shortened }: Question): Promise<Prefix> => {
+  const ownPrefix = async ({ key }: Conversation, { messages, shortened }: Question) => {
     const own = { harness: key.harness, sessionId: `${key.sessionId} (context)` }
     if (shortened) agent.announceBreak(own, 'less is told')
     const rendered = []
@@ -128,14 +114,12 @@ export function createSummariser(
   return {
     notesOf,
     isOnline: ({ cwd }: Conversation) => models.waits() === undefined && !isPrivate(cwd),
-    /** The messages of a session as its transcript has them; nothing where the session is unknown. */
     transcript: async (key: SessionKey, signal: AbortSignal): Promise<Message[] | undefined> => {
       const session = sessionOf(key)
       if (!session) return undefined
       const part = { row: session.row, from: undefined, upTo: LAST, signal }
       return messagesOfTranscript(await readSession(sessions, part))
     },
-    /** What the user's own command has to say to a summary. */
     instructions: async (signal: AbortSignal): Promise<string> => {
       const command = settings.current().context.preCompact
       if (command === null) return ''
@@ -172,12 +156,7 @@ const WAIT_MS = 15_000
 const DEAD_MS = 60_000
 const LOOK_MS = 200
 
-/** Waits a little for notes that are being written. */
-export async function currentNotes(
-  look: () => Notes | undefined,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<Notes | undefined> {
+export async function currentNotes(look: () => Notes | undefined, clock: Clock, signal: AbortSignal) {
   const startMs = clock.elapsed()
   for (;;) {
     const notes = look()
@@ -188,7 +167,7 @@ export async function currentNotes(
   }
 }
 
-/** Nothing where the last message that they know of is not among these. */
+/** Nothing where none of the last messages that they know of is among these. */
 export function partsFromNotes(counter: Counter, messages: readonly Message[], notes: Notes): Parts | undefined {
   const last = lastKnown(messages, notes)
   if (last < 0) return undefined
@@ -197,12 +176,10 @@ export function partsFromNotes(counter: Counter, messages: readonly Message[], n
   return { before: [], between: messages.slice(0, start), after: messages.slice(start) }
 }
 
-/** What comes after it stays, so that one further back loses nothing. */
 function lastKnown(messages: readonly Message[], { lastMessageId, before }: Notes): number {
-  const places = new Map(messages.flatMap(({ id }, at) => (id === undefined ? [] : [[id, at] as const])))
-  const known = places.get(lastMessageId)
-  if (known !== undefined) return known
-  return places.get(before().find((id) => places.has(id)) ?? '') ?? -1
+  const places = new Map(messages.map(({ id }, at) => [id, at]))
+  const known = places.has(lastMessageId) ? lastMessageId : (before().find((id) => places.has(id)) ?? '')
+  return places.get(known) ?? -1
 }
 
 /** `none`: there is no model to ask just now. */
@@ -222,11 +199,9 @@ export async function summarise(
   const task = summaryTask({ scope, instructions })
   let messages = given
   let shortenings = 0
-  let calls = 0
   for (let retries = 0; ; ) {
     const shortened = shortenings > 0 || scope !== 'all'
     const answer = await summariser.ask(conversation, { messages, task, shortened, signal })
-    calls++
     if ('failed' in answer) {
       const gap = answer.failed === 'other' ? tooLong(answer.message) : undefined
       if (!gap) return answer
@@ -241,8 +216,9 @@ export async function summarise(
     }
     const read = answer.cut ? ({ unusable: 'cut' } as const) : readSummary(answer.text)
     if ('summary' in read) return read
-    if (retries++ >= RETRIES)
-      return { failed: 'unusable', message: `the model gave no whole summary in ${calls} attempts (${read.unusable})` }
+    if (retries++ < RETRIES) continue
+    const calls = retries + shortenings
+    return { failed: 'unusable', message: `the model gave no whole summary in ${calls} attempts (${read.unusable})` }
   }
 }
 
@@ -266,23 +242,18 @@ function roundsOf(messages: readonly Message[]): Message[][] {
 function withoutOldest(messages: readonly Message[], gapTokens: number | undefined): Message[] | undefined {
   const rounds = roundsOf(messages)
   if (rounds.length < 2) return undefined
-  let drop = 0
-  if (gapTokens === undefined) drop = Math.max(1, Math.floor(rounds.length / 5))
-  else
-    for (let freed = 0; drop < rounds.length && freed < SAFETY * gapTokens; drop++)
-      freed += toldTokens(rounds[drop] as Message[])
-  drop = Math.min(drop, rounds.length - 1)
+  let drop = gapTokens === undefined ? Math.max(1, Math.floor(rounds.length / 5)) : 0
+  for (let freed = 0; gapTokens && drop < rounds.length - 1 && freed < SAFETY * gapTokens; drop++)
+    freed += toldTokens(rounds[drop] as Message[])
   return rounds.slice(drop).flat()
 }
 
+const TOO_LONG =
+  /prompt is too long|request_too_large|exceeds the maximum size|context (?:window|length)|too many tokens/i
+
 /** What a server says when it was sent too much, and how much that was. */
 function tooLong(message: string): { gapTokens: number | undefined } | undefined {
-  if (
-    !/prompt is too long|request_too_large|exceeds the maximum size|context (?:window|length)|too many tokens/i.test(
-      message,
-    )
-  )
-    return undefined
+  if (!TOO_LONG.test(message)) return undefined
   const [, sent, most] = /(\d[\d,]*)\s*tokens?\s*>\s*(\d[\d,]*)/i.exec(message) ?? []
   if (sent === undefined || most === undefined) return { gapTokens: undefined }
   const gap = Number(sent.replaceAll(',', '')) - Number(most.replaceAll(',', ''))

@@ -25,7 +25,6 @@ export function summaryText(strategy: Strategy, summary: string, isPrefixKept: b
   return injected(`${what} ${WAYS[strategy]}\n\n${summary.trim()}\n\n${GOES_ON}`)
 }
 
-/** Where the newest summary stands, if there is one. */
 export function lastSummary(messages: readonly Message[]): number {
   return messages.findLastIndex((message) => message.role === 'user' && textsOf(message).some(isSummary))
 }
@@ -36,31 +35,28 @@ export function lastSummary(messages: readonly Message[]): number {
  */
 export function notSummedUpFrom(messages: readonly Message[]): number {
   const standsForAll = (text: string) => isSummary(text) && text.trimStart().startsWith(`<${TAG}>\n${BEGINS}`)
-  return Math.max(
-    0,
-    messages.findLastIndex((message) => message.role === 'user' && textsOf(message).some(standsForAll)),
-  )
+  const at = messages.findLastIndex((message) => message.role === 'user' && textsOf(message).some(standsForAll))
+  return Math.max(0, at)
 }
 
 /** The words of a summary, without what stands around them. */
 export function summaryWords(text: string): string {
-  return text
+  const lines = text
     .replace(/<\/?memoryd-context>/g, '')
     .trim()
     .split('\n')
-    .slice(2, -2)
-    .join('\n')
+  return lines.slice(2, -2).join('\n')
 }
 
+const SUMMARY =
+  /^\s*<memoryd-context>\nThe (?:conversation before this point|part of the conversation from here on) was compacted\./
+
 export function isSummary(text: string): boolean {
-  return /^\s*<memoryd-context>\nThe (?:conversation before this point|part of the conversation from here on) was compacted\./.test(
-    text,
-  )
+  return SUMMARY.test(text)
 }
 
 const RESTORED = 'After the compaction, for what follows:'
 
-/** Something that a compaction would have lost, put back beside the summary. */
 export function restoredText(text: string): string {
   return injected(`${RESTORED}\n${text}`)
 }
@@ -113,7 +109,6 @@ export function withoutAttached(text: string): string {
   return kept + text.slice(from)
 }
 
-/** What a person said in a message, piece by piece. */
 export function personTexts(message: Message): string[] {
   if (message.role !== 'user') return []
   return textsOf(message)

@@ -20,7 +20,6 @@ import { withPrivateHidden } from '../transcripts/injected.ts'
 import { isText } from './messages.ts'
 
 type GivenResult = ToolResultsRequest['results'][number]
-/** As the API has it: text, or blocks. */
 type Content = GivenResult['content']
 
 const redact = async (text: string) => (await redactText(withPrivateHidden(text))).text
@@ -36,7 +35,7 @@ export function createToolResults({ stateDir, db, clock, settings }: Core) {
   /** No other call for the session comes between reading what is known and writing the rows. */
   const inTurn = createInTurn()
 
-  const decide = async (key: SessionKey, message: string | undefined, given: readonly GivenResult[]) => {
+  const decide = async (key: SessionKey, message: string | null, given: readonly GivenResult[]) => {
     const nowMs = clock.now()
     const ids = given.map(({ toolUseId }) => toolUseId)
     const known = new Map(ids.map((toolUse) => [toolUse, table.find(key, toolUse)]))
@@ -47,20 +46,18 @@ export function createToolResults({ stateDir, db, clock, settings }: Core) {
       return text === undefined ? [] : [{ toolUseId, tool, chars: text.length }]
     })
     const stays = [...known.values()].reduce((sum, one) => sum + (one?.shown?.length ?? one?.chars ?? 0), 0)
-    const others = message === undefined ? 0 : table.shownOf(key, message, ids)
+    const others = message === null ? 0 : table.shownOf(key, message, ids)
     const stored = toStore(candidates, stays + others, limits())
     const files: NewFile[] = []
     const rows: NewResult[] = []
     for (const { toolUseId, content } of fresh) {
-      const row = { toolUse: toolUseId, message, chars: lengthOf(content), shown: undefined }
-      const text = stored.has(toolUseId) ? await redact(textOf(content) ?? '') : undefined
-      if (text === undefined) {
-        rows.push(row)
-        continue
-      }
+      const row: NewResult = { toolUse: toolUseId, message, chars: lengthOf(content), shown: null }
+      rows.push(row)
+      if (!stored.has(toolUseId)) continue
+      const text = await redact(textOf(content) ?? '')
       const path = pathOf(key, toolUseId)
       files.push({ path, text })
-      rows.push({ ...row, shown: standIn(text, path) })
+      row.shown = standIn(text, path)
     }
     await writeMany(files)
     if (rows.length > 0) table.freeze(key, rows, nowMs)
@@ -85,14 +82,14 @@ export function createToolResults({ stateDir, db, clock, settings }: Core) {
       if (!settings.current().context.enabled)
         return given.map(({ toolUseId, content }) => ({ toolUseId, stored: false, content }))
       const key = await named(session)
-      const message = messageId === undefined ? undefined : await nameOf(messageId)
+      const message = messageId === undefined ? null : await nameOf(messageId)
       const results: GivenResult[] = []
       for (const result of given) results.push({ ...result, toolUseId: await nameOf(result.toolUseId) })
       await inTurn(folderOf(key), () => decide(key, message, results))
       return results.map(({ toolUseId: name, content }, n) => {
         const { toolUseId } = given[n] as GivenResult
         const shown = table.find(key, name)?.shown
-        if (shown === undefined) return { toolUseId, stored: false, content }
+        if (typeof shown !== 'string') return { toolUseId, stored: false, content }
         return { toolUseId, stored: true, content: shown, path: pathOf(key, name) }
       })
     },
@@ -106,11 +103,10 @@ export function createToolResults({ stateDir, db, clock, settings }: Core) {
         await turn()
       }
       await inTurn(folderOf(key), () => {
-        const missing = originals.filter(({ toolUse }) => table.find(key, toolUse)?.shown === undefined)
+        const missing = originals.filter(({ toolUse }) => typeof table.find(key, toolUse)?.shown !== 'string')
         return writeMany(missing.map(({ toolUse, text }) => ({ path: pathOf(key, toolUse), text })))
       })
     },
-    /** Decisions of sessions that were not used since; files expire by their time. */
     expire: table.expire,
     /** Characters `from` up to `to` of what is kept. */
     read: async (
@@ -188,7 +184,6 @@ export function toStore(fresh: readonly Candidate[], stays: number, limits: Limi
   return stored
 }
 
-/** What stands in the context for a result: how long it is, where it is, and how it begins. */
 export function standIn(text: string, path: string): string {
   const preview = beginning(text)
   const more = preview.length < text.length ? '\n…' : ''
@@ -202,18 +197,14 @@ ${preview}${more}
 /** Whole lines where there are any, never half a character, and nothing that would end the block. */
 function beginning(text: string): string {
   const part = headOfBytes(text.slice(0, PREVIEW_BYTES), PREVIEW_BYTES)
-  const cut = part.length < text.length ? atLine(part) : part
+  const end = part.lastIndexOf('\n')
+  const cut = part.length < text.length && end > part.length / 2 ? part.slice(0, end) : part
   return cut.replace(/<(?=\/?persisted-output)/gi, '&lt;').replace(/[\ud800-\udbff]$/, '')
 }
 
-function atLine(text: string): string {
-  const end = text.lastIndexOf('\n')
-  return end > text.length / 2 ? text.slice(0, end) : text
-}
-
 /** `shown`: what stands in the context in its place; nothing for one that stays as it is. */
-type Frozen = { chars: number; shown: string | undefined }
-type NewResult = Frozen & { toolUse: string; message: string | undefined }
+type Frozen = { chars: number; shown: string | null }
+type NewResult = Frozen & { toolUse: string; message: string | null }
 
 /** A use is written down at most once a day. */
 const DAY_MS = 86_400_000
@@ -239,17 +230,13 @@ function createToolResultTable(db: Db) {
   )
   const expire = db.prepare('DELETE FROM tool_results WHERE at < ?')
   return {
-    find: (key: SessionKey, toolUse: string): Frozen | undefined => {
-      const row = find.get({ ...key, toolUse }) as { chars: number; shown: string | null } | undefined
-      return row && { chars: row.chars, shown: row.shown ?? undefined }
-    },
+    find: (key: SessionKey, toolUse: string) => find.get({ ...key, toolUse }) as Frozen | undefined,
     /** How many characters of one message stay in the context by what was decided so far, but for those named. */
     shownOf: (key: SessionKey, message: string, but: readonly string[]) =>
       shownOf.get({ ...key, message, but: JSON.stringify(but) }) as number,
     /** All of them or none; what was decided before stays. */
     freeze: db.transaction((key: SessionKey, results: readonly NewResult[], at: number) => {
-      for (const { toolUse, message = null, chars, shown = null } of results)
-        insert.run({ ...key, toolUse, message, chars, shown, at })
+      for (const result of results) insert.run({ ...key, ...result, at })
     }),
     /** A session that is used again lives on. True where that was not known yet. */
     touch: (key: SessionKey, at: number) => touch.run({ ...key, at, before: at - DAY_MS }).changes > 0,

@@ -1,7 +1,8 @@
 /** A conversation in the form of transcripts and in that of the Messages API: each made from the other. */
 import { hash } from 'node:crypto'
 import type { SessionMessage } from '../agent/rendering.ts'
-import { type Block, blocksOf, isText, type Message, resultText } from './messages.ts'
+import { parseJson } from '../models/wire.ts'
+import { type Block, blocksOf, isText, type Message, recordOf, resultText } from './messages.ts'
 import { isSummary, withoutAttached } from './summary.ts'
 
 /** Calls without an id get one, and the next results without one are theirs. */
@@ -11,11 +12,10 @@ export function messagesOfTranscript(lines: readonly SessionMessage[]): Message[
   return lines.flatMap((line): Message[] => {
     const { id, by, text } = line
     if (by === 'agent') {
-      const calls = line.toolCalls.map(({ id: name = '', ...call }) => {
-        if (name !== '') return callOf({ ...call, id: nameOf(name) })
-        const own = `call-${++made}`
-        open.push(own)
-        return callOf({ ...call, id: own })
+      const calls = line.toolCalls.map(({ id: given = '', name, input }): Block => {
+        const callId = given === '' ? `call-${++made}` : nameOf(given)
+        if (given === '') open.push(callId)
+        return { type: 'tool_use', id: callId, name, input: inputOf(input) }
       })
       const content = [...textBlocks(text), ...calls]
       return content.length === 0 ? [] : [{ id, role: 'assistant', content }]
@@ -41,18 +41,10 @@ function textBlocks(text: string): Block[] {
   return /\S/.test(text) ? [{ type: 'text', text }] : []
 }
 
-function callOf({ id, name, input }: { id: string; name: string; input: string }): Block {
-  return { type: 'tool_use', id, name, input: inputOf(input) }
-}
-
 /** The command of a shell stands there as it is, everything else as JSON. */
 function inputOf(input: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(input)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  } catch {
-    // It is a command.
-  }
+  const value = parseJson(input)
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   return input === '' ? {} : { command: input }
 }
 
@@ -101,7 +93,7 @@ function oneOf({ role, content }: Message): Omit<SessionMessage, 'id'> | undefin
 
 /** What a harness put into the conversation is told only where it stands for what was said. */
 function wordsOf(block: Block): string[] {
-  if (block.type === 'image' || block.type === 'document') return [IMAGE]
+  if (isImage(block)) return [IMAGE]
   if (!isText(block) || isSkillList(block.text)) return []
   if (isSummary(block.text)) return [block.text.replace(/<\/?memoryd-context>/g, '').trim()]
   const words = withoutAttached(block.text).trim()
@@ -114,13 +106,16 @@ function isSkillList(text: string): boolean {
 }
 
 function commandOf({ input }: Block): string {
-  const { command } = (input ?? {}) as { command?: unknown }
+  const { command } = recordOf(input)
   return typeof command === 'string' ? command : (JSON.stringify(input) ?? '')
 }
 
 function resultWords(block: Block): string {
-  const images = Array.isArray(block.content)
-    ? block.content.filter((part) => ['image', 'document'].includes((part as Block | null)?.type ?? '')).length
-    : 0
-  return [resultText(block), ...Array.from({ length: images }, () => IMAGE)].filter((part) => part !== '').join('\n')
+  const parts = Array.isArray(block.content) ? block.content : []
+  const images = parts.flatMap((part) => (isImage(recordOf(part)) ? [IMAGE] : []))
+  return [resultText(block), ...images].filter((part) => part !== '').join('\n')
+}
+
+function isImage({ type }: { type?: unknown }): boolean {
+  return type === 'image' || type === 'document'
 }
