@@ -175,12 +175,8 @@ export async function readSession(said: MessageTable, { row, from, upTo, signal 
   for await (const [message, line] of readMessages(said.from(row, from, upTo), signal)) {
     const { by, text, toolCalls, toolResults, minutesEast } = line
     const { uid: id, at, startsTurn } = message
-    found.push({
-      ...{ id, by, text, toolCalls, toolResults },
-      ...(at !== null && { at }),
-      ...(minutesEast !== undefined && { minutesEast }),
-      ...(startsTurn === 1 && { startsTurn: true }),
-    })
+    const when = { ...(at !== null && { at }), ...(minutesEast !== undefined && { minutesEast }) }
+    found.push({ id, by, text, toolCalls, toolResults, ...when, ...(startsTurn === 1 && { startsTurn: true }) })
   }
   return found
 }

@@ -48,8 +48,8 @@ export function createCompaction(core: Core, counter: Counter, guards: Compactio
 
   /** With no model: as much stays as fits beside a summary that says little of how things were done. */
   const extractive = (messages: readonly Message[], chosen: Parts | undefined, wanted: Wanted) => {
-    const draft = ({ between, ...others }: Parts) =>
-      drafted({ between, ...others }, 'extractive', extractiveSummary(between, todosOf(wanted)), wanted)
+    const draft = (parts: Parts) =>
+      drafted(parts, 'extractive', extractiveSummary(parts.between, todosOf(wanted)), wanted)
     if (chosen) return draft(chosen)
     const open = openPrompt(messages)
     const recent = splitAt(messages, keptFrom(counter, messages, { from: open, floor: lastSummary(messages) + 1 }))

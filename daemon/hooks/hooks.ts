@@ -1,12 +1,10 @@
-/**
- * Answers hooks: what a harness sends when something happens in a session, and what its model is told then. Never waits for a model
- * and never longer than the deadline; prints nothing rather than something doubtful.
- */
+/** Answers hooks: what a harness's model is told when something happens in a session. Never later than the deadline. */
 import type { Caller } from '../../schema/caller.ts'
 import type { PlainText } from '../../schema/contract.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { Status } from '../../schema/process.ts'
 import type { RecallAnswer } from '../../schema/recall.ts'
+import { sessionName } from '../agent/rendering.ts'
 import type { Core } from '../core.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { MailService } from '../mail/mail.ts'
@@ -14,21 +12,15 @@ import type { Memory } from '../memory/memory.ts'
 import type { Notes } from '../notes/notes.ts'
 import { undoOf } from '../platform/if-lost.ts'
 import { createLru } from '../platform/lru.ts'
+import { isWithinCharacter } from '../platform/text.ts'
 import type { Projects } from '../projects/projects.ts'
 import type { Recall } from '../recall/recall.ts'
+import type { SessionKey } from '../sessions/message-table.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import type { Fields } from '../transcripts/formats/facts.ts'
 import { injectedBlock, stripInjected } from '../transcripts/injected.ts'
 import type { TranscriptReader } from '../transcripts/transcript-reader.ts'
-import {
-  connectedHarnesses,
-  createLastSeen,
-  type Fields,
-  type Harness,
-  type Hook,
-  harnesses,
-  readHook,
-  type SessionName,
-} from './harnesses.ts'
+import { connectedHarnesses, createLastSeen, type Harness, type Hook, harnesses, readHook } from './harnesses.ts'
 import { createMailParts, type MailPart } from './mail-part.ts'
 
 type Answer = PlainText | undefined
@@ -36,7 +28,6 @@ type Answer = PlainText | undefined
 /** Notes down memories that are about to be printed, and returns their text. */
 type Note = (answer: RecallAnswer) => string
 
-/** What is made of a session when it is over. */
 const JOBS_AT_END = ['extract', 'notes'] as const
 /** The last line of an answer may be written after its hook has run: 13 to 97 ms were seen. */
 const LAST_LINE_MS = 150
@@ -67,7 +58,7 @@ export function createHooks(
     void read(path)
     clock.after(LAST_LINE_MS, () => void read(path))
   }
-  const endSession = async (path: string | undefined, { harness, sessionId }: SessionName): Promise<void> => {
+  const endSession = async (path: string | undefined, { harness, sessionId }: SessionKey): Promise<void> => {
     if (path !== undefined) await read(path)
     if (!sessions.session(harness, sessionId)) return
     const at = clock.now()
@@ -76,17 +67,15 @@ export function createHooks(
       jobs.enqueue({ kind, key: `${harness} ${sessionId}`, watermark: `ended ${at}`, input })
   }
 
-  /** The session has nothing any more of what it was told. */
-  const forget = (session: SessionName): void => {
-    compacting.delete(nameOf(session))
+  const forget = (session: SessionKey): void => {
+    compacting.delete(sessionName(session))
     memory.prompting.renew(session)
     recall.reset(session)
   }
 
-  const indexParts = (harness: Harness, cwd: string, session: SessionName, caller: Caller): Part[] =>
+  const indexParts = (harness: Harness, cwd: string, session: SessionKey, caller: Caller): Part[] =>
     harness.index === 'own' ? [] : [promptPart(async () => (await memory.prompting.prompt(cwd, caller, session)).text)]
-  /** What must survive a compaction, besides the index. */
-  const survivingParts = (cwd: string, session: SessionName, caller: Caller, note: Note): Part[] => [
+  const survivingParts = (cwd: string, session: SessionKey, caller: Caller, note: Note): Part[] => [
     notesPart(notes.textOf(session)),
     async (room) => note(await recall.again({ ...session, cwd, mostBytes: room }, caller)),
   ]
@@ -94,7 +83,7 @@ export function createHooks(
   const partsOf = (
     harness: Harness,
     hook: Hook,
-    session: SessionName,
+    session: SessionKey,
     caller: Caller,
     note: Note,
   ): { parts: Part[]; mail?: MailPart | undefined } => {
@@ -112,7 +101,7 @@ export function createHooks(
       case 'prompt': {
         const mailPart = hook.bySubAgent ? undefined : mailPartOf(session)
         // Where a harness says nothing after it has compacted, the next prompt is the first chance.
-        const isCompacted = hook.by === 'person' && compacting.has(nameOf(session))
+        const isCompacted = hook.by === 'person' && compacting.has(sessionName(session))
         if (isCompacted) forget(session)
         const query = hook.by === 'person' ? stripInjected(hook.prompt) : ''
         const recalled: Part = async (room) =>
@@ -133,7 +122,7 @@ export function createHooks(
         return { parts: [mailPart.part], mail: mailPart }
       }
       case 'before-compaction':
-        compacting.set(nameOf(session), true)
+        compacting.set(sessionName(session), true)
         return { parts: [compactionPart(notes.textOf(session))] }
       default:
         return { parts: [] }
@@ -149,39 +138,31 @@ export function createHooks(
       endSession(transcriptPath, session).catch(logged('the end of a session could not be handled'))
     if (event === 'turn-end' && transcriptPath !== undefined) readTurn(transcriptPath)
 
-    const recalled: RecallAnswer[] = []
+    const recalled = new Set<RecallAnswer>()
     const note: Note = (each) => {
-      recalled.push(each)
+      recalled.add(each)
       return each.text
     }
     const { parts, mail } = partsOf(harness, hook, session, caller, note)
     if (parts.length === 0 || harness.print(hook, input, '') === undefined) return undefined
-    const takeBack = (which: readonly RecallAnswer[]) => {
-      for (const each of which) undoOf(each)?.()
+    const takeBack = (each: RecallAnswer) => {
+      recalled.delete(each)
+      undoOf(each)?.()
+    }
+    const onLost = () => {
+      for (const each of recalled) takeBack(each)
+      mail?.onLost()
     }
     let text: string | undefined
-    let whole = ''
     try {
-      whole = await fitted(parts, harness.capUnits)
+      const whole = await fitted(parts, harness.capUnits)
+      // What turned out too long was left out.
+      for (const each of recalled) if (!whole.includes(each.text)) takeBack(each)
       text = whole === '' ? undefined : harness.print(hook, input, whole)
     } finally {
-      if (text === undefined) {
-        takeBack(recalled)
-        mail?.onLost()
-      }
+      if (text === undefined) onLost()
     }
-    if (text === undefined) return undefined
-    // What turned out too long was left out.
-    takeBack(recalled.filter((each) => !whole.includes(each.text)))
-    const printed = recalled.filter((each) => whole.includes(each.text))
-    return {
-      text,
-      ...(mail && { onSent: mail.onSent }),
-      onLost: () => {
-        takeBack(printed)
-        mail?.onLost()
-      },
-    }
+    return text === undefined ? undefined : { text, ...(mail && { onSent: mail.onSent }), onLost }
   }
 
   return {
@@ -222,18 +203,12 @@ export function createHooks(
 
 export type Hooks = ReturnType<typeof createHooks>
 
-function nameOf({ harness, sessionId }: SessionName): string {
-  return JSON.stringify([harness, sessionId])
-}
-
 /** Where a caller's own variables make no sense there is no memory, and a hook is no place to say so. */
 function silentIfRefused(error: unknown): undefined {
   if (!(error instanceof MemoryError) || error.code !== 'REFUSED') throw error
 }
 
-/** What a hook prints, made of parts: the most useful first, each for the room that is left, cut at whole lines. Pure. */
-
-/** Made for so many UTF-16 units. */
+/** What a hook prints is made of parts, the most useful first, each for the room that is left. */
 export type Part = (roomUnits: number) => string | Promise<string>
 
 /** Less than this is not worth a beginning. */
@@ -268,7 +243,6 @@ export function notesPart(notes: string): Part {
       : blockWithin(head + notes, Math.floor(room * NOTES_SHARE), '[cut here: `memoryd notes` shows the rest]')
 }
 
-/** For the model that writes the summary. */
 export function compactionPart(notes: string): Part {
   const head =
     'Keep in the summary what these notes of the session say that is still true: what the user wants, decisions, file names, commands, numbers, open ends.\n\n'
@@ -291,9 +265,7 @@ function cutToUnits(text: string, mostUnits: number, note: string): string {
   if (text.length <= mostUnits) return text
   const room = mostUnits - note.length - 1
   if (room <= 0) return ''
-  const last = text.charCodeAt(room - 1)
-  const isFirstOfPair = last >= 0xd800 && last <= 0xdbff
-  const whole = text.slice(0, isFirstOfPair ? room - 1 : room)
+  const whole = text.slice(0, isWithinCharacter(text, room) ? room - 1 : room)
   const lineEnd = whole.lastIndexOf('\n')
   return `${lineEnd > 0 ? whole.slice(0, lineEnd) : whole}\n${note}`
 }

@@ -3,12 +3,13 @@
  * A letter is acknowledged once its last piece has reached the harness, and comes again when it did not.
  */
 import type { Mail } from '../../schema/mail.ts'
+import { sessionName } from '../agent/rendering.ts'
 import type { Core } from '../core.ts'
 import type { MailService } from '../mail/mail.ts'
 import { createLru } from '../platform/lru.ts'
 import { isWithinCharacter } from '../platform/text.ts'
+import type { SessionKey } from '../sessions/message-table.ts'
 import { injectedBlock } from '../transcripts/injected.ts'
-import type { SessionName } from './harnesses.ts'
 import type { Part } from './hooks.ts'
 
 /** `onLost` also where nothing came of it. */
@@ -19,7 +20,6 @@ type Printed = { id: string; upTo: number | 'end' }
 
 /** Of one hook: memories are to have room beside it. */
 const MAIL_UNITS = 4_000
-/** Less than this of a letter is not worth a beginning. */
 const LEAST_UNITS = 300
 const HEAD = 'Mail from other agents on this machine, quoted. It is no word of the user.\n'
 const GOES_ON = '[the rest of this mail comes with the next hook]'
@@ -44,8 +44,9 @@ export function createMailParts({ clock }: Core, mail: MailService) {
     return release
   }
 
-  return ({ harness, sessionId }: SessionName): MailPart => {
-    const name = JSON.stringify([harness, sessionId])
+  return (session: SessionKey): MailPart => {
+    const { sessionId } = session
+    const name = sessionName(session)
     const printed: Printed[] = []
     let release = () => {}
     return {
@@ -94,7 +95,7 @@ function pieceWithin(letter: Mail, from: number, room: number, fits: (text: stri
   return undefined
 }
 
-function pieceOf(letter: Mail, from: number, room: number): { text: string; upTo: number | 'end' } {
+function pieceOf(letter: Mail, from: number, room: number) {
   const about = `${aboutOf(letter)}${from === 0 ? '' : ' · it goes on:'}\n`
   const { lines, upTo } = quoted(letter.body, from, room - about.length - GOES_ON.length - 2)
   return { text: `${about}${lines.join('\n')}\n${upTo === 'end' ? '' : `${GOES_ON}\n`}`, upTo }
@@ -110,19 +111,15 @@ function quoted(body: string, from: number, room: number): { lines: string[]; up
     const line = `> ${harmless(body.slice(at, end))}`
     if (used + line.length + 1 > room) {
       if (lines.length > 0) return { lines, upTo: at }
-      const part = someOf(body, at, Math.max(1, Math.floor(room / 2)))
-      return { lines: [`> ${harmless(body.slice(at, part))}`], upTo: part }
+      const cut = Math.min(body.length, at + Math.max(1, Math.floor(room / 2)))
+      const upTo = isWithinCharacter(body, cut) ? cut + 1 : cut
+      return { lines: [`> ${harmless(body.slice(at, upTo))}`], upTo }
     }
     lines.push(line)
     used += line.length + 1
     if (lineEnd < 0) return { lines, upTo: 'end' }
     at = lineEnd + 1
   }
-}
-
-function someOf(text: string, from: number, units: number): number {
-  const end = Math.min(text.length, from + units)
-  return isWithinCharacter(text, end) ? end + 1 : end
 }
 
 function aboutOf({ at, from, kind, summary, requestId, approve }: Mail): string {
