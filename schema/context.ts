@@ -56,7 +56,7 @@ export const Measured = z
   .describe('How full a context is')
 export type Measured = z.infer<typeof Measured>
 
-export const MicrocompactForm = z.enum(['auto', 'time', 'size', 'api', 'cached'])
+const MicrocompactForm = z.enum(['auto', 'time', 'size', 'api', 'cached'])
 
 export const MicrocompactRequest = MeasureRequest.extend({
   sessionId: SessionId,
@@ -120,16 +120,10 @@ export const ToolResultsKept = z
   .describe('What goes into the context of each result; long ones are kept in files')
 export type ToolResultsKept = z.infer<typeof ToolResultsKept>
 
-export const ToolResultParams = z.strictObject({ session: SessionId, id: ToolUseId })
 const Place = z
   .string()
   .regex(/^\d{1,10}$/)
   .transform(Number)
-export const ToolResultQuery = z.strictObject({
-  harness: Harness,
-  from: Place.optional().describe('The first character; 0 by default'),
-  to: Place.optional().describe('The first one that is not wanted any more'),
-})
 export const ToolResultPiece = z
   .object({
     toolUseId: z.string(),
@@ -243,8 +237,12 @@ export const contextRoutes = {
   },
   toolResult: {
     summary: 'A result that is kept, or a part of it',
-    params: ToolResultParams,
-    query: ToolResultQuery,
+    params: z.strictObject({ session: SessionId, id: ToolUseId }),
+    query: z.strictObject({
+      harness: Harness,
+      from: Place.optional().describe('The first character; 0 by default'),
+      to: Place.optional().describe('The first one that is not wanted any more'),
+    }),
     answer: ToolResultPiece,
   },
 } satisfies RouteGroup

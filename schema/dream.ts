@@ -117,7 +117,6 @@ const DreamLive = z
   .describe('A dream as it goes on')
 export type DreamLive = z.infer<typeof DreamLive>
 
-export const DreamQuery = z.strictObject({ cwd: Cwd })
 export const DreamStatus = z
   .object({ live: DreamLive.optional(), last: DreamReport.optional(), lastCheck: DreamCheck.optional() })
   .describe('The dream of a project that goes on, and what came of the last one')

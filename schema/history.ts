@@ -3,7 +3,7 @@ import type { RouteGroup } from './contract.ts'
 import { Evidence, MemoryFile } from './memory.ts'
 import { Amount, Cwd, Nothing, RowId } from './values.ts'
 
-export const Op = z.enum(['create', 'update', 'delete', 'undo', 'refused'])
+const Op = z.enum(['create', 'update', 'delete', 'undo', 'refused'])
 
 const ChangeItem = z.object({
   id: z.string(),
@@ -21,15 +21,9 @@ const ChangeItem = z.object({
 })
 export type ChangeItem = z.infer<typeof ChangeItem>
 
-export const ChangeParams = z.strictObject({ id: RowId })
-export const RunParams = z.strictObject({ id: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/) })
+const ChangeParams = z.strictObject({ id: RowId })
+const RunParams = z.strictObject({ id: z.string().regex(/^[A-Za-z0-9._-]{1,128}$/) })
 
-export const ChangesQuery = z.strictObject({
-  cwd: Cwd,
-  file: MemoryFile.optional(),
-  limit: Amount.optional().describe('At most 999; 100 by default'),
-  after: RowId.optional().describe('Go on after this id'),
-})
 export const ChangeList = z
   .object({ items: z.array(ChangeItem), next: z.string().optional() })
   .describe('What happened to the memories, newest first')
@@ -55,7 +49,7 @@ export const Run = z
   .describe('The report of a run: which memories it changed, and how')
 export type Run = z.infer<typeof Run>
 
-export const Undone = z
+const Undone = z
   .object({
     changeIds: z.array(z.string()),
     runId: z.string().optional().describe('Of what undid a run: it can be undone as one'),
@@ -63,10 +57,6 @@ export const Undone = z
   .describe('The changes that undid it')
 
 const Tombstone = z.object({ id: z.string(), at: z.iso.datetime(), file: z.string(), excerpt: z.string() })
-export const TombstoneList = z
-  .object({ items: z.array(Tombstone) })
-  .describe('What was rejected for good, newest first')
-export type TombstoneList = z.infer<typeof TombstoneList>
 
 const Review = z.object({
   id: z.string(),
@@ -78,10 +68,7 @@ const Review = z.object({
   reason: z.string(),
   diff: z.string(),
 })
-export const ReviewList = z.object({ items: z.array(Review) }).describe('Changes of models that wait for a person')
-export type ReviewList = z.infer<typeof ReviewList>
 
-export const Decision = z.strictObject({ decision: z.enum(['approve', 'reject']) })
 export const Decided = z
   .object({ changeId: z.string().optional(), tombstoneId: z.string().optional() })
   .describe('What became of a reviewed change')
@@ -90,7 +77,12 @@ export type Decided = z.infer<typeof Decided>
 export const historyRoutes = {
   changes: {
     summary: 'What happened to the memories of the project',
-    query: ChangesQuery,
+    query: z.strictObject({
+      cwd: Cwd,
+      file: MemoryFile.optional(),
+      limit: Amount.optional().describe('At most 999; 100 by default'),
+      after: RowId.optional().describe('Go on after this id'),
+    }),
     answer: ChangeList,
     errors: ['REFUSED'],
   },
@@ -108,18 +100,24 @@ export const historyRoutes = {
     answer: Undone,
     errors: ['CONFLICT', 'REFUSED'],
   },
-  tombstones: { summary: 'What was rejected for good', answer: TombstoneList },
+  tombstones: {
+    summary: 'What was rejected for good',
+    answer: z.object({ items: z.array(Tombstone) }).describe('What was rejected for good, newest first'),
+  },
   liftTombstone: {
     summary: 'Let something that was rejected be said again',
     params: ChangeParams,
     answer: Nothing,
     errors: ['REFUSED'],
   },
-  reviews: { summary: 'Changes that wait for a person', answer: ReviewList },
+  reviews: {
+    summary: 'Changes that wait for a person',
+    answer: z.object({ items: z.array(Review) }).describe('Changes of models that wait for a person'),
+  },
   decideReview: {
     summary: 'Approve or reject a change that waits',
     params: ChangeParams,
-    body: Decision,
+    body: z.strictObject({ decision: z.enum(['approve', 'reject']) }),
     answer: Decided,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
   },

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
-import { DreamBegun, DreamQuery, DreamRequest, DreamStatus } from './dream.ts'
+import { DreamBegun, DreamRequest, DreamStatus } from './dream.ts'
 import { Budget } from './process.ts'
 import { ImportProgress } from './session.ts'
-import { Amount, RowNumber } from './values.ts'
+import { Amount, CwdQuery, RowNumber } from './values.ts'
 
 const JobState = z
   .enum(['queued', 'running', 'waiting', 'done', 'failed', 'killed'])
@@ -38,12 +38,12 @@ export const OneJob = Job.extend({
 }).describe('A job with what came of it')
 export type OneJob = z.infer<typeof OneJob>
 
-export const JobsQuery = z.strictObject({
+const JobsQuery = z.strictObject({
   state: JobState.optional(),
   limit: Amount.optional().describe('At most 999; 50 by default'),
   after: RowNumber.optional().describe('Go on after a page: its `next`'),
 })
-export const JobParams = z.strictObject({ id: z.string().min(1).max(200) })
+const JobParams = z.strictObject({ id: z.string().min(1).max(200) })
 
 export const JobEvent = z.object({
   type: z.literal('job'),
@@ -59,7 +59,7 @@ export const JobEvent = z.object({
 })
 export type JobEvent = z.infer<typeof JobEvent>
 
-export const CostQuery = z.strictObject({
+const CostQuery = z.strictObject({
   by: z.enum(['day', 'project', 'job']).optional().describe('day by default'),
   days: Amount.optional().describe('How many days back, today included: at most 999, 30 by default'),
 })
@@ -103,7 +103,7 @@ export const jobRoutes = {
   },
   dreamStatus: {
     summary: 'The dream of a project that goes on, and what came of the last one',
-    query: DreamQuery,
+    query: CwdQuery,
     answer: DreamStatus,
     errors: ['REFUSED'],
   },

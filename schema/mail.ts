@@ -1,20 +1,10 @@
 import { z } from 'zod'
 import type { RouteGroup } from './contract.ts'
-import {
-  AgentFileParams,
-  AgentForgetQuery,
-  AgentMemory,
-  AgentParams,
-  AgentQuery,
-  Forgotten,
-  Memory,
-  PutMemory,
-  Written,
-} from './memory.ts'
+import { AgentMemory, AgentScope, ForgetQuery, Forgotten, Memory, MemoryFile, PutMemory, Written } from './memory.ts'
 import { Amount, Cwd, Harness, RowNumber, SessionId } from './values.ts'
 
 /** What begins with `session:` or is `*` is an address of another form. */
-export const AgentName = z
+const AgentName = z
   .string()
   .regex(
     /^(?!session:)[\p{L}\p{N}][\p{L}\p{N}\p{M} ._@:+-]{0,127}$/u,
@@ -53,8 +43,6 @@ export type AgentList = z.infer<typeof AgentList>
 
 /** Bytes of a body in UTF-8. */
 export const MAIL_BODY_BYTES = 65_536
-/** How long a reader may let the daemon wait. */
-export const LONGEST_WAIT_SECONDS = 60
 
 export const MailKind = z
   .enum(['text', 'shutdown_request', 'shutdown_response', 'plan_approval_request', 'plan_approval_response'])
@@ -96,17 +84,7 @@ export const Sent = z
 export type Sent = z.infer<typeof Sent>
 
 /** Also `session:<id>`. An address that is not registered has no mail, however it is spelled. */
-export const MailboxParams = z.strictObject({ agent: z.string().min(1).max(4200) })
-export const MailQuery = z.strictObject({
-  wait: z
-    .string()
-    .regex(/^(?:[0-5]?\d|60)$/, `expected whole seconds, at most ${LONGEST_WAIT_SECONDS}`)
-    .transform(Number)
-    .optional()
-    .describe('How many seconds to wait for mail while there is none; at most 60'),
-  limit: Amount.optional().describe('At most 999; 100 by default, and never more than a million bytes'),
-  after: RowNumber.optional().describe('Only what came after this one: its `id`'),
-})
+const MailboxParams = z.strictObject({ agent: z.string().min(1).max(4200) })
 
 const Mail = z.object({
   id: z.string(),
@@ -126,9 +104,6 @@ export const MailList = z
   .describe('What was not acknowledged yet, oldest first: all of it comes again until it is')
 export type MailList = z.infer<typeof MailList>
 
-export const Acknowledgement = z.strictObject({
-  ids: z.array(z.string().regex(/^\d{1,15}$/, 'expected the id of a mail')).max(1000),
-})
 export const Acknowledged = z
   .object({ ids: z.array(z.string()).describe('Those that had not been acknowledged before') })
   .describe('Mail that does not come again')
@@ -144,6 +119,10 @@ export const MailEvent = z.object({
   kind: MailKind,
   requestId: z.string().optional(),
 })
+
+const AgentType = z.string().min(1).max(512).describe('The type of the sub-agent; a colon counts as a hyphen')
+const AgentFile = z.strictObject({ type: AgentType, file: MemoryFile })
+const AgentQuery = z.strictObject({ cwd: Cwd, scope: AgentScope })
 
 export const mailRoutes = {
   agents: { summary: 'The agents on this machine, as they registered', answer: AgentList },
@@ -162,32 +141,41 @@ export const mailRoutes = {
   mail: {
     summary: 'The mail that an agent or a session has not acknowledged yet; waits for some if asked to',
     params: MailboxParams,
-    query: MailQuery,
+    query: z.strictObject({
+      wait: z
+        .string()
+        .regex(/^(?:[0-5]?\d|60)$/, 'expected whole seconds, at most 60')
+        .transform(Number)
+        .optional()
+        .describe('How many seconds to wait for mail while there is none; at most 60'),
+      limit: Amount.optional().describe('At most 999; 100 by default, and never more than a million bytes'),
+      after: RowNumber.optional().describe('Only what came after this one: its `id`'),
+    }),
     answer: MailList,
   },
   acknowledgeMail: {
     summary: 'It was read: it does not come again',
     params: MailboxParams,
-    body: Acknowledgement,
+    body: z.strictObject({ ids: z.array(z.string().regex(/^\d{1,15}$/, 'expected the id of a mail')).max(1000) }),
     answer: Acknowledged,
   },
   agentMemory: {
     summary: 'What a sub-agent is told about its own memory, with its index',
-    params: AgentParams,
+    params: z.strictObject({ type: AgentType }),
     query: AgentQuery,
     answer: AgentMemory,
     errors: ['REFUSED'],
   },
   agentMemoryFile: {
     summary: "One of a sub-agent's own memories",
-    params: AgentFileParams,
+    params: AgentFile,
     query: AgentQuery,
     answer: Memory,
     errors: ['REFUSED'],
   },
   putAgentMemory: {
     summary: "Write one of a sub-agent's own memories",
-    params: AgentFileParams,
+    params: AgentFile,
     query: AgentQuery,
     body: PutMemory,
     answer: Written,
@@ -195,8 +183,8 @@ export const mailRoutes = {
   },
   forgetAgentMemory: {
     summary: "Delete one of a sub-agent's own memories",
-    params: AgentFileParams,
-    query: AgentForgetQuery,
+    params: AgentFile,
+    query: ForgetQuery.extend({ scope: AgentScope }),
     answer: Forgotten,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
   },

@@ -10,7 +10,7 @@ export type Trust = z.infer<typeof Trust>
 const Hash = z.string().regex(/^[0-9a-f]{64}$/)
 export const Skipped = z.literal('off').optional().describe('Memory is switched off here; everything else is empty')
 
-export const FileParams = z.strictObject({ file: MemoryFile })
+const FileParams = z.strictObject({ file: MemoryFile })
 
 const IndexFile = z.object({
   path: z.string(),
@@ -44,7 +44,7 @@ const MemoryItem = z.object({
 })
 export type MemoryItem = z.infer<typeof MemoryItem>
 
-export const MemoriesQuery = z.strictObject({
+const MemoriesQuery = z.strictObject({
   cwd: Cwd,
   type: MemoryType.optional(),
   q: z.string().min(1).max(1000).optional().describe('Only those that hold these words, best first, at most 50'),
@@ -59,10 +59,6 @@ export const MemoryList = z
   .describe('The memories of the project')
 export type MemoryList = z.infer<typeof MemoryList>
 
-export const MemoryQuery = z.strictObject({
-  cwd: Cwd,
-  at: z.iso.datetime({ offset: true }).optional().describe('As it was then'),
-})
 export const Memory = MemoryItem.extend({
   path: z.string(),
   hash: Hash,
@@ -114,11 +110,6 @@ export const Forgotten = z
   .describe('What became of a memory that was forgotten')
 export type Forgotten = z.infer<typeof Forgotten>
 
-export const RememberRequest = z.strictObject({
-  cwd: Cwd,
-  text: z.string().min(1).max(60_000),
-  type: MemoryType.optional().describe('Found by rules when not given'),
-})
 export const Remembered = z
   .object({
     file: z.string(),
@@ -131,17 +122,12 @@ export const Remembered = z
   .describe('Where something was remembered')
 export type Remembered = z.infer<typeof Remembered>
 
-const AgentType = z.string().min(1).max(512).describe('The type of the sub-agent; a colon counts as a hyphen')
-const Scope = z.enum(['user', 'project', 'local']).describe('Whom it serves: every project, this one, or this one here')
-
-export type AgentScope = z.infer<typeof Scope>
+export const AgentScope = z
+  .enum(['user', 'project', 'local'])
+  .describe('Whom it serves: every project, this one, or this one here')
+export type AgentScope = z.infer<typeof AgentScope>
 /** A type of sub-agent, and which of its memories. */
 export type Agent = { type: string; scope: AgentScope }
-
-export const AgentParams = z.strictObject({ type: AgentType })
-export const AgentFileParams = z.strictObject({ type: AgentType, file: MemoryFile })
-export const AgentQuery = z.strictObject({ cwd: Cwd, scope: Scope })
-export const AgentForgetQuery = ForgetQuery.extend({ scope: Scope })
 
 export const AgentMemory = z
   .object({
@@ -158,21 +144,11 @@ const Instruction = z.object({
   content: z.string(),
   warning: z.string().optional(),
 })
-export const InstructionList = z
-  .object({ items: z.array(Instruction) })
-  .describe('Instruction files that apply here, lowest priority first, then the memory index')
 
-export const PromptQuery = z.strictObject({
-  cwd: Cwd,
-  sessionId: SessionId.optional().describe('Given the same bytes each time, until the session is renewed'),
-  harness: Harness,
-})
 export const MemoryPrompt = z
   .object({ text: z.string().describe('For a system prompt: how to use memory, then the index'), skipped: Skipped })
   .describe('What a harness tells its model about memory')
 export type MemoryPrompt = z.infer<typeof MemoryPrompt>
-
-export const RenewQuery = z.strictObject({ sessionId: SessionId, harness: Harness })
 
 export const memoryRoutes = {
   memoryIndex: {
@@ -183,20 +159,24 @@ export const memoryRoutes = {
   },
   memoryPrompt: {
     summary: 'What a harness tells its model about memory; the same bytes for the whole of a session',
-    query: PromptQuery,
+    query: z.strictObject({
+      cwd: Cwd,
+      sessionId: SessionId.optional().describe('Given the same bytes each time, until the session is renewed'),
+      harness: Harness,
+    }),
     answer: MemoryPrompt,
     errors: ['REFUSED'],
   },
   renewPrompt: {
     summary: 'The session was cleared or compacted: its next prompt is made anew',
-    query: RenewQuery,
+    query: z.strictObject({ sessionId: SessionId, harness: Harness }),
     answer: Nothing,
   },
   memories: { summary: 'The memories of the project', query: MemoriesQuery, answer: MemoryList, errors: ['REFUSED'] },
   memory: {
     summary: 'One memory, as it is or as it was',
     params: FileParams,
-    query: MemoryQuery,
+    query: z.strictObject({ cwd: Cwd, at: z.iso.datetime({ offset: true }).optional().describe('As it was then') }),
     answer: Memory,
     errors: ['REFUSED'],
   },
@@ -217,14 +197,20 @@ export const memoryRoutes = {
   },
   remember: {
     summary: 'Keep something as a memory',
-    body: RememberRequest,
+    body: z.strictObject({
+      cwd: Cwd,
+      text: z.string().min(1).max(60_000),
+      type: MemoryType.optional().describe('Found by rules when not given'),
+    }),
     answer: Remembered,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
   },
   instructions: {
     summary: 'The instruction files that apply in a folder',
     query: CwdQuery,
-    answer: InstructionList,
+    answer: z
+      .object({ items: z.array(Instruction) })
+      .describe('Instruction files that apply here, lowest priority first, then the memory index'),
     errors: ['REFUSED'],
   },
 } satisfies RouteGroup

@@ -25,7 +25,7 @@ const IngestState = z.object({
   skipped: z.record(z.string(), z.int()).describe('Lines that could not be used, by the reason'),
 })
 
-export const SwitchRequest = z.strictObject({
+const SwitchRequest = z.strictObject({
   cwd: AbsolutePath.optional().describe('Only this folder and what lies below it; absent: everywhere'),
 })
 
@@ -85,7 +85,7 @@ export const Status = z
   .describe('How the daemon is doing')
 export type Status = z.infer<typeof Status>
 
-export const Health = z
+const Health = z
   .object({ ok: z.literal(true), version: z.string(), pid: z.int() })
   .describe('The daemon answers. Nothing is looked up for this.')
 

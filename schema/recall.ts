@@ -3,15 +3,15 @@ import type { RouteGroup } from './contract.ts'
 import { MemoryType, Trust } from './memory.ts'
 import { Cwd, Harness, SessionId, SessionParams, SessionQuery } from './values.ts'
 
-export const RecallMode = z.enum(['auto', 'local', 'model'])
-export type RecallMode = z.infer<typeof RecallMode>
-
 export const RecallRequest = z.strictObject({
   cwd: Cwd,
   query: z.string().max(1_000_000).describe('What the caller wants to know or do, in their own words'),
   sessionId: SessionId.optional().describe('What it was given before is not given again'),
   harness: Harness,
-  mode: RecallMode.default('auto').describe('auto: a model selects where there is one and it answers in time'),
+  mode: z
+    .enum(['auto', 'local', 'model'])
+    .default('auto')
+    .describe('auto: a model selects where there is one and it answers in time'),
   k: z.int().min(1).max(5).optional().describe('At most so many'),
   deadlineMs: z.int().min(1).max(60_000).optional().describe('How long to wait for a model'),
   recentTools: z.array(z.string().max(200)).max(100).optional().describe('Tools in use: how they work is known'),
@@ -52,12 +52,10 @@ export const RecallAnswer = z
   .describe('Memories for a question')
 export type RecallAnswer = z.infer<typeof RecallAnswer>
 
-export const Ticket = z.object({ ticket: z.string() }).describe('What a recall that was begun is collected with')
-export const TicketParams = z.strictObject({ ticket: z.string().min(1).max(128) })
+const TicketParams = z.strictObject({ ticket: z.string().min(1).max(128) })
 const Pending = z.object({ pending: z.literal(true) })
 export const Collected = z.union([RecallAnswer, Pending]).describe('What was recalled; 202 until it is ready')
 export type Collected = z.infer<typeof Collected>
-export const Cancelled = z.object({ cancelled: z.boolean().describe('False when there was nothing left to cancel') })
 
 const Given = z.object({
   at: z.iso.datetime(),
@@ -83,7 +81,7 @@ export const recallRoutes = {
   prefetchRecall: {
     summary: 'Begin a recall, to collect it later',
     body: RecallRequest,
-    answer: Ticket,
+    answer: z.object({ ticket: z.string() }).describe('What a recall that was begun is collected with'),
     errors: ['REFUSED'],
   },
   collectRecall: {
@@ -95,7 +93,7 @@ export const recallRoutes = {
   cancelRecall: {
     summary: 'Give up a recall that was begun; a model that is being asked is no longer waited for',
     params: TicketParams,
-    answer: Cancelled,
+    answer: z.object({ cancelled: z.boolean().describe('False when there was nothing left to cancel') }),
   },
   recalled: {
     summary: 'Which memories a session was given',

@@ -34,7 +34,7 @@ const SessionTurn = z.object({
 export const OneSession = Session.extend({ turnList: z.array(SessionTurn) }).describe('A session with its turns')
 export type OneSession = z.infer<typeof OneSession>
 
-export const SessionsQuery = z.strictObject({
+const SessionsQuery = z.strictObject({
   cwd: Cwd,
   limit: Amount.optional().describe('At most 999; 50 by default'),
   after: z
@@ -53,10 +53,6 @@ const Notice = z.object({
 })
 export const NoticeList = z.object({ items: z.array(Notice) }).describe('Oldest first, at most 100')
 export type NoticeList = z.infer<typeof NoticeList>
-
-export const NoticesQuery = SessionQuery.extend({
-  after: RowNumber.optional().describe('The last notice that is known already: its `id`'),
-})
 
 export const SessionNotes = z
   .object({
@@ -101,26 +97,6 @@ export const TurnRequest = z.strictObject({
 })
 export type TurnRequest = z.infer<typeof TurnRequest>
 
-export const TurnPushed = z
-  .object({
-    jobIds: z.array(z.string()).describe('What is done about it, as far as that is known within a second'),
-    prefixSkipped: z.string().optional().describe('Why the prefix is not used'),
-  })
-  .describe('The turn is on disk, and will be read')
-export type TurnPushed = z.infer<typeof TurnPushed>
-
-export const SearchQuery = z.strictObject({
-  q: z
-    .string()
-    .min(1)
-    .max(1000)
-    .describe(
-      'Words that must all be there, "literals" that must be there letter by letter (a quote in one is doubled), session:<id>, role:person|agent|tool, since:<date or 7d>',
-    ),
-  cwd: Cwd,
-  limit: Amount.optional().describe('At most 999; 20 by default'),
-})
-
 const Found = z.object({
   sessionId: SessionId,
   harness: Harness,
@@ -144,16 +120,6 @@ export type FoundList = z.infer<typeof FoundList>
 
 const HarnessName = z.enum(['claude-code', 'codex', 'gemini', 'pi', 'generic'])
 export type HarnessName = z.infer<typeof HarnessName>
-
-export const ImportRequest = z.strictObject({
-  dir: AbsolutePath.describe('A folder with transcripts, at any depth; absolute'),
-  harness: HarnessName.optional().describe('Whose form all of them have; without it each file is looked at'),
-})
-
-export const ImportBegun = z
-  .object({ jobId: z.string().describe('Of the one that is already at this folder, if there is one') })
-  .describe('An import that runs')
-export type ImportBegun = z.infer<typeof ImportBegun>
 
 const Counts = z.record(z.string(), z.int())
 
@@ -186,7 +152,9 @@ export const sessionRoutes = {
   notices: {
     summary: 'What was saved of what was said in a session',
     params: SessionParams,
-    query: NoticesQuery,
+    query: SessionQuery.extend({
+      after: RowNumber.optional().describe('The last notice that is known already: its `id`'),
+    }),
     answer: NoticeList,
   },
   sessionNotes: {
@@ -199,18 +167,38 @@ export const sessionRoutes = {
   pushTurn: {
     summary: 'A turn that has ended, from a harness that writes no transcripts, or the transcript it stands in',
     body: TurnRequest,
-    answer: TurnPushed,
+    answer: z
+      .object({
+        jobIds: z.array(z.string()).describe('What is done about it, as far as that is known within a second'),
+        prefixSkipped: z.string().optional().describe('Why the prefix is not used'),
+      })
+      .describe('The turn is on disk, and will be read'),
     errors: ['MEMORY_OFF', 'REFUSED'],
   },
   importTranscripts: {
     summary: 'Read all transcripts in a folder; events of the type `job` tell how far it is',
-    body: ImportRequest,
-    answer: ImportBegun,
+    body: z.strictObject({
+      dir: AbsolutePath.describe('A folder with transcripts, at any depth; absolute'),
+      harness: HarnessName.optional().describe('Whose form all of them have; without it each file is looked at'),
+    }),
+    answer: z
+      .object({ jobId: z.string().describe('Of the one that is already at this folder, if there is one') })
+      .describe('An import that runs'),
     errors: ['REFUSED'],
   },
   search: {
     summary: 'What was said about something in the sessions of the project',
-    query: SearchQuery,
+    query: z.strictObject({
+      q: z
+        .string()
+        .min(1)
+        .max(1000)
+        .describe(
+          'Words that must all be there, "literals" that must be there letter by letter (a quote in one is doubled), session:<id>, role:person|agent|tool, since:<date or 7d>',
+        ),
+      cwd: Cwd,
+      limit: Amount.optional().describe('At most 999; 20 by default'),
+    }),
     answer: FoundList,
     errors: ['REFUSED'],
   },

@@ -63,11 +63,6 @@ export const Imported = z
   .describe('What became of an import')
 export type Imported = z.infer<typeof Imported>
 
-export const MoveRequest = z.strictObject({
-  from: AbsolutePath.describe('Where the project was; nothing stands there any more'),
-  to: AbsolutePath.describe('Where it is now'),
-})
-
 export const Moved = z
   .object({
     root: z.string(),
@@ -94,7 +89,10 @@ export const transferRoutes = {
   },
   moveProject: {
     summary: 'Let memories follow a project that was moved; its new place must have none',
-    body: MoveRequest,
+    body: z.strictObject({
+      from: AbsolutePath.describe('Where the project was; nothing stands there any more'),
+      to: AbsolutePath.describe('Where it is now'),
+    }),
     answer: Moved,
     errors: ['CONFLICT', 'MEMORY_OFF', 'REFUSED'],
   },
