@@ -6,12 +6,12 @@ import { BODY_LIMIT_BYTES, PATIENT_MS, type RouteName, type RouteShape, routeTab
 import { createFit } from './fit.ts'
 import { readEvents, readWhole, type Transport } from './transport.ts'
 
-export type CallOptions = { signal?: AbortSignal; deadlineMs?: number }
+export type CallOptions = { signal?: AbortSignal | undefined; deadlineMs?: number }
 
 type Streaming<Form> = {
   [K in RouteName]: (typeof routeTable)[K] extends { stream: Form } ? K : never
 }[RouteName]
-type Answers<Away> = {
+export type Answers<Away> = {
   [K in Exclude<RouteName, Streaming<string>>]: (
     input?: Contract[K]['input'],
     options?: CallOptions,
@@ -43,7 +43,7 @@ const LONG_MS = 1_000
 
 export function createClient(
   transport: Transport,
-  starter: Starter | undefined,
+  start: (() => Promise<boolean>) | undefined,
   { strict, deadlineMs: defaultMs }: { strict: boolean; deadlineMs: number },
 ): Client {
   let lastError: MemoryError | undefined
@@ -73,8 +73,8 @@ export function createClient(
     } catch (error) {
       // A daemon that is there but slow does not get faster by starting another.
       const absent = error instanceof MemoryError && error.reason === 'absent'
-      if (!absent || !starter) throw error
-      const started = await within(begun + deadlineMs - performance.now(), starter.start())
+      if (!absent || !start) throw error
+      const started = await within(begun + deadlineMs - performance.now(), start())
       const leftMs = begun + deadlineMs - performance.now()
       if (!started || leftMs <= 0) throw error
       return act(leftMs)
@@ -82,68 +82,51 @@ export function createClient(
   }
 
   const call =
-    (name: RouteName) =>
-    (input: Record<string, unknown> = {}, { signal, deadlineMs }: CallOptions = {}) => {
-      const waitMs = waitOf(routeTable[name], input)
+    (route: RouteShape) =>
+    (input: Input = {}, { signal, deadlineMs }: CallOptions = {}) => {
+      const waitMs = waitOf(route, input)
+      const connection = waitMs >= LONG_MS ? 'own' : 'shared'
       return attempt(() =>
         startedIfAway(deadlineMs ?? defaultMs + waitMs, async (leftMs) =>
-          decode(
-            name,
-            await transport.send({
-              ...encode(routeTable[name], input),
-              bodyLimitBytes: limitOf(name),
-              signal,
-              deadlineMs: leftMs,
-              connection: waitMs >= LONG_MS ? 'own' : 'shared',
-            }),
-          ),
+          decode(route, await transport.send({ ...encode(route, input), signal, deadlineMs: leftMs, connection })),
         ),
       )
     }
 
   /** The answer as it arrives. */
-  async function* stream(
-    name: RouteName,
-    input: Record<string, unknown>,
-    { signal, deadlineMs = defaultMs }: CallOptions,
-  ): AsyncGenerator<Uint8Array> {
-    const response = await attempt(() =>
-      startedIfAway(deadlineMs, async (leftMs) => {
-        const exchange = { ...encode(routeTable[name], input), bodyLimitBytes: limitOf(name), signal }
-        const opened = await transport.open({ ...exchange, deadlineMs: leftMs })
-        if ((opened.statusCode ?? 0) >= 400) decode(name, await readWhole(opened, 'its socket'))
-        return opened
-      }),
-    )
-    if (!response) return
-    try {
-      yield* response
-    } catch (error) {
-      if (signal?.aborted || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error
-      // The daemon went away. Events end like that; half a file is an error.
-      if (name !== 'events')
-        throw new MemoryError('UNREACHABLE', 'the daemon broke off half way', { reason: 'cut', cause: error })
-    } finally {
-      response.destroy()
+  const stream = (route: RouteShape) =>
+    async function* (input: Input = {}, { signal, deadlineMs = defaultMs }: CallOptions = {}) {
+      const response = await attempt(() =>
+        startedIfAway(deadlineMs, async (leftMs) => {
+          const opened = await transport.open({ ...encode(route, input), signal, deadlineMs: leftMs })
+          if ((opened.statusCode ?? 0) >= 400) decode(route, await readWhole(opened, 'its socket'))
+          return opened
+        }),
+      )
+      if (!response) return
+      try {
+        yield* response
+      } catch (error) {
+        if (signal?.aborted || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error
+        // The daemon went away. Events end like that; half a file is an error.
+        if (route.stream !== 'events')
+          throw new MemoryError('UNREACHABLE', 'the daemon broke off half way', { reason: 'cut', cause: error })
+      } finally {
+        response.destroy()
+      }
     }
+
+  async function* events(input?: Input, options?: CallOptions) {
+    for await (const { type, data } of readEvents(stream(routeTable.events)(input, options)))
+      yield { type, ...parseJson(data) }
   }
 
-  async function* events(input: Record<string, unknown> = {}, options: CallOptions = {}) {
-    for await (const { type, data } of readEvents(stream('events', input, options))) yield { type, ...parseJson(data) }
-  }
-
-  const file =
-    (name: RouteName) =>
-    (input: Record<string, unknown> = {}, options: CallOptions = {}) =>
-      stream(name, input, options)
-
-  const shapes = Object.entries(routeTable) as [RouteName, RouteShape][]
-  const ofForm = (form: RouteShape['stream']) => shapes.flatMap(([name, { stream }]) => (stream === form ? [name] : []))
-  const methods = Object.fromEntries(ofForm(undefined).map((name) => [name, call(name)])) as Answers<undefined>
-  const files = Object.fromEntries<unknown>(ofForm('lines').map((name) => [name, file(name)])) as Files
+  const routes = Object.entries<RouteShape>(routeTable)
+  const methods = Object.fromEntries<unknown>(
+    routes.map(([name, route]) => [name, route.stream ? stream(route) : call(route)]),
+  ) as Answers<undefined> & Files
   return {
     ...methods,
-    ...files,
     events,
     fit: createFit(methods),
     close: transport.close,
@@ -156,20 +139,18 @@ export function createClient(
   }
 }
 
-function limitOf(name: RouteName): number {
-  const { bodyLimitBytes = BODY_LIMIT_BYTES }: RouteShape = routeTable[name]
-  return bodyLimitBytes
-}
+type Input = Record<string, unknown>
 
 /** How long the caller lets the daemon wait for an event; its deadline counts from there. */
-function waitOf({ waits }: RouteShape, input: Record<string, unknown>): number {
+function waitOf({ waits }: RouteShape, input: Input): number {
   if (waits === 'deadlineMs') return Number(input.deadlineMs ?? (input.mode === 'model' ? PATIENT_MS : 0))
   const seconds = waits === undefined ? 0 : Number(input[waits] ?? 0)
   return seconds > 0 ? seconds * 1_000 : 0
 }
 
 /** Path parameters first; the rest is the query of a GET or DELETE, or the body of a POST or PUT but for named fields. */
-function encode({ method, url, query: named = [], upload }: RouteShape, input: Record<string, unknown>) {
+function encode(route: RouteShape, input: Input) {
+  const { method, url, query: named = [], upload, bodyLimitBytes = BODY_LIMIT_BYTES } = route
   const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
   const take = (key: string) => {
     const value = String(rest.get(key))
@@ -179,14 +160,11 @@ function encode({ method, url, query: named = [], upload }: RouteShape, input: R
   const filled = url
     .replace(/:(\w+)/g, (_, key: string) => inPath(take(key)))
     .replace('*', () => take('file').split('/').map(inPath).join('/'))
-  if (method === 'POST' || method === 'PUT') {
-    const query =
-      named.length > 0 ? `?${new URLSearchParams(named.map((key): [string, string] => [key, take(key)]))}` : ''
-    if (upload) return { method, path: filled + query, lines: rest.get('lines') as AsyncIterable<Uint8Array> }
-    return { method, path: filled + query, body: Object.fromEntries(rest) }
-  }
-  const query = new URLSearchParams([...rest].map(([key, value]): [string, string] => [key, String(value)])).toString()
-  return { method, path: query ? `${filled}?${query}` : filled }
+  const hasBody = method === 'POST' || method === 'PUT'
+  const inQuery = (hasBody ? named : [...rest.keys()]).map((key): [string, string] => [key, take(key)])
+  const path = inQuery.length > 0 ? `${filled}?${new URLSearchParams(inQuery)}` : filled
+  if (upload) return { method, path, bodyLimitBytes, lines: rest.get('lines') as AsyncIterable<Uint8Array> }
+  return { method, path, bodyLimitBytes, body: hasBody ? Object.fromEntries(rest) : undefined }
 }
 
 function inPath(text: string): string {
@@ -197,8 +175,7 @@ function inPath(text: string): string {
   }
 }
 
-function decode(name: RouteName, { status, text }: { status: number; text: string }) {
-  const { plain }: RouteShape = routeTable[name]
+function decode({ plain }: RouteShape, { status, text }: { status: number; text: string }) {
   if (plain && status < 400) return status === 204 ? undefined : text
   const body = parseJson(text)
   if (status < 400) return body
@@ -230,25 +207,24 @@ function isDaemonsFault({ code }: MemoryError): boolean {
 }
 
 export type Autostart = { command: readonly [string, ...string[]] }
-type Starter = ReturnType<typeof createStarter>
 
 const PAUSE_AFTER_FAILURE_MS = 30_000
 
-/** Starts a daemon that is not there. At most one attempt at a time, and none soon after one that failed. */
+/**
+ * Returns a function that starts a daemon, and tells whether it should answer now. At most one attempt at a time, and none
+ * soon after one that failed.
+ */
 export function createStarter({ command: [program, ...args] }: Autostart) {
   let attempt: Promise<boolean> | undefined
-  let notBefore = Number.NEGATIVE_INFINITY
-  return {
-    /** Resolves when the attempt is over; true when the daemon should answer now. */
-    start: (): Promise<boolean> => {
-      if (performance.now() < notBefore) return Promise.resolve(false)
-      attempt ??= run(program, args).then((started) => {
-        attempt = undefined
-        if (!started) notBefore = performance.now() + PAUSE_AFTER_FAILURE_MS
-        return started
-      })
-      return attempt
-    },
+  let notBefore = 0
+  return async () => {
+    if (performance.now() < notBefore) return false
+    attempt ??= run(program, args).then((started) => {
+      attempt = undefined
+      if (!started) notBefore = performance.now() + PAUSE_AFTER_FAILURE_MS
+      return started
+    })
+    return attempt
   }
 }
 

@@ -1,7 +1,7 @@
 /** Messages go in, messages that fit the window come out. Asks the daemon for the cheapest step that is enough; the daemon decides. */
 import type { Contract } from '../schema/contract.ts'
 import { MemoryError } from '../schema/errors.ts'
-import type { CallOptions } from './client.ts'
+import type { Answers, CallOptions } from './client.ts'
 
 /** In the form of the Messages API; `id` is the harness's own, and stays. */
 type AnyMessage = { role: string; content: unknown }
@@ -36,20 +36,12 @@ export type Fitted<M extends AnyMessage> = {
   summary?: string
 }
 
-/** What is asked of the daemon: `undefined` when it is away. */
-export type FitCalls = {
-  [K in 'measureContext' | 'microcompact' | 'compact' | 'keepToolResults']: (
-    input: Contract[K]['input'],
-    options?: CallOptions,
-  ) => Promise<Contract[K]['answer'] | undefined>
-}
-
 /** A model may have to write a summary. */
 const COMPACT_MS = 300_000
 const LOOK_MS = 30_000
 const CAP_SESSIONS = 1_000
 
-export function createFit(calls: FitCalls) {
+export function createFit(calls: Answers<undefined>) {
   // Until the daemon has sent its own.
   let limits: ResultLimits = { chars: 50_000, charsPerMessage: 200_000 }
   // The usage that a session was shortened for: a harness that repeats a failed request must not be shortened twice.
@@ -59,28 +51,27 @@ export function createFit(calls: FitCalls) {
     { signal, deadlineMs }: CallOptions = {},
   ): Promise<Fitted<M>> => {
     const { sessionId, harness, model, betas, cwd = process.cwd(), restore } = input
-    const name = JSON.stringify([harness, sessionId])
-    const usage = input.usage && spent.get(name) === JSON.stringify(input.usage) ? undefined : input.usage
+    const session = { sessionId, harness }
+    const name = JSON.stringify(session)
+    const usage = spent.get(name) === JSON.stringify(input.usage) ? undefined : input.usage
     const spend = () => {
       if (!usage) return
       spent.delete(name)
       spent.set(name, JSON.stringify(usage))
       if (spent.size > CAP_SESSIONS) spent.delete(spent.keys().next().value as string)
     }
-    const session = { sessionId, ...(harness !== undefined && { harness }) }
-    const options = (ms: number): CallOptions => ({ deadlineMs: deadlineMs ?? ms, ...(signal && { signal }) })
+    const options = (ms: number): CallOptions => ({ deadlineMs: deadlineMs ?? ms, signal })
     const did: FitStep[] = []
-    const counted = { model, ...(betas && { betas }) }
     let messages = input.messages as unknown as Wire
     const told = (more: Partial<Fitted<M>> = {}): Fitted<M> => ({ messages: messages as unknown as M[], did, ...more })
     const look = async () => {
       const short = await withoutLongResults(messages, limits, (results) =>
-        calls.keepToolResults({ ...session, results }, options(LOOK_MS)).catch(keptNothing),
+        // Results too large for one request stay as they are: a later step may still make the list fit.
+        calls.keepToolResults({ ...session, results }, options(LOOK_MS)).catch((error) => void refusalOf(error)),
       )
       messages = short.messages
       if (short.stored.length > 0) did.push({ step: 'tool-results', stored: short.stored })
-      const asked = { ...counted, messages, ...(usage && { usage }) }
-      return calls.measureContext(asked, options(LOOK_MS)).catch(refusalOf)
+      return calls.measureContext({ model, betas, messages, usage }, options(LOOK_MS)).catch(refusalOf)
     }
 
     let measured = await look()
@@ -89,8 +80,8 @@ export function createFit(calls: FitCalls) {
       measured = await look()
     }
     if (!measured) return told()
-    if ('refused' in measured) {
-      did.push({ step: 'refused', ...measured.refused })
+    if ('step' in measured) {
+      did.push(measured)
       return told()
     }
     limits = measured.resultLimits
@@ -98,10 +89,7 @@ export function createFit(calls: FitCalls) {
     let { tokens } = measured
     if (!measured.states.warning && tokens < autoCompact) return told({ tokens })
 
-    const cleared = await calls.microcompact(
-      { ...session, ...counted, messages, ...(usage && { usage }) },
-      options(LOOK_MS),
-    )
+    const cleared = await calls.microcompact({ ...session, model, betas, messages, usage }, options(LOOK_MS))
     if (cleared?.messages) {
       messages = cleared.messages
       tokens = cleared.tokensAfter
@@ -111,11 +99,11 @@ export function createFit(calls: FitCalls) {
     }
     if (tokens < autoCompact) return told({ tokens })
 
-    const asked = { ...session, ...counted, cwd, messages, trigger: 'auto' as const, ...(restore && { restore }) }
+    const asked = { ...session, model, betas, cwd, messages, trigger: 'auto' as const, restore }
     const compacted = await calls.compact(asked, options(COMPACT_MS)).catch(refusalOf)
     if (!compacted) return told({ tokens })
-    if ('refused' in compacted) {
-      did.push({ step: 'refused', ...compacted.refused })
+    if ('step' in compacted) {
+      did.push(compacted)
       return told({ tokens })
     }
     const { strategy, tokensAfter, boundary, summary } = compacted
@@ -127,25 +115,20 @@ export function createFit(calls: FitCalls) {
 }
 
 /** A refusal, or a list that is too large for the daemon, is an answer; every other error is the caller's. */
-function refusalOf(error: unknown): { refused: { reason: string; message: string } } {
+function refusalOf(error: unknown): FitStep & { step: 'refused' } {
   if (!(error instanceof MemoryError) || !['CONFLICT', 'TOO_LARGE'].includes(error.code)) throw error
-  return { refused: { reason: error.reason ?? error.code, message: error.message } }
+  return { step: 'refused', reason: error.reason ?? error.code, message: error.message }
 }
 
 function isLower(told: ResultLimits, known: ResultLimits): boolean {
   return told.chars < known.chars || told.charsPerMessage < known.charsPerMessage
 }
 
-/** Results too large for one request stay as they are: a later step may still make the list fit. */
-function keptNothing(error: unknown): undefined {
-  refusalOf(error)
-}
-
-export type Wire = Record<string, unknown>[]
-export type GivenResult = Contract['keepToolResults']['input']['results'][number]
+type Wire = Record<string, unknown>[]
+type GivenResult = Contract['keepToolResults']['input']['results'][number]
 type Kept = Contract['keepToolResults']['answer']
 /** Above these the daemon keeps a result in a file; shorter ones are not even asked about. */
-export type ResultLimits = Contract['measureContext']['answer']['resultLimits']
+type ResultLimits = Contract['measureContext']['answer']['resultLimits']
 
 /** The most that the daemon takes of these. */
 const MOST_RESULTS = 1_000
@@ -155,7 +138,7 @@ const NAME_CHARS = 256
 type Block = { type?: unknown; id?: unknown; name?: unknown; tool_use_id?: unknown; content?: unknown }
 
 /** Replaces tool results that are too long by what the daemon shows for them. */
-export async function withoutLongResults(
+async function withoutLongResults(
   messages: Wire,
   { chars, charsPerMessage }: ResultLimits,
   keep: (results: GivenResult[]) => Promise<Kept | undefined>,
