@@ -1,17 +1,11 @@
 /** What the command line declares, apart from the commands about memories. What a command does is imported when it runs. */
 import { tmpdir } from 'node:os'
-import { resolve } from 'node:path'
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import type { JobState } from '../../schema/job.ts'
 import { logLevels } from '../../schema/log-line.ts'
 import type { ConnectOptions } from './connect/connect.ts'
 import type { Context } from './context.ts'
 import type { PauseOptions } from './daemon.ts'
-import type { DoctorOptions } from './doctor.ts'
-import type { DreamOptions } from './dream.ts'
-import type { JobListOptions } from './jobs.ts'
-import type { CompactOptions } from './sessions.ts'
-import type { CostOptions, LogsOptions } from './status.ts'
 
 /** Made when a command runs; `env` overrides variables of the user. */
 export type MakeContext = (env?: NodeJS.ProcessEnv) => Context
@@ -26,6 +20,14 @@ export function declare(parent: Command, usage: string, description: string, ...
   return command.addHelpText('after', ['\nExamples:', ...examples.map((line) => `  ${line}`)].join('\n'))
 }
 
+/** The action of a command: the function that `load` imports is called with the context, and with what commander parsed. */
+export const runner =
+  (context: MakeContext) =>
+  (load: () => Promise<(context: Context, ...parsed: never[]) => unknown>) =>
+  async (...parsed: unknown[]): Promise<void> => {
+    await (await load())(context(), ...(parsed as never[]))
+  }
+
 export function wholeNumber(text: string): number {
   const value = Number(text)
   if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError('expected a whole number')
@@ -33,6 +35,7 @@ export function wholeNumber(text: string): number {
 }
 
 export function addDaemonCommands(program: Command, context: MakeContext): void {
+  const run = runner(context)
   declare(
     program,
     'serve',
@@ -45,21 +48,21 @@ export function addDaemonCommands(program: Command, context: MakeContext): void 
     'start the daemon in the background and wait until it answers',
     'memoryd start',
     'memoryd start --json | jq -r .socket',
-  ).action(async () => (await import('./daemon.ts')).start(context()))
-  declare(program, 'stop', 'stop the daemon and wait until it is gone', 'memoryd stop').action(async () =>
-    (await import('./daemon.ts')).stop(context()),
+  ).action(run(async () => (await import('./daemon.ts')).start))
+  declare(program, 'stop', 'stop the daemon and wait until it is gone', 'memoryd stop').action(
+    run(async () => (await import('./daemon.ts')).stop),
   )
   declare(program, 'restart', 'stop it if it runs, then start it', 'memoryd restart        after an upgrade').action(
-    async () => (await import('./daemon.ts')).restart(context()),
+    run(async () => (await import('./daemon.ts')).restart),
   )
   declare(program, 'status', 'how the daemon is doing', 'memoryd status', 'memoryd status --json | jq .reasons').action(
-    async () => (await import('./status.ts')).status(context()),
+    run(async () => (await import('./status.ts')).status),
   )
   declare(program, 'logs', "show the daemon's log", 'memoryd logs -n 200 --level warn', 'memoryd logs -f --json')
     .option('-f, --follow', 'keep showing what is added')
     .option('-n, --lines <count>', 'how many lines to begin with', wholeNumber, 50)
     .addOption(new Option('--level <level>', 'leave out what is less important').choices(Object.keys(logLevels)))
-    .action(async (options: LogsOptions) => (await import('./status.ts')).logs(context(), options))
+    .action(run(async () => (await import('./status.ts')).logs))
   declare(
     program,
     'doctor',
@@ -68,9 +71,7 @@ export function addDaemonCommands(program: Command, context: MakeContext): void 
     'memoryd stop && memoryd doctor --restore && memoryd start',
   )
     .option('--restore [backup]', 'put a backup of history.db in place (the newest sound one); stop the daemon first')
-    .action(async (options: DoctorOptions) => {
-      process.exitCode = await (await import('./doctor.ts')).doctor(context(), options)
-    })
+    .action(run(async () => (await import('./doctor.ts')).doctor))
   declare(
     program,
     'cost',
@@ -81,7 +82,7 @@ export function addDaemonCommands(program: Command, context: MakeContext): void 
   )
     .addOption(new Option('--by <what>', 'one line for each').choices(['day', 'project', 'job']).default('day'))
     .option('--days <count>', 'how many days back, today included', wholeNumber, 30)
-    .action(async (options: CostOptions) => (await import('./status.ts')).cost(context(), options))
+    .action(run(async () => (await import('./status.ts')).cost))
   declare(
     program,
     'compact <session>',
@@ -92,9 +93,7 @@ export function addDaemonCommands(program: Command, context: MakeContext): void 
     .option('--harness <name>', 'where several harnesses have a session of that id')
     .option('--model <name>', 'whose window it has to fit', 'claude-sonnet-5-5')
     .option('--instructions <text>', 'what the summary should look to')
-    .action(async (id: string, options: CompactOptions) =>
-      (await import('./sessions.ts')).compact(context(), id, options),
-    )
+    .action(run(async () => (await import('./sessions.ts')).compact))
   for (const to of ['pause', 'resume'] as const)
     declare(
       program,
@@ -108,6 +107,7 @@ export function addDaemonCommands(program: Command, context: MakeContext): void 
 }
 
 export function addJobCommands(program: Command, context: MakeContext): void {
+  const run = runner(context)
   const loadJobs = () => import('./jobs.ts')
   const jobs = declare(
     program,
@@ -125,19 +125,11 @@ export function addJobCommands(program: Command, context: MakeContext): void {
     .description('the newest jobs')
     .addOption(new Option('--state <state>', 'only those').choices(jobStates))
     .option('-n, --lines <count>', 'how many', wholeNumber, 20)
-    .action(async (options: JobListOptions) => (await loadJobs()).listJobs(context(), options))
-  declare(jobs, 'show <id>', 'one job with what came of it').action(async (id: string) =>
-    (await loadJobs()).actOnJob(context(), 'job', id),
-  )
-  declare(jobs, 'watch', 'what happens to jobs, as it happens').action(async () =>
-    (await loadJobs()).watchJobs(context()),
-  )
-  declare(jobs, 'kill <id>', 'stop a job, or keep it from starting').action(async (id: string) =>
-    (await loadJobs()).actOnJob(context(), 'killJob', id),
-  )
-  declare(jobs, 'retry <id>', 'try a job again now').action(async (id: string) =>
-    (await loadJobs()).actOnJob(context(), 'retryJob', id),
-  )
+    .action(run(async () => (await loadJobs()).listJobs))
+  declare(jobs, 'show <id>', 'one job with what came of it').action(run(async () => (await loadJobs()).showJob))
+  declare(jobs, 'watch', 'what happens to jobs, as it happens').action(run(async () => (await loadJobs()).watchJobs))
+  declare(jobs, 'kill <id>', 'stop a job, or keep it from starting').action(run(async () => (await loadJobs()).killJob))
+  declare(jobs, 'retry <id>', 'try a job again now').action(run(async () => (await loadJobs()).retryJob))
 }
 
 export function addHarnessCommands(program: Command, context: MakeContext): void {
@@ -206,6 +198,7 @@ export function addHarnessCommands(program: Command, context: MakeContext): void
 }
 
 export function addMachineCommands(program: Command, context: MakeContext): void {
+  const run = runner(context)
   const loadService = () => import('./service/service-commands.ts')
   declare(
     program,
@@ -221,7 +214,7 @@ export function addMachineCommands(program: Command, context: MakeContext): void
       new Option('--explain', 'only tell whether it would start by itself, and by which numbers').conflicts('watch'),
     )
     .addOption(new Option('--last', 'only show what came of the last one').conflicts(['watch', 'explain']))
-    .action(async (options: DreamOptions) => (await import('./dream.ts')).dream(context(), options))
+    .action(run(async () => (await import('./dream.ts')).dream))
   declare(
     program,
     'mcp',
@@ -231,9 +224,7 @@ export function addMachineCommands(program: Command, context: MakeContext): void
   )
     .option('--project <folder>', 'another project than that of this folder')
     .option('--no-autostart', 'do not start the daemon when it is away')
-    .action(async ({ project = '.', autostart }: { project?: string; autostart: boolean }) =>
-      (await import('./mcp.ts')).mcp(context(), { cwd: resolve(project), autostart }),
-    )
+    .action(run(async () => (await import('./mcp.ts')).mcp))
   const service = declare(
     program,
     'service',
@@ -242,14 +233,14 @@ export function addMachineCommands(program: Command, context: MakeContext): void
     'memoryd service status --json',
     'memoryd service uninstall',
   )
-  declare(service, 'install', 'write the service files and enable them').action(async () =>
-    (await loadService()).installService(context()),
+  declare(service, 'install', 'write the service files and enable them').action(
+    run(async () => (await loadService()).installService),
   )
-  declare(service, 'uninstall', 'disable the service and remove its files').action(async () =>
-    (await loadService()).uninstallService(context()),
+  declare(service, 'uninstall', 'disable the service and remove its files').action(
+    run(async () => (await loadService()).uninstallService),
   )
-  declare(service, 'status', 'whether it is installed and running').action(async () =>
-    (await loadService()).serviceStatus(context()),
+  declare(service, 'status', 'whether it is installed and running').action(
+    run(async () => (await loadService()).serviceStatus),
   )
   declare(
     program,
@@ -269,5 +260,5 @@ export function addMachineCommands(program: Command, context: MakeContext): void
   )
     .option('--state', 'delete the state folder without asking')
     .option('--no-state', 'keep the state folder without asking')
-    .action(async (options: { state?: boolean }) => (await loadService()).uninstall(context(), options))
+    .action(run(async () => (await loadService()).uninstall))
 }

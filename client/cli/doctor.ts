@@ -7,12 +7,9 @@ import type { Context } from './context.ts'
 import { version } from './installation.ts'
 import { findService } from './service/service.ts'
 
-export type DoctorOptions = { restore?: string | true }
-
 const marks = { ok: pc.green('ok  '), warning: pc.yellow('warn'), problem: pc.red('FAIL') }
 
-/** Returns the exit code: 1 when something is wrong. */
-export async function doctor(context: Context, options: DoctorOptions): Promise<number> {
+export async function doctor(context: Context, options: { restore?: string | true }): Promise<void> {
   if (options.restore !== undefined) return restore(context, options.restore)
   const { inspect } = await import('../../daemon/doctor/doctor.ts')
   const { places, env } = context
@@ -33,7 +30,7 @@ export async function doctor(context: Context, options: DoctorOptions): Promise<
     ]),
     verdict(bad, odd),
   ])
-  return bad === 0 ? exitCodes.ok : exitCodes.failed
+  process.exitCode = bad === 0 ? exitCodes.ok : exitCodes.failed
 }
 
 function verdict(bad: number, odd: number): string {
@@ -43,7 +40,7 @@ function verdict(bad: number, odd: number): string {
     : `nothing is broken; ${odd} ${odd === 1 ? 'thing deserves' : 'things deserve'} a look`
 }
 
-async function restore({ places, print, self }: Context, chosen: string | true): Promise<number> {
+async function restore({ places, print, self }: Context, chosen: string | true): Promise<void> {
   const { restoreHistory } = await import('../../daemon/doctor/doctor.ts')
   const done = restoreHistory(places, chosen === true ? undefined : chosen, version, Date.now())
   print.result(done, () => [
@@ -51,7 +48,6 @@ async function restore({ places, print, self }: Context, chosen: string | true):
     `the one before it is kept as ${done.setAside}`,
     `next: ${self} start`,
   ])
-  return exitCodes.ok
 }
 
 /** A daemon that is not there is no fault by itself: the socket's finding says whether one should be. */

@@ -6,7 +6,7 @@ import type { StrictClient } from '../client.ts'
 import { asUser, type Context, harmless } from './context.ts'
 import { frame, gateLines, reportLines } from './dream-view.ts'
 
-export type DreamOptions = { watch?: true; explain?: true; last?: true }
+type DreamOptions = { watch?: true; explain?: true; last?: true }
 
 /** The exit code that a shell gives to what Ctrl-C ended. */
 const INTERRUPTED = 130

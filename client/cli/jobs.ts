@@ -4,19 +4,18 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Job, JobEvent, JobState } from '../../schema/job.ts'
 import { asked, asUser, type Context, columns } from './context.ts'
 
-export type JobListOptions = { state?: JobState; lines: number }
-
-export async function listJobs(context: Context, { state, lines }: JobListOptions): Promise<void> {
-  const limit = asked(lines)
-  const found = await asUser(context, (client) => client.jobs({ limit, ...(state && { state }) }))
+export async function listJobs(context: Context, options: { state?: JobState; lines: number }): Promise<void> {
+  const { state } = options
+  const limit = asked(options.lines)
+  const found = await asUser(context, (client) => client.jobs({ limit, state }))
   context.print.result(found, () => {
     if (found.items.length === 0) return [state ? `no job is ${state}` : 'there are no jobs']
     return found.items.map((job) => line(context, job.createdAt, job))
   })
 }
 
-/** Shows a job, or kills or retries it and shows what it is then. */
-export async function actOnJob(context: Context, act: 'job' | 'killJob' | 'retryJob', id: string): Promise<void> {
+/** Does something to a job, and shows what it is then. */
+const actOnJob = (act: 'job' | 'killJob' | 'retryJob') => async (context: Context, id: string) => {
   const job = await asUser(context, (client) => client[act]({ id }))
   const { kind, key, state, attempts, watermark, result, ...more } = job
   const rest = Object.entries(more).filter(([name]) => name !== 'id')
@@ -32,6 +31,10 @@ export async function actOnJob(context: Context, act: 'job' | 'killJob' | 'retry
     ]),
   ])
 }
+
+export const showJob = actOnJob('job')
+export const killJob = actOnJob('killJob')
+export const retryJob = actOnJob('retryJob')
 
 /** Unfinished jobs, then every change, until the daemon ends or the user interrupts. */
 export async function watchJobs(context: Context): Promise<void> {

@@ -1,4 +1,5 @@
 /** `memoryd mcp`: serves MCP over standard input and output until its client closes them. */
+import { resolve } from 'node:path'
 import { serveMcp } from '../mcp/server.ts'
 import type { Context } from './context.ts'
 import { cliMain, version } from './installation.ts'
@@ -6,20 +7,20 @@ import { cliMain, version } from './installation.ts'
 /** A model's tool call may wait longer than a hook, and a daemon may have to be started first. */
 const DEADLINE_MS = 30_000
 
-export async function mcp(
-  { connect, places, self }: Context,
-  { cwd, autostart }: { cwd: string; autostart: boolean },
-): Promise<void> {
+type McpOptions = { project?: string; autostart: boolean }
+
+export async function mcp({ connect, places, self }: Context, options: McpOptions): Promise<void> {
   const client = connect({
     socket: places.socketPath,
     strict: true,
     actor: 'agent:mcp',
     deadlineMs: DEADLINE_MS,
-    ...(autostart && { autostart: { command: [process.execPath, cliMain, 'start'] } }),
+    ...(options.autostart && { autostart: { command: [process.execPath, cliMain, 'start'] } }),
   })
   // A pipe closes; a file only ends.
   const closed = new Promise<void>((resolve) => process.stdin.once('close', resolve).once('end', resolve))
   const onError = (error: Error) => void process.stderr.write(`memoryd mcp: ${error.message}\n`)
+  const cwd = resolve(options.project ?? '.')
   const server = serveMcp({ client, cwd, version, self }, onError)
   await closed
   await server.close()

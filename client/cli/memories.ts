@@ -9,9 +9,9 @@ import { asked, asUser, type Context, confirm, harmless, inOneLine } from './con
 
 export type Where = { cwd: string }
 
-export type ListOptions = { type?: MemoryType; search?: string }
+type ListOptions = Where & { type?: MemoryType; search?: string }
 
-export async function list(context: Context, { cwd, type, search }: Where & ListOptions): Promise<void> {
+export async function list(context: Context, { cwd, type, search }: ListOptions): Promise<void> {
   const found = await asUser(context, (client) => client.memories({ cwd, type, q: search }))
   context.print.result(found, () => {
     if (found.skipped) return ['memory is off here']
@@ -62,9 +62,13 @@ export async function history(
   )
 }
 
-export async function remember(context: Context, text: string, options: Where & { type?: MemoryType }): Promise<void> {
+export async function remember(
+  context: Context,
+  words: string[],
+  options: Where & { type?: MemoryType },
+): Promise<void> {
   const { cwd, type } = options
-  const done = await asUser(context, (client) => client.remember({ cwd, text, type }))
+  const done = await asUser(context, (client) => client.remember({ cwd, text: words.join(' '), type }))
   context.print.result(done, () => [
     done.action === 'created' ? `remembered in ${done.file} (${done.type})` : `known already: ${done.file}`,
     ...(done.redacted.length > 0 ? [`took out what looked like a credential: ${done.redacted.join(', ')}`] : []),
@@ -72,16 +76,12 @@ export async function remember(context: Context, text: string, options: Where & 
   ])
 }
 
-export type ForgetOptions = { reject?: boolean; purge?: boolean; yes?: boolean; rejected?: boolean; lift?: string }
+type ForgetOptions = Where & { reject?: boolean; purge?: boolean; yes?: boolean; rejected?: boolean; lift?: string }
 
 /** A large history.db takes long: backups are deleted and a new one is made. */
 const PURGE_DEADLINE_MS = 600_000
 
-export async function forget(
-  context: Context,
-  file: string | undefined,
-  options: ForgetOptions & Where,
-): Promise<void> {
+export async function forget(context: Context, file: string | undefined, options: ForgetOptions): Promise<void> {
   if (options.lift !== undefined) {
     const id = options.lift
     await asUser(context, (client) => client.liftTombstone({ id }))
@@ -97,11 +97,8 @@ export async function forget(
   ])
 }
 
-async function purge(
-  context: Context,
-  file: string | undefined,
-  { cwd, reject, yes }: ForgetOptions & Where,
-): Promise<void> {
+async function purge(context: Context, file: string | undefined, options: ForgetOptions): Promise<void> {
+  const { cwd, reject, yes } = options
   if (file === undefined) throw new MemoryError('BAD_REQUEST', 'name the memory that is to be purged')
   const question = `Purge ${file}, with its history, out of every backup? It cannot be undone.`
   const agreed = yes ? 'yes' : await confirm(harmless(question, 'off'))
@@ -159,7 +156,7 @@ export async function review(
 }
 
 /** A memory in the user's own editor, written back as the user's, never over another edit. */
-export async function edit(context: Context, file: string, cwd: string): Promise<void> {
+export async function edit(context: Context, file: string, { cwd }: Where): Promise<void> {
   const memory = await asUser(context, (client) => client.memory({ cwd, file }))
   const folder = mkdtempSync(join(tmpdir(), 'memoryd-'))
   const draft = join(folder, basename(file))

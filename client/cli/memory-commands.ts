@@ -4,9 +4,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { MemoryError } from '../../schema/errors.ts'
 import type { MemoryType } from '../../schema/memory.ts'
 import type { HarnessName } from '../../schema/session.ts'
-import { declare, type MakeContext, wholeNumber } from './commands.ts'
-import type { ForgetOptions, ListOptions, Where } from './memories.ts'
-import type { NotesOptions, RecallOptions } from './sessions.ts'
+import { declare, type MakeContext, runner, wholeNumber } from './commands.ts'
+import type { Where } from './memories.ts'
 
 const harnesses: readonly HarnessName[] = ['claude-code', 'codex', 'gemini', 'pi', 'generic']
 const modes = ['auto', 'local', 'model'] as const
@@ -15,6 +14,7 @@ const types: readonly MemoryType[] = ['user', 'feedback', 'project', 'reference'
 type ImportOptions = Where & { project?: string; memories?: string; harness?: HarnessName }
 
 export function addMemoryCommands(program: Command, context: MakeContext): void {
+  const run = runner(context)
   /** One about a project: its options have `cwd`, the folder of `--project` or the current one. */
   const inProject = (usage: string, description: string, ...examples: string[]) =>
     declare(program, usage, description, ...examples)
@@ -36,7 +36,7 @@ export function addMemoryCommands(program: Command, context: MakeContext): void 
   )
     .addOption(typeOption())
     .option('--search <words>', 'only those that say something of this, best first')
-    .action(async (options: Where & ListOptions) => (await memories()).list(context(), options))
+    .action(run(async () => (await memories()).list))
   inProject(
     'show <file>',
     'one memory, now or as it was',
@@ -44,7 +44,7 @@ export function addMemoryCommands(program: Command, context: MakeContext): void 
     'memoryd show user_role.md --at 2026-03-01',
   )
     .addOption(new Option('--at <date>', 'as it was then').argParser(date))
-    .action(async (file: string, options: Where & { at?: string }) => (await memories()).show(context(), file, options))
+    .action(run(async () => (await memories()).show))
   inProject(
     'why [file]',
     'what a memory rests on, or which memories a session was given',
@@ -73,14 +73,10 @@ export function addMemoryCommands(program: Command, context: MakeContext): void 
       new Option('--harness <name>', 'the program that runs the session').choices(harnesses).default('generic'),
     )
     .option('--explain', 'show how the memories were ranked')
-    .action(async (question: string[], options: Where & RecallOptions) =>
-      (await sessions()).recall(context(), question.join(' '), options),
-    )
+    .action(run(async () => (await sessions()).recall))
   inProject('history [file]', 'what happened to the memories', 'memoryd history', 'memoryd history user_role.md -n 5')
     .option('-n, --lines <count>', 'how many changes', wholeNumber, 30)
-    .action(async (file: string | undefined, options: Where & { lines: number }) =>
-      (await memories()).history(context(), file, options),
-    )
+    .action(run(async () => (await memories()).history))
   inProject(
     'search <question...>',
     'what was said in the sessions of a project',
@@ -95,9 +91,7 @@ Words must all be there; what stands in "quotes" must be there letter by letter 
 Narrow it with session:<id>, role:person|agent|tool, since:<date, or 7d, 12h, 2w>.`,
     )
     .option('-n, --lines <count>', 'how many messages', wholeNumber, 20)
-    .action(async (question: string[], options: Where & { lines: number }) =>
-      (await sessions()).search(context(), question.join(' '), options),
-    )
+    .action(run(async () => (await sessions()).search))
   inProject(
     'notes [session]',
     'the running summary of a session',
@@ -105,18 +99,14 @@ Narrow it with session:<id>, role:person|agent|tool, since:<date, or 7d, 12h, 2w
     'memoryd notes 0c8f1d2e-5b1f-4f0e-9f0f-0a1b2c3d4e5f --json | jq -r .content',
   )
     .option('--harness <name>', 'where several harnesses have a session of that id')
-    .action(async (session: string | undefined, options: NotesOptions) =>
-      (await sessions()).notes(context(), session, options),
-    )
+    .action(run(async () => (await sessions()).notes))
   inProject(
     'remember <text...>',
     'keep something as a memory',
     'memoryd remember "Always run the tests before a commit"',
   )
     .addOption(typeOption())
-    .action(async (text: string[], options: Where & { type?: MemoryType }) =>
-      (await memories()).remember(context(), text.join(' '), options),
-    )
+    .action(run(async () => (await memories()).remember))
   inProject(
     'forget [file]',
     'delete a memory',
@@ -131,9 +121,7 @@ Narrow it with session:<id>, role:person|agent|tool, since:<date, or 7d, 12h, 2w
     .option('--yes', 'purge without asking')
     .option('--rejected', 'list what was rejected')
     .option('--lift <tombstone>', 'let something that was rejected be said again')
-    .action(async (file: string | undefined, options: Where & ForgetOptions) =>
-      (await memories()).forget(context(), file, options),
-    )
+    .action(run(async () => (await memories()).forget))
   inProject(
     'undo [change]',
     'put back what was before a change',
@@ -170,7 +158,7 @@ Narrow it with session:<id>, role:person|agent|tool, since:<date, or 7d, 12h, 2w
     'memoryd export | ssh elsewhere memoryd import --memories -',
   )
     .option('--out <file>', 'where to; standard output when not given')
-    .action(async (options: Where & { out?: string }) => (await transfer()).exportMemories(context(), options))
+    .action(run(async () => (await transfer()).exportMemories))
   inProject(
     'import [folder]',
     'read all transcripts in a folder, or take in memories that were exported',
@@ -206,9 +194,9 @@ gone on with by doing it again. Memories come with their rejections, and nothing
     'move <old-root> <new-root>',
     'let memories follow a project that was moved to where there are none yet',
     'mv ~/app ~/work/app && memoryd move ~/app ~/work/app',
-  ).action(async (from: string, to: string) => (await transfer()).move(context(), from, to))
+  ).action(run(async () => (await transfer()).move))
   inProject('edit <file>', 'open a memory in your editor', 'EDITOR=nano memoryd edit user_role.md').action(
-    async (file: string, { cwd }: Where) => (await memories()).edit(context(), file, cwd),
+    run(async () => (await memories()).edit),
   )
 }
 

@@ -5,9 +5,9 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { StrictClient } from '../client.ts'
 import { asked, asUser, type Context, inOneLine } from './context.ts'
 
-export async function search(context: Context, q: string, { cwd, lines }: { cwd: string; lines: number }) {
-  const limit = asked(lines)
-  const found = await asUser(context, (client) => client.search({ q, cwd, limit }))
+export async function search(context: Context, words: string[], { cwd, lines }: { cwd: string; lines: number }) {
+  const asking = { q: words.join(' '), cwd, limit: asked(lines) }
+  const found = await asUser(context, (client) => client.search(asking))
   const paint = pc.createColors(context.print.colour === 'on')
   context.print.result(found, () => {
     if (found.skipped) return ['memory is off here']
@@ -42,12 +42,12 @@ function plain(text: string): string {
   return text.replaceAll('\u001b', '\ufffd')
 }
 
-export type NotesOptions = { cwd: string; harness?: string }
+type NotesOptions = { cwd: string; harness?: string }
 
 export async function notes(context: Context, session: string | undefined, options: NotesOptions): Promise<void> {
   const { harness } = options
   await asUser(context, async (client) => {
-    const wanted = session === undefined ? await newest(client, options) : { id: session, ...(harness && { harness }) }
+    const wanted = session === undefined ? await newest(client, options) : { id: session, harness }
     const found = await client.sessionNotes(wanted)
     context.print.result({ sessionId: wanted.id, ...found }, () => [
       ...(found.content === ''
@@ -73,7 +73,7 @@ function writtenWhen({ updatedAt = '', source, updatingSince }: Contract['sessio
   return `(written ${updatedAt.slice(0, 16).replace('T', ' ')} ${by}${now})`
 }
 
-export type CompactOptions = { harness?: string; model: string; instructions?: string }
+type CompactOptions = { harness?: string; model: string; instructions?: string }
 
 const DEADLINE_MS = 600_000
 
@@ -87,14 +87,9 @@ const strategies = {
 export async function compact(context: Context, id: string, options: CompactOptions): Promise<void> {
   const { harness, model, instructions } = options
   const done = await asUser(context, async (client) => {
-    const session = await client.session({ id, ...(harness !== undefined && { harness }) })
+    const session = await client.session({ id, harness })
     const where = { sessionId: session.id, harness: session.harness, cwd: session.cwd ?? '/' }
-    const how = {
-      model,
-      trigger: 'manual',
-      preview: true,
-      ...(instructions !== undefined && { instructions }),
-    } as const
+    const how = { model, trigger: 'manual', preview: true, instructions } as const
     return client.compact({ ...where, ...how }, { deadlineMs: DEADLINE_MS })
   })
   const paint = pc.createColors(context.print.colour === 'on')
@@ -107,7 +102,8 @@ export async function compact(context: Context, id: string, options: CompactOpti
   ])
 }
 
-export type RecallOptions = {
+type RecallOptions = {
+  cwd: string
   mode: 'auto' | 'local' | 'model'
   lines?: number
   session?: string
@@ -125,12 +121,12 @@ const reasons: Record<NonNullable<Answer['skipped']>, string> = {
   none: 'no memory fits',
 }
 
-export async function recall(context: Context, query: string, given: RecallOptions & { cwd: string }): Promise<void> {
-  const { cwd, mode, lines, session, harness, explain } = given
+export async function recall(context: Context, words: string[], options: RecallOptions): Promise<void> {
+  const { cwd, mode, lines, session, harness, explain } = options
   if (lines !== undefined && lines > MOST)
     throw new MemoryError('BAD_REQUEST', `at most ${MOST} memories are given for one question`, { hint: '-n 5' })
   const answer = await asUser(context, (client) =>
-    client.recall({ cwd, query, mode, harness, k: lines, sessionId: session, explain }),
+    client.recall({ cwd, query: words.join(' '), mode, harness, k: lines, sessionId: session, explain }),
   )
   context.print.result(answer, () => [
     ...(answer.skipped ? [reasons[answer.skipped]] : answer.text.replace(/\n$/, '').split('\n')),

@@ -67,7 +67,7 @@ function skippedLine(skipped: Record<string, number>): string {
   return reasons.length > 0 ? `lines of transcripts: ${reasons.join(', ')}` : 'no line of a transcript'
 }
 
-export type CostOptions = { by?: 'day' | 'project' | 'job'; days?: number }
+type CostOptions = { by?: 'day' | 'project' | 'job'; days?: number }
 
 type Cost = Awaited<ReturnType<StrictClient['cost']>>
 type Item = Cost['items'][number]
@@ -129,7 +129,7 @@ function short(count: number): string {
   return count < 10_000_000 ? `${Math.round(count / 1_000)}k` : `${(count / 1_000_000).toFixed(1)}M`
 }
 
-export type LogsOptions = { follow?: boolean; lines: number; level?: keyof typeof logLevels }
+type LogsOptions = { follow?: boolean; lines: number; level?: keyof typeof logLevels }
 
 const LOOK_EVERY_MS = 200
 
