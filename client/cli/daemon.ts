@@ -4,6 +4,7 @@ import { closeSync, existsSync, fstatSync, mkdtempSync, openSync, readFileSync, 
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { createProcesses } from '../../daemon/platform/process.ts'
 import { exitCodes, MemoryError } from '../../schema/errors.ts'
 import type { Status } from '../../schema/process.ts'
 import { HOLDER_FILE, type Holder, parseHolder } from '../../schema/rendezvous.ts'
@@ -21,11 +22,11 @@ const STOP_LIMIT_MS = 70_000
 /** A holder of the lock that has written no name yet, or none any more. */
 const NAMELESS_LIMIT_MS = 10_000
 
-/** How far a clock may have been set since. */
+/** How far a clock may have been set since a daemon began. */
 const CLOCK_STEP_MS = 60_000
 const TICKS_PER_S = 100
 
-type Health = { pid: number; version: string }
+type Health = { pid: number }
 
 async function health({ connect, places }: Context): Promise<Health | undefined> {
   const client = connect({ socket: places.socketPath })
@@ -102,12 +103,16 @@ export async function endDaemon(context: Context): Promise<Holder | Health | und
   const running = (await health(context)) ?? (await livingHolder(context))
   if (!running || !askToEnd(running.pid)) return undefined
   const until = performance.now() + STOP_LIMIT_MS
-  while (isThere(running.pid)) {
-    if (performance.now() > until) {
-      const hint = `look at ${context.self} logs; kill -9 ${running.pid} is safe, nothing that was acknowledged gets lost`
-      const seconds = STOP_LIMIT_MS / 1000
-      throw new MemoryError('INTERNAL', `the daemon (pid ${running.pid}) did not stop within ${seconds} s`, { hint })
-    }
+  const { isAlive } = createProcesses()
+  while (isAlive(running.pid)) {
+    if (performance.now() > until)
+      throw new MemoryError(
+        'INTERNAL',
+        `the daemon (pid ${running.pid}) did not stop within ${STOP_LIMIT_MS / 1000} s`,
+        {
+          hint: `look at ${context.self} logs; kill -9 ${running.pid} is safe, nothing that was acknowledged gets lost`,
+        },
+      )
     await delay(LOOK_EVERY_MS)
   }
   return running
@@ -149,16 +154,6 @@ function askToEnd(pid: number): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
     throw error
-  }
-}
-
-/** A zombie, which has no command line, counts as gone. */
-function isThere(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return process.platform !== 'linux' || readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== ''
-  } catch {
-    return false
   }
 }
 

@@ -16,25 +16,20 @@ export function readTemplate(name: string): string {
   return readFileSync(join(root, name), 'utf8')
 }
 
-export type Invocation = { env: Environment; cwd: string; main: string; root: string; node: string }
-
 /**
  * What the user types to run this program: `memoryd` where the PATH leads to it, `npx memoryd` where npx finds it from this
  * folder or fetched it, otherwise the path.
  */
-export function commandName({ env, cwd, main, root, node }: Invocation): string {
-  const target = realPath(main)
+export function ownCommandName(env: Environment): string {
+  const cwd = process.cwd()
+  const target = realPath(cliMain)
   const isOurs = (file: string) => target !== undefined && realPath(file) === target
   // npm and npx put folders like these on the PATH of what they run; the user's shell does not have them.
   const lasting = (env.PATH ?? '').split(delimiter).filter((folder) => !/(^|\/)node_modules\/\.bin\/?$/.test(folder))
   if (lasting.some((folder) => isOurs(join(folder, 'memoryd')))) return 'memoryd'
-  const isFetched = /\/_npx\/[^/]+\/node_modules\//.test(main)
+  const isFetched = /\/_npx\/[^/]+\/node_modules\//.test(cliMain)
   if (isFetched || cwd === root || isOurs(join(cwd, 'node_modules/.bin/memoryd'))) return 'npx memoryd'
-  return `${shellWord(node)} ${shellWord(main)}`
-}
-
-export function ownCommandName(env: Environment): string {
-  return commandName({ env, cwd: process.cwd(), main: cliMain, root, node: process.execPath })
+  return `${shellWord(process.execPath)} ${shellWord(cliMain)}`
 }
 
 /** In single quotes nothing means anything to a shell. */

@@ -21,6 +21,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { syncPath } from '../../../daemon/platform/files.ts'
+import { takesSignals } from '../../../daemon/platform/process.ts'
 import { MemoryError } from '../../../schema/errors.ts'
 
 type Rights = { mode: number; owner?: { uid: number; gid: number } }
@@ -160,8 +161,8 @@ export function writeWhole(
 /** Removes the drafts of writers that were killed. */
 export function sweepDrafts(folder: string): void {
   for (const name of namesIn(folder)) {
-    const [draft, pid] = DRAFT.exec(name) ?? []
-    if (draft !== undefined && !isAlive(Number(pid))) rmSync(join(folder, draft), { force: true })
+    const pid = Number(DRAFT.exec(name)?.[1])
+    if (pid === process.pid || (pid > 0 && !takesSignals(pid))) rmSync(join(folder, name), { force: true })
   }
 }
 
@@ -170,15 +171,5 @@ export function namesIn(folder: string): string[] {
     return readdirSync(folder)
   } catch {
     return []
-  }
-}
-
-function isAlive(pid: number): boolean {
-  if (pid === process.pid) return false
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

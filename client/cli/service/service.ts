@@ -8,21 +8,10 @@ import type { Context } from '../context.ts'
 import { daemonMain, readTemplate } from '../installation.ts'
 import { fillPlist, fillSystemdUnit, quoted, startedBy, type UnitValues, xml } from './units.ts'
 
-export type Service = {
-  kind: 'systemd' | 'launchd'
-  files: string[]
-  /** The files its unit needs to start: node and the program. Only where it is installed. */
-  starts(): string[]
-  installed(): boolean
-  running(): boolean
-  install(): void
-  uninstall(): void
-  start(): void
-  stop(): void
-}
+export type Service = NonNullable<ReturnType<typeof findService>>
 
 /** Undefined where neither manager answers, as in a container or over a bare ssh login. */
-export function findService(context: Context): Service | undefined {
+export function findService(context: Context) {
   return process.platform === 'darwin' ? launchdService(context) : systemdService(context)
 }
 
@@ -79,7 +68,7 @@ function succeeds(context: Context, program: string, args: string[]): boolean {
 const UNITS = ['memoryd.socket', 'memoryd.service']
 
 /** A user service with its socket. */
-function systemdService(context: Context): Service | undefined {
+function systemdService(context: Context) {
   const { env, places } = context
   if (!env.XDG_RUNTIME_DIR && !env.DBUS_SESSION_BUS_ADDRESS) return undefined
   const systemctl = (...args: string[]) => control(context, 'systemctl', ['--user', ...args])
@@ -94,6 +83,7 @@ function systemdService(context: Context): Service | undefined {
   return {
     kind: 'systemd',
     files,
+    /** The files its unit needs to start: node and the program. Only where it is installed. */
     starts: () => startedBy(readFileSync(unit, 'utf8')),
     installed: () => files.every((file) => existsSync(file)) && serves(),
     running: () => serves() && UNITS.some((unit) => succeeds(context, 'systemctl', ['--user', 'is-active', unit])),
@@ -125,7 +115,7 @@ function systemdService(context: Context): Service | undefined {
 const LABEL = 'dev.memoryd'
 
 /** A launchd agent. */
-function launchdService(context: Context): Service | undefined {
+function launchdService(context: Context) {
   const domain = `gui/${process.getuid?.()}`
   const target = `${domain}/${LABEL}`
   const launchctl = (...args: string[]) => control(context, 'launchctl', args)
