@@ -201,7 +201,6 @@ function within(ms: number, work: Promise<boolean>): Promise<boolean> {
   })
 }
 
-/** As opposed to a mistake of the caller. */
 function isDaemonsFault({ code }: MemoryError): boolean {
   return ['UNREACHABLE', 'SETUP', 'PROTOCOL', 'INTERNAL', 'DEGRADED'].includes(code)
 }

@@ -130,14 +130,12 @@ type Kept = Contract['keepToolResults']['answer']
 /** Above these the daemon keeps a result in a file; shorter ones are not even asked about. */
 type ResultLimits = Contract['measureContext']['answer']['resultLimits']
 
-/** The most that the daemon takes of these. */
 const MOST_RESULTS = 1_000
 const ID_CHARS = 512
 const NAME_CHARS = 256
 
 type Block = { type?: unknown; id?: unknown; name?: unknown; tool_use_id?: unknown; content?: unknown }
 
-/** Replaces tool results that are too long by what the daemon shows for them. */
 async function withoutLongResults(
   messages: Wire,
   { chars, charsPerMessage }: ResultLimits,

@@ -91,7 +91,6 @@ export function createTransport(locate: () => string, told: Record<string, strin
     })
   }
 
-  /** The whole answer. */
   const send = (exchange: Exchange): Promise<Answer> =>
     limited(exchange, async (socketPath, ended) => {
       const once = async () => readWhole(await begin(exchange, socketPath, ended), socketPath)
@@ -185,7 +184,6 @@ type RawEvent = { type: string; data: string }
 /** An event without an end must not fill the memory. */
 const LONGEST_EVENT = 1_000_000
 
-/** Server-sent events out of their bytes. */
 export async function* readEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<RawEvent> {
   const decoder = new TextDecoder()
   let pending = ''

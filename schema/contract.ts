@@ -47,7 +47,6 @@ export type HandlerTypes = {
   }
 }
 
-/** What a route takes and answers. */
 export type RouteSchemas = {
   summary: string
   params?: z.ZodObject

@@ -74,7 +74,6 @@ export function exitCodeFor(error: unknown): number {
   return (error instanceof MemoryError && exitCodesOf[error.code]) || exitCodes.failed
 }
 
-/** A stack only for unexpected errors. */
 export function explainError(error: unknown): string {
   if (error instanceof MemoryError) return error.hint ? `${error.message}\n${error.hint}` : error.message
   if (!(error instanceof Error)) return String(error)

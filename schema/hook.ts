@@ -13,7 +13,6 @@ export const Connection = z.strictObject({
 })
 export type Connection = z.infer<typeof Connection>
 
-/** A part of every hook of ours. */
 export const HOOK_MARK = 'memoryd-hook'
 
 export const hookRoutes = {

@@ -6,7 +6,6 @@ const paint: Record<string, (text: string) => string> = {
   error: (text) => `\u001b[31m${text}\u001b[39m`,
 }
 
-/** A line of another form is shown as it is. */
 export function formatLogLine(line: string, { colour }: { colour: 'on' | 'off' }): string {
   const record = parse(line)
   if (!record) return line
@@ -22,7 +21,6 @@ export function formatLogLine(line: string, { colour }: { colour: 'on' | 'off' }
   return stack ? `${shown}\n    ${String(stack).replaceAll('\n', '\n    ')}` : shown
 }
 
-/** The newest and the rotated ones. */
 export const LOG_FILES = 4
 
 export function logLevelOf(line: string): number {

@@ -126,7 +126,6 @@ export const AgentScope = z
   .enum(['user', 'project', 'local'])
   .describe('Whom it serves: every project, this one, or this one here')
 export type AgentScope = z.infer<typeof AgentScope>
-/** A type of sub-agent, and which of its memories. */
 export type Agent = { type: string; scope: AgentScope }
 
 export const AgentMemory = z

@@ -77,7 +77,6 @@ function parameters(place: 'path' | 'query', shape: z.ZodObject | undefined): Js
   }))
 }
 
-/** Codes that share a status share an entry that names them all. */
 function errorResponses(codes: readonly HttpCode[]): Json {
   const responses: Record<string, { description: string; content: Json }> = {}
   for (const code of new Set(codes)) {

@@ -59,7 +59,6 @@ function findHome(env: Environment): string {
   )
 }
 
-/** A uid without an entry in the user database has none. */
 function homeOfUser(): string | undefined {
   try {
     return homedir()

@@ -2,7 +2,7 @@
 export const BODY_LIMIT_BYTES = 1_000_000
 const CONVERSATION_LIMIT_BYTES = 32_000_000
 
-/** Who wants a model to select and names no deadline waits this long. */
+/** A caller that asks for a model and names no deadline waits this long. */
 export const PATIENT_MS = 20_000
 
 export const JSON_LINES = 'application/x-ndjson'

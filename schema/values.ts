@@ -6,7 +6,6 @@ export const AbsolutePath = z
   .regex(/^[^\0\p{Cs}]*$/u, 'expected a path without NUL and broken characters')
   .max(4096)
 
-/** The number of a row, such as a change or a notice. */
 export const RowId = z.string().regex(/^\d{1,15}$/)
 export const RowNumber = RowId.transform(Number)
 

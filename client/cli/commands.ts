@@ -189,7 +189,7 @@ export function addHarnessCommands(program: Command, context: MakeContext): void
       const asked = { harness: name, socket: places.socketPath, env, input, deadlineMs: msLeft(env) }
       if (!input.isTTY) process.stdout.write(await passOn(asked))
     } catch {
-      // A harness must not stumble over a broken set-up; every other command reports it.
+      // A broken set-up must not disturb the harness; every other command reports it.
     } finally {
       // The harness may never close it, and Node would wait for that.
       input.destroy()

@@ -33,7 +33,6 @@ export function createPrint(write: (text: string) => void, form: { json: boolean
   }
 }
 
-/** `label   value` lines with the labels in one column. */
 export function columns(rows: readonly (readonly [string, string])[]): string[] {
   const width = Math.max(...rows.map(([label]) => label.length))
   return rows.map(([label, value]) => `  ${label.padEnd(width)}  ${value}`)
@@ -51,7 +50,6 @@ export function inOneLine(file: string): string {
   return file.replace(/[\r\n]/g, '\ufffd')
 }
 
-/** `1 file`, `2 files`. */
 export function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`
 }

@@ -52,7 +52,6 @@ export async function spawnDaemon(context: Context): Promise<Health> {
   }
 }
 
-/** `another`: what the new daemon said of another that holds the lock. */
 async function spawnOnce(context: Context): Promise<Health | { another: MemoryError }> {
   const words = openUnnamedFile()
   const child = spawn(process.execPath, [daemonMain], {
@@ -85,7 +84,6 @@ function isElsewhere(context: Context): boolean {
   return holder !== undefined && holder.socket !== context.places.socketPath
 }
 
-/** `between` may end the wait with an outcome of its own. */
 async function untilItAnswers<T = never>(
   context: Context,
   between: () => Promise<T | undefined> = () => delay(LOOK_EVERY_MS, undefined),
@@ -231,7 +229,6 @@ export async function restart(context: Context): Promise<void> {
   await start(context)
 }
 
-/** `--project` alone means the current folder. */
 export type PauseOptions = { project?: string | true }
 
 export async function setPaused(context: Context, to: 'pause' | 'resume', { project }: PauseOptions): Promise<void> {

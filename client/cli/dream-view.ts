@@ -49,7 +49,6 @@ function footer({ state }: DreamLive, asking: boolean): string {
     : 'Ctrl-C to leave or stop it'
 }
 
-/** The newest turns that there is room for. */
 function turnLines(turns: readonly DreamTurn[], width: number, room: number): string[] {
   const lines = turns.flatMap(({ turn, tools, text }) => {
     const said = text.replace(/\s+/g, ' ').trim()
@@ -60,7 +59,6 @@ function turnLines(turns: readonly DreamTurn[], width: number, room: number): st
   return lines.length === 0 ? ['  0  reads what there is'] : lines.slice(-room)
 }
 
-/** `Read ×3, Edit`. */
 function grouped(tools: readonly string[]): string {
   const times = new Map<string, number>()
   for (const tool of tools) times.set(tool, (times.get(tool) ?? 0) + 1)
@@ -84,7 +82,6 @@ function time(ms: number): string {
   return `${String(Math.floor(seconds / 60)).padStart(2, '0')}:${String(seconds % 60).padStart(2, '0')}`
 }
 
-/** As many on a line as there is room for. */
 function wrapped(parts: readonly string[], width: number): string[] {
   const lines: string[] = []
   for (const part of parts) {
@@ -125,7 +122,6 @@ const OUTCOMES: Record<DreamReport['outcome'], string> = {
   killed: 'was stopped, and everything is as it was',
 }
 
-/** `self`: what the user types to run this program. */
 export function reportLines(report: DreamReport | undefined, self: string): string[] {
   if (!report) return ['there was no dream here yet']
   const { runId, outcome, why, files, undone } = report

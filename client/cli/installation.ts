@@ -35,7 +35,6 @@ export function ownCommandName(env: Environment): string {
 /** In single quotes nothing means anything to a shell. */
 export const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
 
-/** As a user would type it. */
 export const shellWord = (word: string) => (/^[\w./@+-]+$/.test(word) ? word : quoted(word))
 
 function realPath(file: string): string | undefined {

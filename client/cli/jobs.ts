@@ -14,7 +14,6 @@ export async function listJobs(context: Context, options: { state?: JobState; li
   })
 }
 
-/** Does something to a job, and shows what it is then. */
 const actOnJob = (act: 'job' | 'killJob' | 'retryJob') => async (context: Context, id: string) => {
   const job = await asUser(context, (client) => client[act]({ id }))
   const { kind, key, state, attempts, watermark, result, ...more } = job

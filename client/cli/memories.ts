@@ -32,7 +32,6 @@ export async function show(context: Context, file: string, { cwd, at }: Where & 
   context.print.result(memory, () => memory.content.replace(/\n$/, '').split('\n'))
 }
 
-/** What a memory rests on, and who wrote it last. */
 export async function why(context: Context, file: string, { cwd }: Where): Promise<void> {
   const { evidence, changes } = await asUser(context, async (client) => ({
     evidence: (await client.memory({ cwd, file })).evidence,

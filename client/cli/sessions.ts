@@ -83,7 +83,6 @@ const strategies = {
   extractive: 'put together without a model',
 }
 
-/** Prints the summary that the session would go on with; changes nothing. */
 export async function compact(context: Context, id: string, options: CompactOptions): Promise<void> {
   const { harness, model, instructions } = options
   const done = await asUser(context, async (client) => {

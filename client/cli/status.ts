@@ -95,7 +95,6 @@ export async function cost(context: Context, { by = 'day', days = 30 }: CostOpti
   })
 }
 
-/** One bar for each line, the longest for the dearest. */
 function barsOf(items: readonly Item[]): string[] {
   const most = Math.max(...items.map(({ usd }) => usd))
   if (most === 0) return []

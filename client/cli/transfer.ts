@@ -122,7 +122,6 @@ export async function move(context: Context, from: string, to: string): Promise<
 /** The exit code that a shell gives to what Ctrl-C ended. */
 const INTERRUPTED = 130
 
-/** Has a folder of transcripts read, and shows the progress on a terminal. */
 export async function importTranscripts(
   context: Context,
   wanted: Contract['importTranscripts']['input'],

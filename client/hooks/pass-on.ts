@@ -23,7 +23,6 @@ export function msLeft({ MEMORYD_HOOK_SECONDS: seconds = '' }: Passing['env']): 
   return Math.max(1, wholeMs - performance.now())
 }
 
-/** What to print; empty if there is nothing, or no daemon answers. */
 export function passOn({ harness, socket, env, input, deadlineMs = DEADLINE_MS }: Passing): Promise<string> {
   return new Promise((resolve) => {
     const over = new AbortController()

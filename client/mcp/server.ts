@@ -10,7 +10,6 @@ type Served = {
   /** The project that is meant where a call names none. */
   cwd: string
   version: string
-  /** How the user calls memoryd. */
   self: string
 }
 
@@ -62,7 +61,6 @@ async function asProtocol<T>(answer: Promise<T>, self: string): Promise<T> {
 const THEIRS: readonly MemoryError['code'][] = ['BAD_REQUEST', 'NOT_FOUND', 'REFUSED']
 
 const PREFIX = 'memory:///'
-/** The rest of the address is the name of the file, with its folders. */
 const MEMORY_TEMPLATE = `${PREFIX}{+file}`
 const MARKDOWN = 'text/markdown'
 
@@ -70,12 +68,10 @@ function addressOf(file: string): string {
   return PREFIX + file.split('/').map(encodeURIComponent).join('/')
 }
 
-/** Throws on an address that is not well-formed. */
 function fileOf(address: string): string {
   return address.slice(PREFIX.length).split('/').map(decodeURIComponent).join('/')
 }
 
-/** The memories of the project as resources. */
 async function listMemories(client: StrictClient, cwd: string, signal: AbortSignal) {
   const { items } = await client.memories({ cwd }, { signal })
   return {

@@ -158,7 +158,6 @@ type Answer<K extends keyof Contract> = Contract[K]['answer']
 
 const OFF = 'Memory is switched off in this project: nothing is kept and nothing is recalled here.'
 
-/** Answers of the daemon in words for a model. */
 const inWords = {
   recalled: ({ text, skipped }: Answer<'recall'>): string => {
     if (text !== '') return text

@@ -151,7 +151,6 @@ export function failure(
   return { status: httpStatus[code], body, unexpected: false }
 }
 
-/** Sent with every answer. */
 export const protocolHeaders = { [PROTOCOL_HEADER]: String(PROTOCOL) }
 
 export function protocolProblem(theirs: unknown): MemoryError | undefined {

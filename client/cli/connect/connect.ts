@@ -190,7 +190,6 @@ type Target = {
   file: string
   /** Hooks among other settings, or a file that is ours alone. */
   holds: { events: Events } | { whole: string }
-  /** What the user should know about it. */
   remarks: string[]
 }
 
@@ -205,7 +204,6 @@ const CLAUDE_EVENTS = ['SessionStart', 'UserPromptSubmit', 'Stop', 'SubagentStop
 const GEMINI_EVENTS = ['SessionStart', 'BeforeAgent', 'AfterAgent', 'PreCompress', 'SessionEnd']
 
 type Wanted = {
-  /** In this project, else for the user. */
   project: string | undefined
   mail?: boolean | undefined
   /** What has to stand before the command, so that it ends in time. */
@@ -267,7 +265,6 @@ function targetOf(harness: Harness, { env, places }: Context, { project, mail, b
   }
 }
 
-/** The repository a folder is in, or the folder itself. */
 function repositoryOf(folder: string): string {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, '.git'))) return at

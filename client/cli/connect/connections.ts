@@ -71,7 +71,6 @@ export function createConnections(stateDir: string) {
         throw new MemoryError('REFUSED', what, { reason: 'path', cause, hint: 'make room there, or make it writable' })
       }
     },
-    /** The backup stays. */
     drop,
     sweep: () => sweepDrafts(dir),
   }

@@ -31,7 +31,6 @@ const OURS = new RegExp(
 /** The text is JSON with comments, but not of the shape of settings. */
 export class Misshapen extends Error {}
 
-/** Throws `JsoncError` or `Misshapen`. */
 export function addHooks(before: string, events: Events): Inserted {
   let text = before.trim() === '' ? NEW : before
   let pieces: Piece[] = []
@@ -71,7 +70,6 @@ export function hasHooks(text: string): boolean {
   return oursIn(rootOf(text.trim() === '' ? NEW : text)).length > 0
 }
 
-/** Our commands; none where the text cannot be read. */
 export function commandsOf(text: string): string[] {
   try {
     return oursIn(rootOf(splitMark(text)[1])).map(({ command }) => command)
@@ -125,7 +123,6 @@ function removeMember(text: string, container: Node, key: string): string {
   return removeChild(text, container, index)
 }
 
-/** Whether it was there before us. */
 function keeps(had: unknown, path: readonly string[]): boolean {
   let value = had
   for (const key of path) {

@@ -79,7 +79,6 @@ export function parseJsonc(text: string): Node {
     }
   }
 
-  /** Everything between two brackets. */
   const listed = (close: string, one: () => void): void => {
     at++
     for (blank(); text[at] !== close; blank()) {

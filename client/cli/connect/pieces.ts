@@ -13,7 +13,6 @@ function childrenOf(container: Node): Child[] {
   return container.kind === 'array' ? container.items : []
 }
 
-/** Adds an item to an array, or a member to an object, as its last. */
 export function insertLast(text: string, container: Node, value: unknown, key?: string): Inserted {
   const style = styleOf(text)
   const inner = text.slice(container.start + 1, container.end - 1)
@@ -73,7 +72,6 @@ function stretchesOf(pieces: readonly Piece[]): { start: number; end: number }[]
   const joined: { start: number; end: number }[] = []
   for (const { at, text } of pieces) {
     const last = joined.at(-1)
-    // A piece inside a stretch makes it longer.
     if (last && at <= last.end) last.end += text.length
     else joined.push({ start: at, end: at + text.length })
   }

@@ -26,7 +26,6 @@ import { MemoryError } from '../../../schema/errors.ts'
 
 type Rights = { mode: number; owner?: { uid: number; gid: number } }
 
-/** `text` is undefined where there is no file. */
 export type SettingsFile = { path: string; text: string | undefined; rights: Rights }
 
 const MAX_BYTES = 5_000_000
@@ -98,7 +97,6 @@ export function sweepBeside(file: string): void {
   }
 }
 
-/** The deepest folder above a file that exists. */
 export function deepestFolder(file: string): string {
   let folder = dirname(file)
   while (!existsSync(folder) && folder !== dirname(folder)) folder = dirname(folder)
@@ -158,7 +156,6 @@ export function writeWhole(
   }
 }
 
-/** Removes the drafts of writers that were killed. */
 export function sweepDrafts(folder: string): void {
   for (const name of namesIn(folder)) {
     const pid = Number(DRAFT.exec(name)?.[1])

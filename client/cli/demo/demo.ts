@@ -111,7 +111,6 @@ function contextIn(printed: string): string {
   return hookSpecificOutput.additionalContext.replace(/<\/?(?:system-reminder|memoryd-context)>\n?/g, '')
 }
 
-/** Every memory and the index, with their texts. */
 async function snapshot({ client, cwd }: Stage): Promise<string> {
   const { dir, items } = await client.memories({ cwd })
   const files = ['MEMORY.md', ...items.map(({ file }) => file)].sort()
@@ -157,7 +156,6 @@ export function createScreen(write: (text: string) => void, colour: Print['colou
     say: lines(String),
     dim: lines(paint.dim),
     good: lines(paint.green),
-    /** Cut to so many lines. */
     quote: (text: string, most: number) => {
       const all = text.split('\n').filter((each) => each.trim() !== '')
       for (const each of all.slice(0, most)) line(`   | ${each}`, paint.cyan)

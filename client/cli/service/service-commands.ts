@@ -72,7 +72,6 @@ export async function uninstall(context: Context, { state }: { state?: boolean }
   ])
 }
 
-/** Without a user to ask, nothing is deleted. */
 async function ask({ places }: Context): Promise<boolean> {
   if (!existsSync(places.stateDir)) return false
   return (await confirm(`Also delete ${places.stateDir}, with the history that undo needs?`)) === 'yes'

@@ -38,7 +38,6 @@ function writeUnit(path: string, content: string): void {
   writeFileSync(path, content, { mode: 0o644 })
 }
 
-/** Runs the manager's own tool; an error has its words. */
 function control(context: Context, program: string, args: string[]): string {
   try {
     return execFileSync(program, args, {
@@ -67,7 +66,6 @@ function succeeds(context: Context, program: string, args: string[]): boolean {
 
 const UNITS = ['memoryd.socket', 'memoryd.service']
 
-/** A user service with its socket. */
 function systemdService(context: Context) {
   const { env, places } = context
   if (!env.XDG_RUNTIME_DIR && !env.DBUS_SESSION_BUS_ADDRESS) return undefined
@@ -114,7 +112,6 @@ function systemdService(context: Context) {
 
 const LABEL = 'dev.memoryd'
 
-/** A launchd agent. */
 function launchdService(context: Context) {
   const domain = `gui/${process.getuid?.()}`
   const target = `${domain}/${LABEL}`
