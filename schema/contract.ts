@@ -29,23 +29,22 @@ export type Contract = {
 /** `onSent`: the caller has taken all of it. `onLost`: the caller hung up before. */
 export type PlainText = { text: string; onSent?: () => void; onLost?: () => void }
 
-/** What a handler receives after validation, and what it returns. */
-export type HandlerTypes = {
-  [K in RouteName]: {
-    request: {
-      params: Part<K, 'params', 'output'>
-      query: Part<K, 'query', 'output'>
-      body: Part<K, 'body', 'output'>
-      caller: Caller
-      signal: AbortSignal
-    } & Upload<K>
-    answer: Routes[K] extends { stream: 'lines' }
-      ? AsyncIterable<string>
-      : Routes[K] extends { plain: 'text' }
-        ? PlainText | undefined
-        : Part<K, 'answer', 'input'>
-  }
-}
+type Handled<K extends RouteName> = Routes[K] extends { stream: 'lines' }
+  ? AsyncIterable<string>
+  : Routes[K] extends { plain: 'text' }
+    ? PlainText | undefined
+    : Part<K, 'answer', 'input'>
+
+type Call<K extends RouteName> = {
+  params: Part<K, 'params', 'output'>
+  query: Part<K, 'query', 'output'>
+  body: Part<K, 'body', 'output'>
+  caller: Caller
+  signal: AbortSignal
+} & Upload<K>
+
+/** Handlers are called after validation. */
+export type Handlers = { [K in Exclude<RouteName, 'events'>]: (call: Call<K>) => Handled<K> | Promise<Handled<K>> }
 
 export type RouteSchemas = {
   summary: string

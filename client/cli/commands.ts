@@ -133,12 +133,16 @@ export function addJobCommands(program: Command, context: MakeContext): void {
 }
 
 export function addHarnessCommands(program: Command, context: MakeContext): void {
-  const loadConnect = () => import('./connect/connect.ts')
   const harness = () => new Argument('<harness>', 'which one').choices(harnesses)
-  const refuseOptions = (options: ConnectOptions) => {
-    if (Object.keys(options).length > 0)
-      program.error('error: mcp takes no options: it changes nothing, and only tells what to type')
-  }
+  const action =
+    (ofHarness: 'connectHarness' | 'disconnectHarness', ofMcp: 'showMcp' | 'forgetMcp') =>
+    async (name: (typeof harnesses)[number], options: ConnectOptions) => {
+      const connect = await import('./connect/connect.ts')
+      if (name !== 'mcp') return connect[ofHarness](context(), name, options)
+      if (Object.keys(options).length > 0)
+        program.error('error: mcp takes no options: it changes nothing, and only tells what to type')
+      return connect[ofMcp](context())
+    }
   declare(
     program,
     'connect',
@@ -156,11 +160,7 @@ export function addHarnessCommands(program: Command, context: MakeContext): void
       'after',
       '\nEverything else in the settings stays as it is, comments too; disconnect takes out only what connect put in.',
     )
-    .action(async (name: (typeof harnesses)[number], options: ConnectOptions) => {
-      if (name !== 'mcp') return (await loadConnect()).connectHarness(context(), name, options)
-      refuseOptions(options)
-      return (await loadConnect()).showMcp(context())
-    })
+    .action(action('connectHarness', 'showMcp'))
   declare(
     program,
     'disconnect',
@@ -171,11 +171,7 @@ export function addHarnessCommands(program: Command, context: MakeContext): void
     .addArgument(harness())
     .option('--project [folder]', 'those of this project')
     .option('--dry-run', 'show what would be changed, and change nothing')
-    .action(async (name: (typeof harnesses)[number], options: ConnectOptions) => {
-      if (name !== 'mcp') return (await loadConnect()).disconnectHarness(context(), name, options)
-      refuseOptions(options)
-      return (await loadConnect()).forgetMcp(context())
-    })
+    .action(action('disconnectHarness', 'forgetMcp'))
   declare(
     program,
     'hook <harness>',

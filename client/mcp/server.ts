@@ -38,10 +38,10 @@ function createServer({ client, cwd, version, self }: Served): McpServer {
     })
   server.registerResource(
     'memories',
-    new ResourceTemplate(MEMORY_TEMPLATE, {
+    new ResourceTemplate(`${PREFIX}{+file}`, {
       list: ({ mcpReq }) => asProtocol(listMemories(client, cwd, mcpReq.signal), self),
     }),
-    { title: 'Memories', description: 'What is remembered for this project, one file each', mimeType: 'text/markdown' },
+    { title: 'Memories', description: 'What is remembered for this project, one file each', mimeType: MARKDOWN },
     (uri, _variables, { mcpReq }) => asProtocol(readMemory(client, cwd, uri.href, mcpReq.signal), self),
   )
   return server
@@ -61,25 +61,16 @@ async function asProtocol<T>(answer: Promise<T>, self: string): Promise<T> {
 const THEIRS: readonly MemoryError['code'][] = ['BAD_REQUEST', 'NOT_FOUND', 'REFUSED']
 
 const PREFIX = 'memory:///'
-const MEMORY_TEMPLATE = `${PREFIX}{+file}`
 const MARKDOWN = 'text/markdown'
-
-function addressOf(file: string): string {
-  return PREFIX + file.split('/').map(encodeURIComponent).join('/')
-}
-
-function fileOf(address: string): string {
-  return address.slice(PREFIX.length).split('/').map(decodeURIComponent).join('/')
-}
 
 async function listMemories(client: StrictClient, cwd: string, signal: AbortSignal) {
   const { items } = await client.memories({ cwd }, { signal })
   return {
     resources: items.map(({ file, name, description, modifiedAt }) => ({
-      uri: addressOf(file),
+      uri: PREFIX + file.split('/').map(encodeURIComponent).join('/'),
       name: file,
-      ...(name !== undefined && { title: name }),
-      ...(description !== undefined && { description }),
+      title: name,
+      description,
       mimeType: MARKDOWN,
       annotations: { lastModified: modifiedAt },
     })),
@@ -87,6 +78,7 @@ async function listMemories(client: StrictClient, cwd: string, signal: AbortSign
 }
 
 async function readMemory(client: StrictClient, cwd: string, uri: string, signal: AbortSignal) {
-  const { content } = await client.memory({ cwd, file: fileOf(uri) }, { signal })
+  const file = uri.slice(PREFIX.length).split('/').map(decodeURIComponent).join('/')
+  const { content } = await client.memory({ cwd, file }, { signal })
   return { contents: [{ uri, mimeType: MARKDOWN, text: content }] }
 }

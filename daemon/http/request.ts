@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { ACTOR_HEADER, type Caller, decodeVariables, ENV_HEADER, isActor } from '../../schema/caller.ts'
-import type { HandlerTypes, Route, RouteGroup } from '../../schema/contract.ts'
+import type { Handlers, Route, RouteGroup } from '../../schema/contract.ts'
 import {
   type ErrorBody,
   type HttpCode,
@@ -14,13 +14,9 @@ import {
   universalCodes,
 } from '../../schema/errors.ts'
 import { PROTOCOL, PROTOCOL_HEADER } from '../../schema/rendezvous.ts'
-import { JSON_LINES, type RouteName } from '../../schema/route-table.ts'
+import { JSON_LINES } from '../../schema/route-table.ts'
 import { isDiskError } from '../platform/disk.ts'
 
-type Plain<K extends RouteName> = HandlerTypes[K]
-type Handler<K extends RouteName> = (call: Plain<K>['request']) => Plain<K>['answer'] | Promise<Plain<K>['answer']>
-
-export type Handlers = { [K in Exclude<RouteName, 'events'>]: Handler<K> }
 export type AnyHandler = (call: Call) => unknown
 
 export type RouteFile = { load: () => Promise<RouteGroup>; handlers: Partial<Handlers> }
