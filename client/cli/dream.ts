@@ -70,13 +70,12 @@ async function followed(client: StrictClient, cwd: string, screen: Screen): Prom
       const event = next.value
       if (event.type === 'dream' && event.jobId === jobId) await look()
       if (event.type !== 'job' || event.id !== jobId) continue
-      if (event.state === 'waiting')
-        throw new MemoryError('BUDGET', `it waits: ${event.error ?? ''}`, { hint: `see: memoryd jobs show ${jobId}` })
-      if (['done', 'failed', 'killed'].includes(event.state)) return 'over'
-      if (event.state === 'queued' && event.error !== undefined)
-        throw new MemoryError('INTERNAL', `it failed and is tried again later: ${event.error}`, {
-          hint: `see: memoryd jobs show ${jobId}`,
-        })
+      const { state, error } = event
+      const hint = `see: memoryd jobs show ${jobId}`
+      if (['done', 'failed', 'killed'].includes(state)) return 'over'
+      if (state === 'waiting') throw new MemoryError('BUDGET', `it waits: ${error ?? ''}`, { hint })
+      if (state === 'queued' && error !== undefined)
+        throw new MemoryError('INTERNAL', `it failed and is tried again later: ${error}`, { hint })
     }
     throw new MemoryError('UNREACHABLE', 'the daemon stopped', { hint: 'start it: memoryd start' })
   }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { syncPath } from '../../daemon/platform/files.ts'
 import type { Contract } from '../../schema/contract.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { ImportProgress as Progress } from '../../schema/session.ts'
@@ -71,8 +72,7 @@ async function writeWhole<T>(path: string, fill: (write: Write) => Promise<T>): 
     await file.sync()
     await file.close()
     await rename(temporary, path)
-    const folder = await open(dirname(path))
-    await folder.sync().finally(() => folder.close())
+    syncPath(dirname(path))
     return done
   } catch (error) {
     await file.close().catch(() => {})
@@ -122,74 +122,60 @@ export async function move(context: Context, from: string, to: string): Promise<
 /** The exit code that a shell gives to what Ctrl-C ended. */
 const INTERRUPTED = 130
 
-export async function importTranscripts(
-  context: Context,
-  wanted: Contract['importTranscripts']['input'],
-): Promise<void> {
-  const line = lineOn(process.stdout, context)
+type Wanted = Contract['importTranscripts']['input']
+
+export async function importTranscripts(context: Context, wanted: Wanted): Promise<void> {
+  const line = progressLine(context)
   const leaving = new AbortController()
   const leave = () => leaving.abort()
   process.once('SIGINT', leave)
   try {
-    const progress = await asUser(context, (client) => followed(client, wanted, line.show, leaving.signal))
-    line.end()
+    const following = asUser(context, (client) => followed(client, wanted, line.show, leaving.signal))
+    const progress = await following.finally(line.end)
     context.print.result(progress, () => summary(progress))
   } catch (error) {
     if (!leaving.signal.aborted) throw error
     // The daemon reads on: it keeps its place, so stopping it would gain nothing.
-    line.end()
     process.stderr.write('memoryd: it is read on without you; import it again to see how far it is\n')
     process.exitCode = INTERRUPTED
   } finally {
-    line.end()
     process.off('SIGINT', leave)
   }
 }
 
-/** Listens before it starts the import, so that not even the end of a short one is missed. */
-async function followed(
-  client: StrictClient,
-  wanted: Contract['importTranscripts']['input'],
-  show: (progress: Progress) => void,
-  signal: AbortSignal,
-): Promise<Progress> {
-  const events = client.events({}, { signal })[Symbol.asyncIterator]()
-  try {
-    await events.next()
-    const { jobId } = await client.importTranscripts(wanted)
-    for (let next = await events.next(); !next.done; next = await events.next()) {
-      const event = next.value
-      if (event.type !== 'job' || event.id !== jobId) continue
-      if (event.state === 'done') return (await client.job({ id: jobId })).result as Progress
-      if (event.error !== undefined || event.state === 'killed')
-        throw new MemoryError('INTERNAL', `the import broke off: ${event.error ?? 'it was killed'}`, {
-          hint: `see: memoryd jobs show ${jobId}`,
-        })
-      if (event.import) show(event.import)
-    }
-  } finally {
-    await events.return?.()
+type Show = (progress: Progress) => void
+
+async function followed(client: StrictClient, wanted: Wanted, show: Show, signal: AbortSignal): Promise<Progress> {
+  let jobId: string | undefined
+  for await (const event of client.events({}, { signal })) {
+    // Started by the first event, the one that opens the stream: not even the end of a short import is missed.
+    jobId ??= (await client.importTranscripts(wanted)).jobId
+    if (event.type !== 'job' || event.id !== jobId) continue
+    if (event.state === 'done') return (await client.job({ id: jobId })).result as Progress
+    if (event.error !== undefined || event.state === 'killed')
+      throw new MemoryError('INTERNAL', `the import broke off: ${event.error ?? 'it was killed'}`, {
+        hint: `see: memoryd jobs show ${jobId}`,
+      })
+    if (event.import) show(event.import)
   }
   throw new MemoryError('UNREACHABLE', 'the daemon stopped before everything was read', {
     hint: 'start it: memoryd start; it goes on by itself, and importing again shows how far it is',
   })
 }
 
-type Terminal = { isTTY?: boolean; columns?: number; write(text: string): unknown }
-
 /** One line that is written over and over; nothing where there is no terminal. */
-function lineOn(terminal: Terminal, { print }: Context): { show(progress: Progress): void; end(): void } {
+function progressLine({ print }: Context): { show: Show; end(): void } {
+  const { stdout } = process
   let shown = false
-  const write = (text: string) => terminal.write(`\r\u001b[2K${text}`)
+  const write = (text: string) => stdout.write(`\r\u001b[2K${text}`)
   return {
     show: (progress) => {
-      if (!terminal.isTTY || print.form === 'json') return
+      if (!stdout.isTTY || print.form === 'json') return
       shown = true
-      write(harmless(bar(progress, terminal.columns || 80), 'off'))
+      write(harmless(bar(progress, stdout.columns || 80), 'off'))
     },
     end: () => {
       if (shown) write('')
-      shown = false
     },
   }
 }

@@ -26,18 +26,15 @@ export function connectHarness(context: Context, harness: Harness, options: Conn
   const { print, places, self } = context
   const project = projectFolder(options)
   if (project !== undefined) refuseNoFolder(project)
-  const target = targetOf(harness, context, { project, mail: options.mail, bound: boundFor(context.env) })
+  const target = targetOf(harness, context, project, { mail: options.mail, bound: boundFor(context.env) })
   const connections = createConnections(places.stateDir)
   const file = readSettings(target.file)
   const known = connections.of(target.file)
   const clean = withoutUs(file, known, target)
   const { text, pieces } = withUs(clean, target)
   if (text === file.text) {
-    print.result({ harness, file: target.file, changed: false }, () => [
-      `${harness} is connected already: ${target.file}`,
-      ...target.remarks,
-    ])
-    return
+    const lines = [`${harness} is connected already: ${target.file}`, ...target.remarks]
+    return void print.result({ harness, file: target.file, changed: false }, () => lines)
   }
   const isNew = file.text === undefined
   const backup = clean === undefined ? undefined : connections.backupOf(target.file, clean)
@@ -54,8 +51,7 @@ export function connectHarness(context: Context, harness: Harness, options: Conn
     replaceSettings(file, text, () => connections.keep(connection, clean))
   }
   const diff = lineDiff(file.text ?? '', text)
-  const result = { harness, file: target.file, changed: !options.dryRun, ...(backup && { backup }), diff }
-  print.result(result, () =>
+  print.result({ harness, file: target.file, changed: !options.dryRun, backup, diff }, () =>
     options.dryRun
       ? [`this would be changed in ${target.file}:`, ...diff]
       : [
@@ -69,7 +65,7 @@ export function connectHarness(context: Context, harness: Harness, options: Conn
 
 export function disconnectHarness(context: Context, harness: Harness, options: ConnectOptions): void {
   const project = projectFolder(options)
-  const target = targetOf(harness, context, { project })
+  const target = targetOf(harness, context, project)
   const connections = createConnections(context.places.stateDir)
   // A connection of a project that is gone can still be forgotten.
   if (project !== undefined && !connections.of(target.file)) refuseNoFolder(project)
@@ -132,12 +128,7 @@ function refuseNoFolder(folder: string): void {
 }
 
 /** As it was before us: undefined if we made the file and no other program wrote to it. */
-function withoutUs(
-  file: SettingsFile,
-  known: KnownConnection | undefined,
-  target: Target | undefined,
-): string | undefined {
-  const { text, path } = file
+function withoutUs({ text, path }: SettingsFile, known?: KnownConnection, target?: Target): string | undefined {
   if (text === undefined) return undefined
   if (known && known.before !== lost && hashOf(text) === known.hash) return known.before
   if (!path.endsWith('.json')) {
@@ -203,24 +194,19 @@ export function hookCommand(harness: string, socket: string, bound = ''): string
 const CLAUDE_EVENTS = ['SessionStart', 'UserPromptSubmit', 'Stop', 'SubagentStop', 'PreCompact', 'SessionEnd']
 const GEMINI_EVENTS = ['SessionStart', 'BeforeAgent', 'AfterAgent', 'PreCompress', 'SessionEnd']
 
-type Wanted = {
-  project: string | undefined
-  mail?: boolean | undefined
-  /** What has to stand before the command, so that it ends in time. */
-  bound?: string
-}
+/** `bound`: what has to stand before the command, so that it ends in time. */
+type Wanted = { mail?: boolean | undefined; bound?: string }
 
-/** Where the harness keeps its settings, and what of ours belongs there. Touches nothing. */
-function targetOf(harness: Harness, { env, places }: Context, { project, mail, bound }: Wanted): Target {
+/** Where the harness keeps its settings, in the project or for the user, and what of ours belongs there. Touches nothing. */
+function targetOf(harness: Harness, context: Context, project?: string, { mail, bound }: Wanted = {}): Target {
+  const { env, places } = context
   const command = hookCommand(harness, places.socketPath, bound)
-  const events = (names: string[], mailEvent: string, hook: object): Target['holds'] => ({
-    events: Object.fromEntries(
-      [...names, ...(mail ? [mailEvent] : [])].map((name) => [
-        name,
-        { hooks: [{ type: 'command', command, ...hook }] },
-      ]),
-    ),
-  })
+  const events = (names: string[], mailEvent: string, more: object): Target['holds'] => {
+    const hook = { type: 'command', command, ...more }
+    return {
+      events: Object.fromEntries([...names, ...(mail ? [mailEvent] : [])].map((name) => [name, { hooks: [hook] }])),
+    }
+  }
   /** The folder of the project, else the user's own, which a variable may name. */
   const folder = (ofProject: string, variable: string, ...ofUser: string[]) => {
     if (project) return join(project, ofProject)
@@ -231,17 +217,16 @@ function targetOf(harness: Harness, { env, places }: Context, { project, mail, b
     })
   }
   switch (harness) {
-    case 'claude-code':
+    case 'claude-code': {
+      const name = project ? 'settings.local.json' : 'settings.json'
       return {
-        file: join(
-          folder('.claude', 'CLAUDE_CONFIG_DIR', '.claude'),
-          project ? 'settings.local.json' : 'settings.json',
-        ),
+        file: join(folder('.claude', 'CLAUDE_CONFIG_DIR', '.claude'), name),
         holds: events(CLAUDE_EVENTS, 'PostToolUse', { timeout: SECONDS }),
         remarks: project
           ? ['settings.local.json is yours alone; settings.json would be for everybody in the project']
           : [],
       }
+    }
     case 'codex':
       return {
         file: join(folder('.codex', 'CODEX_HOME', '.codex'), 'hooks.json'),

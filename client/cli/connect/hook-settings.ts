@@ -15,24 +15,25 @@ import {
   withPieces,
 } from './pieces.ts'
 
-type HookGroup = { hooks: { command: string }[] }
-export type Events = Record<string, HookGroup>
+export type Events = Record<string, { hooks: { command: string }[] }>
+type ObjectNode = Node & { kind: 'object' }
 type Added = { before: string; pieces: readonly Piece[] }
 
 const NEW = '{}\n'
 
 const SCRIPT = `${HOOK_MARK}.sh`
-const WORD = String.raw`'(?:[^']|'\\'')*'`
+const orNew = (text: string) => (text.trim() === '' ? NEW : text)
+
 /** Exactly the form of ours: users' own scripts may mention the hook. */
 const OURS = new RegExp(
-  String.raw`^(?:timeout 0\.45 )?sh '(?:[^']|'\\'')*/${HOOK_MARK}\.sh' [a-z-]+ ${WORD} 2>/dev/null \|\| :$`,
+  String.raw`^(?:timeout 0\.45 )?sh '(?:[^']|'\\'')*/${HOOK_MARK}\.sh' [a-z-]+ '(?:[^']|'\\'')*' 2>/dev/null \|\| :$`,
 )
 
 /** The text is JSON with comments, but not of the shape of settings. */
 export class Misshapen extends Error {}
 
 export function addHooks(before: string, events: Events): Inserted {
-  let text = before.trim() === '' ? NEW : before
+  let text = orNew(before)
   let pieces: Piece[] = []
   const add = (container: Node, value: unknown, key?: string) => {
     const inserted = insertLast(text, container, value, key)
@@ -63,11 +64,11 @@ export function splitMark(text: string): [mark: string, settings: string] {
 /** The text that `addHooks` made of this one. */
 export function addedAgain(before: string, pieces: readonly Piece[]): string {
   const [mark, settings] = splitMark(before)
-  return mark + withPieces(settings.trim() === '' ? NEW : settings, pieces)
+  return mark + withPieces(orNew(settings), pieces)
 }
 
 export function hasHooks(text: string): boolean {
-  return oursIn(rootOf(text.trim() === '' ? NEW : text)).length > 0
+  return oursIn(rootOf(orNew(text))).length > 0
 }
 
 export function commandsOf(text: string): string[] {
@@ -86,7 +87,7 @@ export function removeHooks(text: string, added?: Added): string {
 
 /** Takes the pieces out as they went in, if that leaves the settings that are wanted. */
 function removeByPlace(text: string, { before, pieces }: Added, wanted: string): string | undefined {
-  const left = withoutPieces(text, withPieces(before.trim() === '' ? NEW : before, pieces), pieces, SCRIPT)
+  const left = withoutPieces(text, withPieces(orNew(before), pieces), pieces, SCRIPT)
   if (left === undefined) return undefined
   // A comment right behind our piece may have become a part of the comment before it.
   if (commentsIn(left).length !== commentsIn(text).length) return undefined
@@ -98,28 +99,23 @@ function removeByPlace(text: string, { before, pieces }: Added, wanted: string):
 }
 
 function removeByShape(given: string, before: string | undefined): string {
-  const had = before === undefined ? undefined : plain(rootOf(before.trim() === '' ? NEW : before))
+  const had = before === undefined ? undefined : plain(rootOf(orNew(before)))
   let text = given
   for (;;) {
     const root = rootOf(text)
     // The last one first, as they came in.
     const ours = oursIn(root).at(-1)
     if (!ours) return text
-    const { event, group, hook } = ours
-    const hooks = hooksOf(root) as Node
-    const groups = memberOf(hooks, event)?.value as Node & { kind: 'array' }
-    const inner = memberOf(groups.items[group] as Node, 'hooks')?.value as Node & { kind: 'array' }
+    const { hooks, event, groups, group, inner, hook } = ours
     if (inner.items.length > 1) text = removeChild(text, inner, hook)
     else if (groups.items.length > 1 || keeps(had, ['hooks', event])) text = removeChild(text, groups, group)
-    else if ((hooks as Node & { kind: 'object' }).members.length > 1 || keeps(had, ['hooks']))
-      text = removeMember(text, hooks, event)
+    else if (hooks.members.length > 1 || keeps(had, ['hooks'])) text = removeMember(text, hooks, event)
     else text = removeMember(text, root, 'hooks')
   }
 }
 
-function removeMember(text: string, container: Node, key: string): string {
-  const members = container.kind === 'object' ? container.members : []
-  const index = members.findIndex((member) => member.key === key)
+function removeMember(text: string, container: ObjectNode, key: string): string {
+  const index = container.members.findIndex((member) => member.key === key)
   return removeChild(text, container, index)
 }
 
@@ -132,32 +128,31 @@ function keeps(had: unknown, path: readonly string[]): boolean {
   return true
 }
 
-function rootOf(text: string): Node {
+function rootOf(text: string): ObjectNode {
   const root = parseJsonc(text)
   if (root.kind !== 'object') throw new Misshapen('the settings are no object')
   return root
 }
 
-function hooksOf(root: Node): Node | undefined {
+function hooksOf(root: Node): ObjectNode | undefined {
   const hooks = memberOf(root, 'hooks')?.value
   if (hooks && hooks.kind !== 'object') throw new Misshapen('hooks is no object')
   return hooks
 }
 
-type Place = { event: string; group: number; hook: number; command: string }
-
-function oursIn(root: Node): Place[] {
+/** Each of our commands with the lists and objects around it. */
+function oursIn(root: Node) {
   const hooks = hooksOf(root)
-  if (hooks?.kind !== 'object') return []
-  return hooks.members.flatMap(({ key: event, value }) => {
-    const groups = value.kind === 'array' ? value.items : []
-    return groups.flatMap((each, group) => {
+  if (!hooks) return []
+  return hooks.members.flatMap(({ key: event, value: groups }) => {
+    if (groups.kind !== 'array') return []
+    return groups.items.flatMap((each, group) => {
       const inner = memberOf(each, 'hooks')?.value
       if (inner?.kind !== 'array') return []
       return inner.items.flatMap((item, hook) => {
         const command = memberOf(item, 'command')?.value
         if (command?.kind !== 'scalar' || typeof command.value !== 'string') return []
-        return OURS.test(command.value) ? [{ event, group, hook, command: command.value }] : []
+        return OURS.test(command.value) ? [{ hooks, event, groups, group, inner, hook, command: command.value }] : []
       })
     })
   })
