@@ -66,11 +66,10 @@ export function createTransport(locate: () => string, told: Record<string, strin
 
   /** Settles when `act` does, at the deadline, or when the caller gives up: whatever happens on the wire. */
   async function limited<T>(
-    exchange: Exchange,
+    { signal, deadlineMs }: Exchange,
     act: (socketPath: string, ended: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const socketPath = locate()
-    const { signal, deadlineMs } = exchange
     signal?.throwIfAborted()
     const ending = new AbortController()
     return new Promise<T>((resolve, reject) => {
@@ -179,12 +178,10 @@ function ofOurProtocol(response: IncomingMessage): IncomingMessage {
   })
 }
 
-type RawEvent = { type: string; data: string }
-
 /** An event without an end must not fill the memory. */
 const LONGEST_EVENT = 1_000_000
 
-export async function* readEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<RawEvent> {
+export async function* readEvents(chunks: AsyncIterable<Uint8Array>) {
   const decoder = new TextDecoder()
   let pending = ''
   for await (const chunk of chunks) {
@@ -198,7 +195,7 @@ export async function* readEvents(chunks: AsyncIterable<Uint8Array>): AsyncGener
   }
 }
 
-function parseEvent(block: string): RawEvent | undefined {
+function parseEvent(block: string) {
   let type = 'message'
   const data: string[] = []
   for (const line of block.split('\n')) {

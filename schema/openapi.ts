@@ -26,6 +26,9 @@ export function openApiDocument(version: string): Json & { openapi: string } {
 }
 
 function operation(name: string, route: Route): Json {
+  const body = route.body ?? route.line
+  const answer = contentOf(route.stream ?? route.plain ?? 'json', route.answer, 'output')
+  const answered = { description: route.answer.description ?? route.summary, ...answer }
   return {
     operationId: name,
     summary: route.summary,
@@ -34,33 +37,18 @@ function operation(name: string, route: Route): Json {
       ...parameters('path', route.params),
       ...parameters('query', route.query),
     ],
-    ...requestBody(route),
+    ...(body && { requestBody: contentOf(route.line ? 'lines' : 'json', body, 'input') }),
     responses: {
-      ...Object.fromEntries(statusesOf(route).map((status) => [status, answerOf(route)])),
+      ...(route.begins && { 200: answered }),
+      [route.status ?? 200]: answered,
       ...(route.plain && { 204: { description: 'Nothing' } }),
       ...errorResponses([...universalCodes, ...(route.errors ?? [])]),
     },
   }
 }
 
-function statusesOf({ status, begins }: Route): number[] {
-  if (status === undefined) return [200]
-  return begins === undefined ? [status] : [200, status]
-}
-
-function answerOf(route: Route): Json {
-  return {
-    description: route.answer.description ?? route.summary,
-    content: { [mediaTypes[route.stream ?? route.plain ?? 'json']]: { schema: jsonSchema(route.answer, 'output') } },
-  }
-}
-
-function requestBody({ body, line }: Route): Json {
-  const schema = body ?? line
-  if (!schema) return {}
-  return {
-    requestBody: { content: { [mediaTypes[line ? 'lines' : 'json']]: { schema: jsonSchema(schema, 'input') } } },
-  }
+function contentOf(form: keyof typeof mediaTypes, schema: z.ZodType, io: 'input' | 'output'): Json {
+  return { content: { [mediaTypes[form]]: { schema: jsonSchema(schema, io) } } }
 }
 
 function parameters(place: 'path' | 'query', shape: z.ZodObject | undefined): Json[] {

@@ -75,21 +75,21 @@ export function endWithBadRequest(socket: Duplex): void {
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`)
 }
 
-/** Node closes idle connections only once they have had a request: those that never sent one would hold up a stop. */
-export function createConnections(server: Server) {
+/**
+ * Returns a function that stops listening, and resolves when the last request has been answered. Node closes idle connections
+ * only once they have had a request: those that never sent one are closed here.
+ */
+export function createStop(server: Server): () => Promise<void> {
   const unused = new Set<Socket>()
   server.on('connection', (socket) => {
     unused.add(socket)
     socket.once('close', () => unused.delete(socket))
   })
   server.on('request', ({ socket }) => unused.delete(socket))
-  return {
-    /** Resolves when the last request has been answered. */
-    stopListening: (): Promise<void> =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeIdleConnections()
-        for (const socket of unused) socket.destroy()
-      }),
-  }
+  return () =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      server.closeIdleConnections()
+      for (const socket of unused) socket.destroy()
+    })
 }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import type { PlainText, Route, RouteSchemas } from '../../schema/contract.ts'
 import type { Event } from '../../schema/event.ts'
 import { BODY_LIMIT_BYTES, JSON_LINES, type RouteName, type RouteShape, routeTable } from '../../schema/route-table.ts'
@@ -12,7 +12,7 @@ import { isDiskError } from '../platform/disk.ts'
 import type { Events } from '../platform/events.ts'
 import { message } from '../platform/files.ts'
 import { undoOf } from '../platform/if-lost.ts'
-import { answerOddities, bindServer, createConnections, endWithBadRequest } from './listen.ts'
+import { answerOddities, bindServer, createStop, endWithBadRequest } from './listen.ts'
 import {
   type AnyHandler,
   callOf,
@@ -52,7 +52,7 @@ export function createServer(core: Core) {
     },
   })
   answerOddities(app.server)
-  const connections = createConnections(app.server)
+  const stopListening = createStop(app.server)
   const whenDelivered = createDelivery(app.server)
   const streams = createEventStreams(events, () => log.info('dropped an event reader that fell behind'))
   const drained = new AbortController()
@@ -86,10 +86,14 @@ export function createServer(core: Core) {
 
   const answer = async (route: Route, handle: AnyHandler, request: FastifyRequest, reply: FastifyReply) => {
     const given = await handle(callOf(route, request, reply.raw, drained.signal))
-    if (route.stream === 'lines')
-      return sendLines(reply, given as AsyncIterable<string>, (error) =>
-        log.error({ route: route.url, err: error }, 'an answer broke off half way'),
-      )
+    if (route.stream === 'lines') {
+      const stream = Readable.from(given as AsyncIterable<string>, { objectMode: false })
+      // An error after the first line cuts the connection, so that no caller takes a half for the whole.
+      stream.once('error', (error) => {
+        if (reply.raw.headersSent) log.error({ route: route.url, err: error }, 'an answer broke off half way')
+      })
+      return reply.type(`${JSON_LINES}; charset=utf-8`).send(stream)
+    }
     if (route.plain) {
       const plain = given as PlainText | undefined
       if (!plain) return reply.code(204).send()
@@ -117,8 +121,13 @@ export function createServer(core: Core) {
     const { method, url, bodyLimitBytes, upload }: RouteShape = routeTable[name]
     const bodyLimit = bodyLimitBytes && { bodyLimit: bodyLimitBytes }
     const options = { method, url, config: { name } as never, ...bodyLimit, handler }
-    if (upload) void app.register(async (scope) => acceptLines(scope).route(options))
-    else app.route(options)
+    if (!upload) return void app.route(options)
+    void app.register(async (scope) => {
+      // Routes of this scope are given the body as it arrives, and take no other.
+      scope.removeAllContentTypeParsers()
+      scope.addContentTypeParser(JSON_LINES, (_request, payload, done) => done(null, payload))
+      scope.route(options)
+    })
   }
 
   addRoute('events', (request, reply) => {
@@ -130,13 +139,11 @@ export function createServer(core: Core) {
   return {
     add: (...files: RouteFile[]): void => {
       for (const { load, handlers } of files)
-        for (const [each, handle] of Object.entries(handlers)) {
-          const name = each as RouteName
+        for (const [name, handle] of Object.entries(handlers) as [RouteName, AnyHandler][])
           addRoute(name, async (request, reply) => {
             if (!schemas.has(name)) await loadSchemas(load)
-            return answer(schemas.get(name) as Route, handle as AnyHandler, request, reply)
+            return answer(schemas.get(name) as Route, handle, request, reply)
           })
-        }
     },
     listen: async (): Promise<void> => {
       await app.ready()
@@ -154,7 +161,7 @@ export function createServer(core: Core) {
       }
       if (signal.aborted) cutOff()
       signal.addEventListener('abort', cutOff, { once: true })
-      await connections.stopListening()
+      await stopListening()
       await app.close()
       signal.removeEventListener('abort', cutOff)
     },
@@ -223,24 +230,4 @@ export function createEventStreams(events: Events, onDropped: () => void) {
     },
     readers: (): number => open.size,
   }
-}
-
-/** Routes of this scope are given the body as it arrives, and take no other. */
-function acceptLines(scope: FastifyInstance): FastifyInstance {
-  scope.removeAllContentTypeParsers()
-  scope.addContentTypeParser(JSON_LINES, (_request, payload, done) => done(null, payload))
-  return scope
-}
-
-/** An error after the first line cuts the connection, so that no caller takes a half for the whole. */
-function sendLines(
-  reply: FastifyReply,
-  lines: AsyncIterable<string>,
-  onBroken: (error: unknown) => void,
-): FastifyReply {
-  const stream = Readable.from(lines, { objectMode: false })
-  stream.once('error', (error) => {
-    if (reply.raw.headersSent) onBroken(error)
-  })
-  return reply.type(`${JSON_LINES}; charset=utf-8`).send(stream)
 }
