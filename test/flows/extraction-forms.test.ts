@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { makeHome } from '../support/home.ts'
-import { startDaemon } from '../support/in-process.ts'
+import { passUntil, startDaemon } from '../support/in-process.ts'
 import { jobEnds } from '../support/job-ends.ts'
 import { memoryDirOf } from '../support/writer.ts'
 import { harnessFiles, samples, sessionOf } from '../transcripts/samples.ts'
@@ -25,9 +25,11 @@ it.each(samples.map((sample) => [sample.harness, sample] as const))(
     if (harness === 'gemini') writeFileSync(join(root, 'slug', '.project_root'), cwd)
     const none = { 'claude-code': [], codex: [], gemini: [], pi: [], generic: [] }
     writeFileSync(home.places.configFile, JSON.stringify({ roots: { ...none, [harness]: [root] } }), { mode: 0o600 })
-    const { client } = await startDaemon(home)
-    const ends = await jobEnds(client, 'extract')
+    const daemon = await startDaemon(home)
+    const ends = await jobEnds(daemon.client, 'extract')
     writeFileSync(file, sessionOf(sample, { cwd, ...TURN }))
+    // Where a harness marks no end, it is one if nothing follows for a while.
+    await passUntil(daemon, ends.isOver)
     expect((await ends.next()).result).toEqual({ saved: 1, waiting: 0, known: 0, refused: 0 })
     const dir = memoryDirOf(home, cwd)
     const [saved = '', ...more] = readdirSync(dir).filter((name) => name !== 'MEMORY.md')

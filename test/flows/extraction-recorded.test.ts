@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { passUntil } from '../support/in-process.ts'
 import { following, learningHome, topics } from '../support/learning.ts'
 import { says } from '../support/messages-api/answers.ts'
 import { append } from '../support/transcripts.ts'
@@ -82,7 +83,7 @@ it.each(samples.map((sample) => [sample.harness, sample] as const))(
     const none = { 'claude-code': [], codex: [], gemini: [], pi: [], generic: [] }
     const settings = { roots: { ...none, [harness]: [root] }, notes: { enabled: false } }
     writeFileSync(home.places.configFile, JSON.stringify(settings), { mode: 0o600 })
-    const { ends } = await following(home)
+    const daemon = await following(home)
     api.next(says('Nothing to save.'))
     writeFileSync(
       file,
@@ -93,7 +94,9 @@ it.each(samples.map((sample) => [sample.harness, sample] as const))(
         answered: 'It is red.',
       }),
     )
-    await ends.next()
+    // Where a harness marks no end, it is one if nothing follows for a while.
+    await passUntil(daemon, () => api.requests.length > 0)
+    await daemon.ends.next()
     const told = String(api.requests[0]?.bytes)
     expect(told).toContain('Please look at the failing build.')
     expect(told).toContain('It is red.')

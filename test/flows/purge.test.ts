@@ -8,6 +8,7 @@ import { isUsable, listBackups, listCopies } from '../../daemon/db/backup.ts'
 import { openForReading } from '../../daemon/db/database.ts'
 import { openDatabases } from '../../daemon/db/databases.ts'
 import { createJournal } from '../../daemon/memory/journal.ts'
+import { createClock } from '../../daemon/platform/clock.ts'
 import { cliMain, memoryd } from '../support/cli.ts'
 import { type DaemonHere, startDaemon } from '../support/in-process.ts'
 import { needPrograms } from '../support/programs.ts'
@@ -18,13 +19,17 @@ const allWords = [...words, 'reviewword', 'saidword']
 
 const topic = (body: string) => `---\nname: Other\ndescription: What is known\ntype: project\n---\n\n${body}\n`
 
+/** The first thing a daemon does is to finish purges and to make today's backup, also when it is stopped before it has begun. */
+async function startAndStop({ home }: Ground): Promise<void> {
+  await (await startDaemon(home, { clock: createClock() })).stop()
+}
+
 /** A daemon that has the memory, and a client for a person. */
 async function grounded() {
   const ground = makeGround()
   writeFileSync(ground.home.places.configFile, '{"review":"required"}')
   ground.seed()
-  // The first thing a daemon does is today's backup, and it does not stop before that is whole.
-  await (await startDaemon(ground.home)).stop()
+  await startAndStop(ground)
   ground.copies()
   const daemon = await startDaemon(ground.home)
   const person = connect({ socket: ground.home.places.socketPath, strict: true, actor: 'user', deadlineMs: 30_000 })
@@ -96,7 +101,7 @@ describe('forget --purge', () => {
   it('that is not at its end keeps a backup from being put in place', async () => {
     const ground = makeGround()
     ground.seed()
-    await (await startDaemon(ground.home)).stop()
+    await startAndStop(ground)
     const { home, dir, layout } = ground
     const store = openDatabases(home.places.stateDir, Date.now())
     const purged = { at: 1, dir, file: FILE, op: 'delete', actor: 'user', reason: 'purged' } as const
@@ -116,7 +121,7 @@ describe('forget --purge', () => {
       code: 1,
       stderr: expect.stringContaining('a memory is being purged'),
     })
-    await (await startDaemon(home)).stop()
+    await startAndStop(ground)
     expect(traces(home.places.stateDir, words)).toEqual([])
     expect(await memoryd(home, 'doctor', '--restore')).toMatchObject({ code: 0 })
     expect(isUsable(layout.history)).toBe(true)

@@ -8,7 +8,7 @@ import { type Environment, findPlaces, type Places } from '../../schema/rendezvo
 export type Home = { dir: string; env: Environment; places: Places }
 
 /** For a home whose commands delete the cache of compiled code: others share one, so that a command starts in half the time. */
-export const ownCache: Environment = { XDG_CACHE_HOME: '' }
+export const ownCache: Environment = { XDG_CACHE_HOME: '', NODE_COMPILE_CACHE: '' }
 
 /** Nothing of the developer's own environment reaches what a test starts, except the way to its programs. */
 export function makeHome(extra: Environment = {}): Home {
@@ -17,6 +17,6 @@ export function makeHome(extra: Environment = {}): Home {
   mkdirSync(join(dir, '.config', 'memoryd'), { recursive: true })
   const path = [join(inject('packageRoot'), 'bin'), process.env.PATH].join(delimiter)
   const cache = join(inject('packageRoot'), 'cache')
-  const env = { HOME: dir, PATH: path, NO_COLOR: '1', XDG_CACHE_HOME: cache, ...extra }
+  const env = { HOME: dir, PATH: path, NO_COLOR: '1', XDG_CACHE_HOME: cache, NODE_COMPILE_CACHE: cache, ...extra }
   return { dir, env, places: findPlaces(env) }
 }

@@ -6,13 +6,16 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { connect, type StrictClient } from '../../client/index.ts'
 import { startDaemon as start } from '../../daemon/daemon.ts'
-import { type Clock, createClock } from '../../daemon/platform/clock.ts'
+import type { Clock } from '../../daemon/platform/clock.ts'
 import { ensurePrivateFolder } from '../../daemon/platform/files.ts'
 import { loadSettings } from '../../daemon/settings/live-settings.ts'
+import { type RunningTime, runningTime } from './clock.ts'
 import type { Home } from './home.ts'
 
 export type DaemonHere = {
   client: StrictClient
+  /** That of the daemon, unless the test brought a clock of its own. */
+  time: RunningTime
   /** Resolves with the first log line that holds `text`, from the start on. */
   logged(text: string): Promise<string>
   /** As SIGHUP does. */
@@ -24,13 +27,16 @@ export type DaemonHere = {
 type Options = { clock?: Clock; lastStop?: 'clean' | 'unclean' }
 
 const DRAIN_MS = 60_000
+/** For which a daemon that was started leaves everything else to its first callers. */
+const START_MS = 300
 
 /** The end of a connection is read in the turn after the one that closed it; until then a caller would use it again. */
 async function callersHaveHeard(): Promise<void> {
   for (let turns = 0; turns < 4; turns++) await turn()
 }
 
-export async function startDaemon(home: Home, { clock = createClock(), lastStop }: Options = {}): Promise<DaemonHere> {
+export async function startDaemon(home: Home, { clock, lastStop }: Options = {}): Promise<DaemonHere> {
+  const time = runningTime()
   const { places, env } = home
   const lines: string[] = []
   const waiting = new Set<(line: string) => void>()
@@ -46,12 +52,13 @@ export async function startDaemon(home: Home, { clock = createClock(), lastStop 
       places,
       settings: loadSettings(places.configFile, env, places.home),
       env,
-      clock,
+      clock: clock ?? time.clock,
       version: '0.0.0-test',
       lastStop: lastStop ?? 'clean',
       terminal: { write, colour: 'off' },
     })
   })
+  time.pass(START_MS)
   const client = connect({ socket: places.socketPath, strict: true, deadlineMs: 10_000 })
   let stopped: Promise<{ code: number }> | undefined
   const stop = () => {
@@ -67,6 +74,7 @@ export async function startDaemon(home: Home, { clock = createClock(), lastStop 
   onTestFinished(async () => void (await stop()))
   return {
     client,
+    time,
     logged: (text) =>
       new Promise((resolve) => {
         const look = (line: string) => {
@@ -88,5 +96,14 @@ export async function startDaemon(home: Home, { clock = createClock(), lastStop 
       process.umask(umask)
       throw error
     }
+  }
+}
+
+/** Lets time pass until it is so; in steps, so that what time brings about can happen in between. */
+export async function passUntil({ client, time }: DaemonHere, isSo: () => boolean, stepMs = 100): Promise<void> {
+  while (!isSo()) {
+    time.pass(stepMs)
+    time.jump(stepMs)
+    await client.health()
   }
 }

@@ -18,6 +18,7 @@ export async function jobEnds(client: StrictClient, kind: string) {
   // The stream breaks with its daemon; what a test then misses, it waits for in vain.
   void collect().catch(() => {})
   return {
+    isOver: () => ended.length > 0,
     /** The next one, with what became of it. */
     next: async () => {
       while (ended.length === 0)
