@@ -1,25 +1,48 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { closeDatabase, openDatabase } from '../../daemon/db/database.ts'
 import { cliMain, memoryd } from '../support/cli.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { overwritePage } from '../support/damage.ts'
 import { type Home, makeHome } from '../support/home.ts'
 
-const PROJECTS = 600
+/** Their long names make several pages of a few rows. */
+const PROJECTS = 60
+const folder = (n: number) => `/${'long'.repeat(100)}/${n}`
 
-/** A home whose daemon has stopped and left a history of several pages, with a backup from before its last rows. */
-async function usedHome(end: 'stop' | 'kill9'): Promise<Home> {
+const used = mkdtempSync(join(tmpdir(), 'md-used-'))
+afterAll(() => rmSync(used, { recursive: true }))
+
+/** What a daemon has left that was stopped: a history of several pages, with a backup from before its last rows. */
+async function makeUsedState(): Promise<void> {
   const home = makeHome()
   // It makes the day's backup, of a history that knows of nothing yet.
   await (await startDaemon(home)).stop()
-  const first = await startDaemon(home)
-  await Promise.all(Array.from({ length: PROJECTS }, (_, n) => first.client.pause({ cwd: `/p/${n}` })))
-  await first.stop()
-  const second = await startDaemon(home)
-  await second[end]()
+  const daemon = await startDaemon(home)
+  await Promise.all(Array.from({ length: PROJECTS }, (_, n) => daemon.client.pause({ cwd: folder(n) })))
+  await daemon.stop()
+  cpSync(home.places.stateDir, used, { recursive: true })
+}
+
+async function usedHome(end: 'stop' | 'kill9'): Promise<Home> {
+  if (readdirSync(used).length === 0) await makeUsedState()
+  const home = makeHome()
+  mkdirSync(home.places.stateDir, { recursive: true, mode: 0o700 })
+  cpSync(used, home.places.stateDir, { recursive: true })
+  await (await startDaemon(home))[end]()
   return home
 }
 
