@@ -5,7 +5,8 @@ import { makeHome } from '../support/home.ts'
 import { append, genericRoot, turn, turnEvents } from '../support/transcripts.ts'
 import { type Limit, startWithLimit } from '../support/watch-limit.ts'
 
-const SWEEP_MS = 2_000
+/** The shortest there is. */
+const SWEEP_SECONDS = 1
 
 const limits: [string, Limit, RegExp][] = [
   ['no folder can be watched', { watches: 0 }, /^polling: .*raise fs\.inotify\.max_user_watches with sysctl$/],
@@ -16,7 +17,7 @@ const limits: [string, Limit, RegExp][] = [
 describe('where', () => {
   it.for(limits)('%s the next sweep finds every change, and status says so', async ([, limit, message], context) => {
     const home = makeHome()
-    const root = genericRoot(home, { sweepSeconds: SWEEP_MS / 1_000 })
+    const root = genericRoot(home, { sweepSeconds: SWEEP_SECONDS })
     const [old, folder] = [join(root, 'a', 'old.jsonl'), join(root, 'b', 'c')]
     append(old, { type: 'session', id: 'old', cwd: home.dir }, ...turn('early'))
     append(join(folder, 'moved.jsonl'), { type: 'session', id: 'moved', cwd: home.dir }, ...turn('early'))
