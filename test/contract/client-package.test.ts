@@ -1,21 +1,29 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startDaemon } from '../support/daemon.ts'
 import { makeHome } from '../support/home.ts'
 import { projectRoot } from '../support/sources.ts'
 
-/** The packed client alone in an empty project: no zod, no workspace, no source. */
-function installAlone(folder: string): void {
-  const tarball = execFileSync('npm', ['pack', '--pack-destination', folder, '--silent'], {
+const packed = mkdtempSync(join(tmpdir(), 'md-packed-'))
+afterAll(() => rmSync(packed, { recursive: true }))
+
+let tarball = ''
+beforeAll(() => {
+  tarball = execFileSync('npm', ['pack', '--pack-destination', packed, '--silent'], {
     cwd: join(projectRoot, 'client'),
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   }).trim()
+})
+
+/** The packed client alone in an empty project: no zod, no workspace, no source. */
+function installAlone(folder: string): void {
   const target = join(folder, 'node_modules', '@memoryd', 'client')
   mkdirSync(target, { recursive: true })
-  execFileSync('tar', ['xzf', join(folder, tarball), '--strip-components=1', '-C', target])
+  execFileSync('tar', ['xzf', join(packed, tarball), '--strip-components=1', '-C', target])
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
 }
 
