@@ -15,13 +15,12 @@ import {
   monthStart,
   nearest,
   partsOf,
-  plain,
   quarterEnd,
   quarterOf,
   quarterSpan,
   quarterStart,
-  type Weekday,
   weekStart,
+  yearOfQuarter,
 } from './date-form.ts'
 
 const WEEK = '(?:周|星期|礼拜)'
@@ -34,7 +33,7 @@ const UNIT = '(个?工作日|天|周|个?星期|个?礼拜|个?月|年)'
 const YEAR = '((?<![以之然今])后|(?<![以之年月天周日])前|今|明|去)年'
 
 const form = (source: string, says: Form['says']): Form => ({ pattern: new RegExp(source, 'g'), says })
-const weekdayOf = (word = '') => '一二三四五六日'.indexOf(word === '天' ? '日' : word) as Weekday
+const weekdayOf = (word = '') => '一二三四五六日'.indexOf(word === '天' ? '日' : word)
 const yearOf = (which = '', today: number) => partsOf(today).year + ({ 明: 1, 去: -1, 后: 2, 前: -2 }[which] ?? 0)
 /** Of weeks, months and quarters: 下, 下下, 上 and what means this one. */
 const stepOf = (which = '') =>
@@ -58,81 +57,73 @@ function away(count: string, unit: string, today: number, sign: 1 | -1): number 
   return addMonths(today, sign * (unit.includes('年') ? number * 12 : number))
 }
 
-/** A quarter that is over this year is the next year's. */
-function yearFor(quarter: number, today: number): number {
-  const now = quarterOf(today)
-  return quarter >= now.quarter ? now.year : now.year + 1
-}
-
 /** The first day of a month, or its last one where the words name its end. */
 function edgeOf(start: number | undefined, part: string | undefined): number | undefined {
   return start === undefined || part === '初' ? start : monthEnd(start, 0)
 }
 
 export const chinese: readonly Form[] = [
-  form('大后天', (_, { today }) => plain(today + 3)),
-  form('大前天', (_, { today }) => plain(today - 3)),
-  form('后天', (_, { today }) => plain(today + 2)),
-  form('前天', (_, { today }) => plain(today - 2)),
-  form('明(?:天|日|儿)|明(?=早|晚|上午|下午)', (_, { today }) => plain(today + 1)),
-  form('昨(?:天|日|儿)|昨(?=晚|夜)', (_, { today }) => plain(today - 1)),
-  form('(?:今天|今日|今儿)|今(?=早|晚|夜)', (_, { today }) => plain(today)),
+  form('大后天', (_, { today }) => today + 3),
+  form('大前天', (_, { today }) => today - 3),
+  form('后天', (_, { today }) => today + 2),
+  form('前天', (_, { today }) => today - 2),
+  form('明(?:天|日|儿)|明(?=早|晚|上午|下午)', (_, { today }) => today + 1),
+  form('昨(?:天|日|儿)|昨(?=晚|夜)', (_, { today }) => today - 1),
+  form('(?:今天|今日|今儿)|今(?=早|晚|夜)', (_, { today }) => today),
   form(`(下下|下|上|这|本)个?${WEEK}${DAY}`, ([, which, day], { today }) =>
-    plain(inWeek(weekdayOf(day), today, stepOf(which))),
+    inWeek(weekdayOf(day), today, stepOf(which)),
   ),
   form(`${NUMBER} ?个?${WEEK}(?:之|以)?后的?${WEEK}${DAY}`, ([, count, day], { today }) =>
-    count === '半' ? undefined : plain(inWeek(weekdayOf(day), today, numberOf(count))),
+    count === '半' ? undefined : inWeek(weekdayOf(day), today, numberOf(count)),
   ),
   form(`(?<![每到至、\\d一二两三四五六七八九十])${WEEK}${DAY}(?![到至、])`, ([, day], context) =>
-    plain(nearest(weekdayOf(day), context)),
+    nearest(weekdayOf(day), context),
   ),
-  form('(?:这个?|本)?周末', (_, { today }) => plain(weekStart(today, 0) + 5)),
+  form('(?:这个?|本)?周末', (_, { today }) => weekStart(today, 0) + 5),
   form(`(下下|下|上|这|本)个?${WEEK}(?!末|[一二三四五六日天])(?:初|末)?`, ([, which], { today }) => {
     const day = weekStart(today, stepOf(which))
     return { text: `${iso(day)} 那一周`, day }
   }),
   form('(?<![\\d一二三四五六七八九十] ?)(下个?|本|这个?)?月(?:底|末)', ([, which], { today }) =>
-    plain(monthEnd(today, stepOf(which))),
+    monthEnd(today, stepOf(which)),
   ),
   form(`${MONTH} ?(底|末|初)`, ([, word, part], context) => {
     const month = numberOf(word)
-    return month < 1 || month > 12 ? undefined : plain(edgeOf(monthAlone(month, context), part))
+    return month < 1 || month > 12 ? undefined : edgeOf(monthAlone(month, context), part)
   }),
   form(`${YEAR} ?${MONTH} ?${DAY_OF_MONTH}`, ([, which, month, day], { today }) =>
-    plain(dayIn(yearOf(which, today), numberOf(month), numberOf(day))),
+    dayIn(yearOf(which, today), numberOf(month), numberOf(day)),
   ),
   form(`${YEAR} ?${MONTH}(?:份)?([底末初])?(?! ?[\\d一二三四五六七八九十])`, ([, which, word, part], { today }) => {
     const start = dayIn(yearOf(which, today), numberOf(word), 1)
-    return start !== undefined && part === undefined ? monthAway(start, 0) : plain(edgeOf(start, part))
+    return start !== undefined && part === undefined ? monthAway(start, 0) : edgeOf(start, part)
   }),
-  form('(下个?)月初', (_, { today }) => plain(monthStart(today, 1))),
+  form('(下个?)月初', (_, { today }) => monthStart(today, 1)),
   form('(下个?|上个?|本|这个?)月(\\d{1,2}|[一二三十][一二三四五六七八九十]{0,2})[号日]', ([, which, day], { today }) =>
-    plain(dayOfMonthAway(numberOf(day), today, stepOf(which))),
+    dayOfMonthAway(numberOf(day), today, stepOf(which)),
   ),
   form('(下个?|上个?|本|这个)月(?![底末初\\d])', ([, which], { today }) => monthAway(today, stepOf(which))),
   form(`(?<!\\d年)${MONTH} ?${DAY_OF_MONTH}`, ([, month, day], context) =>
-    plain(monthAndDay(numberOf(month), numberOf(day), context)),
+    monthAndDay(numberOf(month), numberOf(day), context),
   ),
   form('(?<![\\d.月A-Za-z-] ?)(\\d{1,2}) ?号(?![线楼机房段码])', ([, day], context) =>
-    plain(dayOfMonth(Number(day), context)),
+    dayOfMonth(Number(day), context),
   ),
-  form(`(?<!第)${NUMBER} ?${UNIT}(?:之|以)?后`, ([, count = '', unit = ''], { today }) =>
-    plain(away(count, unit, today, 1)),
-  ),
+  form(`(?<!第)${NUMBER} ?${UNIT}(?:之|以)?后`, ([, count = '', unit = ''], { today }) => away(count, unit, today, 1)),
   form(`(?<!第)${NUMBER} ?${UNIT}(?:之|以)?内`, ([, count = '', unit = ''], { today }) => {
     const day = away(count, unit, today, 1)
     return { text: `${iso(day)} 前`, day }
   }),
   form(`(?<!第)${NUMBER} ?${UNIT}(?:之|以)?前(?!端)`, ([, count = '', unit = ''], { today }) =>
-    plain(away(count, unit, today, -1)),
+    away(count, unit, today, -1),
   ),
   form('(?:第)?([一二三四])季度(?:末|底)|[Qq]([1-4]) ?(?:末|底|结束)', ([, word, digit], { today }) => {
     const quarter = numberOf(word ?? digit)
-    return plain(quarterEnd(yearFor(quarter, today), quarter))
+    return quarterEnd(yearOfQuarter(quarter, { today, past: false }), quarter)
   }),
   form('(下个?|本|这个?)?季度?(?:末|底)', ([, which], { today }) => {
     const { year, quarter } = quarterOf(today)
-    return plain(quarterEnd(year, quarter + stepOf(which)))
+    return quarterEnd(year, quarter + stepOf(which))
   }),
   form('(下个?|本|这个?)季度', ([, which], { today }) => {
     const { year, quarter } = quarterOf(today)
@@ -140,9 +131,9 @@ export const chinese: readonly Form[] = [
   }),
   form('第?([一二三四])季度', ([, word], { today }) => {
     const quarter = numberOf(word)
-    return quarterSpan(yearFor(quarter, today), quarter)
+    return quarterSpan(yearOfQuarter(quarter, { today, past: false }), quarter)
   }),
-  form(`${YEAR}年?(?:底|末)|年(?:底|末)`, ([, which], { today }) => plain(quarterEnd(yearOf(which, today), 4))),
+  form(`${YEAR}年?(?:底|末)|年(?:底|末)`, ([, which], { today }) => quarterEnd(yearOf(which, today), 4)),
   form(YEAR, ([, which], { today }) => {
     const year = yearOf(which, today)
     return { text: `${year} 年`, day: quarterStart(year, 1) }

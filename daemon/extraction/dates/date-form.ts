@@ -1,9 +1,5 @@
 /** Days of the calendar, without hours and zones. A day is a count since 1970-01-01, so that arithmetic is plain. Pure. */
 
-/** Monday is 0. */
-export type Weekday = 0 | 1 | 2 | 3 | 4 | 5 | 6
-export type Quarter = 1 | 2 | 3 | 4
-
 const DAY_MS = 86_400_000
 
 export function dayOf(year: number, month: number, day: number): number {
@@ -17,19 +13,20 @@ export function dayIn(year: number, month: number, day: number): number | undefi
   return parts.month === month && parts.day === day ? found : undefined
 }
 
-/** The day it was where the message was written: what the stamp says, not what it is in UTC. */
+/** In the zone of the stamp, which may not be the day in UTC. */
 export function localDay(atIso: string): number | undefined {
   const written = /^(\d{4})-(\d\d)-(\d\d)/.exec(atIso)
   return written ? dayOf(Number(written[1]), Number(written[2]), Number(written[3])) : undefined
 }
 
-export function partsOf(day: number): { year: number; month: number; day: number; weekday: Weekday } {
+/** `weekday`: Monday is 0. */
+export function partsOf(day: number) {
   const date = new Date(day * DAY_MS)
   return {
     year: date.getUTCFullYear(),
     month: date.getUTCMonth() + 1,
     day: date.getUTCDate(),
-    weekday: ((date.getUTCDay() + 6) % 7) as Weekday,
+    weekday: (date.getUTCDay() + 6) % 7,
   }
 }
 
@@ -55,9 +52,15 @@ export function weekStart(day: number, weeksAway: number): number {
   return day - partsOf(day).weekday + weeksAway * 7
 }
 
-export function quarterOf(day: number): { year: number; quarter: Quarter } {
+export function quarterOf(day: number) {
   const { year, month } = partsOf(day)
-  return { year, quarter: Math.ceil(month / 3) as Quarter }
+  return { year, quarter: Math.ceil(month / 3) }
+}
+
+/** Of a quarter that is over this year the next year, unless the words look back. */
+export function yearOfQuarter(quarter: number, { today, past }: Pick<Context, 'today' | 'past'>): number {
+  const now = quarterOf(today)
+  return past || quarter >= now.quarter ? now.year : now.year + 1
 }
 
 /** Quarters may be counted beyond the year: the fifth is the next year's first. */
@@ -79,37 +82,26 @@ export function addWorkingDays(day: number, count: number): number {
   return at
 }
 
-export type Context = {
-  /** The day of the message. */
-  today: number
-  /** Whether the words around tell of something that is over. */
-  past: boolean
-  /** The day the text named before this one. */
-  before: number | undefined
-}
+/** `past`: the words around tell of something that is over. `before`: the day that the text named before this one. */
+export type Context = { today: number; past: boolean; before: number | undefined }
 
 /** One way to say a date that only means something on the day it is said. */
 export type Form = {
   /** Global. */
   pattern: RegExp
-  /** What stands there instead; nothing where the words turn out to be no date. */
-  says(match: RegExpExecArray, context: Context): Said | undefined
+  /** What stands there instead, as a day or in words; nothing where the words turn out to be no date. */
+  says(match: RegExpExecArray, context: Context): number | Said | undefined
 }
 
 type Said = { text: string; day: number }
 
-/** What a day is said as; nothing for a day that is none. */
-export function plain(day: number | undefined, words = ''): Said | undefined {
+export function worded(day: number | undefined, words = ''): Said | undefined {
   return day === undefined ? undefined : { text: `${words}${iso(day)}`, day }
 }
 
 export function monthAway(today: number, monthsAway: number): Said {
   const day = monthStart(today, monthsAway)
   return { text: iso(day).slice(0, 7), day }
-}
-
-export function weekAway(today: number, weeksAway: number): Said | undefined {
-  return plain(weekStart(today, weeksAway), 'the week of ')
 }
 
 /** With its days, whatever calendar the reader has; its last day counts. */
@@ -120,13 +112,12 @@ export function quarterSpan(ofYear: number, count: number): Said {
 }
 
 /** The nearest such weekday, never today. */
-export function nearest(weekday: Weekday, { today, past }: Context): number {
+export function nearest(weekday: number, { today, past }: Context): number {
   const ahead = (weekday - partsOf(today).weekday + 7) % 7
-  if (past) return today - (ahead === 0 ? 7 : 7 - ahead)
-  return today + (ahead === 0 ? 7 : ahead)
+  return past ? today + ahead - 7 : today + (ahead || 7)
 }
 
-export function inWeek(weekday: Weekday, today: number, weeksAway: number): number {
+export function inWeek(weekday: number, today: number, weeksAway: number): number {
   return weekStart(today, weeksAway) + weekday
 }
 

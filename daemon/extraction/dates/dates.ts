@@ -5,7 +5,7 @@
  */
 
 import { chinese } from './chinese-dates.ts'
-import { type Form, localDay } from './date-form.ts'
+import { type Form, iso, localDay } from './date-form.ts'
 import { english } from './english-dates.ts'
 
 const forms: readonly Form[] = [...english, ...chinese]
@@ -31,13 +31,14 @@ export function absoluteDates(text: string, atIso: string): { text: string; chan
   let before: number | undefined
   for (const { at, match, form } of found) {
     const said = form.says(match, { today, before, past: isPast(text, at, match[0].length) })
-    if (!said) continue
-    before = said.day
-    changes.push({ from: match[0], to: said.text })
+    if (said === undefined) continue
+    const { day, text: to } = typeof said === 'number' ? { day: said, text: iso(said) } : said
+    before = day
+    changes.push({ from: match[0], to })
     // Chinese leaves no space before a date; digits that follow other digits would run into them.
     const gap = /[\p{Script=Han}\w]$/u.test(text.slice(from, at)) ? ' ' : ''
-    const after = /[\d)]$/.test(said.text) && /^[\p{Script=Han}\w]/u.test(text.slice(at + match[0].length)) ? ' ' : ''
-    parts.push(text.slice(from, at), gap, said.text, after)
+    const after = /[\d)]$/.test(to) && /^[\p{Script=Han}\w]/u.test(text.slice(at + match[0].length)) ? ' ' : ''
+    parts.push(text.slice(from, at), gap, to, after)
     from = at + match[0].length
   }
   return { text: parts.join('') + text.slice(from), changes }

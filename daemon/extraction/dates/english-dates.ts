@@ -17,14 +17,13 @@ import {
   monthStart,
   nearest,
   partsOf,
-  plain,
   quarterEnd,
   quarterOf,
   quarterSpan,
   quarterStart,
-  type Weekday,
-  weekAway,
   weekStart,
+  worded,
+  yearOfQuarter,
 } from './date-form.ts'
 
 const DAYS = 'mon|tue|wed|thu|fri|sat|sun'
@@ -51,7 +50,7 @@ const form = (source: string, says: Form['says']): Form => ({
   pattern: new RegExp(`${START}(?:${source})${END}`, 'gi'),
   says,
 })
-const weekdayOf = (word = '') => DAYS.split('|').indexOf(word.slice(0, 3).toLowerCase()) as Weekday
+const weekdayOf = (word = '') => DAYS.split('|').indexOf(word.slice(0, 3).toLowerCase())
 const monthOf = (word = '') => MONTHS.split('|').indexOf(word.slice(0, 3).toLowerCase()) + 1
 const stepOf = (which = '') => (/next/i.test(which) ? 1 : /last/i.test(which) ? -1 : 0)
 const yearOf = (which: string | undefined, today: number) => partsOf(today).year + stepOf(which)
@@ -78,53 +77,47 @@ function endOf(unit: string, today: number, which?: string): number {
   return /^q/i.test(unit) ? quarterEnd(year, quarter + next) : quarterEnd(year + next, 4)
 }
 
-/** A quarter that is over this year is the next year's, unless the words look back. */
-function quarterYear(quarter: number, { today, past }: Context): number {
-  const now = quarterOf(today)
-  return past || quarter >= now.quarter ? now.year : now.year + 1
-}
-
 function dayWithYear(month: string | undefined, day: string | undefined, year: string | undefined, context: Context) {
-  if (year) return plain(dayIn(Number(year), monthOf(month), Number(day)))
-  return plain(monthAndDay(monthOf(month), Number(day), context))
+  if (year) return dayIn(Number(year), monthOf(month), Number(day))
+  return monthAndDay(monthOf(month), Number(day), context)
 }
 
-function withPart(day: number, part: string | undefined, words = '') {
-  return { text: `${words}${iso(day)}${part ? ` ${part}` : ''}`, day }
+function withPart(day: number, part = '', words = '') {
+  return { text: `${words}${iso(day)} ${part}`.trimEnd(), day }
 }
 
 export const english: readonly Form[] = [
   form(`${NUMBER} ${UNIT} from (today|tomorrow|now)`, ([, count, unit, from = ''], { today }) =>
-    plain(away(count, unit, today + (/^tom/i.test(from) ? 1 : 0))),
+    away(count, unit, today + (/^tom/i.test(from) ? 1 : 0)),
   ),
   form(
     `(?:a|one) week on ${LONG_DAY}|(?<=\\b(?:on|by|until|till|before|from|due) )${LONG_DAY} week(?! \\d)`,
-    (match, context) => plain(coming(match[1] ?? match[2], context) + 7),
+    (match, context) => coming(match[1] ?? match[2], context) + 7,
   ),
   form(`${NUMBER} weeks? (?:from|after) ${LONG_DAY}`, ([, count, day], context) =>
-    plain(away(count, 'weeks', coming(day, context))),
+    away(count, 'weeks', coming(day, context)),
   ),
   form(
     `(on )?${LONG_DAY} in ${NUMBER} weeks?(?:' time)?|in ${NUMBER} weeks?(?:' time)?,? on ${LONG_DAY}`,
     ([, on, first, count, another, second], { today }) => {
       const sameDay = away(count ?? another, 'weeks', today)
-      return sameDay === undefined ? undefined : plain(inWeek(weekdayOf(first ?? second), sameDay, 0), on)
+      return sameDay === undefined ? undefined : worded(inWeek(weekdayOf(first ?? second), sameDay, 0), on)
     },
   ),
   form(`(in|within) half a year`, ([, word = ''], { today }) =>
-    plain(addMonths(today, 6), /^within/i.test(word) ? 'by ' : 'on '),
+    worded(addMonths(today, 6), /^within/i.test(word) ? 'by ' : 'on '),
   ),
   form(`${MONTH} (\\d{1,2})(?:st|nd|rd|th)?,? (?:of )?${YEAR}`, ([, month, day, which], { today }) =>
-    plain(dayIn(yearOf(which, today), monthOf(month), Number(day))),
+    dayIn(yearOf(which, today), monthOf(month), Number(day)),
   ),
   form(`(?:the )?(\\d{1,2})(?:st|nd|rd|th)? (?:of )?${MONTH},? (?:of )?${YEAR}`, ([, day, month, which], { today }) =>
-    plain(dayIn(yearOf(which, today), monthOf(month), Number(day))),
+    dayIn(yearOf(which, today), monthOf(month), Number(day)),
   ),
   form(`${YEAR},? (?:on |in )?${MONTH} (\\d{1,2})(?:st|nd|rd|th)?`, ([, which, month, day], { today }) =>
-    plain(dayIn(yearOf(which, today), monthOf(month), Number(day))),
+    dayIn(yearOf(which, today), monthOf(month), Number(day)),
   ),
   form(`(?:the )?end of ${MONTH},? (?:of )?${YEAR}`, ([, month, which], { today }) =>
-    plain(monthEnd(dayOf(yearOf(which, today), monthOf(month), 1), 0)),
+    monthEnd(dayOf(yearOf(which, today), monthOf(month), 1), 0),
   ),
   form(
     `(?<=\\b(?:in|by|until|till|before|since|during|early|mid|late|of|from) )${MONTH},? (?:of )?${YEAR}`,
@@ -134,85 +127,85 @@ export const english: readonly Form[] = [
     },
   ),
   form(`(?:the )?end of q([1-4]),? (?:of )?${YEAR}`, ([, quarter, which], { today }) =>
-    plain(quarterEnd(yearOf(which, today), Number(quarter))),
+    quarterEnd(yearOf(which, today), Number(quarter)),
   ),
   form(`q([1-4]),? (?:of )?${YEAR}`, ([, quarter, which], { today }) =>
     quarterSpan(yearOf(which, today), Number(quarter)),
   ),
   form(`${LONG_DAY} (?:of )?next week|next week(?:'s)? (?:on )?${LONG_DAY}`, ([, first, second], { today }) =>
-    plain(inWeek(weekdayOf(first ?? second), today, 1)),
+    inWeek(weekdayOf(first ?? second), today, 1),
   ),
-  form(`(?:the )?day after tomorrow`, (_, { today }) => plain(today + 2)),
-  form(`(?:the )?day before yesterday`, (_, { today }) => plain(today - 2)),
+  form(`(?:the )?day after tomorrow`, (_, { today }) => today + 2),
+  form(`(?:the )?day before yesterday`, (_, { today }) => today - 2),
   form(
     `(?:by |until |till |on )?(?:eod|cob|end of (?:the )?day|close of business)(?: on)? ${ANY_DAY}`,
     ([whole, day], { today }) => {
       const ahead = (weekdayOf(day) - partsOf(today).weekday + 7) % 7
-      return plain(today + ahead, `${leadOf(whole)}end of day `)
+      return worded(today + ahead, `${leadOf(whole)}end of day `)
     },
   ),
-  form(`(?:eod|cob|end of (?:the )?day)(?: today)?(?! \\d)`, (_, { today }) => plain(today, 'end of day ')),
+  form(`(?:eod|cob|end of (?:the )?day)(?: today)?(?! \\d)`, (_, { today }) => worded(today, 'end of day ')),
   form(`(?:eod |cob )?(?:tomorrow|tmrw|tmr)(?:'s)?(?: (morning|afternoon|evening|night))?`, ([, part], { today }) =>
     withPart(today + 1, part),
   ),
   form(`yesterday(?:'s)?(?: (morning|afternoon|evening))?`, ([, part], { today }) => withPart(today - 1, part)),
   form(`(this|next|last|over the) weekend(?:'s)?`, ([, which], { today, past }) => {
     const weeks = stepOf(which) || (past ? -1 : 0)
-    return plain(weekStart(today, weeks) + 5, 'the weekend of ')
+    return worded(weekStart(today, weeks) + 5, 'the weekend of ')
   }),
-  form(`last night(?:'s)?`, (_, { today }) => plain(today - 1, 'the night of ')),
-  form(`(?:today|tonight)(?:'s)?|this (?:morning|afternoon|evening)(?:'s)?`, (_, { today }) => plain(today)),
+  form(`last night(?:'s)?`, (_, { today }) => worded(today - 1, 'the night of ')),
+  form(`(?:today|tonight)(?:'s)?|this (?:morning|afternoon|evening)(?:'s)?`, (_, { today }) => today),
   form(`(?:by |before |at |until |till )?(?:the )?(?:eom|eoq|eow|eoy)`, ([whole], { today }) =>
-    plain(endOf(whole.slice(-1), today), leadOf(whole)),
+    worded(endOf(whole.slice(-1), today), leadOf(whole)),
   ),
   form(
     `(?:the )?end of (?:the )?(next |this |current )?(week|month|quarter|year)(?:'s)?`,
-    ([, which, unit = ''], { today }) => plain(endOf(unit, today, which)),
+    ([, which, unit = ''], { today }) => endOf(unit, today, which),
   ),
-  form(`(?:the )?(month|year|quarter|week)[ -]end(?!ing)`, ([, unit = ''], { today }) => plain(endOf(unit, today))),
+  form(`(?:the )?(month|year|quarter|week)[ -]end(?!ing)`, ([, unit = ''], { today }) => endOf(unit, today)),
   form(`(?:the )?end of ${MONTH}${NO_YEAR_AFTER}`, ([, word], context) =>
-    plain(monthEnd(monthAlone(monthOf(word), context), 0)),
+    monthEnd(monthAlone(monthOf(word), context), 0),
   ),
   form(`(?:the )?end of q([1-4])${NO_YEAR_AFTER}`, ([, quarter], context) =>
-    plain(quarterEnd(quarterYear(Number(quarter), context), Number(quarter))),
+    quarterEnd(yearOfQuarter(Number(quarter), context), Number(quarter)),
   ),
   form(`(?:the )?(?:start|beginning) of (?:the )?next (week|month|quarter|year)`, ([, unit = ''], { today }) =>
-    plain(unit.toLowerCase() === 'week' ? weekStart(today, 1) : endOf(unit, today) + 1),
+    unit.toLowerCase() === 'week' ? weekStart(today, 1) : endOf(unit, today) + 1,
   ),
   form(`q([1-4])${NO_YEAR_AFTER}`, ([, quarter], context) =>
-    quarterSpan(quarterYear(Number(quarter), context), Number(quarter)),
+    quarterSpan(yearOfQuarter(Number(quarter), context), Number(quarter)),
   ),
   form(`(this|next|last) quarter(?:'s)?`, ([, which], { today }) => {
     const { year, quarter } = quarterOf(today)
     return quarterSpan(year, quarter + stepOf(which))
   }),
-  form(`(?:the )?week after next`, (_, { today }) => weekAway(today, 2)),
-  form(`(?:the )?${LONG_DAY} after next`, ([, day], context) => plain(coming(day, context) + 7)),
+  form(`(?:the )?week after next`, (_, { today }) => worded(weekStart(today, 2), 'the week of ')),
+  form(`(?:the )?${LONG_DAY} after next`, ([, day], context) => coming(day, context) + 7),
   form(`the (?:following ${LONG_DAY}|${LONG_DAY} after(?: that)?)`, ([, first, second], context) =>
-    plain(coming(first ?? second, { ...context, today: context.before ?? context.today })),
+    coming(first ?? second, { ...context, today: context.before ?? context.today }),
   ),
-  form(`(?:on )?next ${ANY_DAY}(?:'s)?`, ([, day], { today }) => plain(inWeek(weekdayOf(day), today, 1))),
-  form(`(?:on )?last ${ANY_DAY}(?:'s)?`, ([, day], context) =>
-    plain(nearest(weekdayOf(day), { ...context, past: true })),
-  ),
-  form(`(?:on )?this (?:coming )?${ANY_DAY}(?:'s)?`, ([, day], { today }) => plain(inWeek(weekdayOf(day), today, 0))),
-  form(`(?:the )?(?:1st|first) of (?:the )?next month`, (_, { today }) => plain(monthStart(today, 1))),
+  form(`(?:on )?next ${ANY_DAY}(?:'s)?`, ([, day], { today }) => inWeek(weekdayOf(day), today, 1)),
+  form(`(?:on )?last ${ANY_DAY}(?:'s)?`, ([, day], context) => nearest(weekdayOf(day), { ...context, past: true })),
+  form(`(?:on )?this (?:coming )?${ANY_DAY}(?:'s)?`, ([, day], { today }) => inWeek(weekdayOf(day), today, 0)),
+  form(`(?:the )?(?:1st|first) of (?:the )?next month`, (_, { today }) => monthStart(today, 1)),
   form(`(?:the )?(\\d{1,2})(?:st|nd|rd|th) of next month`, ([, day], { today }) =>
-    plain(dayOfMonthAway(Number(day), today, 1)),
+    dayOfMonthAway(Number(day), today, 1),
   ),
-  form(`(next|last|this) week(?:'s)?`, ([, which], { today }) => weekAway(today, stepOf(which))),
+  form(`(next|last|this) week(?:'s)?`, ([, which], { today }) =>
+    worded(weekStart(today, stepOf(which)), 'the week of '),
+  ),
   form(`(next|last|this) month(?:'s)?`, ([, which], { today }) => monthAway(today, stepOf(which))),
   form(`${YEAR}(?:'s)?`, ([, which], { today }) => {
     const year = yearOf(which, today)
     return { text: String(year), day: quarterStart(year, 1) }
   }),
   form(`(?:in|within) (?:the next )?${NUMBER} ${UNIT}(?:' time)?`, ([whole, count, unit], { today }) =>
-    plain(away(count, unit, today), /^within/i.test(whole) ? 'by ' : 'on '),
+    worded(away(count, unit, today), /^within/i.test(whole) ? 'by ' : 'on '),
   ),
   form(`for (?:the )?next ${NUMBER} ${UNIT}`, ([, count, unit], { today }) =>
-    plain(away(count, unit, today), 'until '),
+    worded(away(count, unit, today), 'until '),
   ),
-  form(`${NUMBER} ${UNIT} ago`, ([, count, unit], { today }) => plain(away(count, unit, today, -1))),
+  form(`${NUMBER} ${UNIT} ago`, ([, count, unit], { today }) => away(count, unit, today, -1)),
   form(
     `(?:${LONG_DAY},? )?${MONTH} (\\d{1,2})(?:st|nd|rd|th)?(?:,? (20\\d\\d))?(?! ?(?:%|ms|:|am\\b|pm\\b))`,
     ([, , month, day, year], context) => dayWithYear(month, day, year, context),
@@ -229,13 +222,13 @@ export const english: readonly Form[] = [
   ),
   form(
     `(?:${ANY_DAY},? )?the (\\d{1,2})(?:st|nd|rd|th)(?! (?!and\\b|at\\b|or\\b|for\\b|so\\b|because\\b|bc\\b|since\\b|then\\b|we\\b|i\\b|the\\b|is\\b|when\\b|after\\b|before\\b|until\\b|but\\b|with\\b|to\\b)[a-z])`,
-    ([, , day], context) => plain(dayOfMonth(Number(day), context)),
+    ([, , day], context) => dayOfMonth(Number(day), context),
   ),
   form(
     `(?<!\\b(?:every|each|any|most|per) )(on )?${LONG_DAY}(?:'s)?(?: (morning|afternoon|evening|night|noon))?`,
     ([, on, day, part], context) => withPart(nearest(weekdayOf(day), context), part, on),
   ),
   form(`(?<=\\b(?:on|by|until|till|before|from|since|due) )${ANY_DAY}`, ([, day], context) =>
-    plain(nearest(weekdayOf(day), context)),
+    nearest(weekdayOf(day), context),
   ),
 ]
