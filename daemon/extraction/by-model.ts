@@ -1,6 +1,7 @@
-/** What a model finds worth keeping in a part of a session, saved as a whole; `model/` decides what it may keep. */
+/** What a model finds worth keeping in a slice of a session, saved as a whole; `model/` decides what it may keep. */
 import { type Agent, whyNotDone } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
+import { LOST } from '../jobs/job.ts'
 import { logFile } from '../memory/file-names.ts'
 import type { Memory } from '../memory/memory.ts'
 import type { Notes } from '../notes/notes.ts'
@@ -11,11 +12,9 @@ import { dayOfPart } from './session-words.ts'
 const LIMITS = { outputTokens: 24_000, wallMs: 240_000 }
 const ANSWER_TOKENS = 8_000
 
-export const LOST = { failed: 'another run has taken it over' }
-
 export function createByModel({ settings, clock }: Core, memory: Memory, notes: Notes, agent: Agent) {
   const attempt = async ({ key, row, cwd, root, dir, part, signal, mayWrite, inTransaction }: Slice) => {
-    // 1. What the session's jobs share, up to the end of the part.
+    // 1. The prefix that the session's jobs share.
     const last = part.at(-1)
     const { prefix, names, messages } = await agent.sessionPrefix({
       key,
@@ -33,7 +32,7 @@ export function createByModel({ settings, clock }: Core, memory: Memory, notes: 
     if ((!isHandedOver || messages.length === 0) && part.some(({ by, uid }) => by === 'person' && !isTold(uid)))
       return 'untold'
 
-    // 2. The question, and the checks of what comes of it.
+    // 2. The question.
     const { extractionRun } = await import('./model/extraction-run.ts')
     const nowMs = clock.now()
     const changes = memory.beginRun({ kind: 'extract', cwd, env: {} })
@@ -42,7 +41,7 @@ export function createByModel({ settings, clock }: Core, memory: Memory, notes: 
     const ground = { dir, changes, log, team: team.enabled }
     const { finish, ...task } = extractionRun(ground, { sessionId: key.sessionId, messages, names, news: part, nowMs })
 
-    // 3. The run, and all it changes at its end.
+    // 3. The run. It changes everything at its end, at once.
     let counts: Counts | 'lost' | undefined
     const report = await agent.run({
       ...task,
@@ -70,14 +69,14 @@ export function createByModel({ settings, clock }: Core, memory: Memory, notes: 
     return { kept: { runId: changes.runId, counts: counts as Counts, ...truncated }, isHandedOver }
   }
 
-  /** `untold`: a person said something that the model cannot be told, so rules have to look at it. */
+  /** `untold`: the model cannot be told all that a person said, so rules have to look at it. */
   return async (slice: Slice): Promise<Kept | 'untold'> => {
     if (!slice.part.some(({ by }) => by === 'person')) return { skip: 'no person said anything in it' }
     if (await slice.wroteItself()) return { skip: 'the agent wrote memories itself' }
     const tried = await attempt(slice)
     if (tried === 'untold') return tried
-    // What a harness handed over is dropped where a server does not take it: then the session is told.
     const { kept, isHandedOver } = tried
+    // The harness's prefix is dropped when the server rejects it: the second attempt tells the session itself.
     const isDropped = isHandedOver && kept.notDone && 'rejected' in kept.notDone && !slice.signal.aborted
     if (!isDropped) return kept
     const again = await attempt(slice)

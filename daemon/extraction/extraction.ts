@@ -1,11 +1,11 @@
 /**
- * Extraction: after a turn it looks through what is new in a session and saves what will matter later, once. A model finds it
- * where there is one, and rules where not. A kill at any point leaves either nothing or all of a part.
+ * Extraction: after a turn, what is new in a session is searched for what will matter later, by a model or else by rules.
+ * A kill at any point leaves either nothing or all of a slice saved.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Agent, NotDone } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
-import type { JobKind, Outcome } from '../jobs/job.ts'
+import { type JobKind, LOST, type Outcome, skipped } from '../jobs/job.ts'
 import type { NewMemory } from '../memory/change-run.ts'
 import type { Memory } from '../memory/memory.ts'
 import type { Models } from '../models/models.ts'
@@ -15,40 +15,36 @@ import { message } from '../platform/files.ts'
 import type { Projects } from '../projects/projects.ts'
 import { endedPart, type KnownSession, type MessageRow, type SessionKey } from '../sessions/message-table.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { createByModel, LOST } from './by-model.ts'
+import { createByModel } from './by-model.ts'
 import { dayOfPart, hasWrite, localStamp, slicesOf, timesOf, turnsOf, wordsIn } from './session-words.ts'
 
 type Input = SessionKey & { final?: true }
 
-/** A part of a session that is looked through, and saved, as a whole. */
+/** A part of a session that is searched and saved as a whole. */
 export type Slice = {
   key: SessionKey
   row: number
-  /** Where the session is, its project, and where that keeps memories. */
   cwd: string
   root: string
   dir: string
-  /** What is new, in order. */
   part: readonly MessageRow[]
   signal: AbortSignal
-  /** Whether the agent of the session wrote memories in it: two that keep the same turn would keep it twice. */
+  /** Whether the session's own agent wrote memories in it: saving the same turn here would duplicate them. */
   wroteItself(): Promise<boolean>
-  /** What is committed together with the files that are saved, and never without them; returns what takes it back. */
+  /** Runs in the transaction that saves the files; returns what undoes it. */
   inTransaction(files: string[]): () => void
-  /** Whether the run still owns its job, and nothing was switched off since. */
   mayWrite(): boolean
 }
 
-/** How many were saved, wait for review, were known already, and were refused. */
+/** `waiting`: for review. */
 export type Counts = { saved: number; waiting: number; known: number; refused: number }
 
-/** `skip`: nothing was saved, and there is nothing to look for again. `by`: rules, where a model could not do it. */
+/** `skip`: nothing was saved, and this part is done. `by`: rules, where a model could not do it. */
 export type Kept =
   | (({ runId: string; counts: Counts; truncated?: true } | { skip: string }) & { by?: 'rules' })
   | { notDone: NotDone }
 
 const KIND = 'extract'
-/** By then it was no accident. */
 const LAST_ATTEMPT = 3
 const DISK_MS = 600_000
 
@@ -74,7 +70,6 @@ export function createExtraction(
     return { session, part }
   }
 
-  /** Why nothing is to be kept of this session. */
   const offBecause = ({ cwd, interactive }: KnownSession): string | undefined => {
     const { enabled, nonInteractive } = settings.current().extraction
     if (!enabled) return 'extraction is off'
@@ -85,13 +80,13 @@ export function createExtraction(
   }
 
   const putProgress = (key: SessionKey, part: readonly MessageRow[]) => {
-    // Lines without a time of their own are as late as the latest before them.
+    // A line without a time of its own is as late as the latest before it.
     const at = part.reduce((latest, message) => Math.max(latest, message.at ?? 0), 0)
     progress.put(progressOf(key), { message: part.at(-1)?.uid ?? '', at })
   }
 
   let rules: Promise<typeof import('./statements.ts')> | undefined
-  // Loaded with the first words there are: compiling the patterns would cost every start.
+  // Loaded with the first message: compiling the patterns would cost every start of the daemon.
   const loadRules = async () => {
     const loaded = await import('./statements.ts')
     for (const _ of loaded.compilePatterns()) await turn()
@@ -130,14 +125,13 @@ export function createExtraction(
 
   const run: JobKind['run'] = async ({ input, attempts }, { signal, ownsLease }) => {
     const { final, ...key } = input as Input
-    // 1. What is new, as far as turns have ended.
+    // 1. What is new, up to the last turn that has ended.
     const { session, part } = newIn(key)
     if (!session || part.length === 0) return skipped('there is nothing new in it')
-    // A session that is over gets no more turns to wait for.
     const turns = part.filter(({ startsTurn, by }) => startsTurn === 1 && by === 'person').length
     if (!final && turns < settings.current().extraction.everyTurns) return skipped('there are too few turns yet')
 
-    // 2. Whether anything of it may be kept.
+    // 2. Whether anything of it may be saved.
     const off = offBecause(session)
     if (off !== undefined || session.cwd === null) {
       if (!ownsLease()) return LOST
@@ -145,7 +139,7 @@ export function createExtraction(
       return skipped(off ?? '')
     }
 
-    // 3. Part by part: what was kept of one stays kept when the next cannot be.
+    // 3. Slice by slice: what one saved stays saved when the next fails.
     const { cwd, row } = session
     const { dir, root } = placeOf(cwd)
     const shared = { key, row, cwd, root, dir, signal }
@@ -153,7 +147,7 @@ export function createExtraction(
       ...shared,
       part: slice,
       wroteItself: () => {
-        // Of a turn that had to be split all of it counts.
+        // A turn may be split over several slices, and all of it counts.
         const here = new Set(slice)
         const whole = turnsOf(part).filter((messages) => messages.some((message) => here.has(message)))
         return hasWrite(whole.flat(), dir, { cwd, home: places.home })
@@ -174,7 +168,6 @@ export function createExtraction(
     const ends: Kept[] = []
     const waiting: (readonly MessageRow[])[] = isOnline() ? slicesOf(part) : [part]
     for (let messages = waiting.shift(); messages; messages = waiting.shift()) {
-      // One turn may have hundreds of these, and nothing in most of them.
       await turn()
       const slice = sliceOf(messages)
       if (!slice.mayWrite()) return LOST
@@ -185,7 +178,7 @@ export function createExtraction(
         waiting.unshift(...turns)
         continue
       }
-      // One turn that no model takes must not keep the others waiting.
+      // A turn that the model does not take must not block the ones after it.
       if (kept === 'untold' || isGivenUp) {
         kept = await byRules(slice)
         if (!('notDone' in kept)) kept = { ...kept, by: 'rules' }
@@ -213,7 +206,7 @@ export function createExtraction(
     run: (claimed, context) =>
       run(claimed, context).catch((error) => {
         if (disk.blames(error)) return { postponed: message(error) }
-        // The memories may be on another disk than the state folder: no event says when there is room on that one.
+        // Memories may be on another disk than the state folder, and no event says when that one has room again.
         if (isDiskError((error as { cause?: unknown }).cause))
           return { postponed: message(error), untilMs: clock.now() + DISK_MS }
         throw error
@@ -222,13 +215,9 @@ export function createExtraction(
   return { job }
 }
 
-/** Whether the model will do nothing with it, however often it is asked. */
+/** Whether asking the model again cannot help. */
 function isHopeless(notDone: NotDone, attempts: number): boolean {
   return notDone.of === 'part' && ('rejected' in notDone || attempts >= LAST_ATTEMPT)
-}
-
-function skipped(why: string): Outcome {
-  return { done: { skipped: why } }
 }
 
 /** Only numbers: names of files are made of a person's words. */

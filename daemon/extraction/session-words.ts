@@ -1,4 +1,4 @@
-/** What persons said in a part of a session: read back without credentials, and of it only what they typed themselves. */
+/** What persons said in a part of a session: read back, without credentials, and only what they typed themselves. */
 import { realpathSync } from 'node:fs'
 import { dirname, resolve, sep } from 'node:path'
 import { parseJson } from '../models/wire.ts'
@@ -6,31 +6,19 @@ import { BYTES_PER_TOKEN, copied, headOf, stampAt, tailOf } from '../platform/te
 import { redact } from '../secrets/redact.ts'
 import { type MessageRow, type MessageTable, readMessages } from '../sessions/message-table.ts'
 
-/** As much as a model is told of a person's message: what is longer was pasted, and its beginning tells what for. */
+/** As much as a model is told of a message: what is longer was pasted, and its beginning tells what for. */
 const LONGEST_CHARS = 76_000
-/** Of an answer its end: rules look at no more when they read what is replied to it. */
+/** Of the end of an answer: the rules look at no more. */
 const ANSWER_CHARS = 12_000
-/** Not kept where a text was cut: half a credential is not recognised. */
+/** Dropped where a text was cut: half a credential is not recognised. */
 const MARGIN_CHARS = 4_000
 
-/** What persons said, one by one: a day of it need not be held at once. */
-export async function* wordsIn(
-  sessions: MessageTable,
-  row: number,
-  part: readonly MessageRow[],
-  signal: AbortSignal,
-): AsyncGenerator<{
-  message: MessageRow
-  text: string
-  previousAssistant: string | undefined
-  /** The time zone in which it was said, if the transcript tells. */
-  minutesEast: number | undefined
-}> {
+export async function* wordsIn(sessions: MessageTable, row: number, part: readonly MessageRow[], signal: AbortSignal) {
   const typed = part.filter(({ by }) => by === 'person')
   for await (const [message, spoken] of readMessages(typed, signal, 1)) {
     if (spoken.text.trim() === '') continue
     let answer = ''
-    for await (const [, before] of readMessages(sessions.agentBefore(row, message.id))) {
+    for await (const [, before] of readMessages(sessions.agentBefore(row, message.id), signal, 1)) {
       answer = before.text
       if (answer !== '') break
     }
@@ -50,12 +38,11 @@ async function redactedEnd(text: string): Promise<string> {
   return (await redact(copied(tailOf(text, ANSWER_CHARS)))).text.slice(MARGIN_CHARS)
 }
 
-/** Longer own words are a document: people say what they want before or after it. */
+/** Longer text is a document: people say what they want before or after it. */
 const CAP_OWN_UNITS = 6_000
 const EDGE_UNITS = 1_500
-/** A longer line was pasted. */
 const CAP_LINE_UNITS = 3_000
-/** Of a long text only so much of its ends is looked at, and all of its fences. */
+/** Of a longer text only the ends are searched, and its fences. */
 const LOOKED_UNITS = 8_000
 
 const FENCE = /^[ \t]{0,8}(```|~~~|""")/
@@ -70,8 +57,8 @@ const SALUTATION =
 const DIFF_OR_HEADING = /^(?:diff --git|Index:|---\s|\+\+\+ |@@ |#{1,6} \S)/
 
 /**
- * Parts what the person typed from code, logs, quotes, mails, chats and other pasted text, whose rules are not the person's.
- * `sparesProse`: what begins like code and reads like a sentence is theirs too. Linear in the text.
+ * Separates what the person typed from pasted code, logs, quotes, mails and chats. Linear in the text.
+ * `sparesProse`: lines that begin like code but read like a sentence count as typed.
  */
 export function partWords(text: string, { sparesProse = false } = {}): { own: string; pasted: string } {
   const own: string[] = []
@@ -94,13 +81,12 @@ export function partWords(text: string, { sparesProse = false } = {}): { own: st
       continue
     }
     if (line.trim() === '') isSkipping = false
-    // A letter has no end that one could see.
+    // Where a letter ends cannot be seen.
     if (MAIL_HEADER.test(line) || SALUTATION.test(line)) {
       pasted.push(text.slice(start))
       break
     }
     if (DIFF_OR_HEADING.test(line)) isSkipping = true
-    // What is indented below a line of code is code as well.
     inCode = isPasted(line, sparesProse) || (inCode && /^\s{2,}\S/.test(line))
     const part = isSkipping || inCode ? pasted : own
     part.push(line)
@@ -128,12 +114,12 @@ function readsLikeProse(line: string): boolean {
   return !/[{}=<>;]|\)\s*$/.test(line) && (line.match(/[\p{L}']{2,}/gu) ?? []).length >= 4
 }
 
-/** Less than stays when a session is told anew from further on. */
+/** Less than what is kept when a session is told again from a later message. */
 const SLICE_TOKENS = 18_000
-/** Long results are cut when they are told. */
+/** Longer messages are cut when a model is told them. */
 const TOLD_BYTES: Partial<Record<string, number>> = { tool: 2_000, agent: 28_000, person: 76_000 }
 
-/** Parts that a model can be told at once: whole turns, as many as fit, and of a turn that is too long as many messages. */
+/** Slices that a model can be told at once: whole turns, or single messages of a turn that is too long. */
 export function slicesOf(part: readonly MessageRow[], capTokens = SLICE_TOKENS): MessageRow[][] {
   const slices: MessageRow[][] = []
   let tokens = 0
@@ -164,7 +150,6 @@ function sizeOf(messages: readonly MessageRow[]): number {
   return messages.reduce((sum, message) => sum + tokensOf(message), 0)
 }
 
-/** When each was said: a message without a time has that of the one before it. */
 export function timesOf(part: readonly MessageRow[], nowMs: number): (message: MessageRow) => number {
   const times = new Map<string, number>()
   let last: number | undefined
@@ -175,20 +160,18 @@ export function timesOf(part: readonly MessageRow[], nowMs: number): (message: M
   return ({ uid }) => times.get(uid) ?? nowMs
 }
 
-/** The day at the end of a part, where the machine is. */
 export function dayOfPart(part: readonly MessageRow[], nowMs: number): string {
   const lastMs = part.findLast(({ at }) => at !== null)?.at ?? nowMs
   return localStamp(lastMs).slice(0, 10)
 }
 
-/** A moment as a clock on the wall shows it: in the zone of the person, or else of the machine. */
+/** In the zone of the person, or else of the machine. */
 export function localStamp(ms: number, minutesEast = -new Date(ms).getTimezoneOffset()): string {
   return stampAt(ms, minutesEast)
 }
 
 type Call = { name: string; input: string }
 
-/** Whether the agent wrote into a folder in one of these. */
 export async function hasWrite(
   part: readonly MessageRow[],
   dir: string,
@@ -204,10 +187,10 @@ const WRITERS = new Set(
   write write_file`.split(/\s+/),
 )
 const PATHS = ['file_path', 'filePath', 'path', 'absolute_path', 'notebook_path', 'filename']
-/** A patch names its files in lines of its own, also where a shell is given it. */
+/** A patch names its files in lines of its own, also when it is given to a shell. */
 const PATCHED = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/gm
 
-/** Whether a tool call writes into a folder. `cwd`: where relative paths begin. Reads names and links, no contents. */
+/** `cwd`: where relative paths begin. Reads names and links, no contents. */
 export function writesInto(dir: string, call: Call, { cwd, home }: { cwd: string; home: string }): boolean {
   const folders = [dir, real(dir)]
   return pathsIn(call).some((path) => {
@@ -226,7 +209,7 @@ function pathsIn({ name, input }: Call): string[] {
   return [...named, ...patched]
 }
 
-/** Without its links, as far as it exists. */
+/** As `realpath`, for paths whose end does not exist. */
 function real(path: string): string {
   try {
     return realpathSync(path)

@@ -15,26 +15,21 @@ export type Statement = {
   name: string
   description: string
   body: string
-  /** Verbatim, as evidence. */
   quote: string
   weight: number
-  /** Which rules found it. */
   cues: string[]
 }
 
-/** Weights are tenths added up: a hair less than 1 is 1. */
+/** Weights are sums of tenths: a little less than 1 is 1. */
 const ENOUGH = 0.95
-/** Two neighbours that each say half of it. */
 const ENOUGH_TOGETHER = 1.1
-/** A neighbour of a statement that belongs to it. */
+/** Enough for a sentence beside a statement to belong to it. */
 const BELONGS = 0.3
-/** The end of an answer is what one answers to. */
 const PREVIOUS_UNITS = 2_000
 
 const POINTS_BACK = /^(?:\w+ ){1,3}(?:it|that|this|them|those)\b.{0,16}$/i
-/** "Each row needs a key. add one": even a rule was only said for what lacks it. */
+/** "Each row needs a key. add one": the sentence before was only said for the order. */
 const WHAT_LACKS = /^(?:\w+ ){1,3}(?:one|some)[.!]*$/i
-/** Cues of what was said for more than the one thing that lacks it. */
 const MEANT_TO_LAST = /^(?:remember|always or never|scope: (?:from now on|this repository))/
 const CONTEXT_LESS = 0.8
 
@@ -42,7 +37,7 @@ const REDACTED = /\[redacted:[\w-]+\]/
 
 type Said = { text: string; atIso: string; previousAssistant?: string | undefined }
 
-/** The text has to come with its credentials redacted; a sentence that had one is left out. */
+/** Credentials must be redacted already; a clause with a redacted one is left out. */
 export function statementsIn({ text, atIso, previousAssistant = '' }: Said): Statement[] {
   const { own } = partWords(text)
   if (own === '' || messageDoubts.some(({ pattern }) => pattern.test(own))) return []
@@ -61,10 +56,10 @@ const PATTERNS: readonly RegExp[] = [
   ...[taskStart, taskStartChinese, ...datePatterns],
 ]
 
-/** V8 compiles a pattern for texts of one byte a letter and for others, and each again once it is used more than once. */
+/** V8 compiles a pattern once for one-byte and once for other texts, and again when it is used more than once. */
 const WARM_UP_TEXTS = ['we always use it', '我们 always 用', 'we always use it', '我们 always 用']
 
-/** Compiling takes a tenth of a second and more: in steps, between which others can have their turn. */
+/** Compiling takes 100 ms and more, so the caller can let other work run between the steps. */
 export function* compilePatterns(): Generator<void> {
   for (const pattern of PATTERNS)
     for (const text of WARM_UP_TEXTS) {
@@ -76,20 +71,18 @@ export function* compilePatterns(): Generator<void> {
 }
 
 type Sentence = {
-  /** As typed. */
   said: string
-  /** The same with quotes and code blanked, dates, addresses and systems marked: what cues are looked for in. */
+  /** With quotes and code blanked, and dates, addresses and systems marked: cues are matched in this. */
   heard: string
 }
 
-/** Not every dot ends a sentence: versions, hosts, files and what is usually shortened. */
+/** A dot in a version, a host, a file name or an abbreviation ends no sentence. */
 const BREAK =
   /(?<=[。！？；\n])|(?<=[!?](?:["')\]]|\s*))(?=\s+\S)|(?<=(?<!\b(?:e\.g|i\.e|etc|vs|approx|resp|incl|cf))[.;…]["')\]]?)\s+(?=\S)/i
 
-/** More sentences than these are a text, not a message. */
 const CAP_SENTENCES = 60
 
-/** A new thought that people tie to the last one with nothing but a comma or a dash. */
+/** A new thought that follows the last one after nothing but a comma or a dash. */
 const ASIDE =
   /(?:,|，| -+| —)\s+(?=(?:ok(?:ay)? )?(?:now|anyway|anyways|can you|could you|would you|back to|also (?:the|fix|please|can)|btw)\b)|(?:,|，)\s*(?=(?:顺便|现在先|今天先|你帮我|帮我|today 先))/i
 
@@ -103,7 +96,7 @@ function sentencesIn(text: string): Sentence[] {
     .map((said) => ({ said, heard: heard(said) }))
 }
 
-/** No cue has this sign; a name in quotes shows as a row of it. */
+/** No cue matches this sign. */
 const BLANK = '•'
 const QUOTED = /`[^`]*`|"[^"]*"|“[^”]*”|「[^」]*」|『[^』]*』|(?<![\w])'[^'\n]{2,}'(?!\w)|‘[^’\n]{2,}’(?!\w)/g
 
@@ -127,7 +120,7 @@ function withoutSecrets(sentence: Sentence): Sentence[] {
   return sentencesIn((first === -1 ? clauses : clauses.slice(0, first)).join(','))
 }
 
-/** "The index is missing. create it": what a short order points back at was said for its sake. */
+/** "The index is missing. create it": what a short order points back at was only said for the order. */
 function lessAsContext(each: Judged, index: number, all: readonly Judged[]): Judged {
   const next = all[index + 1]
   if (next?.ruledOutBy !== 'a piece of work') return each
@@ -137,7 +130,6 @@ function lessAsContext(each: Judged, index: number, all: readonly Judged[]): Jud
     : each
 }
 
-/** Runs of sentences that stand together and say enough. */
 function groups(judged: readonly Judged[]): Judged[][] {
   const runs: Judged[][] = []
   for (const [index, each] of judged.entries()) {
@@ -155,7 +147,6 @@ function groups(judged: readonly Judged[]): Judged[][] {
   })
 }
 
-/** The remedy of a complaint, or a plain sentence that points back. */
 function follows(previous: Judged, each: Judged): boolean {
   if (previous.remedyFollows && each.ruledOutBy === 'a piece of work') return true
   if (each.ruledOutBy !== undefined || each.heard.length > 120) return false
@@ -165,7 +156,7 @@ function follows(previous: Judged, each: Judged): boolean {
 function statement(run: readonly Judged[], atIso: string): Statement {
   const { type } = run.reduce((best, each) => (each.weight > best.weight ? each : best))
   const said = run.map((each) => each.said)
-  // One text for all of them: "the Tuesday after" looks back at the sentence before.
+  // Dated as one text: "the Tuesday after" refers to the sentence before.
   const dated = absoluteDates(said.join('\n'), atIso).text.split('\n')
   return {
     ...worded(type, dated),
@@ -180,19 +171,16 @@ const NAME_WORDS = 8
 const NAME_UNITS = 60
 const DESCRIPTION_UNITS = 150
 
-/** What people say before they come to it. */
 const FILLER =
   /^(?:(?:ok(?:ay)?|so|and|but|also|no|nope|yes|yep|yeah|ugh|hey|hm+|well|please|pls|fyi|btw|heads[- ]?up|remember(?: that)?|note(?: that)?|keep in mind(?: that)?|context|correct|right|haha|lol|one more thing|in general|generally|记住|记一下|对|没错|好的?)(?:[,:，：.!！]\s*|\s+))+/i
 
 const WHY =
   /(?:\bbecause\b|\bbc\b|\bcuz\b|\bsince (?!\d|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|last|then)|\bdue to\b|\bso that\b|\b(?:the )?(?:only |main |real )?reason (?:is|being)\b|\botherwise\b|因为|由于|不然|否则|上次|原因是)\s*(.{4,})$/i
-/** A reason that only stands beside what it explains. */
 const BESIDE =
   /^.{4,}?(?:,|，| - | — |\. |。)\s*((?:(?:they|we|it|our|my|nobody|reviewers|ci|the|that|legal|security|finance)\b|之前|上次).{6,}|.{2,30}(?:要求的|看不懂|查得很严|搞挂.{0,6}|出过事故))$/i
 const WHEN =
   /\b((?:whenever|when(?! i say)|before|after|every time|each time|for every|in every|if you|anything|unless)\b[^,.;，。]{4,80})|((?:每次|以后|凡是|之前先|从.{1,12}开始)[^，。；]{0,40})/i
 
-/** A name, a description, and a body in the form its type has. */
 function worded(type: MemoryType, [first = '', ...others]: readonly string[]) {
   const fact = [bare(first), ...others].map(closed).join(' ')
   const line = fact.replace(/\s+/g, ' ')
@@ -212,7 +200,6 @@ function whyAndHow(type: MemoryType, fact: string): string {
 
 function bare(sentence: string): string {
   const rest = sentence.replace(FILLER, '')
-  // A sentence of filler only is all there is to say.
   const kept = rest.length >= 8 ? rest : sentence
   return kept.charAt(0).toUpperCase() + kept.slice(1)
 }
@@ -237,14 +224,13 @@ type Judged = Sentence & {
   remedyFollows: boolean
 }
 
-/** Where two types weigh the same, the one that is harder to see by chance. */
+/** On equal weights the first wins: its cues match by chance less often. */
 const ORDER: readonly MemoryType[] = ['reference', 'user', 'project', 'feedback']
 
-/** Cues that say what a sentence is about hold even where it begins like an order: "from now on run the linter". */
+/** Cues with these names count even where a sentence begins like an order: "from now on run the linter". */
 const STANDING =
   /^(?:scope|remember|for the future|we always|from|a habit|less of that|look there|ask before|记住|以后|从)/
 
-/** Weighs one sentence: what its cues say for each type, less what speaks against it. */
 function judge(sentence: Sentence, answering: string): Judged {
   const { heard } = sentence
   const isChinese = /\p{Script=Han}/u.test(heard)
@@ -272,7 +258,7 @@ function judge(sentence: Sentence, answering: string): Judged {
   const less = total(against.filter((doubt) => !doubt.against || doubt.against.includes(type)))
   return {
     ...none,
-    // Half of what speaks for the other types: it is durable either way.
+    // Half of the weight for other types counts: the sentence is durable either way.
     weight: weight + sum('any') + (total(cues) - weight - sum('any')) / 2 - less,
     type: weight > 0 ? type : 'project',
   }

@@ -48,6 +48,12 @@ export type Outcome =
   /** Never tried again by itself. */
   | { rejected: string }
 
+export function skipped(why: string): Outcome {
+  return { done: { skipped: why } }
+}
+
+export const LOST = { failed: 'another run has taken it over' }
+
 /** What a run is told of its job. */
 export type Claimed = Pick<Job, 'id' | 'kind' | 'key' | 'dir' | 'watermark' | 'input' | 'attempts'>
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { aboutOf, excerptOf } from '../../daemon/extraction/model/extraction-run.ts'
+import { formsIn } from '../../daemon/extraction/model/compared-words.ts'
+import { excerptOf } from '../../daemon/extraction/model/extraction-run.ts'
 import { datedText, relativeDaysIn } from '../../daemon/extraction/model/log-lines.ts'
 
 /** A Tuesday. */
@@ -41,7 +42,7 @@ it('looks for the words of a memory at both ends of a message that is a document
   const lines = Array.from({ length: 50_000 }, (_, n) => `log line number ${n}`)
   lines[25_000] = 'squash squash squash commits'
   const said = 'Please never squash commits.'
-  const about = aboutOf('Never squash commits.')
+  const about = formsIn('Never squash commits.')
   expect(excerptOf(`${lines.join('\n')}\n${said}`, about)).toBe(said)
   expect(excerptOf(`${said}\n${lines.join('\n')}`, about)).toBe(said)
 })

@@ -1,4 +1,4 @@
-/** Relative dates as Chinese-speaking engineers type them. Data: a form a line; the longer before what it contains. */
+/** Relative dates in Chinese. Longer forms stand before those they contain. */
 import {
   addMonths,
   addWorkingDays,
@@ -29,17 +29,15 @@ const NUMBER = '(\\d{1,3}|[一二两三四五六七八九十]{1,3}|半)'
 const MONTH = '(\\d{1,2}|[一二三四五六七八九十]{1,2}) ?月'
 const DAY_OF_MONTH = '(\\d{1,2}|[一二三十][一二三四五六七八九十]{0,2}) ?[号日]'
 const UNIT = '(个?工作日|天|周|个?星期|个?礼拜|个?月|年)'
-/** 前年 and 后年 only where they are not the end of 以前 and 以后. */
+/** 前年 and 后年, but not the end of 以前 and 以后. */
 const YEAR = '((?<![以之然今])后|(?<![以之年月天周日])前|今|明|去)年'
 
 const form = (source: string, says: Form['says']): Form => ({ pattern: new RegExp(source, 'g'), says })
 const weekdayOf = (word = '') => '一二三四五六日'.indexOf(word === '天' ? '日' : word)
 const yearOf = (which = '', today: number) => partsOf(today).year + ({ 明: 1, 去: -1, 后: 2, 前: -2 }[which] ?? 0)
-/** Of weeks, months and quarters: 下, 下下, 上 and what means this one. */
 const stepOf = (which = '') =>
   which.startsWith('下下') ? 2 : which.startsWith('下') ? 1 : which.startsWith('上') ? -1 : 0
 
-/** Up to ninety-nine, as days and months need it. */
 function numberOf(word = ''): number {
   if (/^\d+$/.test(word)) return Number(word)
   const digit = (sign: string) => '零一二三四五六七八九'.indexOf(sign)
@@ -57,7 +55,6 @@ function away(count: string, unit: string, today: number, sign: 1 | -1): number 
   return addMonths(today, sign * (unit.includes('年') ? number * 12 : number))
 }
 
-/** The first day of a month, or its last one where the words name its end. */
 function edgeOf(start: number | undefined, part: string | undefined): number | undefined {
   return start === undefined || part === '初' ? start : monthEnd(start, 0)
 }

@@ -1,4 +1,4 @@
-/** Days of the calendar, without hours and zones. A day is a count since 1970-01-01, so that arithmetic is plain. Pure. */
+/** Calendar arithmetic without hours and zones: a day is a count since 1970-01-01. Pure. */
 
 const DAY_MS = 86_400_000
 
@@ -6,7 +6,6 @@ export function dayOf(year: number, month: number, day: number): number {
   return Math.floor(Date.UTC(year, month - 1, day) / DAY_MS)
 }
 
-/** Nothing where there is no such day: February has its 29th every four years, and never a 30th. */
 export function dayIn(year: number, month: number, day: number): number | undefined {
   const found = dayOf(year, month, day)
   const parts = partsOf(found)
@@ -57,13 +56,13 @@ export function quarterOf(day: number) {
   return { year, quarter: Math.ceil(month / 3) }
 }
 
-/** Of a quarter that is over this year the next year, unless the words look back. */
+/** A quarter that is over belongs to next year, unless the words look back. */
 export function yearOfQuarter(quarter: number, { today, past }: Pick<Context, 'today' | 'past'>): number {
   const now = quarterOf(today)
   return past || quarter >= now.quarter ? now.year : now.year + 1
 }
 
-/** Quarters may be counted beyond the year: the fifth is the next year's first. */
+/** The fifth quarter is the first of the next year. */
 export function quarterStart(year: number, quarter: number): number {
   return dayOf(year, quarter * 3 - 2, 1)
 }
@@ -72,7 +71,7 @@ export function quarterEnd(year: number, quarter: number): number {
   return quarterStart(year, quarter + 1) - 1
 }
 
-/** Weekends between do not count; holidays do, for they differ from place to place. */
+/** Holidays count as working days: they differ from place to place. */
 export function addWorkingDays(day: number, count: number): number {
   let at = day
   for (let left = Math.min(count, 1_000); left > 0; ) {
@@ -82,14 +81,12 @@ export function addWorkingDays(day: number, count: number): number {
   return at
 }
 
-/** `past`: the words around tell of something that is over. `before`: the day that the text named before this one. */
+/** `past`: the words around speak of the past. `before`: the day named before this one. */
 export type Context = { today: number; past: boolean; before: number | undefined }
 
-/** One way to say a date that only means something on the day it is said. */
 export type Form = {
-  /** Global. */
   pattern: RegExp
-  /** What stands there instead, as a day or in words; nothing where the words turn out to be no date. */
+  /** The day, or text in its place; nothing where the words turn out to be no date. */
   says(match: RegExpExecArray, context: Context): number | Said | undefined
 }
 
@@ -104,7 +101,7 @@ export function monthAway(today: number, monthsAway: number): Said {
   return { text: iso(day).slice(0, 7), day }
 }
 
-/** With its days, whatever calendar the reader has; its last day counts. */
+/** With its days, whatever calendar the reader has. */
 export function quarterSpan(ofYear: number, count: number): Said {
   const { year, quarter } = quarterOf(quarterStart(ofYear, count))
   const day = quarterEnd(year, quarter)
@@ -124,7 +121,7 @@ export function inWeek(weekday: number, today: number, weeksAway: number): numbe
 /** Between two 29ths of February there may be eight years. */
 const FARTHEST_YEARS = 8
 
-/** A month and a day without a year: the next one, or the last one of what is over. */
+/** Without a year: the next one, or the last one if past. */
 export function monthAndDay(month: number, day: number, { today, past }: Context): number | undefined {
   const first = partsOf(today).year - FARTHEST_YEARS
   const years = Array.from({ length: 2 * FARTHEST_YEARS + 1 }, (_, n) => first + n)
@@ -132,14 +129,12 @@ export function monthAndDay(month: number, day: number, { today, past }: Context
   return past ? candidates.filter((each) => each <= today).at(-1) : candidates.find((each) => each >= today)
 }
 
-/** The first day of a month without a year: this year's, or the one before or after where the words point there. */
 export function monthAlone(month: number, { today, past }: Context): number {
   const now = partsOf(today)
   const away = past ? Number(month > now.month) * -1 : Number(month < now.month)
   return dayOf(now.year + away, month, 1)
 }
 
-/** A day of a month that is named by how far away it is, or its last one where it is shorter. */
 export function dayOfMonthAway(day: number, today: number, monthsAway: number): number | undefined {
   if (day < 1 || day > 31) return undefined
   return Math.min(monthStart(today, monthsAway) + day - 1, monthEnd(today, monthsAway))

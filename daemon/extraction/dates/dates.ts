@@ -1,7 +1,6 @@
 /**
- * Puts absolute dates in the place of relative ones, resolved against the time of the message in its own zone, and finds
- * the relative ones a text still holds. Own forms and not a date library: chrono-node 2.10.3 got more than a third of our
- * test's forms wrong or not at all ("the 15th", quarters, 月底, 下下周三), even when told which way to look. Pure.
+ * Replaces relative dates by absolute ones, in the zone of the message, and finds those a text still holds. Pure.
+ * No library: chrono-node 2.10.3 got more than a third of the test's forms wrong ("the 15th", quarters, 月底).
  */
 
 import { chinese } from './chinese-dates.ts'
@@ -14,11 +13,10 @@ export const datePatterns: readonly RegExp[] = forms.map(({ pattern }) => patter
 
 type Found = { at: number; match: RegExpExecArray; form: Form }
 
-/** Most sentences have none of these, and then no form has to look. */
+/** Most sentences have none of these, so no form has to be tried. */
 const ANY =
   /\d|day|week|month|quarter|year|tonight|yesterday|tomorrow|tmr|morning|afternoon|evening|night|eo[dmqwy]|cob|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|[周月天日号季年期拜今明昨晚]/i
 
-/** Relative dates belong to what a person says; a text beyond this is no sentence. */
 const CAP_UNITS = 20_000
 
 export function absoluteDates(text: string, atIso: string): { text: string; changes: { from: string; to: string }[] } {
@@ -35,7 +33,7 @@ export function absoluteDates(text: string, atIso: string): { text: string; chan
     const { day, text: to } = typeof said === 'number' ? { day: said, text: iso(said) } : said
     before = day
     changes.push({ from: match[0], to })
-    // Chinese leaves no space before a date; digits that follow other digits would run into them.
+    // Chinese has no space before a date: digits would run into other digits.
     const gap = /[\p{Script=Han}\w]$/u.test(text.slice(from, at)) ? ' ' : ''
     const after = /[\d)]$/.test(to) && /^[\p{Script=Han}\w]/u.test(text.slice(at + match[0].length)) ? ' ' : ''
     parts.push(text.slice(from, at), gap, to, after)
@@ -44,13 +42,12 @@ export function absoluteDates(text: string, atIso: string): { text: string; chan
   return { text: parts.join('') + text.slice(from), changes }
 }
 
-/** What only means something on the day it was said. A text that went through `absoluteDates` has none. */
 export function relativeDatesIn(text: string): string[] {
-  // Any day will do: whether words are a date does not depend on it.
+  // Whether words are a date does not depend on the day.
   return absoluteDates(text, '2026-01-01').changes.map(({ from }) => from)
 }
 
-/** In the order of the text; where two overlap, the one that starts first, then the longer, then the earlier form. */
+/** Where two overlap, the one that starts first wins, then the longer, then the earlier form. */
 function find(text: string): Found[] {
   if (!ANY.test(text)) return []
   const looked = text.length > CAP_UNITS ? text.slice(0, CAP_UNITS) : text
@@ -62,14 +59,13 @@ function find(text: string): Found[] {
     if (!first) break
     found.push(first)
     end = first.at + first.match[0].length
-    // A form whose match began inside this one may have another right after it.
+    // A form whose match began inside this one may match again right after it.
     waiting = [...others, first].flatMap((each) => (each.at < end ? next(each.form, looked, end) : [each]))
   }
   return found
 }
 
 function next(form: Form, text: string, from: number): Found[] {
-  // The pattern's own place is set before every look, so that no call sees another's.
   form.pattern.lastIndex = from
   const match = form.pattern.exec(text)
   return match ? [{ at: match.index, match, form }] : []
@@ -81,17 +77,17 @@ const OVER =
   /\b(?:was|were|had|did|been|lost|broke|went|got|came|happened|blew|took|found|saw|made|sent|left|ran|began|fell|hit|since|ago|(?!need|feed|speed|seed|embed|exceed|proceed|based|deed)[a-z]{2,}ed)\b/i
 const STILL_AHEAD =
   /\b(?:will|is|are|gonna|going to|goes|go|starts|ends|takes|gets|cuts|ships|moves|lands|expires|sunsets|runs|closes|opens|leaves)\b/i
-/** Over is only that it was meant so. */
+/** "was planned for" speaks of the future. */
 const MEANT =
   /\b(?:agreed|decided|planned|promised|supposed|scheduled|asked|wanted|needed|meant|expected|committed|told) (?:\w+ )?(?:to|for|that)\b/i
-/** "is paused" is not over. */
+/** "is paused" is not past. */
 const NOW_SO = /\b(?:is|are|be|gets?|'s|'re) (?:\w+ )?[a-z]+ed\b/gi
 const OVER_CHINESE = /了|已经?|刚|过|上次|当时|发生/
 
-/** A dot inside a version or a host ends nothing. */
+/** A dot inside a version or a host ends no clause. */
 const CLAUSE_END = /[.!?;,:](?=\s)|[，。；！？：\n(]/
 
-/** Weekdays and days of a month look backwards where the clause around them tells of something that is over. */
+/** Weekdays and days of a month look back if their clause speaks of the past. */
 function isPast(text: string, at: number, length: number): boolean {
   const head = text.slice(Math.max(0, at - 160), at)
   const lead = head.split(CLAUSE_END).at(-1) ?? ''

@@ -1,4 +1,4 @@
-/** Relative dates as English-speaking engineers type them. Data: a form a line; the longer before what it contains. */
+/** Relative dates in English. Longer forms stand before those they contain. */
 import {
   addMonths,
   addWorkingDays,
@@ -35,10 +35,9 @@ const MONTH =
 const NUMBER =
   '(\\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fourteen|thirty|sixty|ninety|a couple of|a few)'
 const UNIT = '((?:business |working |work )?days?|weeks?|fortnights?|months?|quarters?|years?)'
-/** A year that is named by how far away it is. */
 const YEAR = '(next|last|this) year'
 const NO_YEAR_AFTER = '(?!\\s*(?:,|of)?\\s*(?:20\\d\\d|\\())'
-/** A word that is part of an identifier, a path or a call is no date. */
+/** A word inside an identifier, a path or a call is no date. */
 const START = '(?<![\\w./`#$@-])'
 const END = '(?![\\w`(/-]|\\.\\w)'
 
@@ -55,7 +54,6 @@ const monthOf = (word = '') => MONTHS.split('|').indexOf(word.slice(0, 3).toLowe
 const stepOf = (which = '') => (/next/i.test(which) ? 1 : /last/i.test(which) ? -1 : 0)
 const yearOf = (which: string | undefined, today: number) => partsOf(today).year + stepOf(which)
 const coming = (day: string | undefined, context: Context) => nearest(weekdayOf(day), { ...context, past: false })
-/** The preposition that a match begins with. */
 const leadOf = (whole: string) => /^(?:by|before|at|on|until|till) /i.exec(whole)?.[0] ?? ''
 
 /** "a few" is no number. */

@@ -1,16 +1,14 @@
-/**
- * Words as they are compared: one that is hidden behind invisible signs, other alphabets or glued names is found all
- * the same. Pure; linear in the text.
- */
+/** Words as they are compared: invisible signs, other alphabets and glued names hide none. Pure; linear in the text. */
+import type { memoryOf } from '../../memory/change-run.ts'
 
-/** `whole`: all of it, `parts`: of a name that was glued together. Beginnings only: "mocking" rests on "mocks". */
+/** `parts`: of a name made of several words. Only beginnings are compared: "mocking" equals "mocks". */
 export type Word = { whole: string; parts: readonly string[] }
 
 const STEM_UNITS = 5
-/** Letters that only look like those of another alphabet make a word that was not said. */
+/** Stands for a word that mixes alphabets with similar letters. */
 export const DISGUISED = '\u0000'
 
-/** They say how something is meant and not what it is about. */
+/** Words about how something is meant, not what it is about. */
 const COMMON = new Set(
   `about above after again against all also always am an and any are aren as at avoid back be because been before being
   below between both but by can cannot case cases change changes could did didn do does doesn doing don done down during
@@ -33,7 +31,6 @@ const SPACELESS =
 const PIECES =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]+|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}])[\p{L}\p{N}\p{M}])+/gu
 
-/** Without what cannot be seen, and every form of a sign as one. */
 export function plainText(text: string): string {
   return text
     .normalize('NFKC')
@@ -42,7 +39,7 @@ export function plainText(text: string): string {
     .replaceAll('’', "'")
 }
 
-/** What a text is about, in order. Numbers are none: they are held against what was said to the digit. */
+/** Without numbers: `literalsIn` compares those digit by digit. */
 export function wordsIn(text: string): Word[] {
   const words: Word[] = []
   for (const [piece] of plainText(text)
@@ -52,6 +49,10 @@ export function wordsIn(text: string): Word[] {
     else if (!/^\p{N}+$/u.test(piece)) words.push(...wordsOf(piece))
   }
   return words
+}
+
+export function formsIn(text: string): Set<string> {
+  return new Set(wordsIn(text).flatMap(({ whole, parts }) => [whole, ...parts]))
 }
 
 function wordsOf(piece: string): Word[] {
@@ -78,7 +79,6 @@ function isDisguised(word: string): boolean {
   return /\p{Script=Latin}/u.test(word) && /(?!\p{Script=Latin})\p{L}/u.test(word)
 }
 
-/** Where words have no spaces between them, pairs of neighbours stand for them. */
 function pairsOf(piece: string): Word[] {
   return piece
     .replace(COMMON_HAN, ' ')
@@ -89,7 +89,7 @@ function pairsOf(piece: string): Word[] {
     })
 }
 
-/** Every word, the common ones too, as one line that can be looked through. */
+/** Every word, common ones too, as one line to search in. */
 export function runOf(text: string): string {
   const found = plainText(text)
     .toLowerCase()
@@ -98,7 +98,7 @@ export function runOf(text: string): string {
 }
 
 const SPAN = /`+([^`\n]+)`+/g
-/** Days may have been reckoned, so they need not have been said like that. */
+/** Dates may have been computed, so they need not have been said literally. */
 const DATE = /\b\d{4}-\d\d(?:-\d\d)?\b|(?<![\d.])20\d\d(?![\d.])|\bQ[1-4]\b/g
 const FORMS: readonly RegExp[] = [
   /[a-z][a-z0-9+.-]*:\/\/[^\s`'"<>)\]]+/gi,
@@ -109,7 +109,6 @@ const FORMS: readonly RegExp[] = [
   /(?<![\w/&])[@#][\w-]+/g,
   /(?<![\p{L}\p{N}_.])\d+(?:[.,:]\d+)*/gu,
 ]
-/** Shortened words are no names. */
 const SHORTENED = /^(?:e\.g|i\.e|a\.m|p\.m|etc|vs)$/i
 const NUMBER_WORDS = 'zero one two three four five six seven eight nine ten eleven twelve'.split(' ')
 const NUMBER_SIGNS = '零一二三四五六七八九十'
@@ -117,22 +116,19 @@ const NUMBER_SIGNS = '零一二三四五六七八九十'
 /** What has to be said to the letter: commands, addresses, paths, flags, names with signs in them, numbers. */
 export function literalsIn(text: string): string[] {
   let rest = plainText(text)
-  const found: string[] = []
-  const take = (form: RegExp, of: (match: RegExpMatchArray) => string[]) => {
-    rest = rest.replace(form, (...match) => {
-      found.push(...of(match as unknown as RegExpMatchArray))
-      return ' '
-    })
+  const take = (form: RegExp) => {
+    const matches = [...rest.matchAll(form)]
+    rest = rest.replace(form, ' ')
+    return matches
   }
-  // All of a command, word by word: it may have been said with others between them.
-  take(SPAN, ([, span = '']) => span.trim().split(/\s+/))
-  take(DATE, () => [])
-  for (const form of FORMS) take(form, ([whole]) => [whole])
+  // A command word by word: it may have been said with others between them.
+  const spans = take(SPAN).flatMap(([, span = '']) => span.trim().split(/\s+/))
+  take(DATE)
+  const found = [...spans, ...FORMS.flatMap(take).map(([whole]) => whole)]
   const bare = found.map((literal) => literal.replace(/[.,;:!?'")\]]+$/, ''))
   return [...new Set(bare)].filter((literal) => literal !== '' && !SHORTENED.test(literal))
 }
 
-/** `said`: plain, in lower case. */
 export function isSaid(literal: string, said: string): boolean {
   const sought = literal
     .toLowerCase()
@@ -154,64 +150,40 @@ function standsIn(sought: string, said: string): boolean {
   return false
 }
 
-function isWordly(sign: string | undefined): boolean {
-  return sign !== undefined && /[a-z0-9_]/.test(sign)
+function isWordly(sign = ''): boolean {
+  return /[a-z0-9_]/.test(sign)
 }
 
-/** `label`: what a memory is called, which may say nothing. `code`: stands for itself, to the letter. */
+/** `label`: the name of a memory. `code`: compared to the letter. */
 export type Unit = { kind: 'label' | 'sentence' | 'code'; text: string }
 
-/** What is read of the text of a memory. `rest`: whatever else stands before its body. */
-export type Memory = {
-  text: string
-  name: string
-  description: string
-  body: string
-  rest: string
-  type: 'user' | 'feedback' | 'project' | 'reference' | undefined
-  untrusted: boolean
-}
+export type Memory = ReturnType<typeof memoryOf>
 
 const LABELS = /\*\*(?:why|how to apply)\s*[:：]?\s*\*\*\s*[:：]?|^\s*(?:why|how to apply)\s*[:：]/gi
 const MARKS = /^[\s>]*(?:#{1,6}\s|[-*+]\s(?:\[[ x]\]\s)?|\d{1,2}[.)]\s)?/
 const ENDS = /(?<=[.!?…]["')\]]?)\s+(?=\S)|(?<=[。！？；])/
 
-export function unitsOf({
-  name,
-  description,
-  body,
-  rest,
-}: Pick<Memory, 'name' | 'description' | 'body' | 'rest'>): Unit[] {
-  return [
-    { kind: 'label' as const, text: name },
-    ...sentences(description),
-    ...sentences(rest),
-    ...sentences(body),
-  ].filter(({ text }) => /[\p{L}\p{N}]/u.test(text))
+export function unitsOf({ name, description, body, rest }: Memory): Unit[] {
+  const label: Unit = { kind: 'label', text: name }
+  const all = [label, ...[description, rest, body].flatMap(sentences)]
+  return all.filter(({ text }) => /[\p{L}\p{N}]/u.test(text))
 }
 
-/** Those that were not there before. */
 export function addedUnits(before: Memory, after: Memory): Unit[] {
   const known = new Set(unitsOf(before).map(keyOf))
   return unitsOf(after).filter((unit) => !known.has(keyOf(unit)))
-}
-
-export function removedUnits(before: Memory, after: Memory): Unit[] {
-  return addedUnits(after, before)
 }
 
 function keyOf({ text }: Unit): string {
   return plainText(text).replace(/\s+/g, ' ').trim()
 }
 
-/** Without the lines that say how to apply it, but for those that stood there before. */
+/** Without new lines that say how to apply it. */
 export function withoutGuess(text: string, before: string): string {
   const known = new Set(before.split('\n'))
   const isGuess = (line: string) => /^\s*\*\*how to apply\b/i.test(line) && !known.has(line)
   const lines = text.split('\n')
-  return lines.some(isGuess)
-    ? lines.filter((line, n) => !isGuess(line) && !(line.trim() === '' && isGuess(lines[n + 1] ?? ''))).join('\n')
-    : text
+  return lines.filter((line, n) => !isGuess(line) && !(line.trim() === '' && isGuess(lines[n + 1] ?? ''))).join('\n')
 }
 
 export function sentences(text: string): Unit[] {
@@ -221,7 +193,7 @@ export function sentences(text: string): Unit[] {
     if (/^\s*(?:```|~~~)/.test(line)) {
       inFence = !inFence
       const info = line.replace(/^\s*(?:`+|~+)\s*/, '')
-      // What stands behind the mark names a language, and can be made to say more.
+      // The text behind a fence names a language, and could be made to say more.
       if (/\s/.test(info.trim())) units.push({ kind: 'sentence', text: info })
     } else if (inFence) units.push({ kind: 'code', text: line })
     else

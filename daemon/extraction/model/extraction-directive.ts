@@ -1,19 +1,16 @@
-/** What a model is told to do with what is new in a session. One of the project's prompts: pure, in its own words. */
+/** The prompt that asks a model to extract memories from what is new in a session. Pure. */
 import type { MemoryType } from '../../../schema/memory.ts'
 
 export type NewMessage = { name: string; by: string; text: string }
 
 export type DirectiveParts = {
   memoryDir: string
-  /** In order. */
   news: readonly NewMessage[]
-  /** `shown`: they stand in the transcript. `unnamed`: what the model has seen has no ids, so they are listed here. */
+  /** `unnamed`: the model has seen the messages without ids, so they are listed here. */
   transcript: 'shown' | 'unnamed'
-  /** One line for each memory there is. */
   manifest: string
-  /** Whether memories may be shared. */
   team: boolean
-  /** Where the day's log is and how it ends so far, where memories go into daily logs. */
+  /** Today's log and its end, where memories go into daily logs. */
   log?: { file: string; tail: string } | undefined
 }
 

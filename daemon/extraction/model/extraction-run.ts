@@ -1,6 +1,6 @@
 /**
- * One run of a model over what is new in a session: what it is told, what of its changes is let through, and how they are
- * finished before they are applied. Decides about changes as they are made; the agent run sees to everything else.
+ * One run of a model over what is new in a session: its prompt, the checks of its changes, and how they are finished
+ * before they are applied.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Draft } from '../../agent/agent.ts'
@@ -8,29 +8,25 @@ import type { SessionMessage } from '../../agent/rendering.ts'
 import { type ChangeRun, evidenceIn, markUntrusted, memoryOf } from '../../memory/change-run.ts'
 import type { Evidence } from '../../memory/journal.ts'
 import type { MessageRow } from '../../sessions/message-table.ts'
-import { type Memory, withoutGuess, wordsIn } from './compared-words.ts'
+import { formsIn, type Memory, withoutGuess } from './compared-words.ts'
 import { extractionDirective, type NewMessage, TURNS } from './extraction-directive.ts'
 import { datedText, linesAdded, relativeDaysIn, shownTail, tooLong, withLines } from './log-lines.ts'
 import { rule } from './provenance.ts'
-import { formsOf, hear, type Spoken, type Voices, voicesOf } from './voices.ts'
+import { hear, type Spoken, type Voices, voicesOf } from './voices.ts'
 
-/** The memories that a run is about. */
 export type Ground = {
   dir: string
   changes: ChangeRun
   /** The day's log, where memories go into logs. */
   log: string | undefined
-  /** Whether memories may be shared. */
   team: boolean
 }
 
 export type Part = {
   sessionId: string
-  /** In order. */
   messages: readonly SessionMessage[]
-  /** What the model calls each, by its id; empty where it has seen no names. */
+  /** Ids by the names the model knows; empty where it has seen no names. */
   names: ReadonlyMap<string, string>
-  /** Which of them are new. */
   news: readonly MessageRow[]
   nowMs: number
 }
@@ -41,7 +37,7 @@ export function extractionRun(ground: Ground, { sessionId, messages, names, news
   const everything = spokenIn(messages, names, nowMs)
   const told = everything.filter(({ id }) => fresh.has(id))
   const spoken = new Map(told.map((message) => [message.id, message]))
-  // A model that went on from a harness's own conversation has seen no names: it is given some.
+  // A model that continued a harness's own conversation has seen no names.
   const own = new Map(told.map(({ id }, n) => [`m${n + 1}`, id]))
   const known = names.size > 0 ? names : own
   const nameOf = new Map([...known].map(([name, id]) => [id, name]))
@@ -56,7 +52,7 @@ export function extractionRun(ground: Ground, { sessionId, messages, names, news
   const shown: string[] = []
   let heard: Voices | undefined
 
-  /** Made with the first change there is: most runs make none. */
+  /** Made with the first change: most runs make none. */
   const voices = (): Voices => {
     if (!heard) {
       heard = voicesOf(everything)
@@ -81,7 +77,7 @@ export function extractionRun(ground: Ground, { sessionId, messages, names, news
     return rule({ file, before, after, cited: citedBy(draft), isDoubted: doubted.has(file) }, voices())
   }
 
-  /** Where a model only guessed how the person's words are to be applied, the guess is left out and the words are kept. */
+  /** Where only the model's "how to apply" is not the person's word, that line is left out and the rest is kept. */
   const keptOf = (draft: Draft) => {
     const text = textIn(draft)
     const ruling = ruled(draft, text)
@@ -94,7 +90,7 @@ export function extractionRun(ground: Ground, { sessionId, messages, names, news
   const finished = (draft: Draft): Draft => {
     const { file, content } = draft
     const text = changes.textOf(file)
-    const about = aboutOf(content === null ? text : log ? added.join('\n') : textIn(draft))
+    const about = formsIn(content === null ? text : log ? added.join('\n') : textIn(draft))
     const evidence = draft.because.evidence.map((each) => {
       const message = spoken.get(each.messageIds[0] ?? '')
       return message ? { ...each, excerpt: excerptOf(wholeOf(message), about) } : each
@@ -145,7 +141,6 @@ export function extractionRun(ground: Ground, { sessionId, messages, names, news
       log: log && { file: log.file, tail: shownTail(log.text) },
     }),
     shown: log && logHash !== undefined ? [{ file: log.file, hash: logHash }] : [],
-    /** What its own tools have shown it. */
     onShown: (text: string) => void shown.push(text),
     cite: (given: readonly string[], content: string | null): { evidence: Evidence[] } | { refused: string } => {
       const cited = given.length > 0 ? given : content === null ? [] : evidenceIn(content).names
@@ -155,11 +150,10 @@ export function extractionRun(ground: Ground, { sessionId, messages, names, news
       return { refused: `name the new messages that this rests on (${first} to ${last}) as evidence` }
     },
     check: async (draft: Draft): Promise<string | undefined> => {
-      // Other work gets its turn between two changes: there may be fifty at once.
+      // There may be fifty changes at once.
       await turn()
       return log ? checkLog(draft, log) : checkTopic(draft)
     },
-    /** As they are to be applied. */
     finish: async (drafts: readonly Draft[]): Promise<Draft[]> => {
       const done: Draft[] = []
       for (const draft of drafts) {
@@ -171,7 +165,7 @@ export function extractionRun(ground: Ground, { sessionId, messages, names, news
   }
 }
 
-/** What the model was told, in order; who says nothing of the time speaks when the last one spoke. */
+/** A message without a time has that of the one before it. */
 function spokenIn(messages: readonly SessionMessage[], names: ReadonlyMap<string, string>, nowMs: number): Spoken[] {
   const ids = new Set(names.values())
   let last: { at?: number; minutesEast?: number | undefined } = {}
@@ -192,12 +186,11 @@ function evidenceOf(sessionId: string, message: Spoken): Evidence {
   return { sessionId, messageIds: [message.id], excerpt, at: new Date(message.at).toISOString() }
 }
 
-/** They are read by harnesses as instructions, or by people as something else. */
+/** Harnesses read these as instructions. */
 const NOT_OURS = /^(?:claude|agents|gemini|readme|copilot-instructions)(?:\.local)?\.md$/i
 
 type Written = { file: string; isNew: boolean; memory: Memory; problem: string | undefined }
 
-/** Why it is not of the form; nothing where it is. */
 function formProblem({ file, isNew, memory, problem }: Written): string | undefined {
   const { text, type, body } = memory
   const names = file.split('/')
@@ -218,11 +211,11 @@ function formProblem({ file, isNew, memory, problem }: Written): string | undefi
 }
 
 const EXCERPT_UNITS = 500
-/** Of a long message its ends are looked at: what a person says of a text stands before or after it. */
+/** Of a longer message the ends: what a person says about a pasted text stands before or after it. */
 const LOOKED_UNITS = 64 * 1024
 const CAP_PIECES = 400
 
-/** `content`: what the memory is about. */
+/** `content`: words of the memory that the excerpt is for. */
 export function excerptOf(text: string, content: ReadonlySet<string>): string {
   const whole = text.trim()
   if (whole.length <= EXCERPT_UNITS) return whole
@@ -232,12 +225,8 @@ export function excerptOf(text: string, content: ReadonlySet<string>): string {
   const pieces = all.length <= CAP_PIECES ? all : [...all.slice(0, CAP_PIECES / 2), ...all.slice(-CAP_PIECES / 2)]
   let best = { piece: whole, shared: 0 }
   for (const piece of pieces) {
-    const shared = [...formsOf(wordsIn(piece.slice(0, EXCERPT_UNITS)))].filter((word) => content.has(word)).length
+    const shared = [...formsIn(piece.slice(0, EXCERPT_UNITS))].filter((word) => content.has(word)).length
     if (shared > best.shared) best = { piece, shared }
   }
   return best.piece.trim().slice(0, EXCERPT_UNITS)
-}
-
-export function aboutOf(content: string): ReadonlySet<string> {
-  return formsOf(wordsIn(content))
 }

@@ -1,7 +1,4 @@
-/**
- * What a model adds to the log of a day: lines, of which each says for itself what it is. What the log holds stays as it
- * is, whether the model writes it again or only what is new.
- */
+/** Lines that a model adds to a daily log. What the log holds stays as it is, whether the model repeats it or not. */
 
 import { absoluteDates, relativeDatesIn } from '../dates/dates.ts'
 import { localStamp } from '../session-words.ts'
@@ -9,13 +6,7 @@ import { plainText } from './compared-words.ts'
 import { ruleLine } from './provenance.ts'
 import type { Spoken, Voices } from './voices.ts'
 
-type Log = {
-  file: string
-  /** What it holds. */
-  text: string
-  /** What was accepted in this run so far. */
-  added: readonly string[]
-}
+type Log = { file: string; text: string; added: readonly string[] }
 
 const LINE = /^- \[(user|feedback|project|reference)\] \S/
 const UNTRUSTED = '(untrusted)'
@@ -67,19 +58,19 @@ export function withLines(text: string, lines: readonly string[]): string {
   return `${start}${lines.map((line) => `${line}\n`).join('')}`
 }
 
-/** Its end, fenced: whatever it says cannot pass for anything else. */
+/** Escaped, so that nothing in it closes the tag around it. */
 export function shownTail(text: string): string {
   const tail = text.length <= TAIL_UNITS ? text : `…${text.slice(text.indexOf('\n', text.length - TAIL_UNITS))}`
   return tail.replace(/<(?=\s*\/?\s*log\b)/gi, '&lt;')
 }
 
-/** A longer line is refused, for days in it are not looked for. */
+/** Longer lines are refused: dates are not searched for in them. */
 export const CAP_LINE_UNITS = 20_000
 
-/** `isOpen`: what may go on in the next line. */
+/** `isOpen`: a date may continue on the next line. */
 type Piece = { lines: string[]; isOpen: boolean }
 
-/** Relative days in what is new of a text, as the days they are. */
+/** Makes the relative dates in new lines absolute. */
 export function datedText(before: string, content: string, cited: readonly Spoken[]): string {
   const known = linesOfDating(before)
   return piecesOf(content)
@@ -87,7 +78,7 @@ export function datedText(before: string, content: string, cited: readonly Spoke
       stretches(lines, known).map(({ isFresh, lines: some }) => {
         if (!isFresh) return some.join('\n')
         const apart = some.flatMap((line) => relativeDatesIn(seen(line)))
-        // Broken in the middle of a day: then it is one line.
+        // A date is broken across lines: join them.
         const isBroken = isOpen && relativeDatesIn(flat(some)).join('\n') !== apart.join('\n')
         return isBroken ? datedLine(flat(some), cited) : some.map((line) => datedLine(line, cited)).join('\n')
       }),
@@ -95,7 +86,6 @@ export function datedText(before: string, content: string, cited: readonly Spoke
     .join('\n')
 }
 
-/** Lines of a piece that are new, and those that stood there before, in turn. */
 function stretches(lines: readonly string[], known: ReadonlySet<string>): { isFresh: boolean; lines: string[] }[] {
   const found: { isFresh: boolean; lines: string[] }[] = []
   for (const line of lines) {
@@ -113,7 +103,7 @@ function datedLine(line: string, cited: readonly Spoken[]): string {
   return at === undefined ? line : absoluteDates(said, at).text
 }
 
-/** What could not be made absolute. */
+/** Relative dates in new lines that could not be made absolute. */
 export function relativeDaysIn(before: string, content: string): string[] {
   const known = linesOfDating(before)
   return piecesOf(content)
@@ -133,7 +123,6 @@ function flat(lines: readonly string[]): string {
   return seen(lines.map((line) => line.trim()).join(' '))
 }
 
-/** As one reads it, the white space before it kept. */
 function seen(line: string): string {
   const plain = plainText(line)
   const start = /^\s*/.exec(plain)?.[0] ?? ''
@@ -155,7 +144,7 @@ function piecesOf(content: string): Piece[] {
   return pieces
 }
 
-/** By which day a relative one is reckoned: that on which the words were said, or else the last on which the person spoke. */
+/** Relative to the message that names the date, or else to the last one of the person. */
 function saidAt(line: string, cited: readonly Spoken[]): string | undefined {
   const days = relativeDatesIn(line).map((day) => day.toLowerCase())
   if (days.length === 0) return undefined

@@ -1,34 +1,31 @@
 /**
- * What of that which a model wants to keep may be kept, and as whose word: by where its sentences were said: a
- * model may cite a person's message and write down what a web page told it to. Pure.
+ * Decides whether a change by a model may be kept, and as whose word, by where its sentences were said: a model may cite
+ * a person's message and write what a web page told it. Pure.
  */
 
 import { relativeDatesIn } from '../dates/dates.ts'
 import {
   addedUnits,
   DISGUISED,
+  formsIn,
   isSaid,
   literalsIn,
   type Memory,
   plainText,
-  removedUnits,
   runOf,
   sentences,
   type Unit,
   unitsOf,
   wordsIn,
 } from './compared-words.ts'
-import { formsOf, pairsIn, type Spoken, type Voices } from './voices.ts'
+import { emptyVoice, pairsIn, type Spoken, type Voices } from './voices.ts'
 
 export type Wish = {
   file: string
-  /** Nothing where there is none yet. */
   before: Memory | undefined
-  /** Nothing where the memory goes. */
   after: Memory | null
-  /** The new messages it rests on. */
   cited: readonly Spoken[]
-  /** That it was found untrusted before in this run: what was added since takes nothing back. */
+  /** Found untrusted before in this run: later additions do not lift that. */
   isDoubted: boolean
 }
 
@@ -60,43 +57,35 @@ export function rule({ file, before, after, cited, isDoubted }: Wish, voices: Vo
   return { trust: 'untrusted' }
 }
 
-/** Why something in what comes in is not theirs. */
 function doubtIn(
   before: Memory | undefined,
   after: Memory,
   said: readonly string[],
   voices: Voices,
 ): string | undefined {
-  // What becomes a word of the person has to be one from beginning to end.
+  // Becoming the person's word, all of it has to be theirs.
   const isRaised =
     before !== undefined && before.type !== after.type && after.type !== 'project' && after.type !== 'reference'
-  if (!before || isRaised) return told(firstDoubt(unitsOf(after), voices))
+  if (!before || isRaised) return firstDoubt(unitsOf(after), voices)
   const added = addedUnits(before, after)
-  const turned = turnedBy(removedUnits(before, after), added, said)
+  const turned = turnedBy(addedUnits(after, before), added, said)
   if (turned !== undefined) return `"${turned}" comes or goes, and they did not say so`
   const neutral = neutralOf(before.text)
   const doubt = firstDoubt(added, voices, neutral)
-  if (doubt) return told(doubt)
-  // Nothing in it that one could hold against what was said: then the small words count.
+  if (doubt !== undefined) return doubt
+  // Nothing to compare with what was said: then the small words count.
   const small = added.filter((unit) => doubtOf(unit, SILENT, neutral) === undefined)
   return smallWordsSaid(before, small, said) ? undefined : 'the words that come in are not theirs'
 }
 
-const SILENT: Voices = {
-  persons: { words: new Set(), pairs: new Set(), runs: [], text: '' },
-  others: { words: new Set(), pairs: new Set(), runs: [], text: '' },
-}
+const SILENT: Voices = { persons: emptyVoice(), others: emptyVoice() }
 
-function told(doubt: ReturnType<typeof firstDoubt>): string | undefined {
-  return doubt && `${JSON.stringify(shortened(doubt.unit.text))} is not theirs (${doubt.why})`
-}
-
-/** One line of a log says for itself what it is. */
 export function ruleLine(type: Memory['type'], text: string, cited: readonly Spoken[], voices: Voices): Ruling {
-  const doubt = firstDoubt(lineUnits(text), voices)
-  if (!doubt && cited.some(({ by }) => by === 'person')) return { trust: 'person' }
+  const units = sentences(text).filter(({ text: said }) => /[\p{L}\p{N}]/u.test(said))
+  const doubt = firstDoubt(units, voices)
+  if (doubt === undefined && cited.some(({ by }) => by === 'person')) return { trust: 'person' }
   if (type !== 'user' && type !== 'feedback') return { trust: 'untrusted' }
-  const why = told(doubt) ?? 'none of what it rests on was said by the person'
+  const why = doubt ?? 'none of what it rests on was said by the person'
   return { refused: `a ${type} line holds only what the person said: ${why}; ${CLOSER}` }
 }
 
@@ -104,23 +93,19 @@ function isIndex(file: string): boolean {
   return file === 'MEMORY.md' || file === 'team/MEMORY.md'
 }
 
-function shortened(text: string): string {
-  return text.length > 160 ? `${text.slice(0, 160)}…` : text
-}
-
-/** So many in a row, of which so many are only the others', are no coincidence. */
+/** This many words in a row, this many of them only said by others, are no coincidence. */
 const RUN = 6
 const RUN_FOREIGN = 2
 
-/** What stood there before: it need not be said again. */
-export type Neutral = { words: ReadonlySet<string>; text: string }
+/** What stood there before need not be said again. */
+type Neutral = ReturnType<typeof neutralOf>
 
-export function neutralOf(text: string): Neutral {
-  return { words: formsOf(wordsIn(text)), text: plainText(text).toLowerCase() }
+function neutralOf(text: string) {
+  return { words: formsIn(text), text: plainText(text).toLowerCase() }
 }
 
-/** Why a sentence is not what persons said, rather than something they were shown; nothing where it is. */
-export function doubtOf({ kind, text }: Unit, voices: Voices, neutral?: Neutral): string | undefined {
+/** Why a sentence is not what persons said. */
+function doubtOf({ kind, text }: Unit, voices: Voices, neutral?: Neutral): string | undefined {
   const { persons, others } = voices
   const foreign = (kind === 'code' ? text.trim().split(/\s+/) : literalsIn(text)).find(
     (literal) => !isSaid(literal, persons.text) && !(neutral && isSaid(literal, neutral.text)),
@@ -141,19 +126,19 @@ export function doubtOf({ kind, text }: Unit, voices: Voices, neutral?: Neutral)
   if (copied !== undefined)
     return `${JSON.stringify(copied)} stands in what was shown or answered, and not in what they said`
   if (alien.size >= RUN_FOREIGN && hasRun(text, alien, others.runs)) return 'it was taken over from what was shown'
-  // What it is called may be one word for it.
+  // A name may be one word of the model's own.
   const isName = kind === 'label' && words.length === 1 && alien.size === 0 && !MODAL.test(text)
   if (theirs * 2 < words.length && !isName) return 'most of its words are not theirs'
   if (alien.size * 2 > theirs) return 'too many of its words stand only in what was shown or answered'
   return doubtOfEnd(text, voices, neutral)
 }
 
-/** A name that one said whole is one word; of any other every part counts. */
+/** A name that was said as a whole is one word; of any other every part counts. */
 function partsIn(text: string, { persons }: Voices): string[] {
   return wordsIn(text).flatMap(({ whole, parts }) => (persons.words.has(whole) ? [whole] : parts))
 }
 
-/** What says nothing by itself has to be said like that. A label may say nothing, but neither do nor leave. */
+/** A sentence of common words only must have been said like that. A label may, unless it orders something. */
 function doubtOfCommon({ kind, text }: Unit, { persons }: Voices): string | undefined {
   if (kind === 'label' && !MODAL.test(text)) return undefined
   const run = runOf(text)
@@ -164,7 +149,7 @@ function doubtOfCommon({ kind, text }: Unit, { persons }: Voices): string | unde
 
 const MODAL = /\b(?:always|never|not|no|don't|must|avoid|stop|only|without)\b|[不别勿没禁]/i
 
-/** Behind a colon or a dash something of its own is said: words before it do not speak for it. */
+/** What follows a colon or a dash must be theirs by itself. */
 function doubtOfEnd(text: string, { persons, others }: Voices, neutral: Neutral | undefined): string | undefined {
   for (const clause of text.split(/[;:：；]\s|\s[-–—]+\s|—/).slice(1)) {
     const words = partsIn(clause, { persons, others }).filter((word) => !neutral?.words.has(word))
@@ -174,7 +159,7 @@ function doubtOfEnd(text: string, { persons, others }: Voices, neutral: Neutral 
   return undefined
 }
 
-/** A text that asks a model to save it will try to say it in the person's words: then it is taken over as it stands. */
+/** A text that asks to be saved paraphrases the person as far as it can: the rest is then copied word by word. */
 function hasRun(text: string, alien: ReadonlySet<string>, runs: readonly string[]): boolean {
   const stems = runOf(text).trim().split(' ')
   for (let at = 0; at + RUN <= stems.length; at++) {
@@ -186,50 +171,41 @@ function hasRun(text: string, alien: ReadonlySet<string>, runs: readonly string[
   return false
 }
 
-/** The first sentence of a text that is not a person's, and why. */
-export function firstDoubt(
-  units: readonly Unit[],
-  voices: Voices,
-  neutral?: Neutral,
-): { unit: Unit; why: string } | undefined {
+function firstDoubt(units: readonly Unit[], voices: Voices, neutral?: Neutral): string | undefined {
   for (const unit of units) {
     const why = doubtOf(unit, voices, neutral)
-    if (why !== undefined) return { unit, why }
+    const text = unit.text.length > 160 ? `${unit.text.slice(0, 160)}…` : unit.text
+    if (why !== undefined) return `${JSON.stringify(text)} is not theirs (${why})`
   }
   return undefined
-}
-
-export function lineUnits(text: string): Unit[] {
-  return sentences(text).filter(({ text: said }) => /[\p{L}\p{N}]/u.test(said))
 }
 
 const ENDING =
   /\b(?:forget|remov\w*|delet\w*|drop\w*|no longer|not any ?more|any ?more|anymore|obsolete|outdated|instead|chang\w*|mov\w*|wrong|replac\w*|stop\w*|cancel\w*|over|abandon\w*|withdrawn|revok\w*|never mind|scrap\w*)\b|忘|删|不再|取消|作废|改|换|不用了|移/i
 const ALLOWING = /\b(?:fine|ok|okay|allowed|may|can|now)\b|可以|允许/i
 
-const NEGATIVE = ['never', 'not', 'no', 'without', 'avoid', 'stop', '不', '别', '勿', '没', '禁止']
 const POSITIVE = ['always', 'must', 'only', '必须', '总是', '始终']
 const MODALS =
   /\b(?:never|not|no|nor|without|avoid|stop|always|must|only|cannot|\w+n't|dont)\b|禁止|必须|总是|始终|不|别|勿|没/g
 
-/** More of a memory than this may not go without a word. */
+/** Losing a larger share of a memory takes a word of the person. */
 const MOST_GONE = 1 / 3
 const SHARED = 2
 
-/** Why a memory may not lose what it would lose; nothing where it may. `said`: new messages of persons that are cited. */
-export function keptBecause(before: Memory, after: Memory | null, said: readonly string[]): string | undefined {
-  const had = formsOf(wordsIn(textOf(before)))
-  const has = after ? formsOf(wordsIn(textOf(after))) : new Set<string>()
+/** `said`: the new messages of persons that are cited. */
+function keptBecause(before: Memory, after: Memory | null, said: readonly string[]): string | undefined {
+  const had = formsIn(textOf(before))
+  const has = after ? formsIn(textOf(after)) : new Set<string>()
   const gone = [...had].filter((word) => !has.has(word))
   if (after && gone.length <= had.size * MOST_GONE) return undefined
-  const name = formsOf(wordsIn(before.name))
-  const description = formsOf(wordsIn(before.description))
+  const name = formsIn(before.name)
+  const description = formsIn(before.description)
   const about = new Set([...name, ...description])
   const half = Math.ceil(Math.min(name.size || about.size, description.size || about.size) / 2)
   const most = new Set([...about, ...gone])
   const need = Math.min(Math.max(SHARED, half), most.size)
   const isSaid = said.some((text) => {
-    const shared = [...formsOf(wordsIn(text))].filter((word) => most.has(word))
+    const shared = [...formsIn(text)].filter((word) => most.has(word))
     return shared.length >= need && clausesOf(text).some((clause) => ENDING.test(clause) && sharesAny(clause, most))
   })
   return isSaid ? undefined : 'the person did not say that it no longer holds'
@@ -239,25 +215,21 @@ function textOf({ name, description, body }: Memory): string {
   return `${name}\n${description}\n${body}`
 }
 
-/** A request for a piece of work may stand beside it: what ends has to be named where the ending is. */
+/** The ending must be in the same clause as what ends: a request for work may stand beside it. */
 function clausesOf(text: string): string[] {
   return plainText(text).split(/[.!?;,\n。！？；，]|\b(?:and|but|then)\b/)
 }
 
 function sharesAny(text: string, words: ReadonlySet<string>): boolean {
-  return [...formsOf(wordsIn(text))].some((word) => words.has(word))
+  return [...formsIn(text)].some((word) => words.has(word))
 }
 
-/** A "never" or "always" that comes or goes with a change and that the person did not say about it. */
-export function turnedBy(
-  removed: readonly Unit[],
-  added: readonly Unit[],
-  said: readonly string[],
-): string | undefined {
+/** A "never" or "always" that comes or goes, and that the person did not say about it. */
+function turnedBy(removed: readonly Unit[], added: readonly Unit[], said: readonly string[]): string | undefined {
   const old = modalsIn(removed)
   const fresh = modalsIn(added)
   const spoken = said.flatMap((text) => sentences(text)).map(({ text }) => plainText(text).toLowerCase())
-  const about = formsOf(wordsIn([...removed, ...added].map(({ text }) => text).join('\n')))
+  const about = formsIn([...removed, ...added].map(({ text }) => text).join('\n'))
   const near = spoken.filter((sentence) => sharesAny(sentence, about))
   for (const [key, modal] of fresh) if (!old.has(key) && !near.some((sentence) => heldIn(modal, sentence))) return modal
   for (const [key, modal] of old) {
@@ -267,7 +239,7 @@ export function turnedBy(
   return undefined
 }
 
-/** Each with the word that follows it: a "never" that moves to another sentence is another one. */
+/** With the word that follows: a "never" that moves to another sentence is another one. */
 function modalsIn(units: readonly Unit[]): Map<string, string> {
   const found = new Map<string, string>()
   for (const { text } of units) {
@@ -275,25 +247,19 @@ function modalsIn(units: readonly Unit[]): Map<string, string> {
     for (const match of plain.matchAll(MODALS)) {
       const modal = /n't$|^dont$|^cannot$|^nor$/.test(match[0]) ? 'not' : match[0]
       const next = wordsIn(plain.slice(match.index + match[0].length))[0]?.whole ?? ''
-      found.set(`${groupOf(modal)} ${next}`, modal)
+      found.set(`${POSITIVE.includes(modal)} ${next}`, modal)
     }
   }
   return found
 }
 
-function groupOf(modal: string): string {
-  return NEGATIVE.includes(modal) ? '-' : '+'
-}
-
 function heldIn(modal: string, sentence: string): boolean {
-  const group = NEGATIVE.includes(modal) ? NEGATIVE : POSITIVE
-  return Array.from(sentence.matchAll(MODALS), ([each]) =>
-    /n't$|^dont$|^cannot$|^nor$/.test(each) ? 'not' : each,
-  ).some((each) => group.includes(each))
+  const isPositive = POSITIVE.includes(modal)
+  return [...sentence.matchAll(MODALS)].some(([each]) => POSITIVE.includes(each) === isPositive)
 }
 
-/** Where nothing but small words came in, each of them was said; where it is a day, one was named. */
-export function smallWordsSaid(before: Memory, added: readonly Unit[], said: readonly string[]): boolean {
+/** Where only small words came in, each of them was said; for a date, a date was. */
+function smallWordsSaid(before: Memory, added: readonly Unit[], said: readonly string[]): boolean {
   const all = said.map((text) => plainText(text).toLowerCase()).join('\n')
   const had = new Set(tokensIn(textOf(before)))
   const fresh = added.flatMap(({ text }) => tokensIn(text)).filter((token) => !had.has(token))

@@ -1,10 +1,10 @@
-/** Who said what, taken apart once for a run: what persons said themselves, and what stood anywhere else. */
+/** Who said what in a session: the persons' own words, and everything else. */
 
 import { localStamp, partWords } from '../session-words.ts'
 import { statementsIn } from '../statements.ts'
-import { plainText, runOf, sentences, type Word, wordsIn } from './compared-words.ts'
+import { formsIn, plainText, runOf, sentences, type Word, wordsIn } from './compared-words.ts'
 
-/** A message as it is told. `shown`: what was asked of tools and what they answered. */
+/** `shown`: inputs and results of tools. */
 export type Spoken = {
   id: string
   by: 'person' | 'agent' | 'tool'
@@ -14,15 +14,14 @@ export type Spoken = {
   minutesEast?: number | undefined
 }
 
-/** `pairs`: neighbours among the words that count. `runs`: every word. `text`: for what is said to the letter. */
+/** `pairs`: neighbouring words that count. `runs`: every word. `text`: for literals. */
 export type Voice = { words: Set<string>; pairs: Set<string>; runs: string[]; text: string }
 
 export type Voices = { persons: Voice; others: Voice }
 
-/** As much of each as a model is told, its beginning and its end. */
+/** As much as a model is told. */
 const TEXT = { head: 20_000, tail: 4_000 }
 const SHOWN = { head: 1_200, tail: 400 }
-/** Who agrees says little. */
 const CONFIRMING_UNITS = 600
 
 export function voicesOf(messages: readonly Spoken[]): Voices {
@@ -42,22 +41,12 @@ export function voicesOf(messages: readonly Spoken[]): Voices {
   return voices
 }
 
-/** Who says one of them has said the other. */
-const SAME: readonly (readonly string[])[] = [
-  ['db', 'database'],
-  ['pr', 'prs', 'pull request'],
-  ['prod', 'production'],
-  ['config', 'configuration'],
-  ['docs', 'documentation'],
-  ['deps', 'dependencies'],
-  ['env', 'environment'],
-  ['dev', 'development'],
-  ['ts', 'typescript'],
-  ['js', 'javascript'],
-  ['msg', 'message'],
-  ['auth', 'authentication'],
-  ['k8s', 'kubernetes'],
-].map((words) => [...formsOf(wordsIn(words.join(' ')))])
+/** Synonyms: a person who says one has said the other. */
+const SAME = `db database, pr prs pull request, prod production, config configuration, docs documentation,
+  deps dependencies, env environment, dev development, ts typescript, js javascript, msg message, auth authentication,
+  k8s kubernetes`
+  .split(',')
+  .map((words) => [...formsIn(words)])
 
 function withSame(words: Set<string>): void {
   for (const same of SAME) if (same.some((word) => words.has(word))) for (const word of same) words.add(word)
@@ -70,14 +59,10 @@ export function emptyVoice(): Voice {
 export function hear(voice: Voice, text: string): void {
   if (text.trim() === '') return
   const words = wordsIn(text)
-  for (const word of formsOf(words)) voice.words.add(word)
+  for (const { whole, parts } of words) for (const word of [whole, ...parts]) voice.words.add(word)
   for (const pair of pairsIn(words)) voice.pairs.add(pair)
   voice.runs.push(runOf(text))
   voice.text += `${plainText(text).toLowerCase()}\n`
-}
-
-export function formsOf(words: readonly Word[]): Set<string> {
-  return new Set(words.flatMap(({ whole, parts }) => [whole, ...parts]))
 }
 
 export function pairsIn(words: readonly Word[]): string[] {
@@ -89,7 +74,7 @@ function ends(text: string, { head, tail }: { head: number; tail: number }): str
   return text.length <= head + tail ? text : `${text.slice(0, head)}\n${text.slice(-tail)}`
 }
 
-/** "Exactly, keep doing it like that": then what the agent had said of itself is what the person wants. */
+/** "Exactly, keep doing it like that": the agent's own words before that count as the person's. */
 function confirmedIn(messages: readonly Spoken[]): string[] {
   const tools = emptyVoice()
   let answer: string | undefined
@@ -114,7 +99,7 @@ function isConfirming(text: string, at: number, previousAssistant: string): bool
 const QUOTED =
   /```[\s\S]*?(?:```|$)|`[^`\n]*`|^\s*>.*$|"[^"\n]*"|“[^”\n]*”|«[^»\n]*»|「[^」\n]*」|『[^』\n]*』|(?<!\w)'[^'\n]{2,}'(?!\w)|‘[^’\n]{2,}’(?!\w)/gm
 
-/** Without what it quotes, and without what it tells of that which a tool has shown it. */
+/** Without quotes and what repeats the results of tools. */
 function ownOf(answer: string, tools: Voice): string {
   const isTold = (sentence: string) => {
     const pairs = pairsIn(wordsIn(sentence))

@@ -1,39 +1,35 @@
-/** Cues: words that make it more likely that a sentence states something durable; and doubts, which take weight away. */
+/** Cues make it more likely that a sentence states something durable; doubts make it less likely. */
 import type { MemoryType } from '../../../schema/memory.ts'
 
 type Rule = {
-  /** For the evidence of a decision. */
   name: string
-  /** A sentence is taken from 1 on. */
   weight: number
-  /** Over a sentence whose quotes and code are blanked out. */
+  /** Matched where quotes and code are blanked out. */
   pattern: RegExp
 }
 
 export type Cue = Rule & {
-  /** `any` says that something is durable and not what: the other cues of the sentence name the type. */
+  /** `any`: durable, of a type that other cues of the sentence name. */
   type: MemoryType | 'any'
-  /** Counts only as an answer to something the assistant said or did. */
+  /** Counts only as an answer to the assistant. */
   answers?: true
   /** Counts only as an answer to words like these. */
   to?: RegExp
-  /** The sentence complains; what the next one tells to do is the rule. */
+  /** The sentence complains, and the next one says the rule. */
   remedyFollows?: true
 }
 
-/** Speaks only against these types; against all when none are given. */
+/** `against`: only these types; all if there are none. */
 export type Doubt = Rule & { against?: readonly MemoryType[] }
 
-/** The weight of a doubt that no cue can outweigh. */
 export const VETO = Number.POSITIVE_INFINITY
 
-/** A row for each: weight and name, then the pattern; several patterns are several rules of that name. */
+/** Keys are weight and name; several patterns are several rules of that name. */
 type Table<Row extends Rule> = Record<string, RegExp | RegExp[] | Omit<Row, 'name' | 'type' | 'weight'>>
 
 export const cuesOf = (type: Cue['type'], table: Table<Cue>): Cue[] => rowsOf(table).map((row) => ({ ...row, type }))
 export const doubtsOf = (table: Table<Doubt>): Doubt[] => rowsOf(table)
 
-/** A pattern that counts only as an answer. */
 export const answer = (pattern: RegExp) => ({ pattern, answers: true as const })
 
 function rowsOf<Row extends Rule>(table: Table<Row>) {
@@ -45,13 +41,12 @@ function rowsOf<Row extends Rule>(table: Table<Row>) {
   })
 }
 
-/** Marks stand in a sentence for what was found in it, so that a cue can ask for any of its kind. People do not type them. */
+/** Marks replace what was found in a sentence, so that a cue can ask for any of its kind. People do not type them. */
 export const DATE_MARK = '\u2402'
-/** Before the name of a system. */
 export const SYSTEM_MARK = '\u2403'
 export const ADDRESS_MARK = '\u2404'
 
-/** Outside systems. Extend freely: a name alone decides nothing. */
+/** Extend freely: the name of a system alone decides nothing. */
 const systems = `
   1password, airtable, altium 365, altium, amplitude, apifox, app store connect, argocd, artifactory, asana,
   aws console, azure blob, backstage, bamboohr, bigquery, bitwarden, browserstack, bugsnag, bugzilla, buildkite,
@@ -72,7 +67,7 @@ const systems = `
 const chineseSystems =
   '企业微信|多维表格|工单系统|监控平台|腾讯文档|配置中心|金山文档|保险库|共享盘|华为云|微信群|有道云|知识库|腾讯云|阿里云|云效|企微|墨刀|夜莺|看板|石墨|禅道|网盘|群里|蓝湖|语雀|钉钉|面板|飞书'
 
-/** The longer name first: "google sheets" is not "google sheet" and a letter. */
+/** Longer names first: "google sheets" contains "google sheet". */
 const names = systems.split(',').map((name) => name.trim().replace(/[.&]/g, '\\$&'))
 const namesOfSystems = names.sort((a, b) => b.length - a.length).join('|')
 export const SYSTEM = new RegExp(`(?<![\\w./-])(?:${namesOfSystems})(?![\\w-])|${chineseSystems}`, 'gi')

@@ -1,7 +1,7 @@
 /** What speaks against a sentence: questions, one-off orders, things meant for now, other people's words, jokes. */
 import { type Doubt, doubtsOf } from './cue.ts'
 
-/** Against the whole message: what follows is text to work on, or a game. */
+/** Against the whole message. */
 // biome-ignore format: a row a line
 export const messageDoubts: readonly Doubt[] = doubtsOf({
   'veto text to write': [
@@ -24,7 +24,7 @@ export const messageDoubts: readonly Doubt[] = doubtsOf({
 const QUESTION_START =
   /^(?:(?:and|but|so|ok|okay|hm+|hey|also|btw|wait|anyway|now|then)[, ]+)*(?:what(?:'?s)?|why|how|where(?:'?s)?|which|who(?:'?s|se)?(?! owns what)|when (?:do|does|did|is|are|will|should|can|was)|is (?:it|this|that|there|the|he|she|our|my)|are (?:we|you|they|there|the|these|those)|do (?:you|we|i|they|people)|does|did (?:you|we|i|they|the|that|it)|can (?:you|we|i|it|this)|could (?:you|we|i|it|this|that)|should (?:we|i|it|this)|would (?:you|it|that|this|we)|will (?:it|this|that|you|we)|have (?:you|we)|has (?:it|the|this)|any idea|difference between|remember when|do you remember|isn'?t|aren'?t|don'?t (?:we|you) )\b/i
 
-/** Verbs with which one asks for a piece of work. What they bring along in cue words belongs to the work. */
+/** Verbs that ask for a piece of work: cue words in such a sentence belong to the work. */
 const WORK =
   'fix|add|rename|run|rerun|re-run|show|make|open|write|implement|create|generate|build|change|set|update|remove|delete|move|merge|rebase|push|commit|revert|undo|redo|try|explain|find|look|grep|diff|deploy|refactor|extract|insert|replace|convert|bump|increase|decrease|install|print|list|count|give|tell|send|start|restart|close|hide|disable|enable|wrap|split|port|review|debug|test|verify|compare|clean|format|put|log in|curl|export|import|check|summari[sz]e|draft|translate|call|ship|finish|complete|skip|stash|remind|walk|turn|sort|filter|return|handle|support|drop|paginate|throw|catch|mark|point|read|search|pick|bring|copy|paste|render|style|align|center|extend|adjust|apply|follow|adapt|bisect|reproduce|locate|investigate|dig|analy[sz]e|estimate|compute|calculate|assign|attach|upload|download|mute|retry|repeat|solve|simplify|inline|continue|proceed|dump|do'
 
@@ -36,7 +36,6 @@ export const taskStart = new RegExp(
   'i',
 )
 
-/** Orders in Chinese that begin with what to do to this one thing. */
 export const taskStartChinese =
   /^(?:好[的，, ]*|那|然后|另外|顺便|现在|今天|today\s*|ok[，, ]*|你)*(?:帮我|麻烦|请帮|先把|把|给我|再(?:跑|试|看|改)|试试|试一下|看下|看一下|先看|跑一下|改一下|fix|改成|改为|换成|写(?:一)?个|做(?:一)?个|加(?:一)?个|弄(?:一)?个|用这个|继续|顺便|弹窗|按钮|变量名|第 ?\d+ ?行)/i
 

@@ -1,9 +1,8 @@
-/** All cues in English, and those of any language: what each kind of memory sounds like. */
+/** All cues in English, and those of any language. */
 import { ADDRESS_MARK, answer, type Cue, cuesOf, DATE_MARK, SYSTEM_MARK } from './cue.ts'
 
 const LEAD = '(?:(?:no|nope|nah|yes|please|ugh|hey|hm+|also|and|but|ok|okay)[,.! ]+)*'
 const ONE_THING = '(?:the|this|that|these|those|it|my|your|here|there|we|i|you)\\b'
-/** What people make and have to read, by the dozen. */
 const WORKS =
   '(?:files|comments|mocks|globals|macros|singletons|abbreviations|acronyms|names|classes|functions|tests|docs|docstrings|commits|branches|prs|diffs|imports|exports|one-liners|ternaries|decorators|wrappers|helpers|snapshots|fixtures|stubs|emojis|bullets|tables|logs|annotations|hooks|scripts)'
 const ROLE =
@@ -17,7 +16,6 @@ const OUTSIDE =
 
 // biome-ignore format: a row a line
 export const english: readonly Cue[] = [
-  // What kind of thing a person asks to remember, the rest of the sentence says.
   ...cuesOf('any', {
     '1 remember': /(?:^|[,.:;] ?|\b(?:please|pls|and|also|so) )(?:remember|memori[sz]e|make a note|write down|don'?t forget)(?: (?:that|this)\b(?! (?:flag|file|time|bug|one))| ?[:,—])/i,
     '1 for the future': /\bfor (?:future|later) reference\b|\bto keep in mind\b|\bfor next time\b|\bso you know for\b/i,
@@ -27,7 +25,6 @@ export const english: readonly Cue[] = [
     '0.6 keep in mind': /\b(?:keep in mind|bear in mind|take note|note) ?(?:that\b|:)/i,
     '0.25 with a reason beside it': /^.{12,}[,—–-] (?:the|our|their|ops|ci|legal|it'?s|they|we|nobody|everyone|people|customers?|you'?ve) [\w'-]+ [\w'-]+|^.{6,}，(?:法务|合规|审计|财务|甲方|现场|论文|对端|SRE|产品|[^，。]{1,4}那边|客户|同事|组里|线上|上次|之前|不然|海外|新人|运维|领导|老板|对方|监管|银行|那边)/i,
   }),
-  // How a person wants to be worked with.
   ...cuesOf('feedback', {
     '1 scope: from now on': /\b(?:from now on(?! it'?s)|from here on(?! (?:it|the|this|that|everything|all)\b)|going forward(?! step| with| to)|henceforth|in (?:the )?future(?! (?:releases|versions|updates|sprints|quarters|iterations)\b)|as a rule|rule of thumb|for (?:all|every|future) sessions?|all sessions|from (?:this|that) point on)\b/i,
     '1 scope: in general': /(?:^|[,.:;] ?|and |but )(?:in general|generally|as a general rule)[,: ] ?(?!this|that|it\b|i think|looks|speaking|fine|good)/i,
@@ -102,7 +99,7 @@ export const english: readonly Cue[] = [
     '0.8 we no longer': /\bwe (?:stopped|quit|gave up) (?:using|doing|writing|supporting)\b|\bwe no longer (?:use|do|write|accept|allow)\b/i,
     '0.5 things are so': /^(?:and |but |so |also )?(?!(?:the|this|that|it|we|i|you|there|my|these|those|tests|yes|users)\b)[a-z-]+(?: [a-z-]+)?s (?:start|end|begin|use|have|carry|follow|take|stay|come) /i,
     '0.9 exactly right': answer(/\b(?:exactly|absolutely|quite) right to\b|\bright to (?:leave|ask|wait|stop|skip|keep|check)\b/i),
-    // In few words: people answer what was done with hardly a verb ("explicit joins over subqueries").
+    // Short answers to what was done, with hardly a verb: "explicit joins over subqueries".
     '1 one for each': answer(new RegExp(`^${LEAD}(?:only |just )?(?:one|two|three|\\d|a single) [\\w-]+(?: [\\w-]+)? per (?:pr|pull request|commit|file|migration|branch|ticket|test|release|module|class|function|change|message|answer|line|issue)\\b`, 'i')),
     '1 one kind over another': answer(new RegExp(`^${LEAD}(?!${ONE_THING})[\\w-]+ (?:[\\w-]+ )?(?!(?:iterates|loops|runs|goes|passes|ranges|maps|walks|takes|hands|rolls|spills|hovers|carries|is|was|has)\\b)[\\w-]+s over (?!${ONE_THING}|\\d)[\\w -]{3,40}s\\b`, 'i')),
     '0.7 only such things': answer(new RegExp(`^${LEAD}(?!${ONE_THING})[\\w-]+(?: [\\w-]+)? (?!this|its|his)[\\w-]+s only(?=[,.;]|$)`, 'i')),
@@ -115,7 +112,6 @@ export const english: readonly Cue[] = [
     '0.5 in its own': /\b(?:its|their) own (?:commit|pr|pull request|file|branch|module|folder|test|line|section|release|package|ticket|migration)s?\b/i,
     '0.5 we do this, we do not do that': /\bwe (?!don'?t|do not|can|could|should|need|have|are|were|had|got|just)[a-z]+ (?!the\b|this\b|that\b|it\b)[^,.?!]{2,50}, (?:and |but )?we (?:don'?t|do not|never) [a-z]+/i,
   }),
-  // What a person says of an approach they want to see again.
   ...cuesOf('feedback', {
     '1 right call': /\b(?:right|good|great|smart|excellent|correct|nice|solid) (?:call|move|choice|instinct|decision|approach|way|thinking)\b/i,
     '1 as I like it': /\b(?:that'?s|this is|is|exactly) (?:exactly |just )?(?:how|what|the way) i (?:like|want|need|prefer)\b|^that'?s the way\b|\bjust how i\b/i,
@@ -127,7 +123,6 @@ export const english: readonly Cue[] = [
     '0.6 fine so': /\b(?:is|are) (?:fine|ok|okay|good) (?:by|with|for) me\b|\blike you did\b/i,
     '0.4 yes, exactly so': /^(?:yes|yep|yeah|right|correct|exactly|perfect|good|nice|great)[,.! ]+(?:exactly|always|keep|one|small|that)\b/i,
   }).map((cue) => ({ ...cue, answers: true as const })),
-  // Who the person is, never a judgement of them.
   ...cuesOf('user', {
     '1.2 role': new RegExp(`\\b(?:i'?m|i am|i work as|working as|my role is|my job is|i was hired as)(?: here| just| really| actually| mostly)? (?:an? |the |in )?(?:only |new |lone |former |ex-?|sole |[\\w/+#-]+ ){0,3}${ROLE}s?\\b(?! (?:to|for|of) (?:it|this|that)\\b)`, 'i'),
     '1 was': new RegExp(`\\b(?:i )?(?:was|used to be) (?:an? )(?:[\\w/+#-]+ ){0,3}${ROLE}\\b`, 'i'),
@@ -162,7 +157,7 @@ export const english: readonly Cue[] = [
     '0.7 assume I know': /\bassume i (?:know|don'?t know|understand|can|have)\b/i,
     '1 did it for years': /\bi(?:'ve| have)? (?:been|done|did|worked|built|run|ran|written|wrote|used|taught|managed) .{2,40}\bfor (?:\w+|\d+) (?:years|yrs|decades?)\b/i,
   }),
-  // Outside systems only: a place inside the repository the code shows.
+  // Outside systems only: the code itself shows what is in the repository.
   ...cuesOf('reference', {
     '1.1 kept in a system': new RegExp(`\\b${KEPT}\\b[^.?!]{0,40}?\\b${PREPOSITION} (?:the |our |their |an? |that |this )?(?:[\\w•'’/-]+ ){0,4}?${SYSTEM_MARK}`, 'i'),
     '1.1 kept at an address': new RegExp(`\\b${KEPT}\\b(?: all| always| still| now| only)? ?(?:[^.?!]{0,40}?\\b${PREPOSITION} (?:the |our )?)?(?:[\\w-]+ ){0,2}${ADDRESS_MARK}`, 'i'),
@@ -184,7 +179,6 @@ export const english: readonly Cue[] = [
     '0.4 a named place': /\b[A-Z][\w&]+ (?:workspace|queue|base|library|registry|board|space|channel|folder|page|tab|view|list|vault|group)\b/,
     '1 is the place': new RegExp(`[${ADDRESS_MARK}${SYSTEM_MARK}](?:[\\w-]+ )? ?is (?:the (?:right )?(?:place|channel|spot|one|board|page)|where)\\b`, 'i'),
   }),
-  // What goes on around the code: decisions, deadlines, incidents, owners.
   ...cuesOf('project', {
     '1 decided': /\b(?:we|the team|team|they|legal|leadership|management|product|security|finance|ops|the board|board)(?:'ve| have| has|'re)? (?:all )?(?:finally |just |already |also )?(?:decided|agreed|settled on|chose|opted|voted|signed off|committed to)\b|\bdecided (?:with|against|by|in)\b(?! (?:a|the) (?:name|color))|\bdecision (?:is|was|from|made)\b|\b(?:it'?s|it is|was|is) (?:been )?decided\b|(?:^|[\p{Script=Han}] ?)decided(?: to\b| ?\p{Script=Han})/iu,
     '1 we go with': /\bwe(?:'re| are)? (?:went|going|sticking|staying|gone|stuck) (?:with|on|for)\b|\bwe(?:'ll| will) (?:stay|stick) (?:with|on)\b|\b(?:staying|sticking) (?:on|with|there)\b|\bwe(?:'re| are) (?:dropping|killing|retiring|sunsetting|deprecating|replacing|abandoning|migrating|moving|switching|freezing|postponing|rewriting|not (?:doing|building|training|supporting|shipping|adding|moving|going|upgrading|migrating))\b/i,
@@ -235,7 +229,6 @@ export const english: readonly Cue[] = [
     '0.9 a person takes it': new RegExp(`\\b[A-Z][a-z]+ (?:takes|gets|inherits|picks up|handles|covers|moves|starts|joins|leaves|is back|returns)\\b.{0,50}${DATE_MARK}`, 'u'),
     '0.8 declined with a reason': { pattern: /\b(?:chokes?|breaks?|depends? on|relies on|needs? (?:it|them|that)|still (?:uses?|runs?|reads?|sends?|needs?)|if we (?:add|remove|change|touch|upgrade|drop))\b/i, to: /\b(?:shall i|should i|i can|i could|want me to|would (?:allow|remove|help|simplify)|can be (?:removed|simplified|dropped))\b|\?\s*$/i },
     '0.8 product said no': /\b(?:product|management|leadership|legal|security|the board|finance) (?:killed|cut|cancelled|canceled|dropped|vetoed|blocked|approved|rejected|postponed|froze) (?:it|that|this|the|us)\b/i,
-    // What keeps things so: a limit, a law, a contract, a person who has to agree.
     '0.7 held so for a reason': new RegExp(`\\b(?:(?:stays?|runs?|ticks?|polls?|samples?|caps? out) (?:at|on|in|under|below)|(?:is|are) (?:pinned|capped|limited|locked|fixed|kept|held|throttled|restricted) (?:at|to|on|in|under|below)|we (?:pin|cap|limit|lock|keep|hold|throttle|restrict) [\\w -]{2,30} (?:at|to|on|under|below)) [^,?!]{1,40}\\b${BECAUSE}\\b(?! i\\b)`, 'i'),
     '0.7 not so, and why': /\bwe (?:don'?t|do not|can'?t|cannot|won'?t|stay|stick|never|only)\b[^:.?!]{3,60}: (?:the|our|their|it|they|there|some|most|half|every|no|two|three) [\w'-]+ [\w'-]+/i,
     '0.5 a person wants it so': /\b(?:wants?|wanted|asked for|insists? on|insisted on|likes?|prefers?|needs?) (?:it|them) (?:that|this) way\b|\b(?:auditors?|lawyers|regulators?|doctors|teachers|operators|customers?) insist(?:s|ed)?\b/i,
