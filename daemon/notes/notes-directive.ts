@@ -1,4 +1,4 @@
-/** What a model is asked to do with the notes of a session. Pure. */
+/** The prompt that asks a model to bring the notes of a session up to date. Pure. */
 import { CAP_NOTES_TOKENS, CAP_SECTION_TOKENS, tooLong } from './notes-guard.ts'
 import type { Template } from './template.ts'
 
@@ -7,7 +7,7 @@ type Asked = {
   notes: string
   file: string
   sessionId: string
-  /** The first message the notes do not cover yet, by the name it has in the transcript; none where all of it is new. */
+  /** Its name in the transcript; undefined if the notes cover nothing yet. */
   firstNew: string | undefined
   prompt: string | undefined
 }
@@ -34,7 +34,6 @@ export function notesDirective({ template, notes, file, sessionId, firstNew, pro
       : `New since they were written last is what comes from message ${firstNew} on; what was before is in them as far as it matters.`
   const text = prompt ?? OURS
   const filled = substitute(text, { currentNotes: shown, notesPath: file, newMessages, sessionId })
-  // A model cannot edit what it has not seen.
   const parts = hasName(text, 'currentNotes') ? [filled] : [filled, `The notes, in ${file}:\n${shown}`]
   return [...parts, lengthAdvice(template, notes)].filter((part) => part !== '').join('\n\n')
 }
@@ -49,7 +48,7 @@ function lengthAdvice(template: Template, notes: string): string {
 
 const NAME = /\{\{[ \t]{0,8}([A-Za-z][A-Za-z0-9_]{0,63})[ \t]{0,8}\}\}/g
 
-/** Puts values into a text, once: placeholders within a value are text. Unknown names stay as they are. */
+/** Placeholders within a value are text; unknown names stay as they are. */
 export function substitute(text: string, values: Readonly<Record<string, string>>): string {
   return text.replace(NAME, (whole, name: string) => (Object.hasOwn(values, name) ? (values[name] as string) : whole))
 }

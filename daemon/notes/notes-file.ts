@@ -1,6 +1,6 @@
 /**
- * The notes of each session: `<state>/sessions/<session>/notes.md`, 0600, whole or not at all, and what they cover, in
- * `history.db`. The row of a content is there before that content is: after a kill the file tells which of at most two rows holds.
+ * The notes of each session, in `<state>/sessions/<session>/notes.md`, and what they cover, in `history.db`. A row is
+ * written before its text: after a kill the hash of the text tells which of at most two rows holds.
  */
 import { hash } from 'node:crypto'
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -12,18 +12,17 @@ import type { SessionKey } from '../sessions/message-table.ts'
 
 export const NOTES_FILE = 'notes.md'
 
-/** What one content of the file covers. */
 export type Coverage = {
-  /** The last message that is covered, and when it was said. */
+  /** The last message that is covered. */
   message: string
   saidAt: number
-  /** What was in the context of the session then. */
+  /** The context of the session at that message. */
   tokens: number
   source: 'model' | 'rules'
   at: number
 }
 
-/** More than a person or a model writes: something else stands in its place. */
+/** More than a person or a model writes: it is not ours. */
 const CAP_BYTES = 1_000_000
 const LEFTOVER = /^notes\.md\.[0-9a-f]+\.tmp$/
 
@@ -44,7 +43,7 @@ export function createNotesFile({ stateDir, db }: Core) {
   const folderOfRow = db.history
     .prepare(`SELECT folder FROM session_notes WHERE ${ofSession} ORDER BY id LIMIT 1`)
     .pluck()
-  // Upper and lower case may be one on this disk.
+  // The disk may ignore upper and lower case.
   const taken = db.history
     .prepare(`SELECT 1 FROM session_notes WHERE folder = @folder COLLATE NOCASE AND NOT (${ofSession}) LIMIT 1`)
     .pluck()
@@ -60,17 +59,17 @@ export function createNotesFile({ stateDir, db }: Core) {
     const known = folderOfRow.get(key) as string | undefined
     if (known !== undefined) return known
     const plain = safeId(key.sessionId)
-    // Two harnesses may have named a session alike.
+    // Two harnesses may use the same session id.
     return taken.get({ ...key, folder: plain }) === undefined ? plain : safeId(`${key.harness} ${key.sessionId}`)
   }
   const folderOf = (key: SessionKey) => join(root, folderName(key))
 
-  /** `covers`: nothing where the text is blank and covers nothing yet. */
+  /** `covers`: undefined while the notes are blank. */
   const read = (key: SessionKey): { text: string; covers: Coverage | undefined } | undefined => {
     const text = textAt(join(folderOf(key), NOTES_FILE))
     if (text === undefined) return undefined
     const claims = rows.all(key) as (Coverage & { hash: string })[]
-    // Of a text that a person has changed the older one is true in any case.
+    // A person has changed the text: the older row is true in any case.
     const found = claims.find((each) => each.hash === hashOf(text)) ?? claims[0]
     if (!found) return { text, covers: undefined }
     const { hash: _, ...covers } = found
@@ -82,22 +81,21 @@ export function createNotesFile({ stateDir, db }: Core) {
     const folder = join(root, name)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     removeLeftovers(folder)
-    // 1. What will be true of it, beside what is true of what is there.
+    // 1. The row of the new text, beside that of the old one.
     if (covers) claim({ ...covers, ...key, folder: name, hash: hashOf(text) })
-    // The file was taken away: what was true of it must not become true of this.
+    // The file is gone: the row of the old text must not apply to the new one.
     else removeOthers.run({ ...key, hash: '' })
     // 2. The text.
     writeAtomic(join(folder, NOTES_FILE), text)
-    // 3. Nothing else is true any more.
+    // 3. The old row goes.
     if (covers) removeOthers.run({ ...key, hash: hashOf(text) })
   }
 
   return {
-    /** It holds nothing else. */
     folderOf,
     read,
     write,
-    /** For a purge: nothing of what they said is left; that it was covered stays. */
+    /** For a purge: the texts go, what they covered stays. */
     emptyAll: (): void => {
       for (const { folder, ...key } of all.all() as (SessionKey & { folder: string })[]) {
         const kept = read(key)
@@ -105,7 +103,7 @@ export function createNotesFile({ stateDir, db }: Core) {
         else removeLeftovers(join(root, folder))
       }
     },
-    /** Forgets what was written before then: the files of that age go, too. */
+    /** The files of that age are deleted by housekeeping. */
     expire: (beforeMs: number): number => expired.run(beforeMs).changes,
   }
 }
@@ -119,7 +117,6 @@ function textAt(path: string): string | undefined {
   return stats?.isFile() && stats.size <= CAP_BYTES ? readFileSync(path, 'utf8') : undefined
 }
 
-/** Half-written by a process that was killed. */
 function removeLeftovers(folder: string): void {
   if (!lstatSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
   for (const name of readdirSync(folder)) if (LEFTOVER.test(name)) rmSync(join(folder, name), { force: true })

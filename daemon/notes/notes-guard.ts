@@ -1,17 +1,16 @@
-/** How long notes may be: which sections are too long, and notes as they are used, cut at the ends of lines. Pure. */
+/** How long notes may be, and how their structure is kept. Pure. */
 import { headOfBytes, tokensIn } from '../platform/text.ts'
 import { FENCE, fenceAfter, ITALIC, joined, lined, openFence, type Template, titleKey } from './template.ts'
 
 export const CAP_SECTION_TOKENS = 2_000
 export const CAP_NOTES_TOKENS = 12_000
-/** A model that does not listen must not fill the disk: from here on the file itself is cut. */
+/** A model that ignores the caps must not fill the disk: here the file itself is cut. */
 const CAP_KEPT_TOKENS = 4 * CAP_SECTION_TOKENS
 
 const CUT = '[… the rest is left out: this section is too long …]'
 
 type Long = { title: string; tokens: number }
 
-/** What the next directive has to name. */
 export function tooLong(template: Template, text: string): { sections: Long[]; whole: number | undefined } {
   const bodies = bodiesOf(template, text)
   const sections = template.flatMap(({ title }, n) => {
@@ -22,12 +21,12 @@ export function tooLong(template: Template, text: string): { sections: Long[]; w
   return { sections, whole: whole > CAP_NOTES_TOKENS ? whole : undefined }
 }
 
-/** As they are used. */
+/** As they are shown. */
 export function cappedNotes(template: Template, text: string): string {
   return cutTo(template, text, CAP_SECTION_TOKENS, CAP_NOTES_TOKENS)
 }
 
-/** As they are kept. */
+/** As they are stored. */
 export function keptNotes(template: Template, text: string): string {
   return cutTo(template, text, CAP_KEPT_TOKENS, Number.POSITIVE_INFINITY)
 }
@@ -46,7 +45,7 @@ function cutTo(template: Template, text: string, capSection: number, capAll: num
   )
 }
 
-/** The same for all: those that are short stay whole, and what is long gives. */
+/** The longest sections are cut first. */
 function fairCap(sizes: readonly number[], capSection: number, capAll: number): number {
   let rest = capAll
   let left = sizes.length
@@ -72,7 +71,7 @@ function cutBody(body: string, roomTokens: number): string {
   for (const line of body.split('\n')) {
     bytes += Buffer.byteLength(line) + 1
     if (bytes > room) {
-      // One line alone may be too long: then there is no end of a line to cut at.
+      // The first line alone may be too long.
       if (lines.length === 0) lines.push(`${headOfBytes(line, room)}…`)
       break
     }
@@ -83,13 +82,12 @@ function cutBody(body: string, roomTokens: number): string {
 }
 
 const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$/
-/** Marks that would mean something where notes are shown to a model, or on the way there. */
+/** Tags that mean something where notes are shown to a model, or on the way there. */
 const MARKS = /<(?=\s*\/?\s*(?:current-notes|private)\b)/gi
 
 /**
- * Keeps the structure of notes whatever an edit did to it: every heading and every line in italics comes out once, in
- * order, as the template has them, with the words of the edit below the heading they were meant for. Loses no words but
- * those of headings. Pure; linear in the text.
+ * Keeps the structure of notes whatever an edit did to it: every heading and every line in italics of the template comes
+ * out once, in order, with the edit's words below the heading they were meant for. Loses only words of headings. Linear.
  */
 export function bodiesOf(template: Template, text: string): string[] {
   const lines = lined(text)
@@ -124,10 +122,10 @@ export function bodiesOf(template: Template, text: string): string[] {
       }
       isAfterHeading = isOurs || heading.level === 1
     } else if (about !== undefined) {
-      // A heading that was taken away has left its line in italics.
+      // The heading was deleted, its line in italics is left.
       if (!seen.headings.has(about)) current = about
     } else if (isFirst && !isFenced[at] && ITALIC.test(line.trim()) && !seen.abouts.has(current)) {
-      // What belongs there was put in other words.
+      // The line in italics was reworded: the template's own is used.
     } else say(line)
   }
   return bodies.map((body) => sealed(body, known))
@@ -145,7 +143,7 @@ function knownIn(template: Template) {
     return abouts.get(nextLine(lines, at).trim()) === section ? section : undefined
   }
   return {
-    /** A heading with its own line in italics is one wherever it stands: quotes have one of them, but fences are forgotten. */
+    /** A heading directly above its line in italics counts even within a fence: fences are left open by mistake. */
     pairAt,
     isAboutOfPair: (lines: readonly string[], at: number) => {
       if (!abouts.has(lines[at]?.trim() ?? '')) return false
@@ -159,7 +157,7 @@ function knownIn(template: Template) {
   }
 }
 
-/** Which lines are within a fence, its own lines included. One that is not closed before the next section is none. */
+/** Per line. A fence that is not closed before the next section is none. */
 function fencedIn(lines: readonly string[], isSection: (at: number) => boolean): boolean[] {
   // For each line the longest mark that could close a fence from there to the end of its section.
   const closing: Record<string, number>[] = []
@@ -186,7 +184,6 @@ function fencedIn(lines: readonly string[], isSection: (at: number) => boolean):
 
 type Marks = { headings: Set<number>; abouts: Set<number>; all: Set<number> }
 
-/** Which sections the edit has left something of, wherever it stands. */
 function marksIn(lines: readonly string[], isFenced: readonly boolean[], known: Known): Marks {
   const headings = new Set<number>()
   const abouts = new Set<number>()
@@ -214,7 +211,7 @@ function nextLine(lines: readonly string[], at: number): string {
   return ''
 }
 
-/** An unknown heading, where the next section of the template is missing, stands in its place. */
+/** An unknown heading where the next section of the template is missing is a renamed one. */
 function renamedTo(current: number, left: ReadonlySet<number>, taken: ReadonlySet<number>, sections: number) {
   const isFree = (n: number) => n < sections && !left.has(n) && !taken.has(n)
   if (current === 0 && isFree(0)) return 0
@@ -226,7 +223,7 @@ function isLike(one: string, other: string): boolean {
   return a !== '' && b !== '' && (a.includes(b) || b.includes(a))
 }
 
-/** Nothing in it can be taken for a part of the structure, by a program or by a markdown renderer. */
+/** Nothing in a body can be taken for structure, by a program or by a markdown renderer. */
 function sealed(lines: readonly string[], known: Known): string {
   const body = trimmed(lines).map((line) => line.replace(MARKS, '&lt;'))
   const end = openFence(body)

@@ -1,35 +1,25 @@
 /**
- * Notes without a model: what the user asked, which files were touched, which commands were run, what failed, what was
- * answered, turn by turn. Gathered message by message, then added to the notes there are. Decides no structure. Pure.
+ * Notes without a model: requests, touched files, commands, errors and answers are gathered message by message, then
+ * added to the notes there are. Pure.
  */
+import { parseJson } from '../models/wire.ts'
 import { BYTES_PER_TOKEN, tokensIn } from '../platform/text.ts'
 import type { MessageRow } from '../sessions/message-table.ts'
-import { isShellTool } from '../transcripts/formats/facts.ts'
+import { isShellTool, type ToolCall } from '../transcripts/formats/facts.ts'
 import { bodiesOf } from './notes-guard.ts'
 import { joined, type Template, titleKey } from './template.ts'
 
-export type Call = { id: string; name: string; input: string }
-export type Result = { callId: string; text: string }
-
-/** A message of the conversation, free of credentials. */
+/** Free of credentials. */
 export type Spoken = Pick<MessageRow, 'uid' | 'at' | 'startsTurn'> & {
   by: string
   text: string
-  toolCalls: readonly Call[]
-  toolResults: readonly Result[]
+  toolCalls: readonly ToolCall[]
+  toolResults: readonly { callId: string; text: string }[]
 }
 
 type Turn = { at: number | null; asked: string; calls: number; changed: Set<string>; answer: string }
 
-export type Gathered = {
-  requests: string[]
-  corrections: string[]
-  files: Map<string, Set<string>>
-  commands: Map<string, number>
-  errors: Set<string>
-  turns: Turn[]
-  answer: string
-}
+type Gathered = ReturnType<typeof createGathering>['gathered']
 
 const REQUEST_CHARS = 400
 const NAMES_CHARS = 400
@@ -37,18 +27,17 @@ const COMMAND_CHARS = 200
 const ERROR_CHARS = 240
 const ANSWER_CHARS = 600
 
-/** How people begin who want it otherwise. */
 const CORRECTION =
   /^\W*(?:no[,.! ]|nope\b|don['’]t\b|do not\b|stop\b|actually\b|instead\b|wrong\b|that['’]s (?:not|wrong)|not (?:like|what)|undo\b|revert\b|不要|不对|别|错了|不是)/i
 
 export function createGathering(cwd: string | null) {
-  const gathered: Gathered = {
-    requests: [],
-    corrections: [],
-    files: new Map(),
-    commands: new Map(),
-    errors: new Set(),
-    turns: [],
+  const gathered = {
+    requests: [] as string[],
+    corrections: [] as string[],
+    files: new Map<string, Set<string>>(),
+    commands: new Map<string, number>(),
+    errors: new Set<string>(),
+    turns: [] as Turn[],
     answer: '',
   }
   const calls = new Map<string, { shell: boolean; of: string }>()
@@ -77,7 +66,7 @@ export function createGathering(cwd: string | null) {
       let of = call.name
       for (const deed of deedsOf(call)) {
         if ('command' in deed) {
-          of = `\`${inCode(short(deed.command, COMMAND_CHARS))}\``
+          of = `\`${short(deed.command, COMMAND_CHARS).replaceAll('`', "'")}\``
           gathered.commands.set(of, (gathered.commands.get(of) ?? 0) + 1)
           continue
         }
@@ -109,12 +98,7 @@ export function createGathering(cwd: string | null) {
   }
 }
 
-/** A backtick would end the code it stands in. */
-function inCode(text: string): string {
-  return text.replaceAll('`', "'")
-}
-
-/** In tokens; together less than notes may have, so that nothing is cut when they are used. */
+/** In tokens; together less than notes may have, so that nothing is cut when they are shown. */
 const ROOM = {
   'Session Title': 60,
   'Current State': 700,
@@ -132,14 +116,14 @@ const ASKED = '- Asked last: '
 const ANSWERED = '- Answered last: '
 const WORKS_IN = '- The session works in '
 
-/** Section by section, so that notes by a model and by rules go on in each other. */
+/** Works on notes by a model as well as by rules. */
 export function addGathered(template: Template, notes: string, gathered: Gathered, cwd: string | null): string {
   const bodies = bodiesOf(template, notes)
   const places = new Map(template.map(({ title }, n) => [titleKey(title), n]))
   const change = (title: Title, act: (lines: string[]) => string[]) => {
-    // In a template of one's own what has no place stands in the last section.
+    // What has no place in a person's own template stands in its last section.
     const n = places.get(titleKey(title)) ?? template.length - 1
-    const before = linesOf(bodies[n] ?? '')
+    const before = bodies[n] ? bodies[n].split('\n') : []
     const after = act(before)
     const room = Math.max(ROOM[title], tokensIn(before.join('\n')))
     bodies[n] = fitted(after, room, title).join('\n')
@@ -148,7 +132,7 @@ export function addGathered(template: Template, notes: string, gathered: Gathere
   const [first] = requests
   const last = requests.at(-1)
   if (first !== undefined && places.has(titleKey('Session Title')))
-    change('Session Title', (lines) => (lines.length > 0 ? lines : [plainTitle(first)]))
+    change('Session Title', (lines) => (lines.length > 0 ? lines : [short(first.replace(/^[\s#>*_`~+-]+/, ''), 80)]))
   change('Current State', (lines) => [
     ...(last === undefined ? lines.filter((line) => line.startsWith(ASKED)) : [`${ASKED}${last}`]),
     ...(answer === '' ? lines.filter((line) => line.startsWith(ANSWERED)) : [`${ANSWERED}${answer}`]),
@@ -172,15 +156,6 @@ export function addGathered(template: Template, notes: string, gathered: Gathere
   )
   change('Worklog', (lines) => added(lines, turns.filter(({ asked, calls }) => asked !== '' || calls > 0).map(workOf)))
   return joined(template, bodies)
-}
-
-/** Without what would make a heading, a list or code of it. */
-function plainTitle(text: string): string {
-  return short(text.replace(/^[\s#>*_`~+-]+/, ''), 80)
-}
-
-function linesOf(body: string): string[] {
-  return body === '' ? [] : body.split('\n')
 }
 
 function added(lines: readonly string[], items: readonly string[]): string[] {
@@ -207,7 +182,7 @@ function withCommands(lines: readonly string[], commands: ReadonlyMap<string, nu
   })
 }
 
-/** What was touched last stands last. `before`: what the second group of the pattern found in the line so far. */
+/** The latest stands last. `before`: the second group of the pattern in the old line. */
 function renewed<T>(
   lines: readonly string[],
   pattern: RegExp,
@@ -232,7 +207,7 @@ function workOf({ at, asked, calls, changed }: Turn): string {
 
 const CONDENSED_CHARS = 70
 
-/** The first line says what it began with. Of requests the older ones are told in fewer words before any goes. */
+/** The first line is kept. Of requests the older ones are shortened before any goes. */
 function fitted(lines: readonly string[], roomTokens: number, title: Title): string[] {
   const size = (some: readonly string[]) => tokensIn(some.join('\n'))
   const kept = [...lines]
@@ -251,7 +226,7 @@ function fitted(lines: readonly string[], roomTokens: number, title: Title): str
   return gone === 1 ? kept : [kept[0] as string, ...kept.slice(gone)]
 }
 
-export type Deed = { file: string; how: 'read' | 'edited' | 'written' } | { command: string }
+type Deed = { file: string; how: 'read' | 'edited' | 'written' } | { command: string }
 
 const PATHS = ['file_path', 'filePath', 'absolute_path', 'notebook_path', 'path', 'filename']
 const EDITS = /edit|replace|patch|insert/
@@ -259,8 +234,7 @@ const WRITES = /write|create/
 const READS = /read|view|open|cat/
 const PATCHED = /^\*\*\* (Add|Update|Delete) File: (.+)$/gm
 
-/** What an agent did with a tool, by the name and input of the call. */
-export function deedsOf({ name, input }: Call): Deed[] {
+function deedsOf({ name, input }: ToolCall): Deed[] {
   const tool = (name.split('.').at(-1) ?? '').toLowerCase()
   const patched = [...input.matchAll(PATCHED)].map(
     ([, what, file = '']): Deed => ({ file: file.trim(), how: what === 'Add' ? 'written' : 'edited' }),
@@ -273,18 +247,9 @@ export function deedsOf({ name, input }: Call): Deed[] {
 }
 
 function pathIn(input: string): string | undefined {
-  const fields = asFields(input)
-  const path = PATHS.map((key) => fields[key]).find((value) => typeof value === 'string' && value !== '')
+  const fields = parseJson(input) as Record<string, unknown> | null | undefined
+  const path = PATHS.map((key) => fields?.[key]).find((value) => typeof value === 'string' && value !== '')
   return typeof path === 'string' && !path.includes('\n') ? path : undefined
-}
-
-function asFields(input: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(input)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-  } catch {
-    return {}
-  }
 }
 
 const FAILED_TOOL =
@@ -299,34 +264,33 @@ const NO_ERROR =
 const LOOKED_LINES = 2_000
 const MOST_ERRORS = 3
 
-/** The lines in which a result says what went wrong. What files hold is about many errors, and none of them happened. */
+/** Not of tools that show files: those may contain any error message. */
 export function errorsIn(result: string, ofShell: boolean): string[] {
   const text = result.trim()
-  if (!ofShell) return FAILED_TOOL.test(text) ? [firstLine(text.replace(/<\/?tool_use_error>/g, ''))] : []
+  if (!ofShell) {
+    const [first = ''] = text
+      .replace(/<\/?tool_use_error>/g, '')
+      .trim()
+      .split('\n')
+    return FAILED_TOOL.test(text) ? [first] : []
+  }
   const exit = EXIT.exec(text.slice(0, 400))
-  const lines = someOf(text.split('\n')).map((line) => line.trim())
+  const lines = text.split('\n').map((line) => line.trim())
+  if (lines.length > LOOKED_LINES) lines.splice(LOOKED_LINES / 2, lines.length - LOOKED_LINES)
   const found = lines.filter((line) => line.length < 1_000 && ERROR.test(line) && !NO_ERROR.test(line))
   const told = [...new Set(found)].slice(0, MOST_ERRORS)
   return told.length === 0 && exit ? [`exit code ${exit[1]}`] : told
-}
-
-function someOf(lines: string[]): string[] {
-  return lines.length <= LOOKED_LINES ? lines : [...lines.slice(0, LOOKED_LINES / 2), ...lines.slice(-LOOKED_LINES / 2)]
-}
-
-function firstLine(text: string): string {
-  return text.trim().split('\n')[0] ?? ''
 }
 
 /** Paths, names of files, code in backticks, options, links, numbers, names with a capital or an underscore within. */
 const IDENTIFIERS =
   /`[^`\n]{1,120}`|https?:\/\/[^\s)>\]]{1,300}|(?:[\w.@~-]{0,80}\/){1,20}[\w.@-]{1,80}|\b[\w-]{1,80}\.[A-Za-z][A-Za-z0-9]{0,9}\b|--?[A-Za-z][\w-]{1,60}(?:=[^\s,;]{1,60})?|\b[A-Za-z]\w{0,60}(?:_\w{1,60}|[a-z][A-Z]\w{0,60})|#?\b\d[\d.,:%/-]{0,40}\w{0,12}/g
 
-export function oneLine(text: string): string {
+function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim()
 }
 
-/** Cut where a word ends if there is one not far back. */
+/** Cut between words where a space is near. */
 export function short(text: string, chars: number): string {
   const line = oneLine(text)
   if (line.length <= chars) return line

@@ -1,6 +1,6 @@
 /**
- * Notes of a session: after a turn they are brought up to date, by a model where one may be asked and else by rules. After a
- * kill, notes and what they cover are both as they were or both as they are.
+ * Notes of a session: after a turn a model brings them up to date, or else rules do. After a kill, the notes and what
+ * they cover are both old or both new.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { MemoryError } from '../../schema/errors.ts'
@@ -8,7 +8,7 @@ import type { SessionNotes } from '../../schema/session.ts'
 import { type Agent, type SessionPrefix, whyNotDone } from '../agent/agent.ts'
 import { sessionName } from '../agent/rendering.ts'
 import type { Core } from '../core.ts'
-import type { JobKind, Outcome } from '../jobs/job.ts'
+import { type JobKind, LOST, type Outcome, skipped } from '../jobs/job.ts'
 import type { Models } from '../models/models.ts'
 import { message } from '../platform/files.ts'
 import { copied, padded, textTokens, tokensIn } from '../platform/text.ts'
@@ -25,19 +25,18 @@ import type { Settings } from '../settings/settings.ts'
 import { notesDirective } from './notes-directive.ts'
 import { type Coverage, createNotesFile, hashOf, NOTES_FILE } from './notes-file.ts'
 import { cappedNotes, keptNotes } from './notes-guard.ts'
-import { addGathered, type Call, createGathering, type Result, type Spoken } from './notes-rules.ts'
+import { addGathered, createGathering, type Spoken } from './notes-rules.ts'
 import { blankNotes, readCustom } from './template.ts'
 
 type Input = SessionKey & { final?: true }
 
-const LOST: Outcome = { failed: 'another run has taken it over' }
-/** After so long the person has left: rules are enough, and cost nothing. */
+/** After so long the person has left, and rules are enough. */
 const STANDS_STILL_MS = 3_600_000
-/** Then rules do what the model failed to do. */
+/** After so many attempts rules do what the model failed to do. */
 const MOST_ATTEMPTS = 3
 const LIMITS = { turns: 5, outputTokens: 32_000, wallMs: 120_000 }
 const MAX_TOKENS = 16_000
-/** Only the ends of what is longer are looked at, and of those not where they were cut: half a credential is not recognised. */
+/** Of longer text the ends are used, without the margin at the cut: half a credential is not recognised. */
 const WHOLE_CHARS = 24_000
 const EDGE_CHARS = 12_000
 const MARGIN_CHARS = 4_000
@@ -57,7 +56,7 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
 
   const run: JobKind['run'] = async ({ input, attempts }, { signal, ownsLease }) => {
     const { final, ...key } = input as Input
-    // 1. What is new, as far as turns have ended, and whether it may be noted.
+    // 1. What is new, up to the last turn that has ended, and whether it may be noted.
     const { session, kept, part } = newIn(key)
     const last = part.at(-1)
     if (!session || !last) return skipped('there is nothing new in it')
@@ -66,7 +65,7 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
     const { root, off } = projects.find(cwd, { actor: 'agent:notes', env: {} })
     if (off !== undefined) return skipped(`memory is off there: ${off}`)
 
-    // 2. Whether it is enough. Notes of a session that is over are to be whole, for no other turn will bring them up to date.
+    // 2. Whether it is enough. Notes of a session that is over are completed in any case.
     const { now: tokens, least } = await weigh(part, kept?.covers?.tokens, signal)
     const since = kept?.covers && { tokens: least, toolCalls: sumCalls(part) }
     const verdict = dueNow({ tokens, since, lastTurnToolCalls: sumCalls(lastTurnOf(part)) }, settings.current().notes)
@@ -84,7 +83,7 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
       source,
       at: clock.now(),
     })
-    /** Never over what a person wrote or a purge took out meanwhile. */
+    /** Never over what a person wrote or a purge removed meanwhile. */
     const put = (text: string, what: Coverage | undefined): boolean => {
       if (!ownsLease() || file.read(key)?.text !== onDisk) return false
       file.write(key, text, what)
@@ -169,7 +168,7 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
       }),
   }
 
-  /** Within their caps. `content` is empty where nothing is noted yet; `runningSinceMs`: since when they are being written. */
+  /** Within their caps. `content`: empty if nothing is noted yet. */
   const notesFor = (key: SessionKey) => {
     const { text = '', covers } = file.read(key) ?? {}
     const { template } = readCustom(claudeDir)
@@ -200,10 +199,6 @@ export function createNotes(core: Core, projects: Projects, sessions: MessageTab
 
 export type Notes = ReturnType<typeof createNotes>
 
-function skipped(why: string): Outcome {
-  return { done: { skipped: why } }
-}
-
 function lastTimeIn(messages: readonly MessageRow[], before = 0): number {
   return messages.reduce((latest, { at }) => Math.max(latest, at ?? 0), before)
 }
@@ -212,7 +207,6 @@ function sumCalls(messages: readonly MessageRow[]): number {
   return messages.reduce((sum, { toolCalls }) => sum + toolCalls, 0)
 }
 
-/** From the last question or order on. */
 function lastTurnOf(part: readonly MessageRow[]): readonly MessageRow[] {
   const start = part.findLastIndex(({ startsTurn, by }) => startsTurn === 1 && by !== 'injected')
   return start < 0 ? part : part.slice(start)
@@ -232,8 +226,8 @@ function isConversation({ by }: MessageRow): boolean {
   return by === 'person' || by === 'agent' || by === 'tool'
 }
 
-/** What the model is not told of a part: it was said before the anchor, or in the session this one was forked from. */
-export function untoldOf(
+/** What the model is not told: older than its transcript, or said in the session this one was forked from. */
+function untoldOf(
   { prefix, names }: Pick<SessionPrefix, 'prefix' | 'names'>,
   part: readonly MessageRow[],
 ): readonly MessageRow[] {
@@ -244,14 +238,13 @@ export function untoldOf(
   return before.some(isConversation) ? before : []
 }
 
-/** What was said in a part of a session, free of credentials. */
 export async function* redactedMessages(part: readonly MessageRow[], signal: AbortSignal): AsyncGenerator<Spoken> {
   for await (const [{ uid, at, startsTurn }, line] of readMessages(part.filter(isConversation), signal)) {
-    // Redacting one message may take as long as a whole answer: other work gets its turn in between.
+    // Redacting one message may take as long as a whole answer.
     await turn()
-    const toolCalls: Call[] = []
+    const toolCalls: typeof line.toolCalls = []
     for (const call of line.toolCalls) toolCalls.push({ ...call, input: await redacted(call.input) })
-    const toolResults: Result[] = []
+    const toolResults: typeof line.toolResults = []
     for (const result of line.toolResults) toolResults.push({ ...result, text: await redacted(result.text) })
     yield { uid, at, startsTurn, by: line.by, text: await redacted(line.text), toolCalls, toolResults }
   }
@@ -265,7 +258,7 @@ async function redacted(text: string): Promise<string> {
   return `${head.slice(0, -MARGIN_CHARS)}\n[…]\n${tail.slice(MARGIN_CHARS)}`
 }
 
-/** `since`: what they have to have grown from; nothing where there are no notes yet. */
+/** `since`: growth since the last update; undefined if there are no notes. */
 type Course = { tokens: number; since: { tokens: number; toolCalls: number } | undefined; lastTurnToolCalls: number }
 
 export function dueNow(
@@ -280,14 +273,14 @@ export function dueNow(
 
 type Weighed = { tokens: number | null }
 
-/** How many of the last messages came after the last answer that says what it used; all where none does. */
+/** How many messages came after the last one with usage. */
 export function sinceUsage(messages: readonly Weighed[]): number {
   return messages.length - 1 - messages.findLastIndex(({ tokens }) => tokens !== null && tokens > 0)
 }
 
 /**
- * `later`: the estimate of what came after the last usage. `before`: what it was when the messages began. Growth is counted
- * from the least there was: a harness that compacts begins again from little.
+ * `later`: the estimate for messages after the last usage. `before`: the tokens at the last update. Growth is counted
+ * from the smallest context since then, because a harness that compacts starts small again.
  */
 export function contextTokens(messages: readonly Weighed[], later: number, before: number | undefined) {
   const used = messages.flatMap(({ tokens }) => (tokens !== null && tokens > 0 ? [tokens] : []))

@@ -1,9 +1,9 @@
-/** The sections of notes: those that come along, and those of a person's own template. Pure. */
+/** The sections of notes: the default ones, and those of a person's own template. */
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { message } from '../platform/files.ts'
 
-/** `heading` and `about` are whole lines, `about` the one in italics; empty where a template has none. */
+/** `heading` and `about` are whole lines; `about` is in italics, or empty. */
 export type Section = { title: string; heading: string; about: string; body: string }
 export type Template = readonly Section[]
 
@@ -11,37 +11,31 @@ const HEADING = /^#[ \t]+(\S.*?)[ \t]*$/
 export const ITALIC = /^(?:_[^_].*_|\*[^*].*\*)$/
 export const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/
 
-/** Every line of a template goes with every use of the notes: much of it would leave no room for them. */
+/** The template is sent with every use of the notes. */
 const CAP_SECTIONS = 40
 const CAP_LINE_CHARS = 500
 
-const section = (title: string, about: string): Section => ({
+const DEFAULTS = {
+  'Session Title': 'What this session is about, in five to ten words that tell it from others',
+  'Current State': 'What is being worked on at this moment, what is still open, and what comes next',
+  'Task specification': 'What the user asked for, with decisions about the design and other explanations of theirs',
+  'Files and Functions': 'Which files and functions matter, what is in them and why they matter here',
+  Workflow: 'Which commands are usually run, in which order, and how to read what they print',
+  'Errors & Corrections': 'What went wrong and how it was put right; what the user corrected; what not to try again',
+  'Codebase and System Documentation': 'The parts of the system that matter, and how they work together',
+  Learnings: 'What has worked well and what has not; nothing that another section says already',
+  'Key results': 'Where the user asked for an outcome (an answer, a table, a document): that outcome, whole',
+  Worklog: 'Step by step what was tried and done, in one short line each',
+}
+
+export const DEFAULT_TEMPLATE: Template = Object.entries(DEFAULTS).map(([title, about]) => ({
   title,
   heading: `# ${title}`,
   about: `_${about}_`,
   body: '',
-})
+}))
 
-export const DEFAULT_TEMPLATE: Template = [
-  section('Session Title', 'What this session is about, in five to ten words that tell it from others'),
-  section('Current State', 'What is being worked on at this moment, what is still open, and what comes next'),
-  section(
-    'Task specification',
-    'What the user asked for, with decisions about the design and other explanations of theirs',
-  ),
-  section('Files and Functions', 'Which files and functions matter, what is in them and why they matter here'),
-  section('Workflow', 'Which commands are usually run, in which order, and how to read what they print'),
-  section(
-    'Errors & Corrections',
-    'What went wrong and how it was put right; what the user corrected; what not to try again',
-  ),
-  section('Codebase and System Documentation', 'The parts of the system that matter, and how they work together'),
-  section('Learnings', 'What has worked well and what has not; nothing that another section says already'),
-  section('Key results', 'Where the user asked for an outcome (an answer, a table, a document): that outcome, whole'),
-  section('Worklog', 'Step by step what was tried and done, in one short line each'),
-]
-
-/** A person's own. What cannot be kept as it is, is not used at all. */
+/** A template that cannot be kept as it is, is not used at all. */
 export function parseTemplate(text: string): { template: Template } | { unusable: string } {
   const sections: Section[] = []
   let fence: string | undefined
@@ -60,7 +54,7 @@ export function parseTemplate(text: string): { template: Template } | { unusable
   return why === undefined ? { template } : { unusable: why }
 }
 
-/** The fence of code that is open behind a line, given the one that was open before it. */
+/** The fence that is open after a line. */
 export function fenceAfter(line: string, open: string | undefined): string | undefined {
   const [, mark = '', rest = ''] = FENCE.exec(line) ?? []
   if (open !== undefined) return mark.startsWith(open) && rest.trim() === '' ? undefined : open
@@ -84,7 +78,6 @@ function problemWith(template: Template): string | undefined {
   return undefined
 }
 
-/** Headings are the same whatever their case, marks and spaces. */
 export function titleKey(title: string): string {
   return title
     .normalize('NFKC')
@@ -92,7 +85,7 @@ export function titleKey(title: string): string {
     .replace(/[^\p{L}\p{N}]+/gu, '')
 }
 
-/** Without what an editor or a hostile model may have put between and into lines. */
+/** Without control characters that an editor or a hostile model may have put in. */
 export function lined(text: string): string[] {
   return (
     text
@@ -104,7 +97,6 @@ export function lined(text: string): string[] {
   )
 }
 
-/** A file without notes. */
 export function blankNotes(template: Template): string {
   return joined(
     template,
@@ -124,14 +116,11 @@ export function joined(template: Template, bodies: readonly string[]): string {
 export type Custom = { template: Template; prompt: string | undefined; problems: string[] }
 
 const FOLDER = join('session-memory', 'config')
-/** Half of what notes may be: the rest is for what they say. */
+/** Half of the cap of notes. */
 const CAP_TEMPLATE_BYTES = 24_000
 const CAP_PROMPT_BYTES = 64_000
 
-/**
- * A person's own template and instructions for notes, read anew for every update. What cannot be used is said and left
- * aside: notes are then made as if it was not there.
- */
+/** Read for every update. What cannot be used is reported, and the default is used. */
 export function readCustom(claudeDir: string): Custom {
   const templateFile = join(claudeDir, FOLDER, 'template.md')
   const promptFile = join(claudeDir, FOLDER, 'prompt.md')
@@ -155,7 +144,7 @@ type Text = { text: string } | { problem: string } | { none: true }
 function readText(path: string, capBytes: number): Text {
   let fd: number
   try {
-    // Without waiting: opening a pipe without a writer would never return.
+    // Opening a pipe without a writer would block.
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
