@@ -1,10 +1,11 @@
-/** The question that a dream puts to a model, made of what there is, and what became of it. The model may change memories only. */
+/** The run of a model in a dream: its prompt, its limits, and its result. It may change memories only. */
 import type { DreamTurn, Spent } from '../../schema/dream.ts'
 import { type Agent, type Draft, type NotDone, whyNotDone } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
 import type { SeenDirectory } from '../memory/consolidate.ts'
 import { type Mention, mentionText } from '../memory/drift.ts'
-import { loadIndex } from '../memory/index-file.ts'
+import { INDEX_FILE } from '../memory/file-names.ts'
+import { INDEX_BYTES, INDEX_LINES, loadIndex } from '../memory/index-file.ts'
 import type { Memory } from '../memory/memory.ts'
 import { manifest, scanMemories } from '../memory/scan.ts'
 import { costInNanos, factsOf } from '../models/prices.ts'
@@ -13,9 +14,7 @@ import { redact } from '../secrets/redact.ts'
 import type { TouchedSession } from '../sessions/sessions.ts'
 import { type DailyLog, LOG_PATTERN } from './daily-logs.ts'
 import { NOTHING_SPENT } from './dream-report.ts'
-import { INDEX } from './plan.ts'
 
-/** What a dream found before it asks. */
 type Found = {
   dir: string
   root: string
@@ -45,12 +44,8 @@ const LIMITS = { turns: 30, outputTokens: 60_000, wallMs: 30 * 60_000, usd: 0.5 
 const ANSWER_TOKENS = 8_000
 const MOST_TRANSCRIPTS = 100
 
-export async function askForDream(
-  { settings, clock }: Core,
-  memory: Memory,
-  agent: Agent,
-  asking: Asking,
-): Promise<Asked> {
+export async function askForDream(core: Core, memory: Memory, agent: Agent, asking: Asking): Promise<Asked> {
+  const { settings, clock } = core
   const { dir, root, runId, seen, sessions, signal, ownsLease } = asking
   const { model, models: ownModels } = settings.current()
   const { items, older } = scanMemories(dir)
@@ -69,17 +64,17 @@ export async function askForDream(
       manifest: manifest(items.filter(({ file }) => !file.startsWith('team/'))),
       older,
     }),
-    // A model that has seen all of it need not read it again before it changes it.
-    shown: seen.index && !truncated ? [{ file: INDEX, hash: seen.index.hash }] : [],
+    // A model that was shown the whole index need not read it before it changes it.
+    shown: seen.index && !truncated ? [{ file: INDEX_FILE, hash: seen.index.hash }] : [],
     policy: { may: 'memory' },
-    // The files alone: beside them may be what was said in other projects.
+    // The files alone: their folders may hold sessions of other projects.
     reach: agent.reachOf(dir, [root], sessions.flatMap(({ paths }) => paths).slice(0, MOST_TRANSCRIPTS)),
     limits: LIMITS,
     maxTokens: ANSWER_TOKENS,
     atTurnLimit: 'fail',
     check: (draft) => memory.consolidation.refusalOf(dir, draft, runId),
     cite: () => ({ evidence: [] }),
-    // Written with what rules make of it, once the model is done.
+    // Applied by the caller, together with what rules change.
     apply: async (given) => {
       drafts = given
     },
@@ -93,14 +88,14 @@ export async function askForDream(
   })
   const numbers = { turns: report.turns, denials: report.denials, spent }
   if (report.ended === 'aborted') return { ...numbers, aborted: report.why ?? 'it was stopped' }
-  // What led the model there may have led it in the rest as well, and would lead it again.
+  // What led the model astray may be in the rest of its drafts, and would lead it astray again.
   if (report.astray > 0) {
     const why = `the model tried to write outside the memory directory (${report.astray}×), so nothing of this dream was kept`
     return { ...numbers, why, notDone: { rejected: why } }
   }
   const notDone = whyNotDone(report)
   if (!notDone) return { ...numbers, drafts }
-  // A limit that was reached, or words that mean nothing: the same question would be answered the same.
+  // A limit or a meaningless answer: asking again would end the same.
   const { text: why } = await redact(report.why ?? 'it came to nothing')
   return { ...numbers, why, notDone: report.failure ? notDone : { rejected: why } }
 }
@@ -112,31 +107,27 @@ function withUsage(spent: Spent, { input, cacheRead, cacheWrite, output }: Usage
     cacheRead: spent.cacheRead + cacheRead,
     cacheWrite: spent.cacheWrite + cacheWrite,
     output: spent.output + output,
-    // In whole billionths, as the ledger counts.
+    // Rounded to billionths, as in the ledger.
     ...(usd !== undefined && { usd: Math.round(((spent.usd ?? 0) + usd) * 1e9) / 1e9 }),
   }
 }
 
 export type DirectiveFacts = Found & {
-  /** The day on which it is asked. */
   today: string
   index: string
   indexIsWhole: boolean
   manifest: string
-  /** Memories there are besides the listed ones. */
+  /** Memories that are not listed. */
   older: number
 }
 
 const MOST_SESSIONS = 40
 const MOST_DRIFTED = 30
 const MOST_MISSING = 5
-const MOST_LOGS = 60
-const INDEX_LINES = 200
-const INDEX_BYTES = 25_000
 
 export function dreamDirective(facts: DirectiveFacts): string {
   const { dir, root, today, lastMs, maxDeletions, older } = facts
-  const logs = capped(facts.logs, MOST_LOGS, ({ file, bytes }) => `- ${file} (${bytes} bytes)`)
+  const logs = facts.logs.map(({ file, bytes }) => `- ${file} (${bytes} bytes)`).join('\n')
   const drifted = capped(facts.drift, MOST_DRIFTED, ({ file, missing }) => {
     return `- ${file}: ${missing.slice(0, MOST_MISSING).map(mentionText).join(', ')}`
   })
@@ -167,7 +158,7 @@ When you are done, say in two or three sentences what you did.`
 
 function block(name: string, text: string, note = ''): string {
   if (text === '') return ''
-  // What stands in it cannot end it.
+  // Nothing in it can close the tag.
   const inside = text.replaceAll(`</${name}`, `<\\/${name}`)
   return `\n<${name}>${note === '' ? '' : ` ${note}`}\n${inside.endsWith('\n') ? inside : `${inside}\n`}</${name}>\n`
 }

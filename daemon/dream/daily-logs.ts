@@ -1,27 +1,24 @@
-/** Daily logs of a memory directory: `logs/YYYY/MM/YYYY-MM-DD.md`, one a day, which a dream distils. Only reads, follows no link. */
+/** Daily logs of a memory directory, `logs/YYYY/MM/YYYY-MM-DD.md`, which a dream distils. Follows no link. */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
-/** `text`: its beginning, where it is very long. */
+/** `text`: cut if very long. */
 export type DailyLog = { file: string; bytes: number; text: string }
 
-/** Those for one dream, and how many wait for the next one; `to`: the day of the last of them, where some wait. */
+/** Logs for one dream. `left`: how many wait for the next one; `to`: the day of the last log, if others wait. */
 export type Unread = { logs: DailyLog[]; left: number; to?: string }
 
 export const LOG_PATTERN = 'logs/YYYY/MM/YYYY-MM-DD.md'
 
 const MOST_LOGS = 60
-/** Together: a dream that is told to read more than it can pay for would come to nothing, every night. */
+/** In all: a dream with more to read than it can pay for would fail, every night. */
 const MOST_BYTES = 120_000
 const TEXT_BYTES = 1_000_000
 const DAY_MS = 86_400_000
 
-/**
- * Of the day of that moment and later, oldest first: where there are more than one dream can take in, the others are there
- * for the next one. A day is one of the place where they are written.
- */
+/** Oldest first, as many as one dream can take. Days are local to the place where logs are written. */
 export function dailyLogs(dir: string, sinceMs: number | undefined): Unread {
-  // A day early: they may have been written in another time zone.
+  // A day earlier: logs may have been written in another time zone.
   const since = sinceMs === undefined ? '' : new Date(sinceMs - DAY_MS).toISOString().slice(0, 10)
   const names = (folder: string, pattern: RegExp) =>
     list(join(dir, folder))
@@ -36,7 +33,7 @@ export function dailyLogs(dir: string, sinceMs: number | undefined): Unread {
   return taken(dir, files)
 }
 
-/** The first one at least, however long it is. */
+/** The first log is always taken, however long it is. */
 function taken(dir: string, files: readonly string[]): Unread {
   const logs: DailyLog[] = []
   let bytes = 0

@@ -1,7 +1,7 @@
 /**
- * One dream per memory directory, whichever program starts it. The lock that other programs know is `.consolidate-lock`: its
- * body is the number of the holding process, its time that of the last consolidation. Before it, our own processes take a
- * lock that the kernel frees; a note in the state folder says how to put the file back, should its holder die.
+ * One dream per memory directory, in any program. Other programs know the lock as `.consolidate-lock`: its body is the
+ * pid of the holder, its mtime the time of the last consolidation. Our own processes take a kernel lock first; a note in
+ * the state folder says how to restore the file if its holder dies.
  */
 import { hash } from 'node:crypto'
 import {
@@ -31,39 +31,27 @@ import { type Dreams, isAtEnd } from './dream-table.ts'
 
 export const LOCK_FILE = '.consolidate-lock'
 
-/** A process that a file of this age names is not believed to be at it still: its number may be another's by now. */
+/** An older file is stale: its pid may have been reused. */
 const STALE_MS = 60 * 60_000
-/** No process has a longer number. */
 const BODY_BYTES = 32
 const OPEN = constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 export type Holder = { pid: number; ageMs: number }
 
-export type HeldLock = {
-  /** The last consolidation before this one. */
-  lastMs: number | undefined
-  /** Whether the file still names us. */
-  isOurs(): boolean
-  /** The dream came to its end: its time stays. */
-  succeed(): void
-  /** It did not: the file is what it was, and may be taken at once. */
-  rollBack(): void
-}
-
-export type Acquired = { lock: HeldLock } | { heldBy: Holder | 'ours' } | { refused: string }
+export type Acquired = ReturnType<DreamLock['acquire']>
 
 export type DreamLock = ReturnType<typeof createDreamLock>
 
 const Note = z.object({ dir: z.string(), pid: z.int(), runId: z.string(), beforeNs: z.string().nullable() })
 type Note = z.infer<typeof Note>
 
-/** A run that is on record as done is not rolled back. */
+/** A run that `dreams` has as done is not rolled back. */
 export function createDreamLock({ stateDir, clock }: Core, dreams: Dreams) {
   const { pid } = process
   const folder = join(stateDir, 'dreams')
   const own = (dir: string) => join(folder, hash('sha256', dir).slice(0, 32))
   const noteOf = (dir: string) => `${own(dir)}.json`
-  /** Directories that a dream of this process is at. */
+  /** By dreams of this process. */
   const held = new Set<string>()
 
   const holderOf = (seen: Seen | undefined): Holder | undefined => {
@@ -72,10 +60,10 @@ export function createDreamLock({ stateDir, clock }: Core, dreams: Dreams) {
     return Math.abs(ageMs) < STALE_MS ? { pid: seen.pid, ageMs } : undefined
   }
 
-  /** Only with the kernel's lock in hand: then the process that a note names is not at it any more. */
+  /** Needs the kernel lock: then the process that the note names is not dreaming any more. */
   const settle = (note: Note, file: string): boolean => {
     const seen = read(note.dir)
-    // Without a number it was killed, or the disk was full, between making room for it and writing it.
+    // Without a pid its holder was killed, or the disk was full, between truncating and writing.
     const isNamed = seen !== undefined && (seen.pid === note.pid || seen.pid === undefined)
     const isLeft = isNamed && !isAtEnd(dreams.get(note.runId)?.outcome)
     if (isLeft) putBack(note.dir, note.beforeNs)
@@ -83,20 +71,19 @@ export function createDreamLock({ stateDir, clock }: Core, dreams: Dreams) {
     return isLeft
   }
 
-  /** A link or a folder in its place is not ours. */
   const isOurs = (dir: string) => attempt(() => read(dir))?.pid === pid
 
-  const take = (dir: string, runId: string, letGo: () => void): Acquired => {
+  const take = (dir: string, runId: string, letGo: () => void) => {
     const note = noteOf(dir)
-    // 1. What a dead holder left is put back first.
+    // 1. What a dead holder left is restored first.
     const left = readNote(note)
     if (left) inPlace(dir, () => settle(left, note))
     const before = inPlace(dir, () => read(dir))
     const holder = holderOf(before)
-    // Our own number, and no dream of ours: the daemon lives on after its dream.
+    // Our own pid without a dream of ours is left over: the daemon outlives its dreams.
     if (holder && holder.pid !== pid) return { heldBy: holder }
 
-    // 2. The note, then the file.
+    // 2. The note before the file.
     const beforeNs = before ? String(before.mtimeNs) : null
     const noted: Note = { dir, pid, runId, beforeNs }
     writeAtomic(note, JSON.stringify(noted))
@@ -104,11 +91,11 @@ export function createDreamLock({ stateDir, clock }: Core, dreams: Dreams) {
     try {
       written = inPlace(dir, () => (before ? overwrite(dir, before, pid) : create(dir, pid)))
     } catch (error) {
-      // Half of it may be written: it is put back now, and not after the next start.
+      // The file may be half-written.
       attempt(() => settle(noted, note))
       throw error
     }
-    // 3. A program that came between has won: the number in the file decides.
+    // 3. Another program may have written it at the same time: the pid in the file decides.
     if (!written || read(dir)?.pid !== pid) {
       rmSync(note, { force: true })
       return { heldBy: holderOf(read(dir)) ?? { pid: 0, ageMs: 0 } }
@@ -122,44 +109,43 @@ export function createDreamLock({ stateDir, clock }: Core, dreams: Dreams) {
       }
     }
     const rollBack = () => {
-      const putItBack = () => {
-        putBack(dir, beforeNs)
-        return true
+      try {
+        if (isOurs(dir)) putBack(dir, beforeNs)
+      } catch {
+        // The note stays, and the next holder restores the file.
+        return letGo()
       }
-      const isBack = !isOurs(dir) || attempt(putItBack)
-      // Where it cannot be, the note stays: the next process to take the lock puts it back.
-      if (isBack) end()
-      else letGo()
+      end()
     }
+    // A success keeps the new mtime.
     return { lock: { lastMs: before && msOf(before.mtimeNs), isOurs: () => isOurs(dir), succeed: end, rollBack } }
   }
 
   return {
-    /** When this directory was last consolidated, by any program. Costs one stat. */
+    /** By any program. Costs one stat. */
     lastMs: (dir: string): number | undefined => {
-      // The time of a folder that is closed to us is unknown.
       const stats = attempt(() => lstatSync(join(dir, LOCK_FILE), { throwIfNoEntry: false }))
       return stats?.isFile() ? Math.floor(stats.mtimeMs) : undefined
     },
-    /** Which process is at it. Our own number in the file means nothing once our dream is over. */
+    /** Our own pid in the file counts only while we dream. */
     holder: (dir: string): Holder | undefined => {
       if (held.has(dir)) return { pid, ageMs: 0 }
       const holder = holderOf(attempt(() => read(dir)))
       return holder?.pid === pid ? undefined : holder
     },
-    acquire: (given: string, runId: string): Acquired => {
+    acquire: (given: string, runId: string) => {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
       inPlace(given, () => mkdirSync(given, { recursive: true, mode: 0o700 }))
-      // Under all of its names it is one directory, and the number of this process in it would count as free.
+      // One lock for all paths of the directory: our own pid in the file would count as free.
       const dir = realpathSync(given)
       const release = holdFile(`${own(dir)}.lock`)
-      if (!release) return { heldBy: 'ours' }
+      if (!release) return { heldBy: 'ours' as const }
       const letGo = () => {
         held.delete(given)
         release()
       }
       held.add(given)
-      let acquired: Acquired | undefined
+      let acquired: ReturnType<typeof take> | undefined
       try {
         acquired = take(dir, runId, letGo)
         return acquired
@@ -170,7 +156,7 @@ export function createDreamLock({ stateDir, clock }: Core, dreams: Dreams) {
         if (!acquired || !('lock' in acquired)) letGo()
       }
     },
-    /** Puts back what dead holders left, and tells in which directories; those whose run is on record had done their work. */
+    /** Restores what dead holders left, and returns the directories. */
     recover: (): string[] => {
       const names = attempt(() => readdirSync(folder)) ?? []
       return names.flatMap((name) => {
@@ -181,7 +167,7 @@ export function createDreamLock({ stateDir, clock }: Core, dreams: Dreams) {
         try {
           return settle(note, file) ? [note.dir] : []
         } catch {
-          // A directory that cannot be used now is settled by the next process that takes its lock: the start does not wait.
+          // A directory that cannot be used now is settled when its lock is taken next.
           return []
         } finally {
           letGo()
@@ -195,7 +181,7 @@ function readNote(file: string): Note | undefined {
   return attempt(() => Note.parse(JSON.parse(readFileSync(file, 'utf8'))))
 }
 
-/** Memories may be on another disk than the state folder, which is not to blame then. */
+/** Memories may be on another disk than the state folder. */
 function inPlace<T>(dir: string, act: () => T): T {
   try {
     return act()
@@ -214,7 +200,6 @@ function attempt<T>(act: () => T): T | undefined {
 
 class NotPlain extends Error {}
 
-/** A body is read as leniently as programs write it. */
 type Seen = { pid: number | undefined; mtimeNs: bigint }
 
 function read(dir: string): Seen | undefined {
@@ -230,7 +215,6 @@ function read(dir: string): Seen | undefined {
   }
 }
 
-/** Only if no other program has: of two that find nothing one makes it. */
 function create(dir: string, pid: number): boolean {
   try {
     const fd = openSync(join(dir, LOCK_FILE), OPEN | constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600)
@@ -242,7 +226,6 @@ function create(dir: string, pid: number): boolean {
   }
 }
 
-/** Only over what was found to be free. */
 function overwrite(dir: string, found: Seen, pid: number): boolean {
   const now = read(dir)
   if (now?.pid !== found.pid || now?.mtimeNs !== found.mtimeNs) return false
@@ -279,7 +262,7 @@ function writeAndClose(fd: number, text: string): void {
 function open(dir: string, flags: number): number | undefined {
   let fd: number
   try {
-    // Nothing is truncated before it is known to be a file of its own.
+    // Truncated only once it is known to be a plain file.
     fd = openSync(join(dir, LOCK_FILE), OPEN | (flags & ~constants.O_TRUNC))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
@@ -301,7 +284,7 @@ function msOf(ns: bigint): number {
   return Number(ns / 1_000_000n)
 }
 
-/** The kernel cuts the floating-point seconds off: half a microsecond more keeps it out of the millisecond before. */
+/** The kernel truncates floating-point seconds: half a microsecond keeps them within the right millisecond. */
 function secondsOf(ns: bigint): number {
   const aimed = ns % 1_000_000n < 999_000n ? ns + 500n : ns - 500n
   return Number(aimed) / 1e9

@@ -1,16 +1,15 @@
-/** What a dream does and did, as it is told: while it goes on, in the report, in the notice, and to its job. */
+/** How a dream is told: while it runs, in its report, in the notice, and to its job. */
 import type { DreamFacts, DreamLive, DreamOutcome, DreamReport, DreamTurn, Spent } from '../../schema/dream.ts'
 import { MemoryError } from '../../schema/errors.ts'
 import type { NotDone } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
 import type { Settled } from '../memory/consolidate.ts'
 import { message } from '../platform/files.ts'
-import type { Acquired, HeldLock } from './dream-lock.ts'
+import type { Acquired } from './dream-lock.ts'
 import type { DreamRecord } from './dream-table.ts'
 import type { Trigger } from './gates.ts'
 import { type Counts, MERGED_MARK } from './plan.ts'
 
-/** What the journal has of its run. */
 type Journaled = {
   isInJournal: boolean
   undone: boolean
@@ -37,34 +36,33 @@ export function dreamReport(dream: DreamRecord, { isInJournal, undone, files }: 
   }
 }
 
-/** `notDone`: what its job is told. `surprise`: thrown on, once everything is back in its place. */
+/** `notDone`: for the job. `surprise`: thrown once everything is restored. */
 export type Ended = { outcome: DreamOutcome; why?: string; isOnRecord?: true; notDone?: NotDone; surprise?: unknown }
 
 const DEAR_USD = 0.1
 const CHANGED = 'a memory was changed meanwhile'
 
-/** An error is a reason too; where the disk is the cause, the dream is tried again once there is room. */
+/** Where the disk is the cause, the dream is tried again once there is room. */
 export function endedBy(error: unknown, isDiskError: (error: unknown) => boolean): Ended {
   if (isDiskError(error)) return { outcome: 'failed', why: message(error), notDone: { postponed: message(error) } }
   if (!(error instanceof MemoryError))
     return { outcome: 'failed', why: 'something went wrong; the log has it', surprise: error }
   const { code } = error
-  // Where the directory itself is the problem, the message names nothing else.
+  // Only the message of DEGRADED names no memory.
   const why = code === 'CONFLICT' ? CHANGED : code === 'DEGRADED' ? error.message : `${code}: it was refused`
   return { outcome: 'failed', why, notDone: code === 'CONFLICT' ? { failed: why } : { rejected: why } }
 }
 
-/** What has cost that much is not paid for again within the minute: the gates know when. */
+/** An expensive failure is not retried by the job: the gates decide when. */
 export function notAtOnce(notDone: NotDone, { spent }: Partial<DreamFacts>): NotDone {
   return 'failed' in notDone && (spent?.usd ?? 0) >= DEAR_USD ? { rejected: notDone.failed } : notDone
 }
 
-export function whyNotAcquired(acquired: Exclude<Acquired, { lock: HeldLock }>): string {
+export function whyNotAcquired(acquired: Exclude<Acquired, { lock: unknown }>): string {
   if ('refused' in acquired) return acquired.refused
   return acquired.heldBy === 'ours' ? 'another dream is at it' : `process ${acquired.heldBy.pid} holds the lock`
 }
 
-/** What it was not allowed is a reason to look at it, whatever came of the rest. */
 export function whyDenied(denials: number): string | undefined {
   return denials === 0 ? undefined : `the model asked ${denials} times for what it may not do`
 }
@@ -85,16 +83,16 @@ export function noticeOf(
 }
 
 const KEEP_TURNS = 30
-/** Of what a model says in one turn. */
+/** Per turn. */
 const TEXT_CHARS = 2_000
 
 export const NOTHING_SPENT: Spent = { calls: 0, input: 0, cacheRead: 0, cacheWrite: 0, output: 0 }
 
-/** Dreams as they go on: in memory only, and published as they change. Keeps the last turns of each. */
+/** Running dreams, in memory only, published as they change. */
 export function createDreamProgress({ events, clock }: Core) {
   const dreams = new Map<string, DreamLive>()
   return {
-    /** The one that goes on, or the last one of this process. */
+    /** The running one, or the last one of this process. */
     live: (dir: string) => dreams.get(dir),
     begin: (dir: string, { project, jobId }: { project: string; jobId: string }) => {
       let dream: DreamLive = {
@@ -125,7 +123,6 @@ export function createDreamProgress({ events, clock }: Core) {
           const turns = [...dream.turns, turn].slice(-KEEP_TURNS)
           change({ phase, spent, turns, turnCount: dream.turnCount + 1, files: turn.files }, turn)
         },
-        /** The first change is made. */
         updating: () => {
           if (dream.phase !== 'updating') change({ phase: 'updating' })
         },

@@ -1,13 +1,13 @@
 /**
- * Dreams: a memory directory is put in order, by a model where one may be asked and by rules. All of a dream happens at once or
- * nothing does; whatever goes wrong, the directory is as it was, the lock as well, and the reason is in the report.
+ * Dreams: a memory directory is put in order, by a model if there is one and by rules. A dream is applied as a whole or
+ * not at all; if it fails, directory and lock are as before, and the report has the reason.
  */
 import { existsSync } from 'node:fs'
 import type { Caller } from '../../schema/caller.ts'
 import type { DreamBegun, DreamFacts, DreamReport, DreamStatus } from '../../schema/dream.ts'
 import type { Agent } from '../agent/agent.ts'
 import type { Core } from '../core.ts'
-import type { Claimed, JobKind, Outcome, RunContext } from '../jobs/job.ts'
+import { type Claimed, type JobKind, type Outcome, type RunContext, skipped } from '../jobs/job.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { Schedule } from '../jobs/scheduler.ts'
 import { driftOf } from '../memory/drift.ts'
@@ -17,7 +17,7 @@ import type { Models } from '../models/models.ts'
 import { message } from '../platform/files.ts'
 import type { Projects } from '../projects/projects.ts'
 import type { SessionKey } from '../sessions/message-table.ts'
-import type { Sessions, TouchedSession } from '../sessions/sessions.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import type { Asked } from './ask.ts'
 import { dailyLogs } from './daily-logs.ts'
 import { createDreamLock } from './dream-lock.ts'
@@ -36,7 +36,7 @@ import { createDreams, type DreamRecord, isAtEnd } from './dream-table.ts'
 import { believed, createGates, type Directory, dreamedProjects, rootsOf, type Trigger, type Verdict } from './gates.ts'
 import { planDream } from './plan.ts'
 
-/** `cwd`: where the project is. `session`: the one whose turn ended, if one's did. */
+/** `session`: the one whose turn ended. */
 type Input = { cwd: string; trigger: Trigger; session?: SessionKey }
 type Begun = Pick<DreamRecord, 'runId' | 'dir' | 'watermark' | 'trigger' | 'beganMs'>
 
@@ -57,14 +57,14 @@ export function createDream(
   const lock = createDreamLock(core, dreams)
   const gates = createGates(core, projects, sessions, dreams, lock)
   const progress = createDreamProgress(core)
-  /** Jobs that a person stopped. */
+  /** Ids of jobs that a person stopped. */
   const killed = new Set<string>()
   const placeOf = (cwd: string) => projects.find(cwd, { actor: 'agent:dream', env: {} })
 
   const run = async (job: Claimed, context: RunContext): Promise<Outcome> => {
     const input = job.input as Input
     const dir = job.key
-    // 1. Whether it may be, still.
+    // 1. Whether it still may run.
     const { root, off } = placeOf(input.cwd)
     if (off !== undefined) return skipped(`memory is off: ${off}`)
     if (!existsSync(dir)) return skipped('there are no memories')
@@ -72,7 +72,7 @@ export function createDream(
     const waits = isOnline ? models.waits() : undefined
     if (waits) return waits
 
-    // 2. The lock: no other dream is at it.
+    // 2. The lock.
     const beganMs = clock.now()
     const runId = newRunId('dream', beganMs)
     const acquired = lock.acquire(dir, runId)
@@ -80,7 +80,7 @@ export function createDream(
     const held = acquired.lock
     const watched = progress.begin(dir, { project: root, jobId: job.id })
     const dream: Begun = { runId, dir, watermark: job.watermark, trigger: input.trigger, beganMs }
-    /** Filled in as they become known, for the report tells what it has cost however it ended. */
+    /** Filled in as they become known: the report tells the cost of a failed dream, too. */
     const facts: Partial<DreamFacts> = {}
     const perform = async (): Promise<Ended> => {
       // 3. What there is.
@@ -99,7 +99,7 @@ export function createDream(
         ...(to !== undefined && { logsLeft: left, logsTo: to }),
       })
 
-      // 4. What a model makes of it. Nothing is on disk yet.
+      // 4. The drafts of a model. Nothing is on disk yet.
       const { maxDeletions } = settings.current().dream
       let asked: Asked = { turns: 0, denials: 0, spent: NOTHING_SPENT, drafts: [] }
       if (isOnline && (seen.memories.length > 0 || logs.length > 0)) {
@@ -121,10 +121,11 @@ export function createDream(
       if ('aborted' in asked) return { outcome: 'killed', why: asked.aborted }
       if (context.signal.aborted) return { outcome: 'killed', why: 'it was stopped' }
 
-      // 5. What rules make of that, whether anything would be lost, and all of it at once.
+      // 5. Rules work on the drafts and check whether anything is lost; everything is written at once.
       const { drafts } = asked
       const heard = logs.map(({ text }) => text).join('\n')
-      const session = input.session ?? keyOf(touched[0])
+      const [newest] = touched
+      const session = input.session ?? (newest && { harness: newest.harness, sessionId: newest.id })
       watched.updating()
       const offNow = () => placeOf(input.cwd).off
       const done = await memory.consolidation.consolidate({
@@ -152,7 +153,7 @@ export function createDream(
     }
     const ended = await perform().catch((error): Ended => endedBy(error, disk.blames))
 
-    // 6. The lock last: a process that dies before it has left a note of how to put it back.
+    // 6. The lock last: if the process dies before, its note restores the file.
     const { outcome, why } = ended
     const isDone = isAtEnd(outcome)
     const isKilled = killed.delete(job.id)
@@ -184,7 +185,7 @@ export function createDream(
     killed: ({ id }) => void killed.add(id),
   }
 
-  /** What is said since then is dreamed about once; a person who asks gets another one. */
+  /** Sessions up to the same point are dreamed about once, unless a person or the night asks. */
   const start = (at: Directory, { trigger, lastMs }: Verdict, session?: SessionKey) => {
     const [newest] = sessions.touched.list({ projects: rootsOf(projects, at.dir), sinceMs: lastMs ?? 0 }, 1)
     const isWanted = trigger === 'person' || trigger === 'nightly'
@@ -199,14 +200,13 @@ export function createDream(
     return verdict
   }
 
-  /** Looks at every directory, when the calendar says so. */
   const checkJob: JobKind = {
     name: CHECK,
     model: false,
     low: true,
     run: async ({ input }) => {
       const { trigger } = input as { trigger: Trigger }
-      // Where several projects share a directory, one that is on stands for it.
+      // Where several projects share a directory, one with memory on stands for it.
       const isOn = ({ root }: Directory) => Number(projects.offBecause(root, root) === undefined)
       const byOn = dreamedProjects(projects).sort((one, other) => isOn(one) - isOn(other))
       const stopped: Record<string, number> = {}
@@ -237,9 +237,9 @@ export function createDream(
         { name: 'dream', expression, due: (watermark) => ({ kind: CHECK, key: 'all', watermark, input: { trigger } }) },
       ]
     },
-    /** Puts back what dead holders of locks left. */
+    /** Restores what dead holders of locks left. */
     recover: lock.recover,
-    /** One stat, nearly always. */
+    /** Usually costs one stat. */
     turnEnded: ({ harness, sessionId, project }: SessionKey & { project?: string | undefined }): void => {
       if (project === undefined) return
       try {
@@ -255,7 +255,7 @@ export function createDream(
       { force, explain }: { force?: boolean | undefined; explain?: boolean | undefined },
     ): DreamBegun => {
       const at = projects.find(cwd, caller)
-      // With daily logs only the night begins one by itself, so that is what is explained.
+      // With daily logs dreams start at night only, so that trigger is explained.
       const byItself = explain && settings.current().dailyLog.enabled ? 'nightly' : 'asked'
       const trigger = force ? 'person' : byItself
       const running = progress.live(at.dir)
@@ -290,11 +290,3 @@ export function createDream(
 }
 
 export type Dream = ReturnType<typeof createDream>
-
-function skipped(why: string): Outcome {
-  return { done: { skipped: why } }
-}
-
-function keyOf(session: TouchedSession | undefined): SessionKey | undefined {
-  return session && { harness: session.harness, sessionId: session.id }
-}

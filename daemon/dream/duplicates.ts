@@ -1,7 +1,6 @@
 /**
- * Finds memories that say what another one says: the same, the same but for articles and marks, or its beginning line by
- * line. What differs by a number, a sign, a name, a time or a "not", or is about something else by its name, is never taken
- * for the same. Pure.
+ * Finds memories that another one repeats: literally, but for articles and marks, or as its beginning line by line. A
+ * different number, sign, name, time or "not", or another subject by its name, is never a duplicate. Pure.
  */
 import { normaliseValue } from '../memory/tombstones.ts'
 import { parseTopic, type Topic } from '../memory/topic-file.ts'
@@ -13,31 +12,28 @@ export type Merge = { file: string; into: string }
 type Known = {
   file: string
   topic: Topic
-  /** What the body says, as one and line by line. */
   value: string
   lines: readonly string[]
-  /** In words that say something. */
+  /** In words. */
   length: number
-  /** Only when two are alike. */
+  /** Computed only when two are alike. */
   front: () => Front
 }
 
-/** What a memory says that it is about, all of its words, and what else stands in its front matter. */
+/** `about`: the words of name and description. `others`: other keys of the front matter. */
 type Front = { about: readonly string[]; words: ReadonlySet<string>; others: ReadonlyMap<string, string> }
 
-/** Fewer words are too little to go by. */
 const LEAST_WORDS = 3
-/** Keys that do not make it another memory; `metadata` tells where a harness has it from. */
+/** Keys that do not tell memories apart; `metadata` is a harness's own. */
 const COMMON = new Set(['name', 'description', 'type', 'trust', 'metadata'])
 
-/** `most`: how many at once. `mayGo`: which of them at all. */
 export function findDuplicates(
   texts: ReadonlyMap<string, string>,
   most: number,
   mayGo: (file: string) => boolean,
 ): Merge[] {
   const known = [...texts].map(([file, text]) => knownOf(file, text)).sort(betterFirst)
-  // Found by what they say: a directory of thousands is not compared each with each.
+  // By their keys: comparing each with each would be too slow for thousands.
   const kept = new Map<string, Known[]>()
   const merges: Merge[] = []
   for (const memory of known) {
@@ -74,7 +70,7 @@ function knownOf(file: string, text: string): Known {
   }
 }
 
-/** The one to be kept: whom one may trust, then the one that says more, then the plainer name. */
+/** The one to keep first: the trusted one, then the longer, then the plainer name. */
 function betterFirst(one: Known, other: Known): number {
   return (
     Number(isDoubtful(one.topic)) - Number(isDoubtful(other.topic)) ||
@@ -92,7 +88,7 @@ function saysAll(other: Known, memory: Known): boolean {
   if (memory.value === '') return false
   const isSame = other.value === memory.value
   const isEnough = other.topic.type === memory.topic.type && memory.length >= LEAST_WORDS
-  // From the beginning: further on, a line may stand under a "never".
+  // Only from the beginning: further on, a line may stand under a "never".
   const isPart = isEnough && memory.lines.every((line, n) => other.lines[n] === line)
   return (isSame || isPart) && isAbout(other, memory)
 }
@@ -123,7 +119,7 @@ const SMALL = new Set(
 const LEAST_RARE = 2
 const HAN = /\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}/u
 
-/** In order, as they stand. A word and its plural are one; where there are no spaces, two characters make one. */
+/** Singular and plural are one word; where there are no spaces, two characters make one. */
 export function wordsIn(text: string): string[] {
   return normaliseValue(text)
     .split(' ')
@@ -139,11 +135,8 @@ const STRONG = '**'
 const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
 const ITEM = /^\s*(?:[-*+>]|\d{1,3}[.)]|#{1,6})\s+/
 
-/**
- * A line word for word, to be sure that two say the same: signs, prices, versions and small words count.
- * Articles, marks around a word and the capital at its beginning do not.
- */
-export function saidIn(line: string): string[] {
+/** Signs, prices, versions and small words count; articles, marks around words and first capitals do not. */
+function saidIn(line: string): string[] {
   return line
     .normalize('NFC')
     .replace(UNSEEN, '')
@@ -172,51 +165,44 @@ function pairsOf(word: string): string[] {
   return characters.slice(1).map((character, n) => `${characters[n]}${character}`)
 }
 
-/** What a memory says, without the keys of its front matter. */
-export function topicWords(text: string): Set<string> {
+function topicWords(text: string): Set<string> {
   const { name = '', description = '', body } = parseTopic(text)
   return new Set([name, description, body].flatMap(wordsIn))
 }
 
-export type WordsOf = (text: string) => ReadonlySet<string>
+export type Words = ReturnType<typeof createWords>
 
-/** The same, each text once: a directory may have thousands, and they are asked for again and again. */
-export function rememberedWords(): WordsOf {
+/** The words of memories, each text split once: a directory may have thousands, and they are needed again and again. */
+export function createWords(texts: readonly string[]) {
   const known = new Map<string, ReadonlySet<string>>()
-  return (text) => {
+  const of = (text: string): ReadonlySet<string> => {
     const words = known.get(text) ?? topicWords(text)
     known.set(text, words)
     return words
   }
-}
-
-/**
- * What only few memories say: a directory has words that stand in most of them, and two that share no others have nothing
- * in common. Where a memory has none of its own, all of its words have to do.
- */
-export function rareWords(texts: Iterable<string>, wordsOf: WordsOf): WordsOf {
-  const given = [...texts]
-  const most = Math.max(2, given.length / 10)
-  let counted: Map<string, number> | undefined
-  // Counted when it is first asked: most dreams take nothing away.
+  const most = Math.max(2, texts.length / 10)
+  let times: Map<string, number> | undefined
   const count = () => {
-    const times = new Map<string, number>()
-    for (const text of given) for (const word of wordsOf(text)) times.set(word, (times.get(word) ?? 0) + 1)
-    return times
+    const counts = new Map<string, number>()
+    for (const text of texts) for (const word of of(text)) counts.set(word, (counts.get(word) ?? 0) + 1)
+    return counts
   }
-  return (text) => {
-    counted ??= count()
-    const times = counted
-    const words = wordsOf(text)
-    const rare = new Set([...words].filter((word) => (times.get(word) ?? 0) <= most))
-    return rare.size >= LEAST_RARE ? rare : words
+  return {
+    of,
+    /** Words that few memories have: only those show that two share content. All words of one that has none. */
+    rare: (text: string): ReadonlySet<string> => {
+      // Counted on first use: most dreams remove nothing.
+      times ??= count()
+      const counts = times
+      const words = of(text)
+      const rare = new Set([...words].filter((word) => (counts.get(word) ?? 0) <= most))
+      return rare.size >= LEAST_RARE ? rare : words
+    },
   }
 }
 
-/** Which part of the one stands in the other, from 0 to 1; of nothing, all of it does. */
+/** From 0 to 1; 1 for no words. */
 export function shareOf(words: ReadonlySet<string>, within: ReadonlySet<string>): number {
   if (words.size === 0) return 1
-  let found = 0
-  for (const word of words) if (within.has(word)) found++
-  return found / words.size
+  return [...words].filter((word) => within.has(word)).length / words.size
 }

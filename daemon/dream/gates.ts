@@ -1,6 +1,6 @@
 /**
- * Decides whether a dream may start, cheapest question first: the first gate that is closed ends the check, and what a later
- * one would need is not even looked at. Does no I/O of its own; tells every number it went by.
+ * Decides whether a dream may start, cheapest question first: the first closed gate ends the check, and the facts for
+ * later ones are not read. Returns all numbers it used.
  */
 import type { DreamCheck } from '../../schema/dream.ts'
 import type { Core } from '../core.ts'
@@ -12,32 +12,29 @@ import type { Sessions } from '../sessions/sessions.ts'
 import type { DreamLock } from './dream-lock.ts'
 import type { Dreams } from './dream-table.ts'
 
-/** `turn`: one has ended. `cron`, `nightly`: the calendar. `asked`: a program asks. `person`: a person wants it now. */
+/** `turn`: one has ended. `asked`: a program asks. `person`: a person wants it now. */
 export type Trigger = DreamCheck['trigger']
 
 type GateName = NonNullable<DreamCheck['gate']>
 
 export type Limits = { minHours: number; minSessions: number; scanMinutes: number }
 
-/** What each gate asks for, and only if it is asked. */
+/** The facts for each gate, read only if it is reached. */
 export type Looks = {
   enabled(): { isOn: boolean; off: string | undefined; isRemote: boolean; isDailyLog: boolean }
-  /** One stat. */
   lastMs(): number | undefined
   countedMs(): number | undefined
-  /** Those since the last one that came to its end; `usd`: what they have cost within a day. */
+  /** Since the last completed dream; `usd`: within a day. */
   failures(): { times: number; lastMs: number; usd: number }
-  /** One query. */
   sessionsSince(lastMs: number): number
   holder(): { pid: number; ageMs: number } | undefined
 }
 
-/** One gate with the numbers that it went by; `why` is there when it was closed. */
+/** The numbers of one gate; `why`: it was closed. */
 type Passed = DreamCheck['gates'][number]
 
 export type Verdict = {
   trigger: Trigger
-  /** The gate that is closed; nothing when all are open. */
   gate: GateName | undefined
   why: string | undefined
   gates: Passed[]
@@ -50,18 +47,17 @@ const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 const FAILED_MINUTES = 60
 const MOST_FAILED_MINUTES = 24 * 60
-/** Once it has cost so much within a day, it has had its chance that day: the rest is for what comes to something. */
+/** More is not spent on failing dreams within a day. */
 const MOST_FAILED_USD = 0.25
 const ORDER: readonly GateName[] = ['enabled', 'time', 'throttle', 'sessions', 'lock']
-/** A person and the calendar know what they want. */
 const SKIPS: readonly GateName[] = ['time', 'throttle', 'sessions']
 
-/** With `goOn: 'at-closed'` every gate is looked at, to tell all of the numbers. */
+/** With `goOn` closed gates do not end the check. */
 export function walkGates(looks: Looks, { trigger, limits, nowMs, goOn }: Asked): Verdict {
   const isDue = trigger === 'person' || trigger === 'nightly'
   const gates: Passed[] = []
   let lastMs: number | undefined
-  const judge: Record<GateName, () => Passed> = {
+  const judge: Record<GateName, () => Judged> = {
     enabled: () => enabledGate(looks.enabled(), trigger),
     time: () => {
       lastMs = looks.lastMs()
@@ -76,57 +72,57 @@ export function walkGates(looks: Looks, { trigger, limits, nowMs, goOn }: Asked)
   }
   for (const gate of ORDER) {
     if (isDue && SKIPS.includes(gate)) continue
-    const passed = judge[gate]()
-    gates.push(passed)
-    if (passed.why !== undefined && goOn === undefined) break
+    const { facts, why } = judge[gate]()
+    gates.push({ gate, facts, ...(why !== undefined && { why }) })
+    if (why !== undefined && goOn === undefined) break
   }
   const closed = gates.find(({ why }) => why !== undefined)
   return { trigger, gate: closed?.gate, why: closed?.why, gates, lastMs }
 }
 
-function enabledGate({ isOn, off, isRemote, isDailyLog }: ReturnType<Looks['enabled']>, trigger: Trigger): Passed {
+type Judged = { facts: Passed['facts']; why?: string | undefined }
+
+function enabledGate({ isOn, off, isRemote, isDailyLog }: ReturnType<Looks['enabled']>, trigger: Trigger): Judged {
   const facts = {
     dream: isOn ? 'on' : 'off',
     memory: off === undefined ? 'on' : `off: ${off}`,
     remote: isRemote ? 'yes' : 'no',
     dailyLog: isDailyLog ? 'on' : 'off',
   }
-  const closed = (why: string): Passed => ({ gate: 'enabled', facts, why })
-  if (!isOn) return closed('dreams are switched off: dream.enabled is false')
-  if (off !== undefined) return closed(`memory is off: ${off}`)
-  if (isRemote) return closed('the daemon runs for a remote session')
-  // Logs are distilled once a night, unless a person does not want to wait for it.
+  if (!isOn) return { facts, why: 'dreams are switched off: dream.enabled is false' }
+  if (off !== undefined) return { facts, why: `memory is off: ${off}` }
+  if (isRemote) return { facts, why: 'the daemon runs for a remote session' }
+  // Logs are distilled once a night, unless a person asks.
   if (isDailyLog && trigger !== 'nightly' && trigger !== 'person')
-    return closed('daily logs are distilled at night only: dailyLog.cron says when')
-  return { gate: 'enabled', facts }
+    return { facts, why: 'daily logs are distilled at night only: dailyLog.cron says when' }
+  return { facts }
 }
 
-function timeGate(lastMs: number | undefined, { minHours }: Limits, nowMs: number): Passed {
-  if (lastMs === undefined) return { gate: 'time', facts: { last: 'never', minHours } }
+function timeGate(lastMs: number | undefined, { minHours }: Limits, nowMs: number): Judged {
+  if (lastMs === undefined) return { facts: { last: 'never', minHours } }
   const hours = (nowMs - lastMs) / HOUR_MS
   const facts = { last: new Date(lastMs).toISOString(), hours: rounded(hours), minHours }
-  if (hours >= minHours || believed(lastMs, nowMs) === undefined) return { gate: 'time', facts }
-  return { gate: 'time', facts, why: `the last one was ${rounded(hours)} hours ago, and ${minHours} must pass` }
+  if (hours >= minHours || believed(lastMs, nowMs) === undefined) return { facts }
+  return { facts, why: `the last one was ${rounded(hours)} hours ago, and ${minHours} must pass` }
 }
 
-/** A time that is yet to come was written by a clock that was wrong: waiting for it would never end. */
+/** A time in the future was written by a wrong clock: waiting for it would never end. */
 export function believed(lastMs: number | undefined, nowMs: number): number | undefined {
   return lastMs === undefined || lastMs > nowMs + HOUR_MS ? undefined : lastMs
 }
 
-function throttleGate(looks: Looks, { limits: { scanMinutes }, nowMs, goOn }: Omit<Asked, 'trigger'>): Passed {
+function throttleGate(looks: Looks, { limits: { scanMinutes }, nowMs, goOn }: Omit<Asked, 'trigger'>): Judged {
   const countedMs = looks.countedMs()
   const minutes = countedMs === undefined ? Number.POSITIVE_INFINITY : (nowMs - countedMs) / MINUTE_MS
   const facts = countedMs === undefined ? { counted: 'never' } : { minutes: rounded(minutes) }
   const isCounted = minutes >= 0 && minutes < scanMinutes
   const counted = isCounted ? `sessions were counted ${rounded(minutes)} minutes ago` : undefined
   const failed = isCounted && !goOn ? undefined : leftAlone(looks.failures(), nowMs)
-  // The longer wait is the one to tell of.
-  const why = failed?.why ?? counted
-  return { gate: 'throttle', facts: { ...facts, scanMinutes, ...failed?.facts }, ...(why !== undefined && { why }) }
+  // The longer wait is told.
+  return { facts: { ...facts, scanMinutes, ...failed?.facts }, why: failed?.why ?? counted }
 }
 
-/** What failed costs as much when it fails again: each time it is left alone for longer. */
+/** Failures cost as much again: the wait doubles each time. */
 function leftAlone({ times, lastMs, usd }: ReturnType<Looks['failures']>, nowMs: number) {
   const sinceMinutes = (nowMs - lastMs) / MINUTE_MS
   const doubled = Math.min(FAILED_MINUTES * 2 ** (times - 1), MOST_FAILED_MINUTES)
@@ -139,32 +135,30 @@ function leftAlone({ times, lastMs, usd }: ReturnType<Looks['failures']>, nowMs:
   return { facts, why }
 }
 
-function sessionsGate(sessions: number, { minSessions }: Limits, lastMs: number | undefined): Passed {
+function sessionsGate(sessions: number, { minSessions }: Limits, lastMs: number | undefined): Judged {
   const since = lastMs === undefined ? 'ever' : new Date(lastMs).toISOString()
   const facts = { sessions, minSessions, since }
-  if (sessions >= minSessions) return { gate: 'sessions', facts }
-  return { gate: 'sessions', facts, why: `${sessions} sessions since then, and ${minSessions} are needed` }
+  if (sessions >= minSessions) return { facts }
+  return { facts, why: `${sessions} sessions since then, and ${minSessions} are needed` }
 }
 
-function lockGate(holder: ReturnType<Looks['holder']>): Passed {
-  if (!holder) return { gate: 'lock', facts: { holder: 'none' } }
+function lockGate(holder: ReturnType<Looks['holder']>): Judged {
+  if (!holder) return { facts: { holder: 'none' } }
   const minutes = rounded(holder.ageMs / MINUTE_MS)
-  return { gate: 'lock', facts: { holder: holder.pid, minutes }, why: `process ${holder.pid} holds the lock` }
+  return { facts: { holder: holder.pid, minutes }, why: `process ${holder.pid} holds the lock` }
 }
 
-/** Two digits are enough to see why, and never make a number look as if it were enough. */
+/** Rounded down, so that no number looks as if it were enough. */
 function rounded(number: number): number {
   return Math.floor(number * 100) / 100
 }
 
-/** `off`: why memory is off there, where the caller has looked. */
+/** `off`: why memory is off there, if known. */
 export type Directory = { dir: string; root: string; off?: string | undefined }
 
-/** A daemon that knows a thousand projects remembers no more than that. */
 const MOST_KEPT = 1_000
 const DAY_MS = 86_400_000
 
-/** The gates with the numbers of this machine. Starts nothing. */
 export function createGates(core: Core, projects: Projects, sessions: Sessions, dreams: Dreams, lock: DreamLock) {
   const { clock, settings, env } = core
   const counted = createLru<string, number>(MOST_KEPT)
@@ -188,7 +182,7 @@ export function createGates(core: Core, projects: Projects, sessions: Sessions, 
   })
 
   return {
-    /** Remembered for each directory: when its sessions were last counted, and how the last check ended. */
+    /** Remembers when sessions were last counted, and the last check. */
     check: (at: Directory, trigger: Trigger, session?: SessionKey): Verdict => {
       const nowMs = clock.now()
       const looks = looksAt(at, session, () => counted.set(at.dir, nowMs))
@@ -197,24 +191,22 @@ export function createGates(core: Core, projects: Projects, sessions: Sessions, 
       lastChecks.set(at.dir, { at: new Date(nowMs).toISOString(), trigger, ...(gate && { gate }), gates })
       return verdict
     },
-    /** All numbers, and nothing is remembered. */
+    /** All numbers; remembers nothing. */
     explain: (at: Directory, trigger: Trigger): Verdict => {
       const asked = { trigger, limits: settings.current().dream, nowMs: clock.now(), goOn: 'at-closed' as const }
-      return walkGates(
-        looksAt(at, undefined, () => {}),
-        asked,
-      )
+      const looks = looksAt(at, undefined, () => {})
+      return walkGates(looks, asked)
     },
     lastCheck: (dir: string): DreamCheck | undefined => lastChecks.get(dir),
   }
 }
 
-/** Projects and their memory directories; those of sub-agents are theirs to put in order. */
+/** Without the directories of sub-agents. */
 export function dreamedProjects(projects: Projects): Directory[] {
   return projects.directories.list().filter(({ dir, root }) => !isAgentDir(dir) && dir !== root)
 }
 
-/** The projects of a directory. What is said in one that is private or paused is not for a dream, not even of its neighbour. */
+/** What is said in a private or paused project is not for a dream, not even one of another project. */
 export function rootsOf(projects: Projects, dir: string): string[] {
   return dreamedProjects(projects).flatMap(({ dir: of, root }) =>
     of === dir && projects.offBecause(root, root) === undefined ? [root] : [],

@@ -1,25 +1,23 @@
-/**
- * What a dream would change, as a whole: a model's drafts over what is there now, then everything that needs no model, then
- * whether that loses anything. Pure: the same directory and drafts give the same plan.
- */
+/** What a dream would change: a model's drafts, then rules, then a check whether anything is lost. Pure. */
 import type { DreamFacts } from '../../schema/dream.ts'
 import type { PlannedWrite, SeenDirectory } from '../memory/consolidate.ts'
+import { INDEX_FILE } from '../memory/file-names.ts'
 import { isOutside, splitLines, withoutPointer, withPointers } from '../memory/index-file.ts'
 import { POINTER_CHARS, type Pointer, readPointer, writePointer } from '../memory/pointer.ts'
 import { isMemoryName } from '../memory/scan.ts'
 import { hookOf, parseTopic } from '../memory/topic-file.ts'
 import { changedAmong, foundIn, marked, structuralLoss, type Texts } from './dream-guards.ts'
-import { findDuplicates, type Merge, rareWords, rememberedWords, type WordsOf } from './duplicates.ts'
+import { createWords, findDuplicates, type Merge, type Words } from './duplicates.ts'
 
-/** In numbers, for they are kept: names and words are in the journal, which a purge knows. */
+/** Numbers only: names and words are in the journal, which a purge knows. */
 export type Counts = Pick<DreamFacts, 'created' | 'merged' | 'updated' | 'removed' | 'repairs' | 'index'>
 
 type Plan = { writes: PlannedWrite[]; counts: Counts; losses: string[] }
 
-/** `heard`: what else the model may have been told. */
+/** `heard`: the logs that the model may have read. */
 type Asked = { drafts: readonly Draft[]; maxDeletions: number; heard: string }
 
-/** Stands behind the reason of what went because another memory says it now. */
+/** Ends the reason of a deletion if another memory says the same. */
 export const MERGED_MARK = '(merged)'
 const MERGED = 'another memory says all of it'
 const REPAIRED = 'the index was put in order'
@@ -30,39 +28,39 @@ export function planDream(seen: SeenDirectory, { drafts, maxDeletions, heard }: 
   const indexBefore = seen.index?.text ?? ''
   const drafted = laidOver(before, drafts)
   const gone = (texts: Texts) => [...before.keys()].filter((file) => !texts.has(file)).length
-  const wordsOf = rememberedWords()
-  const after = marked(before, drafted, heard, wordsOf)
-  // A person who has put one of two back wants both.
+  const words = createWords([...before.values()])
+  const after = marked(before, drafted, heard, words)
+  // A person who undid the last change of a memory wants it.
   const mayGo = (file: string) => !seen.wasPutBack(file)
   const merges = findDuplicates(after, Math.max(0, maxDeletions - gone(after)), mayGo)
   for (const { file } of merges) after.delete(file)
 
-  const own = drafts.find(({ file }) => file === INDEX)
+  const own = drafts.find(({ file }) => file === INDEX_FILE)
   const asWritten = own ? (own.content ?? '') : withPointers(indexBefore, changedAmong(before, after).map(pointerTo))
   const exists = (file: string) => !before.has(file) && seen.exists(file)
   const removed = [...before.keys()].filter((file) => !after.has(file))
-  // One that is no text, or a link, is not ours to write over.
-  const isReadable = seen.index !== undefined || !seen.exists(INDEX)
+  // A link or a file that is no text is left alone.
+  const isReadable = seen.index !== undefined || !seen.exists(INDEX_FILE)
   const { index, repairs } = isReadable
     ? repairIndex(removed.reduce(withoutPointer, asWritten), after, exists)
     : { index: indexBefore, repairs: NO_REPAIRS }
-  // Of its own words, not of what was mended in them: a model that empties an index has lost it.
+  // Before repairs: a model that empties an index has lost it.
   const asLeft = own ? asWritten : index
-  // Without drafts it is what the rules leave already.
+  // Without drafts both are the same.
   const isDrafted = isReadable && drafts.length > 0
   const indexes = { before: isDrafted ? withoutModel(seen, before, maxDeletions) : asLeft, after: asLeft }
-  const losses = structuralLoss({ before, after, index: indexes, maxDeletions, wordsOf })
-  const writes = writesOf({ seen, before, after, drafts, merges, wordsOf })
+  const losses = structuralLoss({ before, after, index: indexes, maxDeletions, words })
+  const writes = writesOf({ seen, before, after, drafts, merges, words })
   if (index !== indexBefore)
     writes.push({
-      file: INDEX,
+      file: INDEX_FILE,
       content: index,
       expect: own ? own.expect : (seen.index?.hash ?? null),
       reason: own?.because.reason ?? REPAIRED,
       from: [],
     })
   const of = (which: (write: PlannedWrite) => boolean) =>
-    writes.filter((write) => write.file !== INDEX && which(write)).length
+    writes.filter((write) => write.file !== INDEX_FILE && which(write)).length
   const mergedAway = new Set([...merges.map(({ file }) => file), ...writes.flatMap(({ from }) => from)])
   return {
     writes,
@@ -78,7 +76,7 @@ export function planDream(seen: SeenDirectory, { drafts, maxDeletions, heard }: 
   }
 }
 
-/** The index as rules alone would leave it: what they drop is no loss. */
+/** What rules alone drop is no loss. */
 function withoutModel(seen: SeenDirectory, before: Texts, maxDeletions: number): string {
   const kept = new Map(before)
   for (const { file } of findDuplicates(before, maxDeletions, (gone) => !seen.wasPutBack(gone))) kept.delete(file)
@@ -91,27 +89,26 @@ type Parts = {
   after: Texts
   drafts: readonly Draft[]
   merges: readonly Merge[]
-  wordsOf: WordsOf
+  words: Words
 }
 
-function writesOf({ seen, before, after, drafts, merges, wordsOf }: Parts): PlannedWrite[] {
+function writesOf({ seen, before, after, drafts, merges, words }: Parts): PlannedWrite[] {
   const hashes = new Map(seen.memories.map(({ file, hash }) => [file, hash]))
   const byFile = new Map(drafts.map((draft) => [draft.file, draft]))
   const changed = changedAmong(before, after)
-  const words = new Map(changed.map(([file, text]) => [file, wordsOf(text)]))
+  const known = new Map(changed.map(([file, text]) => [file, words.of(text)]))
   const removed = [...before].filter(([file]) => !after.has(file))
   const merged = new Set(merges.map(({ file }) => file))
-  const rare = rareWords(before.values(), wordsOf)
   const into = new Map(
-    removed.map(([file, text]) => [file, merged.has(file) ? undefined : foundIn(rare(text), words, file)]),
+    removed.map(([file, text]) => [file, merged.has(file) ? undefined : foundIn(words.rare(text), known, file)]),
   )
   const common = (file: string) => {
     const draft = byFile.get(file)
     return {
       file,
-      // What was there when the model first saw it must be there still.
+      // The text that the model first saw.
       expect: draft ? draft.expect : (hashes.get(file) ?? null),
-      // The mark is ours: a model that writes it would have the report tell something else than what happened.
+      // Only this file may write the mark, or else the report would be wrong.
       reason: merged.has(file) ? MERGED : (draft?.because.reason.replaceAll(MERGED_MARK, '') ?? TIDIED),
     }
   }
@@ -134,15 +131,13 @@ function sizeOf(index: string): Counts['index']['after'] {
   return { lines, bytes: Buffer.byteLength(index) }
 }
 
-/** What a model wants to be there; `null` takes a file away. */
+/** `content`: null deletes the file. */
 export type Draft = { file: string; content: string | null; expect: string | null; because: { reason: string } }
-
-export const INDEX = 'MEMORY.md'
 
 function laidOver(before: ReadonlyMap<string, string>, drafts: readonly Draft[]): Texts {
   const after = new Map(before)
   for (const { file, content } of drafts) {
-    if (file === INDEX) continue
+    if (file === INDEX_FILE) continue
     if (content === null) after.delete(file)
     else after.set(file, content)
   }
@@ -154,10 +149,7 @@ const NO_REPAIRS: Counts['repairs'] = { dangling: 0, duplicate: 0, orphan: 0, lo
 /** A person's line may be somewhat longer than ours. */
 const LONG_CHARS = Math.round((POINTER_CHARS * 4) / 3)
 
-/**
- * Makes an index true without a model: pointers that lead nowhere and second ones to the same file go, memories that
- * nothing points to get one, lines that are far too long are cut. Leaves everything else as a person wrote it. Pure.
- */
+/** Dangling and repeated pointers go, missing ones are added, long lines are cut. Everything else stays. */
 function repairIndex(
   index: string,
   texts: Texts,
@@ -173,7 +165,7 @@ function repairIndex(
       repairs.duplicate++
       return []
     }
-    // What is no memory, an address say, is not ours to judge.
+    // What is no memory, such as an address, stays.
     if (isMemoryName(file) && !isOutside(pointer) && !texts.has(file) && !exists(file)) {
       repairs.dangling++
       return []

@@ -1,11 +1,9 @@
 /** The prompt that asks a model to extract memories from what is new in a session. Pure. */
 import type { MemoryType } from '../../../schema/memory.ts'
 
-export type NewMessage = { name: string; by: string; text: string }
-
-export type DirectiveParts = {
+type DirectiveParts = {
   memoryDir: string
-  news: readonly NewMessage[]
+  news: readonly { name: string; by: string; text: string }[]
   /** `unnamed`: the model has seen the messages without ids, so they are listed here. */
   transcript: 'shown' | 'unnamed'
   manifest: string

@@ -9,7 +9,7 @@ import { type ChangeRun, evidenceIn, markUntrusted, memoryOf } from '../../memor
 import type { Evidence } from '../../memory/journal.ts'
 import type { MessageRow } from '../../sessions/message-table.ts'
 import { formsIn, type Memory, withoutGuess } from './compared-words.ts'
-import { extractionDirective, type NewMessage, TURNS } from './extraction-directive.ts'
+import { extractionDirective, TURNS } from './extraction-directive.ts'
 import { datedText, linesAdded, relativeDaysIn, shownTail, tooLong, withLines } from './log-lines.ts'
 import { rule } from './provenance.ts'
 import { hear, type Spoken, type Voices, voicesOf } from './voices.ts'
@@ -41,10 +41,7 @@ export function extractionRun(ground: Ground, { sessionId, messages, names, news
   const own = new Map(told.map(({ id }, n) => [`m${n + 1}`, id]))
   const known = names.size > 0 ? names : own
   const nameOf = new Map([...known].map(([name, id]) => [id, name]))
-  const listed: NewMessage[] = told.map((message) => {
-    const { id, by } = message
-    return { name: nameOf.get(id) ?? '', by, text: wholeOf(message) }
-  })
+  const listed = told.map((message) => ({ name: nameOf.get(message.id) ?? '', by: message.by, text: wholeOf(message) }))
   const log = ground.log === undefined ? undefined : { file: ground.log, text: changes.textOf(ground.log) }
   const logHash = log && changes.hashOf(log.file)
   const added: string[] = []
@@ -117,9 +114,8 @@ export function extractionRun(ground: Ground, { sessionId, messages, names, news
   const checkTopic = async (draft: Draft) => {
     const { file } = draft
     const { text, ruling } = keptOf(draft)
-    const memory = memoryOf(text)
     const isNew = changes.hashOf(file) === undefined
-    const form = draft.content === null ? undefined : formProblem({ file, isNew, memory, problem: memory.problem })
+    const form = draft.content === null ? undefined : formProblem(file, isNew, memoryOf(text))
     if ('refused' in ruling) return ruling.refused
     if (form !== undefined) return form
     if (tooLong(text)) return `a line of ${file} is too long`
@@ -182,17 +178,14 @@ function wholeOf({ text, shown }: Spoken): string {
 }
 
 function evidenceOf(sessionId: string, message: Spoken): Evidence {
-  const excerpt = wholeOf(message).slice(0, 500)
+  const excerpt = wholeOf(message).slice(0, EXCERPT_UNITS)
   return { sessionId, messageIds: [message.id], excerpt, at: new Date(message.at).toISOString() }
 }
 
 /** Harnesses read these as instructions. */
 const NOT_OURS = /^(?:claude|agents|gemini|readme|copilot-instructions)(?:\.local)?\.md$/i
 
-type Written = { file: string; isNew: boolean; memory: Memory; problem: string | undefined }
-
-function formProblem({ file, isNew, memory, problem }: Written): string | undefined {
-  const { text, type, body } = memory
+function formProblem(file: string, isNew: boolean, { text, type, body, problem }: Memory): string | undefined {
   const names = file.split('/')
   const leaf = names.at(-1) ?? ''
   if (NOT_OURS.test(leaf)) return `${file} is no memory; name it after its type and topic`

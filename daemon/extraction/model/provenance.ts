@@ -3,6 +3,7 @@
  * a person's message and write what a web page told it. Pure.
  */
 
+import { isIndex } from '../../memory/file-names.ts'
 import { relativeDatesIn } from '../dates/dates.ts'
 import {
   addedUnits,
@@ -87,10 +88,6 @@ export function ruleLine(type: Memory['type'], text: string, cited: readonly Spo
   if (type !== 'user' && type !== 'feedback') return { trust: 'untrusted' }
   const why = doubt ?? 'none of what it rests on was said by the person'
   return { refused: `a ${type} line holds only what the person said: ${why}; ${CLOSER}` }
-}
-
-function isIndex(file: string): boolean {
-  return file === 'MEMORY.md' || file === 'team/MEMORY.md'
 }
 
 /** This many words in a row, this many of them only said by others, are no coincidence. */
