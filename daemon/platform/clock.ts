@@ -14,7 +14,6 @@ export type Clock = {
   busy(): number
   /** Runs `task` each time `everyMs` have passed; once, not in a burst, after a sleep. Never overlaps itself. */
   every(everyMs: number, task: () => void | Promise<void>, onError: (error: unknown) => void): Timer
-  /** Runs `task` once after `delayMs`. */
   after(delayMs: number, task: () => void): Timer
   /** A short wait that keeps the process alive, unlike the timers. */
   delay(ms: number): Promise<void>
@@ -22,10 +21,9 @@ export type Clock = {
 
 export type Timer = { stop(): void }
 
-/** What a timer stands on; tests put their own under it. */
 export type TimeSource = { wall(): number; monotonic(): number; wait(ms: number, wake: () => void): Timer }
 
-/** A sleeping machine freezes Node's timers, so no wait is longer than this: the first look after wake-up is at most this late. */
+/** A sleeping machine freezes Node's timers: after wake-up a task is at most this late. */
 const LONGEST_WAIT_MS = 30_000
 
 const systemTime: TimeSource = {
@@ -40,11 +38,13 @@ const systemTime: TimeSource = {
 }
 
 export function createClock(source: TimeSource = systemTime): Clock {
+  const moment = () => ({ wall: source.wall(), monotonic: source.monotonic() })
+
   const after = (delayMs: number, task: () => void): Timer => {
-    const start = { wall: source.wall(), monotonic: source.monotonic() }
+    const start = moment()
     let pending: Timer
     const look = () => {
-      const left = remainingMs(delayMs, start, { wall: source.wall(), monotonic: source.monotonic() })
+      const left = remainingMs(delayMs, start, moment())
       if (left <= 0) return task()
       pending = source.wait(Math.min(left, LONGEST_WAIT_MS), look)
     }

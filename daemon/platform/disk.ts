@@ -6,10 +6,9 @@ import { message } from './files.ts'
 import type { Health } from './health.ts'
 
 const PROBE_EVERY_MS = 5_000
-/** Large enough to need a block of its own: a file of a few bytes may still fit where nothing else does. */
+/** Needs a block of its own: a file of a few bytes may still fit on a full disk. */
 const PROBE = Buffer.alloc(64 * 1024)
 
-/** The disk is the problem: it may pass by itself, and nothing that was acknowledged is in doubt. */
 export function isDiskError(error: unknown): boolean {
   const code = String((error as { code?: unknown } | undefined)?.code)
   return /^(SQLITE_(FULL|IOERR|READONLY|CANTOPEN|PERM)|ENOSPC|EDQUOT|EROFS|EIO)/.test(code)
@@ -40,7 +39,6 @@ export function createDisk(stateDir: string, clock: Clock, health: Health) {
       if (trouble) failed(message(error))
       return trouble
     },
-    /** Called when the state folder can be written again. */
     onRecovered: (listener: () => void) => void listeners.push(listener),
     stop,
   }

@@ -1,4 +1,4 @@
-/** Files as this daemon needs them: whole or not at all, private, never through a stranger's folder. */
+/** Files that are whole or not there at all, private folders, and small files that hold a secret. */
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
@@ -40,7 +40,7 @@ export function writeAtomic(path: string, content: string | Uint8Array): void {
   syncPath(dirname(path))
 }
 
-/** Content is only on disk once it was synced, a rename only once its folder was. */
+/** A rename is on disk only once its folder was synced. */
 export function syncPath(path: string): void {
   const fd = openSync(path, 'r')
   try {
@@ -75,9 +75,10 @@ export function ensurePrivateFolder(folder: string, purpose: string): void {
 
 export function privateFolderProblem(
   folder: string,
-  stats: Pick<Stats, 'uid' | 'mode'> & { isDirectory(): boolean },
+  stats: Pick<Stats, 'uid' | 'mode' | 'isDirectory'>,
   uid: number,
 ): { problem: string; remedy: string } | undefined {
+  const mode = (stats.mode & 0o777).toString(8)
   if (!stats.isDirectory()) return { problem: `${folder} is not a folder`, remedy: `move ${folder} away` }
   if (stats.uid !== uid)
     return { problem: `${folder} belongs to uid ${stats.uid}, not to you`, remedy: 'name a folder of your own' }
@@ -87,15 +88,9 @@ export function privateFolderProblem(
       remedy: 'name a folder of its own below it',
     }
   if ((stats.mode & 0o077) !== 0)
-    return {
-      problem: `${folder} can be entered by others (mode ${(stats.mode & 0o777).toString(8)})`,
-      remedy: `chmod 700 ${folder}`,
-    }
+    return { problem: `${folder} can be entered by others (mode ${mode})`, remedy: `chmod 700 ${folder}` }
   if ((stats.mode & 0o700) !== 0o700)
-    return {
-      problem: `${folder} is closed to you (mode ${(stats.mode & 0o777).toString(8)})`,
-      remedy: `chmod 700 ${folder}`,
-    }
+    return { problem: `${folder} is closed to you (mode ${mode})`, remedy: `chmod 700 ${folder}` }
   return undefined
 }
 
@@ -116,7 +111,7 @@ export function filesIn(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
 }
 
-/** At any depth; none where there is no such folder. */
+/** At any depth. */
 export function filesBelow(folder: string): string[] {
   if (!existsSync(folder)) return []
   return readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -124,22 +119,14 @@ export function filesBelow(folder: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name))
 }
 
-export type PrivateText = { text: string } | { trouble: string; remedy: string }
-
 const LARGEST_BYTES = 16_384
 
 /** A small file that holds a secret: read only when no other user could have read it, else refused with the remedy. */
-export function readPrivateFile(path: string): PrivateText {
-  let fd: number
+export function readPrivateFile(path: string): { text: string } | { trouble: string; remedy: string } {
+  let fd: number | undefined
   try {
     // Without waiting: a pipe without a writer would block for ever.
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    if (missing) return { trouble: `${path} is not there`, remedy: `write the key into it and chmod 600 ${path}` }
-    return { trouble: `${path} cannot be read: ${message(error)}`, remedy: `make it yours: chmod 600 ${path}` }
-  }
-  try {
     const stats = fstatSync(fd)
     const mode = (stats.mode & 0o777).toString(8)
     if (!stats.isFile()) return { trouble: `${path} is not a file`, remedy: 'name a file that holds the key alone' }
@@ -151,24 +138,22 @@ export function readPrivateFile(path: string): PrivateText {
       return { trouble: `${path} is ${stats.size} bytes long`, remedy: 'it should hold the key alone' }
     return { text: readFileSync(fd, 'utf8') }
   } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    if (missing) return { trouble: `${path} is not there`, remedy: `write the key into it and chmod 600 ${path}` }
     return { trouble: `${path} cannot be read: ${message(error)}`, remedy: `make it yours: chmod 600 ${path}` }
   } finally {
-    closeSync(fd)
+    if (fd !== undefined) closeSync(fd)
   }
 }
 
 export type NewFile = { path: string; text: string }
 
-/** More would only wait for each other. */
 const AT_ONCE = 8
 
-/**
- * Many files, each whole or not at all, on disk when it returns. Waits beside the main thread and for several together, so
- * that a hundred files do not block requests.
- */
+/** Many files, each whole or not at all, on disk when it returns; off the main thread, so that requests go on. */
 export async function writeMany(files: readonly NewFile[]): Promise<void> {
   const folders = new Set(files.map(({ path }) => dirname(path)))
-  for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o700 })
+  for (const folder of folders) mkdirSync(folder, PRIVATE_FOLDER)
   const waiting = files.values()
   const worker = async () => {
     for (const file of waiting) await writeOne(file)
@@ -176,7 +161,6 @@ export async function writeMany(files: readonly NewFile[]): Promise<void> {
   const ends = await Promise.allSettled(Array.from({ length: Math.min(AT_ONCE, files.length) }, worker))
   const failed = ends.find((end) => end.status === 'rejected')
   if (failed) throw failed.reason
-  // A rename is on disk once its folder is.
   for (const folder of folders) await sync(folder)
 }
 
@@ -194,8 +178,8 @@ async function writeOne({ path, text }: NewFile): Promise<void> {
   } catch (error) {
     await rm(temporary, { force: true })
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    // Housekeeping came in between and took it for a leftover, or its folder for an empty one: this time it cannot.
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    // Housekeeping took the temporary file for a leftover, or its folder for an empty one. It cannot come between these two.
+    mkdirSync(dirname(path), PRIVATE_FOLDER)
     writeAtomic(path, text)
   }
 }

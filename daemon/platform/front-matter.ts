@@ -1,7 +1,4 @@
-/**
- * Front matter of a markdown file: YAML between two lines of three dashes. Never throws, never runs code, keeps no cache;
- * what it cannot read is body, with the problem named. Does not write front matter.
- */
+/** Reads front matter, YAML between two lines of three dashes. Never throws and never runs code: what it cannot read is body. */
 import grayMatter from 'gray-matter'
 import { type CST, isMap, isScalar, LineCounter, Parser, parseDocument, visit } from 'yaml'
 import { message } from './files.ts'
@@ -9,7 +6,7 @@ import { message } from './files.ts'
 export type FrontMatter = {
   data: Record<string, unknown>
   body: string
-  /** All that stands before the body, byte order mark and delimiters included: `raw + body` is the text. */
+  /** `raw + body` is the text. */
   raw: string
   /** Why front matter that is there was not read; the body is then the whole text. */
   problem?: string
@@ -29,7 +26,8 @@ export function parseFrontMatter(text: string): FrontMatter {
   if (found === undefined) return whole
   if ('problem' in found) return { ...whole, problem: found.problem }
   try {
-    return { data: read(found.yaml), body: marked.slice(found.end), raw: mark + marked.slice(0, found.end) }
+    const data = readPlainYaml(found.yaml) ?? readYaml(found.yaml)
+    return { data, body: marked.slice(found.end), raw: mark + marked.slice(0, found.end) }
   } catch (error) {
     return { ...whole, problem: `the front matter is not valid: ${message(error).split('\n', 1)[0]}` }
   }
@@ -45,7 +43,6 @@ function findBlock(text: string): Block | { problem: string } | undefined {
   if (language !== 'yaml' && language !== 'yml')
     return { problem: `front matter in ${opening[1]} is not read, only YAML` }
   const start = opening[0].length
-  // No further than the cap: the text may be long, and most dashes in it are tables and rules.
   const close = text.slice(0, CAP_BYTES + start).indexOf('\n---', start - 1)
   if (close < 0)
     return { problem: text.length > CAP_BYTES ? `the front matter does not end within ${CAP_BYTES} bytes` : NOT_CLOSED }
@@ -59,11 +56,7 @@ function findBlock(text: string): Block | { problem: string } | undefined {
 
 const NOT_CLOSED = 'the front matter is not closed by a line of three dashes'
 
-function read(yaml: string): Record<string, unknown> {
-  return readPlainYaml(yaml) ?? readYaml(yaml)
-}
-
-/** Exported for the test that holds the short way against it. */
+/** Exported for the test that compares it with `readPlainYaml`. */
 export function readYaml(yaml: string): Record<string, unknown> {
   try {
     return grayMatter(`---\n${yaml}\n---\n`, OPTIONS).data
@@ -113,7 +106,7 @@ function parseYaml(yaml: string): Record<string, unknown> {
   return document.toJS({ maxAliasCount: 0 })
 }
 
-/** To be asked before any YAML of unknown origin is parsed. Goes level by level, on syntax parsed without recursion. */
+/** Ask this before any YAML of unknown origin is parsed. */
 export function nestsTooDeep(yaml: string): boolean {
   let level: CST.Token[] = [...new Parser().parse(yaml)]
   for (let depth = 0; depth <= CAP_DEPTH; depth++) {
@@ -150,19 +143,19 @@ function quoteValues(yaml: string): string {
 }
 
 const KEY = '([A-Za-z_][\\w-]*)'
-/** No character that YAML might take for a break, or not take at all. */
+/** Without characters that YAML takes for a break, or refuses. */
 const TEXT = '[^\\p{Cc}\\uFEFF\\u2028\\u2029\\uFFFE\\uFFFF\\p{Cs}]'
 const ENTRY = new RegExp(`^( *)${KEY}:(?: +(\\S${TEXT}*?))? *$`, 'u')
 const QUOTED = new RegExp(`^"(?:(?!["\\\\])${TEXT}|\\\\["\\\\])*"$`, 'u')
 const CONSTANT = /^(?:true|false|null|~)$/i
 
 /**
- * The front matter that nearly every file has, `key: some words` line by line, and such lines below a key: read without the YAML
- * library, at a fiftieth of the cost. Nothing when any line could mean something else to YAML.
+ * The front matter of nearly every file, `key: some words` line by line and such lines below a key, at a fiftieth of the YAML
+ * library's cost. Nothing when any line could mean something else to YAML.
  */
 export function readPlainYaml(yaml: string): Record<string, unknown> | undefined {
-  const data: Record<string, unknown> = {}
-  let inner: { data: Record<string, unknown>; indent: string } | undefined
+  const data: Record<string, string | Record<string, string>> = {}
+  let inner: { data: Record<string, string>; indent: string } | undefined
   for (const line of yaml.replace(/\n$/, '').split('\n')) {
     const [, indent = '', key, text] = ENTRY.exec(line) ?? []
     if (key === undefined || key === '__proto__' || CONSTANT.test(key)) return undefined
@@ -172,20 +165,18 @@ export function readPlainYaml(yaml: string): Record<string, unknown> | undefined
     const holder = inner?.data ?? data
     const value = text === undefined ? undefined : readScalar(text)
     if (Object.hasOwn(holder, key) || (value === undefined && (text !== undefined || inner))) return undefined
-    holder[key] = value ?? {}
-    if (value === undefined) inner = { data: holder[key] as Record<string, unknown>, indent: '' }
+    if (value === undefined) {
+      inner = { data: {}, indent: '' }
+      data[key] = inner.data
+    } else holder[key] = value
   }
   // A key with nothing below it is null.
-  return Object.values(data).some((value) => typeof value === 'object' && isEmpty(value)) ? undefined : data
+  return Object.values(data).some((value) => Object.keys(value).length === 0) ? undefined : data
 }
 
 function readScalar(text: string): string | undefined {
   if (QUOTED.test(text)) return JSON.parse(text)
   return isText(text) && !CONSTANT.test(text) ? text : undefined
-}
-
-function isEmpty(value: object | null): boolean {
-  return value === null || Object.keys(value).length === 0
 }
 
 const OLD_WORD = /^(?:~|null|true|false|y|n|yes|no|on|off)$/i
@@ -194,7 +185,7 @@ const NUMBER =
 const OLD_DATE = /^\d{4}-\d\d?-\d\d?(?:[Tt ].*)?$/
 const SYNTAX = /^[,[\]{}#&*!|>'"%@`]|^[-?:](?:\s|$)|^(?:---|\.\.\.)|:(?:\s|$)|\s#/
 
-/** Whether every reader of YAML, old ones included, takes a line of text for itself without quotes. */
+/** Whether every reader of YAML, old ones included, reads a line of text without quotes as that text. */
 export function isPlainScalar(text: string): boolean {
   return isText(text) && !OLD_WORD.test(text) && !OLD_DATE.test(text)
 }

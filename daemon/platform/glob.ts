@@ -1,7 +1,7 @@
 /**
  * Matches a path against a glob: `*` and `?` within a folder, `**` across folders, `{a,b}`, and a backslash that makes the
- * next character plain. Brackets are plain too: folders of web frameworks are called `[id]`. Names that begin with a dot
- * match like others. Takes time in proportion to pattern times path, whatever either holds.
+ * next character plain. Brackets are plain too: folders of web frameworks are called `[id]`. Takes time in proportion to
+ * pattern times path.
  */
 
 type Part = { char: string } | { choices: Part[][] } | '?' | '*' | '**/' | '**'
@@ -29,12 +29,7 @@ export function splitList(list: string): string[] {
 
 /** All positions that the parts can reach from the given ones; both sorted. */
 function walk(parts: Part[], from: number[], text: string[]): number[] {
-  let at = from
-  for (const part of parts) {
-    if (at.length === 0) return at
-    at = step(part, at, text)
-  }
-  return at
+  return parts.reduce((at, part) => (at.length === 0 ? at : step(part, at, text)), from)
 }
 
 function step(part: Part, at: number[], text: string[]): number[] {
@@ -65,11 +60,9 @@ function spread(at: number[], text: string[], passes: (position: number) => bool
   return reached
 }
 
-/** Where the choices of a brace end; the last end is its closing brace. Braces without a partner or a comma are plain. */
-type Braces = Map<number, number[]>
-
-function findBraces(glob: string[]): Braces {
-  const braces: Braces = new Map()
+/** Where the choices of each brace end, the last at its closing brace. Braces without a partner or a comma are plain. */
+function findBraces(glob: string[]): Map<number, number[]> {
+  const braces = new Map<number, number[]>()
   const open: { at: number; ends: number[] }[] = []
   for (let i = 0; i < glob.length; i++) {
     if (glob[i] === '\\') i++

@@ -1,4 +1,4 @@
-/** How the daemon is doing: conditions that last until they are cleared, the newest failures, and the event that tells of a change. */
+/** The daemon's health: conditions that last until they are cleared, and the newest failures. */
 import type { Event, StatusEvent } from '../../schema/event.ts'
 import type { Condition, Failure } from '../../schema/process.ts'
 import type { Clock } from './clock.ts'
@@ -42,7 +42,6 @@ export function createHealth(clock: Clock, events: Events) {
     state,
     /** Tells event readers that `status` answers something else now. */
     announce,
-    /** The first event of every stream. */
     connected: (): Event => ({ type: 'status', at: now(), state: state(), change: 'connected' }),
     onChange: (listener: (change: Change) => void) => void listeners.add(listener),
   }

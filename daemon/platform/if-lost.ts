@@ -1,7 +1,4 @@
-/**
- * Answers that leave a record behind, such as which memories were shown: the undo travels with the answer, and its sender runs
- * it when the client does not receive it.
- */
+/** The undo of what an answer recorded travels with the answer: its sender runs it when the client does not receive it. */
 const UNDO = Symbol('undo')
 
 type Undoable = { [UNDO]?: () => void }

@@ -1,4 +1,4 @@
-/** JSON and JSON lines from outside: how much a text will take up, before it is parsed. */
+/** JSON and JSON lines from outside: how deep and large a text is, before it is parsed. */
 
 export type Shape = { depth: number; values: number }
 
@@ -6,7 +6,7 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT, COMMA] = [0x5b, 0x5d, 0x7b, 0x7d, 0x2c]
 
-/** Of what parsing would make: a few bytes can stand for a lot of memory. Counts brackets and commas outside strings. */
+/** A few bytes of JSON can take a lot of memory once parsed. Counts brackets and commas outside strings. */
 export function shapeOf(text: string): Shape {
   let depth = 0
   let deepest = 0
@@ -24,7 +24,6 @@ export function shapeOf(text: string): Shape {
   return { depth: deepest, values }
 }
 
-/** Where the quote stands that closes the string, or the end of a text that never closes it. */
 function endOfString(text: string, from: number): number {
   for (let end = text.indexOf('"', from); end !== -1; end = text.indexOf('"', end + 1)) {
     let slashes = 0

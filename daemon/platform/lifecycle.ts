@@ -3,18 +3,16 @@ import type { Clock } from './clock.ts'
 
 type Stop = (signal: AbortSignal) => void | Promise<void>
 
-export type PartFailure = { part: string; error: unknown }
-
 export function createLifecycle(clock: Clock) {
   const parts: { name: string; stop: Stop }[] = []
   return {
-    /** Adds what has to be stopped, and gives it back. The signal it gets aborts when the drain time is over. */
+    /** Returns the part. The signal that its stop gets aborts when the drain time is over. */
     add: <Part extends Stop | { stop: Stop }>(name: string, part: Part): Part => {
       parts.push({ name, stop: typeof part === 'function' ? part : (signal) => part.stop(signal) })
       return part
     },
-    /** What a part throws is told at once, while those that stop after it (the log) still work. */
-    stop: async (drainMs: number, onFailure: (failure: PartFailure) => void) => {
+    /** `onFailure` is called at once, while the log, which stops later, still works. */
+    stop: async (drainMs: number, onFailure: (failure: { part: string; error: unknown }) => void) => {
       let outcome: 'clean' | 'unclean' = 'clean'
       const drain = new AbortController()
       const timer = clock.after(drainMs, () => drain.abort())

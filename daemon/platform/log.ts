@@ -5,16 +5,17 @@ import { dirname } from 'node:path'
 import pino from 'pino'
 import { formatLogLine, LOG_FILES } from '../../schema/log-line.ts'
 import type { Clock } from './clock.ts'
+import { message } from './files.ts'
 
 type Say = { (message: string): void; (fields: Record<string, unknown>, message: string): void }
 
 export type Log = ReturnType<typeof createLog>
 
-export type LogOptions = { level: string; maxBytes: number }
+type LogOptions = { level: string; maxBytes: number }
 
 export type LogTarget = {
   file: string
-  /** A person is watching: the same lines, readable. */
+  /** For a person who watches: the same lines, readable. */
   terminal?: { write(text: string): unknown; colour: 'on' | 'off' } | undefined
   clock: Clock
   onTrouble: (problem: string) => void
@@ -32,7 +33,7 @@ const LONGEST_LINE = 32_000
 export function createLog(options: LogOptions, { file, terminal, clock, onTrouble }: LogTarget) {
   const onDisk = openLogFile(file, options.maxBytes, onTrouble)
   const write = (json: string) => {
-    const line = redactLine(shorten(json))
+    const line = redactLine(json.length <= LONGEST_LINE ? json : `${json.slice(0, LONGEST_LINE)} …\n`)
     onDisk.write(line)
     terminal?.write(`${formatLogLine(line.trimEnd(), { colour: terminal.colour })}\n`)
   }
@@ -63,11 +64,6 @@ export function createLog(options: LogOptions, { file, terminal, clock, onTroubl
   }
 }
 
-function shorten(line: string): string {
-  return line.length <= LONGEST_LINE ? line : `${line.slice(0, LONGEST_LINE)} …\n`
-}
-
-/** At any depth; what lies too deep to look at is left out. Errors keep their own form and go through the patterns. */
 function silenced(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Error) return value
   if (depth > DEEPEST) return '[deep]'
@@ -115,13 +111,13 @@ export function openLogFile(path: string, capBytes: number, onTrouble: (problem:
       } catch (error) {
         // A full disk or a revoked folder: try to open again with the next line.
         shut()
-        onTrouble(error instanceof Error ? error.message : String(error))
+        onTrouble(message(error))
       }
     },
     setCap: (bytes: number): void => {
       cap = bytes
     },
-    close: () => {
+    close: (): void => {
       closed = true
       shut()
     },

@@ -1,7 +1,4 @@
-/**
- * One daemon per state folder: the holder of its lock. A small file beside it tells others who that is, and that the last
- * holder did not stop cleanly.
- */
+/** One daemon per state folder: the holder of its lock. A file beside it names the holder, and stays when it did not stop cleanly. */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -15,14 +12,9 @@ const LOCK_FILE = 'daemon.lock'
 
 export type Ending = 'clean' | 'unclean'
 
-export type ProcessLock = {
-  /** How the last holder ended, unless a clean stop or a start has dealt with it since. */
-  lastStop: Ending
-  /** An unclean ending leaves the holder's name behind, for the next one to find. */
-  release(ending: Ending): void
-}
+export type ProcessLock = { lastStop: Ending; release(ending: Ending): void }
 
-/** How long a daemon that has just taken the lock may need to write down who it is. */
+/** A daemon that has just taken the lock needs a moment to write its name. */
 const HOLDER_WAIT_MS = 2_000
 const HOLDER_LOOK_MS = 20
 
@@ -34,7 +26,7 @@ export async function waitForLock(clock: Clock, stateDir: string, self: Holder):
     if (!('heldBy' in lock)) return lock
     const holder = lock.heldBy && takesSignals(lock.heldBy.pid) ? lock.heldBy : undefined
     if (holder || clock.elapsed() - startedMs > HOLDER_WAIT_MS)
-      throw new MemoryError('LOCK_HELD', `memoryd already runs${holder ? `: ${describe(holder)}` : ''}`, {
+      throw new MemoryError('LOCK_HELD', `memoryd already runs${holder ? describe(holder) : ''}`, {
         hint: `state folder ${stateDir}; to replace it: memoryd restart`,
       })
     await clock.delay(HOLDER_LOOK_MS)
@@ -42,12 +34,11 @@ export async function waitForLock(clock: Clock, stateDir: string, self: Holder):
 }
 
 function describe({ pid, version, socket }: Holder): string {
-  return `pid ${pid}, version ${version}, socket ${socket}`
+  return `: pid ${pid}, version ${version}, socket ${socket}`
 }
 
 export function takeProcessLock(stateDir: string, self: Holder): ProcessLock | { heldBy: Holder | undefined } {
-  const file = join(stateDir, LOCK_FILE)
-  const unlock = holdFile(file)
+  const unlock = holdFile(join(stateDir, LOCK_FILE))
   if (!unlock) return { heldBy: readHolder(stateDir) }
   const lastStop = readHolder(stateDir) ? 'unclean' : 'clean'
   try {
@@ -68,7 +59,6 @@ export function takeProcessLock(stateDir: string, self: Holder): ProcessLock | {
   }
 }
 
-/** For those outside: whether a living process holds the lock. */
 export function isLocked(stateDir: string): boolean {
   const file = join(stateDir, LOCK_FILE)
   if (!existsSync(file)) return false
@@ -85,12 +75,7 @@ export function readHolder(stateDir: string): Holder | undefined {
   }
 }
 
-/**
- * A lock that the kernel frees when its holder dies, however it dies: an exclusive SQLite lock on a small file. Holds other
- * processes off, and other holders in this one.
- */
-
-/** Takes it and returns how to let go of it; nothing when another process has it. Never waits. */
+/** An exclusive SQLite lock: the kernel frees it when its holder dies. Returns how to release it, or nothing when it is held. */
 export function holdFile(file: string): (() => void) | undefined {
   let db: Database.Database | undefined
   try {

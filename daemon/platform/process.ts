@@ -8,20 +8,18 @@ import type { Clock, Timer } from './clock.ts'
 
 export type Processes = ReturnType<typeof createProcesses>
 
-/** Where the system tells of its processes as files. */
-const PROC = '/proc'
-/** Counted from the state, which follows the name. */
+/** The field `starttime` of /proc/<pid>/stat, counted from the state. */
 const STARTED = 19
 
 export function createProcesses() {
-  const hasProc = existsSync(`${PROC}/self/stat`)
+  const hasProc = existsSync('/proc/self/stat')
   return {
-    /** What tells a process from a later one of the same number; undefined where there is none, or the system does not say. */
+    /** Tells a process from a later one of the same number; undefined without such a process, or without /proc. */
     birthOf: (pid: number): string | undefined => statOf(pid)?.started,
     isAlive: (pid: number, born?: string): boolean => {
       if (!hasProc) return takesSignals(pid)
       const stat = statOf(pid)
-      // What has ended and was not collected yet is as good as gone.
+      // A zombie has ended.
       return stat !== undefined && !'ZX'.includes(stat.state) && (born === undefined || born === stat.started)
     },
   }
@@ -29,8 +27,8 @@ export function createProcesses() {
 
 function statOf(pid: number): { state: string; started: string } | undefined {
   try {
-    const text = readFileSync(`${PROC}/${pid}/stat`, 'utf8')
-    // A program may have any name, also one with spaces and parentheses.
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The name of a program may hold spaces and parentheses.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     const [state, started] = [fields[0], fields[STARTED]]
     return state === undefined || started === undefined ? undefined : { state, started }
@@ -39,7 +37,7 @@ function statOf(pid: number): { state: string; started: string } | undefined {
   }
 }
 
-export type CommandOutcome = { output: string } | { trouble: string }
+type CommandOutcome = { output: string } | { trouble: string }
 
 type Limits = { clock: Clock; timeoutMs: number; maxBytes: number; signal: AbortSignal }
 
@@ -54,10 +52,10 @@ export function takesSignals(pid: number): boolean {
   }
 }
 
-/** Runs a command of the user's and gives what it printed, within the time limit. Nothing of it is logged. */
+/** Runs a command of the user's and returns what it printed. Nothing of it is logged. */
 export function runCommand(command: string, { clock, timeoutMs, maxBytes, signal }: Limits): Promise<CommandOutcome> {
   return new Promise((resolve) => {
-    // A group of its own, so that whatever the shell has started ends with it.
+    // A group of its own, so that what the shell has started ends with it.
     const child = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'pipe', 'ignore'], detached: true, cwd: '/' })
     const chunks: Buffer[] = []
     let bytes = 0
@@ -67,7 +65,6 @@ export function runCommand(command: string, { clock, timeoutMs, maxBytes, signal
       draining?.stop()
       signal.removeEventListener('abort', onAbort)
       child.stdout.destroy()
-      // Also when the shell has ended: what it left in the background has no more to say.
       if (child.pid !== undefined) endGroup(child.pid)
       resolve(outcome)
     }
@@ -107,32 +104,32 @@ export function aborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-/** What a thread does leaves little that lives on: more room for what has died would only be held. */
+/** Little of what a thread allocates stays alive: a larger young generation would only hold memory. */
 const YOUNG_MB = 16
 
-/** Names the file of a thread beside the module `base`. Built, all files stand in one folder and end in `.js`. */
+/** Built, all files stand in one folder and end in `.js`. */
 export function threadFile(name: string, base: string): URL {
   return new URL(base.endsWith('.ts') ? name : name.replace(/\.ts$/, '.js'), base)
 }
 
 export function beginThread(program: URL, workerData?: unknown): Worker {
   const worker = new Worker(program, { workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
-  // What keeps the daemon alive is its socket.
+  // The socket keeps the daemon alive.
   worker.unref()
   worker.once('online', keepHeapSmall)
   return worker
 }
 
 /**
- * Tells V8 to hold little more than what lives; unknown flags are ignored. By itself V8 holds 34 megabytes for what is dead a moment later, and lets a heap of fifteen grow to sixty before it looks
- * for what has died since. Not before the daemon is ready: what Node brings along compiled is only taken under its own flags.
- * Once more with each thread that has begun, which sets the first of them back.
+ * Tells V8 to hold little more than what is alive: by itself it holds 34 MB of garbage and lets a heap of 15 MB grow to 60. Call it
+ * when the daemon is ready, since other flags make V8 refuse Node's compiled code, and after a thread has begun, which
+ * resets the first flag. Unknown flags are ignored.
  */
 export function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
   setFlagsFromString('--heap-growing-percent=30')
-  // Threads begin with what they may hold: they have no time to grow.
+  // Threads do not live long enough to grow.
   setFlagsFromString('--min-semi-space-size=4')
-  // What lives of so little is gone through before other threads are awake to help, and requests would wait for them.
+  // So small a heap is collected before helper threads wake up.
   setFlagsFromString('--no-parallel-scavenge')
 }

@@ -1,4 +1,4 @@
-/** Who works when: one after the other on the same thing, in small steps, and after requests. */
+/** Order of work: in turn on the same thing, in small steps, and after requests. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from './clock.ts'
 
@@ -18,10 +18,10 @@ export function createInTurn(): InTurn {
   }
 }
 
-/** A fraction of a millisecond, even where every rule looks at every one. */
+/** Redaction of so many takes a fraction of a millisecond. */
 const MOST_CHARS = 2_000
 
-/** For much work in small steps: lets other callbacks run after so many characters of it. */
+/** Lets other callbacks run after so many characters of work. */
 export function createTurns(): (chars: number) => Promise<void> {
   let since = 0
   return async (chars) => {
@@ -32,7 +32,7 @@ export function createTurns(): (chars: number) => Promise<void> {
   }
 }
 
-/** So that of a hundred requests in a row about one finds the thread at work: a good part of a run is waiting. */
+/** About one of a hundred requests in a row then finds the thread busy: a good part of a run is waiting. */
 const REST_PER_WORK = 50
 /** While a run waits for a model, the thread works for requests: not all of the busy time was the run's. */
 const LONGEST_REST_MS = 300
@@ -44,11 +44,10 @@ const LONGEST_REST_MS = 300
 export function createGivingWay({ busy }: Clock) {
   let isAsked = false
   return {
-    /** A request came in. */
     asked: () => {
       isAsked = true
     },
-    /** To be called before a piece of work; what it returns, after it, for how many ms to rest. */
+    /** Call it before a piece of work, and what it returns after it: for how many ms to rest. */
     begin: () => {
       const begunMs = busy()
       return () => {

@@ -1,10 +1,10 @@
 /**
  * The one safe way to open, list, read and write below a folder. Every folder on the way is held open and entered from the
- * one before, never through a link; a file is opened first and judged by what was opened.
+ * one before, never through a link; a file is opened first, then checked.
  *
- * On Linux a name is resolved in the open folder itself (`/proc/self/fd/…`, in place of the openat that Node lacks): a
- * folder swapped for a link after the check changes nothing. Elsewhere it is resolved by path, and what the names lead to
- * is compared before and after: a program that swaps folders within those microseconds can still win.
+ * On Linux a name is resolved in the open folder itself (`/proc/self/fd/…`, in place of the openat that Node lacks).
+ * Elsewhere it is resolved by path, and what the names lead to is compared before and after: a program that swaps folders
+ * within those microseconds can still win.
  */
 import { hash } from 'node:crypto'
 import {
@@ -34,11 +34,10 @@ type Identity = { dev: bigint; ino: bigint }
 
 export type Folder = {
   fd: number
-  /** What is held open, whatever its name leads to by now. */
+  /** Of the open folder, whatever its name leads to by now. */
   held: Identity
   reach: Reach
   name: string
-  /** Where the folder itself is found. */
   where: string
   parent: Folder | undefined
   /** The path of an entry of this folder, good for as long as the folder is open. */
@@ -55,10 +54,9 @@ export function bestReach(platform: NodeJS.Platform): Reach {
   return platform === 'linux' && existsSync('/proc/self/fd') ? 'descriptor' : 'path'
 }
 
-/** Of this machine, asked once: folders are opened with every write. */
-const OWN_REACH: Reach = bestReach(process.platform)
+const OWN_REACH = bestReach(process.platform)
 
-/** The root may be reached through links, where `mayBeAt` says so of the place they lead to. From there on none is followed. */
+/** The root may be reached through links if `mayBeAt` allows where they lead. Below it none is followed. */
 export function openRoot(root: string, mayBeAt: MayBeAt, reach: Reach = OWN_REACH): Folder {
   const { fd, where } = reach === 'descriptor' ? openAsLed(root) : openAsNamed(root)
   try {
@@ -72,7 +70,6 @@ export function openRoot(root: string, mayBeAt: MayBeAt, reach: Reach = OWN_REAC
   }
 }
 
-/** Opens the root for as long as `act` takes. */
 export function inRoot<T>(root: string, mayBeAt: MayBeAt, act: (top: Folder) => T): T {
   const top = openRoot(root, mayBeAt)
   try {
@@ -82,12 +79,11 @@ export function inRoot<T>(root: string, mayBeAt: MayBeAt, act: (top: Folder) => 
   }
 }
 
-/** Judges what is held open, or is about to be made in it: a link may have stood on the way for that one moment only. */
 function refuseAstray(root: string, where: string, mayBeAt: MayBeAt): void {
   if (where !== root && !mayBeAt(where)) throw refused(`the folder ${shown(root)} leads elsewhere through a link`)
 }
 
-/** What the links led to when it was opened is held; the kernel says where that is, so that the path is walked once. */
+/** The kernel says where the opened folder is, so that the path is walked once. */
 function openAsLed(root: string): { fd: number; where: string } {
   const fd = openSync(root, constants.O_RDONLY | constants.O_DIRECTORY)
   try {
@@ -122,7 +118,7 @@ export function enter(parent: Folder, name: string): Folder | undefined {
   }
 }
 
-/** Goes down as far as there are folders; `act` is told which are missing. All that was opened is closed again. */
+/** Goes down as far as there are folders; `act` gets the names of those that are missing. */
 export function descend<T>(
   from: Folder,
   names: readonly string[],
@@ -140,8 +136,7 @@ export function descend<T>(
   }
 }
 
-/** The folder on the way that is no longer the one its name leads to, where there is one. */
-export function movedOf(folder: Folder): Folder | undefined {
+function movedOf(folder: Folder): Folder | undefined {
   for (let each: Folder | undefined = folder; each; each = each.parent) {
     const found = lstatSync(each.where, { bigint: true, throwIfNoEntry: false })
     if (found?.ino !== each.held.ino || found.dev !== each.held.dev) return each
@@ -155,7 +150,7 @@ export function refuseMoved(folder: Folder): void {
   if (other) throw moved(other.name)
 }
 
-/** Makes `dir` from the last folder on its way that exists, held open, and only where that leads to the right place. */
+/** Makes `dir` from the last folder on its way that exists, held open. */
 export function makeFolder(dir: string, mayBeAt: MayBeAt): void {
   const missing: string[] = []
   let there = dir
@@ -204,7 +199,7 @@ function make(parent: Folder, name: string): Folder {
   }
 }
 
-/** An empty folder that stays does no harm, so whatever keeps it is no failure. */
+/** An empty folder that stays does no harm. */
 export function removeIfEmpty(folder: Folder): 'removed' | 'kept' {
   try {
     refuseMoved(folder)
@@ -215,11 +210,10 @@ export function removeIfEmpty(folder: Folder): 'removed' | 'kept' {
   }
 }
 
-/** `hash`: SHA-256 of the bytes, in hex, made when it is asked for. `mode`: permissions only. `stamp`: of the file that was read. */
+/** `hash`: SHA-256 of the bytes, in hex, made on demand. `mode`: permissions only. */
 export type Content = { bytes: Buffer; readonly hash: string; mode: number; stamp: string }
 
 export const CAP_BYTES = 1_048_576
-/** Of what was not there before. */
 export const NEW_MODE = 0o600
 
 const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY
@@ -229,15 +223,15 @@ export function hashOf(content: Uint8Array | string): string {
   return hash('sha256', content)
 }
 
-/** As long as it stays, the file need not be read again. */
+/** While it stays the same, the file need not be read again. */
 export function stampOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
   return `${ino} ${size} ${mtimeMs} ${ctimeMs}`
 }
 
-/** The coarsest stamp of a file system in use counts two seconds: a second write within it can leave it as it was. */
+/** FAT has stamps of two seconds: a second write within them can leave the stamp as it was. */
 const SETTLED_MS = 3_000
 
-/** Whether a change after `nowMs` is sure to show in the stamp. No program can set a file's ctime, so only that one counts. */
+/** Whether a change after `nowMs` is sure to show in the stamp. No program can set a file's ctime. */
 export function isSettled({ ctimeMs }: Pick<Stats, 'ctimeMs'>, nowMs: number): boolean {
   return nowMs - ctimeMs > SETTLED_MS
 }
@@ -252,7 +246,8 @@ export function readPlain(folder: Folder, leaf: string, capBytes = CAP_BYTES): C
     if (stats.nlink > 1) throw refused(`${shown(leaf)} has another name elsewhere (a hard link)`)
     if (folder.reach === 'path') {
       refuseElsewhere(folder, leaf, fd)
-      if (!isSpelledSo(folder, leaf)) return undefined
+      // A file system that ignores case finds a twin, whose real path has the other spelling.
+      if (realpathSync.native(folder.at(leaf)) !== folder.at(leaf)) return undefined
     }
     const bytes = readUpTo(fd, stats.size, capBytes)
     if (!bytes) throw refused(`${shown(leaf)} is larger than ${capBytes} bytes`)
@@ -269,7 +264,6 @@ export function readPlain(folder: Folder, leaf: string, capBytes = CAP_BYTES): C
   }
 }
 
-/** By path, no byte is written before it is certain that the new file is where it should be. */
 export function writeNew(folder: Folder, name: string, bytes: Uint8Array, { mode }: { mode: number }): void {
   if (folder.reach === 'path') refuseMoved(folder)
   const fd = openSync(folder.at(name), OPEN_NEW, NEW_MODE)
@@ -295,7 +289,7 @@ function openPlain(folder: Folder, leaf: string): number | undefined {
   }
 }
 
-/** Reads on from where `fd` stands; nothing, when it is too large. A file may grow while it is being read. */
+/** Reads on from where `fd` stands; nothing when it is too large. A file may grow meanwhile. */
 export function readUpTo(fd: number, sizeBytes: number, capBytes = CAP_BYTES): Buffer | undefined {
   const chunks: Buffer[] = []
   for (let total = 0; Math.max(sizeBytes, total) <= capBytes; ) {
@@ -309,18 +303,13 @@ export function readUpTo(fd: number, sizeBytes: number, capBytes = CAP_BYTES): B
   return undefined
 }
 
-/** By path, a folder may have been swapped when the file was opened and be back already: the file then is another one. */
+/** A folder may have been swapped for the moment in which the file was opened: then the file is another one. */
 function refuseElsewhere(folder: Folder, name: string, fd: number): void {
   refuseMoved(folder)
   const held = fstatSync(fd, { bigint: true })
   const found = lstatSync(folder.at(name), { bigint: true, throwIfNoEntry: false })
   if (found?.ino !== held.ino || found.dev !== held.dev || held.nlink !== 1n)
     throw refused(`${shown(name)} was changed while it was in use`)
-}
-
-/** By path, a system that ignores case finds a twin. It then spells the name in its own way. */
-function isSpelledSo(folder: Folder, leaf: string): boolean {
-  return realpathSync.native(folder.at(leaf)) === folder.at(leaf)
 }
 
 export function isCode(error: unknown, ...codes: string[]): boolean {

@@ -1,4 +1,4 @@
-/** The place of the Unix socket: who may reach it, and what may be cleared away to bind it. */
+/** The path of the Unix socket: private to the user, and cleared only when no process listens there. */
 import { chmodSync, lstatSync, statSync, unlinkSync } from 'node:fs'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
@@ -6,10 +6,10 @@ import { MemoryError } from '../../schema/errors.ts'
 import type { Environment } from '../../schema/rendezvous.ts'
 import { ensurePrivateFolder } from './files.ts'
 
-/** The first descriptor that systemd passes. */
+/** SD_LISTEN_FDS_START of systemd. */
 const FIRST_PASSED_FD = 3
 
-/** The descriptor systemd listens on for us, if it started this very process with one. */
+/** The descriptor that systemd listens on for this very process. */
 export function passedSocket(env: Environment, pid: number): number | undefined {
   if (env.LISTEN_PID !== String(pid) || !env.LISTEN_FDS) return undefined
   if (env.LISTEN_FDS === '1') return FIRST_PASSED_FD
@@ -18,10 +18,7 @@ export function passedSocket(env: Environment, pid: number): number | undefined 
   })
 }
 
-/**
- * Makes `path` free to bind. Call it only while holding the process lock: between our dial and our unlink no other daemon
- * of ours can bind, and a socket that still answers belongs to a stranger and is left alone.
- */
+/** Call it only while holding the process lock: then no other daemon can bind between the dial and the unlink. */
 export async function clearSocketPath(path: string): Promise<void> {
   ensurePrivateFolder(dirname(path), 'socket')
   const stats = lstatSync(path, { throwIfNoEntry: false })
@@ -37,7 +34,7 @@ export async function clearSocketPath(path: string): Promise<void> {
   unlinkSync(path)
 }
 
-/** Node binds with the umask's mode; the socket must be ours alone whatever the umask was. */
+/** Node binds with the umask's mode. */
 export function closeToOthers(path: string): void {
   // As a service the folder may be read-only, and the socket as it should be.
   if ((statSync(path).mode & 0o777) !== 0o600) chmodSync(path, 0o600)
@@ -48,7 +45,6 @@ export function closeToOthers(path: string): void {
     })
 }
 
-/** Whatever stands there, also a file that is not ours. */
 export function socketIsThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }

@@ -13,7 +13,7 @@ export function notifyReady(notifySocket: string | undefined): Promise<void> {
   })
 }
 
-/** systemd would wait for a notice that never comes, and kill a daemon that answers. */
+/** Without the notice systemd would kill a daemon that answers. */
 function unheard(cause: Error): MemoryError {
   return new MemoryError('SETUP', `systemd waits for a notice that cannot be sent: ${cause.message}`, {
     hint: 'install systemd-notify (part of systemd), or start without the service: memoryd start',

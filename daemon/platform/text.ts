@@ -1,13 +1,13 @@
-/** Texts, numbers and names: cut, counted, and made fit to be shown. Pure. */
+/** Pure functions that cut, count and show texts, numbers and names. */
 import { createHash } from 'node:crypto'
 import { shapeOf } from './json.ts'
 
-/** Half of a character cannot be written as UTF-8, and no server takes it. */
+/** Half of a surrogate pair cannot be written as UTF-8, and no server takes it. */
 export function isWithinCharacter(text: string, at: number): boolean {
   return /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(Math.max(0, at - 1), at + 1))
 }
 
-/** A part of a text keeps the whole of it in memory: a copy does not. */
+/** V8 keeps the whole text in memory for a slice of it, not for a copy. */
 export function copied(text: string): string {
   return Buffer.from(text, 'utf16le').toString('utf16le')
 }
@@ -33,7 +33,7 @@ export function headOfBytes(text: string, bytes: number): string {
     .replace(/\ufffd+$/, '')
 }
 
-/** With commas between thousands. The language's own way loads all of its locales, which costs as much as a tenth of a start. */
+/** With commas between thousands. `toLocaleString` loads all locales, which takes a tenth of a start. */
 export function grouped(number: number): string {
   return String(number).replace(/\B(?=(?:\d{3})+$)/g, ',')
 }
@@ -46,7 +46,7 @@ export function tokensIn(text: string): number {
 }
 
 export const JSON_BYTES_PER_TOKEN = 2
-/** A text with more than this is not parsed, to spare memory: it counts as the JSON that it looks like. */
+/** A text with more than this is not parsed: it counts as JSON. */
 const CAP_VALUES = 200_000
 const CAP_DEPTH = 500
 
@@ -69,7 +69,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** An estimate from bytes alone is taken a third higher. */
+/** An estimate from bytes alone, with a third more for safety. */
 export function padded(tokens: number): number {
   return Math.ceil((tokens * 4) / 3)
 }
@@ -93,7 +93,7 @@ export function safeId(id: string): string {
   return SAFE.test(id) && !DOTS_ONLY.test(id) ? id : createHash('sha256').update(id).digest('hex')
 }
 
-/** A name as it can stand in a sentence: nothing invisible, nothing that turns the line around, not too long. */
+/** A name for a sentence: quoted, cut, without invisible characters. */
 export function shown(name: string): string {
   const cut = name.length > 80 ? `${[...name.slice(0, 160)].slice(0, 80).join('')}…` : name
   return JSON.stringify(cut).replace(

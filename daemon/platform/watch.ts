@@ -1,32 +1,29 @@
 /**
- * Watches folders, or single files, for paths that change below them; over chokidar. A root may be a link, need not exist
- * yet, and may vanish and come back. A watch can miss something: callers that need certainty sweep as well.
+ * Watches folders or single files, over chokidar. A root may be a link, need not exist yet, and may vanish and come back. A
+ * watch can miss something: callers that need certainty sweep as well.
  */
 import { type Stats, statSync } from 'node:fs'
 import { lstat, realpath } from 'node:fs/promises'
 import { sep } from 'node:path'
 import type { Clock, Timer } from './clock.ts'
 
-/** `code`: of the kernel's refusal. */
 export type WatchFailure = { code: string; path: string }
 
 export type WatchOptions = {
   clock: Clock
   /** How many levels of folders below each root. */
   depth: number
-  /** Without `stats` where they are not known yet. What is ignored as a file is looked at again when it changes. */
   isIgnored?: (path: string, stats?: Stats) => boolean
-  /** Changes are delivered when none has come for so long … */
+  /** Changes are delivered when none has come for so long, */
   quietMs: number
-  /** … or when the first of them is so old. */
+  /** or when the first of them is so old. */
   longestMs: number
-  /** Files and folders that changed, appeared or are gone; of a folder that appears or goes, everything in it that is not ignored. */
   onChange: (paths: ReadonlySet<string>) => void
-  /** What keeps the first of the roots from being watched completely; undefined when all are again. */
+  /** Of the first root that is not watched completely; undefined when all are again. */
   onFailure: (failure: WatchFailure | undefined) => void
 }
 
-/** `identity`: of what stood there when the watch began; `failure`: stands until another attempt has succeeded. */
+/** `failure`: kept until another attempt has succeeded. */
 type Root = { identity: string; failure: WatchFailure | undefined; ready: Promise<void>; close(): void }
 
 export function createWatch({ clock, depth, isIgnored, quietMs, longestMs, onChange, onFailure }: WatchOptions) {
@@ -91,7 +88,7 @@ export function createWatch({ clock, depth, isIgnored, quietMs, longestMs, onCha
   }
 
   return {
-    /** Watches these paths and no others, and tries again what failed. Resolves when they are watched, or cannot be. */
+    /** Replaces all roots and tries failed ones again. Resolves when they are watched, or cannot be. */
     set: async (paths: Iterable<string>) => {
       const wanted = new Set(paths)
       for (const [path, root] of roots) {
@@ -118,7 +115,6 @@ export function createWatch({ clock, depth, isIgnored, quietMs, longestMs, onCha
   }
 }
 
-/** Collects paths until none has come for a moment, or the first is old. */
 function collectPaths(clock: Clock, quietMs: number, longestMs: number, deliver: (paths: ReadonlySet<string>) => void) {
   let paths = new Set<string>()
   let timer: Timer | undefined
@@ -144,7 +140,6 @@ function collectPaths(clock: Clock, quietMs: number, longestMs: number, deliver:
   }
 }
 
-/** Where a link leads; any other path is itself. */
 async function followLink(path: string): Promise<string> {
   try {
     return (await lstat(path)).isSymbolicLink() ? await realpath(path) : path
@@ -153,7 +148,7 @@ async function followLink(path: string): Promise<string> {
   }
 }
 
-/** With its birth: a file system gives the number of a folder that is gone to the next one at once. */
+/** With the birth time: file systems reuse the inode of a deleted folder at once. */
 function identityOf(path: string): string {
   try {
     const { dev, ino, birthtimeMs } = statSync(path)
@@ -168,7 +163,6 @@ function failureOf(error: unknown, path: string): WatchFailure {
   return { code, path: where }
 }
 
-/** Why something cannot be watched, and what the user can do. */
 export function watchRemedy({ code, path }: WatchFailure): string {
   const remedies: Record<string, string> = {
     ENOSPC: 'the limit of inotify watches is reached: raise fs.inotify.max_user_watches with sysctl',

@@ -1,37 +1,26 @@
 /**
- * What has to stand in a text before a rule can find anything in it: of every rule, pieces of which each of its matches holds
- * one. `test/secrets/prefilter.test.ts` holds that nothing is missed, and that no rule of the preset is unknown here.
+ * Tells in one pass over a text which rules can find anything in it: every match of a rule holds one of its pieces. Looking for
+ * each piece by itself would take as long as the rules. `test/secrets/prefilter.test.ts` checks that no piece is missing.
  */
 
 import type { Starts } from './credential.ts'
 import { shapes } from './tokens.ts'
 
-/**
- * Tells in one pass over a text which of many short pieces stand in it, whatever their case: so it is known which rules have
- * nothing to find there. Looking for each piece by itself would take as long as the rules. Knows nothing of credentials.
- */
-
-/** A piece that begins with `^` counts only where no letter and no digit stands before it. A space is any white space. */
-export type Hints = (text: string) => Seen
-
-/** Where the pieces of traced lists begin; not sorted. */
-export type Seen = { bits: number; places: Place[] }
+/** `places`: where the pieces of traced lists begin; not sorted. */
+type Seen = { bits: number; places: Place[] }
 type Place = { bit: Bit; at: number }
 
 /** What the pieces of a list set; each is a power of two. */
-export type Bit = number
+type Bit = number
 
 /** Runs of so many letters and digits set `LONG_RUN`: keys and hashes, hardly ever a name. */
 const RUN_CHARS = 32
 export const LONG_RUN: Bit = 1 << 30
 /** With dashes and underscores among them, fewer set `DASHED_RUN`. */
 const DASHED_CHARS = 24
-export const FIRST_RUN_BIT = 29
+const FIRST_RUN_BIT = 29
 export const DASHED_RUN: Bit = 1 << FIRST_RUN_BIT
 
-const SHORT_CHARS = 65_536
-/** As much as the longest character: else a text that does not fit might seem to have as many bytes as characters. */
-const SPARE_BYTES = 4
 const ALPHANUMERIC = /[A-Za-z0-9]/
 /** What stands in a run: a dash, or a letter or digit. */
 const DASH = 1
@@ -44,70 +33,49 @@ const WHITE_SPACE = [
 /** The class of all characters that stand in no piece. */
 const NOTHING = 0
 
-type Hit = { length: number; bit: Bit; atStart: boolean }
+type Piece = { letters: string; bit: Bit; atStart: boolean }
 
-export function createHints(lists: readonly (readonly [Bit, readonly string[]])[], traced: Bit): Hints {
+/** A piece that begins with `^` counts only where no letter and no digit stands before it. A space is any white space. */
+export function createHints(lists: readonly (readonly [Bit, readonly string[]])[], traced: Bit) {
   const classes = new Uint8Array(65_536)
   const runs = new Uint8Array(65_536)
   const all = lists.flatMap(([bit, pieces]) =>
-    pieces.map((piece): Piece => {
-      const atStart = piece.startsWith('^')
-      const letters = atStart ? piece.slice(1) : piece
-      return { bit, letters, length: letters.length, atStart }
-    }),
+    pieces.map((piece): Piece => ({ bit, letters: piece.replace(/^\^/, ''), atStart: piece.startsWith('^') })),
   )
   const count = classify(new Set(all.map(({ letters }) => letters).join('')), classes, runs)
   const { next, hits } = automaton(all, classes, count)
 
-  // One for bytes and one for characters: what V8 has made for the one would be slow for the other.
-  const scanner =
-    () =>
-    (codes: Codes, length: number): Seen => {
-      const places: Place[] = []
-      let bits = runsIn(codes, length, runs)
-      let state = 0
-      for (let at = 0; at < length; at++) {
-        state = next[state + (classes[codes[at] as number] as number)] as number
-        if (state >= 0) continue
-        state = ~state
-        for (const { length, bit, atStart } of hits[state / count] as Hit[]) {
-          if (atStart && at >= length && runs[codes[at - length] as number] === LETTER) continue
-          bits |= bit
-          if ((bit & traced) !== 0) places.push({ bit, at: at - length + 1 })
-        }
+  return (text: string): Seen => {
+    const places: Place[] = []
+    let bits = runsIn(text, runs)
+    let state = 0
+    for (let end = 0; end < text.length; end++) {
+      state = next[state + (classes[text.charCodeAt(end)] as number)] as number
+      if (state >= 0) continue
+      state = ~state
+      for (const { letters, bit, atStart } of hits[state / count] as Piece[]) {
+        const at = end - letters.length + 1
+        if (atStart && at > 0 && runs[text.charCodeAt(at - 1)] === LETTER) continue
+        bits |= bit
+        if ((bit & traced) !== 0) places.push({ bit, at })
       }
-      return { bits, places }
     }
-  const inBytes = scanner()
-  const inCharacters = scanner()
-
-  const bytes = Buffer.alloc(SHORT_CHARS + SPARE_BYTES)
-  const characters = new Uint16Array(SHORT_CHARS)
-  return (text) => {
-    const { length } = text
-    if (length < SHORT_CHARS && bytes.write(text, 'utf8') === length) return inBytes(bytes, length)
-    const codes = length < SHORT_CHARS ? characters : new Uint16Array(length)
-    for (let at = 0; at < length; at++) codes[at] = text.charCodeAt(at)
-    return inCharacters(codes, length)
+    return { bits, places }
   }
 }
 
-type Codes = Uint8Array | Uint16Array
-
-/**
- * Looks backwards from where a run that begins at `from` would be long enough: what ends it there tells where the next may begin,
- * so that most characters are never looked at.
- */
-function runsIn(codes: Codes, length: number, runs: Uint8Array): number {
+/** Looks backwards from where a run would be long enough: what ends it tells where the next may begin. */
+function runsIn(text: string, runs: Uint8Array): number {
+  const { length } = text
   let bits = 0
   for (let from = 0; from + DASHED_CHARS <= length; ) {
     let at = from + DASHED_CHARS - 1
-    while (at >= from && runs[codes[at] as number] !== 0) at--
+    while (at >= from && runs[text.charCodeAt(at)] !== 0) at--
     if (at < from) {
       bits |= DASHED_RUN
       at = from
-      for (let letters = 0; at < length && runs[codes[at] as number] !== 0; at++) {
-        letters = runs[codes[at] as number] === LETTER ? letters + 1 : 0
+      for (let letters = 0; at < length && runs[text.charCodeAt(at)] !== 0; at++) {
+        letters = runs[text.charCodeAt(at)] === LETTER ? letters + 1 : 0
         if (letters === RUN_CHARS) bits |= LONG_RUN
       }
     }
@@ -131,16 +99,14 @@ function classify(characters: ReadonlySet<string>, classes: Uint8Array, runs: Ui
   return count
 }
 
-type Piece = Hit & { letters: string }
-
 /**
- * Aho and Corasick's: from every state, every character leads to the longest beginning of a piece that was just read. States
- * are told by where their row begins, and those at which a piece ends by the complement of that.
+ * The automaton of Aho and Corasick: each character leads to the longest beginning of a piece that was just read. A state is the
+ * index of its row, or the complement of that where a piece ends.
  */
 function automaton(pieces: readonly Piece[], classes: Uint8Array, count: number) {
-  const most = pieces.reduce((sum, { length }) => sum + length, 1)
+  const most = pieces.reduce((sum, { letters }) => sum + letters.length, 1)
   const next = new Int32Array(most * count)
-  const hits: (readonly Hit[])[] = [[]]
+  const hits: (readonly Piece[])[] = [[]]
   let unread = pieces.map((piece) => ({ piece, row: 0 }))
   for (let length = 1; unread.length > 0; length++) {
     const made: { edge: number; row: number; shorter: number }[] = []
@@ -152,16 +118,17 @@ function automaton(pieces: readonly Piece[], classes: Uint8Array, count: number)
       // Until now it led to a shorter beginning.
       if (one.row < firstRow) {
         const shorter = one.row
-        one.row = hits.push(hits[shorter / count] as Hit[]) * count - count
+        one.row = hits.push(hits[shorter / count] as Piece[]) * count - count
         made.push({ edge, row: one.row, shorter })
         next[edge] = one.row
       }
-      if (one.piece.length === length) hits[one.row / count] = [...(hits[one.row / count] as Hit[]), one.piece]
+      if (one.piece.letters.length === length)
+        hits[one.row / count] = [...(hits[one.row / count] as Piece[]), one.piece]
     }
     for (const { edge, row } of made) if (hits[row / count]?.length !== 0) next[edge] = ~row
     // By now the rows of all shorter beginnings are complete.
     for (const { row, shorter } of made) next.copyWithin(row, shorter, shorter + count)
-    unread = unread.filter(({ piece }) => piece.length > length)
+    unread = unread.filter(({ piece }) => piece.letters.length > length)
   }
   return { next, hits }
 }
@@ -277,31 +244,20 @@ const NEARBY = bitOf('nearby')
 const PASSWORD_FILES = bitOf('password-files')
 const TRACED = bitOf('assignments') | bitOf('headers')
 
-/** Made on first use, so that the start of the daemon does not wait for it. */
-const hintsIn = onFirstUse(() =>
-  createHints(
-    [
-      ...named.map(([name, list]) => [bitOf(name), list] as const),
-      [TOKENS, prefixes.map((piece) => `^${piece}`)],
-      ...Object.entries(presetPieces).map(([name, list]) => [presetBits.get(name) as Bit, list] as const),
-    ],
-    TRACED,
-  ),
+const hintsIn = createHints(
+  [
+    ...named.map(([name, list]) => [bitOf(name), list] as const),
+    [TOKENS, prefixes.map((piece) => `^${piece}`)],
+    ...Object.entries(presetPieces).map(([name, list]) => [presetBits.get(name) as Bit, list] as const),
+  ],
+  TRACED,
 )
-
-function onFirstUse(make: () => Hints): Hints {
-  let made: Hints | undefined
-  return (text) => {
-    made ??= make()
-    return made(text)
-  }
-}
 
 export type Needs = {
   detector(name: Detector): boolean
   preset(rule: string): boolean
   ofPreset: boolean
-  /** Where the pieces of a rule begin, if that is all that it has to look at. */
+  /** Where the pieces of a rule begin, for rules that look at nothing else. */
   starts(name: Detector): Starts
 }
 
@@ -323,7 +279,6 @@ export function needsOf(text: string): Needs & { none: boolean } {
   }
 }
 
-/** What of our own may find something, as the bits of its pieces. */
 function ownRulesFor(found: Bit, text: string): Bit {
   let rules = found & ANY_OWN
   if ((found & LONG_RUN) !== 0) rules |= TOKENS | NEARBY
