@@ -1,4 +1,4 @@
-/** Finds credentials in addresses: the password of `scheme://user:password@host`, a token as user, keys in a query. */
+/** Finds credentials in addresses (`scheme://user:password@host`, a token as user, keys in a query) and in HTTP headers. */
 import {
   isChosen,
   isGiven,
@@ -49,7 +49,7 @@ function userInfo(text: string): Secret[] {
   return found
 }
 
-/** Pure on one candidate. The password reaches to the last `@` before the host's own path, for many hold a bare `@` or `/`. */
+/** The password reaches to the last `@` before the host's own path, for many hold a bare `@` or `/`. */
 function inUserInfo(candidate: string): Secret | undefined {
   const colon = candidate.search(/[:@/?#]/)
   if (candidate[colon] === '@') {
@@ -104,8 +104,6 @@ function isSignature(value: string): boolean {
 function decoded(value: string): string {
   return value.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
-
-/** Finds credentials in HTTP headers and wherever their schemes are quoted: Bearer, Basic, API-key headers, cookies. */
 
 const HEADERS_SCHEME = pattern(
   /\b(bearer|basic|token|apikey|api-key|digest|negotiate|hawk|aws4-hmac-sha256|sso-key|splunk|genie-?key)\b[*_]{0,2}[ \t]{1,4}["'`*_]{0,3}([A-Za-z0-9._~+/=:|-]{8,})/gi,

@@ -95,7 +95,7 @@ function isPhrase(value: string, { announced }: Name, bond: Bond): boolean {
 
 const PAIR = /^[ \t-]{0,40}["']?[\w.-]{1,60}["']?:[ \t]{1,8}[^\s{[(]\S{0,200}(?<![,;])[ \t]{0,4}$/
 
-/** A line of `name: value` among others of its kind: configuration, where the value can be any word. */
+/** A line of `name: value` beside another: configuration, where the value can be any word. */
 function isListed(text: string, start: number, valueEnd: number): boolean {
   const above = text
     .slice(Math.max(0, start - LINE_CHARS), start)
@@ -109,21 +109,15 @@ function isListed(text: string, start: number, valueEnd: number): boolean {
   return PAIR.test(line) && [above.at(-2), below[1]].some((other) => other !== undefined && PAIR.test(other))
 }
 
-/** How far to look for the neighbouring lines. */
 const LINE_CHARS = 300
 
-/**
- * Finds the words that name a credential: "password", "API_KEY", "clientSecret". Leaves out words that only contain
- * one (`compass`, `tokenizer`) and names that tell of one without holding it (`password_file`, `max_tokens`).
- */
-
-export type Announced = 'password' | 'secret' | 'token' | 'api-key'
+type Announced = 'password' | 'secret' | 'token' | 'api-key'
 
 /**
- * From the start of the whole identifier to its end. `owner` is what stands before the name in it: `jwt_` of
- * `jwt_secret`. A `verb` is a name that is an ordinary word too ("pass the flag") and proves little by itself.
+ * The whole identifier. `owner` is what stands before the name in it: `jwt_` of `jwt_secret`. A `verb` is a name that is an
+ * ordinary word too ("pass the flag") and proves little by itself.
  */
-export type Name = { announced: Announced; owner: string; verb: boolean; start: number; end: number }
+type Name = { announced: Announced; owner: string; verb: boolean; start: number; end: number }
 
 const NAMES: readonly (readonly [Announced, string])[] = [
   [
@@ -142,13 +136,13 @@ const FIRST_NAME = new RegExp(NAME.source, 'i')
 const SHORT = /^(?:pass|pwd|pw|psk|creds|jwt|parola|senha)$/i
 const VERB = /^(?:pass|pwd|creds|jwt|parola|senha)$/i
 
-/** A name that goes on like this tells of a credential, it does not hold one. */
 const ABOUT_AFTER =
   /(?:^|[_-])(?:file|path|dir|url|uri|endpoint|names?|types?|ids?|length|len|counts?|expir\w*|ttl|polic\w*|reset|hint|field|label|ref|arn|version|regex|pattern|min|max|limits?|budget|usage|used|env|enabled|required|placeholder|prompt|manager|provider|service|input|form|strength|valid\w*|schema|errors?|format|prefix|suffix|list|map|index|algorithm|alg|cost|rate|window|stream|kind|scopes?|audience|issuer|lifetime|age|page|param|header|class|key_?ref|attempts?|change|required|protected|manager|store)(?:$|[_-])/i
 const ABOUT_BEFORE =
   /(?:^|[_.-])(?:next|page|continuation|cancell?ation|cancel|max|min|num|total|input|output|prompt|completion|design|colou?r|reset|forgot|eos|bos|pad|unk|mask|cls|sep|special|stop|syntax|public|no|is|has|use|show|hide|get|cached|per|sync|count)[_.-]?$/i
 
-export function* findNames(text: string, starts?: Starts): Generator<Name> {
+/** Without words that only contain a name (`compass`) and names that tell of a credential without holding it (`max_tokens`). */
+function* findNames(text: string, starts?: Starts): Generator<Name> {
   for (const { index, match } of starts ? near(text, starts) : everywhere(text)) {
     const announced = NAMES[NAMES.findIndex((_, at) => match[at + 1] !== undefined)]?.[0]
     const owner = identifierBefore(text, index)
@@ -168,12 +162,12 @@ function* everywhere(text: string): Generator<Place> {
   for (const match of text.matchAll(NAME)) yield { index: match.index, match }
 }
 
-/** The piece of `x-…-key` that is looked for is its end. */
+/** `x-…-key` is found by its end. */
 const LEAD_CHARS = 36
-/** Longer than any name, with what it must not go on with. */
+/** Longer than any name and its lookahead. */
 const NAME_CHARS = 64
 
-/** The same names, but the long pattern is tried only around the pieces of which each holds one. */
+/** Tries the long pattern only around the pieces of names. */
 function* near(text: string, starts: readonly number[]): Generator<Place> {
   let from = 0
   for (const start of starts)
@@ -225,16 +219,14 @@ function snake(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, '$1_$2')
 }
 
-/** Cuts out the value that an assignment gives: quoted, emphasised or bare. Says nothing about what it is. */
-
-export type Value = { start: number; end: number; quoted: boolean; cutOff: boolean }
+type Value = { start: number; end: number; quoted: boolean; cutOff: boolean }
 
 /** Emphasis, a string's prefix, a wrapping constructor, or a variable whose fallback follows. */
 const OPENING =
   /(?:[*_~]{1,3}|!!str |(?:(?:String::from|String|Some|Ok|Secret(?:Str|String)?|Buffer\.from|Password|str|bytes)\(|[\w.$]{1,60}(?:\(["'][\w.-]{1,40}["'])?[ \t]{0,2}(?:\|\||\?\?|\bor\b|,)[ \t]{0,2})?(?:[bBrRuUfFLN@$])?(?=["'`]))?/y
 const QUOTES: Record<string, string> = { '"': '"', "'": "'", '`': '`', '“': '”', '„': '“', '«': '»', '‘': '’' }
 
-/** What a judge needs to see. A text of nothing but assignments would otherwise be read to its end from each of them. */
+/** A text of nothing but assignments would otherwise be read to its end from each of them. */
 const JUDGED = 300
 const BARE = /(?:[^\s"'`<]|<(?![/A-Za-z!])){1,300}/y
 const REST = /(?:[^\s"'`<]|<(?![/A-Za-z!]))+/y
@@ -245,7 +237,8 @@ const ANGLED = /<[^<>\n]{1,80}>/y
 const NEXT_PAIR = /[;,&](?=[A-Za-z_][\w .-]{0,30}=)|,(?=["'[{]|$)|\\?["'`]|\\[nrt]|[，。；、！？）】」』]/
 const CHINESE_AFTER = /(?<=[!-~])\p{Script=Han}{1,40}$/u
 
-export function readValue(text: string, at: number): Value | undefined {
+/** The value of an assignment: quoted, emphasised or bare. */
+function readValue(text: string, at: number): Value | undefined {
   const opening = stick(OPENING, text, at)
   const open = at + opening.length
   const close = QUOTES[text[open] ?? '']
@@ -284,8 +277,8 @@ function bare(text: string, start: number, opening: string): Value | undefined {
   return value === '' ? undefined : { start, end: start + value.length, quoted: false, cutOff }
 }
 
-/** Where a value that was judged by its head really ends. */
-export function endOf(text: string, { end, cutOff }: Value): number {
+/** The end of a value of which only the head was judged. */
+function endOf(text: string, { end, cutOff }: Value): number {
   if (!cutOff) return end
   const rest = stick(REST, text, end)
   const pair = rest.search(NEXT_PAIR)
@@ -297,20 +290,15 @@ function stick(pattern: RegExp, text: string, at: number): string {
   return pattern.exec(text)?.[0] ?? ''
 }
 
-/**
- * Tells whether something is assigned to the name of a credential: in code, configuration, tables, markup, sentences.
- * Says how firmly, and where the value starts; what the value is, others decide.
- */
-
 /** How the value is attached. The firmer the form, the less the value itself has to prove. */
-export type Bond =
+type Bond =
   | 'line' // NAME=value, name.part=value, name=value;other=…: nothing but a literal can stand there
   | 'assigned' // name: value, name = value, name => value
   | 'tag' // <name>value</name>, name="…" value="…"
   | 'said' // the name is value, the name for x is value
   | 'beside' // name value
 
-export type Attached = { bond: Bond; valueAt: number }
+type Attached = { bond: Bond; valueAt: number }
 
 const TAG =
   /["']?(?:\s[^<>\n]{0,100})?(?:>(?:<!\[CDATA\[)?|<\/(?:key|name)>\s{0,20}<(?:string|value)>)(?=[^<\n]{1,400}(?:<\/|\]\]>))/y
@@ -332,7 +320,7 @@ const SAID_IN_CHINESE =
 const BESIDE_IN_CHINESE = /(?<=\p{Script=Han})(?=[!-~])(?![:=|"'`(){}<>,.;/\\])/uy
 const BESIDE = /["'*_]{0,3}[ \t]{1,4}(?=[^\s:=|])/y
 
-/** In the order in which they are tried; a form may ask for more than what follows the name. */
+/** In the order in which they are tried. */
 const FORMS: readonly { bond: Bond; pattern: RegExp; holds?: (text: string, name: Name) => boolean }[] = [
   { bond: 'line', pattern: TIGHT, holds: isLine },
   { bond: 'assigned', pattern: TIGHT },
@@ -349,7 +337,7 @@ const FORMS: readonly { bond: Bond; pattern: RegExp; holds?: (text: string, name
   { bond: 'beside', pattern: BESIDE_IN_CHINESE },
 ]
 
-export function attach(text: string, name: Name): Attached | undefined {
+function attach(text: string, name: Name): Attached | undefined {
   for (const { bond, pattern, holds } of FORMS) {
     pattern.lastIndex = name.end
     if (!pattern.test(text)) continue
@@ -378,8 +366,8 @@ function isFirstArgument(text: string, name: Name): boolean {
 }
 
 /**
- * A row of a table begins with its bar, on a line, in quotes or as the hook of an index; a union type does not. One that was
- * put behind something else is known by the cell before the name, and by the bar that closes that of the value.
+ * A row of a table begins with its bar, on a line, in quotes or as the hook of an index; a union type does not. Behind
+ * something else, a row is known by the cell before the name and the bar that closes the cell of the value.
  */
 function isInRow(text: string, name: Name): boolean {
   const lead = before(text, name, 300)

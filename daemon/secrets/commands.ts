@@ -1,8 +1,8 @@
-/** Finds passwords that are told to programs: options of commands, SQL, `.netrc` and `.pgpass`. */
+/** Finds passwords in options of commands, SQL, `.netrc` and `.pgpass`. */
 import { isChosen, isGiven, isRandom } from './credential.ts'
 import type { Secret } from './detect.ts'
 
-/** Up to the option, on the same command. Lazy and bounded, so that a command without one costs a fixed sum. */
+/** Up to the option of the same command. Lazy and bounded, so that a command without one has a fixed cost. */
 const BEFORE = '[^\\n|;&]{0,200}?'
 const VALUE = `(?:"([^"\\n]{1,2000})"|'([^'\\n]{1,2000})'|([^\\s"'\`]+))`
 const GAP = '\\s{1,10}'
@@ -10,7 +10,7 @@ const FIELD = '\\S{1,200}'
 
 type Form = { needs: string; pattern: RegExp; isReal: (value: string) => boolean }
 
-/** `needs` is a piece that every match holds: most texts lack it, and looking for it is all they cost. */
+/** `needs` is a piece that every match holds, looked for first. */
 function form(needs: string, source: string, isReal: Form['isReal'] = isGiven, flags = 'gm'): Form {
   return { needs, pattern: new RegExp(source, flags), isReal }
 }
@@ -91,7 +91,7 @@ const forms: Form[] = [
   form('login', `\\blogin${GAP}${FIELD}${GAP}password${GAP}${VALUE}`, isChosen),
 ]
 
-/** `.pgpass`: nothing in it tells what it is but its four colons. */
+/** `.pgpass`, known by its four colons alone. */
 const passwordFile = form(':', `^[\\w.*-]{1,100}:(?:\\d{2,5}|\\*):[\\w.*-]{1,64}:[\\w.*@-]{1,64}:${VALUE}$`)
 
 /** Options read as prose too: `--token is required`. */

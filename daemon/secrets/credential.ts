@@ -1,6 +1,6 @@
 /**
- * Decides whether a value that stands beside a word like "password" is a credential, or a type, a name, a path, a piece
- * of code or a word of a sentence. Does no I/O. The three judges differ in how much the place already says.
+ * Decides whether a value beside a word like "password" is a credential, or a type, a name, a path, code or a word of a sentence.
+ * Pure. `isGiven`, `isChosen` and `isRandom` differ in how much the place already says.
  */
 
 const FILE_NAME =
@@ -89,9 +89,7 @@ function isNameWithNumbers(value: string): boolean {
   )
 }
 
-/** The kinds of credentials and the marks that take their place in a text. */
-
-/** A closed list: only what reads exactly like one of these marks is left alone when a redacted text is redacted again. */
+/** A closed list: only the marks of these kinds are left alone when a redacted text is redacted again. */
 const kinds = [
   'ai-key',
   'anthropic-key',
@@ -142,15 +140,12 @@ export function markOf(kind: Kind): string {
   return `[redacted:${kind}]`
 }
 
-/** Every mark that `markOf` can make, and nothing else. */
 export const MARK = new RegExp(`\\[redacted:(?:${kinds.join('|')})\\]`, 'g')
 
-/** Whether it may stand in a redacted text for the sake of a mark: where it does not, the text itself must have it. */
+/** Whether a part of a redacted text may be a part of a mark. */
 export function mayTouchMark(part: string): boolean {
   return /[[\]]/.test(part) || kinds.some((kind) => markOf(kind).includes(part))
 }
-
-/** Decides whether a value only stands where a credential would: a variable, a mask, a word of a manual. Does no I/O. */
 
 /** Anywhere in a value, as a word of its own, these say that it is not real. */
 const STAND_INS = new Set(
@@ -196,7 +191,7 @@ const REFERENCES = [
 
 const MASKED = /^\*{3}|\*{3}$|\*{6}|•{3}|…|^.{0,16}\.{3}.{0,10}$|#{4}|x{5}|X{5}|0{12}|_{6}|█|EXAMPLE/
 
-/** The head of a value tells enough, and keeps a hostile one from costing more than its length. */
+/** The rest of a hostile value is not looked at. */
 const HEAD = 400
 
 export function isPlaceholder(whole: string): boolean {
@@ -208,7 +203,7 @@ export function isPlaceholder(whole: string): boolean {
   return value.split(/[^A-Za-z0-9]+/).some(isStandIn)
 }
 
-/** Different characters; a mask is made of one or two. */
+/** A mask is made of one or two different characters. */
 function hasThree(text: string): boolean {
   const seen: string[] = []
   for (const character of text) {
@@ -228,12 +223,10 @@ function isOneCase(word: string): boolean {
   return /^[A-Z]?[a-z]+$|^[A-Z]+$/.test(word)
 }
 
-/** Tells made-up names and prose from random characters. Does no I/O and knows nothing of credentials. */
-
 const WORD = /[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g
 const VOWELS = /[aeiouy]/gi
 
-/** True for what people write: words joined by case, dashes, dots or a few digits. Random characters split into scraps. */
+/** Whether people wrote it: words joined by case, dashes, dots or a few digits. Random characters split into scraps. */
 export function isWordy(value: string): boolean {
   const words = value.match(WORD) ?? []
   const letters = words.reduce((sum, word) => sum + word.length, 0)
@@ -246,19 +239,17 @@ export function isWordy(value: string): boolean {
 }
 
 /** Shannon entropy in bits per character. */
-export function entropyBits(value: string): number {
+function entropyBits(value: string): number {
   const counts = new Map<string, number>()
   for (const char of value) counts.set(char, (counts.get(char) ?? 0) + 1)
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
   return [...counts.values()].reduce((bits, count) => bits - (count / total) * Math.log2(count / total), 0)
 }
 
-/** All matches of a pattern; where it is known at which places one may begin, they alone are tried. Pure. */
-
-/** Ascending places at which a piece of the pattern stands; without them the whole text is looked through. */
+/** Ascending places at which a piece of the pattern stands; without them the whole text is searched. */
 export type Starts = readonly number[] | undefined
 
-export type Pattern = { anywhere: RegExp; here: RegExp }
+type Pattern = { anywhere: RegExp; here: RegExp }
 
 export function pattern({ source, flags }: RegExp): Pattern {
   return { anywhere: new RegExp(source, flags), here: new RegExp(source, flags.replace('g', 'y')) }

@@ -24,20 +24,17 @@ const detectors: readonly (readonly [Detector, (text: string, starts: Starts) =>
 /** Above this a text is scanned in turns with whatever else the process has to do. */
 const LONG_TEXT = 50_000
 
-/** Sorted, free of overlaps, in UTF-16 indexes of the text as it was given. */
+/** Sorted, without overlaps, in UTF-16 indexes. */
 export function findSecrets(text: string): Promise<Secret[]> {
   return findWith(text, needsOf)
 }
 
-/** The same at once, but for long texts and for those in which a rule of the preset may find something. */
-export function findNow(text: string): Secret[] | 'later' {
+/** `later` for long texts and for those in which a rule of the preset, which are asynchronous, may find something. */
+function findNow(text: string): Secret[] | 'later' {
   if (text.length > LONG_TEXT) return 'later'
   const given = needsOf(text)
   if (given.ofPreset) return 'later'
-  if (given.none) return []
-  const found: Secret[] = []
-  for (const secrets of ownRules(text, given, needsOf)) for (const secret of secrets) found.push(secret)
-  return tidied(text, found)
+  return beyondMarks(text, merge([...ownRules(text, given, needsOf)].flat()))
 }
 
 /** `needs`: which rules can find anything in a text at all. */
@@ -54,7 +51,7 @@ export async function findWith(text: string, needs: (text: string) => Needs): Pr
     for (const secret of await find(text)) found.push(secret)
     await turn()
   }
-  return tidied(text, found)
+  return beyondMarks(text, merge(found))
 }
 
 /** Rule by rule, over the text and its views. */
@@ -72,25 +69,17 @@ function* ownRules(text: string, given: Needs, needs: (text: string) => Needs): 
   }
 }
 
-function tidied(text: string, found: readonly Secret[]): Secret[] {
-  return found.length === 0 ? [] : beyondMarks(text, merge(found))
-}
-
-/** Takes credentials out of a text, leaving a mark that says what was there. */
-
 export type Redacted = { text: string; kinds: Kind[] }
 
-/** What was hidden by its neighbour shows once that is gone; a text that needs more rounds was built to need them. */
+/** A credential may show only once its neighbour is gone; a text that needs more rounds was built to need them. */
 const MAX_ROUNDS = 12
 
-/** Without a promise for short texts in which no rule of secretlint can find anything. */
 export function redactText(text: string): Redacted | Promise<Redacted> {
   const secrets = findNow(text)
   if (secrets === 'later') return findSecrets(text).then((found) => redactFound(text, found))
   return secrets.length === 0 ? { text, kinds: [] } : redactFound(text, secrets)
 }
 
-/** `found`: what the first round found. */
 async function redactFound(text: string, found: Secret[]): Promise<Redacted> {
   const kinds = new Set<Kind>()
   let clean = text
@@ -113,11 +102,9 @@ function replace(text: string, secrets: Secret[]): string {
   return [...parts, text.slice(from)].join('')
 }
 
-/** Where credentials sit in a text, in UTF-16 indexes. Pure arithmetic on ranges; knows nothing of what a credential is. */
-
 export type Secret = { kind: Kind; start: number; end: number }
 
-/** Sorted and free of overlaps. Where findings overlap, the range covers all of them and the first in the list names it. */
+/** Where findings overlap, the range covers all of them and the first in the list names it. */
 export function merge(found: readonly Secret[]): Secret[] {
   const ranked = found.map((secret, rank) => ({ ...secret, rank })).sort((a, b) => a.start - b.start || a.rank - b.rank)
   const merged: (Secret & { rank: number })[] = []
@@ -137,10 +124,7 @@ export function merge(found: readonly Secret[]): Secret[] {
   return merged.map(({ kind, start, end }) => ({ kind, start, end }))
 }
 
-/**
- * Takes the marks of an earlier redaction into account: what covers nothing but marks is no finding, and what touches
- * one takes the whole of it along, so that no half mark is left behind.
- */
+/** A finding that covers only marks of an earlier redaction is none; one that touches a mark takes the whole of it along. */
 export function beyondMarks(text: string, secrets: readonly Secret[]): Secret[] {
   if (secrets.length === 0) return []
   const marks = [...text.matchAll(MARK)].map((match) => ({ start: match.index, end: match.index + match[0].length }))
@@ -162,12 +146,10 @@ export function beyondMarks(text: string, secrets: readonly Secret[]): Secret[] 
 }
 
 /**
- * A text as its readers will see it: JSON, URL and HTML escapes undone, once per layer. Credentials travel in logs of
- * JSON inside JSON, where `\n` parts the lines of a key and `%2B` the characters of a token. Each view remembers where
- * its characters came from, so that a finding is reported in the original text.
+ * A text with JSON, URL and HTML escapes undone, once per layer: credentials travel in logs of JSON inside JSON. `originAt` tells
+ * where in the original text a character came from.
  */
-
-export type View = { text: string; originAt: (index: number) => number }
+type View = { text: string; originAt: (index: number) => number }
 
 /** JSON in JSON in a URL. Deeper nesting is nothing that programs write by accident. */
 const MAX_LAYERS = 3
@@ -175,12 +157,12 @@ const MAX_LAYERS = 3
 const ESCAPE =
   /%[0-9A-Fa-f]{2}|\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[nrtbf"'\\/])|&(?:quot|amp|apos|lt|gt|#\d{2,5}|#x[0-9A-Fa-f]{2,4});/g
 
-export function asItIs(text: string): View {
+function asItIs(text: string): View {
   return { text, originAt: (index) => index }
 }
 
 /** The text itself first, then one view per layer of escapes that it holds. */
-export function viewsOf(text: string): View[] {
+function viewsOf(text: string): View[] {
   const views: View[] = [asItIs(text)]
   while (views.length <= MAX_LAYERS) {
     const last = views.at(-1)

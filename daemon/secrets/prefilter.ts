@@ -261,11 +261,10 @@ export type Needs = {
   starts(name: Detector): Starts
 }
 
-export function needsOf(text: string): Needs & { none: boolean } {
+export function needsOf(text: string): Needs {
   const { bits: found, places } = hintsIn(text)
   const rules = ownRulesFor(found, text)
   return {
-    none: (rules | (found & ANY_PRESET)) === 0,
     ofPreset: (found & ANY_PRESET) !== 0,
     detector: (name) => (rules & bitOf(name)) !== 0,
     preset: (rule) => (found & (presetBits.get(rule) ?? 0)) !== 0,

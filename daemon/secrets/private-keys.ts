@@ -1,7 +1,4 @@
-/**
- * Finds private keys: PEM, OpenSSH, PGP, SSH2 and PuTTY blocks whole or cut off, their base64 without a frame, and JSON
- * web keys. Public keys and certificates are none.
- */
+/** Finds private keys: PEM, OpenSSH, PGP, SSH2 and PuTTY blocks, whole or cut off, base64 without a frame, JSON web keys. */
 import type { Secret } from './detect.ts'
 
 const FRAME = /-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)? ?-{4,5}/g
@@ -72,7 +69,7 @@ const BARE =
 const MORE_LINES =
   /(?:(?:[ \t"'`+,>#|*]{0,8}(?:\r?\n|\\n)[ \t"'`>#|*]{0,12})[A-Za-z0-9+/]{40,}={0,2}){0,200}(?:[ \t"'`+]{0,4}(?:\r?\n|\\n)[ \t"'`]{0,12}[A-Za-z0-9+/]{2,}={1,2})?/y
 
-/** Also a JSON web key's private part, which only its neighbour `kty` tells from any other `d`. */
+/** Only its neighbour `kty` tells the private part of a JSON web key from any other `d`. */
 const JWK_PART = /["'](?:d|p|q|dp|dq|qi|k)["']\s{0,8}:\s{0,8}["']([A-Za-z0-9_-]{20,})/g
 const JWK_REACH = 2000
 

@@ -1,4 +1,4 @@
-/** Takes credentials out of a text, leaving a mark that says what was there. The patterns are loaded with the first text. */
+/** Takes credentials out of a text and leaves marks in their place. The patterns are loaded with the first text. */
 import type { Redacted } from './detect.ts'
 
 let detect: typeof import('./detect.ts') | undefined
@@ -7,7 +7,7 @@ export async function redact(text: string): Promise<Redacted> {
   return redactSoon(text)
 }
 
-/** Without a promise where that is possible: for hundreds of thousands of short texts promises cost more than the patterns. */
+/** Without a promise where possible: for hundreds of thousands of short texts promises cost more than the patterns. */
 export function redactSoon(text: string): Redacted | Promise<Redacted> {
   if (detect) return detect.redactText(text)
   return import('./detect.ts').then((loaded) => {

@@ -1,7 +1,5 @@
 /**
- * Runs secretlint's recommended rules, which follow the issuers' formats as they change.
- *
- * The rules are called directly, not through @secretlint/core: per call that keeps some 10 KB of performance marks for
+ * Runs secretlint's recommended rules. Not through @secretlint/core: per call that keeps some 10 KB of performance marks for
  * ever, compares every finding with every other (16,000 tokens: 36 s), shifts ranges behind a byte order mark, and lets
  * a comment in the text (`secretlint-disable`) switch detection off.
  */
@@ -9,13 +7,13 @@
 import { isPlaceholder, type Kind } from './credential.ts'
 import type { Secret } from './detect.ts'
 
-/** What we need of a rule; secretlint's own types lead to packages that are not installed. */
+/** secretlint's own types lead to packages that are not installed. */
 type Rule = { meta: { id: string }; create(context: object, options: object): { file?(source: object): unknown } }
 type Report = { message: { data?: unknown }; range: readonly [number, number] }
 
 /**
  * Left out: what obeys comments in the text; what reads files; whole addresses where only the password is secret
- * (urls.ts); and two that take half a second per hostile megabyte (tokens.ts has their shapes).
+ * (addresses.ts); and two that take half a second per hostile megabyte (tokens.ts has their shapes).
  */
 const LEFT_OUT = ['filter-comments', 'gcp', 'basicauth', 'database-connection-string', 'sendgrid', 'npm']
 

@@ -3,7 +3,7 @@
 import { isPlaceholder, isWordy, type Kind } from './credential.ts'
 import type { Secret } from './detect.ts'
 
-/** What a token begins with, one or the other, and the least that must follow as a regular expression. */
+/** `body`: the least that must follow one of the prefixes. */
 export type Shape = readonly [kind: Kind, prefixes: string, body: string]
 
 const ALNUM = '[A-Za-z0-9]'
@@ -101,7 +101,7 @@ export const shapes: readonly Shape[] = [
   ['cloud-token', 'v1.', `[0-9a-f]{40}`],
 ]
 
-/** What stands out in the middle: left part, mark, rest. Looked for by its mark, which is rarer than its start. */
+/** Looked for by their mark, which is rarer than their start. */
 const middles: readonly (readonly [kind: Kind, left: string, mark: string, rest: string])[] = [
   ['telegram-token', '\\d{8,10}', ':AA', `${URL64}{30,}`],
   ['discord-token', '[MNO][A-Za-z0-9_-]{23,27}', '\\.', `${URL64}{6}\\.${URL64}{27,}`],
@@ -198,11 +198,10 @@ function place(match: RegExpExecArray): { start: number; end: number } {
   return { start: match.index, end: match.index + match[0].length }
 }
 
-// Credentials without a shape of their own, known by what stands near them.
-
+/** Credentials without a shape of their own, known by what stands near them. */
 type Neighbour = { kind: Kind; value: RegExp; context: RegExp; reach: number; isReal: (value: string) => boolean }
 
-// Both ends are bounded by lookaround, so a long run of the same characters fails at once instead of sliding along it.
+// Bounded by lookaround, so that a long run of the same characters fails at once.
 const neighbours: Neighbour[] = [
   {
     kind: 'aws-secret-key',
