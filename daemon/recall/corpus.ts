@@ -1,6 +1,6 @@
 /**
- * The words of the memories of directories, ready to be ranked: each memory is read once and again when it has changed. Right after
- * a start, what the full-text index in index.db finds for the question comes first, the rest follows between requests.
+ * The words of the memories of directories, ready to be ranked: each memory is read once, and again when it has changed. After a
+ * start, what the full-text index in index.db finds is read first, the rest between requests.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Core } from '../core.ts'
@@ -12,17 +12,13 @@ import { copied } from '../platform/text.ts'
 import { STOP_WORDS } from './vocabulary.ts'
 import { ASCII, stem, type Word, wordsOf } from './words.ts'
 
-export type Corpus = {
-  index: WordIndex
-  items: ReadonlyMap<string, KnownMemory>
-  /** Not all of it is read yet. */
-  partial: boolean
-}
+/** `partial`: not all of it is read yet. */
+export type Corpus = { index: WordIndex; items: ReadonlyMap<string, KnownMemory>; partial: boolean }
 
 /** About six kilobytes for each memory. */
 const MOST_DIRECTORIES = 16
 const SLICE_MS = 10
-/** Of a text: about 50 ms of work. */
+/** About 50 ms of work. */
 const INDEXED_CHARS = 65_536
 const MOST_FIRST = 20
 const FIRST_SLICE_MS = 25
@@ -33,17 +29,21 @@ const ENOUGH_FOUND = 5
 /** By then such an answer is given. */
 const ANSWERED_MS = 50
 
-type Entry = {
-  dir: string
-  index: WordIndex
-  /** Of each file in the index. */
-  hashes: Map<string, string>
-  /** Memories whose words are not in the index, or not as they are now. */
-  missing: Set<string>
-  directory: Directory | undefined
-  /** Of the directory that `missing` is of. */
-  version: number
-  reading: Promise<void> | undefined
+type Entry = ReturnType<typeof createEntry>
+
+function createEntry(dir: string) {
+  return {
+    dir,
+    index: createWordIndex(),
+    /** Of each file in the index. */
+    hashes: new Map<string, string>(),
+    /** Memories whose words are not in the index, or not as they are now. */
+    missing: new Set<string>(),
+    directory: undefined as Directory | undefined,
+    /** Of the directory when `missing` was made. */
+    version: -1,
+    reading: undefined as Promise<void> | undefined,
+  }
 }
 
 export function createCorpora({ clock, logged }: Core, memory: Memory) {
@@ -73,21 +73,12 @@ export function createCorpora({ clock, logged }: Core, memory: Memory) {
     else entry.missing.delete(file)
   }
 
-  const createEntry = (dir: string): Entry => ({
-    dir,
-    index: createWordIndex(),
-    hashes: new Map(),
-    missing: new Set(),
-    directory: undefined,
-    version: -1,
-    reading: undefined,
-  })
   const open = (dir: string): Entry & { directory: Directory } => {
     const entry = entries.get(dir) ?? createEntry(dir)
-    // Before the catalogue: its words are taken from what the catalogue reads.
+    // Before the catalogue opens it: words are taken from what the catalogue reads.
     entries.set(dir, entry)
     const directory = catalogue.open(dir)
-    // The catalogue forgets a directory that was not asked for in a long time, and begins anew.
+    // The catalogue forgets directories that were not used for long, and begins anew.
     if (entry.directory !== directory) entry.version = -1
     return Object.assign(entry, { directory })
   }
@@ -129,7 +120,7 @@ export function createCorpora({ clock, logged }: Core, memory: Memory) {
   }
 
   return {
-    /** All that is on the disk now, as far as it can be read in that time and is not found in index.db. */
+    /** All that is on disk, as far as it can be read in that time. */
     open: async (dir: string, { question, waitMs }: { question: string; waitMs: number }): Promise<Corpus> => {
       const entry = open(dir)
       if (!isComplete(entry)) {
@@ -150,7 +141,7 @@ export function createCorpora({ clock, logged }: Core, memory: Memory) {
 
 export type Corpora = ReturnType<typeof createCorpora>
 
-/** `late` where it takes longer; the work goes on. */
+/** After `late` the work goes on. */
 export function within<T>(work: Promise<T>, ms: number, clock: Clock): Promise<T | 'late'> {
   return new Promise((resolved, rejected) => {
     const timer = clock.after(ms, () => resolved('late'))
@@ -158,7 +149,6 @@ export function within<T>(work: Promise<T>, ms: number, clock: Clock): Promise<T
   })
 }
 
-/** Without stop words, which are in every memory. */
 function tellingWords(question: string): string {
   if (!ASCII.test(question)) return question
   return question
@@ -169,17 +159,11 @@ function tellingWords(question: string): string {
 
 export type Indexed = { file: string; name: string; description: string; body: string }
 
-/** A word as it was written; `holders`: how many memories have it. */
+/** `holders`: how many memories have it. */
 type Spelling = { word: string; stem: string; holders: number }
 
-export type Doc = {
-  id: number
-  file: string
-  /** In tenths of a word. */
-  length: number
-  terms: readonly Term[]
-  spellings: readonly Spelling[]
-}
+/** `length`: in tenths of a word. */
+export type Doc = { id: number; file: string; length: number; terms: readonly Term[]; spellings: readonly Spelling[] }
 
 /** `postings`: three numbers a memory, by rising ids: its id, tenths of a word of the term in it, its lines as bits. */
 export type Term = { text: string; postings: number[] }
@@ -192,7 +176,7 @@ export const EVERY_LINE = (1 << LINES) - 1
 
 /** Tenths of a word. */
 const WEIGHTS = { name: 20, description: 12, body: 10 }
-/** Ids of removed memories leave holes: with as many holes as memories all get new ids. */
+/** Removed memories leave holes: with as many holes as memories all get new ids. */
 const FEWEST_HOLES = 1_000
 /** Chosen by measurement; results hardly change around them. */
 const K1 = 1.1
@@ -205,7 +189,7 @@ export function createWordIndex() {
   let docs: (Doc | undefined)[] = []
   const terms = new Map<string, Term>()
   const spellings = new Map<string, Spelling>()
-  /** A sum of whole numbers does not depend on their order. */
+  /** An integer: the sum does not depend on the order. */
   let totalLength = 0
 
   const remove = (file: string): void => {
@@ -275,20 +259,17 @@ export function createWordIndex() {
     },
     remove,
     size: (): number => ids.size,
-    /** Ids are below this. */
     idLimit: (): number => docs.length,
     doc: (id: number): Doc => docs[id] as Doc,
     term: (text: string): Term | undefined => terms.get(text),
-    /** BM25+: more of the same word says less and less, most of all in a long text; to have it at all says something. */
+    /** BM25+. */
     share: (tenths: number, { length }: Doc): number => {
       const times = tenths / 10
       const average = totalLength / Math.max(1, ids.size)
       return (times * (K1 + 1)) / (times + K1 * (1 - B + (B * length) / average)) + DELTA
     },
-    /** How much a word tells that so many memories have. */
     rarity: (holders: number): number => Math.log(1 + (ids.size - holders + 0.5) / (holders + 0.5)),
     stem: (word: string): string => spellings.get(word)?.stem ?? stem(word),
-    /** Words that differ from this one by one slip of the fingers. */
     alike: (word: string): string[] =>
       [...spellings.keys()].filter((other) => isNear(word, other) && withinOneEdit(word, other)),
     /** Longer words that begin so: at most `most` and one more. */
@@ -344,7 +325,7 @@ function linesOf(body: string): string[] {
   return body.split(/\n+|(?<=[.!?。！？])\s+/).filter((line) => line.trim() !== '')
 }
 
-/** Cheap to ask first: a slip leaves the first or the last letter, and changes the length by at most one. */
+/** A cheap first check: a typo leaves the first or the last letter, and changes the length by at most one. */
 function isNear(a: string, b: string): boolean {
   return Math.abs(a.length - b.length) <= 1 && (a[0] === b[0] || a.at(-1) === b.at(-1))
 }

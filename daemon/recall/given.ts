@@ -1,6 +1,6 @@
 /**
  * Which memories each session was shown, and how many bytes they took: counted in memory and written right after, so that no answer
- * waits for the disk and a crash repeats one memory at worst. A session that was cleared or compacted begins anew.
+ * waits for the disk and a crash repeats one memory at worst.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -14,7 +14,6 @@ import { safeId } from '../platform/text.ts'
 
 export type SessionName = { sessionId: string; harness: string }
 
-/** Under both ids as they may stand in a table. */
 type SessionKey = { harness: string; session: string }
 type NewRow = SessionKey & { at: number; dir: string; file: string; bytes: number; mode: 'local' | 'model' }
 type Row = NewRow & { live: number }
@@ -83,7 +82,7 @@ export function createShownMemories({ db, clock, logged }: Core) {
     ) => {
       const state = stateOf(session)
       const key = keyOf(session)
-      // At most one answer of a session is not written.
+      // At most one answer of a session stays unwritten.
       if (unwritten.some((row) => row.session === key.session)) write()
       const added = shown.map(({ file, bytes }) => {
         state.bytes += bytes
@@ -91,7 +90,6 @@ export function createShownMemories({ db, clock, logged }: Core) {
         return { ...key, at: clock.now(), dir, file, bytes, mode }
       })
       unwritten.push(...added)
-      // Once the answers of this moment are on their way, all together.
       timer ??= clock.after(0, write)
       return () => takeBack(state, added)
     },
@@ -107,22 +105,14 @@ export function createShownMemories({ db, clock, logged }: Core) {
       write()
       const found = rows.list(safeId(sessionId), harness === undefined ? undefined : safeId(harness))
       return {
-        items: found.map(({ at, dir, file, bytes, mode, live, harness }) => {
-          return {
-            at: new Date(at).toISOString(),
-            harness,
-            file,
-            path: `${dir}/${file}`,
-            bytes,
-            mode,
-            counts: live === 1,
-          }
-        }),
+        items: found.map(({ at, dir, file, bytes, mode, live, harness }) => ({
+          ...{ at: new Date(at).toISOString(), harness, file, path: `${dir}/${file}` },
+          ...{ bytes, mode, counts: live === 1 },
+        })),
         sessionBytes: found.reduce((sum, { bytes, live }) => sum + bytes * live, 0),
       }
     },
-    /** The directories of which memories were shown last. */
-    lastDirs: (most: number): string[] => rows.lastDirs(most),
+    lastDirs: rows.lastDirs,
     /** The memory is purged. */
     forget: (memory: { dir: string; file: string }): void => {
       unwritten = unwritten.filter(({ dir, file }) => dir !== memory.dir || file !== memory.file)
@@ -146,7 +136,6 @@ function pathOf(dir: string, file: string): string {
   return `${dir}\n${file}`
 }
 
-/** A session that was shown nothing for so long is over. */
 const KEEP_MS = 30 * 86_400_000
 const MOST_LISTED = 10_000
 
@@ -174,21 +163,15 @@ function createShownTable(db: Db) {
     for (const { bytes: _bytes, mode: _mode, ...row } of rows) remove.run(row)
   })
   return {
-    // SQLite does not wait for the disk here: the rows survive the process, and a power cut repeats a memory.
+    // The rows survive the process, and a power cut repeats a memory.
     add: (rows: readonly NewRow[]) => withoutWaiting(db, () => add(rows)),
     remove: (rows: readonly NewRow[]) => withoutWaiting(db, () => removeAll(rows)),
-    /** Oldest first. */
     list: (session: string, harness: string | undefined) => list.all({ session, harness: harness ?? null }) as Row[],
     lastDirs: (most: number) => lastDirs.all(most) as string[],
     settle: ({ session, harness }: SessionKey) => void settle.run(session, harness),
     forget: ({ dir, file }: { dir: string; file: string }) => void forget.run(dir, file),
   }
 }
-
-/**
- * Recalls that outlive their request: those begun ahead of time, collected once with a ticket, and selections of models that came too
- * late for their answer. Number and size of both are limited.
- */
 
 const TICKETS_KEEP_MS = 300_000
 const MOST_TICKETS = 200
@@ -203,7 +186,7 @@ type Begun<Result> = {
   done: { result: Result } | { error: unknown } | undefined
 }
 
-/** A session that begins too many loses its own oldest first. */
+/** Recalls begun ahead of time, collected once with a ticket. A session that begins too many loses its own oldest first. */
 export function createTickets<Result>({ clock }: Core) {
   const entries = new Map<string, Begun<Result>>()
   let chars = 0
@@ -233,7 +216,6 @@ export function createTickets<Result>({ clock }: Core) {
   }
 
   return {
-    /** `chars`: how much memory the request takes. */
     begin: (session: string | undefined, size: number, work: (signal: AbortSignal) => Promise<Result>): string => {
       const ticket = randomUUID()
       const controller = new AbortController()
@@ -252,7 +234,6 @@ export function createTickets<Result>({ clock }: Core) {
       )
       return ticket
     },
-    /** Throws what went wrong. */
     collect: (ticket: string): { result: Result } | 'pending' => {
       const entry = entries.get(ticket)
       if (!entry)
@@ -264,7 +245,6 @@ export function createTickets<Result>({ clock }: Core) {
       if ('error' in entry.done) throw entry.done.error
       return entry.done
     },
-    /** False when there was nothing left to cancel. */
     cancel,
     stop: (): void => {
       for (const ticket of [...entries.keys()]) cancel(ticket)
@@ -274,7 +254,6 @@ export function createTickets<Result>({ clock }: Core) {
 
 export type Selection = { dir: string; files: string[] }
 
-const TICKETS_MOST_SESSIONS = 1_000
 /** How long a model may take for a selection that comes with the next question. */
 export const LATEST_MS = 60_000
 
@@ -283,12 +262,12 @@ export const LATEST_MS = 60_000
  * selected. A selection that a caller still waits for is never ended by another question.
  */
 export function createLateSelections({ clock, logged }: Core) {
-  const selected = createLru<string, Selection>(TICKETS_MOST_SESSIONS)
+  const selected = createLru<string, Selection>(MOST_SESSIONS)
   /** Their callers were answered. */
-  const going = createLru<string, AbortController>(TICKETS_MOST_SESSIONS)
+  const going = createLru<string, AbortController>(MOST_SESSIONS)
   const all = new Set<AbortController>()
   /** How often a session was forgotten: what began before that is of no use after it. */
-  const forgotten = createLru<string, number>(TICKETS_MOST_SESSIONS)
+  const forgotten = createLru<string, number>(MOST_SESSIONS)
 
   const end = (session: string): void => {
     going.get(session)?.abort()
@@ -302,13 +281,12 @@ export function createLateSelections({ clock, logged }: Core) {
       const tooLate = clock.after(LATEST_MS, () => controller.abort())
       const timesForgotten = session === undefined ? 0 : forgotten.get(session)
       all.add(controller)
-      /** Its caller was answered with what it brought. */
       const done = () => {
         tooLate.stop()
         all.delete(controller)
         if (session !== undefined && going.get(session) === controller) going.delete(session)
       }
-      /** Its caller was answered without: what it selects comes with the session's next question. */
+      /** Its caller was answered without it: what it selects comes with the session's next question. */
       const goOn = (selecting: Promise<Selection>): void => {
         const isOver = () => session === undefined || forgotten.get(session) !== timesForgotten
         if (session === undefined || isOver()) controller.abort()
@@ -332,7 +310,6 @@ export function createLateSelections({ clock, logged }: Core) {
       selected.delete(session)
       return kept.files
     },
-    /** The session was cleared or compacted. */
     forget: (session: string): void => {
       end(session)
       selected.delete(session)

@@ -1,6 +1,6 @@
 /**
- * Ranks the memories of a directory for a question, without a model: BM25 over the words, more for what stands together in one line and
- * for names, then what the best have in common. Says whether anything fits at all. Pure.
+ * Ranks memories for a question without a model: BM25 over the words, more for words in one line and for names, then what the best
+ * have in common. Says whether anything fits at all. Pure.
  */
 import { type Doc, EVERY_LINE, findPosting, STRIDE, type Term, type WordIndex } from './corpus.ts'
 import { COMMON_WORDS, RELATED_GROUPS, STOP_WORDS } from './vocabulary.ts'
@@ -24,9 +24,7 @@ type Scored = { doc: Doc; score: number; sure: number[] }
 /** Below this nothing fits. */
 export const ENOUGH = 0.18
 const CLOSELY = 30
-/** They stay on top. */
 const SURE = 3
-/** A long answer is no better than its best. */
 const SHOWN = 5
 const LINE = 1
 const TITLE = 0.75
@@ -34,10 +32,10 @@ const TITLE = 0.75
 const FREQUENT = 2_000
 const ENOUGH_HOLDERS = 100
 const FEEDBACK = { strength: 0.45, terms: 12, fewestHolders: 2, largestShare: 1 / 3 }
-/** A word that no memory has: often only another word for what was written. A name has no other. */
+/** A word that no memory has is often a synonym of what was written; a name has none. */
 const UNKNOWN = 0.8
 const UNKNOWN_NAME = 3
-/** One word of several is shared by chance. */
+/** One word of several may be shared by chance. */
 const LONE = 0.6
 const LONE_AMONG = 2
 /** A long question is about some of its words only. */
@@ -67,7 +65,7 @@ export function rank(question: string, index: WordIndex, { limit, skip, explain 
   }
 }
 
-/** By name where nothing else decides: ids tell what was read first. */
+/** By name where scores are equal: ids depend on what was read first. */
 function byScore(a: Scored, b: Scored): number {
   return b.score - a.score || (a.doc.file < b.doc.file ? -1 : 1)
 }
@@ -151,7 +149,7 @@ function bestLine(wanted: readonly Wanted[], lines: readonly number[]): number {
   return best
 }
 
-/** Others that have what the best have in common move up; the best stay, so that a wrong guess pushes nothing away. */
+/** Others that have what the best have in common move up; the best stay. */
 function addFeedback(top: readonly Scored[], others: Scored[], wanted: readonly Wanted[], index: WordIndex): void {
   const sums = new Map<Term, number>()
   for (const { doc, score } of top)
@@ -170,7 +168,7 @@ function addFeedback(top: readonly Scored[], others: Scored[], wanted: readonly 
       if (findPosting(term.postings, other.doc.id) >= 0) other.score += FEEDBACK.strength * weight
 }
 
-/** The share of a question that a memory answers to, each word by how much it tells. */
+/** The share of a question that a memory covers, each word by its weight. */
 function fitOf(sure: readonly number[], wanted: readonly Wanted[]): number {
   const counted = wanted.flatMap((want, n) => (want.extra ? [] : [{ ...want, sure: sure[n] as number }]))
   const weights = counted.map(({ weight, alternatives, named }) => {
@@ -187,23 +185,12 @@ function fitOf(sure: readonly number[], wanted: readonly Wanted[]): number {
 
 type Alternative = { term: Term; weight: number }
 
-type Wanted = {
-  surface: string
-  /** In some memory; the rarity of the first counts. */
-  alternatives: readonly Alternative[]
-  weight: number
-  /** Its parts are wanted, too: it can only add. */
-  extra: boolean
-  /** The name of a person or a thing. */
-  named: boolean
-  common: boolean
-}
+type Wanted = ReturnType<typeof wantedOf>
 
 const COMMON = 0.35
 const RELATED = 0.5
 const SLIP = 0.8
 const SHORT_FORM = 0.6
-/** Shorter words have neighbours by chance. */
 const SLIP_CHARS = 5
 const SHORT_FORM_CHARS = 3
 /** What begins more words is no short form. */
@@ -217,7 +204,6 @@ const related = relatedWords()
 const unspacedStops = [...STOP_WORDS].filter((word) => !isLatin(word)).sort((a, b) => b.length - a.length)
 const UNSPACED_STOPS = new RegExp(unspacedStops.join('|'), 'gu')
 
-/** What is looked for: a word that no memory has is a slip, a short form, or a sign that nothing fits. */
 function questionOf(text: string, index: WordIndex): Wanted[] {
   const asked = new Map<string, Wanted>()
   const short = text.slice(0, MOST_CHARS)
@@ -236,15 +222,17 @@ function isLetter({ kind, surface }: Word): boolean {
   return kind === 'word' && surface.length === 1 && !/\d/.test(surface)
 }
 
-function wantedOf(word: Word, index: WordIndex): Wanted {
+function wantedOf(word: Word, index: WordIndex) {
   const { kind, surface, named } = word
   const alternatives = alternativesOf(word, index)
   const common = COMMON_WORDS.has(surface)
   const holders = (alternatives[0]?.term.postings.length ?? 0) / STRIDE
   const weight = index.rarity(holders) * (common ? COMMON : 1)
+  // `extra`: its parts are wanted, too, so it can only add.
   return { surface, alternatives, weight, extra: kind === 'whole', named: named && !common, common }
 }
 
+/** A word that no memory has is a typo, a short form, or a sign that nothing fits. */
 function alternativesOf({ term, surface, kind }: Word, index: WordIndex): Alternative[] {
   const alternatives: Alternative[] = []
   const add = (found: Term | undefined, weight: number) => {
@@ -262,7 +250,7 @@ function alternativesOf({ term, surface, kind }: Word, index: WordIndex): Altern
   return alternatives
 }
 
-/** First what most memories have, the likeliest to be meant. */
+/** First what most memories have. */
 function guessed(words: readonly string[], index: WordIndex): Term[] {
   const terms = words.flatMap((word) => index.term(index.stem(word)) ?? [])
   return terms.sort((a, b) => b.postings.length - a.postings.length || (a.text < b.text ? -1 : 1))

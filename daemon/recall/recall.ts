@@ -1,6 +1,6 @@
 /**
- * Recall: the memories for a question. They are chosen (select), surfaced as text (surface) and recorded as shown (given). Hooks get
- * the local ranking at once and never wait for a model: what it selects comes with the session's next question.
+ * Recall: the memories for a question are chosen (select), surfaced as text (surface) and recorded as shown (given). Hooks never
+ * wait for a model: what it selects comes with the session's next question.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Caller } from '../../schema/caller.ts'
@@ -23,11 +23,8 @@ type InSession = SessionName & { cwd: string; mostBytes: number }
 
 /** Of the time a hook has, what it may wait for memories that have not been read yet. */
 const HOOK_READ_SHARE = 0.5
-/** Of a prompt, to find memories by. */
 const LONGEST_PROMPT = 100_000
-/** Of a question that is asked ahead of time: its beginning and its end. */
 const QUERY_CHARS = 32_000
-/** Their memories are read after a start. */
 const DIRS_AHEAD = 3
 const WARM_UP_TEXT = 'The words of a memory.'
 const DAEMON: Caller = { actor: 'daemon', env: {} }
@@ -44,7 +41,7 @@ export function createRecall(core: Core, projects: Projects, memory: Memory, mod
   const tickets = createTickets<{ request: RecallRequest; caller: Caller; chosen: Chosen }>(core)
   const inTurn = createInTurn()
 
-  /** What a model selected for the last question, if it is still there, comes before what fits this one. */
+  /** What a model selected for the last question comes before what fits this one. */
   const withLate = (request: RecallRequest, choice: Choice): Choice => {
     const files = late.take(sessionOf(request), choice.dir)
     const wanted = files.filter((file) => choice.corpus.items.has(file) && !choice.isExcluded(file))
@@ -62,7 +59,7 @@ export function createRecall(core: Core, projects: Projects, memory: Memory, mod
       ...(corpus.partial && { partial: true as const }),
       ...(request.explain && { explain: explained(choice) }),
     }
-    // It may have been shown while this was being chosen.
+    // Some may have been shown meanwhile.
     const files = session ? choice.files.filter((file) => !shown.has(session, dir, file)) : choice.files
     const scoreOf = (file: string) => ranking.scores[ranking.files.indexOf(file)] ?? 0
     const capBytes = Math.min(settings.current().recall.sessionBytes - before, mostBytes)
@@ -107,11 +104,11 @@ export function createRecall(core: Core, projects: Projects, memory: Memory, mod
   }
 
   const open = (dir: string) => corpora.open(dir, { question: '', waitMs: 0 })
-  /** The first question after a start finds the patterns of credentials loaded, and the words of its memories read. */
+  /** Loads the patterns of credentials and reads memories, so that the first question after a start need not wait. */
   const warmUp = async (): Promise<void> => {
     await turn()
     const dirs = shown.lastDirs(DIRS_AHEAD)
-    // Where nothing was ever recalled, the patterns would only be held.
+    // Where nothing was ever recalled, the patterns would only take memory.
     if (dirs.length > 0) await redact(WARM_UP_TEXT)
     for (const dir of dirs) {
       const project = projects.list().find(({ memoryDir }) => memoryDir === dir)
@@ -139,7 +136,7 @@ export function createRecall(core: Core, projects: Projects, memory: Memory, mod
       if (models.waits() === undefined && answer.skipped !== 'off') selectForNext(request, caller)
       return answer
     },
-    /** The last memories that the session was shown, once more: it was compacted and has none of them any more. */
+    /** The last memories that the session was shown, once more, after it was compacted. */
     again: async ({ mostBytes, ...session }: InSession, caller: Caller): Promise<RecallAnswer> => {
       const request: RecallRequest = { ...session, query: '', mode: 'local' }
       const { dir, off } = projects.find(session.cwd, caller)
@@ -157,7 +154,7 @@ export function createRecall(core: Core, projects: Projects, memory: Memory, mod
       }
       return surfaceInTurn(request, choice, mostBytes)
     },
-    /** A session begins in a folder: its memories are read, so that its first question need not wait for that. */
+    /** A session begins: its first question need not wait for the reading of memories. */
     readAhead: (cwd: string, caller: Caller): void => {
       const { dir, off } = projects.find(cwd, caller)
       if (off !== undefined || !settings.current().recall.enabled) return
@@ -204,7 +201,7 @@ function keyOf({ sessionId, harness }: SessionName): string {
   return `${safeId(harness)}\n${safeId(sessionId)}`
 }
 
-/** As a text of its own: a part of a long one would keep all of it in memory. */
+/** Through UTF-8: a slice would keep all of the text in memory, and may end in half a character. */
 function shortened(query: string): string {
   if (query.length <= QUERY_CHARS) return query
   return Buffer.from(`${query.slice(0, QUERY_CHARS / 2)}\n${query.slice(-QUERY_CHARS / 2)}`).toString()
@@ -223,15 +220,12 @@ function explained({ ranking, model }: Choice): NonNullable<RecallAnswer['explai
   }
 }
 
-/** Two words are found in the beginning of any text. */
 const LOOKED_AT_CHARS = 1_000
 
 /** More than one word, as people of its language count them. */
 export function hasEnoughWords(query: string): boolean {
+  const segments = new Intl.Segmenter(undefined, { granularity: 'word' }).segment(query.slice(0, LOOKED_AT_CHARS))
   let words = 0
-  for (const { isWordLike } of new Intl.Segmenter(undefined, { granularity: 'word' }).segment(
-    query.slice(0, LOOKED_AT_CHARS),
-  ))
-    if (isWordLike && ++words > 1) return true
+  for (const { isWordLike } of segments) if (isWordLike && ++words > 1) return true
   return false
 }

@@ -1,4 +1,4 @@
-/** Memories as a session gets them: without credentials and what was rejected, cut, fenced as data, no more than it has room for. */
+/** Memories as a session gets them: without credentials, cut, fenced as data, no more than it has room for. */
 import type { MemoryType, Trust } from '../../schema/memory.ts'
 import type { RecallAnswer } from '../../schema/recall.ts'
 import type { KnownMemory } from '../memory/catalogue.ts'
@@ -9,7 +9,7 @@ import type { Projects } from '../projects/projects.ts'
 import { redact } from '../secrets/redact.ts'
 
 const MOST_KEPT = 512
-/** Of longer texts only the beginning is cleaned, as long as what is shown ends this far before its end. */
+/** Of longer texts only the beginning is redacted, if what is shown ends `SPARE_BYTES` before the end of it. */
 const CLEANED_CHARS = 32_768
 const SPARE_BYTES = 8_192
 
@@ -24,7 +24,7 @@ export type Surfaced = {
   isCrowded: boolean
 }
 
-/** `files`: best first, more than `k`: one that is gone, rejected or too long leaves its place to the next. `items`: as they are now. */
+/** `files`: best first, more than `k`: one that is gone, rejected or too long leaves its place to the next. */
 export type Chosen = {
   dir: string
   items: ReadonlyMap<string, KnownMemory>
@@ -33,7 +33,7 @@ export type Chosen = {
   scoreOf: (file: string) => number
 }
 
-/** Of one version of a file; no excerpt where it must not be surfaced. */
+/** No excerpt where it must not be surfaced. */
 type Prepared = { hash: string | undefined; rejections: string; excerpt: Excerpt | undefined }
 
 export function createSurface(projects: Projects, memory: Memory) {
@@ -48,7 +48,6 @@ export function createSurface(projects: Projects, memory: Memory) {
     return excerptOf(text, `${dir}/${file}`)
   }
 
-  /** What was prepared before is read again only when it has changed. */
   const read = async ({ dir, items }: Chosen, file: string) => {
     const path = `${dir}/${file}`
     const rejections = texts.rejections()
@@ -94,12 +93,12 @@ export function createSurface(projects: Projects, memory: Memory) {
   }
 }
 
-/** Cleaned before it is cut: half of a credential no longer looks like one. */
+/** Redacted before it is cut: half of a credential no longer looks like one. */
 async function excerptOf(text: string, path: string): Promise<Excerpt> {
   if (text.length > CLEANED_CHARS) {
     const size = { lines: text.replace(/\n$/, '').split('\n').length, bytes: Buffer.byteLength(text) }
     const begun = cutToSize((await redact(text.slice(0, CLEANED_CHARS))).text, path, size)
-    // Nothing of a credential that was cut at the end of the beginning shows.
+    // A credential that was cut at the end of the beginning is not shown.
     if (begun.spareBytes >= SPARE_BYTES) return begun
   }
   return cutToSize((await redact(text)).text, path)
@@ -108,18 +107,18 @@ async function excerptOf(text: string, path: string): Promise<Excerpt> {
 export const CUT = { lines: 200, bytes: 4_096 }
 
 const LINE_END = 10
-/** At most so much of a line is left out, rather than shown without its end. */
+/** A longer rest of a line is shown without its end. */
 const MOST_LOST_BYTES = 512
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** `quoted`: as it stands in the fence, with a note where it was cut. `spareBytes`: of the text, not shown. */
+/** `quoted`: as it stands in the fence. `spareBytes`: of the text, not shown. */
 export type Excerpt = { content: string; truncated: boolean; quoted: string; spareBytes: number }
 
 /** `whole`: what the text is the beginning of. */
 export function cutToSize(text: string, path: string, whole?: { lines: number; bytes: number }): Excerpt {
-  // First: what is replaced may take more bytes.
+  // Before measuring: replacements may take more bytes.
   const data = asData(text)
   const lines = data.replace(/\n$/, '').split('\n')
   const bytes = Buffer.byteLength(data)
@@ -202,10 +201,10 @@ export function ageDays(ageMs: number): number {
 
 /** What some reader takes for the end of a line. */
 const BREAKS = /\r\n|[\r\v\f\u0085\u2028\u2029]/g
-/** Steers a terminal, turns the direction of writing, or hides between letters; tabs and line ends stay. */
+/** What steers a terminal, turns the direction of writing, or is invisible; tabs and line ends stay. */
 const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]|(?![\t\n])\p{Cc}/gu
 
-/** What looks like the opening bracket of a tag, and after it as much as its name can take. */
+/** What looks like the opening bracket of a tag, and the longest name after it. */
 const OPENING =
   /[<\u2039\u276e\u27e8\u2329\u3008\ufe64\uff1c\u02c2\u1438\u2770\u00ab\u226a\u226e\u22d8\u27ea\u300a]([\t\p{Zs}]*[^\n<>]{0,80})/gu
 /** Quotation marks: with them only the end of a tag is one. */
@@ -213,11 +212,11 @@ const QUOTES = '\u00ab\u226a\u226e\u22d8\u27ea\u300a'
 const SAFE_OPENING = '‹'
 const CLOSES = /^[\s\p{M}\p{Lm}\p{Sk}]*[/\u2044\u2215\u2571\u27cb\u29f8\uff0f\\!?|%]/u
 const NAMED_CLOSE = /^[\s\p{M}\p{Lm}\p{Sk}]*[/\u2044\u2215\u2571\u27cb\u29f8\uff0f\\]\s*\p{L}/u
-/** Of names of letters alone, others are types or comparisons. */
+/** Other names of letters alone are types or comparisons. */
 const ROLES =
   /^(?:system|human|user|assistant|developer|tool|function|invoke|parameter|thinking|result|instructions?|reminder|context|memory|admin|inst|im|sys|eot)$/u
 
-/** Nothing in it can end the fence around it, open another, or pass for a speaker: the bracket of a tag becomes one that opens nothing. */
+/** Nothing in it can end the fence around it, open another, or pass for a speaker. */
 export function asData(text: string): string {
   return text
     .replace(BREAKS, '\n')
@@ -230,7 +229,7 @@ export function asData(text: string): string {
 }
 
 export function oneLine(text: string): string {
-  // Blanks first: what a line end kept apart may be a tag.
+  // Blanks first: a tag may hold a line end.
   return asData(text.replace(/[\s\u0085]+/g, ' ')).trim()
 }
 
@@ -250,7 +249,7 @@ function opensTag(after: string): boolean {
   return /\p{L}\s*[-_:]\s*\p{L}/u.test(name) || ROLES.test(word) || ROLES.test(name.replace(/\s/g, ''))
 }
 
-/** Letters of other scripts, and the Latin ones they look like. */
+/** Letters of other scripts that look like Latin ones. */
 const ALIKE_OTHERS = [...'аеорсухіѕԁһјӏԛԝмтнквαεορτυικνηѵ']
 const ALIKE_LATIN = [...'aeopcyxisdhjlqwmtnkbaeoptuikvnv']
 const ALIKE = new Map(ALIKE_OTHERS.map((letter, at) => [letter, ALIKE_LATIN[at] as string]))

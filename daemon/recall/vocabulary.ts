@@ -1,4 +1,4 @@
-/** Words that say little of what a question asks for: stop words are not looked for, common words count for little. Data. */
+/** Data: stop words are not looked for, common words count for little, related words count for each other. */
 const STOP = `a an the and or but nor so if then else than that this these those there here it its itself he him his himself she her
   hers herself they them their theirs themselves we us our ours ourselves you your yours yourself i me my mine myself one
   is am are was were be been being isn aren wasn weren do does did done doing don doesn didn have has had having haven hasn hadn
@@ -14,7 +14,6 @@ const STOP_CHINESE = `的 了 是 在 我 你 他 她 它 们 和 与 或 也 �
   哪里 哪儿 哪个 哪些 谁 多少 几 可以 能 能否 要 不要 想 会 应该 需要 请 请问 帮 帮我 一下 一个 这个 那个 我们 你们 他们 没有 有 很 太 最 更 但 但是 因为 所以 如果
   怎么办 怎么样 是否 是不是 有没有`
 
-/** Plain verbs, nouns and adjectives of questions and tasks. */
 const COMMON = `able add actually allow answer ask away back bad become begin best better big bit bring call came case change check come
   consider correct course create day decide describe detail different discuss easy end enjoy enough example exactly explain
   fact far feel felt find fine first follow found full gave general get give given go going gone good got great guy happen hard help

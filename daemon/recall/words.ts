@@ -1,11 +1,11 @@
 /**
- * Text → the terms it is found by, the same for memories and questions: words without their endings, identifiers and paths with their
- * parts, pairs of characters where a script has no spaces, days and months. Pure.
+ * The terms of a text, the same for memories and questions: words without their endings, identifiers and paths with their parts,
+ * pairs of characters where a script has no spaces, days and months. Pure.
  */
 
 export type Word = {
   term: string
-  /** As it was written, in small letters. */
+  /** In small letters. */
   surface: string
   /** `whole`: an identifier, path or date, whose parts stand beside it. `pair`: two characters. */
   kind: 'word' | 'whole' | 'pair'
@@ -22,7 +22,7 @@ const CHUNK = new RegExp(
   `[${UNSPACED}]+|(?:(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}_])+(?:[.\\-/:'’@#](?:(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}_])+)*`,
   'gu',
 )
-/** Most texts are, and then they are searched much faster. */
+/** ASCII texts, which most are, are searched much faster. */
 export const ASCII = /^[\t-\r -~]*$/
 const ASCII_CHUNK = /[A-Za-z0-9_]+(?:[.\-/:'@#][A-Za-z0-9_]+)*/g
 const PLAIN_WORD = /^[A-Z]?[a-z0-9]+$/
@@ -138,14 +138,13 @@ function datesIn(text: string): Iterable<string> {
 // Stems after Porter's rules.
 
 const VOWEL = /[aeiouy]/
-/** At least one vowel and a consonant after it: a word, not a syllable. */
+/** Porter's measure, m > 0. */
 const MEASURE_0 = /^[^aeiouy]*[aeiouy]+[^aeiouy]/
 const MEASURE_1 = /^[^aeiouy]*[aeiouy]+[^aeiouy]+[aeiouy]+[^aeiouy]/
 const DOUBLE = /([^aeiouylsz])\1$/
 const SHORT_END = /[^aeiouy][aeiouy][^aeiouywx]$/
 
 const endings = (list: string) => list.trim().split(/\s+/)
-/** Ending>replacement. */
 const LONG_ENDINGS = new Map(
   endings(`ational>ate tional>tion enci>ence anci>ance izer>ize abli>able alli>al entli>ent eli>e ousli>ous ization>ize
     ation>ate ator>ate alism>al iveness>ive fulness>ful ousness>ous aliti>al iviti>ive biliti>ble icate>ic ative> alize>al
@@ -160,7 +159,7 @@ const PLAIN = /^[a-z]+$/
 /** Other than plain English words stay as they are. */
 export function stem(word: string): string {
   if (word.length < SHORTEST || word.length > LONGEST || !PLAIN.test(word)) return word
-  // After a vowel a y is no vowel: `deploy` has two syllables, and so much is left of `deployment`.
+  // After a vowel y is a consonant, so that `deployment` becomes `deploy`.
   const marked = word.replace(/([aeiou])y/g, '$1Y')
   const noTense = withoutTense(withoutPlural(marked))
   const soft = noTense.endsWith('y') && VOWEL.test(noTense.slice(0, -1)) ? `${noTense.slice(0, -1)}i` : noTense
