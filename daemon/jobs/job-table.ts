@@ -1,12 +1,12 @@
 /**
  * Jobs in index.db: queued once, claimed with a lease, ended only by the owner of the lease. Enqueueing runs on the connection it is
- * given, to be part of the transaction that found that something is due.
+ * given, to be part of the transaction that found what is due.
  */
 import { randomBytes } from 'node:crypto'
 import type { JobState } from '../../schema/job.ts'
 import type { JobCounts } from '../../schema/process.ts'
 import { type Db, preparedIn, withoutWaiting } from '../db/database.ts'
-import type { Due, Job } from './job.ts'
+import type { Due } from './job.ts'
 
 /** What became of a trigger: a job of its own, part of one that waits, a second run after the one under way, or nothing new. */
 export type Enqueued = { id: string; as: 'new' | 'merged' | 'trailing' | 'known' }
@@ -23,7 +23,7 @@ export function createJobTable(current: () => Db) {
       const row = statements().get.get(id) as JobRow | undefined
       return row && jobOf(row)
     },
-    /** Newest first; `next` is for `after`. */
+    /** Newest first. */
     list: ({ state, limit, after }: JobFilter): { jobs: Job[]; next: number | undefined } => {
       const { list, listState } = statements()
       const page = { limit: limit + 1, after: after ?? Number.MAX_SAFE_INTEGER }
@@ -40,7 +40,6 @@ export function createJobTable(current: () => Db) {
   }
 }
 
-/** A new job in the transaction of the caller. */
 function jobInsertion(db: Db): (due: Due, nowMs: number, retryAtMs?: number) => string {
   const insert = db.prepare(`
     INSERT INTO jobs (id, kind, key, dir, state, watermark, input, created_at, not_before, retry_at, since)
@@ -63,7 +62,7 @@ function prepare(db: Db) {
   )
   const last = db.prepare('SELECT id, watermark FROM jobs WHERE kind = ? AND key = ? ORDER BY seq DESC LIMIT 1')
   const follow = db.prepare('UPDATE jobs SET trailing = @due WHERE id = @id')
-  // The earliest time of both: who is triggered again and again would never run by the latest.
+  // The earliest time of both: by the latest, a job that is triggered again and again would never run.
   const merge = db.prepare(`
     UPDATE jobs SET watermark = @watermark, input = @input, dir = @dir, not_before = min(not_before, @notBefore)
     WHERE id = @id`)
@@ -71,7 +70,7 @@ function prepare(db: Db) {
   const enqueue = (due: Due, nowMs: number): Enqueued => {
     const there = active.get(due.kind, due.key) as JobRow | undefined
     if (!there) {
-      // A watermark that has ended, well or not, is not begun again by a trigger: only by a person.
+      // A watermark that has ended, well or not, is begun again only by the user.
       const ended = last.get(due.kind, due.key) as { id: string; watermark: string } | undefined
       if (ended?.watermark === due.watermark) return { id: ended.id, as: 'known' }
       return { id: insert(due, nowMs), as: 'new' }
@@ -141,7 +140,9 @@ type JobRow = {
   followed_by: string | null
 }
 
-function jobOf(row: JobRow): Job {
+export type Job = ReturnType<typeof jobOf>
+
+function jobOf(row: JobRow) {
   const ready = Math.max(row.not_before, row.retry_at)
   return {
     id: row.id,
@@ -150,40 +151,37 @@ function jobOf(row: JobRow): Job {
     dir: row.dir ?? undefined,
     state: row.state,
     watermark: row.watermark,
-    input: JSON.parse(row.input),
+    input: JSON.parse(row.input) as unknown,
     createdMs: row.created_at,
     startedMs: row.started_at ?? undefined,
     endedMs: row.ended_at ?? undefined,
+    /** Infinite when it waits for something that has no time. */
     readyMs: ready >= NEVER_MS ? Number.POSITIVE_INFINITY : ready,
     attempts: row.attempts,
     failures: row.failures,
     error: row.error ?? undefined,
-    result: row.result === null ? undefined : JSON.parse(row.result),
+    result: row.result === null ? undefined : (JSON.parse(row.result) as unknown),
     runId: row.run ?? undefined,
     truncated: row.truncated === 1,
+    /** More became due while it ran: another run follows. */
     trailing: row.trailing !== null,
     followedBy: row.followed_by ?? undefined,
   }
 }
 
-function dueOf(trailing: string): Due {
-  return JSON.parse(trailing) as Due
-}
-
 export const LEASE_MS = 60_000
 /** A process that died under a job ten times in a row died of it. */
 const MOST_LOSSES = 10
-/** Less than this a clock is corrected, more it is set back: then no time that was written before means anything. */
+/** A clock that went back further was set back: then times that were written before mean nothing. */
 const SET_BACK_MS = 60_000
 
-/** How a run ended, as it is written down. Times in ms. */
+/** How a run ended. Times in ms. */
 export type Ending =
   | { to: 'done'; result: unknown; runId?: string | undefined; truncated: boolean }
-  /** `retryAt` is for what became due meanwhile. */
-  | { to: 'failed'; error: string; failures: number; retryAt: number }
-  | { to: 'queued'; error: string; failures: number; retryAt: number }
+  /** `retryAt` of a failed job is for what became due meanwhile. */
+  | { to: 'failed' | 'queued'; error: string; failures: number; retryAt: number }
   | { to: 'waiting'; error: string; retryAt: number }
-  /** Not ended but given up, by a process that stops. */
+  /** Given up by a process that stops. */
   | { to: 'released' }
 
 export type Claim = {
@@ -191,11 +189,11 @@ export type Claim = {
   nowMs: number
   /** Kinds that may be begun, each with the most that may run together of its sort. */
   sorts: readonly { kinds: readonly string[]; atOnce: number }[]
-  /** Kinds that come after all others, and of which the newest comes first: no one waits for a backlog. */
+  /** Kinds that come after all others, the newest first. */
   low: readonly string[]
   /** The directory that a job will be at, where it was not known when the job was enqueued. */
   dirOf: (job: Job) => string | undefined
-  /** What the owner is at, whatever the table says: it may be the table of an index that was begun anew. */
+  /** What the owner is at, whatever the table says: the index may have been begun anew. */
   busy: readonly { kind: string; key: string; dir: string | undefined }[]
 }
 
@@ -207,7 +205,7 @@ export function createJobClaims(current: () => Db) {
   const prepared = preparedIn(current, prepareJobClaims)
   return {
     // What a power cut takes back of these is done again, and found to be done: no need to wait for the disk.
-    /** The first job that may run: due, none at its key or its directory, and not too many of its sort. */
+    /** The first job that is due, with none at its key or its directory, and not too many of its sort. */
     claim: (claim: Claim): Job | undefined => withoutWaiting(current(), () => prepared().claim.immediate(claim)),
     /** Keeps what is held; gives the ids whose lease the owner still has. */
     renew: (owner: string, nowMs: number): string[] =>
@@ -218,18 +216,16 @@ export function createJobClaims(current: () => Db) {
     /** Nothing when the lease was lost: then the run has not happened. A killed one stays killed. */
     settle: (id: string, owner: string, ending: Ending, nowMs: number): Job | undefined =>
       withoutWaiting(current(), () => prepared().settle.immediate(id, owner, ending, nowMs)),
-    /** For the one process that lives: no lease of another counts, however long it would last. */
+    /** For the one process that is alive: no lease of another counts. */
     freeOthers: (owner: string, nowMs: number): number => prepared().free.immediate({ owner, nowMs, longestMs: -1 }),
     kill: (id: string, nowMs: number): Job | undefined => prepared().kill.immediate(id, nowMs),
     retry: (id: string, nowMs: number): Retried | undefined => prepared().retry.immediate(id, nowMs),
-    /** What waits may be tried again. */
     resume: (nowMs: number): number => prepared().resume.run(nowMs).changes,
-    /** The next moment at which something becomes due. */
     nextReady: (nowMs: number) => (prepared().nextReady.get(nowMs) as number | null) ?? undefined,
   }
 }
 
-/** A lease that ends later than any lease is long was given before the clock was set back. */
+/** A lease that ends too late was given before the clock was set back. */
 const DEAD = `owner IS NOT NULL AND owner <> @owner AND (lease_until <= @nowMs OR lease_until > @nowMs + @longestMs)`
 const READY = `(max(not_before, retry_at) <= @nowMs OR @nowMs < since - ${SET_BACK_MS})`
 
@@ -251,22 +247,19 @@ function prepareJobClaims(db: Db) {
       not_before = @notBefore, retry_at = @retryAt, since = @nowMs, watermark = @watermark, input = @input, dir = @dir,
       trailing = NULL, ended_at = NULL, owner = NULL, lease_until = NULL WHERE id = @id`)
 
-  /** Over for good; what became due meanwhile is a job of its own. */
+  /** What became due meanwhile is a job of its own. */
   const close = (old: JobRow, ending: Partial<JobRow> & { state: string }, nowMs: number, retryAtMs = 0) => {
     const { state, error = null, failures = old.failures, result = null, run = null, truncated = 0 } = ending
     end.run({ id: old.id, state, error, failures, result, run, truncated, nowMs })
-    if (old.trailing !== null) followed.run(insert(dueOf(old.trailing), nowMs, retryAtMs), old.id)
+    if (old.trailing !== null) followed.run(insert(JSON.parse(old.trailing), nowMs, retryAtMs), old.id)
   }
 
-  /** To be run once more, with the newest input there is. */
+  /** To be run once more, with the newest input. */
   const reopen = (old: JobRow, change: Partial<JobRow> & { state: string; retry_at: number }, nowMs: number) => {
-    const newest = old.trailing === null ? undefined : dueOf(old.trailing)
-    const { kind: _kind, key: _key, ...content } = newest ? contentOf(newest) : old
+    const newest = old.trailing === null ? undefined : (JSON.parse(old.trailing) as Due)
+    const { dir, watermark, input } = newest ? contentOf(newest) : old
     again.run({
-      id: old.id,
-      dir: content.dir,
-      watermark: content.watermark,
-      input: content.input,
+      ...{ id: old.id, dir, watermark, input },
       notBefore: newest ? (newest.notBeforeMs ?? 0) : old.not_before,
       state: change.state,
       error: change.error ?? null,
@@ -308,7 +301,7 @@ function prepareJobClaims(db: Db) {
       ORDER BY ${order}, seq LIMIT 1`)
   const oldest = firstBy('max(not_before, retry_at, created_at)')
   const newest = firstBy(`-coalesce(input ->> 'at', created_at)`)
-  /** Kind by kind, each by its own order: there may be a hundred thousand of one, and indexes know the first. */
+  /** Kind by kind: there may be a hundred thousand of one, and the indexes find its first. */
   const first = (kinds: readonly string[], low: readonly string[], given: { nowMs: number; busy: string }) => {
     const of = (kind: string) => (low.includes(kind) ? newest : oldest).get({ ...given, kind }) as Placed | undefined
     const best = (wanted: readonly string[]) =>

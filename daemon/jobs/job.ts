@@ -1,5 +1,6 @@
 /** A job: what became due, how a run of it ends, and what a kind of job is. Kinds are registered in `daemon/daemon.ts`. */
-import type { JobEvent, JobState } from '../../schema/job.ts'
+import type { JobEvent } from '../../schema/job.ts'
+import type { Job } from './job-table.ts'
 
 /**
  * What became due. `key`: what must not overlap (a session, a memory directory). `dir`: the memory directory it may change.
@@ -14,31 +15,6 @@ export type Due = {
   notBeforeMs?: number | undefined
 }
 
-export type Job = {
-  id: string
-  kind: string
-  key: string
-  dir: string | undefined
-  state: JobState
-  watermark: string
-  input: unknown
-  createdMs: number
-  startedMs: number | undefined
-  endedMs: number | undefined
-  /** When it may run, if it is still to run; infinite when it waits for something that has no time. */
-  readyMs: number
-  attempts: number
-  failures: number
-  error: string | undefined
-  result: unknown
-  runId: string | undefined
-  truncated: boolean
-  /** More became due while it ran: another run follows. */
-  trailing: boolean
-  followedBy: string | undefined
-}
-
-/** How one run of a job ended. */
 export type Outcome =
   | { done: unknown; runId?: string | undefined; truncated?: true | undefined }
   /** `afterMs`: the server said when to come again. */
@@ -54,16 +30,14 @@ export function skipped(why: string): Outcome {
 
 export const LOST = { failed: 'another run has taken it over' }
 
-/** What a run is told of its job. */
 export type Claimed = Pick<Job, 'id' | 'kind' | 'key' | 'dir' | 'watermark' | 'input' | 'attempts'>
 
-/** What an event says of a run besides words. */
+/** Fields of the event besides the text. */
 export type Telling = Pick<JobEvent, 'import'>
 
 export type RunContext = {
   /** Aborts when the job is killed, when its lease is lost, and when the daemon stops and has waited long enough. */
   signal: AbortSignal
-  /** `more`: what besides the words is told with the event. */
   progress(text: string, more?: Telling): void
   /** To be asked right before anything is changed: a run that lost its lease must leave no trace. */
   ownsLease(): boolean
@@ -80,13 +54,13 @@ export type JobKind = {
   dirOf?(job: Claimed): string | undefined
   /** Gives way to all others, the newest first: one at a time without a model, two with one. */
   low?: true
-  /** What it does is kept step by step, and taken up by the next daemon: a stop does not wait for it. */
+  /** A stop does not wait for it: the next daemon goes on where it was. */
   resumes?: true
   /** The part of the settings that switches it off. */
   setting?: 'notes'
   /** history.db already covers this watermark: settled without running. */
   alreadyDone?(job: Claimed): boolean
   run(job: Claimed, context: RunContext): Promise<Outcome>
-  /** The user killed it: it must not be taken up again in another way. */
+  /** The user killed it. */
   killed?(job: Claimed): void
 }

@@ -5,8 +5,7 @@ import type { Core } from '../core.ts'
 import type { Models } from '../models/models.ts'
 import type { Timer } from '../platform/clock.ts'
 import { aborted } from '../platform/process.ts'
-import type { Job } from './job.ts'
-import { createJobClaims, createJobTable } from './job-table.ts'
+import { createJobClaims, createJobTable, type Job } from './job-table.ts'
 import { createRunner } from './runner.ts'
 import { createScheduler, type Schedule } from './scheduler.ts'
 
@@ -45,7 +44,7 @@ export function createJobs(core: Core, models: Models) {
 
   return {
     register: runner.register,
-    /** What is due by the calendar, by the settings as they are at the time. */
+    /** `list` is asked again when the settings change. */
     schedule: (list: () => readonly Schedule[]): void => {
       listSchedules = list
     },
@@ -53,7 +52,6 @@ export function createJobs(core: Core, models: Models) {
     enqueue: runner.enqueue,
     /** Another connection may have enqueued something. */
     wake: runner.wake,
-    /** What waits may go on. */
     resume: runner.resume,
     counts: table.counts,
     ofKey: table.ofKey,
@@ -85,7 +83,7 @@ export function createJobs(core: Core, models: Models) {
       starting = clock.after(START_MS, begin)
     },
     stop: async (signal: AbortSignal): Promise<void> => {
-      // What is due at every start is done by a daemon that is stopped at once, too.
+      // Even a daemon that is stopped at once does what is due at every start.
       if (starting) await Promise.race([begin(), aborted(signal)])
       scheduler.stop()
       return runner.stop(signal)

@@ -1,7 +1,4 @@
-/**
- * Runs what is due: claims, watches over leases, and lets the end of each run count if the job is still ours. All that can
- * fail in a run ends here as an outcome. Decides neither what is due nor what a job does.
- */
+/** Runs what is due: claims jobs, renews leases, and records how each run ended, errors included, if the lease is still held. */
 import { randomBytes } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Core } from '../core.ts'
@@ -9,10 +6,11 @@ import type { Models } from '../models/models.ts'
 import type { Timer } from '../platform/clock.ts'
 import { message } from '../platform/files.ts'
 import { aborted } from '../platform/process.ts'
-import type { Due, Job, JobKind, Outcome, Telling } from './job.ts'
+import type { Due, JobKind, Outcome, Telling } from './job.ts'
 import {
   type Ending,
   type Enqueued,
+  type Job,
   type JobClaims,
   type JobTable,
   LEASE_MS,
@@ -23,9 +21,8 @@ import {
 const MODEL_RUNS_AT_ONCE = 2
 const OTHER_RUNS_AT_ONCE = 4
 const LOW_RUNS_AT_ONCE = 1
-/** The longest time in which something that another connection enqueued is not seen without a call of `wake`. */
 const LOOK_EVERY_MS = 30_000
-/** What is aborted is given this long to end before it is left to its fate. */
+/** An aborted run has this long to end. */
 const ABORTED_MS = 1_000
 
 type Run = {
@@ -33,7 +30,6 @@ type Run = {
   abort: AbortController
   progress: string | undefined
   ending: Ending | undefined
-  /** How long to rest after it. */
   restMs: () => number
 }
 
@@ -56,7 +52,7 @@ export function createRunner(
   const running = new Map<string, Run>()
   const ended = new Set<() => void>()
   let state: 'new' | 'running' | 'stopping' = 'new'
-  // Done by the next look that can write: neither a start nor a change of the settings fails of a full disk.
+  // Both are done by the next look that can write: a full disk fails neither a start nor a change of the settings.
   let deadHold = true
   let mayGoOn = true
   let isCalled = false
@@ -71,7 +67,7 @@ export function createRunner(
   const changed = (job: Job) => {
     publish(job)
     log.debug({ job: job.id, state: job.state }, 'job')
-    // Its words may be made of the user's: the log gets what it is, `status` and `memoryd jobs` why.
+    // The error may quote the user: `status` and `memoryd jobs` show it, the log does not.
     if (job.state !== 'failed') return
     health.failed('job', `${job.id} was given up: ${job.error ?? 'no reason was given'}`)
     log.warn({ job: job.id, attempts: job.attempts }, 'a job was given up')
@@ -98,7 +94,7 @@ export function createRunner(
     next = clock.after(delayMs, look)
   }
 
-  /** Tells after how many ms there may be more. */
+  /** Returns after how many ms there may be more. */
   const beginDue = (): number => {
     const restMs = restedAtMs - clock.elapsed()
     if (restMs > 0) return restMs
@@ -107,7 +103,7 @@ export function createRunner(
     return Math.min(LOOK_EVERY_MS, (claims.nextReady(nowMs) ?? Number.POSITIVE_INFINITY) - nowMs)
   }
 
-  /** One look is enough for all who call by then, and others have their turn before it. */
+  /** One look serves all calls until then. */
   const lookSoon = () => {
     if (isCalled) return
     isCalled = true
@@ -142,13 +138,13 @@ export function createRunner(
     })
 
   const begin = (job: Job) => {
-    const unfinished = { progress: undefined, ending: undefined }
-    const run: Run = { job, abort: new AbortController(), ...unfinished, restMs: givingWay.begin() }
+    const abort = new AbortController()
+    const run: Run = { job, abort, progress: undefined, ending: undefined, restMs: givingWay.begin() }
     running.set(job.id, run)
     beats ??= clock.every(LEASE_MS / 3, beat, failed)
     changed(job)
-    // Not within the look that claimed it, for a run may wake us; and after whatever else has to be done: runs that wait for
-    // nothing would follow one another until none is due.
+    // Not within the look that claimed it, for a run may call `wake`; and after other callbacks: runs that wait for nothing
+    // would follow one another until none is due.
     void turn()
       .then(() => perform(run))
       .then((outcome) => end(run, outcome))
@@ -162,7 +158,7 @@ export function createRunner(
       if (kind.setting && !settings.current()[kind.setting].enabled)
         return { done: { skipped: `${kind.setting} are off` } }
       if (kind.alreadyDone?.(job)) return { done: null }
-      // To look whether it was done and to do it both take a while: others have their turn in between.
+      // Both `alreadyDone` and the run take a while.
       await turn()
       const waits = kind.model !== 'may' && usesModel(kind) ? models.waits() : undefined
       if (waits) return waits
@@ -182,7 +178,7 @@ export function createRunner(
 
   const end = (run: Run, outcome: Outcome) => {
     const { job, abort } = run
-    // Given back already, by a stop that could not wait for it.
+    // Released already, by a stop that could not wait for it.
     if (running.get(job.id) !== run) return
     const after = { failures: job.failures, nowMs: clock.now(), random }
     const cutOff = abort.signal.aborted && !('done' in outcome)
@@ -190,7 +186,7 @@ export function createRunner(
     lookSoon()
   }
 
-  /** An end that cannot be written, on a full disk, is written when it can be: until then the job is held. */
+  /** An end that cannot be written, on a full disk, is written by a later look: until then the job is held. */
   const settle = (run: Run, ending: Ending) => {
     const { id } = run.job
     run.ending = ending
@@ -223,11 +219,10 @@ export function createRunner(
 
   return {
     register: (...more: readonly JobKind[]): void => void kinds.push(...more),
-    /** Low jobs rest meanwhile: they would keep others from the disk. */
+    /** Low jobs would keep others from the disk. */
     holdLowWhile: (busy: () => boolean): void => {
       isBusy = busy
     },
-    /** Only for the one process that may be at the jobs: takes back whatever dead ones held. */
     start: (): void => {
       state = 'running'
       look()
@@ -239,9 +234,8 @@ export function createRunner(
       look()
       return enqueued
     },
-    /** Something may have become due. */
     wake: lookSoon,
-    /** What waited for may have come. */
+    /** What jobs wait for may have come. */
     resume: (): void => {
       mayGoOn = true
       look()
@@ -264,7 +258,7 @@ export function createRunner(
       return answer
     },
     progressOf: (id: string) => running.get(id)?.progress,
-    /** Lets what runs come to its end until the signal, then aborts it and gives it back. */
+    /** Lets runs end until the signal, then aborts and releases them. */
     stop: async (signal: AbortSignal): Promise<void> => {
       state = 'stopping'
       next?.stop()
@@ -279,14 +273,12 @@ export function createRunner(
   }
 }
 
-/** Decides what becomes of a job after a run: tried again and when, given up, waiting. Does no I/O. */
-
 const FIRST_BACKOFF_MS = 30_000
 const BACKOFF_GROWS = 4
 const LONGEST_BACKOFF_MS = 15 * 60_000
-/** Failures in a row that open the breaker of a key. */
+/** Failures in a row after which a job is given up. */
 const BREAKER_AT = 3
-/** Who waits for a moment that has passed must not be asked again at once, and again. */
+/** A job that waits for a moment in the past would be tried again and again. */
 const SHORTEST_WAIT_MS = 1_000
 
 export type After = { failures: number; nowMs: number; random: () => number }
@@ -304,7 +296,7 @@ export function endingOf(outcome: Outcome, { failures: before, nowMs, random }: 
   return { to: failures >= BREAKER_AT ? 'failed' : 'queued', error: outcome.failed, failures, retryAt }
 }
 
-/** Between half of it and all of it: those that failed together do not come back together. */
+/** Between half of it and all of it, so that jobs that failed together do not come back together. */
 function backoffMs(failures: number, random: () => number): number {
   const whole = Math.min(FIRST_BACKOFF_MS * BACKOFF_GROWS ** (failures - 1), LONGEST_BACKOFF_MS)
   return Math.round(whole * (0.5 + random() / 2))

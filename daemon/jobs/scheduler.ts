@@ -1,6 +1,6 @@
 /**
- * Lets jobs become due by the calendar. node-cron fires; one row per schedule says when it is due next, so that whatever time
- * was missed, by the machine or the daemon, is made up for by one run. Runs nothing itself.
+ * Enqueues jobs by the calendar. node-cron fires; one row per schedule says when it is due next, so that one run makes up for
+ * times that the machine or the daemon missed.
  */
 import type { ScheduledTask } from 'node-cron'
 import type { Core } from '../core.ts'
@@ -14,18 +14,17 @@ export type Schedule = {
   name: string
   /** Five or six cron fields, in local time. */
   expression: string
-  /** Due at every start as well, for work that must be done by a daemon that is never up for long. */
+  /** Due at every start as well: a daemon may never be up for long. */
   atStart?: true
-  /** The job that is due; `at` is the moment it was due at, in ISO form, and serves as its watermark. */
+  /** `at`: when it was due, in ISO form; serves as the watermark. */
   due(at: string): Due
 }
 
 /** As for jobs: a clock that went back by less was corrected, not set. */
 const SET_BACK_MS = 60_000
-/** So late is what passed while the machine slept, what a clock that was set passed over, and what could not be written. */
+/** Finds what was missed by a sleeping machine, by a clock that was set, and what could not be written. */
 const LOOK_EVERY_MS = 30_000
 
-/** What is to be done about a schedule, by its row and the time alone. */
 export function dueState(
   { expression }: Pick<Schedule, 'expression'>,
   row: Planned | undefined,
@@ -55,7 +54,7 @@ export function createScheduler({ clock, db, disk, health, log }: Core, runner: 
     const nowMs = clock.now()
     const state = dueState(schedule, rows.get(name), nowMs)
     const dueMs = typeof state === 'object' ? state.dueMs : undefined
-    // Before the next moment is on record: a kill in between repeats the trigger, whose watermark is known by then.
+    // Before the next time is written: a kill in between repeats the trigger, whose watermark is known by then.
     if (dueMs !== undefined || (isStart && schedule.atStart))
       runner.enqueue(schedule.due(new Date(dueMs ?? nowMs).toISOString()))
     const next = state === 'planned' ? null : task.getNextRun()
@@ -82,7 +81,7 @@ export function createScheduler({ clock, db, disk, health, log }: Core, runner: 
     const isStart = isStarting
     isStarting = false
     for (const name of rows.names()) if (!schedules.some((schedule) => schedule.name === name)) rows.remove(name)
-    // One that node-cron refuses must not keep the others from their time.
+    // One that node-cron refuses must not hold up the others.
     for (const schedule of schedules)
       attempt(() => {
         const fire = () => attempt(() => consider(schedule, task))
@@ -107,7 +106,7 @@ export function createScheduler({ clock, db, disk, health, log }: Core, runner: 
     await planAll().catch(failed)
   }
 
-  /** Timers stand still while the machine sleeps, and know nothing of a clock that is set: then all are planned anew. */
+  /** Timers stand still while the machine sleeps, and miss a clock that is set. */
   const look = (): void => {
     const nowMs = clock.now()
     const isKept = [...tasks.values()].every(
@@ -126,7 +125,7 @@ export function createScheduler({ clock, db, disk, health, log }: Core, runner: 
   }
 }
 
-/** When each schedule is due next. Kept with the history: an index that is deleted must not make everything due. */
+/** Kept with the history: deleting the index must not make everything due. */
 export type Planned = { name: string; expression: string; nextDueMs: number; plannedMs: number }
 
 export function createSchedules(db: Db) {
